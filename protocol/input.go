@@ -104,7 +104,7 @@ func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
 	}
 	head, data, ok := strings.Cut(rest, ",")
 	if !ok {
-		return llm.Block{}, BadRequest("%s.url is not a data: URL: it has no comma", field)
+		return llm.Block{}, BadRequest("%s.url is a data: URL without a comma", field)
 	}
 	kind, encoded := strings.CutSuffix(head, ";base64")
 	if kind == "" {
@@ -118,7 +118,7 @@ func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
 	if !encoded {
 		raw, err := url.PathUnescape(data)
 		if err != nil {
-			return llm.Block{}, BadRequest("%s.url cannot be decoded: %v", field, err)
+			return llm.Block{}, BadRequest("cannot decode %s.url: %v", field, err)
 		}
 		data = base64.StdEncoding.EncodeToString([]byte(raw))
 	}
@@ -129,17 +129,17 @@ func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
 func (m *Media) Base64(field, mediaType, data, name string) (llm.Block, error) {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
-		return llm.Block{}, BadRequest("%s cannot be decoded: %v", field, err)
+		return llm.Block{}, BadRequest("cannot decode %s: %v", field, err)
 	}
 	if m.bytes += len(raw); m.bytes > cmp.Or(m.MaxBytes, 16<<20) {
-		return llm.Block{}, &Failure{Status: 413, Code: "too_large", Message: fmt.Sprintf("%s: the files have more than %d bytes together", field, cmp.Or(m.MaxBytes, 16<<20))}
+		return llm.Block{}, &Failure{Status: 413, Code: "too_large", Message: fmt.Sprintf("%s: the files together have more than %d bytes", field, cmp.Or(m.MaxBytes, 16<<20))}
 	}
 	return m.block(field, &llm.Source{Type: "base64", MediaType: mediaType, Data: data}, name)
 }
 
 func (m *Media) block(field string, src *llm.Source, name string) (llm.Block, error) {
 	if m.files++; m.files > cmp.Or(m.MaxFiles, 16) {
-		return llm.Block{}, BadRequest("%s: there are more than %d files", field, cmp.Or(m.MaxFiles, 16))
+		return llm.Block{}, BadRequest("%s: the request has more than %d files", field, cmp.Or(m.MaxFiles, 16))
 	}
 	base, _, err := mime.ParseMediaType(src.MediaType)
 	if err != nil {

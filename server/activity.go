@@ -60,7 +60,7 @@ func (h *activity) agentStats(req *request) error {
 // window returns how far back the requested stats go.
 func (h *activity) window(req *request) (time.Duration, error) {
 	if h.stats == nil {
-		return 0, unavailable("runtime_stats registry not configured")
+		return 0, unavailable("runtime stats are not configured")
 	}
 	if s := req.value("window"); s != "" {
 		return parseWindow(s)
@@ -79,7 +79,7 @@ func parseWindow(s string) (time.Duration, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 32)
 	if err != nil || n <= 0 {
-		return 0, protocol.BadRequest("window is %q, want a length of time, such as 600, 10m, 6h or 1d", s)
+		return 0, protocol.BadRequest("window is %q, want a duration such as 600, 10m, 6h or 1d", s)
 	}
 	return min(time.Duration(n), bucketCount*bucketTime/unit) * unit, nil
 }

@@ -80,8 +80,8 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		writeFailure(w, fail(http.StatusMethodNotAllowed, "method_not_allowed", "%s is not possible here, only %s", r.Method, strings.Join(allowed, ", ")))
+		writeFailure(w, fail(http.StatusMethodNotAllowed, "method_not_allowed", "method %s is not allowed here; allowed: %s", r.Method, strings.Join(allowed, ", ")))
 		return
 	}
-	writeFailure(w, fail(http.StatusNotFound, "not_found", "there is nothing at %s", r.URL.Path))
+	writeFailure(w, fail(http.StatusNotFound, "not_found", "no route for %s", r.URL.Path))
 }

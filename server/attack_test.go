@@ -795,7 +795,7 @@ func TestAttack_Profiles(t *testing.T) {
 	run := g.want(201, "POST", "/v1/keys", `{"kind":"run"}`, admin...)["secret"].(string)
 	var address []string
 	g.eventually("the debug server", func() bool {
-		address = regexp.MustCompile(`msg="profiles are served" address=(\S+)`).FindStringSubmatch(log.String())
+		address = regexp.MustCompile(`msg="serving profiles" address=(\S+)`).FindStringSubmatch(log.String())
 		return address != nil
 	})
 	debug := &live{rig: g.rig, addr: address[1]}

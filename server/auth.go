@@ -34,7 +34,7 @@ func (c caller) operates() bool {
 // checkGlobal refuses a tenant's key on routes that concern the whole server.
 func (c caller) checkGlobal() error {
 	if name := c.tenantName(); name != "" {
-		return forbidden("this is about the whole server, and the key belongs to tenant %s", name)
+		return forbidden("this route concerns the whole server, but the key belongs to tenant %s; use an admin key without a tenant", name)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error)
 		return nil, unauthorized("invalid bearer token")
 	}
 	if !key.Kind.allows(need) {
-		return nil, forbidden("this needs a key of kind %s, and this one is of kind %s", need, key.Kind)
+		return nil, forbidden("this route needs a key of kind %s, but this key is of kind %s", need, key.Kind)
 	}
 	return key, nil
 }
@@ -125,7 +125,7 @@ func (a *auth) checkHost(r *http.Request) error {
 	if isLocalHost(host) || slices.Contains(a.hosts, host) || slices.Contains(a.hosts, r.Host) {
 		return nil
 	}
-	return fail(http.StatusForbidden, "forbidden_host", "host %q is not known here", r.Host)
+	return fail(http.StatusForbidden, "forbidden_host", "host %q is not a name of this server; add it to the allowed hosts", r.Host)
 }
 
 var hostport = regexp.MustCompile(`^(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]+)?$`)
@@ -168,7 +168,7 @@ func (a *auth) checkOrigin(r *http.Request) error {
 		// Following a link is fine. Other requests from another site's page are not.
 		harmless := (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && !harmless {
-			return fail(http.StatusForbidden, "forbidden_origin", "requests from pages of other sites are not allowed")
+			return fail(http.StatusForbidden, "forbidden_origin", "cross-site requests are not allowed")
 		}
 		return nil
 	}
@@ -181,5 +181,5 @@ func (a *auth) checkOrigin(r *http.Request) error {
 	if host := originHost(origin); host != "" && strings.EqualFold(host, r.Host) {
 		return nil // the server's own page
 	}
-	return fail(http.StatusForbidden, "forbidden_origin", "pages of %q may not use this server", origin)
+	return fail(http.StatusForbidden, "forbidden_origin", "origin %q is not allowed", origin)
 }

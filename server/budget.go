@@ -58,7 +58,7 @@ func (h *budgets) account(req *request) (*mailbox.Tenant, money.Account, error) 
 	tenant := req.tenant
 	if name := req.value("tenant"); name != "" {
 		if !req.operates() {
-			return nil, money.Account{}, forbidden("this needs an admin key that belongs to no tenant")
+			return nil, money.Account{}, forbidden("parameter tenant needs an admin key that belongs to no tenant")
 		}
 		tenant = h.mailbox.Tenant(name)
 	}
@@ -114,7 +114,7 @@ func (h *budgets) put(req *request, body *budgetBody) error {
 		return err
 	}
 	if a.Scope == money.TenantScope && !req.operates() {
-		return forbidden("a tenant does not set its own budget")
+		return forbidden("a tenant cannot set its own budget; use an admin key without a tenant")
 	}
 	var limit *money.Amount
 	if v := body.LimitUSD; v != nil {

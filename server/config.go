@@ -73,7 +73,7 @@ type Config struct {
 // withDefaults returns c with defaults in place of zero fields, or an error if c is invalid.
 func (c Config) withDefaults() (Config, error) {
 	if c.Mailbox == nil {
-		return c, errors.New("server: Mailbox is needed")
+		return c, errors.New("server: Mailbox is required")
 	}
 	c.Address, c.Version = cmp.Or(c.Address, "127.0.0.1:3000"), cmp.Or(c.Version, "dev")
 	local, err := IsLocal(c.Address)
@@ -84,13 +84,13 @@ func (c Config) withDefaults() (Config, error) {
 		c.Open = &local
 	}
 	if !local && (*c.Open || c.Keys == nil) {
-		return c, fmt.Errorf("server: address %s can be reached from other machines: keys are needed, and open access is not possible", c.Address)
+		return c, fmt.Errorf("server: address %s can be reached from other machines, so Keys are required and Open must be false", c.Address)
 	}
 	if c.Control != nil && c.Keys == nil {
-		return c, errors.New("server: the control plane needs keys, because only who has an admin key may use it")
+		return c, errors.New("server: Control needs Keys, because only admin keys may use it")
 	}
 	if c.Assistant != nil && c.Control == nil {
-		return c, errors.New("server: the admin assistant needs the control plane")
+		return c, errors.New("server: Assistant needs Control")
 	}
 	if c.DebugAddress != "" {
 		if local, err := IsLocal(c.DebugAddress); err != nil || !local {

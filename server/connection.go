@@ -38,7 +38,7 @@ func (h *connections) routes() []protocol.Route {
 func (h *connections) mcp(req *request) (config.MCPConnection, error) {
 	conn, err := h.control.Connections().MCP(req.path("id"))
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
-		return nil, upstream("there is no connection", err)
+		return nil, upstream("not connected", err)
 	}
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (h *connections) mcpInventory(req *request) error {
 	}
 	more, err := conn.Inventory(req.ctx)
 	if err != nil {
-		return upstream("the MCP server does not say what it has", err)
+		return upstream("cannot list prompts and resources of the MCP server", err)
 	}
 	return req.Reply(200, mcpInventory{conn.Status(), *more})
 }
@@ -88,7 +88,7 @@ func (h *connections) restartMCP(req *request) error {
 		return err
 	}
 	if err := conn.Restart(req.ctx); err != nil {
-		return upstream("the MCP server could not be restarted", err)
+		return upstream("cannot reconnect to the MCP server", err)
 	}
 	return req.Reply(202, nil)
 }

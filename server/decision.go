@@ -33,7 +33,7 @@ func (body *decisionBody) decision(target string) (awaken.Decision, error) {
 		}
 	}
 	if a := awaken.DecisionAction(body.Action); a != awaken.ActionResume && a != awaken.ActionCancel {
-		return awaken.Decision{}, protocol.BadRequest("invalid action: %s, expected 'resume' or 'cancel'", body.Action)
+		return awaken.Decision{}, protocol.BadRequest("action is %q, want resume or cancel", body.Action)
 	}
 	return awaken.Decision{Target: target, ID: body.DecisionID, Action: awaken.DecisionAction(body.Action), Result: body.Payload,
 		Reason: body.Reason, Arguments: body.Arguments}, nil

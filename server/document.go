@@ -148,7 +148,7 @@ func (h *documents) put(req *request) error {
 	}
 	return h.write(req, 200, func(id string) (config.Key, error) {
 		if id != key.ID {
-			return key, protocol.BadRequest("the id in the body is %q, and in the path %q", id, key.ID)
+			return key, protocol.BadRequest("id is %q in the body, but %q in the path", id, key.ID)
 		}
 		return key, nil
 	}, cond)
@@ -167,7 +167,7 @@ func (h *documents) write(req *request, status int, key func(id string) (config.
 		return protocol.BadRequest("the body is not an object with an id")
 	}
 	if body.ID == nil || strings.TrimSpace(*body.ID) == "" {
-		return protocol.BadRequest("missing 'id' field in body")
+		return protocol.BadRequest("id is missing")
 	}
 	k, err := key(*body.ID)
 	if err != nil {

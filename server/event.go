@@ -122,7 +122,7 @@ func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Curs
 		return at, protocol.BadRequest("invalid cursor: %q", text)
 	}
 	if at.Epoch > t.End.Epoch {
-		return at, fail(410, "cursor_expired", "cursor %s is not of this log, which ends at %s", at, t.End)
+		return at, fail(410, "cursor_expired", "cursor %s is beyond this log, which ends at %s", at, t.End)
 	}
 	return at, nil
 }

@@ -88,7 +88,7 @@ func NewKeys(store profile.Store) *Keys {
 // Fix adds a key that is not stored. Its secret must have at least 8 characters.
 func (k *Keys) Fix(secret string, key Key) error {
 	if len(secret) < 8 {
-		return errors.New("a key must have 8 characters or more")
+		return errors.New("a key must have at least 8 characters")
 	}
 	if err := key.check(); err != nil {
 		return err
@@ -105,13 +105,13 @@ func (key *Key) check() error {
 		return fmt.Errorf("%w: kind is %q, want admin, run or read", awaken.ErrInvalid, key.Kind)
 	}
 	if len(key.Label) > 200 || len(key.Tenant) > 200 {
-		return fmt.Errorf("%w: label and tenant must not have more than 200 bytes", awaken.ErrInvalid)
+		return fmt.Errorf("%w: label and tenant must have at most 200 bytes", awaken.ErrInvalid)
 	}
 	if err := protocol.CheckID("user", key.User); err != nil {
 		return fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
 	}
 	if strings.HasPrefix(key.Tenant, "awaken.") { // reserved for the server
-		return fmt.Errorf("%w: tenant is %q, and names that begin with awaken. are taken", awaken.ErrInvalid, key.Tenant)
+		return fmt.Errorf("%w: tenant is %q, but names that begin with awaken. are reserved", awaken.ErrInvalid, key.Tenant)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (k *Keys) Make(ctx context.Context, key Key) (*Key, awaken.Secret, error) {
 		return nil, awaken.Secret{}, err
 	}
 	if k.store == nil {
-		return nil, awaken.Secret{}, fmt.Errorf("%w: there is no store for keys", awaken.ErrInvalid)
+		return nil, awaken.Secret{}, fmt.Errorf("%w: this server has no store for keys", awaken.ErrInvalid)
 	}
 	var random [32]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -200,7 +200,7 @@ func (k *Keys) Revoke(ctx context.Context, id string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if slices.ContainsFunc(k.fixed, func(h hashed) bool { return h.key.ID == id }) {
-		return fmt.Errorf("key %s: %w: it is in the configuration, remove it there", id, awaken.ErrConflict)
+		return fmt.Errorf("key %s: %w: the key comes from the configuration; remove it there", id, awaken.ErrConflict)
 	}
 	return fmt.Errorf("key %s: %w", id, awaken.ErrNotFound)
 }

@@ -65,7 +65,7 @@ func (h *keyring) list(req *request) error {
 func (h *keyring) make(req *request, body *keyBody) error {
 	if own := req.key.Tenant; own != "" {
 		if body.Tenant != "" && body.Tenant != own {
-			return forbidden("a key of tenant %s makes no keys of other tenants", own)
+			return forbidden("a key of tenant %s cannot create keys of other tenants", own)
 		}
 		body.Tenant = own
 	}
@@ -93,9 +93,9 @@ func (h *keyring) make(req *request, body *keyBody) error {
 func tenantLimit(req *request, usd float64) (*money.Amount, error) {
 	switch {
 	case !req.operates():
-		return nil, forbidden("a tenant does not set its own budget")
+		return nil, forbidden("a tenant cannot set its own budget; use an admin key without a tenant")
 	case budgetOf(req.tenant) == nil:
-		return nil, protocol.BadRequest("budget_usd is set, and runs are not held to budgets here: see budget.enabled")
+		return nil, protocol.BadRequest("budget_usd needs the setting budget.enabled")
 	}
 	return inRange("budget_usd", usd)
 }

@@ -79,7 +79,7 @@ func (l *limiter) admit(by caller, stream bool) (release func(), err error) {
 	}
 	if n.Add(1) > limit && limit > 0 {
 		n.Add(-1)
-		return nil, &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "overloaded", Message: "too many " + what + " at the same time", RetryAfter: time.Second}
+		return nil, &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "overloaded", Message: "too many concurrent " + what, RetryAfter: time.Second}
 	}
 	return func() { n.Add(-1) }, nil
 }

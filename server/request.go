@@ -85,14 +85,14 @@ func (req *request) Decode(v any) error {
 		}
 	}
 	if enc := req.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %q, want none", enc)
+		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %q, want identity", enc)
 	}
 	data, err := io.ReadAll(req.r.Body)
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return err
 		}
-		return protocol.BadRequest("the body could not be read")
+		return protocol.BadRequest("cannot read the body")
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte("{}")

@@ -169,7 +169,7 @@ func (h *runs) start(req *request, body *newRun) error {
 		return err
 	}
 	if agent == "" {
-		return protocol.BadRequest("agent_id cannot be empty")
+		return protocol.BadRequest("agent_id is missing")
 	}
 	thread, err := protocol.Either("thread_id", body.ThreadID, body.ThreadIDCamel)
 	if err != nil {
@@ -237,10 +237,10 @@ func (h *runs) await(req *request, r *mailbox.Receipt) error {
 			}
 		}
 		if time.Now().After(limit) {
-			return &protocol.Failure{Status: 504, Code: "timeout", Message: "the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
+			return &protocol.Failure{Status: 504, Code: "timeout", Message: "the run is still in progress; see GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
 		}
 	}
-	return &protocol.Failure{Status: 503, Code: "stopping", Message: "the server stops, the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
+	return &protocol.Failure{Status: 503, Code: "stopping", Message: "the server is stopping; the run continues, see GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
 }
 
 func resultOf(run *awaken.Run) runResult {

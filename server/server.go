@@ -38,7 +38,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("server: the mailbox's store cannot edit threads")
 	}
 	if _, ok := cfg.Mailbox.Tenant("").Runtime.(runtime); !ok {
-		return nil, errors.New("server: the mailbox's runtime has neither a registry nor a budget to show")
+		return nil, errors.New("server: the mailbox's runtime has no Registry, Budget and SettleLost")
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader}}
@@ -92,7 +92,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if !s.cfg.ManualMailbox {
 		working.Go(func() {
 			if err := s.cfg.Mailbox.Work(ctx); err != nil {
-				s.cfg.Logger.Error("the mailbox stopped working", "error", err)
+				s.cfg.Logger.Error("mailbox stopped", "error", err)
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func (s *Server) serveDebug() (stop func(), err error) {
 	}
 	srv := &http.Server{ReadHeaderTimeout: s.cfg.Limits.HeaderTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocalHost(hostOf(r.Host)) {
-			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles are for this machine only"))
+			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles are served to this machine only"))
 			return
 		}
 		if _, err := s.auth.authenticate(r, protocol.Admins); err != nil {
@@ -151,7 +151,7 @@ func (s *Server) serveDebug() (stop func(), err error) {
 		}
 		mux.ServeHTTP(w, r)
 	})}
-	s.cfg.Logger.Info("profiles are served", "address", l.Addr().String()) // the port may be chosen by the system
+	s.cfg.Logger.Info("serving profiles", "address", l.Addr().String()) // the port may be chosen by the system
 	go func() { _ = srv.Serve(l) }()
 	return func() { _ = srv.Close() }, nil
 }

@@ -480,9 +480,9 @@ func TestErrors(t *testing.T) {
 		status             int
 		says               string
 	}{
-		{"GET", "/nowhere", "", 404, "there is nothing at /nowhere"},
-		{"PUT", "/v1/runs", "", 405, "only GET, POST"},
-		{"POST", "/v1/runs", `{"messages":[{"role":"user","content":"x"}]}`, 400, "agent_id cannot be empty"},
+		{"GET", "/nowhere", "", 404, "no route for /nowhere"},
+		{"PUT", "/v1/runs", "", 405, "allowed: GET, POST"},
+		{"POST", "/v1/runs", `{"messages":[{"role":"user","content":"x"}]}`, 400, "agent_id is missing"},
 		{"POST", "/v1/runs", runBody("nobody", "", "x"), 400, "agent not found: nobody"},
 		{"POST", "/v1/runs", `{"agent_id":"default","messages":[{"role":"user","content":5}]}`, 422, "messages[0]"},
 		{"POST", "/v1/runs", `{"agent_id":7}`, 422, "agent_id"},

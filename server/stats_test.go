@@ -185,7 +185,7 @@ func TestStats_Routes(t *testing.T) {
 	}
 	g.says(404, "nobody", "GET", "/v1/agents/nobody/runtime-stats", "")
 	none := newRig(t, func(c *server.Config) { c.Stats = nil })
-	none.says(503, "runtime_stats registry not configured", "GET", "/v1/agents/default/runtime-stats", "")
-	none.says(503, "runtime_stats registry not configured", "GET", "/v1/agents/runtime-stats", "")
+	none.says(503, "runtime stats are not configured", "GET", "/v1/agents/default/runtime-stats", "")
+	none.says(503, "runtime stats are not configured", "GET", "/v1/agents/runtime-stats", "")
 	none.says(200, `"runtime_stats_enabled":false`, "GET", "/v1/system/info", "")
 }

@@ -177,7 +177,7 @@ func (f *feed) send(e *awaken.Entry) error {
 func (f *feed) end(err error) error {
 	if err != nil && f.req.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		told := failureOf(err)
-		f.logger.Warn("stream ended by an error", "route", f.req.route.Path, "error", err)
+		f.logger.Warn("stream failed", "route", f.req.route.Path, "error", err)
 		body, _ := json.Marshal(errorBody{told.Message, told.Code})
 		if err := f.out.Frame("", "error", body); err != nil {
 			return nil

@@ -41,7 +41,7 @@ func (b *inbox) messages(in []inputMessage) ([]*llm.Message, error) {
 		return nil, protocol.BadRequest("at least one message is required")
 	}
 	if limit := b.maxMessages; limit > 0 && len(in) > limit {
-		return nil, protocol.BadRequest("there are %d messages, want %d at most", len(in), limit)
+		return nil, protocol.BadRequest("the request has %d messages, want at most %d", len(in), limit)
 	}
 	out := make([]*llm.Message, 0, len(in))
 	for i, m := range in {
@@ -96,9 +96,9 @@ func (b *inbox) setUser(req *request, s *mailbox.Submission, user string) error 
 	case err != nil:
 		return err
 	case req.user != "":
-		return forbidden("user_id is %q, and the request is made by user %q", user, req.user)
+		return forbidden("user_id is %q, but the request is made by user %q", user, req.user)
 	case b.userHeader != "":
-		return forbidden("user_id is %q, and this server takes users from the header %s only", user, b.userHeader)
+		return forbidden("user_id is %q, but this server takes the user from header %s only", user, b.userHeader)
 	}
 	s.Request.UserID = user
 	return nil

@@ -211,7 +211,7 @@ func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error
 	}
 	q.Offset, from.Offset = from.Offset, 0
 	if from != at {
-		return q, at, protocol.BadRequest("cursor does not match thread query filters")
+		return q, at, protocol.BadRequest("cursor belongs to a list with other filters")
 	}
 	return q, at, nil
 }
@@ -415,7 +415,7 @@ func (h *threads) interrupt(req *request) error {
 func nothing(err error, what, id string) error {
 	switch {
 	case errors.Is(err, mailbox.ErrNothing):
-		return fail(404, "not_found", "%s %s: nothing runs, waits or is queued", what, id)
+		return fail(404, "not_found", "%s %s has no running, waiting or queued run", what, id)
 	case errors.Is(err, awaken.ErrNotFound):
 		return protocol.NotFound(what, id)
 	}

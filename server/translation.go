@@ -49,7 +49,7 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 		_ = f.out.Flush()
 		panic(http.ErrAbortHandler)
 	default:
-		s.logger.Warn("stream ended by an error", "route", req.route.Path, "error", err)
+		s.logger.Warn("stream failed", "route", req.route.Path, "error", err)
 		t.end(f.out, failureOf(err))
 	}
 	return nil
@@ -97,7 +97,7 @@ func beginning(ctx context.Context, t *mailbox.Tenant, s *protocol.Stream) (from
 
 // errLost cuts off a client that has just turned out to have lost entries. When it reconnects, it
 // gets the run from the start.
-var errLost = errors.New("what the client has was lost")
+var errLost = errors.New("the client's entries were lost")
 
 // translation is the state of one stream and its encoder.
 type translation struct {

@@ -45,7 +45,7 @@ func (a *auth) user(r *http.Request, key *Key) (string, error) {
 	case !protocol.ValidID(values[0]):
 		return "", protocol.CheckID(name, values[0])
 	case own != "" && own != values[0]:
-		return "", forbidden("%s is %q, and this key is that of user %q", name, values[0], own)
+		return "", forbidden("%s is %q, but the key belongs to user %q", name, values[0], own)
 	default:
 		return values[0], nil
 	}

@@ -112,10 +112,10 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("%w: scheme is %q, want http or https", ErrAddress, r.URL.Scheme)
 	}
 	if r.URL.User != nil {
-		return nil, fmt.Errorf("%w: the URL has credentials in it", ErrAddress)
+		return nil, fmt.Errorf("%w: the URL contains credentials", ErrAddress)
 	}
 	if !g.allowsHost(r.URL.Hostname()) {
-		return nil, fmt.Errorf("%w: host %q is not on the list", ErrAddress, r.URL.Hostname())
+		return nil, fmt.Errorf("%w: host %q is not allowed", ErrAddress, r.URL.Hostname())
 	}
 	if g.opts.Proxy != nil {
 		if _, err := g.resolve(r.Context(), r.URL.Hostname()); err != nil {
@@ -129,7 +129,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if limit := g.opts.MaxBytes; limit > 0 {
 		if resp.ContentLength > limit {
 			_ = resp.Body.Close()
-			return nil, fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrTooLarge, resp.ContentLength, limit)
+			return nil, fmt.Errorf("%w: %d bytes, want at most %d", ErrTooLarge, resp.ContentLength, limit)
 		}
 		resp.Body = &limited{resp.Body, limit}
 	}
@@ -141,7 +141,7 @@ func (g *guard) CloseIdleConnections() { g.base.CloseIdleConnections() }
 
 func (g *guard) redirect(r *http.Request, via []*http.Request) error {
 	if len(via) > g.opts.Redirects {
-		return fmt.Errorf("%w: there were %d already", ErrRedirect, len(via)-1)
+		return fmt.Errorf("%w: more than %d in a row", ErrRedirect, len(via)-1)
 	}
 	if r.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https" {
 		return fmt.Errorf("%w: from https to http", ErrRedirect)
@@ -203,7 +203,7 @@ func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	for i, a := range addrs {
 		addrs[i] = a.Unmap()
 		if !Public(a) && !slices.ContainsFunc(g.opts.Allow, func(p netip.Prefix) bool { return p.Contains(addrs[i]) }) {
-			return nil, fmt.Errorf("%w: %s is at %s", ErrAddress, host, a)
+			return nil, fmt.Errorf("%w: %s resolves to %s, which is not public", ErrAddress, host, a)
 		}
 	}
 	return addrs, nil
