@@ -16,13 +16,12 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// unseenPage is how many records of a log are looked at at a time.
+// unseenPage is how many records of a log are read at a time.
 const unseenPage = 256
 
-// Unseen returns the place in ids from which on they are not in a thread's log: clients
-// send their whole history, and what comes before a message that is stored was taken in
-// with it. It reads the log from its end, and no further than it has to. A thread that
-// does not exist has seen nothing.
+// Unseen returns the index in ids of the first message that is not in a thread's log. Clients send
+// their whole history; what comes before a stored message was stored with it. Unseen reads the log
+// from its end, and no further than it must. A thread that does not exist has no messages.
 func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []string) (int, error) {
 	place := map[string]int{}
 	for i, id := range ids {
@@ -42,8 +41,8 @@ func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []strin
 		for _, r := range page {
 			found = max(found, place[r.Message.ID])
 		}
-		// A single message that is not at the log's end is new: whoever sends only that
-		// does so twice only if the first answer was lost.
+		// A single message that is not at the log's end is new: a client that sends only its last
+		// message repeats it only if the first response was lost.
 		if found > 0 || len(page) < unseenPage || len(ids) == 1 {
 			return found, nil
 		}
@@ -51,8 +50,8 @@ func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []strin
 	}
 }
 
-// Conversation returns what was said on a thread. What was taken back is left out; what a
-// model is shown a summary of is there, and the summary is internal.
+// Conversation returns the messages of a thread as people see them. Rewound messages are left out;
+// messages behind a summary are there, and the summary is internal.
 func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*llm.Message, error) {
 	records, err := t.Store.Messages(ctx, threadID, awaken.MessageQuery{})
 	if err != nil {
@@ -72,8 +71,8 @@ func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*l
 	return view.Messages(), nil
 }
 
-// ContextMessage is how the model learns of the state of a client's page: an internal
-// message. It is nil if there is nothing to tell.
+// ContextMessage returns an internal message that shows the model the state of a client's page, or
+// nil if the state is empty.
 func ContextMessage(state json.RawMessage) *llm.Message {
 	switch strings.TrimSpace(string(state)) {
 	case "", "null", "{}", "[]":
@@ -83,16 +82,16 @@ func ContextMessage(state json.RawMessage) *llm.Message {
 		Content: []llm.Block{llm.Text("<frontend-context>\n" + string(state) + "\n</frontend-context>")}}
 }
 
-// Media collects the attachments of a request, and refuses what is too much.
+// Media converts the attachments of a request and limits their number and size.
 type Media struct {
-	MaxFiles int // default 16
-	MaxBytes int // of all that are in the request, decoded; default 16 MiB
+	MaxFiles int // per request; default 16
+	MaxBytes int // of all files in the request, decoded; default 16 MiB
 	files    int
 	bytes    int
 }
 
-// URL turns an attachment into a block. Its address is a data: URL, or one that the
-// provider of the model fetches; we fetch nothing. Field names it in errors.
+// URL converts an attachment into a block. The address is a data: URL or one that the model's
+// provider fetches; the server fetches nothing. Field names the attachment in errors.
 func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
 	rest, inline := strings.CutPrefix(address, "data:")
 	if !inline {
@@ -125,7 +124,7 @@ func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
 	return m.Base64(field, mediaType, data, name)
 }
 
-// Base64 turns an attachment that is in the request into a block.
+// Base64 converts an attachment that is part of the request into a block.
 func (m *Media) Base64(field, mediaType, data, name string) (llm.Block, error) {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
@@ -167,7 +166,7 @@ func sameType(a, b string) bool {
 	return err1 == nil && err2 == nil && x == y
 }
 
-// clip is a text that is short enough for an error.
+// clip shortens a text for an error.
 func clip(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"

@@ -50,7 +50,7 @@ func decide(req *request, id, what string, body *decisionBody) (target string, e
 		return "", err
 	}
 	_, err = req.tenant.Decide(req.ctx, id, d)
-	return d.Target, nothing(err, what, id+" "+d.Target)
+	return d.Target, explainMissing(err, what, id+" "+d.Target)
 }
 
 // vet refuses decisions whose reach exceeds the caller's. A page speaks for its user, and so does a

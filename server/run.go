@@ -288,7 +288,7 @@ func (h *runs) addInputs(req *request, body *runInputs) error {
 func (h *runs) cancel(req *request) error {
 	id := req.path("run_id")
 	if err := req.tenant.Cancel(req.ctx, id); err != nil {
-		return nothing(err, "run", id)
+		return explainMissing(err, "run", id)
 	}
 	return req.Reply(202, runAccepted{Status: "cancel_requested", RunID: id})
 }
@@ -297,7 +297,7 @@ func (h *runs) cancel(req *request) error {
 func (h *runs) resume(req *request) error {
 	id := req.path("run_id")
 	if _, err := req.tenant.Continue(req.ctx, id); err != nil {
-		return nothing(err, "run", id)
+		return explainMissing(err, "run", id)
 	}
 	return req.Reply(202, runAccepted{Status: "continue_requested", RunID: id})
 }

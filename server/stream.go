@@ -176,9 +176,9 @@ func (f *feed) send(e *awaken.Entry) error {
 // end sends the buffered frames and, unless the client caused it, an error.
 func (f *feed) end(err error) error {
 	if err != nil && f.req.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		told := failureOf(err)
+		failure := failureOf(err)
 		f.logger.Warn("stream failed", "route", f.req.route.Path, "error", err)
-		body, _ := json.Marshal(errorBody{told.Message, told.Code})
+		body, _ := json.Marshal(errorBody{failure.Message, failure.Code})
 		if err := f.out.Frame("", "error", body); err != nil {
 			return nil
 		}

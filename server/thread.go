@@ -266,24 +266,24 @@ func (h *threads) get(req *request) error {
 	return replyThread(req, t, err)
 }
 
-// cleared is a text field that a client can set, or clear with null.
-type cleared struct {
+// nullableText is a text field that a client can set, or clear with null.
+type nullableText struct {
 	set   bool
 	value string
 }
 
 // UnmarshalJSON decodes a string or null.
-func (f *cleared) UnmarshalJSON(data []byte) error {
+func (f *nullableText) UnmarshalJSON(data []byte) error {
 	f.set, f.value = true, ""
 	return json.Unmarshal(data, &f.value)
 }
 
 type threadPatch struct {
-	Title               cleared                    `json:"title,omitzero"`
-	ResourceID          cleared                    `json:"resource_id,omitzero"`
-	ResourceIDCamel     cleared                    `json:"resourceId,omitzero"`
-	ParentThreadID      cleared                    `json:"parent_thread_id,omitzero"`
-	ParentThreadIDCamel cleared                    `json:"parentThreadId,omitzero"`
+	Title               nullableText                    `json:"title,omitzero"`
+	ResourceID          nullableText                    `json:"resource_id,omitzero"`
+	ResourceIDCamel     nullableText                    `json:"resourceId,omitzero"`
+	ParentThreadID      nullableText                    `json:"parent_thread_id,omitzero"`
+	ParentThreadIDCamel nullableText                    `json:"parentThreadId,omitzero"`
 	Custom              map[string]json.RawMessage `json:"custom,omitempty"`
 }
 
@@ -397,7 +397,7 @@ type threadAccepted struct {
 func (h *threads) cancel(req *request) error {
 	id := req.path("thread_id")
 	if err := req.tenant.Cancel(req.ctx, id); err != nil {
-		return nothing(err, "thread", id)
+		return explainMissing(err, "thread", id)
 	}
 	return req.Reply(202, threadAccepted{Status: "cancel_requested", ThreadID: id})
 }
@@ -406,13 +406,13 @@ func (h *threads) interrupt(req *request) error {
 	id := req.path("thread_id")
 	n, err := req.tenant.Interrupt(req.ctx, id)
 	if err != nil {
-		return nothing(err, "thread", id)
+		return explainMissing(err, "thread", id)
 	}
 	return req.Reply(202, threadAccepted{Status: "interrupt_requested", ThreadID: id, Superseded: &n})
 }
 
-// nothing rewords the error of a request for a run or thread that does not exist or has no work.
-func nothing(err error, what, id string) error {
+// explainMissing rewords the error of a request for a run or thread that does not exist or has no work.
+func explainMissing(err error, what, id string) error {
 	switch {
 	case errors.Is(err, mailbox.ErrNothing):
 		return fail(404, "not_found", "%s %s has no running, waiting or queued run", what, id)

@@ -190,7 +190,7 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 // rebuild replaces the encoder by one that has seen the log up to a reset, and the reset.
 func (t *translation) rebuild(reset *awaken.Entry) error {
 	t.enc, t.has = t.s.Encoder(), protocol.Position{}
-	var nobody protocol.Frames
+	var discarded protocol.Frames
 	for e, err := range t.log.Tail(t.ctx, t.s.ThreadID, t.from, eventlog.Follow{RunID: t.s.RunID, Committed: true}) {
 		if err != nil {
 			return err
@@ -198,10 +198,10 @@ func (t *translation) rebuild(reset *awaken.Entry) error {
 		if e.Seq > reset.Seq {
 			break
 		}
-		if err := t.enc.Encode(&nobody, &e); err != nil {
+		if err := t.enc.Encode(&discarded, &e); err != nil {
 			return err
 		}
-		nobody.Into(nil)
+		discarded.Into(nil)
 	}
-	return t.enc.Encode(&nobody, reset)
+	return t.enc.Encode(&discarded, reset)
 }
