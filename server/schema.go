@@ -33,7 +33,7 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[json.RawMessage](): {"description": "any JSON"},
 	reflect.TypeFor[time.Time]():       {"type": "string", "format": "date-time"},
 	reflect.TypeFor[rawDocument]():     {"type": "object", "description": "a config document: GET /v1/config/{namespace}/$schema describes it"},
-	reflect.TypeFor[nullableText]():         {"type": []string{"string", "null"}, "description": "null clears the field"},
+	reflect.TypeFor[nullableText]():    {"type": []string{"string", "null"}, "description": "null clears the field"},
 	reflect.TypeFor[awaken.RunStatus](): enum(awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting,
 		awaken.RunDone),
 	reflect.TypeFor[awaken.CallStatus](): enum(awaken.CallNew, awaken.CallRunning, awaken.CallSuspended, awaken.CallResuming,

@@ -279,11 +279,11 @@ func (f *nullableText) UnmarshalJSON(data []byte) error {
 }
 
 type threadPatch struct {
-	Title               nullableText                    `json:"title,omitzero"`
-	ResourceID          nullableText                    `json:"resource_id,omitzero"`
-	ResourceIDCamel     nullableText                    `json:"resourceId,omitzero"`
-	ParentThreadID      nullableText                    `json:"parent_thread_id,omitzero"`
-	ParentThreadIDCamel nullableText                    `json:"parentThreadId,omitzero"`
+	Title               nullableText               `json:"title,omitzero"`
+	ResourceID          nullableText               `json:"resource_id,omitzero"`
+	ResourceIDCamel     nullableText               `json:"resourceId,omitzero"`
+	ParentThreadID      nullableText               `json:"parent_thread_id,omitzero"`
+	ParentThreadIDCamel nullableText               `json:"parentThreadId,omitzero"`
 	Custom              map[string]json.RawMessage `json:"custom,omitempty"`
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// userOf runs an agent and returns whom the run is for, or the status and the error.
+// userOf runs an agent and returns the user of the run, or the status and the error.
 func (g *rig) userOf(body string, headers ...string) string {
 	g.t.Helper()
 	status, text := g.ask("POST", "/v1/runs", with(body, `"agent_id":"default","stream":false,"messages":[{"role":"user","content":"hello"}]`), headers...)
@@ -33,9 +33,8 @@ func (g *rig) userOf(body string, headers ...string) string {
 	return run.UserID
 }
 
-// Whom a run is for is what the key or the proxy says; only where neither says anything is
-// the body believed.
-func TestUser_IsTheKeysOrTheProxys(t *testing.T) {
+// The key or the proxy determines the user of a run. The body counts only if neither names one.
+func TestUser_ComesFromTheKeyOrTheProxy(t *testing.T) {
 	t.Parallel()
 	const alice, all = "the-key-of-alice", "the-key-of-all"
 	keys := func(g *rig) {
@@ -88,7 +87,7 @@ func TestUser_IsTheKeysOrTheProxys(t *testing.T) {
 	}
 }
 
-// A key keeps its user in the store, and only one that can be a user's id.
+// A stored key keeps its user, which must be a valid id.
 func TestUser_OfAStoredKey(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -106,8 +105,8 @@ func TestUser_OfAStoredKey(t *testing.T) {
 	}
 }
 
-// What a request that is one user's wants remembered holds for that user.
-func TestUser_DecidesForThemself(t *testing.T) {
+// What one user's request wants remembered holds for that user only.
+func TestUser_DecidesForThemselves(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		section, user, scope string

@@ -176,7 +176,7 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 // A stream that waits for its run does not keep the request that it answers.
-func TestStream_LetsGoOfItsRequest(t *testing.T) {
+func TestStream_ReleasesItsRequestBody(t *testing.T) {
 	const streams, size = 3, 4 << 20
 	g := newRig(t)
 	for i := range streams {
