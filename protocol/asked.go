@@ -8,16 +8,15 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// Asked tells the calls that a run waits for from earlier ones of the same id: models use
-// ids again, and a client may not have heard of the later call. It knows nothing of runs
-// below the run.
+// Asked distinguishes the calls that a run waits for from earlier calls with the same id: models
+// reuse ids, and a client may not know of the later call yet. It does not cover child runs.
 type Asked struct {
 	runID string
-	runs  map[string]string   // message id -> id of the run that produced it, "" if nobody knows
-	calls map[string][]string // call id -> ids of the run's messages that make such a call
+	runs  map[string]string   // message id -> id of the run that produced it, "" if unknown
+	calls map[string][]string // call id -> ids of the run's messages with such a call
 }
 
-// Asking reads what a run and its thread have said.
+// Asking reads the calls of a run and the messages of its thread.
 func Asking(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (*Asked, error) {
 	records, err := t.Store.Messages(ctx, run.ThreadID, awaken.MessageQuery{})
 	if err != nil {
@@ -40,23 +39,22 @@ func Asking(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (*Asked, er
 	return a, nil
 }
 
-// Stored reports whether the thread has a message of that id.
+// Stored reports whether the thread has a message with that id.
 func (a *Asked) Stored(messageID string) bool {
 	_, ok := a.runs[messageID]
 	return ok
 }
 
-// Elsewhere reports whether a message is known to be that of another run.
+// Elsewhere reports whether a message is known to belong to another run.
 func (a *Asked) Elsewhere(messageID string) bool {
 	by, ok := a.runs[messageID]
 	return ok && by != a.runID
 }
 
-// Times is how often the run has made a call of that id.
+// Times returns how often the run has made a call with that id.
 func (a *Asked) Times(callID string) int { return len(a.calls[callID]) }
 
-// Earlier reports whether a message is known not to be the one that makes the call that the
-// run waits for.
+// Earlier reports whether a message is known not to be the one with the call that the run waits for.
 func (a *Asked) Earlier(messageID, callID string) bool {
 	made := a.calls[callID]
 	return a.Stored(messageID) && len(made) > 0 && made[len(made)-1] != messageID

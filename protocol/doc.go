@@ -1,46 +1,44 @@
-// Package protocol is what the adapters of protocols share: AI SDK, AG-UI and others
-// each have a package below this one. An adapter is three things.
+// Package protocol is what the adapters of client protocols share. AI SDK, AG-UI and others each have
+// a package below this one. An adapter has three parts.
 //
-// Routes. [Route] is one line of the server's table: who may use it, what it takes and
-// answers, and a function that gets a [Call]. The server mounts it (server.Config.Routes),
-// checks keys, limits and ids before it is called, and describes it in /openapi.json.
+// Routes. A [Route] is one entry of the server's table: its access, what it takes and returns, and a
+// handler that gets a [Call]. The server mounts it (server.Config.Routes), checks keys, limits, ids
+// and parameters before it calls the handler, and describes the route in /openapi.json.
 //
 //	srv, err := server.New(server.Config{Mailbox: box, Routes: aisdk.Routes()})
 //
-// A decoder. A handler reads the client's words with [Call.Decode] and turns them into a
-// [mailbox.Submission]: new messages ([Unseen] leaves out those that are stored, because
-// clients send their whole history), decisions about calls that wait, a rewind. Once
-// [Call.Submit] returns, the input is stored and will be worked on, whether or not anybody
-// listens. It never runs anything itself.
+// A decoder. The handler decodes the request with [Call.Decode] and turns it into a
+// [mailbox.Submission]: new messages ([Unseen] skips stored ones, because clients send their whole
+// history), decisions on waiting calls, a rewind. Once [Call.Submit] returns, the input is stored and
+// will be processed even if the client disconnects. The handler never runs an agent itself.
 //
-// An encoder. [Encoder] turns the entries of a run's log into the protocol's frames.
-// It knows nothing but the entries it was given, so encoders that were given the same
-// entries write the same bytes: in this process, after a restart, in another replica.
-// [Call.Stream] feeds it:
+// An encoder. An [Encoder] turns the entries of a run's log into the protocol's frames. Its output
+// depends on the entries alone, so encoders that get the same entries write the same bytes: in this
+// process, after a restart, in another replica. [Call.Stream] feeds it:
 //
 //	r, err := c.Submit(s)
 //	…
 //	return c.Stream(&protocol.Stream{ThreadID: r.ThreadID, RunID: r.RunID,
 //		After: protocol.AfterAll(r.After), Encoder: newEncoder})
 //
-// # Streams and how they are taken up again
+// # Resuming streams
 //
-// A stream is made from the run's first entry on, whatever part of it the client wants.
-// Every frame has an id, a [Position]: the cursor of its entry and its number among the
-// frames of that entry. A client that was cut off names the last id it has, and gets what
-// follows, also when the cut was between two frames of one entry. So concatenating what
-// it got before and after is what it would have got without the cut.
+// A stream is encoded from the run's first entry, whatever part of it the client wants. Every frame
+// has an id, a [Position]: the cursor of its entry and its number among the frames of that entry. A
+// client that was cut off sends the last id it has and gets what follows, even if the cut was between
+// two frames of one entry. What it got before and after the cut is, together, what it would have got
+// without the cut.
 //
-// A client that names nothing gets the run from its beginning. A run that waited for
-// people and went on has several activations, each with its run_start and run_finish.
-// Stream ends with the first run_finish behind [Stream.Through]; a handler sets it to the
-// end of the log if it knows that the run has gone on since.
+// A client that sends no id gets the run from the start. A run that waited and was resumed has
+// several activations, each with its run_start and run_finish. Stream ends with the first run_finish
+// at or after [Stream.Through]; a handler sets it to the end of the log if it knows that the run has
+// continued since.
 //
-// If the owner of a run dies, what it said after its last commit is void. Who has seen
-// some of it gets a stream_reset, encoded by the encoder that said it, and then what really
-// happened, from an encoder that never saw what was lost. Who comes back with a position in
-// what was lost gets the run from its beginning.
+// If the owner of a run dies, what it published after its last commit is void. A connected client
+// that has seen some of it gets a stream_reset from the encoder that encoded it, and then the real
+// entries from an encoder that never saw the lost ones. A client that reconnects with a position among
+// the lost entries gets the run from the start.
 //
-// When the server stops, streams break off without an end, so that no client takes half
-// an answer for a whole one.
+// When the server stops, streams break off without an end, so that no client mistakes half an answer
+// for a whole one.
 package protocol

@@ -9,31 +9,31 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Encoder turns the entries of a run's log, from its first on, into frames. It is a
-// function of the entries: it must not look at clocks, stores or chance.
+// Encoder turns the entries of a run's log, starting with the first, into frames. Its output must
+// depend on the entries alone: not on clocks, stores or chance.
 type Encoder interface {
-	// Encode adds the frames that an entry becomes: none, one or several.
+	// Encode adds the frames of an entry: none, one or several.
 	//
-	// A stream_reset with a cursor is said to a client who has seen entries that were
-	// lost. Its frames should leave the client with nothing half open. The encoder is not
-	// used any more after that: a new one is given the entries up to the cursor, and then
-	// the stream_reset too, with frames that nobody sees.
+	// A stream_reset with a cursor is for a client that has seen entries that were lost. Its
+	// frames should leave nothing half open at the client. The encoder is not used after that: a
+	// new one gets the entries up to the cursor and then the stream_reset, and its frames for
+	// these are discarded.
 	Encode(f *Frames, e *awaken.Entry) error
-	// End adds what a response ends with. If failure is not nil, the server could not go
-	// on, and the client should be told.
+	// End adds the last frames of a response. A failure that is not nil says why the server
+	// cannot continue; the client should learn of it.
 	End(f *Frames, failure *Failure)
 }
 
-// Position is a place between two frames of a stream: what a client has.
+// Position is a place between two frames of a stream. It says what a client has.
 type Position struct {
-	awaken.Cursor     // of the last entry it has frames of
-	Frames        int // how many it has of them
+	awaken.Cursor     // of the last entry of which it has frames
+	Frames        int // how many of them it has
 }
 
-// AfterAll is the position after all frames of the entry at a cursor.
+// AfterAll returns the position after all frames of the entry at a cursor.
 func AfterAll(c awaken.Cursor) Position { return Position{c, math.MaxInt32} }
 
-// String is the position's opaque text, the id of the last frame before it.
+// String returns the position as an opaque text: the id of the last frame before it.
 func (p Position) String() string { return string(p.append(nil)) }
 
 func (p Position) append(buf []byte) []byte {
@@ -42,7 +42,7 @@ func (p Position) append(buf []byte) []byte {
 	return strconv.AppendInt(buf, int64(p.Frames), 10)
 }
 
-// ParsePosition reads what String wrote, or a cursor, which is after all its frames.
+// ParsePosition parses the result of String, or a cursor, which means after all its frames.
 func ParsePosition(s string) (Position, error) {
 	text, n, ok := strings.Cut(s, ".")
 	at, err := awaken.ParseCursor(text)
@@ -60,36 +60,35 @@ func ParsePosition(s string) (Position, error) {
 	return p, nil
 }
 
-// Frames collects the frames of entries, as server-sent events. The zero Frames has none.
+// Frames collects the frames of entries as server-sent events. The zero Frames is empty.
 type Frames struct {
 	buf    []byte
-	at     Position // of the frame that was added last
-	named  bool     // frames have ids
-	have   int      // frames of this entry that the client has
-	opened int      // where the frame begins that is being added
+	at     Position // of the last frame added
+	named  bool     // whether frames have ids
+	have   int      // number of the entry's frames that the client has
+	opened int      // where the open frame begins
 }
 
-// Into makes f append to buf, until Bytes takes it back.
+// Into makes f append to buf. Bytes returns the result.
 func (f *Frames) Into(buf []byte) { f.buf = buf }
 
-// Bytes returns all that was collected.
+// Bytes returns all frames collected.
 func (f *Frames) Bytes() []byte { return f.buf }
 
-// Entry says that the frames of an entry come next, and how many of them to leave out,
-// because the client has them.
+// Entry announces the frames of an entry. The first have of them are skipped, because the client has
+// them.
 func (f *Frames) Entry(c awaken.Cursor, have int) {
 	f.at, f.named, f.have = Position{Cursor: c}, true, have
 }
 
-// Added is how many frames were added since Entry or Unnamed was called, those that were
-// left out not counted.
+// Added returns how many frames were added since Entry or Unnamed, without skipped ones.
 func (f *Frames) Added() int { return max(0, f.at.Frames-f.have) }
 
-// Unnamed says that frames without an id come next.
+// Unnamed announces frames without ids.
 func (f *Frames) Unnamed() { f.at, f.named, f.have = Position{}, false, 0 }
 
-// Open begins a frame: its data, in one line, is to be appended to what Open returns,
-// and handed to Close.
+// Open begins a frame. Append its data, which must be one line, to what Open returns and pass the
+// result to Close.
 func (f *Frames) Open() []byte {
 	f.opened = len(f.buf)
 	f.at.Frames++
@@ -109,5 +108,5 @@ func (f *Frames) Close(buf []byte) {
 	f.buf = append(buf, '\n', '\n')
 }
 
-// Data adds a frame with that data, which must be one line.
+// Data adds a frame with data, which must be one line.
 func (f *Frames) Data(data []byte) { f.Close(append(f.Open(), data...)) }

@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// Failure is an error that a client sees as it is.
+// Failure is an error that the client gets as it is.
 type Failure struct {
 	Status  int
 	Code    string
 	Message string
-	// RetryAfter tells the client when to come again.
+	// RetryAfter is when the client may retry, if it is set.
 	RetryAfter time.Duration
 }
 
 func (f *Failure) Error() string { return f.Message }
 
-// BadRequest is the failure of a request that fits its schema and is wrong.
+// BadRequest returns the failure of a request that fits its schema but is invalid.
 func BadRequest(format string, args ...any) *Failure {
 	return &Failure{Status: http.StatusBadRequest, Code: "invalid_request", Message: fmt.Sprintf(format, args...)}
 }
 
-// Unfit is the failure of a body that does not fit its schema. The message names the field.
+// Unfit returns the failure of a body that does not fit its schema. The message names the field.
 func Unfit(format string, args ...any) *Failure {
 	return &Failure{Status: http.StatusUnprocessableEntity, Code: "invalid_body", Message: fmt.Sprintf(format, args...)}
 }
 
-// NotFound is the failure of a request for what is not there.
+// NotFound returns the failure of a request for something that does not exist.
 func NotFound(what, id string) *Failure {
 	return &Failure{Status: http.StatusNotFound, Code: "not_found", Message: what + " not found: " + id}
 }

@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID is how many bytes an id can have.
+// MaxID is the maximum length of an id, in bytes.
 const MaxID = 512
 
-// ValidID reports whether a text that a client sent can be an id.
+// ValidID reports whether a text from a client can be an id.
 func ValidID(id string) bool {
 	return id != "" && len(id) <= MaxID && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
-// CheckID returns the failure of a field whose text cannot be an id. A field that is not set
-// passes.
+// CheckID returns a failure if the value of a field cannot be an id. An empty value passes.
 func CheckID(field, id string) error {
 	if id == "" || ValidID(id) {
 		return nil
@@ -24,8 +23,8 @@ func CheckID(field, id string) error {
 	return BadRequest("%s is %q, want at most %d bytes of UTF-8 without control characters", field, clip(id), MaxID)
 }
 
-// Either returns the value of a field that has several spellings. Spellings that are set to
-// different values are a failure.
+// Either returns the value of a field that has several spellings, or a failure if they are set to
+// different values.
 func Either(field string, spellings ...string) (string, error) {
 	out := ""
 	for _, v := range spellings {

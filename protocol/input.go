@@ -16,13 +16,12 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// unseenPage is how many records of a log are looked at at a time.
+// unseenPage is how many records of a log are read at a time.
 const unseenPage = 256
 
-// Unseen returns the place in ids from which on they are not in a thread's log: clients
-// send their whole history, and what comes before a message that is stored was taken in
-// with it. It reads the log from its end, and no further than it has to. A thread that
-// does not exist has seen nothing.
+// Unseen returns the index in ids of the first message that is not in a thread's log. Clients send
+// their whole history; what comes before a stored message was stored with it. Unseen reads the log
+// from its end, and no further than it must. A thread that does not exist has no messages.
 func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []string) (int, error) {
 	place := map[string]int{}
 	for i, id := range ids {
@@ -42,8 +41,8 @@ func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []strin
 		for _, r := range page {
 			found = max(found, place[r.Message.ID])
 		}
-		// A single message that is not at the log's end is new: whoever sends only that
-		// does so twice only if the first answer was lost.
+		// A single message that is not at the log's end is new: a client that sends only its last
+		// message repeats it only if the first response was lost.
 		if found > 0 || len(page) < unseenPage || len(ids) == 1 {
 			return found, nil
 		}
@@ -51,8 +50,8 @@ func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []strin
 	}
 }
 
-// Conversation returns what was said on a thread. What was taken back is left out; what a
-// model is shown a summary of is there, and the summary is internal.
+// Conversation returns the messages of a thread as people see them. Rewound messages are left out;
+// messages behind a summary are there, and the summary is internal.
 func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*llm.Message, error) {
 	records, err := t.Store.Messages(ctx, threadID, awaken.MessageQuery{})
 	if err != nil {
@@ -72,8 +71,8 @@ func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*l
 	return view.Messages(), nil
 }
 
-// ContextMessage is how the model learns of the state of a client's page: an internal
-// message. It is nil if there is nothing to tell.
+// ContextMessage returns an internal message that shows the model the state of a client's page, or
+// nil if the state is empty.
 func ContextMessage(state json.RawMessage) *llm.Message {
 	switch strings.TrimSpace(string(state)) {
 	case "", "null", "{}", "[]":
@@ -83,16 +82,16 @@ func ContextMessage(state json.RawMessage) *llm.Message {
 		Content: []llm.Block{llm.Text("<frontend-context>\n" + string(state) + "\n</frontend-context>")}}
 }
 
-// Media collects the attachments of a request, and refuses what is too much.
+// Media converts the attachments of a request and limits their number and size.
 type Media struct {
-	MaxFiles int // default 16
-	MaxBytes int // of all that are in the request, decoded; default 16 MiB
+	MaxFiles int // per request; default 16
+	MaxBytes int // of all files in the request, decoded; default 16 MiB
 	files    int
 	bytes    int
 }
 
-// URL turns an attachment into a block. Its address is a data: URL, or one that the
-// provider of the model fetches; we fetch nothing. Field names it in errors.
+// URL converts an attachment into a block. The address is a data: URL or one that the model's
+// provider fetches; the server fetches nothing. Field names the attachment in errors.
 func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
 	rest, inline := strings.CutPrefix(address, "data:")
 	if !inline {
@@ -104,7 +103,7 @@ func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
 	}
 	head, data, ok := strings.Cut(rest, ",")
 	if !ok {
-		return llm.Block{}, BadRequest("%s.url is not a data: URL: it has no comma", field)
+		return llm.Block{}, BadRequest("%s.url is a data: URL without a comma", field)
 	}
 	kind, encoded := strings.CutSuffix(head, ";base64")
 	if kind == "" {
@@ -118,28 +117,28 @@ func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
 	if !encoded {
 		raw, err := url.PathUnescape(data)
 		if err != nil {
-			return llm.Block{}, BadRequest("%s.url cannot be decoded: %v", field, err)
+			return llm.Block{}, BadRequest("cannot decode %s.url: %v", field, err)
 		}
 		data = base64.StdEncoding.EncodeToString([]byte(raw))
 	}
 	return m.Base64(field, mediaType, data, name)
 }
 
-// Base64 turns an attachment that is in the request into a block.
+// Base64 converts an attachment that is part of the request into a block.
 func (m *Media) Base64(field, mediaType, data, name string) (llm.Block, error) {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
-		return llm.Block{}, BadRequest("%s cannot be decoded: %v", field, err)
+		return llm.Block{}, BadRequest("cannot decode %s: %v", field, err)
 	}
 	if m.bytes += len(raw); m.bytes > cmp.Or(m.MaxBytes, 16<<20) {
-		return llm.Block{}, &Failure{Status: 413, Code: "too_large", Message: fmt.Sprintf("%s: the files have more than %d bytes together", field, cmp.Or(m.MaxBytes, 16<<20))}
+		return llm.Block{}, &Failure{Status: 413, Code: "too_large", Message: fmt.Sprintf("%s: the files together have more than %d bytes", field, cmp.Or(m.MaxBytes, 16<<20))}
 	}
 	return m.block(field, &llm.Source{Type: "base64", MediaType: mediaType, Data: data}, name)
 }
 
 func (m *Media) block(field string, src *llm.Source, name string) (llm.Block, error) {
 	if m.files++; m.files > cmp.Or(m.MaxFiles, 16) {
-		return llm.Block{}, BadRequest("%s: there are more than %d files", field, cmp.Or(m.MaxFiles, 16))
+		return llm.Block{}, BadRequest("%s: the request has more than %d files", field, cmp.Or(m.MaxFiles, 16))
 	}
 	base, _, err := mime.ParseMediaType(src.MediaType)
 	if err != nil {
@@ -167,7 +166,7 @@ func sameType(a, b string) bool {
 	return err1 == nil && err2 == nil && x == y
 }
 
-// clip is a text that is short enough for an error.
+// clip shortens a text for an error.
 func clip(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"

@@ -30,7 +30,7 @@ func FuzzParsePosition(f *testing.F) {
 	})
 }
 
-// Frames that a client has are left out, and the ids of the others stay what they were.
+// Frames that a client has are skipped, and the others keep their ids.
 func TestFrames(t *testing.T) {
 	at := awaken.Cursor{Epoch: 2, Seq: 7}
 	encode := func(have int) (string, int) {
@@ -60,10 +60,10 @@ func TestMedia(t *testing.T) {
 		{"", "data:,x", `{"type":"document","source":{"type":"base64","media_type":"text/plain","data":"eA=="},"title":"a.txt"}`},
 		{"video/mp4", "https://example.com/a.mp4", `{"type":"video","source":{"type":"url","media_type":"video/mp4","url":"https://example.com/a.mp4"}}`},
 		{"application/pdf", "http://example.com/a.pdf", `{"type":"document","source":{"type":"url","media_type":"application/pdf","url":"http://example.com/a.pdf"},"title":"a.txt"}`},
-		{"image/png", "data:image/png;base64", `! it has no comma`},
-		{"image/png", "data:image/png;base64,*", `! cannot be decoded`},
+		{"image/png", "data:image/png;base64", `! without a comma`},
+		{"image/png", "data:image/png;base64,*", `! cannot decode`},
 		{"image/png", "data:text/plain,x", `! but its data: URL says`},
-		{"text/plain", "data:text/plain,%zz", `! cannot be decoded`},
+		{"text/plain", "data:text/plain,%zz", `! cannot decode`},
 		{"image/png", "javascript:alert(1)", `! want a data:, https: or http: URL`},
 		{"image/png", "https://", `! want a data:, https: or http: URL`},
 		{"", "https://example.com/a", `! part.mediaType is ""`},
@@ -97,8 +97,7 @@ func tenant(t *testing.T) *mailbox.Tenant {
 	return box.Tenant("")
 }
 
-// What comes before a message that is stored is stored too; and a long log is not read
-// further than it has to be.
+// Messages before a stored one count as stored, and no more of a long log is read than needed.
 func TestUnseen(t *testing.T) {
 	tn := tenant(t)
 	ctx := t.Context()
@@ -129,8 +128,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// People see what was said, also if models are shown a summary of it, and nothing of what
-// was taken back.
+// People see all messages, even if models see a summary of them, but no rewound ones.
 func TestConversation(t *testing.T) {
 	tn := tenant(t)
 	ctx := t.Context()

@@ -8,30 +8,30 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// Stream is the answer to a request that wants to see a run.
+// Stream describes the response to a client that follows a run or a thread.
 type Stream struct {
 	ThreadID string
-	// RunID selects the entries of one run. "" is the whole thread, in which the encoder
-	// sees all runs.
+	// RunID selects the entries of one run. "" selects the whole thread: the encoder sees all
+	// its runs.
 	RunID string
-	// After is what the client has already. If that was lost with the owner of the run, it
-	// gets the run from its beginning.
+	// After is the position of the last frame that the client has. If that entry was lost with
+	// the owner of the run, the client gets the run from the start.
 	After Position
-	// Through is how far the log is known to go on: a run that waits before it does not
-	// end the stream, nor does the end of a run before it, if the stream is a thread's.
+	// Through is how far the log is known to reach. A run_finish before it does not end the
+	// stream if the run only waits, or if the stream is a thread's.
 	Through awaken.Cursor
-	// Limit, if it is set, makes the stream a page: it ends after about that many frames,
-	// or when everything that is stored was sent, and Encoder.End is not asked for.
+	// Limit, if set, makes the stream a page: it ends after about that many frames, or when
+	// everything stored was sent, without Encoder.End.
 	Limit int
-	// Entries, if it is not nil, is all there is to encode, instead of a log: the stream is
-	// that, and over at once. Its frames have no ids.
+	// Entries, if not nil, is encoded instead of a log. The stream ends after it, and its frames
+	// have no ids.
 	Entries []awaken.Entry
-	// Encoder makes an encoder that has seen nothing.
+	// Encoder returns a new encoder.
 	Encoder func() Encoder
 }
 
-// Lost reports whether what a client has was lost with the owner of a run: somebody else
-// wrote something in its place.
+// Lost reports whether the entries that a client has were lost with the owner of a run: a later owner
+// has written others in their place.
 func Lost(ctx context.Context, t *mailbox.Tenant, threadID string, has Position) (bool, error) {
 	if has.Seq == 0 {
 		return false, nil
@@ -40,9 +40,9 @@ func Lost(ctx context.Context, t *mailbox.Tenant, threadID string, has Position)
 	return len(later) > 0 && later[0].Seq <= has.Seq, err
 }
 
-// Going returns the run that a thread is at, with where the thread's log ends now, or nil
-// if nothing goes on: nothing was asked for yet, all is over, or the run waits for people.
-// A run that is only queued counts.
+// Going returns the active run of a thread, and the end of the thread's log, or nil if no run is
+// active: none was submitted, all are done, or the run waits for a decision. A queued run counts as
+// active.
 func Going(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.Run, awaken.Cursor, error) {
 	th, err := t.Store.Thread(ctx, threadID)
 	if err != nil {
@@ -56,7 +56,7 @@ func Going(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.Run
 		if run.Status == awaken.RunRunning {
 			return run, th.End, nil
 		}
-		// Somebody may have decided, and the run be about to go on.
+		// A decision may have arrived, so that the run is about to continue.
 		items, err := t.Store.Unread(ctx, threadID)
 		if err != nil && !errors.Is(err, awaken.ErrNotFound) || len(items) == 0 && run.Status == awaken.RunWaiting {
 			return nil, th.End, err

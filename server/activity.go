@@ -10,36 +10,31 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// activity has the handlers of what goes on: how many runs there are, and what agents did
-// lately.
+// activity has the handlers of run counts and of the agents' recent activity.
 type activity struct {
-	stats    *Stats // nil if nobody counts
+	stats    *Stats // nil if none are kept
 	registry func() *registry.Registry
 }
 
 func (h *activity) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/agents/runtime-stats", Access: protocol.Admins, Handle: own(h.listStats),
-			Summary: "What agents did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Failures: []int{400}, Global: true},
+			Summary: "Get recent activity of all agents in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Global: true},
 		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Access: protocol.Admins, Handle: own(h.agentStats),
-			Summary: "What an agent did lately, in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}},
-			Failures: []int{400, 404}, Global: true},
+			Summary: "Get recent activity of an agent in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}}, Global: true},
 		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Admins, Handle: own(h.countRuns),
-			Summary: "How many runs there are", Replies: map[int]any{200: runCounts{}}},
+			Summary: "Count runs by status", Replies: map[int]any{200: runCounts{}}},
 	}
 }
 
-var windowParam = param("window", "string", "how far back: 600, 10m, 6h, 1d; default a day, which is all that is kept")
+var windowParam = param("window", "string", "how far back, such as 600, 10m, 6h or 1d; default and maximum 1d")
 
 type statsList struct {
 	Agents []*AgentStats `json:"agents"`
 }
 
 func (h *activity) listStats(req *request) error {
-	if h.stats == nil {
-		return errNoStats
-	}
-	window, err := statsWindow(req)
+	window, err := h.window(req)
 	if err != nil {
 		return err
 	}
@@ -51,10 +46,7 @@ func (h *activity) listStats(req *request) error {
 }
 
 func (h *activity) agentStats(req *request) error {
-	if h.stats == nil {
-		return errNoStats
-	}
-	window, err := statsWindow(req)
+	window, err := h.window(req)
 	if err != nil {
 		return err
 	}
@@ -65,17 +57,18 @@ func (h *activity) agentStats(req *request) error {
 	return req.Reply(200, h.stats.Snapshot(id, window))
 }
 
-var errNoStats = unavailable("runtime_stats registry not configured")
-
-func statsWindow(req *request) (time.Duration, error) {
+// window returns how far back the requested stats go.
+func (h *activity) window(req *request) (time.Duration, error) {
+	if h.stats == nil {
+		return 0, unavailable("runtime stats are not configured")
+	}
 	if s := req.value("window"); s != "" {
 		return parseWindow(s)
 	}
 	return bucketCount * bucketTime, nil
 }
 
-// parseWindow reads a length of time: 600, 90s, 10m, 6h or 1d. More than is kept is all that
-// is kept.
+// parseWindow parses a duration such as 600, 90s, 10m, 6h or 1d. It is capped at what is kept.
 func parseWindow(s string) (time.Duration, error) {
 	unit := time.Second
 	number := s
@@ -86,7 +79,7 @@ func parseWindow(s string) (time.Duration, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 32)
 	if err != nil || n <= 0 {
-		return 0, protocol.BadRequest("window is %q, want a length of time, such as 600, 10m, 6h or 1d", s)
+		return 0, protocol.BadRequest("window is %q, want a duration such as 600, 10m, 6h or 1d", s)
 	}
 	return min(time.Duration(n), bucketCount*bucketTime/unit) * unit, nil
 }

@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// serve answers the requests of a route.
+// serve returns the handler of a route.
 func (s *Server) serve(route *protocol.Route) http.Handler {
 	ids := route.IDs()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: r.Context(), route: route, depth: s.cfg.Limits.Depth, logger: s.cfg.Logger}}
+		c := &call{streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: r.Context(), route: route, depth: s.cfg.Limits.Depth}}
 		if err := s.answer(c, ids); err != nil {
 			f := failureOf(err)
+			if f.Code == "exists" && (r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Match") != "") {
+				f.Status = http.StatusPreconditionFailed // the client made existence a condition
+			}
 			if f.Status >= 500 && r.Context().Err() == nil {
 				s.cfg.Logger.Error("request failed", "method", r.Method, "route", route.Path, "request", w.Header().Get("X-Request-Id"), "error", err)
 			}
@@ -25,7 +26,7 @@ func (s *Server) serve(route *protocol.Route) http.Handler {
 	})
 }
 
-// answer takes a request through everything that is checked before its route handles it.
+// answer makes every check that precedes the route's handler, then calls it.
 func (s *Server) answer(c *call, ids []string) error {
 	if c.route.Access != protocol.Everyone {
 		var err error
@@ -55,19 +56,19 @@ func (s *Server) answer(c *call, ids []string) error {
 	c.tenant = s.cfg.Mailbox.Tenant(name)
 	c.query = c.r.URL.Query()
 	for _, p := range c.route.Query {
-		if v := c.query.Get(p.Name); !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
-			return protocol.BadRequest("%s must be UTF-8 without control characters", p.Name)
+		if err := checkParam(p, c.query.Get(p.Name)); err != nil {
+			return err
 		}
 	}
 	defer s.limiter.bound(&c.request)()
 	return c.route.Handle(c)
 }
 
-// ownTenant has the threads of the server's own agents. No key can be of that tenant, so
-// that what they do can be neither seen nor approved by who only runs agents.
+// ownTenant holds the threads of the server's own agents. No key can belong to it, so callers
+// that may only run agents can neither see nor approve what these agents do.
 const ownTenant = "awaken.admin"
 
-// unknown answers requests that no route is for.
+// unknown answers requests that match no route.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
@@ -79,8 +80,8 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		writeFailure(w, fail(http.StatusMethodNotAllowed, "method_not_allowed", "%s is not possible here, only %s", r.Method, strings.Join(allowed, ", ")))
+		writeFailure(w, fail(http.StatusMethodNotAllowed, "method_not_allowed", "method %s is not allowed here; allowed: %s", r.Method, strings.Join(allowed, ", ")))
 		return
 	}
-	writeFailure(w, fail(http.StatusNotFound, "not_found", "there is nothing at %s", r.URL.Path))
+	writeFailure(w, fail(http.StatusNotFound, "not_found", "no route for %s", r.URL.Path))
 }

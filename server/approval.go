@@ -5,44 +5,40 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// approvals has the handlers of calls that wait for people.
+// approvals has the handlers of tool calls that wait for a decision.
 type approvals struct{}
 
 func (h *approvals) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Handle: own(h.decideThread),
-			Summary: "Decide on a call that waits", Body: decisionBody{}, Replies: map[int]any{202: threadAccepted{}}, Failures: []int{400, 404, 409}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Handle: own(h.decideRun),
-			Summary: "Decide on a call that waits", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{400, 404, 409}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Handle: withBody(h.decideThread),
+			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: threadAccepted{}}, Failures: []int{409}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Handle: withBody(h.decideRun),
+			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "Calls that wait for people, on all threads", Query: pageParams, Replies: map[int]any{200: approvalList{}}, Failures: []int{400}},
-		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Handle: own(h.decideTicket),
-			Summary: "Decide on one of them", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{400, 404, 409}},
+			Summary: "List tool calls that wait for a decision, on all threads", Query: pageParams, Replies: map[int]any{200: approvalList{}}},
+		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Handle: withBody(h.decideRun),
+			Summary: "Submit a decision on an approval", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 	}
 }
 
-func (h *approvals) decideThread(req *request) error {
+// decideThread submits a decision on a call of the thread's open run.
+func (h *approvals) decideThread(req *request, body *decisionBody) error {
 	id := req.path("thread_id")
-	d, err := readDecision(req, "")
+	target, err := decide(req, id, "waiting tool call of thread", body)
 	if err != nil {
 		return err
 	}
-	if err := decide(req, id, d); err != nil {
-		return nothing(err, "waiting tool call of thread", id+" "+d.Target)
-	}
-	return req.Reply(202, threadAccepted{Status: "decision_submitted", ThreadID: id, ToolCallID: d.Target})
+	return req.Reply(202, threadAccepted{Status: "decision_submitted", ThreadID: id, ToolCallID: target})
 }
 
-func (h *approvals) decideRun(req *request) error {
+// decideRun submits a decision on a call of a run.
+func (h *approvals) decideRun(req *request, body *decisionBody) error {
 	id := req.path("run_id")
-	d, err := readDecision(req, "")
+	target, err := decide(req, id, "waiting tool call of run", body)
 	if err != nil {
 		return err
 	}
-	if err := decide(req, id, d); err != nil {
-		return nothing(err, "waiting tool call of run", id+" "+d.Target)
-	}
-	return req.Reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
+	return req.Reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: target})
 }
 
 type approval struct {
@@ -55,14 +51,11 @@ type approval struct {
 
 type approvalList struct {
 	Items   []approval `json:"items"`
-	HasMore bool       `json:"has_more"` // of the runs that wait
+	HasMore bool       `json:"has_more"` // whether more runs wait
 }
 
 func (h *approvals) list(req *request) error {
-	offset, limit, err := req.page()
-	if err != nil {
-		return err
-	}
+	offset, limit := req.page()
 	runs, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{Status: awaken.RunWaiting, Offset: offset, Limit: limit + 1})
 	if err != nil {
 		return err
@@ -71,22 +64,10 @@ func (h *approvals) list(req *request) error {
 	for _, r := range runs[:min(limit, len(runs))] {
 		for _, t := range r.Waiting.Tickets {
 			if t.RunID != "" {
-				continue // of a run below this one, which waits too
+				continue // belongs to a child run, which is listed itself
 			}
 			out.Items = append(out.Items, approval{WaitingTicket: t, RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, WaitingOn: string(r.Waiting.Reason)})
 		}
 	}
 	return req.Reply(200, out)
-}
-
-func (h *approvals) decideTicket(req *request) error {
-	id := req.path("run_id")
-	d, err := readDecision(req, req.path("ticket_id"))
-	if err != nil {
-		return err
-	}
-	if err := decide(req, id, d); err != nil {
-		return nothing(err, "approval", id+" "+d.Target)
-	}
-	return req.Reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: d.Target})
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// assistants has the handlers of the settings of the server's own agent.
+// assistants has the handlers of the admin assistant's settings.
 type assistants struct {
 	control *config.Manager
 }
@@ -14,15 +14,15 @@ type assistants struct {
 func (h *assistants) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: own(h.get),
-			Summary: "The settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
-		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: own(h.put),
-			Summary: "Change them", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{400, 409}},
+			Summary: "Get the settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
+		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: withBody(h.put),
+			Summary: "Update the settings of the admin assistant", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{409}},
 	})
 }
 
-// assistantConfig is what can be set of the server's own agent.
+// assistantConfig is the part of the admin assistant that operators can set.
 type assistantConfig struct {
-	ID           string `json:"id,omitempty"` // default
+	ID           string `json:"id,omitempty"` // always "default"
 	PolicyPrompt string `json:"policy_prompt"`
 	ModelID      string `json:"model_id,omitempty"`
 	Revision     int64  `json:"revision"`
@@ -30,17 +30,10 @@ type assistantConfig struct {
 
 func (h *assistants) get(req *request) error {
 	s, err := h.control.Assistant().Settings(req.ctx)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
+	return replyAssistant(req, s, err)
 }
 
-func (h *assistants) put(req *request) error {
-	var body assistantConfig
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *assistants) put(req *request, body *assistantConfig) error {
 	if body.ID != "" && body.ID != "default" {
 		return protocol.BadRequest("id is %q, want default", body.ID)
 	}
@@ -48,8 +41,12 @@ func (h *assistants) put(req *request) error {
 		return protocol.BadRequest("policy_prompt has %d bytes, want at most %d", n, assistant.MaxPolicy)
 	}
 	s, err := h.control.Assistant().Set(req.ctx, config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, actorOf(req))
+	return replyAssistant(req, s, err)
+}
+
+func replyAssistant(req *request, s *config.AssistantSettings, err error) error {
 	if err != nil {
-		return refused(req, err)
+		return err
 	}
 	return req.Reply(200, assistantConfig{"default", s.PolicyPrompt, s.ModelID, s.Revision})
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What was approved does not overwrite what the person has not seen.
-func TestAssistant_WhatWasApprovedIsNotPutOverAnotherRevision(t *testing.T) {
+// An approved change does not overwrite a revision that the approver has not seen.
+func TestAssistant_RefusesAStaleApproval(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, withAISDK)
 	g.says(200, "", "PUT", "/v1/admin/assistant/config", `{"policy_prompt":"","model_id":"m","revision":0}`)
@@ -28,8 +28,8 @@ func TestAssistant_WhatWasApprovedIsNotPutOverAnotherRevision(t *testing.T) {
 	}
 }
 
-// A draft that a person has begun is the person's. The assistant changes its own.
-func TestAssistant_LeavesDraftsOfPeopleAlone(t *testing.T) {
+// The assistant does not change drafts that a person has started, only its own.
+func TestAssistant_KeepsDraftsOfPeople(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, withAISDK)
 	g.says(200, "", "PUT", "/v1/admin/assistant/config", `{"policy_prompt":"","model_id":"m","revision":0}`)

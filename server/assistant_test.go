@@ -12,7 +12,7 @@ import (
 
 func withAISDK(c *server.Config) { c.Routes = aisdkRoutes() }
 
-// chat says something on a thread by a route of the AI SDK, and returns the stream.
+// chat sends a message on a thread through an AI SDK route and returns the stream.
 func (g *rig) chat(path, thread, more, text string, headers ...string) string {
 	g.t.Helper()
 	status, body := g.ask("POST", path, fmt.Sprintf(`{"id":%q,%s"messages":[{"role":"user","parts":[{"type":"text","text":%q}]}]}`, thread, more, text), headers...)
@@ -22,7 +22,7 @@ func (g *rig) chat(path, thread, more, text string, headers ...string) string {
 	return body
 }
 
-// answers decides on a call by a route of the AI SDK.
+// answers submits a decision on a call through an AI SDK route.
 func (g *rig) answers(path, thread, more, tool, call string, yes bool, headers ...string) (int, string) {
 	g.t.Helper()
 	return g.ask("POST", path, fmt.Sprintf(`{"id":%q,%s"messages":[{"role":"assistant","parts":[{"type":"tool-%s","toolCallId":%q,"state":"approval-responded","approval":{"id":"suspend_%s","approved":%v}}]}]}`,
@@ -34,7 +34,7 @@ const (
 	assists  = "/v1/admin/assistant/runs"
 )
 
-// A draft is talked to, and nothing that runs is another.
+// A client can chat with a draft without any effect on the live version.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, withAISDK)
@@ -54,10 +54,10 @@ func TestPreview(t *testing.T) {
 	if run["agent_id"] != "a" || run["resolution_id"] == "" {
 		t.Errorf("the run is %v", run)
 	}
-	// Nobody makes a preview live by its number.
+	// A preview cannot be published by its number.
 	g.says(400, "is a preview", "POST", "/v1/registry/versions/"+run["resolution_id"].(string)+"/rollback", "")
 	g.says(400, "is a preview", "PUT", "/v1/registry/canary", fmt.Sprintf(`{"version":%s,"share":1}`, run["resolution_id"]))
-	// The thread goes on with what is live when it is used otherwise.
+	// Without a preview, the thread uses the live version.
 	if got := g.want(200, "POST", "/v1/runs", runBody("a", "t", "scenario:text"), "Accept", "application/json")["response"].(string); !strings.HasPrefix(got, "Scripted response") {
 		t.Errorf("afterwards the agent says %q", got)
 	}
@@ -70,7 +70,7 @@ func TestPreview(t *testing.T) {
 	}
 	for agent, says := range map[string]string{
 		`{}`:                     "model_id",
-		`{"model_id":"nobody"}`:  "nobody",
+		`{"model_id":"missing"}`: "missing",
 		`{"model_id":"m","x":1}`: "unknown field",
 		`{"model_id":"m","endpoint":{"base_url":"https://x"}}`: "endpoint is set",
 		`{"model_id":"m","registry":"far"}`:                    "registry is set",
@@ -83,19 +83,19 @@ func TestPreview(t *testing.T) {
 	g.says(400, "agent is missing", "POST", previews, `{"messages":[{"role":"user","content":"x"}]}`)
 }
 
-// withoutHead leaves out how many publications there were: a preview is one.
+// withoutHead removes the number of publications, because a preview counts as one.
 func withoutHead(s string) string {
 	before, _, _ := strings.Cut(s, "head ")
 	return before
 }
 
-// A call of a preview waits for a person, also in another process, and goes on as the draft.
+// A call of a preview can wait for a decision, even in another process, and resumes as the draft.
 func TestPreview_WaitsAcrossARestart(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, withAISDK)
 	const draft = `"agent":{"id":"d","model_id":"m","system_prompt":"draft"},`
 	if body := g.chat(previews, "t", draft, `RUN_TOOL ask {"path":"x"}`, admin...); !strings.Contains(body, "tool-approval-request") {
-		t.Fatalf("nobody is asked: %s", body)
+		t.Fatalf("no approval was requested: %s", body)
 	}
 	was := g.want(200, "GET", "/v1/threads/t/runs/latest", "", admin...)
 	g.stop()
@@ -120,7 +120,7 @@ func TestAssistant_Config(t *testing.T) {
 	g.says(409, "", "PUT", path, `{"policy_prompt":"x","revision":0}`)
 	g.says(409, "", "PUT", path, `{"policy_prompt":"x","revision":7}`)
 	g.says(400, "8192", "PUT", path, fmt.Sprintf(`{"policy_prompt":%q,"revision":1}`, strings.Repeat("x", 8193)))
-	g.says(400, "nobody", "PUT", path, `{"policy_prompt":"","model_id":"nobody","revision":1}`)
+	g.says(400, "missing", "PUT", path, `{"policy_prompt":"","model_id":"missing","revision":1}`)
 	g.says(400, "want default", "PUT", path, `{"id":"other","policy_prompt":"","revision":1}`)
 	g.says(422, "policy_promt", "PUT", path, `{"policy_promt":"","revision":1}`)
 	g.says(200, `"policy_prompt":"Be brief."`, "GET", path, "")
@@ -128,7 +128,7 @@ func TestAssistant_Config(t *testing.T) {
 	g.says(200, `"enabled":true,"disabled_reason":null,"model_id":"m"`, "GET", "/v1/capabilities", "")
 }
 
-// The assistant writes drafts by itself, and publishes only what a person has approved.
+// The assistant writes drafts by itself and publishes only what a person has approved.
 func TestAssistant_PublishesWhatIsApproved(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, withAISDK)
@@ -143,7 +143,7 @@ func TestAssistant_PublishesWhatIsApproved(t *testing.T) {
 		t.Fatal("a draft is live")
 	}
 	g.says(200, `"id":"made"`, "GET", "/v1/registry/drafts", "")
-	if body := g.chat(assists, "check", "", `RUN_TOOL admin_validate_agent {"agent":{"id":"x","model_id":"nobody"}}`, admin...); !strings.Contains(body, "nobody") {
+	if body := g.chat(assists, "check", "", `RUN_TOOL admin_validate_agent {"agent":{"id":"x","model_id":"missing"}}`, admin...); !strings.Contains(body, "missing") {
 		t.Errorf("what is wrong with an agent is not said: %s", body)
 	}
 	if body := g.chat(assists, "look", "", "RUN_TOOL admin_get_platform_capabilities {}", admin...); !strings.Contains(body, "local-model") {
@@ -159,18 +159,18 @@ func TestAssistant_PublishesWhatIsApproved(t *testing.T) {
 	}
 
 	if body := g.chat(assists, "no", "", "RUN_TOOL admin_publish_agent "+doc, admin...); !strings.Contains(body, "tool-approval-request") || !strings.Contains(body, `Publish agent`) {
-		t.Fatalf("nobody is asked: %s", body)
+		t.Fatalf("no approval was requested: %s", body)
 	}
 	if g.control.Registry().Agent("made") != nil {
-		t.Fatal("it is live before anybody has approved it")
+		t.Fatal("the change is live before it was approved")
 	}
 	if status, body := g.answers(assists, "no", "", "admin_publish_agent", "call_admin_publish_agent_1", false, admin...); status != 200 || g.control.Registry().Agent("made") != nil {
-		t.Fatalf("it is live although nobody approved it: %d %s", status, body)
+		t.Fatalf("the change is live without approval: %d %s", status, body)
 	}
 	g.chat(assists, "yes", "", "RUN_TOOL admin_publish_agent "+doc, admin...)
 
-	// Nobody else can see it, decide on it or begin one.
-	foreign := map[string][]string{"nobody": nil}
+	// Other callers can neither see it, nor decide on it, nor start one.
+	foreign := map[string][]string{"missing": nil}
 	for kind, body := range map[string]string{"read": `{"kind":"read"}`, "run": `{"kind":"run"}`, "tenant": `{"kind":"admin","tenant":"acme"}`} {
 		foreign[kind] = []string{"Authorization", "Bearer " + g.want(201, "POST", "/v1/keys", body, admin...)["secret"].(string)}
 	}
@@ -205,7 +205,7 @@ func TestAssistant_PublishesWhatIsApproved(t *testing.T) {
 		}
 	}
 	if g.control.Registry().Agent("made") != nil {
-		t.Fatal("somebody else has approved it")
+		t.Fatal("another caller has approved it")
 	}
 	status, body := g.answers(assists, "yes", "", "admin_publish_agent", "call_admin_publish_agent_1", true, admin...)
 	if a := g.control.Registry().Agent("made"); status != 200 || a == nil || a.SystemPrompt != "made by it" {
@@ -220,7 +220,7 @@ func TestAssistant_PublishesWhatIsApproved(t *testing.T) {
 	}
 }
 
-// ownRun is the latest run of a thread of the server's own.
+// ownRun returns the latest run of one of the server's own threads.
 func (g *rig) ownRun(thread string) *awaken.Run {
 	g.t.Helper()
 	runs, err := g.db.Handle("awaken.admin").ListRuns(g.t.Context(), awaken.RunQuery{ThreadID: thread, Limit: 1})
@@ -236,13 +236,13 @@ var adminBodies = map[string]string{
 	"POST " + assists:  `{"id":"assistant-thread","messages":[{"role":"user","content":"hello"}]}`,
 }
 
-// TestAttack_Admin uses every admin route with everything that is not enough for it: none
-// does anything. With an admin key, each answers.
+// TestAttack_Admin calls every admin route with insufficient credentials: none has an effect. With an
+// admin key, each succeeds.
 func TestAttack_Admin(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, withAISDK)
 	g.says(200, "", "PUT", "/v1/admin/assistant/config", `{"policy_prompt":"","model_id":"m","revision":0}`)
-	creds := map[string][]string{"nobody": nil, "wrong": {"Authorization", "Bearer wrong"}, "basic": {"Authorization", "Basic " + adminKey}}
+	creds := map[string][]string{"missing": nil, "wrong": {"Authorization", "Bearer wrong"}, "basic": {"Authorization", "Basic " + adminKey}}
 	for kind, body := range map[string]string{"read": `{"kind":"read"}`, "run": `{"kind":"run"}`, "tenant": `{"kind":"admin","tenant":"acme"}`, "tenant run": `{"kind":"run","tenant":"acme"}`} {
 		creds[kind] = []string{"Authorization", "Bearer " + g.want(201, "POST", "/v1/keys", body, admin...)["secret"].(string)}
 	}
@@ -272,7 +272,7 @@ func TestAttack_Admin(t *testing.T) {
 				continue // it may, on its own
 			}
 			want := 403
-			if who == "nobody" || who == "wrong" || who == "basic" {
+			if who == "missing" || who == "wrong" || who == "basic" {
 				want = 401
 			}
 			for _, body := range []string{q.body, "{", ""} { // what is wrong with a request is not for them
@@ -295,7 +295,7 @@ func TestAttack_Admin(t *testing.T) {
 	}
 }
 
-// FuzzConfig: whatever is written, the server answers, and it is not its fault.
+// FuzzConfig: no document makes the server fail with a 5xx.
 func FuzzConfig(f *testing.F) {
 	paths := []string{"PUT /v1/config/agents/x", "POST /v1/config/agents", "PUT /v1/config/models/x", "PUT /v1/config/model-pools/x", "PUT /v1/config/providers/x", "PUT /v1/config/mcp-servers/x",
 		"PUT /v1/config/a2a-servers/x", "PUT /v1/config/skills/x", "PUT /v1/config/tools/ask", "POST /v1/config/agents/validate", "POST /v1/config/agents/x/restore",

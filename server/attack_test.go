@@ -59,8 +59,8 @@ func listen(t *testing.T, change ...func(*server.Config)) *live {
 	return &live{rig: g, addr: l.Addr().String()}
 }
 
-// raw sends bytes as they are, and returns the status and the body of the answer. A
-// connection that is closed without an answer has the status 0.
+// raw sends bytes as they are and returns the status and body of the response. The status is 0 if the
+// server closes the connection without one.
 func (l *live) raw(payload string) (int, string) {
 	l.t.Helper()
 	conn, err := net.Dial("tcp", l.addr)
@@ -81,7 +81,7 @@ func (l *live) raw(payload string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// get is a request in bytes. Headers are whole lines.
+// get returns a request as bytes. Headers are whole lines.
 func get(target string, headers ...string) string {
 	return message("GET", target, "", headers...)
 }
@@ -101,7 +101,7 @@ func message(method, target, body string, headers ...string) string {
 	return sb.String() + "Connection: close\r\n\r\n" + body
 }
 
-// TestAttack_Bytes sends what no decent client would, byte for byte.
+// TestAttack_Bytes sends malformed and hostile requests byte for byte.
 func TestAttack_Bytes(t *testing.T) {
 	t.Parallel()
 	open := listen(t)
@@ -258,7 +258,7 @@ func TestAttack_Bytes(t *testing.T) {
 	add("upgrade", get(threads, "Upgrade: websocket", "Connection: Upgrade"), 200)
 	add("upgrade to 2", get(threads, "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA"), 200)
 
-	// Cursors that nobody was given.
+	// Cursors that the server never issued.
 	token := func(prefix, data string) string { return prefix + base64.RawURLEncoding.EncodeToString([]byte(data)) }
 	for _, c := range []string{"zzz", "-1", "99999999999999999999", "thr_", "thr_!!!", token("thr_", `{"offset":-5}`), token("thr_", `{"offset":1,"tenant":"b"}`), token("thr_", `{"offset":"1"}`), token("msg_", `{"offset":1}`),
 		token("thr_", `{"offset":1,"root":true}`), token("thr_", `[]`), token("thr_", strings.Repeat("[", 10_000)), "thr_%00", "1%20OR%201"} {
@@ -293,7 +293,7 @@ func TestAttack_Bytes(t *testing.T) {
 	}
 }
 
-// TestAttack_Keys uses every operation with every key that is not enough for it.
+// TestAttack_Keys calls every operation with every insufficient key.
 func TestAttack_Keys(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, func(c *server.Config) { c.Open = new(bool) })
@@ -316,7 +316,7 @@ func TestAttack_Keys(t *testing.T) {
 		if need == "" {
 			return
 		}
-		target := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "nobody")
+		target := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "missing")
 		body := ""
 		if op["requestBody"] != nil {
 			body = `{"kind":"admin","title":"x","payload":"x"}`
@@ -344,7 +344,7 @@ func TestAttack_Keys(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// shape is what a tenant has, in few words.
+// shape summarizes what a tenant has.
 func (g *rig) shape(tenant string) string {
 	g.t.Helper()
 	var sb strings.Builder
@@ -388,8 +388,8 @@ func (g *rig) shape(tenant string) string {
 	return sb.String()
 }
 
-// rests reports whether nothing changes by itself: what is claimed is a run that goes on,
-// and what is queued waits for one.
+// rests reports whether the tenant is idle: every claim is a run in progress, and every queued
+// dispatch waits for one.
 func (g *rig) rests(tenant string) bool {
 	g.t.Helper()
 	s := g.db.Handle(tenant)
@@ -420,8 +420,7 @@ func (g *rig) rests(tenant string) bool {
 	return true
 }
 
-// TestAttack_ForeignTenant asks for what one tenant has with the key of another, on
-// every route there is.
+// TestAttack_ForeignTenant requests one tenant's resources with another tenant's key, on every route.
 func TestAttack_ForeignTenant(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, func(c *server.Config) { c.Open = new(bool) })
@@ -533,8 +532,7 @@ func TestAttack_RevokedKeyOfAStream(t *testing.T) {
 	}
 }
 
-// TestAttack_Frames: no text of a client, an id, a message or a tool's output, makes a
-// frame of its own.
+// TestAttack_Frames: no text of a client, be it an id, a message or a tool's output, can forge a frame.
 func TestAttack_Frames(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -588,7 +586,7 @@ func TestAttack_Frames(t *testing.T) {
 	}
 }
 
-// TestAttack_Slow: who sends or reads too slowly loses the connection, not the server.
+// TestAttack_Slow: a client that sends or reads too slowly loses its connection and harms no other.
 func TestAttack_Slow(t *testing.T) {
 	t.Parallel()
 	const limit = 150 * time.Millisecond
@@ -620,7 +618,7 @@ func TestAttack_Slow(t *testing.T) {
 			}
 			done := make(chan struct{})
 			defer func() { <-done }()
-			go func() { // a byte now and then keeps nobody waiting
+			go func() { // a byte now and then must not block other requests
 				defer close(done)
 				for {
 					if _, err := conn.Write([]byte("a")); err != nil {
@@ -638,7 +636,7 @@ func TestAttack_Slow(t *testing.T) {
 	}
 }
 
-// TestAttack_Errors: what goes wrong inside is for the log of the server, and nobody else.
+// TestAttack_Errors: internal errors appear in the server's log and nowhere else.
 func TestAttack_Errors(t *testing.T) {
 	t.Parallel()
 	const secret = "pgpass=hunter2"
@@ -657,8 +655,8 @@ func TestAttack_Errors(t *testing.T) {
 				if op["requestBody"] != nil {
 					body = `{"kind":"read","agent_id":"default","messages":[{"role":"user","content":"x"}],"action":"resume","tool_call_id":"x","revision":0,"payload":1}`
 				}
-				target := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(strings.ReplaceAll(path, "{namespace}", "agents"), "nobody")
-				for _, b := range []string{body, "{}", `{"id":"nobody","model_id":"m"}`, `{"version":"x"}`, `{"policy_prompt":"","revision":0}`, `{"version":1,"share":0.5}`, `{"messages":[{"role":"user","content":"x"}]}`, `{"agent_id":"default","messages":[{"role":"user","content":"x"}]}`, `{"action":"cancel","tool_call_id":"x"}`, `{"kind":"read"}`} {
+				target := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(strings.ReplaceAll(path, "{namespace}", "agents"), "missing")
+				for _, b := range []string{body, "{}", `{"id":"missing","model_id":"m"}`, `{"version":"x"}`, `{"policy_prompt":"","revision":0}`, `{"version":1,"share":0.5}`, `{"messages":[{"role":"user","content":"x"}]}`, `{"agent_id":"default","messages":[{"role":"user","content":"x"}]}`, `{"action":"cancel","tool_call_id":"x"}`, `{"kind":"read"}`} {
 					status, text := g.ask(method, target, b, admin...)
 					if strings.Contains(text, secret) || strings.Contains(text, "10.0.0.7") {
 						t.Errorf("%s %s: %d %s", method, path, status, text)
@@ -675,8 +673,8 @@ func TestAttack_Errors(t *testing.T) {
 	}
 }
 
-// TestAttack_ErrorsOfRuns: what goes wrong while a run goes on is not in its events, its
-// record or its dispatch either.
+// TestAttack_ErrorsOfRuns: internal errors of a run do not appear in its events, its record or its
+// dispatch.
 func TestAttack_ErrorsOfRuns(t *testing.T) {
 	t.Parallel()
 	const secret = "pgpass=hunter2"
@@ -770,8 +768,7 @@ func (b *safeBuffer) String() string {
 	return b.buf.String()
 }
 
-// TestAttack_Profiles: profiles are on an address of their own, for this machine and
-// with an admin's key.
+// TestAttack_Profiles: profiles have an address of their own and need this machine and an admin key.
 func TestAttack_Profiles(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{":6060", "0.0.0.0:6060", "[::]:6060", "10.0.0.1:6060", "example.com:6060", "6060", "localhost.example:1"} {
@@ -796,7 +793,7 @@ func TestAttack_Profiles(t *testing.T) {
 	tenants := g.want(201, "POST", "/v1/keys", `{"kind":"admin","tenant":"acme"}`, admin...)["secret"].(string)
 	var address []string
 	g.eventually("the debug server", func() bool {
-		address = regexp.MustCompile(`msg="profiles are served" address=(\S+)`).FindStringSubmatch(log.String())
+		address = regexp.MustCompile(`msg="serving profiles" address=(\S+)`).FindStringSubmatch(log.String())
 		return address != nil
 	})
 	debug := &live{rig: g.rig, addr: address[1]}

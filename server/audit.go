@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// audits has the handlers of who did what.
+// audits has the handler of the audit log.
 type audits struct {
 	control *config.Manager
 }
@@ -17,9 +17,9 @@ type audits struct {
 func (h *audits) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/audit-log", Handle: own(h.list),
-			Summary: "Who did what, the newest first",
-			Query:   []protocol.Param{param("since", "string", "a time, as in RFC 3339"), param("until", "string", "a time"), param("action", "string", "only this"), param("resource", "string", "only this, or what is below it: agents, agents/a"), param("actor", "string", "only actors that begin so"), param("cursor", "string", "next_cursor of the page before"), configPage[1]},
-			Replies: map[int]any{200: auditList{}}, Failures: []int{400}},
+			Summary: "List audit events, newest first",
+			Query:   []protocol.Param{param("since", "string", "only events at or after this time, in RFC 3339"), param("until", "string", "only events before this time, in RFC 3339"), param("action", "string", "only events with this action"), param("resource", "string", "only this resource or those below it, such as agents or agents/a"), param("actor", "string", "only actors with this prefix"), param("cursor", "string", "next_cursor of the previous page"), configPage[1]},
+			Replies: map[int]any{200: auditList{}}},
 	})
 }
 
@@ -37,9 +37,7 @@ func (h *audits) list(req *request) error {
 	if q.Until, err = timeOf("until", req.value("until")); err != nil {
 		return err
 	}
-	if q.Limit, err = req.number("limit", 100, 1, 1000); err != nil {
-		return err
-	}
+	q.Limit = req.number("limit", 100, 1, 1000)
 	if s := req.value("cursor"); s != "" {
 		id, err := base64.RawURLEncoding.DecodeString(s)
 		if err != nil || !protocol.ValidID(string(id)) {
@@ -59,7 +57,7 @@ func (h *audits) list(req *request) error {
 	return req.Reply(200, out)
 }
 
-// timeOf reads a parameter that is a time; "" is none.
+// timeOf parses a parameter that is a time. An empty one is the zero time.
 func timeOf(name, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"slices"
@@ -11,13 +12,13 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// caller is who asks.
+// caller identifies the client of a request.
 type caller struct {
-	key  *Key   // nil without credentials
-	user string // whom the request is for, if that is known
+	key  *Key   // nil if the request has none
+	user string // the user that the request is for, "" if unknown
 }
 
-// tenantName is the tenant that the caller belongs to, or "".
+// tenantName returns the tenant of the caller's key, or "" if it has none.
 func (c caller) tenantName() string {
 	if c.key == nil {
 		return ""
@@ -25,29 +26,29 @@ func (c caller) tenantName() string {
 	return c.key.Tenant
 }
 
-// operates reports whether the caller runs the server, for all tenants.
+// operates reports whether the caller is an operator: an admin key that belongs to no tenant.
 func (c caller) operates() bool {
 	return c.key != nil && c.key.Kind == AdminKey && c.key.Tenant == ""
 }
 
-// checkGlobal refuses keys of a tenant what is about the whole server.
+// checkGlobal refuses a tenant's key on routes that concern the whole server.
 func (c caller) checkGlobal() error {
 	if name := c.tenantName(); name != "" {
-		return forbidden("this is about the whole server, and the key belongs to tenant %s", name)
+		return forbidden("this route concerns the whole server, but the key belongs to tenant %s; use an admin key without a tenant", name)
 	}
 	return nil
 }
 
-// auth finds out who asks, and refuses who may not.
+// auth authenticates and authorizes requests.
 type auth struct {
-	keys       *Keys // nil if there are none
-	open       bool  // callers without a key may run agents
+	keys       *Keys // nil if no client has a key
+	open       bool  // clients without a key may run agents
 	hosts      []string
 	origins    []string
 	userHeader string
 }
 
-// identify returns the caller of a route that not everyone may use.
+// identify authenticates the caller of a route that is not open to everyone.
 func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
 	key, err := a.authenticate(r, need)
 	if err != nil {
@@ -57,7 +58,7 @@ func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
 	return caller{key, user}, err
 }
 
-// authenticate finds out which key a request has, and whether it is enough.
+// authenticate returns the key of a request, if that key may use a route of this access.
 func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) == 0 {
@@ -86,7 +87,7 @@ func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error)
 		return nil, unauthorized("invalid bearer token")
 	}
 	if !key.Kind.allows(need) {
-		return nil, forbidden("this needs a key of kind %s, and this one is of kind %s", need, key.Kind)
+		return nil, forbidden("this route needs a key of kind %s, but this key is of kind %s", need, key.Kind)
 	}
 	return key, nil
 }
@@ -95,7 +96,7 @@ func unauthorized(message string) *protocol.Failure {
 	return fail(http.StatusUnauthorized, "unauthorized", "%s", message)
 }
 
-// protect does what has to be done before a request is looked at.
+// protect adds CORS and checks Host and Origin before anything else reads the request.
 func (a *auth) protect(next http.Handler) http.Handler {
 	c := cors.New(cors.Options{
 		AllowOriginFunc: a.allowOrigin,
@@ -106,11 +107,7 @@ func (a *auth) protect(next http.Handler) http.Handler {
 	})
 	next = c.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := a.checkHost(r); err != nil {
-			writeFailure(w, failureOf(err))
-			return
-		}
-		if err := a.checkOrigin(r); err != nil {
+		if err := cmp.Or(a.checkHost(r), a.checkOrigin(r)); err != nil {
 			writeFailure(w, failureOf(err))
 			return
 		}
@@ -138,23 +135,23 @@ func (a *auth) checkPreflight(r *http.Request) error {
 	return nil
 }
 
-// checkHost refuses requests under a name that is not the server's. A page in a browser
-// could otherwise reach a server on this machine by a name that resolves to it.
+// checkHost refuses requests for a host name that is not the server's. Otherwise a web page could
+// reach a server on this machine through a name that resolves to it (DNS rebinding).
 func (a *auth) checkHost(r *http.Request) error {
 	if !a.open {
-		return nil // whoever has a key may call it what they like
+		return nil // every request needs a key, which pages of others do not have
 	}
 	host := hostOf(r.Host)
 	if isLocalHost(host) || slices.Contains(a.hosts, host) || slices.Contains(a.hosts, r.Host) {
 		return nil
 	}
-	return fail(http.StatusForbidden, "forbidden_host", "host %q is not known here", r.Host)
+	return fail(http.StatusForbidden, "forbidden_host", "host %q is not a name of this server; add it to the allowed hosts", r.Host)
 }
 
 var hostport = regexp.MustCompile(`^(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]+)?$`)
 
-// hostOf returns the name or the address in a Host header, in lower case, or "" if it
-// is not what a browser would send.
+// hostOf returns the name or address in a Host header, in lower case, or "" if a browser would not
+// send such a header.
 func hostOf(host string) string {
 	m := hostport.FindStringSubmatch(host)
 	if m == nil {
@@ -163,8 +160,8 @@ func hostOf(host string) string {
 	return strings.ToLower(m[1] + m[2])
 }
 
-// originHost returns the host, and the port if there is one, of an Origin header: a
-// scheme and a host, and nothing else. Anything else is "".
+// originHost returns the host of an Origin header, with its port if it has one, or "" if the header
+// is anything but a scheme and a host.
 func originHost(origin string) string {
 	host, ok := strings.CutPrefix(origin, "http://")
 	if !ok {
@@ -176,7 +173,7 @@ func originHost(origin string) string {
 	return host
 }
 
-// allowOrigin reports whether a page may use the server.
+// allowOrigin reports whether pages of an origin may use the server.
 func (a *auth) allowOrigin(origin string) bool {
 	if slices.Contains(a.origins, origin) {
 		return true
@@ -184,14 +181,14 @@ func (a *auth) allowOrigin(origin string) bool {
 	return a.open && isLocalHost(hostOf(originHost(origin)))
 }
 
-// checkOrigin refuses requests that a page of somebody else makes a browser send.
+// checkOrigin refuses requests that a page of another site makes a browser send.
 func (a *auth) checkOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
-		// Following a link is fine; everything else that a page of another site does is not.
+		// Following a link is fine. Other requests from another site's page are not.
 		harmless := (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && !harmless {
-			return fail(http.StatusForbidden, "forbidden_origin", "requests from pages of other sites are not allowed")
+			return fail(http.StatusForbidden, "forbidden_origin", "cross-site requests are not allowed")
 		}
 		return nil
 	}
@@ -202,7 +199,7 @@ func (a *auth) checkOrigin(r *http.Request) error {
 		return nil
 	}
 	if host := originHost(origin); host != "" && strings.EqualFold(host, r.Host) {
-		return nil // a page of this server
+		return nil // the server's own page
 	}
-	return fail(http.StatusForbidden, "forbidden_origin", "pages of %q may not use this server", origin)
+	return fail(http.StatusForbidden, "forbidden_origin", "origin %q is not allowed", origin)
 }

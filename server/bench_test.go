@@ -61,7 +61,7 @@ func serveRelay() error {
 	return nil
 }
 
-// w6Result is what a process of clients has seen.
+// w6Result is what one client process measured.
 type w6Result struct {
 	Runs        int
 	Took        time.Duration
@@ -69,8 +69,8 @@ type w6Result struct {
 	Full99      time.Duration
 }
 
-// runLoad is a process of clients: each starts a run, reads its stream to the end, and
-// starts the next.
+// runLoad is a client process: each client starts a run, reads its stream to the end, and starts the
+// next.
 func runLoad() error {
 	clients, length := setting("CLIENTS"), time.Duration(setting("MS"))*time.Millisecond
 	path, body, piece := "/v1/runs", runBody("default", "", "hello"), []byte(`"event_type":"text_delta"`)

@@ -7,8 +7,8 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// budgets has the handlers of what may be spent. They are there only if the tenants have
-// budgets.
+// budgets has the handlers of spending limits. The server has its routes only if every run is held
+// to a budget.
 type budgets struct {
 	mailbox  *mailbox.Mailbox
 	registry func() *registry.Registry
@@ -17,61 +17,60 @@ type budgets struct {
 func (h *budgets) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What the tenant has spent, and may", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}, Failures: []int{400}},
-		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: own(h.put),
-			Summary: "Limit what the tenant may spend", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}},
-			Failures: []int{400}},
+			Summary: "Get the budget of the tenant", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}},
+		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: withBody(h.put),
+			Summary: "Set the spending limit of the tenant", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What an agent has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
-		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: own(h.put),
-			Summary: "Limit what an agent may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+			Summary: "Get the budget of an agent", Replies: map[int]any{200: balance{}}},
+		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
+			Summary: "Set the spending limit of an agent", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What a thread has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
-		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: own(h.put),
-			Summary: "Limit what a thread may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+			Summary: "Get the budget of a thread", Replies: map[int]any{200: balance{}}},
+		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
+			Summary: "Set the spending limit of a thread", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What a run has spent, and may", Replies: map[int]any{200: balance{}}, Failures: []int{404}},
-		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: own(h.put),
-			Summary: "Limit what a run may spend", Body: budgetBody{}, Replies: map[int]any{200: balance{}}, Failures: []int{400, 404}},
+			Summary: "Get the budget of a run", Replies: map[int]any{200: balance{}}},
+		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
+			Summary: "Set the spending limit of a run", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 	}
 }
 
-var tenantParam = param("tenant", "string", "of another tenant; only for an admin key that belongs to none")
+var tenantParam = param("tenant", "string", "another tenant; needs an admin key that belongs to no tenant")
 
-// budgetOf returns the budget that a tenant's runs are held to, or nil.
+// budgetOf returns the budget that every run of a tenant is held to, or nil.
 func budgetOf(t *mailbox.Tenant) money.Budget { return runtimeOf(t).Budget() }
 
-// balance is how an account is doing, in US dollars.
+// balance is the state of an account, in US dollars.
 type balance struct {
 	money.Account
-	LimitUSD    *float64 `json:"limit_usd"` // that somebody set; null is what the configuration says
+	LimitUSD    *float64 `json:"limit_usd"` // null: the one in the configuration, if any
 	SpentUSD    float64  `json:"spent_usd"`
 	ReservedUSD float64  `json:"reserved_usd"`
-	InDoubtUSD  float64  `json:"in_doubt_usd"` // part of what was spent
+	InDoubtUSD  float64  `json:"in_doubt_usd"` // included in spent_usd
 }
 
 type budgetBody struct {
 	LimitUSD *float64 `json:"limit_usd"`
 }
 
-// account returns the account that the path is about, and its tenant, which has a budget.
+// account returns the account that the request is about and its tenant, which has a budget.
 func (h *budgets) account(req *request) (*mailbox.Tenant, money.Account, error) {
 	tenant := req.tenant
 	if name := req.value("tenant"); name != "" {
 		if !req.operates() {
-			return nil, money.Account{}, forbidden("this needs an admin key that belongs to no tenant")
+			return nil, money.Account{}, forbidden("parameter tenant needs an admin key that belongs to no tenant")
 		}
 		tenant = h.mailbox.Tenant(name)
 	}
 	var a money.Account
 	switch thread, run, agent := req.path("thread_id"), req.path("run_id"), req.path("agent_id"); {
 	case thread != "":
-		if _, err := loadThread(req.ctx, req.tenant, thread); err != nil {
+		if _, err := req.thread(); err != nil {
 			return nil, a, err
 		}
 		a = money.Account{Scope: money.ThreadScope, ID: thread}
 	case run != "":
-		if _, err := loadRun(req.ctx, req.tenant, run); err != nil {
+		if _, err := req.run(); err != nil {
 			return nil, a, err
 		}
 		a = money.Account{Scope: money.RunScope, ID: run}
@@ -109,17 +108,13 @@ func replyBalance(req *request, t *mailbox.Tenant, a money.Account) error {
 	return req.Reply(200, out)
 }
 
-func (h *budgets) put(req *request) error {
-	var body budgetBody
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *budgets) put(req *request, body *budgetBody) error {
 	t, a, err := h.account(req)
 	if err != nil {
 		return err
 	}
 	if a.Scope == money.TenantScope && !req.operates() {
-		return forbidden("a tenant does not set its own budget")
+		return forbidden("a tenant cannot set its own budget; use an admin key without a tenant")
 	}
 	var limit *money.Amount
 	if v := body.LimitUSD; v != nil {

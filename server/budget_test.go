@@ -16,7 +16,7 @@ func with(body, fields string) string { return strings.Replace(body, "{", "{"+fi
 
 var asJSON = []string{"Accept", "application/json"}
 
-// The demo's model calls any tool that it is told to, so also the one for the answer.
+// The demo's model calls any tool that the message names, including the one for the answer.
 const final = `RUN_TOOL final_output {"city":"Rome"}`
 
 func TestRuns_AnswerWithStructuredOutput(t *testing.T) {
@@ -52,7 +52,7 @@ func TestRuns_AnswerWithStructuredOutput(t *testing.T) {
 	}
 }
 
-func TestBudget_ARunGoesOnWhenItIsRaised(t *testing.T) {
+func TestBudget_RunContinuesWhenLimitIsRaised(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	run := g.poor()
@@ -77,7 +77,7 @@ func TestBudget_ARunGoesOnWhenItIsRaised(t *testing.T) {
 	}
 }
 
-func TestBudget_OfATenantIsSetByWhoeverRunsTheServer(t *testing.T) {
+func TestBudget_OfATenantIsSetByOperators(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, func(c *server.Config) { c.Open = new(bool) })
 	keys := map[string][]string{}
@@ -111,11 +111,11 @@ func TestBudget_OfATenantIsSetByWhoeverRunsTheServer(t *testing.T) {
 	if out := g.want(200, "POST", "/v1/runs", runBody("default", "t2", "hello"), keys["b"]...); out["status"] != "waiting" {
 		t.Errorf("the run is %v", out)
 	}
-	g.want(404, "PUT", "/v1/agents/nobody/budget", `{"limit_usd":0}`, keys["b"]...)
+	g.want(404, "PUT", "/v1/agents/missing/budget", `{"limit_usd":0}`, keys["b"]...)
 	g.want(400, "PUT", "/v1/agents/default/budget", `{"limit_usd":-1}`, keys["b"]...)
 }
 
-func TestUsage_IsAddedUpByAgentAndThread(t *testing.T) {
+func TestUsage_TotalsByAgentAndThread(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	sum := 0.0
@@ -135,8 +135,8 @@ func TestUsage_IsAddedUpByAgentAndThread(t *testing.T) {
 	}
 }
 
-// A server whose runs are not held to limits does not take any.
-func TestBudget_RoutesAreThereOnlyIfBudgetsAre(t *testing.T) {
+// A server whose runs have no budget does not accept limits.
+func TestBudget_RoutesNeedABudget(t *testing.T) {
 	t.Parallel()
 	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, runtime(t).With)
 	if err != nil {

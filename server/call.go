@@ -9,7 +9,8 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// call is what the handlers of protocols get: a request, and what else [protocol.Call] has.
+// call implements [protocol.Call] for the handlers of protocols: a request, with streams and
+// previews.
 type call struct {
 	request
 	streams  *streams

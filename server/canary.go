@@ -5,7 +5,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// canaries has the handlers of a version that a share of the threads tries.
+// canaries has the handlers of the canary: a version that a share of the threads uses.
 type canaries struct {
 	control *config.Manager
 }
@@ -13,19 +13,19 @@ type canaries struct {
 func (h *canaries) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/registry/canary", Handle: own(h.get),
-			Summary: "How the canary goes", Replies: map[int]any{200: config.CanaryReport{}}},
-		{Method: "PUT", Path: "/v1/registry/canary", Handle: own(h.put),
-			Summary: "Send a share of the new threads to a version", Headers: matchHeaders[2:], Body: canaryBody{}, Replies: map[int]any{200: config.Head{}},
-			Failures: []int{400, 404, 409}},
+			Summary: "Get the canary report", Replies: map[int]any{200: config.CanaryReport{}}},
+		{Method: "PUT", Path: "/v1/registry/canary", Handle: withBody(h.put),
+			Summary: "Route a share of new threads to a canary version", Headers: matchHeaders[2:], Body: canaryBody{}, Replies: map[int]any{200: config.Head{}},
+			Failures: []int{404, 409}},
 		{Method: "POST", Path: "/v1/registry/canary/promote", Handle: own(h.promote),
-			Summary: "Make the canary live for all threads", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
+			Summary: "Promote the canary to all threads", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
 		{Method: "DELETE", Path: "/v1/registry/canary", Handle: own(h.drop),
 			Summary: "End the canary", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
 	})
 }
 
 type canaryBody struct {
-	Version int64              `json:"version,omitempty"` // of a canary that is already there
+	Version int64              `json:"version,omitempty"` // of an existing canary
 	Share   float64            `json:"share"`
 	Rule    *config.CanaryRule `json:"rule,omitempty"`
 }
@@ -41,41 +41,21 @@ func (b *canaryBody) canary() (*config.Canary, error) {
 }
 
 func (h *canaries) get(req *request) error {
-	out, err := h.control.Canary().Report(req.ctx)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, out)
+	return req.ok(h.control.Canary().Report(req.ctx))
 }
 
-func (h *canaries) put(req *request) error {
-	var body canaryBody
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *canaries) put(req *request, body *canaryBody) error {
 	canary, err := body.canary()
 	if err != nil {
 		return err
 	}
-	head, err := h.control.Canary().Set(req.ctx, *canary, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return req.Reply(200, head)
+	return req.ok(h.control.Canary().Set(req.ctx, *canary, actorOf(req)))
 }
 
 func (h *canaries) promote(req *request) error {
-	head, err := h.control.Canary().Promote(req.ctx, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return req.Reply(200, head)
+	return req.ok(h.control.Canary().Promote(req.ctx, actorOf(req)))
 }
 
 func (h *canaries) drop(req *request) error {
-	head, err := h.control.Canary().Drop(req.ctx, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return req.Reply(200, head)
+	return req.ok(h.control.Canary().Drop(req.ctx, actorOf(req)))
 }

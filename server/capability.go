@@ -12,10 +12,10 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// inventory has the handler of what agents can be made of.
+// inventory has the handler of the parts that agents can use.
 type inventory struct {
 	control   *config.Manager
-	assistant *assistant.Assistant // nil if there is no such agent
+	assistant *assistant.Assistant // nil if it is disabled
 	adapters  []string
 	registry  func() *registry.Registry
 }
@@ -23,11 +23,11 @@ type inventory struct {
 func (h *inventory) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/capabilities", Handle: own(h.get),
-			Summary: "What agents can be made of", Replies: map[int]any{200: capabilities{}}},
+			Summary: "List the tools, plugins, models and other parts that agents can use", Replies: map[int]any{200: capabilities{}}},
 	})
 }
 
-// capabilities is what agents can be made of.
+// capabilities lists the parts that agents can use.
 type capabilities struct {
 	Agents            []string              `json:"agents"`
 	Tools             []toolCapability      `json:"tools"`
@@ -66,7 +66,7 @@ type pluginCapability struct {
 
 type sectionSchema struct {
 	Key string `json:"key"`
-	// Schema is the section's JSON Schema, under both names that clients know.
+	// Schema is the section's JSON Schema, under both names that clients use.
 	Schema     json.RawMessage `json:"schema"`
 	JSONSchema json.RawMessage `json:"json_schema"`
 	awaken.SectionInfo
@@ -88,7 +88,7 @@ type namespaceCapability struct {
 	Schema    json.RawMessage  `json:"schema"`
 }
 
-// backendSchema is the config of a backend that runs agents here.
+// backendSchema is the JSON Schema of the config of the backend that runs agents in this server.
 const backendSchema = `{"type":"object","properties":{"model_id":{"type":"string"},"system_prompt":{"type":"string"},"max_rounds":{"type":"integer","minimum":0}},"additionalProperties":false}`
 
 func (h *inventory) get(req *request) error {
@@ -96,7 +96,7 @@ func (h *inventory) get(req *request) error {
 	out := capabilities{Agents: []string{}, Tools: []toolCapability{}, Plugins: []pluginCapability{}, Models: append([]*awaken.ModelSpec{}, reg.Models()...), Providers: []idOnly{},
 		SupportedAdapters: append([]string{}, h.adapters...)}
 	for _, id := range reg.AgentIDs() {
-		if !strings.HasPrefix(id, "__") { // the server's own
+		if !strings.HasPrefix(id, "__") { // the server's own agents
 			out.Agents = append(out.Agents, id)
 		}
 	}
@@ -111,7 +111,7 @@ func (h *inventory) get(req *request) error {
 	}
 	for _, p := range reg.Plugins() {
 		if p.ID == assistant.PluginID {
-			continue // only the server's own agent can load it
+			continue // only the admin assistant can load it
 		}
 		v := pluginCapability{ID: p.ID, ConfigSchemas: []sectionSchema{}}
 		for _, s := range p.Sections {
@@ -145,16 +145,11 @@ func (h *inventory) get(req *request) error {
 // specs returns all documents of a namespace.
 func (h *inventory) specs(ctx context.Context, ns config.Namespace) ([]json.RawMessage, error) {
 	out := []json.RawMessage{}
-	for offset := 0; ; offset += 1000 {
-		views, err := h.control.List(ctx, ns, offset, 1000)
+	for v, err := range h.control.All(ctx, ns) {
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range views {
-			out = append(out, v.Spec)
-		}
-		if len(views) < 1000 {
-			return out, nil
-		}
+		out = append(out, v.Spec)
 	}
+	return out, nil
 }

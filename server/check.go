@@ -9,8 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// checks has the handlers that find out what is wrong with the configuration, or would be,
-// and write nothing.
+// checks has the handlers that report problems of the configuration and save nothing.
 type checks struct {
 	control *config.Manager
 }
@@ -18,12 +17,12 @@ type checks struct {
 func (h *checks) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "POST", Path: "/v1/config/{namespace}/validate", Handle: own(h.validate),
-			Summary: "Check a document, and write nothing", Query: []protocol.Param{param("id", "string", "of the document, if it does not say")}, Body: rawDocument{},
-			Replies: map[int]any{200: validated{}}, Failures: []int{400, 404}},
+			Summary: "Validate a document without saving it", Query: []protocol.Param{param("id", "string", "id of the document, if the body has none")}, Body: rawDocument{},
+			Replies: map[int]any{200: validated{}}},
 		{Method: "GET", Path: "/v1/config/diagnostics", Handle: own(h.diagnostics),
-			Summary: "What is wrong with what is live", Replies: map[int]any{200: diagnosticList{}}},
+			Summary: "List problems of the live configuration", Replies: map[int]any{200: diagnosticList{}}},
 		{Method: "GET", Path: "/v1/config/providers/{id}/removal-preview", Handle: own(h.previewRemoval),
-			Summary: "What the removal of a provider would take along", Replies: map[int]any{200: config.RemovalPreview{}}, Failures: []int{404}},
+			Summary: "Preview the deletion of a provider", Replies: map[int]any{200: config.RemovalPreview{}}},
 	})
 }
 
@@ -45,14 +44,14 @@ func (h *checks) validate(req *request) error {
 	var body struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(doc, &body) // whatever else is wrong is said below
+	_ = json.Unmarshal(doc, &body) // Validate reports any mistake
 	id := req.value("id")
 	if id == "" {
 		id = body.ID
 	}
 	out, err := h.control.Validate(req.ctx, config.Key{Namespace: ns, ID: id}, json.RawMessage(doc))
 	if err != nil {
-		return refused(req, err)
+		return err
 	}
 	return req.Reply(200, validated{true, out.Normalized, append([]awaken.Diagnostic{}, out.Diagnostics...)})
 }
@@ -61,7 +60,7 @@ type diagnosticList struct {
 	Diagnostics []trouble `json:"diagnostics"`
 }
 
-// trouble is an [awaken.Diagnostic] as clients see it.
+// trouble is an [awaken.Diagnostic] in the form that clients get.
 type trouble struct {
 	Code      string      `json:"code"`
 	Severity  string      `json:"severity"`
@@ -83,9 +82,5 @@ func (h *checks) diagnostics(req *request) error {
 }
 
 func (h *checks) previewRemoval(req *request) error {
-	out, err := h.control.RemovalPreview(req.ctx, req.path("id"))
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, out)
+	return req.ok(h.control.RemovalPreview(req.ctx, req.path("id")))
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,68 +18,64 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// Config is what a Server is made of. Mailbox is needed; everything else has a useful
-// zero value.
+// Config configures a Server. Mailbox is required; every other field has a useful zero value.
 type Config struct {
 	Mailbox *mailbox.Mailbox
-	// ManualMailbox leaves it to the caller to let the mailbox work. Otherwise Run does.
+	// ManualMailbox leaves Mailbox.Work to the caller. Otherwise Run and Serve call it.
 	ManualMailbox bool
 
-	Address string // where Run listens; default 127.0.0.1:3000
-	// DebugAddress is where Run serves profiles, for this machine only. "" serves none.
+	Address string // on which Run listens; default 127.0.0.1:3000
+	// DebugAddress is where Run serves profiles, to this machine only. "" serves none.
 	DebugAddress string
-	// Keys are who may do what. Nil means that nobody has a key.
+	// Keys authenticates clients. Nil means that no client has a key.
 	Keys *Keys
-	// Open lets everyone use the routes that run agents, without a key. Nil does so if
-	// Address is on this machine.
+	// Open lets clients without a key use the routes that run agents. Nil means that they may if
+	// Address is reachable from this machine only.
 	Open *bool
-	// Hosts are the names under which the server may be asked for, beside its address.
-	// Requests for another name are refused if Open, so that no page in a browser can reach
-	// it by a name of its own.
+	// Hosts are further host names of the server. If Open, requests for any other name are refused,
+	// so that no web page can reach the server through a name of its own.
 	Hosts []string
-	// Origins are the pages that may use the server from a browser. Pages on this machine
-	// may if Open.
+	// Origins are the origins whose pages may use the server. If Open, pages on this machine may
+	// too.
 	Origins []string
 
-	// Control is the control plane. Nil has none of its routes. Keys have to be set with it.
-	// HideConfig leaves out what is about documents, the audit log, connections, the admin
-	// assistant, and what agents did; capabilities stay.
+	// Control is the control plane, which needs Keys. Nil disables its routes. HideConfig disables
+	// all of them but capabilities: documents, audit log, connections, admin assistant, stats.
 	Control    *config.Manager
 	HideConfig bool
-	// Assistant is the server's own agent; nil has none.
+	// Assistant is the admin assistant, the server's own agent. It needs Control. Nil disables it.
 	Assistant *assistant.Assistant
-	// Adapters are the names of the providers' adapters, for who writes documents.
+	// Adapters are the names of the known provider adapters, listed in capabilities.
 	Adapters []string
-	// Permissions says what an agent may do by itself. Nil cannot tell.
+	// Permissions previews the tool permissions of an agent. Nil makes the route unavailable.
 	Permissions func(reg *registry.Registry, agentID string) (*PermissionPreview, error)
-	// Stats is what the agents did lately. Nil does not know.
+	// Stats is the recent activity of the agents. Nil makes its routes unavailable.
 	Stats *Stats
-	// UserHeader is a header in which a proxy in front of the server says which user asks.
-	// Runs are for that user, whatever the request says. It is believed without proof: set
-	// it only if nobody reaches the server except through a proxy that sets the header
-	// itself and removes what clients send under its name. "" believes no header.
+	// UserHeader is a header in which a proxy in front of the server names the user. Runs are for
+	// that user, whatever the request says. The server trusts the header: set it only if clients
+	// cannot bypass the proxy, and if the proxy replaces what clients send under that name. ""
+	// trusts no header.
 	UserHeader string
 
 	Limits  Limits
-	Metrics *Metrics // nil counts for this server alone
+	Metrics *Metrics // nil means metrics of this server alone
 	Version string
 
 	Logger *slog.Logger // nil discards
 	NewID  func() string
-	// Routes adds those of protocols.
+	// Routes are the routes of protocols.
 	Routes []protocol.Route
-	// Handlers adds what is no route, each under its pattern.
+	// Handlers are further handlers by their http.ServeMux pattern. None of the checks of a
+	// route apply to them.
 	Handlers map[string]http.Handler
 }
 
-// withDefaults fills in what was left out, and says what is wrong with the rest.
+// withDefaults returns c with defaults in place of zero fields, or an error if c is invalid.
 func (c Config) withDefaults() (Config, error) {
 	if c.Mailbox == nil {
-		return c, errors.New("server: Mailbox is needed")
+		return c, errors.New("server: Mailbox is required")
 	}
-	if c.Address == "" {
-		c.Address = "127.0.0.1:3000"
-	}
+	c.Address, c.Version = cmp.Or(c.Address, "127.0.0.1:3000"), cmp.Or(c.Version, "dev")
 	local, err := IsLocal(c.Address)
 	if err != nil {
 		return c, fmt.Errorf("server: address is %q, want host:port: %w", c.Address, err)
@@ -87,13 +84,13 @@ func (c Config) withDefaults() (Config, error) {
 		c.Open = &local
 	}
 	if !local && (*c.Open || c.Keys == nil) {
-		return c, fmt.Errorf("server: address %s can be reached from other machines: keys are needed, and open access is not possible", c.Address)
+		return c, fmt.Errorf("server: address %s can be reached from other machines, so Keys are required and Open must be false", c.Address)
 	}
 	if c.Control != nil && c.Keys == nil {
-		return c, errors.New("server: the control plane needs keys, because only who has an admin key may use it")
+		return c, errors.New("server: Control needs Keys, because only admin keys may use it")
 	}
 	if c.Assistant != nil && c.Control == nil {
-		return c, errors.New("server: the admin assistant needs the control plane")
+		return c, errors.New("server: Assistant needs Control")
 	}
 	if c.DebugAddress != "" {
 		if local, err := IsLocal(c.DebugAddress); err != nil || !local {
@@ -112,15 +109,12 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()
 	}
-	if c.Version == "" {
-		c.Version = "dev"
-	}
 	c.Hosts, c.Origins = slices.Clone(c.Hosts), slices.Clone(c.Origins)
 	c.Limits.setDefaults()
 	return c, nil
 }
 
-// IsLocal reports whether only this machine can reach an address.
+// IsLocal reports whether an address can be reached from this machine only.
 func IsLocal(address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// connections has the handlers of other servers: providers, MCP and A2A.
+// connections has the handlers of connections to providers, MCP servers and A2A servers.
 type connections struct {
 	control  *config.Manager
 	registry func() *registry.Registry
@@ -22,31 +22,31 @@ type connections struct {
 func (h *connections) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "POST", Path: "/v1/providers/{id}/test", Handle: own(h.testProvider),
-			Summary: "Ask a provider whether it answers", Replies: map[int]any{200: providerTest{}}, Failures: []int{404}},
+			Summary: "Test the connection to a provider", Replies: map[int]any{200: providerTest{}}},
 		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Handle: own(h.mcpStatus),
-			Summary: "How the connection to an MCP server is", Replies: map[int]any{200: config.MCPStatus{}}, Failures: []int{404}},
+			Summary: "Get the connection status of an MCP server", Replies: map[int]any{200: config.MCPStatus{}}},
 		{Method: "GET", Path: "/v1/mcp-servers/{id}/inventory", Handle: own(h.mcpInventory),
-			Summary: "And what the server has", Replies: map[int]any{200: mcpInventory{}}, Failures: []int{404, 502}},
+			Summary: "Get the tools, prompts and resources of an MCP server", Replies: map[int]any{200: mcpInventory{}}, Failures: []int{502}},
 		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Handle: own(h.restartMCP),
-			Summary: "Connect to an MCP server anew", Replies: map[int]any{202: nil}, Failures: []int{404, 502}},
+			Summary: "Reconnect to an MCP server", Replies: map[int]any{202: nil}, Failures: []int{502}},
 		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Handle: own(h.a2aStatus),
-			Summary: "Whether an A2A server answers", Replies: map[int]any{200: config.A2AStatus{}}, Failures: []int{404}},
+			Summary: "Get the status of an A2A server", Replies: map[int]any{200: config.A2AStatus{}}},
 	})
 }
 
-// mcp is the connection that a path names.
+// mcp returns the connection that the path names.
 func (h *connections) mcp(req *request) (config.MCPConnection, error) {
 	conn, err := h.control.Connections().MCP(req.path("id"))
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
-		return nil, upstream("there is no connection", err)
+		return nil, upstream("not connected", err)
 	}
 	if err != nil {
-		return nil, refused(req, err)
+		return nil, err
 	}
 	return conn, nil
 }
 
-// upstream says that another server is to blame.
+// upstream returns the failure of a request that another server caused.
 func upstream(what string, err error) *protocol.Failure {
 	return fail(http.StatusBadGateway, "upstream", "%s: %s", what, plain(err.Error()))
 }
@@ -74,7 +74,7 @@ func (h *connections) mcpInventory(req *request) error {
 	}
 	more, err := conn.Inventory(req.ctx)
 	if err != nil {
-		return upstream("the MCP server does not say what it has", err)
+		return upstream("cannot list prompts and resources of the MCP server", err)
 	}
 	return req.Reply(200, mcpInventory{conn.Status(), *more})
 }
@@ -88,20 +88,16 @@ func (h *connections) restartMCP(req *request) error {
 		return err
 	}
 	if err := conn.Restart(req.ctx); err != nil {
-		return upstream("the MCP server could not be restarted", err)
+		return upstream("cannot reconnect to the MCP server", err)
 	}
 	return req.Reply(202, nil)
 }
 
 func (h *connections) a2aStatus(req *request) error {
-	out, err := h.control.Connections().A2A(req.ctx, req.path("id"))
-	if err != nil {
-		return refused(req, err)
-	}
-	return req.Reply(200, out)
+	return req.ok(h.control.Connections().A2A(req.ctx, req.path("id")))
 }
 
-// providerTest is what came of asking a provider.
+// providerTest is the result of a provider's test.
 type providerTest struct {
 	OK            bool   `json:"ok"`
 	LatencyMS     int64  `json:"latency_ms"`
@@ -109,11 +105,11 @@ type providerTest struct {
 	Error         string `json:"error,omitempty"`
 }
 
-// testTime is how long a provider may take to answer a test.
+// testTime limits the test of a provider.
 const testTime = 20 * time.Second
 
-// testProvider asks a provider which models it has, or, if it does not say, for a few tokens
-// of a model that is configured.
+// testProvider asks a provider for its models or, if it does not list any, for a few tokens of a
+// configured model.
 func (h *connections) testProvider(req *request) error {
 	id := req.path("id")
 	out, known := providerTest{}, false
@@ -141,7 +137,7 @@ func (h *connections) ask(ctx context.Context, id string, m llm.Model) (network 
 		if list, err = l.ListModels(ctx); err == nil && len(list) > 0 {
 			return true, nil
 		}
-		network = err != nil // nothing to list: perhaps nobody was asked, as with Vertex AI
+		network = err != nil // an empty list may come without a request, as with Vertex AI
 	}
 	for _, spec := range h.registry().Models() {
 		if spec.ProviderID == id {

@@ -2,9 +2,7 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -13,25 +11,25 @@ import (
 )
 
 var (
-	configPage   = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 100, 1 to 1000")}
-	matchHeaders = []protocol.Param{param("If-Match", "string", "the ETag that the record has to have"),
-		param("If-None-Match", "string", "*: there must be no record yet"),
-		param("X-Awaken-Actor", "string", "who does it, for the audit log")}
+	configPage   = []protocol.Param{param("offset", "integer", "number of items to skip; default 0"), param("limit", "integer", "maximum number of items, 1 to 1000; default 100")}
+	matchHeaders = []protocol.Param{param("If-Match", "string", "the ETag that the record must have"),
+		param("If-None-Match", "string", "*: the record must not exist yet"),
+		param("X-Awaken-Actor", "string", "name of the caller, for the audit log")}
 )
 
-// rawDocument is a body that is a config document. What it has to be depends on its namespace.
+// rawDocument is a config document as a body. Its namespace determines what it may contain.
 type rawDocument json.RawMessage
 
-// UnmarshalJSON keeps the document as it is.
+// UnmarshalJSON keeps the document byte for byte.
 func (d *rawDocument) UnmarshalJSON(data []byte) error {
 	*d = append((*d)[:0], data...)
 	return nil
 }
 
-// MarshalJSON is the document as it is.
+// MarshalJSON returns the document byte for byte.
 func (d rawDocument) MarshalJSON() ([]byte, error) { return d, nil }
 
-// actorOf is who asks: the key, and what the client says of itself.
+// actorOf returns the caller for the audit log: its key, its address and the name it gives itself.
 func actorOf(req *request) config.Actor {
 	a := config.Actor{ID: "anonymous", RequestID: req.w.Header().Get("X-Request-Id")}
 	if req.key != nil {
@@ -50,7 +48,7 @@ func printableASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// conditionOf is what the client expects of the record: If-Match and If-None-Match.
+// conditionOf parses If-Match and If-None-Match.
 func conditionOf(req *request) (config.Condition, error) {
 	var out config.Condition
 	if s := req.r.Header.Get("If-None-Match"); s != "" {
@@ -75,32 +73,15 @@ func conditionOf(req *request) (config.Condition, error) {
 	if err != nil || revision < 0 {
 		return out, protocol.BadRequest("If-Match is %q, want the ETag of the record, such as \"3\"", s)
 	}
-	out.Revision, out.Absent = revision, revision == 0 // as tools have it that nobody has overridden
+	out.Revision, out.Absent = revision, revision == 0 // the revision of tools without overrides
 	return out, nil
 }
 
-// show answers with a record.
-func show(req *request, status int, v *config.View) error {
+// show replies with a record and its ETag, unless err is set.
+func show(req *request, status int, v *config.View, err error) error {
+	if err != nil {
+		return err
+	}
 	req.w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
 	return req.Reply(status, v.Spec)
-}
-
-// dependencyBody says why a record cannot go.
-type dependencyBody struct {
-	errorBody
-	UsedBy []config.Key `json:"used_by,omitempty"`
-}
-
-// refused tells the client why a write did not happen.
-func refused(req *request, err error) error {
-	if d, ok := errors.AsType[*config.DependencyError](err); ok {
-		return req.Reply(http.StatusConflict, dependencyBody{errorBody{d.Error(), "in_use"}, d.UsedBy})
-	}
-	if errors.Is(err, config.ErrExists) && (req.r.Header.Get("If-None-Match") != "" || req.r.Header.Get("If-Match") != "") {
-		return fail(http.StatusPreconditionFailed, "exists", "%s", plain(err.Error()))
-	}
-	if errors.Is(err, config.ErrNoConnector) {
-		return unavailable(plain(err.Error()))
-	}
-	return err
 }

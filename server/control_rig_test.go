@@ -46,7 +46,7 @@ func (g *rig) openControl(cfg *server.Config) {
 	if g.mcp == nil {
 		g.mcp, g.stats = &configtest.MCP{}, server.NewStats(nil)
 		g.mcp.Server("files", "", "read")
-		g.mcp.Server("down", "nobody is there")
+		g.mcp.Server("down", "connection refused")
 	}
 	vault, err := config.NewVault(strings.Repeat("42", 32))
 	if err != nil {
@@ -99,7 +99,7 @@ func openProvider(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, erro
 	return nil, fmt.Errorf("adapter is %q, want openai or scripted", spec.Adapter)
 }
 
-// brokenConfig is a store of documents that fails once it is told to.
+// brokenConfig is a config store that fails on demand.
 type brokenConfig struct {
 	config.Store
 	broken *atomic.Bool
@@ -162,7 +162,7 @@ func (b brokenConfig) Audit(ctx context.Context, q config.AuditQuery) ([]*config
 	return b.Store.Audit(ctx, q)
 }
 
-// contestedConfig is a store of documents in which somebody else is always faster.
+// contestedConfig is a config store in which another writer always wins.
 type contestedConfig struct {
 	config.Store
 	on *atomic.Bool
@@ -170,7 +170,7 @@ type contestedConfig struct {
 
 func (c contestedConfig) Apply(ctx context.Context, change *config.Change) error {
 	if c.on.Load() {
-		return fmt.Errorf("%w: somebody was faster", config.ErrConflict)
+		return fmt.Errorf("%w: another writer was faster", config.ErrConflict)
 	}
 	return c.Store.Apply(ctx, change)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/server"
 )
 
-// says sends a request of an admin and checks the status and what the answer says.
+// says sends a request as an admin and checks the status and the body.
 func (g *rig) says(status int, says, method, path, body string, headers ...string) string {
 	g.t.Helper()
 	got, text := g.ask(method, path, body, append(headers, admin...)...)
@@ -23,7 +23,7 @@ func (g *rig) says(status int, says, method, path, body string, headers ...strin
 	return text
 }
 
-// etag is that of a document.
+// etag returns the ETag of a document.
 func (g *rig) etag(path string) string {
 	g.t.Helper()
 	resp := g.do("GET", path, "", admin...)
@@ -31,7 +31,7 @@ func (g *rig) etag(path string) string {
 	return resp.Header.Get("ETag")
 }
 
-// run asks an agent something, and returns its answer.
+// run sends a message to an agent and returns the answer.
 func (g *rig) run(agent, message string) string {
 	g.t.Helper()
 	out := g.want(200, "POST", "/v1/runs", runBody(agent, g.id(), message), "Accept", "application/json")
@@ -110,13 +110,13 @@ func TestConfig_Mistakes(t *testing.T) {
 		{404, "namespace not found: nothing", "GET", "nothing", ""},
 		{404, "namespace not found: admin-assistant", "GET", "admin-assistant/default", ""},
 		{404, "namespace not found: _audit", "POST", "_audit", `{"id":"x"}`},
-		{400, "missing 'id' field in body", "POST", "agents", `{"model_id":"m"}`},
-		{400, "missing 'id' field in body", "POST", "agents", `{"id":" ","model_id":"m"}`},
-		{400, "missing 'id' field in body", "PUT", "agents/x", ``},
-		{400, "missing 'id' field in body", "PUT", "agents/x", `{"id":null}`},
+		{400, "id is missing", "POST", "agents", `{"model_id":"m"}`},
+		{400, "id is missing", "POST", "agents", `{"id":" ","model_id":"m"}`},
+		{400, "id is missing", "PUT", "agents/x", ``},
+		{400, "id is missing", "PUT", "agents/x", `{"id":null}`},
 		{400, "not an object", "PUT", "agents/x", `{"id":7}`},
 		{400, "not an object", "PUT", "agents/x", `["x"]`},
-		{400, `the id in the body is \"y\", and in the path \"x\"`, "PUT", "agents/x", `{"id":"y","model_id":"m"}`},
+		{400, `id is \"y\" in the body, but \"x\" in the path`, "PUT", "agents/x", `{"id":"y","model_id":"m"}`},
 		{400, "the body is not JSON", "PUT", "agents/x", `{"id":`},
 		{400, "reserved for a route", "POST", "agents", `{"id":"meta","model_id":"m"}`},
 		{400, "reserved for the server", "POST", "agents", `{"id":"__admin_assistant","model_id":"m"}`},
@@ -125,10 +125,10 @@ func TestConfig_Mistakes(t *testing.T) {
 		{400, `unknown field \"system_promt\", did you mean \"system_prompt\"?`, "POST", "agents", `{"id":"x","model_id":"m","system_promt":"hi"}`},
 		{400, `model_id`, "POST", "agents", `{"id":"x","model":"m"}`},
 		{400, "max_rounds", "POST", "agents", `{"id":"x","model_id":"m","max_rounds":"many"}`},
-		{400, "nobody", "POST", "agents", `{"id":"x","model_id":"nobody"}`},
-		{400, "nobody", "POST", "agents", `{"id":"x","model_id":"m","plugin_ids":["nobody"]}`},
+		{400, "missing", "POST", "agents", `{"id":"x","model_id":"missing"}`},
+		{400, "missing", "POST", "agents", `{"id":"x","model_id":"m","plugin_ids":["missing"]}`},
 		{400, "only agent __admin_assistant can load this plugin", "POST", "agents", `{"id":"x","model_id":"m","plugin_ids":["admin-assistant"]}`},
-		{400, "nobody", "POST", "models", `{"id":"x","provider_id":"nobody","upstream_model":"x"}`},
+		{400, "missing", "POST", "models", `{"id":"x","provider_id":"missing","upstream_model":"x"}`},
 		{400, `upstream_model`, "POST", "models", `{"id":"x","provider_id":"local","model":"x"}`},
 		{400, `adapter is \"magic\", want openai or scripted`, "POST", "providers", `{"id":"x","adapter":"magic"}`},
 		{400, "base_url", "POST", "a2a-servers", `{"id":"x","base_url":"ftp://x"}`},
@@ -152,7 +152,7 @@ func TestConfig_Mistakes(t *testing.T) {
 	}
 }
 
-// documents is everything that is stored and live, in few words; audit events are left out.
+// documents summarizes everything stored and live, without audit events.
 func (g *rig) documents() string {
 	g.t.Helper()
 	var sb strings.Builder
@@ -235,7 +235,7 @@ func TestConfig_Dependants(t *testing.T) {
 	if fmt.Sprint(preview) != "map[agent_ids:[helper] block_if_referenced_allowed:false cascade_unused_models_allowed:false model_ids:[local-model] provider_id:local]" {
 		t.Errorf("the preview is %v", preview)
 	}
-	g.says(404, "providers/nobody", "GET", "/v1/config/providers/nobody/removal-preview", "")
+	g.says(404, "providers/missing", "GET", "/v1/config/providers/missing/removal-preview", "")
 	g.says(201, "", "POST", "/v1/config/providers", `{"id":"p9","adapter":"scripted"}`)
 	g.says(201, "", "POST", "/v1/config/models", `{"id":"unused","provider_id":"p9","upstream_model":"x"}`)
 	g.says(409, "unused", "DELETE", "/v1/config/providers/p9", "")
@@ -253,7 +253,7 @@ func TestConfig_Overrides(t *testing.T) {
 	before := g.documents()
 	g.says(200, `"system_prompt":"Dry."`, "POST", path, `{"system_prompt":"Dry."}`)
 	g.says(400, `did you mean \"system_prompt\"?`, "POST", path, `{"system_promt":"x"}`)
-	g.says(400, "nobody", "POST", path, `{"model_id":"nobody"}`)
+	g.says(400, "missing", "POST", path, `{"model_id":"missing"}`)
 	if after := g.documents(); after != before {
 		t.Errorf("the check has changed\n%s\ninto\n%s", before, after)
 	}
@@ -276,7 +276,7 @@ func TestConfig_Overrides(t *testing.T) {
 		g.says(422, "only builtin documents can be overridden", method, "/v1/config/agents/mine/overrides", `{"max_rounds":3}`)
 	}
 	g.says(422, "only builtin", "DELETE", "/v1/config/agents/mine/overrides", "")
-	g.says(404, "agents/nobody", "PATCH", "/v1/config/agents/nobody/overrides", `{"max_rounds":3}`)
+	g.says(404, "agents/missing", "PATCH", "/v1/config/agents/missing/overrides", `{"max_rounds":3}`)
 	// Who writes back what they have got, with the override in it, keeps it.
 	g.says(200, "", "PATCH", path, `{"system_prompt":"Kept."}`)
 	g.says(200, `"system_prompt":"Kept."`, "PUT", "/v1/config/agents/helper", g.says(200, "", "GET", "/v1/config/agents/helper", ""))
@@ -286,7 +286,7 @@ func TestConfig_Overrides(t *testing.T) {
 	g.says(200, `"name":"Greet"`, "DELETE", "/v1/config/skills/greet/overrides/name", "")
 }
 
-// A tool is described to models as its override says, in the next run.
+// An override of a tool's description reaches the model in the next run.
 func TestConfig_ToolDescription(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 16)
@@ -324,12 +324,12 @@ func TestConfig_ToolDescription(t *testing.T) {
 	if got := <-told; got != "" {
 		t.Errorf("without the override the model is told %q", got)
 	}
-	g.says(404, "tools/nobody", "PATCH", "/v1/config/tools/nobody/overrides", `{"description":"x"}`)
+	g.says(404, "tools/missing", "PATCH", "/v1/config/tools/missing/overrides", `{"description":"x"}`)
 	g.says(400, "name", "PATCH", "/v1/config/tools/ask/overrides", `{"name":"x"}`)
 	g.says(400, "4096", "PATCH", "/v1/config/tools/ask/overrides", fmt.Sprintf(`{"description":%q}`, strings.Repeat("x", 4097)))
 }
 
-// What is restored is a draft: nothing that runs is another before it is published.
+// A restored document is a draft: the live version does not change until it is published.
 func TestConfig_Restore(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -352,7 +352,7 @@ func TestConfig_Restore(t *testing.T) {
 	if got := live(); got != "one" {
 		t.Errorf("what runs is %q after it was published", got)
 	}
-	status, text := g.ask("POST", "/v1/config/agents/a/restore", restore("nobody"), admin...)
+	status, text := g.ask("POST", "/v1/config/agents/a/restore", restore("missing"), admin...)
 	if status != 404 || text != `{"error":"version not found","code":"not_found","reason":"unknown"}` {
 		t.Errorf("%d %s", status, text)
 	}
@@ -412,7 +412,7 @@ func TestRegistry_Versions(t *testing.T) {
 		t.Errorf("the record is %v", got)
 	}
 	g.says(404, "agents/b", "GET", "/v1/config/agents/b", "")
-	// A run goes on with the version that it began on.
+	// A run keeps the version that it started with.
 	if got := g.want(200, "GET", "/v1/runs/"+run["run_id"].(string), "")["resolution_id"]; got != "3" {
 		t.Errorf("the run is pinned to %v", got)
 	}
@@ -450,7 +450,7 @@ func TestRegistry_Canary(t *testing.T) {
 	}
 }
 
-// A provider is really asked.
+// The test of a provider sends a real request.
 func TestProvider_Test(t *testing.T) {
 	t.Parallel()
 	const right, wrong = "sk-right-key", "sk-wrong-key"
@@ -480,7 +480,7 @@ func TestProvider_Test(t *testing.T) {
 		t.Errorf("the good one: %v", out)
 	}
 	if len(asked) == 0 {
-		t.Error("nobody was asked")
+		t.Error("no provider was asked")
 	}
 	out := g.want(200, "POST", "/v1/providers/bad/test", "", admin...)
 	if text := fmt.Sprint(out["error"]); out["ok"] != false || out["network_tested"] != true || strings.Contains(text, wrong) || !strings.Contains(text, "***") {
@@ -489,7 +489,7 @@ func TestProvider_Test(t *testing.T) {
 	if out := g.want(200, "POST", "/v1/providers/gone/test", "", admin...); out["ok"] != false || out["network_tested"] != true || strings.Contains(fmt.Sprint(out["error"]), right) {
 		t.Errorf("the one that is gone: %v", out)
 	}
-	g.says(404, "nobody", "POST", "/v1/providers/nobody/test", "")
+	g.says(404, "missing", "POST", "/v1/providers/missing/test", "")
 }
 
 func TestConnections(t *testing.T) {
@@ -505,17 +505,17 @@ func TestConnections(t *testing.T) {
 	if status["connected"] != true || status["session_generation"] != 1.0 {
 		t.Errorf("the status is %v", status)
 	}
-	g.says(200, `"last_error":"nobody is there"`, "GET", "/v1/mcp-servers/down/status", "")
+	g.says(200, `"last_error":"connection refused"`, "GET", "/v1/mcp-servers/down/status", "")
 	g.says(200, `"prompts":[],"resources":[]`, "GET", "/v1/mcp-servers/files/inventory", "")
-	g.says(502, "nobody is there", "GET", "/v1/mcp-servers/down/inventory", "")
+	g.says(502, "connection refused", "GET", "/v1/mcp-servers/down/inventory", "")
 	if status, text := g.ask("POST", "/v1/mcp-servers/files/restart", "", admin...); status != 202 || text != "" {
 		t.Errorf("restart: %d %s", status, text)
 	}
 	g.says(200, `"session_generation":2`, "GET", "/v1/mcp-servers/files/status", "")
-	g.says(502, "nobody is there", "POST", "/v1/mcp-servers/down/restart", "")
+	g.says(502, "connection refused", "POST", "/v1/mcp-servers/down/restart", "")
 	for _, path := range []string{"GET status", "GET inventory", "POST restart"} {
 		method, what, _ := strings.Cut(path, " ")
-		g.says(404, "nobody", method, "/v1/mcp-servers/nobody/"+what, "")
+		g.says(404, "missing", method, "/v1/mcp-servers/missing/"+what, "")
 	}
 	if items := g.want(200, "GET", "/v1/audit-log?action=restart", "", admin...)["items"].([]any); len(items) != 2 || items[1].(map[string]any)["resource"] != "mcp-servers/files" {
 		t.Errorf("restarts in the audit log: %v", items)
@@ -526,10 +526,10 @@ func TestConnections(t *testing.T) {
 	g.says(200, `{"connected":true,"last_error":null,"card_url":"https://peer.example/.well-known/agent-card.json","card":{"name":"peer"}}`, "GET", "/v1/a2a-servers/peer/status", "")
 	g.says(201, "", "POST", "/v1/config/a2a-servers", `{"id":"gone","base_url":"https://gone.example"}`)
 	g.says(200, `"connected":false,"last_error":"no route"`, "GET", "/v1/a2a-servers/gone/status", "")
-	g.says(404, "nobody", "GET", "/v1/a2a-servers/nobody/status", "")
+	g.says(404, "missing", "GET", "/v1/a2a-servers/missing/status", "")
 }
 
-// Without connectors, documents are kept, and nobody can say how the servers are.
+// Without connectors, documents are kept, and the servers' status is unavailable.
 func TestConnections_None(t *testing.T) {
 	t.Parallel()
 	m, err := config.Open(t.Context(), config.Options{Store: newDB().Config(), Code: code(), Provider: openProvider})
@@ -694,10 +694,10 @@ func TestPermissionPreview(t *testing.T) {
 	if got := g.want(200, "GET", "/v1/agents/default/permission-preview", "", admin...); got["permission_plugin_enabled"] != false || got["default_behavior"] != "allow" {
 		t.Errorf("the preview of an agent without rules is %v", got)
 	}
-	g.says(404, "nobody", "GET", "/v1/agents/nobody/permission-preview", "")
+	g.says(404, "missing", "GET", "/v1/agents/missing/permission-preview", "")
 }
 
-// With HideConfig, what is about documents cannot be reached.
+// With HideConfig, the routes of documents do not exist.
 func TestHideConfig(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, func(c *server.Config) { c.HideConfig, c.Routes = true, aisdkRoutes() })
@@ -748,8 +748,8 @@ func TestNew_ControlNeedsKeys(t *testing.T) {
 	}
 }
 
-// A tool that nobody has overridden has the ETag "0", which can be expected like any other.
-func TestControl_TheFirstOverrideOfAToolHasACondition(t *testing.T) {
+// A tool without overrides has the ETag "0", which If-Match accepts like any other.
+func TestControl_FirstOverrideOfAToolCanBeConditional(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	as := append([]string{"If-Match", `"0"`}, admin...)

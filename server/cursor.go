@@ -9,12 +9,12 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// cursorText is an opaque token for the next page of a list. It is bound to the filters
-// of the list.
+// cursorText returns an opaque cursor for the next page of a list. It is bound to the list's
+// filters.
 func cursorText(prefix string, at any) string {
 	data, err := json.Marshal(at)
 	if err != nil {
-		panic(err) // it is our own struct
+		panic(err) // a struct of ours can always be encoded
 	}
 	return prefix + base64.RawURLEncoding.EncodeToString(data)
 }

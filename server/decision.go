@@ -10,23 +10,19 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// decisionBody is a person's answer to a call that waits.
+// decisionBody is a decision on a waiting tool call.
 type decisionBody struct {
 	ToolCallID      string          `json:"tool_call_id,omitempty"` // or the id of the suspension
 	ToolCallIDCamel string          `json:"toolCallId,omitempty"`
 	Action          string          `json:"action"` // resume or cancel
 	Payload         json.RawMessage `json:"payload,omitempty"`
-	DecisionID      string          `json:"decision_id,omitempty"` // the same decision sent again counts once
+	DecisionID      string          `json:"decision_id,omitempty"` // makes retries safe: a repeated decision counts once
 	Reason          string          `json:"reason,omitempty"`
-	Arguments       json.RawMessage `json:"arguments,omitempty"` // instead of the call's own
+	Arguments       json.RawMessage `json:"arguments,omitempty"` // replace the call's own
 }
 
-// readDecision reads a decision on target, or on the call that the body names.
-func readDecision(req *request, target string) (awaken.Decision, error) {
-	var body decisionBody
-	if err := req.Decode(&body); err != nil {
-		return awaken.Decision{}, err
-	}
+// decision returns the decision on target or, if that is "", on the call that the body names.
+func (body *decisionBody) decision(target string) (awaken.Decision, error) {
 	if target == "" {
 		var err error
 		if target, err = protocol.Either("tool_call_id", body.ToolCallID, body.ToolCallIDCamel); err != nil {
@@ -37,36 +33,41 @@ func readDecision(req *request, target string) (awaken.Decision, error) {
 		}
 	}
 	if a := awaken.DecisionAction(body.Action); a != awaken.ActionResume && a != awaken.ActionCancel {
-		return awaken.Decision{}, protocol.BadRequest("invalid action: %s, expected 'resume' or 'cancel'", body.Action)
+		return awaken.Decision{}, protocol.BadRequest("action is %q, want resume or cancel", body.Action)
 	}
 	return awaken.Decision{Target: target, ID: body.DecisionID, Action: awaken.DecisionAction(body.Action), Result: body.Payload,
 		Reason: body.Reason, Arguments: body.Arguments}, nil
 }
 
-// decide delivers a decision to a run, or to the open run of a thread.
-func decide(req *request, id string, d awaken.Decision) error {
-	if err := vet(req, false, id, []awaken.Decision{d}); err != nil {
-		return err
+// decide delivers a decision to a run or to the open run of a thread, whichever id names. It is on
+// the ticket in the path or on the call that the body names, which errors call what.
+func decide(req *request, id, what string, body *decisionBody) (target string, err error) {
+	d, err := body.decision(req.path("ticket_id"))
+	if err != nil {
+		return "", err
 	}
-	_, err := req.tenant.Decide(req.ctx, id, d)
-	return err
+	if err := vet(req, false, id, []awaken.Decision{d}); err != nil {
+		return "", err
+	}
+	_, err = req.tenant.Decide(req.ctx, id, d)
+	return d.Target, explainMissing(err, what, id+" "+d.Target)
 }
 
-// vet refuses decisions that reach further than whoever takes them. A page speaks for the
-// user in front of it, and so does a request that is known to be one user's; everybody
-// else who may run agents is an operator. The id is a thread's or a run's.
+// vet refuses decisions whose reach exceeds the caller's. A page speaks for its user, and so does a
+// request that is known to come from one user; every other caller that may run agents counts as an
+// operator. The id is that of a thread or a run.
 func vet(req *request, page bool, id string, ds []awaken.Decision) error {
 	if !page && req.user == "" {
 		return nil
 	}
 	if !slices.ContainsFunc(ds, func(d awaken.Decision) bool { return permission.Reach(d.Result) != "" }) {
-		return nil // most are about one call only
+		return nil // each is about one call only
 	}
 	run, err := req.tenant.Store.LoadRun(req.ctx, id)
 	if errors.Is(err, awaken.ErrNotFound) {
 		th, err := req.tenant.Store.Thread(req.ctx, id)
 		if err != nil || th.OpenRunID == "" {
-			return nil // nothing waits there, which whoever decides is told
+			return nil // nothing waits there, as Decide will report
 		}
 		if run, err = req.tenant.Store.LoadRun(req.ctx, th.OpenRunID); err != nil {
 			return err
@@ -86,8 +87,8 @@ func vet(req *request, page bool, id string, ds []awaken.Decision) error {
 	return nil
 }
 
-// question is what people were asked under an id, by the run itself or by one below it. It
-// is nil if that is not known.
+// question returns the suspension that was asked under an id, by the run itself or by a run below
+// it, or nil if it is not known.
 func question(calls []*awaken.CallState, id string) *awaken.Suspension {
 	for _, s := range slices.Backward(calls) {
 		if s.Ticket != nil && (s.CallID == id || s.SuspensionID() == id) {

@@ -9,23 +9,23 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// dispatches has the handlers of what is on the queue, and of what was given up.
+// dispatches has the handlers of a thread's dispatches and of dead letters.
 type dispatches struct{}
 
 func (h *dispatches) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Handle: own(h.post),
-			Summary: "Queue a run for a payload", Headers: onceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{400, 409}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Handle: withBody(h.post),
+			Summary: "Queue a run with a payload as its message", Headers: onceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{409}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "The thread's dispatches", Query: pageParams, Replies: map[int]any{200: dispatchList{}}, Failures: []int{400}},
+			Summary: "List the thread's dispatches", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
 		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.listDead),
-			Summary: "Dispatches that were given up, the newest first", Query: pageParams, Replies: map[int]any{200: dispatchList{}}, Failures: []int{400}},
+			Summary: "List dead letters, newest first", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
 		{Method: "DELETE", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.purgeDead),
-			Summary: "Remove them all", Replies: map[int]any{200: purged{}}},
+			Summary: "Delete all dead letters", Replies: map[int]any{200: purged{}}},
 		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Access: protocol.Admins, Handle: own(h.retryDead),
-			Summary: "Try one again, as a new run", Replies: map[int]any{202: mailboxAccepted{}}, Failures: []int{404, 409}},
+			Summary: "Retry a dead letter as a new run", Replies: map[int]any{202: mailboxAccepted{}}, Failures: []int{409}},
 		{Method: "DELETE", Path: "/v1/dead-letters/{dispatch_id}", Access: protocol.Admins, Handle: own(h.dropDead),
-			Summary: "Remove one", Replies: map[int]any{204: nil}, Failures: []int{404, 409}},
+			Summary: "Delete a dead letter", Replies: map[int]any{204: nil}, Failures: []int{409}},
 	}
 }
 
@@ -39,11 +39,7 @@ type mailboxAccepted struct {
 	ThreadID   string `json:"thread_id"`
 }
 
-func (h *dispatches) post(req *request) error {
-	var body mailboxItem
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *dispatches) post(req *request, body *mailboxItem) error {
 	if len(body.Payload) == 0 {
 		return protocol.Unfit(`field "payload" is missing`)
 	}
@@ -66,7 +62,7 @@ func (h *dispatches) post(req *request) error {
 	return req.Reply(201, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
 }
 
-// compact is JSON without white space.
+// compact removes white space from JSON.
 func compact(data json.RawMessage) []byte {
 	var buf bytes.Buffer
 	if json.Compact(&buf, data) != nil {
@@ -79,8 +75,8 @@ type dispatchList struct {
 	Items []*mailbox.Dispatch `json:"items"`
 }
 
-// listDispatches leaves out what only the worker of a dispatch may know; and what went wrong
-// inside, for all but admins.
+// listDispatches hides the claim token and, unless the caller is an admin, internal errors and the
+// worker's name.
 func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
 	out := dispatchList{Items: []*mailbox.Dispatch{}}
 	for _, d := range ds {
@@ -95,27 +91,15 @@ func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
 }
 
 func (h *dispatches) list(req *request) error {
-	offset, limit, err := req.page()
-	if err != nil {
-		return err
-	}
+	offset, limit := req.page()
 	ds, err := req.tenant.Store.Dispatches(req.ctx, mailbox.Query{ThreadID: req.path("thread_id"), Offset: offset, Limit: limit})
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, listDispatches(req.caller, ds))
+	return req.ok(listDispatches(req.caller, ds), err)
 }
 
 func (h *dispatches) listDead(req *request) error {
-	offset, limit, err := req.page()
-	if err != nil {
-		return err
-	}
+	offset, limit := req.page()
 	ds, err := req.tenant.DeadLetters(req.ctx, offset, limit)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, listDispatches(req.caller, ds))
+	return req.ok(listDispatches(req.caller, ds), err)
 }
 
 func (h *dispatches) retryDead(req *request) error {
@@ -127,10 +111,7 @@ func (h *dispatches) retryDead(req *request) error {
 }
 
 func (h *dispatches) dropDead(req *request) error {
-	if err := req.tenant.DropDeadLetter(req.ctx, req.path("dispatch_id")); err != nil {
-		return err
-	}
-	return req.Reply(204, nil)
+	return req.done(req.tenant.DropDeadLetter(req.ctx, req.path("dispatch_id")))
 }
 
 type purged struct {

@@ -1,34 +1,33 @@
-// Package server puts agents behind HTTP: runs that outlive requests, processes and
-// connections, and streams that can be taken up again where they broke off.
+// Package server serves agents over HTTP: runs that outlive requests, processes and connections,
+// and streams that clients can resume where they broke off.
 //
 //	rt, err := engine.New(cfg)                                  // agents, tools, models
 //	box, err := mailbox.New(mailbox.Config{Queue: db}, rt.With) // a durable queue
 //	srv, err := server.New(server.Config{Mailbox: box})
 //	err = srv.Run(ctx)                                          // or mount srv.Handler() anywhere
 //
-// A request is accepted when its input is stored; whoever sent it may go away. A stream
-// reads the thread's log of events, so it makes no difference whether it is the first or
-// a second one, in this process or another, now or after a restart: every frame has an
-// id, and Last-Event-ID or ?cursor= goes on right after it.
+// A request is accepted once its input is stored; the client may then disconnect. A stream reads the
+// thread's event log, so it does not matter whether it is the first or the second one, in this
+// process or another, now or after a restart: every frame has an id, and Last-Event-ID or ?cursor=
+// resumes right after it.
 //
-// # Who may do what
+// # Access
 //
-// A server that listens on this machine only needs no credentials for running agents.
-// Any other address needs keys ([Keys]): a read key reads, a run key also runs, an admin
-// key does everything. A key belongs to a tenant, and sees nothing of another's.
+// A server that only this machine can reach needs no credentials to run agents. Any other address
+// needs [Keys]: a read key may read, a run key may also run agents, an admin key may do everything.
+// A key belongs to a tenant and sees nothing of other tenants.
 //
 // # Configuration
 //
-// With [Config.Control] the agents, models and providers are documents that are written
-// over HTTP while the server runs: see package config. That is about the whole server, and
-// needs an admin key that belongs to no tenant.
+// With [Config.Control], agents, models and providers are documents that operators edit over HTTP
+// while the server runs: see package config. That concerns the whole server and needs an admin key
+// that belongs to no tenant.
 //
 // # How a request is answered
 //
-// [New] collects the routes of every noun and of the protocols ([Config.Routes]) in one
-// table: route.go. A line of it is a [protocol.Route]: the path, who may use it, the handler,
-// and what goes in and comes out, from which openapi.go makes /openapi.json. A request then
-// passes, in this order:
+// [New] collects the routes of every noun and of the protocols ([Config.Routes]) in one table:
+// route.go. An entry is a [protocol.Route]: the path, its access, the handler, and the types of
+// request and response, from which openapi.go makes /openapi.json. A request passes, in this order:
 //
 //	observe    id of the request, log, metrics, panics                    observe.go
 //	protect    Host, Origin and CORS                                      auth.go
@@ -39,16 +38,16 @@
 //	bound      bytes of the body, time of the request                     limits.go
 //	Handle     the handler of the noun                                    thread.go, run.go, …
 //
-// A handler is a method of its noun, such as threads or runs: a type with the dependencies of
-// its handlers and no others, whose method routes lists them. It gets a request, reads the
-// path, the query and the body from it and answers with Reply (request.go), or passes it to
-// streams, which sends events until the run ends, the client disconnects or the server stops
-// (stream.go, and translation.go for the frames of protocols). Handlers hand input for runs to
-// submit (submit.go) and people's decisions to decide (decision.go). The handlers of protocols
-// get a call, which is a request behind the interface [protocol.Call] (call.go).
+// A handler is a method of its noun, such as threads or runs: a type with the dependencies of its
+// handlers and no others, whose method routes lists them. The handler gets a request, reads path,
+// query and body from it and answers with Reply (request.go), or passes it to streams, which sends
+// events until the run ends, the client disconnects or the server stops (stream.go, and
+// translation.go for the frames of protocols). Handlers pass input for runs to submit (submit.go)
+// and decisions to decide (decision.go). The handlers of protocols get a call, which is a request
+// behind the interface [protocol.Call] (call.go).
 //
-// failureOf turns the error that a handler returns into a status, a code and a message:
-// errors.go. Limits and their defaults are in limits.go.
+// failureOf maps the error of a handler to a status, a code and a message: errors.go. Limits and
+// their defaults are in limits.go.
 //
 // # Files
 //

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// documents has the handlers of the documents that are the configuration.
+// documents has the handlers of config documents.
 type documents struct {
 	control *config.Manager
 }
@@ -22,38 +23,38 @@ func (h *documents) routes() []protocol.Route {
 	var doc rawDocument
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: ns, Handle: own(h.list),
-			Summary: "The documents of a namespace, by id", Query: configPage, Replies: map[int]any{200: recordList{}}, Failures: []int{400, 404}},
+			Summary: "List the documents of a namespace by id", Query: configPage, Replies: map[int]any{200: recordList{}}},
 		{Method: "POST", Path: ns, Handle: own(h.create),
-			Summary: "Make a document, and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
-			Failures: []int{400, 404, 409}},
+			Summary: "Create a document and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
+			Failures: []int{409}},
 		{Method: "GET", Path: ns + "/meta", Handle: own(h.listMeta),
-			Summary: "What is known about the documents", Replies: map[int]any{200: []recordMeta{}}, Failures: []int{404}},
+			Summary: "List the metadata of a namespace's documents", Replies: map[int]any{200: []recordMeta{}}},
 		{Method: "GET", Path: ns + "/$schema", Handle: own(h.schema),
-			Summary: "The JSON Schema of the namespace's documents", Replies: map[int]any{200: json.RawMessage{}}, Failures: []int{404}},
+			Summary: "Get the JSON Schema of a namespace's documents", Replies: map[int]any{200: json.RawMessage{}}},
 		{Method: "GET", Path: ns + "/{id}", Handle: own(h.get),
-			Summary: "A document, without its secrets", Replies: map[int]any{200: doc}, Failures: []int{404}},
+			Summary: "Get a document, without its secrets", Replies: map[int]any{200: doc}},
 		{Method: "PUT", Path: ns + "/{id}", Handle: own(h.put),
-			Summary: "Write a document, and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
-			Failures: []int{400, 404, 409, 412}},
+			Summary: "Create or replace a document and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
+			Failures: []int{409, 412}},
 		{Method: "DELETE", Path: ns + "/{id}", Handle: own(h.delete),
-			Summary: "Remove a document, and publish that",
-			Query:   []protocol.Param{param("force", "true|false", "with a provider, remove the models that nothing else uses; default false")}, Headers: matchHeaders,
-			Replies: map[int]any{204: nil, 409: dependencyBody{}}, Failures: []int{400, 404, 412}},
+			Summary: "Delete a document and publish the change",
+			Query:   []protocol.Param{param("force", "true|false", "for a provider, also delete its models that nothing else uses; default false")}, Headers: matchHeaders,
+			Replies: map[int]any{204: nil, 409: dependencyBody{}}, Failures: []int{412}},
 		{Method: "GET", Path: ns + "/{id}/meta", Handle: own(h.getMeta),
-			Summary: "What is known about a document", Replies: map[int]any{200: config.Meta{}}, Failures: []int{404}},
+			Summary: "Get the metadata of a document", Replies: map[int]any{200: config.Meta{}}},
 		{Method: "POST", Path: ns + "/{id}/restore", Handle: own(h.restore),
-			Summary: "Bring back what an audit event holds, as a draft", Headers: matchHeaders, Body: restoreBody{},
-			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{400, 409, 412, 422}},
+			Summary: "Restore a document from an audit event, as a draft", Headers: matchHeaders, Body: restoreBody{},
+			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{409, 412, 422}},
 		{Method: "GET", Path: "/v1/agents", Handle: own(h.listAgents),
-			Summary: "The agents, by id", Query: configPage, Replies: map[int]any{200: recordList{}}, Failures: []int{400}},
+			Summary: "List agents by id", Query: configPage, Replies: map[int]any{200: recordList{}}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: own(h.getAgent),
-			Summary: "An agent", Replies: map[int]any{200: doc}, Failures: []int{404}},
+			Summary: "Get an agent", Replies: map[int]any{200: doc}},
 	})
 }
 
 var publishParam = param("publish", "true|false", "false keeps the document as a draft; default true")
 
-// namespaceOf is the namespace of that name.
+// namespaceOf returns the namespace with a name.
 func namespaceOf(name string) (config.Namespace, error) {
 	for _, ns := range config.Namespaces {
 		if string(ns) == name {
@@ -63,7 +64,7 @@ func namespaceOf(name string) (config.Namespace, error) {
 	return "", protocol.NotFound("namespace", name)
 }
 
-// writable is the namespace of that name, if its documents can be written.
+// writable returns the namespace with a name if its documents are writable.
 func writable(name string) (config.Namespace, error) {
 	ns, err := namespaceOf(name)
 	if err == nil && ns == config.Tools {
@@ -72,7 +73,7 @@ func writable(name string) (config.Namespace, error) {
 	return ns, err
 }
 
-// keyOf is the key of a document.
+// keyOf returns the key of a document.
 func keyOf(namespace, id string) (config.Key, error) {
 	ns, err := namespaceOf(namespace)
 	return config.Key{Namespace: ns, ID: id}, err
@@ -96,14 +97,7 @@ func (h *documents) list(req *request) error {
 func (h *documents) listAgents(req *request) error { return h.listOf(req, config.Agents) }
 
 func (h *documents) listOf(req *request, ns config.Namespace) error {
-	offset, err := req.number("offset", 0, 0, 1<<31-1)
-	if err != nil {
-		return err
-	}
-	limit, err := req.number("limit", 100, 1, 1000)
-	if err != nil {
-		return err
-	}
+	offset, limit := req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 100, 1, 1000)
 	views, err := h.control.List(req.ctx, ns, offset, limit)
 	if err != nil {
 		return err
@@ -129,10 +123,7 @@ func (h *documents) getAgent(req *request) error {
 
 func (h *documents) getRecord(req *request, key config.Key) error {
 	v, err := h.control.Get(req.ctx, key)
-	if err != nil {
-		return err
-	}
-	return show(req, 200, v)
+	return show(req, 200, v, err)
 }
 
 func (h *documents) create(req *request) error {
@@ -157,13 +148,13 @@ func (h *documents) put(req *request) error {
 	}
 	return h.write(req, 200, func(id string) (config.Key, error) {
 		if id != key.ID {
-			return key, protocol.BadRequest("the id in the body is %q, and in the path %q", id, key.ID)
+			return key, protocol.BadRequest("id is %q in the body, but %q in the path", id, key.ID)
 		}
 		return key, nil
 	}, cond)
 }
 
-// write reads a document and puts it where it belongs.
+// write decodes a document and saves it under the key that key derives from its id.
 func (h *documents) write(req *request, status int, key func(id string) (config.Key, error), cond config.Condition) error {
 	var doc rawDocument
 	if err := req.Decode(&doc); err != nil {
@@ -176,21 +167,14 @@ func (h *documents) write(req *request, status int, key func(id string) (config.
 		return protocol.BadRequest("the body is not an object with an id")
 	}
 	if body.ID == nil || strings.TrimSpace(*body.ID) == "" {
-		return protocol.BadRequest("missing 'id' field in body")
+		return protocol.BadRequest("id is missing")
 	}
 	k, err := key(*body.ID)
 	if err != nil {
 		return err
 	}
-	publish, err := req.pick("true", []string{"true", "false"}, "publish")
-	if err != nil {
-		return err
-	}
-	v, err := h.control.Put(req.ctx, k, json.RawMessage(doc), publish == "false", cond, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return show(req, status, v)
+	v, err := h.control.Put(req.ctx, k, json.RawMessage(doc), req.value("publish") == "false", cond, actorOf(req))
+	return show(req, status, v, err)
 }
 
 func (h *documents) delete(req *request) error {
@@ -203,14 +187,17 @@ func (h *documents) delete(req *request) error {
 	if err != nil {
 		return err
 	}
-	force, err := req.pick("false", []string{"true", "false"}, "force")
-	if err != nil {
-		return err
+	err = h.control.Delete(req.ctx, key, req.value("force") == "true", cond, actorOf(req))
+	if d, ok := errors.AsType[*config.DependencyError](err); ok {
+		return req.Reply(http.StatusConflict, dependencyBody{errorBody{d.Error(), "in_use"}, d.UsedBy})
 	}
-	if err := h.control.Delete(req.ctx, key, force == "true", cond, actorOf(req)); err != nil {
-		return refused(req, err)
-	}
-	return req.Reply(204, nil)
+	return req.done(err)
+}
+
+// dependencyBody is the reply to the deletion of a record that others use.
+type dependencyBody struct {
+	errorBody
+	UsedBy []config.Key `json:"used_by,omitempty"`
 }
 
 type recordMeta struct {
@@ -225,18 +212,13 @@ func (h *documents) listMeta(req *request) error {
 		return err
 	}
 	out := []recordMeta{}
-	for offset := 0; ; offset += 1000 {
-		views, err := h.control.List(req.ctx, ns, offset, 1000)
+	for v, err := range h.control.All(req.ctx, ns) {
 		if err != nil {
 			return err
 		}
-		for _, v := range views {
-			out = append(out, recordMeta{v.Key.ID, v.Meta, v.Live})
-		}
-		if len(views) < 1000 {
-			return req.Reply(200, out)
-		}
+		out = append(out, recordMeta{v.Key.ID, v.Meta, v.Live})
 	}
+	return req.Reply(200, out)
 }
 
 func (h *documents) getMeta(req *request) error {
@@ -260,7 +242,7 @@ func (h *documents) schema(req *request) error {
 	return req.Reply(200, config.Schema(ns))
 }
 
-// unknownVersion is the answer when there is nothing to restore.
+// unknownVersion is the reply if there is nothing to restore.
 type unknownVersion struct {
 	errorBody
 	Reason string `json:"reason,omitempty"`
@@ -290,8 +272,5 @@ func (h *documents) restore(req *request) error {
 	if errors.Is(err, awaken.ErrNotFound) {
 		return req.Reply(http.StatusNotFound, unknownVersion{errorBody{"version not found", "not_found"}, "unknown"})
 	}
-	if err != nil {
-		return refused(req, err)
-	}
-	return show(req, 200, v)
+	return show(req, 200, v, err)
 }

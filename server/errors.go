@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,7 +14,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// errorBody is the body of every error.
+// errorBody is the body of every error response.
 type errorBody struct {
 	Error string `json:"error"`
 	Code  string `json:"code"`
@@ -29,12 +28,14 @@ func forbidden(format string, args ...any) *protocol.Failure {
 	return fail(http.StatusForbidden, "forbidden", format, args...)
 }
 
-// unavailable is for what this server does not have. Another one may.
+// unavailable returns the failure of a request for a feature that this server lacks. Another server
+// may have it.
 func unavailable(message string) *protocol.Failure {
 	return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: message, RetryAfter: time.Minute}
 }
 
-// failureOf is what a client is told about an error. What it is not told is logged.
+// failureOf maps an error to what the client sees of it. Errors that it does not know become 500
+// without details; the caller logs them.
 func failureOf(err error) *protocol.Failure {
 	if f, ok := errors.AsType[*protocol.Failure](err); ok {
 		return f
@@ -56,6 +57,7 @@ func failureOf(err error) *protocol.Failure {
 		{config.ErrNotOverridable, http.StatusUnprocessableEntity, "not_overridable"},
 		{config.ErrNotRestorable, http.StatusUnprocessableEntity, "not_restorable"},
 		{config.ErrReadOnly, http.StatusBadRequest, "read_only"},
+		{config.ErrNoConnector, http.StatusServiceUnavailable, "unavailable"},
 		{awaken.ErrDecided, http.StatusConflict, "already_decided"},
 		{awaken.ErrExpired, http.StatusConflict, "expired"},
 		{awaken.ErrInvalid, http.StatusBadRequest, "invalid_request"},
@@ -72,6 +74,8 @@ func failureOf(err error) *protocol.Failure {
 				f.Message, f.RetryAfter = "the request took too long", time.Second
 			case awaken.ErrPinUnavailable:
 				f.Message, f.RetryAfter = awaken.ErrPinUnavailable.Error(), time.Minute
+			case config.ErrNoConnector:
+				f.RetryAfter = time.Minute
 			}
 			return f
 		}
@@ -79,27 +83,21 @@ func failureOf(err error) *protocol.Failure {
 	return fail(http.StatusInternalServerError, "internal", "internal error")
 }
 
-// plain makes one line of a message, however many errors were joined into it.
+// plain joins the lines of a message, which joined errors have.
 func plain(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
 
-// refusedBody is how long a client may go on sending the body of a request that was refused.
+// refusedBody limits how long a client may keep sending the body of a refused request.
 const refusedBody = 2 * time.Second
 
-// writeFailure answers with an error.
+// writeFailure replies with an error.
 func writeFailure(w http.ResponseWriter, f *protocol.Failure) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedBody))
-	body, err := json.Marshal(errorBody{f.Message, f.Code})
-	if err != nil {
-		body = []byte(`{"error":"internal error","code":"internal"}`)
-	}
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
 	if f.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(f.RetryAfter.Seconds()))))
 	}
 	if f.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="awaken"`)
 	}
-	w.WriteHeader(f.Status)
-	_, _ = w.Write(append(body, '\n'))
+	_ = writeJSON(w, f.Status, errorBody{f.Message, f.Code}) // strings can always be encoded
 }

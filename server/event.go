@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
@@ -15,25 +16,23 @@ type events struct {
 }
 
 func (h *events) routes() []protocol.Route {
-	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/events", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "The thread's events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
-			Failures: []int{400, 404, 410}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/events/stream", Access: protocol.Readers, Handle: own(h.stream),
-			Summary: "Follow the thread's events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
-			Failures: []int{400, 404, 410}, Stream: true, EventSchema: "CanonicalEvent"},
-		{Method: "GET", Path: "/v1/runs/{run_id}/events", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "The run's events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
-			Failures: []int{400, 404, 410}},
-		{Method: "GET", Path: "/v1/runs/{run_id}/events/stream", Access: protocol.Readers, Handle: own(h.stream),
-			Summary: "Follow the run's events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
-			Failures: []int{400, 404, 410}, Stream: true, EventSchema: "CanonicalEvent"},
+	var out []protocol.Route
+	for _, of := range []string{"thread", "run"} {
+		path := "/v1/" + of + "s/{" + of + "_id}/events"
+		out = append(out,
+			protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Handle: own(h.list),
+				Summary: "List the " + of + "'s events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
+				Failures: []int{410}},
+			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Handle: own(h.stream),
+				Summary: "Stream the " + of + "'s events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
+				Failures: []int{410}, Stream: true, EventSchema: "CanonicalEvent"})
 	}
+	return out
 }
 
 var (
-	cursorParam = param("cursor", "string", "go on after this event; Last-Event-ID does the same")
-	lastEventID = []protocol.Param{param("Last-Event-ID", "string", "go on after this event")}
+	cursorParam = param("cursor", "string", "resume after this event; same as Last-Event-ID")
+	lastEventID = []protocol.Param{param("Last-Event-ID", "string", "resume after this event")}
 )
 
 type eventList struct {
@@ -43,10 +42,7 @@ type eventList struct {
 }
 
 func (h *events) list(req *request) error {
-	limit, err := req.number("limit", 50, 1, 200)
-	if err != nil {
-		return err
-	}
+	limit := req.number("limit", 50, 1, 200)
 	t, runID, err := eventScopeOf(req)
 	if err != nil {
 		return err
@@ -94,19 +90,16 @@ func (h *events) stream(req *request) error {
 		}
 		return sse.AppendFrame(buf, e.Cursor.String(), "", data), nil
 	}
-	if runID != "" {
-		return h.streams.run(req, t.ID, runID, after, frames)
-	}
-	return h.streams.thread(req, t.ID, after, frames)
+	return h.streams.follow(req, t.ID, runID, after, frames)
 }
 
-// eventScopeOf is the thread, and the run if it is one, whose events are asked for.
+// eventScopeOf returns the thread, and the run if the path names one, whose events are requested.
 func eventScopeOf(req *request) (*awaken.Thread, string, error) {
 	if req.path("run_id") == "" {
-		t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
+		t, err := req.thread()
 		return t, "", err
 	}
-	run, err := loadRun(req.ctx, req.tenant, req.path("run_id"))
+	run, err := req.run()
 	if err != nil {
 		return nil, "", err
 	}
@@ -114,8 +107,8 @@ func eventScopeOf(req *request) (*awaken.Thread, string, error) {
 	return t, run.RunID, err
 }
 
-// startCursor reads where a client wants to go on: a parameter, or the header a browser
-// sends. Without one it is def.
+// startCursor returns the position after which the client wants events, from the parameter or from
+// the header that browsers send. Without either it is def.
 func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Cursor, error) {
 	text := req.value("cursor")
 	if text == "" {
@@ -129,12 +122,12 @@ func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Curs
 		return at, protocol.BadRequest("invalid cursor: %q", text)
 	}
 	if at.Epoch > t.End.Epoch {
-		return at, fail(410, "cursor_expired", "cursor %s is not of this log, which ends at %s", at, t.End)
+		return at, fail(410, "cursor_expired", "cursor %s is beyond this log, which ends at %s", at, t.End)
 	}
 	return at, nil
 }
 
-// canonicalEvent is an event with all that is known about it.
+// canonicalEvent is an event with its scopes, cursors and origin.
 type canonicalEvent struct {
 	EventID        string          `json:"event_id"`
 	Scopes         []eventScope    `json:"scopes"`
@@ -172,67 +165,49 @@ func canonical(threadID string, e *awaken.Entry) (*canonicalEvent, error) {
 		Origin: "runtime", Visibility: "public", SchemaVersion: 1, CreatedAt: e.Time}, nil
 }
 
-// kind is what an event is called in the log.
+// eventKinds maps the type of an event to its kind in canonical events.
+var eventKinds = map[string]string{
+	"run_start":                 "RunStarted",
+	"run_finish":                "RunTerminated",
+	"text_delta":                "TextDeltaObserved",
+	"reasoning_delta":           "ReasoningDeltaObserved",
+	"reasoning_encrypted_value": "ReasoningEncryptedValueObserved",
+	"tool_call_start":           "ToolCallStarted",
+	"tool_call_delta":           "ToolCallDeltaObserved",
+	"tool_call_ready":           "ToolCallReady",
+	"tool_call_done":            "ToolCallDone",
+	"tool_call_stream_delta":    "ToolCallStreamDeltaObserved",
+	"tool_call_resumed":         "ToolCallResumed",
+	"tool_call_cancel":          "ToolCallCancelled",
+	"stream_reset":              "StreamReset",
+	"step_start":                "StepStarted",
+	"step_end":                  "StepEnded",
+	"inference_complete":        "InferenceComplete",
+	"messages_snapshot":         "MessagesSnapshotObserved",
+	"activity_snapshot":         "ActivitySnapshotObserved",
+	"activity_delta":            "ActivityDeltaObserved",
+	"state_snapshot":            "StateSnapshotObserved",
+	"state_delta":               "StateDeltaObserved",
+	"error":                     "ErrorRecorded",
+}
+
+// finishKinds maps the termination of a run to the kind of its run_finish event.
+var finishKinds = map[awaken.TerminationType]string{awaken.Suspended: "RunSuspended", awaken.Cancelled: "RunCancelled", awaken.Failed: "RunErrored", awaken.NaturalEnd: "RunFinished"}
+
+// kind returns the kind of an event in canonical events.
 func kind(ev awaken.Event) string {
+	special := ""
 	switch ev := ev.(type) {
 	case *awaken.RunStart:
 		if ev.Identity != nil && ev.Identity.Mode == "resume" {
-			return "RunResumed"
+			special = "RunResumed"
 		}
-		return "RunStarted"
 	case *awaken.RunFinish:
-		switch ev.Termination.Type {
-		case awaken.Suspended:
-			return "RunSuspended"
-		case awaken.Cancelled:
-			return "RunCancelled"
-		case awaken.Failed:
-			return "RunErrored"
-		case awaken.NaturalEnd:
-			return "RunFinished"
-		}
-		return "RunTerminated"
-	case *awaken.TextDelta:
-		return "TextDeltaObserved"
-	case *awaken.ReasoningDelta:
-		return "ReasoningDeltaObserved"
-	case *awaken.ReasoningEncryptedValue:
-		return "ReasoningEncryptedValueObserved"
-	case *awaken.ToolCallStart:
-		return "ToolCallStarted"
-	case *awaken.ToolCallDelta:
-		return "ToolCallDeltaObserved"
-	case *awaken.ToolCallReady:
-		return "ToolCallReady"
+		special = finishKinds[ev.Termination.Type]
 	case *awaken.ToolCallDone:
 		if ev.Outcome == awaken.CallSuspended {
-			return "ToolCallSuspended"
+			special = "ToolCallSuspended"
 		}
-		return "ToolCallDone"
-	case *awaken.ToolCallStreamDelta:
-		return "ToolCallStreamDeltaObserved"
-	case *awaken.ToolCallResumed:
-		return "ToolCallResumed"
-	case *awaken.ToolCallCancel:
-		return "ToolCallCancelled"
-	case *awaken.StreamReset:
-		return "StreamReset"
-	case *awaken.StepStart:
-		return "StepStarted"
-	case *awaken.StepEnd:
-		return "StepEnded"
-	case *awaken.InferenceComplete:
-		return "InferenceComplete"
-	case *awaken.MessagesSnapshot:
-		return "MessagesSnapshotObserved"
-	case *awaken.ActivitySnapshot:
-		return "ActivitySnapshotObserved"
-	case *awaken.ActivityDelta:
-		return "ActivityDeltaObserved"
-	case *awaken.StateSnapshot:
-		return "StateSnapshotObserved"
-	case *awaken.StateDelta:
-		return "StateDeltaObserved"
 	}
-	return "ErrorRecorded"
+	return cmp.Or(special, eventKinds[ev.Type()])
 }

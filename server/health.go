@@ -19,9 +19,9 @@ type health struct {
 func (h *health) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/health", Handle: own(h.check),
-			Summary: "Whether the server can work", Replies: map[int]any{200: healthBody{}, 503: healthBody{}}},
+			Summary: "Readiness probe: check the store and the runtime", Replies: map[int]any{200: healthBody{}, 503: healthBody{}}},
 		{Method: "GET", Path: "/health/live", Handle: own(h.live),
-			Summary: "Whether the process lives", Replies: map[int]any{200: nil}},
+			Summary: "Liveness probe", Replies: map[int]any{200: nil}},
 	}
 }
 
@@ -40,7 +40,7 @@ func (h *health) check(req *request) error {
 		if ctx.Err() != nil {
 			out.Components["store"] = "timeout"
 		}
-		h.logger.Warn("the store is not healthy", "error", err)
+		h.logger.Warn("store probe failed", "error", err)
 	}
 	if h.serving.Err() != nil {
 		out.Status, out.Components["runtime"], status = "unhealthy", "stopping", 503
@@ -48,7 +48,7 @@ func (h *health) check(req *request) error {
 	return req.Reply(status, out)
 }
 
-// probeStore asks the store for something small.
+// probeStore makes a small request to the store.
 func probeStore(ctx context.Context, tenant *mailbox.Tenant) error {
 	_, err := tenant.Store.ListThreads(ctx, awaken.ThreadQuery{Limit: 1})
 	return err

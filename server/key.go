@@ -21,16 +21,16 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Kind is what a key allows.
+// Kind is what a key permits.
 type Kind string
 
 const (
-	ReadKey  Kind = "read"  // look at threads, runs and events
-	RunKey   Kind = "run"   // and run agents, decide, cancel
-	AdminKey Kind = "admin" // and everything else
+	ReadKey  Kind = "read"  // may read threads, runs and events
+	RunKey   Kind = "run"   // may also run agents, decide and cancel
+	AdminKey Kind = "admin" // may do everything
 )
 
-// allows reports whether a key of kind k may use what needs access a.
+// allows reports whether a key of kind k may use a route of access a.
 func (k Kind) allows(a protocol.Access) bool {
 	switch a {
 	case protocol.Readers:
@@ -41,26 +41,26 @@ func (k Kind) allows(a protocol.Access) bool {
 	return k == AdminKey
 }
 
-// Key is who may do what. Its secret is not kept, only a hash of it.
+// Key is an API key. The server stores a hash of its secret, never the secret.
 type Key struct {
 	ID        string `json:"id"`
 	Kind      Kind   `json:"kind"`
 	Tenant    string `json:"tenant"`
-	User      string `json:"user,omitempty"` // whose it is: runs that it starts are for that user
+	User      string `json:"user,omitempty"` // the key's owner; runs started with it are for this user
 	Label     string `json:"label,omitempty"`
 	CreatedAt int64  `json:"created_at"`      // unix ms
-	Fixed     bool   `json:"fixed,omitempty"` // from the configuration; it cannot be revoked here
+	Fixed     bool   `json:"fixed,omitempty"` // from the configuration; cannot be revoked
 }
 
-// Keys are the keys that a server knows: those in its store, and fixed ones.
+// Keys holds the keys of a server: stored keys and fixed ones. It is safe for concurrent use.
 type Keys struct {
 	store profile.Store // may be nil
 	now   func() time.Time
 
 	mu    sync.Mutex
 	fixed []hashed
-	seen  map[string]seen // hash -> what the store said, for a little while
-	gone  int             // counts the keys that were revoked
+	seen  map[string]seen // hash -> result of a lookup, kept for seenFor
+	gone  int             // number of keys revoked
 }
 
 type hashed struct {
@@ -69,26 +69,26 @@ type hashed struct {
 }
 
 type seen struct {
-	key   *Key // nil: there is none
+	key   *Key // nil if no key has the hash
 	until time.Time
 }
 
-// keysNamespace is where keys are in the store: one entry for each, under its hash.
+// keysNamespace is the profile namespace of stored keys: one entry for each, under its hash.
 const keysNamespace = "server.keys"
 
-// seenFor is how long a key that was revoked by another process may still work.
+// seenFor is how long a key may still work after another process revoked it.
 const seenFor = 5 * time.Second
 
-// NewKeys returns the keys in store, which holds nothing else of a tenant's. It may be
-// nil for a server with fixed keys only.
+// NewKeys returns the keys in store, which must not be a tenant's. A nil store is for servers with
+// fixed keys only.
 func NewKeys(store profile.Store) *Keys {
 	return &Keys{store: store, now: time.Now, seen: map[string]seen{}}
 }
 
-// Fix adds a key that is not in the store.
+// Fix adds a key that is not stored. Its secret must have at least 8 characters.
 func (k *Keys) Fix(secret string, key Key) error {
 	if len(secret) < 8 {
-		return errors.New("a key must have 8 characters or more")
+		return errors.New("a key must have at least 8 characters")
 	}
 	if err := key.check(); err != nil {
 		return err
@@ -105,24 +105,24 @@ func (key *Key) check() error {
 		return fmt.Errorf("%w: kind is %q, want admin, run or read", awaken.ErrInvalid, key.Kind)
 	}
 	if len(key.Label) > 200 || len(key.Tenant) > 200 {
-		return fmt.Errorf("%w: label and tenant must not have more than 200 bytes", awaken.ErrInvalid)
+		return fmt.Errorf("%w: label and tenant must have at most 200 bytes", awaken.ErrInvalid)
 	}
 	if err := protocol.CheckID("user", key.User); err != nil {
 		return fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
 	}
-	if strings.HasPrefix(key.Tenant, "awaken.") { // such as the one that the keys are in
-		return fmt.Errorf("%w: tenant is %q, and names that begin with awaken. are taken", awaken.ErrInvalid, key.Tenant)
+	if strings.HasPrefix(key.Tenant, "awaken.") { // reserved for the server
+		return fmt.Errorf("%w: tenant is %q, but names that begin with awaken. are reserved", awaken.ErrInvalid, key.Tenant)
 	}
 	return nil
 }
 
-// Make makes a key and returns its secret, which nobody can find out again.
+// Make creates and stores a key. It returns the key's secret, which cannot be recovered later.
 func (k *Keys) Make(ctx context.Context, key Key) (*Key, awaken.Secret, error) {
 	if err := key.check(); err != nil {
 		return nil, awaken.Secret{}, err
 	}
 	if k.store == nil {
-		return nil, awaken.Secret{}, fmt.Errorf("%w: there is no store for keys", awaken.ErrInvalid)
+		return nil, awaken.Secret{}, fmt.Errorf("%w: this server has no store for keys", awaken.ErrInvalid)
 	}
 	var random [32]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -140,7 +140,7 @@ func (k *Keys) Make(ctx context.Context, key Key) (*Key, awaken.Secret, error) {
 	return &key, awaken.NewSecret(secret), nil
 }
 
-// List returns the keys, oldest first.
+// List returns all keys in the order of their ids: stored ones oldest first.
 func (k *Keys) List(ctx context.Context) ([]Key, error) {
 	list, err := k.stored(ctx)
 	if err != nil {
@@ -178,7 +178,8 @@ func (k *Keys) stored(ctx context.Context) ([]hashed, error) {
 	return out, nil
 }
 
-// Revoke makes a key useless: at once here, and within five seconds in other processes.
+// Revoke deletes a stored key. It stops working here at once and in other processes within five
+// seconds. A fixed key is an ErrConflict.
 func (k *Keys) Revoke(ctx context.Context, id string) error {
 	list, err := k.stored(ctx)
 	if err != nil {
@@ -199,17 +200,17 @@ func (k *Keys) Revoke(ctx context.Context, id string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if slices.ContainsFunc(k.fixed, func(h hashed) bool { return h.key.ID == id }) {
-		return fmt.Errorf("key %s: %w: it is in the configuration, remove it there", id, awaken.ErrConflict)
+		return fmt.Errorf("key %s: %w: the key comes from the configuration; remove it there", id, awaken.ErrConflict)
 	}
 	return fmt.Errorf("key %s: %w", id, awaken.ErrNotFound)
 }
 
-// find returns the key of a secret, or nil.
+// find returns the key with a secret, or nil.
 func (k *Keys) find(ctx context.Context, secret string) (*Key, error) {
 	h := hash(secret)
 	k.mu.Lock()
 	var found *Key
-	for i := range k.fixed { // all of them, so that time tells nothing
+	for i := range k.fixed { // compare with all, so that timing reveals nothing
 		if subtle.ConstantTimeCompare([]byte(k.fixed[i].hash), []byte(h)) == 1 {
 			found = &k.fixed[i].key
 		}
@@ -241,7 +242,7 @@ func (k *Keys) find(ctx context.Context, secret string) (*Key, error) {
 	if len(k.seen) >= 10_000 {
 		clear(k.seen)
 	}
-	if k.gone == gone { // or else this one may have been revoked since it was read
+	if k.gone == gone { // otherwise this one may have been revoked since it was read
 		k.seen[h] = seen{key, now.Add(seenFor)}
 	}
 	return key, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// keyring has the handlers of keys. They are for admins only.
+// keyring has the handlers of API keys, for admins only.
 type keyring struct {
 	keys    *Keys
 	mailbox *mailbox.Mailbox
@@ -18,20 +18,20 @@ type keyring struct {
 func (h *keyring) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/keys", Access: protocol.Admins, Handle: own(h.list),
-			Summary: "The keys, without their secrets", Replies: map[int]any{200: keyList{}}},
-		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: own(h.make),
-			Summary: "Make a key", Body: keyBody{}, Replies: map[int]any{201: keyMade{}}, Failures: []int{400}},
+			Summary: "List API keys, without their secrets", Replies: map[int]any{200: keyList{}}},
+		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: withBody(h.make),
+			Summary: "Create an API key", Body: keyBody{}, Replies: map[int]any{201: keyMade{}}},
 		{Method: "DELETE", Path: "/v1/keys/{id}", Access: protocol.Admins, Handle: own(h.revoke),
-			Summary: "Revoke a key", Replies: map[int]any{204: nil}, Failures: []int{404, 409}},
+			Summary: "Revoke an API key", Replies: map[int]any{204: nil}, Failures: []int{409}},
 	}
 }
 
 type keyBody struct {
 	Kind   Kind   `json:"kind"`
 	Tenant string `json:"tenant,omitempty"`
-	User   string `json:"user,omitempty"` // whose the key is; "" speaks for all users of the tenant
+	User   string `json:"user,omitempty"` // the key's owner; "" speaks for all users of the tenant
 	Label  string `json:"label,omitempty"`
-	// BudgetUSD limits what the key's tenant may spend, with all its keys.
+	// BudgetUSD limits what the key's tenant may spend with all its keys together.
 	BudgetUSD *float64 `json:"budget_usd,omitempty"`
 }
 
@@ -44,8 +44,8 @@ type keyList struct {
 	Items []Key `json:"items"`
 }
 
-// known returns the keys that the caller may know of: a tenant's own, or all if the
-// caller's key belongs to no tenant.
+// known returns the keys that the caller may see: those of its tenant, or all if its key belongs to
+// no tenant.
 func (h *keyring) known(req *request) ([]Key, error) {
 	keys, err := h.keys.List(req.ctx)
 	if err != nil || req.key.Tenant == "" {
@@ -62,14 +62,10 @@ func (h *keyring) list(req *request) error {
 	return req.Reply(200, keyList{keys})
 }
 
-func (h *keyring) make(req *request) error {
-	var body keyBody
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *keyring) make(req *request, body *keyBody) error {
 	if own := req.key.Tenant; own != "" {
 		if body.Tenant != "" && body.Tenant != own {
-			return forbidden("a key of tenant %s makes no keys of other tenants", own)
+			return forbidden("a key of tenant %s cannot create keys of other tenants", own)
 		}
 		body.Tenant = own
 	}
@@ -87,19 +83,19 @@ func (h *keyring) make(req *request) error {
 	if limit != nil {
 		t := h.mailbox.Tenant(body.Tenant)
 		if err := money.SetBudget(req.ctx, budgetOf(t), money.Account{Scope: money.TenantScope}, limit); err != nil {
-			return errors.Join(err, h.keys.Revoke(req.ctx, key.ID)) // better no key than one without a limit
+			return errors.Join(err, h.keys.Revoke(req.ctx, key.ID)) // no key rather than one without a limit
 		}
 	}
 	return req.Reply(201, keyMade{*key, secret.Expose()})
 }
 
-// tenantLimit checks a limit for the tenant of a new key.
+// tenantLimit validates a spending limit for the tenant of a new key.
 func tenantLimit(req *request, usd float64) (*money.Amount, error) {
 	switch {
 	case !req.operates():
-		return nil, forbidden("a tenant does not set its own budget")
+		return nil, forbidden("a tenant cannot set its own budget; use an admin key without a tenant")
 	case budgetOf(req.tenant) == nil:
-		return nil, protocol.BadRequest("budget_usd is set, and runs are not held to budgets here: see budget.enabled")
+		return nil, protocol.BadRequest("budget_usd needs the setting budget.enabled")
 	}
 	return inRange("budget_usd", usd)
 }
@@ -112,8 +108,5 @@ func (h *keyring) revoke(req *request) error {
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.ID == req.path("id") }) {
 		return protocol.NotFound("key", req.path("id"))
 	}
-	if err := h.keys.Revoke(req.ctx, req.path("id")); err != nil {
-		return err
-	}
-	return req.Reply(204, nil)
+	return req.done(h.keys.Revoke(req.ctx, req.path("id")))
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -12,64 +13,50 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Limits bound what clients can cost. A zero field has its default; a negative one means
-// no limit.
+// Limits bounds the resources that clients can use. A zero field means its default; a negative one
+// means no limit.
 type Limits struct {
-	Body           int64         // bytes of a request; default 20 MiB
-	Depth          int           // nesting of JSON; default 64
-	HeaderBytes    int           // default 64 KiB
-	Requests       int           // at the same time, streams not counted; default 100
-	Streams        int           // open at the same time; default 20,000
-	RequestTime    time.Duration // of a request that is not a stream; default 1 minute
-	WaitTime       time.Duration // of a request that waits for its run; default 10 minutes
-	HeaderTime     time.Duration // to send the headers; default 10 seconds
-	IdleTime       time.Duration // of a connection between requests; default 2 minutes
-	StreamWrite    time.Duration // to take what is flushed to a stream; default 10 seconds
-	StreamFrames   int           // collected for the client of a stream before the log is read on; default 64
-	Heartbeat      time.Duration // of a stream on which nothing happens; default 15 seconds
-	KeyRate        float64       // requests per second and key; default no limit
-	KeyBurst       int           // default 2 seconds' worth
-	ShutdownTime   time.Duration // default 30 seconds
-	MessagesPerRun int           // default 1,000
+	Body           int64         // bytes of a request's body; default 20 MiB
+	Depth          int           // nesting of a JSON body; default 64
+	HeaderBytes    int           // of a request; default 64 KiB
+	Requests       int           // concurrent, without streams; default 100
+	Streams        int           // concurrent; default 20,000
+	RequestTime    time.Duration // for a request that is not a stream; default 1 minute
+	WaitTime       time.Duration // for a request that waits for its run; default 10 minutes
+	HeaderTime     time.Duration // for the client to send the headers; default 10 seconds
+	IdleTime       time.Duration // between requests of a connection; default 2 minutes
+	StreamWrite    time.Duration // for the client to read what is flushed to a stream; default 10 seconds
+	StreamFrames   int           // buffered per stream before reading the log waits for the client; default 64
+	Heartbeat      time.Duration // interval on an idle stream; default 15 seconds
+	KeyRate        float64       // requests per second of a key; default no limit
+	KeyBurst       int           // requests of a key at once; default 2 seconds' worth
+	ShutdownTime   time.Duration // for requests to end when the server stops; default 30 seconds
+	MessagesPerRun int           // in one request; default 1,000
 }
 
 func (l *Limits) setDefaults() {
-	def := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	dur := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	if l.Body == 0 {
-		l.Body = 20 << 20
-	}
-	def(&l.Depth, 64)
-	def(&l.HeaderBytes, 64<<10)
-	def(&l.Requests, 100)
-	def(&l.Streams, 20_000)
-	def(&l.StreamFrames, 64)
-	def(&l.MessagesPerRun, 1000)
-	dur(&l.RequestTime, time.Minute)
-	dur(&l.WaitTime, 10*time.Minute)
-	dur(&l.HeaderTime, 10*time.Second)
-	dur(&l.IdleTime, 2*time.Minute)
-	dur(&l.StreamWrite, 10*time.Second)
-	dur(&l.Heartbeat, 15*time.Second)
-	dur(&l.ShutdownTime, 30*time.Second)
-	if l.KeyBurst == 0 {
-		l.KeyBurst = max(1, int(2*l.KeyRate))
-	}
+	l.Body = cmp.Or(l.Body, 20<<20)
+	l.Depth = cmp.Or(l.Depth, 64)
+	l.HeaderBytes = cmp.Or(l.HeaderBytes, 64<<10)
+	l.Requests = cmp.Or(l.Requests, 100)
+	l.Streams = cmp.Or(l.Streams, 20_000)
+	l.RequestTime = cmp.Or(l.RequestTime, time.Minute)
+	l.WaitTime = cmp.Or(l.WaitTime, 10*time.Minute)
+	l.HeaderTime = cmp.Or(l.HeaderTime, 10*time.Second)
+	l.IdleTime = cmp.Or(l.IdleTime, 2*time.Minute)
+	l.StreamWrite = cmp.Or(l.StreamWrite, 10*time.Second)
+	l.StreamFrames = cmp.Or(l.StreamFrames, 64)
+	l.Heartbeat = cmp.Or(l.Heartbeat, 15*time.Second)
+	l.KeyBurst = cmp.Or(l.KeyBurst, max(1, int(2*l.KeyRate)))
+	l.ShutdownTime = cmp.Or(l.ShutdownTime, 30*time.Second)
+	l.MessagesPerRun = cmp.Or(l.MessagesPerRun, 1000)
 }
 
-// limiter counts what is going on, and refuses what is too much.
+// limiter counts requests and streams and refuses those beyond the limits.
 type limiter struct {
 	Limits
 	rates    rates
-	requests atomic.Int64 // being answered, streams not counted
+	requests atomic.Int64 // in flight, without streams
 	streams  atomic.Int64 // open
 }
 
@@ -77,7 +64,7 @@ func newLimiter(l Limits) *limiter {
 	return &limiter{Limits: l, rates: rates{perSecond: l.KeyRate, burst: l.KeyBurst, keys: map[string]*rate.Limiter{}}}
 }
 
-// admit counts a request or a stream until it is released.
+// admit counts a request or a stream until release is called, or refuses it.
 func (l *limiter) admit(by caller, stream bool) (release func(), err error) {
 	id := "-"
 	if by.key != nil {
@@ -92,12 +79,12 @@ func (l *limiter) admit(by caller, stream bool) (release func(), err error) {
 	}
 	if n.Add(1) > limit && limit > 0 {
 		n.Add(-1)
-		return nil, &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "overloaded", Message: "too many " + what + " at the same time", RetryAfter: time.Second}
+		return nil, &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "overloaded", Message: "too many concurrent " + what, RetryAfter: time.Second}
 	}
 	return func() { n.Add(-1) }, nil
 }
 
-// bound limits the body of a request, and its time until it is done.
+// bound limits the size of the request's body and, until done is called, its time.
 func (l *limiter) bound(req *request) (done func()) {
 	if l.Body > 0 {
 		req.r.Body = http.MaxBytesReader(req.w, req.r.Body, l.Body)
@@ -106,18 +93,18 @@ func (l *limiter) bound(req *request) (done func()) {
 		return func() {}
 	}
 	control := http.NewResponseController(req.w)
-	// Later than the time is up, for it ends the request as if the client had gone. (A
-	// writer of a test may have no deadlines.)
+	// The read deadline ends a request as if the client had disconnected, so it comes after the
+	// timeout. (The writer of a test may not support deadlines.)
 	_ = control.SetReadDeadline(time.Now().Add(2 * l.RequestTime))
 	if req.route.Stream {
 		return func() {}
 	}
-	_ = control.SetWriteDeadline(time.Now().Add(2 * l.RequestTime)) // to answer, and for the client to read it
+	_ = control.SetWriteDeadline(time.Now().Add(2 * l.RequestTime)) // for the answer, and for the client to read it
 	req.ctx, done = context.WithTimeout(req.ctx, l.RequestTime)
 	return done
 }
 
-// rates limit how often a key is used.
+// rates limits the requests per key.
 type rates struct {
 	perSecond float64
 	burst     int
@@ -126,7 +113,7 @@ type rates struct {
 	keys map[string]*rate.Limiter
 }
 
-// take counts a request, or says how long to wait.
+// take counts a request of a key. If the key is over its rate, it returns how long to wait.
 func (l *rates) take(id string) (time.Duration, bool) {
 	if l.perSecond <= 0 {
 		return 0, true

@@ -49,7 +49,7 @@ func TestLimits_RequestTime(t *testing.T) {
 	}
 }
 
-// slowDB answers some questions never.
+// slowDB never answers some calls.
 type slowDB struct{ *memory.DB }
 
 func (s slowDB) Handle(tenant string) mailbox.Handle {
@@ -145,8 +145,8 @@ func TestLimits_ManyWatchersOfOneRun(t *testing.T) {
 	}
 }
 
-// A deadline of a stream must not be left to the next request on its connection.
-func TestLimits_ConnectionIsUsedAgain(t *testing.T) {
+// The write deadline of a stream does not apply to the next request on its connection.
+func TestLimits_ConnectionIsReusable(t *testing.T) {
 	t.Parallel()
 	const write = time.Second // a stream that takes longer for a write is cut off
 	g := listen(t, func(c *server.Config) { c.Limits.StreamWrite = write })
@@ -178,8 +178,8 @@ func TestLimits_ConnectionIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestTwoServers: what one server accepted is watched, decided and ended through another,
-// and gone on with by it if the first dies.
+// TestTwoServers: clients can watch, decide and cancel through one server what another accepted, and
+// it takes over the runs of one that dies.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	db := memory.NewDB()
@@ -228,7 +228,7 @@ type peer struct {
 	done  chan struct{}
 }
 
-// mortal is a way to a database that can be cut.
+// mortal is a connection to a database that can be cut.
 type mortal struct {
 	*memory.DB
 	mu   sync.Mutex
@@ -293,13 +293,13 @@ func (p *peer) resume() {
 	}()
 }
 
-// pause ends its work, in order.
+// pause stops the peer's work gracefully.
 func (p *peer) pause() {
 	p.stop()
 	<-p.done
 }
 
-// die cuts it off from the database: it can neither renew nor settle what it has.
+// die cuts the peer off from the database: it can neither renew nor settle its claims.
 func (p *peer) die() {
 	p.queue.mu.Lock()
 	defer p.queue.mu.Unlock()

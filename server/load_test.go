@@ -33,8 +33,8 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// Load tests run the server and its clients in processes of their own: this binary, with
-// a role in its environment.
+// Load tests run the server and its clients as separate processes: this binary, with a role in its
+// environment.
 const roleVariable = "AWAKEN_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -90,7 +90,7 @@ func spawn(tb testing.TB, role string, settings ...string) *process {
 	return p
 }
 
-// line returns the next line that the process says.
+// line returns the next line of the process's output.
 func (p *process) line() string {
 	p.tb.Helper()
 	s, err := p.out.ReadString('\n')
@@ -100,7 +100,7 @@ func (p *process) line() string {
 	return strings.TrimSpace(s)
 }
 
-// cpu is how much time of processors it has used.
+// cpu returns the CPU time that the process has used.
 func (p *process) cpu() time.Duration {
 	p.tb.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
@@ -118,7 +118,7 @@ func setting(name string) int {
 	return n
 }
 
-// gated is a model that waits for a signal, and then says numbered pieces.
+// gated is a model that waits for a signal and then sends numbered pieces.
 type gated struct {
 	start  <-chan struct{}
 	pieces []string
@@ -148,8 +148,8 @@ func (g gated) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, 
 	}
 }
 
-// smallBuffers makes connections whose kernel buffers hold little, so that a client that
-// does not read is noticed soon.
+// smallBuffers opens connections with small kernel buffers, so that the server soon notices a client
+// that does not read.
 type smallBuffers struct{ net.Listener }
 
 func (l smallBuffers) Accept() (net.Conn, error) {
@@ -204,7 +204,7 @@ func serveLoad() error {
 		return err
 	}
 	fmt.Println(l.Addr())
-	if path := os.Getenv("CPU_PROFILE"); path != "" { // of the server, for whoever looks for what is slow
+	if path := os.Getenv("CPU_PROFILE"); path != "" { // of the server
 		f, err := os.Create(path)
 		if err != nil {
 			return err
@@ -298,9 +298,9 @@ func (w *watcher) watch(opened func(), resume <-chan struct{}) error {
 	}
 }
 
-// watchLoad is a process of watchers: it says "ready" when all have their first frame,
-// and then how many saw everything. Those that stall begin to read again when a line
-// comes on the standard input. With AGAIN, who is cut off comes back.
+// watchLoad is a process of watchers. It prints "ready" when all have their first frame, and then how
+// many saw everything. Stalled ones resume reading when a line arrives on standard input. With AGAIN,
+// watchers that are cut off reconnect.
 func watchLoad() error {
 	n, pieces, stall, again := setting("WATCHERS"), setting("PIECES"), os.Getenv("STALL") != "", os.Getenv("AGAIN") != ""
 	var resume chan struct{}
@@ -406,7 +406,7 @@ func (l *load) metric(name string) float64 {
 	return 0
 }
 
-// TestLoad_Watchers: everyone who watches a run sees all of it.
+// TestLoad_Watchers: every watcher of a run sees all of it.
 func TestLoad_Watchers(t *testing.T) {
 	watchers, processes, pieces := 400, 2, 200
 	if testenv.Long() {
@@ -440,8 +440,8 @@ func TestLoad_Watchers(t *testing.T) {
 		pieces, time.Since(began).Round(time.Millisecond), l.cpu()-cpu)
 }
 
-// TestLoad_StalledWatchers: who stops reading costs little and not for long, holds up
-// nobody, and goes on exactly where it was.
+// TestLoad_StalledWatchers: a client that stops reading costs little, is cut off soon, delays no
+// other client and can resume exactly where it was.
 func TestLoad_StalledWatchers(t *testing.T) {
 	const size = 1500
 	stalled, healthy, pieces := 200, 20, 400

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// messages has the handlers of what is said on a thread.
+// messages has the handlers of a thread's messages.
 type messages struct {
 	inbox *inbox
 }
@@ -19,12 +20,12 @@ type messages struct {
 func (h *messages) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "The conversation",
-			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("visibility", "external|internal|all", "default external"), param("order", "asc|desc", "default asc"), param("after", "integer", "only after this record of the log"), param("before", "integer", "only before it"), param("run_id", "string", "only what that run produced"), param("runId", "string", "the same")}, pageParams...),
-			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Handle: own(h.post),
-			Summary: "Send messages, without waiting for an answer", Headers: onceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
-			Failures: []int{400, 404, 409}},
+			Summary: "List the messages of a thread",
+			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("visibility", "external|internal|all", "which messages; default external"), param("order", "asc|desc", "order by age; default asc, oldest first"), param("after", "integer", "only messages after this position in the log"), param("before", "integer", "only messages before this position in the log"), param("run_id", "string", "only messages that this run produced"), param("runId", "string", "alias of run_id")}, pageParams...),
+			Replies: map[int]any{200: messageList{}}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Handle: withBody(h.post),
+			Summary: "Send messages to a thread without waiting for the answer", Headers: onceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
+			Failures: []int{409}},
 	}
 }
 
@@ -40,10 +41,7 @@ type messageCursor struct {
 }
 
 func (h *messages) list(req *request) error {
-	offset, limit, err := req.page()
-	if err != nil {
-		return err
-	}
+	offset, limit := req.page()
 	if text := req.value("cursor"); text != "" {
 		var at messageCursor
 		if n, err := strconv.Atoi(text); err == nil && n >= 0 {
@@ -53,24 +51,9 @@ func (h *messages) list(req *request) error {
 		}
 		offset = at.Offset
 	}
-	visibility, err := req.pick("external", []string{"external", "internal", "all"}, "visibility")
-	if err != nil {
-		return err
-	}
-	order, err := req.pick("asc", []string{"asc", "desc"}, "order")
-	if err != nil {
-		return err
-	}
-	after, err := req.number("after", 0, 0, 1<<31-1)
-	if err != nil {
-		return err
-	}
-	before, err := req.number("before", 0, 0, 1<<31-1)
-	if err != nil {
-		return err
-	}
+	visibility, after, before := req.value("visibility"), req.number("after", 0, 0, math.MaxInt32), req.number("before", 0, 0, math.MaxInt32)
 	runID := req.value("run_id", "runId")
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
 	list, err := conversation(req.ctx, req.tenant, req.path("thread_id"), after, before)
@@ -79,9 +62,9 @@ func (h *messages) list(req *request) error {
 	}
 	list = slices.DeleteFunc(list, func(m *llm.Message) bool {
 		ofRun := m.Metadata != nil && m.Metadata.RunID == runID
-		return visibility == "external" && m.IsInternal() || visibility == "internal" && !m.IsInternal() || runID != "" && !ofRun
+		return visibility != "all" && m.IsInternal() != (visibility == "internal") || runID != "" && !ofRun
 	})
-	if order == "desc" {
+	if req.value("order") == "desc" {
 		slices.Reverse(list)
 	}
 	out := messageList{Messages: []*llm.Message{}, Total: len(list)}
@@ -94,8 +77,8 @@ func (h *messages) list(req *request) error {
 	return req.Reply(200, out)
 }
 
-// conversation returns what a model would be shown of the thread, of the records
-// between two numbers of its log.
+// conversation returns the messages that a model would see of a thread, restricted to records of
+// its log after and before two positions.
 func conversation(ctx context.Context, tenant *mailbox.Tenant, threadID string, after, before int) ([]*llm.Message, error) {
 	records, err := tenant.Store.Messages(ctx, threadID, awaken.MessageQuery{})
 	if err != nil {
@@ -117,7 +100,7 @@ type postMessages struct {
 	AgentIDCamel string         `json:"agentId,omitempty"`
 	Mode         string         `json:"mode,omitempty"`     // queue, live_then_queue or steer, interrupt_then_queue, resume_open_run
 	Boundary     string         `json:"boundary,omitempty"` // next_step or on_natural_end
-	UserID       string         `json:"user_id,omitempty"`  // whom a new run is for
+	UserID       string         `json:"user_id,omitempty"`  // the user of a new run
 	Messages     []inputMessage `json:"messages"`
 }
 
@@ -128,11 +111,7 @@ type messagesAccepted struct {
 	DispatchID string `json:"dispatch_id,omitempty"`
 }
 
-func (h *messages) post(req *request) error {
-	var body postMessages
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *messages) post(req *request, body *postMessages) error {
 	agent, err := protocol.Either("agent_id", body.AgentID, body.AgentIDCamel)
 	if err != nil {
 		return err
@@ -141,7 +120,7 @@ func (h *messages) post(req *request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
 	s, err := submission(req, body.Mode, mailbox.ModeQueue, body.Boundary)

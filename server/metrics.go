@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Metrics counts what a server and its mailbox do, for /metrics. It is a
-// [mailbox.Observer], and its Sink belongs into [mailbox.Config].
+// Metrics counts what a server and its mailbox do, for /metrics. Pass it to [mailbox.Config] as the
+// Observer, and let its Sink see the events of runs.
 type Metrics struct {
 	registry *prometheus.Registry
 	http     httpMetrics
@@ -32,7 +31,7 @@ type httpMetrics struct {
 	cutOff      prometheus.Counter
 }
 
-// queueMetrics counts dispatches, and what workers and stores do with them.
+// queueMetrics counts dispatches and the operations of the queue.
 type queueMetrics struct {
 	active        prometheus.Gauge
 	operations    *prometheus.CounterVec
@@ -42,7 +41,7 @@ type queueMetrics struct {
 	dead          prometheus.Counter
 }
 
-// runMetrics counts what runs do.
+// runMetrics counts runs, model calls and tool calls.
 type runMetrics struct {
 	total        *prometheus.CounterVec
 	runTime      *prometheus.HistogramVec
@@ -57,10 +56,10 @@ type runMetrics struct {
 
 var _ mailbox.Observer = (*Metrics)(nil)
 
-// seconds are the bounds of histograms: from what a queue takes to what a model takes.
+// seconds are the bounds of histograms, from the speed of a queue to that of a model.
 var seconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 
-// NewMetrics returns metrics that have counted nothing.
+// NewMetrics returns metrics at zero, with a Prometheus registry of their own.
 func NewMetrics() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	gauge := func(name, help string) prometheus.Gauge {
@@ -101,8 +100,8 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Depths makes /metrics show how many dispatches there are of each status. They are
-// counted when the page is asked for.
+// Depths adds the number of dispatches by status to /metrics. They are counted on each request of
+// the page.
 func (m *Metrics) Depths(q mailbox.Queue) {
 	m.registry.MustRegister(depths{q})
 }
@@ -133,20 +132,16 @@ func (d depths) Collect(c chan<- prometheus.Metric) {
 func (m *Metrics) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/metrics", Handle: own(m.show),
-			Summary: "Metrics for Prometheus", Replies: map[int]any{200: text("")}},
+			Summary: "Get metrics for Prometheus", Replies: map[int]any{200: text("")}},
 	}
 }
 
 func (m *Metrics) show(req *request) error {
-	m.handler().ServeHTTP(req.w, req.r)
+	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}).ServeHTTP(req.w, req.r)
 	return nil
 }
 
-func (m *Metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
-}
-
-// request counts one that was answered.
+// request counts a request that was answered.
 func (m *httpMetrics) request(method, route string, status int, took time.Duration) {
 	if route == "" || route == "/" {
 		route = "unknown"
@@ -154,20 +149,20 @@ func (m *httpMetrics) request(method, route string, status int, took time.Durati
 	switch method {
 	case "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS":
 	default:
-		method = "other" // clients must not make up labels
+		method = "other" // clients must not be able to create labels
 	}
 	code := strconv.Itoa(status)
 	m.requests.WithLabelValues(method, route, code).Inc()
 	m.requestTime.WithLabelValues(method, route, code).Observe(took.Seconds())
 }
 
-// Claimed is for [mailbox.Observer].
+// Claimed implements [mailbox.Observer].
 func (m *Metrics) Claimed(_ *mailbox.Dispatch, waited time.Duration) {
 	m.queue.active.Inc()
 	m.queue.eligible.Observe(waited.Seconds())
 }
 
-// Settled is for [mailbox.Observer].
+// Settled implements [mailbox.Observer].
 func (m *Metrics) Settled(_ *mailbox.Dispatch, status mailbox.Status, took time.Duration) {
 	m.queue.active.Dec()
 	if status == "" {
@@ -179,7 +174,7 @@ func (m *Metrics) Settled(_ *mailbox.Dispatch, status mailbox.Status, took time.
 	m.queue.runtime.WithLabelValues(string(status)).Observe(took.Seconds())
 }
 
-// Operated is for [mailbox.Observer].
+// Operated implements [mailbox.Observer].
 func (m *Metrics) Operated(operation string, took time.Duration, err error) {
 	result := "ok"
 	if err != nil {
@@ -189,7 +184,7 @@ func (m *Metrics) Operated(operation string, took time.Duration, err error) {
 	m.queue.operationTime.WithLabelValues(operation, result).Observe(took.Seconds())
 }
 
-// Sink counts the events of one run.
+// Sink returns a sink that counts the events of one run.
 func (m *Metrics) Sink(string) awaken.Sink { return &runSink{m: &m.runs} }
 
 type runSink struct {
@@ -197,7 +192,7 @@ type runSink struct {
 	start time.Time
 }
 
-// Emit is for [awaken.Sink].
+// Emit implements [awaken.Sink].
 func (s *runSink) Emit(_ context.Context, e awaken.Entry) error {
 	m := s.m
 	switch ev := e.Event.(type) {

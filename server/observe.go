@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// observe names requests, logs and counts them, and survives what goes wrong in them.
+// observe gives each request an id, logs and counts it, and recovers from panics.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -16,17 +16,17 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		rec := &recorder{ResponseWriter: w}
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the last request on this connection may have left one
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // lift the deadline of the connection's previous request
 		s.cfg.Metrics.http.inFlight.Inc()
 		defer func() {
 			s.cfg.Metrics.http.inFlight.Dec()
-			if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // it is compared as the standard library does
+			if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // compared as in the standard library
 				s.cfg.Logger.Error("request panicked", "method", r.Method, "path", r.URL.Path, "request", id, "panic", v, "stack", string(debug.Stack()))
 				if rec.status == 0 {
 					writeFailure(rec, fail(http.StatusInternalServerError, "internal", "internal error"))
 				}
 			} else if v != nil {
-				defer panic(v) // the connection is to break off
+				defer panic(v) // aborts the connection
 			}
 			route := r.Pattern
 			if _, path, ok := strings.Cut(route, " "); ok {
@@ -41,7 +41,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// recorder remembers the status of an answer.
+// recorder records the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -61,5 +61,5 @@ func (r *recorder) Write(data []byte) (int, error) {
 	return r.ResponseWriter.Write(data)
 }
 
-// Unwrap lets http.ResponseController reach what is below.
+// Unwrap returns the underlying writer to http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

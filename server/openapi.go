@@ -12,7 +12,7 @@ import (
 
 // describe returns the route of the OpenAPI document.
 func describe(document func() ([]byte, error)) protocol.Route {
-	return protocol.Route{Method: "GET", Path: "/openapi.json", Summary: "This document", Replies: map[int]any{200: object{}}, Handle: own(func(req *request) error {
+	return protocol.Route{Method: "GET", Path: "/openapi.json", Summary: "Get this OpenAPI document", Replies: map[int]any{200: object{}}, Handle: own(func(req *request) error {
 		data, err := document()
 		if err != nil {
 			return err
@@ -23,7 +23,7 @@ func describe(document func() ([]byte, error)) protocol.Route {
 	})}
 }
 
-// document is the OpenAPI document.
+// document returns the OpenAPI document of routes.
 func document(version string, routes []protocol.Route) ([]byte, error) {
 	defs := &definitions{schemas: object{}, types: map[string]reflect.Type{}}
 	defs.addEvents()
@@ -37,7 +37,7 @@ func document(version string, routes []protocol.Route) ([]byte, error) {
 	}
 	return json.MarshalIndent(object{
 		"openapi": "3.1.0",
-		"info":    object{"title": "Awaken", "version": version, "description": "Runs AI agents. Streams can be taken up again after any event, with its id as ?cursor= or Last-Event-ID."},
+		"info":    object{"title": "Awaken", "version": version, "description": "Runs AI agents. A stream can be resumed after any event, with the event's id as ?cursor= or Last-Event-ID."},
 		"paths":   paths,
 		"components": object{"schemas": defs.schemas,
 			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer"}}},
@@ -59,7 +59,7 @@ func (d *definitions) operation(r *protocol.Route) object {
 	}
 	op := object{"summary": r.Summary, "operationId": operationID(r), "parameters": params}
 	if r.Body != nil {
-		if t := reflect.TypeOf(r.Body); !reflect.PointerTo(t).Implements(unmarshaler) { // one that decodes itself says itself what it takes
+		if t := reflect.TypeOf(r.Body); !reflect.PointerTo(t).Implements(unmarshaler) { // a type that decodes itself defines its own fields
 			d.strict(t)
 		}
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.of(reflect.TypeOf(r.Body))}}}
@@ -69,14 +69,14 @@ func (d *definitions) operation(r *protocol.Route) object {
 		op["security"] = []any{object{"key": []string{}}}
 		op["x-access"] = r.Access.String()
 		if r.Global {
-			op["x-scope"] = "server" // a key of a tenant is not enough
+			op["x-scope"] = "server" // a tenant's key is not enough
 		}
 	}
 	responses := object{}
 	for _, status := range failuresOf(r) {
 		resp := object{"description": http.StatusText(status), "content": object{"application/json": object{"schema": d.of(reflect.TypeFor[errorBody]())}}}
 		if status == 429 || status == 503 || status == 504 {
-			resp["headers"] = object{"Retry-After": object{"description": "seconds to wait", "schema": object{"type": "integer", "minimum": 1}}}
+			resp["headers"] = object{"Retry-After": object{"description": "seconds to wait before a retry", "schema": object{"type": "integer", "minimum": 1}}}
 		}
 		responses[strconv.Itoa(status)] = resp
 	}
@@ -91,16 +91,16 @@ func (d *definitions) operation(r *protocol.Route) object {
 	return op
 }
 
-// schemaOf is the schema of a parameter.
+// schemaOf returns the schema of a parameter.
 func schemaOf(p protocol.Param) object {
 	switch p.Kind {
 	case "string", "integer", "boolean":
 		return object{"type": p.Kind}
 	}
-	return enum(strings.Split(p.Kind, "|")...)
+	return enum(p.Values()...)
 }
 
-// failuresOf are the statuses of errors that a route can answer with.
+// failuresOf returns the statuses of the errors that a route can answer with.
 func failuresOf(r *protocol.Route) []int {
 	out := append([]int{403}, r.Failures...)
 	if r.Access != protocol.Everyone {
@@ -109,23 +109,20 @@ func failuresOf(r *protocol.Route) []int {
 	if len(r.IDs()) > 0 {
 		out = append(out, 404)
 	}
+	if len(r.Query) > 0 {
+		out = append(out, 400)
+	}
 	if r.Body != nil {
 		out = append(out, 400, 413, 415)
-		if !isDocument(r.Body) { // its mistakes are 400
+		if _, ok := r.Body.(rawDocument); !ok { // mistakes in documents are 400
 			out = append(out, 422)
 		}
 	}
 	return out
 }
 
-// isDocument reports whether a body is a config document.
-func isDocument(body any) bool {
-	_, ok := body.(rawDocument)
-	return ok
-}
-
-// content is what an answer looks like, by its type. A stream's frames have JSON as
-// their data: x-data is its schema.
+// content returns the media types of a response. The frames of a stream have JSON as their data:
+// x-data is its schema.
 func (d *definitions) content(r *protocol.Route, status int, v any) object {
 	content := object{}
 	switch v.(type) {
@@ -138,13 +135,13 @@ func (d *definitions) content(r *protocol.Route, status int, v any) object {
 		content["application/json"] = object{"schema": d.of(reflect.TypeOf(v))}
 	}
 	if r.Events+r.EventSchema != "" && status == http.StatusOK {
-		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "frames with an id, and an event as data"}, "x-data": frameData(r)}
+		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "frames with an id and an event as data"}, "x-data": frameData(r)}
 	}
 	return content
 }
 
-// frameData is the schema of what the frames of a stream have as data. Those of a protocol are
-// described by the protocol.
+// frameData returns the schema of the data in a stream's frames. A protocol describes its own in
+// words.
 func frameData(r *protocol.Route) object {
 	if r.EventSchema == "" {
 		return object{"description": r.Events}

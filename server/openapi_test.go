@@ -30,7 +30,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// openAPI is the document, as the server gives it out, and what was seen of it.
+// openAPI is the document that the server serves, and which parts of it the test has seen.
 type openAPI struct {
 	t        *testing.T
 	doc      map[string]any
@@ -77,7 +77,7 @@ func pointer(s string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(s)
 }
 
-// check holds an answer against the document.
+// check validates a response against the document.
 func (d *openAPI) check(method, path string, resp *http.Response, body []byte) {
 	d.t.Helper()
 	at := fmt.Sprintf("/paths/%s/%s/responses/%d", pointer(path), strings.ToLower(method), resp.StatusCode)
@@ -139,8 +139,8 @@ func (d *openAPI) validate(at string, data []byte) {
 	}
 }
 
-// ask sends a request for an operation and holds the answer against the document. A
-// stream is read until it ends or says "run_finish".
+// ask sends a request for an operation and validates the response against the document. A stream is
+// read until it ends or sends run_finish.
 func (d *openAPI) ask(g *rig, op, path, body string, headers ...string) int {
 	d.t.Helper()
 	method, template, _ := strings.Cut(op, " ")
@@ -162,7 +162,7 @@ func (d *openAPI) ask(g *rig, op, path, body string, headers ...string) int {
 	return resp.StatusCode
 }
 
-// The things that requests are about. Each call makes new ones.
+// The resources that requests are about. Each call makes new ones.
 
 func (g *rig) eventually(what string, ok func() bool) {
 	g.t.Helper()
@@ -179,7 +179,7 @@ var admin = []string{"Authorization", "Bearer " + adminKey}
 
 func (g *rig) id() string { return fmt.Sprint("t", g.made.Add(1)) }
 
-// done has a thread with a run that is over.
+// done makes a thread with a run that is over.
 func (g *rig) done(headers ...string) (thread, run string) {
 	g.t.Helper()
 	thread = g.id()
@@ -187,7 +187,7 @@ func (g *rig) done(headers ...string) (thread, run string) {
 	return thread, out["run_id"].(string)
 }
 
-// waits has a thread with a run that waits for a decision.
+// waits makes a thread with a run that waits for a decision.
 func (g *rig) waits(headers ...string) (thread, run, ticket string) {
 	g.t.Helper()
 	thread = g.id()
@@ -196,7 +196,7 @@ func (g *rig) waits(headers ...string) (thread, run, ticket string) {
 	return thread, out["run_id"].(string), w["ticket_id"].(string)
 }
 
-// poor has a run that waits for money.
+// poor makes a run that waits for budget.
 func (g *rig) poor(headers ...string) (run string) {
 	g.t.Helper()
 	body := strings.Replace(runBody("default", g.id(), "hello"), "{", `{"budget":{"run_usd":0},`, 1)
@@ -207,7 +207,7 @@ func (g *rig) poor(headers ...string) (run string) {
 	return out["run_id"].(string)
 }
 
-// runs has a thread with a run that goes on until it is ended.
+// runs makes a thread with a run that stays in progress until it is cancelled.
 func (g *rig) runs(headers ...string) (thread, run string) {
 	g.t.Helper()
 	thread = g.id()
@@ -220,7 +220,7 @@ func (g *rig) runs(headers ...string) (thread, run string) {
 	return thread, resp.Header.Get("X-Run-Id")
 }
 
-// queue has input on a thread that waits for its run.
+// queue adds input to a thread that waits for its run.
 func (g *rig) queue(thread string, headers ...string) (pending, revision string) {
 	g.t.Helper()
 	g.want(201, "POST", "/v1/threads/"+thread+"/mailbox", `{"payload":{"text":"later"}}`, headers...)
@@ -229,11 +229,11 @@ func (g *rig) queue(thread string, headers ...string) (pending, revision string)
 	return items[len(items)-1].(map[string]any)["pending_id"].(string), list["revision"].(string)
 }
 
-// dead has a dispatch that was given up.
+// dead makes a dead letter.
 func (g *rig) dead(tenant string) (dispatch string) {
 	g.t.Helper()
 	tn := g.box.Tenant(tenant)
-	r, err := tn.Submit(g.t.Context(), mailbox.Submission{Request: awaken.RunRequest{AgentID: "nobody", ThreadID: g.id(), Messages: []*llm.Message{llm.UserText("x")}}})
+	r, err := tn.Submit(g.t.Context(), mailbox.Submission{Request: awaken.RunRequest{AgentID: "missing", ThreadID: g.id(), Messages: []*llm.Message{llm.UserText("x")}}})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -250,13 +250,13 @@ func (g *rig) ends(run string, headers ...string) {
 	g.eventually("the end of run "+run, func() bool { return g.want(200, "GET", "/v1/runs/"+run, "", headers...)["status"] == "done" })
 }
 
-// request is one that succeeds.
+// request is a request that succeeds.
 type request struct {
 	path, body string
 	headers    []string
 }
 
-// successes are requests that succeed, for every operation.
+// successes has requests that succeed, for every operation.
 var successes = map[string]func(g *rig, as []string) request{
 	"GET /health":             plainly("/health", ""),
 	"GET /health/live":        plainly("/health/live", ""),
@@ -379,7 +379,7 @@ var successes = map[string]func(g *rig, as []string) request{
 	},
 }
 
-// ofRecord is a request about a document of its own.
+// ofRecord returns a request about a new document.
 func ofRecord(rest, body string) func(*rig, []string) request {
 	return func(g *rig, _ []string) request {
 		id := g.agent("")
@@ -405,7 +405,7 @@ func ofRun(rest, body string) func(*rig, []string) request {
 	}
 }
 
-// agent writes an agent of its own, and returns its id. The query may say that it is a draft.
+// agent writes a new agent and returns its id. The query can make it a draft.
 func (g *rig) agent(query string) string {
 	g.t.Helper()
 	id := g.id()
@@ -413,7 +413,7 @@ func (g *rig) agent(query string) string {
 	return id
 }
 
-// canary makes a new one, in place of one that may be there.
+// canary starts a new canary in place of any other.
 func (g *rig) canary() (version int64) {
 	g.t.Helper()
 	g.ask("DELETE", "/v1/registry/canary", "", admin...)
@@ -421,7 +421,7 @@ func (g *rig) canary() (version int64) {
 	return int64(g.want(200, "POST", "/v1/registry/publish", body, admin...)["number"].(float64))
 }
 
-// event is the id of the newest audit event of a resource.
+// event returns the id of a resource's newest audit event.
 func (g *rig) event(resource string) string {
 	g.t.Helper()
 	items := g.want(200, "GET", "/v1/audit-log?limit=1&resource="+resource, "", admin...)["items"].([]any)
@@ -532,7 +532,7 @@ func init() {
 	}
 }
 
-// other is a request that is answered with a status that is not every operation's.
+// other is a request whose response has a status that not every operation can have.
 type other struct {
 	status int
 	make   func(g *rig) request
@@ -547,7 +547,7 @@ func about(status int, path, body string) other {
 	return other{status, func(*rig) request { return request{path: path, body: body} }}
 }
 
-// others are such requests.
+// others has such requests.
 var others = map[string][]other{
 	"PUT /v1/config/{namespace}/{id}":    {ifMatch(412, `"999"`, request{path: "/v1/config/agents/helper", body: `{"id":"helper","model_id":"m"}`})},
 	"DELETE /v1/config/{namespace}/{id}": {ifMatch(412, `"999"`, request{path: "/v1/config/agents/helper"}), about(409, "/v1/config/providers/local", ""), about(400, "/v1/config/agents/x?force=maybe", "")},
@@ -560,7 +560,7 @@ var others = map[string][]other{
 		{422, func(g *rig) request {
 			return request{path: "/v1/config/agents/helper/restore", body: fmt.Sprintf(`{"version":%q}`, g.event("agents/"+g.agent("")))}
 		}},
-		about(404, "/v1/config/agents/helper/restore", `{"version":"nobody"}`),
+		about(404, "/v1/config/agents/helper/restore", `{"version":"missing"}`),
 	},
 	"GET /v1/config/{namespace}": {about(400, "/v1/config/agents?limit=x", "")},
 	"GET /v1/agents":             {about(400, "/v1/agents?offset=x", "")},
@@ -572,14 +572,14 @@ var others = map[string][]other{
 		}
 		return request{path: "/v1/registry/versions/" + p.ResolutionID() + "/rollback"}
 	}}},
-	"POST /v1/registry/publish":               {about(404, "/v1/registry/publish", `{"records":[{"namespace":"agents","id":"nobody"}]}`), about(400, "/v1/registry/publish", `{"canary":{"share":7}}`)},
+	"POST /v1/registry/publish":               {about(404, "/v1/registry/publish", `{"records":[{"namespace":"agents","id":"missing"}]}`), about(400, "/v1/registry/publish", `{"canary":{"share":7}}`)},
 	"PUT /v1/registry/canary":                 {about(404, "/v1/registry/canary", `{"version":99999,"share":0.5}`), about(400, "/v1/registry/canary", `{"version":1,"share":7}`)},
 	"POST /v1/registry/canary/promote":        {{404, noCanary("/v1/registry/canary/promote")}},
 	"DELETE /v1/registry/canary":              {{404, noCanary("/v1/registry/canary")}},
 	"GET /v1/mcp-servers/{id}/inventory":      {about(502, "/v1/mcp-servers/down/inventory", "")},
 	"POST /v1/mcp-servers/{id}/restart":       {about(502, "/v1/mcp-servers/down/restart", "")},
 	"GET /v1/audit-log":                       {about(400, "/v1/audit-log?since=yesterday", "")},
-	"PUT /v1/admin/assistant/config":          {about(400, "/v1/admin/assistant/config", `{"policy_prompt":"","model_id":"nobody","revision":0}`), about(409, "/v1/admin/assistant/config", `{"policy_prompt":"","revision":77}`)},
+	"PUT /v1/admin/assistant/config":          {about(400, "/v1/admin/assistant/config", `{"policy_prompt":"","model_id":"missing","revision":0}`), about(409, "/v1/admin/assistant/config", `{"policy_prompt":"","revision":77}`)},
 	"GET /v1/agents/runtime-stats":            {about(400, "/v1/agents/runtime-stats?window=x", "")},
 	"GET /v1/agents/{agent_id}/runtime-stats": {about(400, "/v1/agents/default/runtime-stats?window=0", "")},
 }
@@ -591,7 +591,7 @@ func noCanary(path string) func(g *rig) request {
 	}
 }
 
-// conflicts are requests that come too late, twice, or for what has changed.
+// conflicts has requests that are late, repeated, or about something that has changed.
 var conflicts = map[string]func(g *rig) request{
 	"DELETE /v1/threads/{thread_id}": func(g *rig) request {
 		thread, _ := g.runs()
@@ -645,12 +645,12 @@ var conflicts = map[string]func(g *rig) request{
 	"DELETE /v1/keys/{id}":                      func(*rig) request { return request{path: "/v1/keys/admin"} },
 }
 
-// live has a dispatch that is not a dead letter.
+// live makes a dispatch that is not a dead letter.
 func (g *rig) live() string {
 	return g.want(201, "POST", "/v1/threads/"+g.id()+"/mailbox", `{"payload":"x"}`)["dispatch_id"].(string)
 }
 
-// twice sends a request, and has another one with the same key.
+// twice sends a request and returns another one with the same key.
 func twice(path, body string) func(g *rig) request {
 	return func(g *rig) request {
 		thread, run := g.done()
@@ -663,7 +663,7 @@ func twice(path, body string) func(g *rig) request {
 	}
 }
 
-// mistakes are wrong values, of the operations without a body.
+// mistakes has invalid values for operations without a body.
 var mistakes = map[string]string{
 	"GET /v1/threads":                                     "/v1/threads?limit=x",
 	"GET /v1/threads/summaries":                           "/v1/threads/summaries?cursor=zzz",
@@ -681,14 +681,14 @@ var mistakes = map[string]string{
 	"DELETE /v1/threads/{thread_id}/pending/{pending_id}": "/v1/threads/x/pending/y?revision=x",
 }
 
-// never are statuses that only a defect of the server itself could bring.
+// never has statuses that only a bug in the server could cause.
 var never = map[string]bool{"GET /v1/system/info 500": true, "GET /v1/system/modules 500": true,
 	// They are about what is in memory.
 	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
 	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,
 	"GET /v1/agents/runtime-stats 500": true, "GET /v1/agents/{agent_id}/runtime-stats 500": true}
 
-func TestOpenAPI_IsTrue(t *testing.T) {
+func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	t.Parallel()
 	plain := newRig(t)
 	d := readDocument(t, plain)
@@ -716,15 +716,15 @@ func TestOpenAPI_IsTrue(t *testing.T) {
 			as = admin
 		}
 		ids := regexp.MustCompile(`\{\w+\}`)
-		nobody := ids.ReplaceAllString(path, "nobody-"+plain.id()) // a mailbox makes its thread
+		missing := ids.ReplaceAllString(path, "missing-"+plain.id()) // a mailbox makes its thread
 
 		q := ok(plain, nil)
 		if status := d.ask(plain, name, q.path, q.body, as...); status >= 300 {
 			t.Errorf("%s: status is %d, want success", name, status)
 		}
 		d.ask(plain, name, q.path, q.body, append([]string{"Host", "evil.example"}, as...)...)
-		if nobody != path {
-			d.ask(plain, name, nobody, q.body, as...)
+		if missing != path {
+			d.ask(plain, name, missing, q.body, as...)
 			d.ask(plain, name, ids.ReplaceAllString(path, "a%01b"), q.body, as...)
 		}
 		if path := mistakes[name]; path != "" {
@@ -742,7 +742,7 @@ func TestOpenAPI_IsTrue(t *testing.T) {
 				t.Errorf("%s: %s %s: status is %d, want %d", name, q.path, q.body, status, o.status)
 			}
 		}
-		someone := nobody
+		someone := missing
 		if op["x-scope"] == "server" {
 			someone = q.path // a namespace has to be there
 			if _, races := op["responses"].(map[string]any)["409"]; races {
@@ -769,10 +769,10 @@ func TestOpenAPI_IsTrue(t *testing.T) {
 			d.ask(closed, name, q.path, q.body)
 			limited := newRig(t, func(c *server.Config) { c.Limits.KeyRate = 1e-9 })
 			limited.want(200, "GET", "/v1/runs", "", admin...)
-			d.ask(limited, name, nobody, q.body, admin...)
-			d.ask(full, name, nobody, q.body, as...)
+			d.ask(limited, name, missing, q.body, admin...)
+			d.ask(full, name, missing, q.body, as...)
 		}
-		d.ask(broken, name, nobody, q.body, as...)
+		d.ask(broken, name, missing, q.body, as...)
 		if strings.HasPrefix(path, "/v1/agents/") || op["x-scope"] == "server" { // which are not in the store
 			d.ask(broken, name, q.path, q.body, as...)
 		}
@@ -790,7 +790,7 @@ func TestOpenAPI_IsTrue(t *testing.T) {
 			if _, documented := d.doc["paths"].(map[string]any)[path].(map[string]any)[strings.ToLower(m)]; documented {
 				continue
 			}
-			status, _ := plain.ask(m, regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "nobody"), "")
+			status, _ := plain.ask(m, regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "missing"), "")
 			if other := d.matches(m, path); !other && status != 405 {
 				t.Errorf("%s %s is not in the document, and answered with %d", m, path, status)
 			}
@@ -798,7 +798,7 @@ func TestOpenAPI_IsTrue(t *testing.T) {
 	})
 }
 
-// matches reports whether another path of the document is for the same requests.
+// matches reports whether another path of the document matches the same requests.
 func (d *openAPI) matches(method, path string) (found bool) {
 	d.operations(func(m, p string, _ map[string]any) {
 		re := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(p, "[^/]+") + "$")
@@ -807,7 +807,7 @@ func (d *openAPI) matches(method, path string) (found bool) {
 	return found
 }
 
-// occupy takes the one place for requests and the one for streams.
+// occupy takes the only slot for requests and the only one for streams.
 func (g *rig) occupy() {
 	g.t.Helper()
 	r, w := io.Pipe()
@@ -833,7 +833,7 @@ func (g *rig) occupy() {
 	readFrames(g.t, stream.Body, is("tool_call_ready"))
 }
 
-// brokenDB is a database on which nothing works that clients need.
+// brokenDB is a database that fails every call that clients need.
 type brokenDB struct {
 	*memory.DB
 	err error
@@ -902,9 +902,9 @@ func newBrokenRig(t *testing.T, err error, change ...func(*server.Config)) *rig 
 	return g
 }
 
-// TestOpenAPI_IsSound checks what the specification demands of a document, and that every
-// schema in it can be used.
-func TestOpenAPI_IsSound(t *testing.T) {
+// TestOpenAPI_IsValid checks that the document conforms to the specification and that every schema in
+// it compiles.
+func TestOpenAPI_IsValid(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t, newRig(t))
 	if v := d.doc["openapi"]; v != "3.1.0" {

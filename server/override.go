@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// overrides has the handlers of what is changed of documents that cannot be written.
+// overrides has the handlers of overrides: changes to documents that are not writable themselves.
 type overrides struct {
 	control *config.Manager
 }
@@ -21,7 +21,7 @@ func (h *overrides) routes() []protocol.Route {
 	))
 }
 
-// of returns the routes of a namespace, with the statuses of errors that only it has.
+// of returns the routes of a namespace. More are statuses of errors that only this namespace has.
 func (h *overrides) of(ns config.Namespace, what string, more ...int) []protocol.Route {
 	path := "/v1/config/" + string(ns) + "/{id}/overrides"
 	check := func(req *request) error { return h.override(req, ns, true) }
@@ -30,15 +30,15 @@ func (h *overrides) of(ns config.Namespace, what string, more ...int) []protocol
 	var doc rawDocument
 	return []protocol.Route{
 		{Method: "POST", Path: path, Handle: own(check),
-			Summary: "Check overrides of " + what + ", and write nothing", Headers: matchHeaders[:2], Body: doc, Replies: map[int]any{200: doc},
-			Failures: append([]int{400, 404, 412}, more...)},
+			Summary: "Validate overrides of " + what + " without saving them", Headers: matchHeaders[:2], Body: doc, Replies: map[int]any{200: doc},
+			Failures: append([]int{412}, more...)},
 		{Method: "PATCH", Path: path, Handle: own(write),
 			Summary: "Override fields of " + what, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
-			Failures: append([]int{400, 404, 409, 412}, more...)},
+			Failures: append([]int{409, 412}, more...)},
 		{Method: "DELETE", Path: path, Handle: own(clear),
-			Summary: "Remove all overrides of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 404, 409, 412}, more...)},
+			Summary: "Delete all overrides of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
 		{Method: "DELETE", Path: path + "/{field}", Handle: own(clear),
-			Summary: "Remove one override of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 404, 409, 412}, more...)},
+			Summary: "Delete one override of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
 	}
 }
 
@@ -52,10 +52,7 @@ func (h *overrides) override(req *request, ns config.Namespace, dry bool) error 
 		return err
 	}
 	v, err := h.control.Override(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, json.RawMessage(patch), dry, cond, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return show(req, 200, v)
+	return show(req, 200, v, err)
 }
 
 func (h *overrides) clear(req *request, ns config.Namespace) error {
@@ -64,8 +61,5 @@ func (h *overrides) clear(req *request, ns config.Namespace) error {
 		return err
 	}
 	v, err := h.control.ClearOverrides(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, req.path("field"), cond, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return show(req, 200, v)
+	return show(req, 200, v, err)
 }

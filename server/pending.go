@@ -1,11 +1,13 @@
 package server
 
 import (
+	"math"
+
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// pending has the handlers of input that no run has taken in yet.
+// pending has the handlers of input that no run has read yet.
 type pending struct {
 	inbox *inbox
 }
@@ -13,26 +15,22 @@ type pending struct {
 func (h *pending) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads/{thread_id}/pending", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "Input that no run has taken in yet", Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Access: protocol.Runners, Handle: own(h.reorder),
-			Summary: "Put queued input into another order", Body: pendingOrder{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{400, 404, 409}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: own(h.edit),
-			Summary: "Change queued input", Body: pendingEdit{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{400, 404, 409}},
+			Summary: "List input that no run has read yet", Replies: map[int]any{200: mailbox.PendingList{}}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Access: protocol.Runners, Handle: withBody(h.reorder),
+			Summary: "Reorder queued input", Body: pendingOrder{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: withBody(h.edit),
+			Summary: "Edit queued input", Body: pendingEdit{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
 		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: own(h.retract),
-			Summary: "Withdraw queued input", Query: []protocol.Param{param("revision", "integer", "of the input")}, Replies: map[int]any{204: nil},
-			Failures: []int{400, 404, 409}},
+			Summary: "Withdraw queued input", Query: []protocol.Param{param("revision", "integer", "expected revision of the input; default 0")}, Replies: map[int]any{204: nil},
+			Failures: []int{409}},
 	}
 }
 
 func (h *pending) list(req *request) error {
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
-	list, err := req.tenant.Pending(req.ctx, req.path("thread_id"))
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, list)
+	return req.ok(req.tenant.Pending(req.ctx, req.path("thread_id")))
 }
 
 type pendingEdit struct {
@@ -40,11 +38,7 @@ type pendingEdit struct {
 	Messages []inputMessage `json:"messages"`
 }
 
-func (h *pending) edit(req *request) error {
-	var body pendingEdit
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *pending) edit(req *request, body *pendingEdit) error {
 	msgs, err := h.inbox.messages(body.Messages)
 	if err != nil {
 		return err
@@ -56,14 +50,8 @@ func (h *pending) edit(req *request) error {
 }
 
 func (h *pending) retract(req *request) error {
-	rev, err := req.number("revision", 0, 0, 1<<31-1)
-	if err != nil {
-		return err
-	}
-	if err := req.tenant.RetractPending(req.ctx, req.path("thread_id"), req.path("pending_id"), rev); err != nil {
-		return err
-	}
-	return req.Reply(204, nil)
+	rev := req.number("revision", 0, 0, math.MaxInt32)
+	return req.done(req.tenant.RetractPending(req.ctx, req.path("thread_id"), req.path("pending_id"), rev))
 }
 
 type pendingOrder struct {
@@ -71,12 +59,8 @@ type pendingOrder struct {
 	Order    []string `json:"order"`
 }
 
-func (h *pending) reorder(req *request) error {
-	var body pendingOrder
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+func (h *pending) reorder(req *request, body *pendingOrder) error {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
 	if err := req.tenant.ReorderPending(req.ctx, req.path("thread_id"), body.Revision, body.Order); err != nil {

@@ -5,20 +5,20 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// permissions has the handler of what agents may do by themselves.
+// permissions has the handler that previews an agent's tool permissions.
 type permissions struct {
-	preview  func(reg *registry.Registry, agentID string) (*PermissionPreview, error) // nil cannot tell
+	preview  func(reg *registry.Registry, agentID string) (*PermissionPreview, error) // nil if the permission plugin is missing
 	registry func() *registry.Registry
 }
 
 func (h *permissions) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Handle: own(h.get),
-			Summary: "What an agent may do by itself", Replies: map[int]any{200: PermissionPreview{}}, Failures: []int{404}},
+			Summary: "Preview an agent's tool permissions", Replies: map[int]any{200: PermissionPreview{}}},
 	})
 }
 
-// PermissionPreview says what an agent may do by itself, as far as that does not depend on
+// PermissionPreview is what an agent may do without approval, as far as that is independent of
 // arguments.
 type PermissionPreview struct {
 	AgentID               string            `json:"agent_id"`
@@ -30,7 +30,7 @@ type PermissionPreview struct {
 	ArgsConditionalRules  []ConditionalRule `json:"args_conditional_rules"`
 }
 
-// ConditionalRule is a permission rule that depends on arguments.
+// ConditionalRule is a permission rule that depends on a call's arguments.
 type ConditionalRule struct {
 	Tool     string `json:"tool"`
 	Behavior string `json:"behavior"`

@@ -9,13 +9,13 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// previews makes versions for runs of protocols that name agents which are not published.
+// previews makes versions with agents that are not published, for runs of protocols.
 type previews struct {
-	control   *config.Manager      // nil if there is no control plane
-	assistant *assistant.Assistant // nil if there is no such agent
+	control   *config.Manager      // nil if there is none
+	assistant *assistant.Assistant // nil if it is disabled
 }
 
-// ofAgent makes a version that has an agent that nobody saved.
+// ofAgent makes a version with an agent that is not saved.
 func (p *previews) ofAgent(req *request, agent []byte) (agentID, resolutionID string, err error) {
 	if p.control == nil {
 		return "", "", errNoControl
@@ -25,12 +25,12 @@ func (p *previews) ofAgent(req *request, agent []byte) (agentID, resolutionID st
 	}
 	v, id, err := p.control.Versions().Preview(req.ctx, agent, actorOf(req))
 	if err != nil {
-		return "", "", refused(req, err)
+		return "", "", err
 	}
 	return id, v.ResolutionID(), nil
 }
 
-// ofAssistant makes a version that has the server's own agent.
+// ofAssistant makes a version with the admin assistant.
 func (p *previews) ofAssistant(req *request) (agentID, resolutionID string, err error) {
 	if p.assistant == nil {
 		return "", "", errNoAssistant
@@ -47,13 +47,13 @@ func (p *previews) ofAssistant(req *request) (agentID, resolutionID string, err 
 	}
 	v, err := p.control.Versions().PreviewOwn(req.ctx, spec, actorOf(req))
 	if err != nil {
-		return "", "", refused(req, err)
+		return "", "", err
 	}
 	return spec.ID, v.ResolutionID(), nil
 }
 
-// sign says who talks to the server's own agent, so that the audit log has them beside
-// what the agent does, and records what they decide.
+// sign records the caller as the user of a run of the admin assistant, so that the audit log names
+// the caller beside what the assistant does. It also records the caller's decisions.
 func (p *previews) sign(req *request, s *mailbox.Submission) error {
 	by := actorOf(req)
 	s.Request.UserID = by.String()

@@ -6,58 +6,77 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// request is one request on its way through its route. [Server.answer] fills it in; a
-// handler reads the path, the query and the body from it, and answers through it.
+// request is one request to a route. [Server.answer] fills it in; a handler reads path, query and
+// body from it and replies through it.
 type request struct {
-	w      http.ResponseWriter
-	r      *http.Request
-	ctx    context.Context // done when the client is gone or the request's time is up
-	route  *protocol.Route
-	caller                 // who asks
-	tenant *mailbox.Tenant // what they may see
+	w     http.ResponseWriter
+	r     *http.Request
+	ctx   context.Context // done when the client disconnects or the request times out
+	route *protocol.Route
+	caller
+	tenant *mailbox.Tenant // whose threads and runs the caller sees
 	query  url.Values
-	body   []byte // once it was decoded, until a stream begins
-	depth  int    // how deep a body may be nested, if that is limited
-	logger *slog.Logger
+	body   []byte // from Decode until a stream begins
+	depth  int    // maximum nesting of a body; 0 or less means no limit
 }
 
-// path returns a part of the path.
+// path returns a part of the path that the route names.
 func (req *request) path(name string) string { return req.r.PathValue(name) }
 
-// Reply answers with JSON. A nil body is no body.
+// Reply sends a response with body as JSON. A nil body sends none.
 func (req *request) Reply(status int, body any) error {
 	if body == nil {
 		req.w.WriteHeader(status)
 		return nil
 	}
+	return writeJSON(req.w, status, body)
+}
+
+// writeJSON sends a response as JSON. It ignores that the client is gone.
+func writeJSON(w http.ResponseWriter, status int, body any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	req.w.Header().Set("Content-Type", "application/json")
-	req.w.WriteHeader(status)
-	_, err = req.w.Write(append(data, '\n'))
-	if err != nil {
-		req.logger.Debug("the client went away", "error", err)
-	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n'))
 	return nil
 }
 
-// Decode reads the body into v. A body that is not JSON is 400; one that does not fit,
-// 422, with the field named.
+// ok replies 200 with a result, unless err is set.
+func (req *request) ok(result any, err error) error {
+	if err != nil {
+		return err
+	}
+	return req.Reply(http.StatusOK, result)
+}
+
+// done replies 204, unless err is set.
+func (req *request) done(err error) error {
+	if err != nil {
+		return err
+	}
+	return req.Reply(http.StatusNoContent, nil)
+}
+
+// Decode decodes the body into v. A body that is not JSON is a 400; one that does not fit v is a
+// 422 that names the field.
 func (req *request) Decode(v any) error {
 	if ct := req.r.Header.Get("Content-Type"); ct != "" {
 		kind, _, err := mime.ParseMediaType(ct)
@@ -66,14 +85,14 @@ func (req *request) Decode(v any) error {
 		}
 	}
 	if enc := req.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %q, want none", enc)
+		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %q, want identity", enc)
 	}
 	data, err := io.ReadAll(req.r.Body)
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return err
 		}
-		return protocol.BadRequest("the body could not be read")
+		return protocol.BadRequest("cannot read the body")
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte("{}")
@@ -88,7 +107,7 @@ func (req *request) Decode(v any) error {
 	return nil
 }
 
-// value returns a parameter of the query, under any of its names.
+// value returns a query parameter that has several names, or "".
 func (req *request) value(names ...string) string {
 	for _, n := range names {
 		if req.query.Has(n) {
@@ -98,36 +117,35 @@ func (req *request) value(names ...string) string {
 	return ""
 }
 
-// number returns a parameter that is a number between low and high.
-func (req *request) number(name string, def, low, high int) (int, error) {
-	s := req.value(name)
-	if s == "" {
-		return def, nil
+// checkParam checks the value of a parameter against its kind. An empty value passes.
+func checkParam(p protocol.Param, value string) error {
+	if !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
+		return protocol.BadRequest("%s must be UTF-8 without control characters", p.Name)
 	}
-	n, err := strconv.Atoi(s)
+	value = strings.TrimSpace(value)
+	switch {
+	case value == "" || p.Kind == "string":
+		return nil
+	case p.Kind == "integer":
+		if _, err := strconv.Atoi(value); err != nil {
+			return protocol.BadRequest("%s is %q, want a number", p.Name, value)
+		}
+	case !slices.Contains(p.Values(), value):
+		return protocol.BadRequest("%s is %q, want %s", p.Name, value, strings.Join(p.Values(), ", "))
+	}
+	return nil
+}
+
+// number returns an integer parameter of the route, clamped to the range from low to high.
+func (req *request) number(name string, def, low, high int) int {
+	n, err := strconv.Atoi(req.value(name))
 	if err != nil {
-		return 0, protocol.BadRequest("%s is %q, want a number", name, s)
+		return def
 	}
-	return max(low, min(n, high)), nil
+	return max(low, min(n, high))
 }
 
-// page returns which part of a list is asked for.
-func (req *request) page() (offset, limit int, err error) {
-	if offset, err = req.number("offset", 0, 0, 1<<31-1); err != nil {
-		return 0, 0, err
-	}
-	limit, err = req.number("limit", 50, 1, 200)
-	return offset, limit, err
-}
-
-// pick returns a parameter that has to be one of few.
-func (req *request) pick(def string, want []string, names ...string) (string, error) {
-	s := req.value(names...)
-	if s == "" {
-		return def, nil
-	}
-	if !slices.Contains(want, s) {
-		return "", protocol.BadRequest("%s is %q, want %s", names[0], s, strings.Join(want, ", "))
-	}
-	return s, nil
+// page returns the offset and limit of a list.
+func (req *request) page() (offset, limit int) {
+	return req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 50, 1, 200)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// table returns the routes of a server: its own, as far as it has what they need, and those
-// of protocols.
+// table returns the routes of a server: its own, as far as their dependencies are configured, and
+// those of protocols.
 func (s *Server) table(cfg *Config) []protocol.Route {
 	registry := func() *registry.Registry { return runtimeOf(cfg.Mailbox.Tenant("")).Registry() }
 	in := &inbox{maxMessages: cfg.Limits.MessagesPerRun, userHeader: cfg.UserHeader}
@@ -29,7 +29,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Keys != nil {
 		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox}).routes()...)
 	}
-	if budgetOf(cfg.Mailbox.Tenant("")) != nil { // else they would promise what is not kept
+	if budgetOf(cfg.Mailbox.Tenant("")) != nil { // otherwise limits would have no effect
 		all = append(all, (&budgets{mailbox: cfg.Mailbox, registry: registry}).routes()...)
 	}
 	if !cfg.HideConfig {
@@ -66,8 +66,7 @@ func controlTable(cfg *Config, registry func() *registry.Registry) []protocol.Ro
 	)
 }
 
-// forOperators makes routes about the whole server: they need an admin key that belongs to
-// no tenant.
+// forOperators restricts routes to operators: they need an admin key that belongs to no tenant.
 func forOperators(routes []protocol.Route) []protocol.Route {
 	for i := range routes {
 		routes[i].Access, routes[i].Global = protocol.Admins, true
@@ -75,9 +74,20 @@ func forOperators(routes []protocol.Route) []protocol.Route {
 	return routes
 }
 
-// own adapts a handler of the server itself, which gets the request and not a call.
+// own adapts a handler of the server itself, which takes the request instead of a call.
 func own(handle func(req *request) error) func(protocol.Call) error {
 	return func(c protocol.Call) error { return handle(&c.(*call).request) }
+}
+
+// withBody adapts a handler of the server itself that takes the decoded body.
+func withBody[T any](handle func(req *request, body *T) error) func(protocol.Call) error {
+	return own(func(req *request) error {
+		var body T
+		if err := req.Decode(&body); err != nil {
+			return err
+		}
+		return handle(req, &body)
+	})
 }
 
 func param(name, kind, doc string) protocol.Param {
@@ -85,9 +95,9 @@ func param(name, kind, doc string) protocol.Param {
 }
 
 var (
-	pageParams = []protocol.Param{param("offset", "integer", "how many to leave out; default 0"), param("limit", "integer", "how many at most; default 50, 1 to 200")}
-	onceOnly   = []protocol.Param{param("Idempotency-Key", "string", "the same request sent again with the same key does nothing, and is answered as the first")}
+	pageParams = []protocol.Param{param("offset", "integer", "number of items to skip; default 0"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	onceOnly   = []protocol.Param{param("Idempotency-Key", "string", "makes retries safe: a repeated request with the same key has no effect and gets the first response")}
 )
 
-// text is an answer that is not JSON.
+// text is a response that is not JSON.
 type text string

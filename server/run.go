@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -18,42 +17,40 @@ import (
 type runs struct {
 	inbox    *inbox
 	streams  *streams
-	waitTime time.Duration // of a request that waits for its run
+	waitTime time.Duration // limit for a request that waits for its run
 }
 
 func (h *runs) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "The thread's runs, the newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}},
-			Failures: []int{400, 404}},
+			Summary: "List the thread's runs, newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Handle: own(h.latest),
-			Summary: "The thread's latest run", Replies: map[int]any{200: awaken.Run{}}, Failures: []int{404}},
+			Summary: "Get the thread's latest run", Replies: map[int]any{200: awaken.Run{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Handle: own(h.active),
-			Summary: "The thread's run that is running or waits", Replies: map[int]any{200: activeRunBody{}}, Failures: []int{404}},
+			Summary: "Get the thread's open run", Replies: map[int]any{200: activeRunBody{}}},
 		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "List runs, the newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}},
-			Failures: []int{400}},
-		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Handle: own(h.start),
-			Summary: "Run an agent, and stream what happens or wait for the end", Headers: onceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
-			Failures: []int{400, 409, 504}, Stream: true, EventSchema: "Event"},
+			Summary: "List runs, newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}},
+		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Handle: withBody(h.start),
+			Summary: "Start a run and stream its events, or wait for its result", Headers: onceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
+			Failures: []int{409, 504}, Stream: true, EventSchema: "Event"},
 		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "A run", Replies: map[int]any{200: awaken.Run{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Handle: own(h.addInputs),
-			Summary: "Send messages to a run", Headers: onceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{400, 404, 409}},
+			Summary: "Get a run", Replies: map[int]any{200: awaken.Run{}}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Handle: withBody(h.addInputs),
+			Summary: "Send messages to a run", Headers: onceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Handle: own(h.cancel),
-			Summary: "End a run", Replies: map[int]any{202: runAccepted{}}, Failures: []int{404}},
+			Summary: "Cancel a run", Replies: map[int]any{202: runAccepted{}}},
 		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Handle: own(h.resume),
-			Summary: "Go on with a run that waits for money, or for its version", Replies: map[int]any{202: runAccepted{}}, Failures: []int{404, 409}},
+			Summary: "Continue a run that waits for budget or for its pinned version", Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 	}
 }
 
-var statusParam = param("status", "created|running|waiting|done", "only runs of that status")
+var statusParam = param("status", "created|running|waiting|done", "only runs with this status")
 
-// loadRun returns a run of a tenant.
-func loadRun(ctx context.Context, tenant *mailbox.Tenant, id string) (*awaken.Run, error) {
-	r, err := tenant.Store.LoadRun(ctx, id)
+// run returns the run that the path names.
+func (req *request) run() (*awaken.Run, error) {
+	r, err := req.tenant.Store.LoadRun(req.ctx, req.path("run_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, protocol.NotFound("run", id)
+		return nil, protocol.NotFound("run", req.path("run_id"))
 	}
 	return r, err
 }
@@ -64,21 +61,12 @@ type runList struct {
 	HasMore bool          `json:"has_more"`
 }
 
-// list lists runs, of a thread if the path names one.
+// list lists all runs, or those of the thread that the path names.
 func (h *runs) list(req *request) error {
-	var q awaken.RunQuery
-	var err error
-	if q.Offset, q.Limit, err = req.page(); err != nil {
-		return err
-	}
-	switch s := awaken.RunStatus(req.value("status")); s {
-	case "", awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting, awaken.RunDone:
-		q.Status = s
-	default:
-		return protocol.BadRequest("invalid status filter: %s", s)
-	}
+	q := awaken.RunQuery{Status: awaken.RunStatus(req.value("status"))}
+	q.Offset, q.Limit = req.page()
 	if id := req.path("thread_id"); id != "" {
-		if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+		if _, err := req.thread(); err != nil {
 			return err
 		}
 		q.ThreadID = id
@@ -99,26 +87,18 @@ func (h *runs) list(req *request) error {
 }
 
 func (h *runs) get(req *request) error {
-	r, err := loadRun(req.ctx, req.tenant, req.path("run_id"))
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, r)
+	return req.ok(req.run())
 }
 
 func (h *runs) latest(req *request) error {
-	t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
+	t, err := req.thread()
 	if err != nil {
 		return err
 	}
 	if t.LatestRunID == "" {
 		return fail(404, "not_found", "run not found: no runs for thread %s", t.ID)
 	}
-	r, err := req.tenant.Store.LoadRun(req.ctx, t.LatestRunID)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, r)
+	return req.ok(req.tenant.Store.LoadRun(req.ctx, t.LatestRunID))
 }
 
 type activeRun struct {
@@ -137,7 +117,7 @@ type activeRunBody struct {
 }
 
 func (h *runs) active(req *request) error {
-	t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
+	t, err := req.thread()
 	if err != nil {
 		return err
 	}
@@ -158,22 +138,22 @@ type newRun struct {
 	AgentIDCamel  *string                   `json:"agentId,omitempty"`
 	ThreadID      string                    `json:"thread_id,omitempty"`
 	ThreadIDCamel string                    `json:"threadId,omitempty"`
-	UserID        string                    `json:"user_id,omitempty"` // whom the run is for
+	UserID        string                    `json:"user_id,omitempty"` // the user of the run
 	Messages      []inputMessage            `json:"messages"`
 	Mode          string                    `json:"mode,omitempty"`
-	Stream        *bool                     `json:"stream,omitempty"` // false waits for the end and answers with JSON
+	Stream        *bool                     `json:"stream,omitempty"` // false waits for the run and replies with its result
 	Overrides     *awaken.InferenceOverride `json:"overrides,omitempty"`
 	FrontendTools []awaken.ToolSpec         `json:"frontend_tools,omitempty"`
-	OutputSchema  json.RawMessage           `json:"output_schema,omitempty"` // what the answer has to fit
+	OutputSchema  json.RawMessage           `json:"output_schema,omitempty"` // JSON Schema of the answer
 	Budget        *awaken.RunBudget         `json:"budget,omitempty"`
 }
 
-// runResult is the answer of a request that waited for its run.
+// runResult is the response to a request that waited for its run.
 type runResult struct {
 	RunID       string             `json:"run_id"`
 	ThreadID    string             `json:"thread_id"`
 	Response    string             `json:"response"`
-	Output      json.RawMessage    `json:"structured_output,omitempty"` // the answer that fits output_schema
+	Output      json.RawMessage    `json:"structured_output,omitempty"` // the answer, valid against output_schema
 	Status      awaken.RunStatus   `json:"status"`
 	Termination awaken.Termination `json:"termination"`
 	Waiting     *awaken.Waiting    `json:"waiting,omitempty"`
@@ -181,25 +161,21 @@ type runResult struct {
 	Cost        float64            `json:"cost"`
 }
 
-// start accepts a run. The answer is its stream, or with "stream": false or Accept:
-// application/json, how it came out.
-func (h *runs) start(req *request) error {
-	var body newRun
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+// start accepts a run. The response is its stream or, with "stream": false or Accept:
+// application/json, its result.
+func (h *runs) start(req *request, body *newRun) error {
 	switch {
 	case body.AgentID == nil && body.AgentIDCamel == nil:
-		return protocol.Unfit(`field "agent_id" is missing`)
+		return protocol.Unfit("agent_id is missing")
 	case body.Messages == nil:
-		return protocol.Unfit(`field "messages" is missing`)
+		return protocol.Unfit("messages is missing")
 	}
 	agent, err := protocol.Either("agent_id", valueOf(body.AgentID), valueOf(body.AgentIDCamel))
 	if err != nil {
 		return err
 	}
 	if strings.TrimSpace(agent) == "" {
-		return protocol.BadRequest("agent_id cannot be empty")
+		return protocol.BadRequest("agent_id is empty")
 	}
 	thread, err := protocol.Either("thread_id", body.ThreadID, body.ThreadIDCamel)
 	if err != nil {
@@ -239,7 +215,7 @@ func (h *runs) start(req *request) error {
 	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(req.r.Header.Get("Accept")) {
 		return h.await(req, r)
 	}
-	return h.streams.run(req, r.ThreadID, r.RunID, r.After, rawFrames)
+	return h.streams.follow(req, r.ThreadID, r.RunID, r.After, rawFrames)
 }
 
 // valueOf returns the value of a field, or "" if it is missing.
@@ -250,14 +226,13 @@ func valueOf(s *string) string {
 	return *s
 }
 
-// prefersJSON reports whether a client asked for JSON and not for a stream.
+// prefersJSON reports whether a client accepts JSON and no stream.
 func prefersJSON(accept string) bool {
 	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/event-stream")
 }
 
-// await answers when the run has ended or waits.
+// await replies when the run has ended or waits.
 func (h *runs) await(req *request, r *mailbox.Receipt) error {
-	req.body = nil // it would be kept as long as the run takes
 	ctx, cancel := h.streams.whileServing(req)
 	defer cancel()
 	limit := time.Now().Add(h.waitTime)
@@ -265,7 +240,7 @@ func (h *runs) await(req *request, r *mailbox.Receipt) error {
 		if err != nil {
 			return err
 		}
-		// It may have ended before it started; and one that waited may go on by now.
+		// A run can end before it starts, and one that waited can be running again by now.
 		if _, over := e.Event.(*awaken.RunFinish); over || e.Event == nil {
 			run, err := req.tenant.Store.LoadRun(ctx, r.RunID)
 			if err != nil {
@@ -276,10 +251,10 @@ func (h *runs) await(req *request, r *mailbox.Receipt) error {
 			}
 		}
 		if time.Now().After(limit) {
-			return &protocol.Failure{Status: 504, Code: "timeout", Message: "the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
+			return &protocol.Failure{Status: 504, Code: "timeout", Message: "the run is still in progress; see GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
 		}
 	}
-	return &protocol.Failure{Status: 503, Code: "stopping", Message: "the server stops, the run goes on: look at GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
+	return &protocol.Failure{Status: 503, Code: "stopping", Message: "the server is stopping; the run continues, see GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
 }
 
 func resultOf(run *awaken.Run) runResult {
@@ -303,16 +278,12 @@ type runAccepted struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 }
 
-func (h *runs) addInputs(req *request) error {
-	var body runInputs
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *runs) addInputs(req *request, body *runInputs) error {
 	msgs, err := h.inbox.messages(body.Messages)
 	if err != nil {
 		return err
 	}
-	run, err := loadRun(req.ctx, req.tenant, req.path("run_id"))
+	run, err := req.run()
 	if err != nil {
 		return err
 	}
@@ -331,16 +302,16 @@ func (h *runs) addInputs(req *request) error {
 func (h *runs) cancel(req *request) error {
 	id := req.path("run_id")
 	if err := req.tenant.Cancel(req.ctx, id); err != nil {
-		return nothing(err, "run", id)
+		return explainMissing(err, "run", id)
 	}
 	return req.Reply(202, runAccepted{Status: "cancel_requested", RunID: id})
 }
 
-// resume goes on with a run that waits for money, or for its version.
+// resume continues a run that waits for budget or for its pinned version.
 func (h *runs) resume(req *request) error {
 	id := req.path("run_id")
 	if _, err := req.tenant.Continue(req.ctx, id); err != nil {
-		return nothing(err, "run", id)
+		return explainMissing(err, "run", id)
 	}
 	return req.Reply(202, runAccepted{Status: "continue_requested", RunID: id})
 }

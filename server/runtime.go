@@ -9,21 +9,21 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// runtime is what the server asks of the runtimes of its mailbox, beside what the mailbox
-// does. New makes sure that they have it.
+// runtime is what the server needs of a mailbox's runtimes beyond what the mailbox needs. New
+// verifies that they have it.
 type runtime interface {
-	// Registry is what new runs use, or most of them. It is the same for all tenants.
+	// Registry returns the registry that new runs use by default. All tenants share it.
 	Registry() *registry.Registry
-	// Budget is what every run of the tenant is held to, or nil if not every run is.
+	// Budget returns the budget that every run of the tenant is held to, or nil if there is none.
 	Budget() money.Budget
-	// SettleLost settles reservations that nobody else will.
+	// SettleLost settles reservations whose owner is gone.
 	SettleLost(ctx context.Context) error
 }
 
 // runtimeOf returns the runtime of a tenant.
 func runtimeOf(t *mailbox.Tenant) runtime { return t.Runtime.(runtime) }
 
-// agentsOf lists the agents of a registry, by id.
+// agentsOf lists the agents of a registry by id.
 func agentsOf(reg *registry.Registry) (out []*awaken.AgentSpec) {
 	for _, id := range reg.AgentIDs() {
 		if spec := reg.Agent(id); spec != nil {

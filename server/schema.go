@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -19,7 +18,7 @@ import (
 // object is a JSON object of the OpenAPI document.
 type object = map[string]any
 
-// definitions are the schemas of the document, one for each type that crosses the wire.
+// definitions collects the schemas of the document, one for each named type on the wire.
 type definitions struct {
 	schemas object
 	types   map[string]reflect.Type
@@ -29,12 +28,12 @@ func ref(name string) object { return object{"$ref": "#/components/schemas/" + n
 
 func enum[T ~string](values ...T) object { return object{"type": "string", "enum": values} }
 
-// wire is what types look like whose JSON is not that of their fields.
+// wire has the schemas of types whose JSON does not follow from their fields.
 var wire = map[reflect.Type]object{
 	reflect.TypeFor[json.RawMessage](): {"description": "any JSON"},
 	reflect.TypeFor[time.Time]():       {"type": "string", "format": "date-time"},
 	reflect.TypeFor[rawDocument]():     {"type": "object", "description": "a config document: GET /v1/config/{namespace}/$schema describes it"},
-	reflect.TypeFor[cleared]():         {"type": []string{"string", "null"}, "description": "null clears it"},
+	reflect.TypeFor[nullableText]():    {"type": []string{"string", "null"}, "description": "null clears the field"},
 	reflect.TypeFor[awaken.RunStatus](): enum(awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting,
 		awaken.RunDone),
 	reflect.TypeFor[awaken.CallStatus](): enum(awaken.CallNew, awaken.CallRunning, awaken.CallSuspended, awaken.CallResuming,
@@ -82,7 +81,7 @@ func block(properties object, required string, types ...llm.BlockType) object {
 	return object{"properties": properties, "required": strings.Fields(required), "additionalProperties": false}
 }
 
-// fields are schemas of single fields that their types do not tell.
+// fields has the schemas of fields whose type says too little.
 var fields = map[string]object{
 	"Run.origin":              enum("user", "mcp", "subagent", "internal"),
 	"Run.run_mode":            enum("scheduled", "resume", "internal_wake"),
@@ -113,7 +112,7 @@ var fields = map[string]object{
 	"Balance.scope":           scopes,
 	"Exhausted.scope":         scopes,
 	"Account.scope":           scopes,
-	"BudgetBody.limit_usd":    {"type": []string{"number", "null"}, "minimum": 0, "description": "null takes the limit away"},
+	"BudgetBody.limit_usd":    {"type": []string{"number", "null"}, "minimum": 0, "description": "null removes the limit"},
 	"CanonicalEvent.payload":  ref("Event"),
 	"CanonicalEvent.origin":   enum("runtime"),
 	"CanonicalEvent.event_kind": enum("RunStarted", "RunResumed", "RunFinished", "RunSuspended", "RunCancelled", "RunErrored", "RunTerminated",
@@ -130,13 +129,13 @@ var (
 	someMessages = object{"type": "array", "items": ref("InputMessage"), "minItems": 1}
 )
 
-// eventTypes are all there are, for the schema of what a stream sends.
+// eventTypes lists all events, for the schema of what a stream sends.
 var eventTypes = []awaken.Event{&awaken.RunStart{}, &awaken.RunFinish{}, &awaken.TextDelta{}, &awaken.ReasoningDelta{}, &awaken.ReasoningEncryptedValue{},
 	&awaken.ToolCallStart{}, &awaken.ToolCallDelta{}, &awaken.ToolCallReady{}, &awaken.ToolCallDone{}, &awaken.ToolCallStreamDelta{}, &awaken.ToolCallResumed{},
 	&awaken.ToolCallCancel{}, &awaken.StreamReset{}, &awaken.ActivitySnapshot{}, &awaken.ActivityDelta{}, &awaken.StepStart{}, &awaken.StepEnd{},
 	&awaken.InferenceComplete{}, &awaken.StateSnapshot{}, &awaken.StateDelta{}, &awaken.MessagesSnapshot{}, &awaken.Error{}}
 
-// addEvents defines Event: one of all events, told apart by event_type.
+// addEvents defines Event as one of all events, distinguished by event_type.
 func (d *definitions) addEvents() {
 	var all []any
 	for _, ev := range eventTypes {
@@ -150,12 +149,12 @@ func (d *definitions) addEvents() {
 	}
 	d.schemas["Event"] = object{"oneOf": all}
 	for _, t := range []reflect.Type{reflect.TypeFor[llm.Source](), reflect.TypeFor[llm.Opaque](), reflect.TypeFor[llm.Block]()} {
-		d.of(t) // others refer to them by name
+		d.of(t) // schemas above refer to them by name
 	}
 	d.strict(reflect.TypeFor[inputMessage]())
 }
 
-// strict defines a type that clients send: unknown fields are refused.
+// strict defines a type that clients send, which refuses unknown fields.
 func (d *definitions) strict(t reflect.Type) {
 	d.of(t)
 	if s, ok := d.schemas[nameOf(t)].(object); ok {
@@ -163,7 +162,7 @@ func (d *definitions) strict(t reflect.Type) {
 	}
 }
 
-// of returns the schema of a type. Structs that have a name are defined once, and referred to.
+// of returns the schema of a type. A struct with a name is defined once and referred to.
 func (d *definitions) of(t reflect.Type) object {
 	if t.Kind() == reflect.Pointer {
 		return d.of(t.Elem())
@@ -172,7 +171,7 @@ func (d *definitions) of(t reflect.Type) object {
 		return d.structure(t)
 	}
 	known := wire[t]
-	if t.Kind() == reflect.Struct && t != reflect.TypeFor[cleared]() && t != reflect.TypeFor[time.Time]() {
+	if t.Kind() == reflect.Struct && t != reflect.TypeFor[nullableText]() && t != reflect.TypeFor[time.Time]() {
 		name := nameOf(t)
 		if old, ok := d.types[name]; ok {
 			if old != t {
@@ -209,7 +208,7 @@ func (d *definitions) of(t reflect.Type) object {
 	panic(fmt.Sprintf("there is no schema for %s", t))
 }
 
-// structure is the schema of a struct's fields. Those that are always there are required.
+// structure returns the schema of a struct. Fields that are never omitted are required.
 func (d *definitions) structure(t reflect.Type) object {
 	props, required := object{}, []string{}
 	var add func(t reflect.Type, owner string)
@@ -244,8 +243,8 @@ func (d *definitions) structure(t reflect.Type) object {
 	return object{"type": "object", "properties": props, "required": required}
 }
 
-// nameOf is the name of a type in the document, or "" for one that has none. Those of
-// protocols and of the control plane are told apart by their package.
+// nameOf returns the name of a type in the document, or "" if it has none. Types of protocols and of
+// the control plane have their package as a prefix.
 func nameOf(t reflect.Type) string {
 	if t.Name() == "" {
 		return ""
@@ -260,9 +259,7 @@ func nameOf(t reflect.Type) string {
 	return title(t.Name())
 }
 
-// title is a name with a capital.
+// title returns a name with a capital first letter.
 func title(name string) string {
-	r := []rune(name)
-	r[0] = unicode.ToUpper(r[0])
-	return string(r)
+	return strings.ToUpper(name[:1]) + name[1:]
 }

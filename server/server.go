@@ -24,11 +24,11 @@ type Server struct {
 	streams  *streams
 	previews *previews
 
-	serving context.Context // until streams have to end
+	serving context.Context // until Stop
 	stop    context.CancelFunc
 }
 
-// New checks cfg and returns a server.
+// New validates cfg and returns a server.
 func New(cfg Config) (*Server, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -38,7 +38,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("server: the mailbox's store cannot edit threads")
 	}
 	if _, ok := cfg.Mailbox.Tenant("").Runtime.(runtime); !ok {
-		return nil, errors.New("server: the mailbox's runtime has neither a registry nor a budget to show")
+		return nil, errors.New("server: the mailbox's runtime has no Registry, Budget and SettleLost")
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader}}
@@ -58,11 +58,11 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Handler answers requests. It can be mounted at the root of any server; behind a prefix
-// with http.StripPrefix.
+// Handler returns the HTTP handler of the server. Mount it at the root, or behind a prefix with
+// http.StripPrefix.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Listen opens the server's address. It is for callers that need to know the port.
+// Listen opens the server's address, for callers that need to know the port.
 func (s *Server) Listen() (net.Listener, error) {
 	l, err := net.Listen("tcp", s.cfg.Address)
 	if err != nil {
@@ -71,9 +71,8 @@ func (s *Server) Listen() (net.Listener, error) {
 	return l, nil
 }
 
-// Run listens, works on the mailbox and answers until ctx is done. It then stops
-// accepting, ends the streams, lets the runs go on to the end of their step, gives them
-// back to the queue, and returns.
+// Run listens, works on the mailbox and answers requests until ctx is done. It then stops accepting
+// requests, ends the streams, lets runs finish their step, returns them to the queue, and returns.
 func (s *Server) Run(ctx context.Context) error {
 	l, err := s.Listen()
 	if err != nil {
@@ -82,7 +81,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.Serve(ctx, l)
 }
 
-// Serve is Run on a listener that is there already. It closes the listener.
+// Serve is Run on an open listener, which it closes.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	limits := s.cfg.Limits
 	srv := &http.Server{Handler: s.handler, ReadHeaderTimeout: limits.HeaderTime, IdleTimeout: limits.IdleTime, MaxHeaderBytes: limits.HeaderBytes,
@@ -126,10 +125,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// Stop ends the streams, so that clients connect to somebody else. Serve does so itself.
+// Stop ends the streams, so that clients reconnect to another server. Serve calls it when ctx is
+// done.
 func (s *Server) Stop() { s.stop() }
 
-// serveDebug serves profiles.
+// serveDebug serves profiles to admins on this machine.
 func (s *Server) serveDebug() (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -143,7 +143,7 @@ func (s *Server) serveDebug() (stop func(), err error) {
 	}
 	srv := &http.Server{ReadHeaderTimeout: s.cfg.Limits.HeaderTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocalHost(hostOf(r.Host)) {
-			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles are for this machine only"))
+			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles are served to this machine only"))
 			return
 		}
 		key, err := s.auth.authenticate(r, protocol.Admins)
@@ -156,7 +156,7 @@ func (s *Server) serveDebug() (stop func(), err error) {
 		}
 		mux.ServeHTTP(w, r)
 	})}
-	s.cfg.Logger.Info("profiles are served", "address", l.Addr().String()) // the port may have been chosen just now
+	s.cfg.Logger.Info("serving profiles", "address", l.Addr().String()) // the port may be chosen by the system
 	go func() { _ = srv.Serve(l) }()
 	return func() { _ = srv.Close() }, nil
 }

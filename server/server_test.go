@@ -28,7 +28,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// rig is a server on a store in memory, with the demo's scripted model.
+// rig is a server on an in-memory store, with the demo's scripted model.
 type rig struct {
 	t      testing.TB
 	db     mailbox.Queue
@@ -64,7 +64,7 @@ func runtime(t testing.TB, change ...func(*engine.Config)) *engine.Runtime {
 	return rt
 }
 
-// code is what the program of the tests has beside documents.
+// code returns what the test program has beside documents.
 func code() registry.Config {
 	return registry.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "Be good."}, {ID: "other", ModelID: "m"}},
@@ -92,7 +92,7 @@ func code() registry.Config {
 	}
 }
 
-// far is a backend of agents that nobody runs.
+// far is a backend whose agents are never run.
 type far struct{}
 
 func (far) Agent(*awaken.AgentSpec) (awaken.Runner, error) { return far{}, nil }
@@ -101,7 +101,7 @@ func (far) Run(context.Context, awaken.RunRequest, awaken.Sink) (*awaken.RunResu
 	return nil, errors.New("it is too far")
 }
 
-// newRig returns a server that works.
+// newRig returns a running server.
 func newRig(t testing.TB, change ...func(*server.Config)) *rig {
 	t.Helper()
 	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile())}
@@ -285,7 +285,7 @@ func TestRuns_Stream(t *testing.T) {
 	}
 }
 
-func TestRuns_WaitForTheEnd(t *testing.T) {
+func TestRuns_WaitForTheResult(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	for _, how := range []string{"accept", "stream"} {
@@ -381,7 +381,7 @@ func TestThreads(t *testing.T) {
 		t.Errorf("made %v", made)
 	}
 	child := g.want(201, "POST", "/v1/threads", fmt.Sprintf(`{"parent_thread_id":%q}`, id))["id"].(string)
-	g.want(400, "POST", "/v1/threads", `{"parent_thread_id":"nobody"}`)
+	g.want(400, "POST", "/v1/threads", `{"parent_thread_id":"missing"}`)
 	g.want(400, "PATCH", "/v1/threads/"+id, fmt.Sprintf(`{"parent_thread_id":%q}`, child))
 	g.want(200, "PATCH", "/v1/threads/"+id, `{"title":"New","custom":{"a":1},"resource_id":null}`)
 	got := g.want(200, "PATCH", "/v1/threads/"+id+"/metadata", `{"custom":{"b":2}}`)
@@ -409,7 +409,7 @@ func TestThreads(t *testing.T) {
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	g.want(404, "POST", "/v1/threads/nobody/messages", `{"messages":[{"role":"user","content":"hi"}]}`)
+	g.want(404, "POST", "/v1/threads/missing/messages", `{"messages":[{"role":"user","content":"hi"}]}`)
 	id := g.want(201, "POST", "/v1/threads", "")["id"].(string)
 	g.want(400, "POST", "/v1/threads/"+id+"/messages", `{"messages":[]}`)
 	g.want(400, "POST", "/v1/threads/"+id+"/messages", `{"messages":[{"role":"tool","content":"hi"}]}`)
@@ -480,21 +480,21 @@ func TestErrors(t *testing.T) {
 		status             int
 		says               string
 	}{
-		{"GET", "/nowhere", "", 404, "there is nothing at /nowhere"},
-		{"PUT", "/v1/runs", "", 405, "only GET, POST"},
-		{"POST", "/v1/runs", `{"messages":[{"role":"user","content":"x"}]}`, 422, `field "agent_id" is missing`},
-		{"POST", "/v1/runs", `{}`, 422, `field "agent_id" is missing`},
-		{"POST", "/v1/runs", `{"agent_id":"default"}`, 422, `field "messages" is missing`},
-		{"POST", "/v1/runs", `{"agent_id":" ","messages":[{"role":"user","content":"x"}]}`, 400, "agent_id cannot be empty"},
-		{"POST", "/v1/runs", runBody("nobody", "", "x"), 400, "agent not found: nobody"},
+		{"GET", "/nowhere", "", 404, "no route for /nowhere"},
+		{"PUT", "/v1/runs", "", 405, "allowed: GET, POST"},
+		{"POST", "/v1/runs", `{"messages":[{"role":"user","content":"x"}]}`, 422, "agent_id is missing"},
+		{"POST", "/v1/runs", `{}`, 422, "agent_id is missing"},
+		{"POST", "/v1/runs", `{"agent_id":"default"}`, 422, "messages is missing"},
+		{"POST", "/v1/runs", `{"agent_id":" ","messages":[{"role":"user","content":"x"}]}`, 400, "agent_id is empty"},
+		{"POST", "/v1/runs", runBody("missing", "", "x"), 400, "agent not found: missing"},
 		{"POST", "/v1/runs", `{"agent_id":"default","messages":[{"role":"user","content":5}]}`, 422, "messages[0]"},
 		{"POST", "/v1/runs", `{"agent_id":7}`, 422, "agent_id"},
 		{"POST", "/v1/runs", strings.Repeat("[", 1000) + strings.Repeat("]", 1000), 400, "nested deeper than 64"},
 		{"POST", "/v1/runs", "\xff", 400, "not UTF-8"},
-		{"GET", "/v1/runs/nobody", "", 404, "run not found: nobody"},
-		{"GET", "/v1/runs?status=odd", "", 400, "invalid status filter: odd"},
+		{"GET", "/v1/runs/missing", "", 404, "run not found: missing"},
+		{"GET", "/v1/runs?status=odd", "", 400, `status is "odd", want created, running, waiting, done`},
 		{"GET", "/v1/threads/x/events?cursor=zzz", "", 404, "thread not found: x"},
-		{"POST", "/v1/runs/nobody/cancel", "", 404, "run not found: nobody"},
+		{"POST", "/v1/runs/missing/cancel", "", 404, "run not found: missing"},
 		{"GET", "/v1/threads/a%00b", "", 404, "thread not found"},
 		{"GET", "/v1/keys", "", 401, "authentication required"},
 	} {
@@ -517,7 +517,7 @@ func TestIdempotencyKey(t *testing.T) {
 	g.want(409, "POST", "/v1/runs", runBody("default", "", "other"), "Idempotency-Key", "k")
 }
 
-// claimedDB settles nothing before somebody has tried to delete a thread.
+// claimedDB settles no dispatch before a client has tried to delete its thread.
 type claimedDB struct {
 	*memory.DB
 	tried chan struct{}
@@ -550,9 +550,9 @@ func (h claimedHandle) DeleteThread(ctx context.Context, id string, children awa
 	return err
 }
 
-// A client that was told that the run is over deletes its thread, although the worker has
-// not taken it off the queue yet.
-func TestThread_CanBeDeletedOnceItsRunIsOver(t *testing.T) {
+// A client that has seen a run end can delete its thread, even if the worker has not settled the
+// dispatch yet.
+func TestThread_CanBeDeletedOnceItsRunHasEnded(t *testing.T) {
 	t.Parallel()
 	g := &rig{t: t, db: claimedDB{memory.NewDB(), make(chan struct{})}, keys: server.NewKeys(memory.NewProfile())}
 	g.start()

@@ -13,21 +13,21 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Runtime stats are kept in memory, by this process and for the last day: a ring of
-// buckets for each agent, each with counts and a sample of durations.
+// Stats are kept in memory, for this process and the last day: for each agent a ring of buckets with
+// counts and a sample of durations.
 const (
 	bucketTime  = 10 * time.Minute
 	bucketCount = 144
-	bucketSize  = 1024 // samples
-	statsAgents = 1000 // at most, so that clients cannot make us remember more
-	statsTools  = 1000 // of an agent
+	bucketSize  = 1024 // samples per bucket
+	statsAgents = 1000 // bounds what clients can make the server remember
+	statsTools  = 1000 // per agent
 )
 
-// durationBounds are the upper bounds of the histograms, in milliseconds. Above the last is
-// everything else.
+// durationBounds are the upper bounds of the histograms, in milliseconds. One more bar holds
+// everything above the last.
 var durationBounds = []int64{10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000}
 
-// Stats counts what agents do. Its Sink belongs into [mailbox.Config].
+// Stats counts what agents do. Let its Sink see the events of runs. It is safe for concurrent use.
 type Stats struct {
 	now func() time.Time
 
@@ -35,7 +35,7 @@ type Stats struct {
 	agents map[string]*ring
 }
 
-// NewStats returns stats that have counted nothing. Now is the clock; nil is time.Now.
+// NewStats returns stats at zero. Now is the clock; nil means time.Now.
 func NewStats(now func() time.Time) *Stats {
 	if now == nil {
 		now = time.Now
@@ -43,10 +43,10 @@ func NewStats(now func() time.Time) *Stats {
 	return &Stats{now: now, agents: map[string]*ring{}}
 }
 
-// ring is what an agent did in the last day.
+// ring is the activity of an agent in the last day.
 type ring [bucketCount]bucket
 
-// since reports whether the agent did something in a bucket of that number or a later one.
+// since reports whether the agent was active in the bucket of that number or a later one.
 func (r *ring) since(number int64) bool {
 	for i := range r {
 		if r[i].number >= number {
@@ -56,9 +56,9 @@ func (r *ring) since(number int64) bool {
 	return false
 }
 
-// bucket is what an agent did in ten minutes.
+// bucket is the activity of an agent in ten minutes.
 type bucket struct {
-	number      int64 // of its ten minutes since 1970
+	number      int64 // ten-minute intervals since 1970
 	errors      int
 	input       int64
 	output      int64
@@ -74,7 +74,7 @@ type toolTimings struct {
 	failures int
 }
 
-// timings is how long things took, in milliseconds.
+// timings summarizes durations in milliseconds.
 type timings struct {
 	count, sum, min, max int64
 	histogram            [11]int64
@@ -93,7 +93,7 @@ func (t *timings) add(ms int64) {
 	if len(t.samples) < bucketSize {
 		t.samples = append(t.samples, ms)
 	} else if i := rand.Int64N(t.count); i < bucketSize {
-		t.samples[i] = ms // every duration has the same chance to be one of them
+		t.samples[i] = ms // reservoir sampling: every duration is equally likely to be kept
 	}
 }
 
@@ -113,7 +113,7 @@ func (t *timings) merge(other *timings) {
 	t.samples = append(t.samples, other.samples...)
 }
 
-// change lets fn count something of an agent, now.
+// change calls fn with the current bucket of an agent.
 func (s *Stats) change(agent string, fn func(b *bucket)) {
 	number := s.now().UnixMilli() / bucketTime.Milliseconds()
 	s.mu.Lock()
@@ -136,7 +136,7 @@ func (s *Stats) change(agent string, fn func(b *bucket)) {
 	fn(b)
 }
 
-// Sink counts the events of one run, and passes them on. Next may be nil.
+// Sink returns a sink that counts the events of one run and passes them to next, which may be nil.
 func (s *Stats) Sink(next awaken.Sink) awaken.Sink {
 	return &statsSink{stats: s, next: next, begun: map[string]time.Time{}}
 }
@@ -145,10 +145,10 @@ type statsSink struct {
 	stats *Stats
 	next  awaken.Sink
 	agent string
-	begun map[string]time.Time // calls
+	begun map[string]time.Time // call id -> start
 }
 
-// Emit is for [awaken.Sink].
+// Emit implements [awaken.Sink].
 func (s *statsSink) Emit(ctx context.Context, e awaken.Entry) error {
 	switch ev := e.Event.(type) {
 	case *awaken.RunStart:
@@ -181,7 +181,7 @@ func (s *statsSink) Emit(ctx context.Context, e awaken.Entry) error {
 	return s.next.Emit(ctx, e)
 }
 
-// call counts a call that has come out, or waits.
+// call counts a call that has ended or was suspended.
 func (s *statsSink) call(ev *awaken.ToolCallDone) {
 	if ev.Result == nil {
 		return
@@ -219,15 +219,15 @@ func (s *statsSink) call(ev *awaken.ToolCallDone) {
 	})
 }
 
-// delegatePrefix is how the names of tools begin that run other agents.
+// delegatePrefix begins the names of tools that run other agents.
 const delegatePrefix = "agent_run_"
 
-// AgentStats is what an agent did lately. Durations are in milliseconds.
+// AgentStats is the recent activity of an agent. Durations are in milliseconds.
 type AgentStats struct {
 	AgentID             string         `json:"agent_id"`
 	WindowSeconds       int64          `json:"window_seconds"`
 	BucketWindowSeconds int64          `json:"bucket_window_seconds"`
-	BucketCount         int            `json:"bucket_count"` // those that the window covers
+	BucketCount         int            `json:"bucket_count"` // buckets in the window
 	InferenceCount      int64          `json:"inference_count"`
 	ErrorCount          int            `json:"error_count"`
 	InputTokens         int64          `json:"input_tokens"`
@@ -246,7 +246,7 @@ type AgentStats struct {
 }
 
 type histogramBar struct {
-	UpperBound *int64 `json:"upper_bound_ms"` // null is above all others
+	UpperBound *int64 `json:"upper_bound_ms"` // null for the last bar
 	Count      int64  `json:"count"`
 }
 
@@ -264,7 +264,7 @@ type toolStats struct {
 	Histogram []histogramBar `json:"duration_histogram,omitempty"`
 }
 
-// Agents lists the agents that did something in the last day.
+// Agents returns the ids of the agents that were active in the last day, sorted.
 func (s *Stats) Agents() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +279,7 @@ func (s *Stats) Agents() []string {
 	return out
 }
 
-// Snapshot says what an agent did in the last window, to the nearest ten minutes.
+// Snapshot returns the activity of an agent in the last window, rounded up to ten minutes.
 func (s *Stats) Snapshot(agent string, window time.Duration) *AgentStats {
 	buckets := min(bucketCount, int((window+bucketTime-1)/bucketTime))
 	out := &AgentStats{AgentID: agent, WindowSeconds: int64(window.Seconds()), BucketWindowSeconds: int64(bucketTime.Seconds()), BucketCount: buckets, Tools: []toolStats{}}

@@ -12,12 +12,12 @@ import (
 	"github.com/awaken-go/awaken/server"
 )
 
-// clock is a time that tests move.
+// clock is a clock that tests advance.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-// counted is stats with a clock, and runs that tests make up.
+// counted is stats with a fake clock and fake runs.
 func counted() (*server.Stats, *clock, func(agent string, events ...awaken.Event)) {
 	c := &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	s := server.NewStats(c.now)
@@ -74,12 +74,12 @@ func TestStats_Counts(t *testing.T) {
 	if got.WindowSeconds != 3600 || got.BucketWindowSeconds != 600 || got.BucketCount != 6 {
 		t.Errorf("the window is %+v", got)
 	}
-	if empty := s.Snapshot("nobody", time.Hour); empty.InferenceCount != 0 || empty.Tools == nil || empty.Avg != 0 {
-		t.Errorf("nobody did %+v", empty)
+	if empty := s.Snapshot("missing", time.Hour); empty.InferenceCount != 0 || empty.Tools == nil || empty.Avg != 0 {
+		t.Errorf("an unknown agent did %+v", empty)
 	}
 }
 
-// What is older than the window, or than a day, does not count, and its place is used again.
+// Activity older than the window or a day does not count, and its bucket is reused.
 func TestStats_RollOver(t *testing.T) {
 	t.Parallel()
 	s, c, run := counted()
@@ -131,7 +131,7 @@ func TestStats_Percentiles(t *testing.T) {
 	}
 }
 
-// Clients cannot make us remember ever more, and agents that rest make room for others.
+// Clients cannot make the stats grow without bound, and idle agents make room for others.
 func TestStats_Bounds(t *testing.T) {
 	t.Parallel()
 	s, c, run := counted()
@@ -183,9 +183,9 @@ func TestStats_Routes(t *testing.T) {
 	for _, window := range []string{"0", "-1", "x", "1w", "1.5h", "9999999999999999999"} {
 		g.says(400, "window is", "GET", "/v1/agents/default/runtime-stats?window="+window, "")
 	}
-	g.says(404, "nobody", "GET", "/v1/agents/nobody/runtime-stats", "")
+	g.says(404, "missing", "GET", "/v1/agents/missing/runtime-stats", "")
 	none := newRig(t, func(c *server.Config) { c.Stats = nil })
-	none.says(503, "runtime_stats registry not configured", "GET", "/v1/agents/default/runtime-stats", "")
-	none.says(503, "runtime_stats registry not configured", "GET", "/v1/agents/runtime-stats", "")
+	none.says(503, "runtime stats are not configured", "GET", "/v1/agents/default/runtime-stats", "")
+	none.says(503, "runtime stats are not configured", "GET", "/v1/agents/runtime-stats", "")
 	none.says(200, `"runtime_stats_enabled":false`, "GET", "/v1/system/info", "")
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/awaken-go/awaken/internal/sse"
 )
 
-// framing appends an entry to a stream, as a frame or several.
+// framing appends an entry to a stream as frames: none, one or several.
 type framing func(buf []byte, e *awaken.Entry) ([]byte, error)
 
-// rawFrames sends events as they are, each under its cursor.
+// rawFrames appends an event as it is, with its cursor as the id.
 func rawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
 	buf = append(buf, "id: "...)
 	buf = strconv.AppendUint(buf, e.Epoch, 10)
@@ -31,20 +31,22 @@ func rawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
 	return append(buf, '\n', '\n'), nil
 }
 
-// streams answers requests with events.
+// streams replies to requests with streams of events.
 type streams struct {
-	serving   context.Context // until streams have to end
-	write     time.Duration   // for a client to take what is flushed
-	maxFrames int             // collected for a client before it has to take them
-	heartbeat time.Duration   // of a stream on which nothing happens
+	serving   context.Context // until Stop
+	write     time.Duration   // for a client to read what is flushed
+	maxFrames int             // buffered for a client before waiting for it
+	heartbeat time.Duration   // interval on an idle stream
 	auth      *auth
 	metrics   *httpMetrics
 	logger    *slog.Logger
 }
 
-// whileServing is the request's context until the server stops. A stream has no limit of
-// time, so the deadline for reading the request is lifted.
+// whileServing returns the request's context, which also ends when the server stops. A stream takes
+// any time, so the deadline for reading the request is lifted and the body, which may be large, is
+// released.
 func (s *streams) whileServing(req *request) (context.Context, context.CancelFunc) {
+	req.body = nil
 	_ = http.NewResponseController(req.w).SetReadDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(req.r.Context())
 	stop := context.AfterFunc(s.serving, cancel)
@@ -54,7 +56,7 @@ func (s *streams) whileServing(req *request) (context.Context, context.CancelFun
 // start begins the response.
 func (s *streams) start(req *request) *sse.Writer { return sse.Start(req.w, s.write, s.maxFrames) }
 
-// headersOnly answers HEAD: what a stream would begin with.
+// headersOnly answers a HEAD request with the headers of a stream.
 func (s *streams) headersOnly(req *request) bool {
 	if req.r.Method == http.MethodHead {
 		s.start(req)
@@ -62,65 +64,51 @@ func (s *streams) headersOnly(req *request) bool {
 	return req.r.Method == http.MethodHead
 }
 
-// run streams the events of a run, from a cursor to its end.
-func (s *streams) run(req *request, threadID, runID string, after awaken.Cursor, frames framing) error {
+// follow streams the events of a thread after a cursor: those of a run until it ends, or all until
+// the client disconnects or the server stops.
+func (s *streams) follow(req *request, threadID, runID string, after awaken.Cursor, frames framing) error {
 	if s.headersOnly(req) {
 		return nil
 	}
-	req.body = nil // it may be large, and the stream long
 	ctx, cancel := s.whileServing(req)
 	defer cancel()
 	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, frames: frames}
-	f.open()
-	defer f.close()
-	// The run may be over, or end before it starts and have no events. Its record is
-	// looked at until the first event comes.
-	err := f.copy(eventlog.Follow{RunID: runID, First: 500 * time.Millisecond, Pause: s.heartbeat}, func() (over bool, err error) {
-		return f.ended(f.at)
-	})
-	return f.end(err)
-}
-
-// thread streams the events of a thread from a cursor on, until the client disconnects or
-// the server stops.
-func (s *streams) thread(req *request, threadID string, after awaken.Cursor, frames framing) error {
-	if s.headersOnly(req) {
-		return nil
+	defer f.open()()
+	if runID != "" {
+		// The run may be over, or be cancelled while queued and log no events. Its record is polled
+		// until the first event arrives.
+		return f.end(f.copy(eventlog.Follow{RunID: runID, First: 500 * time.Millisecond, Pause: s.heartbeat}, func() (over bool, err error) {
+			return f.ended(f.at)
+		}))
 	}
-	ctx, cancel := s.whileServing(req)
-	defer cancel()
-	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, at: after, frames: frames}
-	f.open()
-	defer f.close()
-	err := f.out.Flush() // something may come much later
+	err := f.out.Flush() // the first event may be a long time off
 	if err == nil {
 		err = f.copy(eventlog.Follow{Pause: s.heartbeat}, nil)
 	}
 	return f.end(err)
 }
 
-// feed is one stream that is being sent.
+// feed is one stream in progress.
 type feed struct {
 	*streams
 	req      *request
 	ctx      context.Context
 	out      *sse.Writer
 	threadID string
-	runID    string        // "" is the whole thread
-	at       awaken.Cursor // of the last entry that was sent
+	runID    string        // "" means all runs of the thread
+	at       awaken.Cursor // of the last entry sent
 	frames   framing
 }
 
-// open begins the response, and counts the stream until close.
-func (f *feed) open() {
+// open begins the response and counts the stream until close is called.
+func (f *feed) open() (close func()) {
 	f.metrics.streams.Inc()
 	f.out = f.start(f.req)
+	return f.metrics.streams.Dec
 }
 
-func (f *feed) close() { f.metrics.streams.Dec() }
-
-// copy sends entries until the run ends or the client leaves. Before the first entry,
-// silent is asked whenever there is nothing, if it is set: whether that is all.
+// copy sends entries until the run ends or the client disconnects. Until the first entry, silent is
+// called whenever there is nothing to send, if it is set; it reports whether the stream is over.
 func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)) error {
 	waited := 0
 	for e, err := range f.req.tenant.Log.Tail(f.ctx, f.threadID, f.at, follow) {
@@ -134,11 +122,11 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 				}
 			}
 			switch waited++; {
-			case f.out.Pending(), waited == 2: // the headers, if nothing else comes soon
+			case f.out.Pending(), waited == 2: // at least the headers, if nothing else comes soon
 				err = f.out.Flush()
 			case f.out.Idle() >= f.heartbeat:
 				if _, err := f.auth.authenticate(f.req.r, f.req.route.Access); err != nil {
-					return err // its key was revoked
+					return err // the key was revoked
 				}
 				err = f.out.Heartbeat()
 			}
@@ -155,22 +143,22 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 	return nil
 }
 
-// ended looks, before there is an entry, whether the run is over. One that was cancelled
-// while it was queued has no entries, and gets a run_finish here, at a cursor. If the run is
-// over, what there is has been sent.
+// ended reports whether the run is over although no entry has arrived. A run cancelled while queued
+// logs no events: ended sends a synthetic run_finish at a cursor. Otherwise it has sent what there
+// is.
 func (f *feed) ended(at awaken.Cursor) (over bool, err error) {
 	run, err := f.req.tenant.Store.LoadRun(f.ctx, f.runID)
 	if err != nil || run.Status != awaken.RunDone {
 		return false, err
 	}
-	if run.StartedAt != 0 { // what came between reading the log and the record is there now
+	if run.StartedAt != 0 { // entries that came between reading the log and the record are stored by now
 		return true, f.copy(eventlog.Follow{RunID: f.runID, Committed: true}, nil)
 	}
 	return true, f.send(&awaken.Entry{Cursor: at, RunID: f.runID, Time: run.UpdatedAt * 1000, Event: &awaken.RunFinish{ThreadID: f.threadID, RunID: f.runID, Identity: run.Info(),
 		Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}})
 }
 
-// errOver is what a framing returns with frames that are the last.
+// errOver is returned by a framing with its last frames.
 var errOver = errors.New("the stream is over")
 
 // send sends one entry.
@@ -179,18 +167,18 @@ func (f *feed) send(e *awaken.Entry) error {
 	if err != nil && !errors.Is(err, errOver) {
 		return err
 	}
-	if err := f.out.Take(buf); err != nil {
-		return err
+	if lost := f.out.Take(buf); lost != nil {
+		return lost
 	}
 	return err
 }
 
-// end sends what is left. An error that is the client's own needs no words.
+// end sends the buffered frames and, unless the client caused it, an error.
 func (f *feed) end(err error) error {
 	if err != nil && f.req.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		told := failureOf(err)
-		f.logger.Warn("stream ended by an error", "route", f.req.route.Path, "error", err)
-		body, _ := json.Marshal(errorBody{told.Message, told.Code})
+		failure := failureOf(err)
+		f.logger.Warn("stream failed", "route", f.req.route.Path, "error", err)
+		body, _ := json.Marshal(errorBody{failure.Message, failure.Code})
 		if err := f.out.Frame("", "error", body); err != nil {
 			return nil
 		}

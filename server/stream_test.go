@@ -15,13 +15,13 @@ import (
 	"github.com/awaken-go/awaken/server"
 )
 
-// spaces is as much of nothing as anybody wants.
+// spaces is an endless reader of spaces.
 type spaces struct{}
 
 func (spaces) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte{' '}, len(p))), nil }
 
-// A stream that waits for its run does not keep the body of the request that it answers.
-func TestStream_LetsGoOfItsRequest(t *testing.T) {
+// A stream that waits for its run does not keep the body of its request in memory.
+func TestStream_ReleasesItsRequestBody(t *testing.T) {
 	const streams, size = 3, 4 << 20
 	g := newRig(t)
 	heap := func() uint64 {
@@ -71,9 +71,9 @@ func (c *slowClient) Write(data []byte) (n int, _ error) {
 	return len(data), nil
 }
 
-// The server reads no further in the log than the frames that it may collect for a slow client,
-// and the client gets every frame.
-func TestStream_CollectsFewFramesForASlowClient(t *testing.T) {
+// The server buffers at most the configured number of frames for a slow client before it waits, and
+// the client gets every frame.
+func TestStream_BoundsFramesForASlowClient(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 4, 64} {
 		g := newRig(t, func(c *server.Config) { c.Limits.StreamFrames = limit })

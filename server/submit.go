@@ -12,20 +12,20 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// inbox checks input for runs that the routes of the server itself take.
+// inbox validates the input that the server's own routes accept for runs.
 type inbox struct {
-	maxMessages int    // of a request, if that is limited
-	userHeader  string // in which a proxy says whom a request is for, or ""
+	maxMessages int    // per request; 0 or less means no limit
+	userHeader  string // see [Config.UserHeader]
 }
 
-// inputMessage is a message that a client sends. Its content is a text, or blocks.
+// inputMessage is a message from a client. Its content is a string or a list of blocks.
 type inputMessage struct {
 	ID      string          `json:"id,omitempty"`
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
 }
 
-// blocks reads a text or a list of blocks.
+// blocks decodes a string or a list of blocks.
 func blocks(data json.RawMessage) (out []llm.Block, err error) {
 	if len(data) > 0 && data[0] == '"' {
 		var s string
@@ -35,13 +35,13 @@ func blocks(data json.RawMessage) (out []llm.Block, err error) {
 	return out, strict.Unmarshal(data, &out)
 }
 
-// messages turns what a client sent into messages of a conversation.
+// messages validates and converts a client's messages.
 func (b *inbox) messages(in []inputMessage) ([]*llm.Message, error) {
 	if len(in) == 0 {
 		return nil, protocol.BadRequest("at least one message is required")
 	}
 	if limit := b.maxMessages; limit > 0 && len(in) > limit {
-		return nil, protocol.BadRequest("there are %d messages, want %d at most", len(in), limit)
+		return nil, protocol.BadRequest("the request has %d messages, want at most %d", len(in), limit)
 	}
 	out := make([]*llm.Message, 0, len(in))
 	for i, m := range in {
@@ -67,7 +67,7 @@ func (b *inbox) messages(in []inputMessage) ([]*llm.Message, error) {
 	return out, nil
 }
 
-// submission begins a submission with what every route reads the same way.
+// submission returns a submission with what all routes read in the same way.
 func submission(req *request, mode string, def mailbox.Mode, boundary string) (*mailbox.Submission, error) {
 	s := &mailbox.Submission{Mode: def}
 	if mode != "" {
@@ -87,25 +87,24 @@ func submission(req *request, mode string, def mailbox.Mode, boundary string) (*
 	return s, sign(req, s)
 }
 
-// setUser says whom the run is for, as the body has it. Whoever may run agents speaks for
-// all users of the tenant, unless the server knows who asks.
+// setUser sets the user of the run from the body. A caller that may run agents speaks for all users
+// of its tenant, unless the server knows the caller's user.
 func (b *inbox) setUser(req *request, s *mailbox.Submission, user string) error {
 	switch err := protocol.CheckID("user_id", user); {
 	case user == "" || user == req.user:
-		return nil // it is signed
+		return nil // sign has set it
 	case err != nil:
 		return err
 	case req.user != "":
-		return forbidden("user_id is %q, and the request is made by user %q", user, req.user)
+		return forbidden("user_id is %q, but the request is made by user %q", user, req.user)
 	case b.userHeader != "":
-		return forbidden("user_id is %q, and this server takes users from the header %s only", user, b.userHeader)
+		return forbidden("user_id is %q, but this server takes the user from header %s only", user, b.userHeader)
 	}
 	s.Request.UserID = user
 	return nil
 }
 
-// sign fills in what every submission has: whom it is for, where it comes from, and its
-// idempotency key.
+// sign fills in what every submission has: its user, its request id and its idempotency key.
 func sign(req *request, s *mailbox.Submission) error {
 	if key := req.r.Header.Get("Idempotency-Key"); key != "" {
 		if err := protocol.CheckID("Idempotency-Key", key); err != nil {
@@ -118,7 +117,7 @@ func sign(req *request, s *mailbox.Submission) error {
 	return nil
 }
 
-// submit submits, after looking whether the agent exists.
+// submit submits input for an agent that exists.
 func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if known, err := req.tenant.Runtime.HasAgent(req.ctx, &s.Request); err != nil {
 		return nil, err

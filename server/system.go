@@ -6,21 +6,21 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// system has the handlers of what the server says about itself.
+// system has the handlers of information about the server.
 type system struct {
 	version string
 	started time.Time
-	control bool // there is a control plane
-	hidden  bool // but it is hidden
-	stats   bool // there are stats of agents
+	control bool // whether there is a control plane
+	hidden  bool // whether it is hidden
+	stats   bool // whether there are stats of agents
 }
 
 func (h *system) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/system/info", Access: protocol.Admins, Handle: own(h.info),
-			Summary: "What this server is", Replies: map[int]any{200: systemInfo{}}},
+			Summary: "Get information about this server", Replies: map[int]any{200: systemInfo{}}},
 		{Method: "GET", Path: "/v1/system/modules", Access: protocol.Admins, Handle: own(h.modules),
-			Summary: "What this server can do", Replies: map[int]any{200: moduleList{}}},
+			Summary: "List the modules of this server", Replies: map[int]any{200: moduleList{}}},
 	}
 }
 

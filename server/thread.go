@@ -22,75 +22,85 @@ type threads struct {
 func (h *threads) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "List threads, the most recently updated first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}, Failures: []int{400}},
+			Summary: "List thread ids, most recently updated first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}},
 		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Handle: own(h.summarize),
-			Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}, Failures: []int{400}},
-		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Handle: own(h.create),
-			Summary: "Make a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}, Failures: []int{400}},
+			Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}},
+		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Handle: withBody(h.create),
+			Summary: "Create a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "A thread", Replies: map[int]any{200: threadView{}}, Failures: []int{404}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: own(h.patch),
-			Summary: "Change what people attached to a thread", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}, Failures: []int{400, 404}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Handle: own(h.patch),
-			Summary: "The same", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}, Failures: []int{400, 404}},
+			Summary: "Get a thread", Replies: map[int]any{200: threadView{}}},
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: withBody(h.patch),
+			Summary: "Update a thread's title, resource, parent and custom metadata", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Handle: withBody(h.patch),
+			Summary: "Update a thread (alias of PATCH /v1/threads/{thread_id})", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
 		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: own(h.delete),
 			Summary: "Delete a thread",
-			Query:   []protocol.Param{param("child_strategy", "detach|reject|cascade", "what becomes of its children; default detach"), param("childStrategy", "detach|reject|cascade", "the same")},
-			Replies: map[int]any{204: nil}, Failures: []int{400, 404, 409}},
+			Query:   []protocol.Param{param("child_strategy", "detach|reject|cascade", "what happens to child threads; default detach"), param("childStrategy", "detach|reject|cascade", "alias of child_strategy")},
+			Replies: map[int]any{204: nil}, Failures: []int{409}},
 		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: own(h.cancel),
-			Summary: "End the thread's run", Replies: map[int]any{202: threadAccepted{}}, Failures: []int{404}},
+			Summary: "Cancel the thread's run", Replies: map[int]any{202: threadAccepted{}}},
 		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: own(h.interrupt),
-			Summary: "End what runs, waits and is queued", Replies: map[int]any{202: threadAccepted{}}, Failures: []int{404}},
+			Summary: "Cancel the thread's run and its queued dispatches", Replies: map[int]any{202: threadAccepted{}}},
 	}
 }
 
-var threadFilters = append([]protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("resource_id", "string", "only threads of that resource"), param("resourceId", "string", "the same"),
-	param("parent_thread_id", "string", "only children of that thread"), param("parentThreadId", "string", "the same"), param("root", "boolean", "only threads without a parent")}, pageParams...)
+var threadFilters = append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("resource_id", "string", "only threads of this resource"), param("resourceId", "string", "alias of resource_id"),
+	param("parent_thread_id", "string", "only children of this thread"), param("parentThreadId", "string", "alias of parent_thread_id"), param("root", "boolean", "only threads without a parent")}, pageParams...)
 
-// threadStore is what the routes of threads need of a store, beside what a mailbox does.
+// threadStore is what the routes of threads need of a store beyond what a mailbox needs.
 type threadStore interface {
 	mailbox.Handle
 	awaken.ThreadEditor
 }
 
-// editor returns a tenant's store. New has made sure that it can do this.
+// editor returns a tenant's store. New has verified that it is a threadStore.
 func editor(t *mailbox.Tenant) threadStore { return t.Store.(threadStore) }
 
-// loadThread returns a thread of a tenant.
-func loadThread(ctx context.Context, tenant *mailbox.Tenant, id string) (*awaken.Thread, error) {
-	t, err := tenant.Store.Thread(ctx, id)
+// thread returns the thread that the path names.
+func (req *request) thread() (*awaken.Thread, error) {
+	t, err := req.tenant.Store.Thread(req.ctx, req.path("thread_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, protocol.NotFound("thread", id)
+		return nil, protocol.NotFound("thread", req.path("thread_id"))
 	}
 	return t, err
 }
 
-// threadView is a thread as clients see it.
+// threadView is a thread in the form that clients get.
 type threadView struct {
 	awaken.Thread
-	ActiveRunID        string `json:"active_run_id,omitempty"` // the open run, while it is running
+	ActiveRunID        string `json:"active_run_id,omitempty"` // the open run, if it is running
 	LatestRunUpdatedAt int64  `json:"latest_run_updated_at,omitempty"`
 }
 
-func viewThread(ctx context.Context, tenant *mailbox.Tenant, t *awaken.Thread) (*threadView, error) {
-	v := &threadView{Thread: *t}
-	if t.LatestRunID == "" {
-		return v, nil
-	}
-	run, err := tenant.Store.LoadRun(ctx, t.LatestRunID)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return v, nil
-	}
+// replyThread replies with a thread, unless err is set.
+func replyThread(req *request, t *awaken.Thread, err error) error {
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if v.LatestRunUpdatedAt = run.UpdatedAt; run.Status == awaken.RunRunning {
+	run, err := latestRun(req, t)
+	v := threadView{Thread: *t, LatestRunUpdatedAt: run.UpdatedAt}
+	if run.Status == awaken.RunRunning {
 		v.ActiveRunID = run.RunID
 	}
-	return v, nil
+	return req.ok(v, err)
 }
 
-// listInfo is what lists have beside their items.
+// latestRun returns the latest run of a thread, or an empty one if the thread has none.
+func latestRun(req *request, t *awaken.Thread) (awaken.Run, error) {
+	if t.LatestRunID == "" {
+		return awaken.Run{}, nil
+	}
+	run, err := req.tenant.Store.LoadRun(req.ctx, t.LatestRunID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return awaken.Run{}, nil
+	}
+	if err != nil {
+		return awaken.Run{}, err
+	}
+	return *run, nil
+}
+
+// listInfo is what a list has beside its items.
 type listInfo struct {
 	Offset     int    `json:"offset"`
 	Limit      int    `json:"limit"`
@@ -110,7 +120,7 @@ type threadSummary struct {
 	ParentThreadID string `json:"parent_thread_id,omitempty"`
 	Title          string `json:"title,omitempty"`
 	UpdatedAt      int64  `json:"updated_at"`
-	AgentID        string `json:"agent_id,omitempty"` // of the latest run
+	AgentID        string `json:"agent_id,omitempty"` // agent of the latest run
 }
 
 type threadSummaries struct {
@@ -137,17 +147,12 @@ func (h *threads) summarize(req *request) error {
 	}
 	out := threadSummaries{Items: []threadSummary{}, listInfo: info}
 	for _, t := range list {
-		sum := threadSummary{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID, Title: t.Metadata.Title, UpdatedAt: t.Metadata.UpdatedAt}
-		if t.LatestRunID != "" {
-			run, err := req.tenant.Store.LoadRun(req.ctx, t.LatestRunID)
-			if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-				return err
-			}
-			if err == nil {
-				sum.AgentID = run.AgentID
-			}
+		run, err := latestRun(req, t)
+		if err != nil {
+			return err
 		}
-		out.Items = append(out.Items, sum)
+		out.Items = append(out.Items, threadSummary{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID, Title: t.Metadata.Title,
+			UpdatedAt: t.Metadata.UpdatedAt, AgentID: run.AgentID})
 	}
 	return req.Reply(200, out)
 }
@@ -175,7 +180,7 @@ func findThreads(req *request) ([]*awaken.Thread, listInfo, error) {
 	return list, info, nil
 }
 
-// threadCursor is where the next page of a list of threads begins, and of which list.
+// threadCursor is the beginning of the next page, and the filters of the list it belongs to.
 type threadCursor struct {
 	Offset     int    `json:"offset"`
 	ResourceID string `json:"resource_id,omitempty"`
@@ -183,18 +188,12 @@ type threadCursor struct {
 	Root       bool   `json:"root,omitempty"`
 }
 
-// threadQuery reads what list of threads is asked for.
+// threadQuery parses the filters, the page and the cursor of a list of threads.
 func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error) {
-	if q.Offset, q.Limit, err = req.page(); err != nil {
-		return q, at, err
-	}
+	q.Offset, q.Limit = req.page()
 	q.ResourceID = req.value("resource_id", "resourceId")
 	q.ParentThreadID = req.value("parent_thread_id", "parentThreadId")
-	root, err := req.pick("false", []string{"true", "false"}, "root")
-	if err != nil {
-		return q, at, err
-	}
-	if q.Root = root == "true"; q.Root && q.ParentThreadID != "" {
+	if q.Root = req.value("root") == "true"; q.Root && q.ParentThreadID != "" {
 		return q, at, protocol.BadRequest("root=true cannot be combined with parentThreadId")
 	}
 	at = threadCursor{ResourceID: q.ResourceID, Parent: q.ParentThreadID, Root: q.Root}
@@ -212,7 +211,7 @@ func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error
 	}
 	q.Offset, from.Offset = from.Offset, 0
 	if from != at {
-		return q, at, protocol.BadRequest("cursor does not match thread query filters")
+		return q, at, protocol.BadRequest("cursor belongs to a list with other filters")
 	}
 	return q, at, nil
 }
@@ -225,11 +224,7 @@ type newThread struct {
 	ParentThreadIDCamel string `json:"parentThreadId,omitempty"`
 }
 
-func (h *threads) create(req *request) error {
-	var body newThread
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *threads) create(req *request, body *newThread) error {
 	resource, err := protocol.Either("resource_id", body.ResourceID, body.ResourceIDCamel)
 	if err != nil {
 		return err
@@ -267,43 +262,32 @@ func checkParent(ctx context.Context, s awaken.ThreadStore, id string) error {
 }
 
 func (h *threads) get(req *request) error {
-	t, err := loadThread(req.ctx, req.tenant, req.path("thread_id"))
-	if err != nil {
-		return err
-	}
-	v, err := viewThread(req.ctx, req.tenant, t)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, v)
+	t, err := req.thread()
+	return replyThread(req, t, err)
 }
 
-// cleared is a text field that can be set, or cleared with null.
-type cleared struct {
+// nullableText is a text field that a client can set, or clear with null.
+type nullableText struct {
 	set   bool
 	value string
 }
 
-// UnmarshalJSON reads a text or null.
-func (f *cleared) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON decodes a string or null.
+func (f *nullableText) UnmarshalJSON(data []byte) error {
 	f.set, f.value = true, ""
 	return json.Unmarshal(data, &f.value)
 }
 
 type threadPatch struct {
-	Title               cleared                    `json:"title,omitzero"`
-	ResourceID          cleared                    `json:"resource_id,omitzero"`
-	ResourceIDCamel     cleared                    `json:"resourceId,omitzero"`
-	ParentThreadID      cleared                    `json:"parent_thread_id,omitzero"`
-	ParentThreadIDCamel cleared                    `json:"parentThreadId,omitzero"`
+	Title               nullableText               `json:"title,omitzero"`
+	ResourceID          nullableText               `json:"resource_id,omitzero"`
+	ResourceIDCamel     nullableText               `json:"resourceId,omitzero"`
+	ParentThreadID      nullableText               `json:"parent_thread_id,omitzero"`
+	ParentThreadIDCamel nullableText               `json:"parentThreadId,omitzero"`
 	Custom              map[string]json.RawMessage `json:"custom,omitempty"`
 }
 
-func (h *threads) patch(req *request) error {
-	var body threadPatch
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *threads) patch(req *request, body *threadPatch) error {
 	if !body.ResourceID.set {
 		body.ResourceID = body.ResourceIDCamel
 	}
@@ -311,7 +295,7 @@ func (h *threads) patch(req *request) error {
 		body.ParentThreadID = body.ParentThreadIDCamel
 	}
 	s := editor(req.tenant)
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
 	parent := strings.TrimSpace(body.ParentThreadID.value)
@@ -329,54 +313,38 @@ func (h *threads) patch(req *request) error {
 			t.ParentThreadID = parent
 		}
 		if len(body.Custom) > 0 {
-			custom := maps.Clone(t.Metadata.Custom)
-			if custom == nil {
-				custom = map[string]json.RawMessage{}
-			}
+			custom := map[string]json.RawMessage{}
+			maps.Copy(custom, t.Metadata.Custom)
 			maps.Copy(custom, body.Custom)
 			t.Metadata.Custom = custom
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	v, err := viewThread(req.ctx, req.tenant, t)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, v)
+	return replyThread(req, t, err)
 }
 
 func (h *threads) delete(req *request) error {
-	strategy, err := req.pick("detach", []string{"detach", "reject", "cascade"}, "child_strategy", "childStrategy")
-	if err != nil {
+	if _, err := req.thread(); err != nil {
 		return err
 	}
-	if _, err := loadThread(req.ctx, req.tenant, req.path("thread_id")); err != nil {
-		return err
-	}
-	how := map[string]awaken.ChildStrategy{"detach": awaken.DetachChildren, "reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[strategy]
-	err = removeThread(req.ctx, req.tenant, req.path("thread_id"), how)
+	how := map[string]awaken.ChildStrategy{"reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[req.value("child_strategy", "childStrategy")]
+	err := removeThread(req.ctx, req.tenant, req.path("thread_id"), how)
 	if errors.Is(err, awaken.ErrConflict) && how == awaken.RejectChildren {
 		return protocol.BadRequest("%s", plain(err.Error()))
 	}
-	if err != nil {
-		return err
-	}
-	return req.Reply(204, nil)
+	return req.done(err)
 }
 
-// A worker takes a dispatch off the queue right after its run. settleTime is how long a
-// request waits for that, and settlePause how often it looks.
+// A worker settles its dispatch right after the run. settleTime is how long a deletion waits for
+// that, and settlePause how often it looks.
 const (
 	settleTime  = 5 * time.Second
 	settlePause = 5 * time.Millisecond
 )
 
-// removeThread removes a thread. One with a run that is queued or goes on is an ErrConflict; one
-// whose run has just come to rest is waited for, until it is off the queue: who was told
-// that a run is over may delete its thread.
+// removeThread deletes a thread. If one of its runs is queued or running, that is an ErrConflict. If
+// a run has only just ended or parked, it waits until the dispatch is settled: a client that saw the
+// run end may delete its thread.
 func removeThread(ctx context.Context, tenant *mailbox.Tenant, id string, children awaken.ChildStrategy) error {
 	deadline := time.Now().Add(settleTime)
 	for last := false; ; {
@@ -391,7 +359,7 @@ func removeThread(ctx context.Context, tenant *mailbox.Tenant, id string, childr
 		if !resting {
 			return err
 		}
-		last = claims == 0 // they were the reason and have gone since, or something else is
+		last = claims == 0 // either the claims are gone by now, or something else is the reason
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -400,8 +368,8 @@ func removeThread(ctx context.Context, tenant *mailbox.Tenant, id string, childr
 	}
 }
 
-// countClaims counts what is on a thread's queue, and reports whether that is nothing but claims
-// of runs that are done or wait.
+// countClaims counts the live dispatches of a thread, and reports whether all of them are claims of
+// runs that are done or wait.
 func countClaims(ctx context.Context, tenant *mailbox.Tenant, threadID string) (n int, resting bool, err error) {
 	live, err := tenant.Store.Dispatches(ctx, mailbox.Query{ThreadID: threadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
 	if err != nil {
@@ -429,7 +397,7 @@ type threadAccepted struct {
 func (h *threads) cancel(req *request) error {
 	id := req.path("thread_id")
 	if err := req.tenant.Cancel(req.ctx, id); err != nil {
-		return nothing(err, "thread", id)
+		return explainMissing(err, "thread", id)
 	}
 	return req.Reply(202, threadAccepted{Status: "cancel_requested", ThreadID: id})
 }
@@ -438,16 +406,16 @@ func (h *threads) interrupt(req *request) error {
 	id := req.path("thread_id")
 	n, err := req.tenant.Interrupt(req.ctx, id)
 	if err != nil {
-		return nothing(err, "thread", id)
+		return explainMissing(err, "thread", id)
 	}
 	return req.Reply(202, threadAccepted{Status: "interrupt_requested", ThreadID: id, Superseded: &n})
 }
 
-// nothing words the error of a request for something that is not there.
-func nothing(err error, what, id string) error {
+// explainMissing rewords the error of a request for a run or thread that does not exist or has no work.
+func explainMissing(err error, what, id string) error {
 	switch {
 	case errors.Is(err, mailbox.ErrNothing):
-		return fail(404, "not_found", "%s %s: nothing runs, waits or is queued", what, id)
+		return fail(404, "not_found", "%s %s has no running, waiting or queued run", what, id)
 	case errors.Is(err, awaken.ErrNotFound):
 		return protocol.NotFound(what, id)
 	}

@@ -19,7 +19,6 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 	if s.headersOnly(req) {
 		return nil
 	}
-	req.body = nil // it may be large, and the stream long
 	ctx, cancel := s.whileServing(req)
 	defer cancel()
 	if what.Entries != nil {
@@ -36,8 +35,7 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 	}
 	t.enc = what.Encoder()
 	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames}
-	f.open()
-	defer f.close()
+	defer f.open()()
 	switch err = t.follow(f); {
 	case errors.Is(err, errOver) && what.Limit > 0:
 		_ = f.out.Flush() // the client may be gone
@@ -47,17 +45,17 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 		s.metrics.cutOff.Inc()
 		panic(http.ErrAbortHandler)
 	case err == nil || ctx.Err() != nil || errors.Is(err, errLost):
-		// The server stops, or the client is gone. What ends without an end was cut off.
+		// The server stops or the client is gone. A stream without an end was cut off.
 		_ = f.out.Flush()
 		panic(http.ErrAbortHandler)
 	default:
-		s.logger.Warn("stream ended by an error", "route", req.route.Path, "error", err)
+		s.logger.Warn("stream failed", "route", req.route.Path, "error", err)
 		t.end(f.out, failureOf(err))
 	}
 	return nil
 }
 
-// translateAll streams what an encoder makes of entries that are no log's.
+// translateAll streams what an encoder makes of entries that come from no log.
 func (s *streams) translateAll(req *request, what *protocol.Stream) error {
 	t := &translation{s: what, enc: what.Encoder()}
 	for i := range what.Entries {
@@ -72,8 +70,8 @@ func (s *streams) translateAll(req *request, what *protocol.Stream) error {
 	return nil
 }
 
-// beginning is the place before the first entry that an encoder has to see, and whether
-// what the client has was lost, so that it has to begin there too.
+// beginning returns the position before the first entry that the encoder must see. Lost reports that
+// the entries that the client has were lost, so that it must start there too.
 func beginning(ctx context.Context, t *mailbox.Tenant, s *protocol.Stream) (from awaken.Cursor, lost bool, err error) {
 	runID := s.RunID
 	if runID == "" {
@@ -88,7 +86,7 @@ func beginning(ctx context.Context, t *mailbox.Tenant, s *protocol.Stream) (from
 	}
 	first, err := t.Store.Entries(ctx, s.ThreadID, awaken.EntryQuery{RunID: runID, Limit: 1})
 	if errors.Is(err, awaken.ErrNotFound) || err == nil && len(first) == 0 {
-		return s.After.Cursor, false, nil // it has not begun
+		return s.After.Cursor, false, nil // the run has no entries yet
 	}
 	if err != nil {
 		return awaken.Cursor{}, false, err
@@ -97,24 +95,24 @@ func beginning(ctx context.Context, t *mailbox.Tenant, s *protocol.Stream) (from
 	return awaken.Cursor{Epoch: first[0].Epoch, Seq: first[0].Seq - 1}, lost, err
 }
 
-// errLost breaks off the stream of a client that has seen what was lost only now. When it
-// comes again, it gets the run from its beginning.
-var errLost = errors.New("what the client has was lost")
+// errLost cuts off a client that has just turned out to have lost entries. When it reconnects, it
+// gets the run from the start.
+var errLost = errors.New("the client's entries were lost")
 
-// translation is one stream on its way through its encoder.
+// translation is the state of one stream and its encoder.
 type translation struct {
 	ctx  context.Context
 	log  *eventlog.Log
 	s    *protocol.Stream
-	from awaken.Cursor     // before the first entry that an encoder has to see
+	from awaken.Cursor     // before the first entry that the encoder must see
 	has  protocol.Position // what the client has
 	enc  protocol.Encoder
 	out  protocol.Frames
-	sent int // frames
+	sent int // number of frames
 }
 
-// follow feeds the encoder until the stream is over (errOver), the server stops or the
-// client is gone.
+// follow feeds the encoder until the stream is over (errOver), the server stops or the client
+// disconnects.
 func (t *translation) follow(f *feed) error {
 	if t.s.Limit > 0 {
 		if err := f.copy(eventlog.Follow{RunID: t.s.RunID, Committed: true}, nil); err != nil {
@@ -134,7 +132,7 @@ func (t *translation) follow(f *feed) error {
 	})
 }
 
-// end ends a response.
+// end ends the response.
 func (t *translation) end(out *sse.Writer, f *protocol.Failure) {
 	t.out.Into(out.Buffer())
 	t.out.Unnamed()
@@ -144,7 +142,7 @@ func (t *translation) end(out *sse.Writer, f *protocol.Failure) {
 	}
 }
 
-// frames is a framing: it appends what of an entry the client does not have.
+// frames is a framing. It appends the frames of an entry that the client does not have yet.
 func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 	t.out.Into(buf)
 	if reset, ok := e.Event.(*awaken.StreamReset); ok && reset.Cursor != "" {
@@ -189,10 +187,10 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 	return buf, nil
 }
 
-// rebuild makes an encoder that has seen what there is up to a reset, and the reset.
+// rebuild replaces the encoder by one that has seen the log up to a reset, and the reset.
 func (t *translation) rebuild(reset *awaken.Entry) error {
 	t.enc, t.has = t.s.Encoder(), protocol.Position{}
-	var nobody protocol.Frames
+	var discarded protocol.Frames
 	for e, err := range t.log.Tail(t.ctx, t.s.ThreadID, t.from, eventlog.Follow{RunID: t.s.RunID, Committed: true}) {
 		if err != nil {
 			return err
@@ -200,10 +198,10 @@ func (t *translation) rebuild(reset *awaken.Entry) error {
 		if e.Seq > reset.Seq {
 			break
 		}
-		if err := t.enc.Encode(&nobody, &e); err != nil {
+		if err := t.enc.Encode(&discarded, &e); err != nil {
 			return err
 		}
-		nobody.Into(nil)
+		discarded.Into(nil)
 	}
-	return t.enc.Encode(&nobody, reset)
+	return t.enc.Encode(&discarded, reset)
 }

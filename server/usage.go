@@ -7,21 +7,21 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// usage has the handler of what runs have used and cost.
+// usage has the handler of the token usage and cost of runs.
 type usage struct{}
 
 func (h *usage) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Handle: own(h.get),
-			Summary: "What runs have used and cost, by agent",
-			Query:   []protocol.Param{param("thread_id", "string", "only runs on that thread"), param("agent_id", "string", "only runs of that agent")},
-			Replies: map[int]any{200: usageBody{}}, Failures: []int{400}},
+			Summary: "Get token usage and cost of runs, by agent",
+			Query:   []protocol.Param{param("thread_id", "string", "only runs on this thread"), param("agent_id", "string", "only runs of this agent")},
+			Replies: map[int]any{200: usageBody{}}},
 	}
 }
 
-// usageBody is what runs have taken.
+// usageBody is the token usage and cost of runs.
 type usageBody struct {
-	Items   []awaken.UsageTotal `json:"items"` // by agent
+	Items   []awaken.UsageTotal `json:"items"` // one per agent
 	Runs    int                 `json:"runs"`
 	Usage   llm.Usage           `json:"usage"`
 	CostUSD float64             `json:"cost_usd"`

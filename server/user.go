@@ -9,8 +9,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// checkUserHeader says what is wrong with a [Config.UserHeader]. Nothing is wrong
-// with none.
+// checkUserHeader validates a [Config.UserHeader]. An empty one is valid.
 func checkUserHeader(name string) error {
 	if name == "" {
 		return nil
@@ -20,15 +19,15 @@ func checkUserHeader(name string) error {
 	}) {
 		return errors.New("want the name of a header, such as X-User-Id")
 	}
-	// These say something else, and some of them are secrets, which a run does not keep.
+	// These have another meaning, and some hold secrets, which a run must not keep.
 	if taken := []string{"Authorization", "Cookie", "Host", "Origin", "Content-Type", "Idempotency-Key", "Last-Event-Id"}; slices.Contains(taken, http.CanonicalHeaderKey(name)) {
 		return errors.New("want a header that has no other meaning, such as X-User-Id")
 	}
 	return nil
 }
 
-// user finds out whom a request is for: the user whose key it has, or the one that the
-// proxy names. It is "" if nobody says.
+// user returns the user of a request: the one of its key, or the one that the proxy names. It is ""
+// if neither does.
 func (a *auth) user(r *http.Request, key *Key) (string, error) {
 	own := ""
 	if key != nil {
@@ -46,7 +45,7 @@ func (a *auth) user(r *http.Request, key *Key) (string, error) {
 	case !protocol.ValidID(values[0]):
 		return "", protocol.CheckID(name, values[0])
 	case own != "" && own != values[0]:
-		return "", forbidden("%s is %q, and this key is that of user %q", name, values[0], own)
+		return "", forbidden("%s is %q, but the key belongs to user %q", name, values[0], own)
 	default:
 		return values[0], nil
 	}

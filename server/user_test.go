@@ -13,7 +13,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// userOf runs an agent and returns whom the run is for, or the status and the error.
+// userOf runs an agent and returns the user of the run, or the status and the error.
 func (g *rig) userOf(body string, headers ...string) string {
 	g.t.Helper()
 	status, text := g.ask("POST", "/v1/runs", with(body, `"agent_id":"default","stream":false,"messages":[{"role":"user","content":"hello"}]`), headers...)
@@ -33,9 +33,8 @@ func (g *rig) userOf(body string, headers ...string) string {
 	return run.UserID
 }
 
-// Whom a run is for is what the key or the proxy says; only where neither says anything is
-// the body believed.
-func TestUser_IsTheKeysOrTheProxys(t *testing.T) {
+// The key or the proxy determines the user of a run. The body counts only if neither names one.
+func TestUser_ComesFromTheKeyOrTheProxy(t *testing.T) {
 	t.Parallel()
 	const alice, all = "the-key-of-alice", "the-key-of-all"
 	keys := func(g *rig) {
@@ -60,15 +59,15 @@ func TestUser_IsTheKeysOrTheProxys(t *testing.T) {
 		{plain, `{}`, []string{"X-User", "mallory"}, ""},
 		{plain, `{}`, []string{"Authorization", "Bearer " + alice}, "alice"},
 		{plain, `{"user_id":"alice"}`, []string{"Authorization", "Bearer " + alice}, "alice"},
-		{plain, `{"user_id":"bob"}`, []string{"Authorization", "Bearer " + alice}, `403 {"error":"user_id is \"bob\", and the request is made by user \"alice\"","code":"forbidden"}`},
+		{plain, `{"user_id":"bob"}`, []string{"Authorization", "Bearer " + alice}, `403 {"error":"user_id is \"bob\", but the request is made by user \"alice\"","code":"forbidden"}`},
 		{plain, `{"user_id":"bob"}`, []string{"Authorization", "Bearer " + all}, "bob"},
 		{proxied, `{}`, nil, ""},
 		{proxied, `{}`, []string{"X-User", "bob"}, "bob"},
 		{proxied, `{"user_id":"bob"}`, []string{"X-User", "bob"}, "bob"},
-		{proxied, `{"user_id":"eve"}`, []string{"X-User", "bob"}, `403 {"error":"user_id is \"eve\", and the request is made by user \"bob\"","code":"forbidden"}`},
-		{proxied, `{"user_id":"eve"}`, nil, `403 {"error":"user_id is \"eve\", and this server takes users from the header X-User only","code":"forbidden"}`},
+		{proxied, `{"user_id":"eve"}`, []string{"X-User", "bob"}, `403 {"error":"user_id is \"eve\", but the request is made by user \"bob\"","code":"forbidden"}`},
+		{proxied, `{"user_id":"eve"}`, nil, `403 {"error":"user_id is \"eve\", but this server takes the user from header X-User only","code":"forbidden"}`},
 		{proxied, `{}`, []string{"X-User", strings.Repeat("x", 513)}, `400 {"error":"X-User is \"` + strings.Repeat("x", 80) + `…\", want at most 512 bytes of UTF-8 without control characters","code":"invalid_request"}`},
-		{proxied, `{}`, []string{"X-User", "bob", "Authorization", "Bearer " + alice}, `403 {"error":"X-User is \"bob\", and this key is that of user \"alice\"","code":"forbidden"}`},
+		{proxied, `{}`, []string{"X-User", "bob", "Authorization", "Bearer " + alice}, `403 {"error":"X-User is \"bob\", but the key belongs to user \"alice\"","code":"forbidden"}`},
 		{proxied, `{}`, []string{"X-User", "alice", "Authorization", "Bearer " + alice}, "alice"},
 		{proxied, `{}`, []string{"Authorization", "Bearer " + alice}, "alice"},
 		{proxied, `{}`, []string{"X-User", "bob", "Authorization", "Bearer " + all}, "bob"},
@@ -88,7 +87,7 @@ func TestUser_IsTheKeysOrTheProxys(t *testing.T) {
 	}
 }
 
-// A key keeps its user in the store, and only one that can be a user's id.
+// A stored key keeps its user, which must be a valid id.
 func TestUser_OfAStoredKey(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -106,8 +105,8 @@ func TestUser_OfAStoredKey(t *testing.T) {
 	}
 }
 
-// What a request that is one user's wants remembered holds for that user.
-func TestUser_DecidesForThemself(t *testing.T) {
+// What one user's request wants remembered holds for that user only.
+func TestUser_DecidesForThemselves(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		section, user, scope string

@@ -7,7 +7,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// versions has the handlers of what was published, and of what is not yet.
+// versions has the handlers of published versions and of drafts.
 type versions struct {
 	control *config.Manager
 }
@@ -15,35 +15,28 @@ type versions struct {
 func (h *versions) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
 		{Method: "GET", Path: "/v1/registry/versions", Handle: own(h.list),
-			Summary: "What was published, the newest first", Query: []protocol.Param{param("before", "integer", "only versions before this one"), configPage[1]},
-			Replies: map[int]any{200: versionList{}}, Failures: []int{400}},
+			Summary: "List published versions, newest first", Query: []protocol.Param{param("before", "integer", "only versions before this one"), configPage[1]},
+			Replies: map[int]any{200: versionList{}}},
 		{Method: "GET", Path: "/v1/registry/versions/{version}", Handle: own(h.get),
-			Summary: "A version, with everything in it", Replies: map[int]any{200: config.Publication{}}, Failures: []int{404}},
+			Summary: "Get a published version with its documents", Replies: map[int]any{200: config.Publication{}}},
 		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: own(h.rollback),
-			Summary: "Publish an older version again", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 404, 409}},
+			Summary: "Roll back to an earlier version", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
 		{Method: "GET", Path: "/v1/registry/drafts", Handle: own(h.drafts),
-			Summary: "Documents that are not what is live", Replies: map[int]any{200: draftList{}}},
-		{Method: "POST", Path: "/v1/registry/publish", Handle: own(h.publish),
-			Summary: "Make drafts live, for all threads or as a canary", Headers: matchHeaders[2:], Body: publishBody{},
-			Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 404, 409}},
+			Summary: "List drafts", Replies: map[int]any{200: draftList{}}},
+		{Method: "POST", Path: "/v1/registry/publish", Handle: withBody(h.publish),
+			Summary: "Publish drafts, for all threads or as a canary", Headers: matchHeaders[2:], Body: publishBody{},
+			Replies: map[int]any{200: config.Publication{}}, Failures: []int{404, 409}},
 	})
 }
 
 type versionList struct {
 	Live       int64                 `json:"live"`
 	Items      []*config.Publication `json:"items"`
-	NextBefore int64                 `json:"next_before,omitempty"` // as before, for the next page
+	NextBefore int64                 `json:"next_before,omitempty"` // the parameter before of the next page
 }
 
 func (h *versions) list(req *request) error {
-	before, err := req.number("before", 0, 0, 1<<53)
-	if err != nil {
-		return err
-	}
-	limit, err := req.number("limit", 100, 1, 1000)
-	if err != nil {
-		return err
-	}
+	before, limit := req.number("before", 0, 0, 1<<53), req.number("limit", 100, 1, 1000)
 	head, err := h.control.Versions().Head(req.ctx)
 	if err != nil {
 		return err
@@ -59,7 +52,7 @@ func (h *versions) list(req *request) error {
 	return req.Reply(200, out)
 }
 
-// versionOf reads the number of a version.
+// versionOf parses the number of a version.
 func versionOf(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
@@ -73,11 +66,7 @@ func (h *versions) get(req *request) error {
 	if err != nil {
 		return err
 	}
-	p, err := h.control.Versions().Get(req.ctx, n)
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, p)
+	return req.ok(h.control.Versions().Get(req.ctx, n))
 }
 
 func (h *versions) rollback(req *request) error {
@@ -85,11 +74,7 @@ func (h *versions) rollback(req *request) error {
 	if err != nil {
 		return err
 	}
-	p, err := h.control.Versions().Rollback(req.ctx, n, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return req.Reply(200, p)
+	return req.ok(h.control.Versions().Rollback(req.ctx, n, actorOf(req)))
 }
 
 type draftList struct {
@@ -115,23 +100,15 @@ func (h *versions) drafts(req *request) error {
 }
 
 type publishBody struct {
-	Records []config.Key `json:"records,omitempty"` // none means every draft
+	Records []config.Key `json:"records,omitempty"` // empty means every draft
 	Canary  *canaryBody  `json:"canary,omitempty"`
 	Note    string       `json:"note,omitempty"`
 }
 
-func (h *versions) publish(req *request) error {
-	var body publishBody
-	if err := req.Decode(&body); err != nil {
-		return err
-	}
+func (h *versions) publish(req *request, body *publishBody) error {
 	canary, err := body.Canary.canary()
 	if err != nil {
 		return err
 	}
-	p, err := h.control.Drafts().Publish(req.ctx, body.Records, canary, body.Note, actorOf(req))
-	if err != nil {
-		return refused(req, err)
-	}
-	return req.Reply(200, p)
+	return req.ok(h.control.Drafts().Publish(req.ctx, body.Records, canary, body.Note, actorOf(req)))
 }

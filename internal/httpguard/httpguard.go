@@ -1,13 +1,14 @@
-// Package httpguard makes the HTTP client for every call that leaves this machine on
-// behalf of somebody else: webhooks, model providers, MCP servers.
+// Package httpguard makes the HTTP client for calls to addresses that users configure: webhooks, model
+// providers, MCP servers.
 //
-// Where such a call goes is often a text that a user wrote. The client reaches public
-// addresses only: what a name resolves to is checked when the connection is made, and the
-// connection is made to the address that was checked, so a name cannot change its mind in
-// between. Redirects go the same way. Addresses that are not public can be allowed.
+// Such an address is often text that a user wrote. The client reaches public addresses only. It
+// checks what a name resolves to when it connects, and connects to the address that it checked, so
+// that a second lookup cannot give another address (DNS rebinding). Redirects are checked in the same
+// way. Addresses that are not public can be allowed.
 package httpguard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,40 +23,39 @@ import (
 )
 
 var (
-	// ErrAddress is a request for an address that may not be reached.
+	// ErrAddress is returned for an address that the client may not reach.
 	ErrAddress = errors.New("address is not allowed")
-	// ErrRedirect is a redirect too many, or one from https to http.
+	// ErrRedirect is returned for one redirect too many, or for one from https to http.
 	ErrRedirect = errors.New("redirect is not allowed")
-	// ErrTooLarge is a response with more bytes than the limit.
+	// ErrTooLarge is returned for a response that exceeds the limit.
 	ErrTooLarge = errors.New("response is too large")
 )
 
-// Options are what a client may do. The zero Options are for calls to the public
-// internet that answer once.
+// Options configures a client. The zero Options suit short calls to the public internet.
 type Options struct {
-	// Hosts are the names that may be asked for, if there are any: "example.com" is that
-	// name, "*.example.com" every name below it. Empty means all.
+	// Hosts restricts the host names: "example.com" allows that name, "*.example.com" every name
+	// below it. Empty allows all.
 	Hosts []string
-	// Allow are addresses that may be reached although they are not public.
+	// Allow lists addresses that the client may reach although they are not public.
 	Allow []netip.Prefix
 
-	Redirects int           // followed at most; default 5, negative none
-	MaxBytes  int64         // of a response's body; default 32 MiB, negative no limit
-	Timeout   time.Duration // from the start of a request to the end of its response; default 1 minute, negative none
-	Connect   time.Duration // to connect, and for TLS; default 10 seconds
-	Headers   time.Duration // until the response begins; default 1 minute, negative none
+	Redirects int           // maximum; default 5, negative none
+	MaxBytes  int64         // of a response's body; default 32 MiB, negative means no limit
+	Timeout   time.Duration // from the start of a request to the end of its response; default 1 minute, negative means none
+	Connect   time.Duration // for the connection, and for TLS; default 10 seconds
+	Headers   time.Duration // until the response begins; default 1 minute, negative means none
 
-	// Proxy is asked for a proxy, which may be anywhere. Nil means none, whatever the
-	// environment says. What a request asks a proxy for is checked too, but it is the proxy that
-	// resolves the name in the end.
+	// Proxy returns the proxy of a request, which may be at any address. Nil uses none, whatever the
+	// environment says. The address that a proxy is asked for is checked too, but the proxy
+	// resolves the name itself.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	Resolver Resolver // nil is net.DefaultResolver
-	// Dial connects to an address that was checked. Nil is net.Dialer.
+	Resolver Resolver // nil means net.DefaultResolver
+	// Dial connects to a checked address. Nil uses a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Resolver finds the addresses of a name.
+// Resolver looks up the addresses of a host name.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
@@ -76,20 +76,11 @@ type guard struct {
 }
 
 func newGuard(o Options) *guard {
-	def := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	def(&o.Timeout, time.Minute)
-	def(&o.Connect, 10*time.Second)
-	def(&o.Headers, time.Minute)
-	if o.Redirects == 0 {
-		o.Redirects = 5
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 32 << 20
-	}
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	o.Connect = cmp.Or(o.Connect, 10*time.Second)
+	o.Headers = cmp.Or(o.Headers, time.Minute)
+	o.Redirects = cmp.Or(o.Redirects, 5)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 32<<20)
 	if o.Resolver == nil {
 		o.Resolver = net.DefaultResolver
 	}
@@ -114,16 +105,16 @@ func newGuard(o Options) *guard {
 	return g
 }
 
-// RoundTrip checks a request, and bounds its response.
+// RoundTrip checks a request and limits its response.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != "http" && r.URL.Scheme != "https" {
 		return nil, fmt.Errorf("%w: scheme is %q, want http or https", ErrAddress, r.URL.Scheme)
 	}
 	if r.URL.User != nil {
-		return nil, fmt.Errorf("%w: the URL has credentials in it", ErrAddress)
+		return nil, fmt.Errorf("%w: the URL contains credentials", ErrAddress)
 	}
 	if !g.allowsHost(r.URL.Hostname()) {
-		return nil, fmt.Errorf("%w: host %q is not on the list", ErrAddress, r.URL.Hostname())
+		return nil, fmt.Errorf("%w: host %q is not allowed", ErrAddress, r.URL.Hostname())
 	}
 	if g.opts.Proxy != nil {
 		if _, err := g.resolve(r.Context(), r.URL.Hostname()); err != nil {
@@ -137,19 +128,19 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if limit := g.opts.MaxBytes; limit > 0 {
 		if resp.ContentLength > limit {
 			_ = resp.Body.Close()
-			return nil, fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrTooLarge, resp.ContentLength, limit)
+			return nil, fmt.Errorf("%w: %d bytes, want at most %d", ErrTooLarge, resp.ContentLength, limit)
 		}
 		resp.Body = &limited{resp.Body, limit}
 	}
 	return resp, nil
 }
 
-// CloseIdleConnections is for [http.Client.CloseIdleConnections].
+// CloseIdleConnections implements [http.Client.CloseIdleConnections].
 func (g *guard) CloseIdleConnections() { g.base.CloseIdleConnections() }
 
 func (g *guard) redirect(r *http.Request, via []*http.Request) error {
 	if len(via) > g.opts.Redirects {
-		return fmt.Errorf("%w: there were %d already", ErrRedirect, len(via)-1)
+		return fmt.Errorf("%w: more than %d in a row", ErrRedirect, len(via)-1)
 	}
 	if r.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https" {
 		return fmt.Errorf("%w: from https to http", ErrRedirect)
@@ -170,7 +161,7 @@ func (g *guard) allowsHost(host string) bool {
 	})
 }
 
-// dial connects to one of the addresses of a host, all of which have to be allowed.
+// dial connects to one of a host's addresses, all of which must be allowed.
 func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -191,13 +182,13 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	return nil, errors.Join(errs...)
 }
 
-// dialProxy connects to the proxy. Where a request goes from there was checked before.
+// dialProxy connects to the proxy. The request's own address has been checked.
 func (g *guard) dialProxy(ctx context.Context, network, address string) (net.Conn, error) {
 	return g.opts.Dial(ctx, network, address)
 }
 
-// resolve returns the addresses of a host. One that is not allowed spoils all: who mixes
-// them has something in mind.
+// resolve returns the addresses of a host. If one is not allowed, it fails: a name that mixes them is
+// suspicious.
 func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	addrs := []netip.Addr{}
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -211,13 +202,13 @@ func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	for i, a := range addrs {
 		addrs[i] = a.Unmap()
 		if !Public(a) && !slices.ContainsFunc(g.opts.Allow, func(p netip.Prefix) bool { return p.Contains(addrs[i]) }) {
-			return nil, fmt.Errorf("%w: %s is at %s", ErrAddress, host, a)
+			return nil, fmt.Errorf("%w: %s resolves to %s, which is not public", ErrAddress, host, a)
 		}
 	}
 	return addrs, nil
 }
 
-// limited ends a body with an error when it gets too long.
+// limited fails a body that exceeds its limit.
 type limited struct {
 	io.ReadCloser
 	left int64

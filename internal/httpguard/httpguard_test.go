@@ -37,7 +37,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// names resolves names; each lookup of a name takes the next of its answers.
+// names is a fake resolver; each lookup of a name takes the next of its answers.
 type names struct {
 	mu      sync.Mutex
 	answers map[string][][]string
@@ -61,7 +61,7 @@ func (n *names) LookupNetIP(_ context.Context, _, host string) (out []netip.Addr
 	return out, nil
 }
 
-// world is a server that every public address leads to, and what was dialled.
+// world is a server behind every public address, and a record of what was dialled.
 type world struct {
 	*httptest.Server
 	names *names
@@ -306,8 +306,7 @@ func TestClient_Proxy(t *testing.T) {
 	}
 }
 
-// FuzzPublic holds the classifier against what the standard library knows, in every
-// spelling of an address.
+// FuzzPublic compares the classifier with the standard library, in every spelling of an address.
 func FuzzPublic(f *testing.F) {
 	for _, s := range []string{"8.8.8.8", "127.0.0.1", "::ffff:10.0.0.1", "fe80::1", "64:ff9b::7f00:1", "2002:7f00:1::", "169.254.169.254", "ff02::1", "::", "100.64.0.1"} {
 		a := netip.MustParseAddr(s).As16()

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// Writer writes frames to one client. Frames are collected until Flush, which waits for the
-// client to take them; a client that does not is cut off by the error that Flush returns. It has
-// the timeout for every 64 KiB, so that a large frame does not count as a stalled client.
+// Writer writes frames to one client. It buffers frames until Flush, which waits for the client to
+// read them. If the client does not, Flush returns an error. The client has the timeout for every 64
+// KiB, so that a large frame does not look like a stalled client.
 type Writer struct {
 	w         http.ResponseWriter
 	control   *http.ResponseController
 	timeout   time.Duration
-	maxFrames int // collected before they are flushed, if that is limited
+	maxFrames int // buffered before they are flushed; 0 or less means no limit
 	frames    int // in buf
 	buf       []byte
 	last      time.Time // of the last flush
 }
 
-// maxBytes is how much is collected before it is flushed.
+// maxBytes is how much is buffered before it is flushed.
 const maxBytes = 16 << 10
 
-// Start answers a request with a stream. Timeout is how long a client may take for what is
-// flushed. Once maxFrames are collected they are flushed; 0 or less sets no limit beside that of
-// bytes.
+// Start begins the response to a request as a stream. Timeout is how long the client may take to read
+// what is flushed. The writer flushes once it has buffered 16 KiB or maxFrames frames; 0 or less means
+// no limit of frames. An entry's frames that are added together are not split.
 func Start(w http.ResponseWriter, timeout time.Duration, maxFrames int) *Writer {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -36,10 +36,10 @@ func Start(w http.ResponseWriter, timeout time.Duration, maxFrames int) *Writer 
 	return &Writer{w: w, control: http.NewResponseController(w), timeout: timeout, maxFrames: maxFrames, last: time.Now()}
 }
 
-// buffers are those that no writer collects frames in. One that waits has none.
+// buffers has free buffers. An idle writer holds none.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
 
-// Buffer returns where the next frame is to be appended, for Take. It saves a copy.
+// Buffer returns the buffer to append the next frames to, for Take.
 func (s *Writer) Buffer() []byte {
 	if s.buf == nil {
 		s.buf = *buffers.Get().(*[]byte)
@@ -49,7 +49,7 @@ func (s *Writer) Buffer() []byte {
 
 var frameEnd = []byte("\n\n")
 
-// Take takes back what Buffer gave, with frames appended to it.
+// Take takes back the buffer with frames appended to it, and flushes it if it is full.
 func (s *Writer) Take(buf []byte) error {
 	s.frames += bytes.Count(buf[len(s.buf):], frameEnd)
 	s.buf = buf
@@ -59,7 +59,7 @@ func (s *Writer) Take(buf []byte) error {
 	return nil
 }
 
-// Frame adds a frame. Id and event may be empty; data must not hold a line break.
+// Frame adds a frame. Id and event may be empty; data must not contain a line break.
 func (s *Writer) Frame(id, event string, data []byte) error {
 	return s.Take(AppendFrame(s.Buffer(), id, event, data))
 }
@@ -75,10 +75,10 @@ func AppendFrame(buf []byte, id, event string, data []byte) []byte {
 	return append(append(append(buf, "data: "...), data...), '\n', '\n')
 }
 
-// Pending reports whether there is something to flush.
+// Pending reports whether frames are buffered.
 func (s *Writer) Pending() bool { return len(s.buf) > 0 }
 
-// Flush sends what was collected.
+// Flush sends the buffered frames.
 func (s *Writer) Flush() error {
 	now := time.Now()
 	s.last = now
@@ -91,7 +91,7 @@ func (s *Writer) Flush() error {
 			if _, err := s.w.Write(piece); err != nil {
 				return err
 			}
-			if rest = rest[len(piece):]; len(rest) > 0 { // it is taking what it is given
+			if rest = rest[len(piece):]; len(rest) > 0 { // the client is reading
 				if err := s.control.SetWriteDeadline(time.Now().Add(s.timeout)); err != nil {
 					return err
 				}
@@ -105,10 +105,10 @@ func (s *Writer) Flush() error {
 	return s.control.Flush()
 }
 
-// Idle is how long ago something was flushed.
+// Idle returns the time since the last flush.
 func (s *Writer) Idle() time.Duration { return time.Since(s.last) }
 
-// Heartbeat sends a comment, which readers ignore.
+// Heartbeat sends a comment, which clients ignore.
 func (s *Writer) Heartbeat() error {
 	s.buf = append(s.Buffer(), ": heartbeat\n\n"...)
 	return s.Flush()

@@ -174,8 +174,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A stream that waits for its run does not retain its request.
-func TestStream_DoesNotRetainItsRequest(t *testing.T) {
+// A stream that waits for its run does not keep the request that it answers.
+func TestStream_ReleasesItsRequestBody(t *testing.T) {
 	const streams, size = 3, 4 << 20
 	g := newRig(t)
 	for i := range streams {

@@ -47,7 +47,7 @@ func TestChat_RefusesWithReasons(t *testing.T) {
 		"agent":                 {`{"agentId":"nonesuch","messages":[{"role":"user","content":"x"}]}`, 400, "agent not found: nonesuch"},
 		"file type":             {file("application/x-foo", "data:application/x-foo;base64,AA=="), 400, "mediaType is \\\"application/x-foo\\\""},
 		"file says another":     {file("image/png", "data:image/jpeg;base64,AA=="), 400, "its data: URL says"},
-		"file is not base64":    {file("image/png", "data:image/png;base64,!!"), 400, "cannot be decoded"},
+		"file is not base64":    {file("image/png", "data:image/png;base64,!!"), 400, "cannot decode"},
 		"file scheme":           {file("image/png", "file:///etc/passwd"), 400, "want a data:, https: or http: URL"},
 		"too many files":        {`{"messages":[{"role":"user","parts":[` + many[:len(many)-1] + `]}]}`, 400, "more than 16 files"},
 		"nothing new":           {`{"id":"known","messages":[]}`, 400, "no new messages or decisions"},

@@ -1,5 +1,5 @@
-// Package protocoltest is what the tests of protocols share: servers on a store in memory
-// ([Rig]), and a suite that every protocol has to pass ([Test]).
+// Package protocoltest helps to test protocols: servers on an in-memory store ([Rig]) and a suite that
+// every protocol must pass ([Test]).
 //
 //	func TestProtocol(t *testing.T) {
 //		protocoltest.Test(t, protocoltest.Protocol{Routes: aisdk.Routes(), …})

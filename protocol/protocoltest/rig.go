@@ -29,30 +29,30 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// Rig is one or several servers on a store in memory, with the demo's scripted model.
+// Rig is one or several servers on an in-memory store, with the demo's scripted model.
 //
-// Its agents are default; slow, which says [SlowText]; again, which calls ask whenever it is
-// spoken to, and twice, which does so twice in each run, always with the id call_0; careful,
-// whose every call needs a permission; shared, which is careful too and lets everybody have
-// approvals remembered for everybody; guarded_input and guarded_output, which put every
-// message or answer to a person; and boss, which has again as its delegate.
+// Its agents are default; slow, which answers [SlowText]; again, which calls ask on every message, and
+// twice, which does so twice in each run, always with the id call_0; careful, whose every call needs
+// permission; shared, which is like careful but lets any user have approvals remembered for all users;
+// guarded_input and guarded_output, which hold every message or answer for approval; and boss, which
+// delegates to again.
 type Rig struct {
 	TB    testing.TB
 	DB    mailbox.Queue
 	Model *Model
 	Box   *mailbox.Mailbox // of the first server
 	URL   string           // of the first server
-	// Slow holds the answer of slow after its [FirstPieces] until it is closed. Nil does not.
+	// Slow, if set, blocks the answer of slow after [FirstPieces] until it is closed.
 	Slow <-chan struct{}
 
 	routes  []protocol.Route
 	profile profile.Store
 }
 
-// UserHeader is the header that the servers of a rig learn users from.
+// UserHeader is the header from which the servers of a rig take the user.
 const UserHeader = "X-User"
 
-// New returns a rig with one server, which works.
+// New returns a rig with one server that works on the queue.
 func New(tb testing.TB, routes []protocol.Route) *Rig {
 	tb.Helper()
 	g := Idle(tb, routes)
@@ -65,10 +65,10 @@ func Idle(tb testing.TB, routes []protocol.Route) *Rig {
 	return &Rig{TB: tb, DB: memory.NewDB(), Model: &Model{Model: llmtest.Demo()}, routes: routes, profile: memory.NewProfile()}
 }
 
-// Model is the model of the agents that have no other. It can be replaced, and listened to.
+// Model is the default model of the agents. A test can replace it and observe its requests.
 type Model struct {
 	llm.Model
-	Asked chan *llm.Request // if it is not nil, every request goes there first
+	Asked chan *llm.Request // if set, receives every request first
 }
 
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -78,8 +78,8 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	return m.Model.Stream(ctx, req)
 }
 
-// Start starts a server on the rig's store, as another process would. One that does not
-// work only answers.
+// Start starts a server on the rig's store, as another process would. If works is false, it answers
+// requests but runs nothing.
 func (g *Rig) Start(works bool) (*mailbox.Mailbox, string) {
 	g.TB.Helper()
 	box, err := mailbox.New(mailbox.Config{Queue: g.DB, Profile: func(string) profile.Store { return g.profile },
@@ -112,7 +112,7 @@ func (g *Rig) Start(works bool) (*mailbox.Mailbox, string) {
 	return box, ts.URL
 }
 
-// Runtime is what the rig's servers run.
+// Runtime returns the runtime of the rig's servers.
 func (g *Rig) Runtime() *engine.Runtime {
 	g.TB.Helper()
 	cfg := engine.Config{Plugins: []awaken.Plugin{permission.New(permission.Config{}), guard.Rails(), delegate.New(delegate.Options{})}, Tools: tools(), Providers: map[string]llm.Model{}}
@@ -157,8 +157,8 @@ func says(turn func(*llm.Request) llmtest.Turn) llm.Model {
 	return llmtest.NewRules(llmtest.Rule{Turn: turn})
 }
 
-// Calls is a model's turn that calls a tool so many times, one after the other and always
-// with the id call_0, and then says that it is done. It begins again when it is spoken to.
+// Calls returns a model turn that calls a tool n times in a row, always with the id call_0, and then
+// says that it is done. It starts over on the next user message.
 func Calls(tool string, times int) func(*llm.Request) llmtest.Turn {
 	return func(r *llm.Request) llmtest.Turn {
 		msgs := r.Messages.Slice()
@@ -175,11 +175,11 @@ func Calls(tool string, times int) func(*llm.Request) llmtest.Turn {
 	}
 }
 
-// slowly is a model whose answer takes a while. It says no more than the first pieces
-// before goOn is closed, if that is set.
-type slowly struct{ goOn <-chan struct{} }
+// slowly is a model with a slow answer. If goOn is set, it sends only the first pieces until goOn is
+// closed.
+type slowly struct{ resume <-chan struct{} }
 
-// FirstPieces is how many pieces of its answer slow says before [Rig.Slow] is closed.
+// FirstPieces is how many pieces of its answer slow sends before [Rig.Slow] is closed.
 const FirstPieces = 8
 
 func (s slowly) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -189,9 +189,9 @@ func (s slowly) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			if d.Kind == llm.TextDelta {
 				said++
 			}
-			if s.goOn != nil && said > FirstPieces {
+			if s.resume != nil && said > FirstPieces {
 				select {
-				case <-s.goOn:
+				case <-s.resume:
 				case <-ctx.Done():
 				}
 			}
@@ -204,7 +204,7 @@ func (s slowly) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 
 var slowAnswer = llmtest.NewScript(llmtest.Turn{Text: llmtest.Text{SlowText}, Chunk: 5, DelayMS: 4}).Loop()
 
-// SlowText is an answer that takes a while.
+// SlowText is the answer of slow.
 const SlowText = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
 
 func tools() []awaken.Tool {
@@ -230,7 +230,7 @@ func tools() []awaken.Tool {
 		}
 		return "said it all", nil
 	}
-	// form asks for an answer of the form that its arguments name.
+	// form suspends with the response schema that its arguments name.
 	form := func(_ context.Context, c *awaken.ToolCall, in struct {
 		Schema json.RawMessage   `json:"schema,omitempty"`
 		Mode   awaken.ResumeMode `json:"mode,omitempty"`
@@ -254,7 +254,7 @@ func tools() []awaken.Tool {
 	}
 }
 
-// Send sends a request. Headers are names and values.
+// Send sends a request. Headers are alternating names and values.
 func (g *Rig) Send(method, url, body string, headers ...string) *http.Response {
 	g.TB.Helper()
 	req, err := http.NewRequestWithContext(g.TB.Context(), method, url, strings.NewReader(body))
@@ -276,7 +276,7 @@ func (g *Rig) Send(method, url, body string, headers ...string) *http.Response {
 	return resp
 }
 
-// Ask sends a request, and returns the status and the body of the answer.
+// Ask sends a request and returns the status and the body of the response.
 func (g *Rig) Ask(method, url, body string, headers ...string) (int, string) {
 	g.TB.Helper()
 	resp := g.Send(method, url, body, headers...)
@@ -288,7 +288,7 @@ func (g *Rig) Ask(method, url, body string, headers ...string) (int, string) {
 	return resp.StatusCode, string(data)
 }
 
-// Open returns the run of a thread that has not ended, or nil.
+// Open returns the open run of a thread, or nil.
 func (g *Rig) Open(thread string) *awaken.Run {
 	g.TB.Helper()
 	store := g.Box.Tenant("").Store
@@ -306,8 +306,8 @@ func (g *Rig) Open(thread string) *awaken.Run {
 	return run
 }
 
-// ReadAll reads an answer, also one that breaks off.
+// ReadAll reads a response, even if it breaks off.
 func ReadAll(resp *http.Response) string {
-	data, _ := io.ReadAll(resp.Body) // what is there is there
+	data, _ := io.ReadAll(resp.Body) // an error only means that it broke off
 	return string(data)
 }

@@ -11,24 +11,23 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Request is what a client sends.
+// Request is a request of a client.
 type Request struct{ Method, Path, Body string }
 
-// Protocol is what the suite has to know of a protocol.
+// Protocol is what the suite needs to know about a protocol.
 type Protocol struct {
 	Routes []protocol.Route
-	// Golden returns the streams of the golden runs: each function encodes one for a client
-	// that has what comes before a position.
+	// Golden returns the streams of the golden runs. Each function encodes one for a client at a
+	// position.
 	Golden func(tb testing.TB) []func(has protocol.Position) string
-	// Say is the request that says something to an agent on a thread, with ids that it has
-	// for itself alone.
+	// Say returns the request that sends a message to an agent on a thread, with ids of its
+	// own.
 	Say func(agent, thread, text string) Request
-	// Again is the request of a client that was cut off from the answer to one that said
-	// something.
+	// Again returns the request with which a client that was cut off resumes the response to
+	// such a request.
 	Again func(said Request, answer http.Header) Request
-	// Approve is the request that approves the only call that waits on a thread, under the
-	// id of its ticket, and wants that remembered for a scope. Nil means that the protocol
-	// has no place for it.
+	// Approve returns the request that approves the only waiting call of a thread by its ticket
+	// id and asks to remember that for a scope. Nil means that the protocol cannot express it.
 	Approve func(thread, ticket, scope string) Request
 }
 
@@ -48,7 +47,7 @@ func Test(t *testing.T, p Protocol) {
 	}
 }
 
-// cuts is how many places streams are cut at.
+// cuts is the number of places at which streams are cut.
 func cuts() int {
 	if os.Getenv("AWAKEN_LONG") != "" {
 		return 10_000
@@ -56,8 +55,8 @@ func cuts() int {
 	return 300
 }
 
-// Whole returns the whole frames of what a client has received up to the last that has an
-// id, and that id. Frames without an id come at the end only, and are sent again.
+// Whole returns the complete frames that a client has received, up to the last one with an id, and
+// that id. Frames without an id come only at the end, and are sent again.
 func Whole(received string) (frames, id string) {
 	end := strings.LastIndex(received, "\n\n")
 	if end < 0 {
@@ -73,8 +72,8 @@ func Whole(received string) (frames, id string) {
 	return frames[:at] + rest[:strings.Index(rest, "\n\n")+2], id
 }
 
-// Wherever a golden run's stream is cut, also between two frames of one event, what a
-// client gets before and after the cut is what it would have got without.
+// Wherever a golden run's stream is cut, even between two frames of one event, what a client gets
+// before and after the cut equals the stream without the cut.
 func cutGolden(t *testing.T, p Protocol) {
 	streams := p.Golden(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -102,9 +101,8 @@ func cutGolden(t *testing.T, p Protocol) {
 	}
 }
 
-// The same over HTTP: a client that is cut off at any byte, as often as it may be, and goes
-// on at any replica, gets every byte of the stream once. Some of the runs are over, and some
-// are going on.
+// The same over HTTP: a client that is cut off at any byte, any number of times, and resumes at any
+// replica gets every byte of the stream once. Some of the runs are over, and some are in progress.
 func cutReplicas(t *testing.T, p Protocol) {
 	g := New(t, p.Routes)
 	_, other := g.Start(false)
@@ -159,7 +157,7 @@ func cutReplicas(t *testing.T, p Protocol) {
 	}
 }
 
-// piece sends a request, reads so many bytes of the answer, or all, and hangs up.
+// piece sends a request, reads n bytes of the response, or all, and disconnects.
 func (g *Rig) piece(r Request, url, lastEventID string, bytes int, all bool) (got string, ended bool) {
 	g.TB.Helper()
 	resp := g.Send(r.Method, url+r.Path, r.Body, "Last-Event-ID", lastEventID)
@@ -192,14 +190,13 @@ func users(t *testing.T, p Protocol) {
 	}
 }
 
-// What somebody approves in a page holds for them, and not for everybody, unless the
-// configuration says that it may.
+// What a user approves in a page holds for that user only, unless the configuration allows more.
 func scopes(t *testing.T, p Protocol) {
 	for _, tt := range []struct {
-		api           bool // the run was started by the API
+		api           bool // whether the run was started by the API
 		agent, of, by string
 		scope         string
-		refused       string // "" if it is not
+		refused       string // the error, or "" if it is accepted
 	}{
 		{false, "careful", "", "", "thread", ""},
 		{false, "careful", "", "", "project", "applies to all users of the agent"},
