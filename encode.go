@@ -112,7 +112,7 @@ func (s *CallState) AppendJSON(dst []byte) ([]byte, error) {
 	buf = appendjson.TrueIf(buf, `,"escalated":`, s.Escalated)
 	buf = e.valueIf(s.Decision != nil, buf, `,"resume_input":`, s.Decision)
 	buf = e.valueIf(len(s.Approved) > 0, buf, `,"approved":`, s.Approved)
-	buf = e.valueIf(s.Held != nil, buf, `,"held":`, s.Held)
+	buf = e.valueIf(s.HeldResult != nil, buf, `,"held":`, s.HeldResult)
 	buf = e.valueIf(s.Message != nil, buf, `,"held_message":`, s.Message)
 	buf = appendjson.TextIf(buf, `,"run_id":`, s.RunID)
 	buf = appendjson.Int(buf, `,"step":`, s.Step)

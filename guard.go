@@ -6,20 +6,20 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Border is a point at which content enters or leaves a run, and where guards inspect it.
-type Border string
+// GuardPoint is a point at which content enters or leaves a run, and where guards inspect it.
+type GuardPoint string
 
 const (
-	// InputBorder is where messages enter, before they are stored: those of a request, and
+	// InputPoint is where messages enter, before they are stored: those of a request, and
 	// those sent to an active run.
-	InputBorder Border = "input"
-	// OutputBorder is where the model's answers leave, before they are shown or stored. An
+	InputPoint GuardPoint = "input"
+	// OutputPoint is where the model's answers leave, before they are shown or stored. An
 	// agent with a guard here does not stream: an answer is shown after all of it has
 	// passed.
-	OutputBorder Border = "output"
-	// ResultBorder is where tool results enter, before hooks, the model or a client see
+	OutputPoint GuardPoint = "output"
+	// ResultPoint is where tool results enter, before hooks, the model or a client see
 	// them. The output that a tool streams while it runs does not pass here.
-	ResultBorder Border = "tool_result"
+	ResultPoint GuardPoint = "tool_result"
 )
 
 // Guard inspects content at a border and may change it; see [Registrar.Guard]. It has no side
@@ -36,7 +36,7 @@ type Guard func(ctx context.Context, h *HookCall, p *Passage) (Verdict, error)
 // Passage is the content at a border. To change it, a guard replaces Message or Result; it
 // must not modify what they point to, which may be shared.
 type Passage struct {
-	Border  Border
+	Point   GuardPoint
 	Message *llm.Message // from the user, or the model's answer
 	Result  *ToolResult  // of the call HookCall.Tool
 }

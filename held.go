@@ -9,7 +9,7 @@ import (
 // a call of the pseudo tool "guard_input" or "guard_output", which no model has requested.
 // The only argument of that call is the text, which the person may edit.
 type HeldMessage struct {
-	Border Border `json:"border"`
+	Point GuardPoint `json:"border"`
 	// Messages starts with the held message. Messages that arrived later follow it, and
 	// pass after it has passed.
 	Messages []*llm.Message `json:"messages"`

@@ -54,7 +54,7 @@ type Registrar struct {
 // nil finds none. It is for code that loads plugins: the registry, or the test of a plugin.
 func NewRegistrar(agent *AgentSpec, lookup func(agentID string) *AgentSpec) *Registrar {
 	return &Registrar{Agent: agent, lookup: lookup, made: Contributions{
-		Hooks: map[Phase][]Hook{}, Guards: map[Border][]Guard{}, Reviews: map[string][]func(map[string]json.RawMessage) []string{}, Variants: map[string][]Overlay{}}}
+		Hooks: map[Phase][]Hook{}, Guards: map[GuardPoint][]Guard{}, Reviews: map[string][]func(map[string]json.RawMessage) []string{}, Variants: map[string][]Overlay{}}}
 }
 
 // Contributions returns what the plugin has registered so far.
@@ -67,7 +67,7 @@ type Contributions struct {
 	Keys       []state.AnyKey
 	Hooks      map[Phase][]Hook
 	Gates      []Gate
-	Guards     map[Border][]Guard
+	Guards     map[GuardPoint][]Guard
 	Reviews    map[string][]func(tools map[string]json.RawMessage) []string // by code
 	Hidden     []func(tool string) bool
 	Tools      []Tool
@@ -100,7 +100,7 @@ func (r *Registrar) On(p Phase, h Hook) { r.made.Hooks[p] = append(r.made.Hooks[
 func (r *Registrar) Gate(g Gate) { r.made.Gates = append(r.made.Gates, g) }
 
 // Guard calls g for all content at the border b.
-func (r *Registrar) Guard(b Border, g Guard) { r.made.Guards[b] = append(r.made.Guards[b], g) }
+func (r *Registrar) Guard(p GuardPoint, g Guard) { r.made.Guards[p] = append(r.made.Guards[p], g) }
 
 // Review calls f after the agent's tools are resolved, with the JSON Schemas of their
 // arguments, by tool id. The messages that f returns become warnings with that code.

@@ -159,7 +159,7 @@ type RunRequest struct {
 	// the new messages are added. The log keeps what is hidden.
 	Rewind string `json:"rewind,omitempty"`
 
-	// ResolutionID is the id of the registry version for a new run; see registry.Snapshots.
+	// ResolutionID is the id of the registry version for a new run; see registry.Versions.
 	// "" lets the runtime choose. A continued run keeps its version.
 	ResolutionID string `json:"resolution_id,omitempty"`
 

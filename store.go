@@ -78,7 +78,7 @@ type Committer interface {
 	//   - ErrGeneration if c.Begins is set and the thread's generation has grown;
 	//   - a *ConflictError if the log does not hold c.Expect messages, and another
 	//     ErrConflict if an entry's sequence number is already stored;
-	//   - ErrUnread if c.Rest is set and the inbox holds items that c does not read;
+	//   - ErrUnread if c.RequireEmptyInbox is set and the inbox holds items that c does not read;
 	//   - ErrInvalid or ErrNotFound.
 	//
 	// After any other error the outcome is unknown, and the owner repeats the commit. A
@@ -119,7 +119,7 @@ type InboxItem struct {
 	Decision *Decision      `json:"decision,omitempty"`
 	Messages []*llm.Message `json:"messages,omitempty"`
 	// Boundary is when an active run reads the messages.
-	Boundary Boundary `json:"boundary,omitempty"`
+	Boundary InboxPoint `json:"boundary,omitempty"`
 	// Supersede withdraws the calls that wait for a person: the messages replace the
 	// decisions.
 	Supersede bool `json:"supersede,omitempty"`
@@ -129,12 +129,12 @@ type InboxItem struct {
 	Report *ChildReport `json:"report,omitempty"`
 }
 
-// Boundary is a point in a run at which messages can join the conversation.
-type Boundary string
+// InboxPoint is a point in a run at which messages can join the conversation.
+type InboxPoint string
 
 const (
-	NextStep     Boundary = ""               // between two steps
-	OnNaturalEnd Boundary = "on_natural_end" // when the run would otherwise end or park
+	NextStep     InboxPoint = ""               // between two steps
+	OnNaturalEnd InboxPoint = "on_natural_end" // when the run would otherwise end or park
 )
 
 // UsageReader sums up the usage of runs. The memory, SQLite and PostgreSQL stores implement
@@ -229,13 +229,13 @@ type Checkpoint struct {
 // Commit is one durable change of a thread. A store must not keep the Commit or its slices,
 // but may keep their elements: messages, call states and events are immutable.
 type Commit struct {
-	ThreadID   string
-	Fence      uint64
-	Number     uint64 // counts the owner's commits from 1
-	Generation uint64
-	Begins     bool  // the run begins something new: reject the commit after an Interrupt
-	Rest       bool  // the run parks or ends: reject the commit while the inbox is not empty
-	Time       int64 // unix ms
+	ThreadID          string
+	Fence             uint64
+	Number            uint64 // counts the owner's commits from 1
+	Generation        uint64
+	Begins            bool  // the run begins something new: reject the commit after an Interrupt
+	RequireEmptyInbox bool  // the run parks or ends: reject the commit while the inbox is not empty
+	Time              int64 // unix ms
 
 	Expect   int // messages in the log before this commit
 	Messages []*llm.Message

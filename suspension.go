@@ -153,8 +153,8 @@ type CallState struct {
 	Decision   *Decision  `json:"resume_input,omitempty"`
 	Approved   []string   `json:"approved,omitempty"` // ids of the suspensions that were approved
 
-	// Held is the result that a guard withholds until a person decides.
-	Held *ToolResult `json:"held,omitempty"`
+	// HeldResult is the result that a guard withholds until a person decides.
+	HeldResult *ToolResult `json:"held,omitempty"`
 	// Message is set if the record is not a call but a message that a guard holds; see
 	// [CallState.IsHeld].
 	Message *HeldMessage `json:"held_message,omitempty"`
@@ -197,7 +197,7 @@ const (
 	WaitBackgroundTasks WaitingReason = "background_tasks" // child runs
 	WaitBudget          WaitingReason = "budget_exhausted" // a higher budget limit
 	// WaitPin means that the registry version of the run could not be loaded; see
-	// registry.Snapshots. Continuing the run tries again.
+	// registry.Versions. Continuing the run tries again.
 	WaitPin WaitingReason = "pin_unavailable"
 )
 

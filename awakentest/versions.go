@@ -9,7 +9,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// Versions is a [registry.Snapshots] that keeps versions in memory and can simulate their
+// Versions is a [registry.Versions] that keeps versions in memory and can simulate their
 // loss.
 type Versions struct {
 	mu     sync.Mutex
@@ -19,7 +19,7 @@ type Versions struct {
 	choose func(thread *awaken.Thread) *registry.Registry
 }
 
-var _ registry.Snapshots = (*Versions)(nil)
+var _ registry.Versions = (*Versions)(nil)
 
 // NewVersions returns Versions with the given registries. The last one is live.
 func NewVersions(regs ...*registry.Registry) *Versions {

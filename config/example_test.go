@@ -31,7 +31,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	rt, err := engine.New(engine.Config{Snapshots: m, Store: memory.New()})
+	rt, err := engine.New(engine.Config{Versions: m, Store: memory.New()})
 	if err != nil {
 		log.Fatal(err)
 	}

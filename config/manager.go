@@ -173,7 +173,7 @@ func (m *Manager) Connections() *Connections { return m.connections }
 func (m *Manager) Assistant() *Assistant { return m.assistant }
 
 // Registry returns the live registry. With [Manager.Choose] and [Manager.Pinned], it makes
-// the Manager a [registry.Snapshots] for the runtime.
+// the Manager a [registry.Versions] for the runtime.
 func (m *Manager) Registry() *registry.Registry { return m.current.now().live.reg }
 
 // Choose returns the registry for a new run on a thread: the live one or the canary's.

@@ -29,7 +29,7 @@ type account struct {
 
 var (
 	_ llm.Model  = (*provider)(nil)
-	_ llm.Former = (*provider)(nil)
+	_ llm.SchemaEnforcer = (*provider)(nil)
 )
 
 func (p *provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -42,9 +42,9 @@ func (p *provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.D
 	return a.model.Stream(ctx, req)
 }
 
-func (p *provider) Forms(model string) bool {
+func (p *provider) SupportsSchema(model string) bool {
 	a := p.now.Load()
-	return a.err == nil && llm.Forms(a.model, model)
+	return a.err == nil && llm.SupportsSchema(a.model, model)
 }
 
 // accounts opens providers, and finds those that registries of any version still use.

@@ -73,7 +73,7 @@ func (r *rig) open() {
 	}
 	r.Manager = m
 	r.t.Cleanup(func() { m.Close() })
-	if r.rt, err = engine.New(engine.Config{Snapshots: m, Store: memory.New()}); err != nil {
+	if r.rt, err = engine.New(engine.Config{Versions: m, Store: memory.New()}); err != nil {
 		r.t.Fatal(err)
 	}
 }

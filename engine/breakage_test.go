@@ -571,7 +571,7 @@ func TestUnread_WithoutItemsEndsTheRun(t *testing.T) {
 			turns := []llmtest.Turn{uses("pay"), llmtest.Say("ok")}
 			g := newRig(t, turns, append(opts, withTools(echo("pay")), withStore(func(s awaken.Store) awaken.Store {
 				return &brokenStore{s, func(c *awaken.Commit) error {
-					if c.Rest {
+					if c.RequireEmptyInbox {
 						return awaken.ErrUnread
 					}
 					return nil

@@ -35,9 +35,9 @@ type Config struct {
 	ToolDescriptions map[string]string
 	RegistryID       string // recorded by runs as resolution_id; "" generates one
 
-	// Snapshots chooses the registry of each run, instead of the single one that the fields above
+	// Versions chooses the registry of each run, instead of the single one that the fields above
 	// define and [Runtime.Publish] replaces. Nil uses the single one.
-	Snapshots registry.Snapshots
+	Versions registry.Versions
 
 	// The runtime.
 

@@ -195,9 +195,9 @@ func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 		res := &awaken.ToolResult{ToolName: s.ToolName, Status: awaken.ToolSuccess, Data: s.Decision.Result}
 		return false, w.outcomes.complete(ctx, c, res, nil)
 	}
-	if s.Status == awaken.CallResuming && s.Held != nil {
+	if s.Status == awaken.CallResuming && s.HeldResult != nil {
 		c.tc = w.toolCall(c)
-		return false, w.outcomes.complete(ctx, c, s.Held, nil)
+		return false, w.outcomes.complete(ctx, c, s.HeldResult, nil)
 	}
 	if c.entry == nil {
 		return false, w.outcomes.complete(ctx, c, awaken.ErrorResult("not_found", fmt.Sprintf("tool %q not found", s.ToolName)), nil)

@@ -229,7 +229,7 @@ func refusal(s *awaken.CallState, d *awaken.Decision) string {
 	if d.Reason != "" {
 		reason = ": " + d.Reason
 	}
-	if s.Held != nil {
+	if s.HeldResult != nil {
 		return fmt.Sprintf("The call of tool %q was made, but its result was withheld%s.", s.ToolName, reason)
 	}
 	return fmt.Sprintf("The call of tool %q was refused%s. It was not made.", s.ToolName, reason)
@@ -272,7 +272,7 @@ func (de *decider) supersede(text string) {
 		if c.doubtful { // it may have taken effect, and must not be hidden
 			c.doubtful = false
 			de.outcomes.doubt(c)
-		} else if c.state.Held != nil && !c.state.Status.Terminal() { // it has taken effect
+		} else if c.state.HeldResult != nil && !c.state.Status.Terminal() { // it has taken effect
 			de.take(c, awaken.Decision{Target: c.state.CallID, Action: awaken.ActionCancel, Reason: "no decision"})
 		}
 	}

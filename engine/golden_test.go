@@ -221,7 +221,7 @@ func (p *goldenPlayer) start(c goldenConfig) {
 			p.t.Fatal(err)
 		}
 		p.versions = awakentest.NewVersions(reg)
-		cfg.Snapshots = p.versions
+		cfg.Versions = p.versions
 	}
 	p.tools = len(cfg.Tools)
 	p.h = awakentest.New(p.t, cfg)

@@ -24,13 +24,13 @@ type guards struct {
 // it.
 func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awaken.Passage, approved []string) (awaken.Verdict, error) {
 	id := ""
-	if p.Border == awaken.ResultBorder {
+	if p.Point == awaken.ResultPoint {
 		id = in.tool.ID
 	} else {
 		id = awaken.HeldCallPrefix + p.Message.ID
 	}
-	for i := range gd.agent.Guards[p.Border] {
-		g := &gd.agent.Guards[p.Border][i]
+	for i := range gd.agent.Guards[p.Point] {
+		g := &gd.agent.Guards[p.Point][i]
 		v, err := g.Ask(ctx, gd.hooks.call(phase, in), p)
 		switch {
 		case err != nil:
@@ -38,7 +38,7 @@ func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awa
 		case v.Suspended() && slices.Contains(approved, v.SuspensionID(id)):
 			continue // a decision has approved this
 		case v.Answered():
-			return awaken.Verdict{}, fmt.Errorf("guard of plugin %q: %s can be allowed, blocked or suspended, not answered", g.Plugin, p.Border)
+			return awaken.Verdict{}, fmt.Errorf("guard of plugin %q: %s can be allowed, blocked or suspended, not answered", g.Plugin, p.Point)
 		}
 		if !v.Allowed() {
 			return v, nil
@@ -58,8 +58,8 @@ func (gd *guards) addInput(m *llm.Message) {
 		s.Message = &held
 		return
 	}
-	if len(gd.agent.Guards[awaken.InputBorder]) > 0 {
-		p := &awaken.Passage{Border: awaken.InputBorder, Message: m}
+	if len(gd.agent.Guards[awaken.InputPoint]) > 0 {
+		p := &awaken.Passage{Point: awaken.InputPoint, Message: m}
 		v, err := gd.pass(gd.ctx, awaken.PhaseRunStart, about{}, p, nil)
 		switch {
 		case err != nil:
@@ -69,7 +69,7 @@ func (gd *guards) addInput(m *llm.Message) {
 			gd.ending = &awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}
 			return
 		case v.Suspended():
-			gd.hold(&awaken.HeldMessage{Border: awaken.InputBorder, Messages: []*llm.Message{p.Message}}, v.Ticket())
+			gd.hold(&awaken.HeldMessage{Point: awaken.InputPoint, Messages: []*llm.Message{p.Message}}, v.Ticket())
 			return
 		}
 		m = p.Message
@@ -104,7 +104,7 @@ func (gd *guards) hold(held *awaken.HeldMessage, t awaken.Ticket) *call {
 		gd.lastStep, gd.lastCount = gd.step.index, 0
 	}
 	gd.lastCount++
-	s := &awaken.CallState{CallID: awaken.HeldCallPrefix + m.ID, ToolName: heldTool(held.Border), Arguments: args, Message: held,
+	s := &awaken.CallState{CallID: awaken.HeldCallPrefix + m.ID, ToolName: heldTool(held.Point), Arguments: args, Message: held,
 		RunID: gd.info.RunID, Step: gd.lastStep, Index: -gd.lastCount, Effect: awaken.ReadOnly}
 	s.Key = fmt.Sprintf("%s/%d/%d", s.RunID, s.Step, s.Index)
 	c := &call{state: s}
@@ -116,7 +116,7 @@ func (gd *guards) hold(held *awaken.HeldMessage, t awaken.Ticket) *call {
 // holdsInput returns the call that holds back a message of the user, or nil.
 func (gd *guards) holdsInput() *call {
 	for _, c := range gd.ledger.heldMessages {
-		if s := c.state; s.Message != nil && s.Message.Border == awaken.InputBorder && !s.Status.Terminal() {
+		if s := c.state; s.Message != nil && s.Message.Point == awaken.InputPoint && !s.Status.Terminal() {
 			return c
 		}
 	}
@@ -139,7 +139,7 @@ func (gd *guards) restore(s *awaken.CallState) {
 // refuse ends the run because a decision rejected a message.
 func (gd *guards) refuse(s *awaken.CallState) {
 	what := "the message"
-	if s.ToolName == heldTool(awaken.OutputBorder) {
+	if s.ToolName == heldTool(awaken.OutputPoint) {
 		what = "the answer"
 	}
 	gd.ending = &awaken.Termination{Type: awaken.Blocked, Message: fmt.Sprintf("%s was refused: %s", what, cmp.Or(s.Decision.Reason, "no reason was given"))}
@@ -158,10 +158,10 @@ func (gd *guards) passAgain(ctx context.Context, c *call) *end {
 		s.Arguments, m = d.Arguments, withText(m, *edit.Text)
 	}
 	phase := awaken.PhaseRunStart
-	if held.Border == awaken.OutputBorder {
+	if held.Point == awaken.OutputPoint {
 		phase = awaken.PhaseAfterInference
 	}
-	p := &awaken.Passage{Border: held.Border, Message: m}
+	p := &awaken.Passage{Point: held.Point, Message: m}
 	v, err := gd.pass(ctx, phase, about{}, p, s.Approved)
 	held.Messages = append([]*llm.Message{p.Message}, held.Messages[1:]...)
 	switch {
@@ -178,7 +178,7 @@ func (gd *guards) passAgain(ctx context.Context, c *call) *end {
 		return nil
 	}
 	gd.release(c, awaken.CallSucceeded, awaken.TextResult("It may pass."))
-	if held.Border == awaken.OutputBorder {
+	if held.Point == awaken.OutputPoint {
 		gd.approved = &held
 		return nil
 	}
@@ -201,7 +201,7 @@ func (gd *guards) release(c *call, how awaken.CallStatus, res *awaken.ToolResult
 	if how == awaken.CallSucceeded {
 		id = s.Message.Messages[0].ID
 	}
-	if how == awaken.CallCancelled && s.Message.Border == awaken.OutputBorder {
+	if how == awaken.CallCancelled && s.Message.Point == awaken.OutputPoint {
 		gd.rec.Steps++ // the step of the answer will not be repeated
 	}
 	s.Status, s.Result, s.Message, s.UpdatedAt = how, res, nil, gd.rt.cfg.Now().UnixMilli()

@@ -12,7 +12,7 @@ import (
 )
 
 // heldTool is the tool name under which clients see a held message.
-func heldTool(b awaken.Border) string { return "guard_" + string(b) }
+func heldTool(b awaken.GuardPoint) string { return "guard_" + string(b) }
 
 // heldText is what a decision may edit of a message.
 type heldText struct {
@@ -55,7 +55,7 @@ func checkEdit(s *awaken.CallState, args json.RawMessage) error {
 	switch {
 	case len(args) == 0:
 		return nil
-	case s.Held != nil:
+	case s.HeldResult != nil:
 		return fmt.Errorf("%w: the call has been made; its arguments can no longer be changed", awaken.ErrInvalid)
 	case s.Message == nil:
 		return nil
@@ -107,7 +107,7 @@ func (r *run) passHeld(ctx context.Context) *end {
 // the step has nothing more to show, with the end of the run, if any.
 func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.Message, *end) {
 	m.ID = r.step.messageID
-	p := &awaken.Passage{Border: awaken.OutputBorder, Message: m}
+	p := &awaken.Passage{Point: awaken.OutputPoint, Message: m}
 	v, err := r.guards.pass(ctx, awaken.PhaseAfterInference, about{}, p, nil)
 	if err != nil {
 		return nil, r.fail(err)
@@ -125,7 +125,7 @@ func (r *run) passOutput(ctx context.Context, s *stream, m *llm.Message) (*llm.M
 // holdOutput keeps an answer back until a decision, and parks the run. The step will be repeated
 // with the answer as its reply. It returns nil if a decision or a message arrived meanwhile.
 func (r *run) holdOutput(ctx context.Context, s *stream, m *llm.Message, t awaken.Ticket) *end {
-	c := r.guards.hold(&awaken.HeldMessage{Border: awaken.OutputBorder, Messages: []*llm.Message{m}, Finish: s.got.Finish(), Usage: s.usage,
+	c := r.guards.hold(&awaken.HeldMessage{Point: awaken.OutputPoint, Messages: []*llm.Message{m}, Finish: s.got.Finish(), Usage: s.usage,
 		Incomplete: append(s.got.Incomplete(), s.lost...)}, t)
 	r.guards.showCall(ctx, c)
 	r.out.emit(ctx, r.inference.completed(s))

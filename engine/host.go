@@ -24,7 +24,7 @@ func (h *toolHost) Store() awaken.Store { return h.rt.Store() }
 func (h *toolHost) Now() time.Time      { return h.rt.Now() }
 
 func (h *toolHost) ResolutionID() string {
-	if h.rt.cfg.Snapshots == nil {
+	if h.rt.cfg.Versions == nil {
 		return "" // there are no versions
 	}
 	return h.reg.ID()

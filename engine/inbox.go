@@ -51,7 +51,7 @@ func (in *inbox) takeUnread(ctx context.Context) error {
 }
 
 // takeItems applies the items that may be read at a boundary.
-func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.Boundary) {
+func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) {
 	for _, it := range items {
 		if slices.Contains(in.journal.read, it.ID) || it.Boundary == awaken.OnNaturalEnd && at != awaken.OnNaturalEnd {
 			continue

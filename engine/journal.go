@@ -140,7 +140,7 @@ func (j *journal) collect(o commitOptions) (*commitBatch, error) {
 	}
 	p := batches.Get().(*commitBatch)
 	p.ThreadID, p.Fence, p.Generation = j.info.ThreadID, j.fence, j.generation
-	p.Begins, p.Rest, p.Time, p.Expect = o.begins, o.requireEmptyInbox, now.UnixMilli(), j.count
+	p.Begins, p.RequireEmptyInbox, p.Time, p.Expect = o.begins, o.requireEmptyInbox, now.UnixMilli(), j.count
 	p.Run, p.ParentThreadID = j.rec, j.info.ParentThreadID
 	p.Messages, j.conv.added = j.conv.added, p.Messages
 	p.Calls, j.ledger.changed = j.ledger.changed, p.Calls

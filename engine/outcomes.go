@@ -35,7 +35,7 @@ type outcomes struct {
 func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
 	res.ToolName = c.state.ToolName
 	var failed *end
-	if c.tc != nil && len(oc.agent.Guards[awaken.ResultBorder]) > 0 {
+	if c.tc != nil && len(oc.agent.Guards[awaken.ResultPoint]) > 0 {
 		if res, failed = oc.passResult(ctx, c, res, cmd); res == nil {
 			return failed
 		}
@@ -52,7 +52,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 		}
 	}
 	s := oc.ledger.edit(c)
-	s.Status, s.Result, s.Held, s.UpdatedAt = awaken.CallSucceeded, res, nil, oc.rt.cfg.Now().UnixMilli()
+	s.Status, s.Result, s.HeldResult, s.UpdatedAt = awaken.CallSucceeded, res, nil, oc.rt.cfg.Now().UnixMilli()
 	if res.Status == awaken.ToolError {
 		s.Status = awaken.CallFailed
 	}
@@ -77,7 +77,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 // passResult asks the guards about a result. It returns the result to use, or nil if the call is
 // suspended and the result kept, and the end of the run, if any.
 func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolResult, cmd *awaken.Command) (*awaken.ToolResult, *end) {
-	p := &awaken.Passage{Border: awaken.ResultBorder, Result: res}
+	p := &awaken.Passage{Point: awaken.ResultPoint, Result: res}
 	v, err := oc.guards.pass(detached(ctx), awaken.PhaseAfterToolExecute, about{tool: c.tc, result: res}, p, c.state.Approved)
 	if err != nil {
 		return awaken.ErrorResult("guard", fmt.Sprintf("the result of tool %q was withheld", c.state.ToolName)), oc.fail(err)
@@ -88,7 +88,7 @@ func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolRes
 		res.Metadata = map[string]any{"rejected": true}
 		return res, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}}
 	case v.Suspended():
-		oc.ledger.edit(c).Held = p.Result
+		oc.ledger.edit(c).HeldResult = p.Result
 		t := v.Ticket()
 		return nil, oc.suspend(c, &awaken.ToolResult{Suspension: &t}, cmd)
 	}

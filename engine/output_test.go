@@ -148,7 +148,7 @@ type forming struct {
 	forms bool
 }
 
-func (f forming) Forms(string) bool { return f.forms }
+func (f forming) SupportsSchema(string) bool { return f.forms }
 
 func (f forming) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return f.Model.Stream(ctx, req)

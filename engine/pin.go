@@ -16,9 +16,9 @@ type missingVersion struct {
 	quiet    bool  // publish nothing
 }
 
-// pinnedRegistry returns the registry a run is pinned to. Without Snapshots there is only one.
+// pinnedRegistry returns the registry a run is pinned to. Without Versions there is only one.
 func (rt *Runtime) pinnedRegistry(ctx context.Context, resolutionID string) (*registry.Registry, error) {
-	s := rt.cfg.Snapshots
+	s := rt.cfg.Versions
 	if s == nil {
 		return rt.registry.Load(), nil
 	}
@@ -31,7 +31,7 @@ func (rt *Runtime) pinnedRegistry(ctx context.Context, resolutionID string) (*re
 
 // requestedRegistry returns the registry that a request for a new run names.
 func (rt *Runtime) requestedRegistry(ctx context.Context, resolutionID string) (*registry.Registry, error) {
-	if rt.cfg.Snapshots == nil {
+	if rt.cfg.Versions == nil {
 		if reg := rt.registry.Load(); reg.ID() == resolutionID {
 			return reg, nil
 		}
@@ -53,7 +53,7 @@ func (rt *Runtime) HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, 
 		return err == nil && reg.Agent(id) != nil, err
 	case rt.Registry().Agent(id) != nil:
 		return true, nil
-	case rt.cfg.Snapshots == nil || req.ThreadID == "":
+	case rt.cfg.Versions == nil || req.ThreadID == "":
 		return false, nil
 	}
 	thread, err := rt.cfg.Store.Thread(ctx, req.ThreadID)
@@ -72,13 +72,13 @@ func (rt *Runtime) HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, 
 			return true, nil
 		}
 	}
-	return rt.cfg.Snapshots.Choose(thread).Agent(id) != nil, nil
+	return rt.cfg.Versions.Choose(thread).Agent(id) != nil, nil
 }
 
 // pin chooses the run's registry: the one it started on or, for a new run, the one chosen for the
 // thread.
 func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) {
-	snapshots := op.rt.cfg.Snapshots
+	snapshots := op.rt.cfg.Versions
 	switch {
 	case snapshots != nil && op.resumed && op.rec.ResolutionID != "":
 		op.reg, err = op.rt.pinnedRegistry(ctx, op.rec.ResolutionID)

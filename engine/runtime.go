@@ -20,7 +20,7 @@ import (
 // Runtime runs agents. It is safe for concurrent use.
 type Runtime struct {
 	cfg      Config
-	registry *atomic.Pointer[registry.Registry] // holds nil with Config.Snapshots
+	registry *atomic.Pointer[registry.Registry] // holds nil with Config.Versions
 	queue    awaken.Queue                       // nil: runs are started in this process
 	detached *sync.WaitGroup
 
@@ -37,7 +37,7 @@ func New(cfg Config) (*Runtime, error) {
 		problems = append(problems, awaken.Diagnostic{Code: "invalid", Severity: awaken.SeverityError, Namespace: "runtime", Message: err.Error()})
 	}
 	var reg *registry.Registry
-	if cfg.Snapshots == nil {
+	if cfg.Versions == nil {
 		var err error
 		if reg, err = registry.New(cfg.Registry()); err != nil {
 			bad, ok := errors.AsType[*awaken.ConfigError](err)
@@ -88,17 +88,17 @@ func (rt *Runtime) Now() time.Time { return rt.cfg.Now() }
 // Store returns the store of the runtime's threads.
 func (rt *Runtime) Store() awaken.Store { return rt.cfg.Store }
 
-// Registry returns the registry of new runs. With Config.Snapshots some runs may use another; see
-// [registry.Snapshots].
+// Registry returns the registry of new runs. With Config.Versions some runs may use another; see
+// [registry.Versions].
 func (rt *Runtime) Registry() *registry.Registry {
-	if s := rt.cfg.Snapshots; s != nil {
+	if s := rt.cfg.Versions; s != nil {
 		return s.Registry()
 	}
 	return rt.registry.Load()
 }
 
 // Publish makes reg the registry of new runs. Active runs keep theirs. It has no effect with
-// Config.Snapshots.
+// Config.Versions.
 func (rt *Runtime) Publish(reg *registry.Registry) { rt.registry.Store(reg) }
 
 // Run runs an agent until the run finishes, suspends or fails, and sends its events to sink. A nil

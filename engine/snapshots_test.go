@@ -78,7 +78,7 @@ func (g *versioned) restart() {
 	for i, change := range g.changes {
 		g.versions.Publish(version(g.t, string(rune('1'+i)), g.model, change))
 	}
-	g.cfg.Snapshots = g.versions
+	g.cfg.Versions = g.versions
 	g.rig.restart()
 }
 

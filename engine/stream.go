@@ -43,7 +43,7 @@ func (s *stream) reset(inf *inference, ctx context.Context) {
 	open := s.open[:0]
 	*s = stream{} // in place, because a composite literal would be built on the stack first
 	s.inf, s.ctx, s.open, s.began = inf, ctx, open, inf.rt.cfg.Now()
-	s.silent = len(inf.agent.Guards[awaken.OutputBorder]) > 0
+	s.silent = len(inf.agent.Guards[awaken.OutputPoint]) > 0
 }
 
 // show emits an event about the stream, unless the stream is silent.

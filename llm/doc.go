@@ -30,7 +30,7 @@
 //     reasoning) as [Opaque] data and send it back unchanged;
 //   - be safe for concurrent use, and neither change nor keep the request.
 //
-// [Former] and [Lister] are optional interfaces.
+// [SchemaEnforcer] and [Lister] are optional interfaces.
 //
 // The package links only the standard library and knows nothing about agents.
 package llm

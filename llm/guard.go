@@ -30,7 +30,7 @@ func (g guarded) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, erro
 	return g.Model.Stream(ctx, req)
 }
 
-func (g guarded) Forms(model string) bool { return Forms(g.Model, model) }
+func (g guarded) SupportsSchema(model string) bool { return SupportsSchema(g.Model, model) }
 
 func checkMedia(req *Request, input []string) error {
 	for i, m := range req.Messages.All() {

@@ -16,7 +16,7 @@ func (b *Mailbox) process(c *claim, settler *settler) {
 	s := b.attempt(c.ctx, c)
 	b.cfg.Observer.Settled(c.d, s.Status, time.Since(start))
 	if !c.lost.Load() && s.Status != "" {
-		s.Held = c.d.Held()
+		s.Claim = c.d.Claim()
 		s.Steps = int(c.steps.Load())
 		settler.settle(s)
 	}

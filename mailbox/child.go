@@ -26,7 +26,7 @@ func (t *Tenant) Start(ctx context.Context, req awaken.RunRequest) error {
 func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.InboxItem, agentID string) error {
 	err := t.changed(ctx, threadID, func(q *Thread) error {
 		switch {
-		case !q.Made:
+		case !q.Exists:
 			return fmt.Errorf("thread %s: %w", threadID, awaken.ErrNotFound)
 		case item.RunID != "" && (q.Open == nil || q.Open.RunID != item.RunID):
 			return nil

@@ -9,5 +9,5 @@ import (
 // ErrDuplicate reports that an idempotency key, a dedupe key or a dispatch id is already in use.
 var ErrDuplicate = fmt.Errorf("%w: duplicate", awaken.ErrConflict)
 
-// ErrNothing reports that there is nothing to cancel, interrupt or decide.
-var ErrNothing = fmt.Errorf("%w: nothing runs, waits or is queued", awaken.ErrNotFound)
+// ErrIdle reports that there is nothing to cancel, interrupt or decide.
+var ErrIdle = fmt.Errorf("%w: nothing runs, waits or is queued", awaken.ErrNotFound)

@@ -68,9 +68,9 @@ func (b *Mailbox) keepLeases(ctx context.Context) {
 // renew extends the leases of claims, cancels the runs that were cancelled, and abandons those
 // whose claim was lost.
 func (b *Mailbox) renew(ctx context.Context, claims ...*claim) error {
-	held := make([]Held, len(claims))
+	held := make([]Claim, len(claims))
 	for i, c := range claims {
-		held[i] = c.d.Held()
+		held[i] = c.d.Claim()
 		held[i].Steps = int(c.steps.Load())
 	}
 	from := time.Now()

@@ -479,7 +479,7 @@ type brokenQueue struct {
 	broken atomic.Bool
 }
 
-func (q *brokenQueue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+func (q *brokenQueue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Claim) ([]mailbox.Renewal, error) {
 	if q.broken.Load() {
 		return nil, errors.New("the network is down")
 	}
@@ -697,7 +697,7 @@ func TestInterrupt_EndsEverything(t *testing.T) {
 		b := g.box()
 		defer work(b)()
 		tn := b.Tenant("")
-		if _, err := tn.Interrupt(t.Context(), "t"); !errors.Is(err, mailbox.ErrNothing) {
+		if _, err := tn.Interrupt(t.Context(), "t"); !errors.Is(err, mailbox.ErrIdle) {
 			t.Errorf("interrupting nothing: %v", err)
 		}
 		waiting := g.submit(tn, say("t", "use ask"))

@@ -52,7 +52,7 @@ func (g *rig) versioned(ids ...string) (*mailbox.Mailbox, *awakentest.Versions) 
 	for _, id := range ids {
 		v.Publish(version(g.t, id))
 	}
-	rt, err := engine.New(engine.Config{Snapshots: v})
+	rt, err := engine.New(engine.Config{Versions: v})
 	if err != nil {
 		g.t.Fatal(err)
 	}

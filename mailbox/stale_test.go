@@ -50,7 +50,7 @@ func (q *cutOffQueue) Claim(ctx context.Context, c mailbox.ClaimRequest) ([]*mai
 	return q.Queue.Claim(ctx, c)
 }
 
-func (q *cutOffQueue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+func (q *cutOffQueue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Claim) ([]mailbox.Renewal, error) {
 	if q.off.Load() {
 		return nil, errors.New("the network is down")
 	}

@@ -55,7 +55,7 @@ type Queue interface {
 	Claim(ctx context.Context, c ClaimRequest) (ds []*Dispatch, next time.Duration, err error)
 	// Renew extends leases and returns the state of each, in the same order. An expired lease
 	// can be renewed until it is reclaimed.
-	Renew(ctx context.Context, lease time.Duration, held ...Held) ([]Renewal, error)
+	Renew(ctx context.Context, lease time.Duration, claims ...Claim) ([]Renewal, error)
 	// Settle ends claims and returns an error for each that it could not end, in the same
 	// order. awaken.ErrFenced means that the token is no longer the dispatch's claim, also
 	// because the same call settled it before. A settled dispatch has no claim.
@@ -96,17 +96,17 @@ type ClaimRequest struct {
 	Limit    int           // how many dispatches to claim at most
 }
 
-// Held identifies a claim.
-type Held struct {
+// Claim identifies a claim.
+type Claim struct {
 	Tenant, ID, Token string
 	// Steps is how many steps the run has completed. If it is more than the dispatch has
 	// recorded, earlier failures no longer count: Attempts becomes 0.
 	Steps int
 }
 
-// Held returns the claim on d.
-func (d *Dispatch) Held() Held {
-	return Held{Tenant: d.Tenant, ID: d.ID, Token: d.ClaimToken, Steps: d.Steps}
+// Claim returns the claim on d.
+func (d *Dispatch) Claim() Claim {
+	return Claim{Tenant: d.Tenant, ID: d.ID, Token: d.ClaimToken, Steps: d.Steps}
 }
 
 // Renewal is the state of a claim after [Queue.Renew].
@@ -117,7 +117,7 @@ type Renewal struct {
 
 // Settlement ends a claim.
 type Settlement struct {
-	Held
+	Claim
 	Status Status        // Acked, Superseded, Cancelled or DeadLetter; Queued to retry
 	Delay  time.Duration // before the retry
 	Failed bool          // count an attempt

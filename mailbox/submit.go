@@ -49,7 +49,7 @@ type Submission struct {
 	Request awaken.RunRequest
 	Mode    Mode // "" is ModeQueue
 	// Boundary says when a run in progress reads the messages.
-	Boundary awaken.Boundary
+	Boundary awaken.InboxPoint
 
 	// Anew makes ModeInterrupt also end a waiting run. Otherwise that run resumes with the
 	// input.
@@ -220,7 +220,7 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 		}
 		if len(decided) > 0 {
 			if q.Open == nil {
-				return ErrNothing
+				return ErrIdle
 			}
 			sub.runID, sub.dispatch.Request = decided[0].RunID, nil
 		}
@@ -274,7 +274,7 @@ func (t *Tenant) decidable(ctx context.Context, threadID string) (runID string, 
 		return "", err
 	}
 	if runID = cmp.Or(th.OpenRunID, th.LatestRunID); runID == "" {
-		return "", fmt.Errorf("thread %s: %w", threadID, ErrNothing)
+		return "", fmt.Errorf("thread %s: %w", threadID, ErrIdle)
 	}
 	return runID, nil
 }

@@ -76,7 +76,7 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 		}
 		return err
 	})
-	if errors.Is(err, ErrNothing) { // the run has ended meanwhile, perhaps by the same decisions
+	if errors.Is(err, ErrIdle) { // the run has ended meanwhile, perhaps by the same decisions
 		if _, items, again := t.Runtime.CheckDecisions(ctx, runID, ds...); again == nil && len(items) == 0 {
 			return &Receipt{ThreadID: run.ThreadID, RunID: runID, Duplicate: true}, nil
 		}
@@ -114,7 +114,7 @@ func (t *Tenant) Continue(ctx context.Context, runID string) (*Receipt, error) {
 
 // Cancel ends a run that is queued, running or waiting. The id is that of the run, of its
 // dispatch or of its thread. When Cancel returns, the run starts nothing new. Cancelling again
-// does nothing and succeeds. The error is ErrNothing if there is nothing to end.
+// does nothing and succeeds. The error is ErrIdle if there is nothing to end.
 func (t *Tenant) Cancel(ctx context.Context, id string) error {
 	threadID, runID, err := t.find(ctx, id)
 	if err != nil {
@@ -123,11 +123,11 @@ func (t *Tenant) Cancel(ctx context.Context, id string) error {
 	runID = cmp.Or(runID, threadID)
 	err = t.changed(ctx, threadID, func(q *Thread) error {
 		if !q.cancel(runID, t.newDispatch()) {
-			return ErrNothing
+			return ErrIdle
 		}
 		return nil
 	})
-	if err == nil || errors.Is(err, ErrNothing) {
+	if err == nil || errors.Is(err, ErrIdle) {
 		// A run that had not started is over, and no worker will report it to its parent.
 		if run, loadErr := t.lastRun(ctx, threadID, runID); loadErr == nil && run.Status == awaken.RunDone {
 			if run.Termination.Type == awaken.Cancelled {
@@ -158,13 +158,13 @@ func (t *Tenant) lastRun(ctx context.Context, threadID, runID string) (*awaken.R
 }
 
 // Interrupt ends everything on a thread: the run that is running or waiting, and all queued
-// input. It returns how many queued dispatches it superseded. The error is ErrNothing if the
+// input. It returns how many queued dispatches it superseded. The error is ErrIdle if the
 // thread is idle.
 func (t *Tenant) Interrupt(ctx context.Context, threadID string) (superseded int, err error) {
 	err = t.changed(ctx, threadID, func(q *Thread) error {
 		n, found := q.interrupt(t.newDispatch())
 		if superseded = n; !found {
-			return ErrNothing
+			return ErrIdle
 		}
 		return nil
 	})

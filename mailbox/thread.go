@@ -10,9 +10,9 @@ import (
 // Thread is a thread's queue inside [Store.Change]: its stored state, and the changes to
 // make. The rules of the queue are its methods.
 type Thread struct {
-	ID   string
-	Now  int64 // the store's clock, unix ms
-	Made bool  // the thread exists
+	ID     string
+	Now    int64 // the store's clock, unix ms
+	Exists bool  // the thread exists
 	// Epoch counts the thread's interrupts.
 	Epoch uint64
 	// End is the end of the thread's event log.
@@ -28,8 +28,8 @@ type Thread struct {
 
 // Changes are the changes that [Store.Change] makes durable.
 type Changes struct {
-	// Make creates the thread if it does not exist.
-	Make bool
+	// Create creates the thread if it does not exist.
+	Create bool
 	// Put holds dispatches that are new or changed, each once.
 	Put []*Dispatch
 	// Runs holds records of runs that have not started. A stored record is replaced only if
@@ -39,8 +39,8 @@ type Changes struct {
 	Post []awaken.InboxItem
 	// Interrupt raises the thread's generation, as awaken.Store's Interrupt does.
 	Interrupt bool
-	// Raise raises the thread's epoch.
-	Raise bool
+	// RaiseEpoch raises the thread's epoch.
+	RaiseEpoch bool
 }
 
 // put records a new or changed dispatch, in Put and in Live.
@@ -94,7 +94,7 @@ func (t *Thread) byDedupeKey(key string) *Dispatch {
 
 // epoch returns the epoch of dispatches that are queued now.
 func (t *Thread) epoch() uint64 {
-	if t.Raise {
+	if t.RaiseEpoch {
 		return t.Epoch + 1
 	}
 	return t.Epoch
@@ -210,9 +210,9 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 		}
 	}
 	if d.Request == nil {
-		return nil, ErrNothing
+		return nil, ErrIdle
 	}
-	t.Make = true
+	t.Create = true
 	return d, t.enqueue(d)
 }
 
@@ -230,7 +230,7 @@ func (t *Thread) recordKey(d *Dispatch) {
 // earlier input from later. If spare is not nil, it ends a waiting run too. The result is how
 // many dispatches were superseded, and whether there was anything to interrupt.
 func (t *Thread) interrupt(spare *Dispatch) (superseded int, found bool) {
-	t.Raise = true
+	t.RaiseEpoch = true
 	for _, d := range slices.Clone(t.Live) {
 		if d.Status == Queued && t.started(d) && t.Open.Status == awaken.RunWaiting && spare == nil {
 			continue // the run was decided and is about to resume

@@ -15,7 +15,7 @@ import (
 // The threads of the tables. The clock stands at 5000 and the epoch at 3.
 
 func threadWith(open awaken.RunStatus, live ...*Dispatch) *Thread {
-	t := &Thread{ID: "t", Now: 5000, Made: true, Epoch: 3, Live: live}
+	t := &Thread{ID: "t", Now: 5000, Exists: true, Epoch: 3, Live: live}
 	if open != "" {
 		t.Open = &awaken.Run{RunID: "open", ThreadID: "t", Status: open, Steps: 7}
 	}
@@ -55,10 +55,10 @@ var items = []awaken.InboxItem{{ID: "i"}}
 func recorded(t *Thread) string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if t.Make {
+	if t.Create {
 		say("make")
 	}
-	if t.Raise {
+	if t.RaiseEpoch {
 		say("raise")
 	}
 	if t.Interrupt {
@@ -189,11 +189,11 @@ func TestThread_Submit(t *testing.T) {
 		{name: "a decision for a run that waits", thread: threadWith(awaken.RunWaiting),
 			submission: submission{dispatch: fresh(wakes), items: items, live: true, runID: "open"}, want: lines(wake...), by: "new"},
 		{name: "a decision for another run", thread: threadWith(awaken.RunWaiting),
-			submission: submission{dispatch: fresh(wakes), items: items, live: true, runID: "gone"}, err: ErrNothing},
+			submission: submission{dispatch: fresh(wakes), items: items, live: true, runID: "gone"}, err: ErrIdle},
 		{name: "a decision for a run that is over", thread: threadWith(""),
-			submission: submission{dispatch: fresh(wakes), items: items, live: true, runID: "open"}, err: ErrNothing},
+			submission: submission{dispatch: fresh(wakes), items: items, live: true, runID: "open"}, err: ErrIdle},
 		{name: "a decision for a run that is about to end", thread: threadWith(awaken.RunWaiting, one("w", "open", Queued, wakes, cancelled)),
-			submission: submission{dispatch: fresh(wakes), items: items, live: true, runID: "open"}, err: ErrNothing},
+			submission: submission{dispatch: fresh(wakes), items: items, live: true, runID: "open"}, err: ErrIdle},
 
 		{name: "a dedupe key that is free", thread: threadWith("", one("a", "run-a", Queued)), submission: submission{dispatch: fresh(keyed)}, want: lines(start...), by: "new"},
 		{name: "a dedupe key that is taken", thread: threadWith("", one("a", "run-a", Queued, keyed)), submission: submission{dispatch: fresh(keyed)}, err: ErrDuplicate},

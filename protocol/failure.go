@@ -22,8 +22,8 @@ func BadRequest(format string, args ...any) *Failure {
 	return &Failure{Status: http.StatusBadRequest, Code: "invalid_request", Message: fmt.Sprintf(format, args...)}
 }
 
-// Unfit returns the failure of a body that does not fit its schema. The message names the field.
-func Unfit(format string, args ...any) *Failure {
+// InvalidBody returns the failure of a body that does not fit its schema. The message names the field.
+func InvalidBody(format string, args ...any) *Failure {
 	return &Failure{Status: http.StatusUnprocessableEntity, Code: "invalid_body", Message: fmt.Sprintf(format, args...)}
 }
 

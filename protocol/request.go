@@ -78,7 +78,7 @@ func OpenRun(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.T
 // if the thread had nothing to stop.
 func StopFailure(threadID string, err error) error {
 	switch {
-	case errors.Is(err, mailbox.ErrNothing):
+	case errors.Is(err, mailbox.ErrIdle):
 		return &Failure{Status: http.StatusNotFound, Code: "not_found", Message: "thread " + threadID + ": nothing runs, waits or is queued"}
 	case errors.Is(err, awaken.ErrNotFound):
 		return NotFound("thread", threadID)

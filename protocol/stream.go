@@ -30,9 +30,9 @@ type Stream struct {
 	Encoder func() Encoder
 }
 
-// Lost reports whether the entries that a client has were lost with the owner of a run: a later owner
+// PositionLost reports whether the entries that a client has were lost with the owner of a run: a later owner
 // has written others in their place.
-func Lost(ctx context.Context, t *mailbox.Tenant, threadID string, has Position) (bool, error) {
+func PositionLost(ctx context.Context, t *mailbox.Tenant, threadID string, has Position) (bool, error) {
 	if has.Seq == 0 {
 		return false, nil
 	}
@@ -40,10 +40,10 @@ func Lost(ctx context.Context, t *mailbox.Tenant, threadID string, has Position)
 	return len(later) > 0 && later[0].Seq <= has.Seq, err
 }
 
-// Going returns the active run of a thread, and the end of the thread's log, or nil if no run is
+// ActiveRun returns the active run of a thread, and the end of the thread's log, or nil if no run is
 // active: none was submitted, all are done, or the run waits for a decision. A queued run counts as
 // active.
-func Going(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.Run, awaken.Cursor, error) {
+func ActiveRun(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.Run, awaken.Cursor, error) {
 	th, err := t.Store.Thread(ctx, threadID)
 	if err != nil {
 		return nil, awaken.Cursor{}, err

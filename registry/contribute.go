@@ -89,7 +89,7 @@ func (r *Agent) check(plugin string, c *awaken.Contributions) {
 	}
 	for _, b := range slices.Sorted(maps.Keys(c.Guards)) {
 		for _, g := range c.Guards[b] {
-			if b != awaken.InputBorder && b != awaken.OutputBorder && b != awaken.ResultBorder || g == nil {
+			if b != awaken.InputPoint && b != awaken.OutputPoint && b != awaken.ResultPoint || g == nil {
 				r.problem("bad_guard", "plugin %q registers a guard that is nil or for the border %q, want input, output or tool_result", plugin, b)
 			}
 		}

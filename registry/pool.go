@@ -90,7 +90,7 @@ func enforcesSchema(m *awaken.ModelSpec, model llm.Model) bool {
 	if m.StructuredOutput != nil {
 		return *m.StructuredOutput
 	}
-	return llm.Forms(model, m.UpstreamModel)
+	return llm.SupportsSchema(model, m.UpstreamModel)
 }
 
 // common reduces m, the properties of a pool, to those that it shares with another member o.

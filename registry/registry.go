@@ -15,7 +15,7 @@ import (
 
 // Registry is an immutable set of agents, with the models, providers, plugins and tools that
 // they use. It resolves each agent once. A runtime has one registry, which
-// engine.Runtime.Publish replaces, or chooses one for each run with [Snapshots]. A run keeps
+// engine.Runtime.Publish replaces, or chooses one for each run with [Versions]. A run keeps
 // the registry that it started with.
 type Registry struct {
 	id           string

@@ -66,7 +66,7 @@ type behaviour struct {
 	Hooks      [awaken.PhaseRunEnd + 1][]Hook
 	Gates      []Gate
 	Transforms []Transform
-	Guards     map[awaken.Border][]Guard
+	Guards     map[awaken.GuardPoint][]Guard
 	Actions    map[string]Action
 	Effects    map[string]Effect
 	Policies   []awaken.StopPolicy // without max_rounds
@@ -106,7 +106,7 @@ func newAgent(spec *awaken.AgentSpec) *Agent {
 	return &Agent{
 		source:       spec,
 		Spec:         spec.Copy(),
-		behaviour:    behaviour{Guards: map[awaken.Border][]Guard{}, Actions: map[string]Action{}, Effects: map[string]Effect{}},
+		behaviour:    behaviour{Guards: map[awaken.GuardPoint][]Guard{}, Actions: map[string]Action{}, Effects: map[string]Effect{}},
 		toolbox:      toolbox{pluginTools: map[string]*Tool{}, toolSource: map[string]string{}},
 		variants:     map[string]*Agent{},
 		sectionOwner: map[string]string{},

@@ -41,7 +41,7 @@ type mailboxAccepted struct {
 
 func (h *dispatches) post(req *request, body *mailboxItem) error {
 	if len(body.Payload) == 0 {
-		return protocol.Unfit(`field "payload" is missing`)
+		return protocol.InvalidBody(`field "payload" is missing`)
 	}
 	var payload struct {
 		Text *string `json:"text"`

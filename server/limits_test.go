@@ -241,7 +241,7 @@ func (m *mortal) cut() bool {
 	return m.dead
 }
 
-func (m *mortal) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+func (m *mortal) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Claim) ([]mailbox.Renewal, error) {
 	if m.cut() {
 		return nil, context.DeadlineExceeded
 	}

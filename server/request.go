@@ -102,7 +102,7 @@ func (req *request) Decode(v any) error {
 		if _, ok := errors.AsType[*strict.Malformed](err); ok {
 			return fail(http.StatusBadRequest, "invalid_json", "the body is %v", err)
 		}
-		return protocol.Unfit("%v", err)
+		return protocol.InvalidBody("%v", err)
 	}
 	return nil
 }

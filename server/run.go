@@ -166,9 +166,9 @@ type runResult struct {
 func (h *runs) start(req *request, body *newRun) error {
 	switch {
 	case body.AgentID == nil && body.AgentIDCamel == nil:
-		return protocol.Unfit("agent_id is missing")
+		return protocol.InvalidBody("agent_id is missing")
 	case body.Messages == nil:
-		return protocol.Unfit("messages is missing")
+		return protocol.InvalidBody("messages is missing")
 	}
 	agent, err := protocol.Either("agent_id", valueOf(body.AgentID), valueOf(body.AgentIDCamel))
 	if err != nil {

@@ -118,7 +118,7 @@ func (g *rig) start(change ...func(*server.Config)) {
 	cfg := server.Config{Keys: g.keys}
 	g.openControl(&cfg)
 	var err error
-	rt := runtime(g.t, func(c *engine.Config) { *c = engine.Config{Snapshots: g.control, Budgets: true} })
+	rt := runtime(g.t, func(c *engine.Config) { *c = engine.Config{Versions: g.control, Budgets: true} })
 	values := memory.NewProfile()
 	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Profile: func(string) profile.Store { return values },
 		Sink: func(string) awaken.Sink { return g.stats.Sink(nil) }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}, rt.With); err != nil {

@@ -50,11 +50,11 @@ func (b *inbox) messages(in []inputMessage) ([]*llm.Message, error) {
 			return nil, protocol.BadRequest("messages[%d].role is %q, want user, assistant or system", i, m.Role)
 		}
 		if len(m.Content) == 0 {
-			return nil, protocol.Unfit("messages[%d].content is missing", i)
+			return nil, protocol.InvalidBody("messages[%d].content is missing", i)
 		}
 		content, err := blocks(m.Content)
 		if err != nil {
-			return nil, protocol.Unfit("messages[%d].content: %v", i, err)
+			return nil, protocol.InvalidBody("messages[%d].content: %v", i, err)
 		}
 		if len(content) == 0 {
 			return nil, protocol.BadRequest("messages[%d].content is empty", i)

@@ -414,7 +414,7 @@ func (h *threads) interrupt(req *request) error {
 // explainMissing rewords the error of a request for a run or thread that does not exist or has no work.
 func explainMissing(err error, what, id string) error {
 	switch {
-	case errors.Is(err, mailbox.ErrNothing):
+	case errors.Is(err, mailbox.ErrIdle):
 		return fail(404, "not_found", "%s %s has no running, waiting or queued run", what, id)
 	case errors.Is(err, awaken.ErrNotFound):
 		return protocol.NotFound(what, id)

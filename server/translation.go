@@ -91,7 +91,7 @@ func beginning(ctx context.Context, t *mailbox.Tenant, s *protocol.Stream) (from
 	if err != nil {
 		return awaken.Cursor{}, false, err
 	}
-	lost, err = protocol.Lost(ctx, t, s.ThreadID, s.After)
+	lost, err = protocol.PositionLost(ctx, t, s.ThreadID, s.After)
 	return awaken.Cursor{Epoch: first[0].Epoch, Seq: first[0].Seq - 1}, lost, err
 }
 

@@ -119,7 +119,7 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 		return err
 	}
 	defer control.close()
-	cfg := engine.Config{Snapshots: control.manager, Logger: log, Budgets: s.Budget.Enabled, Limits: engine.Limits{ToolTimeout: s.Limits.ToolTime}}
+	cfg := engine.Config{Versions: control.manager, Logger: log, Budgets: s.Budget.Enabled, Limits: engine.Limits{ToolTimeout: s.Limits.ToolTime}}
 	if s.Budget.TenantUSD > 0 {
 		cfg.TenantBudget = &s.Budget.TenantUSD
 	}

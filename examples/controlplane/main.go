@@ -112,7 +112,7 @@ func run(ctx context.Context, file, secretsKey, adminKey, address string, ready 
 	if err := manager.Seed(ctx, "1", builtin); err != nil {
 		return err
 	}
-	rt, err := engine.New(engine.Config{Snapshots: manager}) // runs use the published version
+	rt, err := engine.New(engine.Config{Versions: manager}) // runs use the published version
 	if err != nil {
 		return err
 	}

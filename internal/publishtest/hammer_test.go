@@ -63,7 +63,7 @@ func newReplica(t *testing.T, backend, where string) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := engine.New(engine.Config{Snapshots: m, Store: memory.New()})
+	rt, err := engine.New(engine.Config{Versions: m, Store: memory.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

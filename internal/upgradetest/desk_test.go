@@ -58,7 +58,7 @@ func openDesk(ctx context.Context, db *database, w *world, lease time.Duration) 
 	if err != nil {
 		return nil, err
 	}
-	rt, err := engine.New(engine.Config{Snapshots: m, Budgets: true, Limits: engine.Limits{BudgetWait: time.Millisecond}})
+	rt, err := engine.New(engine.Config{Versions: m, Budgets: true, Limits: engine.Limits{BudgetWait: time.Millisecond}})
 	if err != nil {
 		return nil, err
 	}

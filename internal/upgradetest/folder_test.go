@@ -53,7 +53,7 @@ func (f *folder) desk(ctx context.Context, w *world) (*desk, *engine.Runtime, er
 	if err != nil {
 		return nil, nil, err
 	}
-	rt, err := engine.New(engine.Config{Snapshots: m, Store: f.threads, Profile: f.threads.Profile()})
+	rt, err := engine.New(engine.Config{Versions: m, Store: f.threads, Profile: f.threads.Profile()})
 	db := &database{config: f.config, profile: func(string) profile.Store { return f.threads.Profile() }}
 	return &desk{world: w, db: db, config: m}, rt, err
 }

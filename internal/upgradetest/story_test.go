@@ -229,7 +229,7 @@ func (s *story) queued() {
 	if len(claimed) != 1 || claimed[0].RunID != "r-retry" {
 		panic(fmt.Sprintf("claimed %v, want the dispatch of r-retry", claimed))
 	}
-	for _, err := range must(s.db.queue.Settle(s.ctx, mailbox.Settlement{Held: claimed[0].Held(), Status: mailbox.Queued, Failed: true, Error: "the database was away"})) {
+	for _, err := range must(s.db.queue.Settle(s.ctx, mailbox.Settlement{Claim: claimed[0].Claim(), Status: mailbox.Queued, Failed: true, Error: "the database was away"})) {
 		check(err)
 	}
 }

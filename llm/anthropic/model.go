@@ -28,12 +28,12 @@ type Model struct{ api *provider.API }
 
 var (
 	_ llm.Model  = (*Model)(nil)
-	_ llm.Former = (*Model)(nil)
+	_ llm.SchemaEnforcer = (*Model)(nil)
 	_ llm.Lister = (*Model)(nil)
 )
 
-// Forms returns true: the API enforces output schemas, or else a tool whose input is the reply.
-func (*Model) Forms(string) bool { return true }
+// SupportsSchema returns true: the API enforces output schemas, or else a tool whose input is the reply.
+func (*Model) SupportsSchema(string) bool { return true }
 
 // New returns a model. It fails without a key or with an invalid base URL.
 func New(c Config) (*Model, error) {

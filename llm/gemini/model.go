@@ -39,12 +39,12 @@ type Model struct {
 
 var (
 	_ llm.Model  = (*Model)(nil)
-	_ llm.Former = (*Model)(nil)
+	_ llm.SchemaEnforcer = (*Model)(nil)
 )
 
-// Forms returns true: the API enforces output schemas, or else a function whose arguments are the
+// SupportsSchema returns true: the API enforces output schemas, or else a function whose arguments are the
 // reply.
-func (*Model) Forms(string) bool { return true }
+func (*Model) SupportsSchema(string) bool { return true }
 
 // New returns a model. It fails without credentials, without a project for Vertex AI, or with an
 // invalid base URL.

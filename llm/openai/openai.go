@@ -52,8 +52,8 @@ type Model struct {
 	api    *provider.API
 }
 
-// Forms reports whether the server enforces output schemas.
-func (m *Model) Forms(string) bool { return !m.preset.NoSchema }
+// SupportsSchema reports whether the server enforces output schemas.
+func (m *Model) SupportsSchema(string) bool { return !m.preset.NoSchema }
 
 // New returns a model. It fails without a key that the server requires, without a base URL, or with
 // an unknown preset.
@@ -211,6 +211,6 @@ func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
 
 var (
 	_ llm.Model  = (*Model)(nil)
-	_ llm.Former = (*Model)(nil)
+	_ llm.SchemaEnforcer = (*Model)(nil)
 	_ llm.Lister = (*Model)(nil)
 )

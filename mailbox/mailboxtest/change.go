@@ -27,7 +27,7 @@ func ended(d *mailbox.Dispatch) *awaken.Run {
 func (k *kit) shows(thread string, dispatches, runs []string) string {
 	k.Helper()
 	t := k.look(thread)
-	out := fmt.Sprintf("made %v, epoch %d, end %v, open %v, live %q\n", t.Made, t.Epoch, t.End, t.Open != nil, dispatchIDs(t.Live))
+	out := fmt.Sprintf("made %v, epoch %d, end %v, open %v, live %q\n", t.Exists, t.Epoch, t.End, t.Open != nil, dispatchIDs(t.Live))
 	for _, id := range dispatches {
 		d, err := k.store.Dispatch(k.Context(), id)
 		out += fmt.Sprintf("%s: %+v, found %v\n", id, plain(d), err == nil)
@@ -48,7 +48,7 @@ var changeCases = []testCase{
 	{"ShowsAMissingThread", func(k *kit) {
 		before := time.Now().Add(-time.Minute).UnixMilli()
 		t := k.look("t")
-		if t.ID != "t" || t.Made || t.Epoch != 0 || t.End != (awaken.Cursor{}) || t.Open != nil || len(t.Live) != 0 || t.Now < before {
+		if t.ID != "t" || t.Exists || t.Epoch != 0 || t.End != (awaken.Cursor{}) || t.Open != nil || len(t.Live) != 0 || t.Now < before {
 			k.Errorf("got %+v", t)
 		}
 		if _, err := k.store.Thread(k.Context(), "t"); !errors.Is(err, awaken.ErrNotFound) {
@@ -85,7 +85,7 @@ var changeCases = []testCase{
 	}},
 	{"ShowsTheOpenRun", func(k *kit) {
 		k.enqueue(dispatch("t", "d"))
-		if t := k.look("t"); t.Open != nil || !t.Made {
+		if t := k.look("t"); t.Open != nil || !t.Exists {
 			k.Errorf("before it started: %+v", t)
 		}
 		o := k.acquire("t", "run-d")
@@ -111,7 +111,7 @@ var changeCases = []testCase{
 	}},
 	{"StoresTheChanges", func(k *kit) {
 		k.change("t", func(t *mailbox.Thread) {
-			t.Make = true
+			t.Create = true
 			t.Put = []*mailbox.Dispatch{queued(t, "a"), queued(t, "b", priority(1))}
 			t.Runs = []*awaken.Run{created(t.Put[0]), created(t.Put[1])}
 			t.Post = []awaken.InboxItem{{ID: "i1", Messages: []*llm.Message{llm.UserText("hello")}}, {ID: "i2", RunID: "run-a", Decision: &awaken.Decision{Target: "c", Action: awaken.ActionCancel}}}
@@ -136,7 +136,7 @@ var changeCases = []testCase{
 				Adapter: "acp", SessionID: "s", UserID: "u", TransportRequestID: "tr", ParentThreadID: "pt", ParentRunID: "pr", ParentToolCallID: "pc", Rewind: "m"}}
 		k.change("t", func(t *mailbox.Thread) {
 			want.CreatedAt, want.UpdatedAt, want.AvailableAt = t.Now-5, t.Now-4, t.Now-3
-			t.Make, t.Put = true, []*mailbox.Dispatch{want}
+			t.Create, t.Put = true, []*mailbox.Dispatch{want}
 		})
 		same(k, "by id", want, k.get("d"))
 		same(k, "live", want, k.look("t").Live[0])
@@ -167,7 +167,7 @@ var changeCases = []testCase{
 			c.Cancel = true
 			t.Put = []*mailbox.Dispatch{&c}
 		})
-		equal(k, "renewal", mailbox.Renewal{Cancel: true}, k.renew(lease, d.Held())[0])
+		equal(k, "renewal", mailbox.Renewal{Cancel: true}, k.renew(lease, d.Claim())[0])
 		k.as(d, mailbox.Acked)
 	}},
 	{"CancelsQueuedDispatches", func(k *kit) {
@@ -245,7 +245,7 @@ var changeCases = []testCase{
 		}
 		equal(k, "afterwards", want, k.shows("t", []string{"a", "b", "c"}, []string{"run-a", "run-b", "run-c"}))
 		err = k.store.Change(k.Context(), "new", func(t *mailbox.Thread) error {
-			t.Make, t.Put = true, []*mailbox.Dispatch{queued(t, "c", idempotent("key"))}
+			t.Create, t.Put = true, []*mailbox.Dispatch{queued(t, "c", idempotent("key"))}
 			return nil
 		})
 		if !errors.Is(err, mailbox.ErrDuplicate) {
@@ -278,21 +278,21 @@ var changeCases = []testCase{
 			"put":       func(t *mailbox.Thread) { t.Put = []*mailbox.Dispatch{queued(t, "d")} },
 			"post":      func(t *mailbox.Thread) { t.Post = []awaken.InboxItem{{ID: "i"}} },
 			"interrupt": func(t *mailbox.Thread) { t.Interrupt = true },
-			"raise":     func(t *mailbox.Thread) { t.Raise = true },
+			"raise":     func(t *mailbox.Thread) { t.RaiseEpoch = true },
 		} {
 			err := k.store.Change(k.Context(), "t", func(t *mailbox.Thread) error { fn(t); return nil })
 			if !errors.Is(err, awaken.ErrNotFound) {
 				k.Errorf("%s: error is %v, want ErrNotFound", name, err)
 			}
 		}
-		if t := k.look("t"); t.Made {
+		if t := k.look("t"); t.Exists {
 			k.Error("the thread was made")
 		}
 	}},
 	{"InterruptRaisesTheGeneration", func(k *kit) {
 		o := k.acquire("t", "r")
 		o.commit(begins)
-		k.change("t", func(t *mailbox.Thread) { t.Raise = true })
+		k.change("t", func(t *mailbox.Thread) { t.RaiseEpoch = true })
 		o.commit(begins) // the epoch does not matter to it
 		k.change("t", func(t *mailbox.Thread) { t.Interrupt = true })
 		if err := o.try(begins); !errors.Is(err, awaken.ErrGeneration) {
@@ -305,14 +305,14 @@ var changeCases = []testCase{
 		k.enqueue(dispatch("t", "a"))
 		for want := range uint64(3) {
 			equal(k, "epoch", want, k.look("t").Epoch)
-			k.change("t", func(t *mailbox.Thread) { t.Raise = true })
+			k.change("t", func(t *mailbox.Thread) { t.RaiseEpoch = true })
 		}
 		k.enqueue(dispatch("t", "b"))
 		equal(k, "epoch of a", uint64(0), k.get("a").Epoch)
 		equal(k, "epoch of b", uint64(3), k.get("b").Epoch)
 		k.change("t", func(t *mailbox.Thread) { t.Interrupt = true })
 		equal(k, "epoch", uint64(3), k.look("t").Epoch)
-		k.change("new", func(t *mailbox.Thread) { t.Make, t.Raise = true, true })
+		k.change("new", func(t *mailbox.Thread) { t.Create, t.RaiseEpoch = true, true })
 		equal(k, "epoch of a new thread", uint64(1), k.look("new").Epoch)
 	}},
 	{"ReturnsCopies", func(k *kit) {
@@ -348,7 +348,7 @@ var changeCases = []testCase{
 // everything records a change of every kind, with a dispatch of that id.
 func everything(t *mailbox.Thread, id string) {
 	d := queued(t, id)
-	t.Make, t.Interrupt, t.Raise = true, true, true
+	t.Create, t.Interrupt, t.RaiseEpoch = true, true, true
 	t.Put, t.Runs, t.Post = []*mailbox.Dispatch{d}, []*awaken.Run{created(d)}, []awaken.InboxItem{{ID: "item of " + id}}
 	if len(t.Live) > 0 {
 		c := *t.Live[0]

@@ -99,7 +99,7 @@ var claimCases = []testCase{
 		k.enqueue(dispatch("t", "a"))
 		k.Advance(time.Second)
 		k.enqueue(dispatch("t", "b"))
-		k.settle(mailbox.Settlement{Held: k.claimOne("a").Held(), Status: mailbox.Queued, Failed: true})
+		k.settle(mailbox.Settlement{Claim: k.claimOne("a").Claim(), Status: mailbox.Queued, Failed: true})
 		k.claimOne("a") // it is still the oldest
 	}},
 	{"ClaimsOnePerThread", func(k *kit) {
@@ -182,7 +182,7 @@ var claimCases = []testCase{
 		equal(k, "next", time.Duration(0), k.next())
 		k.as(b, mailbox.Acked)
 		check(time.Hour - 3*time.Minute)
-		k.settle(mailbox.Settlement{Held: a.Held(), Status: mailbox.Queued, Delay: time.Second})
+		k.settle(mailbox.Settlement{Claim: a.Claim(), Status: mailbox.Queued, Delay: time.Second})
 		if next := k.next(); next <= 0 || next > time.Second {
 			k.Errorf("next is %v, want up to a second", next)
 		}
@@ -258,7 +258,7 @@ var listenCases = []testCase{
 		wait("a claim was cancelled")
 		quiet()
 		err = other.Handle("x").Change(ctx, "u", func(t *mailbox.Thread) error {
-			t.Make, t.Put = true, []*mailbox.Dispatch{queued(t, "b")}
+			t.Create, t.Put = true, []*mailbox.Dispatch{queued(t, "b")}
 			return nil
 		})
 		if err != nil {
@@ -266,7 +266,7 @@ var listenCases = []testCase{
 		}
 		wait("a dispatch was put")
 		quiet()
-		if errs, err := other.Settle(ctx, mailbox.Settlement{Held: d.Held(), Status: mailbox.Queued}); err != nil || errs[0] != nil {
+		if errs, err := other.Settle(ctx, mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Queued}); err != nil || errs[0] != nil {
 			k.Fatal(errs, err)
 		}
 		wait("a claim was given back")

@@ -41,13 +41,13 @@ var concurrencyCases = []testCase{
 					return
 				}
 				var batch []mailbox.Settlement
-				var held []mailbox.Held
+				var held []mailbox.Claim
 				for _, d := range ds {
-					held = append(held, d.Held())
+					held = append(held, d.Claim())
 					if n := busy[threadOf(d)].Add(1); n != 1 {
 						k.Errorf("thread %s is claimed %d times", d.ThreadID, n)
 					}
-					batch = append(batch, mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked})
+					batch = append(batch, mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked})
 				}
 				if renewals, err := q.Renew(k.Context(), lease, held...); err != nil || slices.Contains(renewals, mailbox.Renewal{Lost: true}) {
 					k.Errorf("renewals are %v, %v", renewals, err)
@@ -81,7 +81,7 @@ var concurrencyCases = []testCase{
 			var ids []string
 			err := q.Handle("").Change(k.Context(), thread, func(t *mailbox.Thread) error {
 				ids = nil
-				t.Raise = true
+				t.RaiseEpoch = true
 				for _, d := range t.Live {
 					c := *d
 					if c.Cancel = true; c.Status == mailbox.Queued {
@@ -122,12 +122,12 @@ var concurrencyCases = []testCase{
 					var ds []*mailbox.Dispatch
 					ds, _, err = q.Claim(k.Context(), mailbox.ClaimRequest{Consumer: number("w", i), Lease: time.Duration(rnd.IntN(3)) * time.Second, Limit: 2})
 					for _, d := range ds {
-						s := mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked}
+						s := mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}
 						if rnd.IntN(2) == 0 {
 							s.Status, s.Failed = mailbox.Queued, true
 						}
 						if rnd.IntN(3) == 0 {
-							_, err = q.Renew(k.Context(), time.Second, d.Held())
+							_, err = q.Renew(k.Context(), time.Second, d.Claim())
 						}
 						errs, e := q.Settle(k.Context(), s)
 						switch {
@@ -197,7 +197,7 @@ var concurrencyCases = []testCase{
 				err := q.Handle("").Change(k.Context(), "t", func(t *mailbox.Thread) error {
 					c := *t.Live[0]
 					c.Revision++
-					t.Put, t.Raise = []*mailbox.Dispatch{&c}, true
+					t.Put, t.RaiseEpoch = []*mailbox.Dispatch{&c}, true
 					return nil
 				})
 				if err != nil {
@@ -216,7 +216,7 @@ var concurrencyCases = []testCase{
 				_, err = q.Handle("").Enqueue(k.Context(), dispatch("t", number("d", i)))
 			case 1:
 				err = q.Handle("").Change(k.Context(), "t", func(t *mailbox.Thread) error {
-					t.Make, t.Put = true, []*mailbox.Dispatch{queued(t, number("d", i))}
+					t.Create, t.Put = true, []*mailbox.Dispatch{queued(t, number("d", i))}
 					return nil
 				})
 			case 2:
@@ -250,7 +250,7 @@ var concurrencyCases = []testCase{
 					won[1].Add(1)
 				}
 				err = q.Handle("").Change(k.Context(), number("u", i), func(t *mailbox.Thread) error {
-					t.Make, t.Put = true, []*mailbox.Dispatch{queued(t, fmt.Sprintf("c%d-%d", round, i), idempotent("change "+key))}
+					t.Create, t.Put = true, []*mailbox.Dispatch{queued(t, fmt.Sprintf("c%d-%d", round, i), idempotent("change "+key))}
 					return nil
 				})
 				if err == nil {
@@ -286,7 +286,7 @@ var concurrencyCases = []testCase{
 				}
 				var batch []mailbox.Settlement
 				for _, d := range claimed {
-					batch = append(batch, mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked})
+					batch = append(batch, mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked})
 				}
 				errs, err := q.Settle(k.Context(), batch...)
 				if err := errors.Join(append(errs, err)...); err != nil {

@@ -151,7 +151,7 @@ var enqueueCases = []testCase{
 		k.as(k.claimOne("a"), mailbox.Acked)
 		same(k, "when it is over", k.get("a"), find("key"))
 		k.change("u", func(t *mailbox.Thread) {
-			t.Make, t.Put = true, []*mailbox.Dispatch{queued(t, "c", idempotent("other"))}
+			t.Create, t.Put = true, []*mailbox.Dispatch{queued(t, "c", idempotent("other"))}
 		})
 		equal(k, "digest", "digest of other", find("other").Digest)
 		for _, key := range []string{"", "ghost"} {
@@ -172,7 +172,7 @@ var enqueueCases = []testCase{
 				k.Errorf("got %+v", d)
 			}
 			seen[d.ID] = true
-			k.settle(mailbox.Settlement{Held: d.Held(), Status: mailbox.DeadLetter, Error: d.ID})
+			k.settle(mailbox.Settlement{Claim: d.Claim(), Status: mailbox.DeadLetter, Error: d.ID})
 		}
 		for _, id := range ids {
 			if !seen[id] {
@@ -293,7 +293,7 @@ var threadCases = []testCase{
 		}
 		k.Advance(time.Minute)
 		k.enqueue(dispatch("t", "a"))
-		k.change("t", func(t *mailbox.Thread) { t.Make = true })
+		k.change("t", func(t *mailbox.Thread) { t.Create = true })
 		got, err := k.store.Thread(k.Context(), "t")
 		if err != nil {
 			k.Fatal(err)
@@ -304,7 +304,7 @@ var threadCases = []testCase{
 	{"AreListedOnceCreated", func(k *kit) {
 		before := k.now()
 		k.enqueue(dispatch("a", "a"))
-		k.change("b", func(t *mailbox.Thread) { t.Make = true })
+		k.change("b", func(t *mailbox.Thread) { t.Create = true })
 		list, err := k.store.ListThreads(k.Context(), awaken.ThreadQuery{})
 		if err != nil || len(list) != 2 {
 			k.Fatalf("%d threads, %v", len(list), err)

@@ -318,7 +318,7 @@ func (h *history) make() error {
 			claims = nil
 			for _, d := range t.Live {
 				if d.Status == mailbox.Claimed {
-					claims = append(claims, mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked})
+					claims = append(claims, mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked})
 					continue
 				}
 				c := *d
@@ -398,7 +398,7 @@ func (h *history) one(worker, n int, q mailbox.Queue, rnd *rand.Rand) error {
 	if d == nil {
 		return nil
 	}
-	held := d.Held()
+	held := d.Claim()
 	held.Steps = rnd.IntN(4)
 	st.thread, st.id, st.token, st.steps = d.ThreadID, d.ID, d.ClaimToken, held.Steps
 	if rnd.IntN(4) == 0 {
@@ -416,7 +416,7 @@ func (h *history) one(worker, n int, q mailbox.Queue, rnd *rand.Rand) error {
 		})
 	}
 	st.kind, st.status, st.failed = "settle", []mailbox.Status{mailbox.Acked, mailbox.Queued, mailbox.DeadLetter}[rnd.IntN(3)], rnd.IntN(2) == 0
-	set := mailbox.Settlement{Held: held, Status: st.status, Failed: st.failed}
+	set := mailbox.Settlement{Claim: held, Status: st.status, Failed: st.failed}
 	if st.short {
 		set.Delay = forever
 	}
@@ -467,7 +467,7 @@ func (st *step) change(t *mailbox.Thread) {
 		}
 		t.Put = append(t.Put, &c)
 	}
-	t.Raise = st.kind == "interrupt"
+	t.RaiseEpoch = st.kind == "interrupt"
 	st.seen = seen.String()
 }
 

@@ -60,7 +60,7 @@ func (q *faulty) Claim(ctx context.Context, c mailbox.ClaimRequest) ([]*mailbox.
 	return ds, next, err
 }
 
-func (q *faulty) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+func (q *faulty) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Claim) ([]mailbox.Renewal, error) {
 	out, err := q.DB.Renew(ctx, lease, held...)
 	if q.renew != nil {
 		q.renew(out)
@@ -176,7 +176,7 @@ func TestLinearizable_FindsFaults(t *testing.T) {
 				return q.DB.Reclaim(ctx, 100)
 			}
 		},
-		"it loses an interrupt": func(q *faulty) { q.change = func(t *mailbox.Thread) { t.Raise = false } },
+		"it loses an interrupt": func(q *faulty) { q.change = func(t *mailbox.Thread) { t.RaiseEpoch = false } },
 		"it loses a change": func(q *faulty) {
 			q.change = func(t *mailbox.Thread) {
 				if t.Now%16 == 0 {

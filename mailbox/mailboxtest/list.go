@@ -171,7 +171,7 @@ var tenantCases = []testCase{
 				k.Fatalf("tenant %q: left %v, %v", name, left, err)
 			}
 		}
-		if err := stores["a"].Change(k.Context(), "t", func(t *mailbox.Thread) error { t.Raise, t.Interrupt = true, true; return nil }); err != nil {
+		if err := stores["a"].Change(k.Context(), "t", func(t *mailbox.Thread) error { t.RaiseEpoch, t.Interrupt = true, true; return nil }); err != nil {
 			k.Fatal(err)
 		}
 		equal(k, "epoch", uint64(0), k.look("t").Epoch)
@@ -180,13 +180,13 @@ var tenantCases = []testCase{
 			claims[d.Tenant] = d
 		}
 		equal(k, "claims", len(names), len(claims))
-		h := claims["a"].Held()
+		h := claims["a"].Claim()
 		equal(k, "tenant", "a", h.Tenant)
 		h.Tenant = "A"
-		if err := k.trySettle(mailbox.Settlement{Held: h, Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
+		if err := k.trySettle(mailbox.Settlement{Claim: h, Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
 			k.Errorf("with the token of another tenant: error is %v, want ErrFenced", err)
 		}
-		equal(k, "renewals", []mailbox.Renewal{{}, {Lost: true}}, k.renew(lease, claims["a"].Held(), h))
+		equal(k, "renewals", []mailbox.Renewal{{}, {Lost: true}}, k.renew(lease, claims["a"].Claim(), h))
 		k.as(claims["a"], mailbox.DeadLetter)
 		for name, s := range stores {
 			want := mailbox.Claimed

@@ -202,10 +202,10 @@ func (k *kit) settle(s mailbox.Settlement) {
 // as settles a claim with a status.
 func (k *kit) as(d *mailbox.Dispatch, status mailbox.Status) {
 	k.Helper()
-	k.settle(mailbox.Settlement{Held: d.Held(), Status: status})
+	k.settle(mailbox.Settlement{Claim: d.Claim(), Status: status})
 }
 
-func (k *kit) renew(lease time.Duration, held ...mailbox.Held) []mailbox.Renewal {
+func (k *kit) renew(lease time.Duration, held ...mailbox.Claim) []mailbox.Renewal {
 	k.Helper()
 	out, err := k.Queue.Renew(k.Context(), lease, held...)
 	if err != nil || len(out) != len(held) {
@@ -315,7 +315,7 @@ func begins(c *awaken.Commit) { c.Begins = true }
 
 // parks makes the commit park its run.
 func parks(c *awaken.Commit) {
-	c.Rest = true
+	c.RequireEmptyInbox = true
 	c.Run.Status = awaken.RunWaiting
 	c.Run.Waiting = &awaken.Waiting{Reason: awaken.WaitToolPermission, TicketIDs: []string{}, Tickets: []awaken.WaitingTicket{}}
 }

@@ -14,7 +14,7 @@ var renewCases = []testCase{
 		d := k.claimFor(1, time.Minute)[0]
 		k.Advance(50 * time.Second)
 		before := k.now()
-		equal(k, "renewal", []mailbox.Renewal{{}}, k.renew(time.Minute, d.Held()))
+		equal(k, "renewal", []mailbox.Renewal{{}}, k.renew(time.Minute, d.Claim()))
 		between(k, "lease_until", k.get("a").LeaseUntil, before+60_000, k.now()+60_000)
 		k.Advance(50 * time.Second)
 		equal(k, "reclaimed", 0, k.reclaim(10))
@@ -25,23 +25,23 @@ var renewCases = []testCase{
 		for _, id := range []string{"requeued", "acked", "claimed again", "cancelled", "kept", "given back"} {
 			k.enqueue(dispatch(id, id))
 		}
-		held := map[string]mailbox.Held{}
+		held := map[string]mailbox.Claim{}
 		for _, d := range k.claim(10) {
-			held[d.ID] = d.Held()
+			held[d.ID] = d.Claim()
 		}
-		k.settle(mailbox.Settlement{Held: held["requeued"], Status: mailbox.Queued, Delay: time.Hour})
-		k.settle(mailbox.Settlement{Held: held["acked"], Status: mailbox.Acked})
-		k.settle(mailbox.Settlement{Held: held["given back"], Status: mailbox.Queued, Delay: time.Hour})
-		k.settle(mailbox.Settlement{Held: held["claimed again"], Status: mailbox.Queued})
+		k.settle(mailbox.Settlement{Claim: held["requeued"], Status: mailbox.Queued, Delay: time.Hour})
+		k.settle(mailbox.Settlement{Claim: held["acked"], Status: mailbox.Acked})
+		k.settle(mailbox.Settlement{Claim: held["given back"], Status: mailbox.Queued, Delay: time.Hour})
+		k.settle(mailbox.Settlement{Claim: held["claimed again"], Status: mailbox.Queued})
 		k.claimOne("claimed again")
 		k.change("cancelled", func(t *mailbox.Thread) {
 			c := *t.Live[0]
 			c.Cancel = true
 			t.Put = []*mailbox.Dispatch{&c}
 		})
-		void := mailbox.Held{ID: "given back"} // a queued one has the token "", but that is no claim
+		void := mailbox.Claim{ID: "given back"} // a queued one has the token "", but that is no claim
 		got := k.renew(lease, held["requeued"], held["kept"], held["acked"], held["claimed again"], held["cancelled"], void,
-			mailbox.Held{ID: "ghost", Token: "x"}, mailbox.Held{Tenant: "ghost", ID: "kept", Token: held["kept"].Token}, held["kept"])
+			mailbox.Claim{ID: "ghost", Token: "x"}, mailbox.Claim{Tenant: "ghost", ID: "kept", Token: held["kept"].Token}, held["kept"])
 		lost := mailbox.Renewal{Lost: true}
 		equal(k, "renewals", []mailbox.Renewal{lost, {}, lost, lost, {Cancel: true}, lost, lost, lost, {}}, got)
 		k.status(mailbox.Queued, "requeued", "given back")
@@ -51,18 +51,18 @@ var renewCases = []testCase{
 		k.enqueue(dispatch("t", "a"))
 		d := k.claimFor(1, time.Second)[0]
 		k.Advance(time.Minute)
-		equal(k, "renewal", []mailbox.Renewal{{}}, k.renew(time.Second, d.Held()))
+		equal(k, "renewal", []mailbox.Renewal{{}}, k.renew(time.Second, d.Claim()))
 		k.Advance(time.Minute)
 		equal(k, "reclaimed", 1, k.reclaim(10))
-		equal(k, "renewal", []mailbox.Renewal{{Lost: true}}, k.renew(lease, d.Held()))
+		equal(k, "renewal", []mailbox.Renewal{{Lost: true}}, k.renew(lease, d.Claim()))
 		k.status(mailbox.Queued, "a")
 	}},
 	{"ResetsAttemptsWhenTheRunProgressed", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		for range 3 {
-			k.settle(mailbox.Settlement{Held: k.claimOne("a").Held(), Status: mailbox.Queued, Failed: true})
+			k.settle(mailbox.Settlement{Claim: k.claimOne("a").Claim(), Status: mailbox.Queued, Failed: true})
 		}
-		h := k.claimOne("a").Held()
+		h := k.claimOne("a").Claim()
 		k.renew(lease, h)
 		equal(k, "attempts", 3, k.get("a").Attempts)
 		h.Steps = 2
@@ -70,14 +70,14 @@ var renewCases = []testCase{
 		if d := k.get("a"); d.Attempts != 0 || d.Steps != 2 {
 			k.Errorf("got %+v", plain(d))
 		}
-		k.settle(mailbox.Settlement{Held: h, Status: mailbox.Queued, Failed: true})
+		k.settle(mailbox.Settlement{Claim: h, Status: mailbox.Queued, Failed: true})
 		if d := k.claimOne("a"); d.Attempts != 1 || d.Steps != 2 {
 			k.Errorf("got %+v", plain(d))
 		}
 	}},
 	{"DoesNotGoBack", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
-		h := k.claimOne("a").Held()
+		h := k.claimOne("a").Claim()
 		h.Steps = 5
 		k.renew(lease, h)
 		h.Steps = 3
@@ -92,7 +92,7 @@ var settleCases = []testCase{
 			id := string(status)
 			k.enqueue(dispatch("t", id))
 			before := k.now()
-			k.settle(mailbox.Settlement{Held: k.claimOne(id).Held(), Status: status, Error: "because of " + id})
+			k.settle(mailbox.Settlement{Claim: k.claimOne(id).Claim(), Status: status, Error: "because of " + id})
 			d := k.get(id)
 			between(k, "completed_at", d.CompletedAt, before, k.now())
 			between(k, "updated_at", d.UpdatedAt, before, k.now())
@@ -112,7 +112,7 @@ var settleCases = []testCase{
 		k.enqueue(dispatch("t", "a"))
 		d := k.claimOne("a")
 		before := k.now()
-		k.settle(mailbox.Settlement{Held: d.Held(), Status: mailbox.Queued, Delay: time.Minute, Failed: true, Error: "boom"})
+		k.settle(mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Queued, Delay: time.Minute, Failed: true, Error: "boom"})
 		d = k.get("a")
 		between(k, "available_at", d.AvailableAt, before+60_000, k.now()+60_000)
 		if d.Status != mailbox.Queued || d.Attempts != 1 || d.LastError != "boom" || d.ClaimToken != "" || d.ClaimedBy != "" || d.LeaseUntil != 0 || d.CompletedAt != 0 {
@@ -124,7 +124,7 @@ var settleCases = []testCase{
 		if d.Attempts != 1 || d.LastError != "boom" || d.Request == nil {
 			k.Errorf("got %+v", plain(d))
 		}
-		k.settle(mailbox.Settlement{Held: d.Held(), Status: mailbox.Queued}) // a drain costs nothing
+		k.settle(mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Queued}) // a drain costs nothing
 		d = k.claimOne("a")
 		if d.Attempts != 1 || d.LastError != "boom" {
 			k.Errorf("got %+v", plain(d))
@@ -137,7 +137,7 @@ var settleCases = []testCase{
 			if d.Attempts != want || d.Exhausted() != (want >= 2) {
 				k.Errorf("got %+v", plain(d))
 			}
-			k.settle(mailbox.Settlement{Held: d.Held(), Status: mailbox.Queued, Failed: true})
+			k.settle(mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Queued, Failed: true})
 		}
 		k.as(k.claimOne("a"), mailbox.DeadLetter)
 		k.nothing()
@@ -145,17 +145,17 @@ var settleCases = []testCase{
 	{"CountsAttemptsSinceTheLastStep", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		for range 3 {
-			k.settle(mailbox.Settlement{Held: k.claimOne("a").Held(), Status: mailbox.Queued, Failed: true})
+			k.settle(mailbox.Settlement{Claim: k.claimOne("a").Claim(), Status: mailbox.Queued, Failed: true})
 		}
-		h := k.claimOne("a").Held()
+		h := k.claimOne("a").Claim()
 		h.Steps = 7
-		k.settle(mailbox.Settlement{Held: h, Status: mailbox.Queued, Failed: true})
+		k.settle(mailbox.Settlement{Claim: h, Status: mailbox.Queued, Failed: true})
 		if d := k.get("a"); d.Attempts != 1 || d.Steps != 7 {
 			k.Errorf("got %+v", plain(d))
 		}
-		h = k.claimOne("a").Held()
+		h = k.claimOne("a").Claim()
 		h.Steps = 8
-		k.settle(mailbox.Settlement{Held: h, Status: mailbox.Acked})
+		k.settle(mailbox.Settlement{Claim: h, Status: mailbox.Acked})
 		if d := k.get("a"); d.Attempts != 0 || d.Steps != 8 {
 			k.Errorf("got %+v", plain(d))
 		}
@@ -171,18 +171,18 @@ var settleCases = []testCase{
 			}
 		}
 		k.as(over, mailbox.Acked)
-		for name, h := range map[string]mailbox.Held{
+		for name, h := range map[string]mailbox.Claim{
 			"another token":  {ID: "a", Token: "x"},
 			"no token":       {ID: "a"},
 			"another tenant": {Tenant: "x", ID: "a", Token: d.ClaimToken},
 			"another's":      {ID: "a", Token: over.ClaimToken},
 			"queued":         {ID: "queued"},
-			"over":           over.Held(),
+			"over":           over.Claim(),
 			"over, no token": {ID: "over"},
 			"missing":        {ID: "ghost", Token: "x"},
 		} {
 			h.Steps = 99
-			if err := k.trySettle(mailbox.Settlement{Held: h, Status: mailbox.Cancelled, Failed: true, Error: "no"}); !errors.Is(err, awaken.ErrFenced) {
+			if err := k.trySettle(mailbox.Settlement{Claim: h, Status: mailbox.Cancelled, Failed: true, Error: "no"}); !errors.Is(err, awaken.ErrFenced) {
 				k.Errorf("%s: error is %v, want ErrFenced", name, err)
 			}
 		}
@@ -190,7 +190,7 @@ var settleCases = []testCase{
 		k.status(mailbox.Queued, "queued")
 		k.status(mailbox.Acked, "over")
 		k.as(d, mailbox.Acked)
-		if err := k.trySettle(mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
+		if err := k.trySettle(mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
 			k.Errorf("a second time: error is %v, want ErrFenced", err)
 		}
 	}},
@@ -199,7 +199,7 @@ var settleCases = []testCase{
 		old := k.claimOne("a")
 		k.as(old, mailbox.Queued)
 		d := k.claimOne("a")
-		if err := k.trySettle(mailbox.Settlement{Held: old.Held(), Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
+		if err := k.trySettle(mailbox.Settlement{Claim: old.Claim(), Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
 			k.Errorf("error is %v, want ErrFenced", err)
 		}
 		k.as(d, mailbox.Acked)
@@ -210,7 +210,7 @@ var settleCases = []testCase{
 			k.enqueue(dispatch(number("t", i), number("d", i)))
 		}
 		for i, d := range k.claim(20) {
-			s := mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked}
+			s := mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}
 			switch i % 4 {
 			case 1:
 				s.Token = "wrong"
@@ -245,7 +245,7 @@ var settleCases = []testCase{
 		k.Advance(time.Minute)
 		k.as(ds[0], mailbox.Acked)
 		equal(k, "reclaimed", 1, k.reclaim(10))
-		if err := k.trySettle(mailbox.Settlement{Held: ds[1].Held(), Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
+		if err := k.trySettle(mailbox.Settlement{Claim: ds[1].Claim(), Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
 			k.Errorf("error is %v, want ErrFenced", err)
 		}
 	}},
@@ -283,7 +283,7 @@ var reclaimCases = []testCase{
 			if d.Status != mailbox.Queued || d.Attempts != 1 || d.ClaimToken != "" || d.ClaimedBy != "" || d.LeaseUntil != 0 {
 				k.Errorf("got %+v", plain(d))
 			}
-			if err := k.trySettle(mailbox.Settlement{Held: old[id].Held(), Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
+			if err := k.trySettle(mailbox.Settlement{Claim: old[id].Claim(), Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
 				k.Errorf("error is %v, want ErrFenced", err)
 			}
 		}
@@ -329,7 +329,7 @@ var reclaimCases = []testCase{
 	{"SeesLeasesThatAChangeTouched", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		d := k.claimFor(1, time.Minute)[0]
-		k.renew(time.Hour, d.Held())
+		k.renew(time.Hour, d.Claim())
 		k.Advance(10 * time.Minute)
 		k.change("t", func(t *mailbox.Thread) {
 			c := *t.Live[0]
@@ -337,7 +337,7 @@ var reclaimCases = []testCase{
 			t.Put = []*mailbox.Dispatch{&c}
 		})
 		equal(k, "reclaimed", 0, k.reclaim(10))
-		equal(k, "renewal", []mailbox.Renewal{{Cancel: true}}, k.renew(time.Second, d.Held()))
+		equal(k, "renewal", []mailbox.Renewal{{Cancel: true}}, k.renew(time.Second, d.Claim()))
 		k.Advance(time.Minute)
 		equal(k, "reclaimed", 1, k.reclaim(10))
 	}},

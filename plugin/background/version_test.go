@@ -45,7 +45,7 @@ func TestVersion_TasksStartOnTheVersionOfTheirParent(t *testing.T) {
 			}
 			v.Publish(reg)
 		}
-		rt, err := engine.New(engine.Config{Snapshots: v, Store: store})
+		rt, err := engine.New(engine.Config{Versions: v, Store: store})
 		if err != nil {
 			t.Fatal(err)
 		}

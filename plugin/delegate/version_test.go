@@ -37,7 +37,7 @@ func TestVersion_DelegatesStartOnTheVersionOfTheirParent(t *testing.T) {
 			}
 			v.Publish(reg)
 		}
-		rt, err := engine.New(engine.Config{Snapshots: v, Store: store})
+		rt, err := engine.New(engine.Config{Versions: v, Store: store})
 		if err != nil {
 			t.Fatal(err)
 		}

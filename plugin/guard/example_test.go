@@ -25,7 +25,7 @@ func Example() {
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{"calm"}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "x"}},
 		Providers: map[string]llm.Model{"p": llmtest.NewScript(llmtest.Say("Hello! How are you!"))},
-		Plugins:   []awaken.Plugin{guard.New("calm", calm{}, awaken.OutputBorder)},
+		Plugins:   []awaken.Plugin{guard.New("calm", calm{}, awaken.OutputPoint)},
 	})
 	if err != nil {
 		panic(err)

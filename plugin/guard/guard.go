@@ -23,7 +23,7 @@
 //		return guard.Rewrite(strings.ReplaceAll(t.Text, "!", ".")), nil
 //	}
 //
-//	cfg.Plugins = append(cfg.Plugins, guard.New("calm", calm{}, awaken.OutputBorder))
+//	cfg.Plugins = append(cfg.Plugins, guard.New("calm", calm{}, awaken.OutputPoint))
 //
 // Guards run in the order of the agent's plugin_ids; each receives the text that the previous
 // one returned. An agent with a guard on its output does not stream: an answer is shown once
@@ -54,9 +54,9 @@ type Guard interface {
 
 // Text is a text to check.
 type Text struct {
-	Border awaken.Border
-	Tool   string // the tool, for results
-	Text   string
+	Point awaken.GuardPoint
+	Tool  string // the tool, for results
+	Text  string
 }
 
 // Verdict is the decision of a guard. The zero Verdict lets the text pass.
@@ -87,14 +87,14 @@ func Block(reason string) Verdict { return Verdict{block, reason} }
 func Suspend(reason string) Verdict { return Verdict{suspend, reason} }
 
 // New returns a plugin of the given name that runs g at these points.
-func New(name string, g Guard, borders ...awaken.Border) awaken.Plugin {
+func New(name string, g Guard, borders ...awaken.GuardPoint) awaken.Plugin {
 	return plugin{name, g, borders}
 }
 
 type plugin struct {
 	name    string
 	guard   Guard
-	borders []awaken.Border
+	borders []awaken.GuardPoint
 }
 
 func (p plugin) Name() string { return p.name }
@@ -102,15 +102,15 @@ func (p plugin) Name() string { return p.name }
 func (p plugin) Register(r *awaken.Registrar) error {
 	for _, b := range p.borders {
 		r.Guard(b, func(ctx context.Context, h *awaken.HookCall, passage *awaken.Passage) (awaken.Verdict, error) {
-			c := checker{ctx: ctx, guard: p.guard, name: p.name, text: Text{Border: b}}
-			if b == awaken.ResultBorder {
+			c := checker{ctx: ctx, guard: p.guard, name: p.name, text: Text{Point: b}}
+			if b == awaken.ResultPoint {
 				c.text.Tool = h.Tool.Tool
 				return c.result(h, passage)
 			}
 			if m := passage.Message; m.Role == llm.User || m.Role == llm.Assistant {
 				passage.Message = c.message(m)
 			}
-			return c.verdict(map[awaken.Border]string{awaken.InputBorder: "May the agent see this message?", awaken.OutputBorder: "May this answer be shown?"}[b],
+			return c.verdict(map[awaken.GuardPoint]string{awaken.InputPoint: "May the agent see this message?", awaken.OutputPoint: "May this answer be shown?"}[b],
 				passage.Message.ID, map[string]string{})
 		})
 	}

@@ -167,7 +167,7 @@ func TestNew_RunsACustomGuard(t *testing.T) {
 		{"suspend", guard.Suspend("hm"), nil, awaken.Suspended, "user"},
 		{"error", guard.Pass(), errors.New("broken"), awaken.Failed, "user"},
 	} {
-		p := guard.New("mine", funcGuard(func(guard.Text) (guard.Verdict, error) { return tt.verdict, tt.err }), awaken.OutputBorder)
+		p := guard.New("mine", funcGuard(func(guard.Text) (guard.Verdict, error) { return tt.verdict, tt.err }), awaken.OutputPoint)
 		h, rec := run(t, p, "", "hello")
 		if got := messages(t, h, rec); rec.Result.Termination.Type != tt.end || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %s\n%s", tt.name, rec.Result.Termination, got)

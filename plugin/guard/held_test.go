@@ -104,7 +104,7 @@ func TestHeld_SurvivesARestart(t *testing.T) {
 
 // hourly suspends everything at one point, for an hour.
 type hourly struct {
-	border awaken.Border
+	border awaken.GuardPoint
 	then   awaken.ExpiryPolicy
 }
 
@@ -119,7 +119,7 @@ func (p hourly) Register(r *awaken.Registrar) error {
 
 func TestHeld_Expires(t *testing.T) {
 	t.Parallel()
-	for _, border := range []awaken.Border{awaken.InputBorder, awaken.OutputBorder} {
+	for _, border := range []awaken.GuardPoint{awaken.InputPoint, awaken.OutputPoint} {
 		for then, want := range map[awaken.ExpiryPolicy]awaken.TerminationType{
 			awaken.ExpireReject: awaken.Blocked, awaken.ExpireApprove: awaken.NaturalEnd, awaken.ExpireEscalate: awaken.Suspended,
 		} {

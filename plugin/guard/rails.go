@@ -26,19 +26,19 @@ type Config struct {
 // Secrets removes credentials from texts: keys of well-known services, private keys, tokens,
 // passwords in URLs.
 type Secrets struct {
-	On       []awaken.Border `json:"on,omitempty" jsonschema:"input, output and tool_result; default: all of them"`
-	Patterns []string        `json:"patterns,omitempty" jsonschema:"additional regular expressions that match secrets"`
-	Action   Action          `json:"action,omitempty" jsonschema:"rewrite (the default), block or suspend"`
+	On       []awaken.GuardPoint `json:"on,omitempty" jsonschema:"input, output and tool_result; default: all of them"`
+	Patterns []string            `json:"patterns,omitempty" jsonschema:"additional regular expressions that match secrets"`
+	Action   Action              `json:"action,omitempty" jsonschema:"rewrite (the default), block or suspend"`
 }
 
 // Rule limits the size or wording of texts.
 type Rule struct {
-	Name     string          `json:"name,omitempty"`
-	On       []awaken.Border `json:"on" jsonschema:"input, output or tool_result"`
-	Tool     string          `json:"tool,omitempty" jsonschema:"limits the rule to results of tools that match this glob"`
-	MaxBytes int             `json:"max_bytes,omitempty" jsonschema:"matches texts that are longer"`
-	Pattern  string          `json:"pattern,omitempty" jsonschema:"matches texts that contain this regular expression"`
-	Action   Action          `json:"action" jsonschema:"rewrite, block or suspend"`
+	Name     string              `json:"name,omitempty"`
+	On       []awaken.GuardPoint `json:"on" jsonschema:"input, output or tool_result"`
+	Tool     string              `json:"tool,omitempty" jsonschema:"limits the rule to results of tools that match this glob"`
+	MaxBytes int                 `json:"max_bytes,omitempty" jsonschema:"matches texts that are longer"`
+	Pattern  string              `json:"pattern,omitempty" jsonschema:"matches texts that contain this regular expression"`
+	Action   Action              `json:"action" jsonschema:"rewrite, block or suspend"`
 	// Replacement replaces each match of Pattern when Action is rewrite. A text over MaxBytes
 	// is cut.
 	Replacement string `json:"replacement,omitempty"`
@@ -55,7 +55,7 @@ const (
 	ActionSuspend Action = "suspend"
 )
 
-var allBorders = []awaken.Border{awaken.InputBorder, awaken.OutputBorder, awaken.ResultBorder}
+var allPoints = []awaken.GuardPoint{awaken.InputPoint, awaken.OutputPoint, awaken.ResultPoint}
 
 // DescribeSchema adds constraints that Go types cannot express.
 func (*Config) DescribeSchema(s *schema.Node) {
@@ -79,7 +79,7 @@ func (c *Config) compile() ([]plugin, error) {
 	if s := c.Secrets; s != nil {
 		action, borders := cmp.Or(s.Action, ActionRewrite), s.On
 		if len(borders) == 0 {
-			borders = allBorders
+			borders = allPoints
 		}
 		exprs := slices.Clone(knownSecrets)
 		for i, text := range s.Patterns {
@@ -123,9 +123,9 @@ func (c *Config) compile() ([]plugin, error) {
 }
 
 // checkUse validates where a guard runs, and its action.
-func checkUse(where string, borders []awaken.Border, a Action) error {
+func checkUse(where string, borders []awaken.GuardPoint, a Action) error {
 	for i, b := range borders {
-		if !slices.Contains(allBorders, b) {
+		if !slices.Contains(allPoints, b) {
 			return fmt.Errorf("%s.on[%d] is %q, want input, output or tool_result", where, i, b)
 		}
 	}
@@ -215,7 +215,7 @@ type limit struct {
 }
 
 func (l limit) Check(_ context.Context, t Text) (Verdict, error) {
-	if l.tool != nil && t.Border == awaken.ResultBorder && !l.tool.Match(t.Tool) {
+	if l.tool != nil && t.Point == awaken.ResultPoint && !l.tool.Match(t.Tool) {
 		return Pass(), nil
 	}
 	text, why := t.Text, ""

@@ -23,7 +23,7 @@ type exchange struct {
 	in     input
 	thread *awaken.Thread    // nil if it does not exist
 	open   *awaken.Run       // the thread's running or waiting run, or nil
-	asked  *protocol.Asked   // the calls of that run, if it waits
+	asked  *protocol.CallHistory   // the calls of that run, if it waits
 	has    protocol.Position // what the client received on an earlier connection
 }
 
@@ -41,7 +41,7 @@ func run(c protocol.Call, in *input, agentID, threadID string) error {
 	var waiting *awaken.Waiting
 	if x.open != nil && x.open.Waiting != nil {
 		waiting = x.open.Waiting
-		asked, err := protocol.Asking(c.Context(), c.Tenant(), x.open)
+		asked, err := protocol.LoadCallHistory(c.Context(), c.Tenant(), x.open)
 		if err != nil {
 			return err
 		}
@@ -322,7 +322,7 @@ func (x *exchange) follow(r *mailbox.Receipt, after protocol.Position, opts Opti
 // stream streams the events of a run after a position. A client that has seen lost output
 // starts over, with the conversation before the run.
 func (x *exchange) stream(runID string, after protocol.Position, through awaken.Cursor, opts Options) error {
-	lost, err := protocol.Lost(x.Context(), x.Tenant(), x.in.ThreadID, after)
+	lost, err := protocol.PositionLost(x.Context(), x.Tenant(), x.in.ThreadID, after)
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 		return err
 	}
@@ -410,7 +410,7 @@ func connect(c protocol.Call, in *input) error {
 		return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(Options{}), Entries: []awaken.Entry{}})
 	}
 	ctx, t := x.Context(), x.Tenant()
-	going, end, err := protocol.Going(ctx, t, x.in.ThreadID)
+	going, end, err := protocol.ActiveRun(ctx, t, x.in.ThreadID)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (in *input) check() error {
 		case "user", "assistant", "system", "developer", "reasoning", "activity":
 		case "tool":
 			if m.ToolCallID == "" {
-				return protocol.Unfit("messages[%d].toolCallId is missing: a tool message answers a call", i)
+				return protocol.InvalidBody("messages[%d].toolCallId is missing: a tool message answers a call", i)
 			}
 		default:
 			return protocol.BadRequest("messages[%d].role is %.80q, want user, assistant, system, developer, tool, reasoning or activity", i, m.Role)
@@ -120,7 +120,7 @@ func (in *input) check() error {
 	}
 	for i, a := range in.Resume {
 		if a.InterruptID == "" {
-			return protocol.Unfit("resume[%d].interruptId is missing", i)
+			return protocol.InvalidBody("resume[%d].interruptId is missing", i)
 		}
 		if a.Status != "resolved" && a.Status != "cancelled" {
 			return protocol.BadRequest("resume[%d].status is %.80q, want resolved or cancelled", i, a.Status)
@@ -163,7 +163,7 @@ func (in *input) tools() ([]awaken.ToolSpec, error) {
 func (in *input) context() ([]awaken.ContextMessage, error) {
 	shown := given(map[string]json.RawMessage{"context": in.Context, "state": in.State})
 	if c := bytes.TrimSpace(shown["context"]); len(c) > 0 && c[0] != '[' && c[0] != '{' {
-		return nil, protocol.Unfit(`field "context" must be an array or an object`)
+		return nil, protocol.InvalidBody(`field "context" must be an array or an object`)
 	}
 	if len(shown) == 0 {
 		return nil, nil
@@ -241,18 +241,18 @@ func (m *message) content(field string, media *protocol.Media) ([]llm.Block, err
 	case raw[0] == '"':
 		var s string
 		if err := strict.UnmarshalKnown(raw, &s); err != nil {
-			return nil, protocol.Unfit("%s.content: %v", field, err)
+			return nil, protocol.InvalidBody("%s.content: %v", field, err)
 		}
 		if s == "" {
 			return nil, nil
 		}
 		return []llm.Block{llm.Text(s)}, nil
 	case raw[0] != '[':
-		return nil, protocol.Unfit("%s.content must be a string or a list of parts", field)
+		return nil, protocol.InvalidBody("%s.content must be a string or a list of parts", field)
 	}
 	var parts []part
 	if err := strict.UnmarshalKnown(raw, &parts); err != nil {
-		return nil, protocol.Unfit("%s.content: %v", field, err)
+		return nil, protocol.InvalidBody("%s.content: %v", field, err)
 	}
 	out := make([]llm.Block, 0, len(parts))
 	for i := range parts {
@@ -270,7 +270,7 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 	switch p.Type {
 	case "text":
 		if p.Text == nil {
-			return llm.Block{}, protocol.Unfit("%s.text is missing", field)
+			return llm.Block{}, protocol.InvalidBody("%s.text is missing", field)
 		}
 		return llm.Text(*p.Text), nil
 	case "binary":
@@ -283,7 +283,7 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 		return llm.Block{}, protocol.BadRequest("%s has no data and no url, want one of them", field)
 	case "image", "audio", "video", "document":
 		if p.Source == nil {
-			return llm.Block{}, protocol.Unfit("%s.source is missing", field)
+			return llm.Block{}, protocol.InvalidBody("%s.source is missing", field)
 		}
 		var about struct {
 			Filename string `json:"filename"`
@@ -307,7 +307,7 @@ func (p *part) block(field string, media *protocol.Media) (llm.Block, error) {
 // decisions returns the client's decisions on the calls that a run waits for: first its
 // answers to interrupts, then tool messages, which answer calls that the client executes. W
 // may be nil. Question returns the ticket that an answer refers to, or nil.
-func (in *input) decisions(w *awaken.Waiting, asked *protocol.Asked, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
+func (in *input) decisions(w *awaken.Waiting, asked *protocol.CallHistory, question func(id string) (*awaken.WaitingTicket, error)) ([]awaken.Decision, error) {
 	var out []awaken.Decision
 	done := map[string]bool{} // answered calls
 	for i, a := range in.Resume {
@@ -351,7 +351,7 @@ func (in *input) decisions(w *awaken.Waiting, asked *protocol.Asked, question fu
 // Models reuse call ids, and the client may not know of the call yet. So a result counts only
 // if it follows the last message that makes the call, that message is not an earlier call of
 // the same id, and no stored user message comes after the result.
-func (in *input) resultOf(callID string, asked *protocol.Asked) int {
+func (in *input) resultOf(callID string, asked *protocol.CallHistory) int {
 	result := -1
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		switch m := &in.Messages[i]; {
@@ -462,7 +462,7 @@ func (m *message) result(field string) (json.RawMessage, error) {
 	}
 	var s string
 	if err := strict.UnmarshalKnown(raw, &s); err != nil {
-		return nil, protocol.Unfit("%s.content: %v", field, err)
+		return nil, protocol.InvalidBody("%s.content: %v", field, err)
 	}
 	if text := strings.TrimSpace(s); text != "" && json.Valid([]byte(text)) {
 		return json.RawMessage(text), nil

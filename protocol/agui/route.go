@@ -177,7 +177,7 @@ func (e *envelope) body(v json.Unmarshaler) error {
 		return nil
 	}
 	if err := v.UnmarshalJSON(e.Body); err != nil {
-		return protocol.Unfit("body: %v", err)
+		return protocol.InvalidBody("body: %v", err)
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func follow(c protocol.Call) error {
 	if x.thread == nil {
 		return protocol.NotFound("thread", id)
 	}
-	going, end, err := protocol.Going(c.Context(), c.Tenant(), id)
+	going, end, err := protocol.ActiveRun(c.Context(), c.Tenant(), id)
 	if err != nil {
 		return err
 	}

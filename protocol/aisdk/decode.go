@@ -105,10 +105,10 @@ func (r *chatRequest) check() error {
 		if m.Content[0] == '"' {
 			m.Parts = []uiPart{{Type: "text"}}
 			if err := json.Unmarshal(m.Content, &m.Parts[0].Text); err != nil {
-				return protocol.Unfit("messages[%d].content: %v", i, err)
+				return protocol.InvalidBody("messages[%d].content: %v", i, err)
 			}
 		} else if err := strict.UnmarshalKnown(m.Content, &m.Parts); err != nil {
-			return protocol.Unfit("messages[%d].content: %v", i, err)
+			return protocol.InvalidBody("messages[%d].content: %v", i, err)
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, erro
 			}
 			out.Content = append(out.Content, block)
 		case p.Type == "":
-			return nil, protocol.Unfit("messages[%d].parts[%d].type is missing", i, j)
+			return nil, protocol.InvalidBody("messages[%d].parts[%d].type is missing", i, j)
 		}
 	}
 	if len(out.Content) == 0 {
@@ -170,7 +170,7 @@ func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, erro
 // part counts only if it follows the last user message and is not known to belong to an
 // earlier call: one of another run, or an earlier one of this run. The last part about a call
 // wins; one without a decision revokes those before it.
-func (r *chatRequest) decisions(waiting *awaken.Waiting, asked *protocol.Asked) []awaken.Decision {
+func (r *chatRequest) decisions(waiting *awaken.Waiting, asked *protocol.CallHistory) []awaken.Decision {
 	if waiting == nil {
 		return nil
 	}

@@ -227,7 +227,7 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 	// A new message or a regeneration takes precedence over decisions.
 	fresh := len(s.Request.Messages) > 0 || req.Trigger == "regenerate-message"
 	if open != nil && open.Waiting != nil && !fresh {
-		asked, err := protocol.Asking(ctx, t, open)
+		asked, err := protocol.LoadCallHistory(ctx, t, open)
 		if err != nil {
 			return nil, err
 		}
@@ -240,7 +240,7 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 		if !known {
 			return nil, protocol.BadRequest("at least one message is required")
 		}
-		run, _, err := protocol.Going(ctx, t, threadID)
+		run, _, err := protocol.ActiveRun(ctx, t, threadID)
 		if err != nil {
 			return nil, err
 		}
@@ -373,7 +373,7 @@ func getStream(c protocol.Call) error {
 	var end awaken.Cursor
 	var err error
 	if runID == "" {
-		run, end, err = protocol.Going(ctx, t, threadID)
+		run, end, err = protocol.ActiveRun(ctx, t, threadID)
 		if errors.Is(err, awaken.ErrNotFound) {
 			return c.Reply(http.StatusNoContent, nil)
 		}

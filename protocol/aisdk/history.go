@@ -94,7 +94,7 @@ func getMessages(c protocol.Call) error {
 		return protocol.BadRequest("order is %q, want asc or desc", order)
 	}
 	// Look for the run first: whatever it stores from here on is streamed with it.
-	run, _, err := protocol.Going(ctx, t, threadID)
+	run, _, err := protocol.ActiveRun(ctx, t, threadID)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return protocol.NotFound("thread", threadID)
 	}

@@ -146,7 +146,7 @@ func (p *pair) commit(rt *rapid.T) {
 	err := p.both(rt, "commit", func(ctx context.Context, s *file.Store) (any, error) {
 		o.seq = seq
 		c := o.next([]func(*awaken.Commit){nil, waits, done}[status], said...)
-		c.Rest, c.Time = rest, int64(p.n)
+		c.RequireEmptyInbox, c.Time = rest, int64(p.n)
 		if read {
 			items, err := s.Unread(ctx, c.ThreadID)
 			if err != nil && !errors.Is(err, awaken.ErrNotFound) {

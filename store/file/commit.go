@@ -121,7 +121,7 @@ func (cm *committer) commit(t *thread, c *awaken.Commit) error {
 		return nil
 	case err != nil:
 		return err
-	case c.Rest && slices.ContainsFunc(t.unread, func(id string) bool { return !slices.Contains(c.Read, id) }):
+	case c.RequireEmptyInbox && slices.ContainsFunc(t.unread, func(id string) bool { return !slices.Contains(c.Read, id) }):
 		return awaken.ErrUnread
 	}
 	if err := checkID("run", c.Run.RunID); err != nil {

@@ -42,7 +42,7 @@ func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 		return nil
 	case err != nil:
 		return err
-	case c.Rest && slices.ContainsFunc(t.Inbox, func(it awaken.InboxItem) bool { return !slices.Contains(c.Read, it.ID) }):
+	case c.RequireEmptyInbox && slices.ContainsFunc(t.Inbox, func(it awaken.InboxItem) bool { return !slices.Contains(c.Read, it.ID) }):
 		return awaken.ErrUnread
 	}
 	s.clock++

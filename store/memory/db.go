@@ -82,7 +82,7 @@ func (db *DB) Claim(_ context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Di
 }
 
 // claimed returns the dispatch of a claim and its thread, or nil if the claim is void.
-func (db *DB) claimed(h mailbox.Held) (*mailbox.Dispatch, *thread) {
+func (db *DB) claimed(h mailbox.Claim) (*mailbox.Dispatch, *thread) {
 	s := db.tenants[h.Tenant]
 	if s == nil {
 		return nil, nil
@@ -98,7 +98,7 @@ func (db *DB) claimed(h mailbox.Held) (*mailbox.Dispatch, *thread) {
 }
 
 // Renew extends leases.
-func (db *DB) Renew(_ context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+func (db *DB) Renew(_ context.Context, lease time.Duration, held ...mailbox.Claim) ([]mailbox.Renewal, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	now := db.Now().UnixMilli()
@@ -125,7 +125,7 @@ func (db *DB) Settle(_ context.Context, settlements ...mailbox.Settlement) ([]er
 			out[i] = fmt.Errorf("settle dispatch %s: %w: status is %q, want %q or a terminal one", s.ID, awaken.ErrInvalid, s.Status, mailbox.Queued)
 			continue
 		}
-		d, t := db.claimed(s.Held)
+		d, t := db.claimed(s.Claim)
 		if d == nil {
 			out[i] = fmt.Errorf("settle dispatch %s: %w", s.ID, awaken.ErrFenced)
 			continue

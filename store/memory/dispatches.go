@@ -31,7 +31,7 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 	c := &mailbox.Thread{ID: threadID, Now: s.now().UnixMilli()}
 	t := s.threads[threadID]
 	if t != nil {
-		c.Made, c.Epoch, c.End = true, t.epoch, awaken.Cursor{Epoch: t.Fence, Seq: t.Seq}
+		c.Exists, c.Epoch, c.End = true, t.epoch, awaken.Cursor{Epoch: t.Fence, Seq: t.Seq}
 		if t.OpenRunID != "" {
 			open := t.run.Run.Run
 			c.Open = &open
@@ -46,13 +46,13 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 	if err := s.check(t, c); err != nil {
 		return fmt.Errorf("change thread %s: %w", threadID, err)
 	}
-	if c.Make {
+	if c.Create {
 		t = s.open(threadID, c.Now)
 	}
 	if t == nil {
 		return nil // fn recorded nothing
 	}
-	if c.Raise {
+	if c.RaiseEpoch {
 		t.epoch++
 	}
 	if c.Interrupt {
@@ -73,7 +73,7 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 // check returns why what fn recorded must be refused. The thread is nil if it does not
 // exist.
 func (s *dispatches) check(t *thread, c *mailbox.Thread) error {
-	if t == nil && !c.Make && (len(c.Put) > 0 || len(c.Runs) > 0 || len(c.Post) > 0 || c.Interrupt || c.Raise) {
+	if t == nil && !c.Create && (len(c.Put) > 0 || len(c.Runs) > 0 || len(c.Post) > 0 || c.Interrupt || c.RaiseEpoch) {
 		return awaken.ErrNotFound
 	}
 	keys := map[string]string{}

@@ -67,11 +67,11 @@ func quickly(c *awaken.Commit) *shortcut {
 	run := &c.Run
 	switch {
 	case c.Number == 0 || run.ThreadID != c.ThreadID || len(c.Read) > 0 || len(c.State) > 0:
-	case c.Number > 1 && run.Status == awaken.RunRunning && !c.Rest:
+	case c.Number > 1 && run.Status == awaken.RunRunning && !c.RequireEmptyInbox:
 		return &stepCommit
 	case c.Number > 1 && run.Status == awaken.RunDone:
 		return &endCommit
-	case c.Number == 1 && run.Status == awaken.RunRunning && !c.Rest && run.Output.FromSeq == 0 && run.DispatchID == "":
+	case c.Number == 1 && run.Status == awaken.RunRunning && !c.RequireEmptyInbox && run.Output.FromSeq == 0 && run.DispatchID == "":
 		return &startCommit
 	}
 	return nil
@@ -134,7 +134,7 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	}
 	p.bigint(c.Time)
 	p.bigint(int64(c.Expect))
-	rest, parent := c.Rest, c.ParentThreadID
+	rest, parent := c.RequireEmptyInbox, c.ParentThreadID
 	if !isValid {
 		c = &awaken.Commit{Read: c.Read, Entries: c.Entries[:min(1, len(c.Entries))]} // enough for the checks; the function writes nothing
 	}

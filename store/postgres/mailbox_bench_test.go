@@ -72,7 +72,7 @@ func ourQueue(db *postgres.DB, threads int) *benchQueue {
 			}
 			settlements := make([]mailbox.Settlement, len(ds))
 			for i, d := range ds {
-				settlements[i] = mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked}
+				settlements[i] = mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}
 			}
 			errs, err := db.Settle(ctx, settlements...)
 			for _, e := range errs {

@@ -46,7 +46,7 @@ func dispatches(prefix string, n int) []*mailbox.Dispatch {
 func acked(ds []*mailbox.Dispatch) []mailbox.Settlement {
 	out := make([]mailbox.Settlement, len(ds))
 	for i, d := range ds {
-		out[i] = mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked}
+		out[i] = mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}
 	}
 	return out
 }
@@ -65,9 +65,9 @@ func work(t *testing.T, db *postgres.DB, prefix string, count func(what string, 
 		t.Fatalf("claimed %d, %v", len(ds), err)
 	}
 	count("claim", 1)
-	held := make([]mailbox.Held, len(ds))
+	held := make([]mailbox.Claim, len(ds))
 	for i, d := range ds {
-		held[i] = d.Held()
+		held[i] = d.Claim()
 	}
 	if _, err := db.Renew(ctx, time.Minute, held...); err != nil {
 		t.Fatal(err)

@@ -60,13 +60,13 @@ type claims struct {
 	steps                []int64
 }
 
-func (c *claims) add(h mailbox.Held) {
+func (c *claims) add(h mailbox.Claim) {
 	c.tenants, c.ids = append(c.tenants, escape(h.Tenant)), append(c.ids, escape(h.ID))
 	c.tokens, c.steps = append(c.tokens, escape(h.Token)), append(c.steps, int64(h.Steps))
 }
 
 // Renew extends leases, in one round trip.
-func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Claim) ([]mailbox.Renewal, error) {
 	if len(held) == 0 {
 		return nil, nil
 	}
@@ -102,7 +102,7 @@ func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) (
 	statuses, delays, failed, messages := make([]string, n), make([]int64, n), make([]bool, n), make([]string, n)
 	for i := range settlements {
 		s := &settlements[i]
-		c.add(s.Held)
+		c.add(s.Claim)
 		statuses[i], delays[i], failed[i], messages[i] = string(s.Status), max(s.Delay.Milliseconds(), 0), s.Failed, escape(s.Error)
 	}
 	var settled []int64

@@ -90,7 +90,7 @@ func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, 
 		return false, err
 	}
 	err = results.QueryRow().Scan(&t.End.Epoch, &t.End.Seq)
-	if t.Made = err == nil; err != nil && !errors.Is(err, pgx.ErrNoRows) {
+	if t.Exists = err == nil; err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return false, err
 	}
 	rows, err := results.Query()

@@ -203,7 +203,7 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	}
 	unread -= len(read)
 	switch {
-	case c.Rest && unread > 0:
+	case c.RequireEmptyInbox && unread > 0:
 		return false, awaken.ErrUnread, nil
 	case c.invalid != nil:
 		return false, fmt.Errorf("%w: %w", awaken.ErrInvalid, c.invalid), nil

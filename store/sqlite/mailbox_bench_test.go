@@ -33,7 +33,7 @@ func BenchmarkW8(b *testing.B) {
 		ds, _, err := db.Claim(ctx, mailbox.ClaimRequest{Consumer: "bench", Lease: time.Minute, Limit: size})
 		settlements := make([]mailbox.Settlement, len(ds))
 		for i, d := range ds {
-			settlements[i] = mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked}
+			settlements[i] = mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}
 		}
 		if err != nil || len(ds) == 0 {
 			return 0, err

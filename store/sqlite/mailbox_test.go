@@ -64,7 +64,7 @@ func TestMailbox_ABatchIsOneTransaction(t *testing.T) {
 	count("claim")
 	settlements := make([]mailbox.Settlement, len(ds))
 	for i, d := range ds {
-		settlements[i] = mailbox.Settlement{Held: d.Held(), Status: mailbox.Acked}
+		settlements[i] = mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}
 	}
 	errs, err := db.Settle(t.Context(), settlements...)
 	if err = errors.Join(append(errs, err)...); err != nil {

@@ -118,7 +118,7 @@ func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next t
 
 // claimed returns the queue of a claim, and whether the dispatch is cancelled. It reports
 // false if the claim is void.
-func (c queueConn) claimed(h mailbox.Held) (k queueKey, cancel, ok bool, err error) {
+func (c queueConn) claimed(h mailbox.Claim) (k queueKey, cancel, ok bool, err error) {
 	k.tenant = h.Tenant
 	ok, err = c.row(context.Background(), `SELECT d.thread, d.cancel FROM {p}_dispatches d JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread
 		WHERE d.tenant = ? AND d.id = ? AND q.claimed = d.id AND q.token = ?`, []any{h.Tenant, h.ID, h.Token}, &k.thread, &cancel)
@@ -126,7 +126,7 @@ func (c queueConn) claimed(h mailbox.Held) (k queueKey, cancel, ok bool, err err
 }
 
 // Renew extends leases.
-func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Held) ([]mailbox.Renewal, error) {
+func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Claim) ([]mailbox.Renewal, error) {
 	out := make([]mailbox.Renewal, len(held))
 	err := q.db.write(ctx, "renew", func(conn *conn) (refused, err error) {
 		c := queueConn{conn}
@@ -175,7 +175,7 @@ func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) (
 
 func (c queueConn) settle(s *mailbox.Settlement) (ok bool, err error) {
 	now := c.moment()
-	k, _, ok, err := c.claimed(s.Held)
+	k, _, ok, err := c.claimed(s.Claim)
 	if err != nil || !ok {
 		return false, err
 	}

@@ -121,7 +121,7 @@ func read(ids ...string) func(*awaken.Commit) {
 	return func(c *awaken.Commit) { c.Read = append(c.Read, ids...) }
 }
 
-func rest(c *awaken.Commit)   { c.Rest = true }
+func rest(c *awaken.Commit)   { c.RequireEmptyInbox = true }
 func begins(c *awaken.Commit) { c.Begins = true }
 
 // done makes the commit the last of its run.

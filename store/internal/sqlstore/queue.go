@@ -40,7 +40,7 @@ type QueueChange struct {
 func (c *QueueChange) Begin(live []*mailbox.Dispatch) {
 	mailbox.Sort(live)
 	t := &c.Thread
-	c.live, c.made, c.epoch, t.Now = live, t.Made, t.Epoch, c.Now/1000
+	c.live, c.made, c.epoch, t.Now = live, t.Exists, t.Epoch, c.Now/1000
 	for _, d := range live {
 		mine := *d
 		t.Live = append(t.Live, &mine)
@@ -51,7 +51,7 @@ func (c *QueueChange) Begin(live []*mailbox.Dispatch) {
 // and is not to be created.
 func (c *QueueChange) Refused() error {
 	t := &c.Thread
-	if c.made || t.Make || len(t.Put) == 0 && len(t.Runs) == 0 && len(t.Post) == 0 && !t.Interrupt && !t.Raise {
+	if c.made || t.Create || len(t.Put) == 0 && len(t.Runs) == 0 && len(t.Post) == 0 && !t.Interrupt && !t.RaiseEpoch {
 		return nil
 	}
 	return threads.NotFound(t.ID)
@@ -62,7 +62,7 @@ func (c *QueueChange) Refused() error {
 // may be available or a claim was cancelled.
 func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err error) {
 	t, now := &c.Thread, c.Now/1000
-	if !c.made && !t.Make {
+	if !c.made && !t.Create {
 		return nil, false, nil
 	}
 	do := func(query string, args ...any) {
@@ -87,7 +87,7 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err 
 			live = append(live, d)
 		}
 	}
-	if t.Raise {
+	if t.RaiseEpoch {
 		c.epoch++
 	}
 	row := s.queueRow(live, c)

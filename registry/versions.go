@@ -6,10 +6,10 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Snapshots keeps the published versions of the registry and chooses one for each new run. A
+// Versions keeps the published versions of the registry and chooses one for each new run. A
 // run records the id of its version as resolution_id and keeps that version until it ends,
 // whichever process continues it. Implementations are safe for concurrent use.
-type Snapshots interface {
+type Versions interface {
 	// Registry returns the live version: the default for new runs.
 	Registry() *Registry
 	// Choose returns the version for a new run on the thread, as it was before the run. A

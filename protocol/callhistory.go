@@ -8,21 +8,21 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// Asked distinguishes the calls that a run waits for from earlier calls with the same id: models
+// CallHistory distinguishes the calls that a run waits for from earlier calls with the same id: models
 // reuse ids, and a client may not know of the later call yet. It does not cover child runs.
-type Asked struct {
+type CallHistory struct {
 	runID string
 	runs  map[string]string   // message id -> id of the run that produced it, "" if unknown
 	calls map[string][]string // call id -> ids of the run's messages with such a call
 }
 
-// Asking reads the calls of a run and the messages of its thread.
-func Asking(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (*Asked, error) {
+// LoadCallHistory reads the calls of a run and the messages of its thread.
+func LoadCallHistory(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (*CallHistory, error) {
 	records, err := t.Store.Messages(ctx, run.ThreadID, awaken.MessageQuery{})
 	if err != nil {
 		return nil, err
 	}
-	a := &Asked{runID: run.RunID, runs: make(map[string]string, len(records)), calls: map[string][]string{}}
+	a := &CallHistory{runID: run.RunID, runs: make(map[string]string, len(records)), calls: map[string][]string{}}
 	for _, r := range records {
 		m, by := r.Message, ""
 		if m.Metadata != nil {
@@ -40,22 +40,22 @@ func Asking(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (*Asked, er
 }
 
 // Stored reports whether the thread has a message with that id.
-func (a *Asked) Stored(messageID string) bool {
+func (a *CallHistory) Stored(messageID string) bool {
 	_, ok := a.runs[messageID]
 	return ok
 }
 
 // Elsewhere reports whether a message is known to belong to another run.
-func (a *Asked) Elsewhere(messageID string) bool {
+func (a *CallHistory) Elsewhere(messageID string) bool {
 	by, ok := a.runs[messageID]
 	return ok && by != a.runID
 }
 
 // Times returns how often the run has made a call with that id.
-func (a *Asked) Times(callID string) int { return len(a.calls[callID]) }
+func (a *CallHistory) Times(callID string) int { return len(a.calls[callID]) }
 
 // Earlier reports whether a message is known not to be the one with the call that the run waits for.
-func (a *Asked) Earlier(messageID, callID string) bool {
+func (a *CallHistory) Earlier(messageID, callID string) bool {
 	made := a.calls[callID]
 	return a.Stored(messageID) && len(made) > 0 && made[len(made)-1] != messageID
 }
