@@ -28,7 +28,7 @@ type account struct {
 }
 
 var (
-	_ llm.Model  = (*provider)(nil)
+	_ llm.Model          = (*provider)(nil)
 	_ llm.SchemaEnforcer = (*provider)(nil)
 )
 

@@ -27,9 +27,9 @@ type Config struct {
 type Model struct{ api *provider.API }
 
 var (
-	_ llm.Model  = (*Model)(nil)
+	_ llm.Model          = (*Model)(nil)
 	_ llm.SchemaEnforcer = (*Model)(nil)
-	_ llm.Lister = (*Model)(nil)
+	_ llm.Lister         = (*Model)(nil)
 )
 
 // SupportsSchema returns true: the API enforces output schemas, or else a tool whose input is the reply.

@@ -38,7 +38,7 @@ type Model struct {
 }
 
 var (
-	_ llm.Model  = (*Model)(nil)
+	_ llm.Model          = (*Model)(nil)
 	_ llm.SchemaEnforcer = (*Model)(nil)
 )
 

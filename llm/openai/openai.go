@@ -210,7 +210,7 @@ func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
 }
 
 var (
-	_ llm.Model  = (*Model)(nil)
+	_ llm.Model          = (*Model)(nil)
 	_ llm.SchemaEnforcer = (*Model)(nil)
-	_ llm.Lister = (*Model)(nil)
+	_ llm.Lister         = (*Model)(nil)
 )

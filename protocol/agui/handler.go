@@ -21,10 +21,10 @@ import (
 type exchange struct {
 	protocol.Call
 	in     input
-	thread *awaken.Thread    // nil if it does not exist
-	open   *awaken.Run       // the thread's running or waiting run, or nil
-	asked  *protocol.CallHistory   // the calls of that run, if it waits
-	has    protocol.Position // what the client received on an earlier connection
+	thread *awaken.Thread        // nil if it does not exist
+	open   *awaken.Run           // the thread's running or waiting run, or nil
+	asked  *protocol.CallHistory // the calls of that run, if it waits
+	has    protocol.Position     // what the client received on an earlier connection
 }
 
 // run answers RunAgentInput with the events of the run. The agent and thread in the path take
