@@ -130,7 +130,7 @@ for (const major of Object.keys(majors)) {
       assert.match(textOf(m), /short text/);
       const stored = (await history(server.url, chat.id)).messages;
       assert.equal(stored.length, 4);
-      assert.notEqual(toolsOf(stored[1])[0].state, "approval-requested", "nobody can decide any more");
+      assert.notEqual(toolsOf(stored[1])[0].state, "approval-requested", "the call can no longer be decided");
     });
 
     test("a tool of the page", async () => {

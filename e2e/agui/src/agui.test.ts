@@ -288,7 +288,7 @@ for (const version of Object.keys(versions)) {
     });
 
     test("an agent that does not exist is an error", async () => {
-      await assert.rejects(say(client({ agentId: "nobody" }), "hello"), /400.*agent not found: nobody/s);
+      await assert.rejects(say(client({ agentId: "missing" }), "hello"), /400.*agent not found: missing/s);
     });
 
     test("a run is stopped from elsewhere", async () => {
@@ -418,7 +418,7 @@ describe("requests and streams", { concurrency: true }, () => {
     const nothing = await post(`${server.url}/v1/ag-ui/threads/${thread}/interrupt`, "");
     assert.equal(nothing.status, 404);
     assert.equal((await fetch(`${server.url}/v1/ag-ui/threads/${thread}/stream`)).status, 204);
-    assert.equal((await fetch(`${server.url}/v1/ag-ui/threads/nobody/messages`)).status, 404);
+    assert.equal((await fetch(`${server.url}/v1/ag-ui/threads/missing/messages`)).status, 404);
   });
 
   const bad: [string, unknown, number, RegExp][] = [
@@ -433,7 +433,7 @@ describe("requests and streams", { concurrency: true }, () => {
     ["an unknown part", { messages: [{ role: "user", content: [{ type: "smell" }] }] }, 400, /content\[0\]\.type is \\"smell\\"/],
     ["a file that is no base64", { messages: [{ role: "user", content: [{ type: "image", source: { type: "data", value: "%", mimeType: "image/png" } }] }] }, 400, /content\[0\]/],
     ["a file of a provider", { messages: [{ role: "user", content: [{ type: "image", source: { type: "file", value: "f1" } }] }] }, 400, /source\.type is \\"file\\"/],
-    ["an answer to nothing", { threadId: "nobody", resume: [{ interruptId: "i", status: "resolved" }] }, 404, /nobody/],
+    ["an answer to nothing", { threadId: "missing", resume: [{ interruptId: "i", status: "resolved" }] }, 404, /missing/],
     ["an answer without a status", { resume: [{ interruptId: "i" }] }, 400, /resume\[0\]\.status/],
     ["an answer that is no list", { resume: {} }, 422, /resume/],
     ["a tool without a name", { tools: [{ description: "x" }], messages: [{ role: "user", content: "x" }] }, 400, /tools\[0\]\.name/],
@@ -491,7 +491,7 @@ describe("a server that is killed", () => {
       });
       await own.start();
       const last = [...got.slice(0, got.lastIndexOf("\n\n")).matchAll(/^id: (.*)$/gm)].at(-1)![1];
-      // As long as nobody has taken over, the client has everything; then it is sent away,
+      // Until another process has taken over, the client has everything; then it is sent away,
       // and when it comes again it is shown what is left and what really happens.
       const again = async () => take(await post(`${own.url}/v1/ag-ui/agent/scenario/run`, body, { headers: { "last-event-id": last } }));
       const rest = await again().catch(again);

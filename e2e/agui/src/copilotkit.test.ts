@@ -140,7 +140,7 @@ for (const transport of ["auto", "rest", "single"]) {
       assert.deepEqual([...second.agent.messages].sort(byID), [...first.agent.messages].sort(byID));
     });
 
-    test("a thread that nobody has written to is empty", async () => {
+    test("a new thread is empty", async () => {
       const { core, agent, errors } = await open();
       await core.connectAgent({ agent });
       assert.deepEqual(agent.messages, []);
