@@ -111,6 +111,7 @@ func (s *CallState) AppendJSON(dst []byte) ([]byte, error) {
 	buf = e.valueIf(s.Ticket != nil, buf, `,"ticket":`, s.Ticket)
 	buf = appendjson.TrueIf(buf, `,"escalated":`, s.Escalated)
 	buf = e.valueIf(s.Decision != nil, buf, `,"resume_input":`, s.Decision)
+	buf = e.valueIf(len(s.Earlier) > 0, buf, `,"earlier_decisions":`, s.Earlier)
 	buf = e.valueIf(len(s.Approved) > 0, buf, `,"approved":`, s.Approved)
 	buf = e.valueIf(s.HeldResult != nil, buf, `,"held":`, s.HeldResult)
 	buf = e.valueIf(s.Message != nil, buf, `,"held_message":`, s.Message)

@@ -151,7 +151,9 @@ type CallState struct {
 	Ticket     *Ticket    `json:"ticket,omitempty"`
 	Escalated  bool       `json:"escalated,omitempty"`
 	Decision   *Decision  `json:"resume_input,omitempty"`
-	Approved   []string   `json:"approved,omitempty"` // ids of the suspensions that were approved
+	// Earlier holds the decisions on the call's earlier suspensions, oldest first.
+	Earlier  []Decision `json:"earlier_decisions,omitempty"`
+	Approved []string   `json:"approved,omitempty"` // ids of the suspensions that were approved
 
 	// HeldResult is the result that a guard withholds until a person decides.
 	HeldResult *ToolResult `json:"held,omitempty"`

@@ -645,8 +645,44 @@ func checkSeen(t *testing.T, g *rig, want []string) {
 	}
 }
 
-// The same decision id may be used for another question, also about the same call.
-func TestDecide_TakesAnIDAgainForAnotherQuestion(t *testing.T) {
+// Every question has an id of its own, on the whole thread: a decision that is delivered again
+// counts for the question that it was made for, and for no later one, also if the model uses the id of
+// its call again.
+func TestDecide_CountsForOneQuestionOnly(t *testing.T) {
+	t.Parallel()
+	twice := gate(func(_ context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
+		if h.Tool.Resume == nil {
+			return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{ID: "first_" + h.Tool.ID}}), nil
+		}
+		return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{ID: "second_" + h.Tool.ID}}), nil
+	})
+	g := newRig(t, []llmtest.Turn{uses("pay"), uses("pay"), llmtest.Say("ok")}, withTools(echo("pay")), withPlugins(twice))
+	res, p := g.run(say("hi"))
+	var asked []string
+	for _, call := range []string{"c1", "c1~2"} {
+		for _, question := range []string{"first_", "second_"} {
+			run, err := g.store.LoadRun(t.Context(), res.RunID)
+			if err != nil || run.Waiting == nil || len(run.Waiting.Tickets) != 1 {
+				t.Fatalf("question %s%s: the run waits for %+v, %v", question, call, run.Waiting, err)
+			}
+			if got := run.Waiting.Tickets[0]; got.TicketID != question+call || got.ToolCallID != call {
+				t.Fatalf("the run asks %s about %s, want %s%s", got.TicketID, got.ToolCallID, question, call)
+			}
+			asked = append(asked, question+call)
+			for _, target := range append(asked[:len(asked):len(asked)], asked...) { // old ones again, before and after
+				if err := g.rt.Decide(t.Context(), res.RunID, awaken.Decision{Target: target, ID: "yes", Action: awaken.ActionResume}); err != nil &&
+					!errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, awaken.ErrDecided) {
+					t.Fatalf("%s: %v", target, err)
+				}
+			}
+			res, p = g.resume(res.RunID)
+		}
+	}
+	checkTermination(t, res, p, awaken.NaturalEnd)
+}
+
+// A decision for a call by its own id, delivered again, does not decide the call's next question.
+func TestDecide_ARepeatedDecisionDoesNotDecideTheNextQuestion(t *testing.T) {
 	t.Parallel()
 	twice := gate(func(_ context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
 		if h.Tool.Resume == nil {
@@ -654,17 +690,19 @@ func TestDecide_TakesAnIDAgainForAnotherQuestion(t *testing.T) {
 		}
 		return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{ID: "second"}}), nil
 	})
-	g := newRig(t, []llmtest.Turn{uses("pay"), uses("pay"), llmtest.Say("ok")}, withTools(echo("pay")), withPlugins(twice))
+	g := newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(echo("pay")), withPlugins(twice))
 	res, p := g.run(say("hi"))
-	for i := range 4 {
-		if res.Termination.Type != awaken.Suspended {
-			t.Fatalf("question %d: the run ended with %s", i, res.Termination)
-		}
+	for range 3 {
 		if err := g.rt.Decide(t.Context(), res.RunID, awaken.Decision{Target: "c1", ID: "yes", Action: awaken.ActionResume}); err != nil {
 			t.Fatal(err)
 		}
 		res, p = g.resume(res.RunID)
+		checkTermination(t, res, p, awaken.Suspended)
 	}
+	if err := g.rt.Decide(t.Context(), res.RunID, awaken.Decision{Target: "c1", ID: "yes too", Action: awaken.ActionResume}); err != nil {
+		t.Fatal(err)
+	}
+	res, p = g.resume(res.RunID)
 	checkTermination(t, res, p, awaken.NaturalEnd)
 }
 

@@ -19,6 +19,19 @@ func (cv *conversation) add(m *llm.Message) {
 	cv.msgs = cv.msgs.Append(m)
 }
 
+// hasCall reports whether a message has a call with that id. It looks at the latest first, where
+// an id that a model uses again is found at once.
+func (cv *conversation) hasCall(id string) bool {
+	for i := cv.msgs.Len() - 1; i >= 0; i-- {
+		for j := range cv.msgs.At(i).ToolCalls {
+			if cv.msgs.At(i).ToolCalls[j].ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // adopt gives a message from outside an id, if it has none.
 func (cv *conversation) adopt(m *llm.Message) *llm.Message {
 	if m.ID != "" {

@@ -126,15 +126,17 @@ func checkDecision(calls []*awaken.CallState, d *awaken.Decision, now time.Time)
 	switch {
 	case s == nil:
 		return refuse("%w: no such tool call or suspension", awaken.ErrNotFound)
-	case s.Decision != nil && d.ID != "" && s.Decision.ID == d.ID:
+	case d.ID != "" && (s.Decision != nil && s.Decision.ID == d.ID || slices.ContainsFunc(s.Earlier, func(e awaken.Decision) bool { return e.ID == d.ID && e.Target == d.Target })):
 		return s, true, nil
 	}
 	if _, ok := s.ChildTarget(d.Target); ok && !s.Status.Terminal() {
 		return s, false, nil // the child decides
 	}
 	switch {
-	case s.Expired(now), s.Decision != nil && s.Decision.ID == expiredID:
+	case s.Expired(now) && s.Ticket.OnExpiry != awaken.ExpireEscalate, s.Decision != nil && s.Decision.ID == expiredID:
 		return refuse("%w", awaken.ErrExpired)
+	case s.Status == awaken.CallNew, s.Status == awaken.CallRunning && s.Decision == nil:
+		return refuse("%w: the call is %s and asks nothing", awaken.ErrInvalid, s.Status)
 	case s.Status != awaken.CallSuspended:
 		return refuse("%w: it is %s", awaken.ErrDecided, s.Status)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -104,11 +105,19 @@ func (l *ledger) edit(c *call) *awaken.CallState {
 	return c.state
 }
 
-// ticket suspends a call with a ticket, whose missing fields it fills in.
+// ticket suspends a call with a ticket, whose missing fields it fills in. A question that was
+// answered before keeps its id; a new one under the same id is numbered, as in suspend_c1~2, so that no
+// decision counts for both.
 func (l *ledger) ticket(c *call, t awaken.Ticket) *awaken.Ticket {
 	now := l.rt.cfg.Now()
 	s := l.edit(c)
 	t.Suspension.ID = t.SuspensionID(s.CallID)
+	for base, n := t.Suspension.ID, 2; t.Child == "" && slices.Contains(s.Approved, t.Suspension.ID); n++ {
+		t.Suspension.ID = base + "~" + strconv.Itoa(n)
+	}
+	if s.Decision != nil {
+		s.Earlier = append(slices.Clip(s.Earlier), *s.Decision)
+	}
 	t.Suspension.Message = cmp.Or(t.Suspension.Message, fmt.Sprintf("Tool '%s' is waiting for a decision", s.ToolName))
 	t.ResumeMode = cmp.Or(t.ResumeMode, awaken.ReplayToolCall)
 	if t.ExpiresIn > 0 {

@@ -157,8 +157,9 @@ func (rt *Runtime) refuse(ctx context.Context, sink awaken.Sink, err error) erro
 }
 
 // Resume continues a waiting run with decisions. A decision that names no call of the run, or one
-// that is already decided, is rejected without affecting the run. Resume fails if it accepts none;
-// otherwise RunResult.Rejected lists the rejected ones.
+// that is already decided, is rejected without affecting the run. Resume fails if all are rejected
+// and nothing else lets the run continue, such as a suspension that has expired; otherwise
+// RunResult.Rejected lists the rejected ones.
 func (rt *Runtime) Resume(ctx context.Context, runID string, sink awaken.Sink, decisions ...awaken.Decision) (*awaken.RunResult, error) {
 	return rt.Run(ctx, awaken.RunRequest{Continue: runID, Decisions: decisions, Mode: "resume"}, sink)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -266,15 +267,24 @@ func (s *stream) add(d llm.Delta, err error) error {
 	return nil
 }
 
-// startCall registers a call and returns its id: the model's, or a new one if that is empty or
-// taken, because ids must be unique within a message.
+// startCall registers a call and returns its id: the model's, or a new one if that is empty. Ids
+// are unique on the thread, because people decide about calls by their ids: an id that the thread
+// has already is numbered, as in call_0~2.
 func (s *stream) startCall(d llm.Delta) string {
 	id := d.ID
-	if id == "" || slices.ContainsFunc(s.open, func(o openCall) bool { return o.ID == id }) {
+	if id == "" {
 		id = s.inf.rt.cfg.NewID()
+	}
+	for n := 2; s.hasCall(id); n++ {
+		id = d.ID + "~" + strconv.Itoa(n)
 	}
 	s.open = append(s.open, openCall{awaken.ToolCallStart{ID: id, Name: d.Name}, d.ID})
 	return id
+}
+
+// hasCall reports whether the answer, or the conversation before it, has a call with that id.
+func (s *stream) hasCall(id string) bool {
+	return slices.ContainsFunc(s.open, func(o openCall) bool { return o.ID == id }) || s.inf.conv.hasCall(id)
 }
 
 // resolveID returns the id of the newest call with the model's id or, if given is empty, of the

@@ -111,7 +111,7 @@ func TestRun_OldResultsAnswerNothing(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"threadId":"t","messages":%s,%s]}`, strings.TrimSuffix(string(all), "]"), more)
 	}
-	list := g.ask(said(`{"id":"r2","role":"tool","toolCallId":"c","content":"at work"}`))
+	list := g.ask(said(`{"id":"r2","role":"tool","toolCallId":"c~2","content":"at work"}`))
 	if got := find(t, list, "TOOL_CALL_RESULT")["content"]; got != "at work" {
 		t.Errorf("the result is %v", got)
 	}
@@ -229,11 +229,11 @@ func TestClientTool_IgnoresStaleResults(t *testing.T) {
 				return g.post(g.URL, "/run", fmt.Sprintf(`{"threadId":"t","runId":%q,"protocolVersion":"1.0","messages":[%s]}`, run, strings.Join(messages, ",")))
 			}
 			called := func(body string) string {
-				id := find(t, eventsIn(t, body), "TOOL_CALL_START")["parentMessageId"]
-				return fmt.Sprintf(`{"id":%q,"role":"assistant","toolCalls":[{"id":"call_0","type":"function","function":{"name":"where","arguments":"{}"}}]}`, id)
+				start := find(t, eventsIn(t, body), "TOOL_CALL_START")
+				return fmt.Sprintf(`{"id":%q,"role":"assistant","toolCalls":[{"id":%q,"type":"function","function":{"name":"where","arguments":"{}"}}]}`, start["parentMessageId"], start["toolCallId"])
 			}
 			const one, two = `{"id":"m1","role":"user","content":"one"}`, `{"id":"m2","role":"user","content":"two"}`
-			const here, there = `{"id":"r1","role":"tool","toolCallId":"call_0","content":"here"}`, `{"id":"r2","role":"tool","toolCallId":"call_0","content":"there"}`
+			const here, there = `{"id":"r1","role":"tool","toolCallId":"call_0","content":"here"}`, `{"id":"r2","role":"tool","toolCallId":"call_0~2","content":"there"}`
 			_, body := send("run1", one)
 			first := called(body)
 			if _, body = send("run2", one, first, here); times == 1 {

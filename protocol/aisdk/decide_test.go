@@ -90,7 +90,7 @@ func TestDelegate_IsAnsweredInTheChatOfItsParent(t *testing.T) {
 	if own := find(h[len(h)-1].Parts, "tool-agent_run_again"); own["state"] != "input-available" {
 		t.Errorf("the call of the delegate is %v", own)
 	}
-	_, body = g.decide(g.URL, "t", fmt.Sprintf(`{"type":"tool-ask","toolCallId":%q,"state":"approval-responded","approval":{"id":%q,"approved":true}}`, p["toolCallId"], asked["approvalId"]))
+	_, body = g.decide(g.URL, "t", fmt.Sprintf(`{"type":"tool-ask","toolCallId":%[1]q,"state":"approval-responded","approval":{"id":%q,"approved":true}}`, p["toolCallId"], asked["approvalId"]))
 	if c := find(chunksOf(t, body), "text-delta"); c == nil || c["delta"] != "all done" {
 		t.Error(body)
 	}
@@ -198,18 +198,19 @@ func TestDecisions_OfEarlierCallsDoNotCount(t *testing.T) {
 		asked = `{"role":"assistant","parts":[` + asks + `]}`
 		gave  = `{"role":"assistant","parts":[` + yes + `]}`
 	)
+	later := func(s string) string { return strings.ReplaceAll(s, "call_0", "call_0~2") } // the same of the second call
 	for name, c := range map[string]struct {
 		history string
 		kind    string // of the chunk that comes of it, "" if nothing is decided
 	}{
 		"before the user's last message":    {one + `,` + gave + `,` + two, ""},
-		"and behind it, the question":       {one + `,` + gave + `,` + two + `,` + asked, ""},
-		"and behind it, the answer":         {one + `,` + asked + `,` + two + `,` + gave, "tool-output-available"},
-		"taken back by a later part":        {one + `,` + two + `,{"role":"assistant","parts":[` + yes + `,` + asks + `]}`, ""},
-		"taken back by a later message":     {one + `,` + two + `,` + gave + `,` + asked, ""},
-		"of a call with a number":           {one + `,` + two + `,{"role":"assistant","parts":[` + yes + `,` + strings.Replace(asks, `"call_0"`, `"call_0~2"`, 1) + `]}`, ""},
-		"of several, the last one says no":  {one + `,` + two + `,{"role":"assistant","parts":[` + yes + `,` + no + `]}`, "tool-output-denied"},
-		"of several, the last one says yes": {one + `,` + two + `,{"role":"assistant","parts":[` + no + `,` + yes + `]}`, "tool-output-available"},
+		"and behind it, the question":       {one + `,` + gave + `,` + two + `,` + later(asked), ""},
+		"and behind it, the answer":         {one + `,` + asked + `,` + two + `,` + later(gave), "tool-output-available"},
+		"taken back by a later part":        {one + `,` + two + `,{"role":"assistant","parts":[` + later(yes) + `,` + later(asks) + `]}`, ""},
+		"taken back by a later message":     {one + `,` + two + `,` + later(gave) + `,` + later(asked), ""},
+		"of the call before":                {one + `,` + two + `,{"role":"assistant","parts":[` + yes + `,` + later(asks) + `]}`, ""},
+		"of several, the last one says no":  {one + `,` + two + `,{"role":"assistant","parts":[` + later(yes) + `,` + later(no) + `]}`, "tool-output-denied"},
+		"of several, the last one says yes": {one + `,` + two + `,{"role":"assistant","parts":[` + later(no) + `,` + later(yes) + `]}`, "tool-output-available"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)
@@ -238,7 +239,7 @@ func TestDecisions_OfEarlierCallsDoNotCount(t *testing.T) {
 // or in the same.
 func TestDecisions_OfAStaleMessageDoNotCount(t *testing.T) {
 	part := func(id string) string {
-		return fmt.Sprintf(`{"type":"tool-ask","toolCallId":%q,"state":"approval-responded","approval":{"id":"suspend_call_0","approved":true}}`, id)
+		return fmt.Sprintf(`{"type":"tool-ask","toolCallId":%[1]q,"state":"approval-responded","approval":{"id":"suspend_%[1]s","approved":true}}`, id)
 	}
 	send := func(g *rig, messageID, part string) (int, string) {
 		return g.post(g.URL, fmt.Sprintf(`{"id":"t","message":{"id":%q,"role":"assistant","parts":[%s]}}`, messageID, part))
@@ -254,7 +255,7 @@ func TestDecisions_OfAStaleMessageDoNotCount(t *testing.T) {
 			wire, message := "call_0~2", first
 			if agent == "again" { // the same call in another answer
 				g.post(g.URL, `{"id":"t","messages":[{"id":"m2","role":"user","content":"two"}]}`)
-				wire, message = "call_0", g.history(g.URL, "t").Messages[3].ID
+				message = g.history(g.URL, "t").Messages[3].ID
 			}
 			if run := g.Open("t"); run == nil || run.Status != awaken.RunWaiting {
 				t.Fatalf("the run is %+v, want it to wait", run)

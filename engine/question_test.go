@@ -1,0 +1,88 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm/llmtest"
+)
+
+// A call that is in doubt twice asks twice, each time under an id of its own: a client that derives
+// its decision's id from the ticket can answer both.
+func TestDoubt_EveryQuestionHasItsOwnID(t *testing.T) {
+	t.Parallel()
+	var g *rig
+	n := 0
+	pay := awaken.NewTool(awaken.ToolSpec{ID: "pay", InDoubt: awaken.DoubtSuspend}, func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
+		if n++; n < 3 {
+			g.fenceOff("t") // the owner is lost in the middle of the call
+		}
+		return awaken.TextResult("paid"), nil
+	})
+	g = newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(pay))
+	req := say("hi")
+	req.RunID = "r"
+	if _, err := g.rt.Run(t.Context(), req, nil); !errors.Is(err, awaken.ErrFenced) {
+		t.Fatalf("error is %v, want ErrFenced", err)
+	}
+	for i, want := range []string{"in_doubt_c1", "in_doubt_c1~2"} {
+		g.restart()
+		res, p := g.run(awaken.RunRequest{Continue: "r"})
+		checkTermination(t, res, p, awaken.Suspended)
+		run, err := g.store.LoadRun(t.Context(), "r")
+		if err != nil || run.Waiting == nil || len(run.Waiting.TicketIDs) != 1 || run.Waiting.TicketIDs[0] != want {
+			t.Fatalf("question %d: the run waits for %+v, %v, want %s", i+1, run.Waiting, err, want)
+		}
+		ticket := run.Waiting.TicketIDs[0]
+		if err := g.rt.Decide(t.Context(), "r", awaken.Decision{Target: ticket, ID: "decision-" + ticket, Action: awaken.ActionResume}); err != nil {
+			t.Fatalf("%s: %v", ticket, err)
+		}
+		if i == 0 {
+			if _, err := g.rt.Resume(t.Context(), "r", nil); !errors.Is(err, awaken.ErrFenced) {
+				t.Fatalf("error is %v, want ErrFenced", err)
+			}
+		}
+	}
+	res, p := g.resume("r")
+	checkTermination(t, res, p, awaken.NaturalEnd)
+	if n != 3 {
+		t.Errorf("the tool ran %d times, want 3", n)
+	}
+	calls, err := g.store.Calls(t.Context(), "r")
+	if err != nil || len(calls) != 1 || len(calls[0].Earlier) != 1 || calls[0].Earlier[0].Target != "in_doubt_c1" {
+		t.Errorf("the call's record has the earlier decisions %+v, %v", calls[0].Earlier, err)
+	}
+}
+
+// A question that escalates when its time is over keeps waiting, and takes the first decision
+// that comes, also if no run has noticed yet that its time is over.
+func TestExpiry_AnEscalatedQuestionTakesTheFirstDecision(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(echo("pay")),
+			withPlugins(askAbout("pay", awaken.Ticket{ExpiresIn: time.Minute, OnExpiry: awaken.ExpireEscalate})))
+		res, _ := g.run(say("hi"))
+		time.Sleep(time.Minute)
+		if err := g.rt.Decide(t.Context(), res.RunID, approve("c1")); err != nil {
+			t.Fatalf("the first decision after the deadline: %v", err)
+		}
+		res, p := g.resume(res.RunID)
+		checkTermination(t, res, p, awaken.NaturalEnd)
+	})
+}
+
+// A call that asks nothing cannot be decided, and the error says in which state it is.
+func TestDecide_ACallBehindASuspendedOneAsksNothing(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, []llmtest.Turn{uses("pay", "log"), llmtest.Say("ok")}, withTools(echo("pay"), echo("log")), withPlugins(askAbout("pay", awaken.Ticket{})))
+	res, _ := g.run(say("hi"))
+	err := g.rt.Decide(t.Context(), res.RunID, approve("c2"))
+	if !errors.Is(err, awaken.ErrInvalid) || errors.Is(err, awaken.ErrDecided) {
+		t.Errorf("error is %v, want ErrInvalid", err)
+	}
+	says(t, err, `decision on "c2"`, "the call is new and asks nothing")
+}
