@@ -341,7 +341,7 @@ func (r *Rollout) flush(ctx context.Context) {
 	for number, t := range r.counted.take() {
 		err := r.store.Tally(ctx, number, t)
 		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-			r.log.Warn("storing run tallies failed", "version", number, "error", err)
+			r.log.Warn("cannot store run tallies", "version", number, "error", err)
 			r.counted.add(number, t)
 		}
 	}

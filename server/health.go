@@ -40,7 +40,7 @@ func (h *health) check(req *request) error {
 		if ctx.Err() != nil {
 			out.Components["store"] = "timeout"
 		}
-		h.logger.Warn("store probe failed", "error", err)
+		h.logger.Warn("the health check of the store failed", "error", err)
 	}
 	if h.serving.Err() != nil {
 		out.Status, out.Components["runtime"], status = "unhealthy", "stopping", 503
