@@ -270,7 +270,7 @@ func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
 	}
 	switch {
 	case isThread && thread != "" && thread != id:
-		return "", fmt.Errorf("%w: ambiguous: the id of a thread and of a run on thread %s", awaken.ErrInvalid, thread)
+		return "", fmt.Errorf("%w: the id is ambiguous: a thread has it, and a run on thread %s", awaken.ErrInvalid, thread)
 	case isThread:
 		return id, nil
 	case thread != "":

@@ -245,7 +245,7 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 			return nil, err
 		}
 		if run == nil {
-			return nil, protocol.BadRequest("no new messages or decisions")
+			return nil, protocol.BadRequest("nothing new: want a message or a decision")
 		}
 		return run, nil
 	case fresh:
