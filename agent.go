@@ -153,7 +153,7 @@ func (s *AgentSpec) UnmarshalJSON(data []byte) error {
 	s.ExcludedTools, s.ExcludedToolPatterns = w.ExcludedTools, w.ExcludedToolPatterns
 	if w.ActivePlugins != nil {
 		if s.ActiveHookFilter != nil {
-			return fmt.Errorf("agent %q: active_hook_filter and its older name active_plugins are both set", s.ID)
+			return fmt.Errorf("agent %q: active_hook_filter and its older name active_plugins are both set; use active_hook_filter", s.ID)
 		}
 		s.ActiveHookFilter = w.ActivePlugins
 	}
@@ -194,7 +194,7 @@ func fill[T comparable](field *T, name string, raw json.RawMessage) error {
 		return fmt.Errorf("backend.config.%s: %w", name, err)
 	}
 	if *field != zero && *field != v {
-		return fmt.Errorf("%s is %v but backend.config.%s is %v", name, *field, name, v)
+		return fmt.Errorf("%s is %v, but backend.config.%s is %v; set only one of them", name, *field, name, v)
 	}
 	*field = v
 	return nil

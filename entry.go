@@ -27,7 +27,7 @@ func ParseCursor(s string) (Cursor, error) {
 	epoch, err1 := strconv.ParseUint(e, 10, 64)
 	seq, err2 := strconv.ParseUint(q, 10, 64)
 	if !ok || err1 != nil || err2 != nil || s != (Cursor{epoch, seq}).String() {
-		return Cursor{}, fmt.Errorf("%w: cursor is %q, want epoch-seq", ErrInvalid, s)
+		return Cursor{}, fmt.Errorf("%w: cursor is %q, want epoch-seq, such as 1-42", ErrInvalid, s)
 	}
 	return Cursor{epoch, seq}, nil
 }
@@ -137,18 +137,18 @@ func (e *Entry) checkChunks() error {
 	}
 	text, ok := deltaText(e.Event)
 	if !ok {
-		return fmt.Errorf("entry %s: a %s event has no chunks", e.Cursor, e.Event.Type())
+		return fmt.Errorf("entry %s: chunks are set, but a %s event has none", e.Cursor, e.Event.Type())
 	}
 	sum, last := uint64(0), -1
 	for _, c := range e.Chunks {
 		if int(c.Offset) <= last {
-			return fmt.Errorf("entry %s: chunk offset %d is not above the one before", e.Cursor, c.Offset)
+			return fmt.Errorf("entry %s: chunk offset is %d, want more than %d", e.Cursor, c.Offset, last)
 		}
 		last = int(c.Offset)
 		sum += uint64(c.Len)
 	}
 	if sum != uint64(len(text)) || e.Chunks[0].Offset != 0 {
-		return fmt.Errorf("entry %s: chunks hold %d bytes, the text has %d", e.Cursor, sum, len(text))
+		return fmt.Errorf("entry %s: chunks have %d bytes, want %d, as in the text", e.Cursor, sum, len(text))
 	}
 	return nil
 }

@@ -38,8 +38,8 @@ func TestEntry_SplitsIntoItsDeltas(t *testing.T) {
 
 func TestEntry_RejectsChunksThatDoNotAddUpToItsText(t *testing.T) {
 	for name, doc := range map[string]string{
-		"hold 10 bytes, the text has 3": `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"text_delta","delta":"abc"},"chunks":[[0,1],[1,9]]}`,
-		"offset 0 is not above":         `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"text_delta","delta":"abc"},"chunks":[[0,1],[0,2]]}`,
+		"have 10 bytes, want 3":         `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"text_delta","delta":"abc"},"chunks":[[0,1],[1,9]]}`,
+		"offset is 0, want more than 0": `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"text_delta","delta":"abc"},"chunks":[[0,1],[0,2]]}`,
 		"step_end event has no":         `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"step_end"},"chunks":[[0,0]]}`,
 		`unknown event_type "x"`:        `{"epoch":1,"seq":1,"time":0,"event":{"event_type":"x"}}`,
 		`unknown field "surplus"`:       `{"epoch":1,"seq":1,"time":0,"surplus":1,"event":{"event_type":"step_end"}}`,

@@ -349,7 +349,7 @@ func UnmarshalEvent(data []byte) (Event, error) {
 		return nil, fmt.Errorf("event: %w", err)
 	}
 	if fields == nil {
-		return nil, fmt.Errorf("event: got %s, want an object", bytes.TrimSpace(data))
+		return nil, fmt.Errorf("event is %.80s, want an object", bytes.TrimSpace(data))
 	}
 	var name string
 	if err := json.Unmarshal(fields["event_type"], &name); err != nil {

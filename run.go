@@ -80,7 +80,7 @@ func (t *Termination) UnmarshalJSON(data []byte) error {
 	switch w.Type {
 	case NaturalEnd, BehaviorRequested, Cancelled, Suspended:
 		if len(w.Value) > 0 && string(w.Value) != "null" {
-			err = errors.New(`field "value" is not expected`)
+			err = errors.New(`field "value" is set, but this type has none`)
 		}
 	case "plugin_requested":
 		out.Type = BehaviorRequested

@@ -76,7 +76,7 @@ const stopTypes = "max_rounds, timeout, token_budget, cost_budget, consecutive_e
 func (c StopCondition) MarshalJSON() ([]byte, error) {
 	f, ok := stopFields[c.Type]
 	if !ok {
-		return nil, fmt.Errorf("stop condition has type %q, want %s", c.Type, stopTypes)
+		return nil, fmt.Errorf("stop condition: type is %q, want %s", c.Type, stopTypes)
 	}
 	data, err := json.Marshal(c.value())
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *StopCondition) UnmarshalJSON(data []byte) error {
 	}
 	f, ok := stopFields[out.Type]
 	if !ok {
-		return fmt.Errorf("stop condition has type %q, want %s", out.Type, stopTypes)
+		return fmt.Errorf("stop condition: type is %q, want %s", out.Type, stopTypes)
 	}
 	for name := range fields {
 		if name != "type" && name != f.field {
@@ -141,7 +141,7 @@ func (c *StopCondition) validate() error {
 	case c.MaxUSD < 0:
 		return fmt.Errorf("max_usd is %g, want 0 or more", c.MaxUSD)
 	case c.Type == "loop_detection" && c.Limit == 1:
-		return errors.New("window is 1, want 0 (off) or at least 2")
+		return errors.New("window is 1, want 0 (off), or 2 or more")
 	case c.Type == "stop_on_tool" && c.ToolName == "":
 		return errors.New("tool_name is empty")
 	case len(c.Pattern) > 1024:

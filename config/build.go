@@ -221,7 +221,7 @@ func (b *builder) addTools(id string) {
 func (b *builder) usable(id string, t awaken.Tool, have []string) error {
 	tool := t.Spec().ID
 	if slices.Contains(have, tool) {
-		return errors.New("the server lists it twice")
+		return errors.New("the server lists another tool of the same name")
 	}
 	for other, tools := range b.next.tools {
 		if other != id && slices.Contains(tools, tool) {

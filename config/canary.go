@@ -156,7 +156,7 @@ func (r *Rollout) Set(ctx context.Context, c Canary, by Actor) (Head, error) {
 			return err
 		}
 		if c.Version == p.now.head.Live {
-			return fmt.Errorf("%w: version %d is live", awaken.ErrInvalid, c.Version)
+			return fmt.Errorf("%w: version %d is live already, so it cannot be the canary", awaken.ErrInvalid, c.Version)
 		}
 		v, err := r.catalogue.variant(ctx, p.now, c.Version, p.now.secrets)
 		if err != nil {
@@ -341,7 +341,7 @@ func (r *Rollout) flush(ctx context.Context) {
 	for number, t := range r.counted.take() {
 		err := r.store.Tally(ctx, number, t)
 		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-			r.log.Warn("storing run tallies failed", "version", number, "error", err)
+			r.log.Warn("cannot store run tallies", "version", number, "error", err)
 			r.counted.add(number, t)
 		}
 	}
@@ -372,7 +372,7 @@ func (r *Rollout) evaluate(ctx context.Context) error {
 	case errors.Is(err, awaken.ErrNotFound):
 		return nil // another process was faster
 	case errors.Is(err, awaken.ErrConflict):
-		d := problem(Key{"versions", strconv.FormatInt(now.Canary.Version, 10)}, "canary_conflict", "the rule wants to promote the canary (%s): %v", reason, err)
+		d := problem(Key{"versions", strconv.FormatInt(now.Canary.Version, 10)}, "canary_conflict", "the rule cannot promote the canary (%s): %v", reason, err)
 		if r.stuck.Swap(&d) != nil {
 			return nil // reported before
 		}

@@ -96,11 +96,11 @@ func (c *Change) Validate() error {
 // based on another one.
 func (c *Change) Next(head Head) (Head, error) {
 	if h := c.Head; h != nil && (h.Revision != head.Revision || h.Last != head.Last) {
-		return head, fmt.Errorf("%w: expected revision %d and last publication %d, found %d and %d", ErrConflict, h.Revision, h.Last, head.Revision, head.Last)
+		return head, fmt.Errorf("%w: the head has revision %d and last publication %d, want %d and %d", ErrConflict, head.Revision, head.Last, h.Revision, h.Last)
 	}
 	if p := c.Publish; p != nil {
 		if p.Number != head.Last+1 {
-			return head, fmt.Errorf("%w: publication %d, want the one after %d", ErrConflict, p.Number, head.Last)
+			return head, fmt.Errorf("%w: the number of the publication is %d, want %d", ErrConflict, p.Number, head.Last+1)
 		}
 		head.Last = p.Number
 	}
@@ -162,7 +162,7 @@ func JSON(text string) json.RawMessage { return append(json.RawMessage(nil), tex
 
 // Missing returns the ErrConflict of a change that refers to something that does not exist.
 func Missing(what string, name any) error {
-	return fmt.Errorf("%w: %s %v is not there", ErrConflict, what, name)
+	return fmt.Errorf("%w: %s %v not found", ErrConflict, what, name)
 }
 
 // Window returns Since and Until in Unix microseconds.

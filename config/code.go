@@ -43,7 +43,7 @@ func (c code) writable(key Key) error {
 	case key.Namespace == Tools:
 		return fmt.Errorf("tools: %w: tools are defined in code, and only their overrides can be written", ErrReadOnly)
 	case key.Namespace == Agents && strings.HasPrefix(key.ID, ownPrefix):
-		return fmt.Errorf("%w: id of %s is %q, and ids that begin with %s are reserved for the server", awaken.ErrInvalid, key.Namespace, key.ID, ownPrefix)
+		return fmt.Errorf("%w: id of %s is %q, but ids that begin with %s are reserved for the server", awaken.ErrInvalid, key.Namespace, key.ID, ownPrefix)
 	case c[key]:
 		return fmt.Errorf("%s: %w: it is defined in code", key, ErrReadOnly)
 	}

@@ -146,14 +146,14 @@ func (d *Drafts) restorable(ctx context.Context, key Key, eventID string) (json.
 	}
 	e := events[0]
 	if e.Resource != key.String() {
-		return nil, fmt.Errorf("%w: the event is about %s, not %s", ErrNotRestorable, e.Resource, key)
+		return nil, fmt.Errorf("%w: its resource is %s, want %s", ErrNotRestorable, e.Resource, key)
 	}
 	doc := e.After
 	switch {
 	case e.Action == "delete":
 		doc = e.Before
 	case !slices.Contains([]string{"create", "update", "publish", "restore", "rollback", "promote"}, e.Action):
-		return nil, fmt.Errorf("%w: its action is %s, which neither writes nor deletes a document", ErrNotRestorable, e.Action)
+		return nil, fmt.Errorf("%w: its action is %s, want one that writes or deletes a document", ErrNotRestorable, e.Action)
 	}
 	if len(doc) == 0 {
 		return nil, fmt.Errorf("%w: the event removed the document", ErrNotRestorable)

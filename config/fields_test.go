@@ -227,7 +227,7 @@ var fieldCases = map[string]map[string]fieldCase{
 		"raw_retention":            {`"preserve_durable"`, `"drop"`, `raw_retention is "drop"`, `"preserve_durable"`},
 	},
 	"RetryPolicy": {
-		"max_retries":                {`0`, `-1`, `field "max_retries" is missing or below 0`, "2"},
+		"max_retries":                {`0`, `-1`, `max_retries is missing or negative, want 0 or more`, "2"},
 		"backoff_base_ms":            {`1`, `-1`, "backoff_base_ms is -1, want 0 or more", "500"},
 		"overloaded_backoff_base_ms": {`1`, `-1`, "overloaded_backoff_base_ms is -1, want 0 or more", "2000"},
 		"max_stream_retries":         {`1`, `-1`, "max_stream_retries is -1, want 0 or more", "2"},
@@ -452,7 +452,7 @@ func TestFields_Variants(t *testing.T) {
 		`"stop_conditions":[{"type":"max_rounds","rounds":-1}]`:               `rounds is -1, want 0 or more`,
 		`"stop_conditions":[{"type":"consecutive_errors","max":-1}]`:          `max is -1, want 0 or more`,
 		`"stop_conditions":[{"type":"cost_budget","max_usd":-1}]`:             `max_usd is -1, want 0 or more`,
-		`"stop_conditions":[{"type":"loop_detection","window":1}]`:            `window is 1, want 0 (off) or at least 2`,
+		`"stop_conditions":[{"type":"loop_detection","window":1}]`:            `window is 1, want 0 (off), or 2 or more`,
 		`"context_policy":{"max_context_tokens":10,"max_output_tokens":10.5}`: `want a whole number`,
 	} {
 		_, err := seal(Key{Agents, "x"}, json.RawMessage(`{"id":"x",`+bad+`}`), nil)

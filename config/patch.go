@@ -57,7 +57,7 @@ func sealPatch(key Key, patch, stored json.RawMessage) (*sealed, error) {
 	}
 	k := kinds[key.Namespace]
 	if k.patch == nil {
-		return nil, fmt.Errorf("%w: %s are not overridable", ErrNotOverridable, key.Namespace)
+		return nil, fmt.Errorf("%w: documents of namespace %s have no overrides", ErrNotOverridable, key.Namespace)
 	}
 	s, err := k.sealPatch(key.String()+"#overrides", patch, stored)
 	if err != nil {
@@ -154,14 +154,14 @@ func (k *kind) updatePatch(patch map[string]any) error {
 	}
 	if v, ok := patch["active_plugins"]; ok {
 		if _, both := patch["active_hook_filter"]; both {
-			return errors.New("active_hook_filter and its older name active_plugins are both set")
+			return errors.New("active_hook_filter and its older name active_plugins are both set; use active_hook_filter")
 		}
 		patch["active_hook_filter"] = v
 		delete(patch, "active_plugins")
 	}
 	if _, ok := patch["backend"]; ok {
 		if _, both := patch["endpoint"]; both {
-			return errors.New("backend and endpoint cannot be patched together")
+			return errors.New("backend and endpoint are both set; patch only one of them")
 		}
 	}
 	b, _ := patch["backend"].(map[string]any)
@@ -170,7 +170,7 @@ func (k *kind) updatePatch(patch map[string]any) error {
 		for _, name := range []string{"model_id", "system_prompt", "max_rounds"} {
 			v, ok := config[name]
 			if other, both := patch[name]; ok && both && !reflect.DeepEqual(v, other) {
-				return fmt.Errorf("%s is %s but backend.config.%s is %s", name, encode(other), name, encode(v))
+				return fmt.Errorf("%s is %s, but backend.config.%s is %s; set only one of them", name, encode(other), name, encode(v))
 			}
 			if ok {
 				patch[name] = v
@@ -262,7 +262,7 @@ func (r *Record) effective(key Key) (json.RawMessage, error) {
 	}
 	k := kinds[key.Namespace]
 	if k == nil || k.patch == nil {
-		return nil, fmt.Errorf("%w: %s are not overridable", ErrNotOverridable, key.Namespace)
+		return nil, fmt.Errorf("%w: documents of namespace %s have no overrides", ErrNotOverridable, key.Namespace)
 	}
 	tree, err := parse(r.Spec)
 	if err != nil {
@@ -295,13 +295,13 @@ func (r *Record) validate(key Key) error {
 		return nil
 	}
 	if k.patch == nil {
-		return fmt.Errorf("%w: %s are not overridable", ErrNotOverridable, key.Namespace)
+		return fmt.Errorf("%w: documents of namespace %s have no overrides", ErrNotOverridable, key.Namespace)
 	}
 	if _, err := k.checkPatch(k.mask(patch)); err != nil {
 		return invalid(key, fmt.Errorf("overrides: %w", err))
 	}
 	if _, err := k.read(k.mask(k.patch.over(tree, patch))); err != nil {
-		return invalid(key, fmt.Errorf("with its overrides: %w", err))
+		return invalid(key, fmt.Errorf("after its overrides are applied: %w", err))
 	}
 	return nil
 }

@@ -44,9 +44,9 @@ func TestSealPatch_Merges(t *testing.T) {
 		{"wrong type", Agents, ``, `{"max_rounds":"a"}`, ``, `field "max_rounds" is a JSON string, want a whole number`},
 		{"wrong value", Agents, ``, `{"max_rounds":-1}`, ``, `max_rounds is -1, want 0 or more`},
 		{"wrong pattern", Agents, ``, `{"allowed_tool_patterns":["\\"]}`, ``, `allowed_tool_patterns[0]`},
-		{"together", Agents, ``, `{"backend":{"kind":"x"},"endpoint":{"base_url":"https://h"}}`, ``, `backend and endpoint cannot be patched together`},
+		{"together", Agents, ``, `{"backend":{"kind":"x"},"endpoint":{"base_url":"https://h"}}`, ``, `backend and endpoint are both set; patch only one of them`},
 		{"one after the other", Agents, `{"endpoint":null}`, `{"backend":{"kind":"x"}}`, ``, `backend and endpoint would both be overridden`},
-		{"backend contradicts", Agents, ``, `{"max_rounds":1,"backend":{"kind":"awaken","config":{"max_rounds":2}}}`, ``, `max_rounds is 1 but backend.config.max_rounds is 2`},
+		{"backend contradicts", Agents, ``, `{"max_rounds":1,"backend":{"kind":"awaken","config":{"max_rounds":2}}}`, ``, `max_rounds is 1, but backend.config.max_rounds is 2`},
 		{"stars", Agents, ``, `{"sections":{"a":{"password":"***"}}}`, ``, `sections.a.password is "***", but no secret is stored there`},
 		{"not an object", Agents, ``, `[]`, ``, `found a JSON array, want an object`},
 

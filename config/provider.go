@@ -106,7 +106,7 @@ func (as *accounts) account(ctx context.Context, doc *document, sec *secrets) *a
 		return a
 	}
 	if as.open == nil {
-		a.err = errors.New("no provider factory configured")
+		a.err = errors.New("no provider factory is configured")
 		return a
 	}
 	// The client outlives the request that caused it.

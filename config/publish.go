@@ -126,7 +126,7 @@ func (pb *publisher) refuse(ctx context.Context, p *plan, err error) error {
 	e.Error = err.Error()
 	atRefused.Hit()
 	if auditErr := pb.store.Apply(ctx, &Change{Audit: []*AuditEvent{e}}); auditErr != nil {
-		pb.log.Error("recording a refused change in the audit log failed", "resource", p.resource, "error", auditErr)
+		pb.log.Error("cannot record a refused change in the audit log", "resource", p.resource, "error", auditErr)
 	}
 	return err
 }

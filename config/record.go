@@ -82,7 +82,7 @@ var (
 	ErrNotOverridable = errors.New("only builtin documents can be overridden")
 	// ErrNoConnector means that the program was built without a connector for this kind of
 	// server.
-	ErrNoConnector = errors.New("no connector configured for this kind of server")
+	ErrNoConnector = errors.New("no connector is configured for this kind of server")
 	// ErrReadOnly means that the document is defined in code.
 	ErrReadOnly = errors.New("read-only")
 )

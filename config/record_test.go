@@ -32,7 +32,7 @@ func TestValidateRecord(t *testing.T) {
 		{Key{Agents, "x"}, `{"id":"y"}`, ``, `id is "y", want "x"`},
 		{Key{Agents, "x"}, `{"id":"x","maxrounds":1}`, ``, `unknown field "maxrounds", did you mean "max_rounds"?`},
 		{Key{Agents, "x"}, `{"id":"x"}`, `{"maxrounds":1}`, `overrides: unknown field "maxrounds", did you mean "max_rounds"?`},
-		{Key{Agents, "x"}, `{"id":"x"}`, `{"delegates":["x"]}`, `with its overrides: delegates lists the agent itself`},
+		{Key{Agents, "x"}, `{"id":"x"}`, `{"delegates":["x"]}`, `after its overrides are applied: delegates lists the agent itself`},
 		{Key{Models, "x"}, `{"id":"x","provider_id":"p","upstream_model":"m"}`, `{"id":"y"}`, `only builtin documents can be overridden`},
 		{Key{"others", "x"}, `{"id":"x"}`, ``, `namespace "others"`},
 	} {

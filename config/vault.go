@@ -39,14 +39,14 @@ type vaultKey struct {
 }
 
 // ErrNoKey means that the vault does not have the key that a secret is encrypted with.
-var ErrNoKey = errors.New("encryption key not available")
+var ErrNoKey = errors.New("encryption key is not available")
 
 const keyBytes = 32
 
 // NewVault returns a vault with these keys, each 32 bytes in hex or base64.
 func NewVault(keys ...string) (*Vault, error) {
 	if len(keys) == 0 {
-		return nil, errors.New("no secrets key given")
+		return nil, errors.New("secrets key is missing")
 	}
 	var all []vaultKey
 	for i, text := range keys {
@@ -101,7 +101,7 @@ func OpenVault(file string) (*Vault, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", file)
+		return nil, fmt.Errorf("%s is not a regular file", file)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return nil, fmt.Errorf("%s has permissions %04o, want 0600 or 0400: other users can read the secrets keys", file, mode)

@@ -30,7 +30,7 @@ func (m *Manager) Work(ctx context.Context) error {
 			defer close(listening)
 			for ctx.Err() == nil {
 				if err := n.Listen(ctx, poke); err != nil && ctx.Err() == nil {
-					m.o.Logger.Warn("listening for configuration changes failed", "error", err)
+					m.o.Logger.Warn("cannot listen for configuration changes", "error", err)
 				}
 				_ = sleep(ctx, retryAfter)
 			}
@@ -52,7 +52,7 @@ func (m *Manager) Work(ctx context.Context) error {
 			poke()
 		case <-look:
 			if err := m.follower.look(ctx); err != nil {
-				m.o.Logger.Warn("following configuration changes failed", "error", err)
+				m.o.Logger.Warn("cannot follow configuration changes", "error", err)
 				_ = sleep(ctx, retryAfter)
 				poke()
 			} else if m.o.MinApply > 0 {
@@ -60,19 +60,19 @@ func (m *Manager) Work(ctx context.Context) error {
 			}
 		case <-m.servers.wake:
 			if err := m.follower.retool(ctx); err != nil {
-				m.o.Logger.Error("updating the tools of MCP servers failed", "error", err)
+				m.o.Logger.Error("cannot update the tools of MCP servers", "error", err)
 			}
 		case <-tallies.C:
 			m.canary.flush(ctx)
 			if err := m.canary.evaluate(ctx); err != nil && ctx.Err() == nil {
-				m.o.Logger.Error("evaluating the canary failed", "error", err)
+				m.o.Logger.Error("cannot evaluate the canary", "error", err)
 			}
 		case <-sweeps.C:
 			if m.o.AuditAge == 0 && m.o.VersionAge == 0 {
 				continue
 			}
 			if gone, err := m.o.Store.Purge(ctx, m.o.AuditAge, m.o.VersionAge); err != nil {
-				m.o.Logger.Warn("removing old versions and audit events failed", "error", err)
+				m.o.Logger.Warn("cannot remove old versions and audit events", "error", err)
 			} else {
 				m.o.Logger.Info("removed old versions and audit events", "events", gone.Events, "versions", gone.Publications, "documents", gone.Documents)
 			}

@@ -32,7 +32,7 @@ func (ar *activeRuns) claim(threadID string, a *activeRun) error {
 	ar.mu.Lock()
 	defer ar.mu.Unlock()
 	if other := ar.byThread[threadID]; other != nil {
-		return fmt.Errorf("thread %s: %w: %s", threadID, awaken.ErrBusy, other.runID)
+		return fmt.Errorf("thread %s: %w: run %s", threadID, awaken.ErrBusy, other.runID)
 	}
 	if ar.byThread == nil {
 		ar.byThread = map[string]*activeRun{}

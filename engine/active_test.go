@@ -15,7 +15,7 @@ func TestActiveRuns_AThreadHasOneRunAtATime(t *testing.T) {
 	if err := ar.claim("t", one); err != nil {
 		t.Fatal(err)
 	}
-	if err := ar.claim("t", two); !errors.Is(err, awaken.ErrBusy) || err.Error() != "thread t: "+awaken.ErrBusy.Error()+": one" {
+	if err := ar.claim("t", two); !errors.Is(err, awaken.ErrBusy) || err.Error() != "thread t: "+awaken.ErrBusy.Error()+": run one" {
 		t.Errorf("a second claim of the thread: %v", err)
 	}
 	if err := ar.claim("u", two); err != nil {

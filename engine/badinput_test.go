@@ -70,7 +70,7 @@ func TestDocuments_NameWhatIsWrong(t *testing.T) {
 		{agent, `{"id":"a","context_policy":{"max_tokens":1}}`, []string{"context_policy", `"max_tokens"`}},
 		{agent, `{"id":"a","reasoning_effort":"huge"}`, []string{"reasoning effort", `"huge"`, "medium"}},
 		{agent, `{"id":"a","stop_conditions":[{"type":"max_rounds","seconds":3}]}`, []string{`stop condition "max_rounds"`, `unknown field "seconds"`, "want rounds"}},
-		{agent, `{"id":"a","stop_conditions":[{"type":"never"}]}`, []string{`type "never"`, "loop_detection"}},
+		{agent, `{"id":"a","stop_conditions":[{"type":"never"}]}`, []string{`type is "never"`, "loop_detection"}},
 		{cond, `{"rounds":3}`, []string{`field "type" is missing`}},
 		{cond, `{"type":"timeout"}`, []string{`stop condition "timeout"`, `field "seconds" is missing`}},
 		{cond, `{"type":"timeout","seconds":"long"}`, []string{`stop condition "timeout"`, "JSON string", "want a whole number"}},
@@ -89,7 +89,7 @@ func TestDocuments_NameWhatIsWrong(t *testing.T) {
 		{request, `{"messages":[{"role":"robot","content":"hi"}]}`, []string{`role is "robot"`, "want system, user, assistant or tool"}},
 		{request, `{"messages":"hi"}`, []string{`field "messages" is a JSON string, want an array`}},
 		{term, `{"type":"exploded"}`, []string{`termination "exploded"`, "unknown type"}},
-		{term, `{"type":"cancelled","value":"x"}`, []string{`termination "cancelled"`, `field "value" is not expected`}},
+		{term, `{"type":"cancelled","value":"x"}`, []string{`termination "cancelled"`, `field "value" is set, but this type has none`}},
 		{term, `{"type":"blocked"}`, []string{`termination "blocked"`, `field "value" is missing`}},
 		{term, `{"type":"stopped"}`, []string{`termination "stopped"`, `field "value" is missing`}},
 		{term, `{"type":"stopped","value":{"kode":"x"}}`, []string{`termination "stopped"`, `unknown field "kode"`}},
@@ -538,7 +538,7 @@ func TestDecision_IsRefusedWithAReason(t *testing.T) {
 			is   error
 			want []string
 		}{
-			{"unknown call", change(func(d *awaken.Decision) { d.Target = "c7" }), awaken.ErrNotFound, []string{`decision on "c7"`, "no such tool call or suspension"}},
+			{"unknown call", change(func(d *awaken.Decision) { d.Target = "c7" }), awaken.ErrNotFound, []string{`decision on "c7"`, "tool call or suspension not found"}},
 			{"wrong action", change(func(d *awaken.Decision) { d.Action = "approve" }), awaken.ErrInvalid, []string{`decision on "s"`, `action is "approve", want resume or cancel`}},
 			{"no action", change(func(d *awaken.Decision) { d.Action = "" }), awaken.ErrInvalid, []string{`action is ""`}},
 			{"no target", change(func(d *awaken.Decision) { d.Target = " " }), awaken.ErrInvalid, []string{"no target"}},

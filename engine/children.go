@@ -104,7 +104,7 @@ func (ch *children) reported(rep *awaken.ChildReport) {
 		builtin.ChildDone.Schedule(&c, *rep)
 	}
 	if err := ch.phases.submit(&c); err != nil {
-		ch.rt.cfg.Logger.Error("apply child report", "run", ch.info.RunID, "child", rep.RunID, "error", err)
+		ch.rt.cfg.Logger.Error("cannot apply the report of a child run", "run", ch.info.RunID, "child", rep.RunID, "error", err)
 		return
 	}
 	if awaited {

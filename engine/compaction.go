@@ -157,7 +157,7 @@ func (c *compaction) finish(ctx context.Context, res *awaken.CompactionResult) {
 	defer cancel()
 	atPosting.Hit()
 	if err := c.rt.post(ctx, c.thread, []awaken.InboxItem{{ID: "compaction:" + c.task.TaskID, Compaction: res}}); err != nil {
-		c.rt.cfg.Logger.Warn("post summary", "thread", c.thread, "task", c.task.TaskID, "error", err)
+		c.rt.cfg.Logger.Warn("cannot post a summary", "thread", c.thread, "task", c.task.TaskID, "error", err)
 		return
 	}
 	atSummaryIn.Hit()

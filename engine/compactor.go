@@ -142,12 +142,12 @@ func (cm *compactor) accept(res *awaken.CompactionResult) error {
 	cm.charge(money.Dollars(res.CostUSD))
 	log := cm.rt.cfg.Logger.With("run", cm.info.RunID, "thread", cm.info.ThreadID, "task", res.TaskID)
 	if cm.conv.window == nil {
-		log.Info("summary is not wanted: the agent has no context policy")
+		log.Info("discarded a summary: the agent has no context policy")
 		return nil
 	}
 	s := builtin.Compactions.Get(cm.st)
 	if s.InFlight == nil || s.InFlight.TaskID != res.TaskID {
-		log.Info("summary is out of date")
+		log.Info("discarded a summary: the run no longer waits for it")
 		return nil
 	}
 	s.InFlight = nil
@@ -156,22 +156,22 @@ func (cm *compactor) accept(res *awaken.CompactionResult) error {
 	case res.Error != "":
 		s.Failures++
 		s.LastError, s.NotBefore = res.Error, now.Add(compactionDelay(s.Failures)).UnixMilli()
-		log.Warn("conversation could not be summarised", "error", res.Error, "failures", s.Failures)
+		log.Warn("cannot summarise a conversation", "error", res.Error, "failures", s.Failures)
 	case res.Skipped:
 		s.Skipped++
 		s.SkippedTokens = res.PreTokens
-		log.Info("summary saves too little", "pre_tokens", res.PreTokens, "post_tokens", res.PostTokens)
+		log.Info("discarded a summary: it saves too few tokens", "pre_tokens", res.PreTokens, "post_tokens", res.PostTokens)
 	default:
 		m := cm.replace(res)
 		if m == nil {
-			log.Info("summary is out of date: the conversation was rewritten")
+			log.Info("discarded a summary: the conversation was rewritten")
 			break
 		}
 		s.Failures, s.LastError, s.NotBefore, s.SkippedTokens = 0, "", 0, 0
 		s.Total++
 		s.Boundaries = append(s.Boundaries[max(0, len(s.Boundaries)-maxBoundaries+1):len(s.Boundaries):len(s.Boundaries)],
 			builtin.CompactionBoundary{MessageID: m.ID, BoundaryMessageID: res.BoundaryMessageID, PreTokens: res.PreTokens, PostTokens: res.PostTokens, At: now.UnixMilli()})
-		log.Info("conversation was summarised", "pre_tokens", res.PreTokens, "post_tokens", res.PostTokens)
+		log.Info("summarised a conversation", "pre_tokens", res.PreTokens, "post_tokens", res.PostTokens)
 	}
 	err := cm.save(s)
 	atTaken.Hit()

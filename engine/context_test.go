@@ -1099,7 +1099,7 @@ func TestCompactionSection_IsChecked(t *testing.T) {
 		`{"summary_max_tokens":0}`:                   "summary_max_tokens is 0, want 1 or more",
 		`{"summarizer_user_prompt":"Sum it up."}`:    "summarizer_user_prompt lacks {messages}",
 		`{"raw_retention":"none"}`:                   `raw_retention is "none", want preserve_durable`,
-		`{"summary_model":"foreign"}`:                `summary_model is "foreign" of provider "q", want one of provider "p"`,
+		`{"summary_model":"foreign"}`:                `summary_model is "foreign" of provider "q", want a model of provider "p"`,
 		`{"summary_modle":"m"}`:                      "summary_modle",
 		`{"summary_model":" "}`:                      "summary_model is empty",
 		`{"mode":5,"summarizer_user_prompt":"also"}`: "mode",

@@ -477,7 +477,7 @@ func (w *crew) abort(e *end) *end {
 			for _, c := range w.ledger.calls {
 				if c.running {
 					w.retire(c)
-					w.rt.cfg.Logger.Warn("tool abandoned", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName)
+					w.rt.cfg.Logger.Warn("abandoned a tool that did not stop in time", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName)
 				}
 			}
 		}

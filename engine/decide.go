@@ -92,7 +92,7 @@ func (rt *Runtime) checkArguments(ctx context.Context, run *awaken.Run, s *awake
 		return nil
 	}
 	if err := entry.Schema.Check(d.Arguments); err != nil {
-		return fmt.Errorf("decide run %s: decision on %q: %w: arguments do not fit: %w", run.RunID, d.Target, awaken.ErrInvalid, err)
+		return fmt.Errorf("decide run %s: decision on %q: %w: arguments do not fit the schema of the tool: %w", run.RunID, d.Target, awaken.ErrInvalid, err)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func checkDecision(calls []*awaken.CallState, d *awaken.Decision, now time.Time)
 	s = findCall(calls, d.Target)
 	switch {
 	case s == nil:
-		return refuse("%w: no such tool call or suspension", awaken.ErrNotFound)
+		return refuse("tool call or suspension %w", awaken.ErrNotFound)
 	case d.ID != "" && (s.Decision != nil && s.Decision.ID == d.ID || slices.ContainsFunc(s.Earlier, func(e awaken.Decision) bool { return e.ID == d.ID && e.Target == d.Target })):
 		return s, true, nil
 	}
@@ -138,7 +138,7 @@ func checkDecision(calls []*awaken.CallState, d *awaken.Decision, now time.Time)
 	case s.Status == awaken.CallNew, s.Status == awaken.CallRunning && s.Decision == nil:
 		return refuse("%w: the call is %s and asks nothing", awaken.ErrInvalid, s.Status)
 	case s.Status != awaken.CallSuspended:
-		return refuse("%w: it is %s", awaken.ErrDecided, s.Status)
+		return refuse("%w: its status is %s", awaken.ErrDecided, s.Status)
 	}
 	if err := checkEdit(s, d.Arguments); err != nil {
 		return refuse("%w", err)
@@ -153,7 +153,7 @@ func checkDecision(calls []*awaken.CallState, d *awaken.Decision, now time.Time)
 			result = json.RawMessage("null")
 		}
 		if err := sch.Check(result); err != nil {
-			return refuse("%w: result does not fit: %w", awaken.ErrInvalid, err)
+			return refuse("%w: result does not fit the response schema: %w", awaken.ErrInvalid, err)
 		}
 	}
 	return s, false, nil
@@ -191,7 +191,7 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 	}
 	if len(d.Arguments) > 0 && c.entry != nil {
 		if err := c.entry.Schema.Check(d.Arguments); err != nil {
-			return fmt.Errorf("decision on %q: %w: arguments do not fit: %w", d.Target, awaken.ErrInvalid, err)
+			return fmt.Errorf("decision on %q: %w: arguments do not fit the schema of the tool: %w", d.Target, awaken.ErrInvalid, err)
 		}
 	}
 	de.take(c, d)

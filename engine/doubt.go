@@ -57,13 +57,13 @@ func (w *crew) probe(ctx context.Context, c *call) (p awaken.Probe) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			w.rt.cfg.Logger.Error("probe panicked", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", v)
+			w.rt.cfg.Logger.Error("the probe of a tool call panicked", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", v)
 			p = awaken.Probe{}
 		}
 	}()
 	p, err := prober.Probe(ctx, w.toolCall(c))
 	if err != nil {
-		w.rt.cfg.Logger.Warn("probe failed", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "error", err)
+		w.rt.cfg.Logger.Warn("cannot probe a tool call", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "error", err)
 		return awaken.Probe{}
 	}
 	limit := w.callLimit(c.entry)

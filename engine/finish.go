@@ -26,7 +26,7 @@ func (r *run) finish(e *end) (again bool) {
 	r.wallet.settleRemaining(ctx)
 	r.outcomes.closeAll(e)
 	if err := r.compactor.detach(e.Type == awaken.Cancelled); err != nil {
-		r.rt.cfg.Logger.Error("apply summary", "run", r.info.RunID, "error", err)
+		r.rt.cfg.Logger.Error("cannot apply a summary", "run", r.info.RunID, "error", err)
 	}
 	if e.Type == awaken.NaturalEnd && !quiet {
 		// run_end hooks run only once, so make sure first that this is the end.
@@ -51,7 +51,7 @@ func (r *run) finish(e *end) (again bool) {
 			restoreStatus(&r.rec, &before)
 			r.conclude(e)
 		} else {
-			r.rt.cfg.Logger.Warn("run_end failed", "run", r.info.RunID, "error", err)
+			r.rt.cfg.Logger.Warn("the phase run_end failed", "run", r.info.RunID, "error", err)
 		}
 	}
 	if err := r.journal.flush(ctx, before); err != nil && r.fail(err).lost {

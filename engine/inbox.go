@@ -62,7 +62,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) {
 		}
 		if it.Decision != nil {
 			if err := in.decider.decide(*it.Decision, it.ID); err != nil {
-				in.rt.cfg.Logger.Warn("decision refused", "run", in.info.RunID, "target", it.Decision.Target, "error", err)
+				in.rt.cfg.Logger.Warn("refused a decision", "run", in.info.RunID, "target", it.Decision.Target, "error", err)
 			}
 		}
 		if it.Report != nil {
@@ -77,7 +77,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) {
 		}
 		if it.Compaction != nil {
 			if err := in.compactor.accept(it.Compaction); err != nil {
-				in.rt.cfg.Logger.Error("apply summary", "run", in.info.RunID, "error", err)
+				in.rt.cfg.Logger.Error("cannot apply a summary", "run", in.info.RunID, "error", err)
 			}
 		}
 		in.withdraw = in.withdraw || it.Supersede && in.ledger.open()

@@ -50,7 +50,7 @@ func (q inProcess) Deliver(ctx context.Context, threadID string, item awaken.Inb
 	ctx = context.WithoutCancel(ctx)
 	q.rt.detached.Go(func() {
 		if err := q.wake(ctx, threadID, agentID); err != nil {
-			q.rt.cfg.Logger.Warn("wake thread", "thread", threadID, "error", err)
+			q.rt.cfg.Logger.Warn("cannot wake a thread", "thread", threadID, "error", err)
 		}
 	})
 	return nil

@@ -82,6 +82,6 @@ func (m *metered) settle(ctx context.Context, id string, reserved money.Amount, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := (settlement{id, cost, known}).settle(ctx, m.spending.budget, m.key); err != nil {
-		m.cfg.Logger.Warn("store cost of a call", "for", m.key, "cost", cost, "error", err)
+		m.cfg.Logger.Warn("cannot record the cost of a model call", "for", m.key, "cost", cost, "error", err)
 	}
 }

@@ -38,7 +38,7 @@ func (Output[T]) Schema() json.RawMessage {
 func (Output[T]) Decode(res *awaken.RunResult) (T, error) {
 	var v T
 	if res == nil {
-		return v, fmt.Errorf("output: %w: there is no result", awaken.ErrNotFound)
+		return v, fmt.Errorf("output: %w: the result is nil", awaken.ErrNotFound)
 	}
 	if len(res.StructuredOutput) == 0 {
 		return v, fmt.Errorf("output of run %s: %w: the run ended with %s", res.RunID, awaken.ErrNotFound, res.Termination)

@@ -317,7 +317,7 @@ func (hk *hooks) runEffects(ctx context.Context) {
 func (hk *hooks) runEffect(ctx context.Context, e awaken.ScheduledEffect) (err error) {
 	h, ok := hk.agent.Effects[e.Name]
 	if !ok {
-		return errors.New("no handler") // after a handoff
+		return errors.New("the agent has no handler for it") // after a handoff
 	}
 	defer caught(&err, "effect %q of plugin %q", e.Name, h.Plugin)
 	return h.EffectHandler.Run(ctx, hk.call(awaken.PhaseStepEnd, about{}), e)

@@ -54,7 +54,7 @@ func New(cfg Config) (*Runtime, error) {
 	rt.registry.Store(reg)
 	if reg != nil && !cfg.Lazy {
 		for _, d := range reg.Diagnostics() {
-			rt.cfg.Logger.Warn("configuration", "code", d.Code, "agent", d.ID, "message", d.Message)
+			rt.cfg.Logger.Warn("the configuration has a problem", "code", d.Code, "agent", d.ID, "message", d.Message)
 		}
 	}
 	return rt, nil
@@ -151,7 +151,7 @@ func (rt *Runtime) drive(r *run) (*awaken.RunResult, error) {
 // refuse emits the error of a run that could not be started.
 func (rt *Runtime) refuse(ctx context.Context, sink awaken.Sink, err error) error {
 	if emitErr := sink.Emit(ctx, awaken.Entry{Time: rt.cfg.Now().UnixMilli(), Event: &awaken.Error{Message: err.Error(), Code: errorCode(err)}}); emitErr != nil {
-		rt.cfg.Logger.Debug("sink failed on error event", "error", emitErr)
+		rt.cfg.Logger.Debug("cannot emit the error of a run that did not start", "error", emitErr)
 	}
 	return err
 }
@@ -271,7 +271,7 @@ func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
 	}
 	switch {
 	case isThread && thread != "" && thread != id:
-		return "", fmt.Errorf("%w: ambiguous: the id of a thread and of a run on thread %s", awaken.ErrInvalid, thread)
+		return "", fmt.Errorf("%w: the id is ambiguous: a thread has it, and a run on thread %s", awaken.ErrInvalid, thread)
 	case isThread:
 		return id, nil
 	case thread != "":

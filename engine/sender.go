@@ -50,7 +50,7 @@ func (sd *sender) sendAll(ctx context.Context) {
 		err := sd.rt.deliver(ctx, &o)
 		atSent.Hit()
 		if err != nil {
-			sd.rt.cfg.Logger.Warn("delivery failed", "run", sd.info.RunID, "delivery", o.ID, "error", err)
+			sd.rt.cfg.Logger.Warn("cannot make a delivery", "run", sd.info.RunID, "delivery", o.ID, "error", err)
 			if !isAny(err, awaken.ErrNotFound, awaken.ErrInvalid, awaken.ErrConflict) {
 				continue
 			}

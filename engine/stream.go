@@ -126,7 +126,7 @@ func (s *stream) recover(err error) error {
 		s.show(s.ctx, &awaken.StreamReset{Reason: err.Error()})
 		s.started = false
 	}
-	inf.rt.cfg.Logger.Warn("inference retried", "run", inf.info.RunID, "error", err, "wait", p.Delay(attempt, err))
+	inf.rt.cfg.Logger.Warn("retrying a model call", "run", inf.info.RunID, "error", err, "wait", p.Delay(attempt, err))
 	return p.Wait(s.ctx, attempt, err)
 }
 
@@ -138,7 +138,7 @@ func (s *stream) overflowed(err error) error {
 		return err
 	}
 	s.tried.overflows++
-	inf.rt.cfg.Logger.Warn("request was too large", "run", inf.info.RunID, "estimate", w.estimate, "error", err)
+	inf.rt.cfg.Logger.Warn("the model refused a request as too large", "run", inf.info.RunID, "estimate", w.estimate, "error", err)
 	w.refused()
 	inf.saveWindow()
 	if bad := inf.compactor.finishNow(s.ctx); bad != nil {

@@ -63,7 +63,7 @@ func (s *summary) reduce(ctx context.Context, lines []string, previous string, s
 		return s.ask(ctx, parts[0], previous, out)
 	}
 	if depth == maxReduces {
-		return "", errors.New("summaries of parts do not get shorter")
+		return "", errors.New("the summaries are no shorter than the parts they summarise")
 	}
 	short := make([]string, len(parts))
 	errs := make([]error, len(parts))

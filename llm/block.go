@@ -157,7 +157,7 @@ func (b *Block) appendFields(buf []byte) ([]byte, error) {
 		buf = appendjson.Text(buf, `,"tool_use_id":`, t.ID)
 		return appendjson.List(buf, `,"content":`, t.Content, (*Block).AppendJSON)
 	}
-	return nil, fmt.Errorf("content block has type %q, want %s", b.Type, blockTypes)
+	return nil, fmt.Errorf("content block: type is %q, want %s", b.Type, blockTypes)
 }
 
 func (s *Source) append(buf []byte) []byte {
@@ -303,7 +303,7 @@ func (s *Source) check() error {
 	case s.Type == "url" && s.URL == "":
 		return errors.New(`source of type url requires "url"`)
 	case s.Type != "base64" && s.Type != "url":
-		return fmt.Errorf("source has type %q, want base64 or url", s.Type)
+		return fmt.Errorf("source.type is %q, want base64 or url", s.Type)
 	}
 	return nil
 }

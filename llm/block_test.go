@@ -134,7 +134,7 @@ func TestBlockJSON_ErrorsNameTheProblem(t *testing.T) {
 		{"media without source", `{"type":"image"}`, `image block: field "source" is missing`},
 		{"source of the wrong type", `{"type":"audio","source":"u"}`, `audio block: field "source" is a JSON string, want an object`},
 		{"unknown field in source", `{"type":"video","source":{"type":"url","uri":"u"}}`, `video block: unknown field "uri", did you mean "url"?`},
-		{"unknown source", `{"type":"image","source":{"type":"file"}}`, `image block: source has type "file", want base64 or url`},
+		{"unknown source", `{"type":"image","source":{"type":"file"}}`, `image block: source.type is "file", want base64 or url`},
 		{"URL source without URL", `{"type":"image","source":{"type":"url"}}`, `image block: source of type url requires "url"`},
 		{"URL source with data", `{"type":"image","source":{"type":"url","url":"u","data":"d"}}`, `image block: source of type url must not have field "data"`},
 		{"inline source without data", `{"type":"image","source":{"type":"base64","media_type":"m"}}`, `image block: source of type base64 requires "media_type" and "data"`},
@@ -170,7 +170,7 @@ func TestBlockJSON_RejectsWritingWhatItCannotRead(t *testing.T) {
 		block llm.Block
 		why   string
 	}{
-		{"no type", llm.Block{}, `content block has type ""`},
+		{"no type", llm.Block{}, `content block: type is ""`},
 		{"nested result", llm.Block{Type: llm.ToolResultBlock, Tool: &llm.ToolPart{Content: []llm.Block{result}}}, "cannot be in a tool_result block"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

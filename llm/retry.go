@@ -35,7 +35,7 @@ func (p *RetryPolicy) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("retry: %w", err)
 	}
 	if v.MaxRetries < 0 {
-		return fmt.Errorf(`retry: field "max_retries" is missing or below 0`)
+		return fmt.Errorf(`retry: max_retries is missing or negative, want 0 or more`)
 	}
 	for name, n := range map[string]int{"backoff_base_ms": v.BackoffBaseMS, "overloaded_backoff_base_ms": v.OverloadedBackoffBaseMS,
 		"max_stream_retries": v.MaxStreamRetries, "stream_idle_timeout_secs": v.StreamIdleTimeoutSecs, "max_retry_after_secs": v.MaxRetryAfterSecs} {

@@ -28,7 +28,7 @@ func (b *Mailbox) attempt(ctx context.Context, c *claim) (s Settlement) {
 	defer func() {
 		if v := recover(); v != nil {
 			b.cfg.Logger.Error("run panicked", "dispatch", c.d.ID, "run", c.d.RunID, "panic", v, "stack", string(debug.Stack()))
-			s = b.retry(c, fmt.Errorf("panic: %v", v))
+			s = b.retry(c, fmt.Errorf("run panicked: %v", v))
 		}
 	}()
 	s, err := c.run(ctx)

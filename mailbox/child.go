@@ -63,7 +63,7 @@ var _ awaken.Queue = (*Tenant)(nil)
 // with it.
 func (t *Thread) startUnread(by *Tenant, d *Dispatch, req *awaken.RunRequest) error {
 	if slices.ContainsFunc(t.Live, func(o *Dispatch) bool { return o.DedupeKey == unreadKey }) {
-		return fmt.Errorf("thread %s: %w of the run for unread messages", t.ID, ErrDuplicate)
+		return fmt.Errorf("thread %s: %w: a run for the unread messages is queued", t.ID, ErrDuplicate)
 	}
 	d.RunID, d.ThreadID, d.DedupeKey = by.box.cfg.NewID(), t.ID, unreadKey
 	req.ThreadID, req.RunID, req.DispatchID = t.ID, d.RunID, d.ID

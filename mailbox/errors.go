@@ -10,4 +10,4 @@ import (
 var ErrDuplicate = fmt.Errorf("%w: duplicate", awaken.ErrConflict)
 
 // ErrIdle reports that there is nothing to cancel, interrupt or decide.
-var ErrIdle = fmt.Errorf("%w: nothing runs, waits or is queued", awaken.ErrNotFound)
+var ErrIdle = fmt.Errorf("%w: no run is running, waiting or queued", awaken.ErrNotFound)

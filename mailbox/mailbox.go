@@ -97,9 +97,9 @@ type Mailbox struct {
 func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Store, queue awaken.Queue) R) (*Mailbox, error) {
 	switch {
 	case cfg.Queue == nil:
-		return nil, errors.New("mailbox: Config.Queue is required")
+		return nil, errors.New("mailbox: Config.Queue is nil")
 	case with == nil:
-		return nil, errors.New("mailbox: the function that returns runtimes is required")
+		return nil, errors.New("mailbox: the function that returns runtimes is nil")
 	}
 	if err := cfg.complete(); err != nil {
 		return nil, err

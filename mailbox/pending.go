@@ -87,13 +87,13 @@ func (t *Thread) editable(id string, revision int) (*Dispatch, error) {
 		case d.ID != id:
 			continue
 		case d.Status != Queued || d.Request == nil || t.started(d):
-			return nil, fmt.Errorf("pending %s: %w: a run is reading it", id, awaken.ErrConflict)
+			return nil, fmt.Errorf("pending input %s: %w: a run is reading it", id, awaken.ErrConflict)
 		case d.Revision != revision:
-			return nil, fmt.Errorf("pending %s: %w: its revision is %d, not %d", id, awaken.ErrConflict, d.Revision, revision)
+			return nil, fmt.Errorf("pending input %s: %w: revision is %d, want %d", id, awaken.ErrConflict, d.Revision, revision)
 		}
 		return clone(d), nil
 	}
-	return nil, fmt.Errorf("pending %s: %w", id, awaken.ErrNotFound)
+	return nil, fmt.Errorf("pending input %s: %w", id, awaken.ErrNotFound)
 }
 
 // EditPending replaces the messages of queued input. The error is awaken.ErrConflict if its
@@ -136,7 +136,7 @@ func (t *Tenant) ReorderPending(ctx context.Context, threadID, rev string, order
 	return t.changed(ctx, threadID, func(q *Thread) error {
 		queued := slices.DeleteFunc(slices.Clone(q.Live), func(d *Dispatch) bool { return d.Status != Queued })
 		if have := revision(queued); have != rev {
-			return fmt.Errorf("pending input of thread %s: %w: revision is %s, not %s", threadID, awaken.ErrConflict, have, rev)
+			return fmt.Errorf("pending input of thread %s: %w: revision is %s, want %s", threadID, awaken.ErrConflict, have, rev)
 		}
 		queued = slices.DeleteFunc(queued, func(d *Dispatch) bool { return d.Request == nil })
 		if len(order) != len(queued) {

@@ -54,7 +54,7 @@ func TestPending_CanBeEditedRetractedAndReorderedUntilRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := tn.EditPending(t.Context(), "t", a.ID, a.Revision, []*llm.Message{llm.UserText("lost update")})
-		if !errors.Is(err, awaken.ErrConflict) || !strings.Contains(err.Error(), "revision is 1, not 0") {
+		if !errors.Is(err, awaken.ErrConflict) || !strings.Contains(err.Error(), "revision is 1, want 0") {
 			t.Errorf("an old revision: error is %v", err)
 		}
 		if err := tn.EditPending(t.Context(), "t", a.ID, 1, nil); !errors.Is(err, awaken.ErrInvalid) {

@@ -71,7 +71,7 @@ func (t *Thread) started(d *Dispatch) bool { return t.Open != nil && t.Open.RunI
 // error is ErrDuplicate if a live dispatch has the same dedupe key.
 func (t *Thread) enqueue(d *Dispatch) error {
 	if o := t.byDedupeKey(d.DedupeKey); o != nil {
-		return fmt.Errorf("dedupe key %q: %w of dispatch %s", d.DedupeKey, ErrDuplicate, o.ID)
+		return fmt.Errorf("dedupe key %q: %w: dispatch %s has it", d.DedupeKey, ErrDuplicate, o.ID)
 	}
 	d.ThreadID, d.Status, d.Epoch, d.CreatedAt = t.ID, Queued, t.epoch(), t.Now
 	d.AvailableAt += t.Now

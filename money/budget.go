@@ -176,12 +176,12 @@ func (a Account) validate() error {
 	switch a.Scope {
 	case TenantScope:
 		if a.ID != "" {
-			return fmt.Errorf("%w: an account of scope tenant has no id", fault.ErrInvalid)
+			return fmt.Errorf("%w: account id is %q, but an account of scope tenant has none", fault.ErrInvalid, a.ID)
 		}
 		return nil
 	case AgentScope, ThreadScope, RunScope:
 		if a.ID == "" {
-			return fmt.Errorf("%w: an account of scope %s needs an id", fault.ErrInvalid, a.Scope)
+			return fmt.Errorf("%w: account id is missing, want the id of the %s", fault.ErrInvalid, a.Scope)
 		}
 		return nil
 	}

@@ -47,7 +47,7 @@ func ParsePosition(s string) (Position, error) {
 	text, n, ok := strings.Cut(s, ".")
 	at, err := awaken.ParseCursor(text)
 	if err != nil {
-		return Position{}, fmt.Errorf("%w: position is %q, want epoch-seq.frame", awaken.ErrInvalid, s)
+		return Position{}, fmt.Errorf("%w: position is %q, want epoch-seq.frame, such as 1-42.0", awaken.ErrInvalid, s)
 	}
 	if !ok {
 		return AfterAll(at), nil
@@ -55,7 +55,7 @@ func ParsePosition(s string) (Position, error) {
 	frames, err := strconv.ParseUint(n, 10, 31)
 	p := Position{at, int(frames)}
 	if err != nil || p.String() != s {
-		return Position{}, fmt.Errorf("%w: position is %q, want epoch-seq.frame", awaken.ErrInvalid, s)
+		return Position{}, fmt.Errorf("%w: position is %q, want epoch-seq.frame, such as 1-42.0", awaken.ErrInvalid, s)
 	}
 	return p, nil
 }

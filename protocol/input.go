@@ -131,7 +131,7 @@ func (m *Media) Base64(field, mediaType, data, name string) (llm.Block, error) {
 		return llm.Block{}, BadRequest("cannot decode %s: %v", field, err)
 	}
 	if m.bytes += len(raw); m.bytes > cmp.Or(m.MaxBytes, 16<<20) {
-		return llm.Block{}, &Failure{Status: 413, Code: "too_large", Message: fmt.Sprintf("%s: the files together have more than %d bytes", field, cmp.Or(m.MaxBytes, 16<<20))}
+		return llm.Block{}, &Failure{Status: 413, Code: "too_large", Message: fmt.Sprintf("%s: the files together are longer than %d bytes", field, cmp.Or(m.MaxBytes, 16<<20))}
 	}
 	return m.block(field, &llm.Source{Type: "base64", MediaType: mediaType, Data: data}, name)
 }

@@ -68,7 +68,7 @@ func TestMedia(t *testing.T) {
 		{"image/png", "https://", `! want a data:, https: or http: URL`},
 		{"", "https://example.com/a", `! part.mediaType is ""`},
 		{"application/zip", "https://example.com/a", `! part.mediaType is "application/zip"`},
-		{"image/png", "data:image/png;base64," + strings.Repeat("AAAA", 20), `! more than 32 bytes`},
+		{"image/png", "data:image/png;base64," + strings.Repeat("AAAA", 20), `! longer than 32 bytes`},
 	} {
 		m := protocol.Media{MaxBytes: 32}
 		block, err := m.URL("part", c.mediaType, c.url, "a.txt")

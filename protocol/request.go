@@ -21,7 +21,7 @@ func NumberParam(c Call, name string, def, low, high int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, BadRequest("%s is %.80q, want a number", name, text)
+		return 0, BadRequest("%s is %.80q, want a whole number", name, text)
 	}
 	return max(low, min(n, high)), nil
 }
@@ -39,7 +39,7 @@ func ResumeAfter(c Call, end awaken.Cursor) (Position, error) {
 	}
 	at, err := ParsePosition(text)
 	if err != nil {
-		return at, BadRequest("invalid cursor: %.80q", text)
+		return at, BadRequest("cursor is %.80q, want epoch-seq or epoch-seq.frame, such as 1-42.0", text)
 	}
 	if at.Epoch > end.Epoch {
 		return at, &Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("cursor %s is not of this log, which ends at %s", at, end)}
@@ -79,7 +79,7 @@ func OpenRun(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.T
 func StopFailure(threadID string, err error) error {
 	switch {
 	case errors.Is(err, mailbox.ErrIdle):
-		return &Failure{Status: http.StatusNotFound, Code: "not_found", Message: "thread " + threadID + ": nothing runs, waits or is queued"}
+		return &Failure{Status: http.StatusNotFound, Code: "not_found", Message: "thread " + threadID + " has no running, waiting or queued run"}
 	case errors.Is(err, awaken.ErrNotFound):
 		return NotFound("thread", threadID)
 	}

@@ -124,7 +124,7 @@ func (r *Agent) newSummariser(reg *Registry) *Summariser {
 		case m == nil:
 			s.Upstream, s.Prices = id, awaken.Prices{} // its prices are unknown
 		case m.ProviderID != r.ModelSpec.ProviderID:
-			r.problem("invalid_section", `sections["compaction"].summary_model is %q of provider %q, want one of provider %q, which model_id %q has`,
+			r.problem("invalid_section", `sections["compaction"].summary_model is %q of provider %q, want a model of provider %q, the provider of model_id %q`,
 				id, m.ProviderID, r.ModelSpec.ProviderID, r.Spec.ModelID)
 		default:
 			s.Upstream, s.Prices = m.UpstreamModel, m.Prices
@@ -134,7 +134,7 @@ func (r *Agent) newSummariser(reg *Registry) *Summariser {
 		}
 	}
 	if r.Spec.Budget != nil && cfg.SummaryModel != nil && !s.Prices.Priced() {
-		r.problem("budget_without_prices", "budget is set, but the summary_model %q has no input_token_price_per_million_usd and output_token_price_per_million_usd: register it as a model that has", s.Upstream)
+		r.problem("budget_without_prices", "budget is set, but summary_model %q has no input_token_price_per_million_usd and output_token_price_per_million_usd: define a model with both", s.Upstream)
 	}
 	if r.Breaker != nil {
 		s.Model = llm.Break(s.Model, r.Breaker)

@@ -90,7 +90,7 @@ func (r *Agent) check(plugin string, c *awaken.Contributions) {
 	for _, b := range slices.Sorted(maps.Keys(c.Guards)) {
 		for _, g := range c.Guards[b] {
 			if b != awaken.InputPoint && b != awaken.OutputPoint && b != awaken.ResultPoint || g == nil {
-				r.problem("bad_guard", "plugin %q registers a guard that is nil or for the border %q, want input, output or tool_result", plugin, b)
+				r.problem("bad_guard", "plugin %q registers a guard that is nil or at an unknown point (%q), want input, output or tool_result", plugin, b)
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func (r *Agent) addVariant(plugin, name string, o awaken.Overlay) {
 	switch {
 	case r.Spec.Base() != r.Spec.ID:
 	case strings.TrimSpace(name) == "" || strings.Contains(name, separator):
-		r.problem("bad_variant", "plugin %q adds a variant %q, whose name is empty or contains %q", plugin, name, separator)
+		r.problem("bad_variant", "plugin %q adds variant %q, want a name that is not empty and does not contain %q", plugin, name, separator)
 	case r.variants[name] != nil:
 		r.problem("variant_conflict", "variant %q is added twice, the second time by plugin %q", name, plugin)
 	default:

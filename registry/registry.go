@@ -162,7 +162,7 @@ func (reg *Registry) Runnable(id string) (*Agent, error) {
 		return nil, &awaken.ConfigError{Problems: r.problems}
 	}
 	if r.remote != nil {
-		return nil, fmt.Errorf("%w: agent %q runs elsewhere and can only be a delegate", awaken.ErrInvalid, id)
+		return nil, fmt.Errorf("%w: agent %q runs on another server, so it can only be a delegate", awaken.ErrInvalid, id)
 	}
 	return r, nil
 }

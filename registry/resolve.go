@@ -237,7 +237,7 @@ func (r *Agent) holdToSpec() {
 		if r.Output, err = NewOutputPlan(raw, r.Native); err != nil {
 			r.problem("invalid_output_schema", "output_schema: %v", err)
 		} else if r.Output.Finish != nil && r.Tools[awaken.FinalOutputTool] != nil {
-			r.problem("tool_conflict", "tool %q has the name of the tool with which model %q gives structured answers", awaken.FinalOutputTool, r.ModelSpec.ID)
+			r.problem("tool_conflict", "tool name %q is reserved: model %q uses it to give an answer that matches output_schema", awaken.FinalOutputTool, r.ModelSpec.ID)
 		}
 	}
 	if r.Spec.Budget != nil && !r.Worst.Priced() {

@@ -17,7 +17,7 @@ func (h *approvals) routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Handle: own(h.list),
 			Summary: "List tool calls that wait for a decision, on all threads", Query: pageParams, Replies: map[int]any{200: approvalList{}}},
 		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Handle: withBody(h.decideRun),
-			Summary: "Submit a decision on an approval", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
+			Summary: "Submit a decision on a tool call that waits for one", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 	}
 }
 

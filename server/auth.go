@@ -128,7 +128,7 @@ func (a *auth) checkPreflight(r *http.Request) error {
 	for _, list := range r.Header.Values("Access-Control-Request-Headers") {
 		for name := range strings.SplitSeq(list, ",") {
 			if strings.EqualFold(strings.TrimSpace(name), a.userHeader) {
-				return fail(http.StatusForbidden, "forbidden_header", "pages may not send the header %s", a.userHeader)
+				return fail(http.StatusForbidden, "forbidden_header", "pages in a browser may not send the header %s", a.userHeader)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (a *auth) checkHost(r *http.Request) error {
 	if isLocalHost(host) || slices.Contains(a.hosts, host) || slices.Contains(a.hosts, r.Host) {
 		return nil
 	}
-	return fail(http.StatusForbidden, "forbidden_host", "host %q is not a name of this server; add it to the allowed hosts", r.Host)
+	return fail(http.StatusForbidden, "forbidden_host", "host is %q, which is not a name of this server: the operator can add it to the allowed hosts", r.Host)
 }
 
 var hostport = regexp.MustCompile(`^(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]+)?$`)

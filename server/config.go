@@ -73,7 +73,7 @@ type Config struct {
 // withDefaults returns c with defaults in place of zero fields, or an error if c is invalid.
 func (c Config) withDefaults() (Config, error) {
 	if c.Mailbox == nil {
-		return c, errors.New("server: Mailbox is required")
+		return c, errors.New("server: Config.Mailbox is nil")
 	}
 	c.Address, c.Version = cmp.Or(c.Address, "127.0.0.1:3000"), cmp.Or(c.Version, "dev")
 	local, err := IsLocal(c.Address)
@@ -87,10 +87,10 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("server: address %s can be reached from other machines, so Keys are required and Open must be false", c.Address)
 	}
 	if c.Control != nil && c.Keys == nil {
-		return c, errors.New("server: Control needs Keys, because only admin keys may use it")
+		return c, errors.New("server: Config.Keys is nil, but Control needs admin keys")
 	}
 	if c.Assistant != nil && c.Control == nil {
-		return c, errors.New("server: Assistant needs Control")
+		return c, errors.New("server: Config.Control is nil, but Assistant needs it")
 	}
 	if c.DebugAddress != "" {
 		if local, err := IsLocal(c.DebugAddress); err != nil || !local {

@@ -13,7 +13,7 @@ import (
 var (
 	configPage   = []protocol.Param{param("offset", "integer", "number of items to skip; default 0"), param("limit", "integer", "maximum number of items, 1 to 1000; default 100")}
 	matchHeaders = []protocol.Param{param("If-Match", "string", "the ETag that the record must have"),
-		param("If-None-Match", "string", "*: the record must not exist yet"),
+		param("If-None-Match", "string", "only * is accepted: the record must not exist yet"),
 		param("X-Awaken-Actor", "string", "name of the caller, for the audit log")}
 )
 

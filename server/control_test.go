@@ -116,7 +116,7 @@ func TestConfig_Mistakes(t *testing.T) {
 		{400, "id is missing", "PUT", "agents/x", `{"id":null}`},
 		{400, "not an object", "PUT", "agents/x", `{"id":7}`},
 		{400, "not an object", "PUT", "agents/x", `["x"]`},
-		{400, `id is \"y\" in the body, but \"x\" in the path`, "PUT", "agents/x", `{"id":"y","model_id":"m"}`},
+		{400, `id is \"y\" in the body, want \"x\", as in the path`, "PUT", "agents/x", `{"id":"y","model_id":"m"}`},
 		{400, "the body is not JSON", "PUT", "agents/x", `{"id":`},
 		{400, "reserved for a route", "POST", "agents", `{"id":"meta","model_id":"m"}`},
 		{400, "reserved for the server", "POST", "agents", `{"id":"__admin_assistant","model_id":"m"}`},
@@ -356,7 +356,7 @@ func TestConfig_Restore(t *testing.T) {
 	if status != 404 || text != `{"error":"version not found","code":"not_found","reason":"unknown"}` {
 		t.Errorf("%d %s", status, text)
 	}
-	g.says(422, "the event is about agents/a, not agents/b", "POST", "/v1/config/agents/b/restore", restore(first))
+	g.says(422, "its resource is agents/a, want agents/b", "POST", "/v1/config/agents/b/restore", restore(first))
 	g.says(202, "", "POST", "/v1/mcp-servers/files/restart", "")
 	g.says(422, "its action is restart", "POST", "/v1/config/mcp-servers/files/restore", restore(g.event("mcp-servers/files")))
 	g.says(412, "revision mismatch", "POST", "/v1/config/agents/a/restore", restore(first), "If-Match", `"1"`)

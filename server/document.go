@@ -148,7 +148,7 @@ func (h *documents) put(req *request) error {
 	}
 	return h.write(req, 200, func(id string) (config.Key, error) {
 		if id != key.ID {
-			return key, protocol.BadRequest("id is %q in the body, but %q in the path", id, key.ID)
+			return key, protocol.BadRequest("id is %q in the body, want %q, as in the path", id, key.ID)
 		}
 		return key, nil
 	}, cond)
@@ -164,7 +164,7 @@ func (h *documents) write(req *request, status int, key func(id string) (config.
 		ID *string `json:"id"`
 	}
 	if err := json.Unmarshal(doc, &body); err != nil {
-		return protocol.BadRequest("the body is not an object with an id")
+		return protocol.BadRequest("the body is not an object, want a document with an id")
 	}
 	if body.ID == nil || strings.TrimSpace(*body.ID) == "" {
 		return protocol.BadRequest("id is missing")

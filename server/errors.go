@@ -41,7 +41,7 @@ func failureOf(err error) *protocol.Failure {
 		return f
 	}
 	if f, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body has more than %d bytes", f.Limit)
+		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body is longer than %d bytes", f.Limit)
 	}
 	if _, ok := errors.AsType[*awaken.ConfigError](err); ok {
 		return protocol.BadRequest("%v", err)

@@ -119,10 +119,10 @@ func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Curs
 	}
 	at, err := awaken.ParseCursor(text)
 	if err != nil {
-		return at, protocol.BadRequest("invalid cursor: %q", text)
+		return at, protocol.BadRequest("cursor is %.80q, want epoch-seq, such as 1-42", text)
 	}
 	if at.Epoch > t.End.Epoch {
-		return at, fail(410, "cursor_expired", "cursor %s is beyond this log, which ends at %s", at, t.End)
+		return at, fail(410, "cursor_expired", "cursor %s is not of this log, which ends at %s", at, t.End)
 	}
 	return at, nil
 }

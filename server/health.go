@@ -21,7 +21,7 @@ func (h *health) routes() []protocol.Route {
 		{Method: "GET", Path: "/health", Handle: own(h.check),
 			Summary: "Readiness probe: check the store and the runtime", Replies: map[int]any{200: healthBody{}, 503: healthBody{}}},
 		{Method: "GET", Path: "/health/live", Handle: own(h.live),
-			Summary: "Liveness probe", Replies: map[int]any{200: nil}},
+			Summary: "Liveness probe: check that the server responds", Replies: map[int]any{200: nil}},
 	}
 }
 
@@ -40,7 +40,7 @@ func (h *health) check(req *request) error {
 		if ctx.Err() != nil {
 			out.Components["store"] = "timeout"
 		}
-		h.logger.Warn("store probe failed", "error", err)
+		h.logger.Warn("the health check of the store failed", "error", err)
 	}
 	if h.serving.Err() != nil {
 		out.Status, out.Components["runtime"], status = "unhealthy", "stopping", 503

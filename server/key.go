@@ -88,7 +88,7 @@ func NewKeys(store profile.Store) *Keys {
 // Fix adds a key that is not stored. Its secret must have at least 8 characters.
 func (k *Keys) Fix(secret string, key Key) error {
 	if len(secret) < 8 {
-		return errors.New("a key must have at least 8 characters")
+		return errors.New("the key is too short, want at least 8 characters")
 	}
 	if err := key.check(); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (key *Key) check() error {
 		return fmt.Errorf("%w: kind is %q, want admin, run or read", awaken.ErrInvalid, key.Kind)
 	}
 	if len(key.Label) > 200 || len(key.Tenant) > 200 {
-		return fmt.Errorf("%w: label and tenant must have at most 200 bytes", awaken.ErrInvalid)
+		return fmt.Errorf("%w: label has %d bytes and tenant %d, want at most 200 each", awaken.ErrInvalid, len(key.Label), len(key.Tenant))
 	}
 	if err := protocol.CheckID("user", key.User); err != nil {
 		return fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
@@ -171,7 +171,7 @@ func (k *Keys) stored(ctx context.Context) ([]hashed, error) {
 	for _, e := range entries {
 		var key Key
 		if err := json.Unmarshal(e.Value, &key); err != nil {
-			return nil, fmt.Errorf("key: %w", err)
+			return nil, fmt.Errorf("stored key: %w", err)
 		}
 		out = append(out, hashed{e.Key, key})
 	}
@@ -234,7 +234,7 @@ func (k *Keys) find(ctx context.Context, secret string) (*Key, error) {
 	var key *Key
 	if e != nil && subtle.ConstantTimeCompare([]byte(e.Key), []byte(h)) == 1 {
 		if err := json.Unmarshal(e.Value, &key); err != nil {
-			return nil, fmt.Errorf("key: %w", err)
+			return nil, fmt.Errorf("stored key: %w", err)
 		}
 	}
 	k.mu.Lock()

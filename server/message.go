@@ -21,7 +21,7 @@ func (h *messages) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Handle: own(h.list),
 			Summary: "List the messages of a thread",
-			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("visibility", "external|internal|all", "which messages; default external"), param("order", "asc|desc", "order by age; default asc, oldest first"), param("after", "integer", "only messages after this position in the log"), param("before", "integer", "only messages before this position in the log"), param("run_id", "string", "only messages that this run produced"), param("runId", "string", "alias of run_id")}, pageParams...),
+			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("visibility", "external|internal|all", "which messages to list; default external"), param("order", "asc|desc", "order by age; default asc, oldest first"), param("after", "integer", "only messages after this position in the log"), param("before", "integer", "only messages before this position in the log"), param("run_id", "string", "only messages that this run produced"), param("runId", "string", "alias of run_id")}, pageParams...),
 			Replies: map[int]any{200: messageList{}}},
 		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Handle: withBody(h.post),
 			Summary: "Send messages to a thread without waiting for the answer", Headers: onceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},

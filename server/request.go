@@ -120,7 +120,7 @@ func (req *request) value(names ...string) string {
 // checkParam checks the value of a parameter against its kind. An empty value passes.
 func checkParam(p protocol.Param, value string) error {
 	if !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
-		return protocol.BadRequest("%s must be UTF-8 without control characters", p.Name)
+		return protocol.BadRequest("%s is not valid, want UTF-8 without control characters", p.Name)
 	}
 	value = strings.TrimSpace(value)
 	switch {
@@ -128,7 +128,7 @@ func checkParam(p protocol.Param, value string) error {
 		return nil
 	case p.Kind == "integer":
 		if _, err := strconv.Atoi(value); err != nil {
-			return protocol.BadRequest("%s is %q, want a number", p.Name, value)
+			return protocol.BadRequest("%s is %q, want a whole number", p.Name, value)
 		}
 	case !slices.Contains(p.Values(), value):
 		return protocol.BadRequest("%s is %q, want %s", p.Name, value, strings.Join(p.Values(), ", "))

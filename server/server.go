@@ -38,7 +38,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("server: the mailbox's store cannot edit threads")
 	}
 	if _, ok := cfg.Mailbox.Tenant("").Runtime.(runtime); !ok {
-		return nil, errors.New("server: the mailbox's runtime has no Registry, Budget and SettleLost")
+		return nil, errors.New("server: the mailbox's runtime lacks a method: Registry, Budget or SettleLost")
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader}}

@@ -211,7 +211,7 @@ func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error
 	}
 	q.Offset, from.Offset = from.Offset, 0
 	if from != at {
-		return q, at, protocol.BadRequest("cursor belongs to a list with other filters")
+		return q, at, protocol.BadRequest("cursor is of a list with other filters, want the filters of the previous page")
 	}
 	return q, at, nil
 }

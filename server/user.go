@@ -21,7 +21,7 @@ func checkUserHeader(name string) error {
 	}
 	// These have another meaning, and some hold secrets, which a run must not keep.
 	if taken := []string{"Authorization", "Cookie", "Host", "Origin", "Content-Type", "Idempotency-Key", "Last-Event-Id"}; slices.Contains(taken, http.CanonicalHeaderKey(name)) {
-		return errors.New("want a header that has no other meaning, such as X-User-Id")
+		return errors.New("want a header without another meaning, such as X-User-Id")
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func Import(ctx context.Context, store awaken.Store, r io.Reader, newID string) 
 	}
 	id := cmp.Or(newID, f.thread.ID)
 	if strings.TrimSpace(id) == "" {
-		return nil, fmt.Errorf("import: %w: the thread's new id is blank", awaken.ErrInvalid)
+		return nil, fmt.Errorf("import: %w: the new id of the thread is blank", awaken.ErrInvalid)
 	}
 	if err := f.save(ctx, store, id); err != nil {
 		return nil, fmt.Errorf("import thread %s: %w", id, err)
@@ -197,7 +197,7 @@ func (f *file) addMessage(r *awaken.MessageRecord) error {
 			return fmt.Errorf("rewind.from_seq is %d, want 1 or more", md.Rewind.FromSeq)
 		}
 		if c := md.Compaction; c != nil && (c.FromSeq < 1 || c.ToSeq < c.FromSeq) {
-			return fmt.Errorf("compaction is from %d to %d, want an interval", c.FromSeq, c.ToSeq)
+			return fmt.Errorf("compaction is from %d to %d, want from_seq of 1 or more, and to_seq no less", c.FromSeq, c.ToSeq)
 		}
 	}
 	f.messages = append(f.messages, r.Message)

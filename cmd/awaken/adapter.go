@@ -128,7 +128,7 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 		return nil, err
 	}
 	if more.env != nil && !*more.env && c.APIKey == "" && c.KeyFile == "" && !c.Authorized("Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key") && !o.keyless {
-		return nil, errors.New("api_key is missing, and adapter_options.allow_env_credentials is false")
+		return nil, errors.New("api_key is missing, and adapter_options.allow_env_credentials is false: set api_key or adapter_options.key_file")
 	}
 	if o.guarded && p.BaseURL != "" {
 		if c.HTTPClient, err = o.guard(p.BaseURL); err != nil {

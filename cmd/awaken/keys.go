@@ -18,9 +18,9 @@ const keysHelp = `Create, list and revoke the keys of a server, in its database.
 
 A read key can read threads, runs and events. A run key can also run agents, decide calls
 and cancel runs. An admin key can do everything. A key belongs to one tenant and sees only
-that tenant's data; without --tenant it belongs to the default tenant, to which runs
-without a key belong. With --user it acts for that user only; without, for every user of
-the tenant.
+that tenant's data. Without --tenant, that is the default tenant, which also has the runs
+of clients without a key. With --user, the key acts for that user only; without, for every
+user of the tenant.
 
 A running server accepts a new key at once and rejects a revoked one within five seconds.`
 
@@ -40,9 +40,9 @@ func makeKeyCommand(con *console) *cobra.Command {
 	}
 	with := withKeys(cmd, true)
 	cmd.Flags().StringVar(&kind, "kind", "", "what the key allows: read, run or admin")
-	cmd.Flags().StringVar(&tenant, "tenant", "", "the tenant whose data the key can access")
-	cmd.Flags().StringVar(&user, "user", "", "the user that the key acts for; default every user of the tenant")
-	cmd.Flags().StringVar(&label, "label", "", "a description of the key")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "tenant whose data the key can access; default the default tenant")
+	cmd.Flags().StringVar(&user, "user", "", "user that the key acts for; default every user of the tenant")
+	cmd.Flags().StringVar(&label, "label", "", "description of the key, for the list of keys")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch server.Kind(kind) {
 		case server.ReadKey, server.RunKey, server.AdminKey:

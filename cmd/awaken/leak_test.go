@@ -320,7 +320,7 @@ func TestSecrets_NeverShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	start()
-	if data := ask(200, "GET", "/v1/config/diagnostics", nil); !bytes.Contains(data, []byte("encryption key not available")) {
+	if data := ask(200, "GET", "/v1/config/diagnostics", nil); !bytes.Contains(data, []byte("encryption key is not available")) {
 		t.Errorf("diagnostics do not tell that the key is not there: %s", data)
 	}
 	ask(200, "GET", "/v1/config/providers/spill", nil)

@@ -29,8 +29,8 @@ func patternCommand(con *console) *cobra.Command {
 		Example: `  awaken pattern 'Bash(npm *)' --tool Bash --args '{"command":"npm install"}'`,
 		Args:    cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&tool, "tool", "", "the `tool` of the call")
-	cmd.Flags().StringVar(&args, "args", "{}", "the arguments of the call, as `JSON`")
+	cmd.Flags().StringVar(&tool, "tool", "", "`tool` of the call; without it, the pattern is only checked")
+	cmd.Flags().StringVar(&args, "args", "{}", "arguments of the call, as `JSON`")
 	cmd.RunE = func(cmd *cobra.Command, list []string) error {
 		p, err := pattern.Compile(list[0])
 		if err != nil {
@@ -40,7 +40,7 @@ func patternCommand(con *console) *cobra.Command {
 			return usageError("%w", err)
 		}
 		if !json.Valid([]byte(args)) {
-			return usageError("--args is not JSON: %.60q", args)
+			return usageError("--args is %.60q, want JSON", args)
 		}
 		if !cmd.Flags().Changed("tool") {
 			_, err := fmt.Fprintf(con.out, "%s is a valid pattern\n", printable(p.String(), false))

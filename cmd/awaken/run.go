@@ -115,7 +115,7 @@ func runCommand(con *console) *cobra.Command {
 	fl.BoolVar(&f.resume, "continue", false, "continue the thread that was used last")
 	fl.StringVar(&f.store, "store", "", "`file` that stores the threads; memory stores nothing")
 	fl.BoolVar(&f.memory, "memory", false, "store nothing, like --store memory")
-	fl.IntVar(&f.maxRounds, "max-rounds", 0, "how many times the model may be called, instead of the agent's limit")
+	fl.IntVar(&f.maxRounds, "max-rounds", 0, "maximum number of model calls, instead of the agent's limit")
 	fl.BoolVar(&f.approve, "approve", false, "approve every call that waits for a decision")
 	fl.BoolVar(&f.deny, "deny", false, "deny every call that waits for a decision")
 	fl.BoolVar(&f.json, "json", false, "print every event as a line of JSON")
@@ -310,7 +310,7 @@ func readFile(con *console, name string) (*specfile.File, error) {
 	}
 	defer r.Close()
 	if st, err := r.Stat(); err == nil && st.IsDir() {
-		return nil, fmt.Errorf("%s: is a folder, want a file", name)
+		return nil, fmt.Errorf("%s is a folder, want a file", name)
 	}
 	return specfile.Read(name, r)
 }

@@ -11,11 +11,12 @@ import (
 
 const secretsHelp = `Manage the key that encrypts the secrets in documents.
 
-The key is the setting secrets.key (AWAKEN_SECRETS_KEY), or in a file: the setting
-secrets.key_file (AWAKEN_SECRETS_KEY_FILE), or, with SQLite, the file secrets.key in the
-storage folder, which is created at the first start. A file can hold several keys, one per
-line: the first encrypts, and all of them decrypt. Without the key the secrets are lost:
-keep a copy of it, but not next to the copy of the database.`
+The key is the value of the setting secrets.key (AWAKEN_SECRETS_KEY), or the content of a
+file: the one that the setting secrets.key_file (AWAKEN_SECRETS_KEY_FILE) names or, with
+SQLite, secrets.key in the storage folder, which the server creates at its first start. A
+file can hold several keys, one per line: the first encrypts, and all of them decrypt.
+Without the key the secrets are lost: keep a copy of it, but not next to the copy of the
+database.`
 
 func secretsCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "secrets", Short: "Manage the key that encrypts secrets in documents", Long: secretsHelp, Args: cobra.NoArgs}

@@ -222,7 +222,7 @@ func TestServe_PostgresSecrets(t *testing.T) {
 	other.key = bare.key
 	var found struct{ Diagnostics []struct{ Message string } }
 	other.call("GET", "/v1/config/diagnostics", nil, &found)
-	if len(found.Diagnostics) == 0 || !strings.Contains(found.Diagnostics[0].Message, "encryption key not available") {
+	if len(found.Diagnostics) == 0 || !strings.Contains(found.Diagnostics[0].Message, "encryption key is not available") {
 		t.Errorf("diagnostics are %v, want that the key is not there", found.Diagnostics)
 	}
 	if got, _, _ := other.run("default", "hello"); got != "Scripted response to: hello" {

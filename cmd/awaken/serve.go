@@ -27,7 +27,7 @@ const serveHelp = `Serve agents over HTTP.
 
 The server runs without configuration: it listens on 127.0.0.1:3000, stores everything in
 $AWAKEN_STORAGE_DIR/awaken.db or ./.awaken/awaken.db, and has one agent with a scripted
-model. --seed demo adds more agents, and tools. Set $OPENAI_API_KEY, or $OPENAI_BASE_URL
+model. --seed demo adds more agents and some tools. Set $OPENAI_API_KEY, or $OPENAI_BASE_URL
 for an OpenAI-compatible server, to use a real model; $AGENT_MODEL selects it.
 
 Settings come from a file (--config, $AWAKEN_CONFIG or ./awaken.yaml), from environment

@@ -54,7 +54,7 @@ func openFile(ctx context.Context, path string, create, folder bool) (*sqlite.DB
 	st, err := os.Stat(path)
 	switch {
 	case err == nil && st.IsDir():
-		return nil, configError("store %s: is a folder, want a file", path)
+		return nil, configError("store %s is a folder, want a file", path)
 	case err == nil:
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, configError("store %w", err)

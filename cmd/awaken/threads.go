@@ -349,10 +349,10 @@ func (t *threadTool) pruneCommand() *cobra.Command {
 		})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if age <= 0 {
-			return usageError("--older-than is %s, want a time such as 720h", age)
+			return usageError("--older-than is %s, want a duration such as 720h", age)
 		}
 		return nil
 	}
-	cmd.Flags().DurationVar(&age, "older-than", 0, "`time` since the last use, such as 720h")
+	cmd.Flags().DurationVar(&age, "older-than", 0, "`duration` since the last use, such as 720h")
 	return cmd
 }

@@ -357,7 +357,7 @@ func (s *State) Purge(now time.Time, audit, versions time.Duration, pinned []int
 func (s *State) Check(d *Delta) error {
 	for _, r := range d.Records {
 		if r == nil || r.Namespace == "" || r.ID == "" || r.Spec == "" || r.Meta.Revision < 1 {
-			return errors.New("incomplete record")
+			return errors.New("a record has no namespace, id, spec or revision")
 		}
 	}
 	last := int64(0)
@@ -366,14 +366,14 @@ func (s *State) Check(d *Delta) error {
 	}
 	for _, p := range d.Publications {
 		if p == nil || p.Number <= last {
-			return fmt.Errorf("publication out of order, want a number above %d", last)
+			return fmt.Errorf("a publication is empty or out of order, want a number above %d", last)
 		}
 		last = p.Number
 	}
 	seen := map[string]bool{}
 	for _, e := range d.Events {
 		if e == nil || e.ID == "" || seen[e.ID] || s.byID[e.ID] != nil {
-			return errors.New("audit event without a unique id")
+			return errors.New("an audit event has no id, or the id of another one")
 		}
 		seen[e.ID] = true
 	}

@@ -223,7 +223,7 @@ var applyCases = []testCase{
 			k.Errorf("error is %v", err)
 		}
 		err = k.Store.Apply(k.Context(), &config.Change{Head: &config.Head{Revision: 42, Last: 43}})
-		if err == nil || !strings.Contains(err.Error(), "expected revision 42 and last publication 43, found 1 and 1") {
+		if err == nil || !strings.Contains(err.Error(), "the head has revision 1 and last publication 1, want 42 and 43") {
 			k.Errorf("error is %v", err)
 		}
 	}},

@@ -52,15 +52,15 @@ func newAccount(data []byte, scopes []string) (*account, error) {
 		Universe string `json:"universe_domain"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, errors.New("gemini: the service account is not valid JSON") // the content is secret
+		return nil, errors.New("gemini: service account: not valid JSON") // the content is secret
 	}
 	switch {
 	case file.TokenURI != "" && !trusted(file.TokenURI):
-		return nil, fmt.Errorf("gemini: the service account has the token_uri %q, want one of googleapis.com", file.TokenURI)
+		return nil, fmt.Errorf("gemini: service account: token_uri is %q, want a URL of googleapis.com", file.TokenURI)
 	case file.Type != "service_account":
-		return nil, fmt.Errorf("gemini: service account: the type is %q, want service_account", file.Type)
+		return nil, fmt.Errorf("gemini: service account: type is %q, want service_account", file.Type)
 	case file.Email == "" || file.Key == "":
-		return nil, errors.New("gemini: service account: client_email and private_key are required")
+		return nil, errors.New("gemini: service account: client_email or private_key is missing")
 	}
 	if len(scopes) == 0 {
 		scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}

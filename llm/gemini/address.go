@@ -34,7 +34,7 @@ func (c *Config) address(who identity) (address, error) {
 	case project == "":
 		return address{}, errors.New("gemini: no project for Vertex AI: configure one, or set GOOGLE_CLOUD_PROJECT")
 	case !region.MatchString(location): // it becomes part of the host that receives the token
-		return address{}, fmt.Errorf("gemini: the location is %q, want one such as global or europe-west4", location)
+		return address{}, fmt.Errorf("gemini: location is %q, want a location such as global or europe-west4", location)
 	}
 	return address{
 		base:   cmp.Or(base, os.Getenv("GOOGLE_VERTEX_BASE_URL"), regionURL(location)),
@@ -71,7 +71,7 @@ func (a address) model(name string) (string, error) {
 		return "", errors.New("the model name is empty")
 	}
 	if strings.ContainsAny(name, "?&") || strings.Contains(name, "..") {
-		return "", fmt.Errorf(`model name %q is not valid: it must not contain "?", "&" or ".."`, name)
+		return "", fmt.Errorf(`model name is %q, want one without "?", "&" and ".."`, name)
 	}
 	has := func(prefixes ...string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })

@@ -443,7 +443,7 @@ func TestNew_ErrorsNameWhatIsMissing(t *testing.T) {
 		"GOOGLE_CLOUD_PROJECT":           {Vertex: true, Config: provider.Config{Headers: map[string]string{"Authorization": "Bearer x"}}},
 		"not valid JSON":                 {Vertex: true, Config: provider.Config{APIKey: "{"}},
 		"want service_account":           {Vertex: true, Config: provider.Config{APIKey: `{"type":"authorized_user"}`}},
-		"private_key are required":       {Vertex: true, Config: provider.Config{APIKey: `{"type":"service_account"}`}},
+		"private_key is missing":         {Vertex: true, Config: provider.Config{APIKey: `{"type":"service_account"}`}},
 		`location is "evil.example/"`:    {Vertex: true, Project: "p", Location: "evil.example/", Config: provider.Config{Headers: map[string]string{"Authorization": "Bearer x"}}},
 		"token_uri":                      {Vertex: true, Config: provider.Config{APIKey: `{"type":"service_account","token_uri":"https://evil.example/googleapis.com"}`}},
 	} {

@@ -49,7 +49,7 @@ func New(c Config) (*Model, error) {
 		return nil, err
 	}
 	if c.ContextTokens < 0 {
-		return nil, fmt.Errorf("ollama: the context is %d tokens, want 0 or more", c.ContextTokens)
+		return nil, fmt.Errorf("ollama: context is %d tokens, want 0 or more", c.ContextTokens)
 	}
 	header := http.Header{"Accept": {"application/x-ndjson, application/json"}}
 	if !c.Authorized("Authorization") {
@@ -85,7 +85,7 @@ func baseURL(s string) (string, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("ollama: %s %q is not an http or https URL", what, given)
+		return "", fmt.Errorf("ollama: %s is %q, want an http or https URL", what, given)
 	}
 	if bare && u.Port() == "" {
 		u.Host += ":11434"

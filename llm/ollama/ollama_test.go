@@ -71,10 +71,10 @@ func TestNew_FindsTheServer(t *testing.T) {
 		t.Errorf("the base URL does not win: %s", w.url)
 	}
 	t.Setenv("OLLAMA_HOST", "ftp://x")
-	if _, err := ollama.New(ollama.Config{}); err == nil || !strings.Contains(err.Error(), `OLLAMA_HOST "ftp://x" is not an http or https URL`) {
+	if _, err := ollama.New(ollama.Config{}); err == nil || !strings.Contains(err.Error(), `OLLAMA_HOST is "ftp://x", want an http or https URL`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := ollama.New(ollama.Config{ContextTokens: -1, Config: provider.Config{BaseURL: "http://x"}}); err == nil || !strings.Contains(err.Error(), "the context is -1 tokens") {
+	if _, err := ollama.New(ollama.Config{ContextTokens: -1, Config: provider.Config{BaseURL: "http://x"}}); err == nil || !strings.Contains(err.Error(), "context is -1 tokens") {
 		t.Errorf("%v", err)
 	}
 	if _, err := ollama.New(ollama.Config{Config: provider.Config{BaseURL: "http://x", KeyFile: "/nowhere"}}); err == nil || !strings.Contains(err.Error(), "key file") {

@@ -138,7 +138,7 @@ func TestNew_ErrorsNameWhatIsMissing(t *testing.T) {
 		"azure: no base URL: configure one, or set AZURE_OPENAI_ENDPOINT":          {Config: key, Preset: "azure"},
 		`preset "oracle" not found; available: openai, `:                           {Config: key, Preset: "oracle"},
 		`api is "soap", want responses or chat`:                                    {Config: key, API: "soap"},
-		`base URL "x y" is not an http or https URL`:                               {Config: provider.Config{APIKey: "k", BaseURL: "x y"}},
+		`base URL is "x y", want an http or https URL`:                             {Config: provider.Config{APIKey: "k", BaseURL: "x y"}},
 		"no base URL": {Config: key, Preset: "compatible"},
 		"key file: open /nowhere: no such file or dir": {Config: provider.Config{KeyFile: "/nowhere", BaseURL: "http://x"}},
 	} {

@@ -57,11 +57,11 @@ func (p *Preset) base(s string) (string, error) {
 		if p.BaseEnv != "" {
 			return "", fmt.Errorf("%s: no base URL: configure one, or set %s", p.Name, p.BaseEnv)
 		}
-		return "", fmt.Errorf("%s: no base URL", p.Name)
+		return "", fmt.Errorf("%s: no base URL: configure one", p.Name)
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("%s: base URL %q is not an http or https URL", p.Name, s)
+		return "", fmt.Errorf("%s: base URL is %q, want an http or https URL", p.Name, s)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = p.BasePath

@@ -40,7 +40,7 @@ type API struct {
 func Open(name string, c Config, header http.Header) (*API, error) {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s: base URL %q is not an http or https URL", name, c.BaseURL)
+		return nil, fmt.Errorf("%s: base URL is %q, want an http or https URL", name, c.BaseURL)
 	}
 	u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = "", false, "", ""
 	own := http.Header{"User-Agent": {userAgent}}

@@ -68,7 +68,7 @@ func TestSection_EveryField(t *testing.T) {
 		{name: "twice", section: `{"agents": ["other", "other"]}`, problem: `agents lists "other" twice`},
 		{name: "blank", section: `{"agents": [" "]}`, problem: `agents[0] is empty`},
 		{name: "both", section: `{"agents": ["other"], "overlays": {"other": {}}}`, problem: `"other" is in both agents and overlays`},
-		{name: "bad name", section: `{"overlays": {"a:b": {}}}`, problem: `a variant "a:b"`},
+		{name: "bad name", section: `{"overlays": {"a:b": {}}}`, problem: `variant "a:b"`},
 		{name: "unknown field", section: `{"agent": ["other"]}`, problem: "agent"},
 		{name: "unknown field of an overlay", section: `{"overlays": {"a": {"prompt": "x"}}}`, problem: "prompt"},
 		{name: "unknown model of an overlay", section: `{"overlays": {"a": {"model_id": "none"}}}`, problem: `model_id is "none", which is not defined`},

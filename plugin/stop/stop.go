@@ -61,7 +61,7 @@ func (p plugin) Name() string { return p.name }
 
 func (p plugin) Register(r *awaken.Registrar) error {
 	if len(p.policies) == 0 {
-		return errors.New("no policies; want at least one")
+		return errors.New("no stop policies, want at least one")
 	}
 	for _, policy := range p.policies {
 		r.Stop(policy)

@@ -138,7 +138,7 @@ func (in *input) tools() ([]awaken.ToolSpec, error) {
 			return nil, protocol.BadRequest("tools[%d].name is %.80q, want a tool name", i, t.Name)
 		}
 		if names[t.Name] {
-			return nil, protocol.BadRequest("tools[%d].name %.80q is used twice", i, t.Name)
+			return nil, protocol.BadRequest("tools[%d].name is %.80q, which another tool has", i, t.Name)
 		}
 		names[t.Name] = true
 		spec := awaken.ToolSpec{ID: t.Name, Name: t.Name, Description: t.Description, Parameters: t.Parameters}
@@ -163,7 +163,7 @@ func (in *input) tools() ([]awaken.ToolSpec, error) {
 func (in *input) context() ([]awaken.ContextMessage, error) {
 	shown := given(map[string]json.RawMessage{"context": in.Context, "state": in.State})
 	if c := bytes.TrimSpace(shown["context"]); len(c) > 0 && c[0] != '[' && c[0] != '{' {
-		return nil, protocol.InvalidBody(`field "context" must be an array or an object`)
+		return nil, protocol.InvalidBody(`field "context" is not valid, want an array or an object`)
 	}
 	if len(shown) == 0 {
 		return nil, nil
@@ -248,7 +248,7 @@ func (m *message) content(field string, media *protocol.Media) ([]llm.Block, err
 		}
 		return []llm.Block{llm.Text(s)}, nil
 	case raw[0] != '[':
-		return nil, protocol.InvalidBody("%s.content must be a string or a list of parts", field)
+		return nil, protocol.InvalidBody("%s.content is not valid, want a string or an array of parts", field)
 	}
 	var parts []part
 	if err := strict.UnmarshalKnown(raw, &parts); err != nil {

@@ -18,7 +18,7 @@ import (
 const events = "AG-UI events"
 
 var (
-	resumable   = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "resume after this frame of the answer to the same request"}}
+	resumable   = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "resume the response to the same request after this frame"}}
 	cursorParam = protocol.Param{Name: "cursor", Kind: "string", Doc: "resume after this frame; same as Last-Event-ID"}
 )
 
@@ -32,25 +32,25 @@ func Routes() []protocol.Route {
 	return []protocol.Route{
 		runs("/v1/ag-ui/run", "Run an agent", runAgent),
 		runs("/v1/ag-ui/threads/{thread_id}/runs", "Run an agent on a thread", runAgent),
-		runs("/v1/ag-ui/agents/{agent_id}/runs", "Run a given agent", runAgent),
-		runs("/v1/ag-ui/agent/{agent_id}/run", "Run a given agent", runAgent),
-		runs("/v1/ag-ui/agent/{agent_id}/connect", "Show a thread, and follow its run in flight", connectAgent),
+		runs("/v1/ag-ui/agents/{agent_id}/runs", "Run the agent in the path", runAgent),
+		runs("/v1/ag-ui/agent/{agent_id}/run", "Run the agent in the path", runAgent),
+		runs("/v1/ag-ui/agent/{agent_id}/connect", "Get the messages of a thread and stream its run in flight", connectAgent),
 		{Method: "POST", Path: "/v1/ag-ui/agent/{agent_id}/stop/{thread_id}", Access: protocol.Runners, Handle: stopAgent, Summary: "Cancel the thread's run",
 			Body: stopBody{}, Replies: map[int]any{200: stopped{}}},
 		{Method: "GET", Path: "/v1/ag-ui/info", Access: protocol.Readers, Handle: info, Summary: "List agents for CopilotKit", Replies: map[int]any{200: runtimeInfo{}}},
-		{Method: "POST", Path: "/v1/ag-ui", Access: protocol.Runners, Handle: single, Summary: "CopilotKit single-endpoint transport", Body: envelope{}, Headers: resumable,
+		{Method: "POST", Path: "/v1/ag-ui", Access: protocol.Runners, Handle: single, Summary: "Handle a request of CopilotKit's single-endpoint transport", Body: envelope{}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: events},
-		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Access: protocol.Readers, Handle: follow, Summary: "Follow the run in flight; 204 if there is none",
+		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/stream", Access: protocol.Readers, Handle: follow, Summary: "Stream the run in flight; 204 if there is none",
 			Query: []protocol.Param{cursorParam, {Name: "run_id", Kind: "string", Doc: "the client's name for the run"}}, Headers: resumable,
 			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
 		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/replay", Access: protocol.Readers, Handle: replay, Summary: "Replay a thread's stream, one page at a time",
 			Query: []protocol.Param{cursorParam, {Name: "limit", Kind: "integer", Doc: "maximum number of frames, 1 to 500; default 100"}}, Headers: resumable,
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: events},
 		{Method: "GET", Path: "/v1/ag-ui/threads/{thread_id}/messages", Access: protocol.Readers, Handle: messages, Summary: "List the messages of a thread",
-			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "messages to skip; default 0"}, {Name: "limit", Kind: "integer", Doc: "maximum number of messages, 1 to 200; default 50"}},
+			Query:   []protocol.Param{{Name: "offset", Kind: "integer", Doc: "number of messages to skip; default 0"}, {Name: "limit", Kind: "integer", Doc: "maximum number of messages, 1 to 200; default 50"}},
 			Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
 		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancelThread, Summary: "Cancel the thread's run", Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interruptThread, Summary: "Cancel what runs, waits and is queued on a thread",
+		{Method: "POST", Path: "/v1/ag-ui/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interruptThread, Summary: "Cancel the thread's run and its queued dispatches",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
 	}
 }

@@ -127,7 +127,7 @@ func TestPermission_OutputIsNoDecision(t *testing.T) {
 	g.careful("t")
 	for _, output := range []string{`{"approved":false}`, `{"approved":true}`, `"No, denied"`, `null`, `{"remember":"thread"}`} {
 		status, body := g.decide(g.URL, "t", talks+`"state":"output-available","output":`+output+`}`)
-		if status != 400 || !strings.Contains(body, "no new messages or decisions") {
+		if status != 400 || !strings.Contains(body, "nothing new: want a message or a decision") {
 			t.Errorf("%s: %d %s", output, status, body)
 		}
 	}

@@ -64,7 +64,7 @@ func TestDefects_HistoryIsNoDecision(t *testing.T) {
 	g := newRig(t)
 	g.say("t", "RUN_TOOL fail")
 	status, body := g.decide(g.URL, "t", `{"type":"tool-fail","toolCallId":"call_fail_1","state":"output-available","output":"forged"}`)
-	if status != 400 || !strings.Contains(body, "no new messages") {
+	if status != 400 || !strings.Contains(body, "nothing new") {
 		t.Errorf("%d %s", status, body)
 	}
 }

@@ -18,12 +18,12 @@ import (
 )
 
 var (
-	onceOnly    = []protocol.Param{{Name: "Idempotency-Key", Kind: "string", Doc: "a request repeated with the same key does nothing, and gets the first one's answer"}}
+	onceOnly    = []protocol.Param{{Name: "Idempotency-Key", Kind: "string", Doc: "makes retries safe: a repeated request with the same key has no effect and gets the first response"}}
 	lastEventID = []protocol.Param{{Name: "Last-Event-ID", Kind: "string", Doc: "resume after this frame"}}
 	cursor      = protocol.Param{Name: "cursor", Kind: "string", Doc: "resume after this frame; same as Last-Event-ID"}
-	runParam    = protocol.Param{Name: "runId", Kind: "string", Doc: "the run to stream, even if it has ended: activeRunId of the messages"}
-	pageParams  = []protocol.Param{{Name: "offset", Kind: "integer", Doc: "messages to skip; default 0"}, {Name: "limit", Kind: "integer", Doc: "maximum number of messages, 1 to 200; default 50"},
-		{Name: "order", Kind: "asc|desc", Doc: "default asc"}, {Name: "cursor", Kind: "string", Doc: "next_cursor of the previous page"}}
+	runParam    = protocol.Param{Name: "runId", Kind: "string", Doc: "id of the run to stream, even if it has ended; activeRunId in the list of messages"}
+	pageParams  = []protocol.Param{{Name: "offset", Kind: "integer", Doc: "number of messages to skip; default 0"}, {Name: "limit", Kind: "integer", Doc: "maximum number of messages, 1 to 200; default 50"},
+		{Name: "order", Kind: "asc|desc", Doc: "order by age; default asc, oldest first"}, {Name: "cursor", Kind: "string", Doc: "next_cursor of the previous page"}}
 )
 
 const chunks = "chunks of the AI SDK's UI message stream v1, then [DONE]"
@@ -245,7 +245,7 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 			return nil, err
 		}
 		if run == nil {
-			return nil, protocol.BadRequest("no new messages or decisions")
+			return nil, protocol.BadRequest("nothing new: want a message or a decision")
 		}
 		return run, nil
 	case fresh:

@@ -50,7 +50,7 @@ func TestChat_RefusesWithReasons(t *testing.T) {
 		"file is not base64":    {file("image/png", "data:image/png;base64,!!"), 400, "cannot decode"},
 		"file scheme":           {file("image/png", "file:///etc/passwd"), 400, "want a data:, https: or http: URL"},
 		"too many files":        {`{"messages":[{"role":"user","parts":[` + many[:len(many)-1] + `]}]}`, 400, "more than 16 files"},
-		"nothing new":           {`{"id":"known","messages":[]}`, 400, "no new messages or decisions"},
+		"nothing new":           {`{"id":"known","messages":[]}`, 400, "nothing new: want a message or a decision"},
 		"regenerate nothing":    {`{"id":"known","trigger":"regenerate-message","messageId":"nonesuch"}`, 404, "message not found: nonesuch"},
 		"frontend tool unnamed": {`{"frontendTools":[{}],"messages":[{"role":"user","content":"x"}]}`, 400, "frontendTools[0].name is empty"},
 		"deep":                  {`{"state":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, 400, "nested deeper"},
@@ -293,7 +293,7 @@ func TestRoutes_MatchTheReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body := protocoltest.ReadAll(resp); resp.StatusCode != 404 || !strings.Contains(body, "nothing runs, waits or is queued") {
+		if body := protocoltest.ReadAll(resp); resp.StatusCode != 404 || !strings.Contains(body, "has no running, waiting or queued run") {
 			t.Errorf("%s: %s %s", path, resp.Status, body)
 		}
 		resp.Body.Close()

@@ -108,7 +108,7 @@ func (l *deltaLog) long() bool { return l.size > max(minCompact, 2*l.least) }
 func (l *deltaLog) compact(all iter.Seq[*configstate.Delta]) {
 	if err := l.rewrite(all); err != nil {
 		l.least = l.size // do not retry at once
-		l.logger.Warn("compaction of a log failed", "file", configLog, "error", err)
+		l.logger.Warn("cannot compact a log", "file", configLog, "error", err)
 	}
 }
 

@@ -77,7 +77,7 @@ func (c *copier) update(t *thread) {
 	defer t.copies.writing.Unlock()
 	atProject.Hit()
 	if err := c.copyOut(t); err != nil {
-		c.logger.Warn("writing the copies of a thread failed", "thread", t.ID, "error", err)
+		c.logger.Warn("cannot write the copies of a thread", "thread", t.ID, "error", err)
 	}
 	atProjected.Hit()
 }

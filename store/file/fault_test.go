@@ -88,7 +88,7 @@ func TestStore_ReturnsErrClosedAfterClose(t *testing.T) {
 
 func TestOpen_RefusesALaterFormat(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{`{"format":2}`: "later version", `{"format":0}`: "store.json", `nonsense`: "store.json"} {
+	for text, want := range map[string]string{`{"format":2}`: "use a newer program", `{"format":0}`: "store.json", `nonsense`: "store.json"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "store.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -168,7 +168,7 @@ func (h *home) readHead() (out head, err error) {
 		return head{}, fmt.Errorf("store.json contains %q, want {\"format\":%d}", bytes.TrimSpace(data), format)
 	}
 	if out.Format > format {
-		return head{}, fmt.Errorf("the folder has format %d, this version supports up to %d: a later version wrote it", out.Format, format)
+		return head{}, fmt.Errorf("the folder has format %d, this program supports up to %d: use a newer program", out.Format, format)
 	}
 	return out, nil
 }

@@ -111,7 +111,7 @@ func (x *indexFile) saveSometimes() {
 	}
 	defer x.saving.Unlock()
 	if err := x.write(); err != nil {
-		x.logger.Warn("saving the index failed", "error", err)
+		x.logger.Warn("cannot save the index", "error", err)
 	}
 }
 

@@ -310,7 +310,7 @@ func tryReading(v, back any) error {
 	return json.Unmarshal(data, back)
 }
 
-var errLines = errors.New("the record lacks lines")
+var errLines = errors.New("the record has too few lines")
 
 // decodeSummary decodes the first line of a payload.
 func decodeSummary(payload []byte) (sum summary, rest []byte, err error) {

@@ -79,17 +79,17 @@ func (s *dispatches) check(t *thread, c *mailbox.Thread) error {
 	keys := map[string]string{}
 	for _, d := range c.Put {
 		if old := s.byID[d.ID]; old != nil && old.ThreadID != c.ID {
-			return fmt.Errorf("dispatch %s: %w of one of thread %s", d.ID, mailbox.ErrDuplicate, old.ThreadID)
+			return fmt.Errorf("dispatch %s: %w: thread %s has a dispatch with this id", d.ID, mailbox.ErrDuplicate, old.ThreadID)
 		}
 		key := d.IdempotencyKey
 		if key == "" {
 			continue
 		}
 		if old := s.byKey[key]; old != nil && old.ID != d.ID {
-			return fmt.Errorf("idempotency key %q: %w of dispatch %s", key, mailbox.ErrDuplicate, old.ID)
+			return fmt.Errorf("idempotency key %q: %w: dispatch %s has it", key, mailbox.ErrDuplicate, old.ID)
 		}
 		if other := keys[key]; other != "" && other != d.ID {
-			return fmt.Errorf("idempotency key %q: %w of dispatch %s", key, mailbox.ErrDuplicate, other)
+			return fmt.Errorf("idempotency key %q: %w: dispatch %s has it", key, mailbox.ErrDuplicate, other)
 		}
 		keys[key] = d.ID
 	}

@@ -145,9 +145,9 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.TableName == c.db.prefix+"_dispatches" {
 		switch e.Code {
 		case "23505": // another dispatch has the key
-			c.refused = fmt.Errorf("thread %s: %w of an idempotency key", c.threadID, mailbox.ErrDuplicate)
+			c.refused = fmt.Errorf("thread %s: %w: another dispatch has the idempotency key", c.threadID, mailbox.ErrDuplicate)
 		case "23502": // another thread has a dispatch with that id; see [sqlstore.Scope.Statements]
-			c.refused = fmt.Errorf("thread %s: %w of a dispatch of another thread", c.threadID, mailbox.ErrDuplicate)
+			c.refused = fmt.Errorf("thread %s: %w: another thread has a dispatch with this id", c.threadID, mailbox.ErrDuplicate)
 		}
 		if c.refused != nil {
 			return c.refused

@@ -30,7 +30,7 @@ func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upT
 	if t.ForkOf != "" && after < t.ForkSeq {
 		base, err := c.scope().Thread(ctx, portConn{c.conn}, t.ForkOf)
 		if err != nil {
-			return fmt.Errorf("fork %s: %w", t.ID, err)
+			return fmt.Errorf("thread %s is a fork of thread %s: %w", t.ID, t.ForkOf, err)
 		}
 		if err := c.messages(ctx, base, after, min(upTo, t.ForkSeq), each); err != nil {
 			return err

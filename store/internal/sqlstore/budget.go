@@ -58,7 +58,7 @@ func (s *Tenant) book(ctx context.Context, c Conn, runID string, accounts []mone
 		return err
 	}, before(s.engine.AddBalances, args...)...)
 	if err == nil && len(book.Balances) != len(accounts) {
-		err = fmt.Errorf("got %d balances, want %d", len(book.Balances), len(accounts))
+		err = fmt.Errorf("the database returned %d balances, want %d", len(book.Balances), len(accounts))
 	}
 	return &book, err
 }

@@ -196,7 +196,7 @@ func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 // CreateThread creates a thread with the ids and the metadata of t, and sets its times.
 func (s *Tenant) CreateThread(ctx context.Context, t *awaken.Thread) error {
 	if t.ID == "" {
-		return fmt.Errorf("create thread: %w: it has no id", awaken.ErrInvalid)
+		return fmt.Errorf("create thread: %w: id is empty", awaken.ErrInvalid)
 	}
 	custom, err := s.custom(t)
 	if err != nil {

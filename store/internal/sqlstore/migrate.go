@@ -27,7 +27,7 @@ func Scripts(files fs.FS, prefix string) ([]Script, error) {
 	for i, name := range names {
 		version, _, _ := strings.Cut(path.Base(name), "_")
 		if n, err := strconv.Atoi(version); err != nil || n != i+1 {
-			return nil, fmt.Errorf("migration %s: want version %d", name, i+1)
+			return nil, fmt.Errorf("migration %s: the file name must begin with version %d", name, i+1)
 		}
 		text, err := fs.ReadFile(files, name)
 		if err != nil {
@@ -55,7 +55,7 @@ func Prefix(name string) (string, error) {
 		return "awaken", nil
 	}
 	if !prefixPattern.MatchString(name) {
-		return "", fmt.Errorf("prefix is %q, want lower case letters, digits and _, at most 30", name)
+		return "", fmt.Errorf("prefix is %q, want a lower case letter and up to 29 more lower case letters, digits and _", name)
 	}
 	return name, nil
 }

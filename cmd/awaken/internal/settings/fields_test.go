@@ -34,7 +34,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"limits.header_bytes":         {"5", "0", "want 1 or more", "65536"},
 	"limits.messages_per_run":     {"5", "0", "want 1 or more, or -1", "1000"},
 	"limits.request_timeout":      {"5s", "0s", "want more than 0", "1m0s"},
-	"limits.wait_timeout":         {"5s", "5", "want a time such as 10s or 5m", "10m0s"},
+	"limits.wait_timeout":         {"5s", "5", "want a duration such as 10s or 5m", "10m0s"},
 	"limits.header_timeout":       {"5s", "0s", "want more than 0", "10s"},
 	"limits.idle_timeout":         {"5s", "0s", "want more than 0", "2m0s"},
 	"limits.stream_write_timeout": {"5s", "0s", "want more than 0", "10s"},

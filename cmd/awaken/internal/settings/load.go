@@ -43,7 +43,7 @@ func Load(src Sources) (*Settings, error) {
 		}
 	}
 	if m := s.Mailbox; m.Renew >= m.Lease {
-		errs = append(errs, fmt.Errorf("mailbox.lease_renewal_interval is %s, want less than mailbox.lease_ms (%d)", m.Renew, m.Lease.Milliseconds()))
+		errs = append(errs, fmt.Errorf("mailbox.lease_renewal_interval is %s, want less than mailbox.lease_ms, which is %s", m.Renew, m.Lease))
 	}
 	return s, errors.Join(errs...)
 }

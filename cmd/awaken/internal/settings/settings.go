@@ -106,7 +106,7 @@ func (s *Settings) table() []*Value {
 	v, l, m := &s.Server, &s.Limits, &s.Mailbox
 	return []*Value{
 		{Name: "server.address", Env: "AWAKEN_HTTP_ADDR", Flag: "address", to: &v.Address, def: "127.0.0.1:3000", check: isAddress, Doc: "address to listen on; port 0 selects a free port"},
-		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "loopback address to serve profiles on"},
+		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "loopback address on which to serve pprof profiles"},
 		{Name: "server.require_key", to: &v.RequireKey, Doc: "require a key on a loopback address too"},
 		{Name: "server.hosts", to: &v.Hosts, Doc: "additional host names of a server that requires no key"},
 		{Name: "server.user_header", to: &v.UserHeader, Doc: "header in which a trusted proxy names the user; clients must not be able to set it"},
@@ -171,7 +171,7 @@ func (s *Settings) table() []*Value {
 
 		{Name: "storage_dir", Env: "AWAKEN_STORAGE_DIR", Flag: "storage-dir", to: &s.StorageDir, def: ".awaken", check: notEmpty, Doc: "`folder` of the SQLite file awaken.db; created if missing"},
 		{Name: "database_url", Env: "AWAKEN_DATABASE_URL", Flag: "database", to: &s.DatabaseURL, check: isPostgres, Doc: "`URL` of a PostgreSQL database to use instead of SQLite"},
-		{Name: "seed_profile", Env: "AWAKEN_SEED_PROFILE", Flag: "seed", to: &s.SeedProfile, def: "minimal", check: oneOf("minimal", "demo"), Doc: "`profile` with the initial agents: minimal has the default agent, demo adds more, and tools"},
+		{Name: "seed_profile", Env: "AWAKEN_SEED_PROFILE", Flag: "seed", to: &s.SeedProfile, def: "minimal", check: oneOf("minimal", "demo"), Doc: "`profile` with the initial agents: minimal has the default agent; demo adds more agents and some tools"},
 		{Name: "agents_file", Env: "AWAKEN_AGENTS_FILE", Flag: "file", to: &s.AgentsFile, Doc: "YAML or JSON `file` with agents, instead of a profile"},
 		{Name: "config_dir", Env: "AWAKEN_CONFIG_DIR", Flag: "config-dir", to: &s.ConfigDir, Doc: "`folder` of documents, as written by awaken config export, to apply at every start"},
 		{Name: "agent.model", Env: "AGENT_MODEL", to: &s.Agent.Model, Doc: "upstream name of the default agent's model"},
@@ -183,8 +183,8 @@ func (s *Settings) table() []*Value {
 		{Name: "budget.enabled", to: &s.Budget.Enabled, Doc: "enforce the limits set with PUT /v1/budget on all runs; budgets of agents and requests always apply"},
 		{Name: "budget.tenant_usd", to: &s.Budget.TenantUSD, Doc: "default limit of a tenant in US dollars; 0 means no limit"},
 		{Name: "outbound.allow", Env: "AWAKEN_OUTBOUND_ALLOW", to: &s.Outbound.Allow, check: areNetworks, Doc: "private networks that the base URL of a provider may be in, such as 127.0.0.0/8"},
-		{Name: "log.level", Env: "AWAKEN_LOG_LEVEL", Flag: "log-level", to: &s.Log.Level, def: "info", check: oneOf("debug", "info", "warn", "error"), Doc: "debug, info, warn or error"},
-		{Name: "log.format", Env: "AWAKEN_LOG_FORMAT", Flag: "log-format", to: &s.Log.Format, def: "text", check: oneOf("text", "json"), Doc: "text or json"},
+		{Name: "log.level", Env: "AWAKEN_LOG_LEVEL", Flag: "log-level", to: &s.Log.Level, def: "info", check: oneOf("debug", "info", "warn", "error"), Doc: "lowest level to log: debug, info, warn or error"},
+		{Name: "log.format", Env: "AWAKEN_LOG_FORMAT", Flag: "log-format", to: &s.Log.Format, def: "text", check: oneOf("text", "json"), Doc: "format of the log: text or json"},
 		{Name: "retention.threads_days", to: &s.Retention, check: atLeast(0), Doc: "delete threads that were not used for this long; 0 keeps them"},
 	}
 }

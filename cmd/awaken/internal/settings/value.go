@@ -118,7 +118,7 @@ func (v *Value) set(text string) error {
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return errors.New("want a time such as 10s or 5m")
+			return errors.New("want a duration such as 10s or 5m")
 		}
 		*p = d
 	}
