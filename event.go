@@ -208,7 +208,7 @@ type Error struct {
 	Code    string `json:"code,omitempty"`
 }
 
-// Type implements Event, here and for the other events below.
+// Type implements [Event], as the method Type of every other event does.
 func (*RunStart) Type() string                { return "run_start" }
 func (*RunFinish) Type() string               { return "run_finish" }
 func (*TextDelta) Type() string               { return "text_delta" }

@@ -104,10 +104,15 @@ func (rt *Runtime) Publish(reg *registry.Registry) { rt.registry.Store(reg) }
 // Run runs an agent until the run finishes, suspends or fails, and sends its events to sink. A nil
 // sink discards them.
 //
-// The result is nil only if the run could not be started, and sink then gets a single Error event;
-// or if another owner took over the thread (ErrFenced), and sink gets nothing more. A run that is
-// cancelled, stopped, blocked or suspended is not an error. A run that fails, or whose sink fails,
-// returns a result and an error.
+// The result is nil only if the run could not be started, and sink then gets a single
+// [awaken.Error] event; or if the run lost its thread to another owner (ErrFenced) or gave it up
+// (ErrYielded, see [Runtime.Yield]), and sink gets nothing more. A run that is cancelled, stopped,
+// blocked or suspended is not an error. A run that fails, or whose sink fails, returns a result
+// and an error.
+//
+// A request that cannot start or continue a run fails with ErrInvalid if it is malformed, ErrBusy
+// if the thread has an active run in this process, ErrNotFound if the agent or the run to continue
+// does not exist, and ErrConflict if the thread has another open run or the run to continue is done.
 //
 // Cancelling ctx cancels the run: it keeps what it has done and finishes as cancelled.
 func (rt *Runtime) Run(ctx context.Context, req awaken.RunRequest, sink awaken.Sink) (*awaken.RunResult, error) {

@@ -30,7 +30,7 @@ type PoolOptions struct {
 	PerRun          bool   // a session is a run, not a thread
 	IgnoreCircuit   bool   // do not switch when a breaker opens
 	IgnoreQuota     bool   // do not switch at a rate limit
-	QuotaAfterSecs  int    // switch only for rate limits that last at least this long
+	QuotaAfterSecs  int    // do not switch at a rate limit that the provider says ends sooner than this; 0 always switches
 	IgnoreForbidden bool   // do not switch when a member rejects the key or the model
 	MaxSwitches     int    // of a session without a success in between; 0 means no limit
 	Sessions        int    // how many to remember; default 4096
