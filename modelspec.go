@@ -89,7 +89,8 @@ func checkModalities(bad *check.Problems, field string, list []string) {
 	bad.NoDuplicates(field, list)
 }
 
-// ModelPoolSpec is a group of models that replace each other.
+// ModelPoolSpec is a group of models that replace each other. A session, which is a thread or a
+// run (see sticky_scope), stays with one model of the pool while that works.
 type ModelPoolSpec struct {
 	ID      string       `json:"id"`               // the name that agents use, in place of a model id
 	Members []PoolMember `json:"members"`          // at least one with role member
