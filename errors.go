@@ -14,7 +14,8 @@ var (
 	ErrInvalid = fault.ErrInvalid
 	// ErrBusy means that the thread already has an active run in this process.
 	ErrBusy = errors.New("thread has an active run")
-	// ErrConflict means that the data changed in the meantime. Read it again and retry.
+	// ErrConflict means that the data changed in the meantime, or that the request does not
+	// fit its state. Read it again before you retry.
 	ErrConflict = errors.New("conflict")
 	// ErrFenced means that another owner has acquired the thread. The caller must stop
 	// immediately and must not write.
@@ -24,7 +25,8 @@ var (
 	// ErrUnread means that the run cannot park or end because the thread's inbox is not
 	// empty.
 	ErrUnread = errors.New("thread has unread inbox items")
-	// ErrDecided means that the call already has a different decision.
+	// ErrDecided means that the call does not wait for a decision: usually it already has a
+	// different one.
 	ErrDecided = errors.New("call is already decided")
 	// ErrExpired means that the decision arrived after its suspension had expired.
 	ErrExpired = errors.New("suspension has expired")

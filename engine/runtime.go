@@ -30,7 +30,7 @@ type Runtime struct {
 var _ awaken.Runner = (*Runtime)(nil)
 
 // New checks cfg and returns a runtime. It reports all mistakes in cfg at once, in an
-// [awaken.ConfigError].
+// *[awaken.ConfigError].
 func New(cfg Config) (*Runtime, error) {
 	var problems []awaken.Diagnostic
 	if err := money.CheckLimit("tenant_usd", cfg.TenantBudget); err != nil {
@@ -194,8 +194,10 @@ type loopBody func(ctx context.Context, e awaken.Entry) error
 
 func (f loopBody) Emit(ctx context.Context, e awaken.Entry) error { return f(ctx, e) }
 
-// Send posts messages to a thread. An active run reads them at its next step; otherwise the next
-// run on the thread does.
+// Send posts messages to the inbox of a thread. An active run reads them at its next step;
+// otherwise the next run on the thread does, and Send starts none. The error is ErrNotFound if the
+// thread does not exist, and ErrInvalid for messages that a client must not send; see
+// [awaken.CheckInput].
 func (rt *Runtime) Send(ctx context.Context, threadID string, msgs ...*llm.Message) error {
 	if err := awaken.CheckInput(msgs); err != nil {
 		return fmt.Errorf("send to thread %s: %w", threadID, err)
@@ -284,7 +286,8 @@ func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
 	return "", awaken.ErrNotFound
 }
 
-// Wait returns when the thread has no active run in this process.
+// Wait waits until the thread has no active run in this process. It returns the error of ctx if
+// ctx is done first.
 func (rt *Runtime) Wait(ctx context.Context, threadID string) error {
 	return rt.active.wait(ctx, threadID)
 }
