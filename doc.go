@@ -83,8 +83,10 @@
 //	var visits = state.NewKey("demo.visits", func(n, d int) int { return n + d },
 //		state.Options{Scope: state.Thread, Merge: state.Commutative})
 //
-//	visits.Update(call, 1)  // call is a *ToolCall or a *HookCall
-//	n := visits.Get(call)
+//	n := visits.Get(call)  // call is a *ToolCall or a *HookCall
+//	visits.Update(call, 1)
+//
+// A call reads the state from before the call: it does not see its own updates.
 //
 // Register every key, with [Registrar.Key] in a plugin or in engine.Config.Keys. A run that
 // updates an unregistered key ends with an error.
