@@ -16,17 +16,17 @@ import (
 
 // PoolMember is one model of a pool.
 type PoolMember struct {
-	ID       string // of the model; an input to the choice of home
+	ID       string // of the model; names the member in MemberDelta
 	Model    Model
-	Upstream string   // the provider's name for the model
-	Weight   float64  // 0 means 1
-	Failover bool     // used for failover only, never a home
+	Upstream string   // the provider's name for the model; replaces Request.Model
+	Weight   float64  // relative share of the sessions that start with it; 0 means 1
+	Failover bool     // used for failover only: no session starts with it
 	Breaker  *Breaker // nil makes one with the defaults
 }
 
 // PoolOptions configure how a pool chooses members. The zero value is the default.
 type PoolOptions struct {
-	Home            string // deterministic (default), round_robin, first_healthy
+	Home            string // how to choose the member that a session starts with: deterministic (default, by session id and weight), round_robin or first_healthy
 	PerRun          bool   // a session is a run, not a thread
 	IgnoreCircuit   bool   // do not switch when a breaker opens
 	IgnoreQuota     bool   // do not switch at a rate limit
