@@ -279,7 +279,7 @@ func checkMessages(bad *check.Problems, msgs []*llm.Message) {
 	}
 }
 
-// Run is the stored record of a run. Its times are unix seconds; 0 means not yet.
+// Run is the stored record of a run. Its times are Unix seconds; 0 means not yet.
 type Run struct {
 	RunID              string `json:"run_id"`
 	ThreadID           string `json:"thread_id"`

@@ -237,7 +237,7 @@ type Commit struct {
 	Generation        uint64 // of the checkpoint
 	Begins            bool   // the run begins something new: reject the commit after an Interrupt
 	RequireEmptyInbox bool   // the run parks or ends: reject the commit while the inbox is not empty
-	Time              int64  // unix ms
+	Time              int64  // Unix ms
 
 	Expect   int            // messages in the log before this commit
 	Messages []*llm.Message // appended to the message log

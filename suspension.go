@@ -33,7 +33,7 @@ type Ticket struct {
 	ResumeMode ResumeMode  `json:"resume_mode"` // "" means ReplayToolCall
 	// ExpiresIn limits the wait; OnExpiry says what happens then. 0 waits forever.
 	ExpiresIn time.Duration `json:"-"`
-	ExpiresAt int64         `json:"expires_at,omitempty"` // unix ms; set by the runtime
+	ExpiresAt int64         `json:"expires_at,omitempty"` // Unix ms; set by the runtime
 	OnExpiry  ExpiryPolicy  `json:"on_expiry,omitempty"`
 	// Child is the id of a run that the call waits for, instead of a person; see
 	// [Delegator]. Tickets are the tickets that the child waits for ([Run.ChildTickets]).
@@ -95,7 +95,7 @@ type Decision struct {
 	Reason string          `json:"reason,omitempty"` // of a rejection; the model sees it
 	// Arguments replace the call's arguments, if the person edited them.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	UpdatedAt int64           `json:"updated_at,omitempty"` // unix ms; set by the runtime
+	UpdatedAt int64           `json:"updated_at,omitempty"` // Unix ms; set by the runtime
 }
 
 // UnmarshalJSON rejects unknown fields.
@@ -144,7 +144,7 @@ type CallState struct {
 	ToolName  string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"`
 	Status    CallStatus      `json:"status"`
-	UpdatedAt int64           `json:"updated_at"` // unix ms
+	UpdatedAt int64           `json:"updated_at"` // Unix ms
 
 	// Set while and after the call is suspended.
 	ResumeMode ResumeMode `json:"resume_mode,omitempty"`
@@ -165,7 +165,7 @@ type CallState struct {
 	Index     int         `json:"index"`                  // position in the step; negative for held messages
 	Key       string      `json:"key,omitempty"`          // idempotency key
 	Effect    EffectClass `json:"effect,omitempty"`       // of the tool
-	StartedAt int64       `json:"started_at,omitempty"`   // unix ms of the commit before the call
+	StartedAt int64       `json:"started_at,omitempty"`   // Unix ms of the commit before the call
 	Child     string      `json:"child_run_id,omitempty"` // the child run of the call; see Delegator
 	Result    *ToolResult `json:"result,omitempty"`       // set when the call is over
 }
@@ -219,9 +219,9 @@ type WaitingTicket struct {
 	ResumeMode ResumeMode      `json:"resume_mode"`
 	Reason     string          `json:"reason,omitempty"` // the question, Suspension.Message
 	Suspension *Suspension     `json:"suspension,omitempty"`
-	ExpiresAt  int64           `json:"expires_at,omitempty"` // unix ms; 0 means never
+	ExpiresAt  int64           `json:"expires_at,omitempty"` // Unix ms; 0 means never
 	Escalated  bool            `json:"escalated,omitempty"`  // it has expired; see ExpireEscalate
-	UpdatedAt  int64           `json:"updated_at"`           // unix ms
+	UpdatedAt  int64           `json:"updated_at"`           // Unix ms
 
 	// Owner of the ticket, if it belongs to a descendant of the run.
 	RunID    string `json:"run_id,omitempty"`

@@ -20,8 +20,8 @@ type Thread struct {
 
 // ThreadMetadata is descriptive data of a thread.
 type ThreadMetadata struct {
-	CreatedAt int64                      `json:"created_at,omitempty"` // unix ms
-	UpdatedAt int64                      `json:"updated_at,omitempty"` // unix ms
+	CreatedAt int64                      `json:"created_at,omitempty"` // Unix ms
+	UpdatedAt int64                      `json:"updated_at,omitempty"` // Unix ms
 	Title     string                     `json:"title,omitempty"`
 	Custom    map[string]json.RawMessage `json:"custom,omitempty"` // chosen by the client
 }
@@ -32,5 +32,5 @@ type MessageRecord struct {
 	Seq      int          `json:"seq"`
 	Message  *llm.Message `json:"message"`
 	RunID    string       `json:"produced_by_run_id,omitempty"` // the run that produced it; "" if it came from outside
-	Created  int64        `json:"created_at,omitempty"`         // unix ms
+	Created  int64        `json:"created_at,omitempty"`         // Unix ms
 }

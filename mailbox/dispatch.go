@@ -28,7 +28,7 @@ func (s Status) Terminal() bool { return s != Queued && s != Claimed }
 // DefaultPriority is the priority of dispatches that do not set one. 0 is the highest.
 const DefaultPriority = 128
 
-// Dispatch is a thread's turn to run. All times are unix ms by the store's clock; 0 means that
+// Dispatch is a thread's turn to run. All times are Unix ms by the store's clock; 0 means that
 // it has not happened.
 type Dispatch struct {
 	ID       string `json:"dispatch_id"`

@@ -22,7 +22,7 @@ type Pending struct {
 	Revision  int              `json:"revision"`             // counts the edits
 	Boundary  string           `json:"boundary"`             // when it is read: new_run, next_step or on_natural_end
 	Editable  bool             `json:"editable"`             // it can be edited, retracted and reordered
-	CreatedAt int64            `json:"created_at,omitempty"` // unix ms; 0 if unknown
+	CreatedAt int64            `json:"created_at,omitempty"` // Unix ms; 0 if unknown
 	UpdatedAt int64            `json:"updated_at,omitempty"`
 	Decision  *awaken.Decision `json:"decision,omitempty"` // for a suspended call of the run, instead of messages
 }

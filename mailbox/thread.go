@@ -12,7 +12,7 @@ import (
 // The rules of the queue are unexported methods of Thread, the same for every store.
 type Thread struct {
 	ID     string
-	Now    int64 // the store's clock, unix ms
+	Now    int64 // the store's clock, Unix ms
 	Exists bool  // the thread exists
 	// Epoch counts the thread's interrupts. It is not the epoch of an awaken.Cursor.
 	Epoch uint64
