@@ -108,7 +108,8 @@ type RemoteAuth struct {
 	Token Secret `json:"token,omitzero"` // the bearer token
 }
 
-// ExecutionMode selects how the runtime executes the tool calls of one step.
+// ExecutionMode selects how the runtime executes the tool calls of one step. The default is
+// Sequential.
 type ExecutionMode string
 
 const (

@@ -151,7 +151,7 @@
 //		return err
 //	}
 //	if res.Status == awaken.RunWaiting {
-//		ticket := res.Waiting.Tickets[0]
+//		ticket := res.Waiting.Tickets[0] // there is none if it waits for a budget or a child run
 //		res, err = rt.Resume(ctx, res.RunID, sink, ticket.Approve()) // or Edit, Answer, Reject
 //	}
 //
@@ -186,7 +186,7 @@
 //	handoff      a run continues with another agent, on the same thread
 //	variant      an agent that a plugin derives from another: the same with a few fields replaced
 //	tenant       a name that separates data, such as a customer; each tenant has a Store of its own
-//	version      one immutable state of the registry; a run keeps, is pinned to, the one it started with (its resolution id)
+//	version      one immutable state of the registry; a run is pinned to the one that it started with (its resolution id)
 //	owner        the process that has acquired a thread, and so may write to it
 //	fence        a number that grows whenever a thread is acquired; stores reject commits with an old one
 //	epoch        the fence of the owner that wrote an event

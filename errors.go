@@ -20,7 +20,8 @@ var (
 	// ErrFenced means that another owner has acquired the thread. The caller must stop
 	// immediately and must not write.
 	ErrFenced = errors.New("thread was taken over by another owner")
-	// ErrGeneration means that the run was cancelled: it must not begin anything new.
+	// ErrGeneration means that the thread's run was cancelled, and a store therefore refuses a
+	// commit that begins something new; see [Committer].
 	ErrGeneration = errors.New("run was cancelled")
 	// ErrUnread means that the run cannot park or end because the thread's inbox is not
 	// empty.
