@@ -66,8 +66,8 @@ type Config struct {
 // Executor runs tool calls: in this process, in a sandbox or elsewhere. Implementations are safe
 // for concurrent use.
 type Executor interface {
-	// Execute runs a call of tool and returns what tool.Call would return. The timeout of the
-	// call is in ctx.
+	// Execute runs a call of tool and returns what tool.Call would return. Ctx is done when
+	// the call times out or is cancelled.
 	Execute(ctx context.Context, tool awaken.Tool, call *awaken.ToolCall) (*awaken.ToolResult, error)
 }
 
