@@ -176,7 +176,8 @@ type EntryQuery struct {
 }
 
 // ThreadEditor changes threads that have no active run; the caller makes sure of that. Stores
-// implement it. Its methods return ErrNotFound if the thread does not exist.
+// implement it. Fork, DeleteThread and UpdateThread return ErrNotFound if the thread does not
+// exist.
 type ThreadEditor interface {
 	// Fork creates a thread that starts with the first seq records of the log of threadID,
 	// and has that thread as its parent. It copies neither state nor runs. A store may
