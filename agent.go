@@ -39,7 +39,8 @@ type AgentSpec struct {
 	// The tool catalogue: the agent is offered a tool if AllowedTools lists it or an entry
 	// of AllowedToolPatterns matches it, unless ExcludedTools lists it or an entry of
 	// ExcludedToolPatterns matches it. Leaving out both AllowedTools and
-	// AllowedToolPatterns allows every tool; an empty list allows none.
+	// AllowedToolPatterns allows every tool; an empty list allows none. In a pattern, *
+	// stands for any text, and \ escapes the next character.
 	AllowedTools         []string `json:"allowed_tools,omitzero"`
 	AllowedToolPatterns  []string `json:"allowed_tool_patterns,omitzero"`
 	ExcludedTools        []string `json:"excluded_tools,omitzero"`
@@ -107,7 +108,8 @@ type RemoteAuth struct {
 	Token Secret `json:"token,omitzero"` // the bearer token
 }
 
-// ExecutionMode selects how the runtime executes the tool calls of one step.
+// ExecutionMode selects how the runtime executes the tool calls of one step. The default is
+// Sequential.
 type ExecutionMode string
 
 const (

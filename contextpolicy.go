@@ -43,7 +43,9 @@ func (p *ContextPolicy) KeepRaw() int {
 	return 0
 }
 
-// DefaultContextPolicy returns the defaults of the fields that a document leaves out.
+// DefaultContextPolicy returns a policy with the values of the fields that a document leaves
+// out: 200,000 tokens of context, 16,384 of output, the last 10 messages in every request, the
+// prompt cache on, no summaries. Go code begins with it: the zero ContextPolicy is invalid.
 func DefaultContextPolicy() ContextPolicy {
 	return ContextPolicy{MaxContextTokens: 200_000, MaxOutputTokens: 16_384, MinRecentMessages: 10,
 		EnablePromptCache: true, CompactionMode: keepRecentRawSuffix, CompactionRawSuffixMessages: 2}

@@ -11,14 +11,14 @@ const (
 	Warning       = "warning" // the agent can run
 )
 
-// Diagnostic reports one problem of a registry.
+// Diagnostic reports one problem of a registry, or of the configuration that it is made from.
 type Diagnostic struct {
-	Code      string `json:"code"`
-	Severity  string `json:"severity"`
-	Namespace string `json:"namespace"` // agents, models, model-pools, tools, plugins or providers
-	ID        string `json:"id"`
+	Code      string `json:"code"`                 // kind of problem, such as duplicate_id; for programs
+	Severity  string `json:"severity"`             // SeverityError or Warning
+	Namespace string `json:"namespace"`            // where it is: agents, models, model-pools, tools, plugins, providers or another namespace of package config; or runtime
+	ID        string `json:"id"`                   // of what has the problem, in Namespace
 	DependsOn string `json:"depends_on,omitempty"` // "namespace/id" of the missing document
-	Message   string `json:"message"`
+	Message   string `json:"message"`              // the problem, for people
 }
 
 // String returns the diagnostic in one line.

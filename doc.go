@@ -83,38 +83,50 @@
 //	var visits = state.NewKey("demo.visits", func(n, d int) int { return n + d },
 //		state.Options{Scope: state.Thread, Merge: state.Commutative})
 //
-//	visits.Update(call, 1)  // call is a *ToolCall or a *HookCall
-//	n := visits.Get(call)
+//	n := visits.Get(call)  // call is a *ToolCall or a *HookCall
+//	visits.Update(call, 1)
+//
+// A call reads the state from before the call: it does not see its own updates.
 //
 // Register every key, with [Registrar.Key] in a plugin or in engine.Config.Keys. A run that
 // updates an unregistered key ends with an error.
 //
 // # Plugins
 //
-// A [Plugin] contributes keys, hooks, gates, tools, transforms, actions and effects. A run
-// passes nine phases, from [PhaseRunStart] to [PhaseRunEnd]. A [Hook] runs at one phase: it
-// reads a snapshot and records a [Command]. A [Gate] decides about each tool call: [Allow],
-// [Block], [SuspendCall] or [Answer]. An [Action] is work scheduled for a phase. An [Effect]
+// A [Plugin] contributes keys, hooks, gates, guards, tools, transforms, actions, effects, stop
+// policies and variants of its agent. A run passes nine phases, from [PhaseRunStart] to
+// [PhaseRunEnd]. A [Hook] runs at one phase: it reads a snapshot and records a [Command]. A
+// [Gate] decides about each tool call: [Allow], [Block], [SuspendCall] or [Answer]. A [Guard]
+// inspects what enters and leaves the run: messages, answers and tool results. A [Transform]
+// changes requests to the model. An [Action] is work scheduled for a phase. An [Effect]
 // happens outside the run, after the commit. A [Section] is the plugin's configuration inside
 // the agent's spec; a Go struct is its schema.
 //
-// A whole plugin:
+// A whole plugin, which asks a person before one tool runs:
 //
-//	var limit = awaken.NewSection("guard", Guard{Path: "/tmp/"}) // type Guard struct { Path string `json:"path"` }
+//	type Confirm struct {
+//		Tool string `json:"tool"`
+//	}
 //
-//	type guard struct{}
+//	var section = awaken.NewSection("confirm", Confirm{Tool: "delete"}) // with its default
 //
-//	func (guard) Name() string { return "guard" }
+//	type confirm struct{}
 //
-//	func (guard) Register(r *awaken.Registrar) error {
-//		r.Section(limit)
+//	func (confirm) Name() string { return "confirm" }
+//
+//	func (confirm) Register(r *awaken.Registrar) error {
+//		r.Section(section)
+//		cfg, err := section.Read(r.Agent)
+//		if err != nil {
+//			return err
+//		}
 //		r.Key(visits)
 //		r.On(awaken.PhaseAfterToolExecute, func(ctx context.Context, h *awaken.HookCall) error {
 //			visits.Update(h, 1)
 //			return nil
 //		})
 //		r.Gate(func(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
-//			if h.Tool.Tool != "delete" {
+//			if h.Tool.Tool != cfg.Tool {
 //				return awaken.Allow(), nil
 //			}
 //			return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{Message: "Really?"}}), nil
@@ -122,19 +134,24 @@
 //		return nil
 //	}
 //
-// An agent loads the plugins that its spec lists in plugin_ids. Register them in
-// engine.Config.Plugins.
+// Register plugins in engine.Config.Plugins. An agent loads those that its spec lists in
+// plugin_ids, and configures them in sections:
+//
+//	{"id": "default", "model_id": "chat", "plugin_ids": ["confirm"], "sections": {"confirm": {"tool": "send_mail"}}}
 //
 // # People
 //
 // A tool or a gate suspends a call with a [Ticket]. When nothing else is left to do, the
 // runtime commits the run as waiting and parks it: a parked run uses neither a goroutine nor
 // memory. The result lists the tickets, and Runtime.Resume continues the run, now or after a
-// restart. Parking needs a Store.
+// restart. Without a Store, a run that waits cannot be resumed.
 //
 //	res, err := rt.Run(ctx, req, sink)
+//	if err != nil {
+//		return err
+//	}
 //	if res.Status == awaken.RunWaiting {
-//		ticket := res.Waiting.Tickets[0]
+//		ticket := res.Waiting.Tickets[0] // there is none if it waits for a budget or a child run
 //		res, err = rt.Resume(ctx, res.RunID, sink, ticket.Approve()) // or Edit, Answer, Reject
 //	}
 //
@@ -144,8 +161,8 @@
 // # Stopping
 //
 // Every started run ends with exactly one final [RunFinish]: at its natural end, by a stop
-// condition of its spec or a [StopPolicy], by a gate that blocks a call, by Runtime.Cancel or
-// a cancelled context, or with an error. The store keeps what the run produced until then.
+// condition of its spec or a [StopPolicy], by a gate or a guard that blocks, by Runtime.Cancel
+// or a cancelled context, or with an error. The store keeps what the run produced until then.
 //
 // # Context
 //
@@ -156,14 +173,25 @@
 //
 // # Terms
 //
+//	thread       a conversation: an append-only log of messages, with state, runs and an inbox
+//	run          the work on one request, from its start to its end, across waits and restarts
+//	open run     a run that has started and has not ended: it is running or waiting; a thread has at most one
 //	step         one answer of the model, and the execution of its tool calls
 //	activation   one stretch of a run: from its start, or from resuming it, until it ends, waits or is lost
+//	to park      to commit a run as waiting and to release it
+//	ticket       a suspended call that waits for a decision
+//	inbox        what others have posted to a thread and no run has read: decisions, messages, reports
+//	catalogue    the part of an agent's spec that says which tools it is offered
+//	child        a run that a tool call of another run, its parent, started
+//	handoff      a run continues with another agent, on the same thread
+//	variant      an agent that a plugin derives from another: the same with a few fields replaced
+//	tenant       a name that separates data, such as a customer; each tenant has a Store of its own
+//	version      one immutable state of the registry; a run is pinned to the one that it started with (its resolution id)
 //	owner        the process that has acquired a thread, and so may write to it
 //	fence        a number that grows whenever a thread is acquired; stores reject commits with an old one
 //	epoch        the fence of the owner that wrote an event
 //	generation   a number that grows whenever a run is cancelled; an old one must not begin anything
 //	ledger       the records of a run's tool calls, from which a new owner recovers
-//	to park      to commit a run as waiting and to release it
 //
 // # Where things are
 //
@@ -171,13 +199,15 @@
 //	agents       AgentSpec, ModelSpec, StopCondition; registry: Registry
 //	context      ContextPolicy; registry: CompactionSection, ContextTransformSection, KnowledgeCutoffSection
 //	tools        Tool, NewTool, ToolSpec, ToolCall, ToolResult, FrontendTool, Prober
-//	plugins      Plugin, Registrar, Hook, HookCall, Phase, Gate, Transform, Section, Action, Effect
+//	plugins      Plugin, Registrar, Hook, HookCall, Phase, Gate, Guard, Transform, Section, Action, Effect, StopPolicy
 //	people       Ticket, Suspension, Waiting, Decision
 //	many agents  Overlay, Delegator, ChildID, Send, Outgoing, Queue; plugin/handoff, plugin/delegate, plugin/background
 //	reading      ThreadStore and RunStore: threads, messages, runs, calls
 //	for stores   Store, Commit, Checkpoint, View, Entry, Cursor
 //
-// Related packages: llm (messages and models), llm/llmtest (a scripted model), state, profile
-// (values outside runs), eventlog (follow a thread from any cursor), store/* (stores),
-// plugin/* (plugins), awakentest (test your agents).
+// Related packages: engine (runs agents), registry (resolves them), llm (messages and models),
+// llm/llmtest (a scripted model), state, profile (values outside runs), eventlog (follow a
+// thread from any cursor), store/* (stores), mailbox (a durable queue of runs), config (agents
+// as documents that change while the program runs), plugin/* (plugins), awakentest (test your
+// agents).
 package awaken

@@ -45,7 +45,7 @@ func (c Cursor) Before(d Cursor) bool {
 type Entry struct {
 	Cursor
 	RunID  string
-	Time   int64 // unix ms
+	Time   int64 // Unix ms
 	Event  Event
 	Chunks []Chunk // the coalesced deltas, in order; nil if the entry holds one event
 }

@@ -14,17 +14,20 @@ var (
 	ErrInvalid = fault.ErrInvalid
 	// ErrBusy means that the thread already has an active run in this process.
 	ErrBusy = errors.New("thread has an active run")
-	// ErrConflict means that the data changed in the meantime. Read it again and retry.
+	// ErrConflict means that the data changed in the meantime, or that the request does not
+	// fit its state. Read it again before you retry.
 	ErrConflict = errors.New("conflict")
 	// ErrFenced means that another owner has acquired the thread. The caller must stop
 	// immediately and must not write.
 	ErrFenced = errors.New("thread was taken over by another owner")
-	// ErrGeneration means that the run was cancelled: it must not begin anything new.
+	// ErrGeneration means that the thread's run was cancelled, and a store therefore refuses a
+	// commit that begins something new; see [Committer].
 	ErrGeneration = errors.New("run was cancelled")
 	// ErrUnread means that the run cannot park or end because the thread's inbox is not
 	// empty.
 	ErrUnread = errors.New("thread has unread inbox items")
-	// ErrDecided means that the call already has a different decision.
+	// ErrDecided means that the call does not wait for a decision: usually it already has a
+	// different one.
 	ErrDecided = errors.New("call is already decided")
 	// ErrExpired means that the decision arrived after its suspension had expired.
 	ErrExpired = errors.New("suspension has expired")

@@ -141,20 +141,21 @@ type ToolCallCancel struct {
 // StreamReset withdraws the deltas since the last StepStart or, if Cursor is set, all events
 // after that cursor.
 type StreamReset struct {
-	Reason string `json:"reason"`
-	Cursor string `json:"cursor,omitempty"`
+	Reason string `json:"reason"`           // for people
+	Cursor string `json:"cursor,omitempty"` // see ParseCursor
 }
 
 // ActivitySnapshot shows an activity, such as the progress of a tool call, beside the
 // conversation.
 type ActivitySnapshot struct {
-	MessageID    string          `json:"message_id"`
-	ActivityType string          `json:"activity_type"`
-	Content      json.RawMessage `json:"content"`
-	Replace      *bool           `json:"replace,omitempty"`
+	MessageID    string          `json:"message_id"`        // with ActivityType, identifies the activity
+	ActivityType string          `json:"activity_type"`     // ProgressActivity, or a type that a tool has chosen
+	Content      json.RawMessage `json:"content"`           // for ProgressActivity, a Progress
+	Replace      *bool           `json:"replace,omitempty"` // whether it replaces an earlier snapshot of the activity
 }
 
-// ActivityDelta changes the content of an ActivitySnapshot.
+// ActivityDelta changes the content of the ActivitySnapshot with the same MessageID and
+// ActivityType.
 type ActivityDelta struct {
 	MessageID    string    `json:"message_id"`
 	ActivityType string    `json:"activity_type"`
@@ -179,7 +180,7 @@ type StepEnd struct{}
 
 // InferenceComplete announces that the model has finished its answer.
 type InferenceComplete struct {
-	Model      string     `json:"model"`
+	Model      string     `json:"model"` // the provider's name for the model
 	Usage      *llm.Usage `json:"usage,omitempty"`
 	DurationMS int64      `json:"duration_ms"`
 	CostUSD    float64    `json:"cost_usd,omitempty"` // by the prices of the model that answered
@@ -193,7 +194,7 @@ type StateSnapshot struct {
 
 // StateDelta holds the changes of the state since the last StateSnapshot or StateDelta.
 type StateDelta struct {
-	Delta []PatchOp `json:"delta"`
+	Delta []PatchOp `json:"delta"` // applies to the JSON of the snapshot
 }
 
 // MessagesSnapshot is the conversation as clients see it. It is sent when the conversation
@@ -205,10 +206,10 @@ type MessagesSnapshot struct {
 // Error reports that a run could not start. It is the only event of that run.
 type Error struct {
 	Message string `json:"message"`
-	Code    string `json:"code,omitempty"`
+	Code    string `json:"code,omitempty"` // kind of error, for programs: invalid_request, not_found, busy, conflict and others
 }
 
-// Type implements Event, here and for the other events below.
+// Type implements [Event], as the method Type of every other event does.
 func (*RunStart) Type() string                { return "run_start" }
 func (*RunFinish) Type() string               { return "run_finish" }
 func (*TextDelta) Type() string               { return "text_delta" }

@@ -22,10 +22,10 @@ const (
 	ResultPoint GuardPoint = "tool_result"
 )
 
-// Guard inspects content at a border and may change it; see [Registrar.Guard]. It has no side
-// effects, and the runtime calls it again after a restart. Its verdict lets the content pass
-// ([Allow]), drops it and ends the run ([Block]), or asks a person ([SuspendCall]) while the
-// run waits.
+// Guard inspects the content at a [GuardPoint] and may change it; see [Registrar.Guard]. It has
+// no side effects, and the runtime calls it again after a restart. Its verdict lets the content
+// pass ([Allow]), drops it and ends the run ([Block]), or asks a person ([SuspendCall]) while
+// the run waits. The verdict [Answer] is for gates only: from a guard it is an error.
 //
 // If the person approves, the content passes; the arguments {"text": …} of the decision
 // replace the text of a message. If the person rejects a message, the run ends as if it had
@@ -33,10 +33,10 @@ const (
 // withheld. An error from the guard ends the run.
 type Guard func(ctx context.Context, h *HookCall, p *Passage) (Verdict, error)
 
-// Passage is the content at a border. To change it, a guard replaces Message or Result; it
-// must not modify what they point to, which may be shared.
+// Passage is the content that a guard inspects. To change it, the guard replaces Message or
+// Result; it must not modify what they point to, which may be shared.
 type Passage struct {
 	Point   GuardPoint
-	Message *llm.Message // from the user, or the model's answer
-	Result  *ToolResult  // of the call HookCall.Tool
+	Message *llm.Message // at InputPoint the user's message, at OutputPoint the model's answer; else nil
+	Result  *ToolResult  // at ResultPoint the result of the call HookCall.Tool; else nil
 }

@@ -14,7 +14,7 @@ type HeldMessage struct {
 	// pass after it has passed.
 	Messages []*llm.Message `json:"messages"`
 
-	// The rest of the model's answer.
+	// The rest of the model's answer, at OutputPoint; see [llm.Reply].
 	Finish     llm.FinishReason `json:"finish,omitempty"`
 	Usage      llm.Usage        `json:"usage,omitzero"`
 	Incomplete []string         `json:"incomplete,omitempty"`

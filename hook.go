@@ -56,8 +56,9 @@ func (p Phase) String() string {
 // records; it has no side effects. An error ends the run.
 type Hook func(ctx context.Context, h *HookCall) error
 
-// HookCall is the argument of a hook: the state that it may read, and the Command in which it
-// records updates, actions and effects.
+// HookCall is the argument of hooks, gates, guards, transforms and handlers: the state that they
+// may read, and the [Command] in which they record updates, actions and effects. It is valid until
+// they return, and not safe for concurrent use.
 type HookCall struct {
 	Phase    Phase
 	Run      *RunInfo
@@ -71,12 +72,12 @@ type HookCall struct {
 	Result *ToolResult // in PhaseAfterToolExecute
 	Reply  *llm.Reply  // in PhaseAfterInference
 
-	state.Snapshot
-	Command
+	state.Snapshot // the state that the hook reads
+	Command        // what it records
 }
 
 // Command collects state updates, scheduled actions and effects that are committed together.
-// The zero Command is empty.
+// The zero Command is empty. It is not safe for concurrent use.
 type Command struct {
 	state.Batch
 	rec Recorded
@@ -92,7 +93,8 @@ type Recorded struct {
 	Ending  *Termination // see [Command.End]; nil lets the run continue
 }
 
-// Recorder is a *Command, a *HookCall or a *ToolCall.
+// Recorder is what [Action.Schedule], [Effect.Emit] and [Send] record in: a *Command, a
+// *HookCall or a *ToolCall.
 type Recorder interface{ command() *Command }
 
 func (c *Command) command() *Command { return c }
@@ -104,13 +106,15 @@ func (c *Command) End() { c.rec.Ending = &Termination{Type: BehaviorRequested} }
 // tools: the runtime, or a test.
 func (c *Command) Recorded() *Recorded { return &c.rec }
 
-// Gate decides about every tool call before it runs; see [Registrar.Gate]. It has no side
-// effects and may be called again for the same call; updates that it records in h are
-// discarded. To refuse a call without ending the run, answer it with an [ErrorResult].
+// Gate decides about every tool call, h.Tool, before it runs; see [Registrar.Gate]. It has no
+// side effects and may be called again for the same call; updates that it records in h are
+// discarded. To refuse a call without ending the run, answer it with an [ErrorResult]. An error
+// ends the run.
 type Gate func(ctx context.Context, h *HookCall) (Verdict, error)
 
-// Verdict is the decision of a gate or a guard. The zero Verdict allows the call. If several
-// gates decide, the strictest verdict wins: block over suspend over answer over allow.
+// Verdict is the decision of a gate about a tool call, or of a guard about a [Passage]. The zero
+// Verdict allows it. If several gates decide, the strictest verdict wins: block over suspend
+// over answer over allow.
 type Verdict struct {
 	kind   verdictKind
 	reason string
@@ -154,31 +158,32 @@ const (
 	block
 )
 
-// Allow lets the call run.
+// Allow lets the call run, or the passage pass.
 func Allow() Verdict { return Verdict{} }
 
-// Block refuses the call and ends the run.
+// Block refuses the call or the passage, and ends the run as [Blocked], for that reason.
 func Block(reason string) Verdict { return Verdict{kind: block, reason: reason} }
 
-// SuspendCall suspends the call until a person decides. When the call is replayed, an
-// approval of the same suspension id overrides this verdict.
+// SuspendCall suspends the call, or holds the passage, until a person decides. When the call is
+// replayed, an approval of the same suspension id overrides this verdict.
 func SuspendCall(t Ticket) Verdict { return Verdict{kind: suspend, ticket: t} }
 
-// Answer sets the result of the call without running the tool.
+// Answer sets the result of the call without running the tool. It is for gates, not for guards.
 func Answer(r *ToolResult) Verdict { return Verdict{kind: answer, result: r} }
 
 // Transform may change a request before it is sent to the model: messages, tools and
-// parameters. Transforms run in the order of their registration.
+// parameters. Transforms run in the order of their registration. Changes are not stored: the
+// next request begins with the stored conversation again. An error ends the run.
 type Transform func(ctx context.Context, h *HookCall, req *llm.Request) error
 
 // ContextMessage is a message in the model's context that is not part of the conversation.
 // The action builtin.AddContextMessage adds one.
 type ContextMessage struct {
-	Key        string         `json:"key"` // a later message with the same key replaces this one
-	Role       llm.Role       `json:"role"`
+	Key        string         `json:"key"`  // a later message with the same key replaces this one
+	Role       llm.Role       `json:"role"` // system or user
 	Content    []llm.Block    `json:"content"`
 	Visibility llm.Visibility `json:"visibility,omitempty"`
-	Target     ContextTarget  `json:"target,omitempty"`
+	Target     ContextTarget  `json:"target,omitempty"` // where the message is placed
 	// CooldownTurns is the number of steps before the same content is added again. 0 adds
 	// it every time.
 	CooldownTurns int `json:"cooldown_turns,omitempty"`
@@ -186,17 +191,17 @@ type ContextMessage struct {
 	// ConsumeAfterEmit removes a persistent message after it is sent once.
 	Persistent       bool `json:"persistent,omitempty"`
 	ConsumeAfterEmit bool `json:"consume_after_emit,omitempty"`
-	Priority         int  `json:"priority,omitempty"` // lower comes first
+	Priority         int  `json:"priority,omitempty"` // order within a target: lower comes first
 }
 
 // ContextTarget is the position of a context message in the request.
 type ContextTarget string
 
 const (
-	TargetSystem       ContextTarget = ""              // after the system prompt
-	TargetSession      ContextTarget = "session"       // after the instructions
-	TargetConversation ContextTarget = "conversation"  // before the history
-	TargetSuffix       ContextTarget = "suffix_system" // at the very end
+	TargetSystem       ContextTarget = ""              // at the end of the system prompt; for a user message, right after it
+	TargetSession      ContextTarget = "session"       // after the system prompt, before TargetConversation
+	TargetConversation ContextTarget = "conversation"  // right before the conversation
+	TargetSuffix       ContextTarget = "suffix_system" // after the conversation
 )
 
 // UnmarshalJSON accepts "system" for the default target.

@@ -12,7 +12,7 @@ import (
 
 // CheckInput reports what is wrong with messages that a client sends to a thread. They must
 // not claim to be tool calls or their results: a model would take them for the thread's own,
-// and an active run may be making calls itself.
+// and an active run may be making calls itself. The errors are ErrInvalid.
 func CheckInput(msgs []*llm.Message) error {
 	var bad check.Problems
 	checkMessages(&bad, msgs)

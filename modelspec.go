@@ -89,7 +89,8 @@ func checkModalities(bad *check.Problems, field string, list []string) {
 	bad.NoDuplicates(field, list)
 }
 
-// ModelPoolSpec is a group of models that replace each other.
+// ModelPoolSpec is a group of models that replace each other. A session, which is a thread or a
+// run (see sticky_scope), stays with one model of the pool while that works.
 type ModelPoolSpec struct {
 	ID      string       `json:"id"`               // the name that agents use, in place of a model id
 	Members []PoolMember `json:"members"`          // at least one with role member
@@ -114,7 +115,7 @@ type PoolRouting struct {
 type PoolSwitch struct {
 	OnCircuitOpen                *bool `json:"on_circuit_open,omitempty"`                  // when the member's circuit breaker is open
 	OnQuota                      *bool `json:"on_quota,omitempty"`                         // when the member's quota is exhausted
-	QuotaRetryAfterThresholdSecs *int  `json:"quota_retry_after_threshold_secs,omitempty"` // only if the provider asks to wait longer than this; nil means always
+	QuotaRetryAfterThresholdSecs *int  `json:"quota_retry_after_threshold_secs,omitempty"` // only if the provider asks to wait at least this long, or does not say how long; nil means always
 	OnPermanent                  *bool `json:"on_permanent,omitempty"`                     // when the member fails permanently
 	MaxSwitchesPerSession        *int  `json:"max_switches_per_session,omitempty"`         // nil means no limit
 }

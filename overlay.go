@@ -6,7 +6,7 @@ import (
 )
 
 // Overlay defines a variant of an agent by its differences. Nil fields keep the agent's
-// values.
+// values; an empty list of tools is not nil and replaces them. See [Registrar.Variant].
 type Overlay struct {
 	SystemPrompt  *string  `json:"system_prompt,omitempty"`
 	ModelID       *string  `json:"model_id,omitempty"`

@@ -87,7 +87,7 @@ func (r *Registrar) Lookup(agentID string) *AgentSpec {
 	return r.lookup(agentID)
 }
 
-// Section declares the plugin's configuration.
+// Section declares the plugin's configuration. Read it with [Section.Read] from r.Agent.
 func (r *Registrar) Section(s AnySection) { r.made.Sections = append(r.made.Sections, s) }
 
 // Key registers state keys.
@@ -96,10 +96,11 @@ func (r *Registrar) Key(keys ...state.AnyKey) { r.made.Keys = append(r.made.Keys
 // On calls h at phase p.
 func (r *Registrar) On(p Phase, h Hook) { r.made.Hooks[p] = append(r.made.Hooks[p], h) }
 
-// Gate calls g for every tool call.
+// Gate calls g for every tool call. All gates are asked; see [Verdict].
 func (r *Registrar) Gate(g Gate) { r.made.Gates = append(r.made.Gates, g) }
 
-// Guard calls g for all content at the border b.
+// Guard calls g for all content that passes the point p. Guards are asked in the order of
+// their registration, until one does not allow the content.
 func (r *Registrar) Guard(p GuardPoint, g Guard) { r.made.Guards[p] = append(r.made.Guards[p], g) }
 
 // Review calls f after the agent's tools are resolved, with the JSON Schemas of their
@@ -117,7 +118,7 @@ func (r *Registrar) Hide(hidden func(tool string) bool) {
 // Tool adds tools to the agent.
 func (r *Registrar) Tool(tools ...Tool) { r.made.Tools = append(r.made.Tools, tools...) }
 
-// Transform calls t for every request.
+// Transform calls t for every request to the agent's model.
 func (r *Registrar) Transform(t Transform) { r.made.Transforms = append(r.made.Transforms, t) }
 
 // Stop adds a stop policy.
@@ -129,8 +130,8 @@ func (r *Registrar) Variant(name string, o Overlay) {
 	r.made.Variants[name] = append(r.made.Variants[name], o)
 }
 
-// Handle registers the handler of an action.
+// Handle registers the handler of an action; see [Action.Handler].
 func (r *Registrar) Handle(h ActionHandler) { r.made.Actions = append(r.made.Actions, h) }
 
-// HandleEffect registers the handler of an effect.
+// HandleEffect registers the handler of an effect; see [Effect.Handler].
 func (r *Registrar) HandleEffect(h EffectHandler) { r.made.Effects = append(r.made.Effects, h) }

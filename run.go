@@ -118,7 +118,7 @@ func (t Termination) String() string {
 	return string(t.Type)
 }
 
-// RunInfo identifies a run and its origin.
+// RunInfo identifies a run and its origin. It is immutable.
 type RunInfo struct {
 	ThreadID           string `json:"thread_id"`
 	ParentThreadID     string `json:"parent_thread_id,omitempty"`
@@ -126,14 +126,14 @@ type RunInfo struct {
 	ParentRunID        string `json:"parent_run_id,omitempty"`
 	AgentID            string `json:"agent_id"`
 	ParentToolCallID   string `json:"parent_tool_call_id,omitempty"`
-	DispatchID         string `json:"dispatch_id,omitempty"`
-	SessionID          string `json:"session_id,omitempty"`
-	UserID             string `json:"user_id,omitempty"` // the user that the run acts for
-	TransportRequestID string `json:"transport_request_id,omitempty"`
-	Origin             string `json:"origin"`             // user, mcp, subagent or internal
-	Mode               string `json:"run_mode,omitempty"` // foreground (same as ""), scheduled, resume or internal_wake
-	Adapter            string `json:"adapter,omitempty"`  // internal (same as ""), acp, ai_sdk, ag_ui, a2a or mcp
-	Depth              int    `json:"depth,omitempty"`    // number of ancestors
+	DispatchID         string `json:"dispatch_id,omitempty"`          // the dispatch of package mailbox that started the run
+	SessionID          string `json:"session_id,omitempty"`           // chosen by the client; recorded, and passed on to children
+	UserID             string `json:"user_id,omitempty"`              // the user that the run acts for
+	TransportRequestID string `json:"transport_request_id,omitempty"` // chosen by the client or the protocol; recorded
+	Origin             string `json:"origin"`                         // user, mcp, subagent or internal
+	Mode               string `json:"run_mode,omitempty"`             // foreground (same as ""), scheduled, resume or internal_wake
+	Adapter            string `json:"adapter,omitempty"`              // internal (same as ""), acp, ai_sdk, ag_ui, a2a or mcp
+	Depth              int    `json:"depth,omitempty"`                // number of ancestors
 }
 
 // RunRequest describes a run to start or to continue. A request with only Messages starts the
@@ -174,7 +174,7 @@ type RunRequest struct {
 	// limits. Continuing a run with a budget replaces its budget.
 	Budget *RunBudget `json:"budget,omitempty"`
 	// Context is shown to the model during the run, without becoming part of the
-	// conversation.
+	// conversation. A message needs a Key, and the role system or user.
 	Context []ContextMessage `json:"context,omitempty"`
 
 	// The origin of the request; see RunInfo.
@@ -279,7 +279,7 @@ func checkMessages(bad *check.Problems, msgs []*llm.Message) {
 	}
 }
 
-// Run is the stored record of a run.
+// Run is the stored record of a run. Its times are Unix seconds; 0 means not yet.
 type Run struct {
 	RunID              string `json:"run_id"`
 	ThreadID           string `json:"thread_id"`
@@ -310,18 +310,18 @@ type Run struct {
 
 	Activated    bool        `json:"activated,omitempty"` // PhaseRunStart is over
 	Status       RunStatus   `json:"status"`
-	StatusReason string      `json:"status_reason,omitempty"`
-	Termination  Termination `json:"termination_reason,omitzero"`
-	FinalOutput  string      `json:"final_output,omitempty"`
+	StatusReason string      `json:"status_reason,omitempty"`     // why it waits or ended, in one line
+	Termination  Termination `json:"termination_reason,omitzero"` // why it ended; zero until it is done
+	FinalOutput  string      `json:"final_output,omitempty"`      // text of the last answer; set when it is done
 	// StructuredOutput is the answer, if it fits the output schema.
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
-	ErrorPayload     *Error          `json:"error_payload,omitempty"`
-	Waiting          *Waiting        `json:"waiting,omitempty"`
+	ErrorPayload     *Error          `json:"error_payload,omitempty"` // the error, if it failed
+	Waiting          *Waiting        `json:"waiting,omitempty"`       // what it waits for; nil unless it waits
 
 	Input  llm.Interval `json:"input,omitzero"`  // records of the log that started the run
 	Output llm.Interval `json:"output,omitzero"` // records of the log that the run produced
 
-	CreatedAt  int64 `json:"created_at"` // unix seconds
+	CreatedAt  int64 `json:"created_at"`
 	StartedAt  int64 `json:"started_at,omitempty"`
 	FinishedAt int64 `json:"finished_at,omitempty"`
 	UpdatedAt  int64 `json:"updated_at"`
@@ -382,7 +382,7 @@ type RunResult struct {
 	RunID    string `json:"run_id"`
 	ThreadID string `json:"thread_id"`
 	AgentID  string `json:"agent_id"`
-	Response string `json:"response"`
+	Response string `json:"response"` // text of the last answer
 	// StructuredOutput is the answer that fits the output schema, if the run has one; see
 	// engine.Output.
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
@@ -392,7 +392,7 @@ type RunResult struct {
 	Waiting     *Waiting    `json:"waiting,omitempty"` // what the run waits for, if it is suspended
 	Steps       int         `json:"steps"`
 	Usage       llm.Usage   `json:"usage"`
-	CostUSD     float64     `json:"cost,omitempty"`
+	CostUSD     float64     `json:"cost,omitempty"` // without children
 	// Usage and cost of its children.
 	ChildUsage   llm.Usage `json:"child_usage,omitzero"`
 	ChildCostUSD float64   `json:"child_cost,omitempty"`

@@ -25,9 +25,9 @@ type Section[C any] struct {
 type SectionInfo struct {
 	DisplayName string          `json:"display_name,omitempty"`
 	Description string          `json:"description,omitempty"`
-	Category    string          `json:"category,omitempty"`
-	Editor      string          `json:"editor,omitempty"`
-	UISchema    json.RawMessage `json:"ui_schema,omitempty"`
+	Category    string          `json:"category,omitempty"`  // groups sections
+	Editor      string          `json:"editor,omitempty"`    // name of a special editor, if the interface has one; "" means a form
+	UISchema    json.RawMessage `json:"ui_schema,omitempty"` // hints for the form, in the interface's own format
 }
 
 // SectionSchema describes a section to clients.

@@ -12,9 +12,11 @@ import (
 )
 
 // StopPolicy decides after each inference whether the run may continue. The runtime asks it
-// only if the model called tools: otherwise the run ends by itself, with [NaturalEnd].
+// only if the model called tools: otherwise the run ends by itself, with [NaturalEnd]. A run
+// that is stopped does not execute the calls of the last answer.
 //
-// All runs of an agent share the policy; it must not keep state.
+// All runs of an agent share the policy; it must not keep state, and is safe for concurrent
+// use.
 type StopPolicy interface {
 	// ID returns the name of the policy.
 	ID() string
@@ -31,28 +33,39 @@ type StopDecision struct {
 // StopStats are the statistics that a policy evaluates. They cover the whole run, including
 // waits and restarts.
 type StopStats struct {
-	Steps             int
-	InputTokens       int64
-	OutputTokens      int64
-	CostUSD           float64       // by the prices of the models; models without prices count as 0
+	Steps             int           // including the current one
+	InputTokens       int64         // including those of child runs
+	OutputTokens      int64         // including those of child runs
+	CostUSD           float64       // including child runs, by the prices of the models; models without prices count as 0
 	Elapsed           time.Duration // since the run started
 	ConsecutiveErrors int           // failed inferences and steps in which every call failed
-	LastToolNames     []string
-	LastText          string
+	LastToolNames     []string      // tools that the last answer calls, in order
+	LastText          string        // text of the last answer
 	// Recent holds fingerprints of the last responses, newest last: equal strings mean
 	// equal text and equal calls.
 	Recent []string
 }
 
-// StopCondition is a stop policy as data, in AgentSpec.StopConditions.
+// StopCondition is a stop policy as data, in AgentSpec.StopConditions. Each type uses one field,
+// which has a name of its own in JSON:
+//
+//	Type                field     JSON       stops the run
+//	max_rounds          Limit     rounds     after that many steps
+//	timeout             Limit     seconds    after that many seconds, at most 86400
+//	token_budget        Limit     max_total  above that many input and output tokens together
+//	cost_budget         MaxUSD    max_usd    above that cost, in US dollars
+//	consecutive_errors  Limit     max        after that many errors in a row
+//	stop_on_tool        ToolName  tool_name  when the model calls that tool
+//	content_match       Pattern   pattern    when the model's answer matches, a Go regular expression
+//	loop_detection      Limit     window     after that many equal answers in a row, 2 to 64
+//
+// Child runs count. A value of 0, or an empty pattern, turns the condition off.
 type StopCondition struct {
-	Type string
-	// Limit is the value of rounds, seconds, max_total, max or window, depending on Type. 0
-	// turns the condition off.
+	Type     string
 	Limit    int
-	ToolName string  // stop_on_tool
-	Pattern  string  // content_match
-	MaxUSD   float64 // cost_budget; 0 turns it off
+	ToolName string
+	Pattern  string
+	MaxUSD   float64
 }
 
 // stopFields holds the JSON field of each type and its maximum; 0 means no maximum.

@@ -43,7 +43,7 @@ type RunStore interface {
 	Calls(ctx context.Context, runID string) ([]*CallState, error)
 }
 
-// ThreadQuery selects threads.
+// ThreadQuery selects threads. An empty field selects all.
 type ThreadQuery struct {
 	Offset, Limit  int    // a limit of 0 means 50
 	ResourceID     string // only threads of this resource
@@ -58,7 +58,7 @@ type MessageQuery struct {
 	Last          bool // with Limit: return the last records, not the first
 }
 
-// RunQuery selects runs.
+// RunQuery selects runs. An empty field selects all.
 type RunQuery struct {
 	ThreadID      string
 	Status        RunStatus
@@ -118,7 +118,7 @@ type InboxItem struct {
 	RunID    string         `json:"run_id,omitempty"` // only for this run; "" means any run
 	Decision *Decision      `json:"decision,omitempty"`
 	Messages []*llm.Message `json:"messages,omitempty"`
-	// Boundary is when an active run reads the messages.
+	// Boundary says at which point an active run reads the messages.
 	Boundary InboxPoint `json:"boundary,omitempty"`
 	// Supersede withdraws the calls that wait for a person: the messages replace the
 	// decisions.
@@ -145,7 +145,7 @@ type UsageReader interface {
 	UsageTotals(ctx context.Context, q UsageQuery) ([]UsageTotal, error)
 }
 
-// UsageQuery selects runs. "" selects all.
+// UsageQuery selects runs. An empty field selects all.
 type UsageQuery struct {
 	ThreadID string
 	AgentID  string
@@ -175,7 +175,9 @@ type EntryQuery struct {
 	Limit int    // 0 means all
 }
 
-// ThreadEditor changes threads that have no active run. Stores implement it.
+// ThreadEditor changes threads that have no active run; the caller makes sure of that. Stores
+// implement it. Fork, DeleteThread and UpdateThread return ErrNotFound if the thread does not
+// exist.
 type ThreadEditor interface {
 	// Fork creates a thread that starts with the first seq records of the log of threadID,
 	// and has that thread as its parent. It copies neither state nor runs. A store may
@@ -183,6 +185,7 @@ type ThreadEditor interface {
 	Fork(ctx context.Context, threadID string, seq int, newID string) (*Thread, error)
 	// DeleteThread deletes a thread with its runs, state and log. Children says what
 	// happens to its children; with RejectChildren, it returns ErrConflict if there are any.
+	// It also returns ErrConflict if a queue has work for a thread that is to be deleted.
 	DeleteThread(ctx context.Context, id string, children ChildStrategy) error
 	// CreateThread creates a thread with the id, resource, parent, title and custom
 	// metadata of t. It returns ErrConflict if the thread exists, and ErrInvalid if the
@@ -209,8 +212,8 @@ const (
 
 // Checkpoint is the state of a thread when a new owner acquires it.
 type Checkpoint struct {
-	Fence      uint64
-	Generation uint64
+	Fence      uint64 // of the new owner, for its commits
+	Generation uint64 // grows with every Interrupt
 	Thread     Thread
 	// View is the message log folded by [View]. The owner must not change it.
 	View []*llm.Message
@@ -230,20 +233,20 @@ type Checkpoint struct {
 // but may keep their elements: messages, call states and events are immutable.
 type Commit struct {
 	ThreadID          string
-	Fence             uint64
+	Fence             uint64 // of the checkpoint that the owner acquired
 	Number            uint64 // counts the owner's commits from 1
-	Generation        uint64
-	Begins            bool  // the run begins something new: reject the commit after an Interrupt
-	RequireEmptyInbox bool  // the run parks or ends: reject the commit while the inbox is not empty
-	Time              int64 // unix ms
+	Generation        uint64 // of the checkpoint
+	Begins            bool   // the run begins something new: reject the commit after an Interrupt
+	RequireEmptyInbox bool   // the run parks or ends: reject the commit while the inbox is not empty
+	Time              int64  // Unix ms
 
-	Expect   int // messages in the log before this commit
-	Messages []*llm.Message
-	Run      Run // the record after this commit
-	State    []state.Change
-	Calls    []*CallState // new or changed records of the ledger
-	Entries  []Entry
-	Read     []string // ids of the inbox items that the run has read
+	Expect   int            // messages in the log before this commit
+	Messages []*llm.Message // appended to the message log
+	Run      Run            // the record after this commit
+	State    []state.Change // by scope, of the run or the thread
+	Calls    []*CallState   // new or changed records of the ledger
+	Entries  []Entry        // appended to the event log
+	Read     []string       // ids of the inbox items that the run has read
 	// ParentThreadID is the parent of a new thread.
 	ParentThreadID string
 
@@ -251,8 +254,9 @@ type Commit struct {
 	Unread bool
 }
 
-// Pages iterates over the items of a paged listing, and loads pages of size as needed. It
-// stops after the first error.
+// Pages iterates over the items of a paged listing. List returns one page: at most limit items
+// after the first offset ones. Pages calls it with a limit of size, which must be above 0, as the
+// loop proceeds, until a page is not full. It stops after the first error.
 func Pages[T any](ctx context.Context, size int, list func(ctx context.Context, offset, limit int) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for offset := 0; ; offset += size {

@@ -29,11 +29,11 @@ const (
 // that creates it sets what it knows; the runtime sets the rest.
 type Ticket struct {
 	Suspension Suspension  `json:"suspension"`
-	Pending    PendingCall `json:"pending"` // set by the runtime
-	ResumeMode ResumeMode  `json:"resume_mode"`
+	Pending    PendingCall `json:"pending"`     // set by the runtime
+	ResumeMode ResumeMode  `json:"resume_mode"` // "" means ReplayToolCall
 	// ExpiresIn limits the wait; OnExpiry says what happens then. 0 waits forever.
 	ExpiresIn time.Duration `json:"-"`
-	ExpiresAt int64         `json:"expires_at,omitempty"` // unix ms; set by the runtime
+	ExpiresAt int64         `json:"expires_at,omitempty"` // Unix ms; set by the runtime
 	OnExpiry  ExpiryPolicy  `json:"on_expiry,omitempty"`
 	// Child is the id of a run that the call waits for, instead of a person; see
 	// [Delegator]. Tickets are the tickets that the child waits for ([Run.ChildTickets]).
@@ -52,10 +52,10 @@ func (t *Ticket) SuspensionID(callID string) string {
 
 // Suspension is the question to a person.
 type Suspension struct {
-	ID             string          `json:"id"` // "" means suspend_<call id>
-	Action         string          `json:"action"`
-	Message        string          `json:"message"`
-	Parameters     json.RawMessage `json:"parameters,omitempty"`
+	ID             string          `json:"id"`                        // "" means suspend_<call id>
+	Action         string          `json:"action"`                    // kind of question, such as tool:delete, from which a client chooses how to ask
+	Message        string          `json:"message"`                   // the question, for people; "" gets a general one
+	Parameters     json.RawMessage `json:"parameters,omitempty"`      // what a client needs to ask, by Action
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"` // JSON Schema of the decision's result
 }
 
@@ -91,11 +91,11 @@ type Decision struct {
 	// effect.
 	ID     string          `json:"decision_id,omitempty"`
 	Action DecisionAction  `json:"action"`
-	Result json.RawMessage `json:"result,omitempty"`
-	Reason string          `json:"reason,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"` // the person's answer; the ticket's resume mode says how it is used
+	Reason string          `json:"reason,omitempty"` // of a rejection; the model sees it
 	// Arguments replace the call's arguments, if the person edited them.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	UpdatedAt int64           `json:"updated_at,omitempty"` // unix ms; set by the runtime
+	UpdatedAt int64           `json:"updated_at,omitempty"` // Unix ms; set by the runtime
 }
 
 // UnmarshalJSON rejects unknown fields.
@@ -144,7 +144,7 @@ type CallState struct {
 	ToolName  string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"`
 	Status    CallStatus      `json:"status"`
-	UpdatedAt int64           `json:"updated_at"` // unix ms
+	UpdatedAt int64           `json:"updated_at"` // Unix ms
 
 	// Set while and after the call is suspended.
 	ResumeMode ResumeMode `json:"resume_mode,omitempty"`
@@ -167,7 +167,7 @@ type CallState struct {
 	Index     int         `json:"index"`                  // position in the step; negative for held messages
 	Key       string      `json:"key,omitempty"`          // idempotency key
 	Effect    EffectClass `json:"effect,omitempty"`       // of the tool
-	StartedAt int64       `json:"started_at,omitempty"`   // unix ms of the commit before the call
+	StartedAt int64       `json:"started_at,omitempty"`   // Unix ms of the commit before the call
 	Child     string      `json:"child_run_id,omitempty"` // the child run of the call; see Delegator
 	Result    *ToolResult `json:"result,omitempty"`       // set when the call is over
 }
@@ -206,24 +206,24 @@ const (
 // Waiting describes what a run waits for.
 type Waiting struct {
 	Reason    WaitingReason    `json:"reason"`
-	TicketIDs []string         `json:"ticket_ids"`
-	Tickets   []WaitingTicket  `json:"tickets"`
-	Message   string           `json:"message,omitempty"`
-	Budget    *money.Exhausted `json:"budget,omitempty"` // the limit to raise before the run is continued
+	TicketIDs []string         `json:"ticket_ids"`        // of Tickets, in the same order
+	Tickets   []WaitingTicket  `json:"tickets"`           // what needs a decision; may be empty
+	Message   string           `json:"message,omitempty"` // the reason, for people
+	Budget    *money.Exhausted `json:"budget,omitempty"`  // the limit to raise before the run is continued
 }
 
 // WaitingTicket is one suspended call of a waiting run.
 type WaitingTicket struct {
-	TicketID   string          `json:"ticket_id"`
+	TicketID   string          `json:"ticket_id"` // the target of a decision
 	ToolCallID string          `json:"tool_call_id"`
 	ToolName   string          `json:"tool_name"`
-	Arguments  json.RawMessage `json:"arguments"`
+	Arguments  json.RawMessage `json:"arguments"` // of the call
 	ResumeMode ResumeMode      `json:"resume_mode"`
-	Reason     string          `json:"reason,omitempty"`
+	Reason     string          `json:"reason,omitempty"` // the question, Suspension.Message
 	Suspension *Suspension     `json:"suspension,omitempty"`
-	ExpiresAt  int64           `json:"expires_at,omitempty"`
-	Escalated  bool            `json:"escalated,omitempty"`
-	UpdatedAt  int64           `json:"updated_at"`
+	ExpiresAt  int64           `json:"expires_at,omitempty"` // Unix ms; 0 means never
+	Escalated  bool            `json:"escalated,omitempty"`  // it has expired; see ExpireEscalate
+	UpdatedAt  int64           `json:"updated_at"`           // Unix ms
 
 	// Owner of the ticket, if it belongs to a descendant of the run.
 	RunID    string `json:"run_id,omitempty"`

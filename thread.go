@@ -9,21 +9,21 @@ import (
 // Thread is a conversation. Its messages are in a separate, append-only log.
 type Thread struct {
 	ID             string         `json:"id"`
-	ResourceID     string         `json:"resource_id,omitempty"`
-	ParentThreadID string         `json:"parent_thread_id,omitempty"`
+	ResourceID     string         `json:"resource_id,omitempty"`      // what the thread belongs to, such as a user or a ticket; chosen by the client
+	ParentThreadID string         `json:"parent_thread_id,omitempty"` // "" for a root thread
 	Metadata       ThreadMetadata `json:"metadata"`
-	OpenRunID      string         `json:"open_run_id,omitempty"` // the run that is not done, or ""
-	LatestRunID    string         `json:"latest_run_id,omitempty"`
-	MessageCount   int            `json:"message_count"` // length of the message log
-	End            Cursor         `json:"-"`             // end of the event log
+	OpenRunID      string         `json:"open_run_id,omitempty"`   // the run that has started and is not done, or ""
+	LatestRunID    string         `json:"latest_run_id,omitempty"` // the run that started last, open or done
+	MessageCount   int            `json:"message_count"`           // length of the message log
+	End            Cursor         `json:"-"`                       // end of the event log
 }
 
 // ThreadMetadata is descriptive data of a thread.
 type ThreadMetadata struct {
-	CreatedAt int64                      `json:"created_at,omitempty"` // unix ms
-	UpdatedAt int64                      `json:"updated_at,omitempty"`
+	CreatedAt int64                      `json:"created_at,omitempty"` // Unix ms
+	UpdatedAt int64                      `json:"updated_at,omitempty"` // Unix ms
 	Title     string                     `json:"title,omitempty"`
-	Custom    map[string]json.RawMessage `json:"custom,omitempty"`
+	Custom    map[string]json.RawMessage `json:"custom,omitempty"` // chosen by the client
 }
 
 // MessageRecord is one record of a thread's message log. Seq counts from 1.
@@ -31,6 +31,6 @@ type MessageRecord struct {
 	ThreadID string       `json:"thread_id"`
 	Seq      int          `json:"seq"`
 	Message  *llm.Message `json:"message"`
-	RunID    string       `json:"produced_by_run_id,omitempty"`
-	Created  int64        `json:"created_at,omitempty"` // unix ms
+	RunID    string       `json:"produced_by_run_id,omitempty"` // the run that produced it; "" if it came from outside
+	Created  int64        `json:"created_at,omitempty"`         // Unix ms
 }

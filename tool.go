@@ -28,12 +28,12 @@ type Tool interface {
 
 // ToolSpec describes a tool.
 type ToolSpec struct {
-	ID          string          `json:"id"` // the name that models and catalogues use
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
+	ID          string          `json:"id"`                   // the name that models and catalogues use
+	Name        string          `json:"name"`                 // shown to people; "" means ID
+	Description string          `json:"description"`          // tells the model what the tool does and when to use it
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments
-	Category    string          `json:"category,omitempty"`
-	Metadata    map[string]any  `json:"metadata,omitempty"` // not shown to models
+	Category    string          `json:"category,omitempty"`   // groups tools in user interfaces
+	Metadata    map[string]any  `json:"metadata,omitempty"`   // not shown to models
 
 	// Effect says what a repeated call would do. The default, Effectful, is safe for every
 	// tool; ReadOnly saves one commit per call.
@@ -70,9 +70,11 @@ const (
 	DoubtSuspend DoubtPolicy = "suspend" // ask a person; an approval repeats the call
 )
 
-// Prober is a tool that can find out whether an interrupted call took effect.
+// Prober is a tool that can find out whether an interrupted call took effect. The runtime
+// asks it about effectful calls, before it resorts to ToolSpec.InDoubt.
 type Prober interface {
-	// Probe looks for the effect of the call with call.Key. It has no side effect.
+	// Probe looks for the effect of the call with call.Key. It has no side effect. An
+	// error counts as an unknown outcome.
 	Probe(ctx context.Context, call *ToolCall) (Probe, error)
 }
 
@@ -96,7 +98,8 @@ const (
 // ToolCall is one call of a tool. The tool reads state from it and records updates in it,
 // which are committed with the result. The keys must be registered, by a plugin or in
 // engine.Config.Keys. Concurrent calls must not write the same exclusive key: the later one
-// fails, although the tool has run. A ToolCall is valid until Call returns.
+// fails, although the tool has run. A ToolCall is valid until Call returns. Progress, Activity,
+// ActivityDelta and Output are safe for concurrent use; recording in the Command is not.
 type ToolCall struct {
 	ID   string          // the id that the model gave the call
 	Tool string          // the tool's id
@@ -129,8 +132,8 @@ type Resumption struct {
 	Asked        string // the question, Suspension.Message
 }
 
-// Progress reports the progress of the call. It sets the fields of p that identify the call
-// and the run.
+// Progress reports the progress of the call to clients. It sets the fields of p that identify
+// the call and the run. A later report replaces it.
 func (c *ToolCall) Progress(p Progress) {
 	p.Schema = progressSchema
 	p.NodeID = "tool_call:" + c.ID
@@ -188,17 +191,18 @@ const progressSchema = "tool-call-progress.v1"
 // ProgressActivity is the activity type of progress reports.
 const ProgressActivity = "tool-call-progress"
 
-// Progress describes the progress of a tool call.
+// Progress describes the progress of a tool call. A tool sets Status, Message, and Progress or
+// Loaded and Total; [ToolCall.Progress] sets the rest, except a ParentNodeID that is set.
 type Progress struct {
 	Schema       string   `json:"schema"`
-	NodeID       string   `json:"node_id"`
+	NodeID       string   `json:"node_id"` // of the call in the tree of runs and calls
 	CallID       string   `json:"call_id"`
 	ToolName     string   `json:"tool_name"`
-	Status       string   `json:"status"` // pending, running, done, failed or cancelled; "" means running
-	Progress     *float64 `json:"progress,omitempty"`
-	Loaded       *float64 `json:"loaded,omitempty"`
-	Total        *float64 `json:"total,omitempty"`
-	Message      string   `json:"message,omitempty"`
+	Status       string   `json:"status"`             // pending, running, done, failed or cancelled; "" means running
+	Progress     *float64 `json:"progress,omitempty"` // share that is done, 0 to 1
+	Loaded       *float64 `json:"loaded,omitempty"`   // amount that is done, in the tool's unit
+	Total        *float64 `json:"total,omitempty"`    // the whole amount, in the same unit
+	Message      string   `json:"message,omitempty"`  // for people
 	ParentNodeID string   `json:"parent_node_id,omitempty"`
 	ParentCallID string   `json:"parent_call_id,omitempty"`
 	RunID        string   `json:"run_id,omitempty"`
@@ -255,8 +259,8 @@ func (t *typedTool[In, Out]) Call(ctx context.Context, call *ToolCall) (*ToolRes
 	return &ToolResult{Data: data}, nil
 }
 
-// FrontendTool returns a tool that the client runs: a call suspends the run, and the client's
-// decision becomes the result.
+// FrontendTool returns a tool that the client runs: a call suspends the run, and the result of
+// the client's [Decision] becomes the result of the call.
 func FrontendTool(spec ToolSpec) Tool {
 	spec.Name = cmp.Or(spec.Name, spec.ID)
 	spec.Effect = ReadOnly // this process does nothing

@@ -19,15 +19,16 @@ const (
 	ToolError   ToolStatus = "error"   // the call failed
 )
 
-// ToolResult is the result of a tool call. A tool may leave out ToolName and Status: the
-// runtime sets them, to success by default.
+// ToolResult is the result of a tool call. The model sees Content or, if that is empty, Message
+// followed by Data. A tool may leave out ToolName and Status: the runtime sets them, to success
+// by default.
 type ToolResult struct {
 	ToolName   string          `json:"tool_name"`
 	Status     ToolStatus      `json:"status"`
-	Data       json.RawMessage `json:"data"`
-	Message    string          `json:"message,omitempty"`
-	Suspension *Ticket         `json:"suspension,omitempty"`
-	Metadata   map[string]any  `json:"metadata,omitempty"` // not shown to models
+	Data       json.RawMessage `json:"data"`                 // nil means null
+	Message    string          `json:"message,omitempty"`    // text for the model; the error of a failed call
+	Suspension *Ticket         `json:"suspension,omitempty"` // if Status is ToolPending
+	Metadata   map[string]any  `json:"metadata,omitempty"`   // not shown to models
 	// Content is shown to the model instead of Message and Data: text, images, documents.
 	Content []llm.Block `json:"content,omitempty"`
 }
@@ -37,7 +38,8 @@ func TextResult(text string) *ToolResult {
 	return &ToolResult{Status: ToolSuccess, Message: text, Data: json.RawMessage("null")}
 }
 
-// ErrorResult returns a failed result. The code may be "".
+// ErrorResult returns a failed result: the model sees the message, and the run continues. A code
+// that is not "" is put in front of the message, in brackets, and into Data.
 func ErrorResult(code, message string) *ToolResult {
 	r := &ToolResult{Status: ToolError, Message: message, Data: json.RawMessage("null")}
 	if code != "" {
@@ -57,7 +59,8 @@ func (r ToolResult) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(r))
 }
 
-// Text returns the text of the result as it appears in the conversation.
+// Text returns the text of the result as it appears in the conversation: the text blocks of
+// Content or, if Content is empty, Plain.
 func (r *ToolResult) Text() string {
 	if len(r.Content) == 0 {
 		return r.Plain()
@@ -65,8 +68,7 @@ func (r *ToolResult) Text() string {
 	return (&llm.Message{Content: r.Content}).Text()
 }
 
-// Plain returns the text that the model sees if Content is empty: the message, the data, or
-// both.
+// Plain returns the result as text, without Content: the message, the data, or both.
 func (r *ToolResult) Plain() string {
 	data := dataText(r.Data)
 	switch {

@@ -15,7 +15,7 @@ type CompactionState struct {
 
 	Failures  int    `json:"failures,omitempty"` // in a row
 	LastError string `json:"last_error,omitempty"`
-	NotBefore int64  `json:"not_before_ms,omitempty"` // unix ms; no attempt before that, after a failure
+	NotBefore int64  `json:"not_before_ms,omitempty"` // Unix ms; no attempt before that, after a failure
 	// Skipped counts summaries that would have saved too little. The next attempt waits
 	// until the part to summarise has grown to 1.5 times SkippedTokens.
 	Skipped       int `json:"skipped,omitempty"`

@@ -16,7 +16,7 @@ type Lifecycle struct {
 	RunID        string           `json:"run_id"`
 	Status       awaken.RunStatus `json:"status"`
 	StatusReason string           `json:"status_reason,omitempty"`
-	UpdatedAt    int64            `json:"updated_at"` // unix ms
+	UpdatedAt    int64            `json:"updated_at"` // Unix ms
 	StepCount    int              `json:"step_count"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Actor identifies who makes a change.
+// Actor identifies who makes a change, for the audit log. The zero Actor is anonymous.
 type Actor struct {
 	ID        string // of the API key
 	Label     string // of the API key, or what the client calls itself
@@ -26,9 +26,9 @@ func (a Actor) String() string {
 // Condition is what a write requires of the record that it changes. The zero Condition
 // requires nothing.
 type Condition struct {
-	Revision int64 // the current revision; 0 means any
-	Absent   bool  // the record must not exist
-	Present  bool  // the record must exist
+	Revision int64 // the record's current revision, else ErrStale; 0 means any
+	Absent   bool  // the record must not exist, else ErrExists
+	Present  bool  // the record must exist, else ErrStale
 }
 
 // applier is the part of a [Store] that makes changes durable.

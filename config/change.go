@@ -15,11 +15,13 @@ import (
 
 // This file has the part of a [Store] that is the same for every backend.
 
-// Lengths in bytes that every store can keep and index.
-const (
-	MaxID   = 1024 // id of a record
-	maxText = 2048 // reference of a secret; id, actor, action and resource of an event
-)
+// MaxID is the maximum length, in bytes, of a record's id. Every store can keep and index ids of
+// that length.
+const MaxID = 1024
+
+// maxText is the same for the reference of a secret, and for the id, actor, action and resource
+// of an event.
+const maxText = 2048
 
 // Validate returns the mistakes of a change that do not depend on the store's content, all
 // of them, as awaken.ErrInvalid.
@@ -92,8 +94,8 @@ func (c *Change) Validate() error {
 	return nil
 }
 
-// Next returns the head that the change leaves behind, or ErrConflict if the change is
-// based on another one.
+// Next returns the head that the change leaves behind if the store has the given head, or
+// ErrConflict if the change is based on another one.
 func (c *Change) Next(head Head) (Head, error) {
 	if h := c.Head; h != nil && (h.Revision != head.Revision || h.Last != head.Last) {
 		return head, fmt.Errorf("%w: the head has revision %d and last publication %d, want %d and %d", ErrConflict, head.Revision, head.Last, h.Revision, h.Last)
@@ -111,8 +113,8 @@ func (c *Change) Next(head Head) (Head, error) {
 	return head, nil
 }
 
-// Fits returns ErrConflict if the record does not have the expected revision. A revision of
-// 0 means that there is no record.
+// Fits returns nil if a stored record of that revision is as r.Expect requires, and ErrConflict
+// otherwise. A revision of 0 means that there is no record.
 func (r *RecordChange) Fits(revision int64) error {
 	if r.Expect == -1 || r.Expect == revision {
 		return nil
@@ -157,15 +159,17 @@ func (p *Publication) Hashes() []string {
 	return out
 }
 
-// JSON returns stored text as JSON, or nil for "".
+// JSON returns text that a store keeps as JSON, or nil for "". It is for stores.
 func JSON(text string) json.RawMessage { return append(json.RawMessage(nil), text...) }
 
-// Missing returns the ErrConflict of a change that refers to something that does not exist.
+// Missing returns the ErrConflict with which [Store.Apply] refuses a change that refers to
+// something that does not exist: what says its kind, name which one. It is for stores.
 func Missing(what string, name any) error {
 	return fmt.Errorf("%w: %s %v not found", ErrConflict, what, name)
 }
 
-// Window returns Since and Until in Unix microseconds.
+// Window returns Since and Until in Unix microseconds, rounded up; a zero time becomes the
+// lowest or the highest number.
 func (q *AuditQuery) Window() (since, until int64) {
 	since, until = math.MinInt64, math.MaxInt64
 	up := func(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() } // events have whole microseconds
@@ -178,7 +182,7 @@ func (q *AuditQuery) Window() (since, until int64) {
 	return since, until
 }
 
-// Page returns how many events to list.
+// Page returns how many events to list: Limit, with its default and its maximum applied.
 func (q *AuditQuery) Page() int {
 	return min(cmp.Or(max(q.Limit, 0), 100), 1000)
 }
@@ -195,7 +199,7 @@ func (q *AuditQuery) Selects(e *AuditEvent) bool {
 // (Unix ms) that neither the head nor a pinned run nor a publication that is kept needs. A
 // publication that was live after that time is not old, whenever it was made. Of each
 // publication, only Number, Base, At and the presence of a Manifest matter; the Manifest
-// may be any one entry.
+// may be any one entry. It is for stores.
 func Unneeded(all []*Publication, head Head, pinned []int64, before int64) []int64 {
 	byNumber := make(map[int64]*Publication, len(all))
 	for _, p := range all {
@@ -234,7 +238,7 @@ func Unneeded(all []*Publication, head Head, pinned []int64, before int64) []int
 }
 
 // After returns the first string, in byte order, after all strings that begin with prefix;
-// "" if there is none.
+// "" if there is none. It is for stores, which search by prefix in an index.
 func After(prefix string) string {
 	runes := []rune(prefix)
 	for i := len(runes) - 1; i >= 0; i-- {

@@ -1,14 +1,26 @@
 // Package config is the control plane: it stores the documents that define agents, models,
 // providers and servers, and turns every change of them into a registry that runs use.
 //
+// [Open] returns a [Manager] for a [Store], which is in memory, in files, or in a database. The
+// Manager is the registry.Versions of the runtime, so that runs use what it publishes:
+//
+//	m, err := config.Open(ctx, config.Options{Store: db.Config(), Vault: vault, Provider: open})
+//	…
+//	defer m.Close()
+//	go m.Work(ctx) // follows other processes, and more
+//	rt, err := engine.New(engine.Config{Versions: m, Store: db.Store("")})
+//	…
+//	key := config.Key{Namespace: config.Agents, ID: "helper"}
+//	_, err = m.Put(ctx, key, spec, false, config.Condition{}, config.Actor{ID: "ada"})
+//
 // # Concepts
 //
 // A [Record] is an editable document of a namespace, such as an agent or a provider. Writes
 // go through the [Manager]. It validates the document, compiles a candidate registry, and
 // hands the [Store] one [Change] with the record, its secrets, a new [Publication] and an
 // [AuditEvent]; all of it becomes durable, or none. Then it swaps the registry. A process
-// that dies in between has done all of that or nothing, and a client that writes with
-// If-Match cannot overwrite a revision that it has not seen.
+// that dies in between has done all of that or nothing, and a client that writes with the
+// [Condition] of a revision cannot overwrite one that it has not seen.
 //
 // A Publication is an immutable version of all documents: it lists, by hash, which of them
 // are live. A run is pinned to the publication that it started on (its resolution_id), even
@@ -18,6 +30,11 @@
 // Operators edit records; runs use publications. Most writes change both. A draft, or a
 // document restored from the audit log, changes only the record, and goes live when an
 // operator publishes it. Writing another record does not publish it.
+//
+// Operators write user documents; the program brings builtin ones ([Manager.Seed]). Operators
+// change a builtin document by overrides, a patch that survives an update of the program
+// ([Manager.Override]). The effective document is a document with its overrides applied; runs
+// and clients see only that. Documents that are defined in code, in Options.Code, are read-only.
 //
 // Documents never contain secrets. The Manager replaces each secret by a reference before it
 // stores a document, and the [Vault] encrypts the value. Versions, audit events, exports and
@@ -56,4 +73,8 @@
 //
 // [Manager.Work] runs in the background: it follows other processes, updates the tools of MCP
 // servers, evaluates the canary and removes old data.
+//
+// Those who implement a [Store] find there what it must do; [Notifier] and [Turner] are
+// optional. The methods of [Change], [RecordChange] and [AuditQuery] do what is the same for
+// every store, and package configtest checks an implementation.
 package config

@@ -18,7 +18,8 @@ import (
 )
 
 // Options configures a Manager. Store is required; every other field has a useful zero
-// value.
+// value. Without Provider, documents can be written, but models of their providers cannot be
+// called.
 type Options struct {
 	Store Store
 	// Vault encrypts secrets. Without one, documents that contain secrets are refused.
@@ -28,9 +29,9 @@ type Options struct {
 	// can change. With Lazy, errors in those Agents surface when they are run. The other
 	// fields are ignored.
 	Code registry.Config
-	// Provider opens the model client of a provider. It is called again only when the
-	// provider's document or secrets change. Writes wait for it, so it must not use the
-	// network.
+	// Provider opens the model client of a provider. The document that it gets holds its
+	// secrets. It is called again only when the provider's document or secrets change. Writes
+	// wait for it, so it must not use the network.
 	Provider func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error)
 	// Model fills in what a model's document leaves out, from what the provider or the
 	// program knows. It must be fast and must not replace fields that are set. Nil adds
@@ -44,8 +45,8 @@ type Options struct {
 	MCP MCPConnector
 	A2A A2AConnector
 	// MinApply is the minimum time between two reads of the store that other processes
-	// caused; changes in between are applied together. Poll is the interval at which a
-	// store that does not notify is read; the default is 2 seconds.
+	// caused; changes in between are applied together. The default is 0. Poll is the interval
+	// at which a store that is no [Notifier] is read; the default is 2 seconds.
 	MinApply, Poll time.Duration
 	// Patience is how long a write that loses races against other processes is retried; the
 	// default is 30 seconds.
@@ -57,9 +58,9 @@ type Options struct {
 	// pinned to them; the default is 16.
 	Pins int
 
-	Logger *slog.Logger
-	Now    func() time.Time
-	NewID  func() string
+	Logger *slog.Logger     // nil discards
+	Now    func() time.Time // nil means time.Now
+	NewID  func() string    // nil makes UUIDv7
 }
 
 func (o Options) withDefaults() Options {
@@ -153,13 +154,13 @@ func (m *Manager) Close() error {
 	return nil
 }
 
-// Versions lists publications and rolls back to them.
+// Versions returns the part that lists publications, rolls back to them, and previews agents.
 func (m *Manager) Versions() *Versions { return m.versions }
 
-// Drafts lists, publishes and restores records that are not live.
+// Drafts returns the part that lists, publishes and restores records that are not live.
 func (m *Manager) Drafts() *Drafts { return m.drafts }
 
-// Canary begins, reports and ends the canary.
+// Canary returns the part that begins, reports and ends the canary.
 func (m *Manager) Canary() *Rollout { return m.canary }
 
 // Audit returns the audit log.

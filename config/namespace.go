@@ -134,7 +134,8 @@ func (ns Namespace) kind() (*kind, error) {
 	return nil, fmt.Errorf("namespace %q: %w", ns, awaken.ErrNotFound)
 }
 
-// CheckID reports what is wrong with a document's id.
+// CheckID reports what is wrong with a document's id, as awaken.ErrInvalid. An unknown namespace
+// is awaken.ErrNotFound.
 func CheckID(key Key) error {
 	ns, id := key.Namespace, key.ID
 	if _, err := ns.kind(); err != nil {

@@ -51,29 +51,31 @@ type Meta struct {
 	// UserOverrides is the patch that operators put over a builtin document.
 	UserOverrides json.RawMessage `json:"user_overrides,omitempty"`
 	CreatedAt     int64           `json:"created_at"` // Unix ms
-	UpdatedAt     int64           `json:"updated_at"`
+	UpdatedAt     int64           `json:"updated_at"` // Unix ms
 	// Revision counts the writes and is the record's ETag.
 	Revision int64 `json:"revision"`
 }
 
 // Source says where a document comes from.
 type Source struct {
-	Kind          string `json:"kind"` // user or builtin
-	BinaryVersion string `json:"binary_version,omitempty"`
+	Kind          string `json:"kind"`                     // user or builtin
+	BinaryVersion string `json:"binary_version,omitempty"` // the version of the program that brought a builtin document
 }
 
-// The kinds of a [Source]: an operator wrote the document, or the program seeded it.
+// The kinds of a [Source].
 const (
-	User    = "user"
-	Builtin = "builtin"
+	User    = "user"    // an operator wrote the document
+	Builtin = "builtin" // the program brought it; see Manager.Seed
 )
 
 // Errors that callers test for. An unknown record is awaken.ErrNotFound, an invalid
 // document awaken.ErrInvalid.
 var (
-	// ErrConflict means that a record or the head changed concurrently.
+	// ErrConflict means that a record or the head changed concurrently. Writes through the
+	// Manager return it after they have retried for Options.Patience. It is not an
+	// awaken.ErrConflict.
 	ErrConflict = errors.New("changed concurrently")
-	// ErrStale means that the record does not have the revision that a write expected.
+	// ErrStale means that the record does not have the revision that a [Condition] requires.
 	ErrStale = errors.New("revision mismatch")
 	// ErrExists means that the record to be created exists.
 	ErrExists = errors.New("already exists")

@@ -61,7 +61,8 @@ func sameEntries(now, before map[string]any, path []string) bool {
 	return true
 }
 
-// IsSecret reports whether a string at a path of a document is a secret.
+// IsSecret reports whether a string at a path of a document is a secret. The path lists the
+// names of fields from the root of the document down.
 func IsSecret(ns Namespace, path []string) bool {
 	k := kinds[ns]
 	if k == nil || k.secret == nil {

@@ -123,7 +123,7 @@ type SealedSecret struct {
 	// document that would send it elsewhere, in an older version for instance, does not get
 	// it.
 	Server    string `json:"server,omitempty"`
-	UpdatedAt int64  `json:"updated_at"`
+	UpdatedAt int64  `json:"updated_at"` // Unix ms
 }
 
 // Head says what is live.
@@ -138,8 +138,8 @@ type Head struct {
 // dropped.
 type Canary struct {
 	Version   int64   `json:"version"`
-	Share     float64 `json:"share"` // of new threads, above 0 and at most 1
-	StartedAt int64   `json:"started_at"`
+	Share     float64 `json:"share"`      // of new threads, above 0 and at most 1
+	StartedAt int64   `json:"started_at"` // Unix ms; set by the Manager, as are the fields up to Rule
 	// Control is the version that was live when the canary began. Runs on it and on its
 	// successors are counted under it.
 	Control int64 `json:"control,omitempty"`
@@ -167,10 +167,10 @@ type CanaryRule struct {
 
 // Tally sums up finished runs.
 type Tally struct {
-	Runs      int64   `json:"runs"`
-	Errors    int64   `json:"errors"`
-	CostUSD   float64 `json:"cost_usd"`
-	LatencyMS int64   `json:"latency_ms"` // total
+	Runs      int64   `json:"runs"`       // including those that failed
+	Errors    int64   `json:"errors"`     // runs that failed
+	CostUSD   float64 `json:"cost_usd"`   // total
+	LatencyMS int64   `json:"latency_ms"` // total, from the start of each run to its end, including waits
 }
 
 // Publication is an immutable version of all documents.
@@ -189,7 +189,7 @@ type Publication struct {
 	At       int64   `json:"at"` // Unix ms
 }
 
-// ResolutionID is the id that runs on this publication are pinned to.
+// ResolutionID returns the id that runs on this publication are pinned to.
 func (p *Publication) ResolutionID() string { return strconv.FormatInt(p.Number, 10) }
 
 // Entry identifies a document of a publication.

@@ -63,8 +63,11 @@ type Config struct {
 	NewID    func() string    // nil: UUIDv7
 }
 
-// Executor runs tool calls: in this process, in a sandbox or elsewhere.
+// Executor runs tool calls: in this process, in a sandbox or elsewhere. Implementations are safe
+// for concurrent use.
 type Executor interface {
+	// Execute runs a call of tool and returns what tool.Call would return. Ctx is done when
+	// the call times out or is cancelled.
 	Execute(ctx context.Context, tool awaken.Tool, call *awaken.ToolCall) (*awaken.ToolResult, error)
 }
 
@@ -79,7 +82,8 @@ type Limits struct {
 	BudgetWait      time.Duration // for reservations of other runs to be settled; default 10 seconds
 }
 
-// Registry returns the registry part of the configuration.
+// Registry returns the part of the configuration that defines a registry, with the built-in state
+// keys and actions. A program that makes a registry itself, for [Runtime.Publish], begins with it.
 func (c *Config) Registry() registry.Config {
 	return registry.Config{Builtin: builtin.For, ID: c.RegistryID, Agents: c.Agents, Models: c.Models, Pools: c.Pools, Providers: c.Providers, Tools: c.Tools, Plugins: c.Plugins,
 		Keys: c.Keys, Backends: c.Backends, Lazy: c.Lazy, ToolDescriptions: c.ToolDescriptions}

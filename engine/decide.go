@@ -14,8 +14,11 @@ import (
 )
 
 // Decide delivers decisions to a run. A run that is active in this process acts on them at once,
-// as its agent's execution mode says; a waiting run acts on them when it is resumed. Delivering
-// the same decision twice has no effect.
+// as its agent's execution mode says; a waiting run acts on them when it is resumed. Delivering a
+// decision again, with the same Decision.ID, has no effect. If one decision is refused, none is
+// delivered: the error is ErrInvalid if it is malformed or does not fit the question, ErrNotFound
+// if it names no call of the run, ErrDecided if the call does not wait for a decision, and
+// ErrExpired if the decision comes too late.
 func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...awaken.Decision) error {
 	run, items, err := rt.CheckDecisions(ctx, runID, decisions...)
 	if err != nil {
@@ -24,8 +27,8 @@ func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...awaken
 	return rt.post(ctx, run.ThreadID, items)
 }
 
-// CheckDecisions checks decisions and returns the inbox items that Decide would post: one for each
-// decision that was not made before.
+// CheckDecisions checks decisions and returns the run and the inbox items that Decide would post:
+// one for each decision that was not made before. It posts nothing. Its errors are those of Decide.
 func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions ...awaken.Decision) (*awaken.Run, []awaken.InboxItem, error) {
 	run, err := rt.cfg.Store.LoadRun(ctx, runID)
 	if err != nil {

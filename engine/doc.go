@@ -11,9 +11,18 @@
 //	res, err := rt.Run(ctx, awaken.RunRequest{Messages: []*llm.Message{llm.UserText("hello")}}, nil)
 //
 // A [Runtime] is safe for concurrent use. The types its users name (agents, tools, plugins,
-// events, runs, stores) are in package awaken, which also explains how they fit together. Only
-// programs and test kits import this package: plugins get an [awaken.Host], and the queue and
-// the server declare the Runtime methods they call.
+// events, runs, stores) are in package awaken, which also explains how they fit together and
+// defines the terms used here. Only programs and test kits import this package: plugins get an
+// [awaken.Host], and the queue and the server declare the Runtime methods they call.
+//
+//	running     Run, Stream, Resume
+//	active runs Send, Decide, Cancel, Wait, Yield
+//	agents      Registry, Publish
+//	tenants     With
+//	shutdown    Settle
+//	for queues  CheckDecisions, Notify, Report, HasAgent
+//
+// The rest of this comment is for those who read or change the package.
 //
 // # A run, from start to end
 //

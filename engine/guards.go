@@ -20,7 +20,7 @@ type guards struct {
 	approved            *awaken.HeldMessage // an answer that may be shown now
 }
 
-// pass asks the guards of a border about a passage, one after the other, until one does not allow
+// pass asks the guards of a point about a passage, one after the other, until one does not allow
 // it.
 func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awaken.Passage, approved []string) (awaken.Verdict, error) {
 	id := ""

@@ -85,7 +85,9 @@ func (q inProcess) wake(ctx context.Context, threadID, agentID string) error {
 
 func (q inProcess) Cancel(ctx context.Context, runID string) error { return q.rt.Cancel(ctx, runID) }
 
-// Settle returns when no run is active that a runtime without a queue started by itself.
+// Settle waits until the runs that the runtime started by itself have ended or wait: background
+// tasks and runs woken by a message, of a runtime without a queue. Call it before the process
+// exits. It returns the error of ctx if ctx is done first.
 func (rt *Runtime) Settle(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {

@@ -208,7 +208,7 @@ func (l *ledger) snapshot() {
 	l.out.deferEvent(&awaken.StateSnapshot{Snapshot: l.st.Snapshot()})
 }
 
-// firstExpiry is the earliest expiry of the tickets in unix ms, or 0.
+// firstExpiry is the earliest expiry of the tickets in Unix ms, or 0.
 func firstExpiry(tickets []awaken.WaitingTicket) (at int64) {
 	for _, t := range tickets {
 		if t.ExpiresAt > 0 && (at == 0 || t.ExpiresAt < at) {

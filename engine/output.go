@@ -33,8 +33,8 @@ func (Output[T]) Schema() json.RawMessage {
 	return raw
 }
 
-// Decode returns the run's answer. It fails with ErrNotFound if the run did not reach its natural
-// end.
+// Decode returns the run's answer. It fails with ErrNotFound if res is nil or has no structured
+// output, because the run did not reach its natural end or had no output schema.
 func (Output[T]) Decode(res *awaken.RunResult) (T, error) {
 	var v T
 	if res == nil {
@@ -52,7 +52,7 @@ func (Output[T]) Decode(res *awaken.RunResult) (T, error) {
 // OutputError reports that the model's answer did not match the schema in any attempt. The run
 // fails with it.
 type OutputError struct {
-	Attempts int
+	Attempts int    // answers that the model gave; see AgentSpec.MaxOutputRepairs
 	Answer   string // of the last attempt
 	Err      error  // the mismatch
 }

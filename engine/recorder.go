@@ -24,7 +24,7 @@ type recorder struct {
 
 	epoch uint64
 	seq   uint64
-	time  int64 // unix ms; deltas refresh it only now and then
+	time  int64 // Unix ms; deltas refresh it only now and then
 
 	entries []awaken.Entry // since the last commit, in order of seq; coalesced ones are open
 	size    int            // bytes of text in them

@@ -30,7 +30,7 @@ type Runtime struct {
 var _ awaken.Runner = (*Runtime)(nil)
 
 // New checks cfg and returns a runtime. It reports all mistakes in cfg at once, in an
-// [awaken.ConfigError].
+// *[awaken.ConfigError].
 func New(cfg Config) (*Runtime, error) {
 	var problems []awaken.Diagnostic
 	if err := money.CheckLimit("tenant_usd", cfg.TenantBudget); err != nil {
@@ -104,10 +104,15 @@ func (rt *Runtime) Publish(reg *registry.Registry) { rt.registry.Store(reg) }
 // Run runs an agent until the run finishes, suspends or fails, and sends its events to sink. A nil
 // sink discards them.
 //
-// The result is nil only if the run could not be started, and sink then gets a single Error event;
-// or if another owner took over the thread (ErrFenced), and sink gets nothing more. A run that is
-// cancelled, stopped, blocked or suspended is not an error. A run that fails, or whose sink fails,
-// returns a result and an error.
+// The result is nil only if the run could not be started, and sink then gets a single
+// [awaken.Error] event; or if the run lost its thread to another owner (ErrFenced) or gave it up
+// (ErrYielded, see [Runtime.Yield]), and sink gets nothing more. A run that is cancelled, stopped,
+// blocked or suspended is not an error. A run that fails, or whose sink fails, returns a result
+// and an error.
+//
+// A request that cannot start or continue a run fails with ErrInvalid if it is malformed, ErrBusy
+// if the thread has an active run in this process, ErrNotFound if the agent or the run to continue
+// does not exist, and ErrConflict if the thread has another open run or the run to continue is done.
 //
 // Cancelling ctx cancels the run: it keeps what it has done and finishes as cancelled.
 func (rt *Runtime) Run(ctx context.Context, req awaken.RunRequest, sink awaken.Sink) (*awaken.RunResult, error) {
@@ -190,8 +195,10 @@ type loopBody func(ctx context.Context, e awaken.Entry) error
 
 func (f loopBody) Emit(ctx context.Context, e awaken.Entry) error { return f(ctx, e) }
 
-// Send posts messages to a thread. An active run reads them at its next step; otherwise the next
-// run on the thread does.
+// Send posts messages to the inbox of a thread. An active run reads them at its next step;
+// otherwise the next run on the thread does, and Send starts none. The error is ErrNotFound if the
+// thread does not exist, and ErrInvalid for messages that a client must not send; see
+// [awaken.CheckInput].
 func (rt *Runtime) Send(ctx context.Context, threadID string, msgs ...*llm.Message) error {
 	if err := awaken.CheckInput(msgs); err != nil {
 		return fmt.Errorf("send to thread %s: %w", threadID, err)
@@ -280,7 +287,8 @@ func (rt *Runtime) findThread(ctx context.Context, id string) (string, error) {
 	return "", awaken.ErrNotFound
 }
 
-// Wait returns when the thread has no active run in this process.
+// Wait waits until the thread has no active run in this process. It returns the error of ctx if
+// ctx is done first.
 func (rt *Runtime) Wait(ctx context.Context, threadID string) error {
 	return rt.active.wait(ctx, threadID)
 }

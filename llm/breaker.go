@@ -23,8 +23,8 @@ const (
 // Breaker is a circuit breaker. After Threshold consecutive failures it opens and rejects
 // requests for the Cooldown. Then it is half-open and admits up to HalfOpenMax probes: a probe
 // that succeeds closes it, one that fails opens it again. Only failures of the provider count,
-// not those of the request. A Breaker is safe for concurrent use; models that fail together may
-// share one.
+// not those of the request. The zero Breaker is closed and has the defaults. A Breaker is safe
+// for concurrent use; models that fail together may share one.
 type Breaker struct {
 	Name        string        // of the model, for errors
 	Threshold   int           // consecutive failures that open it; default 5
@@ -111,7 +111,8 @@ func counts(err error) bool {
 	return !ok || e.Retryable()
 }
 
-// Break returns a model that sends to m the requests that b admits.
+// Break returns a model that sends to m the requests that b admits, and reports their outcome to
+// b. Other requests fail with the error of [Breaker.Enter].
 func Break(m Model, b *Breaker) Model {
 	return ModelFunc(func(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 		return func(yield func(Delta, error) bool) {

@@ -226,7 +226,7 @@ func (c *Collector) Release() {
 	*c = Collector{}
 }
 
-// Reply returns the complete reply.
+// Reply returns the reply. It is complete if Finished.
 func (c *Collector) Reply() *Reply {
 	return &Reply{Message: c.Message(), Usage: c.usage, Finish: c.finish, Incomplete: c.Incomplete()}
 }

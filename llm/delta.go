@@ -23,7 +23,7 @@ const (
 	MemberDelta                         // ID: the pool member that replies; its first delta
 )
 
-// Delta is one piece of a streamed reply.
+// Delta is one piece of a streamed reply. Its [DeltaKind] says which fields are set.
 type Delta struct {
 	Kind   DeltaKind
 	ID     string
@@ -62,12 +62,12 @@ func (r *FinishReason) UnmarshalJSON(data []byte) error {
 
 // Usage counts tokens as the provider reported them. A zero field was not reported.
 type Usage struct {
-	PromptTokens        int64 `json:"prompt_tokens,omitempty"`
-	CompletionTokens    int64 `json:"completion_tokens,omitempty"`
-	TotalTokens         int64 `json:"total_tokens,omitempty"`
-	CacheReadTokens     int64 `json:"cache_read_tokens,omitempty"`
-	CacheCreationTokens int64 `json:"cache_creation_tokens,omitempty"`
-	ThinkingTokens      int64 `json:"thinking_tokens,omitempty"`
+	PromptTokens        int64 `json:"prompt_tokens,omitempty"`         // of the request, including cache reads and writes
+	CompletionTokens    int64 `json:"completion_tokens,omitempty"`     // of the reply, including thinking
+	TotalTokens         int64 `json:"total_tokens,omitempty"`          // of both
+	CacheReadTokens     int64 `json:"cache_read_tokens,omitempty"`     // prompt tokens read from the provider's cache
+	CacheCreationTokens int64 `json:"cache_creation_tokens,omitempty"` // prompt tokens written to the provider's cache
+	ThinkingTokens      int64 `json:"thinking_tokens,omitempty"`       // completion tokens spent on thinking
 }
 
 // AppendJSON appends the usage's JSON to buf.

@@ -6,11 +6,19 @@
 // with exactly one finish or one error. [Generate] collects it for callers that
 // want the whole reply:
 //
+//	model, err := openai.New(openai.Config{…}) // or anthropic, gemini, ollama; llmtest for tests
+//	…
 //	reply, err := llm.Generate(ctx, model, &llm.Request{
+//		Model:    "gpt-5.5", // the provider's name for it
 //		System:   []llm.Block{llm.Text("You are terse.")},
 //		Messages: llm.NewMessages(llm.UserText("What is Go?")),
 //	})
+//	if err != nil {
+//		return err // an *llm.Error
+//	}
 //	fmt.Println(reply.Message.Text())
+//
+// One Model serves all models of an account; Request.Model selects one.
 //
 // Everything that changes how a model behaves wraps a Model and returns a Model, as
 // an http.RoundTripper wraps another: [Retry], [Break] (a circuit breaker), [Limit]

@@ -26,7 +26,7 @@ const (
 	ContextOverflow Kind = "context_overflow" // the request exceeds the context window
 	InvalidRequest  Kind = "invalid_request"  // the provider or the adapter rejects the request
 	Unauthorized    Kind = "unauthorized"     // the key is wrong, or the account lacks access or credit
-	ModelNotFound   Kind = "model_not_found"
+	ModelNotFound   Kind = "model_not_found"  // the provider does not know the model
 	ContentFiltered Kind = "content_filtered" // a filter stopped the prompt or the reply
 
 	// Fail-fast kinds: not caused by the provider.

@@ -31,7 +31,7 @@ type Reply struct {
 	Incomplete []string // names of tools whose call has truncated arguments
 }
 
-// Generate sends req to m and collects the reply.
+// Generate sends req to m and collects the reply. Its errors are *[Error].
 func Generate(ctx context.Context, m Model, req *Request) (*Reply, error) {
 	var c Collector
 	for d, err := range m.Stream(ctx, req) {

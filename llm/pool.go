@@ -16,21 +16,21 @@ import (
 
 // PoolMember is one model of a pool.
 type PoolMember struct {
-	ID       string // of the model; an input to the choice of home
+	ID       string // of the model; names the member in MemberDelta
 	Model    Model
-	Upstream string   // the provider's name for the model
-	Weight   float64  // 0 means 1
-	Failover bool     // used for failover only, never a home
+	Upstream string   // the provider's name for the model; replaces Request.Model
+	Weight   float64  // relative share of the sessions that start with it; 0 means 1
+	Failover bool     // used for failover only: no session starts with it
 	Breaker  *Breaker // nil makes one with the defaults
 }
 
 // PoolOptions configure how a pool chooses members. The zero value is the default.
 type PoolOptions struct {
-	Home            string // deterministic (default), round_robin, first_healthy
+	Home            string // how to choose the member that a session starts with: deterministic (default, by session id and weight), round_robin or first_healthy
 	PerRun          bool   // a session is a run, not a thread
 	IgnoreCircuit   bool   // do not switch when a breaker opens
 	IgnoreQuota     bool   // do not switch at a rate limit
-	QuotaAfterSecs  int    // switch only for rate limits that last at least this long
+	QuotaAfterSecs  int    // do not switch at a rate limit that the provider says ends sooner than this; 0 always switches
 	IgnoreForbidden bool   // do not switch when a member rejects the key or the model
 	MaxSwitches     int    // of a session without a success in between; 0 means no limit
 	Sessions        int    // how many to remember; default 4096

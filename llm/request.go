@@ -14,7 +14,7 @@ type Request struct {
 	Model    string  // the provider's name for the model
 	System   []Block // instructions; they precede all messages
 	Messages Messages
-	Tools    []Tool
+	Tools    []Tool // that the model may call
 	Params
 	CachePrompt bool    // mark the repeating prefix for the provider's prompt cache
 	Routing     Routing // for pools: which requests belong together
@@ -34,7 +34,7 @@ type Tool struct {
 type Params struct {
 	Temperature     *float64
 	TopP            *float64
-	MaxTokens       *int
+	MaxTokens       *int // limit of the reply
 	ReasoningEffort *Effort
 	StopSequences   []string
 	Seed            *int64
@@ -45,8 +45,8 @@ type Params struct {
 
 // ToolChoice says whether the model must call a tool.
 type ToolChoice struct {
-	Mode string // auto, none, required, or tool
-	Name string // of the tool that must be called
+	Mode string // auto: the model decides; none: no calls; required: at least one; tool: a call of Name
+	Name string // of the tool that must be called, if Mode is tool
 }
 
 // OutputSchema requests a reply whose text is JSON that satisfies a schema.

@@ -12,7 +12,8 @@ import (
 )
 
 // RetryPolicy configures how often and after which delay a failed request is retried. Its
-// JSON is the section "retry" of an agent.
+// JSON is the section "retry" of an agent. The zero policy does not retry; begin with
+// [DefaultRetry] to change a single field.
 type RetryPolicy struct {
 	MaxRetries              int `json:"max_retries"`                          // of a request that failed before its first delta
 	BackoffBaseMS           int `json:"backoff_base_ms,omitempty"`            // delay before the first retry; doubles with each

@@ -210,7 +210,7 @@ func (c *claim) hasReason(ctx context.Context, run *awaken.Run) (bool, error) {
 	return nextExpiry(run) != 0 && nextExpiry(run) <= time.Now().UnixMilli(), nil
 }
 
-// nextExpiry returns when the first of the run's tickets expires, in unix ms; 0 if none does.
+// nextExpiry returns when the first of the run's tickets expires, in Unix ms; 0 if none does.
 func nextExpiry(run *awaken.Run) (at int64) {
 	if run.Waiting == nil {
 		return 0

@@ -11,10 +11,10 @@ import (
 type Status string
 
 const (
-	Queued     Status = "Queued"  // waiting for a worker
-	Claimed    Status = "Claimed" // a worker holds its lease
-	Acked      Status = "Acked"   // processed: its run is done or waits
-	Cancelled  Status = "Cancelled"
+	Queued     Status = "Queued"     // waiting for a worker
+	Claimed    Status = "Claimed"    // a worker holds its lease
+	Acked      Status = "Acked"      // processed: its run is done or waits
+	Cancelled  Status = "Cancelled"  // its run was cancelled
 	Superseded Status = "Superseded" // ended by an interrupt before it ran
 	DeadLetter Status = "DeadLetter" // out of attempts, or its error is permanent
 )
@@ -28,7 +28,8 @@ func (s Status) Terminal() bool { return s != Queued && s != Claimed }
 // DefaultPriority is the priority of dispatches that do not set one. 0 is the highest.
 const DefaultPriority = 128
 
-// Dispatch is a thread's turn to run. All times are unix ms by the store's clock.
+// Dispatch is a thread's turn to run. All times are Unix ms by the store's clock; 0 means that
+// it has not happened.
 type Dispatch struct {
 	ID       string `json:"dispatch_id"`
 	ThreadID string `json:"thread_id"`
@@ -38,20 +39,21 @@ type Dispatch struct {
 	// Request starts the run. Nil wakes a run, whose input is in the thread's inbox.
 	Request *awaken.RunRequest `json:"request,omitempty"`
 
-	Priority    int    `json:"priority"` // 0 to 255, 0 first
-	DedupeKey   string `json:"dedupe_key,omitempty"`
-	Epoch       uint64 `json:"dispatch_epoch"` // the thread's epoch when it was queued
+	Priority    int    `json:"priority"`             // 0 to 255, 0 first
+	DedupeKey   string `json:"dedupe_key,omitempty"` // unique among the live dispatches of the thread; see Submission
+	Epoch       uint64 `json:"dispatch_epoch"`       // the thread's epoch ([Thread.Epoch]) when it was queued
 	Status      Status `json:"status"`
 	Cancel      bool   `json:"cancel_requested,omitempty"` // its worker has to end the run
 	Revision    int    `json:"revision"`                   // counts the edits while it is queued
-	AvailableAt int64  `json:"available_at"`
-	Attempts    int    `json:"attempt_count"` // failures since the run last completed a step
-	MaxAttempts int    `json:"max_attempts"`
-	Steps       int    `json:"steps"` // the run's steps when Attempts last changed
+	AvailableAt int64  `json:"available_at"`               // it cannot be claimed earlier
+	Attempts    int    `json:"attempt_count"`              // failures since the run last completed a step
+	MaxAttempts int    `json:"max_attempts"`               // failures that make it a dead letter
+	Steps       int    `json:"steps"`                      // the run's steps when Attempts last changed
 	LastError   string `json:"last_error,omitempty"`
 
+	// The claim, while the status is Claimed.
 	ClaimToken string `json:"claim_token,omitempty"`
-	ClaimedBy  string `json:"claimed_by,omitempty"`
+	ClaimedBy  string `json:"claimed_by,omitempty"` // the worker, Config.Consumer
 	LeaseUntil int64  `json:"lease_until,omitempty"`
 
 	// IdempotencyKey and Digest are those of the submission.
@@ -80,8 +82,8 @@ func (d *Dispatch) NewRun() *awaken.Run {
 	return r
 }
 
-// Before compares dispatches of a thread by priority, then by age. It is negative if d runs
-// before o.
+// Before compares dispatches of a thread by priority, then by age, for [slices.SortFunc]. It is
+// negative if d runs before o, and positive if o runs before d.
 func (d *Dispatch) Before(o *Dispatch) int {
 	return cmp.Or(cmp.Compare(d.Priority, o.Priority), cmp.Compare(d.CreatedAt, o.CreatedAt), cmp.Compare(d.ID, o.ID))
 }

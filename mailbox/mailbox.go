@@ -18,14 +18,15 @@ import (
 // Config configures a Mailbox. Only Queue is required; every other field has a useful zero
 // value.
 type Config struct {
-	Queue Queue
+	Queue Queue // the stored queue, such as a *sqlite.DB
 	// Profile returns the profile of a tenant. Nil leaves every tenant the runtime's own.
 	Profile func(tenant string) profile.Store
 	// Log bounds the cost of event readers.
 	Log eventlog.Options
 	// Sink returns a sink that receives the events of a tenant's runs, in addition to the log.
+	// Nil, or a nil sink, adds none.
 	Sink     func(tenant string) awaken.Sink
-	Observer Observer
+	Observer Observer // nil observes nothing
 
 	Consumer    string        // the worker's name in the queue; default host, process id and a random part
 	Concurrency int           // how many runs may be in flight; default 256
@@ -39,7 +40,7 @@ type Config struct {
 	// RetryDelay is the delay before the first retry of a dispatch; default 250 milliseconds.
 	// It doubles with every further failure, up to MaxRetryDelay; default 30 seconds.
 	RetryDelay, MaxRetryDelay time.Duration
-	Startup                   Startup
+	Startup                   Startup       // startup recovery
 	Drain                     time.Duration // how long runs may take to finish their step when Work stops; default 30 seconds
 
 	// Maintained, if not nil, is called after each round of maintenance. Calls do not overlap:
@@ -58,7 +59,8 @@ type Startup struct {
 	Retry    time.Duration // between two attempts; default 250 milliseconds
 }
 
-// Maintenance is the result of a round of maintenance.
+// Maintenance is the result of a round of maintenance: [Mailbox.Work] regularly reclaims
+// dispatches whose lease has expired (Config.Sweep) and purges old ones (Config.GC).
 type Maintenance struct {
 	Reclaimed int   // dispatches returned to the queue because their lease had expired
 	Purged    int   // terminal dispatches removed because they were older than Config.TTL
@@ -90,10 +92,12 @@ type Mailbox struct {
 	inFlight map[string]*claim // by dispatch ID
 }
 
-// New returns a mailbox. It accepts runs at once and processes them in [Mailbox.Work]. With
-// returns the runtime of a tenant: one that keeps its runs in store, submits background runs to
-// queue, and keeps profile values in values, or in its own profile if values is nil. New calls
-// it once per tenant, when the tenant is first used.
+// New returns a mailbox. It accepts runs at once and processes them in [Mailbox.Work].
+//
+// With returns the runtime of a tenant: one that keeps its runs in store, submits background
+// runs to queue, and keeps profile values in values, or in its own profile if values is nil. The
+// mailbox calls it once per tenant, when the tenant is first used. Most programs pass the method
+// With of an engine.Runtime.
 func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Store, queue awaken.Queue) R) (*Mailbox, error) {
 	switch {
 	case cfg.Queue == nil:
@@ -167,7 +171,8 @@ func (b *Mailbox) Active() int {
 	return len(b.inFlight)
 }
 
-// Tenant returns a tenant's view of the mailbox. The same name always returns the same Tenant.
+// Tenant returns a tenant's view of the mailbox. A tenant exists as soon as it is named; a
+// program that serves only one uses "". The same name always returns the same Tenant.
 func (b *Mailbox) Tenant(name string) *Tenant {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,21 +16,21 @@ import (
 type Pending struct {
 	ID        string           `json:"pending_id"`
 	ThreadID  string           `json:"thread_id"`
-	RunID     string           `json:"run_id,omitempty"`
-	Position  int              `json:"position"` // from 1
+	RunID     string           `json:"run_id,omitempty"` // the only run that may read it; "" means any
+	Position  int              `json:"position"`         // from 1
 	Messages  []*llm.Message   `json:"messages"`
-	Revision  int              `json:"revision"`
-	Boundary  string           `json:"boundary"` // new_run, next_step or on_natural_end
-	Editable  bool             `json:"editable"` // it can be edited, retracted and reordered
-	CreatedAt int64            `json:"created_at,omitempty"`
+	Revision  int              `json:"revision"`             // counts the edits
+	Boundary  string           `json:"boundary"`             // when it is read: new_run, next_step or on_natural_end
+	Editable  bool             `json:"editable"`             // it can be edited, retracted and reordered
+	CreatedAt int64            `json:"created_at,omitempty"` // Unix ms; 0 if unknown
 	UpdatedAt int64            `json:"updated_at,omitempty"`
-	Decision  *awaken.Decision `json:"decision,omitempty"`
+	Decision  *awaken.Decision `json:"decision,omitempty"` // for a suspended call of the run, instead of messages
 }
 
 // PendingList is the pending input of a thread.
 type PendingList struct {
 	Items    []Pending `json:"items"`
-	Revision string    `json:"revision"` // changes with the items and their order
+	Revision string    `json:"revision"` // changes with the editable items and their order
 }
 
 // Pending returns the pending input of a thread, in the order in which it will be read. A
@@ -97,7 +97,8 @@ func (t *Thread) editable(id string, revision int) (*Dispatch, error) {
 }
 
 // EditPending replaces the messages of queued input. The error is awaken.ErrConflict if its
-// revision has changed.
+// revision is not revision or if a run has begun to read it, and awaken.ErrNotFound if there is
+// no such input.
 func (t *Tenant) EditPending(ctx context.Context, threadID, id string, revision int, msgs []*llm.Message) error {
 	if err := awaken.CheckInput(msgs); err != nil {
 		return err
@@ -117,8 +118,8 @@ func (t *Tenant) EditPending(ctx context.Context, threadID, id string, revision 
 	})
 }
 
-// RetractPending withdraws queued input; its run ends as cancelled. The error is
-// awaken.ErrConflict if its revision has changed.
+// RetractPending withdraws queued input; its run ends as cancelled. The errors are those of
+// [Tenant.EditPending].
 func (t *Tenant) RetractPending(ctx context.Context, threadID, id string, revision int) error {
 	return t.changed(ctx, threadID, func(q *Thread) error {
 		d, err := q.editable(id, revision)
@@ -130,8 +131,8 @@ func (t *Tenant) RetractPending(ctx context.Context, threadID, id string, revisi
 	})
 }
 
-// ReorderPending changes the order of a thread's queued input. Order names all of it. The error
-// is awaken.ErrConflict if rev is not the list's revision.
+// ReorderPending changes the order of a thread's queued input. Order lists the ids of all
+// editable items. The error is awaken.ErrConflict if rev is not the revision of the PendingList.
 func (t *Tenant) ReorderPending(ctx context.Context, threadID, rev string, order []string) error {
 	return t.changed(ctx, threadID, func(q *Thread) error {
 		queued := slices.DeleteFunc(slices.Clone(q.Live), func(d *Dispatch) bool { return d.Status != Queued })

@@ -7,16 +7,16 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Store is the queue of one tenant. The handle that implements it also implements
+// Store is the queue of one tenant. The [Handle] that implements it also implements
 // [awaken.Store], and both see the same threads: Change and the commits of runs on one thread
-// are serialised.
+// are serialised. Implementations are safe for concurrent use.
 type Store interface {
 	// Change calls fn with the thread's queue and makes the changes that fn recorded durable,
 	// all or nothing. If fn fails, Change changes nothing and returns fn's error unwrapped. No
 	// other Change, commit, claim or settlement of the thread happens in between. Fn may be
 	// called again if the transaction has to be repeated. A dispatch whose id or idempotency
-	// key is in use is ErrDuplicate, and nothing is changed. Changing a thread that does not
-	// exist needs Make, and is awaken.ErrNotFound without it.
+	// key is in use is ErrDuplicate, and nothing is changed. If the thread does not exist,
+	// Change creates it if fn sets Changes.Create, and returns awaken.ErrNotFound otherwise.
 	Change(ctx context.Context, threadID string, fn func(t *Thread) error) error
 	// Enqueue queues dispatches that start runs, all in one transaction. Each becomes Queued
 	// with the thread's epoch, with AvailableAt counted from now; Enqueue creates its thread
@@ -46,7 +46,9 @@ type Query struct {
 	Offset, Limit int
 }
 
-// Queue is the queues of all tenants, as workers see them.
+// Queue is the stored queues of all tenants, as workers see them. Stores implement it.
+// Implementations are safe for concurrent use. It is not an [awaken.Queue], which starts runs of
+// one tenant and is implemented by [Tenant].
 type Queue interface {
 	// Claim claims up to c.Limit available dispatches, at most one per thread and none of a
 	// thread that has a claimed one: the highest priority first, and within a priority the
@@ -96,9 +98,9 @@ type ClaimRequest struct {
 	Limit    int           // how many dispatches to claim at most
 }
 
-// Claim identifies a claim.
+// Claim identifies a worker's claim on a dispatch.
 type Claim struct {
-	Tenant, ID, Token string
+	Tenant, ID, Token string // the Tenant, ID and ClaimToken of the dispatch
 	// Steps is how many steps the run has completed. If it is more than the dispatch has
 	// recorded, earlier failures no longer count: Attempts becomes 0.
 	Steps int
@@ -119,7 +121,7 @@ type Renewal struct {
 type Settlement struct {
 	Claim
 	Status Status        // Acked, Superseded, Cancelled or DeadLetter; Queued to retry
-	Delay  time.Duration // before the retry
+	Delay  time.Duration // before the retry, if Status is Queued
 	Failed bool          // count an attempt
 	Error  string        // the cause; replaces LastError if not empty
 }

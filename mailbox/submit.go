@@ -16,16 +16,16 @@ import (
 type Mode string
 
 const (
-	// ModeQueue queues the input until the thread is free. A run that waits for a person takes
-	// it and resumes.
+	// ModeQueue queues the input until the thread is free. A waiting run takes it and resumes.
 	ModeQueue Mode = "queue"
 	// ModeSteer passes the input to the run in progress. Without one it does the same as
 	// ModeQueue.
 	ModeSteer Mode = "live_then_queue"
-	// ModeInterrupt ends the run in progress and everything that is queued.
+	// ModeInterrupt ends the run in progress and everything that is queued, and then does the
+	// same as ModeQueue.
 	ModeInterrupt Mode = "interrupt_then_queue"
-	// ModeResume passes the input to the thread's open run, running or waiting. Without one
-	// it does the same as ModeQueue.
+	// ModeResume passes the input to the thread's open run, running or waiting. It has the
+	// same effect as ModeSteer; the name says that the client expects an open run.
 	ModeResume Mode = "resume_open_run"
 )
 
@@ -45,10 +45,12 @@ func ParseMode(s string) (Mode, error) {
 // Submission is input for a thread.
 type Submission struct {
 	// Request is the run to start. Submit chooses the ids that are empty. Its decisions go to
-	// the thread's open run, and its messages with them.
+	// the thread's open run, and its messages with them. Continue, End and Confirm must not be
+	// set.
 	Request awaken.RunRequest
-	Mode    Mode // "" is ModeQueue
-	// Boundary says when a run in progress reads the messages.
+	Mode    Mode // what the input does to a thread that is not idle; "" is ModeQueue
+	// Boundary says when a run in progress reads the messages. The default is
+	// awaken.NextStep.
 	Boundary awaken.InboxPoint
 
 	// Anew makes ModeInterrupt also end a waiting run. Otherwise that run resumes with the
@@ -73,7 +75,7 @@ type Receipt struct {
 	RunID      string
 	DispatchID string        // "" if a run in progress takes the input
 	After      awaken.Cursor // the end of the thread's log; all events of the submission come after it
-	Busy       bool          // another run has to end first
+	Busy       bool          // another run may have to end first
 	Duplicate  bool          // the same submission was accepted before
 }
 

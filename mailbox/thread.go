@@ -7,20 +7,21 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// Thread is a thread's queue inside [Store.Change]: its stored state, and the changes to
-// make. The rules of the queue are its methods.
+// Thread is a thread's queue inside [Store.Change]. The store sets the fields that describe the
+// stored state; the function passed to Change reads them and records in Changes what to store.
+// The rules of the queue are unexported methods of Thread, the same for every store.
 type Thread struct {
 	ID     string
-	Now    int64 // the store's clock, unix ms
+	Now    int64 // the store's clock, Unix ms
 	Exists bool  // the thread exists
-	// Epoch counts the thread's interrupts.
+	// Epoch counts the thread's interrupts. It is not the epoch of an awaken.Cursor.
 	Epoch uint64
 	// End is the end of the thread's event log.
 	End awaken.Cursor
 	// Open is the running or waiting run as last committed, or nil.
 	Open *awaken.Run
-	// Live holds the queued and claimed dispatches in order. They must not be modified:
-	// changed copies go to Put.
+	// Live holds the queued and claimed dispatches, ordered by [Dispatch.Before]. They must
+	// not be modified: changed copies go to Put.
 	Live []*Dispatch
 
 	Changes

@@ -82,7 +82,7 @@ type Balance struct {
 type Reservation struct {
 	ID       string
 	Fence    uint64 // fence of the run's owner
-	At       int64  // unix ms of the reservation
+	At       int64  // Unix ms of the reservation
 	Amount   Amount
 	Accounts []Account
 }

@@ -5,7 +5,12 @@
 // [Agent]. [Registry.Derive] makes an edited copy that shares everything that did not change,
 // so that active runs keep the registry that they started with.
 //
-// Programs usually let engine.New build the registry. To build one directly:
+// A remote agent is one that another program runs, over a protocol ([RemoteBackend]); a variant
+// is derived from an agent by one of its plugins ([awaken.Registrar.Variant]); a version is a
+// registry that was published, by its id ([Versions]).
+//
+// Most of the package is for code that runs agents. Programs usually let engine.New build the
+// registry, and use only [Registry.Derive] with engine.Runtime.Publish. To build one directly:
 //
 //	package main
 //

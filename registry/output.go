@@ -16,7 +16,7 @@ import (
 type OutputPlan struct {
 	schema  *schema.Schema
 	request *llm.OutputSchema // if the provider enforces the schema
-	Finish  *Tool             // the tool awaken.FinalOutputTool, if it does not
+	Finish  *Tool             // the tool awaken.FinalOutputTool; nil if the provider enforces the schema
 	wrapped bool              // the answer is the property "output" of the tool's arguments
 	hint    llm.Block         // tells the model to use the tool
 }

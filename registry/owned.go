@@ -11,32 +11,32 @@ import (
 
 // Contributions with the id of their plugin.
 type (
-	// Hook is a hook of a plugin.
+	// Hook is a hook, with the id of the plugin that registered it.
 	Hook struct {
 		Plugin string
 		awaken.Hook
 	}
-	// Gate is a gate of a plugin.
+	// Gate is a gate, with the id of the plugin that registered it.
 	Gate struct {
 		Plugin string
 		awaken.Gate
 	}
-	// Guard is a guard of a plugin.
+	// Guard is a guard, with the id of the plugin that registered it.
 	Guard struct {
 		Plugin string
 		awaken.Guard
 	}
-	// Transform is a transform of a plugin.
+	// Transform is a transform, with the id of the plugin that registered it.
 	Transform struct {
 		Plugin string
 		awaken.Transform
 	}
-	// Action is an action handler of a plugin.
+	// Action is the handler of an action, with the id of the plugin that registered it.
 	Action struct {
 		Plugin string
 		awaken.ActionHandler
 	}
-	// Effect is an effect handler of a plugin.
+	// Effect is the handler of an effect, with the id of the plugin that registered it.
 	Effect struct {
 		Plugin string
 		awaken.EffectHandler

@@ -13,15 +13,40 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// Agent is a resolved agent, ready to run. It is immutable; its runs share it.
+// Agent is a resolved agent, ready to run. It is immutable; its runs share it. Most programs
+// never see one: it is for code that runs agents.
 //
-// Besides the fields below it has promoted ones: ModelSpec, Model, Retry, Breaker, System,
-// Members, Worst, Native and Cutoff describe its model; Limits, Artifact and Summariser bound
-// its context; Plugins, Hooks, Gates, Transforms, Guards, Actions, Effects, Policies, MaxRounds
-// and Tolerant are its behaviour; Tools and Offered are its tools.
+// Besides the fields below it has promoted ones, which go doc does not show:
+//
+//	ModelSpec   *awaken.ModelSpec             the model, or what the members of its pool have in common
+//	Model       llm.Model                     calls the model or the pool
+//	Retry       llm.RetryPolicy
+//	Breaker     *llm.Breaker                  nil for a pool, whose members have one each
+//	System      []llm.Block                   the system prompt
+//	Members     map[string]*awaken.ModelSpec  of a pool, by id
+//	Worst       awaken.Prices                 highest prices of the model, or of any member
+//	Native      bool                          the provider enforces output schemas
+//	Cutoff      string                        knowledge cutoff that the model is told, or ""
+//
+//	Limits      *ContextLimits                nil if the agent has no context policy
+//	Artifact    ArtifactCompaction            which tool results are shortened
+//	Summariser  *Summariser                   nil if conversations are not summarised
+//
+//	Plugins     []awaken.Plugin               in the order in which they are loaded
+//	Hooks       [...][]Hook                   by awaken.Phase
+//	Gates, Transforms                         in the order of registration
+//	Guards      map[awaken.GuardPoint][]Guard
+//	Actions     map[string]Action             by name
+//	Effects     map[string]Effect             by name
+//	Policies    []awaken.StopPolicy           without max_rounds
+//	MaxRounds   awaken.StopPolicy
+//	Tolerant    bool                          continue after an inference error, because a policy counts them
+//
+//	Tools       map[string]*Tool              that the catalogue allows, by id
+//	Offered     []llm.Tool                    those that are not hidden, sorted by id
 type Agent struct {
 	source *awaken.AgentSpec // as configured
-	Spec   *awaken.AgentSpec // with cached sections
+	Spec   *awaken.AgentSpec // a copy of the agent's spec, with decoded sections
 	remote awaken.Runner     // of a remote agent; nil if this runtime runs the agent
 
 	agentModel
@@ -30,7 +55,7 @@ type Agent struct {
 	toolbox
 	Output   *OutputPlan // nil if the agent has no output schema
 	keys     []state.AnyKey
-	Schema   *state.Schema
+	Schema   *state.Schema     // its state keys: built-in, of the registry and of its plugins
 	variants map[string]*Agent // by name
 
 	sections     []awaken.AnySection
@@ -126,7 +151,8 @@ func (r *Agent) faults() []awaken.Diagnostic {
 // looked up, whether they exist or not, and the plugins.
 type uses struct{ models, agents, plugins []string }
 
-// Bare returns an agent of which only the id is known. It has only built-in keys.
+// Bare returns an agent of which only the id is known. It has only built-in keys, and cannot
+// run; a runtime uses it to end or park a run whose agent cannot be resolved.
 func Bare(id string, has Builtin) *Agent {
 	spec := &awaken.AgentSpec{ID: id}
 	keys, _ := has(spec)

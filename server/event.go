@@ -139,7 +139,7 @@ type canonicalEvent struct {
 	Origin         string          `json:"origin"`
 	Visibility     string          `json:"visibility"`
 	SchemaVersion  int             `json:"schema_version"`
-	CreatedAt      int64           `json:"created_at"` // unix ms
+	CreatedAt      int64           `json:"created_at"` // Unix ms
 }
 
 type eventScope struct {

@@ -48,7 +48,7 @@ type Key struct {
 	Tenant    string `json:"tenant"`
 	User      string `json:"user,omitempty"` // the key's owner; runs started with it are for this user
 	Label     string `json:"label,omitempty"`
-	CreatedAt int64  `json:"created_at"`      // unix ms
+	CreatedAt int64  `json:"created_at"`      // Unix ms
 	Fixed     bool   `json:"fixed,omitempty"` // from the configuration; cannot be revoked
 }
 

@@ -38,10 +38,11 @@ const (
 type Options struct {
 	Scope Scope
 	Merge Merge
-	// Transient values stay in memory: they are neither saved nor exported.
+	// Transient values stay in memory: they are neither saved nor exported, and are lost
+	// when the run waits or its process ends.
 	Transient bool
 	// Derived values are exported but not saved: their owner derives them from data that
-	// it saves elsewhere. They are not part of [Store.Changes].
+	// it saves elsewhere. They are part of neither [Store.Changes] nor [Store.Delta].
 	Derived bool
 }
 
@@ -72,7 +73,7 @@ func NewKey[V, U any](name string, apply func(V, U) V, opts Options) *Key[V, U] 
 	}}
 }
 
-// NewValue returns a key whose updates replace the value.
+// NewValue returns a key whose updates replace the value. It panics if name is empty.
 func NewValue[V any](name string, opts Options) *Key[V, V] {
 	k := NewKey(name, func(_, v V) V { return v }, opts)
 	k.core.apply = func(_, update any) any { return update }
@@ -93,13 +94,15 @@ func (k *Key[V, U]) Name() string { return k.core.name }
 // Options returns the key's properties.
 func (k *Key[V, U]) Options() Options { return k.core.opts }
 
-// Get returns the value in r, or V's zero value if the key was never written.
+// Get returns the value in r, or V's zero value if the key was never written or was cleared.
+// The caller must not modify what the value refers to: other readers share it.
 func (k *Key[V, U]) Get(r Reader) V {
 	v, _ := k.Lookup(r)
 	return v
 }
 
-// Lookup returns the value in r, and whether the key was ever written.
+// Lookup returns the value in r, and whether there is one: false if the key was never written
+// or was cleared.
 func (k *Key[V, U]) Lookup(r Reader) (V, bool) {
 	v, ok := r.load(k.core)
 	if !ok {
@@ -109,7 +112,7 @@ func (k *Key[V, U]) Lookup(r Reader) (V, bool) {
 	return v.(V), true
 }
 
-// Update records the update u in w.
+// Update records the update u in w. Readers see it after the batch is applied.
 func (k *Key[V, U]) Update(w Writer, u U) { w.record(op{key: k.core, update: u}) }
 
 // Clear records in w that the key is reset, as if it were never written.

@@ -61,7 +61,8 @@ type Change struct {
 // call returns the other changes.
 func (s *Store) Changes() ([]Change, error) { return s.changes(unsaved) }
 
-// Delta returns the changes since the last call of Shown, as Changes does.
+// Delta returns the changes since the last call of Shown, of the same keys and with the same
+// errors as Changes.
 func (s *Store) Delta() ([]Change, error) { return s.changes(unshown) }
 
 func (s *Store) changes(what uint8) ([]Change, error) {
@@ -117,13 +118,14 @@ const (
 	Reject                // return an *UnknownKeyError
 )
 
-// Restore sets saved values without recording changes. Other keys keep their values.
+// Restore sets saved values, by key name, without recording changes. Other keys keep their
+// values. If a value cannot be decoded, Restore returns an error and changes nothing.
 func (s *Store) Restore(saved map[string]json.RawMessage, unknown Unknown) error {
 	return s.set(saved, unknown, false)
 }
 
-// Seed sets the initial values of a run. Unlike Restore, it records them as changes and
-// rejects keys that are not in the schema.
+// Seed sets the initial values of a run, by key name. Unlike Restore, it records them as
+// changes, and returns an *UnknownKeyError for a key that is not in the schema.
 func (s *Store) Seed(values map[string]json.RawMessage) error {
 	return s.set(values, Reject, true)
 }
@@ -168,8 +170,9 @@ func decode(c *core, data []byte) (v any, err error) {
 	return c.decode(data)
 }
 
-// Extend adds the keys of schema to the store's own. Values stay. A run uses it when it is
-// handed to another agent.
+// Extend adds the keys of schema to the store's own. Values stay. It returns an error, and
+// changes nothing, if a different key has the same name. A run uses it when it is handed to
+// another agent.
 func (s *Store) Extend(schema *Schema) error {
 	next := &Schema{slots: make(map[string]int, len(schema.keys))}
 	for _, keys := range [][]*core{s.snap.schema.keys, schema.keys} {
