@@ -447,10 +447,7 @@ func continuedSince(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, end
 
 // getReplay streams a page of what was streamed on a thread.
 func getReplay(c protocol.Call) error {
-	limit, err := protocol.NumberParam(c, "limit", 100, 1, 500)
-	if err != nil {
-		return err
-	}
+	limit := protocol.NumberParam(c.Request().URL.Query(), "limit", 100, 1, 500)
 	th, err := protocol.PathThread(c)
 	if err != nil {
 		return err
