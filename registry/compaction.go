@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -78,9 +79,7 @@ func (c *CompactionConfig) Prompt(transcript, previous string) string {
 	if previous != "" && !strings.Contains(c.SummarizerUserPrompt, previousMark) {
 		transcript = "[Summary of what came before]: " + previous + "\n\n" + transcript
 	}
-	if previous == "" {
-		previous = "(none)"
-	}
+	previous = cmp.Or(previous, "(none)")
 	return strings.NewReplacer(messagesMark, transcript, previousMark, previous).Replace(c.SummarizerUserPrompt)
 }
 

@@ -127,9 +127,7 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 		if threadID, err = protocol.Either("threadId", req.ThreadID, req.ThreadIDSnake); err != nil {
 			return err
 		}
-		if threadID == "" {
-			threadID = strings.TrimSpace(req.ID)
-		}
+		threadID = cmp.Or(threadID, strings.TrimSpace(req.ID))
 		if err := protocol.CheckID("id", threadID); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -50,9 +51,7 @@ func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 	if !t.begun {
 		t.begun, t.ParentThreadID = true, c.ParentThreadID
 	}
-	if t.Metadata.CreatedAt == 0 {
-		t.Metadata.CreatedAt = c.Time
-	}
+	t.Metadata.CreatedAt = cmp.Or(t.Metadata.CreatedAt, c.Time)
 	t.Metadata.UpdatedAt = c.Time
 	if t.entries == nil {
 		t.entries = make([]awaken.Entry, 0, 8)
