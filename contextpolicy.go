@@ -66,12 +66,8 @@ func (p *ContextPolicy) UnmarshalJSON(data []byte) error {
 func (p *ContextPolicy) validate() error {
 	bad := check.Problems{Prefix: "context_policy."}
 	bad.OneOf("compaction_mode", p.CompactionMode, keepRecentRawSuffix, compactToSafeFrontier)
-	if p.MaxContextTokens <= 0 {
-		bad.Add("max_context_tokens is %d, want more than 0", p.MaxContextTokens)
-	}
-	if p.MaxOutputTokens < 0 || p.MaxOutputTokens > p.MaxContextTokens {
-		bad.Add("max_output_tokens is %d, want 0 to max_context_tokens (%d)", p.MaxOutputTokens, p.MaxContextTokens)
-	}
+	bad.When(p.MaxContextTokens <= 0, "max_context_tokens is %d, want more than 0", p.MaxContextTokens)
+	bad.When(p.MaxOutputTokens < 0 || p.MaxOutputTokens > p.MaxContextTokens, "max_output_tokens is %d, want 0 to max_context_tokens (%d)", p.MaxOutputTokens, p.MaxContextTokens)
 	bad.NotNegative("min_recent_messages", p.MinRecentMessages)
 	if n := p.AutocompactThreshold; n != nil && *n <= 0 {
 		bad.Add("autocompact_threshold is %d, want more than 0, or null for none", *n)

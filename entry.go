@@ -74,13 +74,7 @@ type entryWire struct {
 }
 
 // MarshalJSON encodes the entry as stores keep it.
-func (e Entry) MarshalJSON() ([]byte, error) {
-	out, err := e.AppendJSON(make([]byte, 0, 256))
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
+func (e Entry) MarshalJSON() ([]byte, error) { return e.AppendJSON(make([]byte, 0, 256)) }
 
 // AppendJSON appends the result of MarshalJSON to buf. After an error it returns buf
 // unchanged.

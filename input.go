@@ -16,9 +16,7 @@ import (
 func CheckInput(msgs []*llm.Message) error {
 	var bad check.Problems
 	checkMessages(&bad, msgs)
-	if len(msgs) == 0 {
-		bad.Add("messages is empty")
-	}
+	bad.When(len(msgs) == 0, "messages is empty")
 	for i, m := range msgs {
 		if m == nil {
 			continue

@@ -48,9 +48,7 @@ func (m *ModelSpec) Validate() error {
 	bad.NotBlank("upstream_model", m.UpstreamModel)
 	bad.NotNegative("context_window", m.ContextWindow)
 	bad.NotNegative("max_output_tokens", m.MaxOutputTokens)
-	if m.ContextWindow > 0 && m.MaxOutputTokens > m.ContextWindow {
-		bad.Add("max_output_tokens is %d, want at most context_window (%d)", m.MaxOutputTokens, m.ContextWindow)
-	}
+	bad.When(m.ContextWindow > 0 && m.MaxOutputTokens > m.ContextWindow, "max_output_tokens is %d, want at most context_window (%d)", m.MaxOutputTokens, m.ContextWindow)
 	m.Prices.validate(&bad)
 	if m.Modalities != nil {
 		checkModalities(&bad, "modalities.input", m.Modalities.Input)
@@ -59,9 +57,7 @@ func (m *ModelSpec) Validate() error {
 	if c := m.KnowledgeCutoff; c != "" {
 		_, errMonth := time.Parse("2006-01", c)
 		_, errDay := time.Parse(time.DateOnly, c)
-		if errMonth != nil && errDay != nil {
-			bad.Add("knowledge_cutoff is %q, want YYYY-MM or YYYY-MM-DD", c)
-		}
+		bad.When(errMonth != nil && errDay != nil, "knowledge_cutoff is %q, want YYYY-MM or YYYY-MM-DD", c)
 	}
 	return bad.Err()
 }
@@ -77,9 +73,7 @@ func (m *ModelSpec) Fill(info llm.ModelInfo) {
 	if m.Modalities == nil && len(info.Input)+len(info.Output) > 0 {
 		m.Modalities = &Modalities{Input: info.Input, Output: info.Output}
 	}
-	if m.KnowledgeCutoff == "" {
-		m.KnowledgeCutoff = info.KnowledgeCutoff
-	}
+	m.KnowledgeCutoff = cmp.Or(m.KnowledgeCutoff, info.KnowledgeCutoff)
 }
 
 func checkModalities(bad *check.Problems, field string, list []string) {
@@ -144,9 +138,7 @@ func (p *ModelPoolSpec) Validate() error {
 		}
 	}
 	bad.NoDuplicates("members", ids)
-	if homes == 0 {
-		bad.Add("members has none of role member")
-	}
+	bad.When(homes == 0, "members has none of role member")
 	bad.OneOf("routing.home", p.Routing.Home, "", "deterministic", "round_robin", "first_healthy")
 	bad.OneOf("routing.sticky_scope", p.Routing.StickyScope, "", "thread", "run")
 	return bad.Err()

@@ -28,11 +28,8 @@ func (p *Prices) validate(bad *check.Problems) {
 			bad.Add("%s_token_price_per_million_usd is %v, want 0 to %d", f.name, *v, int(maxPrice))
 		}
 	}
-	if p.InputPrice == nil || p.OutputPrice == nil {
-		if p.CacheReadPrice != nil || p.CacheWritePrice != nil || p.ReasoningPrice != nil {
-			bad.Add("cache or reasoning tokens have a price, but input or output tokens have none")
-		}
-	}
+	bad.When(!p.Priced() && (p.CacheReadPrice != nil || p.CacheWritePrice != nil || p.ReasoningPrice != nil),
+		"cache or reasoning tokens have a price, but input or output tokens have none")
 }
 
 // maxPrice keeps sums far from overflowing.

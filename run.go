@@ -226,12 +226,8 @@ func (r *RunRequest) Validate() error {
 	}
 	bad.OneOf("origin", r.Origin, "", "user", "mcp", "subagent", "internal")
 	bad.OneOf("run_mode", r.Mode, "", "foreground", "scheduled", "resume", "internal_wake")
-	if r.Call != nil && r.Call.Tool == "" {
-		bad.Add("call.tool is empty")
-	}
-	if r.Call != nil && len(r.Call.Arguments) > 0 && !json.Valid(r.Call.Arguments) {
-		bad.Add("call.arguments are not JSON")
-	}
+	bad.When(r.Call != nil && r.Call.Tool == "", "call.tool is empty")
+	bad.When(r.Call != nil && len(r.Call.Arguments) > 0 && !json.Valid(r.Call.Arguments), "call.arguments are not JSON")
 	bad.NotNegative("depth", r.Depth)
 	checkMessages(&bad, r.Messages)
 	for i := range r.Decisions {
@@ -339,9 +335,7 @@ type Run struct {
 // Validate checks that the fields of the record agree with its status.
 func (r *Run) Validate() error {
 	var bad check.Problems
-	if r.RunID == "" || r.ThreadID == "" {
-		bad.Add("run_id or thread_id is empty")
-	}
+	bad.When(r.RunID == "" || r.ThreadID == "", "run_id or thread_id is empty")
 	if r.Waiting != nil && r.Status != RunWaiting {
 		bad.Add("status is %s but waiting is set", r.Status)
 	}
@@ -354,13 +348,9 @@ func (r *Run) Validate() error {
 	switch r.Status {
 	case RunCreated, RunRunning:
 	case RunWaiting:
-		if r.Waiting == nil {
-			bad.Add("status is waiting but waiting is not set")
-		}
+		bad.When(r.Waiting == nil, "status is waiting but waiting is not set")
 	case RunDone:
-		if r.FinishedAt == 0 || r.Termination == (Termination{}) {
-			bad.Add("status is done but finished_at or termination_reason is not set")
-		}
+		bad.When(r.FinishedAt == 0 || r.Termination == (Termination{}), "status is done but finished_at or termination_reason is not set")
 	default:
 		bad.Add("status is %q, want created, running, waiting or done", r.Status)
 	}

@@ -30,11 +30,11 @@ func (s *A2AServerSpec) fill() { s.TimeoutMS = cmp.Or(s.TimeoutMS, 10_000) }
 // Validate reports every mistake at once.
 func (s *A2AServerSpec) Validate() error {
 	var m mistakes
-	m.id(s.ID)
+	m.NotBlank("id", s.ID)
 	m.url("base_url", s.BaseURL)
 	m.auth("auth", s.Auth)
-	m.when(s.TimeoutMS < 0 || s.TimeoutMS > 30_000, "timeout_ms is %d, want 1 to 30000", s.TimeoutMS)
-	return m.join()
+	m.When(s.TimeoutMS < 0 || s.TimeoutMS > 30_000, "timeout_ms is %d, want 1 to 30000", s.TimeoutMS)
+	return m.Err()
 }
 
 // keepToken keeps the stored token of an auth that omits it.

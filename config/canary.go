@@ -17,24 +17,26 @@ import (
 	"sync/atomic"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 )
 
 func (c *Canary) validate() error {
-	var m mistakes
-	m.when(!(c.Share > 0 && c.Share <= 1), "share is %v, want more than 0 and at most 1", c.Share)
+	var m check.Problems
 	if r := c.Rule; r != nil {
-		m.when(r.MinRuns < 0 || r.PromoteAfterRuns < 0, "min_runs is %d and promote_after_runs is %d, want 0 or more", r.MinRuns, r.PromoteAfterRuns)
-		for name, v := range map[string]float64{"max_error_rate": r.MaxErrorRate, "max_error_increase": r.MaxErrorIncrease} {
-			m.when(!(v >= 0 && v <= 1), "%s is %v, want 0 to 1", name, v)
+		limit := func(field string, v, most float64, want string) {
+			m.When(!(v >= 0 && v <= most), "%s is %v, want %s", field, v, want)
 		}
-		for name, v := range map[string]float64{"max_cost_usd": r.MaxCostUSD, "max_cost_ratio": r.MaxCostRatio,
-			"max_latency_ms": float64(r.MaxLatencyMS), "max_latency_ratio": r.MaxLatencyRatio} {
-			m.when(!(v >= 0) || math.IsInf(v, 0), "%s is %v, want 0 or more", name, v)
-		}
+		limit("max_cost_ratio", r.MaxCostRatio, math.MaxFloat64, "0 or more")
+		limit("max_cost_usd", r.MaxCostUSD, math.MaxFloat64, "0 or more")
+		limit("max_error_increase", r.MaxErrorIncrease, 1, "0 to 1")
+		limit("max_error_rate", r.MaxErrorRate, 1, "0 to 1")
+		limit("max_latency_ms", float64(r.MaxLatencyMS), math.MaxFloat64, "0 or more")
+		limit("max_latency_ratio", r.MaxLatencyRatio, math.MaxFloat64, "0 or more")
+		m.When(r.MinRuns < 0 || r.PromoteAfterRuns < 0, "min_runs is %d and promote_after_runs is %d, want 0 or more", r.MinRuns, r.PromoteAfterRuns)
 	}
-	if len(m) > 0 {
-		slices.SortFunc(m, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-		return fmt.Errorf("%w: canary: %w", awaken.ErrInvalid, m.join())
+	m.When(!(c.Share > 0 && c.Share <= 1), "share is %v, want more than 0 and at most 1", c.Share)
+	if err := m.Err(); err != nil {
+		return fmt.Errorf("%w: canary: %w", awaken.ErrInvalid, err)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 )
 
 // This file has the part of a [Store] that is the same for every backend.
@@ -26,23 +27,23 @@ const maxText = 2048
 // Validate returns the mistakes of a change that do not depend on the store's content, all
 // of them, as awaken.ErrInvalid.
 func (c *Change) Validate() error {
-	var m mistakes
+	var m check.Problems
 	text := func(what, s string, most int, needed bool) {
 		switch {
 		case s == "" && needed:
-			m.add("%s is empty", what)
+			m.Add("%s is empty", what)
 		case len(s) > most:
-			m.add("%s has %d bytes, want at most %d", what, len(s), most)
+			m.Add("%s has %d bytes, want at most %d", what, len(s), most)
 		case !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0:
-			m.add("%s is %q, want UTF-8 without NUL", what, s)
+			m.Add("%s is %q, want UTF-8 without NUL", what, s)
 		}
 	}
 	document := func(what string, raw json.RawMessage, needed bool) {
-		m.when((needed || len(raw) > 0) && (!json.Valid(raw) || !utf8.Valid(raw)), "%s is not JSON in UTF-8", what)
+		m.When((needed || len(raw) > 0) && (!json.Valid(raw) || !utf8.Valid(raw)), "%s is not JSON in UTF-8", what)
 	}
 	seen := map[string]bool{}
 	once := func(what, name, done string) {
-		m.when(seen[what+name], "%s %s is %s twice", what, name, done)
+		m.When(seen[what+name], "%s %s is %s twice", what, name, done)
 		seen[what+name] = true
 	}
 	for i := range c.Records {
@@ -50,11 +51,11 @@ func (c *Change) Validate() error {
 		text("namespace", string(r.Key.Namespace), MaxID, true)
 		text(fmt.Sprintf("id in %.40q", r.Key.Namespace), r.Key.ID, MaxID, true)
 		once("record", r.Key.String(), "changed")
-		m.when(r.Expect < -1, "record %s: expected revision is %d, want -1 or more", r.Key, r.Expect)
+		m.When(r.Expect < -1, "record %s: expected revision is %d, want -1 or more", r.Key, r.Expect)
 		if r.Record == nil {
 			continue
 		}
-		m.when(r.Record.Meta.Revision < 1, "record %s: revision is %d, want 1 or more", r.Key, r.Record.Meta.Revision)
+		m.When(r.Record.Meta.Revision < 1, "record %s: revision is %d, want 1 or more", r.Key, r.Record.Meta.Revision)
 		document("spec of "+r.Key.String(), r.Record.Spec, true)
 		document("user_overrides of "+r.Key.String(), r.Record.Meta.UserOverrides, false)
 	}
@@ -67,16 +68,16 @@ func (c *Change) Validate() error {
 			text("namespace", string(e.Namespace), MaxID, true)
 			text("id of an entry", e.ID, MaxID, true)
 		}
-		m.when(p.Base < 0 || p.Base >= p.Number, "publication %d: base is %d, want an earlier publication", p.Number, p.Base)
+		m.When(p.Base < 0 || p.Base >= p.Number, "publication %d: base is %d, want an earlier publication", p.Number, p.Base)
 	}
-	m.when(c.Publish == nil && len(c.Documents) > 0, "%d documents without a publication", len(c.Documents))
+	m.When(c.Publish == nil && len(c.Documents) > 0, "%d documents without a publication", len(c.Documents))
 	for hash, doc := range c.Documents {
 		document("document "+hash, doc, true)
 		sum := hashOf(doc)
-		m.when(hash != sum, "document %q has hash %s", hash, sum)
+		m.When(hash != sum, "document %q has hash %s", hash, sum)
 	}
 	if h := c.SetHead; h != nil && (h.Live < 0 || h.Canary != nil && h.Canary.Version < 1) {
-		m.add("new head is %+v, want published versions", *h)
+		m.Add("new head is %+v, want published versions", *h)
 	}
 	for _, e := range c.Audit {
 		text("id of an event", e.ID, maxText, true)
@@ -84,12 +85,12 @@ func (c *Change) Validate() error {
 		text("actor", e.Actor, maxText, false)
 		text("action", e.Action, maxText, false)
 		text("resource", e.Resource, maxText, false)
-		m.when(e.Time.IsZero(), "event %s has no time", e.ID)
+		m.When(e.Time.IsZero(), "event %s has no time", e.ID)
 		document("before of event "+e.ID, e.Before, false)
 		document("after of event "+e.ID, e.After, false)
 	}
-	if len(m) > 0 {
-		return fmt.Errorf("%w: %w", awaken.ErrInvalid, m.join())
+	if err := m.Err(); err != nil {
+		return fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
 	}
 	return nil
 }

@@ -61,34 +61,34 @@ func (s *MCPServerSpec) fill() {
 // Validate reports every mistake at once.
 func (s *MCPServerSpec) Validate() error {
 	var m mistakes
-	m.id(s.ID)
+	m.NotBlank("id", s.ID)
 	switch s.Transport {
 	case "stdio":
-		m.when(blank(s.Command), "command is empty, but transport stdio needs it")
-		m.when(s.URL != "", "url is set, but transport stdio does not use it")
+		m.When(blank(s.Command), "command is empty, but transport stdio needs it")
+		m.When(s.URL != "", "url is set, but transport stdio does not use it")
 	case "http":
 		if s.URL == "" {
-			m.add("url is empty, but transport http needs it")
+			m.Add("url is empty, but transport http needs it")
 		} else {
 			m.url("url", s.URL)
 		}
-		m.when(s.Command != "" || len(s.Args) > 0, "command or args are set, but transport http does not use them")
+		m.When(s.Command != "" || len(s.Args) > 0, "command or args are set, but transport http does not use them")
 	default:
-		m.add("transport is %q, want stdio or http", s.Transport)
+		m.Add("transport is %q, want stdio or http", s.Transport)
 	}
-	m.when(s.TimeoutSecs < 0, "timeout_secs is %d, want more than 0", s.TimeoutSecs)
+	m.When(s.TimeoutSecs < 0, "timeout_secs is %d, want more than 0", s.TimeoutSecs)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		m.when(name == "" || strings.ContainsAny(name, "=\x00"), "env has the variable name %q, want one without =", name)
+		m.When(name == "" || strings.ContainsAny(name, "=\x00"), "env has the variable name %q, want one without =", name)
 	}
 	if r := s.RestartPolicy; r != nil {
 		if r.MaxAttempts != nil && *r.MaxAttempts < 0 {
-			m.add("restart_policy.max_attempts is %d, want 0 or more, or null for no limit", *r.MaxAttempts)
+			m.Add("restart_policy.max_attempts is %d, want 0 or more, or null for no limit", *r.MaxAttempts)
 		}
-		m.when(r.DelayMS < 0, "restart_policy.delay_ms is %d, want more than 0", r.DelayMS)
-		m.when(r.BackoffMultiplier != 0 && r.BackoffMultiplier < 1, "restart_policy.backoff_multiplier is %g, want 1 or more", r.BackoffMultiplier)
-		m.when(r.MaxDelayMS < 0 || r.MaxDelayMS > 0 && r.MaxDelayMS < r.DelayMS, "restart_policy.max_delay_ms is %d, want at least delay_ms (%d)", r.MaxDelayMS, r.DelayMS)
+		m.When(r.DelayMS < 0, "restart_policy.delay_ms is %d, want more than 0", r.DelayMS)
+		m.When(r.BackoffMultiplier != 0 && r.BackoffMultiplier < 1, "restart_policy.backoff_multiplier is %g, want 1 or more", r.BackoffMultiplier)
+		m.When(r.MaxDelayMS < 0 || r.MaxDelayMS > 0 && r.MaxDelayMS < r.DelayMS, "restart_policy.max_delay_ms is %d, want at least delay_ms (%d)", r.MaxDelayMS, r.DelayMS)
 	}
-	return m.join()
+	return m.Err()
 }
 
 // dropNullEnv removes variables that are null.

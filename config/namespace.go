@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 )
 
 // Known reports whether the namespace exists.
@@ -169,21 +169,7 @@ var (
 )
 
 // mistakes collects what is wrong with a spec.
-type mistakes []error
-
-func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
-
-// when adds a mistake if cond holds.
-func (m *mistakes) when(cond bool, format string, args ...any) {
-	if cond {
-		m.add(format, args...)
-	}
-}
-
-// id reports an empty id.
-func (m *mistakes) id(id string) { m.when(blank(id), "id is empty") }
-
-func (m mistakes) join() error { return errors.Join(m...) }
+type mistakes struct{ check.Problems }
 
 // url reports a bad URL. Credentials in it are a mistake, because clients could read them.
 func (m *mistakes) url(field, value string) {
@@ -193,9 +179,9 @@ func (m *mistakes) url(field, value string) {
 		if err == nil && u.User != nil || strings.Contains(value, "@") {
 			value = "***"
 		}
-		m.add("%s is %q, want a URL that begins with http:// or https://", field, value)
+		m.Add("%s is %q, want a URL that begins with http:// or https://", field, value)
 	case u.User != nil:
-		m.add("%s contains a user or password, which clients could read: remove it", field)
+		m.Add("%s contains a user or password, which clients could read: remove it", field)
 	}
 }
 
@@ -204,9 +190,9 @@ func (m *mistakes) auth(field string, a *awaken.RemoteAuth) {
 	switch {
 	case a == nil:
 	case a.Type != "bearer":
-		m.add("%s.type is %q, want bearer", field, a.Type)
+		m.Add("%s.type is %q, want bearer", field, a.Type)
 	case a.Token.IsZero():
-		m.add("%s.token is empty", field)
+		m.Add("%s.token is empty", field)
 	}
 }
 
@@ -225,20 +211,21 @@ func fillAgent(s *awaken.AgentSpec) {
 }
 
 func checkAgent(s *awaken.AgentSpec) error {
-	m := mistakes{s.Validate()}
-	m.when(s.Endpoint != nil && s.Backend != nil && s.Backend.Kind != "awaken", "endpoint and backend are both set, want only one of them")
+	var m mistakes
+	m.Include(s.Validate())
+	m.When(s.Endpoint != nil && s.Backend != nil && s.Backend.Kind != "awaken", "endpoint and backend are both set, want only one of them")
 	if e := s.Endpoint; e != nil {
 		m.url("endpoint.base_url", e.BaseURL)
 		m.auth("endpoint.auth", e.Auth)
-		m.when(e.TimeoutMS < 0, "endpoint.timeout_ms is %d, want more than 0", e.TimeoutMS)
+		m.When(e.TimeoutMS < 0, "endpoint.timeout_ms is %d, want more than 0", e.TimeoutMS)
 	}
 	for name, list := range map[string][]string{"plugin_ids": s.PluginIDs, "active_hook_filter": s.ActiveHookFilter, "delegates": s.Delegates,
 		"allowed_tools": s.AllowedTools, "excluded_tools": s.ExcludedTools} {
-		m.when(slices.ContainsFunc(list, blank), "%s has an empty id", name)
+		m.When(slices.ContainsFunc(list, blank), "%s has an empty id", name)
 	}
-	m.when(slices.Contains(s.Delegates, s.ID), "delegates lists the agent itself")
-	m.when(string(bytes.TrimSpace(s.Sections["retry"])) == "null", `sections["retry"] is null, want an object`)
-	return m.join()
+	m.When(slices.Contains(s.Delegates, s.ID), "delegates lists the agent itself")
+	m.When(string(bytes.TrimSpace(s.Sections["retry"])) == "null", `sections["retry"] is null, want an object`)
+	return m.Err()
 }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
@@ -375,19 +362,21 @@ func fillPool(p *awaken.ModelPoolSpec) {
 }
 
 func checkPool(p *awaken.ModelPoolSpec) error {
-	m := mistakes{p.Validate()}
+	var m mistakes
+	m.Include(p.Validate())
 	for name, n := range map[string]*int{"quota_retry_after_threshold_secs": p.Switch.QuotaRetryAfterThresholdSecs, "max_switches_per_session": p.Switch.MaxSwitchesPerSession} {
 		if n != nil && *n < 0 {
-			m.add("switch.%s is %d, want 0 or more", name, *n)
+			m.Add("switch.%s is %d, want 0 or more", name, *n)
 		}
 	}
-	return m.join()
+	return m.Err()
 }
 
 func fillProvider(p *awaken.ProviderSpec) { p.TimeoutSecs = cmp.Or(p.TimeoutSecs, 300) }
 
 func checkProvider(p *awaken.ProviderSpec) error {
-	m := mistakes{p.Validate()}
+	var m mistakes
+	m.Include(p.Validate())
 	if p.BaseURL != "" {
 		m.url("base_url", p.BaseURL)
 	}
@@ -397,13 +386,13 @@ func checkProvider(p *awaken.ProviderSpec) error {
 		if name == "headers" {
 			raw = json.RawMessage(hidden)
 		}
-		m.when(wrong, "adapter_options.%s is %s, want %s", name, raw, want)
+		m.When(wrong, "adapter_options.%s is %s, want %s", name, raw, want)
 	}
 	word := func(name string, words ...string) (s string) {
 		raw, there := p.AdapterOptions[name]
 		wrong := there && (json.Unmarshal(raw, &s) != nil || !slices.Contains(words, s))
 		last := len(words) - 1
-		m.when(wrong, "adapter_options.%s is %s, want %s or %s", name, raw, strings.Join(words[:last], ", "), words[last])
+		m.When(wrong, "adapter_options.%s is %s, want %s or %s", name, raw, strings.Join(words[:last], ", "), words[last])
 		return s
 	}
 	option("headers", new(map[string]string), "an object of texts")
@@ -413,11 +402,11 @@ func checkProvider(p *awaken.ProviderSpec) error {
 	word("model_discovery_auth", "bearer", "x-goog-api-key", "none")
 	credentials := word("credentials_kind", "bearer", "service_account_json")
 	if credentials == "service_account_json" {
-		m.when(p.Adapter != "vertex", "adapter_options.credentials_kind is service_account_json, which only the adapter vertex takes, not %q", p.Adapter)
+		m.When(p.Adapter != "vertex", "adapter_options.credentials_kind is service_account_json, which only the adapter vertex takes, not %q", p.Adapter)
 		var account map[string]any
 		key := p.APIKey.Expose()
-		m.when(key != "" && key != hidden && json.Unmarshal([]byte(key), &account) != nil,
+		m.When(key != "" && key != hidden && json.Unmarshal([]byte(key), &account) != nil,
 			"api_key is ***, want the JSON of a service account, because adapter_options.credentials_kind says so")
 	}
-	return m.join()
+	return m.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 )
 
 // sealed is a document, or overrides, without its secrets.
@@ -121,11 +122,11 @@ func hideReferences(tree, stored map[string]any) error {
 func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, error) {
 	s := &sealed{Secrets: map[string]awaken.Secret{}}
 	masked, maskedBefore := k.mask(tree), k.mask(before)
-	var errs mistakes
+	var errs check.Problems
 	visit(tree, nil, k.secret, func(path []string, v any) any {
 		value, isText := v.(string)
 		if !isText {
-			errs.add("%s is a JSON %s, want a string, because it is stored as a secret", place(path), jsonType(v))
+			errs.Add("%s is a JSON %s, want a string, because it is stored as a secret", place(path), jsonType(v))
 			return v
 		}
 		ref := prefix + pointer(path)
@@ -133,19 +134,19 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, err
 			old, ok := reference(lookup(before, path))
 			switch {
 			case !ok:
-				errs.add("%s is %q, but no secret is stored there: write the secret itself", place(path), hidden)
+				errs.Add("%s is %q, but no secret is stored there: write the secret itself", place(path), hidden)
 			case k.server(tree, path) != k.server(before, path):
-				errs.add("%s is now another server, and the secret in %s belongs to the previous one: write it again, or clear it with null", place(k.to), place(path))
+				errs.Add("%s is now another server, and the secret in %s belongs to the previous one: write it again, or clear it with null", place(k.to), place(path))
 			case !sameEntries(masked, maskedBefore, path):
-				errs.add("%s is %q in a list that has changed, so the secret it stands for is ambiguous: write the secret itself", place(path), hidden)
+				errs.Add("%s is %q in a list that has changed, so the secret it stands for is ambiguous: write the secret itself", place(path), hidden)
 			}
 			return map[string]any{refName: old}
 		}
 		s.Secrets[ref] = awaken.NewSecret(value)
 		return map[string]any{refName: ref}
 	})
-	if errs != nil {
-		return nil, errs.join()
+	if err := errs.Err(); err != nil {
+		return nil, err
 	}
 	s.Doc = encode(tree)
 	return s, nil
@@ -158,24 +159,24 @@ func unseal(key Key, doc json.RawMessage, lookup func(ref string) (awaken.Secret
 	if err != nil {
 		return nil, invalid(key, err)
 	}
-	var errs mistakes
+	var errs check.Problems
 	visit(tree, nil, nil, func(path []string, v any) any {
 		ref, ok := reference(v)
 		if !ok {
 			return v
 		}
 		if !strings.HasPrefix(ref, key.String()+"#") {
-			errs.add("%s: %s refers to the secret of another document", key, place(path))
+			errs.Add("%s: %s refers to the secret of another document", key, place(path))
 			return v
 		}
 		secret, err := lookup(ref)
 		if err != nil {
-			errs.add("%s: the secret in %s: %w", key, place(path), err)
+			errs.Add("%s: the secret in %s: %w", key, place(path), err)
 		}
 		return secret.Expose()
 	})
-	if errs != nil {
-		return nil, errs.join()
+	if err := errs.Err(); err != nil {
+		return nil, err
 	}
 	return encode(tree), nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/awaken-go/awaken/internal/check"
 )
 
 // SkillSpec describes a skill: instructions that an agent can load when it needs them.
@@ -58,24 +60,24 @@ func (s *SkillSpec) fill() {
 
 // Validate reports every mistake at once.
 func (s *SkillSpec) Validate() error {
-	var m mistakes
-	m.when(!skillID.MatchString(s.ID), "id is %q, want 1 to 64 lower-case letters, digits and -", s.ID)
+	var m check.Problems
+	m.When(!skillID.MatchString(s.ID), "id is %q, want 1 to 64 lower-case letters, digits and -", s.ID)
 	required := func(field, value string, most int) {
-		m.when(blank(value), "%s is empty", field)
+		m.NotBlank(field, value)
 		n := utf8.RuneCountInString(value)
-		m.when(most > 0 && n > most, "%s is %d characters long, want at most %d", field, n, most)
+		m.When(most > 0 && n > most, "%s is %d characters long, want at most %d", field, n, most)
 	}
 	required("name", s.Name, 128)
 	required("description", s.Description, 1024)
 	required("instructions_md", s.InstructionsMD, 0)
-	m.when(!slices.Contains([]string{"", "inline", "fork"}, s.Context), "context is %q, want inline or fork", s.Context)
-	m.when(slices.ContainsFunc(s.AllowedTools, blank), "allowed_tools has an empty id")
+	m.OneOf("context", s.Context, "", "inline", "fork")
+	m.When(slices.ContainsFunc(s.AllowedTools, blank), "allowed_tools has an empty id")
 	var names []string
 	for i, a := range s.Arguments {
 		required(fmt.Sprintf("arguments[%d].name", i), a.Name, 0)
-		m.when(slices.Contains(names, a.Name), "arguments lists %q twice", a.Name)
+		m.When(slices.Contains(names, a.Name), "arguments lists %q twice", a.Name)
 		names = append(names, a.Name)
 	}
-	m.when(len(s.Paths) > 0, "paths has %d entries, want none: only skills in files have them", len(s.Paths))
-	return m.join()
+	m.When(len(s.Paths) > 0, "paths has %d entries, want none: only skills in files have them", len(s.Paths))
+	return m.Err()
 }

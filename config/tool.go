@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 )
 
 // ToolSpec describes a tool that is defined in code. Only its description can be
@@ -29,9 +30,9 @@ const maxToolDescription = 4096
 
 // Validate reports every mistake at once.
 func (s *ToolSpec) Validate() error {
-	var m mistakes
-	m.id(s.ID)
-	return m.join()
+	var m check.Problems
+	m.NotBlank("id", s.ID)
+	return m.Err()
 }
 
 // toolbox lists the tools of the program and of the live MCP servers.

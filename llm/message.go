@@ -283,11 +283,9 @@ func (m *Message) normalize(content json.RawMessage) (err error) {
 // as none.
 func (c *ToolCall) UnmarshalJSON(data []byte) error {
 	type plain ToolCall
-	var p plain
-	if err := strict.Unmarshal(data, &p); err != nil {
-		return fmt.Errorf("tool call: %w", err)
+	if err := strict.Into((*plain)(c), "tool call", data); err != nil {
+		return err
 	}
-	*c = ToolCall(p)
 	c.Arguments = orNil(c.Arguments)
 	return nil
 }

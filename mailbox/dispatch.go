@@ -73,9 +73,7 @@ func (d *Dispatch) NewRun() *awaken.Run {
 		ParentRunID: q.ParentRunID, ParentThreadID: q.ParentThreadID, ParentToolCallID: q.ParentToolCallID,
 		SessionID: q.SessionID, UserID: q.UserID, TransportRequestID: q.TransportRequestID, Origin: q.Origin, Adapter: q.Adapter, Depth: q.Depth, ResolutionID: q.ResolutionID,
 		CreatedAt: at, UpdatedAt: at}
-	if r.Origin == "" {
-		r.Origin = "user"
-	}
+	r.Origin = cmp.Or(r.Origin, "user")
 	if q.Mode != "foreground" {
 		r.Mode = q.Mode
 	}

@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,9 +133,7 @@ func (cfg *Config) complete() error {
 	if cfg.Renew >= cfg.Lease {
 		return fmt.Errorf("mailbox: Renew is %s, want less than Lease (%s)", cfg.Renew, cfg.Lease)
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.NewID == nil {
 		cfg.NewID = ids.New
 	}

@@ -24,10 +24,7 @@ func LoadCallHistory(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (*
 	}
 	a := &CallHistory{runID: run.RunID, runs: make(map[string]string, len(records)), calls: map[string][]string{}}
 	for _, r := range records {
-		m, by := r.Message, ""
-		if m.Metadata != nil {
-			by = m.Metadata.RunID
-		}
+		m, by := r.Message, RunOf(r.Message)
 		a.runs[m.ID] = by
 		if m.Role != llm.Assistant || by != run.RunID {
 			continue

@@ -106,9 +106,7 @@ func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
 		return llm.Block{}, BadRequest("%s.url is a data: URL without a comma", field)
 	}
 	kind, encoded := strings.CutSuffix(head, ";base64")
-	if kind == "" {
-		kind = "text/plain"
-	}
+	kind = cmp.Or(kind, "text/plain")
 	if mediaType == "" {
 		mediaType = kind
 	} else if !sameType(mediaType, kind) {

@@ -1,39 +1,35 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// NumberParam returns a numeric query parameter, clamped to low and high. A missing parameter
-// is def.
-func NumberParam(c Call, name string, def, low, high int) (int, error) {
-	text := c.Request().URL.Query().Get(name)
-	if text == "" {
-		return def, nil
-	}
-	n, err := strconv.Atoi(text)
+// NumberParam returns an integer parameter of a route, clamped to low and high. A missing
+// parameter is def; the server refuses one that is not a number.
+func NumberParam(query url.Values, name string, def, low, high int) int {
+	n, err := strconv.Atoi(strings.TrimSpace(query.Get(name)))
 	if err != nil {
-		return 0, BadRequest("%s is %.80q, want a whole number", name, text)
+		return def
 	}
-	return max(low, min(n, high)), nil
+	return max(low, min(n, high))
 }
 
 // ResumeAfter returns the position that the client has reached, from the query parameter
 // cursor or else the header Last-Event-ID. The zero Position means that the client has
 // nothing. End is the end of the log: a cursor of a later epoch fails with status 410.
 func ResumeAfter(c Call, end awaken.Cursor) (Position, error) {
-	text := c.Request().URL.Query().Get("cursor")
-	if text == "" {
-		text = c.Request().Header.Get("Last-Event-ID")
-	}
+	text := cmp.Or(c.Request().URL.Query().Get("cursor"), c.Request().Header.Get("Last-Event-ID"))
 	if text == "" {
 		return Position{}, nil
 	}

@@ -1,12 +1,11 @@
 package registry
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -28,15 +27,12 @@ type ArtifactCompaction struct {
 
 // Validate reports all problems, joined.
 func (c *ContextTransform) Validate() error {
-	var errs []error
+	bad := check.Problems{Prefix: "artifact_compaction."}
 	a := &c.ArtifactCompaction
-	fields := map[string]int{"threshold_tokens": a.ThresholdTokens, "preview_max_chars": a.PreviewMaxChars, "preview_max_lines": a.PreviewMaxLines}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if fields[name] < 1 {
-			errs = append(errs, fmt.Errorf("artifact_compaction.%s is %d, want 1 or more", name, fields[name]))
-		}
-	}
-	return errors.Join(errs...)
+	bad.When(a.PreviewMaxChars < 1, "preview_max_chars is %d, want 1 or more", a.PreviewMaxChars)
+	bad.When(a.PreviewMaxLines < 1, "preview_max_lines is %d, want 1 or more", a.PreviewMaxLines)
+	bad.When(a.ThresholdTokens < 1, "threshold_tokens is %d, want 1 or more", a.ThresholdTokens)
+	return bad.Err()
 }
 
 // Preview returns m or, if m is a tool message with a large text, a copy that holds only the

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -52,18 +53,14 @@ const (
 func (c *CompactionConfig) Validate() error {
 	var bad check.Problems
 	bad.OneOf("mode", c.Mode, compactionBackground, compactionOff)
-	if !strings.Contains(c.SummarizerUserPrompt, messagesMark) {
-		bad.Add("summarizer_user_prompt lacks %s, the place of the conversation", messagesMark)
-	}
+	bad.When(!strings.Contains(c.SummarizerUserPrompt, messagesMark), "summarizer_user_prompt lacks %s, the place of the conversation", messagesMark)
 	if n := c.SummaryMaxTokens; n != nil && *n < 1 {
 		bad.Add("summary_max_tokens is %d, want 1 or more", *n)
 	}
 	if c.SummaryModel != nil {
 		bad.NotBlank("summary_model", *c.SummaryModel)
 	}
-	if r := c.MinSavingsRatio; !(r >= 0 && r <= 1) {
-		bad.Add("min_savings_ratio is %v, want 0 to 1", r)
-	}
+	bad.When(!(c.MinSavingsRatio >= 0 && c.MinSavingsRatio <= 1), "min_savings_ratio is %v, want 0 to 1", c.MinSavingsRatio)
 	bad.OneOf("raw_retention", c.RawRetention, preserveDurable)
 	return bad.Err()
 }
@@ -82,9 +79,7 @@ func (c *CompactionConfig) Prompt(transcript, previous string) string {
 	if previous != "" && !strings.Contains(c.SummarizerUserPrompt, previousMark) {
 		transcript = "[Summary of what came before]: " + previous + "\n\n" + transcript
 	}
-	if previous == "" {
-		previous = "(none)"
-	}
+	previous = cmp.Or(previous, "(none)")
 	return strings.NewReplacer(messagesMark, transcript, previousMark, previous).Replace(c.SummarizerUserPrompt)
 }
 

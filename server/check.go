@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -16,7 +17,7 @@ type checks struct {
 
 func (h *checks) routes() []protocol.Route {
 	return forOperators([]protocol.Route{
-		{Method: "POST", Path: "/v1/config/{namespace}/validate", Handle: own(h.validate),
+		{Method: "POST", Path: "/v1/config/{namespace}/validate", Handle: writable(h.validate),
 			Summary: "Validate a document without saving it", Query: []protocol.Param{param("id", "string", "id of the document, if the body has none")}, Body: rawDocument{},
 			Replies: map[int]any{200: validated{}}},
 		{Method: "GET", Path: "/v1/config/diagnostics", Handle: own(h.diagnostics),
@@ -32,11 +33,7 @@ type validated struct {
 	Diagnostics []awaken.Diagnostic `json:"diagnostics"`
 }
 
-func (h *checks) validate(req *request) error {
-	ns, err := writable(req.path("namespace"))
-	if err != nil {
-		return err
-	}
+func (h *checks) validate(req *request, key config.Key) error {
 	var doc rawDocument
 	if err := req.Decode(&doc); err != nil {
 		return err
@@ -45,11 +42,8 @@ func (h *checks) validate(req *request) error {
 		ID string `json:"id"`
 	}
 	_ = json.Unmarshal(doc, &body) // Validate reports any mistake
-	id := req.value("id")
-	if id == "" {
-		id = body.ID
-	}
-	out, err := h.control.Validate(req.ctx, config.Key{Namespace: ns, ID: id}, json.RawMessage(doc))
+	key.ID = cmp.Or(req.value("id"), body.ID)
+	out, err := h.control.Validate(req.ctx, key, json.RawMessage(doc))
 	if err != nil {
 		return err
 	}

@@ -80,9 +80,7 @@ func (c Config) withDefaults() (Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("server: address is %q, want host:port: %w", c.Address, err)
 	}
-	if c.Open == nil {
-		c.Open = &local
-	}
+	c.Open = cmp.Or(c.Open, &local)
 	if !local && (*c.Open || c.Keys == nil) {
 		return c, fmt.Errorf("server: address %s can be reached from other machines, so Keys are required and Open must be false", c.Address)
 	}
@@ -100,9 +98,7 @@ func (c Config) withDefaults() (Config, error) {
 	if err := checkUserHeader(c.UserHeader); err != nil {
 		return c, fmt.Errorf("server: user header is %q, %w", c.UserHeader, err)
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.NewID == nil {
 		c.NewID = ids.New
 	}

@@ -40,10 +40,7 @@ func (h *connections) mcp(req *request) (config.MCPConnection, error) {
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
 		return nil, upstream("not connected", err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return conn, nil
+	return conn, err
 }
 
 // upstream returns the failure of a request that another server caused.

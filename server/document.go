@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,61 +23,65 @@ func (h *documents) routes() []protocol.Route {
 	const ns = "/v1/config/{namespace}"
 	var doc rawDocument
 	return forOperators([]protocol.Route{
-		{Method: "GET", Path: ns, Handle: own(h.list),
+		{Method: "GET", Path: ns, Handle: inNamespace(h.list),
 			Summary: "List the documents of a namespace by id", Query: configPage, Replies: map[int]any{200: recordList{}}},
-		{Method: "POST", Path: ns, Handle: own(h.create),
+		{Method: "POST", Path: ns, Handle: writable(h.create),
 			Summary: "Create a document and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
 			Failures: []int{409}},
-		{Method: "GET", Path: ns + "/meta", Handle: own(h.listMeta),
+		{Method: "GET", Path: ns + "/meta", Handle: inNamespace(h.listMeta),
 			Summary: "List the metadata of a namespace's documents", Replies: map[int]any{200: []recordMeta{}}},
-		{Method: "GET", Path: ns + "/$schema", Handle: own(h.schema),
+		{Method: "GET", Path: ns + "/$schema", Handle: inNamespace(h.schema),
 			Summary: "Get the JSON Schema of a namespace's documents", Replies: map[int]any{200: json.RawMessage{}}},
-		{Method: "GET", Path: ns + "/{id}", Handle: own(h.get),
+		{Method: "GET", Path: ns + "/{id}", Handle: inNamespace(h.get),
 			Summary: "Get a document, without its secrets", Replies: map[int]any{200: doc}},
-		{Method: "PUT", Path: ns + "/{id}", Handle: own(h.put),
+		{Method: "PUT", Path: ns + "/{id}", Handle: writable(h.put),
 			Summary: "Create or replace a document and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
 			Failures: []int{409, 412}},
-		{Method: "DELETE", Path: ns + "/{id}", Handle: own(h.delete),
+		{Method: "DELETE", Path: ns + "/{id}", Handle: writable(h.delete),
 			Summary: "Delete a document and publish the change",
 			Query:   []protocol.Param{param("force", "true|false", "for a provider, also delete its models that nothing else uses; default false")}, Headers: matchHeaders,
 			Replies: map[int]any{204: nil, 409: dependencyBody{}}, Failures: []int{412}},
-		{Method: "GET", Path: ns + "/{id}/meta", Handle: own(h.getMeta),
+		{Method: "GET", Path: ns + "/{id}/meta", Handle: inNamespace(h.getMeta),
 			Summary: "Get the metadata of a document", Replies: map[int]any{200: config.Meta{}}},
-		{Method: "POST", Path: ns + "/{id}/restore", Handle: own(h.restore),
+		{Method: "POST", Path: ns + "/{id}/restore", Handle: inNamespace(h.restore),
 			Summary: "Restore a document from an audit event, as a draft", Headers: matchHeaders, Body: restoreBody{},
 			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{409, 412, 422}},
-		{Method: "GET", Path: "/v1/agents", Handle: own(h.listAgents),
+		{Method: "GET", Path: "/v1/agents", Handle: agentInPath(h.list),
 			Summary: "List agents by id", Query: configPage, Replies: map[int]any{200: recordList{}}},
-		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: own(h.getAgent),
+		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: agentInPath(h.get),
 			Summary: "Get an agent", Replies: map[int]any{200: doc}},
 	})
 }
 
 var publishParam = param("publish", "true|false", "false keeps the document as a draft; default true")
 
-// namespaceOf returns the namespace with a name.
-func namespaceOf(name string) (config.Namespace, error) {
-	for _, ns := range config.Namespaces {
-		if string(ns) == name {
-			return ns, nil
+// inNamespace adapts a handler that takes the key in the path. The key has no id if the path
+// names only a namespace.
+func inNamespace(handle func(req *request, key config.Key) error) func(protocol.Call) error {
+	return own(func(req *request) error {
+		name := req.path("namespace")
+		if !slices.Contains(config.Namespaces, config.Namespace(name)) {
+			return protocol.NotFound("namespace", name)
 		}
-	}
-	return "", protocol.NotFound("namespace", name)
+		return handle(req, config.Key{Namespace: config.Namespace(name), ID: req.path("id")})
+	})
 }
 
-// writable returns the namespace with a name if its documents are writable.
-func writable(name string) (config.Namespace, error) {
-	ns, err := namespaceOf(name)
-	if err == nil && ns == config.Tools {
-		err = fail(http.StatusBadRequest, "read_only", "tools namespace is read-only; use PATCH /v1/config/tools/:id/overrides")
-	}
-	return ns, err
+// writable adapts a handler like inNamespace, if the documents of the namespace are writable.
+func writable(handle func(req *request, key config.Key) error) func(protocol.Call) error {
+	return inNamespace(func(req *request, key config.Key) error {
+		if key.Namespace == config.Tools {
+			return fail(http.StatusBadRequest, "read_only", "tools namespace is read-only; use PATCH /v1/config/tools/:id/overrides")
+		}
+		return handle(req, key)
+	})
 }
 
-// keyOf returns the key of a document.
-func keyOf(namespace, id string) (config.Key, error) {
-	ns, err := namespaceOf(namespace)
-	return config.Key{Namespace: ns, ID: id}, err
+// agentInPath adapts a handler that takes the key of the agent in the path, if there is one.
+func agentInPath(handle func(req *request, key config.Key) error) func(protocol.Call) error {
+	return own(func(req *request) error {
+		return handle(req, config.Key{Namespace: config.Agents, ID: req.path("agent_id")})
+	})
 }
 
 type recordList struct {
@@ -86,76 +91,38 @@ type recordList struct {
 	Limit     int               `json:"limit"`
 }
 
-func (h *documents) list(req *request) error {
-	ns, err := namespaceOf(req.path("namespace"))
-	if err != nil {
-		return err
-	}
-	return h.listOf(req, ns)
-}
-
-func (h *documents) listAgents(req *request) error { return h.listOf(req, config.Agents) }
-
-func (h *documents) listOf(req *request, ns config.Namespace) error {
+func (h *documents) list(req *request, in config.Key) error {
 	offset, limit := req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 100, 1, 1000)
-	views, err := h.control.List(req.ctx, ns, offset, limit)
+	views, err := h.control.List(req.ctx, in.Namespace, offset, limit)
 	if err != nil {
 		return err
 	}
-	out := recordList{Namespace: ns, Items: make([]json.RawMessage, len(views)), Offset: offset, Limit: limit}
+	out := recordList{Namespace: in.Namespace, Items: make([]json.RawMessage, len(views)), Offset: offset, Limit: limit}
 	for i, v := range views {
 		out.Items[i] = v.Spec
 	}
 	return req.Reply(200, out)
 }
 
-func (h *documents) get(req *request) error {
-	key, err := keyOf(req.path("namespace"), req.path("id"))
-	if err != nil {
-		return err
-	}
-	return h.getRecord(req, key)
-}
-
-func (h *documents) getAgent(req *request) error {
-	return h.getRecord(req, config.Key{Namespace: config.Agents, ID: req.path("agent_id")})
-}
-
-func (h *documents) getRecord(req *request, key config.Key) error {
+func (h *documents) get(req *request, key config.Key) error {
 	v, err := h.control.Get(req.ctx, key)
 	return show(req, 200, v, err)
 }
 
-func (h *documents) create(req *request) error {
-	ns, err := writable(req.path("namespace"))
-	if err != nil {
-		return err
-	}
-	return h.write(req, 201, func(id string) (config.Key, error) {
-		return config.Key{Namespace: ns, ID: id}, protocol.CheckID("id", id)
-	}, config.Condition{Absent: true})
+func (h *documents) create(req *request, key config.Key) error {
+	return h.write(req, 201, key, config.Condition{Absent: true})
 }
 
-func (h *documents) put(req *request) error {
-	ns, err := writable(req.path("namespace"))
-	if err != nil {
-		return err
-	}
-	key := config.Key{Namespace: ns, ID: req.path("id")}
+func (h *documents) put(req *request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
 	}
-	return h.write(req, 200, func(id string) (config.Key, error) {
-		if id != key.ID {
-			return key, protocol.BadRequest("id is %q in the body, want %q, as in the path", id, key.ID)
-		}
-		return key, nil
-	}, cond)
+	return h.write(req, 200, key, cond)
 }
 
-// write decodes a document and saves it under the key that key derives from its id.
-func (h *documents) write(req *request, status int, key func(id string) (config.Key, error), cond config.Condition) error {
+// write decodes a document and saves it. A key without an id gets that of the document.
+func (h *documents) write(req *request, status int, key config.Key, cond config.Condition) error {
 	var doc rawDocument
 	if err := req.Decode(&doc); err != nil {
 		return err
@@ -166,23 +133,22 @@ func (h *documents) write(req *request, status int, key func(id string) (config.
 	if err := json.Unmarshal(doc, &body); err != nil {
 		return protocol.BadRequest("the body is not an object, want a document with an id")
 	}
-	if body.ID == nil || strings.TrimSpace(*body.ID) == "" {
+	switch {
+	case body.ID == nil || strings.TrimSpace(*body.ID) == "":
 		return protocol.BadRequest("id is missing")
+	case key.ID == "":
+		if err := protocol.CheckID("id", *body.ID); err != nil {
+			return err
+		}
+		key.ID = *body.ID
+	case key.ID != *body.ID:
+		return protocol.BadRequest("id is %q in the body, want %q, as in the path", *body.ID, key.ID)
 	}
-	k, err := key(*body.ID)
-	if err != nil {
-		return err
-	}
-	v, err := h.control.Put(req.ctx, k, json.RawMessage(doc), req.value("publish") == "false", cond, actorOf(req))
+	v, err := h.control.Put(req.ctx, key, json.RawMessage(doc), req.value("publish") == "false", cond, actorOf(req))
 	return show(req, status, v, err)
 }
 
-func (h *documents) delete(req *request) error {
-	ns, err := writable(req.path("namespace"))
-	if err != nil {
-		return err
-	}
-	key := config.Key{Namespace: ns, ID: req.path("id")}
+func (h *documents) delete(req *request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -206,13 +172,9 @@ type recordMeta struct {
 	Live bool        `json:"live"` // false for a draft
 }
 
-func (h *documents) listMeta(req *request) error {
-	ns, err := namespaceOf(req.path("namespace"))
-	if err != nil {
-		return err
-	}
+func (h *documents) listMeta(req *request, in config.Key) error {
 	out := []recordMeta{}
-	for v, err := range h.control.All(req.ctx, ns) {
+	for v, err := range h.control.All(req.ctx, in.Namespace) {
 		if err != nil {
 			return err
 		}
@@ -221,11 +183,7 @@ func (h *documents) listMeta(req *request) error {
 	return req.Reply(200, out)
 }
 
-func (h *documents) getMeta(req *request) error {
-	key, err := keyOf(req.path("namespace"), req.path("id"))
-	if err != nil {
-		return err
-	}
+func (h *documents) getMeta(req *request, key config.Key) error {
 	v, err := h.control.Get(req.ctx, key)
 	if err != nil {
 		return err
@@ -234,12 +192,8 @@ func (h *documents) getMeta(req *request) error {
 	return req.Reply(200, v.Meta)
 }
 
-func (h *documents) schema(req *request) error {
-	ns, err := namespaceOf(req.path("namespace"))
-	if err != nil {
-		return err
-	}
-	return req.Reply(200, config.Schema(ns))
+func (h *documents) schema(req *request, in config.Key) error {
+	return req.Reply(200, config.Schema(in.Namespace))
 }
 
 // unknownVersion is the reply if there is nothing to restore.
@@ -252,11 +206,7 @@ type restoreBody struct {
 	Version string `json:"version"` // the id of an audit event
 }
 
-func (h *documents) restore(req *request) error {
-	key, err := keyOf(req.path("namespace"), req.path("id"))
-	if err != nil {
-		return err
-	}
+func (h *documents) restore(req *request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err

@@ -110,10 +110,7 @@ func eventScopeOf(req *request) (*awaken.Thread, string, error) {
 // startCursor returns the position after which the client wants events, from the parameter or from
 // the header that browsers send. Without either it is def.
 func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Cursor, error) {
-	text := req.value("cursor")
-	if text == "" {
-		text = req.r.Header.Get("Last-Event-ID")
-	}
+	text := cmp.Or(req.value("cursor"), req.r.Header.Get("Last-Event-ID"))
 	if text == "" {
 		return def, nil
 	}

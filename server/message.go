@@ -61,8 +61,7 @@ func (h *messages) list(req *request) error {
 		return err
 	}
 	list = slices.DeleteFunc(list, func(m *llm.Message) bool {
-		ofRun := m.Metadata != nil && m.Metadata.RunID == runID
-		return visibility != "all" && m.IsInternal() != (visibility == "internal") || runID != "" && !ofRun
+		return visibility != "all" && m.IsInternal() != (visibility == "internal") || runID != "" && protocol.RunOf(m) != runID
 	})
 	if req.value("order") == "desc" {
 		slices.Reverse(list)

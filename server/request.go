@@ -138,11 +138,7 @@ func checkParam(p protocol.Param, value string) error {
 
 // number returns an integer parameter of the route, clamped to the range from low to high.
 func (req *request) number(name string, def, low, high int) int {
-	n, err := strconv.Atoi(req.value(name))
-	if err != nil {
-		return def
-	}
-	return max(low, min(n, high))
+	return protocol.NumberParam(req.query, name, def, low, high)
 }
 
 // page returns the offset and limit of a list.

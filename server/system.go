@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/awaken-go/awaken/protocol"
@@ -34,11 +35,7 @@ type systemInfo struct {
 }
 
 func (h *system) info(req *request) error {
-	scope := "default"
-	if name := req.tenantName(); name != "" {
-		scope = name
-	}
-	return req.Reply(200, systemInfo{Version: h.version, ScopeID: scope, UptimeSeconds: time.Since(h.started).Seconds(),
+	return req.Reply(200, systemInfo{Version: h.version, ScopeID: cmp.Or(req.tenantName(), "default"), UptimeSeconds: time.Since(h.started).Seconds(),
 		ConfigStoreEnabled: h.control, AuditLogEnabled: h.control, RuntimeStatsEnabled: h.stats})
 }
 

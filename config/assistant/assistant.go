@@ -226,23 +226,22 @@ type saved struct {
 	Live     bool            `json:"live"`
 }
 
-// agent returns an agent, or nil if there is none.
-func (a *Assistant) agent(ctx context.Context, key config.Key) (*config.View, error) {
-	v, err := a.Manager.Get(ctx, key)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, nil
+// target returns the key of the agent that the model wrote, and the agent that it replaces, if any.
+func (a *Assistant) target(ctx context.Context, in agentInput) (key config.Key, now *config.View, err error) {
+	if key, err = in.key(); err != nil {
+		return key, nil, err
 	}
-	return v, err
+	now, err = a.Manager.Get(ctx, key)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return key, nil, nil
+	}
+	return key, now, err
 }
 
 // draft saves a draft: of a new agent, over a live agent, or over a draft of its own. It
 // does not touch a draft that a person wrote.
 func (a *Assistant) draft(ctx context.Context, call *awaken.ToolCall, in agentInput) (*saved, error) {
-	key, err := in.key()
-	if err != nil {
-		return nil, err
-	}
-	now, err := a.agent(ctx, key)
+	key, now, err := a.target(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -261,11 +260,7 @@ func (a *Assistant) draft(ctx context.Context, call *awaken.ToolCall, in agentIn
 // publish publishes an agent after a person has approved it. The approval covers the agent
 // as it was when the person was asked.
 func (a *Assistant) publish(ctx context.Context, call *awaken.ToolCall, in agentInput) (*saved, error) {
-	key, err := in.key()
-	if err != nil {
-		return nil, err
-	}
-	now, err := a.agent(ctx, key)
+	key, now, err := a.target(ctx, in)
 	if err != nil {
 		return nil, err
 	}

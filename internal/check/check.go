@@ -19,6 +19,13 @@ func (p *Problems) Add(format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf("%s%w", p.Prefix, fmt.Errorf(format, args...)))
 }
 
+// When adds a problem if cond holds.
+func (p *Problems) When(cond bool, format string, args ...any) {
+	if cond {
+		p.Add(format, args...)
+	}
+}
+
 // Include adds err as it is, unless it is nil.
 func (p *Problems) Include(err error) {
 	if err != nil {

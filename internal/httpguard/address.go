@@ -1,6 +1,9 @@
 package httpguard
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 func prefixes(list ...string) (out []netip.Prefix) {
 	for _, s := range list {
@@ -37,10 +40,5 @@ func Public(a netip.Addr) bool {
 	if a.Is6() && !global6.Contains(a) {
 		return false
 	}
-	for _, p := range reserved {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
 }

@@ -23,10 +23,10 @@
 package deferred
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/llm"
@@ -100,40 +100,27 @@ type policy struct {
 
 func (c *Config) compile() (*policy, error) {
 	p := &policy{Config: *c}
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	mode := func(field string, m Mode) {
-		if m != Eager && m != Deferred {
-			bad("%s is %q, want eager or deferred", field, m)
-		}
-	}
-	mode("default_mode", c.DefaultMode)
+	var bad check.Problems
+	bad.OneOf("default_mode", string(c.DefaultMode), string(Eager), string(Deferred))
 	for i, r := range c.Rules {
-		mode(fmt.Sprintf("rules[%d].mode", i), r.Mode)
+		bad.OneOf(fmt.Sprintf("rules[%d].mode", i), string(r.Mode), string(Eager), string(Deferred))
 		pt, err := pattern.Compile(r.Tool)
 		if err != nil {
-			bad("rules[%d].tool: %w", i, err)
+			bad.Add("rules[%d].tool: %w", i, err)
 		} else if !pt.Unconditional() {
-			bad("rules[%d].tool is %q, which has arguments, want a pattern without: a tool is deferred regardless of its arguments", i, r.Tool)
+			bad.Add("rules[%d].tool is %q, which has arguments, want a pattern without: a tool is deferred regardless of its arguments", i, r.Tool)
 		}
 		p.patterns = append(p.patterns, pt)
 	}
-	if c.BetaOverhead < 0 {
-		bad("beta_overhead is %g, want 0 or more", c.BetaOverhead)
-	}
+	bad.When(c.BetaOverhead < 0, "beta_overhead is %g, want 0 or more", c.BetaOverhead)
 	for tool, prior := range c.AgentPriors {
-		if prior < 0 || prior > 1 {
-			bad("agent_priors[%q] is %g, want 0 to 1", tool, prior)
-		}
+		bad.When(prior < 0 || prior > 1, "agent_priors[%q] is %g, want 0 to 1", tool, prior)
 	}
 	d := c.DiscBeta
-	if d.Omega <= 0 || d.Omega > 1 {
-		bad("disc_beta.omega is %g, want above 0 and at most 1", d.Omega)
-	}
-	if d.N0 <= 0 || d.Gamma <= 0 || d.ThreshMult < 0 || d.DeferAfter < 0 {
-		bad("disc_beta has n0 %g, gamma %g, thresh_mult %g and defer_after %d, want n0 and gamma above 0 and the others not negative", d.N0, d.Gamma, d.ThreshMult, d.DeferAfter)
-	}
-	return p, errors.Join(errs...)
+	bad.When(d.Omega <= 0 || d.Omega > 1, "disc_beta.omega is %g, want above 0 and at most 1", d.Omega)
+	bad.When(d.N0 <= 0 || d.Gamma <= 0 || d.ThreshMult < 0 || d.DeferAfter < 0,
+		"disc_beta has n0 %g, gamma %g, thresh_mult %g and defer_after %d, want n0 and gamma above 0 and the others not negative", d.N0, d.Gamma, d.ThreshMult, d.DeferAfter)
+	return p, bad.Err()
 }
 
 // mode returns the initial mode of a tool.

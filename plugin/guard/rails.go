@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/glob"
 	"github.com/awaken-go/awaken/internal/schema"
 )
@@ -75,7 +76,7 @@ func (c *Config) Validate() error {
 // compile returns the configured guards.
 func (c *Config) compile() ([]plugin, error) {
 	var out []plugin
-	var errs []error
+	var bad check.Problems
 	if s := c.Secrets; s != nil {
 		action, borders := cmp.Or(s.Action, ActionRewrite), s.On
 		if len(borders) == 0 {
@@ -85,12 +86,12 @@ func (c *Config) compile() ([]plugin, error) {
 		for i, text := range s.Patterns {
 			re, err := regexp.Compile(text)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("secrets.patterns[%d]: %w", i, err))
+				bad.Add("secrets.patterns[%d]: %w", i, err)
 				continue
 			}
 			exprs = append(exprs, re)
 		}
-		errs = append(errs, checkUse("secrets", borders, action))
+		bad.Include(checkUse("secrets", borders, action))
 		out = append(out, plugin{"secrets", secrets{exprs, action}, borders})
 	}
 	for i, r := range c.Rules {
@@ -100,26 +101,26 @@ func (c *Config) compile() ([]plugin, error) {
 		var err error
 		if r.Pattern != "" {
 			if l.re, err = regexp.Compile(r.Pattern); err != nil {
-				errs = append(errs, fmt.Errorf("%s.pattern: %w", where, err))
+				bad.Add("%s.pattern: %w", where, err)
 			}
 		}
 		if r.Tool != "" {
 			if l.tool, err = glob.CompileRule(r.Tool); err != nil {
-				errs = append(errs, fmt.Errorf("%s.tool: %w", where, err))
+				bad.Add("%s.tool: %w", where, err)
 			}
 		}
 		switch {
 		case r.MaxBytes < 0:
-			errs = append(errs, fmt.Errorf("%s.max_bytes is %d, want 0 or more", where, r.MaxBytes))
+			bad.Add("%s.max_bytes is %d, want 0 or more", where, r.MaxBytes)
 		case r.MaxBytes == 0 && r.Pattern == "":
-			errs = append(errs, fmt.Errorf("%s has no max_bytes and no pattern, want at least one", where))
+			bad.Add("%s has no max_bytes and no pattern, want at least one", where)
 		case len(r.On) == 0:
-			errs = append(errs, fmt.Errorf("%s.on is empty, want input, output or tool_result", where))
+			bad.Add("%s.on is empty, want input, output or tool_result", where)
 		}
-		errs = append(errs, checkUse(where, r.On, r.Action))
+		bad.Include(checkUse(where, r.On, r.Action))
 		out = append(out, plugin{r.Name, l, r.On})
 	}
-	return out, errors.Join(errs...)
+	return out, bad.Err()
 }
 
 // checkUse validates where a guard runs, and its action.

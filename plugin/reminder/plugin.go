@@ -94,12 +94,7 @@ func (r *rule) accepts(res *awaken.ToolResult) bool {
 	if r.glob != nil && !slices.ContainsFunc(texts(res), r.glob.Match) {
 		return false
 	}
-	for _, f := range r.fields {
-		if !f.Match(fields(res)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.fields, func(f *pattern.Condition) bool { return !f.Match(fields(res)) })
 }
 
 // texts returns the texts of a result: its message, its data, and the content that the model

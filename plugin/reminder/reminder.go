@@ -23,9 +23,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/document"
 	"github.com/awaken-go/awaken/internal/glob"
 	"github.com/awaken-go/awaken/internal/pattern"
@@ -117,12 +117,7 @@ func (o *Output) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	type plain Output
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	*o = Output(v)
-	return nil
+	return strict.Into((*plain)(o), "output", data)
 }
 
 // UnmarshalJSON accepts a glob, or an object with fields.
@@ -132,14 +127,12 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	type plain Content
-	var v plain
-	if err := strict.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("content: %w", err)
+	if err := strict.Into((*plain)(c), "content", data); err != nil {
+		return err
 	}
-	if len(v.Fields) == 0 {
+	if len(c.Fields) == 0 {
 		return errors.New("content: fields is missing or empty")
 	}
-	*c = Content(v)
 	return nil
 }
 
@@ -201,50 +194,38 @@ type rule struct {
 
 func compile(rules []Rule) ([]rule, error) {
 	var out []rule
-	var errs []error
+	var bad check.Problems
 	for i, r := range rules {
-		bad := func(field string, format string, args ...any) {
-			errs = append(errs, fmt.Errorf("rules[%d].%s"+format, append([]any{i, field}, args...)...))
-		}
+		bad.Prefix = fmt.Sprintf("rules[%d].", i)
 		if r.Name == "" {
 			r.Name = fmt.Sprintf("rule-%d-%s", i, r.Tool)
 		} else if slices.ContainsFunc(out, func(o rule) bool { return o.Name == r.Name }) {
-			bad("name", " %q is used by another rule", r.Name)
+			bad.Add("name %q is used by another rule", r.Name)
 		}
 		c := rule{Rule: r}
 		var err error
 		if c.pattern, err = pattern.Compile(r.Tool); err != nil {
-			bad("tool", ": %w", err)
+			bad.Add("tool: %w", err)
 		}
-		switch r.Output.Status {
-		case "", Any, Success, Error, Pending:
-		default:
-			bad("output.status", " is %q, want any, success, error or pending", r.Output.Status)
-		}
+		bad.OneOf("output.status", string(r.Output.Status), "", string(Any), string(Success), string(Error), string(Pending))
 		if g := r.Output.Content.Glob; g != "" {
 			if c.glob, err = glob.CompileRule(g); err != nil {
-				bad("output.content", ": glob %q: %w", g, err)
+				bad.Add("output.content: glob %q: %w", g, err)
 			}
 		}
 		for j, f := range r.Output.Content.Fields {
 			cond, err := pattern.NewCondition(f.Path, cmp.Or(f.Op, "glob"), f.Value)
 			if err != nil {
-				bad("output.content", ".fields[%d]: %w", j, err)
+				bad.Add("output.content.fields[%d]: %w", j, err)
 			}
 			c.fields = append(c.fields, cond)
 		}
-		if _, ok := targets[r.Message.Target]; !ok {
-			bad("message.target", " is %q, want system, suffix_system, session or conversation", r.Message.Target)
-		}
-		if strings.TrimSpace(r.Message.Content) == "" {
-			bad("message.content", " is empty")
-		}
-		if r.Message.CooldownTurns < 0 {
-			bad("message.cooldown_turns", " is %d, want 0 or more", r.Message.CooldownTurns)
-		}
+		bad.OneOf("message.target", string(r.Message.Target), string(System), string(SuffixSystem), string(Session), string(Conversation))
+		bad.NotBlank("message.content", r.Message.Content)
+		bad.NotNegative("message.cooldown_turns", r.Message.CooldownTurns)
 		out = append(out, c)
 	}
-	return out, errors.Join(errs...)
+	return out, bad.Err()
 }
 
 // New returns the plugin. The rules of base apply to every agent that loads it, before those

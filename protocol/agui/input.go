@@ -2,6 +2,7 @@ package agui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,9 +143,7 @@ func (in *input) tools() ([]awaken.ToolSpec, error) {
 		}
 		names[t.Name] = true
 		spec := awaken.ToolSpec{ID: t.Name, Name: t.Name, Description: t.Description, Parameters: t.Parameters}
-		if spec.Description == "" {
-			spec.Description = "A tool of the client"
-		}
+		spec.Description = cmp.Or(spec.Description, "A tool of the client")
 		if isEmpty(spec.Parameters) {
 			spec.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
 		}

@@ -249,10 +249,7 @@ func replay(c protocol.Call) error {
 	if x.thread == nil {
 		return protocol.NotFound("thread", x.in.ThreadID)
 	}
-	limit, err := protocol.NumberParam(c, "limit", 100, 1, 500)
-	if err != nil {
-		return err
-	}
+	limit := protocol.NumberParam(c.Request().URL.Query(), "limit", 100, 1, 500)
 	return c.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, After: x.has, Limit: limit, Encoder: x.encoder(Options{})})
 }
 
@@ -268,11 +265,8 @@ func messages(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
-	offset, err1 := protocol.NumberParam(c, "offset", 0, 0, math.MaxInt32)
-	limit, err2 := protocol.NumberParam(c, "limit", 50, 1, 200)
-	if err := cmp.Or(err1, err2); err != nil {
-		return err
-	}
+	query := c.Request().URL.Query()
+	offset, limit := protocol.NumberParam(query, "offset", 0, 0, math.MaxInt32), protocol.NumberParam(query, "limit", 50, 1, 200)
 	all, err := protocol.Conversation(c.Context(), c.Tenant(), th.ID)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -119,15 +120,11 @@ func (r *chatRequest) tools() ([]awaken.ToolSpec, error) {
 	var out []awaken.ToolSpec
 	for i, t := range append(r.FrontendTools, r.FrontendToolsS...) {
 		spec := awaken.ToolSpec{ID: t.ID, Name: t.Name, Description: t.Description, Parameters: t.Parameters}
-		if spec.ID == "" {
-			spec.ID = t.Name
-		}
+		spec.ID = cmp.Or(spec.ID, t.Name)
 		if spec.ID == "" {
 			return nil, protocol.BadRequest("frontendTools[%d].name is empty", i)
 		}
-		if spec.Description == "" {
-			spec.Description = "Frontend tool"
-		}
+		spec.Description = cmp.Or(spec.Description, "Frontend tool")
 		if absent(spec.Parameters) {
 			spec.Parameters = t.InputSchema
 		}

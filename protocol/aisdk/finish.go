@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
@@ -83,9 +84,6 @@ func usageOf(u *llm.Usage) *usage {
 	if u == nil || *u == (llm.Usage{}) {
 		return nil
 	}
-	total := u.TotalTokens
-	if total == 0 {
-		total = u.PromptTokens + u.CompletionTokens
-	}
+	total := cmp.Or(u.TotalTokens, u.PromptTokens+u.CompletionTokens)
 	return &usage{u.PromptTokens, u.CompletionTokens, total, u.ThinkingTokens, u.CacheReadTokens}
 }

@@ -127,9 +127,7 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 		if threadID, err = protocol.Either("threadId", req.ThreadID, req.ThreadIDSnake); err != nil {
 			return err
 		}
-		if threadID == "" {
-			threadID = strings.TrimSpace(req.ID)
-		}
+		threadID = cmp.Or(threadID, strings.TrimSpace(req.ID))
 		if err := protocol.CheckID("id", threadID); err != nil {
 			return err
 		}
@@ -447,10 +445,7 @@ func continuedSince(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, end
 
 // getReplay streams a page of what was streamed on a thread.
 func getReplay(c protocol.Call) error {
-	limit, err := protocol.NumberParam(c, "limit", 100, 1, 500)
-	if err != nil {
-		return err
-	}
+	limit := protocol.NumberParam(c.Request().URL.Query(), "limit", 100, 1, 500)
 	th, err := protocol.PathThread(c)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package aisdk
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,16 +82,14 @@ type toolPart struct {
 func getMessages(c protocol.Call) error {
 	ctx, t := c.Context(), c.Tenant()
 	threadID := c.Request().PathValue("thread_id")
-	offset, err1 := protocol.NumberParam(c, "offset", 0, 0, math.MaxInt32)
-	offset, err2 := protocol.NumberParam(c, "cursor", offset, 0, math.MaxInt32)
-	limit, err3 := protocol.NumberParam(c, "limit", 50, 1, 200)
-	if err := cmp.Or(err1, err2, err3); err != nil {
-		return err
+	query := c.Request().URL.Query()
+	if text := query.Get("cursor"); text != "" {
+		if _, err := strconv.Atoi(text); err != nil {
+			return protocol.BadRequest("cursor is %.80q, want a number", text)
+		}
+		query.Set("offset", text)
 	}
-	order := c.Request().URL.Query().Get("order")
-	if order != "" && order != "asc" && order != "desc" {
-		return protocol.BadRequest("order is %q, want asc or desc", order)
-	}
+	offset, limit := protocol.NumberParam(query, "offset", 0, 0, math.MaxInt32), protocol.NumberParam(query, "limit", 50, 1, 200)
 	// Look for the run first: whatever it stores from here on is streamed with it.
 	run, _, err := protocol.ActiveRun(ctx, t, threadID)
 	if errors.Is(err, awaken.ErrNotFound) {
@@ -120,7 +117,7 @@ func getMessages(c protocol.Call) error {
 		view = append(slices.Clip(view), held...)
 	}
 	groups := grouped(view)
-	if order == "desc" {
+	if query.Get("order") == "desc" {
 		slices.Reverse(groups)
 	}
 	out.Total = len(groups)

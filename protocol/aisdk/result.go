@@ -2,6 +2,7 @@ package aisdk
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
@@ -71,13 +72,8 @@ func fileURL(b *llm.Block) (address, mediaType string, ok bool) {
 	if b.Source == nil {
 		return "", "", false
 	}
-	mediaType = b.Source.MediaType
-	if mediaType == "" {
-		mediaType = map[llm.BlockType]string{llm.ImageBlock: "image/*", llm.AudioBlock: "audio/*", llm.VideoBlock: "video/*"}[b.Type]
-	}
-	if mediaType == "" {
-		mediaType = "application/octet-stream"
-	}
+	mediaType = cmp.Or(b.Source.MediaType,
+		map[llm.BlockType]string{llm.ImageBlock: "image/*", llm.AudioBlock: "audio/*", llm.VideoBlock: "video/*"}[b.Type], "application/octet-stream")
 	if b.Source.URL != "" {
 		return b.Source.URL, mediaType, true
 	}

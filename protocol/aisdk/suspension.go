@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
@@ -36,9 +37,7 @@ type suspension struct {
 func newSuspension(t *awaken.Ticket, wireID string) suspension {
 	s := suspension{ToolCallID: wireID, Action: t.Suspension.Action, Message: t.Suspension.Message, Parameters: t.Suspension.Parameters,
 		ResponseSchema: t.Suspension.ResponseSchema, ResumeMode: t.ResumeMode, ExpiresAt: t.ExpiresAt}
-	if s.ResumeMode == "" {
-		s.ResumeMode = awaken.ReplayToolCall
-	}
+	s.ResumeMode = cmp.Or(s.ResumeMode, awaken.ReplayToolCall)
 	return s
 }
 

@@ -35,6 +35,7 @@
 package file
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -93,9 +94,7 @@ func (o *Options) setDefaults() {
 	if o.Files <= 0 {
 		o.Files = 256
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -50,9 +51,7 @@ func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 	if !t.begun {
 		t.begun, t.ParentThreadID = true, c.ParentThreadID
 	}
-	if t.Metadata.CreatedAt == 0 {
-		t.Metadata.CreatedAt = c.Time
-	}
+	t.Metadata.CreatedAt = cmp.Or(t.Metadata.CreatedAt, c.Time)
 	t.Metadata.UpdatedAt = c.Time
 	if t.entries == nil {
 		t.entries = make([]awaken.Entry, 0, 8)
@@ -99,17 +98,13 @@ func (s *committer) saveRun(t *thread, c *awaken.Commit) {
 
 // Interrupt raises the thread's generation and returns the unfinished calls.
 func (s *committer) Interrupt(_ context.Context, threadID string) ([]*awaken.CallState, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t, err := s.thread(threadID)
-	if err != nil {
-		return nil, err
-	}
-	t.Generation++
-	if t.run == nil {
-		return nil, nil
-	}
-	return threads.Unfinished(t.run.Calls), nil
+	return ofThread(s.records, threadID, func(t *thread) []*awaken.CallState {
+		t.Generation++
+		if t.run == nil {
+			return nil
+		}
+		return threads.Unfinished(t.run.Calls)
+	})
 }
 
 // Post adds items to a thread's inbox. It ignores items that were posted before.
@@ -126,11 +121,5 @@ func (s *committer) Post(_ context.Context, threadID string, items ...awaken.Inb
 
 // Unread returns the items that no commit has read.
 func (s *committer) Unread(_ context.Context, threadID string) ([]awaken.InboxItem, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t, err := s.thread(threadID)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Clone(t.Inbox), nil
+	return ofThread(s.records, threadID, func(t *thread) []awaken.InboxItem { return slices.Clone(t.Inbox) })
 }

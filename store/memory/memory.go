@@ -65,6 +65,17 @@ func (r *records) thread(id string) (*thread, error) {
 	return t, nil
 }
 
+// ofThread returns what get returns for a thread, under the lock.
+func ofThread[T any](r *records, id string, get func(t *thread) T) (out T, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t, err := r.thread(id)
+	if err == nil {
+		out = get(t)
+	}
+	return out, err
+}
+
 // make returns a thread, which it adds if it does not exist.
 func (r *records) make(id string) *thread {
 	t := r.threads[id]

@@ -16,13 +16,7 @@ type reader struct{ *records }
 
 // Thread returns a thread.
 func (s *reader) Thread(_ context.Context, id string) (*awaken.Thread, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t, err := s.thread(id)
-	if err != nil {
-		return nil, err
-	}
-	return t.Export(), nil
+	return ofThread(s.records, id, func(t *thread) *awaken.Thread { return t.Export() })
 }
 
 // ListThreads returns threads, the most recently updated first.
@@ -64,13 +58,9 @@ func page[T any](all []T, offset, limit int) []T {
 
 // Messages returns records of a thread's log.
 func (s *reader) Messages(_ context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t, err := s.thread(threadID)
-	if err != nil {
-		return nil, err
-	}
-	return t.Records(threadID)(threads.Bounds(q, t.MessageCount)), nil
+	return ofThread(s.records, threadID, func(t *thread) []awaken.MessageRecord {
+		return t.Records(threadID)(threads.Bounds(q, t.MessageCount))
+	})
 }
 
 // LoadRun returns a run.
@@ -129,21 +119,16 @@ func (s *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, er
 
 // Entries returns entries of a thread's event log.
 func (s *reader) Entries(_ context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t, err := s.thread(threadID)
-	if err != nil {
-		return nil, err
-	}
-	var out []awaken.Entry
-	for i := range t.entries {
-		if threads.SelectsEntry(&q, &t.entries[i]) {
-			if out = append(out, t.entries[i]); q.Limit > 0 && len(out) == q.Limit {
-				break
+	return ofThread(s.records, threadID, func(t *thread) (out []awaken.Entry) {
+		for i := range t.entries {
+			if threads.SelectsEntry(&q, &t.entries[i]) {
+				if out = append(out, t.entries[i]); q.Limit > 0 && len(out) == q.Limit {
+					break
+				}
 			}
 		}
-	}
-	return out, nil
+		return out
+	})
 }
 
 // UsageTotals sums up the usage and cost of runs by agent.

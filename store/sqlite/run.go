@@ -18,10 +18,7 @@ func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, e
 		out, err = c.of(s.tenant).calls(ctx, runID)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return out, err
 }
 
 // calls returns the last record of each call of a run, by step and index.
