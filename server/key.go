@@ -116,8 +116,22 @@ func (key *Key) check() error {
 	return nil
 }
 
+// Audit records that a key is created or revoked, before it happens. If it fails, nothing happens.
+// A nil Audit records nothing.
+type Audit func(ctx context.Context, action, resource string) error
+
+func (a Audit) record(ctx context.Context, action, keyID string) error {
+	if a == nil {
+		return nil
+	}
+	if err := a(ctx, action, "keys/"+keyID); err != nil {
+		return fmt.Errorf("audit key %s: %w", keyID, err)
+	}
+	return nil
+}
+
 // Make creates and stores a key. It returns the key's secret, which cannot be recovered later.
-func (k *Keys) Make(ctx context.Context, key Key) (*Key, awaken.Secret, error) {
+func (k *Keys) Make(ctx context.Context, key Key, audit Audit) (*Key, awaken.Secret, error) {
 	if err := key.check(); err != nil {
 		return nil, awaken.Secret{}, err
 	}
@@ -132,6 +146,9 @@ func (k *Keys) Make(ctx context.Context, key Key) (*Key, awaken.Secret, error) {
 	key.ID, key.CreatedAt, key.Fixed = "key_"+ids.New(), k.now().UnixMilli(), false
 	data, err := json.Marshal(key)
 	if err != nil {
+		return nil, awaken.Secret{}, err
+	}
+	if err := audit.record(ctx, "create", key.ID); err != nil {
 		return nil, awaken.Secret{}, err
 	}
 	if err := k.store.Set(ctx, keysNamespace, hash(secret), data); err != nil {
@@ -180,13 +197,16 @@ func (k *Keys) stored(ctx context.Context) ([]hashed, error) {
 
 // Revoke deletes a stored key. It stops working here at once and in other processes within five
 // seconds. A fixed key is an ErrConflict.
-func (k *Keys) Revoke(ctx context.Context, id string) error {
+func (k *Keys) Revoke(ctx context.Context, id string, audit Audit) error {
 	list, err := k.stored(ctx)
 	if err != nil {
 		return err
 	}
 	for _, h := range list {
 		if h.key.ID == id {
+			if err := audit.record(ctx, "revoke", id); err != nil {
+				return err
+			}
 			if err := k.store.Delete(ctx, keysNamespace, h.hash); err != nil {
 				return err
 			}

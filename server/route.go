@@ -27,7 +27,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&usage{}).routes(),
 	)
 	if cfg.Keys != nil {
-		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox}).routes()...)
+		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox, control: cfg.Control}).routes()...)
 	}
 	if budgetOf(cfg.Mailbox.Tenant("")) != nil { // otherwise limits would have no effect
 		all = append(all, (&budgets{mailbox: cfg.Mailbox, registry: registry}).routes()...)

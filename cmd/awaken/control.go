@@ -132,6 +132,13 @@ func withoutAudit(s config.Store) config.Store {
 	return unaudited{s}
 }
 
+// audit returns what records changes of keys by an actor.
+func (c *control) audit(by config.Actor) server.Audit { return auditing(c.manager.Audit(), by) }
+
+func auditing(log *config.AuditLog, by config.Actor) server.Audit {
+	return func(ctx context.Context, action, resource string) error { return log.Add(ctx, action, resource, by) }
+}
+
 func (c *control) close() { _ = c.manager.Close() } // a failure loses nothing
 
 // fill loads the documents of the profile, of agents_file and of config_dir.

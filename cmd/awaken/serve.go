@@ -16,6 +16,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/agui"
@@ -150,7 +151,7 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 	}
 	var made awaken.Secret
 	if missing { // created last, so that nothing can prevent it from being printed
-		if _, made, err = keys.Make(ctx, server.Key{Kind: server.AdminKey, Label: "created at the first start"}); err != nil {
+		if _, made, err = keys.Make(ctx, server.Key{Kind: server.AdminKey, Label: "created at the first start"}, control.audit(config.Actor{ID: "system:serve", Label: "first start"})); err != nil {
 			return errors.Join(failed(err), l.Close())
 		}
 	}
