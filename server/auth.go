@@ -60,22 +60,14 @@ func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
 
 // authenticate returns the key of a request, if that key may use a route of this access.
 func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error) {
-	headers := r.Header.Values("Authorization")
-	if len(headers) == 0 {
-		if need != protocol.Admins && a.open {
-			return nil, nil
-		}
-		return nil, unauthorized("authentication required")
-	}
-	if len(headers) > 1 {
-		return nil, unauthorized("multiple Authorization headers are not allowed")
-	}
-	scheme, secret, ok := strings.Cut(headers[0], " ")
+	secret, err := secretOf(r)
 	switch {
-	case !ok || secret == "":
-		return nil, unauthorized("invalid Authorization header")
-	case !strings.EqualFold(scheme, "Bearer"):
-		return nil, unauthorized("Authorization header must use Bearer authentication")
+	case err != nil:
+		return nil, err
+	case secret == "" && need != protocol.Admins && a.open:
+		return nil, nil
+	case secret == "":
+		return nil, unauthorized("authentication required")
 	case a.keys == nil:
 		return nil, unauthorized("authentication is not configured")
 	}
@@ -90,6 +82,25 @@ func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error)
 		return nil, forbidden("this route needs a key of kind %s, but this key is of kind %s", need, key.Kind)
 	}
 	return key, nil
+}
+
+// secretOf returns the secret that a request carries, or "" if it has no Authorization header.
+func secretOf(r *http.Request) (string, error) {
+	headers := r.Header.Values("Authorization")
+	if len(headers) == 0 {
+		return "", nil
+	}
+	if len(headers) > 1 {
+		return "", unauthorized("multiple Authorization headers are not allowed")
+	}
+	scheme, secret, ok := strings.Cut(headers[0], " ")
+	switch {
+	case !ok || secret == "":
+		return "", unauthorized("invalid Authorization header")
+	case !strings.EqualFold(scheme, "Bearer"):
+		return "", unauthorized("Authorization header must use Bearer authentication")
+	}
+	return secret, nil
 }
 
 func unauthorized(message string) *protocol.Failure {

@@ -77,7 +77,7 @@ type seen struct {
 const keysNamespace = "server.keys"
 
 // seenFor is how long a key may still work after another process revoked it.
-const seenFor = 5 * time.Second
+const seenFor = 3 * time.Second
 
 // NewKeys returns the keys in store, which must not be a tenant's. A nil store is for servers with
 // fixed keys only.

@@ -43,7 +43,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader}}
 	s.serving, s.stop = context.WithCancel(context.Background())
-	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, auth: s.auth, metrics: &cfg.Metrics.http, logger: cfg.Logger}
+	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, watches: &watches{keys: cfg.Keys, open: map[string]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}
 	s.routes = append(s.table(&cfg), describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))
 	for i := range s.routes {
