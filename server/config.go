@@ -86,6 +86,11 @@ func (c Config) withDefaults() (Config, error) {
 	if !local && (*c.Open || c.Keys == nil) {
 		return c, fmt.Errorf("server: address %s can be reached from other machines, so Keys are required and Open must be false", c.Address)
 	}
+	if !local {
+		if err := c.Keys.checkStrength(); err != nil {
+			return c, fmt.Errorf("server: address %s can be reached from other machines, but %w", c.Address, err)
+		}
+	}
 	if c.Control != nil && c.Keys == nil {
 		return c, errors.New("server: Control needs Keys, because only admin keys may use it")
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -66,6 +67,7 @@ type Keys struct {
 type hashed struct {
 	hash string
 	key  Key
+	weak string // why the secret is easy to guess, "" if it is not
 }
 
 type seen struct {
@@ -85,7 +87,8 @@ func NewKeys(store profile.Store) *Keys {
 	return &Keys{store: store, now: time.Now, seen: map[string]seen{}}
 }
 
-// Fix adds a key that is not stored. Its secret must have at least 8 characters.
+// Fix adds a key that is not stored. Its secret must have at least 8 characters. A server that other
+// machines can reach does not start with one that is easy to guess.
 func (k *Keys) Fix(secret string, key Key) error {
 	if len(secret) < 8 {
 		return errors.New("a key must have at least 8 characters")
@@ -96,7 +99,19 @@ func (k *Keys) Fix(secret string, key Key) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	key.Fixed = true
-	k.fixed = append(k.fixed, hashed{hash(secret), key})
+	k.fixed = append(k.fixed, hashed{hash(secret), key, weakness(secret)})
+	return nil
+}
+
+// checkStrength fails if a fixed key is easy to guess.
+func (k *Keys) checkStrength() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, h := range k.fixed {
+		if h.weak != "" {
+			return fmt.Errorf("the key %s is easy to guess: %s; generate one, for example with: openssl rand -hex 32", cmp.Or(h.key.Label, h.key.ID), h.weak)
+		}
+	}
 	return nil
 }
 
@@ -190,7 +205,7 @@ func (k *Keys) stored(ctx context.Context) ([]hashed, error) {
 		if err := json.Unmarshal(e.Value, &key); err != nil {
 			return nil, fmt.Errorf("key: %w", err)
 		}
-		out = append(out, hashed{e.Key, key})
+		out = append(out, hashed{hash: e.Key, key: key})
 	}
 	return out, nil
 }
@@ -223,6 +238,18 @@ func (k *Keys) Revoke(ctx context.Context, id string, audit Audit) error {
 		return fmt.Errorf("key %s: %w: the key comes from the configuration; remove it there", id, awaken.ErrConflict)
 	}
 	return fmt.Errorf("key %s: %w", id, awaken.ErrNotFound)
+}
+
+// recalls reports whether a secret is known to have been right, without asking the store.
+func (k *Keys) recalls(secret string) bool {
+	h := hash(secret)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	found := k.seen[h].key != nil
+	for i := range k.fixed {
+		found = subtle.ConstantTimeCompare([]byte(k.fixed[i].hash), []byte(h)) == 1 || found
+	}
+	return found
 }
 
 // find returns the key with a secret, or nil.

@@ -184,7 +184,7 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 		Hosts: v.Hosts, Origins: s.Admin.Origins, UserHeader: v.UserHeader, Metrics: metrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Version: moduleVersion(), Logger: log,
 		Limits: server.Limits{Body: int64(l.Body), Depth: l.Depth, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, RequestTime: l.RequestTime,
 			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, StreamFrames: v.SSEBuffer, Heartbeat: l.Heartbeat,
-			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages}}
+			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages, WrongKeys: l.WrongKeys}}
 	if v.RequireKey {
 		cfg.Open = new(false)
 	}
