@@ -12,11 +12,12 @@ import (
 // those of protocols.
 func (s *Server) table(cfg *Config) []protocol.Route {
 	registry := func() *registry.Registry { return runtimeOf(cfg.Mailbox.Tenant("")).Registry() }
+	cfg.Metrics.words.use(registry)
 	in := &inbox{maxMessages: cfg.Limits.MessagesPerRun, userHeader: cfg.UserHeader}
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger}).routes(),
 		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, stats: cfg.Stats != nil}).routes(),
-		cfg.Metrics.routes(),
+		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
 		(&threads{newID: cfg.NewID}).routes(),
 		(&messages{inbox: in}).routes(),
 		(&runs{inbox: in, streams: s.streams, waitTime: cfg.Limits.WaitTime}).routes(),

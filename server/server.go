@@ -129,7 +129,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // done.
 func (s *Server) Stop() { s.stop() }
 
-// serveDebug serves profiles to admins on this machine.
+// serveDebug serves profiles to admins on this machine, and metrics to all clients on it.
 func (s *Server) serveDebug() (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -143,7 +143,11 @@ func (s *Server) serveDebug() (stop func(), err error) {
 	}
 	srv := &http.Server{ReadHeaderTimeout: s.cfg.Limits.HeaderTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocalHost(hostOf(r.Host)) {
-			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles are served to this machine only"))
+			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles and metrics are served to this machine only"))
+			return
+		}
+		if r.URL.Path == "/metrics" {
+			s.cfg.Metrics.serve(w, r, true)
 			return
 		}
 		key, err := s.auth.authenticate(r, protocol.Admins)

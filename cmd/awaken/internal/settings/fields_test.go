@@ -10,6 +10,7 @@ import (
 var cases = map[string]struct{ good, bad, want, def string }{
 	"server.address":                        {"0.0.0.0:3000", "3000", "want host:port", "127.0.0.1:3000"},
 	"server.debug_address":                  {"127.0.0.1:6060", "6060", "want host:port", `""`},
+	"server.public_metrics":                 {"true", "yes", "want true or false", "false"},
 	"server.require_key":                    {"true", "yes", "want true or false", "false"},
 	"server.user_header":                    {"X-User-Id", "", "", `""`},
 	"server.hosts":                          {"a.example", "", "", "[]"},

@@ -17,6 +17,7 @@ type Settings struct {
 	Server struct {
 		Address, DebugAddress string
 		RequireKey            bool
+		PublicMetrics         bool
 		Hosts                 []string
 		UserHeader            string
 		Lifecycle             string
@@ -106,7 +107,8 @@ func (s *Settings) table() []*Value {
 	v, l, m := &s.Server, &s.Limits, &s.Mailbox
 	return []*Value{
 		{Name: "server.address", Env: "AWAKEN_HTTP_ADDR", Flag: "address", to: &v.Address, def: "127.0.0.1:3000", check: isAddress, Doc: "address to listen on; port 0 selects a free port"},
-		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "loopback address to serve profiles on"},
+		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "loopback address to serve profiles and metrics on"},
+		{Name: "server.public_metrics", to: &v.PublicMetrics, Doc: "show metrics by model and tool without an admin key"},
 		{Name: "server.require_key", to: &v.RequireKey, Doc: "require a key on a loopback address too"},
 		{Name: "server.hosts", to: &v.Hosts, Doc: "additional host names of a server that requires no key"},
 		{Name: "server.user_header", to: &v.UserHeader, Doc: "header in which a trusted proxy names the user; clients must not be able to set it"},
