@@ -56,7 +56,8 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"audit.retention_days":      {"0", "-1", "want a whole number, 0 or more", "90"},
 	"audit.sweep_interval_secs": {"60", "0", "want 1 or more", "3600"},
 
-	"providers.key_dir": {"keys", "", "", `""`},
+	"providers.key_dir":       {"keys", "", "", `""`},
+	"providers.env_key_hosts": {"proxy.example", "", "", "[]"},
 
 	"secrets.key":      {"k", "", "", `""`},
 	"secrets.key_file": {"k.key", "", "", `""`},

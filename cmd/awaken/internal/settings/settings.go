@@ -65,8 +65,12 @@ type Settings struct {
 	// Versions is how long to keep document versions that are not live and that no run needs;
 	// 0 keeps them forever.
 	Versions time.Duration
-	// Providers.KeyDir is the folder with the key files that documents may name.
-	Providers struct{ KeyDir string }
+	// Providers.KeyDir is the folder with the key files that documents may name, and EnvKeyHosts
+	// are hosts that are sent keys from the environment.
+	Providers struct {
+		KeyDir      string
+		EnvKeyHosts []string
+	}
 	// Outbound lists private networks that providers may be in.
 	Outbound struct{ Allow []string }
 	Log      struct{ Level, Format string }
@@ -153,6 +157,7 @@ func (s *Settings) table() []*Value {
 		{Name: "audit.sweep_interval_secs", to: &s.Audit.Sweep, def: "3600", check: atLeast(1), Doc: "how often to remove old audit events"},
 		{Name: "registry.retention_days", to: &s.Versions, def: "90", check: atLeast(0), Doc: "how long to keep document versions that nothing needs; 0 means forever"},
 		{Name: "providers.key_dir", to: &s.Providers.KeyDir, Doc: "folder with the key files that documents may name; without it they may name none"},
+		{Name: "providers.env_key_hosts", to: &s.Providers.EnvKeyHosts, Doc: "hosts of documents' base URLs that are sent provider keys from the environment, in addition to the providers' own"},
 		{Name: "secrets.key", Env: "AWAKEN_SECRETS_KEY", to: &s.Secrets.Key, Doc: "key that encrypts secrets in documents: 32 bytes in hex or base64"},
 		{Name: "secrets.key_file", Env: "AWAKEN_SECRETS_KEY_FILE", to: &s.Secrets.KeyFile, Doc: "file with such keys, one per line, newest first; created for an SQLite database"},
 
