@@ -84,7 +84,9 @@ func (d countingDB) Counts(ctx context.Context) (map[mailbox.Status]int, error) 
 	return d.DB.Counts(ctx)
 }
 
-func (d countingDB) Handle(tenant string) mailbox.Handle { return countingStore{d.Store(tenant), d.asked} }
+func (d countingDB) Handle(tenant string) mailbox.Handle {
+	return countingStore{d.Store(tenant), d.asked}
+}
 
 type countingStore struct {
 	*memory.Store

@@ -26,7 +26,7 @@ func TestRuns_RefuseOverridesOutOfRange(t *testing.T) {
 		{"default", `{"max_tokens":0}`, "overrides.max_tokens is 0"},
 		{"default", `{"max_tokens":-1}`, "overrides.max_tokens is -1"},
 		{"default", `{"upstream_model":"  "}`, "overrides.upstream_model is blank"},
-		{"default", `{"upstream_model":"a\u0000"}`, "overrides.upstream_model"},
+		{"default", `{"upstream_model":"a\u0001"}`, "overrides.upstream_model"},
 		{"pooled", `{"upstream_model":"m2"}`, "is a pool"},
 		{"default", `{"temperature":2,"top_p":1,"max_tokens":1,"upstream_model":"m2"}`, ""},
 		{"pooled", `{"temperature":0}`, ""},
