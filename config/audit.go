@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/ids"
 )
 
 // Actor identifies who makes a change, for the audit log. The zero Actor is anonymous.
@@ -45,6 +47,9 @@ type AuditLog struct {
 	clock func() time.Time
 	newID func() string
 }
+
+// NewAuditLog returns the audit log in a store, for programs that do not open a [Manager].
+func NewAuditLog(s Store) *AuditLog { return &AuditLog{store: s, clock: time.Now, newID: ids.New} }
 
 // event returns an event with the current time.
 func (l *AuditLog) event(by Actor, action, resource string) *AuditEvent {

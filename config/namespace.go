@@ -176,12 +176,18 @@ func (m *mistakes) url(field, value string) {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		if err == nil && u.User != nil || strings.Contains(value, "@") {
+		if err == nil && u.User != nil || strings.ContainsAny(value, "@?") {
 			value = "***"
 		}
 		m.Add("%s is %q, want a URL that begins with http:// or https://", field, value)
 	case u.User != nil:
 		m.Add("%s contains a user or password, which clients could read: remove it", field)
+	default:
+		for name := range u.Query() {
+			if secretName(name) || strings.EqualFold(name, "key") || strings.EqualFold(name, "sig") {
+				m.Add("%s contains the parameter %q, a secret that clients could read: remove it, and set the field for secrets", field, name)
+			}
+		}
 	}
 }
 

@@ -18,6 +18,9 @@ func (reg *Registry) Models() []*awaken.ModelSpec {
 // HasModel reports whether there is a model or a pool with that id.
 func (reg *Registry) HasModel(id string) bool { return reg.models[id] != nil || reg.pools[id] != nil }
 
+// HasPool reports whether there is a pool with that id.
+func (reg *Registry) HasPool(id string) bool { return reg.pools[id] != nil }
+
 // ProviderIDs returns the sorted ids of the providers.
 func (reg *Registry) ProviderIDs() []string { return slices.Sorted(maps.Keys(reg.providers)) }
 

@@ -46,6 +46,7 @@ type auth struct {
 	hosts      []string
 	origins    []string
 	userHeader string
+	guesses    *guesses
 }
 
 // identify authenticates the caller of a route that is not open to everyone.
@@ -60,36 +61,71 @@ func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
 
 // authenticate returns the key of a request, if that key may use a route of this access.
 func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error) {
-	headers := r.Header.Values("Authorization")
-	if len(headers) == 0 {
-		if need != protocol.Admins && a.open {
-			return nil, nil
-		}
-		return nil, unauthorized("authentication required")
-	}
-	if len(headers) > 1 {
-		return nil, unauthorized("multiple Authorization headers are not allowed")
-	}
-	scheme, secret, ok := strings.Cut(headers[0], " ")
+	secret, err := secretOf(r)
 	switch {
-	case !ok || secret == "":
-		return nil, unauthorized("invalid Authorization header")
-	case !strings.EqualFold(scheme, "Bearer"):
-		return nil, unauthorized("Authorization header must use Bearer authentication")
+	case err != nil:
+		return nil, err
+	case secret == "" && need != protocol.Admins && a.open:
+		return nil, a.checkForwarded(r)
+	case secret == "":
+		return nil, unauthorized("authentication required")
 	case a.keys == nil:
 		return nil, unauthorized("authentication is not configured")
+	}
+	if !a.keys.recalls(secret) { // other clients of the same proxy must not lock out one with a key
+		if err := a.guesses.check(r); err != nil {
+			return nil, err
+		}
 	}
 	key, err := a.keys.find(r.Context(), secret)
 	if err != nil {
 		return nil, err
 	}
 	if key == nil {
+		a.guesses.wrong(r)
 		return nil, unauthorized("invalid bearer token")
 	}
 	if !key.Kind.allows(need) {
 		return nil, forbidden("this route needs a key of kind %s, but this key is of kind %s", need, key.Kind)
 	}
 	return key, nil
+}
+
+// forwarding are headers that proxies add.
+var forwarding = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwarded-Host", "Via"}
+
+// checkForwarded refuses a request without a key that a proxy forwards: on loopback, every client is
+// trusted because it runs on this machine, and the clients of a proxy do not. A proxy that names the
+// user in the header that the operator chose is trusted.
+func (a *auth) checkForwarded(r *http.Request) error {
+	if a.userHeader != "" && r.Header.Get(a.userHeader) != "" {
+		return nil
+	}
+	for _, name := range forwarding {
+		if r.Header.Get(name) != "" {
+			return fail(http.StatusForbidden, "forbidden_proxy", "a proxy forwards this request (header %s) without a key: send one in the Authorization header and set server.require_key, or let the proxy name the user and set server.user_header", name)
+		}
+	}
+	return nil
+}
+
+// secretOf returns the secret that a request carries, or "" if it has no Authorization header.
+func secretOf(r *http.Request) (string, error) {
+	headers := r.Header.Values("Authorization")
+	if len(headers) == 0 {
+		return "", nil
+	}
+	if len(headers) > 1 {
+		return "", unauthorized("multiple Authorization headers are not allowed")
+	}
+	scheme, secret, ok := strings.Cut(headers[0], " ")
+	switch {
+	case !ok || secret == "":
+		return "", unauthorized("invalid Authorization header")
+	case !strings.EqualFold(scheme, "Bearer"):
+		return "", unauthorized("Authorization header must use Bearer authentication")
+	}
+	return secret, nil
 }
 
 func unauthorized(message string) *protocol.Failure {

@@ -54,3 +54,23 @@ func TestRuns_RefuseBlocksThatClientsMustNotSend(t *testing.T) {
 	}
 	g.want(404, "GET", "/v1/threads/t", "") // nothing was accepted
 }
+
+// PostgreSQL cannot store the character as text, wherever in a body it is.
+func TestBodies_RefuseU0000InEveryString(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	made, _ := g.done()
+	for _, tt := range [][3]string{
+		{"POST", "/v1/threads", `{"title":"a\u0000b"}`},
+		{"POST", "/v1/threads", `{"title":"a\\\u0000b"}`},
+		{"PATCH", "/v1/threads/" + made, `{"title":"\u0000"}`},
+		{"POST", "/v1/keys", `{"kind":"run","label":"\u0000"}`},
+	} {
+		if got := g.want(400, tt[0], tt[1], tt[2], admin...); !strings.Contains(got["error"].(string), "U+0000") {
+			t.Errorf("%s: %v, want an error that names U+0000", tt[2], got)
+		}
+	}
+	if status, text := g.ask("POST", "/v1/threads", `{"title":"a\\u0000b"}`); status >= 300 {
+		t.Errorf("an escaped backslash: %d %s", status, text)
+	}
+}

@@ -25,7 +25,8 @@ type Config struct {
 	ManualMailbox bool
 
 	Address string // on which Run listens; default 127.0.0.1:3000
-	// DebugAddress is where Run serves profiles, to this machine only. "" serves none.
+	// DebugAddress is where Run serves profiles and all metrics, to this machine only. "" serves
+	// none.
 	DebugAddress string
 	// Keys authenticates clients. Nil means that no client has a key.
 	Keys *Keys
@@ -59,7 +60,9 @@ type Config struct {
 
 	Limits  Limits
 	Metrics *Metrics // nil means metrics of this server alone
-	Version string
+	// PublicMetrics shows the metrics by model and tool to clients without an admin key too.
+	PublicMetrics bool
+	Version       string
 
 	Logger *slog.Logger // nil discards
 	NewID  func() string
@@ -83,6 +86,11 @@ func (c Config) withDefaults() (Config, error) {
 	c.Open = cmp.Or(c.Open, &local)
 	if !local && (*c.Open || c.Keys == nil) {
 		return c, fmt.Errorf("server: address %s can be reached from other machines, so Keys are required and Open must be false", c.Address)
+	}
+	if !local {
+		if err := c.Keys.checkStrength(); err != nil {
+			return c, fmt.Errorf("server: address %s can be reached from other machines, but %w", c.Address, err)
+		}
 	}
 	if c.Control != nil && c.Keys == nil {
 		return c, errors.New("server: Config.Keys is nil, but Control needs admin keys")

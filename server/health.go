@@ -14,6 +14,7 @@ import (
 type health struct {
 	serving context.Context // until the server stops
 	logger  *slog.Logger
+	store   recent[string] // what the last probe of the store found
 }
 
 func (h *health) routes() []protocol.Route {
@@ -31,16 +32,11 @@ type healthBody struct {
 }
 
 func (h *health) check(req *request) error {
-	ctx, cancel := context.WithTimeout(req.ctx, 5*time.Second)
-	defer cancel()
 	out := healthBody{Status: "healthy", Components: map[string]string{"store": "ok", "runtime": "ok"}}
 	status := 200
-	if err := probeStore(ctx, req.tenant); err != nil {
-		out.Status, out.Components["store"], status = "unhealthy", "error", 503
-		if ctx.Err() != nil {
-			out.Components["store"] = "timeout"
-		}
-		h.logger.Warn("the health check of the store failed", "error", err)
+	// The probe is that of all clients, so it does not end when this one disconnects.
+	if found, err := h.store.get(func() (string, error) { return h.probe(context.WithoutCancel(req.ctx), req.tenant) }); err != nil {
+		out.Status, out.Components["store"], status = "unhealthy", found, 503
 	}
 	if h.serving.Err() != nil {
 		out.Status, out.Components["runtime"], status = "unhealthy", "stopping", 503
@@ -48,10 +44,19 @@ func (h *health) check(req *request) error {
 	return req.Reply(status, out)
 }
 
-// probeStore makes a small request to the store.
-func probeStore(ctx context.Context, tenant *mailbox.Tenant) error {
+// probe makes a small request to the store. If it fails, probe returns what to tell clients.
+func (h *health) probe(ctx context.Context, tenant *mailbox.Tenant) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
 	_, err := tenant.Store.ListThreads(ctx, awaken.ThreadQuery{Limit: 1})
-	return err
+	if err == nil {
+		return "ok", nil
+	}
+	h.logger.Warn("store probe failed", "error", err)
+	if ctx.Err() != nil {
+		return "timeout", err
+	}
+	return "error", err
 }
 
 func (h *health) live(req *request) error { return req.Reply(200, nil) }

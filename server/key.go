@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -66,6 +67,7 @@ type Keys struct {
 type hashed struct {
 	hash string
 	key  Key
+	weak string // why the secret is easy to guess, "" if it is not
 }
 
 type seen struct {
@@ -77,7 +79,7 @@ type seen struct {
 const keysNamespace = "server.keys"
 
 // seenFor is how long a key may still work after another process revoked it.
-const seenFor = 5 * time.Second
+const seenFor = 3 * time.Second
 
 // NewKeys returns the keys in store, which must not be a tenant's. A nil store is for servers with
 // fixed keys only.
@@ -85,7 +87,8 @@ func NewKeys(store profile.Store) *Keys {
 	return &Keys{store: store, now: time.Now, seen: map[string]seen{}}
 }
 
-// Fix adds a key that is not stored. Its secret must have at least 8 characters.
+// Fix adds a key that is not stored. Its secret must have at least 8 characters. A server that other
+// machines can reach does not start with one that is easy to guess.
 func (k *Keys) Fix(secret string, key Key) error {
 	if len(secret) < 8 {
 		return errors.New("the key is too short, want at least 8 characters")
@@ -96,7 +99,19 @@ func (k *Keys) Fix(secret string, key Key) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	key.Fixed = true
-	k.fixed = append(k.fixed, hashed{hash(secret), key})
+	k.fixed = append(k.fixed, hashed{hash(secret), key, weakness(secret)})
+	return nil
+}
+
+// checkStrength fails if a fixed key is easy to guess.
+func (k *Keys) checkStrength() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, h := range k.fixed {
+		if h.weak != "" {
+			return fmt.Errorf("the key %s is easy to guess: %s; generate one, for example with: openssl rand -hex 32", cmp.Or(h.key.Label, h.key.ID), h.weak)
+		}
+	}
 	return nil
 }
 
@@ -116,8 +131,22 @@ func (key *Key) check() error {
 	return nil
 }
 
+// Audit records that a key is created or revoked, before it happens. If it fails, nothing happens.
+// A nil Audit records nothing.
+type Audit func(ctx context.Context, action, resource string) error
+
+func (a Audit) record(ctx context.Context, action, keyID string) error {
+	if a == nil {
+		return nil
+	}
+	if err := a(ctx, action, "keys/"+keyID); err != nil {
+		return fmt.Errorf("audit key %s: %w", keyID, err)
+	}
+	return nil
+}
+
 // Make creates and stores a key. It returns the key's secret, which cannot be recovered later.
-func (k *Keys) Make(ctx context.Context, key Key) (*Key, awaken.Secret, error) {
+func (k *Keys) Make(ctx context.Context, key Key, audit Audit) (*Key, awaken.Secret, error) {
 	if err := key.check(); err != nil {
 		return nil, awaken.Secret{}, err
 	}
@@ -132,6 +161,9 @@ func (k *Keys) Make(ctx context.Context, key Key) (*Key, awaken.Secret, error) {
 	key.ID, key.CreatedAt, key.Fixed = "key_"+ids.New(), k.now().UnixMilli(), false
 	data, err := json.Marshal(key)
 	if err != nil {
+		return nil, awaken.Secret{}, err
+	}
+	if err := audit.record(ctx, "create", key.ID); err != nil {
 		return nil, awaken.Secret{}, err
 	}
 	if err := k.store.Set(ctx, keysNamespace, hash(secret), data); err != nil {
@@ -173,20 +205,23 @@ func (k *Keys) stored(ctx context.Context) ([]hashed, error) {
 		if err := json.Unmarshal(e.Value, &key); err != nil {
 			return nil, fmt.Errorf("stored key: %w", err)
 		}
-		out = append(out, hashed{e.Key, key})
+		out = append(out, hashed{hash: e.Key, key: key})
 	}
 	return out, nil
 }
 
 // Revoke deletes a stored key. It stops working here at once and in other processes within five
 // seconds. A fixed key is an ErrConflict.
-func (k *Keys) Revoke(ctx context.Context, id string) error {
+func (k *Keys) Revoke(ctx context.Context, id string, audit Audit) error {
 	list, err := k.stored(ctx)
 	if err != nil {
 		return err
 	}
 	for _, h := range list {
 		if h.key.ID == id {
+			if err := audit.record(ctx, "revoke", id); err != nil {
+				return err
+			}
 			if err := k.store.Delete(ctx, keysNamespace, h.hash); err != nil {
 				return err
 			}
@@ -203,6 +238,18 @@ func (k *Keys) Revoke(ctx context.Context, id string) error {
 		return fmt.Errorf("key %s: %w: the key comes from the configuration; remove it there", id, awaken.ErrConflict)
 	}
 	return fmt.Errorf("key %s: %w", id, awaken.ErrNotFound)
+}
+
+// recalls reports whether a secret is known to have been right, without asking the store.
+func (k *Keys) recalls(secret string) bool {
+	h := hash(secret)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	found := k.seen[h].key != nil
+	for i := range k.fixed {
+		found = subtle.ConstantTimeCompare([]byte(k.fixed[i].hash), []byte(h)) == 1 || found
+	}
+	return found
 }
 
 // find returns the key with a secret, or nil.

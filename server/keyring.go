@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"slices"
 
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
@@ -13,6 +15,17 @@ import (
 type keyring struct {
 	keys    *Keys
 	mailbox *mailbox.Mailbox
+	control *config.Manager // has the audit log; may be nil
+}
+
+// audit returns what records the caller's actions.
+func (h *keyring) audit(req *request) Audit {
+	if h.control == nil {
+		return nil
+	}
+	return func(ctx context.Context, action, resource string) error {
+		return h.control.Audit().Add(ctx, action, resource, actorOf(req))
+	}
 }
 
 func (h *keyring) routes() []protocol.Route {
@@ -20,9 +33,9 @@ func (h *keyring) routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/keys", Access: protocol.Admins, Handle: own(h.list),
 			Summary: "List API keys, without their secrets", Replies: map[int]any{200: keyList{}}},
 		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: withBody(h.make),
-			Summary: "Create an API key", Body: keyBody{}, Replies: map[int]any{201: keyMade{}}},
+			Summary: "Create an API key", Headers: matchHeaders[2:], Body: keyBody{}, Replies: map[int]any{201: keyMade{}}},
 		{Method: "DELETE", Path: "/v1/keys/{id}", Access: protocol.Admins, Handle: own(h.revoke),
-			Summary: "Revoke an API key", Replies: map[int]any{204: nil}, Failures: []int{409}},
+			Summary: "Revoke an API key", Headers: matchHeaders[2:], Replies: map[int]any{204: nil}, Failures: []int{409}},
 	}
 }
 
@@ -76,14 +89,14 @@ func (h *keyring) make(req *request, body *keyBody) error {
 			return err
 		}
 	}
-	key, secret, err := h.keys.Make(req.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, User: body.User, Label: body.Label})
+	key, secret, err := h.keys.Make(req.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, User: body.User, Label: body.Label}, h.audit(req))
 	if err != nil {
 		return err
 	}
 	if limit != nil {
 		t := h.mailbox.Tenant(body.Tenant)
 		if err := money.SetBudget(req.ctx, budgetOf(t), money.Account{Scope: money.TenantScope}, limit); err != nil {
-			return errors.Join(err, h.keys.Revoke(req.ctx, key.ID)) // no key rather than one without a limit
+			return errors.Join(err, h.keys.Revoke(req.ctx, key.ID, h.audit(req))) // no key rather than one without a limit
 		}
 	}
 	return req.Reply(201, keyMade{*key, secret.Expose()})
@@ -108,5 +121,5 @@ func (h *keyring) revoke(req *request) error {
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.ID == req.path("id") }) {
 		return protocol.NotFound("key", req.path("id"))
 	}
-	return req.done(h.keys.Revoke(req.ctx, req.path("id")))
+	return req.done(h.keys.Revoke(req.ctx, req.path("id"), h.audit(req)))
 }

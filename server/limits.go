@@ -32,6 +32,7 @@ type Limits struct {
 	KeyBurst       int           // requests of a key at once; default 2 seconds' worth
 	ShutdownTime   time.Duration // for requests to end when the server stops; default 30 seconds
 	MessagesPerRun int           // in one request; default 1,000
+	WrongKeys      int           // of a client address before it must wait; default 20
 }
 
 func (l *Limits) setDefaults() {
@@ -49,6 +50,7 @@ func (l *Limits) setDefaults() {
 	l.Heartbeat = cmp.Or(l.Heartbeat, 15*time.Second)
 	l.KeyBurst = cmp.Or(l.KeyBurst, max(1, int(2*l.KeyRate)))
 	l.ShutdownTime = cmp.Or(l.ShutdownTime, 30*time.Second)
+	l.WrongKeys = cmp.Or(l.WrongKeys, 20)
 	l.MessagesPerRun = cmp.Or(l.MessagesPerRun, 1000)
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -16,7 +17,9 @@ import (
 // Metrics counts what a server and its mailbox do, for /metrics. Pass it to [mailbox.Config] as the
 // Observer, and let its Sink see the events of runs.
 type Metrics struct {
-	registry *prometheus.Registry
+	registry *prometheus.Registry // what the process does
+	detail   *prometheus.Registry // by model and tool, which tell what tenants do
+	words    vocabulary
 	http     httpMetrics
 	queue    queueMetrics
 	runs     runMetrics
@@ -61,20 +64,21 @@ var seconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1
 
 // NewMetrics returns metrics at zero, with a Prometheus registry of their own.
 func NewMetrics() *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
+	m := &Metrics{registry: prometheus.NewRegistry(), detail: prometheus.NewRegistry()}
+	registry := m.registry
 	gauge := func(name, help string) prometheus.Gauge {
 		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "awaken_" + name, Help: help})
-		m.registry.MustRegister(g)
+		registry.MustRegister(g)
 		return g
 	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "awaken_" + name, Help: help}, labels)
-		m.registry.MustRegister(c)
+		registry.MustRegister(c)
 		return c
 	}
 	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
 		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "awaken_" + name, Help: help, Buckets: seconds}, labels)
-		m.registry.MustRegister(h)
+		registry.MustRegister(h)
 		return h
 	}
 	m.http.inFlight = gauge("http_requests_in_flight", "Requests being answered, streams included.")
@@ -90,35 +94,41 @@ func NewMetrics() *Metrics {
 	m.queue.dead = counter("mailbox_dead_letters_total", "Dispatches given up.").WithLabelValues()
 	m.runs.total = counter("runs_total", "Runs ended or suspended.", "outcome")
 	m.runs.runTime = histogram("run_duration_seconds", "Time of an activation.", "outcome")
+	m.runs.errorsByKind = counter("errors_total", "Runs that failed, by kind of error.", "class")
+	registry = m.detail
 	m.runs.inferences = counter("inference_requests_total", "Model calls that were answered.", "model")
 	m.runs.inferTime = histogram("inference_duration_seconds", "Time of a model call.", "model")
 	m.runs.tokens = counter("inference_tokens_total", "Tokens.", "model", "type")
 	m.runs.cost = counter("inference_cost_usd_total", "What model calls have cost, in US dollars.", "model")
 	m.runs.toolCalls = counter("tool_calls_total", "Tool calls.", "tool", "status")
 	m.runs.suspensions = counter("agent_suspensions_total", "Calls that began to wait for people.", "action", "resume_mode")
-	m.runs.errorsByKind = counter("errors_total", "Runs that failed, by kind of error.", "class")
 	return m
 }
 
-// Depths adds the number of dispatches by status to /metrics. They are counted on each request of
-// the page.
+// Depths adds the number of dispatches by status to /metrics. They are counted at most once per
+// second, however often the page is requested.
 func (m *Metrics) Depths(q mailbox.Queue) {
-	m.registry.MustRegister(depths{q})
+	m.registry.MustRegister(&depths{queue: q})
 }
 
-type depths struct{ queue mailbox.Queue }
+type depths struct {
+	queue mailbox.Queue
+	last  recent[map[mailbox.Status]int]
+}
 
 var (
 	depthDesc = prometheus.NewDesc("awaken_mailbox_dispatch_depth", "Dispatches, by status.", []string{"status"}, nil)
 	queueDesc = prometheus.NewDesc("awaken_mailbox_queue_depth", "Dispatches that wait for a worker.", nil, nil)
 )
 
-func (d depths) Describe(c chan<- *prometheus.Desc) { c <- depthDesc; c <- queueDesc }
+func (d *depths) Describe(c chan<- *prometheus.Desc) { c <- depthDesc; c <- queueDesc }
 
-func (d depths) Collect(c chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	counts, err := d.queue.Counts(ctx)
+func (d *depths) Collect(c chan<- prometheus.Metric) {
+	counts, err := d.last.get(func() (map[mailbox.Status]int, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		return d.queue.Counts(ctx)
+	})
 	if err != nil {
 		c <- prometheus.NewInvalidMetric(depthDesc, err)
 		return
@@ -129,15 +139,44 @@ func (d depths) Collect(c chan<- prometheus.Metric) {
 	c <- prometheus.MustNewConstMetric(queueDesc, prometheus.GaugeValue, float64(counts[mailbox.Queued]))
 }
 
-func (m *Metrics) routes() []protocol.Route {
+// serve replies with the page: all of it, or what the process does.
+func (m *Metrics) serve(w http.ResponseWriter, r *http.Request, all bool) {
+	page := prometheus.Gatherers{m.registry}
+	if all {
+		page = append(page, m.detail)
+	}
+	promhttp.HandlerFor(page, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}).ServeHTTP(w, r)
+}
+
+// figures has the handler of metrics.
+type figures struct {
+	metrics *Metrics
+	auth    *auth
+	public  bool // everything is for everyone
+}
+
+func (h *figures) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/metrics", Handle: own(m.show),
-			Summary: "Get metrics for Prometheus", Replies: map[int]any{200: text("")}},
+		{Method: "GET", Path: "/metrics", Handle: own(h.show),
+			Summary: "Get metrics for Prometheus; those by model and tool need an admin key", Replies: map[int]any{200: text("")}},
 	}
 }
 
-func (m *Metrics) show(req *request) error {
-	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}).ServeHTTP(req.w, req.r)
+// show replies with everything to operators. A wrong key is an error, so that a scraper does not lose
+// metrics silently.
+func (h *figures) show(req *request) error {
+	all := h.public
+	if len(req.r.Header.Values("Authorization")) > 0 && !all {
+		by, err := h.auth.identify(req.r, protocol.Admins)
+		if err != nil {
+			return err
+		}
+		if err := by.checkGlobal(); err != nil {
+			return err
+		}
+		all = true
+	}
+	h.metrics.serve(req.w, req.r, all)
 	return nil
 }
 
@@ -185,10 +224,12 @@ func (m *Metrics) Operated(operation string, took time.Duration, err error) {
 }
 
 // Sink returns a sink that counts the events of one run.
-func (m *Metrics) Sink(string) awaken.Sink { return &runSink{m: &m.runs} }
+func (m *Metrics) Sink(string) awaken.Sink { return &runSink{m: &m.runs, words: &m.words} }
 
 type runSink struct {
 	m     *runMetrics
+	words *vocabulary
+	agent string
 	start time.Time
 }
 
@@ -197,7 +238,9 @@ func (s *runSink) Emit(_ context.Context, e awaken.Entry) error {
 	m := s.m
 	switch ev := e.Event.(type) {
 	case *awaken.RunStart:
-		s.start = time.Now()
+		if s.start = time.Now(); ev.Identity != nil {
+			s.agent = ev.Identity.AgentID
+		}
 	case *awaken.RunFinish:
 		outcome := string(ev.Termination.Type)
 		m.total.WithLabelValues(outcome).Inc()
@@ -206,22 +249,23 @@ func (s *runSink) Emit(_ context.Context, e awaken.Entry) error {
 			m.errorsByKind.WithLabelValues("run").Inc()
 		}
 	case *awaken.InferenceComplete:
-		m.inferences.WithLabelValues(ev.Model).Inc()
-		m.inferTime.WithLabelValues(ev.Model).Observe(float64(ev.DurationMS) / 1000)
+		model := s.words.model(ev.Model)
+		m.inferences.WithLabelValues(model).Inc()
+		m.inferTime.WithLabelValues(model).Observe(float64(ev.DurationMS) / 1000)
 		if ev.CostUSD > 0 {
-			m.cost.WithLabelValues(ev.Model).Add(ev.CostUSD)
+			m.cost.WithLabelValues(model).Add(ev.CostUSD)
 		}
 		if u := ev.Usage; u != nil {
-			m.tokens.WithLabelValues(ev.Model, "input").Add(float64(u.PromptTokens))
-			m.tokens.WithLabelValues(ev.Model, "output").Add(float64(u.CompletionTokens))
+			m.tokens.WithLabelValues(model, "input").Add(float64(u.PromptTokens))
+			m.tokens.WithLabelValues(model, "output").Add(float64(u.CompletionTokens))
 		}
 	case *awaken.ToolCallDone:
 		if ev.Result == nil {
 			return nil
 		}
-		m.toolCalls.WithLabelValues(ev.Result.ToolName, string(ev.Outcome)).Inc()
+		m.toolCalls.WithLabelValues(s.words.tool(s.agent, ev.Result.ToolName), string(ev.Outcome)).Inc()
 		if t := ev.Result.Suspension; t != nil {
-			m.suspensions.WithLabelValues(t.Suspension.Action, string(t.ResumeMode)).Inc()
+			m.suspensions.WithLabelValues(s.words.action(s.agent, t.Suspension.Action), string(t.ResumeMode)).Inc()
 		}
 	}
 	return nil

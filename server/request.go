@@ -107,6 +107,22 @@ func (req *request) Decode(v any) error {
 	return nil
 }
 
+// hasNUL reports whether a valid JSON text has a string with the character U+0000, which must be
+// escaped there.
+func hasNUL(data []byte) bool {
+	for {
+		i := bytes.Index(data, []byte(`\u0000`))
+		if i < 0 {
+			return false
+		}
+		before := len(data[:i]) - len(bytes.TrimRight(data[:i], `\`))
+		if before%2 == 0 { // otherwise the backslash itself is escaped
+			return true
+		}
+		data = data[i+1:]
+	}
+}
+
 // value returns a query parameter that has several names, or "".
 func (req *request) value(names ...string) string {
 	for _, n := range names {

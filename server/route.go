@@ -12,11 +12,12 @@ import (
 // those of protocols.
 func (s *Server) table(cfg *Config) []protocol.Route {
 	registry := func() *registry.Registry { return runtimeOf(cfg.Mailbox.Tenant("")).Registry() }
+	cfg.Metrics.words.use(registry)
 	in := &inbox{maxMessages: cfg.Limits.MessagesPerRun, userHeader: cfg.UserHeader}
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger}).routes(),
 		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, stats: cfg.Stats != nil}).routes(),
-		cfg.Metrics.routes(),
+		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
 		(&threads{newID: cfg.NewID}).routes(),
 		(&messages{inbox: in}).routes(),
 		(&runs{inbox: in, streams: s.streams, waitTime: cfg.Limits.WaitTime}).routes(),
@@ -27,7 +28,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&usage{}).routes(),
 	)
 	if cfg.Keys != nil {
-		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox}).routes()...)
+		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox, control: cfg.Control}).routes()...)
 	}
 	if budgetOf(cfg.Mailbox.Tenant("")) != nil { // otherwise limits would have no effect
 		all = append(all, (&budgets{mailbox: cfg.Mailbox, registry: registry}).routes()...)
@@ -85,6 +86,9 @@ func withBody[T any](handle func(req *request, body *T) error) func(protocol.Cal
 		var body T
 		if err := req.Decode(&body); err != nil {
 			return err
+		}
+		if hasNUL(req.body) { // PostgreSQL cannot store it as text
+			return protocol.BadRequest("the body holds the character U+0000; remove it")
 		}
 		return handle(req, &body)
 	})

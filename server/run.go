@@ -237,14 +237,14 @@ func (h *runs) await(req *request, r *mailbox.Receipt) error {
 	defer cancel()
 	limit := time.Now().Add(h.waitTime)
 	for e, err := range req.tenant.Log.Tail(ctx, r.ThreadID, r.After, eventlog.Follow{RunID: r.RunID, Pause: 500 * time.Millisecond}) {
-		if err != nil {
+		if err = revoked(ctx, err); err != nil {
 			return err
 		}
 		// A run can end before it starts, and one that waited can be running again by now.
 		if _, over := e.Event.(*awaken.RunFinish); over || e.Event == nil {
 			run, err := req.tenant.Store.LoadRun(ctx, r.RunID)
 			if err != nil {
-				return err
+				return revoked(ctx, err)
 			}
 			if run.Status == awaken.RunDone || over && run.Status == awaken.RunWaiting {
 				return req.Reply(200, resultOf(run))
@@ -254,7 +254,7 @@ func (h *runs) await(req *request, r *mailbox.Receipt) error {
 			return &protocol.Failure{Status: 504, Code: "timeout", Message: "the run is still in progress; see GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
 		}
 	}
-	return &protocol.Failure{Status: 503, Code: "stopping", Message: "the server is stopping; the run continues, see GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
+	return revoked(ctx, &protocol.Failure{Status: 503, Code: "stopping", Message: "the server is stopping; the run continues, see GET /v1/runs/" + r.RunID, RetryAfter: time.Second})
 }
 
 func resultOf(run *awaken.Run) runResult {

@@ -41,9 +41,9 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("server: the mailbox's runtime lacks a method: Registry, Budget or SettleLost")
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits),
-		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader}}
+		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader, guesses: newGuesses(cfg.Limits.WrongKeys)}}
 	s.serving, s.stop = context.WithCancel(context.Background())
-	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, auth: s.auth, metrics: &cfg.Metrics.http, logger: cfg.Logger}
+	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, watches: &watches{keys: cfg.Keys, open: map[string]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}
 	s.routes = append(s.table(&cfg), describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))
 	for i := range s.routes {
@@ -129,7 +129,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // done.
 func (s *Server) Stop() { s.stop() }
 
-// serveDebug serves profiles to admins on this machine.
+// serveDebug serves profiles to admins on this machine, and metrics to all clients on it.
 func (s *Server) serveDebug() (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -143,7 +143,11 @@ func (s *Server) serveDebug() (stop func(), err error) {
 	}
 	srv := &http.Server{ReadHeaderTimeout: s.cfg.Limits.HeaderTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocalHost(hostOf(r.Host)) {
-			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles are served to this machine only"))
+			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles and metrics are served to this machine only"))
+			return
+		}
+		if r.URL.Path == "/metrics" {
+			s.cfg.Metrics.serve(w, r, true)
 			return
 		}
 		key, err := s.auth.authenticate(r, protocol.Admins)

@@ -115,7 +115,7 @@ func newRig(t testing.TB, change ...func(*server.Config)) *rig {
 // start starts a server on the rig's store, as a new process would.
 func (g *rig) start(change ...func(*server.Config)) {
 	g.t.Helper()
-	cfg := server.Config{Keys: g.keys}
+	cfg := server.Config{Keys: g.keys, Limits: server.Limits{WrongKeys: -1}} // tests send wrong keys on purpose
 	g.openControl(&cfg)
 	var err error
 	rt := runtime(g.t, func(c *engine.Config) { *c = engine.Config{Versions: g.control, Budgets: true} })

@@ -37,20 +37,35 @@ type streams struct {
 	write     time.Duration   // for a client to read what is flushed
 	maxFrames int             // buffered for a client before waiting for it
 	heartbeat time.Duration   // interval on an idle stream
-	auth      *auth
+	watches   *watches
 	metrics   *httpMetrics
 	logger    *slog.Logger
 }
 
-// whileServing returns the request's context, which also ends when the server stops. A stream takes
-// any time, so the deadline for reading the request is lifted and the body, which may be large, is
+// errRevoked ends a stream whose key was revoked.
+var errRevoked = unauthorized("the key was revoked")
+
+// whileServing returns the request's context, which also ends when the server stops and, with the
+// cause errRevoked, when the caller's key is revoked. A stream takes any time, so the deadline for reading the request is lifted and the body, which may be large, is
 // released.
 func (s *streams) whileServing(req *request) (context.Context, context.CancelFunc) {
 	req.body = nil
 	_ = http.NewResponseController(req.w).SetReadDeadline(time.Time{})
-	ctx, cancel := context.WithCancel(req.r.Context())
-	stop := context.AfterFunc(s.serving, cancel)
-	return ctx, func() { stop(); cancel() }
+	ctx, end := context.WithCancelCause(req.r.Context())
+	cancel := func() { end(nil) }
+	stop, unwatch := context.AfterFunc(s.serving, cancel), func() {}
+	if secret, err := secretOf(req.r); err == nil && req.key != nil && !req.key.Fixed {
+		unwatch = s.watches.add(secret, func() { end(errRevoked) })
+	}
+	return ctx, func() { unwatch(); stop(); cancel() }
+}
+
+// revoked returns errRevoked if that is why ctx ended, or else err.
+func revoked(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errRevoked) {
+		return errRevoked
+	}
+	return err
 }
 
 // start begins the response.
@@ -112,7 +127,7 @@ func (f *feed) open() (close func()) {
 func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)) error {
 	waited := 0
 	for e, err := range f.req.tenant.Log.Tail(f.ctx, f.threadID, f.at, follow) {
-		if err != nil {
+		if err = revoked(f.ctx, err); err != nil {
 			return err
 		}
 		if e.Event == nil {
@@ -125,9 +140,6 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 			case f.out.Pending(), waited == 2: // at least the headers, if nothing else comes soon
 				err = f.out.Flush()
 			case f.out.Idle() >= f.heartbeat:
-				if _, err := f.auth.authenticate(f.req.r, f.req.route.Access); err != nil {
-					return err // the key was revoked
-				}
 				err = f.out.Heartbeat()
 			}
 			if err != nil {
@@ -140,7 +152,7 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 		}
 		f.at, silent = e.Cursor, nil
 	}
-	return nil
+	return revoked(f.ctx, nil)
 }
 
 // ended reports whether the run is over although no entry has arrived. A run cancelled while queued

@@ -124,5 +124,10 @@ func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 	} else if !known {
 		return nil, fail(400, "agent_not_found", "agent not found: %s", s.Request.AgentID)
 	}
+	if o := s.Request.Overrides; o != nil {
+		if err := checkOverride(runtimeOf(req.tenant).Registry(), s.Request.AgentID, o); err != nil {
+			return nil, err
+		}
+	}
 	return req.tenant.Submit(req.ctx, *s)
 }

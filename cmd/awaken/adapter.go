@@ -47,6 +47,33 @@ type outbound struct {
 	// keyDir is the folder with the key files that documents may name; "" allows none. It
 	// applies only if guarded: authors of documents must not read this machine's files.
 	keyDir string
+	// envHosts are hosts that are sent the keys in this process's environment, in addition to
+	// each adapter's own. It applies only if guarded: authors of documents must not send the
+	// operator's keys to a server of theirs.
+	envHosts []string
+}
+
+// ownHost reports whether a base URL is that of the adapter's provider, or of a host that the
+// operator trusts with the keys in the environment.
+func (o outbound) ownHost(adapter, base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	own := map[string]string{"anthropic": "api.anthropic.com", "gemini": "googleapis.com", "vertex": "googleapis.com"}[adapter]
+	for _, p := range openai.Presets {
+		if p.Name != adapter {
+			continue
+		}
+		if v, err := url.Parse(p.BaseURL); err == nil {
+			own = v.Hostname()
+		}
+		if v, err := url.Parse(os.Getenv(p.BaseEnv)); err == nil && p.BaseEnv != "" && v.Host != "" && v.Host == u.Host {
+			return true // the operator chose it
+		}
+	}
+	host := strings.ToLower(u.Hostname())
+	return own != "" && (host == own || strings.HasSuffix(host, "."+own)) || slices.Contains(o.envHosts, host) || slices.Contains(o.envHosts, u.Host)
 }
 
 // keyFile returns the path of the key file that a document names, if it is allowed.
@@ -129,6 +156,11 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 	}
 	if more.env != nil && !*more.env && c.APIKey == "" && c.KeyFile == "" && !c.Authorized("Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key") && !o.keyless {
 		return nil, errors.New("api_key is missing, and adapter_options.allow_env_credentials is false: set api_key or adapter_options.key_file")
+	}
+	if o.guarded && p.BaseURL != "" && !o.ownHost(p.Adapter, p.BaseURL) && !o.keyless {
+		if c.NoEnv = true; p.Adapter == "vertex" && c.APIKey == "" && c.KeyFile == "" && !c.Authorized("Authorization", "X-Goog-Api-Key") {
+			return nil, fmt.Errorf("base_url is %q, which is not sent the credentials of the environment: configure a key, or add its host to the setting providers.env_key_hosts (AWAKEN_PROVIDERS_ENV_KEY_HOSTS)", p.BaseURL)
+		}
 	}
 	if o.guarded && p.BaseURL != "" {
 		if c.HTTPClient, err = o.guard(p.BaseURL); err != nil {

@@ -40,7 +40,7 @@ func openControl(ctx context.Context, con *console, s *settings.Settings, b *bac
 	if err != nil {
 		return nil, configError("outbound.allow: %w", err)
 	}
-	manager, err := openManager(ctx, s, b, code, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir}, log)
+	manager, err := openManager(ctx, s, b, code, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir, envHosts: s.Providers.EnvKeyHosts}, log)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +130,13 @@ func withoutAudit(s config.Store) config.Store {
 		}{unaudited{s}, n}
 	}
 	return unaudited{s}
+}
+
+// audit returns what records changes of keys by an actor.
+func (c *control) audit(by config.Actor) server.Audit { return auditing(c.manager.Audit(), by) }
+
+func auditing(log *config.AuditLog, by config.Actor) server.Audit {
+	return func(ctx context.Context, action, resource string) error { return log.Add(ctx, action, resource, by) }
 }
 
 func (c *control) close() { _ = c.manager.Close() } // a failure loses nothing

@@ -50,3 +50,35 @@ func TestProvider_UsesNoEnvironmentKeyIfNotAllowed(t *testing.T) {
 		}
 	}
 }
+
+// Authors of documents must not be able to send the operator's keys to a server of theirs.
+func TestProvider_EnvironmentKeysAreSentOnlyToTheProvidersOwnHost(t *testing.T) {
+	for name, value := range map[string]string{"ANTHROPIC_API_KEY": "sk-env", "OPENAI_API_KEY": "sk-env", "GEMINI_API_KEY": "sk-env", "OPENAI_BASE_URL": ""} {
+		t.Setenv(name, value)
+	}
+	for _, c := range []struct {
+		adapter, url string
+		out          outbound
+		ok           bool
+	}{
+		{"anthropic", "", outbound{guarded: true}, true},
+		{"anthropic", "https://api.anthropic.com", outbound{guarded: true}, true},
+		{"anthropic", "https://collect.example", outbound{guarded: true}, false},
+		{"anthropic", "https://api.anthropic.com.collect.example", outbound{guarded: true}, false},
+		{"anthropic", "https://proxy.example/v1", outbound{guarded: true, envHosts: []string{"proxy.example"}}, true},
+		{"anthropic", "https://collect.example", outbound{}, true}, // the command line is the operator's
+		{"openai", "https://eu.api.openai.com/v1", outbound{guarded: true}, true},
+		{"openai", "https://collect.example/v1", outbound{guarded: true}, false},
+		{"gemini", "https://generativelanguage.googleapis.com", outbound{guarded: true}, true},
+		{"gemini", "https://collect.example", outbound{guarded: true}, false},
+		{"vertex", "https://collect.example", outbound{guarded: true}, false},
+	} {
+		_, err := c.out.openProvider(&awaken.ProviderSpec{ID: "p", Adapter: c.adapter, BaseURL: c.url}, "")
+		if (err == nil) != c.ok {
+			t.Errorf("%s at %q: error is %v, allowed should be %v", c.adapter, c.url, err, c.ok)
+		}
+		if _, err := c.out.openProvider(&awaken.ProviderSpec{ID: "p", Adapter: c.adapter, BaseURL: c.url, APIKey: awaken.NewSecret("own")}, ""); err != nil && c.adapter != "vertex" {
+			t.Errorf("%s at %q with a key of its own: %v", c.adapter, c.url, err)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/server"
 )
 
@@ -21,6 +22,8 @@ and cancel runs. An admin key can do everything. A key belongs to one tenant and
 that tenant's data. Without --tenant, that is the default tenant, which also has the runs
 of clients without a key. With --user, the key acts for that user only; without, for every
 user of the tenant.
+
+Creating and revoking a key is recorded in the audit log.
 
 A running server accepts a new key at once and rejects a revoked one within five seconds.`
 
@@ -54,8 +57,8 @@ func makeKeyCommand(con *console) *cobra.Command {
 				return usageError("--%s must have at most 200 bytes and no control characters", flag)
 			}
 		}
-		return with(cmd.Context(), func(keys *server.Keys) error {
-			key, secret, err := keys.Make(cmd.Context(), server.Key{Kind: server.Kind(kind), Tenant: tenant, User: user, Label: label})
+		return with(cmd.Context(), func(keys *server.Keys, audit server.Audit) error {
+			key, secret, err := keys.Make(cmd.Context(), server.Key{Kind: server.Kind(kind), Tenant: tenant, User: user, Label: label}, audit)
 			if err != nil {
 				return err
 			}
@@ -73,7 +76,7 @@ func listKeysCommand(con *console) *cobra.Command {
 	with := withKeys(cmd, false)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every key as a line of JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return with(cmd.Context(), func(keys *server.Keys) error {
+		return with(cmd.Context(), func(keys *server.Keys, _ server.Audit) error {
 			list, err := keys.List(cmd.Context())
 			if err != nil {
 				return err
@@ -100,8 +103,8 @@ func revokeKeyCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "revoke ID", Short: "Revoke a key", Args: cobra.ExactArgs(1)}
 	with := withKeys(cmd, false)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return with(cmd.Context(), func(keys *server.Keys) error {
-			if err := keys.Revoke(cmd.Context(), args[0]); err != nil {
+		return with(cmd.Context(), func(keys *server.Keys, audit server.Audit) error {
+			if err := keys.Revoke(cmd.Context(), args[0], audit); err != nil {
 				return err
 			}
 			fmt.Fprintf(con.err, "revoked %s\n", printable(args[0], false))
@@ -112,9 +115,15 @@ func revokeKeyCommand(con *console) *cobra.Command {
 }
 
 // withKeys is withBackend for keys.
-func withKeys(cmd *cobra.Command, create bool) func(ctx context.Context, fn func(keys *server.Keys) error) error {
+func withKeys(cmd *cobra.Command, create bool) func(ctx context.Context, fn func(keys *server.Keys, audit server.Audit) error) error {
 	with := withBackend(cmd, create)
-	return func(ctx context.Context, fn func(keys *server.Keys) error) error {
-		return with(ctx, func(_ *settings.Settings, b *backend) error { return fn(server.NewKeys(b.keys)) })
+	return func(ctx context.Context, fn func(keys *server.Keys, audit server.Audit) error) error {
+		return with(ctx, func(s *settings.Settings, b *backend) error {
+			var audit server.Audit
+			if s.Audit.Enabled {
+				audit = auditing(config.NewAuditLog(b.config), config.Actor{ID: commandActor.ID, Label: "awaken keys"})
+			}
+			return fn(server.NewKeys(b.keys), audit)
+		})
 	}
 }

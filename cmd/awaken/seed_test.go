@@ -240,7 +240,7 @@ func TestRetention_DeletesUnusedThreads(t *testing.T) {
 	}
 	defer b.close(&err)
 	keys := server.NewKeys(b.keys)
-	if _, _, err := keys.Make(t.Context(), server.Key{Kind: server.RunKey, Tenant: "acme"}); err != nil {
+	if _, _, err := keys.Make(t.Context(), server.Key{Kind: server.RunKey, Tenant: "acme"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, tenant := range []string{"", "acme"} {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/agui"
@@ -150,7 +151,7 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 	}
 	var made awaken.Secret
 	if missing { // created last, so that nothing can prevent it from being printed
-		if _, made, err = keys.Make(ctx, server.Key{Kind: server.AdminKey, Label: "created at the first start"}); err != nil {
+		if _, made, err = keys.Make(ctx, server.Key{Kind: server.AdminKey, Label: "created at the first start"}, control.audit(config.Actor{ID: "system:serve", Label: "first start"})); err != nil {
 			return errors.Join(failed(err), l.Close())
 		}
 	}
@@ -180,10 +181,10 @@ func newLogger(con *console, s *settings.Settings) *slog.Logger {
 func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys, metrics *server.Metrics, log *slog.Logger) server.Config {
 	v, l := &s.Server, &s.Limits
 	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, DebugAddress: v.DebugAddress, Keys: keys,
-		Hosts: v.Hosts, Origins: s.Admin.Origins, UserHeader: v.UserHeader, Metrics: metrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Version: moduleVersion(), Logger: log,
+		Hosts: v.Hosts, Origins: s.Admin.Origins, UserHeader: v.UserHeader, Metrics: metrics, PublicMetrics: v.PublicMetrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Version: moduleVersion(), Logger: log,
 		Limits: server.Limits{Body: int64(l.Body), Depth: l.Depth, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, RequestTime: l.RequestTime,
 			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, StreamFrames: v.SSEBuffer, Heartbeat: l.Heartbeat,
-			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages}}
+			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages, WrongKeys: l.WrongKeys}}
 	if v.RequireKey {
 		cfg.Open = new(false)
 	}

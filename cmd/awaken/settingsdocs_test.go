@@ -122,7 +122,7 @@ func TestDocs_Metrics(t *testing.T) {
 	h.run("scenario", "scenario:tool")
 	h.run("scenario", "scenario:error")
 	var out strings.Builder
-	if _, err := curl(t.Context(), []string{h.url + "/metrics"}, &out); err != nil {
+	if _, err := curl(t.Context(), []string{"-H", "Authorization: Bearer " + h.key, h.url + "/metrics"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	names := regexp.MustCompile(`(?m)^# TYPE (awaken_\S+)`).FindAllStringSubmatch(out.String(), -1)

@@ -111,7 +111,7 @@ func (s *story) values() {
 	check(locale.Write(s.ctx, s.db.profile("acme"), profile.Global, "de-CH"))
 	keys := server.NewKeys(s.db.profile(systemTenant))
 	for _, k := range []server.Key{{Kind: server.AdminKey, Label: "operators"}, {Kind: server.RunKey, Tenant: "acme", User: "alice", Label: "the web site"}} {
-		_, _, err := keys.Make(s.ctx, k)
+		_, _, err := keys.Make(s.ctx, k, nil)
 		check(err)
 	}
 }

@@ -24,6 +24,7 @@ const (
 type Config struct {
 	APIKey  string            // takes precedence over KeyFile, and KeyFile over the environment
 	KeyFile string            // a file that contains only the key; read once
+	NoEnv   bool              // the key is never taken from the environment
 	BaseURL string            // "" means the provider's own
 	Headers map[string]string // added to every request; override the adapter's
 
@@ -54,6 +55,9 @@ func (c Config) Key(provider string, env ...string) (string, error) {
 			return "", fmt.Errorf("%s: key file %s has more than one line", provider, c.KeyFile)
 		}
 		return key, nil
+	}
+	if c.NoEnv && len(env) > 0 {
+		return "", fmt.Errorf("%s: no API key: configure a key or a key file; %s is not used for this base URL", provider, strings.Join(env, " or "))
 	}
 	for _, name := range env {
 		if key := strings.TrimSpace(os.Getenv(name)); key != "" {

@@ -10,6 +10,7 @@ import (
 var cases = map[string]struct{ good, bad, want, def string }{
 	"server.address":                        {"0.0.0.0:3000", "3000", "want host:port", "127.0.0.1:3000"},
 	"server.debug_address":                  {"127.0.0.1:6060", "6060", "want host:port", `""`},
+	"server.public_metrics":                 {"true", "yes", "want true or false", "false"},
 	"server.require_key":                    {"true", "yes", "want true or false", "false"},
 	"server.user_header":                    {"X-User-Id", "", "", `""`},
 	"server.hosts":                          {"a.example", "", "", "[]"},
@@ -42,6 +43,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"limits.tool_timeout":         {"5s", "0s", "want more than 0", "5m0s"},
 	"limits.key_rate":             {"0.5", "-1", "want a number, 0 or more", "0"},
 	"limits.key_burst":            {"5", "-1", "want 0 or more", "0"},
+	"limits.wrong_keys":           {"5", "0", "want 1 or more, or -1", "20"},
 
 	"admin.bearer_token":         {"long-enough", "short", "want 8 characters or more, without blanks", `""`},
 	"admin.cors_allowed_origins": {"https://a.example", "", "", "[http://127.0.0.1:3002, http://localhost:3002]"},
@@ -54,7 +56,8 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"audit.retention_days":      {"0", "-1", "want a whole number, 0 or more", "90"},
 	"audit.sweep_interval_secs": {"60", "0", "want 1 or more", "3600"},
 
-	"providers.key_dir": {"keys", "", "", `""`},
+	"providers.key_dir":       {"keys", "", "", `""`},
+	"providers.env_key_hosts": {"proxy.example", "", "", "[]"},
 
 	"secrets.key":      {"k", "", "", `""`},
 	"secrets.key_file": {"k.key", "", "", `""`},

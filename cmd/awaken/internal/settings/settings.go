@@ -17,13 +17,14 @@ type Settings struct {
 	Server struct {
 		Address, DebugAddress string
 		RequireKey            bool
+		PublicMetrics         bool
 		Hosts                 []string
 		UserHeader            string
 		Lifecycle             string
 		SSEBuffer             int
 	}
 	Limits struct {
-		Body, Depth, HeaderBytes, Messages, Requests, Streams, KeyBurst                             int
+		Body, Depth, HeaderBytes, Messages, Requests, Streams, KeyBurst, WrongKeys                  int
 		RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, Heartbeat, ToolTime, ShutdownTime time.Duration
 		KeyRate                                                                                     float64
 	}
@@ -64,8 +65,12 @@ type Settings struct {
 	// Versions is how long to keep document versions that are not live and that no run needs;
 	// 0 keeps them forever.
 	Versions time.Duration
-	// Providers.KeyDir is the folder with the key files that documents may name.
-	Providers struct{ KeyDir string }
+	// Providers.KeyDir is the folder with the key files that documents may name, and EnvKeyHosts
+	// are hosts that are sent keys from the environment.
+	Providers struct {
+		KeyDir      string
+		EnvKeyHosts []string
+	}
 	// Outbound lists private networks that providers may be in.
 	Outbound struct{ Allow []string }
 	Log      struct{ Level, Format string }
@@ -106,7 +111,8 @@ func (s *Settings) table() []*Value {
 	v, l, m := &s.Server, &s.Limits, &s.Mailbox
 	return []*Value{
 		{Name: "server.address", Env: "AWAKEN_HTTP_ADDR", Flag: "address", to: &v.Address, def: "127.0.0.1:3000", check: isAddress, Doc: "address to listen on; port 0 selects a free port"},
-		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "loopback address on which to serve pprof profiles"},
+		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "loopback address to serve profiles and metrics on"},
+		{Name: "server.public_metrics", to: &v.PublicMetrics, Doc: "show metrics by model and tool without an admin key"},
 		{Name: "server.require_key", to: &v.RequireKey, Doc: "require a key on a loopback address too"},
 		{Name: "server.hosts", to: &v.Hosts, Doc: "additional host names of a server that requires no key"},
 		{Name: "server.user_header", to: &v.UserHeader, Doc: "header in which a trusted proxy names the user; clients must not be able to set it"},
@@ -138,8 +144,9 @@ func (s *Settings) table() []*Value {
 		{Name: "limits.tool_timeout", to: &l.ToolTime, def: "5m", check: aTime, Doc: "duration of a tool call"},
 		{Name: "limits.key_rate", to: &l.KeyRate, Doc: "requests per second and key; 0 means no limit"},
 		{Name: "limits.key_burst", to: &l.KeyBurst, check: atLeast(0), Doc: "requests at once per key; 0 means two seconds' worth"},
+		{Name: "limits.wrong_keys", to: &l.WrongKeys, def: "20", check: limit, Doc: "wrong keys from a client address before it must wait between tries"},
 
-		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &s.Admin.Token, check: isKey, Doc: "the admin key"},
+		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &s.Admin.Token, check: isKey, Doc: "the admin key; on an address that other machines can reach, one that is hard to guess"},
 		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "origins whose pages may call the server from a browser"},
 		{Name: "admin.expose_config_routes", to: &s.Admin.Config, def: "true", Doc: "serve the routes that read and write documents"},
 		{Name: "admin.expose_trace_routes", Env: "AWAKEN_EXPOSE_TRACE_ROUTES", to: new(bool), Unused: noTraces},
@@ -150,6 +157,7 @@ func (s *Settings) table() []*Value {
 		{Name: "audit.sweep_interval_secs", to: &s.Audit.Sweep, def: "3600", check: atLeast(1), Doc: "how often to remove old audit events"},
 		{Name: "registry.retention_days", to: &s.Versions, def: "90", check: atLeast(0), Doc: "how long to keep document versions that nothing needs; 0 means forever"},
 		{Name: "providers.key_dir", to: &s.Providers.KeyDir, Doc: "folder with the key files that documents may name; without it they may name none"},
+		{Name: "providers.env_key_hosts", to: &s.Providers.EnvKeyHosts, Doc: "hosts of documents' base URLs that are sent provider keys from the environment, in addition to the providers' own"},
 		{Name: "secrets.key", Env: "AWAKEN_SECRETS_KEY", to: &s.Secrets.Key, Doc: "key that encrypts secrets in documents: 32 bytes in hex or base64"},
 		{Name: "secrets.key_file", Env: "AWAKEN_SECRETS_KEY_FILE", to: &s.Secrets.KeyFile, Doc: "file with such keys, one per line, newest first; created for an SQLite database"},
 

@@ -1,0 +1,117 @@
+package server_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+// tell passes events to the metrics as a run would.
+func tell(t *testing.T, m *server.Metrics, events ...awaken.Event) {
+	t.Helper()
+	sink := m.Sink("")
+	for _, ev := range append([]awaken.Event{&awaken.RunStart{Identity: &awaken.RunInfo{AgentID: "default"}}}, events...) {
+		if err := sink.Emit(t.Context(), awaken.Entry{Event: ev}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func calledTool(tool string) *awaken.ToolCallDone {
+	return &awaken.ToolCallDone{Outcome: awaken.CallSucceeded, Result: &awaken.ToolResult{ToolName: tool, Suspension: &awaken.Ticket{Suspension: awaken.Suspension{Action: "tool:" + tool}}}}
+}
+
+func TestMetrics_LabelsAreWordsOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	m := server.NewMetrics()
+	g := newRig(t, func(c *server.Config) { c.Metrics = m })
+	tell(t, m, &awaken.InferenceComplete{Model: "m", CostUSD: 1, Usage: &llm.Usage{PromptTokens: 1}}, &awaken.InferenceComplete{Model: "client-model", CostUSD: 1, Usage: &llm.Usage{PromptTokens: 1}},
+		calledTool("ask"), calledTool("client-tool"))
+	_, text := g.ask("GET", "/metrics", "", admin...)
+	if strings.Contains(text, "client-") {
+		t.Error("a client's word is a label")
+	}
+	for _, want := range []string{`awaken_inference_requests_total{model="m"} 1`, `awaken_inference_requests_total{model="other"} 1`, `awaken_tool_calls_total{status="succeeded",tool="ask"} 1`,
+		`awaken_tool_calls_total{status="succeeded",tool="other"} 1`, `awaken_agent_suspensions_total{action="tool:ask"`, `awaken_agent_suspensions_total{action="tool:other"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+}
+
+// What tenants do is not shown to everyone.
+func TestMetrics_ThoseByModelAndToolNeedAnAdminKey(t *testing.T) {
+	t.Parallel()
+	for _, public := range []bool{false, true} {
+		m := server.NewMetrics()
+		g := newRig(t, func(c *server.Config) { c.Metrics, c.PublicMetrics = m, public })
+		tell(t, m, &awaken.InferenceComplete{Model: "m"}, calledTool("ask"))
+		_, text := g.ask("GET", "/metrics", "")
+		if !strings.Contains(text, "awaken_active_runs") {
+			t.Error("without a key, /metrics does not show what the process does")
+		}
+		if shown := strings.Contains(text, `"ask"`) || strings.Contains(text, `model="m"`); shown != public {
+			t.Errorf("public is %v, but details are shown: %v", public, shown)
+		}
+		if _, text := g.ask("GET", "/metrics", "", admin...); !strings.Contains(text, `tool="ask"`) {
+			t.Error("the admin does not see the tools")
+		}
+		if public {
+			continue
+		}
+		g.want(401, "GET", "/metrics", "", "Authorization", "Bearer not-a-key")
+		tenant := g.want(201, "POST", "/v1/keys", `{"kind":"admin","tenant":"acme"}`, admin...)["secret"].(string)
+		g.want(403, "GET", "/metrics", "", "Authorization", "Bearer "+tenant)
+	}
+}
+
+// countingDB counts what probes ask it.
+type countingDB struct {
+	*memory.DB
+	asked *atomic.Int64
+}
+
+func (d countingDB) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
+	d.asked.Add(1)
+	return d.DB.Counts(ctx)
+}
+
+func (d countingDB) Handle(tenant string) mailbox.Handle {
+	return countingStore{d.Store(tenant), d.asked}
+}
+
+type countingStore struct {
+	*memory.Store
+	asked *atomic.Int64
+}
+
+func (s countingStore) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
+	s.asked.Add(1)
+	return s.Store.ListThreads(ctx, q)
+}
+
+func TestProbes_AskTheStoreOncePerSecond(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	db := countingDB{memory.NewDB(), &asked}
+	m := server.NewMetrics()
+	m.Depths(db)
+	g := &rig{t: t, db: db, keys: adminKeys(t)}
+	g.start(func(c *server.Config) { c.Metrics = m })
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() { g.ask("GET", "/metrics", ""); g.ask("GET", "/health", "") })
+	}
+	wg.Wait()
+	if n := asked.Load(); n > 6 { // the requests may take more than a second on a busy machine
+		t.Errorf("50 requests asked the store %d times", n)
+	}
+}

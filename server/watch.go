@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// recheckEvery is how often the key of an open stream is looked up again. With [seenFor], a stream
+// ends less than five seconds after its key was revoked, wherever that happened.
+const recheckEvery = time.Second
+
+// watches ends streams whose key was revoked. However many streams a key has open, it is looked up
+// once per interval. It is safe for concurrent use.
+type watches struct {
+	keys *Keys
+
+	mu   sync.Mutex
+	open map[string]*watch // by secret
+}
+
+// watch has the open streams of one key.
+type watch struct {
+	streams map[*stream]bool // guarded by watches.mu
+	idle    chan struct{}    // closed when the last stream ends
+}
+
+type stream struct{ end func() }
+
+// add calls end if the key with a secret is revoked before stop is called.
+func (w *watches) add(secret string, end func()) (stop func()) {
+	s := &stream{end}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.open[secret]
+	if k == nil {
+		k = &watch{streams: map[*stream]bool{}, idle: make(chan struct{})}
+		w.open[secret] = k
+		go w.check(secret, k)
+	}
+	k.streams[s] = true
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(k.streams, s)
+		if len(k.streams) == 0 && w.open[secret] == k {
+			delete(w.open, secret)
+			close(k.idle)
+		}
+	}
+}
+
+// check looks the key up until it is gone or has no stream. A lookup that fails says nothing about
+// the key: the next one decides.
+func (w *watches) check(secret string, k *watch) {
+	tick := time.NewTicker(recheckEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-k.idle:
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), recheckEvery)
+		key, err := w.keys.find(ctx, secret)
+		cancel()
+		if key != nil || err != nil {
+			continue
+		}
+		w.mu.Lock()
+		if w.open[secret] == k {
+			delete(w.open, secret)
+		}
+		for s := range k.streams {
+			s.end()
+		}
+		w.mu.Unlock()
+		return
+	}
+}
