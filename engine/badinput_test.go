@@ -483,6 +483,77 @@ func TestRequest_ThatCannotStartSaysWhy(t *testing.T) {
 	}
 }
 
+func TestRequest_WithNothingToAnswerIsRefused(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, []llmtest.Turn{llmtest.Say("one"), llmtest.Say("two")}, withTools(echo("pay")))
+	g.run(say("hi"))
+	log := g.log("t")
+	for name, req := range map[string]awaken.RunRequest{
+		"new thread":               {},
+		"answered thread":          {ThreadID: "t"},
+		"rewound to its beginning": {ThreadID: "t", Rewind: log[0].ID},
+	} {
+		res, err := g.rt.Run(t.Context(), req, nil)
+		if res != nil || !errors.Is(err, awaken.ErrInvalid) {
+			t.Errorf("%s: result is %v, error is %v, want ErrInvalid", name, res, err)
+		}
+		says(t, err, "messages is empty", "nothing to answer")
+	}
+	if n := len(g.log("t")); n != len(log) {
+		t.Errorf("refused requests left messages: the log has %d, want %d", n, len(log))
+	}
+	if res, _ := g.run(awaken.RunRequest{ThreadID: "t", Rewind: log[1].ID}); res.Response != "two" {
+		t.Errorf("answering the user's message again says %q", res.Response)
+	}
+	if res, _ := g.run(awaken.RunRequest{ThreadID: "calls", Call: &awaken.PlannedCall{Tool: "pay"}}); res.Termination.Type != awaken.NaturalEnd {
+		t.Errorf("a request with only a call ended as %v", res.Termination)
+	}
+}
+
+func TestRequest_WhoseCallsAndResultsDoNotMatchIsRefused(t *testing.T) {
+	t.Parallel()
+	asks := func(ids ...string) *llm.Message {
+		m := &llm.Message{Role: llm.Assistant}
+		for _, id := range ids {
+			m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: id, Name: "pay", Arguments: json.RawMessage(`{}`)})
+		}
+		return m
+	}
+	answers := func(id string) *llm.Message {
+		return &llm.Message{Role: llm.ToolRole, ToolCallID: id, Content: []llm.Block{llm.Text("done")}}
+	}
+	hi := llm.UserText("hi")
+	wrong := asks("a")
+	wrong.Role = llm.User
+	for _, tt := range []struct {
+		name string
+		msgs []*llm.Message
+		want string // in the error; "" for none
+	}{
+		{"matching", []*llm.Message{hi, asks("a", "b"), answers("b"), answers("a"), hi}, ""},
+		{"the same id in two messages", []*llm.Message{hi, asks("a"), answers("a"), asks("a"), answers("a"), hi}, ""},
+		{"orphan result", []*llm.Message{hi, answers("a")}, `messages[1] answers call "a"`},
+		{"second result", []*llm.Message{hi, asks("a"), answers("a"), answers("a"), hi}, `messages[3] answers call "a"`},
+		{"late result", []*llm.Message{hi, asks("a"), hi, answers("a")}, `messages[3] answers call "a"`},
+		{"unanswered call", []*llm.Message{hi, asks("a", "b"), answers("a"), hi}, `messages[1] makes calls that the next messages do not answer: ["b"]`},
+		{"unanswered at the end", []*llm.Message{hi, asks("a")}, `messages[1] makes calls that the next messages do not answer: ["a"]`},
+		{"calls of a user", []*llm.Message{wrong}, "messages[0] makes calls and has role user, want assistant"},
+	} {
+		g := newRig(t, []llmtest.Turn{llmtest.Say("ok")})
+		_, err := g.rt.Run(t.Context(), awaken.RunRequest{Messages: tt.msgs}, nil)
+		if tt.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			continue
+		}
+		if !errors.Is(err, awaken.ErrInvalid) {
+			t.Errorf("%s: error is %v, want ErrInvalid", tt.name, err)
+		}
+		says(t, err, tt.want)
+	}
+}
+
 func TestRequest_OnABusyThreadIsRefused(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, []llmtest.Turn{llmtest.Say("hello")})

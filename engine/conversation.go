@@ -19,6 +19,12 @@ func (cv *conversation) add(m *llm.Message) {
 	cv.msgs = cv.msgs.Append(m)
 }
 
+// endsOpen reports whether the conversation ends with something to answer.
+func (cv *conversation) endsOpen() bool {
+	n := cv.msgs.Len()
+	return n > 0 && cv.msgs.At(n-1).Role != llm.Assistant
+}
+
 // adopt gives a message from outside an id, if it has none.
 func (cv *conversation) adopt(m *llm.Message) *llm.Message {
 	if m.ID != "" {
