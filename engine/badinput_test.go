@@ -876,6 +876,59 @@ func TestTool_MisuseIsReportedToTheModel(t *testing.T) {
 	}
 }
 
+func TestNewTool_RefusesArgumentsThatAreNotObjects(t *testing.T) {
+	t.Parallel()
+	object := json.RawMessage(`{"type":"object"}`)
+	for name, tt := range map[string]struct {
+		make func()
+		want string // in the panic; "" for none
+	}{
+		"string":                    {newToolOf[string](nil), `tool "x": no schema for string: the values of string are not JSON objects; want a struct or a map`},
+		"slice":                     {newToolOf[[]int](nil), "are not JSON objects"},
+		"time":                      {newToolOf[time.Time](nil), "are not JSON objects"},
+		"any":                       {newToolOf[any](nil), "are not JSON objects"},
+		"string with a schema":      {newToolOf[string](object), `tool "x": string cannot hold the arguments`},
+		"struct":                    {newToolOf[struct{ A int }](nil), ""},
+		"pointer":                   {newToolOf[*struct{ A int }](nil), ""},
+		"map":                       {newToolOf[map[string]int](nil), ""},
+		"any with a schema":         {newToolOf[any](object), ""},
+		"raw message with a schema": {newToolOf[json.RawMessage](object), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				text, _ := recover().(string)
+				if (tt.want == "") != (text == "") || !strings.Contains(text, tt.want) {
+					t.Errorf("panic is %q, want %q", text, tt.want)
+				}
+			}()
+			tt.make()
+		})
+	}
+}
+
+func newToolOf[In any](parameters json.RawMessage) func() {
+	return func() {
+		awaken.NewTool(awaken.ToolSpec{ID: "x", Parameters: parameters}, func(context.Context, *awaken.ToolCall, In) (string, error) { return "", nil })
+	}
+}
+
+func TestSection_TagsConstrainItsFields(t *testing.T) {
+	t.Parallel()
+	type settings struct {
+		Mode  string `json:"mode" jsonschema:"enum=fast,enum=careful"`
+		Tries int    `json:"tries" jsonschema:"minimum=1,maximum=5,description=attempts, including the first"`
+	}
+	section := awaken.NewSection("tuning", settings{Mode: "fast", Tries: 1})
+	_, err := engine.New(engine.Config{
+		Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{"p"},
+			Sections: map[string]json.RawMessage{"tuning": json.RawMessage(`{"mode":"reckless","tries":9}`)}}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "u"}},
+		Providers: map[string]llm.Model{"p": llmtest.NewScript()},
+		Plugins:   []awaken.Plugin{plug{"p", func(r *awaken.Registrar) { r.Section(section) }}},
+	})
+	says(t, err, `sections["tuning"]/mode: value must be one of`, `sections["tuning"]/tries: maximum`)
+}
+
 func TestTool_MayEndTheRun(t *testing.T) {
 	t.Parallel()
 	fatal := tool("fatal", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
