@@ -699,6 +699,30 @@ type panicsWhenAsked struct{}
 func (panicsWhenAsked) ID() string                                      { return "p" }
 func (panicsWhenAsked) Evaluate(*awaken.StopStats) *awaken.StopDecision { panic("kaboom") }
 
+func TestNew_ReportsPanicsOfHideAndReview(t *testing.T) {
+	t.Parallel()
+	_, err := engine.New(engine.Config{
+		Agents:    []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{"p"}}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "u"}},
+		Providers: map[string]llm.Model{"p": llmtest.NewScript()},
+		Tools:     []awaken.Tool{echo("echo")},
+		Plugins: []awaken.Plugin{plug{"p", func(r *awaken.Registrar) {
+			r.Hide(func(string) bool { panic("no idea") })
+			r.Review("strange", func(map[string]json.RawMessage) []string { panic("no view") })
+		}}},
+	})
+	says(t, err, `agent "a"`, `hide of plugin "p" panicked: no idea`, `review "strange" of plugin "p" panicked: no view`)
+}
+
+func TestRequest_WhoseToolsPanicAPluginIsRefused(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil, withPlugins(plug{"p", func(r *awaken.Registrar) { r.Hide(func(tool string) bool { return tool == "f" && []bool{}[0] }) }}))
+	req := say("hi")
+	req.FrontendTools = []awaken.ToolSpec{{ID: "f"}}
+	_, err := g.rt.Run(t.Context(), req, nil)
+	says(t, err, `hide of plugin "p" panicked`)
+}
+
 func TestPlugin_ThatPanicsEndsItsRunAndNothingElse(t *testing.T) {
 	t.Parallel()
 	quiet := func(*awaken.Registrar) {}

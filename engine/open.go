@@ -234,7 +234,9 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 			return err
 		}
 	}
-	op.tools.offer()
+	if err := op.tools.offer(); err != nil {
+		return err
+	}
 	if op.endAtOnce == nil && op.missing == nil {
 		if err := op.tools.planOutput(); err != nil {
 			return err
