@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -698,6 +699,70 @@ type panicsWhenAsked struct{}
 
 func (panicsWhenAsked) ID() string                                      { return "p" }
 func (panicsWhenAsked) Evaluate(*awaken.StopStats) *awaken.StopDecision { panic("kaboom") }
+
+// pluginsThat returns a plugin for each kind of code that a run calls, which does what do does.
+func pluginsThat(do func()) map[string]awaken.Plugin {
+	hook := func(context.Context, *awaken.HookCall) error { do(); return nil }
+	return map[string]awaken.Plugin{
+		`hook of plugin "bad" in step_start`: plug{"bad", func(r *awaken.Registrar) { r.On(awaken.PhaseStepStart, hook) }},
+		`hook of plugin "bad" in step_end`: plug{"bad", func(r *awaken.Registrar) {
+			r.On(awaken.PhaseStepEnd, func(context.Context, *awaken.HookCall) error { return nil })
+			r.On(awaken.PhaseStepEnd, hook)
+		}},
+		`gate of plugin "bad"`: plug{"bad", func(r *awaken.Registrar) {
+			r.Gate(func(context.Context, *awaken.HookCall) (awaken.Verdict, error) { do(); return awaken.Allow(), nil })
+		}},
+		`guard of plugin "bad"`: plug{"bad", func(r *awaken.Registrar) {
+			r.Guard(awaken.InputPoint, func(context.Context, *awaken.HookCall, *awaken.Passage) (awaken.Verdict, error) { do(); return awaken.Allow(), nil })
+		}},
+		`transform of plugin "bad"`: plug{"bad", func(r *awaken.Registrar) {
+			r.Transform(func(context.Context, *awaken.HookCall, *llm.Request) error { do(); return nil })
+		}},
+		`activate of plugin "bad"`: activates{plug{"bad", func(*awaken.Registrar) {}}, hook},
+	}
+}
+
+func TestPlugin_ThatEndsItsGoroutineFailsTheRun(t *testing.T) {
+	t.Parallel()
+	for what, p := range pluginsThat(runtime.Goexit) {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			g := newRig(t, []llmtest.Turn{uses("echo"), llmtest.Say("ok")}, withTools(echo("echo")), withPlugins(p))
+			tp := &tape{}
+			res, err := g.rt.Run(t.Context(), say("hi"), tp)
+			says(t, err, what+" ended its goroutine instead of returning")
+			checkTermination(t, res, tp, awaken.Failed)
+		})
+	}
+}
+
+func TestPlugin_ThatTakesTooLongFailsTheRun(t *testing.T) {
+	t.Parallel()
+	kinds := pluginsThat(nil)
+	for what := range kinds {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				forever := make(chan struct{})
+				defer close(forever)
+				p := pluginsThat(func() { <-forever })[what]
+				g := newRig(t, []llmtest.Turn{uses("echo"), llmtest.Say("ok")}, withTools(echo("echo")), withPlugins(p),
+					func(c *engine.Config) { c.Limits.HookTimeout = time.Minute })
+				tp := &tape{}
+				began := time.Now()
+				res, err := g.rt.Run(t.Context(), say("hi"), tp)
+				says(t, err, what+" did not return within 1m0s")
+				checkTermination(t, res, tp, awaken.Failed)
+				if d := time.Since(began); d != time.Minute {
+					t.Errorf("the run took %s, want 1m", d)
+				}
+				if rec := g.record(res.RunID); rec.Status != awaken.RunDone {
+					t.Errorf("the run is %s", rec.Status)
+				}
+			})
+		})
+	}
+}
 
 func TestNew_ReportsPanicsOfHideAndReview(t *testing.T) {
 	t.Parallel()

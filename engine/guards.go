@@ -31,7 +31,8 @@ func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awa
 	}
 	for i := range gd.agent.Guards[p.Point] {
 		g := &gd.agent.Guards[p.Point][i]
-		v, err := g.Ask(ctx, gd.hooks.call(phase, in), p)
+		h := gd.hooks.call(phase, in)
+		v, err := bounded(ctx, &gd.activation, func(ctx context.Context) (awaken.Verdict, error) { return g.Ask(ctx, h, p) }, "guard of plugin %q", g.Plugin)
 		switch {
 		case err != nil:
 			return awaken.Verdict{}, err
