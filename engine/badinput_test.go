@@ -713,7 +713,10 @@ func pluginsThat(do func()) map[string]awaken.Plugin {
 			r.Gate(func(context.Context, *awaken.HookCall) (awaken.Verdict, error) { do(); return awaken.Allow(), nil })
 		}},
 		`guard of plugin "bad"`: plug{"bad", func(r *awaken.Registrar) {
-			r.Guard(awaken.InputPoint, func(context.Context, *awaken.HookCall, *awaken.Passage) (awaken.Verdict, error) { do(); return awaken.Allow(), nil })
+			r.Guard(awaken.InputPoint, func(context.Context, *awaken.HookCall, *awaken.Passage) (awaken.Verdict, error) {
+				do()
+				return awaken.Allow(), nil
+			})
 		}},
 		`transform of plugin "bad"`: plug{"bad", func(r *awaken.Registrar) {
 			r.Transform(func(context.Context, *awaken.HookCall, *llm.Request) error { do(); return nil })
@@ -1057,5 +1060,93 @@ func TestGate_ThatBlocksEndsTheRun(t *testing.T) {
 	checkValid(t, g.log("t"))
 	if rec := g.record(res.RunID); rec.StatusReason != "blocked:not on my watch" {
 		t.Errorf("status reason is %q", rec.StatusReason)
+	}
+}
+
+// cityTool returns a tool that echoes its only argument.
+func cityTool() awaken.Tool {
+	return awaken.NewTool(awaken.ToolSpec{ID: "city"}, func(_ context.Context, _ *awaken.ToolCall, in struct {
+		Name string `json:"name" jsonschema:"enum=Paris,enum=Rome"`
+	}) (string, error) {
+		return "in " + in.Name, nil
+	})
+}
+
+// rewrites returns a gate that turns the arguments from into to.
+func rewrites(from, to string) awaken.Gate {
+	return func(_ context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
+		if string(h.Tool.Args) != from {
+			return awaken.Allow(), nil
+		}
+		return awaken.Allow().WithArguments(json.RawMessage(to)), nil
+	}
+}
+
+const paris, rome = `{"name":"Paris"}`, `{"name":"Rome"}`
+
+func TestGate_MayReplaceArguments(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, []llmtest.Turn{llmtest.Use("city", paris), llmtest.Say("ok")}, withTools(cityTool()), withPlugins(gate(rewrites(paris, rome))))
+	res, p := g.run(say("hi"))
+	checkTermination(t, res, p, awaken.NaturalEnd)
+	done := eventsOf[awaken.ToolCallDone](p)
+	if len(done) != 1 || string(done[0].Arguments) != rome || string(done[0].Result.Data) != `"in Rome"` {
+		t.Errorf("the call is done with %s", toJSON(t, done))
+	}
+	if calls := g.calls(res.RunID); len(calls) != 1 || string(calls[0].Arguments) != rome {
+		t.Errorf("the ledger has %s", toJSON(t, calls))
+	}
+	if m := g.log("t")[1]; string(m.ToolCalls[0].Arguments) != paris {
+		t.Errorf("the model's message changed: %s", toJSON(t, m))
+	}
+	data, err := awaken.AppendEvent(nil, done[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ev, err := awaken.UnmarshalEvent(data); err != nil || string(ev.(*awaken.ToolCallDone).Arguments) != rome {
+		t.Errorf("%s decodes as %v, %v", data, ev, err)
+	}
+}
+
+// A gate that allowed the model's arguments has not allowed others.
+func TestGate_IsAskedAgainAboutReplacedArguments(t *testing.T) {
+	t.Parallel()
+	asked := awaken.Gate(func(_ context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
+		if string(h.Tool.Args) == rome {
+			return awaken.SuspendCall(awaken.Ticket{}), nil
+		}
+		return awaken.Allow(), nil
+	})
+	g := newRig(t, []llmtest.Turn{llmtest.Use("city", paris), llmtest.Say("ok")}, withTools(cityTool()),
+		withPlugins(plug{"gates", func(r *awaken.Registrar) { r.Gate(asked); r.Gate(rewrites(paris, rome)) }}))
+	res, p := g.run(say("hi"))
+	checkTermination(t, res, p, awaken.Suspended)
+	ticket := res.Waiting.Tickets[0]
+	if string(ticket.Arguments) != rome {
+		t.Errorf("a person is asked about %s, want %s", ticket.Arguments, rome)
+	}
+	res, p = g.resume(res.RunID, approve(ticket.TicketID))
+	checkTermination(t, res, p, awaken.NaturalEnd)
+	if calls := g.calls(res.RunID); string(calls[0].Result.Data) != `"in Rome"` {
+		t.Errorf("the result is %s", toJSON(t, calls[0].Result))
+	}
+}
+
+func TestGate_WhoseArgumentsAreWrongFailsTheRun(t *testing.T) {
+	t.Parallel()
+	for want, gates := range map[string][]awaken.Gate{
+		`arguments of tool "city" do not fit: /name: value must be one of`: {rewrites(paris, `{"name":"Oz"}`)},
+		`not JSON`: {rewrites(paris, `{`)},
+		`gates keep replacing the arguments of call`: {rewrites(paris, rome), rewrites(rome, paris)},
+	} {
+		g := newRig(t, []llmtest.Turn{llmtest.Use("city", paris), llmtest.Say("ok")}, withTools(cityTool()), withPlugins(plug{"gates", func(r *awaken.Registrar) {
+			for _, gt := range gates {
+				r.Gate(gt)
+			}
+		}}))
+		p := &tape{}
+		res, err := g.rt.Run(t.Context(), say("hi"), p)
+		says(t, err, want)
+		checkTermination(t, res, p, awaken.Failed)
 	}
 }

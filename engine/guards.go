@@ -38,8 +38,8 @@ func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awa
 			return awaken.Verdict{}, err
 		case v.Suspended() && slices.Contains(approved, v.SuspensionID(id)):
 			continue // a decision has approved this
-		case v.Answered():
-			return awaken.Verdict{}, fmt.Errorf("guard of plugin %q: %s can be allowed, blocked or suspended, not answered", g.Plugin, p.Point)
+		case v.Answered() || v.Arguments() != nil:
+			return awaken.Verdict{}, fmt.Errorf("guard of plugin %q: %s can be allowed, blocked or suspended, not answered or given arguments", g.Plugin, p.Point)
 		}
 		if !v.Allowed() {
 			return v, nil

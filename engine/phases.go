@@ -199,7 +199,7 @@ func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.Schedu
 }
 
 // askGates asks the gates about a tool call and returns the strictest verdict, the first of equal
-// ones.
+// ones. It stops at one that changes the arguments.
 func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error) {
 	tc := c.tc
 	var strictest awaken.Verdict
@@ -212,6 +212,9 @@ func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error)
 		}
 		if v.Suspended() && slices.Contains(c.state.Approved, v.SuspensionID(tc.ID)) {
 			continue // a decision has approved this
+		}
+		if args := v.Arguments(); args != nil && !sameJSON(args, tc.Args) {
+			return v, nil
 		}
 		if v.Stricter(&strictest) {
 			strictest = v
