@@ -114,6 +114,8 @@ type ToolCallDone struct {
 	MessageID string      `json:"message_id"` // of the tool message; "" if suspended
 	Result    *ToolResult `json:"result"`
 	Outcome   CallStatus  `json:"outcome"` // succeeded, failed or suspended
+	// Arguments are those of the call if a gate replaced the model's, or nil.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 // ToolCallStreamDelta is a piece of the output that a tool streams while it runs.
@@ -306,6 +308,9 @@ func appendEventFields(buf []byte, ev Event) ([]byte, error) {
 		buf = appendjson.Text(buf, `,"message_id":`, ev.MessageID)
 		buf = e.keep(ev.Result.appendField(buf))
 		buf = appendjson.Text(buf, `,"outcome":`, ev.Outcome)
+		if len(ev.Arguments) > 0 {
+			buf = e.keep(appendjson.Raw(buf, `,"arguments":`, ev.Arguments))
+		}
 	case *ToolCallStreamDelta:
 		buf = appendjson.Text(buf, `,"id":`, ev.ID)
 		buf = appendjson.Text(buf, `,"name":`, ev.Name)

@@ -106,9 +106,9 @@ func (c *Command) End() { c.rec.Ending = &Termination{Type: BehaviorRequested} }
 // tools: the runtime, or a test.
 func (c *Command) Recorded() *Recorded { return &c.rec }
 
-// Gate decides about every tool call, h.Tool, before it runs; see [Registrar.Gate]. It has no
-// side effects and may be called again for the same call; updates that it records in h are
-// discarded. To refuse a call without ending the run, answer it with an [ErrorResult]. An error
+// Gate decides about every tool call, h.Tool, before it runs, and may replace its arguments; see
+// [Registrar.Gate] and [Verdict.WithArguments]. It has no side effects and may be called again for
+// the same call; updates that it records in h are discarded. To refuse a call without ending the run, answer it with an [ErrorResult]. An error
 // ends the run.
 type Gate func(ctx context.Context, h *HookCall) (Verdict, error)
 
@@ -120,6 +120,28 @@ type Verdict struct {
 	reason string
 	ticket Ticket
 	result *ToolResult
+	args   json.RawMessage
+}
+
+// WithArguments returns a verdict that allows the call with other arguments, for use by gates:
+//
+//	return awaken.Allow().WithArguments(args), nil
+//
+// The arguments must fit the tool's schema, or the run fails. They replace those of the call in
+// the ledger, in questions to people and in [ToolCallDone]; the model's own message keeps what
+// the model wrote. All gates are then asked again about the new arguments, so a gate must
+// leave alone what it has rewritten. A verdict other than Allow ignores them.
+func (v Verdict) WithArguments(args json.RawMessage) Verdict {
+	v.args = args
+	return v
+}
+
+// Arguments returns the arguments that replace those of an allowed call, or nil.
+func (v *Verdict) Arguments() json.RawMessage {
+	if v.kind != allow {
+		return nil
+	}
+	return v.args
 }
 
 // Allowed reports whether the verdict allows the call.

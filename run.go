@@ -145,7 +145,10 @@ type RunRequest struct {
 	// ThreadID names the thread; "" starts a new one. If the thread's run waits, a new user
 	// message continues that run and withdraws its suspended calls; with another RunID, the
 	// request fails with ErrConflict.
-	ThreadID string         `json:"thread_id,omitempty"`
+	ThreadID string `json:"thread_id,omitempty"`
+	// Messages are added to the conversation. They may be empty if the request continues a run,
+	// decides, makes a Call, or the conversation already ends with something to answer. An
+	// assistant's tool calls must be followed by their results.
 	Messages []*llm.Message `json:"messages,omitempty"`
 
 	// RunID is the id of a new run. A run of that id must not exist. "" generates one.
@@ -230,6 +233,7 @@ func (r *RunRequest) Validate() error {
 	bad.When(r.Call != nil && len(r.Call.Arguments) > 0 && !json.Valid(r.Call.Arguments), "call.arguments are not JSON")
 	bad.NotNegative("depth", r.Depth)
 	checkMessages(&bad, r.Messages)
+	checkCalls(&bad, r.Messages)
 	for i := range r.Decisions {
 		if err := r.Decisions[i].Validate(); err != nil {
 			bad.Add("decisions[%d]: %w", i, err)
@@ -273,6 +277,40 @@ func checkMessages(bad *check.Problems, msgs []*llm.Message) {
 			bad.Add("messages[%d].role is %q, want system, user, assistant or tool", i, m.Role)
 		}
 	}
+}
+
+// checkCalls reports calls without a result and results without a call. The results of a
+// message's calls follow it.
+func checkCalls(bad *check.Problems, msgs []*llm.Message) {
+	at := 0
+	var open []string // calls of messages[at] without a result
+	closed := func() {
+		if len(open) > 0 {
+			bad.Add("messages[%d] makes calls that the next messages do not answer: %q", at, open)
+		}
+		open = nil
+	}
+	for i, m := range msgs {
+		switch {
+		case m == nil:
+		case m.Role == llm.ToolRole:
+			n := slices.Index(open, m.ToolCallID)
+			if n < 0 {
+				bad.Add("messages[%d] answers call %q, which the message before the results does not make or which is answered already", i, m.ToolCallID)
+				continue
+			}
+			open = slices.Delete(open, n, n+1)
+		case len(m.ToolCalls) > 0 && m.Role != llm.Assistant:
+			bad.Add("messages[%d] makes calls and has role %s, want assistant", i, m.Role)
+		default:
+			closed()
+			at = i
+			for _, c := range m.ToolCalls {
+				open = append(open, c.ID)
+			}
+		}
+	}
+	closed()
 }
 
 // Run is the stored record of a run. Its times are Unix seconds; 0 means not yet.

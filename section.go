@@ -11,7 +11,8 @@ import (
 )
 
 // A Section is the typed configuration of a plugin inside an [AgentSpec]. The Go struct C
-// defines its JSON Schema; `jsonschema` struct tags document the fields. If *C has a method
+// defines its JSON Schema; `jsonschema` struct tags describe and constrain the fields, as for
+// [NewTool]. If *C has a method
 // Validate() error, decoding calls it. Declare sections once, as package variables, and
 // register them with [Registrar.Section].
 type Section[C any] struct {

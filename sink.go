@@ -12,7 +12,7 @@ import "context"
 type Sink interface {
 	// Emit handles one entry. Calls do not overlap, but may come from another goroutine
 	// than the caller of Run; none comes after Run has returned. An error cancels the run,
-	// and Emit is not called again.
+	// and Emit is not called again. A panic ends the run as failed.
 	Emit(ctx context.Context, e Entry) error
 }
 

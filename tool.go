@@ -215,20 +215,47 @@ type Progress struct {
 // properties, `jsonschema` tags describe them. The runtime checks the arguments against the
 // schema before it calls the tool. If Out is *ToolResult, fn controls the whole result.
 //
-// NewTool panics if spec has no ID or In has no schema; both are programming errors.
+// A `jsonschema` tag is the description of a property, or a list of constraints that may end
+// with a description. The constraints of a slice apply to its elements:
+//
+//	Unit  string   `json:"unit,omitempty" jsonschema:"enum=celsius,enum=fahrenheit,description=unit of the result"`
+//	Days  int      `json:"days" jsonschema:"minimum=1,maximum=14"`
+//	Parts []string `json:"parts" jsonschema:"enum=wind,enum=rain"`
+//
+// Types may be recursive.
+//
+// NewTool panics if spec has no ID, In does not decode JSON objects, or In has no schema; all
+// are programming errors.
 func NewTool[In, Out any](spec ToolSpec, fn func(ctx context.Context, call *ToolCall, in In) (Out, error)) Tool {
 	if spec.ID == "" {
 		panic("awaken: a tool needs an ID")
 	}
 	spec.Name = cmp.Or(spec.Name, spec.ID)
+	if t := reflect.TypeFor[In](); spec.Parameters != nil && !takesObjects(t) {
+		panic(fmt.Sprintf("awaken: tool %q: %v cannot hold the arguments, which are a JSON object; want a struct or a map", spec.ID, t))
+	}
 	if spec.Parameters == nil {
-		raw, err := schema.For(reflect.TypeFor[In]())
+		raw, err := schema.ForObject(reflect.TypeFor[In]())
 		if err != nil {
 			panic(fmt.Sprintf("awaken: tool %q: no schema for %v: %v", spec.ID, reflect.TypeFor[In](), err))
 		}
 		spec.Parameters = raw
 	}
 	return &typedTool[In, Out]{spec, fn}
+}
+
+// takesObjects reports whether a JSON object can be decoded into a t.
+func takesObjects(t reflect.Type) bool {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return takesObjects(t.Elem())
+	case reflect.Struct, reflect.Map, reflect.Interface:
+		return true
+	}
+	return false
 }
 
 type typedTool[In, Out any] struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -483,6 +484,77 @@ func TestRequest_ThatCannotStartSaysWhy(t *testing.T) {
 	}
 }
 
+func TestRequest_WithNothingToAnswerIsRefused(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, []llmtest.Turn{llmtest.Say("one"), llmtest.Say("two")}, withTools(echo("pay")))
+	g.run(say("hi"))
+	log := g.log("t")
+	for name, req := range map[string]awaken.RunRequest{
+		"new thread":               {},
+		"answered thread":          {ThreadID: "t"},
+		"rewound to its beginning": {ThreadID: "t", Rewind: log[0].ID},
+	} {
+		res, err := g.rt.Run(t.Context(), req, nil)
+		if res != nil || !errors.Is(err, awaken.ErrInvalid) {
+			t.Errorf("%s: result is %v, error is %v, want ErrInvalid", name, res, err)
+		}
+		says(t, err, "messages is empty", "nothing to answer")
+	}
+	if n := len(g.log("t")); n != len(log) {
+		t.Errorf("refused requests left messages: the log has %d, want %d", n, len(log))
+	}
+	if res, _ := g.run(awaken.RunRequest{ThreadID: "t", Rewind: log[1].ID}); res.Response != "two" {
+		t.Errorf("answering the user's message again says %q", res.Response)
+	}
+	if res, _ := g.run(awaken.RunRequest{ThreadID: "calls", Call: &awaken.PlannedCall{Tool: "pay"}}); res.Termination.Type != awaken.NaturalEnd {
+		t.Errorf("a request with only a call ended as %v", res.Termination)
+	}
+}
+
+func TestRequest_WhoseCallsAndResultsDoNotMatchIsRefused(t *testing.T) {
+	t.Parallel()
+	asks := func(ids ...string) *llm.Message {
+		m := &llm.Message{Role: llm.Assistant}
+		for _, id := range ids {
+			m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: id, Name: "pay", Arguments: json.RawMessage(`{}`)})
+		}
+		return m
+	}
+	answers := func(id string) *llm.Message {
+		return &llm.Message{Role: llm.ToolRole, ToolCallID: id, Content: []llm.Block{llm.Text("done")}}
+	}
+	hi := llm.UserText("hi")
+	wrong := asks("a")
+	wrong.Role = llm.User
+	for _, tt := range []struct {
+		name string
+		msgs []*llm.Message
+		want string // in the error; "" for none
+	}{
+		{"matching", []*llm.Message{hi, asks("a", "b"), answers("b"), answers("a"), hi}, ""},
+		{"the same id in two messages", []*llm.Message{hi, asks("a"), answers("a"), asks("a"), answers("a"), hi}, ""},
+		{"orphan result", []*llm.Message{hi, answers("a")}, `messages[1] answers call "a"`},
+		{"second result", []*llm.Message{hi, asks("a"), answers("a"), answers("a"), hi}, `messages[3] answers call "a"`},
+		{"late result", []*llm.Message{hi, asks("a"), hi, answers("a")}, `messages[3] answers call "a"`},
+		{"unanswered call", []*llm.Message{hi, asks("a", "b"), answers("a"), hi}, `messages[1] makes calls that the next messages do not answer: ["b"]`},
+		{"unanswered at the end", []*llm.Message{hi, asks("a")}, `messages[1] makes calls that the next messages do not answer: ["a"]`},
+		{"calls of a user", []*llm.Message{wrong}, "messages[0] makes calls and has role user, want assistant"},
+	} {
+		g := newRig(t, []llmtest.Turn{llmtest.Say("ok")})
+		_, err := g.rt.Run(t.Context(), awaken.RunRequest{Messages: tt.msgs}, nil)
+		if tt.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			continue
+		}
+		if !errors.Is(err, awaken.ErrInvalid) {
+			t.Errorf("%s: error is %v, want ErrInvalid", tt.name, err)
+		}
+		says(t, err, tt.want)
+	}
+}
+
 func TestRequest_OnABusyThreadIsRefused(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, []llmtest.Turn{llmtest.Say("hello")})
@@ -627,6 +699,97 @@ type panicsWhenAsked struct{}
 
 func (panicsWhenAsked) ID() string                                      { return "p" }
 func (panicsWhenAsked) Evaluate(*awaken.StopStats) *awaken.StopDecision { panic("kaboom") }
+
+// pluginsThat returns a plugin for each kind of code that a run calls, which does what do does.
+func pluginsThat(do func()) map[string]awaken.Plugin {
+	hook := func(context.Context, *awaken.HookCall) error { do(); return nil }
+	return map[string]awaken.Plugin{
+		`hook of plugin "bad" in step_start`: plug{"bad", func(r *awaken.Registrar) { r.On(awaken.PhaseStepStart, hook) }},
+		`hook of plugin "bad" in step_end`: plug{"bad", func(r *awaken.Registrar) {
+			r.On(awaken.PhaseStepEnd, func(context.Context, *awaken.HookCall) error { return nil })
+			r.On(awaken.PhaseStepEnd, hook)
+		}},
+		`gate of plugin "bad"`: plug{"bad", func(r *awaken.Registrar) {
+			r.Gate(func(context.Context, *awaken.HookCall) (awaken.Verdict, error) { do(); return awaken.Allow(), nil })
+		}},
+		`guard of plugin "bad"`: plug{"bad", func(r *awaken.Registrar) {
+			r.Guard(awaken.InputPoint, func(context.Context, *awaken.HookCall, *awaken.Passage) (awaken.Verdict, error) {
+				do()
+				return awaken.Allow(), nil
+			})
+		}},
+		`transform of plugin "bad"`: plug{"bad", func(r *awaken.Registrar) {
+			r.Transform(func(context.Context, *awaken.HookCall, *llm.Request) error { do(); return nil })
+		}},
+		`activate of plugin "bad"`: activates{plug{"bad", func(*awaken.Registrar) {}}, hook},
+	}
+}
+
+func TestPlugin_ThatEndsItsGoroutineFailsTheRun(t *testing.T) {
+	t.Parallel()
+	for what, p := range pluginsThat(runtime.Goexit) {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			g := newRig(t, []llmtest.Turn{uses("echo"), llmtest.Say("ok")}, withTools(echo("echo")), withPlugins(p))
+			tp := &tape{}
+			res, err := g.rt.Run(t.Context(), say("hi"), tp)
+			says(t, err, what+" ended its goroutine instead of returning")
+			checkTermination(t, res, tp, awaken.Failed)
+		})
+	}
+}
+
+func TestPlugin_ThatTakesTooLongFailsTheRun(t *testing.T) {
+	t.Parallel()
+	kinds := pluginsThat(nil)
+	for what := range kinds {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				forever := make(chan struct{})
+				defer close(forever)
+				p := pluginsThat(func() { <-forever })[what]
+				g := newRig(t, []llmtest.Turn{uses("echo"), llmtest.Say("ok")}, withTools(echo("echo")), withPlugins(p),
+					func(c *engine.Config) { c.Limits.HookTimeout = time.Minute })
+				tp := &tape{}
+				began := time.Now()
+				res, err := g.rt.Run(t.Context(), say("hi"), tp)
+				says(t, err, what+" did not return within 1m0s")
+				checkTermination(t, res, tp, awaken.Failed)
+				if d := time.Since(began); d != time.Minute {
+					t.Errorf("the run took %s, want 1m", d)
+				}
+				if rec := g.record(res.RunID); rec.Status != awaken.RunDone {
+					t.Errorf("the run is %s", rec.Status)
+				}
+			})
+		})
+	}
+}
+
+func TestNew_ReportsPanicsOfHideAndReview(t *testing.T) {
+	t.Parallel()
+	_, err := engine.New(engine.Config{
+		Agents:    []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{"p"}}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "u"}},
+		Providers: map[string]llm.Model{"p": llmtest.NewScript()},
+		Tools:     []awaken.Tool{echo("echo")},
+		Plugins: []awaken.Plugin{plug{"p", func(r *awaken.Registrar) {
+			r.Hide(func(string) bool { panic("no idea") })
+			r.Review("strange", func(map[string]json.RawMessage) []string { panic("no view") })
+		}}},
+	})
+	says(t, err, `agent "a"`, `hide of plugin "p" panicked: no idea`, `review "strange" of plugin "p" panicked: no view`)
+}
+
+func TestRequest_WhoseToolsPanicAPluginIsRefused(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, nil, withPlugins(plug{"p", func(r *awaken.Registrar) { r.Hide(func(tool string) bool { return tool == "f" && []bool{}[0] }) }}))
+	req := say("hi")
+	req.FrontendTools = []awaken.ToolSpec{{ID: "f"}}
+	_, err := g.rt.Run(t.Context(), req, nil)
+	says(t, err, `hide of plugin "p" panicked`)
+}
 
 func TestPlugin_ThatPanicsEndsItsRunAndNothingElse(t *testing.T) {
 	t.Parallel()
@@ -805,6 +968,59 @@ func TestTool_MisuseIsReportedToTheModel(t *testing.T) {
 	}
 }
 
+func TestNewTool_RefusesArgumentsThatAreNotObjects(t *testing.T) {
+	t.Parallel()
+	object := json.RawMessage(`{"type":"object"}`)
+	for name, tt := range map[string]struct {
+		make func()
+		want string // in the panic; "" for none
+	}{
+		"string":                    {newToolOf[string](nil), `tool "x": no schema for string: the values of string are not JSON objects; want a struct or a map`},
+		"slice":                     {newToolOf[[]int](nil), "are not JSON objects"},
+		"time":                      {newToolOf[time.Time](nil), "are not JSON objects"},
+		"any":                       {newToolOf[any](nil), "are not JSON objects"},
+		"string with a schema":      {newToolOf[string](object), `tool "x": string cannot hold the arguments`},
+		"struct":                    {newToolOf[struct{ A int }](nil), ""},
+		"pointer":                   {newToolOf[*struct{ A int }](nil), ""},
+		"map":                       {newToolOf[map[string]int](nil), ""},
+		"any with a schema":         {newToolOf[any](object), ""},
+		"raw message with a schema": {newToolOf[json.RawMessage](object), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				text, _ := recover().(string)
+				if (tt.want == "") != (text == "") || !strings.Contains(text, tt.want) {
+					t.Errorf("panic is %q, want %q", text, tt.want)
+				}
+			}()
+			tt.make()
+		})
+	}
+}
+
+func newToolOf[In any](parameters json.RawMessage) func() {
+	return func() {
+		awaken.NewTool(awaken.ToolSpec{ID: "x", Parameters: parameters}, func(context.Context, *awaken.ToolCall, In) (string, error) { return "", nil })
+	}
+}
+
+func TestSection_TagsConstrainItsFields(t *testing.T) {
+	t.Parallel()
+	type settings struct {
+		Mode  string `json:"mode" jsonschema:"enum=fast,enum=careful"`
+		Tries int    `json:"tries" jsonschema:"minimum=1,maximum=5,description=attempts, including the first"`
+	}
+	section := awaken.NewSection("tuning", settings{Mode: "fast", Tries: 1})
+	_, err := engine.New(engine.Config{
+		Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{"p"},
+			Sections: map[string]json.RawMessage{"tuning": json.RawMessage(`{"mode":"reckless","tries":9}`)}}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "u"}},
+		Providers: map[string]llm.Model{"p": llmtest.NewScript()},
+		Plugins:   []awaken.Plugin{plug{"p", func(r *awaken.Registrar) { r.Section(section) }}},
+	})
+	says(t, err, `sections["tuning"]/mode: value must be one of`, `sections["tuning"]/tries: maximum`)
+}
+
 func TestTool_MayEndTheRun(t *testing.T) {
 	t.Parallel()
 	fatal := tool("fatal", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
@@ -844,5 +1060,93 @@ func TestGate_ThatBlocksEndsTheRun(t *testing.T) {
 	checkValid(t, g.log("t"))
 	if rec := g.record(res.RunID); rec.StatusReason != "blocked:not on my watch" {
 		t.Errorf("status reason is %q", rec.StatusReason)
+	}
+}
+
+// cityTool returns a tool that echoes its only argument.
+func cityTool() awaken.Tool {
+	return awaken.NewTool(awaken.ToolSpec{ID: "city"}, func(_ context.Context, _ *awaken.ToolCall, in struct {
+		Name string `json:"name" jsonschema:"enum=Paris,enum=Rome"`
+	}) (string, error) {
+		return "in " + in.Name, nil
+	})
+}
+
+// rewrites returns a gate that turns the arguments from into to.
+func rewrites(from, to string) awaken.Gate {
+	return func(_ context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
+		if string(h.Tool.Args) != from {
+			return awaken.Allow(), nil
+		}
+		return awaken.Allow().WithArguments(json.RawMessage(to)), nil
+	}
+}
+
+const paris, rome = `{"name":"Paris"}`, `{"name":"Rome"}`
+
+func TestGate_MayReplaceArguments(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, []llmtest.Turn{llmtest.Use("city", paris), llmtest.Say("ok")}, withTools(cityTool()), withPlugins(gate(rewrites(paris, rome))))
+	res, p := g.run(say("hi"))
+	checkTermination(t, res, p, awaken.NaturalEnd)
+	done := eventsOf[awaken.ToolCallDone](p)
+	if len(done) != 1 || string(done[0].Arguments) != rome || string(done[0].Result.Data) != `"in Rome"` {
+		t.Errorf("the call is done with %s", toJSON(t, done))
+	}
+	if calls := g.calls(res.RunID); len(calls) != 1 || string(calls[0].Arguments) != rome {
+		t.Errorf("the ledger has %s", toJSON(t, calls))
+	}
+	if m := g.log("t")[1]; string(m.ToolCalls[0].Arguments) != paris {
+		t.Errorf("the model's message changed: %s", toJSON(t, m))
+	}
+	data, err := awaken.AppendEvent(nil, done[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ev, err := awaken.UnmarshalEvent(data); err != nil || string(ev.(*awaken.ToolCallDone).Arguments) != rome {
+		t.Errorf("%s decodes as %v, %v", data, ev, err)
+	}
+}
+
+// A gate that allowed the model's arguments has not allowed others.
+func TestGate_IsAskedAgainAboutReplacedArguments(t *testing.T) {
+	t.Parallel()
+	asked := awaken.Gate(func(_ context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
+		if string(h.Tool.Args) == rome {
+			return awaken.SuspendCall(awaken.Ticket{}), nil
+		}
+		return awaken.Allow(), nil
+	})
+	g := newRig(t, []llmtest.Turn{llmtest.Use("city", paris), llmtest.Say("ok")}, withTools(cityTool()),
+		withPlugins(plug{"gates", func(r *awaken.Registrar) { r.Gate(asked); r.Gate(rewrites(paris, rome)) }}))
+	res, p := g.run(say("hi"))
+	checkTermination(t, res, p, awaken.Suspended)
+	ticket := res.Waiting.Tickets[0]
+	if string(ticket.Arguments) != rome {
+		t.Errorf("a person is asked about %s, want %s", ticket.Arguments, rome)
+	}
+	res, p = g.resume(res.RunID, approve(ticket.TicketID))
+	checkTermination(t, res, p, awaken.NaturalEnd)
+	if calls := g.calls(res.RunID); string(calls[0].Result.Data) != `"in Rome"` {
+		t.Errorf("the result is %s", toJSON(t, calls[0].Result))
+	}
+}
+
+func TestGate_WhoseArgumentsAreWrongFailsTheRun(t *testing.T) {
+	t.Parallel()
+	for want, gates := range map[string][]awaken.Gate{
+		`arguments of tool "city" do not fit: /name: value must be one of`: {rewrites(paris, `{"name":"Oz"}`)},
+		`not JSON`: {rewrites(paris, `{`)},
+		`gates keep replacing the arguments of call`: {rewrites(paris, rome), rewrites(rome, paris)},
+	} {
+		g := newRig(t, []llmtest.Turn{llmtest.Use("city", paris), llmtest.Say("ok")}, withTools(cityTool()), withPlugins(plug{"gates", func(r *awaken.Registrar) {
+			for _, gt := range gates {
+				r.Gate(gt)
+			}
+		}}))
+		p := &tape{}
+		res, err := g.rt.Run(t.Context(), say("hi"), p)
+		says(t, err, want)
+		checkTermination(t, res, p, awaken.Failed)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -89,6 +90,66 @@ func TestStream_LetsAPanicOfItsLoopThrough(t *testing.T) {
 	res, p := g.run(say("still there?"))
 	checkBalanced(t, p)
 	checkTermination(t, res, p, awaken.NaturalEnd)
+}
+
+// The panic continues in the caller of Run, and the run does not stay open.
+func TestSink_ThatPanicsEndsTheRunOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		exits bool
+		at    func(awaken.Event) bool
+		want  awaken.TerminationType // "" if it waits
+	}{
+		"at a delta":                {false, func(ev awaken.Event) bool { _, ok := ev.(*awaken.TextDelta); return ok }, awaken.Failed},
+		"at the start":              {false, func(ev awaken.Event) bool { _, ok := ev.(*awaken.RunStart); return ok }, awaken.Failed},
+		"at a tool's result":        {false, func(ev awaken.Event) bool { _, ok := ev.(*awaken.ToolCallDone); return ok }, awaken.Failed},
+		"at the end of a step":      {false, func(ev awaken.Event) bool { _, ok := ev.(*awaken.StepEnd); return ok }, awaken.Failed},
+		"at the end":                {false, func(ev awaken.Event) bool { _, ok := ev.(*awaken.RunFinish); return ok }, awaken.NaturalEnd},
+		"at a delta, by its Goexit": {true, func(ev awaken.Event) bool { _, ok := ev.(*awaken.TextDelta); return ok }, awaken.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newRig(t, []llmtest.Turn{uses("echo"), llmtest.Say("Hello."), llmtest.Say("Again.")}, withTools(echo("echo")))
+			req := say("hi")
+			req.RunID = "crashes"
+			returned, got := false, make(chan any)
+			go func() {
+				defer func() { got <- recover() }()
+				_, _ = g.rt.Run(t.Context(), req, awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
+					if tt.at(e.Event) {
+						if tt.exits {
+							runtime.Goexit()
+						}
+						panic("mine")
+					}
+					return nil
+				}))
+				returned = true
+			}()
+			if v := <-got; returned || (v == "mine") == tt.exits {
+				t.Errorf("Run returned: %v, with panic %v", returned, v)
+			}
+			if rec := g.record("crashes"); rec.Status != awaken.RunDone || rec.Termination.Type != tt.want {
+				t.Errorf("the run is %s with %s, want done with %s", rec.Status, rec.Termination, tt.want)
+			}
+			finishes := 0
+			page, err := g.store.Entries(t.Context(), "t", awaken.EntryQuery{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range page {
+				if _, ok := e.Event.(*awaken.RunFinish); ok {
+					finishes++
+				}
+			}
+			if finishes != 1 {
+				t.Errorf("the log has %d run_finish, want one", finishes)
+			}
+			checkValid(t, g.log("t"))
+			_, p := g.run(say("still there?"))
+			checkBalanced(t, p)
+		})
+	}
 }
 
 func TestModel_MustEndWithOneFinish(t *testing.T) {

@@ -77,9 +77,13 @@ type Limits struct {
 	ToolTimeout     time.Duration // per call; default 5 minutes
 	ToolGrace       time.Duration // from a call's timeout until it is abandoned; default 1 second
 	ToolResultBytes int           // per result; default 1 MiB
-	ParallelTools   int           // concurrent calls of one run; default unlimited
-	RunEnd          time.Duration // for the run_end phase and the last commit of a cancelled run; default 5 seconds
-	BudgetWait      time.Duration // for reservations of other runs to be settled; default 10 seconds
+	// HookTimeout bounds each call of a hook, gate, guard, transform, action, effect or Activate. One
+	// that takes longer is abandoned, and the run fails with a [HookTimeoutError]; a failed action
+	// is recorded and a failed effect logged, as usual. Default 5 minutes.
+	HookTimeout   time.Duration
+	ParallelTools int           // concurrent calls of one run; default unlimited
+	RunEnd        time.Duration // for the run_end phase and the last commit of a cancelled run; default 5 seconds
+	BudgetWait    time.Duration // for reservations of other runs to be settled; default 10 seconds
 }
 
 // Registry returns the part of the configuration that defines a registry, with the built-in state
@@ -103,6 +107,7 @@ func (c Config) withDefaults() Config {
 	l := &c.Limits
 	l.ToolTimeout = cmp.Or(l.ToolTimeout, 5*time.Minute)
 	l.ToolGrace = cmp.Or(l.ToolGrace, time.Second)
+	l.HookTimeout = cmp.Or(l.HookTimeout, 5*time.Minute)
 	l.ToolResultBytes = cmp.Or(l.ToolResultBytes, 1<<20)
 	l.ParallelTools = cmp.Or(l.ParallelTools, -1)
 	l.RunEnd = cmp.Or(l.RunEnd, 5*time.Second)

@@ -32,6 +32,12 @@ func (cv *conversation) hasCall(id string) bool {
 	return false
 }
 
+// endsOpen reports whether the conversation ends with something to answer.
+func (cv *conversation) endsOpen() bool {
+	n := cv.msgs.Len()
+	return n > 0 && cv.msgs.At(n-1).Role != llm.Assistant
+}
+
 // adopt gives a message from outside an id, if it has none.
 func (cv *conversation) adopt(m *llm.Message) *llm.Message {
 	if m.ID != "" {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -214,10 +215,11 @@ func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 		return false, w.fail(err)
 	}
 	if len(w.agent.Gates) > 0 {
-		v, err := w.phases.askGates(ctx, c)
+		v, err := w.judge(ctx, c)
 		if err != nil {
 			return false, w.fail(err)
 		}
+		s = c.state // which may be a copy now
 		switch {
 		case v.Blocked():
 			res := awaken.ErrorResult("", fmt.Sprintf("tool %q was blocked: %s", s.ToolName, v.Reason()))
@@ -244,6 +246,31 @@ func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 		return false, w.fail(err)
 	}
 	return true, nil
+}
+
+// maxRewrites bounds how often gates may replace the arguments of one call.
+const maxRewrites = 8
+
+// judge returns the verdict of the gates. If one replaces the arguments, all are asked again.
+func (w *crew) judge(ctx context.Context, c *call) (awaken.Verdict, error) {
+	for range maxRewrites {
+		v, err := w.phases.askGates(ctx, c)
+		if err != nil || v.Arguments() == nil {
+			return v, err
+		}
+		w.ledger.edit(c).Arguments = v.Arguments()
+		if err := w.checkArguments(c); err != nil {
+			return v, fmt.Errorf("a gate replaced the arguments of call %q: %w", c.state.CallID, err)
+		}
+		c.rewritten, c.tc = true, w.toolCall(c)
+	}
+	return awaken.Verdict{}, fmt.Errorf("gates keep replacing the arguments of call %q, most recently by %s", c.state.CallID, c.state.Arguments)
+}
+
+// sameJSON reports whether two documents differ at most in white space.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
 // toolCall returns the view of a call that its tool and the hooks get.

@@ -31,14 +31,15 @@ func (gd *guards) pass(ctx context.Context, phase awaken.Phase, in about, p *awa
 	}
 	for i := range gd.agent.Guards[p.Point] {
 		g := &gd.agent.Guards[p.Point][i]
-		v, err := g.Ask(ctx, gd.hooks.call(phase, in), p)
+		h := gd.hooks.call(phase, in)
+		v, err := bounded(ctx, &gd.activation, func(ctx context.Context) (awaken.Verdict, error) { return g.Ask(ctx, h, p) }, "guard of plugin %q", g.Plugin)
 		switch {
 		case err != nil:
 			return awaken.Verdict{}, err
 		case v.Suspended() && slices.Contains(approved, v.SuspensionID(id)):
 			continue // a decision has approved this
-		case v.Answered():
-			return awaken.Verdict{}, fmt.Errorf("guard of plugin %q: %s can be allowed, blocked or suspended, not answered", g.Plugin, p.Point)
+		case v.Answered() || v.Arguments() != nil:
+			return awaken.Verdict{}, fmt.Errorf("guard of plugin %q: %s can be allowed, blocked or suspended, not answered or given arguments", g.Plugin, p.Point)
 		}
 		if !v.Allowed() {
 			return v, nil

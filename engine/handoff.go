@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/awaken-go/awaken"
@@ -36,8 +37,7 @@ func (r *run) handoff(ctx context.Context) *end {
 	r.rec.FirstAgentID = cmp.Or(r.rec.FirstAgentID, r.info.AgentID)
 	r.info, r.ledger.stale = &info, true
 	r.conv.openWindow()
-	r.tools.offer()
-	if err := r.tools.planOutput(); err != nil {
+	if err := errors.Join(r.tools.offer(), r.tools.planOutput()); err != nil {
 		return r.fail(err)
 	}
 	budgeted := r.rec.Budgeted

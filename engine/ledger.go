@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,21 +18,30 @@ import (
 
 // call is one tool call of the current step.
 type call struct {
-	state    *awaken.CallState // as of the next commit; change it through edit
-	shared   bool              // others have seen state: copy it before a change
-	listed   bool              // it is in ledger.changed
-	doubtful bool              // effectful, and begun when its owner was lost
-	entry    *registry.Tool    // nil if the tool does not exist
-	message  *llm.Message
-	appended bool // the message is in the log
-	resume   *awaken.Resumption
-	recheck  bool // its child has reported: check it before waiting
-	yielded  bool // it gave up its child; the next owner repeats it
+	state     *awaken.CallState // as of the next commit; change it through edit
+	shared    bool              // others have seen state: copy it before a change
+	listed    bool              // it is in ledger.changed
+	doubtful  bool              // effectful, and begun when its owner was lost
+	entry     *registry.Tool    // nil if the tool does not exist
+	message   *llm.Message
+	appended  bool // the message is in the log
+	resume    *awaken.Resumption
+	rewritten bool // a gate replaced its arguments
+	recheck   bool // its child has reported: check it before waiting
+	yielded   bool // it gave up its child; the next owner repeats it
 
 	tc      *awaken.ToolCall // while it runs
 	running bool
 	cancel  context.CancelCauseFunc
 	timer   *time.Timer
+}
+
+// replaced returns the arguments of the call if a gate replaced the model's, or nil.
+func (c *call) replaced() json.RawMessage {
+	if c.rewritten {
+		return c.state.Arguments
+	}
+	return nil
 }
 
 // mayStart reports whether the call is neither running, nor suspended, nor over.

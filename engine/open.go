@@ -234,7 +234,9 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 			return err
 		}
 	}
-	op.tools.offer()
+	if err := op.tools.offer(); err != nil {
+		return err
+	}
 	if op.endAtOnce == nil && op.missing == nil {
 		if err := op.tools.planOutput(); err != nil {
 			return err
@@ -410,6 +412,10 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 	}
 	for _, m := range req.Messages {
 		op.guards.addInput(m)
+	}
+	if !op.resumed && req.Call == nil && len(req.Messages) == 0 && op.inbox.received == 0 && !op.conv.endsOpen() {
+		return fmt.Errorf("%w: messages is empty, and thread %s has nothing to answer: a new run needs a message, a call, or a thread whose last message is not an answer",
+			awaken.ErrInvalid, op.thread)
 	}
 	if op.rec.Input.FromSeq == 0 && len(op.conv.added) > first {
 		op.rec.Input = llm.Interval{FromSeq: op.journal.count + first + 1, ToSeq: op.journal.count + len(op.conv.added)}

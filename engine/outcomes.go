@@ -123,7 +123,7 @@ func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, awaken.ToolPending, t
 	out.Message = cmp.Or(out.Message, fmt.Sprintf("Tool '%s' suspended: awaiting approval", s.ToolName))
-	oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended})
+	oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, Result: &out, Outcome: awaken.CallSuspended, Arguments: c.replaced()})
 	if c.recheck {
 		c.recheck = false
 		oc.children.recheck(c)
@@ -150,7 +150,7 @@ func (oc *outcomes) deferOutcome(c *call, outcome awaken.CallStatus) {
 	if s.Ticket != nil {
 		oc.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status})
 	} else {
-		oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome})
+		oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome, Arguments: c.replaced()})
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 //	w, err := weather.Decode(res)
 //
 // The schema is inferred like that of a tool's arguments: `json` tags name the properties,
-// `jsonschema` tags describe them.
+// `jsonschema` tags describe and constrain them; see awaken.NewTool.
 type Output[T any] struct{}
 
 // Schema returns the JSON Schema of T, for RunRequest.OutputSchema or AgentSpec.OutputSchema. It

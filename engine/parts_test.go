@@ -200,7 +200,9 @@ func TestToolkit_AToolOfTheClientReplacesTheAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.tools.offer()
+	if err := r.tools.offer(); err != nil {
+		t.Fatal(err)
+	}
 	var got []string
 	for _, o := range r.tools.offered {
 		got = append(got, o.Name+" "+o.Description)

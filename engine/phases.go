@@ -54,11 +54,11 @@ func (ph *phases) gather(ctx context.Context, p awaken.Phase, hooks []registry.H
 		calls[i] = ph.hooks.call(p, in)
 	}
 	if len(hooks) == 1 {
-		errs[0] = hooks[0].Run(ctx, calls[0])
+		errs[0] = ph.runHook(ctx, &hooks[0], calls[0])
 	} else {
 		var wg sync.WaitGroup
 		for i := range hooks {
-			wg.Go(func() { errs[i] = hooks[i].Run(ctx, calls[i]) })
+			wg.Go(func() { errs[i] = ph.runHook(ctx, &hooks[i], calls[i]) })
 		}
 		wg.Wait()
 	}
@@ -80,7 +80,7 @@ func (ph *phases) gather(ctx context.Context, p awaken.Phase, hooks []registry.H
 	}
 	for _, i := range again {
 		h := ph.hooks.call(p, in)
-		if err := hooks[i].Run(ctx, h); err != nil {
+		if err := ph.runHook(ctx, &hooks[i], h); err != nil {
 			return err
 		}
 		if err := ph.submit(&h.Command); err != nil {
@@ -181,7 +181,8 @@ func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.Schedu
 	handler, ok := ph.agent.Actions[a.Key]
 	err := fmt.Errorf("action %q has no handler", a.Key) // after a handoff
 	if ok {
-		err = handler.Handle(ctx, h, a)
+		_, err = bounded(ctx, &ph.activation, func(ctx context.Context) (struct{}, error) { return struct{}{}, handler.Handle(ctx, h, a) },
+			"action %q of plugin %q", a.Key, handler.Plugin)
 	}
 	if err == nil {
 		builtin.PendingActions.Update(h, builtin.QueueUpdate{Remove: a.ID})
@@ -198,18 +199,22 @@ func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.Schedu
 }
 
 // askGates asks the gates about a tool call and returns the strictest verdict, the first of equal
-// ones.
+// ones. It stops at one that changes the arguments.
 func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error) {
 	tc := c.tc
 	var strictest awaken.Verdict
 	for i := range ph.agent.Gates {
 		g := &ph.agent.Gates[i]
-		v, err := g.Ask(ctx, ph.hooks.call(awaken.PhaseToolGate, about{tool: tc}))
+		h := ph.hooks.call(awaken.PhaseToolGate, about{tool: tc})
+		v, err := bounded(ctx, &ph.activation, func(ctx context.Context) (awaken.Verdict, error) { return g.Ask(ctx, h) }, "gate of plugin %q", g.Plugin)
 		if err != nil {
 			return awaken.Verdict{}, err
 		}
 		if v.Suspended() && slices.Contains(c.state.Approved, v.SuspensionID(tc.ID)) {
 			continue // a decision has approved this
+		}
+		if args := v.Arguments(); args != nil && !sameJSON(args, tc.Args) {
+			return v, nil
 		}
 		if v.Stricter(&strictest) {
 			strictest = v
@@ -245,11 +250,17 @@ func (ph *phases) deactivate(ctx context.Context) error {
 }
 
 // lifecycle calls a method of a plugin and applies what it recorded.
-func (ph *phases) lifecycle(ctx context.Context, p awaken.Plugin, what string, fn awaken.Hook) (err error) {
+func (ph *phases) lifecycle(ctx context.Context, p awaken.Plugin, what string, fn awaken.Hook) error {
 	h := ph.hooks.call(awaken.PhaseRunStart, about{})
-	defer caught(&err, "%s of plugin %q", what, p.Name())
-	if err := fn(ctx, h); err != nil {
-		return fmt.Errorf("%s plugin %q: %w", what, p.Name(), err)
+	_, err := bounded(ctx, &ph.activation, func(ctx context.Context) (_ struct{}, err error) {
+		defer caught(&err, "%s of plugin %q", what, p.Name())
+		if err = fn(ctx, h); err != nil {
+			err = fmt.Errorf("%s plugin %q: %w", what, p.Name(), err)
+		}
+		return struct{}{}, err
+	}, "%s of plugin %q", what, p.Name())
+	if err != nil {
+		return err
 	}
 	return ph.submit(&h.Command)
 }
@@ -261,7 +272,10 @@ func (ph *phases) transform(ctx context.Context, req *llm.Request) error {
 	}
 	for i := range ph.agent.Transforms {
 		t := &ph.agent.Transforms[i]
-		if err := t.Apply(ctx, ph.hooks.call(awaken.PhaseBeforeInference, about{}), req); err != nil {
+		h := ph.hooks.call(awaken.PhaseBeforeInference, about{})
+		_, err := bounded(ctx, &ph.activation, func(ctx context.Context) (struct{}, error) { return struct{}{}, t.Apply(ctx, h, req) },
+			"transform of plugin %q", t.Plugin)
+		if err != nil {
 			return err
 		}
 	}
@@ -314,11 +328,15 @@ func (hk *hooks) runEffects(ctx context.Context) {
 	}
 }
 
-func (hk *hooks) runEffect(ctx context.Context, e awaken.ScheduledEffect) (err error) {
+func (hk *hooks) runEffect(ctx context.Context, e awaken.ScheduledEffect) error {
 	h, ok := hk.agent.Effects[e.Name]
 	if !ok {
 		return errors.New("the agent has no handler for it") // after a handoff
 	}
-	defer caught(&err, "effect %q of plugin %q", e.Name, h.Plugin)
-	return h.EffectHandler.Run(ctx, hk.call(awaken.PhaseStepEnd, about{}), e)
+	call := hk.call(awaken.PhaseStepEnd, about{})
+	_, err := bounded(ctx, &hk.activation, func(ctx context.Context) (_ struct{}, err error) {
+		defer caught(&err, "effect %q of plugin %q", e.Name, h.Plugin)
+		return struct{}{}, h.EffectHandler.Run(ctx, call, e)
+	}, "effect %q of plugin %q", e.Name, h.Plugin)
+	return err
 }

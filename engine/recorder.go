@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type recorder struct {
 	sink     awaken.Sink
 	deferred []deferredEntry
 	err      error // of the sink; nothing is emitted after it
+	crashed  bool  // the sink panicked, or ended its goroutine
 
 	text   slab[awaken.TextDelta]
 	reason slab[awaken.ReasoningDelta]
@@ -108,7 +110,7 @@ func (o *recorder) emitUnlogged(ctx context.Context, ev awaken.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {
-		o.err = o.sink.Emit(ctx, awaken.Entry{RunID: o.runID, Time: o.now().UnixMilli(), Event: ev})
+		o.call(ctx, awaken.Entry{RunID: o.runID, Time: o.now().UnixMilli(), Event: ev})
 	}
 }
 
@@ -126,10 +128,19 @@ func (o *recorder) send(ctx context.Context, e awaken.Entry) error {
 	if len(o.deferred) > 0 {
 		o.deferred = append(o.deferred, deferredEntry{e, false})
 	} else if o.err == nil {
-		o.err = o.sink.Emit(ctx, e)
+		o.call(ctx, e)
 	}
 	return o.err
 }
+
+// call passes an entry to the sink. It requires o.mu.
+func (o *recorder) call(ctx context.Context, e awaken.Entry) {
+	o.crashed, o.err = true, errSinkCrashed // unless Emit returns
+	o.err = o.sink.Emit(ctx, e)
+	o.crashed = false
+}
+
+var errSinkCrashed = errors.New("the sink panicked or ended its goroutine")
 
 // failed returns the sink's error.
 func (o *recorder) failed() error {
@@ -262,7 +273,7 @@ func (o *recorder) committed(ctx context.Context, seq uint64) {
 	n := 0
 	for ; n < len(o.deferred) && (o.deferred[n].Seq <= seq || !o.deferred[n].claims); n++ {
 		if o.err == nil {
-			o.err = o.sink.Emit(ctx, o.deferred[n].Entry)
+			o.call(ctx, o.deferred[n].Entry)
 		}
 	}
 	o.deferred = slices.Delete(o.deferred, 0, n)

@@ -108,7 +108,8 @@ func (rt *Runtime) Publish(reg *registry.Registry) { rt.registry.Store(reg) }
 // [awaken.Error] event; or if the run lost its thread to another owner (ErrFenced) or gave it up
 // (ErrYielded, see [Runtime.Yield]), and sink gets nothing more. A run that is cancelled, stopped,
 // blocked or suspended is not an error. A run that fails, or whose sink fails, returns a result
-// and an error.
+// and an error. If the sink panics, the run ends as failed and the panic continues in the caller of
+// Run.
 //
 // A request that cannot start or continue a run fails with ErrInvalid if it is malformed, ErrBusy
 // if the thread has an active run in this process, ErrNotFound if the agent or the run to continue
@@ -149,8 +150,31 @@ func (rt *Runtime) endParked(ctx context.Context, sink awaken.Sink, res *awaken.
 
 // drive runs an opened run and releases its thread.
 func (rt *Runtime) drive(r *run) (*awaken.RunResult, error) {
+	defer rt.endCrashed(r)
 	defer rt.release(r)
 	return r.main()
+}
+
+// endCrashed ends a run whose sink panicked or ended its goroutine, while that continues in the
+// caller of Run. Nothing else would: the run's own activation is gone.
+func (rt *Runtime) endCrashed(r *run) {
+	r.out.mu.Lock()
+	crashed := r.out.crashed
+	r.out.mu.Unlock()
+	if !crashed {
+		return
+	}
+	ctx := context.WithoutCancel(r.ctx)
+	rec, err := rt.cfg.Store.LoadRun(ctx, r.info.RunID)
+	if err == nil && rec.Status == awaken.RunRunning {
+		var res *awaken.RunResult
+		if res, err = rt.Run(ctx, awaken.RunRequest{Continue: rec.RunID, End: &awaken.Termination{Type: awaken.Failed, Message: errSinkCrashed.Error()}}, nil); res != nil {
+			err = nil // the failure that was asked for
+		}
+	}
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+		rt.cfg.Logger.Error("end a run whose sink panicked", "run", r.info.RunID, "error", err)
+	}
 }
 
 // refuse emits the error of a run that could not be started.

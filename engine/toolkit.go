@@ -20,10 +20,10 @@ type toolkit struct {
 }
 
 // offer merges the agent's tools and the client's.
-func (tb *toolkit) offer() {
+func (tb *toolkit) offer() error {
 	tb.offered = tb.agent.Offered
 	if len(tb.frontend) == 0 {
-		return
+		return nil
 	}
 	tb.offered = nil
 	for _, t := range tb.agent.Offered {
@@ -32,11 +32,16 @@ func (tb *toolkit) offer() {
 		}
 	}
 	for id, e := range tb.frontend {
-		if !tb.agent.Hides(id) {
+		hidden, err := tb.agent.Hides(id)
+		if err != nil {
+			return err
+		}
+		if !hidden {
 			tb.offered = append(tb.offered, e.Desc)
 		}
 	}
 	slices.SortFunc(tb.offered, func(a, b llm.Tool) int { return strings.Compare(a.Name, b.Name) })
+	return nil
 }
 
 // find returns the tool with that id, or nil. Tools of the client come first.

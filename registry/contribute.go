@@ -117,10 +117,12 @@ func (r *Agent) behave(plugin string, c *awaken.Contributions) {
 	}
 	for _, code := range slices.Sorted(maps.Keys(c.Reviews)) {
 		for _, f := range c.Reviews[code] {
-			r.reviews = append(r.reviews, review{code, f})
+			r.reviews = append(r.reviews, review{plugin, code, f})
 		}
 	}
-	r.hidden = append(r.hidden, c.Hidden...)
+	for _, f := range c.Hidden {
+		r.hidden = append(r.hidden, hider{plugin, f})
+	}
 	r.Policies = append(r.Policies, c.Policies...)
 }
 
@@ -157,6 +159,12 @@ func (r *Agent) handle(plugin string, c *awaken.Contributions) {
 
 // review inspects the tools of an agent and returns warnings, which get that code.
 type review struct {
-	code string
-	f    func(tools map[string]json.RawMessage) []string
+	plugin, code string
+	f            func(tools map[string]json.RawMessage) []string
+}
+
+// run returns the review's warnings. It returns a panic as an error.
+func (rv *review) run(tools map[string]json.RawMessage) (messages []string, err error) {
+	defer caught(&err, "review %q of plugin %q", rv.code, rv.plugin)
+	return rv.f(tools), nil
 }

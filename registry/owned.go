@@ -36,6 +36,11 @@ type (
 		Plugin string
 		awaken.ActionHandler
 	}
+	// hider hides tools for a plugin.
+	hider struct {
+		plugin string
+		f      func(tool string) bool
+	}
 	// Effect is the handler of an effect, with the id of the plugin that registered it.
 	Effect struct {
 		Plugin string
@@ -95,4 +100,10 @@ func (o *Gate) Ask(ctx context.Context, h *awaken.HookCall) (v awaken.Verdict, e
 		return v, fmt.Errorf("gate of plugin %q: %w", o.Plugin, err)
 	}
 	return v, nil
+}
+
+// hides reports whether the plugin hides the tool. It returns a panic as an error.
+func (o *hider) hides(tool string) (hidden bool, err error) {
+	defer caught(&err, "hide of plugin %q", o.plugin)
+	return o.f(tool), nil
 }

@@ -103,7 +103,7 @@ type behaviour struct {
 type toolbox struct {
 	Tools   map[string]*Tool // that the catalogue allows, by id
 	Offered []llm.Tool       // those that are not hidden, sorted by id
-	hidden  []func(tool string) bool
+	hidden  []hider
 	reviews []review
 
 	pluginTools map[string]*Tool // before the catalogue
@@ -388,7 +388,11 @@ func (r *Agent) collectTools(reg *Registry) {
 		for _, id := range c.choose(known) {
 			e := known.get(id)
 			r.Tools[id] = e
-			if !r.Hides(id) {
+			hidden, err := r.Hides(id)
+			if err != nil {
+				r.problem("plugin_failed", "%v", err)
+			}
+			if !hidden {
 				r.Offered = append(r.Offered, e.Desc)
 			}
 		}
@@ -446,15 +450,25 @@ func (r *Agent) reviewTools() {
 		tools[id] = e.Spec.Parameters
 	}
 	for _, rv := range r.reviews {
-		for _, message := range rv.f(tools) {
+		messages, err := rv.run(tools)
+		if err != nil {
+			r.problem("plugin_failed", "%v", err)
+		}
+		for _, message := range messages {
 			r.warn(rv.code, "%s", message)
 		}
 	}
 }
 
-// Hides reports whether a plugin hides the tool from the model.
-func (r *Agent) Hides(id string) bool {
-	return slices.ContainsFunc(r.hidden, func(hidden func(string) bool) bool { return hidden(id) })
+// Hides reports whether a plugin hides the tool from the model. It returns a panic of the
+// plugin as an error.
+func (r *Agent) Hides(id string) (bool, error) {
+	for i := range r.hidden {
+		if hidden, err := r.hidden[i].hides(id); hidden || err != nil {
+			return hidden, err
+		}
+	}
+	return false, nil
 }
 
 func (r *Agent) addTool(reg *Registry, t awaken.Tool, source string) {

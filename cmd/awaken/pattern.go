@@ -72,6 +72,9 @@ func explain(con *console, p *pattern.Pattern, c *pattern.Call) error {
 	}
 	if !p.Match(c) {
 		fmt.Fprintln(con.out, "the pattern does not match")
+		if p.MatchAny(c) {
+			fmt.Fprintln(con.out, "in a rule that denies, it matches: such a rule looks for its argument in every value")
+		}
 		return &exitError{code: exitFailed}
 	}
 	_, err := fmt.Fprintln(con.out, "the pattern matches")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,6 +16,7 @@ type Call struct {
 	args json.RawMessage
 
 	primary *string
+	values  []string // for MatchAny
 }
 
 // NewCall returns the call of a tool with JSON arguments.
@@ -24,9 +26,20 @@ func NewCall(tool string, args json.RawMessage) *Call {
 
 // Match reports whether the pattern matches the call.
 func (p *Pattern) Match(c *Call) bool {
-	if !p.tool.match(c.Tool) || p.primary != nil && !p.primary.match(c.primaryText()) {
+	return p.tool.match(c.Tool) && (p.primary == nil || p.primary.match(c.primaryText())) && p.matchFields(c)
+}
+
+// MatchAny is like Match, except that each value of the arguments, at any depth, is taken as
+// the primary argument as well. Rules that restrict calls use it: a call must not escape one by
+// having more arguments.
+func (p *Pattern) MatchAny(c *Call) bool {
+	if !p.tool.match(c.Tool) || !p.matchFields(c) {
 		return false
 	}
+	return p.primary == nil || p.primary.match(c.primaryText()) || slices.ContainsFunc(c.allValues(), p.primary.match)
+}
+
+func (p *Pattern) matchFields(c *Call) bool {
 	for i := range p.fields {
 		if !p.fields[i].Match(c.args) {
 			return false
@@ -59,6 +72,50 @@ func (c *Call) primaryText() string {
 		c.primary = &text
 	}
 	return *c.primary
+}
+
+// allValues returns the texts of the arguments, and of all strings, numbers and booleans
+// within them.
+func (c *Call) allValues() []string {
+	var fields map[string]json.RawMessage
+	if c.values != nil || json.Unmarshal(c.args, &fields) != nil {
+		return c.values
+	}
+	c.values = []string{}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		v := fields[name]
+		c.values = append(c.values, Text(v))
+		dec := json.NewDecoder(bytes.NewReader(v))
+		dec.UseNumber()
+		var nested any
+		if dec.Decode(&nested) == nil {
+			c.addLeaves(nested)
+		}
+	}
+	return c.values
+}
+
+// addLeaves adds the values within a list or an object to c.values.
+func (c *Call) addLeaves(v any) {
+	var within []any
+	switch v := v.(type) {
+	case []any:
+		within = v
+	case map[string]any:
+		within = slices.Collect(maps.Values(v))
+	}
+	for _, v := range within {
+		switch v := v.(type) {
+		case string:
+			c.values = append(c.values, v)
+		case json.Number:
+			c.values = append(c.values, v.String())
+		case bool:
+			c.values = append(c.values, strconv.FormatBool(v))
+		default:
+			c.addLeaves(v)
+		}
+	}
 }
 
 // Text returns a JSON value as patterns see it: a string without its quotes, "" for null, and

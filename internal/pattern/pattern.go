@@ -8,7 +8,8 @@
 //	Deploy(env.name = 'prod', hosts[*] !~ "*.test")   nested fields; all conditions must hold
 //
 // The primary argument is the value of the only field, or the JSON text of all arguments if
-// there are more. The operators are ~ (glob), = (equal) and =~ (regular expression), and their
+// there are more; [Pattern.MatchAny] also takes every single value as the primary argument. The
+// operators are ~ (glob), = (equal) and =~ (regular expression), and their
 // negations !~, != and !=~. A missing field satisfies no condition. If a path leads to several
 // values, one that satisfies the condition is enough. Values are written in double or single
 // quotes.

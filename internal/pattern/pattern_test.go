@@ -102,6 +102,35 @@ func TestMatch(t *testing.T) {
 }
 
 // L-52: values in single quotes were refused, although the documents use them.
+func TestMatchAny_TakesEveryValueAsThePrimaryArgument(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		pattern, args string
+		want          bool
+	}{
+		{"T(rm *)", `{"command":"rm -rf /"}`, true},
+		{"T(rm *)", `{"command":"rm -rf /","timeout":5}`, true},
+		{"T(rm *)", `{"timeout":5,"steps":[{"run":"ls"},{"run":"rm -rf /"}]}`, true},
+		{"T(rm *)", `{"rm x":"ls","timeout":5}`, false}, // a name is not a value
+		{"T(5)", `{"command":"ls","timeout":5}`, true},
+		{"T(5)", `{"a":[[5]],"b":1}`, true},
+		{"T(true)", `{"a":{"force":true},"b":1}`, true},
+		{"T([1,2])", `{"a":[1, 2],"b":1}`, true},
+		{`T({"a":1*)`, `{"a": 1, "b": 2}`, true},
+		{`T(mode = "w")`, `{"path":"w","mode":"r"}`, false}, // a field is a field
+		{"T(rm *)", `{"command":`, false},
+		{"T(rm *)", `{}`, false},
+	} {
+		p := parse(t, tt.pattern)
+		if got := p.MatchAny(pattern.NewCall("T", json.RawMessage(tt.args))); got != tt.want {
+			t.Errorf("%s matches %s: %v, want %v", tt.pattern, tt.args, got, tt.want)
+		}
+		if p.MatchAny(pattern.NewCall("U", json.RawMessage(tt.args))) {
+			t.Errorf("%s matches another tool", tt.pattern)
+		}
+	}
+}
+
 func TestL52_BothQuotesMeanTheSame(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{`{"command":"rm it's"}`, `{"command":"ls"}`} {

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -79,7 +81,8 @@ func (n *Node) Optional(names ...string) *Node {
 }
 
 // For returns the JSON Schema of t. A `jsonschema` struct tag is the description of a
-// property. Properties are required unless their json tag says omitempty or omitzero.
+// property, or constrains it: enum=a,enum=b,minimum=1,maximum=9,description=text. Properties
+// are required unless their json tag says omitempty or omitzero.
 func For(t reflect.Type) (json.RawMessage, error) { return ForWith(t, nil) }
 
 // ForWith is For with the schemas of types whose JSON differs from their Go type. It panics
@@ -89,12 +92,16 @@ func ForWith(t reflect.Type, special map[reflect.Type]string) (json.RawMessage, 
 		reflect.TypeFor[json.RawMessage](): {},
 		reflect.TypeFor[time.Duration]():   {Type: "integer", Description: "nanoseconds"},
 		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+		reflect.TypeFor[slog.Level]():      {Type: "string"},
+		reflect.TypeFor[big.Int]():         {Type: "string"},
+		reflect.TypeFor[big.Rat]():         {Type: "string"},
+		reflect.TypeFor[big.Float]():       {Type: "string"},
 	}
 	for typ, raw := range special {
 		n := Node{&jsonschema.Schema{}}
 		types[typ] = n.Replace(raw).s
 	}
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: types})
+	s, err := infer(t, types)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +109,16 @@ func ForWith(t reflect.Type, special map[reflect.Type]string) (json.RawMessage, 
 		d.DescribeSchema(&Node{s})
 	}
 	return json.Marshal(s)
+}
+
+// ForObject is For, except that it fails if the values of t are not JSON objects.
+func ForObject(t reflect.Type) (json.RawMessage, error) {
+	raw, err := For(t)
+	var s jsonschema.Schema
+	if err == nil && (json.Unmarshal(raw, &s) != nil || typeOf(&s) != "object") {
+		err = fmt.Errorf("the values of %v are not JSON objects; want a struct or a map", t)
+	}
+	return raw, err
 }
 
 // Clean rewrites a schema into the subset that all providers accept: const
@@ -149,6 +166,9 @@ func clean(v any) any {
 		}
 	}
 	if types, ok := m["type"].([]any); ok {
+		if enum, ok := m["enum"].([]any); ok && len(types) > 1 {
+			m["enum"] = slices.DeleteFunc(enum, func(v any) bool { return v == nil })
+		}
 		rest := slices.DeleteFunc(slices.Clone(types), func(t any) bool { return t == "null" })
 		switch {
 		case len(rest) == 1:

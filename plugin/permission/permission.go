@@ -11,13 +11,15 @@
 //	  "rules": [
 //	    {"tool": "read_*",               "behavior": "allow"},
 //	    {"tool": "Bash(npm *)",          "behavior": "allow"},
-//	    {"tool": "Bash(command ~ 'rm *')", "behavior": "deny"}
+//	    {"tool": "Bash(rm *)",           "behavior": "deny"}
 //	  ]
 //	}
 //
 // Among the rules that match a call, deny takes precedence over allow, and allow over ask;
 // their order does not matter. If no rule matches, the default behavior applies.
-// docs/policies.md explains the patterns.
+// docs/policies.md explains the patterns. An allow rule about the primary argument matches
+// calls that have only that argument; a deny rule, such as the one about rm above, matches
+// calls that have such a value among their arguments.
 //
 // A denied call is answered with an error, so that the model can try something else; on_deny
 // can end the run instead. Tools that are denied regardless of their arguments are hidden from
@@ -136,7 +138,7 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf("remember[%d] is %q, want run, thread, project or user", i, s))
 		}
 	}
-	_, err := compile(c.Rules)
+	_, err := compile(c.Rules, c.DefaultBehavior)
 	return errors.Join(append(errs, err)...)
 }
 
@@ -170,9 +172,21 @@ func Load(name string) (Config, error) {
 type rule struct {
 	Rule
 	pattern *pattern.Pattern
+	// restricts reports that the rule makes calls harder than they are without it. Such a rule
+	// looks for its primary argument in every value of a call.
+	restricts bool
 }
 
-func compile(rules []Rule) ([]rule, error) {
+// matches reports whether the rule applies to a call.
+func (r *rule) matches(c *pattern.Call) bool {
+	if r.restricts {
+		return r.pattern.MatchAny(c)
+	}
+	return r.pattern.Match(c)
+}
+
+// compile compiles rules. Fallback is the behavior of calls that no rule matches.
+func compile(rules []Rule, fallback Behavior) ([]rule, error) {
 	out := make([]rule, 0, len(rules))
 	var errs []error
 	for i, r := range rules {
@@ -186,7 +200,7 @@ func compile(rules []Rule) ([]rule, error) {
 		if r.Scope != "" && !slices.Contains(scopes, r.Scope) {
 			errs = append(errs, fmt.Errorf("rules[%d].scope is %q, want once, run, thread, project or user", i, r.Scope))
 		}
-		out = append(out, rule{r, p})
+		out = append(out, rule{r, p, r.Behavior == Deny || r.Behavior == Ask && fallback == Allow})
 	}
 	return out, errors.Join(errs...)
 }
@@ -204,7 +218,7 @@ func strongest(c *pattern.Call, lists ...[]rule) *rule {
 			if best != nil && (r.Behavior.rank() < best.Behavior.rank() || r.Behavior == best.Behavior && r.pattern.Compare(best.pattern) <= 0) {
 				continue // cannot take precedence
 			}
-			if r.pattern.Match(c) {
+			if r.matches(c) {
 				best = r
 			}
 		}

@@ -33,6 +33,7 @@ func newRig(t *testing.T, base permission.Config, section string, turns ...llmte
 	type args struct {
 		Command string `json:"command,omitempty"`
 		Path    string `json:"path,omitempty"`
+		More    any    `json:"more,omitempty"`
 	}
 	tool := func(id string) awaken.Tool {
 		return awaken.NewTool(awaken.ToolSpec{ID: id, Description: id}, func(_ context.Context, c *awaken.ToolCall, _ args) (string, error) {
@@ -195,6 +196,46 @@ func find[E awaken.Event](rec *awakentest.Recording) []E {
 func offered(r *rig, request int) []string { return r.Model.Requests()[request].Tools }
 
 // Tools that are always denied are hidden; tools that may be allowed are shown.
+// A rule about the primary argument that restricts calls cannot be escaped with more arguments;
+// one that allows them stays strict.
+func TestDeny_FindsItsArgumentAmongOthers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, section, args, want string }{
+		{"deny", `{"default_behavior":"allow","rules":[{"tool":"Bash(rm *)","behavior":"deny"}]}`, `{"command":"rm -rf /","path":"x"}`, "denied"},
+		{"deny, nested", `{"default_behavior":"allow","rules":[{"tool":"Bash(rm *)","behavior":"deny"}]}`, `{"command":"ls","more":[{"then":"rm -rf /"}]}`, "denied"},
+		{"deny wins over allow", `{"rules":[{"tool":"Bash","behavior":"allow"},{"tool":"Bash(rm *)","behavior":"deny"}]}`, `{"command":"rm -rf /","path":"x"}`, "denied"},
+		{"deny another value", `{"default_behavior":"allow","rules":[{"tool":"Bash(rm *)","behavior":"deny"}]}`, `{"command":"ls","path":"x"}`, "made"},
+		{"ask instead of allow", `{"default_behavior":"allow","rules":[{"tool":"Bash(rm *)","behavior":"ask"}]}`, `{"command":"rm -rf /","path":"x"}`, "asked"},
+		{"ask instead of deny", `{"default_behavior":"deny","rules":[{"tool":"Bash(npm *)","behavior":"ask"}]}`, `{"command":"npm test","path":"x"}`, "denied"},
+		{"allow", `{"rules":[{"tool":"Bash(npm *)","behavior":"allow"}]}`, `{"command":"npm test","path":"x"}`, "asked"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, permission.Config{}, tt.section, call("Bash", tt.args)...)
+			if got := r.outcome(r.Say("go")); got != tt.want {
+				t.Errorf("the call is %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// A pattern that matched only because the rule asks would not allow the call when remembered.
+func TestRemember_OffersOnlyPatternsThatWouldAllowTheCall(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, permission.Config{}, `{"default_behavior":"allow","rules":[{"tool":"Bash(rm *)","behavior":"ask"}]}`,
+		call("Bash", `{"command":"rm x","path":"y"}`)...)
+	rec := r.Say("go")
+	var p struct {
+		Remember struct{ Tools []string }
+	}
+	if err := json.Unmarshal(rec.Result.Waiting.Tickets[0].Suspension.Parameters, &p); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"Bash", `Bash(command = "rm x", path = "y")`}; !slices.Equal(p.Remember.Tools, want) {
+		t.Errorf("offers %q, want %q", p.Remember.Tools, want)
+	}
+}
+
 func TestDeny_HidesToolsFromTheModel(t *testing.T) { // L-06
 	t.Parallel()
 	for section, want := range map[string][]string{

@@ -28,7 +28,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil // the registry reports an invalid section
 	}
-	rules, err := compile(slices.Concat(p.base.Rules, cfg.Rules))
+	rules, err := compile(slices.Concat(p.base.Rules, cfg.Rules), cfg.DefaultBehavior)
 	if err != nil {
 		return nil
 	}

@@ -38,7 +38,7 @@ func PreviewOf(p awaken.Plugin, spec *awaken.AgentSpec, tools []string) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	rules, err := compile(slices.Concat(own.base.Rules, cfg.Rules))
+	rules, err := compile(slices.Concat(own.base.Rules, cfg.Rules), cfg.DefaultBehavior)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func remembered(rules []Rule) []rule {
 	var out []rule
 	for _, r := range rules {
 		if p, err := pattern.Compile(r.Tool); err == nil && r.Behavior == Allow {
-			out = append(out, rule{r, p})
+			out = append(out, rule{Rule: r, pattern: p})
 		}
 	}
 	return out
@@ -76,10 +76,11 @@ func (g *guard) offers(h *awaken.HookCall, r *rule) choice {
 			o.Scopes = append(o.Scopes, s)
 		}
 	}
+	texts := []string{pattern.Exactly(h.Tool.Tool), exactCall(h.Tool)}
 	if r != nil {
-		o.Tools = append(o.Tools, r.pattern.String())
+		texts = slices.Insert(texts, 0, r.pattern.String()) // may match the call only as a rule that asks
 	}
-	for _, text := range []string{pattern.Exactly(h.Tool.Tool), exactCall(h.Tool)} {
+	for _, text := range texts {
 		if p, err := pattern.Compile(text); err == nil && p.Match(pattern.NewCall(h.Tool.Tool, h.Tool.Args)) && !slices.Contains(o.Tools, text) {
 			o.Tools = append(o.Tools, text)
 		}
