@@ -25,6 +25,9 @@ type ModelSpec struct {
 	// StructuredOutput says whether the provider enforces a JSON Schema on the model's
 	// answers. Nil leaves that to the provider's adapter.
 	StructuredOutput *bool `json:"structured_output,omitempty"`
+	// Capabilities says which optional parameters the model accepts. What it leaves out is
+	// known for well-known models, and else learned from requests that the provider rejects.
+	Capabilities *llm.ModelCapabilities `json:"capabilities,omitempty"`
 	Prices
 }
 
@@ -52,6 +55,9 @@ func (m *ModelSpec) Validate() error {
 		bad.Add("max_output_tokens is %d, want at most context_window (%d)", m.MaxOutputTokens, m.ContextWindow)
 	}
 	m.Prices.validate(&bad)
+	if m.Capabilities != nil {
+		bad.OneOf("capabilities.reasoning", m.Capabilities.Reasoning, "", llm.NoReasoning, llm.ReasoningBudget, llm.ReasoningLevels)
+	}
 	if m.Modalities != nil {
 		checkModalities(&bad, "modalities.input", m.Modalities.Input)
 		checkModalities(&bad, "modalities.output", m.Modalities.Output)

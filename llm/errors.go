@@ -49,7 +49,8 @@ type Error struct {
 	Status     int           // HTTP status, or 0
 	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
 	Message    string
-	Err        error // the cause, or nil
+	Param      string // the parameter that the provider rejects, if it says so in a field
+	Err        error  // the cause, or nil
 }
 
 // Error returns the provider, the kind, the message and the cause, as far as they are set.

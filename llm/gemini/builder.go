@@ -54,7 +54,7 @@ func (b *builder) build() (*request, error) {
 	if err := b.outputSchema(); err != nil {
 		return nil, err
 	}
-	if b.traits.thinks() && b.req.ReasoningEffort != nil {
+	if b.req.ReasoningEffort != nil {
 		b.request.GenerationConfig.ThinkingConfig = b.thinking(b.req.ReasoningEffort)
 	}
 	return &b.request, nil
@@ -168,7 +168,7 @@ var budgets = map[string]int{"low": 1024, "medium": 8192, "high": 24576, "max": 
 // thinking off, "none" is the least they accept.
 func (b *builder) thinking(e *llm.Effort) *thinkingConfig {
 	t := &thinkingConfig{IncludeThoughts: e.Level != "none"}
-	if b.traits.levels() {
+	if b.levels() {
 		t.ThinkingLevel = b.level(e)
 		return t
 	}
@@ -182,6 +182,14 @@ func (b *builder) thinking(e *llm.Effort) *thinkingConfig {
 	}
 	t.ThinkingBudget = new(int32(min(max(n, least), most)))
 	return t
+}
+
+// levels reports whether thinking is set by a level. Other models take a budget.
+func (b *builder) levels() bool {
+	if kind := b.req.Capabilities.Reasoning; kind != "" {
+		return kind == llm.ReasoningLevels
+	}
+	return b.traits.levels()
 }
 
 func (b *builder) level(e *llm.Effort) string {

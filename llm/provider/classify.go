@@ -74,7 +74,7 @@ var filters = []string{"content_filter", "content policy", "content management p
 // determines the kind, except that a body that names an overflow or a filter wins over a 4xx.
 func classify(provider string, status int, h http.Header, body []byte) *llm.Error {
 	f := readFailure(body)
-	e := &llm.Error{Kind: llm.Provider, Provider: provider, Status: status, Message: f.message,
+	e := &llm.Error{Kind: llm.Provider, Provider: provider, Status: status, Message: f.message, Param: f.param,
 		RetryAfter: max(retryAfter(h, time.Now()), f.retryAfter)}
 	if kind, ok := statusKinds[status]; ok {
 		e.Kind = kind
@@ -142,6 +142,7 @@ type failure struct {
 	names      []string // its code, type and status, in lower case, most specific first
 	status     int
 	message    string
+	param      string
 	retryAfter time.Duration
 }
 
@@ -169,6 +170,7 @@ func readFailure(body []byte) failure {
 		Type    json.RawMessage `json:"type"`
 		Status  json.RawMessage `json:"status"`
 		Message json.RawMessage `json:"message"`
+		Param   json.RawMessage `json:"param"`
 		Inner   struct {
 			Code string `json:"code"`
 		} `json:"innererror"`
@@ -202,6 +204,7 @@ func readFailure(body []byte) failure {
 	}
 	f.found = f.found || text(in.Type) == "error"
 	f.message = cmp.Or(clip(text(in.Message)), clip(text(whole.Detail)), clip(string(body)))
+	f.param = clip(text(in.Param))
 	f.names = append(f.names, strings.ToLower(in.Inner.Code))
 	for _, raw := range []json.RawMessage{in.Code, in.Type, in.Status, whole.Code, whole.Type} {
 		s := strings.ToLower(text(raw))
