@@ -19,7 +19,7 @@ type ModelSpec struct {
 	ProviderID      string      `json:"provider_id"`                 // id of a ProviderSpec
 	UpstreamModel   string      `json:"upstream_model"`              // the provider's name for the model
 	ContextWindow   int         `json:"context_window,omitempty"`    // in tokens, for a request and its answer; 0 if unknown
-	MaxOutputTokens int         `json:"max_output_tokens,omitempty"` // limit of an answer; 0 if unknown
+	MaxOutputTokens int         `json:"max_output_tokens,omitempty"` // limit of an answer, sent with every request; 0 if unknown
 	Modalities      *Modalities `json:"modalities,omitempty"`        // media types that the model accepts and produces
 	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty"`  // YYYY-MM or YYYY-MM-DD
 	// StructuredOutput says whether the provider enforces a JSON Schema on the model's

@@ -162,6 +162,9 @@ func TestContext_SendsTheLimitOfTheAnswer(t *testing.T) { // L-40
 		want     any
 	}{
 		{name: "no policy", opt: func(*engine.Config) {}},
+		{name: "the model's, without a policy", opt: func(*engine.Config) {}, model: awaken.ModelSpec{MaxOutputTokens: 300}, want: 300},
+		{name: "the model's, which is its whole window", opt: func(*engine.Config) {}, model: awaken.ModelSpec{ContextWindow: 1000, MaxOutputTokens: 1000}, want: 500},
+		{name: "another model, without a policy", opt: func(*engine.Config) {}, model: awaken.ModelSpec{MaxOutputTokens: 300}, override: &awaken.InferenceOverride{UpstreamModel: "large"}},
 		{name: "the policy's", opt: within(10_000, 700), want: 700},
 		{name: "none in the policy", opt: within(10_000, 0)},
 		{name: "the model's", opt: within(10_000, 700), model: awaken.ModelSpec{MaxOutputTokens: 300}, want: 300},
