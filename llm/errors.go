@@ -25,7 +25,8 @@ const (
 
 	ContextOverflow Kind = "context_overflow" // the request exceeds the context window
 	InvalidRequest  Kind = "invalid_request"  // the provider or the adapter rejects the request
-	Unauthorized    Kind = "unauthorized"     // the key is wrong, or the account lacks access or credit
+	Unauthorized    Kind = "unauthorized"     // the key is wrong, or the account lacks access
+	QuotaExceeded   Kind = "quota_exceeded"   // the account has no credit left
 	ModelNotFound   Kind = "model_not_found"
 	ContentFiltered Kind = "content_filtered" // a filter stopped the prompt or the reply
 
@@ -38,7 +39,7 @@ const (
 
 // Kinds lists every kind, transient ones first.
 var Kinds = []Kind{Provider, RateLimited, Overloaded, Timeout, Interrupted,
-	ContextOverflow, InvalidRequest, Unauthorized, ModelNotFound, ContentFiltered,
+	ContextOverflow, InvalidRequest, Unauthorized, QuotaExceeded, ModelNotFound, ContentFiltered,
 	AllModelsUnavailable, PoolAttemptsExhausted, Cancelled}
 
 // Error is a failure of a provider, or of the way to it. Every error of a [Model] is an
