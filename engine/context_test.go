@@ -195,6 +195,25 @@ func TestContext_SendsTheLimitOfTheAnswer(t *testing.T) { // L-40
 	}
 }
 
+func TestContext_KeepsTheUsersLatestMessageInALongTurn(t *testing.T) {
+	t.Parallel()
+	var turns []llmtest.Turn
+	for range 8 {
+		turns = append(turns, llmtest.Use("echo", fmt.Sprintf(`{"text":%q}`, words(400))))
+	}
+	g := newRig(t, append(turns, llmtest.Say("done")), within(2200, 200), withTools(tool("echo", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
+		return awaken.TextResult("ok"), nil
+	})))
+	g.run(say("the only question"))
+	for n := 1; n <= 9; n++ {
+		req := g.request(n)
+		checkValid(t, req.Messages)
+		if req.Messages[0].Text() != "the only question" || tokensOf(req) > 2000 {
+			t.Errorf("request %d begins with %q and has %d tokens", n, req.Messages[0].Text(), tokensOf(req))
+		}
+	}
+}
+
 func TestContext_CountsArgumentsAndTools(t *testing.T) { // L-42, L-43
 	t.Parallel()
 	call := func(n int) llmtest.Turn {
