@@ -19,12 +19,15 @@ type ModelSpec struct {
 	ProviderID      string      `json:"provider_id"`                 // id of a ProviderSpec
 	UpstreamModel   string      `json:"upstream_model"`              // the provider's name for the model
 	ContextWindow   int         `json:"context_window,omitempty"`    // in tokens, for a request and its answer; 0 if unknown
-	MaxOutputTokens int         `json:"max_output_tokens,omitempty"` // limit of an answer; 0 if unknown
+	MaxOutputTokens int         `json:"max_output_tokens,omitempty"` // limit of an answer, sent with every request; 0 if unknown
 	Modalities      *Modalities `json:"modalities,omitempty"`        // media types that the model accepts and produces
 	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty"`  // YYYY-MM or YYYY-MM-DD
 	// StructuredOutput says whether the provider enforces a JSON Schema on the model's
 	// answers. Nil leaves that to the provider's adapter.
 	StructuredOutput *bool `json:"structured_output,omitempty"`
+	// Capabilities says which optional parameters the model accepts. What it leaves out is
+	// known for well-known models, and else learned from requests that the provider rejects.
+	Capabilities *llm.ModelCapabilities `json:"capabilities,omitempty"`
 	Prices
 }
 
@@ -50,6 +53,9 @@ func (m *ModelSpec) Validate() error {
 	bad.NotNegative("max_output_tokens", m.MaxOutputTokens)
 	bad.When(m.ContextWindow > 0 && m.MaxOutputTokens > m.ContextWindow, "max_output_tokens is %d, want at most context_window (%d)", m.MaxOutputTokens, m.ContextWindow)
 	m.Prices.validate(&bad)
+	if m.Capabilities != nil {
+		bad.OneOf("capabilities.reasoning", m.Capabilities.Reasoning, "", llm.NoReasoning, llm.ReasoningBudget, llm.ReasoningLevels)
+	}
 	if m.Modalities != nil {
 		checkModalities(&bad, "modalities.input", m.Modalities.Input)
 		checkModalities(&bad, "modalities.output", m.Modalities.Output)

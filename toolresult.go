@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/awaken-go/awaken/llm"
 )
@@ -82,7 +83,8 @@ func (r *ToolResult) Plain() string {
 	return r.Message + "\n" + data
 }
 
-// dataText returns data as JSON, or the unquoted text if data is a JSON string.
+// dataText returns data as JSON, or the unquoted text if data is a JSON string. Characters that
+// encoding/json escapes only for HTML are not escaped.
 func dataText(data json.RawMessage) string {
 	if len(data) > 0 && data[0] == '"' {
 		var s string
@@ -90,7 +92,41 @@ func dataText(data json.RawMessage) string {
 			return s
 		}
 	}
-	return string(data)
+	return unescapeHTML(string(data))
+}
+
+// unescapeHTML undoes the escapes that encoding/json adds to <, > and & in JSON.
+func unescapeHTML(s string) string {
+	if !strings.Contains(s, `\u00`) {
+		return s
+	}
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(s, '\\')
+		if i < 0 || i+1 == len(s) {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:i])
+		s = s[i:]
+		n := 2 // a backslash and what it escapes
+		switch {
+		case len(s) < 6:
+			b.WriteString(s[:n])
+		case strings.EqualFold(s[:6], `\u003c`):
+			n = 6
+			b.WriteByte('<')
+		case strings.EqualFold(s[:6], `\u003e`):
+			n = 6
+			b.WriteByte('>')
+		case s[:6] == `\u0026`:
+			n = 6
+			b.WriteByte('&')
+		default:
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
 }
 
 // Fatal wraps an error that a tool returns, so that it ends the run instead of being shown to

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write fields.json and docs/config")
 func TestDocs_FieldsAreTheComments(t *testing.T) {
 	root := testenv.ModuleRoot(t)
 	all := map[string]string{}
-	for _, dir := range []string{".", "config"} {
+	for _, dir := range []string{"llm", ".", "config"} {
 		readComments(t, filepath.Join(root, dir), all)
 	}
 	want := map[string]string{}

@@ -88,6 +88,14 @@ var fieldCases = map[string]map[string]fieldCase{
 		"modalities":        {`{"input":["pdf"]}`, `["text"]`, `field "modalities" is a JSON array, want an object`, ""},
 		"knowledge_cutoff":  {`"2025-03-01"`, `"March"`, `knowledge_cutoff is "March", want YYYY-MM or YYYY-MM-DD`, ""},
 		"structured_output": {`false`, `"no"`, `field "structured_output" is a JSON string, want true or false`, ""},
+		"capabilities":      {`{"reasoning":"none"}`, `["reasoning"]`, `field "capabilities" is a JSON array, want an object`, ""},
+	},
+	"ModelCapabilities": {
+		"reasoning":      {`"levels"`, `"yes"`, `capabilities.reasoning is "yes", want none`, ""},
+		"temperature":    {`false`, `1`, `field "capabilities.temperature" is a JSON number, want true or false`, ""},
+		"top_p":          {`false`, `1`, `field "capabilities.top_p" is a JSON number, want true or false`, ""},
+		"parallel_tools": {`false`, `1`, `field "capabilities.parallel_tools" is a JSON number, want true or false`, ""},
+		"seed":           {`false`, `1`, `field "capabilities.seed" is a JSON number, want true or false`, ""},
 	},
 	"Modalities": {
 		"input":  {`["text","image","audio","video","pdf"]`, `["smell"]`, `modalities.input[0] is "smell", want text`, ""},
@@ -343,6 +351,7 @@ var fieldReaders = []reader{
 	in(Agents, reflect.TypeFor[awaken.RemoteAuth](), `{"id":"#","endpoint":{"base_url":"https://h","auth":{"type":"bearer","token":"t"}}}`, "endpoint", "auth"),
 	in(Models, reflect.TypeFor[awaken.ModelSpec](), `{"id":"#","provider_id":"p","upstream_model":"m","input_token_price_per_million_usd":1,"output_token_price_per_million_usd":1}`),
 	in(Models, reflect.TypeFor[awaken.Modalities](), `{"id":"#","provider_id":"p","upstream_model":"m","modalities":{}}`, "modalities"),
+	in(Models, reflect.TypeFor[llm.ModelCapabilities](), `{"id":"#","provider_id":"p","upstream_model":"m","capabilities":{}}`, "capabilities"),
 	in(Pools, reflect.TypeFor[awaken.ModelPoolSpec](), `{"id":"#","members":[{"model_id":"m"}]}`),
 	in(Pools, reflect.TypeFor[awaken.PoolMember](), `{"id":"#","members":[{"model_id":"m"}]}`, "members", "0"),
 	in(Pools, reflect.TypeFor[awaken.PoolRouting](), `{"id":"#","members":[{"model_id":"m"}],"routing":{}}`, "routing"),

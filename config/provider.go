@@ -30,6 +30,7 @@ type account struct {
 var (
 	_ llm.Model          = (*provider)(nil)
 	_ llm.SchemaEnforcer = (*provider)(nil)
+	_ llm.Describer      = (*provider)(nil)
 )
 
 func (p *provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -45,6 +46,14 @@ func (p *provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.D
 func (p *provider) SupportsSchema(model string) bool {
 	a := p.now.Load()
 	return a.err == nil && llm.SupportsSchema(a.model, model)
+}
+
+func (p *provider) Capabilities(model string) llm.ModelCapabilities {
+	a := p.now.Load()
+	if a.err != nil {
+		return llm.ModelCapabilities{}
+	}
+	return llm.CapabilitiesOf(a.model, model)
 }
 
 // accounts opens providers, and finds those that registries of any version still use.

@@ -67,6 +67,7 @@ var enums = map[string][]any{
 	"AgentSpec.tool_execution_mode": {"sequential", "parallel_batch_approval", "parallel_streaming"},
 	"ContextPolicy.compaction_mode": {"keep_recent_raw_suffix", "compact_to_safe_frontier"},
 	"RemoteAuth.type":               {"bearer"},
+	"ModelCapabilities.reasoning":   {"none", "budget", "levels"},
 	"PoolMember.role":               {"member", "failover_only"},
 	"PoolRouting.home":              {"deterministic", "round_robin", "first_healthy"},
 	"PoolRouting.sticky_scope":      {"thread", "run"},

@@ -162,6 +162,9 @@ func TestContext_SendsTheLimitOfTheAnswer(t *testing.T) { // L-40
 		want     any
 	}{
 		{name: "no policy", opt: func(*engine.Config) {}},
+		{name: "the model's, without a policy", opt: func(*engine.Config) {}, model: awaken.ModelSpec{MaxOutputTokens: 300}, want: 300},
+		{name: "the model's, which is its whole window", opt: func(*engine.Config) {}, model: awaken.ModelSpec{ContextWindow: 1000, MaxOutputTokens: 1000}, want: 500},
+		{name: "another model, without a policy", opt: func(*engine.Config) {}, model: awaken.ModelSpec{MaxOutputTokens: 300}, override: &awaken.InferenceOverride{UpstreamModel: "large"}},
 		{name: "the policy's", opt: within(10_000, 700), want: 700},
 		{name: "none in the policy", opt: within(10_000, 0)},
 		{name: "the model's", opt: within(10_000, 700), model: awaken.ModelSpec{MaxOutputTokens: 300}, want: 300},
@@ -189,6 +192,25 @@ func TestContext_SendsTheLimitOfTheAnswer(t *testing.T) { // L-40
 				t.Errorf("the request has max_tokens %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestContext_KeepsTheUsersLatestMessageInALongTurn(t *testing.T) {
+	t.Parallel()
+	var turns []llmtest.Turn
+	for range 8 {
+		turns = append(turns, llmtest.Use("echo", fmt.Sprintf(`{"text":%q}`, words(400))))
+	}
+	g := newRig(t, append(turns, llmtest.Say("done")), within(2200, 200), withTools(tool("echo", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
+		return awaken.TextResult("ok"), nil
+	})))
+	g.run(say("the only question"))
+	for n := 1; n <= 9; n++ {
+		req := g.request(n)
+		checkValid(t, req.Messages)
+		if req.Messages[0].Text() != "the only question" || tokensOf(req) > 2000 {
+			t.Errorf("request %d begins with %q and has %d tokens", n, req.Messages[0].Text(), tokensOf(req))
+		}
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // cut drops the beginning of a conversation, at a point where no call is separated from its
-// answer. Leading system messages stay, and so do the most recent messages, which are shortened if
-// necessary.
+// answer. Leading system messages stay, and so do the user's latest message and the most recent
+// messages, which are shortened if necessary.
 type cut struct {
 	msgs   llm.Messages
 	recent int // messages to keep at least
@@ -40,25 +40,53 @@ func (c *cut) do() (llm.Messages, error) {
 	if room <= 0 {
 		return llm.Messages{}, errNoRoom
 	}
-	rest := tokens(c.msgs.From(c.from))
+	kept, rest, err := c.keep(lead, room)
+	var asked []*llm.Message
+	if i := c.asked(); err == nil && i >= lead && i < c.from {
+		m := c.msgs.At(i)
+		if m.Tokens() > room/2 {
+			m = shorten(m, room/2)
+		}
+		asked, first = []*llm.Message{m}, first+m.Tokens()
+		kept, rest, err = c.keep(lead, room-m.Tokens())
+	}
+	if err != nil {
+		return llm.Messages{}, err
+	}
+	c.tokens = first + rest
+	if lead+len(asked) == 0 {
+		return kept, nil
+	}
+	return around(append(c.msgs.Cut(lead).Slice(), asked...), kept, nil), nil
+}
+
+// asked is the index of the user's latest message, or -1.
+func (c *cut) asked() int {
+	for i, m := range c.msgs.Backward() {
+		if m.Role == llm.User && !m.IsInternal() {
+			return i
+		}
+	}
+	return -1
+}
+
+// keep returns the end of the conversation that is within room, and its tokens. It sets from.
+func (c *cut) keep(lead, room int) (kept llm.Messages, rest int, err error) {
+	rest = tokens(c.msgs.From(c.from))
 	if c.from <= lead || c.from >= c.msgs.Len() || rest > room || !c.splits(c.from) {
 		// Drop more than needed, so that the next requests share a prefix and hit the prompt cache.
 		c.from, rest = c.suffix(lead, room*3/4)
 	}
-	kept := c.msgs.From(c.from)
+	kept = c.msgs.From(c.from)
 	if rest > room {
 		list, err := c.shorten(room)
 		if err != nil {
-			return llm.Messages{}, err
+			return llm.Messages{}, 0, err
 		}
 		kept = llm.NewMessages(list...)
 		rest = tokens(kept)
 	}
-	c.tokens = first + rest
-	if lead == 0 {
-		return kept, nil
-	}
-	return around(c.msgs.Cut(lead).Slice(), kept, nil), nil
+	return kept, rest, nil
 }
 
 // tokens adds up the estimates of messages.

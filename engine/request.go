@@ -83,14 +83,21 @@ func (inf *inference) fitRequest(ctx context.Context, req *llm.Request) error {
 	return inf.conv.window.refit(req)
 }
 
-// clampOutput lowers the limit of the answer to that of the model.
+// clampOutput lowers the limit of the answer to that of the model. Without a context policy, which
+// may leave the limit to the provider, the model's limit is the default.
 func (inf *inference) clampOutput(req *llm.Request) {
 	m := inf.agent.ModelSpec
-	if n := req.MaxTokens; n == nil || req.Model != m.UpstreamModel {
+	if req.Model != m.UpstreamModel {
 		return
 	}
-	if n := m.MaxOutputTokens; n > 0 && *req.MaxTokens > n {
+	if n := m.MaxOutputTokens; n > 0 && (req.MaxTokens == nil && inf.agent.Limits == nil || req.MaxTokens != nil && *req.MaxTokens > n) {
 		req.MaxTokens = &m.MaxOutputTokens
+		if m.ContextWindow > 0 && n >= m.ContextWindow {
+			req.MaxTokens = new(max(1, m.ContextWindow/2)) // leave room for the request
+		}
+	}
+	if req.MaxTokens == nil {
+		return
 	}
 	if l := inf.agent.Limits; l != nil && *req.MaxTokens >= l.Context {
 		req.MaxTokens = new(max(1, l.Context/2))

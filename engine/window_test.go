@@ -141,6 +141,13 @@ func TestCut_AlwaysFitsAndIsAlwaysValid(t *testing.T) {
 			t.Errorf("seed %d: the instructions are not what they were", seed)
 		}
 		rest := list[lead:]
+		if i := c.asked(); i >= lead && i < c.from {
+			if len(rest) == 0 || rest[0].ID != msgs[i].ID {
+				t.Errorf("seed %d: the user's latest message %s is not kept", seed, msgs[i].ID)
+				continue
+			}
+			rest = rest[1:]
+		}
 		if len(rest) == 0 {
 			t.Errorf("seed %d: nothing is left", seed)
 			continue

@@ -25,7 +25,8 @@ const (
 
 	ContextOverflow Kind = "context_overflow" // the request exceeds the context window
 	InvalidRequest  Kind = "invalid_request"  // the provider or the adapter rejects the request
-	Unauthorized    Kind = "unauthorized"     // the key is wrong, or the account lacks access or credit
+	Unauthorized    Kind = "unauthorized"     // the key is wrong, or the account lacks access
+	QuotaExceeded   Kind = "quota_exceeded"   // the account has no credit left
 	ModelNotFound   Kind = "model_not_found"  // the provider does not know the model
 	ContentFiltered Kind = "content_filtered" // a filter stopped the prompt or the reply
 
@@ -38,7 +39,7 @@ const (
 
 // Kinds lists every kind, transient ones first.
 var Kinds = []Kind{Provider, RateLimited, Overloaded, Timeout, Interrupted,
-	ContextOverflow, InvalidRequest, Unauthorized, ModelNotFound, ContentFiltered,
+	ContextOverflow, InvalidRequest, Unauthorized, QuotaExceeded, ModelNotFound, ContentFiltered,
 	AllModelsUnavailable, PoolAttemptsExhausted, Cancelled}
 
 // Error is a failure of a provider, or of the way to it. Every error of a [Model] is an
@@ -49,7 +50,8 @@ type Error struct {
 	Status     int           // HTTP status, or 0
 	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
 	Message    string
-	Err        error // the cause, or nil
+	Param      string // the parameter that the provider rejects, if it says so in a field
+	Err        error  // the cause, or nil
 }
 
 // Error returns the provider, the kind, the message and the cause, as far as they are set.

@@ -21,6 +21,7 @@ func TestErrorRetryable_OnlyForTransientKinds(t *testing.T) {
 		llm.ContextOverflow:       false,
 		llm.InvalidRequest:        false,
 		llm.Unauthorized:          false,
+		llm.QuotaExceeded:         false,
 		llm.ModelNotFound:         false,
 		llm.ContentFiltered:       false,
 		llm.AllModelsUnavailable:  false,

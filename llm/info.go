@@ -12,6 +12,7 @@ type ModelInfo struct {
 	MaxOutputTokens int      // of a reply
 	Input, Output   []string // modalities it accepts and produces: text, image, audio, video, pdf
 	KnowledgeCutoff string   // YYYY-MM or YYYY-MM-DD
+	Capabilities    ModelCapabilities
 }
 
 // Lister is implemented by models whose provider lists the models it serves.

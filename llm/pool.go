@@ -152,7 +152,7 @@ func (p *Pool) moves(i int, err error) bool {
 		return false
 	}
 	switch e.Kind {
-	case RateLimited, Overloaded:
+	case RateLimited, Overloaded, QuotaExceeded:
 		return !p.opts.IgnoreQuota && (p.opts.QuotaAfterSecs == 0 || e.RetryAfter == 0 || e.RetryAfter.Seconds() >= float64(p.opts.QuotaAfterSecs))
 	case Unauthorized, ModelNotFound:
 		if p.opts.IgnoreForbidden {

@@ -18,6 +18,9 @@ type Request struct {
 	Params
 	CachePrompt bool    // mark the repeating prefix for the provider's prompt cache
 	Routing     Routing // for pools: which requests belong together
+	// Capabilities is what the caller knows about the model. Adapters add what they know and
+	// omit the parameters that the model does not accept.
+	Capabilities ModelCapabilities
 	// IdleTimeout limits how long the stream may be silent; 0 leaves it to the adapter.
 	IdleTimeout time.Duration
 }

@@ -98,6 +98,7 @@ func TestRetry_RetriesOnlyBeforeTheFirstDelta(t *testing.T) {
 		{[]any{"hi"}, "hi", "", 1},
 		{[]any{failure(llm.Provider, 0), failure(llm.Timeout, 0), "hi"}, "hi", "", 3},
 		{[]any{failure(llm.Provider, 0)}, "", llm.Provider, 3},
+		{[]any{failure(llm.QuotaExceeded, 0), "hi"}, "", llm.QuotaExceeded, 1},
 		{[]any{failure(llm.Unauthorized, 0), "hi"}, "", llm.Unauthorized, 1},
 		{[]any{errors.New("odd"), "hi"}, "", "", 1},
 		{[]any{"half!", "hi"}, "", llm.Interrupted, 1},
@@ -301,6 +302,7 @@ func TestPool_SwitchesOnlyForErrorsThatAnotherMemberMayNotHave(t *testing.T) {
 	}{
 		{"at a rate limit", failure(llm.RateLimited, 0), llm.PoolOptions{}, "claude", ""},
 		{"when overloaded", failure(llm.Overloaded, 0), llm.PoolOptions{}, "claude", ""},
+		{"when the credit is used up", failure(llm.QuotaExceeded, 0), llm.PoolOptions{}, "claude", ""},
 		{"not if told not to", failure(llm.RateLimited, 0), llm.PoolOptions{IgnoreQuota: true}, "", llm.RateLimited},
 		{"not for a short limit", failure(llm.RateLimited, 2*time.Second), llm.PoolOptions{QuotaAfterSecs: 10}, "", llm.RateLimited},
 		{"for a long limit", failure(llm.RateLimited, 20*time.Second), llm.PoolOptions{QuotaAfterSecs: 10}, "claude", ""},

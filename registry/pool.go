@@ -26,10 +26,14 @@ func (reg *Registry) model(m *awaken.ModelSpec) llm.Model {
 	if p == nil {
 		return nil
 	}
-	if m.Modalities != nil {
-		return llm.Guard(p, m.Modalities.Input)
+	var model llm.Model = p
+	if m.Capabilities != nil {
+		model = llm.Describe(model, m.UpstreamModel, *m.Capabilities)
 	}
-	return p
+	if m.Modalities != nil {
+		model = llm.Guard(model, m.Modalities.Input)
+	}
+	return model
 }
 
 // pool resolves a pool, or returns its problems. The members share their circuit breakers with

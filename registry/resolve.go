@@ -117,7 +117,7 @@ func (reg *Registry) compile(spec *awaken.AgentSpec) *Agent {
 	r.lookUp(reg)
 	r.loadPlugins(reg)
 	r.collectTools(reg)
-	r.holdToSpec()
+	r.holdToSpec(reg)
 	for name, v := range r.variants {
 		v = reg.compile(v.source)
 		r.variants[name] = v
@@ -252,12 +252,30 @@ func (r *Agent) lookUpModel(reg *Registry) {
 	}
 }
 
+// checkEffort warns about models that take no reasoning effort.
+func (r *Agent) checkEffort(reg *Registry) {
+	if r.Spec.ReasoningEffort == nil {
+		return
+	}
+	specs := r.Members
+	if specs == nil {
+		specs = map[string]*awaken.ModelSpec{r.ModelSpec.ID: r.ModelSpec}
+	}
+	for _, id := range slices.Sorted(maps.Keys(specs)) {
+		m := specs[id]
+		if llm.CapabilitiesOf(reg.model(m), m.UpstreamModel).Reasoning == llm.NoReasoning {
+			r.warn("reasoning_unsupported", "reasoning_effort is set, but model %q (%s) takes none: requests to it omit it", id, m.UpstreamModel)
+		}
+	}
+}
+
 // holdToSpec checks that the model supports the agent's spec: its output schema, and prices if
 // it has a budget.
-func (r *Agent) holdToSpec() {
+func (r *Agent) holdToSpec(reg *Registry) {
 	if r.Model == nil {
 		return
 	}
+	r.checkEffort(reg)
 	if raw := r.Spec.OutputSchema; len(raw) > 0 {
 		var err error
 		if r.Output, err = NewOutputPlan(raw, r.Native); err != nil {

@@ -32,6 +32,12 @@ var adapter = providertest.Adapter{
 
 func TestConformance(t *testing.T) { providertest.Test(t, adapter) }
 
+func TestCapabilities(t *testing.T) {
+	for _, model := range []string{"claude-3-5-haiku-latest", "anthropic.claude-3-opus-20240229-v1:0"} {
+		providertest.Capabilities(t, adapter, model, "glm-4.6")
+	}
+}
+
 func TestFaults(t *testing.T) { providertest.Faults(t, adapter) }
 
 func TestLive(t *testing.T) { providertest.Live(t, adapter.Open) }

@@ -30,6 +30,7 @@ var (
 	_ llm.Model          = (*Model)(nil)
 	_ llm.SchemaEnforcer = (*Model)(nil)
 	_ llm.Lister         = (*Model)(nil)
+	_ llm.Describer      = (*Model)(nil)
 )
 
 // SupportsSchema returns true: the API enforces output schemas, or else a tool whose input is the reply.
@@ -72,9 +73,12 @@ func (c *Config) authorize(h http.Header) error {
 	return nil
 }
 
+// Capabilities returns what is known about a model.
+func (m *Model) Capabilities(model string) llm.ModelCapabilities { return m.api.Capabilities(model) }
+
 // Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+	return m.api.Stream(ctx, req, func(ctx context.Context, req *llm.Request, emit provider.Emit) error {
 		b := newBuilder(req)
 		q := b.build()
 		a := answer{emit: emit, names: b.names, output: b.output, open: map[int]*openBlock{}}

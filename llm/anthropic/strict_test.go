@@ -175,6 +175,9 @@ var (
 	oneSampling  = regexp.MustCompile(`opus-4-1|-4-[56]`)
 )
 
+// oldest matches the models before thinking.
+var oldest = regexp.MustCompile(`claude-(2|instant|3-5|3-(opus|sonnet|haiku))`)
+
 func (r *wireRequest) checkThinking() error {
 	t := r.Thinking
 	newest := adaptiveOnly.MatchString(r.Model) && !strings.Contains(r.Model, "4-5") && !strings.Contains(r.Model, "3-5")
@@ -184,6 +187,8 @@ func (r *wireRequest) checkThinking() error {
 			return errors.New("thinking may not be enabled when tool_choice forces tool use")
 		}
 		return nil
+	case oldest.MatchString(r.Model):
+		return errors.New("thinking is not supported by this model")
 	case t.Type == "enabled":
 		switch {
 		case newest:

@@ -15,6 +15,7 @@ var budgets = map[string]int{"low": 4096, "medium": 16384, "high": 32768, "max":
 func (b *builder) think() {
 	e := b.req.ReasoningEffort
 	switch {
+	case b.req.Capabilities.Reasoning == llm.NoReasoning:
 	case b.traits.alwaysThinks():
 		if e != nil {
 			b.setEffort(e)
@@ -24,7 +25,7 @@ func (b *builder) think() {
 			b.request.Thinking = &thinking{Type: "disabled"}
 		}
 	case e == nil: // the model's default
-	case b.traits.adaptive():
+	case b.adaptive():
 		b.request.Thinking = &thinking{Type: "adaptive", Display: "summarized"}
 		b.setEffort(e)
 	case b.resumes():
@@ -32,6 +33,15 @@ func (b *builder) think() {
 			b.request.Thinking = &thinking{Type: "enabled", BudgetTokens: n}
 		}
 	}
+}
+
+// adaptive reports whether the model takes an effort and decides itself how much to think. Others
+// take a thinking budget.
+func (b *builder) adaptive() bool {
+	if kind := b.req.Capabilities.Reasoning; kind != "" {
+		return kind == llm.ReasoningLevels
+	}
+	return b.traits.adaptive()
 }
 
 // setEffort sets the effort.

@@ -41,8 +41,8 @@ func traitsOf(model string) traits {
 	return t
 }
 
-// adaptive reports whether the model takes an effort and decides itself how much to think. Older
-// models take a thinking budget.
+// adaptive reports whether the model, by its version, takes an effort. Older models take a
+// thinking budget.
 func (t traits) adaptive() bool { return t.version >= 406 }
 
 // alwaysThinks reports whether thinking cannot be turned on or off.

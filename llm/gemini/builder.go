@@ -54,7 +54,7 @@ func (b *builder) build() (*request, error) {
 	if err := b.outputSchema(); err != nil {
 		return nil, err
 	}
-	if b.traits.thinks() && b.req.ReasoningEffort != nil {
+	if b.req.ReasoningEffort != nil {
 		b.request.GenerationConfig.ThinkingConfig = b.thinking(b.req.ReasoningEffort)
 	}
 	return &b.request, nil
@@ -164,11 +164,12 @@ func (b *builder) offers(name string) bool {
 // budgets maps levels to tokens, for models with a thinking budget.
 var budgets = map[string]int{"low": 1024, "medium": 8192, "high": 24576, "max": 32768}
 
-// thinking converts an effort and requests a summary of the thinking. For models that cannot turn
+// thinking converts an effort and requests a summary of the thinking. A budget stays below the
+// limit of the reply. For models that cannot turn
 // thinking off, "none" is the least they accept.
 func (b *builder) thinking(e *llm.Effort) *thinkingConfig {
 	t := &thinkingConfig{IncludeThoughts: e.Level != "none"}
-	if b.traits.levels() {
+	if b.levels() {
 		t.ThinkingLevel = b.level(e)
 		return t
 	}
@@ -180,8 +181,29 @@ func (b *builder) thinking(e *llm.Effort) *thinkingConfig {
 	if e.Level != "" {
 		n = budgets[e.Level]
 	}
-	t.ThinkingBudget = new(int32(min(max(n, least), most)))
+	n = min(max(n, least), most)
+	if limit := int(b.request.GenerationConfig.MaxOutputTokens); limit > 0 {
+		n = max(min(n, share(e, limit)), least)
+	}
+	t.ThinkingBudget = new(int32(n))
 	return t
+}
+
+// share returns how much of the limit of the reply, which includes thinking, an effort may take. A
+// level leaves a fifth for the rest of the reply.
+func share(e *llm.Effort, limit int) int {
+	if e.Level == "" {
+		return limit - 1
+	}
+	return limit * 4 / 5
+}
+
+// levels reports whether thinking is set by a level. Other models take a budget.
+func (b *builder) levels() bool {
+	if kind := b.req.Capabilities.Reasoning; kind != "" {
+		return kind == llm.ReasoningLevels
+	}
+	return b.traits.levels()
 }
 
 func (b *builder) level(e *llm.Effort) string {

@@ -36,6 +36,10 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+func TestCapabilities(t *testing.T) {
+	providertest.Capabilities(t, adapter("gemini-3-pro-preview"), "gemini-2.0-flash", "gemini-flash-latest")
+}
+
 func TestFaults(t *testing.T) { providertest.Faults(t, adapter("gemini-3-pro-preview")) }
 
 func TestLive(t *testing.T) { providertest.Live(t, adapter("").Open) }

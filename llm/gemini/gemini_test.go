@@ -150,6 +150,31 @@ func TestThinking_ForModelsAndEfforts(t *testing.T) {
 	}
 }
 
+func TestThinking_StaysBelowTheOutputLimit(t *testing.T) {
+	for _, c := range []struct {
+		model  string
+		effort llm.Effort
+		limit  int
+		want   int
+	}{
+		{"gemini-2.5-flash", llm.Effort{Level: "high"}, 4000, 3200},
+		{"gemini-2.5-flash", llm.Effort{Level: "low"}, 4000, 1024},
+		{"gemini-2.5-flash", llm.Effort{Level: "none"}, 4000, 0},
+		{"gemini-2.5-flash", llm.Effort{Budget: 9000}, 4000, 3999},
+		{"gemini-2.5-flash", llm.Effort{Budget: 9000}, 1, 0},
+		{"gemini-2.5-pro", llm.Effort{Level: "max"}, 1000, 800},
+		{"gemini-2.5-pro", llm.Effort{Level: "max"}, 100, 128}, // the least that the model accepts
+	} {
+		f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+		req := providertest.Hello(c.model)
+		req.ReasoningEffort, req.MaxTokens = &c.effort, &c.limit
+		providertest.Generate(t, f.Model(t), req)
+		if got := *f.request(t, 0).GenerationConfig.ThinkingConfig.ThinkingBudget; got != c.want {
+			t.Errorf("%s %s of %d tokens: %d, want %d", c.model, providertest.Show(c.effort), c.limit, got, c.want)
+		}
+	}
+}
+
 func TestParams_AreSent(t *testing.T) {
 	f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
 	req := providertest.Hello("gemini-2.5-flash")

@@ -90,9 +90,12 @@ func (m *Model) prepare(r *http.Request) error {
 	return nil
 }
 
+// Capabilities returns what is known about a model.
+func (m *Model) Capabilities(model string) llm.ModelCapabilities { return m.api.Capabilities(model) }
+
 // Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+	return m.api.Stream(ctx, req, func(ctx context.Context, req *llm.Request, emit provider.Emit) error {
 		path, err := m.address.model(req.Model)
 		if err != nil {
 			return err

@@ -31,11 +31,9 @@ func traitsOf(model string) traits {
 	return t
 }
 
-// levels reports whether thinking is set by a level. Older models take a budget.
+// levels reports whether, by the model's version, thinking is set by a level. Older models take
+// a budget.
 func (t traits) levels() bool { return t.version >= 300 }
-
-// thinks reports whether the model thinks at all.
-func (t traits) thinks() bool { return t.version == 0 || t.version >= 205 }
 
 // signs reports whether the API rejects calls without a thought signature.
 func (t traits) signs() bool { return t.version >= 300 }

@@ -46,6 +46,8 @@ func TestConformance(t *testing.T) {
 	providertest.Test(t, adapter)
 }
 
+func TestCapabilities(t *testing.T) { providertest.Capabilities(t, adapter, "llama3.2", "unheard") }
+
 func TestFaults(t *testing.T) { providertest.Faults(t, adapter) }
 
 func FuzzStream(f *testing.F) { providertest.Fuzz(f, adapter) }
@@ -211,6 +213,9 @@ func (speaker) Read(r *http.Request, body []byte) (*providertest.Asked, error) {
 	}
 	a := &providertest.Asked{Model: q.Model, Stream: *q.Stream, Output: q.Format}
 	a.Key, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if q.Think != nil && strings.HasPrefix(q.Model, "llama3") {
+		return nil, fmt.Errorf("%q does not support thinking", q.Model)
+	}
 	switch think := q.Think.(type) {
 	case nil:
 	case bool:

@@ -38,8 +38,9 @@ type Model struct {
 }
 
 var (
-	_ llm.Model  = (*Model)(nil)
-	_ llm.Lister = (*Model)(nil)
+	_ llm.Model     = (*Model)(nil)
+	_ llm.Lister    = (*Model)(nil)
+	_ llm.Describer = (*Model)(nil)
 )
 
 // New returns a model. It fails with an invalid base URL, key file or context size.
@@ -100,9 +101,12 @@ func baseURL(s string) (string, error) {
 	return u.String(), nil
 }
 
+// Capabilities returns what is known about a model.
+func (m *Model) Capabilities(model string) llm.ModelCapabilities { return m.api.Capabilities(model) }
+
 // Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+	return m.api.Stream(ctx, req, func(ctx context.Context, req *llm.Request, emit provider.Emit) error {
 		names := provider.NewNames(req, safeName)
 		q, err := m.request(req, names)
 		if err != nil {

@@ -28,6 +28,9 @@ func frame(event string, v any) []byte {
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", event, data)
 }
 
+// unreasoning matches OpenAI's models that do not reason.
+var unreasoning = regexp.MustCompile(`^(gpt-3\.5|gpt-4)`)
+
 // chatSpeaker is the server side of Chat Completions.
 type chatSpeaker struct {
 	reasoning string // the field
@@ -210,6 +213,9 @@ func (chatSpeaker) Read(r *http.Request, body []byte) (*providertest.Asked, erro
 	var q chatRequest
 	if err := strictJSON(body, &q); err != nil {
 		return nil, err
+	}
+	if q.Effort != "" && unreasoning.MatchString(q.Model) {
+		return nil, errors.New("Unrecognized request argument supplied: reasoning_effort")
 	}
 	a := &providertest.Asked{Model: q.Model, Stream: q.Stream, CacheKey: q.CacheKey, Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxTokens, Stop: q.Stop,
 		Seed: q.Seed, Parallel: q.Parallel, Effort: q.Effort}

@@ -37,6 +37,16 @@ func TestChat_Conformance(t *testing.T) {
 	providertest.Test(t, chatAdapter)
 }
 
+func TestResponses_Capabilities(t *testing.T) {
+	providertest.Capabilities(t, responsesAdapter, "gpt-4o", "unheard")
+}
+
+func TestChat_Capabilities(t *testing.T) {
+	for _, model := range []string{"gpt-4.1-mini", "gpt-3.5-turbo", "gpt-4-turbo"} {
+		providertest.Capabilities(t, chatAdapter, model, "unheard")
+	}
+}
+
 func TestResponses_Faults(t *testing.T) { providertest.Faults(t, responsesAdapter) }
 
 func TestChat_Faults(t *testing.T) { providertest.Faults(t, chatAdapter) }

@@ -130,9 +130,12 @@ func isOpenAI(base string) bool {
 	return err == nil && (u.Hostname() == "api.openai.com" || strings.HasSuffix(u.Hostname(), ".api.openai.com"))
 }
 
+// Capabilities returns what is known about a model.
+func (m *Model) Capabilities(model string) llm.ModelCapabilities { return m.api.Capabilities(model) }
+
 // Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+	return m.api.Stream(ctx, req, func(ctx context.Context, req *llm.Request, emit provider.Emit) error {
 		if m.apiFor(req) == Responses {
 			return m.responses(ctx, req, emit)
 		}
@@ -213,4 +216,5 @@ var (
 	_ llm.Model          = (*Model)(nil)
 	_ llm.SchemaEnforcer = (*Model)(nil)
 	_ llm.Lister         = (*Model)(nil)
+	_ llm.Describer      = (*Model)(nil)
 )

@@ -10,9 +10,13 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 )
 
-// reasons reports whether a model is a reasoning model. Others reject requests for encrypted
+// reasons reports whether a request is for a reasoning model. Others reject requests for encrypted
 // reasoning.
-func reasons(model string) bool {
+func reasons(req *llm.Request) bool {
+	if kind := req.Capabilities.Reasoning; kind != "" {
+		return kind != llm.NoReasoning
+	}
+	model := req.Model
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	if slices.ContainsFunc([]string{"o1", "o3", "o4", "codex", "computer-use", "gpt-oss"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
 		return true
@@ -77,7 +81,7 @@ func (m *Model) responsesParams(req *llm.Request, q *responsesRequest, names pro
 			q.Reasoning.Summary = cmp.Or(m.config.Summary, "auto")
 		}
 	}
-	if req.ReasoningEffort != nil && req.ReasoningEffort.Level != "none" || reasons(req.Model) {
+	if req.ReasoningEffort != nil && req.ReasoningEffort.Level != "none" || reasons(req) {
 		q.Include = []string{"reasoning.encrypted_content"}
 	}
 	if len(req.Tools) == 0 {

@@ -208,6 +208,9 @@ func (responsesSpeaker) Read(r *http.Request, body []byte) (*providertest.Asked,
 	if len(q.Input) == 0 {
 		return nil, errors.New("input is empty")
 	}
+	if unreasoning.MatchString(q.Model) && (q.Reasoning != nil || len(q.Include) > 0) {
+		return nil, errors.New("Unsupported parameter: 'reasoning.effort' is not supported with this model.")
+	}
 	if q.Reasoning != nil {
 		a.Effort = q.Reasoning.Effort
 	}

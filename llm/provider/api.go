@@ -33,6 +33,8 @@ type API struct {
 	header http.Header
 	http   *http.Client
 	t      *transport
+
+	learned learned
 }
 
 // Open returns the API at c.BaseURL. Name is the provider's name in errors. Every request gets

@@ -19,7 +19,7 @@ import (
 var statusKinds = map[int]llm.Kind{
 	http.StatusBadRequest:            llm.InvalidRequest,
 	http.StatusUnauthorized:          llm.Unauthorized,
-	http.StatusPaymentRequired:       llm.Unauthorized, // no credit left: a retry does not help
+	http.StatusPaymentRequired:       llm.QuotaExceeded,
 	http.StatusForbidden:             llm.Unauthorized,
 	http.StatusNotFound:              llm.ModelNotFound,
 	http.StatusRequestTimeout:        llm.Timeout,
@@ -36,13 +36,14 @@ var statusKinds = map[int]llm.Kind{
 var bodyKinds = map[llm.Kind][]string{
 	llm.Overloaded: {"overloaded_error", "overloaded", "server_overloaded", "slow_down", "unavailable", "service_unavailable"},
 	llm.RateLimited: {
-		"rate_limit_error", "rate_limit_exceeded", "rate_limit_reached", "insufficient_quota", "resource_exhausted",
+		"rate_limit_error", "rate_limit_exceeded", "rate_limit_reached", "resource_exhausted",
 		"too_many_requests", "tokens", "requests",
 	},
+	llm.QuotaExceeded:   {"insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_balance", "insufficient_funds", "credit_balance_too_low"},
 	llm.Timeout:         {"timeout", "timeout_error", "deadline_exceeded", "request_timeout"},
 	llm.Provider:        {"server_error", "internal_error", "internal_server_error", "api_error", "internal"},
 	llm.ContextOverflow: {"context_length_exceeded", "string_above_max_length", "request_too_large", "exceed_context_size_error"},
-	llm.Unauthorized:    {"authentication_error", "permission_error", "billing_error", "invalid_api_key", "permission_denied", "unauthenticated"},
+	llm.Unauthorized:    {"authentication_error", "permission_error", "invalid_api_key", "permission_denied", "unauthenticated"},
 	llm.ModelNotFound:   {"not_found_error", "model_not_found", "not_found"},
 	llm.ContentFiltered: {
 		"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "moderation_blocked", "cyber_policy_violation",
@@ -74,12 +75,14 @@ var filters = []string{"content_filter", "content policy", "content management p
 // determines the kind, except that a body that names an overflow or a filter wins over a 4xx.
 func classify(provider string, status int, h http.Header, body []byte) *llm.Error {
 	f := readFailure(body)
-	e := &llm.Error{Kind: llm.Provider, Provider: provider, Status: status, Message: f.message,
+	e := &llm.Error{Kind: llm.Provider, Provider: provider, Status: status, Message: f.message, Param: f.param,
 		RetryAfter: max(retryAfter(h, time.Now()), f.retryAfter)}
 	if kind, ok := statusKinds[status]; ok {
 		e.Kind = kind
 	}
 	switch named := f.kind(); {
+	case named == llm.QuotaExceeded && status < 500:
+		e.Kind = named
 	case e.Kind == llm.InvalidRequest, e.Kind == llm.Provider && status < 500:
 		if named != "" && named != llm.Provider {
 			e.Kind = named
@@ -142,6 +145,7 @@ type failure struct {
 	names      []string // its code, type and status, in lower case, most specific first
 	status     int
 	message    string
+	param      string
 	retryAfter time.Duration
 }
 
@@ -169,6 +173,7 @@ func readFailure(body []byte) failure {
 		Type    json.RawMessage `json:"type"`
 		Status  json.RawMessage `json:"status"`
 		Message json.RawMessage `json:"message"`
+		Param   json.RawMessage `json:"param"`
 		Inner   struct {
 			Code string `json:"code"`
 		} `json:"innererror"`
@@ -202,6 +207,7 @@ func readFailure(body []byte) failure {
 	}
 	f.found = f.found || text(in.Type) == "error"
 	f.message = cmp.Or(clip(text(in.Message)), clip(text(whole.Detail)), clip(string(body)))
+	f.param = clip(text(in.Param))
 	f.names = append(f.names, strings.ToLower(in.Inner.Code))
 	for _, raw := range []json.RawMessage{in.Code, in.Type, in.Status, whole.Code, whole.Type} {
 		s := strings.ToLower(text(raw))

@@ -22,9 +22,9 @@ func TestClassify_StatusDecidesUnlessTheBodyIsMoreSpecific(t *testing.T) {
 		{400, `{"error":{"code":"content_filter","message":"no","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.ContentFiltered},
 		{400, `{"error":{"status":"INVALID_ARGUMENT","message":"API key not valid","details":[{"reason":"API_KEY_INVALID"}]}}`, llm.Unauthorized},
 		{400, `[{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (9) exceeds the maximum"}}]`, llm.ContextOverflow},
-		{401, ``, llm.Unauthorized}, {402, ``, llm.Unauthorized}, {403, `nope`, llm.Unauthorized}, {404, ``, llm.ModelNotFound},
+		{401, ``, llm.Unauthorized}, {402, ``, llm.QuotaExceeded}, {403, `nope`, llm.Unauthorized}, {404, ``, llm.ModelNotFound},
 		{408, ``, llm.Timeout}, {413, ``, llm.ContextOverflow}, {422, ``, llm.InvalidRequest}, {409, ``, llm.Provider},
-		{429, `{"error":{"code":"insufficient_quota"}}`, llm.RateLimited}, {500, ``, llm.Provider}, {502, `<html>`, llm.Provider},
+		{429, `{"error":{"code":"insufficient_quota"}}`, llm.QuotaExceeded}, {429, `{"error":{"type":"insufficient_quota","code":null}}`, llm.QuotaExceeded}, {500, ``, llm.Provider}, {502, `<html>`, llm.Provider},
 		{503, ``, llm.Overloaded}, {504, ``, llm.Timeout}, {529, `{"type":"error","error":{"type":"overloaded_error"}}`, llm.Overloaded},
 		{500, `{"error":{"message":"context length"}}`, llm.Provider}, // the status of a server's failure decides
 	} {

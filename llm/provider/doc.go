@@ -19,7 +19,7 @@
 // The skeleton of an adapter:
 //
 //	func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-//		return m.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+//		return m.api.Stream(ctx, req, func(ctx context.Context, req *llm.Request, emit provider.Emit) error {
 //			names := provider.NewNames(req, provider.SafeName(64))
 //			system, msgs := provider.History(req, rules)
 //			body := …                               // return errors unchanged

@@ -75,3 +75,19 @@ func TestKnown(t *testing.T) {
 		}
 	}
 }
+
+func TestKnown_WhichModelsReason(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]string{
+		"gpt-4o": "none", "gpt-4o-mini": "none", "gpt-4.1": "none", "gpt-4-turbo": "none", "gpt-3.5-turbo": "none", "gpt-5-chat-latest": "none", "o1-mini": "none",
+		"gpt-5": "levels", "gpt-5-mini": "levels", "gpt-5.5": "levels", "o3": "levels", "o4-mini": "levels", "openai/gpt-oss-120b": "levels",
+		"claude-3-5-sonnet-20241022": "none", "claude-3-haiku-20240307": "none", "claude-2.1": "none", "us.anthropic.claude-3-5-haiku-20241022-v1:0": "none",
+		"claude-3-7-sonnet-latest": "budget", "claude-sonnet-4-5": "budget", "claude-opus-4-7": "levels", "claude-opus-4-8": "", "claude-sonnet-5": "",
+		"gemini-1.5-pro": "none", "gemini-2.0-flash": "none", "gemini-2.5-pro": "budget", "gemini-3-pro-preview": "levels",
+		"llama3.2": "none", "llama3.2:1b": "none", "meta-llama/Llama-3.3-70B-Instruct": "none", "qwen3": "", "deepseek-r1:8b": "", "unheard": "",
+	} {
+		if info, _ := Known(model); info.Capabilities.Reasoning != want {
+			t.Errorf("%s: %q, want %q", model, info.Capabilities.Reasoning, want)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func TestAPI_RedactsCredentialsInErrors(t *testing.T) {
 	c := api(t, provider.Config{Headers: map[string]string{"X-Team": "team-secret"}}, srv.URL, nil)
 	for _, path := range []string{"/", "/stream"} {
 		var failed error
-		for _, err := range c.Stream(t.Context(), &llm.Request{}, func(ctx context.Context, _ provider.Emit) error {
+		for _, err := range c.Stream(t.Context(), &llm.Request{}, func(ctx context.Context, _ *llm.Request, _ provider.Emit) error {
 			req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+path+"?key=query-secret", nil)
 			if err != nil {
 				return err

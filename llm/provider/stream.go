@@ -14,7 +14,10 @@ import (
 type Emit func(llm.Delta)
 
 // Stream runs one call. Send makes the request with the context it gets, emits the deltas of the
-// response, closes what it opened, and returns when the response ends.
+// response, closes what it opened, and returns when the response ends. The request that it gets
+// is req without the parameters that the model does not accept. If the provider rejects it and
+// names an optional parameter, Stream calls send once more without that parameter, and remembers
+// what the model does not accept.
 //
 // The stream ends with one finish or one error. Send may emit the finish at any time (usage often
 // follows it); Stream yields it last. After a finish the reply is complete, and an error of send
@@ -26,7 +29,7 @@ type Emit func(llm.Delta)
 // meaning: it escapes control characters in strings and backslashes that escape nothing, drops
 // commas before a closing bracket and brackets after the end, adds brackets missing at the end
 // unless the reply was truncated, and unwraps a string that contains an object.
-func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx context.Context, emit Emit) error) iter.Seq2[llm.Delta, error] {
+func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx context.Context, req *llm.Request, emit Emit) error) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		shared := &call{idle: a.t.idle}
 		if req.IdleTimeout > 0 {
@@ -35,7 +38,7 @@ func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx contex
 		inner, cancel := context.WithCancel(context.WithValue(ctx, callKey{}, shared))
 		defer cancel()
 		s := stream{ctx: ctx, yield: yield, cancel: cancel}
-		err := send(inner, s.emit)
+		err := a.send(inner, &s, a.fitted(req), send)
 		switch {
 		case s.left:
 		case ctx.Err() != nil:
@@ -54,6 +57,23 @@ func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx contex
 			yield(llm.Delta{}, err)
 		}
 	}
+}
+
+// send calls send, and again without the optional parameters that the provider rejects.
+func (a *API) send(ctx context.Context, s *stream, req *llm.Request, send func(ctx context.Context, req *llm.Request, emit Emit) error) error {
+	rejected := send(ctx, req, s.emit)
+	if rejected == nil || s.begun || ctx.Err() != nil {
+		return rejected
+	}
+	less, lacks := without(req, rejected)
+	if less == nil {
+		return rejected
+	}
+	err := send(ctx, less, s.emit)
+	if s.begun && permanent(rejected) {
+		a.learned.add(req.Model, lacks)
+	}
+	return err
 }
 
 // failure converts what send returned, without a finish, into an *llm.Error.
@@ -78,6 +98,7 @@ type stream struct {
 	ctx    context.Context
 	yield  func(llm.Delta, error) bool
 	cancel func() // ends the request
+	begun  bool   // there was a delta
 	left   bool   // the reader has left
 	finish llm.Delta
 	calls  []openCall
@@ -92,6 +113,7 @@ func (s *stream) emit(d llm.Delta) {
 	if s.ctx.Err() != nil {
 		return
 	}
+	s.begun = true
 	switch d.Kind {
 	case llm.FinishDelta:
 		s.finish = d

@@ -14,9 +14,14 @@ import (
 )
 
 // Fake is a provider for the adapters' own tests. It rejects requests that Speaker.Read rejects,
-// and replies to the others as configured.
+// which fails the test: an adapter might hide it by sending the request again. It replies to the
+// others as configured.
 type Fake struct {
 	*httptest.Server
+	// Refuse may reject more requests. Set it before the first.
+	Refuse func(*Asked) error
+
+	t       testing.TB
 	adapter Adapter
 	replies [][]byte
 
@@ -27,7 +32,7 @@ type Fake struct {
 // Serve starts a fake that sends the frames of the next reply for each request, and repeats the
 // last reply.
 func Serve(t testing.TB, a Adapter, replies ...[][]byte) *Fake {
-	f := &Fake{adapter: a}
+	f := &Fake{t: t, adapter: a}
 	for _, frames := range replies {
 		f.replies = append(f.replies, slices.Concat(frames...))
 	}
@@ -45,7 +50,13 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := len(f.asked)
 	f.asked = append(f.asked, seen{r, body})
 	f.mu.Unlock()
-	if _, err := f.adapter.Read(r, body); err != nil {
+	asked, err := f.adapter.Read(r, body)
+	if err != nil {
+		f.t.Errorf("the provider rejects request %d: %v", n, err)
+	} else if f.Refuse != nil {
+		err = f.Refuse(asked)
+	}
+	if err != nil {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write(f.adapter.ErrorBody(Failure{Kind: llm.InvalidRequest, Status: http.StatusBadRequest, Message: err.Error()}))
@@ -76,6 +87,17 @@ func (f *Fake) Header(n int) http.Header { return f.nth(n).request.Header }
 
 // Path returns the path of request i.
 func (f *Fake) Path(n int) string { return f.nth(n).request.URL.Path }
+
+// asks returns request i decoded.
+func (f *Fake) asks(t testing.TB, n int) *Asked {
+	t.Helper()
+	s := f.nth(n)
+	a, err := f.adapter.Read(s.request, s.body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
 
 func (f *Fake) nth(n int) seen {
 	f.mu.Lock()

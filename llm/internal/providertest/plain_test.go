@@ -49,7 +49,7 @@ var plainRules = provider.Rules{Provider: plainName, LateSystem: true, CallID: p
 }}
 
 func (p *plain) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return p.api.Stream(ctx, req, func(ctx context.Context, emit provider.Emit) error {
+	return p.api.Stream(ctx, req, func(ctx context.Context, req *llm.Request, emit provider.Emit) error {
 		names := provider.NewNames(req, provider.SafeName(64))
 		ids, own := provider.CallIDs{}, map[string]string{}
 		return p.api.PostEvents(ctx, "ask", p.ask(req, names), func(ev provider.Event) (bool, error) {

@@ -1,0 +1,111 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"iter"
+)
+
+// The ways in which a model takes a reasoning effort, for [ModelCapabilities].
+const (
+	NoReasoning     = "none"   // it takes none
+	ReasoningBudget = "budget" // as a number of tokens
+	ReasoningLevels = "levels" // as a level
+)
+
+// ModelCapabilities says which optional parameters a model accepts. The zero value of a field is
+// unknown: the parameter is sent, and dropped if the provider rejects it.
+type ModelCapabilities struct {
+	Reasoning     string `json:"reasoning,omitempty"`      // how it takes a reasoning effort: none, budget or levels
+	Temperature   *bool  `json:"temperature,omitempty"`    // whether it accepts a temperature
+	TopP          *bool  `json:"top_p,omitempty"`          // whether it accepts top_p
+	ParallelTools *bool  `json:"parallel_tools,omitempty"` // whether parallel tool calls can be turned on and off
+	Seed          *bool  `json:"seed,omitempty"`           // whether it accepts a seed
+}
+
+// Or returns c with its unknown fields from other.
+func (c ModelCapabilities) Or(other ModelCapabilities) ModelCapabilities {
+	return ModelCapabilities{
+		Reasoning:     cmp.Or(c.Reasoning, other.Reasoning),
+		Temperature:   cmp.Or(c.Temperature, other.Temperature),
+		TopP:          cmp.Or(c.TopP, other.TopP),
+		ParallelTools: cmp.Or(c.ParallelTools, other.ParallelTools),
+		Seed:          cmp.Or(c.Seed, other.Seed),
+	}
+}
+
+// Trim removes the parameters that the model does not accept, and returns their names.
+func (c ModelCapabilities) Trim(p *Params) (dropped []string) {
+	drop := func(name string) { dropped = append(dropped, name) }
+	if c.Reasoning == NoReasoning && p.ReasoningEffort != nil {
+		p.ReasoningEffort = nil
+		drop("reasoning_effort")
+	}
+	if refuses(c.Temperature) && p.Temperature != nil {
+		p.Temperature = nil
+		drop("temperature")
+	}
+	if refuses(c.TopP) && p.TopP != nil {
+		p.TopP = nil
+		drop("top_p")
+	}
+	if refuses(c.ParallelTools) && p.ParallelTools != nil {
+		p.ParallelTools = nil
+		drop("parallel_tools")
+	}
+	if refuses(c.Seed) && p.Seed != nil {
+		p.Seed = nil
+		drop("seed")
+	}
+	return dropped
+}
+
+func refuses(accepts *bool) bool { return accepts != nil && !*accepts }
+
+// Describer is implemented by models that know what the provider's models accept.
+type Describer interface {
+	// Capabilities returns what is known about the model with that name.
+	Capabilities(model string) ModelCapabilities
+}
+
+// CapabilitiesOf returns what m knows about the model with that name.
+func CapabilitiesOf(m Model, model string) ModelCapabilities {
+	if d, ok := m.(Describer); ok {
+		return d.Capabilities(model)
+	}
+	return ModelCapabilities{}
+}
+
+// Describe returns a model that adds c to the requests for the model with that name. What c
+// says takes precedence over what m knows.
+func Describe(m Model, model string, c ModelCapabilities) Model {
+	if c == (ModelCapabilities{}) {
+		return m
+	}
+	return described{m, model, c}
+}
+
+type described struct {
+	Model
+	name string
+	can  ModelCapabilities
+}
+
+func (d described) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	if req.Model == d.name {
+		own := *req
+		own.Capabilities = d.can.Or(req.Capabilities)
+		req = &own
+	}
+	return d.Model.Stream(ctx, req)
+}
+
+func (d described) SupportsSchema(model string) bool { return SupportsSchema(d.Model, model) }
+
+func (d described) Capabilities(model string) ModelCapabilities {
+	known := CapabilitiesOf(d.Model, model)
+	if model == d.name {
+		return d.can.Or(known)
+	}
+	return known
+}

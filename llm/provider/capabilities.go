@@ -1,0 +1,96 @@
+package provider
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Capabilities returns what is known about a model: by its name, and from requests that the
+// provider rejected.
+func (a *API) Capabilities(model string) llm.ModelCapabilities {
+	info, _ := Known(model)
+	return a.learned.get(model).Or(info.Capabilities)
+}
+
+// fitted returns req with what is known about its model, without the parameters that the model
+// does not accept.
+func (a *API) fitted(req *llm.Request) *llm.Request {
+	own := *req
+	own.Capabilities = req.Capabilities.Or(a.Capabilities(req.Model))
+	own.Capabilities.Trim(&own.Params)
+	return &own
+}
+
+// learned is what rejected requests told about models. It is safe for concurrent use.
+type learned struct {
+	mu  sync.Mutex
+	can map[string]llm.ModelCapabilities // by model
+}
+
+// maxLearned limits the models to remember: their names may come from clients.
+const maxLearned = 1000
+
+func (l *learned) get(model string) llm.ModelCapabilities {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.can[model]
+}
+
+func (l *learned) add(model string, c llm.ModelCapabilities) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.can == nil || len(l.can) >= maxLearned {
+		l.can = map[string]llm.ModelCapabilities{}
+	}
+	l.can[model] = c.Or(l.can[model])
+}
+
+// optional lists the words with which providers name an optional parameter, and what a model that
+// rejects the parameter lacks.
+var optional = []struct {
+	words []string
+	lacks llm.ModelCapabilities
+}{
+	{[]string{"reasoning_effort", "reasoning", "thinking", "think", "thinkingconfig", "thinking_config", "thinkingbudget", "thinking_budget",
+		"thinkinglevel", "thinking_level", "budget_tokens", "encrypted_content"}, llm.ModelCapabilities{Reasoning: llm.NoReasoning}},
+	{[]string{"temperature"}, llm.ModelCapabilities{Temperature: new(false)}},
+	{[]string{"top_p", "topp"}, llm.ModelCapabilities{TopP: new(false)}},
+	{[]string{"parallel_tool_calls", "disable_parallel_tool_use"}, llm.ModelCapabilities{ParallelTools: new(false)}},
+	{[]string{"seed", "random_seed"}, llm.ModelCapabilities{Seed: new(false)}},
+}
+
+// without returns req without the optional parameters that err, the provider's rejection, names,
+// or nil if it names none that req has. Lacks is what the model does not accept.
+func without(req *llm.Request, err error) (less *llm.Request, lacks llm.ModelCapabilities) {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Kind != llm.InvalidRequest || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
+		return nil, lacks
+	}
+	named := strings.FieldsFunc(strings.ToLower(e.Param+" "+e.Message), func(r rune) bool {
+		return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	for _, o := range optional {
+		if slices.ContainsFunc(named, func(word string) bool { return slices.Contains(o.words, word) }) {
+			lacks = lacks.Or(o.lacks)
+		}
+	}
+	own := *req
+	dropped := lacks.Trim(&own.Params)
+	if len(dropped) == 0 && (lacks.Reasoning == "" || req.Capabilities.Reasoning == llm.NoReasoning) { // reasoning is also requested without an effort
+		return nil, lacks
+	}
+	own.Capabilities = lacks.Or(req.Capabilities)
+	return &own, lacks
+}
+
+// permanent reports whether a rejection is about the parameter itself, not about its value.
+func permanent(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && containsAny(strings.ToLower(e.Message), "not support", "unsupported", "unrecognized", "unknown", "not permitted", "not allowed",
+		"not accept", "not enabled", "not available", "deprecated", "unexpected")
+}

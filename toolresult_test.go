@@ -1,0 +1,30 @@
+package awaken_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+)
+
+func TestToolResult_IsNotEscapedForHTML(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"html":"\u003cb\u003eTom \u0026 Jerry\u003C/b\u003E"}`: `{"html":"<b>Tom & Jerry</b>"}`,
+		`{"path":"C:\\u003c","quote":"\"\u003c\""}`:              `{"path":"C:\\u003c","quote":"\"<\""}`,
+		`{"nul":"\u0000\u00e9"}`:                                 `{"nul":"\u0000\u00e9"}`,
+		`"\u003cb\u003e"`:                                        `<b>`,
+		`["\u003c"]`:                                             `["<"]`,
+	} {
+		r := &awaken.ToolResult{Data: json.RawMessage(data)}
+		if got := r.Text(); got != want {
+			t.Errorf("%s is shown as %s, want %s", data, got, want)
+		}
+	}
+	encoded, err := json.Marshal(map[string]string{"a": "x < y && y > z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (&awaken.ToolResult{Data: encoded, Message: "result"}).Text(); got != "result\n"+`{"a":"x < y && y > z"}` {
+		t.Errorf("the model sees %s", got)
+	}
+}
