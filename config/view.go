@@ -117,6 +117,14 @@ func newView(key Key, rec *Record, now *state) (*View, error) {
 	if v.Spec, err = redact(key.Namespace, doc.raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
+	if imply := kinds[key.Namespace].imply; imply != nil {
+		tree, err := parse(v.Spec)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		imply(tree)
+		v.Spec = encode(tree)
+	}
 	if len(rec.Meta.UserOverrides) > 0 {
 		if v.Meta.UserOverrides, err = redactPatch(key.Namespace, rec.Meta.UserOverrides); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,9 +107,18 @@ func (h *documents) listOf(req *request, ns config.Namespace) error {
 	}
 	out := recordList{Namespace: ns, Items: make([]json.RawMessage, len(views)), Offset: offset, Limit: limit}
 	for i, v := range views {
-		out.Items[i] = v.Spec
+		out.Items[i] = dated(v)
 	}
 	return req.Reply(200, out)
+}
+
+// dated returns the document of a list: with the time of its latest change, if it has one.
+func dated(v *config.View) json.RawMessage {
+	body, ok := bytes.CutSuffix(v.Spec, []byte("}"))
+	if !ok || v.Meta.UpdatedAt == 0 {
+		return v.Spec
+	}
+	return fmt.Appendf(slices.Clip(body), `,"updated_at":%d}`, v.Meta.UpdatedAt)
 }
 
 func (h *documents) get(req *request) error {

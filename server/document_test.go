@@ -1,0 +1,117 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/internal/schema"
+)
+
+const everything = `map[config:map[] kind:awaken version:1]`
+
+// A client sees the defaults of an agent's tools and backend. Writing them back changes nothing.
+func TestAgent_IsShownWithItsDefaults(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	shown := g.want(200, "GET", "/v1/config/agents/helper", "", admin...)
+	if fmt.Sprint(shown["allowed_tool_patterns"]) != "[*]" || fmt.Sprint(shown["backend"]) != everything {
+		t.Errorf("shown is %v", shown)
+	}
+	g.want(201, "POST", "/v1/config/agents", `{"id":"own","model_id":"local-model"}`, admin...)
+	own := g.want(200, "GET", "/v1/agents/own", "", admin...)
+	if fmt.Sprint(own["allowed_tool_patterns"]) != "[*]" || fmt.Sprint(own["backend"]) != everything {
+		t.Errorf("shown is %v", own)
+	}
+	live := g.want(200, "GET", "/v1/registry/versions", "", admin...)
+	body, _ := json.Marshal(own)
+	g.want(200, "PUT", "/v1/config/agents/own", string(body), admin...)
+	if now := g.want(200, "GET", "/v1/registry/versions", "", admin...); fmt.Sprint(now) != fmt.Sprint(live) {
+		t.Errorf("versions are %v, were %v", now, live)
+	}
+	for _, doc := range []string{`{"id":"own","model_id":"local-model","allowed_tools":["read"]}`, `{"id":"own","model_id":"local-model","allowed_tool_patterns":[]}`} {
+		if got := g.want(200, "PUT", "/v1/config/agents/own", doc, admin...); fmt.Sprint(got["allowed_tool_patterns"]) == "[*]" {
+			t.Errorf("%s is shown as %v", doc, got)
+		}
+	}
+}
+
+// A list has the time of each document's latest change, which a client may write back.
+func TestList_HasTimeOfChanges(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for _, path := range []string{"/v1/agents", "/v1/config/providers"} {
+		item := g.want(200, "GET", path, "", admin...)["items"].([]any)[0].(map[string]any)
+		if at, _ := item["updated_at"].(float64); at < 1e12 {
+			t.Errorf("%s has %v", path, item)
+		}
+		body, _ := json.Marshal(item)
+		g.want(200, "PUT", strings.Replace(path, "/v1/agents", "/v1/config/agents", 1)+"/"+item["id"].(string), string(body), admin...)
+	}
+}
+
+// The JSON Schema of a namespace accepts what clients are shown.
+func TestSchema_AcceptsWhatIsShown(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.want(201, "POST", "/v1/config/providers", `{"id":"with-key","adapter":"openai","api_key":"k"}`, admin...)
+	for _, ns := range config.Namespaces {
+		_, raw := g.ask("GET", "/v1/config/"+string(ns)+"/$schema", "", admin...)
+		s, err := schema.Compile(json.RawMessage(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range g.want(200, "GET", "/v1/config/"+string(ns), "", admin...)["items"].([]any) {
+			doc, _ := json.Marshal(item)
+			if err := s.Check(doc); err != nil {
+				t.Errorf("%s: %s: %v", ns, doc, err)
+			}
+		}
+	}
+}
+
+// An override that equals the builtin's value is not stored, so that a client that sends a whole
+// form overrides only what was changed.
+func TestOverride_EqualToTheBuiltinIsNotStored(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	const path = "/v1/config/agents/helper"
+	stored := func() string {
+		return fmt.Sprint(g.want(200, "GET", path+"/meta", "", admin...)["user_overrides"])
+	}
+	form := `{"system_prompt":%q,"model_id":"local-model","max_rounds":16,"backend":{"kind":"awaken","version":1,"config":{"max_rounds":16}},
+		"allowed_tool_patterns":["*"],"allowed_tools":null,"reasoning_effort":null,"sections":{"nothing":null}}`
+	g.want(200, "PATCH", path+"/overrides", fmt.Sprintf(form, "Help more."), admin...)
+	if got := stored(); got != "map[system_prompt:Help more.]" {
+		t.Errorf("overrides are %s", got)
+	}
+	g.want(200, "PATCH", path+"/overrides", fmt.Sprintf(form, "Help."), admin...)
+	if got := stored(); got != "<nil>" {
+		t.Errorf("overrides are %s", got)
+	}
+	got := g.want(200, "PATCH", path+"/overrides", `{"allowed_tools":["read"],"allowed_tool_patterns":["*"]}`, admin...)
+	if fmt.Sprint(got["allowed_tool_patterns"]) != "[*]" {
+		t.Errorf("the agent is %v: a pattern that is not implied was dropped", got)
+	}
+}
+
+// User interfaces get the assistant's tools with all that they show of a tool.
+func TestCapabilities_DescribeTheToolsOfTheAssistant(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	tools := g.want(200, "GET", "/v1/capabilities", "", admin...)["admin_assistant"].(map[string]any)["bound_tools"].([]any)
+	for _, v := range tools {
+		tool, _ := v.(map[string]any)
+		for _, name := range []string{"id", "label", "description"} {
+			if s, _ := tool[name].(string); s == "" {
+				t.Errorf("%v has no %s", tool, name)
+			}
+		}
+		if tool["visibility"] != "admin_only" || tool["selectable_by_agents"] != false || tool["exposable_to_protocols"] != false ||
+			tool["requires_confirmation"] != (tool["id"] == "admin_publish_agent") {
+			t.Errorf("the tool is %v", tool)
+		}
+	}
+}
