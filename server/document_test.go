@@ -3,6 +3,8 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -113,5 +115,59 @@ func TestCapabilities_DescribeTheToolsOfTheAssistant(t *testing.T) {
 			tool["requires_confirmation"] != (tool["id"] == "admin_publish_agent") {
 			t.Errorf("the tool is %v", tool)
 		}
+	}
+}
+
+// A server that only answers chats is asked for a few tokens: of a configured model, or of any.
+func TestProvider_WithoutAModelListIsAskedForTokens(t *testing.T) {
+	t.Parallel()
+	names := make(chan string, 16)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Model string }
+		if !strings.HasSuffix(r.URL.Path, "/chat/completions") || json.NewDecoder(r.Body).Decode(&body) != nil {
+			w.WriteHeader(404)
+			return
+		}
+		if names <- body.Model; r.Header.Get("Authorization") == "Bearer picky" && body.Model != "mine" {
+			w.WriteHeader(404)
+			fmt.Fprint(w, `{"error":{"message":"no such model","code":"model_not_found"}}`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"OK"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer web.Close()
+	g := newRig(t)
+	test := func(id, key, want string, ok bool) {
+		t.Helper()
+		g.want(200, "PUT", "/v1/config/providers/"+id, fmt.Sprintf(`{"id":%q,"adapter":"openai","api_key":%q,"base_url":%q}`, id, key, web.URL), admin...)
+		out := g.want(200, "POST", "/v1/providers/"+id+"/test", "", admin...)
+		if out["ok"] != ok || out["network_tested"] != true {
+			t.Errorf("%s: %v", id, out)
+		}
+		select {
+		case got := <-names:
+			if got != want {
+				t.Errorf("%s: asked for %s, want %s", id, got, want)
+			}
+		default:
+			t.Errorf("%s: not asked: %v", id, out)
+		}
+		if text := fmt.Sprint(out["error"]); !ok && !strings.Contains(text, "add a model") {
+			t.Errorf("%s: the error is %s", id, text)
+		}
+	}
+	test("any", "k", "default", true)
+	test("picky", "picky", "default", false)
+	g.want(201, "POST", "/v1/config/models", `{"id":"of-picky","provider_id":"picky","upstream_model":"mine"}`, admin...)
+	test("picky", "picky", "mine", true)
+}
+
+// network_tested says whether a request was sent: a scripted provider sends none.
+func TestProvider_TestSaysWhetherARequestWasSent(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	if out := g.want(200, "POST", "/v1/providers/local/test", "", admin...); out["ok"] != true || out["network_tested"] != false {
+		t.Errorf("the test says %v", out)
 	}
 }
