@@ -263,3 +263,25 @@ func TestRetention_DeletesUnusedThreads(t *testing.T) {
 		}
 	}
 }
+
+// The admin assistant of the demo works without a key: it answers with the scripted model and
+// calls its tools.
+func TestDemo_AssistantWorksOnTheScriptedModel(t *testing.T) {
+	h := host(t, func(s *settings.Settings) { s.SeedProfile = "demo" })
+	ask := func(args ...string) string {
+		t.Helper()
+		var out strings.Builder
+		code, err := curl(t.Context(), append([]string{"-H", "Authorization: Bearer " + h.key, "-H", "Content-Type: application/json"}, args...), &out)
+		if err != nil || code != 200 {
+			t.Fatalf("%d %v %s", code, err, out.String())
+		}
+		return out.String()
+	}
+	if got := ask(h.url + "/v1/capabilities"); !strings.Contains(got, `"enabled":true,"disabled_reason":null,"model_id":"default"`) {
+		t.Errorf("capabilities are %s", got)
+	}
+	got := ask("-d", `{"id":"t","messages":[{"role":"user","content":"RUN_TOOL admin_get_platform_capabilities {}"}]}`, h.url+"/v1/admin/assistant/runs")
+	if !strings.Contains(got, `"type":"tool-output-available"`) || !strings.Contains(got, "config-assistant") {
+		t.Errorf("the assistant answers %s", got)
+	}
+}

@@ -72,6 +72,9 @@ var ErrNoModel = errors.New("the admin assistant has no model: set model_id in i
 // Manager before it is run.
 type Assistant struct {
 	Manager *config.Manager
+	// Scripted lets the assistant use the model of a scripted provider if it is not configured
+	// otherwise and there is no model with a real provider.
+	Scripted bool
 }
 
 // Name implements [awaken.Plugin].
@@ -107,7 +110,8 @@ func (a *Assistant) Agent(ctx context.Context) (*awaken.AgentSpec, error) {
 	return spec, nil
 }
 
-// model returns the configured model, or the first live one with a real provider.
+// model returns the configured model, or the first live one with a real provider, or, if allowed,
+// with a scripted one.
 func (a *Assistant) model(ctx context.Context, s *config.AssistantSettings) (string, error) {
 	if s.ModelID != "" {
 		return s.ModelID, nil
@@ -122,14 +126,22 @@ func (a *Assistant) model(ctx context.Context, s *config.AssistantSettings) (str
 			adapters[v.Key.ID] = p.Adapter
 		}
 	}
+	spare := "" // a scripted one
 	for v, err := range a.Manager.All(ctx, config.Models) {
 		if err != nil {
 			return "", err
 		}
 		var m awaken.ModelSpec
-		if json.Unmarshal(v.Spec, &m) == nil && v.Live && adapters[m.ProviderID] != "" && adapters[m.ProviderID] != scripted {
+		switch err := json.Unmarshal(v.Spec, &m); {
+		case err != nil || !v.Live || adapters[m.ProviderID] == "":
+		case adapters[m.ProviderID] != scripted:
 			return m.ID, nil
+		case a.Scripted && spare == "":
+			spare = m.ID
 		}
+	}
+	if spare != "" {
+		return spare, nil
 	}
 	return "", ErrNoModel
 }
