@@ -377,6 +377,9 @@ func agentNeeds(tree map[string]any) []Key {
 			keys = append(keys, Key{Models, id}, Key{Pools, id})
 		}
 	}
+	for _, id := range handoffs(tree) {
+		keys = append(keys, Key{Agents, id})
+	}
 	for _, id := range texts(tree, "delegates") {
 		keys = append(keys, Key{Agents, id})
 		if server, _, ok := strings.Cut(id, "/"); ok {
@@ -384,6 +387,17 @@ func agentNeeds(tree map[string]any) []Key {
 		}
 	}
 	return keys
+}
+
+// handoffs returns the agents that an agent hands threads to, if it loads the plugin for it.
+func handoffs(tree map[string]any) []string {
+	const plugin = "agent_handoff"
+	if !slices.Contains(texts(tree, "plugin_ids"), plugin) {
+		return nil
+	}
+	sections, _ := tree["sections"].(map[string]any)
+	section, _ := sections[plugin].(map[string]any)
+	return texts(section, "agents")
 }
 
 func poolNeeds(tree map[string]any) []Key {

@@ -285,3 +285,24 @@ func TestDemo_AssistantWorksOnTheScriptedModel(t *testing.T) {
 		t.Errorf("the assistant answers %s", got)
 	}
 }
+
+// An agent that another one hands threads to cannot be deleted: the answer says what uses it.
+func TestAgent_NamedByAHandoffIsInUse(t *testing.T) {
+	h := host(t, func(s *settings.Settings) { s.SeedProfile = "demo" })
+	ask := func(want int, args ...string) string {
+		t.Helper()
+		var out strings.Builder
+		code, err := curl(t.Context(), append([]string{"-H", "Authorization: Bearer " + h.key, "-H", "Content-Type: application/json"}, args...), &out)
+		if err != nil || code != want {
+			t.Fatalf("%d %v %s", code, err, out.String())
+		}
+		return out.String()
+	}
+	ask(201, "-d", `{"id":"target","model_id":"default"}`, h.url+"/v1/config/agents")
+	ask(201, "-d", `{"id":"desk","model_id":"default","plugin_ids":["agent_handoff"],"sections":{"agent_handoff":{"agents":["target"]}}}`, h.url+"/v1/config/agents")
+	if got := ask(409, "-X", "DELETE", h.url+"/v1/config/agents/target"); !strings.Contains(got, `"in_use"`) || !strings.Contains(got, `"id":"desk"`) {
+		t.Errorf("the answer is %s", got)
+	}
+	ask(204, "-X", "DELETE", h.url+"/v1/config/agents/desk")
+	ask(204, "-X", "DELETE", h.url+"/v1/config/agents/target")
+}
