@@ -171,3 +171,80 @@ func TestProvider_TestSaysWhetherARequestWasSent(t *testing.T) {
 		t.Errorf("the test says %v", out)
 	}
 }
+
+// A document of a tool has the JSON Schema of its arguments, as capabilities have it.
+func TestTool_HasTheSchemaOfItsArguments(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	items := g.want(200, "GET", "/v1/config/tools", "", admin...)["items"].([]any)
+	if len(items) == 0 {
+		t.Fatal("no tools are listed")
+	}
+	for _, v := range items {
+		tool := v.(map[string]any)
+		got := g.want(200, "GET", "/v1/config/tools/"+tool["id"].(string), "", admin...)
+		if s, _ := got["parameters_schema"].(map[string]any); s["type"] != "object" || fmt.Sprint(s) != fmt.Sprint(tool["parameters_schema"]) {
+			t.Errorf("%v: the schema is %v, in the list %v", tool["id"], s, tool["parameters_schema"])
+		}
+	}
+	id := items[0].(map[string]any)["id"].(string)
+	if got := g.want(200, "PATCH", "/v1/config/tools/"+id+"/overrides", `{"description":"Other words."}`, admin...); got["parameters_schema"] == nil {
+		t.Errorf("an overridden tool is %v", got)
+	}
+}
+
+// Everything that a run of an agent depends on can be overridden.
+func TestOverride_TakesOutputSchemaBudgetAndExecutionMode(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	const path = "/v1/config/agents/helper/overrides"
+	got := g.want(200, "PATCH", path, `{"output_schema":{"type":"object"},"max_output_repairs":1,"tool_execution_mode":"parallel_streaming"}`, admin...)
+	if fmt.Sprint(got["output_schema"]) != "map[type:object]" || got["max_output_repairs"] != 1.0 || got["tool_execution_mode"] != "parallel_streaming" {
+		t.Errorf("the agent is %v", got)
+	}
+	g.says(400, "tool_execution_mode", "PATCH", path, `{"tool_execution_mode":"at once"}`)
+	got = g.want(200, "PATCH", path, `{"output_schema":null,"max_output_repairs":null,"tool_execution_mode":null}`, admin...)
+	if got["output_schema"] != nil || got["max_output_repairs"] != nil || got["tool_execution_mode"] != nil {
+		t.Errorf("the agent is %v", got)
+	}
+}
+
+// A message that nothing has to wait for is not queued.
+func TestMessages_OnAnIdleThreadAreRunning(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	thread, _ := g.done()
+	out := g.want(202, "POST", "/v1/threads/"+thread+"/messages", `{"messages":[{"role":"user","content":"again"}]}`, admin...)
+	if out["status"] != "running" {
+		t.Errorf("accepted as %v", out)
+	}
+}
+
+// The request id of a client is used in the reply, if it can be one.
+func TestRequestID_IsTheClients(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for id, used := range map[string]bool{"req-1.A_b": true, strings.Repeat("x", 128): true, "": false, "a b": false, "a\"b": false, strings.Repeat("x", 129): false, "ü": false} {
+		res := g.do("GET", "/health", "", "X-Request-Id", id)
+		_ = res.Body.Close()
+		if got := res.Header.Get("X-Request-Id"); got == "" || (got == id) != used {
+			t.Errorf("%q: the reply has %q", id, got)
+		}
+	}
+}
+
+// Diagnostics have one shape, wherever they are.
+func TestDiagnostics_HaveOneShape(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	out := g.want(200, "POST", "/v1/config/agents/validate", `{"id":"x","model_id":"local-model","sections":{"permission":{"default_behavior":"allow"}}}`, admin...)
+	list := out["diagnostics"].([]any)
+	if len(list) == 0 {
+		t.Fatal("there is no diagnostic")
+	}
+	for _, d := range list {
+		if d := d.(map[string]any); fmt.Sprint(d["resource"]) != "map[id:x namespace:agents]" || d["namespace"] != nil {
+			t.Errorf("the diagnostic is %v", d)
+		}
+	}
+}
