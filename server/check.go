@@ -53,7 +53,11 @@ func (h *checks) validate(req *request) error {
 	if err != nil {
 		return err
 	}
-	return req.Reply(200, validated{true, out.Normalized, troubles(out.Diagnostics)})
+	list := troubles(out.Diagnostics)
+	if unused(ns) {
+		list = append(list, trouble{Code: "unused", Severity: string(awaken.Warning), Resource: config.Key{Namespace: ns, ID: id}, Message: unusedText(ns)})
+	}
+	return req.Reply(200, validated{true, out.Normalized, list})
 }
 
 type diagnosticList struct {

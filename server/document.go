@@ -186,7 +186,17 @@ func (h *documents) write(req *request, status int, key func(id string) (config.
 		return err
 	}
 	v, err := h.control.Put(req.ctx, k, json.RawMessage(doc), req.value("publish") == "false", cond, actorOf(req))
+	if err == nil && unused(k.Namespace) {
+		req.w.Header().Set("Warning", fmt.Sprintf("299 awaken %q", unusedText(k.Namespace)))
+	}
 	return show(req, status, v, err)
+}
+
+// unused reports whether nothing uses the documents of a namespace yet.
+func unused(ns config.Namespace) bool { return ns == config.Skills || ns == config.A2AServers }
+
+func unusedText(ns config.Namespace) string {
+	return fmt.Sprintf("the document is stored, but nothing uses %s yet", ns)
 }
 
 func (h *documents) delete(req *request) error {
