@@ -306,3 +306,16 @@ func TestAgent_NamedByAHandoffIsInUse(t *testing.T) {
 	ask(204, "-X", "DELETE", h.url+"/v1/config/agents/desk")
 	ask(204, "-X", "DELETE", h.url+"/v1/config/agents/target")
 }
+
+// Variables of the original's starters that are set but not acted on are reported at start.
+func TestServe_WarnsAboutVariablesOfTheOriginal(t *testing.T) {
+	t.Setenv("MCP_SERVER_CMD", "files --all")
+	t.Setenv("AGENT_ID", "helper")
+	h := host(t, func(*settings.Settings) {})
+	h.stop()
+	for name, want := range map[string]bool{"AGENT_ID": true, "MCP_SERVER_CMD": true, "OPENAI_ADAPTER": false, "A2A_REMOTE_URL": false} {
+		if got := strings.Contains(h.log.String(), "variable="+name); got != want {
+			t.Errorf("%s: warned is %v; the log has %s", name, got, h.log.String())
+		}
+	}
+}
