@@ -200,6 +200,10 @@ var fieldCases = map[string]map[string]fieldCase{
 		"stop_conditions":          {`[]`, `[{"type":"x"}]`, `"x", want max_rounds`, ""},
 		"context_policy":           {`null`, `{"max_context_tokens":0}`, "context_policy.max_context_tokens is 0", ""},
 		"reasoning_effort":         {`"max"`, `"huge"`, `reasoning effort is "huge"`, ""},
+		"tool_execution_mode":      {`"parallel_streaming"`, `"parallel"`, `tool_execution_mode is "parallel"`, ""},
+		"output_schema":            {`{"type":"object"}`, ``, "", ""},
+		"max_output_repairs":       {`0`, `-1`, "max_output_repairs is -1", ""},
+		"budget":                   {`null`, `7`, `field "budget" is a JSON number`, ""},
 		"plugin_ids":               {`[]`, `["p","p"]`, `plugin_ids lists "p" twice`, ""},
 		"active_hook_filter":       {`["p"]`, `[""]`, "active_hook_filter has an empty id", ""},
 		"allowed_tools":            {`null`, `"a"`, `field "allowed_tools" is a JSON string`, ""},
@@ -469,7 +473,7 @@ func TestFields_Variants(t *testing.T) {
 			t.Errorf("%s: error is %v, want %s", bad, err, want)
 		}
 	}
-	if got := slices.Sorted(slices.Values(kinds[Agents].patch.fields)); len(got) != 18 {
+	if got := slices.Sorted(slices.Values(kinds[Agents].patch.fields)); len(got) != 22 {
 		t.Errorf("agents have %d fields to override: %v", len(got), got)
 	}
 }

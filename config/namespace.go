@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ type kind struct {
 	// update converts the obsolete form of a document, and drops fields that only responses
 	// have. May be nil.
 	update func(tree map[string]any) error
+	// imply adds the defaults that clients are shown and that are not stored, and omit removes
+	// them from what a client writes. Both may be nil.
+	imply, omit func(tree map[string]any)
 	// unseen is a secret field that clients see only as has_<field>. A write that omits it
 	// keeps it. "" means none.
 	unseen string
@@ -75,7 +79,7 @@ var kinds = map[Namespace]*kind{
 		what:   "agent",
 		least:  `{"id":"#","backend":{},"context_policy":{},"endpoint":{"base_url":"https://h"}}`,
 		hints:  map[string]string{"model": `"model_id"`, "provider": `"model_id", whose model names the provider`},
-		update: updateAgent, secret: agentSecret, to: []string{"endpoint", "base_url"}, needs: agentNeeds, patch: agentPatch,
+		update: updateAgent, imply: implyAgent, omit: omitAgent, secret: agentSecret, to: []string{"endpoint", "base_url"}, needs: agentNeeds, patch: agentPatch,
 	}, fillAgent, checkAgent),
 	Models: typed(kind{
 		what:  "model",
@@ -236,7 +240,7 @@ func checkAgent(s *awaken.AgentSpec) error {
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// updateAgent renames the obsolete fields of an endpoint.
+// updateAgent renames the obsolete fields of an endpoint, and moves those of a local backend.
 func updateAgent(tree map[string]any) error {
 	e, _ := tree["endpoint"].(map[string]any)
 	var old, new []string
@@ -263,7 +267,63 @@ func updateAgent(tree map[string]any) error {
 	for _, name := range old {
 		delete(e, name)
 	}
+	return ownFields(tree)
+}
+
+// ownFields moves the settings of a local backend to the fields of the agent.
+func ownFields(tree map[string]any) error {
+	b, _ := tree["backend"].(map[string]any)
+	if kind := text(b, "kind"); b == nil || kind != "" && kind != "awaken" {
+		return nil
+	}
+	config, _ := b["config"].(map[string]any)
+	for _, name := range []string{"model_id", "system_prompt", "max_rounds"} {
+		v, ok := config[name]
+		if other, both := tree[name]; ok && both && !reflect.DeepEqual(v, other) {
+			return fmt.Errorf("%s is %s, but backend.config.%s is %s; set only one of them", name, encode(other), name, encode(v))
+		}
+		if ok {
+			tree[name] = v
+			delete(config, name)
+		}
+	}
 	return nil
+}
+
+// isLocal reports whether a backend is what an agent without one has.
+func isLocal(v any) bool {
+	b, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	for name, v := range b {
+		config, _ := v.(map[string]any)
+		if v != nil && !(name == "kind" && (v == "" || v == "awaken") || name == "version" && (v == json.Number("1") || v == json.Number("0")) || name == "config" && config != nil && len(config) == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// isEveryTool reports whether tool patterns are what an agent without them has.
+func isEveryTool(v any) bool { return reflect.DeepEqual(v, []any{"*"}) }
+
+func implyAgent(tree map[string]any) {
+	if tree["allowed_tools"] == nil && tree["allowed_tool_patterns"] == nil {
+		tree["allowed_tool_patterns"] = []any{"*"}
+	}
+	if tree["backend"] == nil && tree["endpoint"] == nil {
+		tree["backend"] = map[string]any{"kind": "awaken", "version": json.Number("1"), "config": map[string]any{}}
+	}
+}
+
+func omitAgent(tree map[string]any) {
+	if _, ok := tree["allowed_tools"]; !ok && isEveryTool(tree["allowed_tool_patterns"]) {
+		delete(tree, "allowed_tool_patterns")
+	}
+	if isLocal(tree["backend"]) {
+		delete(tree, "backend")
+	}
 }
 
 func agentSecret(p []string) bool {
@@ -311,6 +371,9 @@ func agentNeeds(tree map[string]any) []Key {
 			keys = append(keys, Key{Models, id}, Key{Pools, id})
 		}
 	}
+	for _, id := range handoffs(tree) {
+		keys = append(keys, Key{Agents, id})
+	}
 	for _, id := range texts(tree, "delegates") {
 		keys = append(keys, Key{Agents, id})
 		if server, _, ok := strings.Cut(id, "/"); ok {
@@ -318,6 +381,17 @@ func agentNeeds(tree map[string]any) []Key {
 		}
 	}
 	return keys
+}
+
+// handoffs returns the agents that an agent hands threads to, if it loads the plugin for it.
+func handoffs(tree map[string]any) []string {
+	const plugin = "agent_handoff"
+	if !slices.Contains(texts(tree, "plugin_ids"), plugin) {
+		return nil
+	}
+	sections, _ := tree["sections"].(map[string]any)
+	section, _ := sections[plugin].(map[string]any)
+	return texts(section, "agents")
 }
 
 func poolNeeds(tree map[string]any) []Key {

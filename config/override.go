@@ -42,6 +42,9 @@ func (m *Manager) override(ctx context.Context, key Key, dry bool, c Condition, 
 		if err != nil {
 			return nil, err
 		}
+		if sealed.Doc, err = kinds[key.Namespace].patch.needed(base.Spec, sealed.Doc); err != nil {
+			return nil, err
+		}
 		if err := p.keep(key, sealed); err != nil {
 			return nil, err
 		}

@@ -24,9 +24,10 @@ var (
 	// that the agent has, leaves the agent without tools. backend and endpoint cannot be
 	// patched together; each replaces the other.
 	agentPatch = &patchKind{
-		fields: []string{"description", "model_id", "system_prompt", "max_rounds", "max_continuation_retries", "stop_conditions", "context_policy", "reasoning_effort",
-			"plugin_ids", "active_hook_filter", "allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns", "delegates", "sections", "backend", "endpoint"},
-		nullable: []string{"description", "context_policy", "reasoning_effort", "endpoint",
+		fields: []string{"description", "model_id", "system_prompt", "max_rounds", "max_continuation_retries", "stop_conditions", "context_policy", "reasoning_effort", "tool_execution_mode",
+			"plugin_ids", "active_hook_filter", "allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns", "output_schema", "max_output_repairs", "budget",
+			"delegates", "sections", "backend", "endpoint"},
+		nullable: []string{"description", "context_policy", "reasoning_effort", "output_schema", "budget", "endpoint",
 			"allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns"},
 		least: `{"id":"#"}`,
 	}
@@ -139,7 +140,7 @@ func (k *kind) clear(overrides map[string]any, name string) error {
 	return nil
 }
 
-// updatePatch converts obsolete names, and the short form of a local backend.
+// updatePatch converts obsolete names.
 func (k *kind) updatePatch(patch map[string]any) error {
 	if err := k.checkHints(patch); err != nil {
 		return err
@@ -162,20 +163,6 @@ func (k *kind) updatePatch(patch map[string]any) error {
 	if _, ok := patch["backend"]; ok {
 		if _, both := patch["endpoint"]; both {
 			return errors.New("backend and endpoint are both set; patch only one of them")
-		}
-	}
-	b, _ := patch["backend"].(map[string]any)
-	if kind, _ := b["kind"].(string); b != nil && (kind == "" || kind == "awaken") {
-		config, _ := b["config"].(map[string]any)
-		for _, name := range []string{"model_id", "system_prompt", "max_rounds"} {
-			v, ok := config[name]
-			if other, both := patch[name]; ok && both && !reflect.DeepEqual(v, other) {
-				return fmt.Errorf("%s is %s, but backend.config.%s is %s; set only one of them", name, encode(other), name, encode(v))
-			}
-			if ok {
-				patch[name] = v
-				delete(config, name)
-			}
 		}
 	}
 	return nil
@@ -210,6 +197,54 @@ func (k *kind) checkPatch(patch map[string]any) (map[string]any, error) {
 		}
 	}
 	return patch, nil
+}
+
+// needed returns the overrides without those that change nothing about a document, or nil if
+// none is left. Both are sealed.
+func (p *patchKind) needed(base, overrides json.RawMessage) (json.RawMessage, error) {
+	if len(overrides) == 0 {
+		return nil, nil
+	}
+	tree, err := parse(base)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := parse(overrides)
+	if err != nil {
+		return nil, err
+	}
+	if p.differing(tree, patch); len(patch) == 0 {
+		return nil, nil
+	}
+	return encode(patch), nil
+}
+
+// differing removes the overrides that change nothing about a document, so that they do not
+// hide later changes of it. Both are sealed.
+func (p *patchKind) differing(base, patch map[string]any) {
+	_, literals := base["allowed_tools"]
+	_, patterns := base["allowed_tool_patterns"]
+	everyTool := !literals && !patterns && patch["allowed_tools"] == nil
+	for name, v := range patch {
+		old, ok := base[name]
+		switch sections, isObject := v.(map[string]any); {
+		case name == "sections" && isObject:
+			before, _ := old.(map[string]any)
+			for section, v := range sections {
+				if was, ok := before[section]; ok && reflect.DeepEqual(was, v) || !ok && v == nil {
+					delete(sections, section)
+				}
+			}
+			if len(sections) == 0 {
+				delete(patch, name)
+			}
+		case ok && reflect.DeepEqual(old, v),
+			!ok && v == nil && name != "allowed_tool_patterns",
+			everyTool && name == "allowed_tool_patterns" && isEveryTool(v),
+			name == "backend" && isLocal(v) && base["endpoint"] == nil && (!ok || isLocal(old)):
+			delete(patch, name)
+		}
+	}
 }
 
 // over applies overrides to a document. Both are open, or both are sealed.

@@ -82,9 +82,21 @@ func (k *kind) schema() json.RawMessage {
 	tree, err := parse(raw)
 	k.must(err)
 	describe(t, tree, k.defaults())
+	k.describeShown(tree["properties"].(map[string]any))
 	tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	tree["title"] = t.Name()
 	return encode(tree)
+}
+
+// describeShown adds the fields that only the server sets. A client may write back what it read.
+func (k *kind) describeShown(properties map[string]any) {
+	properties["updated_at"] = map[string]any{"type": "integer", "readOnly": true, "description": "time of the latest change, in Unix milliseconds; in lists"}
+	if k.unseen != "" {
+		properties["has_"+k.unseen] = map[string]any{"type": "boolean", "readOnly": true, "description": "whether " + k.unseen + " is set"}
+	}
+	if k == kinds[MCPServers] {
+		properties["env_keys"] = map[string]any{"type": []any{"null", "array"}, "items": map[string]any{"type": "string"}, "readOnly": true, "description": "the names in env"}
+	}
 }
 
 // defaults returns the fields that a document has without being given.

@@ -66,6 +66,10 @@ func (k *kind) seal(key Key, doc, stored json.RawMessage) (*sealed, error) {
 			return nil, err
 		}
 	}
+	delete(tree, "updated_at") // lists have it
+	if k.omit != nil {
+		k.omit(tree)
+	}
 	masked := k.mask(before)
 	if k.unseen != "" {
 		delete(tree, "has_"+k.unseen)

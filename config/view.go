@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/awaken-go/awaken"
 )
@@ -117,6 +118,9 @@ func newView(key Key, rec *Record, now *state) (*View, error) {
 	if v.Spec, err = redact(key.Namespace, doc.raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
+	if v.Spec, err = imply(key, v.Spec, now); err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
 	if len(rec.Meta.UserOverrides) > 0 {
 		if v.Meta.UserOverrides, err = redactPatch(key.Namespace, rec.Meta.UserOverrides); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
@@ -128,4 +132,29 @@ func newView(key Key, rec *Record, now *state) (*View, error) {
 		v.Diagnostics = append(v.Diagnostics, warning(key, "secret_missing", "secret %s is missing: set it again", ref))
 	}
 	return v, nil
+}
+
+// imply returns a document with what clients are shown and what is not stored: an agent's
+// defaults, and the schema of a tool's arguments.
+func imply(key Key, spec json.RawMessage, now *state) (json.RawMessage, error) {
+	k := kinds[key.Namespace]
+	if k.imply == nil && key.Namespace != Tools {
+		return spec, nil
+	}
+	tree, err := parse(spec)
+	if err != nil {
+		return nil, err
+	}
+	if k.imply != nil {
+		k.imply(tree)
+	}
+	if key.Namespace == Tools {
+		tools := now.live.reg.Tools()
+		if i := slices.IndexFunc(tools, func(t awaken.ToolSpec) bool { return t.ID == key.ID }); i >= 0 {
+			if schema, err := parse(tools[i].Parameters); err == nil {
+				tree["parameters_schema"] = schema
+			}
+		}
+	}
+	return encode(tree), nil
 }

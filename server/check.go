@@ -28,9 +28,9 @@ func (h *checks) routes() []protocol.Route {
 }
 
 type validated struct {
-	OK          bool                `json:"ok"`
-	Normalized  json.RawMessage     `json:"normalized"`
-	Diagnostics []awaken.Diagnostic `json:"diagnostics"`
+	OK          bool            `json:"ok"`
+	Normalized  json.RawMessage `json:"normalized"`
+	Diagnostics []trouble       `json:"diagnostics"`
 }
 
 func (h *checks) validate(req *request, key config.Key) error {
@@ -47,7 +47,11 @@ func (h *checks) validate(req *request, key config.Key) error {
 	if err != nil {
 		return err
 	}
-	return req.Reply(200, validated{true, out.Normalized, append([]awaken.Diagnostic{}, out.Diagnostics...)})
+	list := troubles(out.Diagnostics)
+	if unused(key.Namespace) {
+		list = append(list, trouble{Code: "unused", Severity: string(awaken.Warning), Resource: key, Message: unusedText(key.Namespace)})
+	}
+	return req.Reply(200, validated{true, out.Normalized, list})
 }
 
 type diagnosticList struct {
@@ -64,15 +68,19 @@ type trouble struct {
 }
 
 func (h *checks) diagnostics(req *request) error {
-	out := diagnosticList{[]trouble{}}
-	for _, d := range h.control.Diagnostics() {
-		v := trouble{Code: d.Code, Severity: string(d.Severity), Resource: config.Key{Namespace: config.Namespace(d.Namespace), ID: d.ID}, Message: d.Message}
+	return req.Reply(200, diagnosticList{troubles(h.control.Diagnostics())})
+}
+
+// troubles returns diagnostics in the form that clients get.
+func troubles(list []awaken.Diagnostic) []trouble {
+	out := make([]trouble, len(list))
+	for i, d := range list {
+		out[i] = trouble{Code: d.Code, Severity: string(d.Severity), Resource: config.Key{Namespace: config.Namespace(d.Namespace), ID: d.ID}, Message: d.Message}
 		if ns, id, ok := strings.Cut(d.DependsOn, "/"); ok {
-			v.DependsOn = &config.Key{Namespace: config.Namespace(ns), ID: id}
+			out[i].DependsOn = &config.Key{Namespace: config.Namespace(ns), ID: id}
 		}
-		out.Diagnostics = append(out.Diagnostics, v)
 	}
-	return req.Reply(200, out)
+	return out
 }
 
 func (h *checks) previewRemoval(req *request) error {

@@ -3,7 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -110,39 +113,59 @@ const testTime = 20 * time.Second
 func (h *connections) testProvider(req *request) error {
 	id := req.path("id")
 	out, known := providerTest{}, false
+	var asked atomic.Bool
 	err := h.control.Connections().TryProvider(id, func(m llm.Model) (err error) {
 		known = true
 		ctx, cancel := context.WithTimeout(req.ctx, testTime)
 		defer cancel()
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) { asked.Store(true) }})
 		start := time.Now()
-		out.NetworkTested, err = h.ask(ctx, id, m)
+		err = h.ask(ctx, id, m)
 		out.LatencyMS = time.Since(start).Milliseconds()
 		return err
 	})
 	if !known && errors.Is(err, awaken.ErrNotFound) {
 		return err
 	}
+	out.NetworkTested = asked.Load()
 	if out.OK = err == nil; err != nil {
 		out.Error = plain(err.Error())
 	}
 	return req.Reply(200, out)
 }
 
-func (h *connections) ask(ctx context.Context, id string, m llm.Model) (network bool, err error) {
+// anyModel is the name that a server without a model list is asked for if no configured model
+// uses it. Servers with one model answer to any name.
+const anyModel = "default"
+
+func (h *connections) ask(ctx context.Context, id string, m llm.Model) error {
+	var unlisted error
 	if l, ok := m.(llm.Lister); ok {
-		var list []llm.ModelInfo
-		if list, err = l.ListModels(ctx); err == nil && len(list) > 0 {
-			return true, nil
+		list, err := l.ListModels(ctx)
+		if err == nil && len(list) > 0 {
+			return nil
 		}
-		network = err != nil // an empty list may come without a request, as with Vertex AI
+		unlisted = err // an empty list may come without a request, as with Vertex AI
 	}
 	for _, spec := range h.registry().Models() {
 		if spec.ProviderID == id {
-			req := &llm.Request{Model: spec.UpstreamModel, Messages: llm.NewMessages(llm.UserText("Say OK."))}
-			req.MaxTokens = new(16)
-			_, err = llm.Generate(ctx, m, req)
-			return true, err
+			return few(ctx, m, spec.UpstreamModel)
 		}
 	}
-	return network, err
+	if e, ok := errors.AsType[*llm.Error](unlisted); !ok || e.Status != http.StatusNotFound && e.Status != http.StatusMethodNotAllowed {
+		return unlisted
+	}
+	err := few(ctx, m, anyModel)
+	if kind := llm.KindOf(err); kind == llm.ModelNotFound || kind == llm.InvalidRequest {
+		return fmt.Errorf("the server answers, but lists no models and has no model %q: add a model that uses this provider, and test again", anyModel)
+	}
+	return err
+}
+
+// few asks a model for a few tokens.
+func few(ctx context.Context, m llm.Model, name string) error {
+	req := &llm.Request{Model: name, Messages: llm.NewMessages(llm.UserText("Say OK."))}
+	req.MaxTokens = new(16)
+	_, err := llm.Generate(ctx, m, req)
+	return err
 }

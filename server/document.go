@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -99,9 +101,18 @@ func (h *documents) list(req *request, in config.Key) error {
 	}
 	out := recordList{Namespace: in.Namespace, Items: make([]json.RawMessage, len(views)), Offset: offset, Limit: limit}
 	for i, v := range views {
-		out.Items[i] = v.Spec
+		out.Items[i] = dated(v)
 	}
 	return req.Reply(200, out)
+}
+
+// dated returns the document of a list: with the time of its latest change, if it has one.
+func dated(v *config.View) json.RawMessage {
+	body, ok := bytes.CutSuffix(v.Spec, []byte("}"))
+	if !ok || v.Meta.UpdatedAt == 0 {
+		return v.Spec
+	}
+	return fmt.Appendf(slices.Clip(body), `,"updated_at":%d}`, v.Meta.UpdatedAt)
 }
 
 func (h *documents) get(req *request, key config.Key) error {
@@ -145,7 +156,17 @@ func (h *documents) write(req *request, status int, key config.Key, cond config.
 		return protocol.BadRequest("id is %q in the body, want %q, as in the path", *body.ID, key.ID)
 	}
 	v, err := h.control.Put(req.ctx, key, json.RawMessage(doc), req.value("publish") == "false", cond, actorOf(req))
+	if err == nil && unused(key.Namespace) {
+		req.w.Header().Set("Warning", fmt.Sprintf("299 awaken %q", unusedText(key.Namespace)))
+	}
 	return show(req, status, v, err)
+}
+
+// unused reports whether nothing uses the documents of a namespace yet.
+func unused(ns config.Namespace) bool { return ns == config.Skills || ns == config.A2AServers }
+
+func unusedText(ns config.Namespace) string {
+	return fmt.Sprintf("the document is stored, but nothing uses %s yet", ns)
 }
 
 func (h *documents) delete(req *request, key config.Key) error {

@@ -136,7 +136,19 @@ func (h *messages) post(req *request, body *postMessages) error {
 	}
 	out := messagesAccepted{Status: "running", ThreadID: r.ThreadID, RunID: r.RunID, DispatchID: r.DispatchID}
 	if r.Busy && r.DispatchID != "" {
-		out.Status = "queued"
+		waits, err := queuedBehind(req, r)
+		if err != nil {
+			return err
+		}
+		if waits {
+			out.Status = "queued"
+		}
 	}
 	return req.Reply(202, out)
+}
+
+// queuedBehind reports whether a submission waits for another one on its thread.
+func queuedBehind(req *request, r *mailbox.Receipt) (bool, error) {
+	list, err := req.tenant.Store.Dispatches(req.ctx, mailbox.Query{ThreadID: r.ThreadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}, Limit: 1})
+	return len(list) > 0 && list[0].ID != r.DispatchID, err
 }

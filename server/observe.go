@@ -4,16 +4,23 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
 )
 
-// observe gives each request an id, logs and counts it, and recovers from panics.
+// requestID matches the request ids of clients that are used.
+var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
+
+// observe gives each request an id, the client's if it has one, logs and counts it, and recovers from panics.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		id := s.cfg.NewID()
+		id := r.Header.Get("X-Request-Id")
+		if !requestID.MatchString(id) {
+			id = s.cfg.NewID()
+		}
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		rec := &recorder{ResponseWriter: w}

@@ -61,7 +61,7 @@ type code struct {
 
 // newCode returns the code for the profile in the settings.
 func newCode(s *settings.Settings) *code {
-	c := &code{plugins: demo.Plugins(), assistant: &assistant.Assistant{}}
+	c := &code{plugins: demo.Plugins(), assistant: &assistant.Assistant{Scripted: s.SeedProfile == "demo"}}
 	if s.SeedProfile == "demo" || s.AgentsFile != "" {
 		cfg := demo.Config()
 		c.tools, c.plugins = cfg.Tools, cfg.Plugins

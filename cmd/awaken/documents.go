@@ -25,6 +25,8 @@ Documents are YAML or JSON. A file contains lists by namespace (agents, models, 
 providers, mcp-servers, a2a-servers, skills, tools). A folder contains such files, and files
 with one document each, named by namespace and id: agents/helper.yaml.
 
+A record in the form {spec, meta} stands for its document, with its overrides.
+
 Secrets are never exported. A secret that a file omits or gives as *** keeps its stored
 value. In place of a secret, ${NAME} stands for an environment variable and ${file:PATH}
 for the content of a file.

@@ -263,3 +263,59 @@ func TestRetention_DeletesUnusedThreads(t *testing.T) {
 		}
 	}
 }
+
+// The admin assistant of the demo works without a key: it answers with the scripted model and
+// calls its tools.
+func TestDemo_AssistantWorksOnTheScriptedModel(t *testing.T) {
+	h := host(t, func(s *settings.Settings) { s.SeedProfile = "demo" })
+	ask := func(args ...string) string {
+		t.Helper()
+		var out strings.Builder
+		code, err := curl(t.Context(), append([]string{"-H", "Authorization: Bearer " + h.key, "-H", "Content-Type: application/json"}, args...), &out)
+		if err != nil || code != 200 {
+			t.Fatalf("%d %v %s", code, err, out.String())
+		}
+		return out.String()
+	}
+	if got := ask(h.url + "/v1/capabilities"); !strings.Contains(got, `"enabled":true,"disabled_reason":null,"model_id":"default"`) {
+		t.Errorf("capabilities are %s", got)
+	}
+	got := ask("-d", `{"id":"t","messages":[{"role":"user","content":"RUN_TOOL admin_get_platform_capabilities {}"}]}`, h.url+"/v1/admin/assistant/runs")
+	if !strings.Contains(got, `"type":"tool-output-available"`) || !strings.Contains(got, "config-assistant") {
+		t.Errorf("the assistant answers %s", got)
+	}
+}
+
+// An agent that another one hands threads to cannot be deleted: the answer says what uses it.
+func TestAgent_NamedByAHandoffIsInUse(t *testing.T) {
+	h := host(t, func(s *settings.Settings) { s.SeedProfile = "demo" })
+	ask := func(want int, args ...string) string {
+		t.Helper()
+		var out strings.Builder
+		code, err := curl(t.Context(), append([]string{"-H", "Authorization: Bearer " + h.key, "-H", "Content-Type: application/json"}, args...), &out)
+		if err != nil || code != want {
+			t.Fatalf("%d %v %s", code, err, out.String())
+		}
+		return out.String()
+	}
+	ask(201, "-d", `{"id":"target","model_id":"default"}`, h.url+"/v1/config/agents")
+	ask(201, "-d", `{"id":"desk","model_id":"default","plugin_ids":["agent_handoff"],"sections":{"agent_handoff":{"agents":["target"]}}}`, h.url+"/v1/config/agents")
+	if got := ask(409, "-X", "DELETE", h.url+"/v1/config/agents/target"); !strings.Contains(got, `"in_use"`) || !strings.Contains(got, `"id":"desk"`) {
+		t.Errorf("the answer is %s", got)
+	}
+	ask(204, "-X", "DELETE", h.url+"/v1/config/agents/desk")
+	ask(204, "-X", "DELETE", h.url+"/v1/config/agents/target")
+}
+
+// Variables of the original's starters that are set but not acted on are reported at start.
+func TestServe_WarnsAboutVariablesOfTheOriginal(t *testing.T) {
+	t.Setenv("MCP_SERVER_CMD", "files --all")
+	t.Setenv("AGENT_ID", "helper")
+	h := host(t, func(*settings.Settings) {})
+	h.stop()
+	for name, want := range map[string]bool{"AGENT_ID": true, "MCP_SERVER_CMD": true, "OPENAI_ADAPTER": false, "A2A_REMOTE_URL": false} {
+		if got := strings.Contains(h.log.String(), "variable="+name); got != want {
+			t.Errorf("%s: warned is %v; the log has %s", name, got, h.log.String())
+		}
+	}
+}

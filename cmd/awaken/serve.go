@@ -98,12 +98,26 @@ func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Se
 	}
 }
 
+// foreign lists variables of the original's starters that the server does not act on, and what
+// to do instead.
+var foreign = []struct{ name, instead string }{
+	{"AGENT_ID", "name the agent in the request; the default agent is called default"},
+	{"OPENAI_ADAPTER", "set the adapter of the provider document"},
+	{"MCP_SERVER_CMD", "write a document in the namespace mcp-servers"},
+	{"A2A_REMOTE_URL", "write a document in the namespace a2a-servers"},
+}
+
 // serve runs the server until ctx is done.
 func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (err error) {
 	log := newLogger(con, s)
 	for _, v := range s.Values() {
 		if v.Unused != "" && v.Source != "default" {
 			log.Warn("setting has no effect", "setting", v.Name, "from", v.Source, "reason", v.Unused)
+		}
+	}
+	for _, v := range foreign {
+		if os.Getenv(v.name) != "" {
+			log.Warn("environment variable has no effect", "variable", v.name, "instead", v.instead)
 		}
 	}
 	b, err := openBackend(ctx, s, true)

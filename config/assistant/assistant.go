@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -38,6 +39,24 @@ const (
 // Tools lists the assistant's tools. It has no others.
 var Tools = []string{"admin_get_platform_capabilities", "admin_create_agent_draft", "admin_validate_agent", "admin_publish_agent"}
 
+// described describes the Tools, in their order.
+var described = []ToolInfo{
+	{Label: "List capabilities",
+		Description: "Lists the building blocks of agents: agents, models, pools, tools, plugins with the JSON Schemas of their sections, skills, and the JSON Schema of an agent."},
+	{Label: "Save a draft", Description: "Saves an agent as a draft. It does not run before it is published."},
+	{Label: "Validate an agent", Description: "Checks an agent as publishing would, and saves nothing."},
+	{Label: "Publish an agent", Description: "Publishes an agent, if a person approves it. New runs use it from then on.", RequiresConfirmation: true},
+}
+
+// boundTools returns the descriptions of the assistant's tools.
+func boundTools() []ToolInfo {
+	out := slices.Clone(described)
+	for i := range out {
+		out[i].ID, out[i].Visibility = Tools[i], "admin_only"
+	}
+	return out
+}
+
 const prompt = `You help administrators of this server to write and change agents. You can list the building blocks of agents, write drafts, validate them and publish them.
 
 Rules:
@@ -53,6 +72,9 @@ var ErrNoModel = errors.New("the admin assistant has no model: set model_id in i
 // Manager before it is run.
 type Assistant struct {
 	Manager *config.Manager
+	// Scripted lets the assistant use the model of a scripted provider if it is not configured
+	// otherwise and there is no model with a real provider.
+	Scripted bool
 }
 
 // Name implements [awaken.Plugin].
@@ -63,14 +85,10 @@ func (a *Assistant) Register(r *awaken.Registrar) error {
 	if r.Agent.ID != AgentID {
 		return fmt.Errorf("only agent %s can load this plugin", AgentID)
 	}
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[0], Effect: awaken.ReadOnly,
-		Description: "Lists the building blocks of agents: agents, models, pools, tools, plugins with the JSON Schemas of their sections, skills, and the JSON Schema of an agent."}, a.capabilities))
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[1], Effect: awaken.Idempotent,
-		Description: "Saves an agent as a draft. It does not run before it is published."}, a.draft))
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[2], Effect: awaken.ReadOnly,
-		Description: "Checks an agent as publishing would, and saves nothing."}, a.validate))
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[3], Effect: awaken.Idempotent,
-		Description: "Publishes an agent, if a person approves it. New runs use it from then on."}, a.publish))
+	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[0], Effect: awaken.ReadOnly, Description: described[0].Description}, a.capabilities))
+	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[1], Effect: awaken.Idempotent, Description: described[1].Description}, a.draft))
+	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[2], Effect: awaken.ReadOnly, Description: described[2].Description}, a.validate))
+	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[3], Effect: awaken.Idempotent, Description: described[3].Description}, a.publish))
 	return nil
 }
 
@@ -92,7 +110,8 @@ func (a *Assistant) Agent(ctx context.Context) (*awaken.AgentSpec, error) {
 	return spec, nil
 }
 
-// model returns the configured model, or the first live one with a real provider.
+// model returns the configured model, or the first live one with a real provider, or, if allowed,
+// with a scripted one.
 func (a *Assistant) model(ctx context.Context, s *config.AssistantSettings) (string, error) {
 	if s.ModelID != "" {
 		return s.ModelID, nil
@@ -107,14 +126,22 @@ func (a *Assistant) model(ctx context.Context, s *config.AssistantSettings) (str
 			adapters[v.Key.ID] = p.Adapter
 		}
 	}
+	spare := "" // a scripted one
 	for v, err := range a.Manager.All(ctx, config.Models) {
 		if err != nil {
 			return "", err
 		}
 		var m awaken.ModelSpec
-		if json.Unmarshal(v.Spec, &m) == nil && v.Live && adapters[m.ProviderID] != "" && adapters[m.ProviderID] != scripted {
+		switch err := json.Unmarshal(v.Spec, &m); {
+		case err != nil || !v.Live || adapters[m.ProviderID] == "":
+		case adapters[m.ProviderID] != scripted:
 			return m.ID, nil
+		case a.Scripted && spare == "":
+			spare = m.ID
 		}
+	}
+	if spare != "" {
+		return spare, nil
 	}
 	return "", ErrNoModel
 }
@@ -129,7 +156,18 @@ type Info struct {
 	Endpoint       string     `json:"endpoint"`
 	Prompt         PromptInfo `json:"prompt"`
 	ToolsLocked    bool       `json:"tools_locked"`
-	BoundTools     []string   `json:"bound_tools"`
+	BoundTools     []ToolInfo `json:"bound_tools"`
+}
+
+// ToolInfo describes a tool of the assistant. Only the assistant has these tools.
+type ToolInfo struct {
+	ID                   string `json:"id"`
+	Label                string `json:"label"`
+	Description          string `json:"description"`
+	Visibility           string `json:"visibility"`
+	SelectableByAgents   bool   `json:"selectable_by_agents"`
+	ExposableToProtocols bool   `json:"exposable_to_protocols"`
+	RequiresConfirmation bool   `json:"requires_confirmation"` // a person approves every call
 }
 
 // PromptInfo says which parts of the assistant's prompt can be edited.
@@ -142,7 +180,7 @@ type PromptInfo struct {
 // Info returns the current description of the assistant.
 func (a *Assistant) Info(ctx context.Context) *Info {
 	out := &Info{ID: AgentID, Enabled: true, Visibility: "admin_only", Endpoint: "/v1/admin/assistant/runs",
-		Prompt: PromptInfo{Editable: true, Storage: "/v1/admin/assistant/config", SystemPromptLocked: true}, ToolsLocked: true, BoundTools: Tools}
+		Prompt: PromptInfo{Editable: true, Storage: "/v1/admin/assistant/config", SystemPromptLocked: true}, ToolsLocked: true, BoundTools: boundTools()}
 	spec, err := a.Agent(ctx)
 	if err != nil {
 		reason := "the settings cannot be read"

@@ -156,11 +156,43 @@ for (const major of Object.keys(majors)) {
       assert.equal(chat.messages.length, 2);
     });
 
+    // Pages send again by themselves when all calls of the last step have an answer.
+    const complete = (options: any) => ai.lastAssistantMessageIsCompleteWithToolCalls(options) || approvals(options);
+    const counted = (what: string, options: object = {}) => {
+      const sent = { posts: 0 };
+      const fetched = (...a: Parameters<typeof fetch>) => (sent.posts++, fetch(...a));
+      return { sent, chat: fresh(what, { sendAutomaticallyWhen: complete, fetch: fetched, ...options }) };
+    };
+
     test("a server tool does not make the client ask again", async () => {
-      let posts = 0;
-      const chat = fresh("no-loop", { sendAutomaticallyWhen: ai.lastAssistantMessageIsCompleteWithToolCalls, fetch: (...a: Parameters<typeof fetch>) => (posts++, fetch(...a)) });
-      await say(chat, "scenario:tool");
-      assert.equal(posts, 1);
+      for (const [text, body] of [["scenario:tool", {}], ["scenario:tool-error", {}], ["RUN_WEATHER_TOOL", { agentId: "limited" }]] as const) {
+        const { chat, sent } = counted("no-loop", { body });
+        const m = await say(chat, text);
+        assert.equal(sent.posts, 1, text);
+        assert.equal(toolsOf(m)[0].providerExecuted, true, text);
+        assert.equal(complete({ messages: (await history(server.url, chat.id)).messages }), false, `${text}: after a reload`);
+      }
+    });
+
+    test("a decision is sent once", async () => {
+      for (const approved of [true, false]) {
+        const { chat, sent } = counted("decide-once");
+        await say(chat, "scenario:approval");
+        await chat.addToolApprovalResponse({ id: toolsOf(last(chat))[0].approval.id, approved });
+        await until(chat, () => textOf(last(chat)) !== "" && chat.status === "ready");
+        assert.equal(sent.posts, 2, `approved: ${approved}`);
+        assert.equal(complete({ messages: (await history(server.url, chat.id)).messages }), false, `approved: ${approved}, after a reload`);
+      }
+    });
+
+    test("an output of the page is sent once", async () => {
+      const { chat, sent } = counted("output-once");
+      await say(chat, "scenario:frontend-tool");
+      const [tool] = toolsOf(last(chat));
+      await chat.addToolOutput({ tool: "get_user_location", toolCallId: tool.toolCallId, output: { city: "Oslo" } });
+      await until(chat, () => /Oslo/.test(textOf(last(chat))) && chat.status === "ready");
+      assert.equal(sent.posts, 2);
+      assert.equal(toolsOf(last(chat))[0].providerExecuted, undefined);
     });
 
     test("a tool of the page that fails", async () => {

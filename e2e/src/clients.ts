@@ -70,7 +70,7 @@ export function lasting(m: Message): object {
     metadata: m.metadata,
     parts: m.parts
       .filter((p) => !p.type.startsWith("data-") && !p.type.startsWith("source-"))
-      .map((p) => Object.fromEntries(["type", "text", "toolCallId", "state", "input", "output", "errorText", "url", "mediaType"].filter((k) => p[k] !== undefined).map((k) => [k, p[k]]))),
+      .map((p) => Object.fromEntries(["type", "text", "toolCallId", "state", "input", "output", "errorText", "url", "mediaType", "providerExecuted"].filter((k) => p[k] !== undefined).map((k) => [k, p[k]]))),
   };
 }
 

@@ -15,7 +15,7 @@ const ScenarioMarker = "scenario agent"
 // Demo returns the model that is used without a provider. Keywords in the last user message
 // choose the reply; the first row that matches wins:
 //
-//	the system prompt names OpenUI Lang   an OpenUI Lang card
+//	the system prompt names OpenUI Lang   an OpenUI Lang card about the weather
 //	a tool has returned in this turn      a sentence with its result
 //	RUN_A2UI_TOOL                         render_a2ui with one card
 //	RUN_WEATHER_TOOL                      get_weather {"location":"Tokyo"}
@@ -76,9 +76,12 @@ func Demo() *Rules {
 	)
 }
 
-const openUICard = `root = Card([header, body])
-header = CardHeader("Hello from the scripted model", "No provider is configured")
-body = TextContent("This card is written in OpenUI Lang.")
+// openUICard shows what the demo's get_weather returns for the location of RUN_WEATHER_TOOL.
+const openUICard = `root = Card([header, now, air, source])
+header = CardHeader("Weather in Tokyo", "Sunny")
+now = TextContent("70 °F")
+air = TextContent("Humidity 45 %")
+source = TextContent("From the scripted model: no provider is configured.")
 `
 
 const a2uiCard = `{"messages":[` +

@@ -172,6 +172,9 @@ func TestDemo_WritesOpenUILang(t *testing.T) {
 		if !strings.HasPrefix(reply.Message.Text(), "root = Card(") {
 			t.Errorf("reply is %q, want a card", reply.Message.Text())
 		}
+		if text := reply.Message.Text(); !strings.Contains(text, `CardHeader("Weather in Tokyo", "Sunny")`) || !strings.Contains(text, "70 °F") {
+			t.Errorf("reply is %q, want the weather", text)
+		}
 		if reply.Usage.CompletionTokens != 20 {
 			t.Errorf("usage is %+v", reply.Usage)
 		}

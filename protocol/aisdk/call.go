@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // openCall is a call that was shown and has no outcome.
@@ -16,6 +17,7 @@ type openCall struct {
 	above   string // for a question of a child run: the call that waits for that run
 	name    string
 	asked   bool   // approval was requested
+	page    bool   // the page makes the call: its answer is the output
 	output  string // tail of the tool's output so far
 	started string // id of the step that makes it
 }
@@ -78,9 +80,9 @@ func (e *Encoder) callDone(ev *awaken.ToolCallDone) {
 		e.callSuspended(ev, c)
 		return
 	case ev.Result.Status == awaken.ToolError:
-		e.outputError(ev.ID, ev.Result.Message)
+		e.outputError(ev.ID, c, ev.Result.Message)
 	default:
-		e.output(ev.ID, resultData(ev.Result))
+		e.output(ev.ID, c, resultData(ev.Result))
 		e.files(ev.Result.Content)
 	}
 	delete(e.open, ev.ID)
@@ -96,6 +98,7 @@ func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 	if c.asked = t.Child == "" && isApproval(t.ResumeMode, &t.Suspension); c.asked {
 		e.out.Object("tool-approval-request").Text(`,"approvalId":`, t.Suspension.ID).Text(`,"toolCallId":`, e.calls.wire(ev.ID)).Close()
 	}
+	c.page = t.ResumeMode == awaken.UseDecisionAsToolResult
 	e.data("suspension", t.Suspension.ID, false, newSuspension(t, e.calls.wire(ev.ID)))
 	if t.Child != "" {
 		e.askBelow(ev.ID, t.Tickets)
@@ -106,9 +109,10 @@ func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 // id. Questions that are no longer open get an output.
 func (e *Encoder) askBelow(callID string, tickets []awaken.WaitingTicket) {
 	for _, id := range slices.Sorted(maps.Keys(e.open)) {
-		if e.open[id].above == callID && !slices.ContainsFunc(tickets, func(t awaken.WaitingTicket) bool { return t.TicketID == id }) {
+		c := e.open[id]
+		if c.above == callID && !slices.ContainsFunc(tickets, func(t awaken.WaitingTicket) bool { return t.TicketID == id }) {
 			delete(e.open, id)
-			e.output(id, json.RawMessage(`"decided"`))
+			e.output(id, c, json.RawMessage(`"decided"`))
 		}
 	}
 	for i := range tickets {
@@ -133,18 +137,29 @@ func (e *Encoder) callResumed(ev *awaken.ToolCallResumed) {
 	case ev.Outcome == awaken.CallCancelled && c.asked:
 		e.call("tool-output-denied", ev.TargetID).Close()
 	case ev.Outcome == awaken.CallCancelled || ev.Outcome == awaken.CallFailed || !c.asked && isError(ev.Result):
-		e.outputError(ev.TargetID, errorText(ev.Result))
+		e.outputError(ev.TargetID, c, errorText(ev.Result))
 	default:
-		e.output(ev.TargetID, ev.Result)
+		e.output(ev.TargetID, c, ev.Result)
 	}
 }
 
-func (e *Encoder) output(id string, data json.RawMessage) {
-	e.call("tool-output-available", id).JSON(`,"output":`, orNull(data)).Close()
+// output ends a call with its output.
+func (e *Encoder) output(id string, c *openCall, data json.RawMessage) {
+	c.by(e.call("tool-output-available", id).JSON(`,"output":`, orNull(data))).Close()
 }
 
-func (e *Encoder) outputError(id, message string) {
-	e.call("tool-output-error", id).Text(`,"errorText":`, cmp.Or(message, "tool execution error")).Close()
+// outputError ends a call with an error.
+func (e *Encoder) outputError(id string, c *openCall, message string) {
+	c.by(e.call("tool-output-error", id).Text(`,"errorText":`, cmp.Or(message, "tool execution error"))).Close()
+}
+
+// by marks a final output, unless the page made the call. A page does not send marked outputs
+// to the server.
+func (c *openCall) by(chunk protocol.Object) protocol.Object {
+	if c.page {
+		return chunk
+	}
+	return chunk.Add(`,"providerExecuted":true`)
 }
 
 // callIDs makes call ids unique within a message: a model may reuse an id in a later step, but

@@ -76,6 +76,8 @@ type toolPart struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	ErrorText  string          `json:"errorText,omitempty"`
 	Approval   *uiApproval     `json:"approval,omitempty"`
+	// ProviderExecuted is set on the final output of a call that the page did not make.
+	ProviderExecuted bool `json:"providerExecuted,omitempty"`
 }
 
 // getMessages lists the messages of a chat.
@@ -285,7 +287,7 @@ func (m *storedMessage) call(call llm.ToolCall, s *awaken.CallState, answer *llm
 	p := toolPart{Type: "tool-" + call.Name, ToolCallID: m.calls.begin(call.ID), State: "input-available", Input: orNull(call.Arguments)}
 	if s == nil {
 		if answer != nil {
-			p.State = "output-available"
+			p.State, p.ProviderExecuted = "output-available", true
 			p.Output, _ = json.Marshal(answer.Text())
 		}
 		m.Parts = append(m.Parts, p)
@@ -321,6 +323,8 @@ func (m *storedMessage) call(call llm.ToolCall, s *awaken.CallState, answer *llm
 			p.Approval = &uiApproval{ID: s.SuspensionID(), Approved: new(true)}
 		}
 	}
+	page := s.Ticket != nil && s.Ticket.ResumeMode == awaken.UseDecisionAsToolResult
+	p.ProviderExecuted = !page && (p.State == "output-available" || p.State == "output-error")
 	m.Parts = append(m.Parts, p)
 	if question != nil {
 		m.Parts = append(m.Parts, *question)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -147,6 +148,12 @@ func (r *reader) add(name string, ns config.Namespace, n *document.Node, where, 
 	if err != nil {
 		return document.At(n.Line, "%s%w", at, err)
 	}
+	if spec, hidden := unwrapped(fields); spec != nil {
+		if hidden {
+			return nil
+		}
+		fields, n = spec, n.Items[slices.IndexFunc(n.Keys, func(k document.Key) bool { return k.Name == "spec" })]
+	}
 	d := Document{File: name, node: n}
 	own, _ := fields["id"].(string)
 	if err := checkID(n, where, own); err != nil {
@@ -170,6 +177,30 @@ func (r *reader) add(name string, ns config.Namespace, n *document.Node, where, 
 	}
 	r.docs = append(r.docs, d)
 	return nil
+}
+
+// unwrapped returns the effective document of a record in the form {spec, meta}, in which the
+// original stores documents, and whether the record is hidden. It returns nil if fields is not
+// a record.
+func unwrapped(fields map[string]any) (spec map[string]any, hidden bool) {
+	spec, _ = fields["spec"].(map[string]any)
+	meta, ok := fields["meta"].(map[string]any)
+	if spec == nil || !ok || len(fields) != 2 {
+		return nil, false
+	}
+	hidden, _ = meta["hidden"].(bool)
+	overrides, _ := meta["user_overrides"].(map[string]any)
+	for name, v := range overrides {
+		own, _ := spec[name].(map[string]any)
+		over, isObject := v.(map[string]any)
+		if name != "sections" || !isObject || own == nil {
+			spec[name] = v
+			continue
+		}
+		maps.Copy(own, over)
+		maps.DeleteFunc(own, func(_ string, v any) bool { return v == nil })
+	}
+	return spec, hidden
 }
 
 var variable = regexp.MustCompile(`^\$\{([^{}]*)\}$`)

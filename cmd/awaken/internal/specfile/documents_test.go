@@ -130,3 +130,19 @@ func TestLocate(t *testing.T) {
 		}
 	}
 }
+
+// Records in the form {spec, meta}, in which the original stores documents, are read as the
+// documents that they stand for: with their overrides, and without the hidden ones.
+func TestDocuments_ReadsRecordsOfTheOriginal(t *testing.T) {
+	const file = `{"agents":[
+		{"spec":{"id":"a","model_id":"m","max_rounds":3,"sections":{"x":{"n":1},"y":{}}},"meta":{"source":{"kind":"builtin","binary_version":"0.6.0"},"hidden":false,
+			"user_overrides":{"max_rounds":5,"sections":{"y":null,"z":{}}},"created_at":1,"updated_at":2,"revision":3}},
+		{"spec":{"id":"b"},"meta":{"source":{"kind":"builtin"},"hidden":true,"revision":1}}]}`
+	docs, err := ReadDocuments("f.json", strings.NewReader(file), func(string) (string, bool) { return "", false })
+	if err != nil || len(docs) != 1 || docs[0].Key.ID != "a" {
+		t.Fatalf("%v, %v", docs, err)
+	}
+	if got, want := string(docs[0].Spec), `{"id":"a","max_rounds":5,"model_id":"m","sections":{"x":{"n":1},"z":{}}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
