@@ -752,19 +752,19 @@ func TestDecide_ARepeatedDecisionDoesNotDecideTheNextQuestion(t *testing.T) {
 		return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{ID: "second"}}), nil
 	})
 	g := newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(echo("pay")), withPlugins(twice))
-	res, p := g.run(say("hi"))
+	res, _ := g.run(say("hi"))
 	for range 3 {
 		if err := g.rt.Decide(t.Context(), res.RunID, awaken.Decision{Target: "c1", ID: "yes", Action: awaken.ActionResume}); err != nil {
 			t.Fatal(err)
 		}
-		res, p = g.resume(res.RunID)
-		checkTermination(t, res, p, awaken.Suspended)
+		again, p := g.resume(res.RunID)
+		checkTermination(t, again, p, awaken.Suspended)
 	}
 	if err := g.rt.Decide(t.Context(), res.RunID, awaken.Decision{Target: "c1", ID: "yes too", Action: awaken.ActionResume}); err != nil {
 		t.Fatal(err)
 	}
-	res, p = g.resume(res.RunID)
-	checkTermination(t, res, p, awaken.NaturalEnd)
+	last, p := g.resume(res.RunID)
+	checkTermination(t, last, p, awaken.NaturalEnd)
 }
 
 func TestRewind_FindsTheMessageThatIsShown(t *testing.T) {
