@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -236,14 +237,19 @@ type Schema struct {
 	fast *fastObject // nil if the schema is too complex for the fast path
 }
 
-// Compile compiles a schema. References outside the document are errors.
+// Compile compiles a schema. References outside the document are errors. It remembers the schemas
+// that were compiled last, because clients send the same tools with every request.
 func Compile(raw json.RawMessage) (*Schema, error) {
+	if s := compiled.find(raw); s != nil {
+		return s, nil
+	}
 	doc, err := validator.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("schema is not JSON: %w", err)
 	}
 	c := validator.NewCompiler()
 	c.AssertFormat()
+	c.UseRegexpEngine(compilePattern)
 	c.UseLoader(validator.SchemeURLLoader{}) // it has no loaders: references outside the document fail
 	if err := c.AddResource("mem:schema", doc); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
@@ -252,11 +258,54 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return &Schema{s: s, fast: newFastObject(raw)}, nil
+	out := &Schema{s: s, fast: newFastObject(raw)}
+	compiled.add(raw, out)
+	return out, nil
 }
 
-// Check validates a JSON document. The error lists every violation with its location in
-// the document.
+// memory holds compiled schemas by their text.
+type memory struct {
+	mu    sync.Mutex
+	bytes int // of the texts
+	byRaw map[string]*Schema
+}
+
+// maxMemory bounds the texts of remembered schemas. Compiled, they take up to 80 times as much.
+const maxMemory = 256 << 10
+
+var compiled = memory{byRaw: map[string]*Schema{}}
+
+func (m *memory) find(raw []byte) *Schema {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.byRaw[string(raw)]
+}
+
+func (m *memory) add(raw []byte, s *Schema) {
+	if len(raw) > maxMemory/4 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for old := range m.byRaw { // any will do
+		if m.bytes+len(raw) <= maxMemory {
+			break
+		}
+		delete(m.byRaw, old)
+		m.bytes -= len(old)
+	}
+	if _, ok := m.byRaw[string(raw)]; !ok {
+		m.byRaw[string(raw)] = s
+		m.bytes += len(raw)
+	}
+}
+
+// maxErrors is how many violations an error lists.
+const maxErrors = 20
+
+// Check validates a JSON document. The error lists the violations with their location in the
+// document. A schema may demand more work than any document is worth: Check fails if the steps of
+// the validation exceed a budget that grows with the document.
 func (s *Schema) Check(data []byte) error {
 	if s.fast != nil && s.fast.ok(data) {
 		return nil
@@ -268,6 +317,10 @@ func (s *Schema) Check(data []byte) error {
 	if n := outOfRange(data); n != "" {
 		return fmt.Errorf("number %s is out of range", n)
 	}
+	steps := leastSteps + stepsPerByte*len(data)
+	if m := (meter{steps}); !m.add(s.s, v) {
+		return fmt.Errorf("the schema is too complex: it takes more than %d steps to validate this document", steps)
+	}
 	err = s.s.Validate(v)
 	if err == nil {
 		return nil
@@ -278,6 +331,9 @@ func (s *Schema) Check(data []byte) error {
 	}
 	var errs []error
 	collect(ve, &errs)
+	if more := len(errs) - maxErrors; more > 0 {
+		errs = append(errs[:maxErrors], fmt.Errorf("and %d more", more))
+	}
 	return errors.Join(errs...)
 }
 
