@@ -30,7 +30,7 @@ type Limits struct {
 	Heartbeat      time.Duration // interval on an idle stream; default 15 seconds
 	KeyRate        float64       // requests per second of a key; default no limit
 	KeyBurst       int           // requests of a key at once; default 2 seconds' worth
-	ShutdownTime   time.Duration // for requests to end when the server stops; default 30 seconds
+	ShutdownTime   time.Duration // for requests and runs to end when the server stops; default 30 seconds
 	MessagesPerRun int           // in one request; default 1,000
 	WrongKeys      int           // of a client address before it must wait; default 20
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"sync"
+	"time"
 
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -72,7 +73,8 @@ func (s *Server) Listen() (net.Listener, error) {
 }
 
 // Run listens, works on the mailbox and answers requests until ctx is done. It then stops accepting
-// requests, ends the streams, lets runs finish their step, returns them to the queue, and returns.
+// requests, ends the streams, lets runs finish their step, returns them to the queue, and returns:
+// with an error if a run does not stop within Limits.ShutdownTime and 4 seconds.
 func (s *Server) Run(ctx context.Context) error {
 	l, err := s.Listen()
 	if err != nil {
@@ -117,13 +119,24 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.Stop()
 	stopCtx, done := context.WithTimeout(context.WithoutCancel(ctx), max(limits.ShutdownTime, 0))
 	defer done()
+	last := time.After(max(limits.ShutdownTime, 0) + stopGrace)
 	err := srv.Shutdown(stopCtx)
 	if err != nil {
 		err = srv.Close()
 	}
-	working.Wait()
+	stopped := make(chan struct{})
+	go func() { working.Wait(); close(stopped) }()
+	select {
+	case <-stopped:
+	case <-last:
+		err = errors.Join(err, fmt.Errorf("%d runs did not stop in time; they continue when their lease has expired", s.cfg.Mailbox.Active()))
+	}
 	return err
 }
+
+// stopGrace is how long Serve waits for runs that were told to stop at once. A run that does not,
+// because a tool or a model ignores its context, must not keep the process alive.
+const stopGrace = 4 * time.Second
 
 // Stop ends the streams, so that clients reconnect to another server. Serve calls it when ctx is
 // done.
