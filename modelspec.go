@@ -28,6 +28,9 @@ type ModelSpec struct {
 	// Capabilities says which optional parameters the model accepts. What it leaves out is
 	// known for well-known models, and else learned from requests that the provider rejects.
 	Capabilities *llm.ModelCapabilities `json:"capabilities,omitempty"`
+	// CircuitBreaker says when requests to the model are held back because it fails. Agents and
+	// pools share the model's breaker within a process.
+	CircuitBreaker *llm.BreakerSettings `json:"circuit_breaker,omitempty"`
 	Prices
 }
 
@@ -55,6 +58,11 @@ func (m *ModelSpec) Validate() error {
 	m.Prices.validate(&bad)
 	if m.Capabilities != nil {
 		bad.OneOf("capabilities.reasoning", m.Capabilities.Reasoning, "", llm.NoReasoning, llm.ReasoningBudget, llm.ReasoningLevels)
+	}
+	if b := m.CircuitBreaker; b != nil {
+		bad.NotNegative("circuit_breaker.failure_threshold", b.FailureThreshold)
+		bad.NotNegative("circuit_breaker.cooldown_secs", b.CooldownSecs)
+		bad.NotNegative("circuit_breaker.half_open_max", b.HalfOpenMax)
 	}
 	if m.Modalities != nil {
 		checkModalities(&bad, "modalities.input", m.Modalities.Input)

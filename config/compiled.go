@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 )
 
@@ -107,7 +109,8 @@ func (v *compiled) manifest() []Entry {
 	return out
 }
 
-// diagnose reports MCP servers that are not connected.
+// diagnose reports MCP servers that are not connected, and models that are held back because
+// they fail in this process.
 func (v *compiled) diagnose() (out []awaken.Diagnostic) {
 	for _, id := range slices.Sorted(maps.Keys(v.servers)) {
 		s := v.servers[id]
@@ -116,6 +119,15 @@ func (v *compiled) diagnose() (out []awaken.Diagnostic) {
 		}
 		if st := s.conn.Status(); !st.Connected {
 			out = append(out, warning(s.doc.Key, "mcp_unavailable", "not connected: %s", st.LastError))
+		}
+	}
+	for _, h := range v.reg.Health() {
+		key, retry := Key{Models, h.ModelID}, time.UnixMilli(h.RetryAt).UTC().Format(time.RFC3339)
+		switch h.State {
+		case llm.BreakerQuarantined:
+			out = append(out, warning(key, "model_quarantined", "provider %q rejects its key or the model (%s): pools leave it out; a request probes it from %s", h.ProviderID, h.LastError, retry))
+		case llm.BreakerOpen, llm.BreakerHalfOpen:
+			out = append(out, warning(key, "model_circuit_open", "requests are held back after %d consecutive failures, the last one of kind %s; a request probes it from %s", h.Failures, h.LastError, retry))
 		}
 	}
 	return out

@@ -89,6 +89,12 @@ var fieldCases = map[string]map[string]fieldCase{
 		"knowledge_cutoff":  {`"2025-03-01"`, `"March"`, `knowledge_cutoff is "March", want YYYY-MM or YYYY-MM-DD`, ""},
 		"structured_output": {`false`, `"no"`, `field "structured_output" is a JSON string, want true or false`, ""},
 		"capabilities":      {`{"reasoning":"none"}`, `["reasoning"]`, `field "capabilities" is a JSON array, want an object`, ""},
+		"circuit_breaker":   {`{"cooldown_secs":5}`, `[5]`, `field "circuit_breaker" is a JSON array, want an object`, ""},
+	},
+	"BreakerSettings": {
+		"failure_threshold": {`1`, `-1`, `circuit_breaker.failure_threshold is -1, want 0 or more`, ""},
+		"cooldown_secs":     {`1`, `-1`, `circuit_breaker.cooldown_secs is -1, want 0 or more`, ""},
+		"half_open_max":     {`1`, `-1`, `circuit_breaker.half_open_max is -1, want 0 or more`, ""},
 	},
 	"ModelCapabilities": {
 		"reasoning":      {`"levels"`, `"yes"`, `capabilities.reasoning is "yes", want none`, ""},
@@ -355,6 +361,7 @@ var fieldReaders = []reader{
 	in(Agents, reflect.TypeFor[awaken.RemoteAuth](), `{"id":"#","endpoint":{"base_url":"https://h","auth":{"type":"bearer","token":"t"}}}`, "endpoint", "auth"),
 	in(Models, reflect.TypeFor[awaken.ModelSpec](), `{"id":"#","provider_id":"p","upstream_model":"m","input_token_price_per_million_usd":1,"output_token_price_per_million_usd":1}`),
 	in(Models, reflect.TypeFor[awaken.Modalities](), `{"id":"#","provider_id":"p","upstream_model":"m","modalities":{}}`, "modalities"),
+	in(Models, reflect.TypeFor[llm.BreakerSettings](), `{"id":"#","provider_id":"p","upstream_model":"m","circuit_breaker":{}}`, "circuit_breaker"),
 	in(Models, reflect.TypeFor[llm.ModelCapabilities](), `{"id":"#","provider_id":"p","upstream_model":"m","capabilities":{}}`, "capabilities"),
 	in(Pools, reflect.TypeFor[awaken.ModelPoolSpec](), `{"id":"#","members":[{"model_id":"m"}]}`),
 	in(Pools, reflect.TypeFor[awaken.PoolMember](), `{"id":"#","members":[{"model_id":"m"}]}`, "members", "0"),

@@ -22,9 +22,10 @@ type provider struct {
 
 // account is a provider with particular secrets: its model client, or why there is none.
 type account struct {
-	model llm.Model
-	stamp string // identifies the secrets
-	err   error
+	number uint64 // distinguishes the accounts of this process
+	model  llm.Model
+	stamp  string // identifies the secrets
+	err    error
 }
 
 var (
@@ -56,9 +57,14 @@ func (p *provider) Capabilities(model string) llm.ModelCapabilities {
 	return llm.CapabilitiesOf(a.model, model)
 }
 
+// Account returns the number of the current account. Circuit breakers start over with another.
+func (p *provider) Account() uint64 { return p.now.Load().number }
+
 // accounts opens providers, and finds those that registries of any version still use.
 type accounts struct {
 	open func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error) // nil opens none
+
+	opened atomic.Uint64 // number of the last account
 
 	mu    sync.Mutex
 	inUse map[string]weak.Pointer[provider] // by id and hash
@@ -108,7 +114,7 @@ func (as *accounts) provider(ctx context.Context, doc *document, sec *secrets) (
 }
 
 func (as *accounts) account(ctx context.Context, doc *document, sec *secrets) *account {
-	a := &account{stamp: sec.stamp(doc)}
+	a := &account{number: as.opened.Add(1), stamp: sec.stamp(doc)}
 	spec, err := sec.decode(doc)
 	if err != nil {
 		a.err = err

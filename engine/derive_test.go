@@ -233,7 +233,7 @@ func TestDerive_ModelsThatAreTheSameKeepTheirHealth(t *testing.T) {
 	health := func(reg *registry.Registry) llm.BreakerState {
 		for _, h := range reg.Health() {
 			if h.ModelID == "m" {
-				return h.Breaker
+				return h.State
 			}
 		}
 		return ""

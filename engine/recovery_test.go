@@ -226,7 +226,7 @@ func TestBreaker_KeepsRequestsFromAModelThatFails(t *testing.T) { // L-37
 	if !ok || !strings.Contains(le.Message, "circuit breaker open for model m") {
 		t.Errorf("the sixth failure is %v", err)
 	}
-	if h := rt.Registry().Health(); len(h) != 1 || h[0].ModelID != "m" || h[0].Breaker != llm.BreakerOpen {
+	if h := rt.Registry().Health(); len(h) != 1 || h[0].ModelID != "m" || h[0].State != llm.BreakerOpen {
 		t.Errorf("health is %+v", h)
 	}
 }

@@ -38,17 +38,17 @@ type PoolOptions struct {
 
 // Pool is a Model that fails over between members. A session (a thread or a run) stays with
 // one member while that works, for the sake of the provider's prompt cache. When the member
-// fails in a way that another may not, the pool sends the request to another at once. A Pool
-// is safe for concurrent use.
+// fails in a way that another may not, the pool sends the request to another at once. A member
+// that rejects its key or its model is quarantined, see [Breaker]. A Pool is safe for concurrent
+// use.
 type Pool struct {
 	members []PoolMember
 	opts    PoolOptions
 	turn    atomic.Uint64
 
-	mu          sync.Mutex
-	quarantined []bool // until the process ends: the key or the model name is wrong
-	sessions    map[string]*list.Element
-	recent      *list.List // of *poolSession, most recent first
+	mu       sync.Mutex
+	sessions map[string]*list.Element
+	recent   *list.List // of *poolSession, most recent first
 }
 
 type poolSession struct {
@@ -63,7 +63,7 @@ func NewPool(members []PoolMember, opts PoolOptions) (*Pool, error) {
 		opts.Sessions = 4096
 	}
 	homes := 0
-	p := &Pool{opts: opts, sessions: map[string]*list.Element{}, recent: list.New(), quarantined: make([]bool, len(members))}
+	p := &Pool{opts: opts, sessions: map[string]*list.Element{}, recent: list.New()}
 	for _, m := range members {
 		if m.Weight == 0 {
 			m.Weight = 1
@@ -158,9 +158,7 @@ func (p *Pool) moves(i int, err error) bool {
 		if p.opts.IgnoreForbidden {
 			return false
 		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.quarantined[i] = true
+		p.members[i].Breaker.quarantine()
 		return true
 	}
 	return !p.opts.IgnoreCircuit && !p.members[i].Breaker.available()
@@ -176,6 +174,7 @@ func (p *Pool) choose(key string, tried []bool, last error) (int, error) {
 		s.member = p.home(key)
 	}
 	if !tried[s.member] && p.healthy(s.member) {
+		p.members[s.member].Breaker.probe()
 		return s.member, nil
 	}
 	best, anyHealthy := -1, false
@@ -197,6 +196,7 @@ func (p *Pool) choose(key string, tried []bool, last error) (int, error) {
 	case best >= 0:
 		s.member = best
 		s.switches++
+		p.members[best].Breaker.probe()
 		return best, nil
 	case !anyHealthy:
 		return 0, &Error{Kind: AllModelsUnavailable, Message: fmt.Sprintf("none of the pool's %d models is available", len(p.members)), Err: last}
@@ -210,7 +210,8 @@ func (p *Pool) score(key string, i int) float64 {
 
 // healthy reports whether member i can be tried. Requires p.mu.
 func (p *Pool) healthy(i int) bool {
-	return !p.quarantined[i] && (p.opts.IgnoreCircuit || p.members[i].Breaker.available())
+	b := p.members[i].Breaker
+	return (p.opts.IgnoreForbidden || b.trusted()) && (p.opts.IgnoreCircuit || b.available())
 }
 
 // home returns the member that a session starts with, a healthy one if possible. Requires

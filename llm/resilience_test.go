@@ -174,7 +174,7 @@ func TestBreaker_OpensHalfOpensAndCloses(t *testing.T) {
 func TestBreaker_AnAbandonedProbeOpensItAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plan{steps: []any{failure(llm.Provider, 0)}}
-		b := &llm.Breaker{Threshold: 1}
+		b := &llm.Breaker{BreakerSettings: llm.BreakerSettings{FailureThreshold: 1}}
 		m := llm.Break(p, b)
 		_, _ = ask(t, m, "t")
 		time.Sleep(time.Minute)
@@ -222,7 +222,7 @@ func TestBreaker_AdmitsAtMostHalfOpenMaxProbes(t *testing.T) {
 		t.Run(fmt.Sprint(tt.max, " ", tt.then), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &gate{answer: make(chan error)}
-				b := &llm.Breaker{Threshold: 2, Cooldown: 10 * time.Second, HalfOpenMax: tt.max}
+				b := &llm.Breaker{BreakerSettings: llm.BreakerSettings{FailureThreshold: 2, CooldownSecs: 10, HalfOpenMax: tt.max}}
 				m := llm.Break(g, b)
 				ask := func() { _, _ = llm.Generate(context.Background(), m, &llm.Request{}) }
 				for range 2 {
@@ -341,6 +341,58 @@ func TestPool_SwitchesWhenABreakerOpens(t *testing.T) {
 			if got, err := ask(t, p, "thread-1"); got != "claude" || err != nil {
 				t.Errorf("%q, %v", got, err)
 			}
+		}
+	})
+}
+
+func TestPool_AQuarantinedMemberIsProbedAndComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		account := uint64(1)
+		b := &llm.Breaker{Name: "gpt", BreakerSettings: llm.BreakerSettings{CooldownSecs: 10}, Account: func() uint64 { return account }}
+		gpt, claude := &plan{steps: []any{failure(llm.Unauthorized, 0)}}, &plan{steps: []any{"claude"}}
+		p, err := llm.NewPool([]llm.PoolMember{{ID: "gpt", Model: gpt, Breaker: b}, {ID: "claude", Model: claude, Failover: true}}, llm.PoolOptions{PerRun: true, Home: "first_healthy"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		session := 0
+		requests := func(n int, want string, asked int) {
+			t.Helper()
+			before := len(gpt.asked)
+			for range n {
+				session++
+				got, err := llm.Generate(t.Context(), p, &llm.Request{Routing: llm.Routing{RunID: fmt.Sprint("run-", session)}})
+				if err != nil || got.Message.Text() != want {
+					t.Errorf("%+v, %v, want %q", got, err, want)
+				}
+			}
+			if len(gpt.asked)-before != asked {
+				t.Errorf("the member got %d requests, want %d", len(gpt.asked)-before, asked)
+			}
+		}
+		requests(5, "claude", 1)
+		if s := b.Status(); s.State != llm.BreakerQuarantined || s.LastError != llm.Unauthorized || s.RetryAt != time.Now().Add(10*time.Second).UnixMilli() {
+			t.Errorf("status %+v", s)
+		}
+		time.Sleep(10 * time.Second)
+		requests(5, "claude", 1) // one probe for each cooldown
+		gpt.steps = []any{failure(llm.Provider, 0)}
+		time.Sleep(10 * time.Second)
+		session++
+		_, _ = llm.Generate(t.Context(), p, &llm.Request{Routing: llm.Routing{RunID: fmt.Sprint("run-", session)}})
+		requests(5, "claude", 0) // another failure does not end the quarantine
+		gpt.steps = []any{"gpt"}
+		time.Sleep(10 * time.Second)
+		requests(5, "gpt", 5)
+		if s := b.State(); s != llm.BreakerClosed {
+			t.Errorf("after a success it is %s", s)
+		}
+
+		gpt.steps, gpt.asked = []any{failure(llm.ModelNotFound, 0)}, nil
+		requests(5, "claude", 1)
+		account, gpt.steps, gpt.asked = 2, []any{"gpt"}, nil // a new key needs no probe
+		requests(5, "gpt", 5)
+		if s := b.Status(); s != (llm.BreakerStatus{State: llm.BreakerClosed}) {
+			t.Errorf("with a new account: %+v", s)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/awaken-go/awaken"
@@ -148,9 +149,9 @@ func (d *derivation) editModels() {
 		if reg.pools[m.ID] != nil && !slices.Contains(e.Gone.Pools, m.ID) {
 			d.problem("ambiguous_model_reference", "models", m.ID, "is also the id of a pool")
 		}
-		// The model keeps its breaker if provider and upstream model stay the same.
-		if was := reg.models[m.ID]; was == nil || was.ProviderID != m.ProviderID || was.UpstreamModel != m.UpstreamModel {
-			reg.breakers[m.ID] = &llm.Breaker{Name: m.ID}
+		// The model keeps its breaker if provider, upstream model and settings stay the same.
+		if was := reg.models[m.ID]; was == nil || was.ProviderID != m.ProviderID || was.UpstreamModel != m.UpstreamModel || !reflect.DeepEqual(was.CircuitBreaker, m.CircuitBreaker) {
+			reg.breakers[m.ID] = reg.breaker(&m)
 		}
 		reg.models[m.ID] = &m
 		d.models.add(m.ID)
@@ -158,7 +159,7 @@ func (d *derivation) editModels() {
 	for id, m := range reg.models {
 		if providers[m.ProviderID] {
 			d.models.add(id)
-			reg.breakers[id] = &llm.Breaker{Name: id}
+			reg.breakers[id] = reg.breaker(m)
 		}
 	}
 }

@@ -117,17 +117,31 @@ func common(m, o *awaken.ModelSpec, first bool) {
 	}
 }
 
-// ModelHealth is the health of a model.
+// breaker returns a new circuit breaker for a model. It starts over when the provider gets
+// another account.
+func (reg *Registry) breaker(m *awaken.ModelSpec) *llm.Breaker {
+	b := &llm.Breaker{Name: m.ID}
+	if m.CircuitBreaker != nil {
+		b.BreakerSettings = *m.CircuitBreaker
+	}
+	if p, ok := reg.providers[m.ProviderID].(interface{ Account() uint64 }); ok {
+		b.Account = p.Account
+	}
+	return b
+}
+
+// ModelHealth is the health of a model in this process.
 type ModelHealth struct {
-	ModelID string           `json:"model_id"`
-	Breaker llm.BreakerState `json:"breaker"`
+	ModelID    string `json:"model_id"`
+	ProviderID string `json:"provider_id"`
+	llm.BreakerStatus
 }
 
 // Health returns the health of every model, ordered by id.
 func (reg *Registry) Health() []ModelHealth {
 	var out []ModelHealth
 	for _, id := range slices.Sorted(maps.Keys(reg.breakers)) {
-		out = append(out, ModelHealth{id, reg.breakers[id].State()})
+		out = append(out, ModelHealth{id, reg.models[id].ProviderID, reg.breakers[id].Status()})
 	}
 	return out
 }

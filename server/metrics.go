@@ -102,6 +102,7 @@ func NewMetrics() *Metrics {
 	m.runs.cost = counter("inference_cost_usd_total", "What model calls have cost, in US dollars.", "model")
 	m.runs.toolCalls = counter("tool_calls_total", "Tool calls.", "tool", "status")
 	m.runs.suspensions = counter("agent_suspensions_total", "Calls that began to wait for people.", "action", "resume_mode")
+	registry.MustRegister(&modelGauges{&m.words})
 	return m
 }
 

@@ -264,6 +264,7 @@ var successes = map[string]func(g *rig, as []string) request{
 	"GET /openapi.json":       plainly("/openapi.json", ""),
 	"GET /v1/system/info":     plainly("/v1/system/info", ""),
 	"GET /v1/system/modules":  plainly("/v1/system/modules", ""),
+	"GET /v1/models/health":   plainly("/v1/models/health", ""),
 	"GET /v1/runs":            plainly("/v1/runs", ""),
 	"GET /v1/runs/summary":    plainly("/v1/runs/summary", ""),
 	"GET /v1/threads":         plainly("/v1/threads?limit=1", ""),
@@ -682,7 +683,7 @@ var mistakes = map[string]string{
 }
 
 // never has statuses that only a bug in the server could cause.
-var never = map[string]bool{"GET /v1/system/info 500": true, "GET /v1/system/modules 500": true,
+var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/system/info 500": true, "GET /v1/system/modules 500": true,
 	// They are about what is in memory.
 	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
 	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,

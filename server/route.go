@@ -26,6 +26,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&pending{inbox: in}).routes(),
 		(&dispatches{}).routes(),
 		(&usage{}).routes(),
+		(&modelHealth{registry: registry}).routes(),
 	)
 	if cfg.Keys != nil {
 		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox, control: cfg.Control}).routes()...)

@@ -28,6 +28,16 @@ func (v *vocabulary) use(current func() *registry.Registry) {
 	v.current = current
 }
 
+// registry returns the current configuration, or nil if no server uses the metrics yet.
+func (v *vocabulary) registry() *registry.Registry {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.current == nil {
+		return nil
+	}
+	return v.current()
+}
+
 // update makes the words of the current configuration. Requires v.mu.
 func (v *vocabulary) update() {
 	if v.current == nil {
