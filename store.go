@@ -49,6 +49,8 @@ type ThreadQuery struct {
 	ResourceID     string // only threads of this resource
 	ParentThreadID string // only children of this thread
 	Root           bool   // only threads without a parent
+	// Owner selects the threads of a user, or those without one if it points to "".
+	Owner *string
 }
 
 // MessageQuery selects records of a message log.
@@ -62,7 +64,8 @@ type MessageQuery struct {
 type RunQuery struct {
 	ThreadID      string
 	Status        RunStatus
-	Offset, Limit int // a limit of 0 means 50
+	Owner         *string // only runs on threads of this user, or of none if it points to ""
+	Offset, Limit int     // a limit of 0 means 50
 }
 
 // Committer makes durable changes to threads. A run writes only through it.
@@ -149,6 +152,7 @@ type UsageReader interface {
 type UsageQuery struct {
 	ThreadID string
 	AgentID  string
+	Owner    *string // only runs on threads of this user, or of none if it points to ""
 }
 
 // UsageTotal is the usage of the runs of one agent.
@@ -180,18 +184,18 @@ type EntryQuery struct {
 // exist.
 type ThreadEditor interface {
 	// Fork creates a thread that starts with the first seq records of the log of threadID,
-	// and has that thread as its parent. It copies neither state nor runs. A store may
-	// share the messages instead of copying them.
+	// and has that thread as its parent. The new thread belongs to the same user. It copies
+	// neither state nor runs. A store may share the messages instead of copying them.
 	Fork(ctx context.Context, threadID string, seq int, newID string) (*Thread, error)
 	// DeleteThread deletes a thread with its runs, state and log. Children says what
 	// happens to its children; with RejectChildren, it returns ErrConflict if there are any.
 	// It also returns ErrConflict if a queue has work for a thread that is to be deleted.
 	DeleteThread(ctx context.Context, id string, children ChildStrategy) error
-	// CreateThread creates a thread with the id, resource, parent, title and custom
+	// CreateThread creates a thread with the id, user, resource, parent, title and custom
 	// metadata of t. It returns ErrConflict if the thread exists, and ErrInvalid if the
 	// parent does not.
 	CreateThread(ctx context.Context, t *Thread) error
-	// UpdateThread calls fn to change the resource, parent, title and custom metadata of a
+	// UpdateThread calls fn to change the user, resource, parent, title and custom metadata of a
 	// thread, and returns the changed thread. The update is atomic; if fn returns an error,
 	// nothing changes. It returns ErrInvalid if the new parent does not exist or is a
 	// descendant of the thread.
@@ -242,7 +246,7 @@ type Commit struct {
 
 	Expect   int            // messages in the log before this commit
 	Messages []*llm.Message // appended to the message log
-	Run      Run            // the record after this commit
+	Run      Run            // the record after this commit; a new thread belongs to its user
 	State    []state.Change // by scope, of the run or the thread
 	Calls    []*CallState   // new or changed records of the ledger
 	Entries  []Entry        // appended to the event log

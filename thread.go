@@ -11,6 +11,7 @@ type Thread struct {
 	ID             string         `json:"id"`
 	ResourceID     string         `json:"resource_id,omitempty"`      // what the thread belongs to, such as a user or a ticket; chosen by the client
 	ParentThreadID string         `json:"parent_thread_id,omitempty"` // "" for a root thread
+	UserID         string         `json:"user_id,omitempty"`          // the user that the thread belongs to, "" if to none; the user of its first run, unless it was created before
 	Metadata       ThreadMetadata `json:"metadata"`
 	OpenRunID      string         `json:"open_run_id,omitempty"`   // the run that has started and is not done, or ""
 	LatestRunID    string         `json:"latest_run_id,omitempty"` // the run that started last, open or done

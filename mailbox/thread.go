@@ -14,6 +14,8 @@ type Thread struct {
 	ID     string
 	Now    int64 // the store's clock, Unix ms
 	Exists bool  // the thread exists
+	// UserID is the user that the thread belongs to. If the thread is created, it is stored.
+	UserID string
 	// Epoch counts the thread's interrupts. It is not the epoch of an awaken.Cursor.
 	Epoch uint64
 	// End is the end of the thread's event log.
@@ -213,7 +215,9 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 	if d.Request == nil {
 		return nil, ErrIdle
 	}
-	t.Create = true
+	if t.Create = true; !t.Exists {
+		t.UserID = d.Request.UserID
+	}
 	return d, t.enqueue(d)
 }
 

@@ -317,6 +317,27 @@ var threadCases = []testCase{
 			k.Errorf("messages are %v, %v", msgs, err)
 		}
 	}},
+	{"BelongToTheUserOfTheFirstDispatch", func(k *kit) {
+		by := func(user string) func(*mailbox.Dispatch) {
+			return func(d *mailbox.Dispatch) { d.Request.UserID = user }
+		}
+		check := func(thread, want string) {
+			k.Helper()
+			th, err := k.store.Thread(k.Context(), thread)
+			if err != nil || th.UserID != want {
+				k.Errorf("thread is %+v, %v, want user %q", th, err, want)
+			}
+			k.change(thread, func(t *mailbox.Thread) { equal(k, "user in a change", want, t.UserID) })
+		}
+		k.enqueue(dispatch("a", "a", by("alice")), dispatch("a", "a2", by("bob")), dispatch("b", "b", by("bob")), dispatch("c", "c"), dispatch("d", "d", by("a\x00b")))
+		k.enqueue(dispatch("c", "c2", by("bob")), dispatch("b", "b2"))
+		k.change("e", func(t *mailbox.Thread) { t.Create, t.UserID, t.Put = true, "eve", []*mailbox.Dispatch{queued(t, "e")} })
+		k.change("e", func(t *mailbox.Thread) { t.Create, t.UserID = true, "bob" }) // it exists
+		k.acquire("c", "run-c").commit(func(c *awaken.Commit) { c.Run.UserID = "bob" })
+		for thread, user := range map[string]string{"a": "alice", "b": "bob", "c": "", "d": "a\x00b", "e": "eve"} {
+			check(thread, user)
+		}
+	}},
 	{"LearnTheirParentFromTheFirstCommit", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		o := k.acquire("t", "run-a")

@@ -38,7 +38,7 @@ func (t *tool) enter(ctx context.Context, call *awaken.ToolCall) error {
 	}
 	defer t.trees.lock(root).Unlock()
 	id := awaken.ChildID(call.Key)
-	err = editor.CreateThread(ctx, &awaken.Thread{ID: id, ParentThreadID: call.Run.ThreadID})
+	err = editor.CreateThread(ctx, &awaken.Thread{ID: id, ParentThreadID: call.Run.ThreadID, UserID: call.Run.UserID})
 	if err != nil && !errors.Is(err, awaken.ErrConflict) {
 		return err
 	}

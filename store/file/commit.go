@@ -134,6 +134,9 @@ func (cm *committer) commit(t *thread, c *awaken.Commit) error {
 		contents: contents{Messages: c.Messages, Run: &run, Calls: c.Calls},
 		entries:  slices.Clone(c.Entries),
 	}
+	if t.Metadata.CreatedAt == 0 {
+		r.User = run.UserID
+	}
 	for _, ch := range c.State {
 		r.State = append(r.State, change{ch.Key, ch.Scope == state.Thread, ch.Value})
 	}

@@ -30,7 +30,7 @@ func (ed *editor) Fork(_ context.Context, threadID string, seq int, newID string
 		if err != nil {
 			return nil, err
 		}
-		first := &summary{Parent: threadID, Count: seq, Metadata: &t.Export().Metadata}
+		first := &summary{Parent: threadID, User: t.UserID, Count: seq, Metadata: &t.Export().Metadata}
 		if seq > 0 {
 			first.Base = &base{threadID, t.journal.nonce, seq}
 		}
@@ -46,7 +46,7 @@ func (ed *editor) CreateThread(_ context.Context, t *awaken.Thread) error {
 		}
 		now := ed.now().UnixMilli()
 		md := &awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: maps.Clone(t.Metadata.Custom)}
-		return &summary{Parent: t.ParentThreadID, Resource: t.ResourceID, Metadata: md}, ed.table.checkParent(t.ID, t.ParentThreadID)
+		return &summary{Parent: t.ParentThreadID, User: t.UserID, Resource: t.ResourceID, Metadata: md}, ed.table.checkParent(t.ID, t.ParentThreadID)
 	})
 	return err
 }
@@ -82,7 +82,7 @@ func (ed *editor) create(what, id string, first func() (*summary, error)) (*awak
 	return t.Export(), nil
 }
 
-// UpdateThread changes the resource, parent, title and custom metadata of a thread.
+// UpdateThread changes the user, resource, parent, title and custom metadata of a thread.
 func (ed *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	if err := ed.gate.enter(); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (ed *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.T
 		return nil, err
 	}
 	md := &awaken.ThreadMetadata{Title: c.Metadata.Title, Custom: maps.Clone(c.Metadata.Custom)}
-	if err := ed.writer.append(t, &record{summary: summary{Op: opMetadata, Clock: clock, Time: ed.now().UnixMilli(), Parent: c.ParentThreadID, Resource: c.ResourceID, Metadata: md}}); err != nil {
+	if err := ed.writer.append(t, &record{summary: summary{Op: opMetadata, Clock: clock, Time: ed.now().UnixMilli(), Parent: c.ParentThreadID, User: c.UserID, Resource: c.ResourceID, Metadata: md}}); err != nil {
 		return nil, err
 	}
 	ed.table.mu.Lock()

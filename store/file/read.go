@@ -149,7 +149,7 @@ func (rd *reader) loadRun(id string) (*awaken.Run, error) {
 // findRuns returns the runs that q selects, unsorted.
 func (rd *reader) findRuns(q awaken.RunQuery) (all []listed[*runRef]) {
 	add := func(r *runRef) {
-		if r.at.Len > 0 && r.thread.life == alive && (q.Status == "" || r.status == q.Status) {
+		if r.at.Len > 0 && r.thread.life == alive && (q.Status == "" || r.status == q.Status) && (q.Owner == nil || r.thread.UserID == *q.Owner) {
 			all = append(all, listed[*runRef]{r.id, r.born, r})
 		}
 	}

@@ -21,7 +21,7 @@ const (
 	opCommit    = "commit"    // a commit of the owner
 	opInterrupt = "interrupt" // a new generation
 	opPost      = "post"      // inbox items
-	opMetadata  = "metadata"  // resource, parent, title and custom
+	opMetadata  = "metadata"  // user, resource, parent, title and custom
 	opDetach    = "detach"    // the parent was deleted
 	opBase      = "base"      // a copy of the messages shared with a thread that is deleted
 	opDelete    = "delete"    // the thread is being deleted, and what becomes of its children
@@ -51,6 +51,7 @@ type summary struct {
 	Generation uint64                 `json:"generation,omitempty"`
 	Metadata   *awaken.ThreadMetadata `json:"metadata,omitempty"`
 	Resource   string                 `json:"resource,omitempty"`
+	User       string                 `json:"user,omitempty"` // also of a commit
 	Posted     []string               `json:"posted,omitempty"`
 	Children   *awaken.ChildStrategy  `json:"children,omitempty"`
 

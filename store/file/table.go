@@ -68,7 +68,7 @@ func (tb *table) apply(t *thread, r *summary, at span) {
 		t.Fence, t.Committed = r.Fence, 0
 	case opFork:
 		t.base, t.ParentThreadID, t.MessageCount, t.Touched, t.Fence = r.Base, r.Parent, r.Count, r.Clock, r.Fence
-		t.ResourceID = r.Resource
+		t.UserID, t.ResourceID = r.User, r.Resource
 		if r.Metadata != nil {
 			t.Metadata = *r.Metadata
 		}
@@ -84,7 +84,7 @@ func (tb *table) apply(t *thread, r *summary, at span) {
 	case opMetadata:
 		t.Metadata.Title, t.Metadata.Custom = r.Metadata.Title, r.Metadata.Custom
 		t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, r.Time)
-		t.ResourceID, t.ParentThreadID, t.Touched = r.Resource, r.Parent, r.Clock
+		t.UserID, t.ResourceID, t.ParentThreadID, t.Touched = r.User, r.Resource, r.Parent, r.Clock
 	case opDetach:
 		t.ParentThreadID = ""
 	case opBase:
@@ -97,7 +97,7 @@ func (tb *table) apply(t *thread, r *summary, at span) {
 func (tb *table) applyCommit(t *thread, r *summary, at span) {
 	t.Committed, t.Touched = r.Number, r.Clock
 	if t.Metadata.CreatedAt == 0 {
-		t.Metadata.CreatedAt, t.ParentThreadID = r.Time, r.Parent
+		t.Metadata.CreatedAt, t.ParentThreadID, t.UserID = r.Time, r.Parent, r.User
 	}
 	t.Metadata.UpdatedAt = r.Time
 	t.MessageCount = r.Count

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -51,7 +50,9 @@ func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 	if !t.begun {
 		t.begun, t.ParentThreadID = true, c.ParentThreadID
 	}
-	t.Metadata.CreatedAt = cmp.Or(t.Metadata.CreatedAt, c.Time)
+	if t.Metadata.CreatedAt == 0 {
+		t.Metadata.CreatedAt, t.UserID = c.Time, c.Run.UserID
+	}
 	t.Metadata.UpdatedAt = c.Time
 	if t.entries == nil {
 		t.entries = make([]awaken.Entry, 0, 8)

@@ -31,7 +31,7 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 	c := &mailbox.Thread{ID: threadID, Now: s.now().UnixMilli()}
 	t := s.threads[threadID]
 	if t != nil {
-		c.Exists, c.Epoch, c.End = true, t.epoch, awaken.Cursor{Epoch: t.Fence, Seq: t.Seq}
+		c.Exists, c.UserID, c.Epoch, c.End = true, t.UserID, t.epoch, awaken.Cursor{Epoch: t.Fence, Seq: t.Seq}
 		if t.OpenRunID != "" {
 			open := t.run.Run.Run
 			c.Open = &open
@@ -47,7 +47,7 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 		return fmt.Errorf("change thread %s: %w", threadID, err)
 	}
 	if c.Create {
-		t = s.open(threadID, c.Now)
+		t = s.open(threadID, c.UserID, c.Now)
 	}
 	if t == nil {
 		return nil // fn recorded nothing
@@ -140,7 +140,7 @@ func (s *dispatches) Enqueue(_ context.Context, ds ...*mailbox.Dispatch) (left [
 			left = append(left, i)
 			continue
 		}
-		t := s.open(d.ThreadID, now)
+		t := s.open(d.ThreadID, d.Request.UserID, now)
 		d = export(d)
 		d.Status, d.Epoch, d.CreatedAt, d.UpdatedAt = mailbox.Queued, t.epoch, now, now
 		d.AvailableAt += now

@@ -29,7 +29,7 @@ func (s *editor) Fork(_ context.Context, threadID string, seq int, newID string)
 	if err := threads.CheckFork(&t.Thread, seq, newID, s.threads[newID] != nil); err != nil {
 		return nil, err
 	}
-	f := s.add(awaken.Thread{ID: newID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata})
+	f := s.add(awaken.Thread{ID: newID, UserID: t.UserID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata})
 	f.Created = slices.Clone(t.Created[:seq])
 	f.View.Append(t.View.Log()[:seq]...)
 	return f.Export(), nil
@@ -111,7 +111,7 @@ func (s *editor) CreateThread(_ context.Context, t *awaken.Thread) error {
 		return err
 	}
 	now := s.now().UnixMilli()
-	s.add(awaken.Thread{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID,
+	s.add(awaken.Thread{ID: t.ID, UserID: t.UserID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID,
 		Metadata: awaken.ThreadMetadata{CreatedAt: now, UpdatedAt: now, Title: t.Metadata.Title, Custom: t.Metadata.Custom}})
 	return nil
 }
@@ -136,7 +136,7 @@ func (s *editor) checkParent(id, parent string) error {
 	})
 }
 
-// UpdateThread changes the resource, parent, title and custom metadata of a thread.
+// UpdateThread changes the user, resource, parent, title and custom metadata of a thread.
 func (s *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Th
 	}
 	s.clock++
 	t.Touched = s.clock
-	t.ResourceID, t.ParentThreadID = c.ResourceID, c.ParentThreadID
+	t.UserID, t.ResourceID, t.ParentThreadID = c.UserID, c.ResourceID, c.ParentThreadID
 	t.Metadata.Title, t.Metadata.Custom = c.Metadata.Title, maps.Clone(c.Metadata.Custom)
 	t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, s.now().UnixMilli())
 	return t.Export(), nil

@@ -86,13 +86,13 @@ func (r *records) make(id string) *thread {
 	return t
 }
 
-// open is make for a thread that lists show at once.
-func (r *records) open(id string, now int64) *thread {
+// open is make for a thread that lists show at once. A new one belongs to user.
+func (r *records) open(id, user string, now int64) *thread {
 	t := r.make(id)
 	if t.Metadata.CreatedAt == 0 {
 		r.clock++
 		t.Touched = r.clock
-		t.Metadata.CreatedAt, t.Metadata.UpdatedAt = now, now
+		t.Metadata.CreatedAt, t.Metadata.UpdatedAt, t.UserID = now, now, user
 	}
 	return t
 }

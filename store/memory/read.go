@@ -92,11 +92,17 @@ func (s *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, 
 // findRuns returns the runs that q selects, unsorted.
 func (s *reader) findRuns(q awaken.RunQuery) (all []*runRecord) {
 	for _, r := range s.runs {
-		if (q.ThreadID == "" || r.ThreadID == q.ThreadID) && (q.Status == "" || r.Status == q.Status) {
+		if (q.ThreadID == "" || r.ThreadID == q.ThreadID) && (q.Status == "" || r.Status == q.Status) && s.owns(q.Owner, r.ThreadID) {
 			all = append(all, r)
 		}
 	}
 	return all
+}
+
+// owns reports whether a thread belongs to owner, unless that is nil.
+func (s *reader) owns(owner *string, threadID string) bool {
+	t := s.threads[threadID]
+	return owner == nil || t != nil && t.UserID == *owner
 }
 
 // CountRuns returns how many runs q selects, on all pages.
@@ -138,7 +144,7 @@ func (s *reader) UsageTotals(_ context.Context, q awaken.UsageQuery) ([]awaken.U
 	agents := map[string]*awaken.UsageTotal{}
 	costs := map[string]money.Amount{}
 	for _, r := range s.runs {
-		if q.ThreadID != "" && r.ThreadID != q.ThreadID || q.AgentID != "" && r.AgentID != q.AgentID {
+		if q.ThreadID != "" && r.ThreadID != q.ThreadID || q.AgentID != "" && r.AgentID != q.AgentID || !s.owns(q.Owner, r.ThreadID) {
 			continue
 		}
 		t := agents[r.AgentID]

@@ -17,7 +17,10 @@ import (
 // repeats the commit, which is safe: the number of the commit shows whether it was applied.
 func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
 	invalid := c.Run.Validate()
-	p := &pending{repeat: c.Number != 0}
+	p := &pending{repeat: c.Number != 0, call: &anyCommit}
+	if firstOfUser(c) {
+		p.call = &userCommit
+	}
 	if invalid == nil {
 		p.quick = s.commits.quickly(c)
 	}
@@ -52,11 +55,21 @@ func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
 	return fmt.Errorf("commit thread %s: unknown result code %d", c.ThreadID, p.code)
 }
 
-// callCommit calls the SQL function that applies any commit.
-const callCommit = `SELECT {p}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`
+// anyCommit calls the SQL function that applies any commit, and userCommit the one that also
+// sets the user of a new thread.
+var (
+	anyCommit  = shortcut{`SELECT {p}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`, 24}
+	userCommit = shortcut{`SELECT {p}_user_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`, 25}
+)
 
-// shortcut is one statement that applies a common kind of commit. It returns no row if the
-// function must refuse the commit or has more to do.
+// firstOfUser reports whether a commit may be the first on a thread that belongs to a user. A
+// thread that a dispatch created has its user already.
+func firstOfUser(c *awaken.Commit) bool {
+	return c.Number == 1 && c.Run.UserID != "" && c.Run.DispatchID == ""
+}
+
+// shortcut is a statement that applies a kind of commit. One for a common kind returns no row
+// if the function must refuse the commit or has more to do.
 type shortcut struct {
 	query  string
 	params int // the number of leading arguments that it takes
@@ -71,7 +84,7 @@ func quickly(c *awaken.Commit) *shortcut {
 		return &stepCommit
 	case c.Number > 1 && run.Status == awaken.RunDone:
 		return &endCommit
-	case c.Number == 1 && run.Status == awaken.RunRunning && !c.RequireEmptyInbox && run.Output.FromSeq == 0 && run.DispatchID == "":
+	case c.Number == 1 && run.Status == awaken.RunRunning && !c.RequireEmptyInbox && run.Output.FromSeq == 0 && run.DispatchID == "" && !firstOfUser(c):
 		return &startCommit
 	}
 	return nil
@@ -120,7 +133,7 @@ var startCommit = shortcut{`WITH t AS (
 		SELECT $1, $8, $2, 'running', t.touched, $9, least(t.last_seq, $11 - 1), 9223372036854775807 FROM t
 ) ` + quickInsert, 17}
 
-// params returns the arguments of callCommit.
+// params returns the arguments of userCommit; all but the last are those of anyCommit.
 func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p := newParams()
 	p.values = append(p.values, []byte(s.tenant))
@@ -161,6 +174,7 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p.state(c)
 	p.array(len(c.Read), func(i int) { p.idElement(c.Read[i]) })
 	p.boolean(isValid)
+	p.id(c.Run.UserID)
 	return p, nil
 }
 

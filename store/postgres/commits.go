@@ -33,7 +33,8 @@ func newCommits(db *database, lanes int) *commits {
 // pending is a commit in flight.
 type pending struct {
 	sqlstore.Turn[*pending]
-	params *params   // of callCommit
+	params *params
+	call   *shortcut // of the function
 	repeat bool      // repeating it is safe
 	quick  *shortcut // to try first, or nil
 	made   bool      // code is set
@@ -131,10 +132,8 @@ func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 // statement returns the statement of a commit, prepared unless that is off, with its
 // arguments.
 func (g *commits) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, err error) {
-	stmt, values = g.db.sql(callCommit), p.params.values
-	if p.quick != nil {
-		stmt, values = g.db.sql(p.quick.query), values[:p.quick.params]
-	}
+	how := cmp.Or(p.quick, p.call)
+	stmt, values = g.db.sql(how.query), p.params.values[:how.params]
 	p.made = false
 	if g.db.unprepared {
 		return stmt, values, nil

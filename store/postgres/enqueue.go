@@ -41,6 +41,7 @@ type enqueued struct {
 	priority, delay, max    int64
 	dedupe, key, digest     string
 	request, record         string // JSON
+	user                    string
 
 	taken bool // queued, with the values below
 	epoch uint64
@@ -122,13 +123,13 @@ func (e *enqueuer) enqueue(ctx context.Context, all []*enqueued, look bool) (lef
 	var epochs []int64
 	texts := func(field func(q *enqueued) string) []string { return fields(all, field) }
 	numbers := func(field func(q *enqueued) int64) []int64 { return fields(all, field) }
-	if err := e.db.pool.QueryRow(ctx, e.db.sql(`SELECT * FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`),
+	if err := e.db.pool.QueryRow(ctx, e.db.sql(`SELECT * FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`),
 		texts(func(q *enqueued) string { return q.tenant }), texts(func(q *enqueued) string { return q.id }),
 		texts(func(q *enqueued) string { return q.thread }), texts(func(q *enqueued) string { return q.run }),
 		numbers(func(q *enqueued) int64 { return q.priority }), numbers(func(q *enqueued) int64 { return q.delay }),
 		numbers(func(q *enqueued) int64 { return q.max }), texts(func(q *enqueued) string { return q.dedupe }),
 		texts(func(q *enqueued) string { return q.key }), texts(func(q *enqueued) string { return q.digest }),
-		texts(func(q *enqueued) string { return q.request }), texts(func(q *enqueued) string { return q.record }), look).Scan(&at, &epochs); err != nil {
+		texts(func(q *enqueued) string { return q.request }), texts(func(q *enqueued) string { return q.record }), look, texts(func(q *enqueued) string { return q.user })).Scan(&at, &epochs); err != nil {
 		return nil, err
 	}
 	for i, q := range all {

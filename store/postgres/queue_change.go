@@ -75,7 +75,7 @@ func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, 
 	queue := func(query string) { b.Queue(c.db.sql(query), c.tenant, escape(c.threadID)) }
 	b.Queue("BEGIN")
 	queue(`SELECT epoch, since, wake FROM {p}_queue($1, $2)`)
-	queue(`SELECT fence, last_seq FROM {p}_threads WHERE tenant = $1 AND id = $2 FOR UPDATE`)
+	queue(`SELECT fence, last_seq, user_id FROM {p}_threads WHERE tenant = $1 AND id = $2 FOR UPDATE`)
 	queue(`SELECT ` + sqlstore.RunColumns + ` FROM {p}_runs r WHERE r.tenant = $1 AND r.id = (SELECT open_run FROM {p}_threads WHERE tenant = $1 AND id = $2)`)
 	queue(`SELECT ` + sqlstore.DispatchColumns + ` FROM ` + sqlstore.DispatchTables + ` WHERE d.tenant = $1 AND d.thread = $2 AND d.completed = 0`)
 	b.Queue(c.db.sql(`SELECT {p}_now(), pg_current_xact_id()::text, coalesce(pg_xact_status(nullif($1, '')::xid8) = 'committed', false)`), c.try)
@@ -89,10 +89,11 @@ func (c *queueChange) read(ctx context.Context, conn *pgxpool.Conn) (done bool, 
 	if err := results.QueryRow().Scan(&t.Epoch, &c.Since, &c.Wake); err != nil {
 		return false, err
 	}
-	err = results.QueryRow().Scan(&t.End.Epoch, &t.End.Seq)
+	err = results.QueryRow().Scan(&t.End.Epoch, &t.End.Seq, &t.UserID)
 	if t.Exists = err == nil; err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return false, err
 	}
+	t.UserID = unescape(t.UserID)
 	rows, err := results.Query()
 	if err != nil {
 		return false, err

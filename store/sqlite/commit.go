@@ -223,9 +223,10 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	}
 	if _, err = db.exec(`UPDATE {p}_threads SET committed = ?, updated = ?, messages = messages + ?, last_seq = max(last_seq, ?), open_run = ?, latest_run = ?, run = ?, unread = ?,
 		parent = CASE WHEN latest_run = '' AND parent = '' THEN ? ELSE parent END, created = CASE created WHEN 0 THEN ? ELSE created END,
+		user_id = CASE created WHEN 0 THEN ? ELSE user_id END,
 		touched = 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?)
 		WHERE tenant = ? AND id = ?`,
-		int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID, record, unread, c.ParentThreadID, c.Time, c.tenant,
+		int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID, record, unread, c.ParentThreadID, c.Time, c.Run.UserID, c.tenant,
 		c.tenant, c.ThreadID); err != nil {
 		return false, nil, err
 	}

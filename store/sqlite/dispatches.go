@@ -60,7 +60,7 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, request string, now moment) (ok 
 	if err != nil || refused {
 		return false, err
 	}
-	if _, err := c.exec(sqlstore.MakeThread, k.tenant, k.thread, now.ms); err != nil {
+	if _, err := c.exec(sqlstore.MakeThread, k.tenant, k.thread, now.ms, d.Request.UserID); err != nil {
 		return false, err
 	}
 	if _, err := c.row(ctx, `INSERT INTO {p}_queues (tenant, id) VALUES (?, ?) ON CONFLICT DO UPDATE SET epoch = epoch RETURNING epoch`, []any{k.tenant, k.thread}, &d.Epoch); err != nil {

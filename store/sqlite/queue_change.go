@@ -41,7 +41,7 @@ func (c *queueChange) read() (err error) {
 	t := &c.Thread
 	t.ID = k.thread
 	var open string
-	if t.Exists, err = c.row(ctx, `SELECT fence, last_seq, open_run FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{k.tenant, k.thread}, &t.End.Epoch, &t.End.Seq, &open); err != nil {
+	if t.Exists, err = c.row(ctx, `SELECT fence, last_seq, open_run, user_id FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{k.tenant, k.thread}, &t.End.Epoch, &t.End.Seq, &open, &t.UserID); err != nil {
 		return err
 	}
 	if open != "" {

@@ -36,6 +36,7 @@ func Test(t *testing.T, open func(t *testing.T) awaken.Store) {
 		{"EventLog", eventCases},
 		{"ThreadEditor", editorCases},
 		{"Budget", budgetCases},
+		{"Users", userCases},
 	} {
 		t.Run(area.name, func(t *testing.T) {
 			for _, c := range area.cases {

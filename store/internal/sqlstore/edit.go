@@ -57,8 +57,8 @@ func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID strin
 		if seq > 0 {
 			forkOf = s.optional(base.ID)
 		}
-		out, err = s.scope.scanThread(ctx, c, `INSERT INTO {p}_threads (tenant, id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, touched)
-			SELECT tenant, ?3, id, title, custom, created, updated, ?4, ?5, ?4, `+Floor+`, {tick}
+		out, err = s.scope.scanThread(ctx, c, `INSERT INTO {p}_threads (tenant, id, user_id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, touched)
+			SELECT tenant, ?3, user_id, id, title, custom, created, updated, ?4, ?5, ?4, `+Floor+`, {tick}
 			FROM {p}_threads WHERE tenant = ?1 AND id = ?2 ON CONFLICT DO NOTHING RETURNING `+ThreadColumns,
 			s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf)
 		if err == nil && out == nil {
@@ -207,9 +207,9 @@ func (s *Tenant) CreateThread(ctx context.Context, t *awaken.Thread) error {
 		if err := s.checkParent(ctx, c, t.ID, t.ParentThreadID); err != nil {
 			return err
 		}
-		n, err := c.Exec(ctx, statement(`INSERT INTO {p}_threads (tenant, id, resource, parent, title, custom, created, updated, touched, fence)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, {tick}, `+Floor+`) ON CONFLICT DO NOTHING`,
-			s.scope.tenant, s.scope.id(t.ID), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, now))
+		n, err := c.Exec(ctx, statement(`INSERT INTO {p}_threads (tenant, id, resource, parent, title, custom, created, updated, user_id, touched, fence)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, {tick}, `+Floor+`) ON CONFLICT DO NOTHING`,
+			s.scope.tenant, s.scope.id(t.ID), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, now, s.scope.id(t.UserID)))
 		if err == nil && n == 0 {
 			err = fmt.Errorf("create thread %s: %w: it already exists", t.ID, awaken.ErrConflict)
 		}
@@ -221,7 +221,7 @@ func (s *Tenant) CreateThread(ctx context.Context, t *awaken.Thread) error {
 	return err
 }
 
-// UpdateThread changes the resource, parent, title and custom metadata of a thread.
+// UpdateThread changes the user, resource, parent, title and custom metadata of a thread.
 func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	var out *Thread
 	err := s.edit(ctx, func(ctx context.Context, c Conn) error {
@@ -242,9 +242,9 @@ func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.
 		if err != nil {
 			return err
 		}
-		out, err = s.scope.scanThread(ctx, c, `UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), touched = {tick}
+		out, err = s.scope.scanThread(ctx, c, `UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), user_id = ?8, touched = {tick}
 			WHERE tenant = ?1 AND id = ?2 RETURNING `+ThreadColumns,
-			s.scope.tenant, s.scope.id(id), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, s.scope.db.Now().UnixMilli())
+			s.scope.tenant, s.scope.id(id), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, s.scope.db.Now().UnixMilli(), s.scope.id(t.UserID))
 		return err
 	})
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// MakeThread is the statement that creates thread ?2 of tenant ?1 at time ?3, unless it
-// exists.
-const MakeThread = `INSERT INTO {p}_threads (tenant, id, created, updated, touched, fence) VALUES (?1, ?2, ?3, ?3, {tick}, ` + Floor + `) ON CONFLICT DO NOTHING`
+// MakeThread is the statement that creates thread ?2 of tenant ?1 at time ?3, which belongs
+// to user ?4, unless it exists.
+const MakeThread = `INSERT INTO {p}_threads (tenant, id, created, updated, user_id, touched, fence) VALUES (?1, ?2, ?3, ?3, ?4, {tick}, ` + Floor + `) ON CONFLICT DO NOTHING`
 
 // PutRun returns the statement that writes the record of a created run, unless the run has
 // started.
@@ -69,7 +69,7 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err 
 		out = append(out, Statement{query, append([]any{s.tenant, s.id(t.ID)}, args...)})
 	}
 	if !c.made {
-		do(MakeThread, now)
+		do(MakeThread, now, s.id(t.UserID))
 	}
 	if t.Interrupt {
 		do(`UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = ?1 AND id = ?2`)

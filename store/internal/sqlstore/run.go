@@ -19,6 +19,11 @@ const runRecord = `CASE r.status WHEN 'running' THEN coalesce(
 // RunColumns are the columns of a run r that [Dialect.ScanRun] scans.
 const RunColumns = `r.id, r.thread, ` + runRecord
 
+// runOwnedBy returns the condition that the thread of a run r belongs to a user.
+func runOwnedBy(user, param string) string {
+	return `r.thread IN (SELECT o.id FROM {p}_threads o WHERE o.tenant = r.tenant AND ` + ownedBy(user, param) + `)`
+}
+
 // ScanRun scans a row of RunColumns.
 func (d *Dialect) ScanRun(scan Scan) (*awaken.Run, error) {
 	var id, thread string
@@ -86,6 +91,9 @@ func (s *Tenant) selectedRuns(q awaken.RunQuery) (where string, args []any) {
 	if q.Status != "" {
 		where, args = where+` AND r.status = ?`, append(args, s.scope.id(string(q.Status)))
 	}
+	if q.Owner != nil {
+		where, args = where+` AND `+runOwnedBy(*q.Owner, "?"), append(args, s.scope.id(*q.Owner))
+	}
 	return where, args
 }
 
@@ -93,12 +101,16 @@ func (s *Tenant) selectedRuns(q awaken.RunQuery) (where string, args []any) {
 func (s *Tenant) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken.UsageTotal, error) {
 	sum := func(number string) string { return `CAST(coalesce(sum(` + number + `), 0) AS bigint)` }
 	tokens := func(field string) string { return sum(`CAST(data -> 'usage' ->> '` + field + `' AS numeric)`) }
+	args, owned := []any{s.scope.tenant, s.scope.id(q.ThreadID), q.AgentID}, ``
+	if q.Owner != nil {
+		args, owned = append(args, s.scope.id(*q.Owner)), ` AND `+runOwnedBy(*q.Owner, "?4")
+	}
 	query := `SELECT data ->> 'agent_id'{bytes}, count(*), ` + tokens("prompt_tokens") + `, ` + tokens("completion_tokens") + `, ` + tokens("total_tokens") + `, ` +
 		tokens("cache_read_tokens") + `, ` + tokens("cache_creation_tokens") + `, ` + tokens("thinking_tokens") + `, ` +
 		sum(`CAST(round(CAST(data ->> 'cost_usd' AS numeric) * 1e9) AS bigint)`) + `
-		FROM (SELECT record{json} AS data FROM (SELECT ` + runRecord + ` AS record FROM {p}_runs r WHERE r.tenant = ?1 AND (?2 = '' OR r.thread = ?2)) x) y
+		FROM (SELECT record{json} AS data FROM (SELECT ` + runRecord + ` AS record FROM {p}_runs r WHERE r.tenant = ?1 AND (?2 = '' OR r.thread = ?2)` + owned + `) x) y
 		WHERE ?3 = '' OR data ->> 'agent_id' = ?3 GROUP BY 1 ORDER BY 1`
-	return list(ctx, s.scope.db, "usage", query, []any{s.scope.tenant, s.scope.id(q.ThreadID), q.AgentID}, func(scan Scan) (t awaken.UsageTotal, err error) {
+	return list(ctx, s.scope.db, "usage", query, args, func(scan Scan) (t awaken.UsageTotal, err error) {
 		var cost int64
 		u := &t.Usage
 		err = scan(&t.AgentID, &t.Runs, &u.PromptTokens, &u.CompletionTokens, &u.TotalTokens, &u.CacheReadTokens, &u.CacheCreationTokens, &u.ThinkingTokens, &cost)

@@ -203,7 +203,7 @@ func Set(m *map[string]json.RawMessage, key string, value json.RawMessage) {
 // Selects reports whether q selects t.
 func Selects(q awaken.ThreadQuery, t *awaken.Thread) bool {
 	return (q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID) && (q.ResourceID == "" || t.ResourceID == q.ResourceID) &&
-		(!q.Root || t.ParentThreadID == "")
+		(!q.Root || t.ParentThreadID == "") && (q.Owner == nil || t.UserID == *q.Owner)
 }
 
 // SelectsEntry reports whether q selects e.
