@@ -71,6 +71,19 @@ func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*l
 	return view.Messages(), nil
 }
 
+// AnswerAgain makes a request answer the message before index at of a conversation again: what
+// follows is hidden. If a run is active and has stored nothing of its answer yet, the message itself is
+// hidden and sent again, so that what the run still stores before it ends is hidden too.
+func AnswerAgain(req *awaken.RunRequest, view []*llm.Message, at int, active bool) {
+	switch {
+	case at < len(view):
+		req.Rewind = view[at].ID
+	case active && at > 0 && view[at-1].Role == llm.User:
+		said := *view[at-1]
+		req.Rewind, req.Messages = said.ID, append(req.Messages, &said)
+	}
+}
+
 // ContextMessage returns an internal message that shows the model the state of a client's page, or
 // nil if the state is empty.
 func ContextMessage(state json.RawMessage) *llm.Message {

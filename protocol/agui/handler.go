@@ -177,9 +177,7 @@ func (x *exchange) answerAgain(req *awaken.RunRequest) error {
 	if at < 0 {
 		return noInput
 	}
-	if at+1 < len(all) {
-		req.Rewind = all[at+1].ID
-	}
+	protocol.AnswerAgain(req, all, at+1, x.open != nil && x.open.Status == awaken.RunRunning)
 	return nil
 }
 

@@ -273,6 +273,11 @@ func rewind(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox
 	if !again && edited < 0 {
 		return first, nil
 	}
+	// Look for the run first: what it stores from here on must be hidden too.
+	active, _, err := protocol.ActiveRun(ctx, t, s.Request.ThreadID)
+	if err != nil {
+		return 0, err
+	}
 	view, err := protocol.Conversation(ctx, t, s.Request.ThreadID)
 	if err != nil {
 		return 0, err
@@ -286,27 +291,14 @@ func rewind(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox
 		}
 		return 0, protocol.NotFound("message", req.MessageID)
 	}
-	// The answer starts at the named message, or after the last user message.
-	at := -1
-	for i, m := range view {
-		switch {
-		case req.MessageID != "" && m.ID == req.MessageID:
-			at = i
-			if m.Role == llm.User {
-				at++
-			}
-		case req.MessageID == "" && m.Role == llm.User && !m.IsInternal():
-			at = i + 1
-		}
-	}
+	at := req.answerIn(view)
 	switch {
 	case at < 0 && req.MessageID != "":
 		return 0, protocol.NotFound("message", req.MessageID)
 	case at < 0:
 		return 0, protocol.BadRequest("the chat has no user message to answer")
-	case at < len(view):
-		s.Request.Rewind = view[at].ID
 	}
+	protocol.AnswerAgain(&s.Request, view, at, active != nil)
 	// A repeated request, while the new answer is in flight, is not another regeneration.
 	for _, m := range view[:at] {
 		if m.Role == llm.User && !m.IsInternal() {
@@ -314,6 +306,40 @@ func rewind(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox
 		}
 	}
 	return max(first, len(req.Messages)), nil
+}
+
+// answerIn returns where in a conversation the answer to regenerate starts, or -1: at the named
+// message; if the conversation has no such message, because its run is in flight and has stored nothing,
+// after the last user message of the request; without a name, also after the conversation's.
+func (r *chatRequest) answerIn(view []*llm.Message) int {
+	asked := ""
+	for i := range r.Messages {
+		if r.Messages[i].Role == "user" {
+			asked = r.Messages[i].ID
+		}
+	}
+	named, after, last := -1, -1, -1
+	for i, m := range view {
+		switch spoken := m.Role == llm.User && !m.IsInternal(); {
+		case m.ID == r.MessageID && m.ID != "" && spoken:
+			named = i + 1
+		case m.ID == r.MessageID && m.ID != "":
+			named = i
+		case spoken && m.ID == asked && asked != "":
+			after, last = i+1, i+1
+		case spoken:
+			last = i + 1
+		}
+	}
+	switch {
+	case named >= 0:
+		return named
+	case after >= 0:
+		return after
+	case r.MessageID != "":
+		return -1
+	}
+	return last
 }
 
 // sayKey returns the dedupe key of messages, or "" unless all have ids. It covers their

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,6 +95,16 @@ func find(list []chunk, kind string) chunk {
 		}
 	}
 	return nil
+}
+
+// messageIDs returns the ids that a stream gives its message.
+func messageIDs(list []chunk) (out []string) {
+	for _, c := range list {
+		if id, ok := c["messageId"].(string); ok && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // history returns the messages of a chat.
