@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/registry"
 )
 
@@ -36,10 +37,11 @@ type crew struct {
 }
 
 type outcome struct {
-	c   *call
-	tc  *awaken.ToolCall
-	res *awaken.ToolResult
-	err error
+	c    *call
+	tc   *awaken.ToolCall
+	res  *awaken.ToolResult
+	err  error
+	lost bool // the call was not made, because the run may have another owner
 }
 
 // emitter returns a function with which a running tool emits events, until ctx is done.
@@ -401,6 +403,10 @@ func (w *crew) execute(ctx context.Context, c *call, tc *awaken.ToolCall) {
 		w.report(o)
 	}()
 	atCall.Hit()
+	if err := ownership.Check(ctx); err != nil { // another process may own the run by now
+		o.err, o.lost = err, true
+		return
+	}
 	growStack()
 	o.res, o.err = w.rt.cfg.Executor.Execute(ctx, c.entry.Tool, tc)
 	atCalled.Hit()
@@ -434,6 +440,9 @@ func (w *crew) finish(ctx context.Context, o outcome) *end {
 	c := o.c
 	if !c.running || c.tc != o.tc {
 		return nil // it was abandoned
+	}
+	if o.lost {
+		return w.fail(o.err)
 	}
 	w.retire(c)
 	atResult.Hit()

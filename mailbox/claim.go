@@ -8,18 +8,21 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ownership"
 )
 
 // claim is a dispatch that this process has claimed, and its run.
 type claim struct {
-	d      *Dispatch
-	tenant *Tenant
-	ctx    context.Context // of the run
-	cancel context.CancelCauseFunc
-	steps  atomic.Int64 // of the run
-	lost   atomic.Bool  // another worker may own the dispatch
-	child  bool         // the run has a parent
-	lease  lease
+	d       *Dispatch
+	tenant  *Tenant
+	ctx     context.Context // of the run
+	cancel  context.CancelCauseFunc
+	steps   atomic.Int64 // of the run
+	lost    atomic.Bool  // another worker may own the dispatch
+	child   bool         // the run has a parent
+	suspect bool         // the dispatch is one
+	clear   atomic.Bool  // the store knows that the run has made progress under this claim
+	lease   lease
 }
 
 var (
@@ -31,6 +34,17 @@ var (
 func (c *claim) abandon() {
 	c.lost.Store(true)
 	c.cancel(errLeaseLost)
+}
+
+// owned returns an error unless this process certainly owns the claim. It abandons one that it
+// may not own.
+func (c *claim) owned() error {
+	now := time.Now()
+	if c.lost.Load() || c.lease.expired(now) || !c.tenant.box.self.is(c.d.ClaimedBy, now) {
+		c.abandon()
+		return errLeaseLost
+	}
+	return nil
 }
 
 // run does what the dispatch asks for and returns how to settle it. An error means that the
@@ -50,7 +64,7 @@ func (c *claim) run(ctx context.Context) (Settlement, error) {
 	c.child = run.ParentRunID != ""
 	if run.Steps > d.Steps {
 		c.steps.Store(int64(run.Steps))
-		d.Attempts = 0
+		d.Attempts, d.Crashes = 0, 0
 	}
 	switch {
 	case run.Status == awaken.RunDone:
@@ -62,7 +76,11 @@ func (c *claim) run(ctx context.Context) (Settlement, error) {
 		return c.endFor(ctx, run, Cancelled, awaken.Termination{Type: awaken.Cancelled})
 	case d.Exhausted():
 		reason := fmt.Sprintf("gave up after %d attempts", d.Attempts) // the cause is in the dispatch, for operators
-		return c.endFor(ctx, run, DeadLetter, awaken.Termination{Type: awaken.Failed, Message: reason})
+		s, err := c.endFor(ctx, run, DeadLetter, awaken.Termination{Type: awaken.Failed, Message: reason})
+		if d.Crashes > 0 {
+			s.Error = fmt.Sprintf("its process died %d times while it ran this dispatch, without completing a step in between", d.Crashes)
+		}
+		return s, err
 	case run.Status == awaken.RunWaiting:
 		if resume, err := c.hasReason(ctx, run); err != nil {
 			return Settlement{}, err
@@ -133,13 +151,14 @@ func (c *claim) start(ctx context.Context, req awaken.RunRequest) (*awaken.RunRe
 		}
 		return nil
 	}
+	ctx = ownership.With(ctx, c.owned)
 	var next awaken.Sink
 	if f := c.tenant.box.cfg.Sink; f != nil && req.End == nil { // ending a run must not depend on the sink
 		next = f(c.tenant.name)
 	}
 	sink := c.tenant.Log.Sink(next)
 	defer sink.Close()
-	res, err := c.tenant.Runtime.Run(ctx, req, progress{sink, &c.steps})
+	res, err := c.tenant.Runtime.Run(ctx, req, progress{sink, c})
 	if res != nil && (c.child || req.End != nil) {
 		if reportErr := c.report(ctx, res.RunID); reportErr != nil {
 			return nil, errors.Join(err, reportErr) // the next attempt finds the run as it is, and reports it
@@ -162,12 +181,15 @@ func (c *claim) report(ctx context.Context, runID string) error {
 // progress is a sink that counts steps.
 type progress struct {
 	awaken.Sink
-	steps *atomic.Int64
+	claim *claim
 }
 
 func (p progress) Emit(ctx context.Context, e awaken.Entry) error {
 	if _, ok := e.Event.(*awaken.StepEnd); ok {
-		p.steps.Add(1)
+		p.claim.steps.Add(1)
+		if p.claim.suspect {
+			poke(p.claim.tenant.box.recheck)
+		}
 	}
 	return p.Sink.Emit(ctx, e)
 }

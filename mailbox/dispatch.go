@@ -49,11 +49,13 @@ type Dispatch struct {
 	Attempts    int    `json:"attempt_count"`              // failures since the run last completed a step
 	MaxAttempts int    `json:"max_attempts"`               // failures that make it a dead letter
 	Steps       int    `json:"steps"`                      // the run's steps when Attempts last changed
+	Crashes     int    `json:"crash_count"`                // processes that died while they ran it, since the run last completed a step
+	LostAt      int64  `json:"lost_at,omitempty"`          // when it was found that its last owner was lost; 0 if an owner has settled it since
 	LastError   string `json:"last_error,omitempty"`
 
 	// The claim, while the status is Claimed.
 	ClaimToken string `json:"claim_token,omitempty"`
-	ClaimedBy  string `json:"claimed_by,omitempty"` // the worker, Config.Consumer
+	ClaimedBy  string `json:"claimed_by,omitempty"` // the worker's process
 	LeaseUntil int64  `json:"lease_until,omitempty"`
 
 	// IdempotencyKey and Digest are those of the submission.
@@ -88,6 +90,34 @@ func (d *Dispatch) Before(o *Dispatch) int {
 
 // Exhausted reports whether d has no attempts left.
 func (d *Dispatch) Exhausted() bool { return d.Attempts >= d.MaxAttempts }
+
+// SuspectCrashes is how many processes must have died while they ran a dispatch to make it a
+// suspect: a run that may kill its process.
+const SuspectCrashes = 2
+
+// Suspect reports whether d may have killed its processes. A worker runs one suspect at a time.
+func (d *Dispatch) Suspect() bool { return d.Crashes >= SuspectCrashes }
+
+// Blame counts the death of a process against the dispatches that it had claimed, all of them.
+// The first deaths cost none an attempt: most of them only happened to be there. But if suspects
+// were among them, the death is their failure, and costs the others nothing.
+func Blame(claimed []*Dispatch) {
+	suspected := slices.ContainsFunc(claimed, (*Dispatch).Suspect)
+	for _, d := range claimed {
+		switch {
+		case d.Suspect():
+			d.Crashes++
+			d.Attempts++
+		case !suspected:
+			d.Crashes++
+		}
+	}
+}
+
+// Between reports whether d waits for a new owner because its last one was lost, and since when.
+func (d *Dispatch) Between() (since int64, ok bool) {
+	return d.LostAt, d.Status == Queued && d.LostAt > 0
+}
 
 // Ready returns the dispatch of a thread that can be claimed next, given the thread's live
 // dispatches: the first in order of those available at now, or else the one that will be

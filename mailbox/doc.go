@@ -22,7 +22,8 @@
 // to the process.
 //
 // A worker claims a dispatch for the length of a lease and renews the lease while the run is
-// in flight. The lease decides only who may try; the thread's fence (see package awaken), in
+// in flight. If its process dies, other workers take over within seconds, because every process
+// sends heartbeats (Config.Liveness). The lease decides only who may try; the thread's fence (see package awaken), in
 // the same store, decides who can write. A worker that cannot renew its lease abandons the
 // run and writes nothing more. A worker that was paused finds the fence raised, and its
 // commits fail. A waiting run holds no lease: its dispatch is acknowledged (Acked), and a
@@ -30,7 +31,8 @@
 //
 // A dispatch that fails returns to the queue with a growing delay. One that has failed
 // Config.MaxAttempts times without completing a step, or that cannot succeed, becomes a dead
-// letter, which an operator retries or drops ([Tenant.RetryDeadLetter]).
+// letter, which an operator retries or drops ([Tenant.RetryDeadLetter]). The death of a process
+// is no failure of the runs that were in flight, unless they are suspects; see [Blame].
 //
 // # For stores
 //

@@ -88,6 +88,9 @@ func (b *Mailbox) renew(ctx context.Context, claims ...*claim) error {
 			c.cancel(awaken.ErrCancelled)
 		}
 		c.lease.extend(from, b.cfg.Lease)
+		if held[i].Steps > c.d.Steps && !c.clear.Swap(true) && c.suspect {
+			poke(b.wakeup) // there is room for another suspect
+		}
 	}
 	return nil
 }

@@ -29,12 +29,16 @@ type Config struct {
 	Sink     func(tenant string) awaken.Sink
 	Observer Observer // nil observes nothing
 
-	Consumer    string        // the worker's name in the queue; default host, process id and a random part
+	Consumer    string        // the worker's name in the queue, to which each process adds a random part; default host and process id
 	Concurrency int           // how many runs may be in flight; default 256
 	Lease       time.Duration // how long a claim is valid without renewal; default 30 seconds
 	Renew       time.Duration // how often to renew leases; default a third of Lease
+	// Liveness is how long this process may be silent before other workers take its runs over;
+	// default 4 seconds. It sends four heartbeats in that time. A worker that cannot confirm a
+	// heartbeat in time abandons its runs: no effect begins after another may own them.
+	Liveness    time.Duration
 	Poll        time.Duration // how often to ask for work when nothing signals it; default 1 second
-	Sweep       time.Duration // how often to look for expired leases; default 30 seconds, and never more than a quarter of Lease
+	Sweep       time.Duration // how often to look for dead processes and expired leases; default 30 seconds, and never more than a quarter of Lease or an eighth of Liveness
 	GC          time.Duration // how often to purge terminal dispatches; default 1 minute
 	TTL         time.Duration // how long to keep terminal dispatches; default 24 hours
 	MaxAttempts int           // failures in a row before a dispatch becomes a dead letter; default 5
@@ -61,9 +65,9 @@ type Startup struct {
 }
 
 // Maintenance is the result of a round of maintenance: [Mailbox.Work] regularly reclaims
-// dispatches whose lease has expired (Config.Sweep) and purges old ones (Config.GC).
+// dispatches of dead processes and expired leases (Config.Sweep) and purges old ones (Config.GC).
 type Maintenance struct {
-	Reclaimed int   // dispatches returned to the queue because their lease had expired
+	Reclaimed int   // dispatches returned to the queue because their process was dead or their lease had expired
 	Purged    int   // terminal dispatches removed because they were older than Config.TTL
 	Err       error // what failed, or nil
 }
@@ -76,8 +80,8 @@ type Observer interface {
 	// Settled reports the outcome of a dispatch and how long it was in flight. The status is
 	// empty if the claim was lost.
 	Settled(d *Dispatch, status Status, took time.Duration)
-	// Operated reports a queue operation: submit, claim, extend_lease, settle, reclaim or
-	// purge.
+	// Operated reports a queue operation: submit, claim, extend_lease, settle, reclaim, purge,
+	// join, heartbeat or leave.
 	Operated(operation string, took time.Duration, err error)
 }
 
@@ -86,7 +90,8 @@ type Mailbox struct {
 	cfg     Config
 	with    func(store awaken.Store, values profile.Store, queue awaken.Queue) Runtime
 	wakeup  chan struct{} // cap 1: a dispatch may be claimable
-	recheck chan struct{} // cap 1: a claim may have been cancelled
+	recheck chan struct{} // cap 1: a claim may have been cancelled, or a suspect has made progress
+	self    process       // this worker, as others know it
 
 	mu       sync.Mutex
 	tenants  map[string]*Tenant
@@ -109,7 +114,7 @@ func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Sto
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	return &Mailbox{cfg: cfg, wakeup: make(chan struct{}, 1), recheck: make(chan struct{}, 1),
+	return &Mailbox{cfg: cfg, wakeup: make(chan struct{}, 1), recheck: make(chan struct{}, 1), self: process{died: make(chan struct{}, 1)},
 		with:    func(s awaken.Store, p profile.Store, q awaken.Queue) Runtime { return with(s, p, q) },
 		tenants: map[string]*Tenant{}, inFlight: map[string]*claim{}}, nil
 }
@@ -119,6 +124,7 @@ func (cfg *Config) complete() error {
 	setDefault(&cfg.Concurrency, 256)
 	setDefault(&cfg.Lease, 30*time.Second)
 	setDefault(&cfg.Renew, cfg.Lease/3)
+	setDefault(&cfg.Liveness, 4*time.Second)
 	setDefault(&cfg.Poll, time.Second)
 	setDefault(&cfg.GC, time.Minute)
 	setDefault(&cfg.TTL, 24*time.Hour)
@@ -129,7 +135,7 @@ func (cfg *Config) complete() error {
 	setDefault(&cfg.Startup.Attempts, 1)
 	setDefault(&cfg.Startup.Retry, 250*time.Millisecond)
 	setDefault(&cfg.Drain, 30*time.Second)
-	cfg.Sweep = min(cfg.Sweep, max(cfg.Lease/4, time.Millisecond))
+	cfg.Sweep = min(cfg.Sweep, max(min(cfg.Lease/4, cfg.Liveness/8), time.Millisecond))
 	if cfg.Renew >= cfg.Lease {
 		return fmt.Errorf("mailbox: Renew is %s, want less than Lease (%s)", cfg.Renew, cfg.Lease)
 	}
@@ -142,7 +148,7 @@ func (cfg *Config) complete() error {
 	}
 	if cfg.Consumer == "" {
 		host, _ := os.Hostname()
-		cfg.Consumer = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), cfg.NewID())
+		cfg.Consumer = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
 	return nil
 }

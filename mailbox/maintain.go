@@ -48,7 +48,7 @@ func (b *Mailbox) maintain(ctx context.Context) {
 	}
 }
 
-// reclaim returns every dispatch whose lease has expired to the queue.
+// reclaim returns every dispatch whose owner is lost to the queue.
 func (b *Mailbox) reclaim(ctx context.Context) (total int, err error) {
 	const batch = 100
 	for {

@@ -53,7 +53,9 @@ type Queue interface {
 	// Claim claims up to c.Limit available dispatches, at most one per thread and none of a
 	// thread that has a claimed one: the highest priority first, and within a priority the
 	// thread that has been ready longest. Each gets a fresh ClaimToken. Next is the time until
-	// another becomes available without a change to the queue; 0 if none is known to.
+	// another becomes available without a change to the queue; 0 if none is known to. Up to
+	// c.Suspects of them are of threads that have a suspect ([Dispatch.Suspect]); they come
+	// first.
 	Claim(ctx context.Context, c ClaimRequest) (ds []*Dispatch, next time.Duration, err error)
 	// Renew extends leases and returns the state of each, in the same order. An expired lease
 	// can be renewed until it is reclaimed.
@@ -62,13 +64,26 @@ type Queue interface {
 	// order. awaken.ErrFenced means that the token is no longer the dispatch's claim, also
 	// because the same call settled it before. A settled dispatch has no claim.
 	Settle(ctx context.Context, settlements ...Settlement) ([]error, error)
-	// Reclaim returns up to limit dispatches with an expired lease to the queue, counts an
-	// attempt for each, and voids their claims. It returns how many it reclaimed. It makes
+	// Reclaim returns dispatches to the queue whose owner is lost, voids their claims, and sets
+	// LostAt. It takes those of dead processes, all claims of a process at once, counts the
+	// death with [Blame], and forgets the process; and up to limit of those with an expired
+	// lease, for each of which it counts an attempt. It returns how many it reclaimed. It makes
 	// none a dead letter, however many attempts failed: the next worker to claim it does.
 	Reclaim(ctx context.Context, limit int) (int, error)
 	// Purge removes dispatches that have been terminal for longer than olderThan and returns
 	// how many it removed.
 	Purge(ctx context.Context, olderThan time.Duration) (int, error)
+	// Join makes a process known, which is dead once it has been silent for limit by the store's
+	// clock. Its claims are those with its id as Consumer. Claims of a consumer that is no
+	// process end only with their lease.
+	Join(ctx context.Context, process string, limit time.Duration) error
+	// Beat is a sign of life: from now the process may be silent for limit. It does not wait for
+	// other operations of the queue. The error is awaken.ErrFenced if the process is dead or not
+	// known; it stays dead.
+	Beat(ctx context.Context, process string, limit time.Duration) error
+	// Leave returns the dispatches that a process has claimed to the queue at no cost, voids
+	// their claims, and forgets the process. One that is not known is no error.
+	Leave(ctx context.Context, process string) error
 	// Counts returns the number of dispatches in each status.
 	Counts(ctx context.Context) (map[Status]int, error)
 	// Handle returns the store of a tenant.
@@ -93,16 +108,17 @@ type Listener interface {
 
 // ClaimRequest asks for dispatches.
 type ClaimRequest struct {
-	Consumer string        // the worker's name
+	Consumer string        // the worker's process
 	Lease    time.Duration // how long the claims are valid without renewal
 	Limit    int           // how many dispatches to claim at most
+	Suspects int           // how many of them may be suspects
 }
 
 // Claim identifies a worker's claim on a dispatch.
 type Claim struct {
 	Tenant, ID, Token string // the Tenant, ID and ClaimToken of the dispatch
 	// Steps is how many steps the run has completed. If it is more than the dispatch has
-	// recorded, earlier failures no longer count: Attempts becomes 0.
+	// recorded, earlier failures no longer count: Attempts and Crashes become 0.
 	Steps int
 }
 

@@ -23,6 +23,8 @@ func (b *Mailbox) Work(ctx context.Context) error {
 	chores, done := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers, running sync.WaitGroup
 	settler := &settler{queue: b.cfg.Queue, patience: b.cfg.Lease, observer: b.cfg.Observer, logger: b.cfg.Logger, in: make(chan settling)}
+	b.beat(ctx)
+	helpers.Go(func() { b.keepAlive(chores) })
 	helpers.Go(func() { b.keepLeases(chores) })
 	helpers.Go(func() { b.maintain(chores) })
 	helpers.Go(settler.work)
@@ -37,6 +39,7 @@ func (b *Mailbox) Work(ctx context.Context) error {
 	close(settler.in)
 	done()
 	helpers.Wait()
+	b.leave()
 	return nil
 }
 
@@ -45,15 +48,21 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 	for ctx.Err() == nil {
 		free := b.cfg.Concurrency - b.Active()
 		pause := b.cfg.Poll
-		if free > 0 {
+		from := time.Now()
+		if id, alive := b.self.current(from); alive && free > 0 {
 			limit := min(free, 64)
-			from := time.Now()
-			ds, next, err := b.cfg.Queue.Claim(ctx, ClaimRequest{Consumer: b.cfg.Consumer, Lease: b.cfg.Lease, Limit: limit})
+			ds, next, err := b.claimSome(ctx, ClaimRequest{Consumer: id, Lease: b.cfg.Lease, Limit: limit, Suspects: b.suspectsFree()})
 			b.cfg.Observer.Operated("claim", time.Since(from), err)
 			if err != nil && ctx.Err() == nil {
 				b.cfg.Logger.Warn("cannot claim dispatches", "error", err)
 			}
+			if ctx.Err() != nil {
+				return // they are released when the process leaves
+			}
 			for _, d := range ds {
+				if d.Suspect() {
+					b.cfg.Logger.Warn("running a suspect: processes died while they ran it", "dispatch", d.ID, "run", d.RunID, "crashes", d.Crashes, "attempts", d.Attempts, "max_attempts", d.MaxAttempts)
+				}
 				start(d, from)
 			}
 			if len(ds) == limit {
@@ -67,15 +76,38 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 	}
 }
 
+// claimSome claims dispatches. If ctx ends meanwhile, it waits for the answer of the store all the
+// same: what the store has claimed is not lost with a connection that was given up.
+func (b *Mailbox) claimSome(ctx context.Context, r ClaimRequest) (ds []*Dispatch, next time.Duration, err error) {
+	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(leaveTime, cancel) })()
+	return b.cfg.Queue.Claim(call, r)
+}
+
+// suspectsFree returns how many suspects may be claimed: one, unless this process runs one that
+// has made no progress.
+func (b *Mailbox) suspectsFree() int {
+	for _, c := range b.claims() {
+		if c.suspect && !c.clear.Load() {
+			return 0
+		}
+	}
+	return 1
+}
+
 // begin registers the claim on d, which was requested at from.
 func (b *Mailbox) begin(ctx context.Context, d *Dispatch, from time.Time) *claim {
-	c := &claim{d: d, tenant: b.Tenant(d.Tenant)}
+	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect()}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.steps.Store(int64(d.Steps))
 	c.lease.begin(from.Add(b.cfg.Lease), c.abandon)
 	b.mu.Lock()
 	b.inFlight[d.ID] = c
 	b.mu.Unlock()
+	if !b.self.is(d.ClaimedBy, time.Now()) {
+		c.abandon() // the process died while it claimed
+	}
 	b.cfg.Observer.Claimed(d, time.Duration(max(0, d.UpdatedAt-max(d.AvailableAt, d.CreatedAt)))*time.Millisecond)
 	return c
 }
@@ -85,7 +117,9 @@ func (b *Mailbox) forget(c *claim) {
 	c.lease.release()
 	c.cancel(nil)
 	b.mu.Lock()
-	delete(b.inFlight, c.d.ID)
+	if b.inFlight[c.d.ID] == c { // not a later claim of the same dispatch
+		delete(b.inFlight, c.d.ID)
+	}
 	b.mu.Unlock()
 	poke(b.wakeup) // there is room for another
 }

@@ -42,6 +42,8 @@ type queueMetrics struct {
 	eligible      prometheus.Histogram
 	runtime       *prometheus.HistogramVec
 	dead          prometheus.Counter
+	suspects      prometheus.Counter
+	takeover      prometheus.Histogram
 }
 
 // runMetrics counts runs, model calls and tool calls.
@@ -92,6 +94,8 @@ func NewMetrics() *Metrics {
 	m.queue.eligible = histogram("mailbox_dispatch_eligible_to_start_seconds", "Time from when a dispatch could be claimed to when it was.").WithLabelValues().(prometheus.Histogram)
 	m.queue.runtime = histogram("mailbox_dispatch_runtime_seconds", "Time a worker had a dispatch.", "outcome")
 	m.queue.dead = counter("mailbox_dead_letters_total", "Dispatches given up.").WithLabelValues()
+	m.queue.suspects = counter("mailbox_suspects_total", "Claims of dispatches during which at least two processes died.").WithLabelValues()
+	m.queue.takeover = histogram("mailbox_takeover_seconds", "Time from when a lost owner was noticed to when its dispatch was claimed again.").WithLabelValues().(prometheus.Histogram)
 	m.runs.total = counter("runs_total", "Runs ended or suspended.", "outcome")
 	m.runs.runTime = histogram("run_duration_seconds", "Time of an activation.", "outcome")
 	m.runs.errorsByKind = counter("errors_total", "Runs that failed, by kind of error.", "class")
@@ -197,8 +201,14 @@ func (m *httpMetrics) request(method, route string, status int, took time.Durati
 }
 
 // Claimed implements [mailbox.Observer].
-func (m *Metrics) Claimed(_ *mailbox.Dispatch, waited time.Duration) {
+func (m *Metrics) Claimed(d *mailbox.Dispatch, waited time.Duration) {
 	m.queue.active.Inc()
+	if d.Suspect() {
+		m.queue.suspects.Inc()
+	}
+	if d.LostAt > 0 {
+		m.queue.takeover.Observe(float64(d.UpdatedAt-d.LostAt) / 1000)
+	}
 	m.queue.eligible.Observe(waited.Seconds())
 }
 

@@ -44,6 +44,8 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		{"Renew", renewCases},
 		{"Settle", settleCases},
 		{"Reclaim", reclaimCases},
+		{"Processes", processCases},
+		{"Blame", blameCases},
 		{"Purge", purgeCases},
 		{"Tenants", tenantCases},
 		{"Threads", threadCases},

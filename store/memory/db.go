@@ -24,11 +24,13 @@ type DB struct {
 	tenants map[string]*Store
 	lines   *lines
 	config  config.Store
+	// processes holds until when each process may be silent, Unix ms.
+	processes map[string]int64
 }
 
 // NewDB returns an empty DB.
 func NewDB() *DB {
-	db := &DB{Now: time.Now, tenants: map[string]*Store{}, lines: newLines()}
+	db := &DB{Now: time.Now, tenants: map[string]*Store{}, lines: newLines(), processes: map[string]int64{}}
 	db.config = newConfig(db)
 	return db
 }
@@ -66,8 +68,17 @@ func (db *DB) Claim(_ context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Di
 	for db.lines.later.Len() > 0 && db.lines.later.threads[0].changes <= now {
 		db.lines.place(db.lines.later.threads[0], now)
 	}
-	for len(ds) < c.Limit && db.lines.ready.Len() > 0 {
-		t := db.lines.ready.threads[0]
+	for len(ds) < c.Limit {
+		var t *thread
+		switch {
+		case len(ds) < c.Suspects && db.lines.suspects.Len() > 0:
+			t = db.lines.suspects.threads[0]
+		case db.lines.ready.Len() > 0:
+			t = db.lines.ready.threads[0]
+		}
+		if t == nil {
+			break
+		}
 		d := t.head
 		d.Status, d.UpdatedAt = mailbox.Claimed, now
 		d.ClaimToken, d.ClaimedBy, d.LeaseUntil = ids.New(), c.Consumer, now+c.Lease.Milliseconds()
@@ -92,7 +103,7 @@ func (db *DB) claimed(h mailbox.Claim) (*mailbox.Dispatch, *thread) {
 		return nil, nil
 	}
 	if h.Steps > d.Steps {
-		d.Steps, d.Attempts = h.Steps, 0
+		d.Steps, d.Attempts, d.Crashes = h.Steps, 0, 0
 	}
 	return d, db.lines.claimed[d]
 }
@@ -133,6 +144,7 @@ func (db *DB) Settle(_ context.Context, settlements ...mailbox.Settlement) ([]er
 		if s.Failed {
 			d.Attempts++
 		}
+		d.LostAt = 0
 		if s.Error != "" {
 			d.LastError = s.Error
 		}
@@ -142,17 +154,25 @@ func (db *DB) Settle(_ context.Context, settlements ...mailbox.Settlement) ([]er
 	return out, nil
 }
 
-// Reclaim requeues dispatches whose lease has expired.
+// Reclaim requeues dispatches whose process is dead or whose lease has expired.
 func (db *DB) Reclaim(_ context.Context, limit int) (int, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	now, n := db.Now().UnixMilli(), 0
+	for process, until := range db.processes {
+		if until <= now {
+			n += db.lines.bury(process, now, true)
+			delete(db.processes, process)
+		}
+	}
+	limit += n
 	for d, t := range db.lines.claimed {
 		if n == limit {
 			break
 		}
 		if d.LeaseUntil <= now {
 			d.Attempts++
+			d.LostAt = now
 			db.lines.release(t, d, mailbox.Queued, now, now)
 			n++
 		}
@@ -172,6 +192,37 @@ func (db *DB) Purge(_ context.Context, olderThan time.Duration) (int, error) {
 		n += s.dispatches.purge(func(d *mailbox.Dispatch) bool { return d.CompletedAt <= before })
 	}
 	return n, nil
+}
+
+// Join makes a process known.
+func (db *DB) Join(_ context.Context, process string, limit time.Duration) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.processes[process] = db.Now().Add(limit).UnixMilli()
+	return nil
+}
+
+// Beat is a sign of life of a process.
+func (db *DB) Beat(_ context.Context, process string, limit time.Duration) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	now := db.Now()
+	if db.processes[process] <= now.UnixMilli() {
+		return fmt.Errorf("process %s: %w: it was silent for too long", process, awaken.ErrFenced)
+	}
+	db.processes[process] = now.Add(limit).UnixMilli()
+	return nil
+}
+
+// Leave releases what a process has claimed and forgets the process.
+func (db *DB) Leave(_ context.Context, process string) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	delete(db.processes, process)
+	if db.lines.bury(process, db.Now().UnixMilli(), false) > 0 {
+		db.lines.notify()
+	}
+	return nil
 }
 
 // Counts returns the number of dispatches by status.

@@ -12,6 +12,7 @@ import (
 // listeners. DB.mu guards it.
 type lines struct {
 	ready     line // threads that can be claimed
+	suspects  line // threads that can be claimed and have a suspect
 	later     line // threads where a dispatch will become available by time alone
 	claimed   map[*mailbox.Dispatch]*thread
 	listeners map[chan struct{}]bool
@@ -20,23 +21,32 @@ type lines struct {
 func newLines() *lines {
 	return &lines{
 		claimed: map[*mailbox.Dispatch]*thread{}, listeners: map[chan struct{}]bool{},
-		ready: line{place: func(t *thread) *int { return &t.ready }, less: func(a, b *thread) bool {
-			return cmp.Or(cmp.Compare(a.head.Priority, b.head.Priority), cmp.Compare(a.since(), b.since()), cmp.Compare(a.head.ID, b.head.ID)) < 0
-		}},
-		later: line{place: func(t *thread) *int { return &t.later }, less: func(a, b *thread) bool { return a.changes < b.changes }},
+		ready:    line{place: func(t *thread) *int { return &t.ready }, less: claimedFirst},
+		suspects: line{place: func(t *thread) *int { return &t.suspect }, less: claimedFirst},
+		later:    line{place: func(t *thread) *int { return &t.later }, less: func(a, b *thread) bool { return a.changes < b.changes }},
 	}
+}
+
+// claimedFirst reports whether a is claimed before b.
+func claimedFirst(a, b *thread) bool {
+	return cmp.Or(cmp.Compare(a.head.Priority, b.head.Priority), cmp.Compare(a.since(), b.since()), cmp.Compare(a.head.ID, b.head.ID)) < 0
 }
 
 // place moves a thread to its places in the lines.
 func (l *lines) place(t *thread, now int64) {
 	l.ready.remove(t)
+	l.suspects.remove(t)
 	l.later.remove(t)
 	t.head, t.changes = mailbox.Ready(t.live, now), 0
 	if t.head == nil {
 		return
 	}
 	if t.head.AvailableAt <= now {
-		heap.Push(&l.ready, t)
+		if slices.ContainsFunc(t.live, (*mailbox.Dispatch).Suspect) {
+			heap.Push(&l.suspects, t)
+		} else {
+			heap.Push(&l.ready, t)
+		}
 	}
 	for _, d := range t.live {
 		if d.AvailableAt > now && (t.changes == 0 || d.AvailableAt < t.changes) {
@@ -65,6 +75,27 @@ func (l *lines) release(t *thread, d *mailbox.Dispatch, as mailbox.Status, avail
 	l.place(t, now)
 }
 
+// bury releases what a process has claimed, and counts its death if it is dead. It returns how
+// many dispatches it released.
+func (l *lines) bury(process string, now int64, dead bool) int {
+	var claimed []*mailbox.Dispatch
+	for d := range l.claimed {
+		if d.ClaimedBy == process {
+			claimed = append(claimed, d)
+		}
+	}
+	if dead {
+		mailbox.Blame(claimed)
+	}
+	for _, d := range claimed {
+		if dead {
+			d.LostAt = now
+		}
+		l.release(l.claimed[d], d, mailbox.Queued, now, now)
+	}
+	return len(claimed)
+}
+
 // notify wakes the listeners.
 func (l *lines) notify() {
 	for ch := range l.listeners {
@@ -83,9 +114,9 @@ type queue struct {
 	freed int64 // when its last claim ended, Unix ms
 
 	// Its places in lines.
-	head         *mailbox.Dispatch // the dispatch that a claim takes
-	changes      int64             // when the head may change by time alone, Unix ms; 0 if never
-	ready, later int               // index in the line plus 1; 0 if not in it
+	head                  *mailbox.Dispatch // the dispatch that a claim takes
+	changes               int64             // when the head may change by time alone, Unix ms; 0 if never
+	ready, suspect, later int               // index in the line plus 1; 0 if not in it
 }
 
 // since returns when the thread became ready, Unix ms.

@@ -107,6 +107,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 // Close waits for operations in flight and closes all connections.
 func (db *DB) Close() {
 	db.announcer.close()
+	db.queue.pulse.close()
 	db.database.pool.Close()
 }
 

@@ -18,6 +18,7 @@ import (
 type queue struct {
 	db        *database
 	announcer *announcer
+	pulse     pulse
 }
 
 // Claim claims available dispatches, in one round trip. If the connection is lost, the
@@ -32,7 +33,7 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 		}
 	}()
 	var b pgx.Batch
-	b.Queue(q.db.sql(`SELECT * FROM {p}_claim($1, $2, $3, $4)`), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit)
+	b.Queue(q.db.sql(`SELECT * FROM {p}_claim($1, $2, $3, $4, $5)`), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit, max(c.Suspects, 0))
 	b.Queue(q.db.sql(`SELECT greatest(q.wake - {p}_now() / 1000, 1) FROM {p}_queues q WHERE q.wake IS NOT NULL AND q.since IS NULL ORDER BY q.wake LIMIT 1`))
 	results := q.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
@@ -127,13 +128,27 @@ func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) (
 	return out, nil
 }
 
-// Reclaim requeues dispatches whose lease has expired.
+// Reclaim requeues dispatches whose process is dead or whose lease has expired.
 func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
+	var dead []string
 	err = retry(ctx, func() error {
-		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT {p}_reclaim($1)`), limit).Scan(&n)
+		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT ARRAY(SELECT id FROM {p}_processes WHERE until <= {p}_now() / 1000)`)).Scan(&dead)
 	})
+	for i := 0; i < len(dead) && err == nil; i++ {
+		var buried int
+		buried, err = q.releaseAll(ctx, dead[i], true)
+		n += buried
+	}
+	if err == nil {
+		err = retry(ctx, func() error {
+			var expired int
+			err := q.db.pool.QueryRow(ctx, q.db.sql(`SELECT {p}_reclaim($1)`), limit).Scan(&expired)
+			n += expired
+			return err
+		})
+	}
 	if err != nil {
-		return 0, fmt.Errorf("reclaim: %w", err)
+		return n, fmt.Errorf("reclaim: %w", err)
 	}
 	if n > 0 {
 		q.announcer.announce()

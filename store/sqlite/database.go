@@ -87,6 +87,11 @@ func (db *database) close() error {
 	return errors.Join(errs...)
 }
 
+// clock returns the time of the queue.
+func (db *database) clock() time.Time {
+	return time.Now().Add(time.Duration(db.shift.Load()) * time.Microsecond)
+}
+
 // read calls f with a connection in a read transaction: f sees a snapshot of the database.
 func (db *database) read(ctx context.Context, f func(c *conn) error) (err error) {
 	var c *conn

@@ -87,11 +87,11 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err := f.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), f.close())
 	}
-	return &DB{queue: &queue{f}, database: f}, nil
+	return &DB{queue: &queue{db: f, processes: processes{dir: abs + "-processes"}}, database: f}, nil
 }
 
 // Close waits for reads and writes in flight and closes the file. All later calls fail.
-func (db *DB) Close() error { return db.database.close() }
+func (db *DB) Close() error { return errors.Join(db.queue.processes.close(), db.database.close()) }
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {

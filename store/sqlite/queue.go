@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -13,7 +14,10 @@ import (
 )
 
 // queue implements [mailbox.Queue] except Handle.
-type queue struct{ db *database }
+type queue struct {
+	db        *database
+	processes processes
+}
 
 // queueConn is a connection with the operations of the queue.
 type queueConn struct{ *conn }
@@ -27,7 +31,7 @@ type moment struct {
 // moment returns the current time. It never returns the same time twice, which orders the
 // threads that become ready. Only the writer calls it.
 func (c queueConn) moment() moment {
-	us := max(time.Now().UnixMicro()+c.db.shift.Load(), c.lastMoment+1)
+	us := max(c.db.clock().UnixMicro(), c.lastMoment+1)
 	c.lastMoment = us
 	return moment{us, us / 1000}
 }
@@ -57,12 +61,13 @@ func (c queueConn) queues(query string, args ...any) (out []queueKey, err error)
 // ready updates when something can be claimed from a queue that is not claimed.
 func (c queueConn) ready(k queueKey, now moment) error {
 	var priority, wake sql.NullInt64
-	if _, err := c.row(context.Background(), `SELECT min(CASE WHEN available <= ?3 THEN priority END), min(CASE WHEN available > ?3 THEN available END)
-		FROM {p}_dispatches WHERE tenant = ?1 AND thread = ?2 AND completed = 0`, []any{k.tenant, k.thread, now.ms}, &priority, &wake); err != nil {
+	var suspect bool
+	if _, err := c.row(context.Background(), `SELECT min(CASE WHEN available <= ?3 THEN priority END), min(CASE WHEN available > ?3 THEN available END), coalesce(max(crashes), 0) >= ?4
+		FROM {p}_dispatches WHERE tenant = ?1 AND thread = ?2 AND completed = 0`, []any{k.tenant, k.thread, now.ms, mailbox.SuspectCrashes}, &priority, &wake, &suspect); err != nil {
 		return err
 	}
-	_, err := c.exec(`UPDATE {p}_queues SET priority = ?3, wake = ?4, since = CASE WHEN ?3 IS NOT NULL THEN coalesce(since, min(coalesce(wake, ?5) * 1000, ?6)) END
-		WHERE tenant = ?1 AND id = ?2 AND claimed IS NULL`, k.tenant, k.thread, priority, wake, now.ms+1, now.us)
+	_, err := c.exec(`UPDATE {p}_queues SET priority = ?3, wake = ?4, since = CASE WHEN ?3 IS NOT NULL THEN coalesce(since, min(coalesce(wake, ?5) * 1000, ?6)) END, suspect = ?7
+		WHERE tenant = ?1 AND id = ?2 AND claimed IS NULL`, k.tenant, k.thread, priority, wake, now.ms+1, now.us, suspect)
 	return err
 }
 
@@ -89,7 +94,7 @@ func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next t
 			return nil, 0, err
 		}
 	}
-	ready, err := c.queues(`since IS NOT NULL ORDER BY priority, since LIMIT ?`, r.Limit)
+	ready, err := c.claimable(r)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -114,6 +119,17 @@ func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next t
 		next = time.Duration(max(wake-now.ms, 1)) * time.Millisecond
 	}
 	return ds, next, err
+}
+
+// claimable returns the queues to claim from.
+func (c queueConn) claimable(r mailbox.ClaimRequest) (out []queueKey, err error) {
+	if n := min(r.Suspects, r.Limit); n > 0 {
+		if out, err = c.queues(`suspect = 1 AND since IS NOT NULL ORDER BY priority, since LIMIT ?`, n); err != nil {
+			return nil, err
+		}
+	}
+	more, err := c.queues(`suspect = 0 AND since IS NOT NULL ORDER BY priority, since LIMIT ?`, r.Limit-len(out))
+	return append(out, more...), err
 }
 
 // claimed returns the queue of a claim, and whether the dispatch is cancelled. It reports
@@ -143,7 +159,7 @@ func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.
 			if _, err := c.exec(`UPDATE {p}_queues SET lease = ? WHERE tenant = ? AND id = ?`, now.ms+lease.Milliseconds(), k.tenant, k.thread); err != nil {
 				return nil, err
 			}
-			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = 0, steps = ?1, updated = ?2 WHERE tenant = ?3 AND id = ?4 AND steps < ?1`, h.Steps, now.ms, h.Tenant, h.ID); err != nil {
+			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = 0, crashes = 0, steps = ?1, updated = ?2 WHERE tenant = ?3 AND id = ?4 AND steps < ?1`, h.Steps, now.ms, h.Tenant, h.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -184,7 +200,7 @@ func (c queueConn) settle(s *mailbox.Settlement) (ok bool, err error) {
 		completed, available = 0, now.ms+max(s.Delay.Milliseconds(), 0)
 	}
 	if _, err := c.exec(`UPDATE {p}_dispatches SET status = ?3, completed = ?4, updated = ?5, available = coalesce(?6, available),
-		attempts = CASE WHEN steps < ?7 THEN 0 ELSE attempts END + ?8, steps = max(steps, ?7), error = CASE ?9 WHEN '' THEN error ELSE ?9 END
+		attempts = CASE WHEN steps < ?7 THEN 0 ELSE attempts END + ?8, crashes = CASE WHEN steps < ?7 THEN 0 ELSE crashes END, lost = 0, steps = max(steps, ?7), error = CASE ?9 WHEN '' THEN error ELSE ?9 END
 		WHERE tenant = ?1 AND id = ?2`, s.Tenant, s.ID, string(s.Status), completed, now.ms, available, s.Steps, s.Failed, s.Error); err != nil {
 		return false, err
 	}
@@ -199,8 +215,24 @@ func (c queueConn) release(k queueKey, now moment) error {
 	return c.ready(k, now)
 }
 
-// Reclaim requeues dispatches whose lease has expired.
+// Reclaim requeues dispatches whose process is dead or whose lease has expired. It writes only
+// if there are any: every worker asks often.
 func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
+	n, err = q.buryDead(ctx)
+	if err != nil {
+		return n, fmt.Errorf("reclaim: %w", err)
+	}
+	over := false
+	if err := q.db.read(ctx, func(c *conn) (err error) {
+		over, err = c.row(ctx, `SELECT 1 FROM {p}_queues WHERE lease <= ? LIMIT 1`, []any{q.db.clock().UnixMilli()}, new(int))
+		return err
+	}); err != nil {
+		return n, fmt.Errorf("reclaim: %w", err)
+	}
+	if !over {
+		return n, nil
+	}
+	expired := 0
 	err = q.db.write(ctx, "reclaim", func(conn *conn) (refused, err error) {
 		c := queueConn{conn}
 		now := c.moment()
@@ -209,7 +241,7 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 			return nil, err
 		}
 		for _, k := range over {
-			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = attempts + 1, available = ?3, updated = ?3
+			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = attempts + 1, available = ?3, updated = ?3, lost = ?3
 				WHERE tenant = ?1 AND id = (SELECT claimed FROM {p}_queues WHERE tenant = ?1 AND id = ?2)`, k.tenant, k.thread, now.ms); err != nil {
 				return nil, err
 			}
@@ -217,7 +249,38 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 				return nil, err
 			}
 		}
-		n = len(over)
+		expired = len(over)
+		return nil, nil
+	})
+	return n + expired, err
+}
+
+// releaseAll requeues what a process has claimed, and counts its death if it is dead.
+func (q *queue) releaseAll(ctx context.Context, process string, dead bool) (n int, err error) {
+	err = q.db.write(ctx, "release the claims of process "+process, func(conn *conn) (refused, err error) {
+		c := queueConn{conn}
+		claimed, err := c.dispatches(context.Background(), `q.lease IS NOT NULL AND q.consumer = ?`, process)
+		if err != nil {
+			return nil, err
+		}
+		lost := int64(0)
+		if dead {
+			mailbox.Blame(claimed)
+		}
+		for _, d := range claimed {
+			now := c.moment()
+			if dead {
+				lost = now.ms
+			}
+			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = ?3, crashes = ?4, available = ?5, updated = ?5, lost = ?6 WHERE tenant = ?1 AND id = ?2`,
+				d.Tenant, d.ID, d.Attempts, d.Crashes, now.ms, lost); err != nil {
+				return nil, err
+			}
+			if err := c.release(queueKey{d.Tenant, d.ThreadID}, now); err != nil {
+				return nil, err
+			}
+		}
+		n = len(claimed)
 		return nil, nil
 	})
 	return n, err

@@ -15,7 +15,7 @@ import (
 const (
 	DispatchColumns = `d.tenant, d.id, d.thread, d.run, d.request, d.priority, d.dedupe, d.epoch, d.status, d.cancel, d.revision,
 		d.available, d.attempts, d.max_attempts, d.steps, d.error, d.key, d.digest, d.created, {max}(d.updated, coalesce(q.stamp, 0)), d.completed,
-		q.token, q.consumer, q.lease`
+		q.token, q.consumer, q.lease, d.crashes, d.lost`
 	DispatchTables = `{p}_dispatches d LEFT JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread AND q.claimed = d.id`
 )
 
@@ -27,7 +27,7 @@ func (d *Dialect) ScanDispatch(scan Scan) (*mailbox.Dispatch, error) {
 	var lease *int64
 	if err := scan(&out.Tenant, &out.ID, &out.ThreadID, &out.RunID, &request, &out.Priority, &out.DedupeKey, &out.Epoch, (*string)(&out.Status), &out.Cancel, &out.Revision,
 		&out.AvailableAt, &out.Attempts, &out.MaxAttempts, &out.Steps, &out.LastError, &out.IdempotencyKey, &out.Digest, &out.CreatedAt, &out.UpdatedAt, &out.CompletedAt,
-		&token, &consumer, &lease); err != nil {
+		&token, &consumer, &lease, &out.Crashes, &out.LostAt); err != nil {
 		return nil, err
 	}
 	d.unescape(&out.Tenant, &out.ID, &out.ThreadID, &out.RunID, &out.DedupeKey, &out.LastError, &out.IdempotencyKey, &out.Digest)

@@ -91,8 +91,8 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err 
 		c.epoch++
 	}
 	row := s.queueRow(live, c)
-	do(`UPDATE {p}_queues SET epoch = ?3, priority = ?4, since = ?5, wake = ?6, claimed = ?7, token = ?8, consumer = ?9, lease = ?10, stamp = ?11
-		WHERE tenant = ?1 AND id = ?2`, int64(c.epoch), row.priority, row.since, row.wake, row.claimed, row.token, row.consumer, row.lease, row.stamp)
+	do(`UPDATE {p}_queues SET epoch = ?3, priority = ?4, since = ?5, wake = ?6, claimed = ?7, token = ?8, consumer = ?9, lease = ?10, stamp = ?11, suspect = ?12
+		WHERE tenant = ?1 AND id = ?2`, int64(c.epoch), row.priority, row.since, row.wake, row.claimed, row.token, row.consumer, row.lease, row.stamp, row.suspect)
 	for _, r := range t.Runs {
 		put, err := s.PutRun(r)
 		if err != nil {
@@ -122,29 +122,31 @@ func (s *Scope) putDispatch(threadID string, d *mailbox.Dispatch, now int64) (St
 		completed = now
 	}
 	return statement(`INSERT INTO {p}_dispatches AS d (tenant, thread, id, run, status, completed, priority, available, created, updated, epoch, revision, cancel,
-			attempts, max_attempts, steps, error, dedupe, key, digest, request)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			attempts, max_attempts, steps, crashes, lost, error, dedupe, key, digest, request)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (tenant, id) DO UPDATE SET thread = CASE d.thread WHEN excluded.thread THEN d.thread END, run = excluded.run, status = excluded.status,
 			completed = excluded.completed, priority = excluded.priority, available = excluded.available, created = excluded.created, updated = excluded.updated,
 			epoch = excluded.epoch, revision = excluded.revision, cancel = excluded.cancel, attempts = excluded.attempts, max_attempts = excluded.max_attempts,
-			steps = excluded.steps, error = excluded.error, dedupe = excluded.dedupe, key = excluded.key, digest = excluded.digest, request = excluded.request`,
+			steps = excluded.steps, crashes = excluded.crashes, lost = excluded.lost, error = excluded.error, dedupe = excluded.dedupe, key = excluded.key, digest = excluded.digest, request = excluded.request`,
 		s.tenant, s.id(threadID), s.id(d.ID), s.id(d.RunID), string(status), completed, d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt, int64(d.Epoch), d.Revision, d.Cancel,
-		d.Attempts, d.MaxAttempts, d.Steps, s.id(d.LastError), s.id(d.DedupeKey), s.id(d.IdempotencyKey), s.id(d.Digest), request), nil
+		d.Attempts, d.MaxAttempts, d.Steps, d.Crashes, d.LostAt, s.id(d.LastError), s.id(d.DedupeKey), s.id(d.IdempotencyKey), s.id(d.Digest), request), nil
 }
 
 // queueRow holds the columns of a queue's row that depend on its dispatches.
 type queueRow struct {
 	priority, since, wake, lease, stamp *int64
 	claimed, token, consumer            *string
+	suspect                             bool // one of the dispatches is
 }
 
 // queueRow computes the row from the live dispatches, as the engines do in SQL when a claim
 // ends.
 func (s *Scope) queueRow(live []*mailbox.Dispatch, c *QueueChange) (row queueRow) {
+	row.suspect = slices.ContainsFunc(live, (*mailbox.Dispatch).Suspect)
 	for _, d := range live {
 		if d.Status == mailbox.Claimed {
 			id, token, consumer := s.id(d.ID), s.id(d.ClaimToken), s.id(d.ClaimedBy)
-			return queueRow{claimed: &id, token: &token, consumer: &consumer, lease: &d.LeaseUntil, stamp: &d.UpdatedAt}
+			return queueRow{claimed: &id, token: &token, consumer: &consumer, lease: &d.LeaseUntil, stamp: &d.UpdatedAt, suspect: row.suspect}
 		}
 		if d.AvailableAt > c.Now/1000 {
 			if row.wake == nil || d.AvailableAt < *row.wake {

@@ -65,6 +65,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"mailbox.concurrency":                   {"5", "0", "want 1 or more", "256"},
 	"mailbox.consumer":                      {"me", "", "", `""`},
 	"mailbox.lease_ms":                      {"20000", "0", "want 1 or more", "30000"},
+	"mailbox.liveness_ms":                   {"6000", "0", "want 1 or more", "4000"},
 	"mailbox.lease_renewal_interval":        {"5s", "0s", "want more than 0", "10s"},
 	"mailbox.poll_interval":                 {"5s", "0s", "want more than 0", "1s"},
 	"mailbox.gc_interval":                   {"5s", "0s", "want more than 0", "1m0s"},

@@ -1,0 +1,155 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// process is this worker as other workers know it. It lives while its heartbeat is confirmed
+// within Config.Liveness; a worker that was silent for longer continues as a new process, since
+// others may own what the old one had claimed.
+type process struct {
+	mu   sync.Mutex
+	id   string        // "" before the first one has joined
+	life *lease        // nil while the worker is no process
+	died chan struct{} // cap 1: the process died
+}
+
+// current returns the id of the process, and whether it lives at now.
+func (p *process) current(now time.Time) (id string, alive bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.id, p.life != nil && !p.life.expired(now)
+}
+
+// is reports whether the process of that id lives at now.
+func (p *process) is(id string, now time.Time) bool {
+	current, alive := p.current(now)
+	return alive && current == id
+}
+
+// begin begins the life of a process. It calls end if the process is silent until then.
+func (p *process) begin(id string, until time.Time, end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.id, p.life = id, new(lease)
+	p.life.begin(until, end)
+}
+
+// extend extends the life of a process whose heartbeat was sent at from.
+func (p *process) extend(id string, from time.Time, limit time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.id == id && p.life != nil {
+		p.life.extend(from, limit)
+	}
+}
+
+// end ends the life of a process. It reports false if that process has ended before.
+func (p *process) end(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.id != id || p.life == nil {
+		return false
+	}
+	p.life.release()
+	p.life = nil
+	return true
+}
+
+// keepAlive sends the heartbeats of this process until ctx is done.
+func (b *Mailbox) keepAlive(ctx context.Context) {
+	every := b.cfg.Liveness / 4
+	pause := every
+	for wait(ctx, pause, b.self.died) {
+		if pause = every; !b.beat(ctx) {
+			pause = every / 4
+		}
+	}
+}
+
+// beat sends a heartbeat. A worker that is no process, or whose process is dead, joins the queue
+// as a new one. It reports whether the store has confirmed that this process lives.
+func (b *Mailbox) beat(ctx context.Context) bool {
+	limit := b.cfg.Liveness
+	ctx, cancel := context.WithTimeout(ctx, limit/2)
+	defer cancel()
+	id, alive := b.self.current(time.Now())
+	if !alive {
+		return b.join(ctx, id)
+	}
+	from := time.Now()
+	err := b.cfg.Queue.Beat(ctx, id, limit)
+	b.cfg.Observer.Operated("heartbeat", time.Since(from), err)
+	switch {
+	case err == nil:
+		b.self.extend(id, from, limit)
+	case errors.Is(err, awaken.ErrFenced):
+		b.die(id)
+		return b.join(ctx, id)
+	case ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded):
+		b.cfg.Logger.Warn("cannot send a heartbeat", "process", id, "error", err)
+	}
+	return err == nil
+}
+
+// join releases what the dead process old had claimed, and joins the queue as a new process. It
+// reports whether that was possible.
+func (b *Mailbox) join(ctx context.Context, old string) bool {
+	id, from := b.cfg.Consumer+"-"+b.cfg.NewID(), time.Now()
+	var err error
+	if old != "" {
+		err = b.cfg.Queue.Leave(ctx, old)
+	}
+	if err == nil {
+		err = b.cfg.Queue.Join(ctx, id, b.cfg.Liveness)
+	}
+	b.cfg.Observer.Operated("join", time.Since(from), err)
+	if err != nil {
+		b.cfg.Logger.Warn("cannot join the queue", "error", err)
+		return false
+	}
+	b.self.begin(id, from.Add(b.cfg.Liveness), func() { b.die(id) })
+	poke(b.wakeup)
+	return true
+}
+
+// die abandons every claim of a process that was silent for too long.
+func (b *Mailbox) die(id string) {
+	if !b.self.end(id) {
+		return
+	}
+	n := 0
+	for _, c := range b.claims() {
+		if c.d.ClaimedBy == id {
+			c.abandon()
+			n++
+		}
+	}
+	b.cfg.Logger.Warn("this process was silent for too long; it abandons its runs and continues as a new process", "process", id, "limit", b.cfg.Liveness, "runs", n)
+	poke(b.self.died)
+}
+
+// leave releases what this process still has claimed and removes it from the queue.
+func (b *Mailbox) leave() {
+	id, _ := b.self.current(time.Now())
+	b.self.end(id)
+	if id == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	from := time.Now()
+	err := b.cfg.Queue.Leave(ctx, id)
+	b.cfg.Observer.Operated("leave", time.Since(from), err)
+	if err != nil {
+		b.cfg.Logger.Warn("cannot leave the queue; other processes will notice that this one is gone", "process", id, "error", err)
+	}
+}
+
+// leaveTime is how long a stopping worker waits for the store.
+const leaveTime = 5 * time.Second
