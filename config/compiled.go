@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -109,8 +110,8 @@ func (v *compiled) manifest() []Entry {
 	return out
 }
 
-// diagnose reports MCP servers that are not connected, and models that are held back because
-// they fail in this process.
+// diagnose reports MCP servers that are not connected, models that are held back because they
+// fail in this process, and parameters that a model's provider has rejected.
 func (v *compiled) diagnose() (out []awaken.Diagnostic) {
 	for _, id := range slices.Sorted(maps.Keys(v.servers)) {
 		s := v.servers[id]
@@ -128,6 +129,9 @@ func (v *compiled) diagnose() (out []awaken.Diagnostic) {
 			out = append(out, warning(key, "model_quarantined", "provider %q rejects its key or the model (%s): pools leave it out; a request probes it from %s", h.ProviderID, h.LastError, retry))
 		case llm.BreakerOpen, llm.BreakerHalfOpen:
 			out = append(out, warning(key, "model_circuit_open", "requests are held back after %d consecutive failures, the last one of kind %s; a request probes it from %s", h.Failures, h.LastError, retry))
+		}
+		if rejected := v.reg.Knowledge(h.ModelID).Learned.Refused(); len(rejected) > 0 {
+			out = append(out, warning(key, "model_parameter_rejected", "provider %q rejected %s: requests to the model omit it; set capabilities to say so in advance", h.ProviderID, strings.Join(rejected, ", ")))
 		}
 	}
 	return out

@@ -49,12 +49,12 @@ func (p *provider) SupportsSchema(model string) bool {
 	return a.err == nil && llm.SupportsSchema(a.model, model)
 }
 
-func (p *provider) Capabilities(model string) llm.ModelCapabilities {
+func (p *provider) Knowledge(model string) llm.ModelKnowledge {
 	a := p.now.Load()
 	if a.err != nil {
-		return llm.ModelCapabilities{}
+		return llm.ModelKnowledge{}
 	}
-	return llm.CapabilitiesOf(a.model, model)
+	return llm.KnowledgeOf(a.model, model)
 }
 
 // Account returns the number of the current account. Circuit breakers start over with another.

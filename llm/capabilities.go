@@ -62,18 +62,55 @@ func (c ModelCapabilities) Trim(p *Params) (dropped []string) {
 
 func refuses(accepts *bool) bool { return accepts != nil && !*accepts }
 
-// Describer is implemented by models that know what the provider's models accept.
-type Describer interface {
-	// Capabilities returns what is known about the model with that name.
-	Capabilities(model string) ModelCapabilities
+// Refused returns the names of the optional parameters that the model does not accept.
+func (c ModelCapabilities) Refused() []string {
+	return c.Trim(&Params{ReasoningEffort: &Effort{}, Temperature: new(0.0), TopP: new(0.0), ParallelTools: new(false), Seed: new(int64(0))})
 }
 
-// CapabilitiesOf returns what m knows about the model with that name.
-func CapabilitiesOf(m Model, model string) ModelCapabilities {
-	if d, ok := m.(Describer); ok {
-		return d.Capabilities(model)
+// ModelKnowledge is what is known about the parameters that a model accepts, by source. What an
+// earlier field says takes precedence over later ones.
+type ModelKnowledge struct {
+	Configured ModelCapabilities // see [Describe]
+	Learned    ModelCapabilities // from requests that the provider rejected
+	Discovered ModelCapabilities // from the provider's list of models
+	Known      ModelCapabilities // from the table of well-known models
+}
+
+// Capabilities returns what all sources say together.
+func (k ModelKnowledge) Capabilities() ModelCapabilities {
+	return k.Configured.Or(k.Learned).Or(k.Discovered).Or(k.Known)
+}
+
+// Sources returns, for each capability that is known, by its JSON name, the source that counts:
+// configured, learned, discovered or known.
+func (k ModelKnowledge) Sources() map[string]string {
+	out := map[string]string{}
+	for _, from := range []struct {
+		source string
+		can    ModelCapabilities
+	}{{"known", k.Known}, {"discovered", k.Discovered}, {"learned", k.Learned}, {"configured", k.Configured}} {
+		for name, says := range map[string]bool{"reasoning": from.can.Reasoning != "", "temperature": from.can.Temperature != nil, "top_p": from.can.TopP != nil,
+			"parallel_tools": from.can.ParallelTools != nil, "seed": from.can.Seed != nil} {
+			if says {
+				out[name] = from.source
+			}
+		}
 	}
-	return ModelCapabilities{}
+	return out
+}
+
+// Describer is implemented by models that know what the provider's models accept.
+type Describer interface {
+	// Knowledge returns what is known about the model with that name.
+	Knowledge(model string) ModelKnowledge
+}
+
+// KnowledgeOf returns what m knows about the model with that name.
+func KnowledgeOf(m Model, model string) ModelKnowledge {
+	if d, ok := m.(Describer); ok {
+		return d.Knowledge(model)
+	}
+	return ModelKnowledge{}
 }
 
 // Describe returns a model that adds c to the requests for the model with that name. What c
@@ -102,10 +139,10 @@ func (d described) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, er
 
 func (d described) SupportsSchema(model string) bool { return SupportsSchema(d.Model, model) }
 
-func (d described) Capabilities(model string) ModelCapabilities {
-	known := CapabilitiesOf(d.Model, model)
+func (d described) Knowledge(model string) ModelKnowledge {
+	k := KnowledgeOf(d.Model, model)
 	if model == d.name {
-		return d.can.Or(known)
+		k.Configured = d.can.Or(k.Configured)
 	}
-	return known
+	return k
 }

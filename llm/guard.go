@@ -32,7 +32,7 @@ func (g guarded) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, erro
 
 func (g guarded) SupportsSchema(model string) bool { return SupportsSchema(g.Model, model) }
 
-func (g guarded) Capabilities(model string) ModelCapabilities { return CapabilitiesOf(g.Model, model) }
+func (g guarded) Knowledge(model string) ModelKnowledge { return KnowledgeOf(g.Model, model) }
 
 func checkMedia(req *Request, input []string) error {
 	for i, m := range req.Messages.All() {

@@ -18,11 +18,11 @@ type knowing struct {
 	asked *llm.Request
 }
 
-func (*knowing) Capabilities(model string) (c llm.ModelCapabilities) {
+func (*knowing) Knowledge(model string) (k llm.ModelKnowledge) {
 	if model == "plain" {
-		c.Reasoning = llm.NoReasoning
+		k.Known.Reasoning = llm.NoReasoning
 	}
-	return c
+	return k
 }
 
 func (k *knowing) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {

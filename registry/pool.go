@@ -130,6 +130,16 @@ func (reg *Registry) breaker(m *awaken.ModelSpec) *llm.Breaker {
 	return b
 }
 
+// Knowledge returns what is known about the parameters that a model accepts. It is empty for a
+// model that does not exist.
+func (reg *Registry) Knowledge(modelID string) llm.ModelKnowledge {
+	m := reg.models[modelID]
+	if m == nil {
+		return llm.ModelKnowledge{}
+	}
+	return llm.KnowledgeOf(reg.model(m), m.UpstreamModel)
+}
+
 // ModelHealth is the health of a model in this process.
 type ModelHealth struct {
 	ModelID    string `json:"model_id"`

@@ -263,7 +263,7 @@ func (r *Agent) checkEffort(reg *Registry) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(specs)) {
 		m := specs[id]
-		if llm.CapabilitiesOf(reg.model(m), m.UpstreamModel).Reasoning == llm.NoReasoning {
+		if llm.KnowledgeOf(reg.model(m), m.UpstreamModel).Capabilities().Reasoning == llm.NoReasoning {
 			r.warn("reasoning_unsupported", "reasoning_effort is set, but model %q (%s) takes none: requests to it omit it", id, m.UpstreamModel)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 )
@@ -33,7 +34,7 @@ type capabilities struct {
 	Tools             []toolCapability      `json:"tools"`
 	Plugins           []pluginCapability    `json:"plugins"`
 	Skills            []json.RawMessage     `json:"skills"`
-	Models            []*awaken.ModelSpec   `json:"models"`
+	Models            []modelCapability     `json:"models"`
 	ModelPools        []json.RawMessage     `json:"model_pools"`
 	Providers         []idOnly              `json:"providers"`
 	Backends          []backendCapability   `json:"backends"`
@@ -44,6 +45,14 @@ type capabilities struct {
 
 type idOnly struct {
 	ID string `json:"id"`
+}
+
+// modelCapability is a model with what is known about it. Sources says for each effective capability
+// where it comes from: configured, learned, discovered or known.
+type modelCapability struct {
+	awaken.ModelSpec
+	Effective llm.ModelCapabilities `json:"effective_capabilities"`
+	Sources   map[string]string     `json:"capability_sources"`
 }
 
 type toolCapability struct {
@@ -93,12 +102,16 @@ const backendSchema = `{"type":"object","properties":{"model_id":{"type":"string
 
 func (h *inventory) get(req *request) error {
 	reg := h.registry()
-	out := capabilities{Agents: []string{}, Tools: []toolCapability{}, Plugins: []pluginCapability{}, Models: append([]*awaken.ModelSpec{}, reg.Models()...), Providers: []idOnly{},
+	out := capabilities{Agents: []string{}, Tools: []toolCapability{}, Plugins: []pluginCapability{}, Models: []modelCapability{}, Providers: []idOnly{},
 		SupportedAdapters: append([]string{}, h.adapters...)}
 	for _, id := range reg.AgentIDs() {
 		if !strings.HasPrefix(id, "__") { // the server's own agents
 			out.Agents = append(out.Agents, id)
 		}
+	}
+	for _, m := range reg.Models() {
+		k := reg.Knowledge(m.ID)
+		out.Models = append(out.Models, modelCapability{*m, k.Capabilities(), k.Sources()})
 	}
 	for _, t := range reg.Tools() {
 		v := toolCapability{ID: t.ID, Name: t.Name, Description: t.Description, Source: toolSource{Kind: "builtin"}, Parameters: t.Parameters}

@@ -58,11 +58,11 @@ func (speaker) Models(key string) (http.Handler, []llm.ModelInfo) {
 		}
 		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 		if r.URL.Query().Get("pageToken") == "" {
-			_, _ = io.WriteString(w, `{"models":[{"name":"models/gemini-2.5-flash","inputTokenLimit":1048576,"outputTokenLimit":65536}],"nextPageToken":"more"}`)
+			_, _ = io.WriteString(w, `{"models":[{"name":"models/gemini-2.5-flash","inputTokenLimit":1048576,"outputTokenLimit":65536,"thinking":true}],"nextPageToken":"more"}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"models":[{"name":"models/gemini-embedding","inputTokenLimit":2048,"outputTokenLimit":1}]}`)
-	}), []llm.ModelInfo{{ID: "gemini-2.5-flash", ContextWindow: 1048576, MaxOutputTokens: 65536}, {ID: "gemini-embedding", ContextWindow: 2048, MaxOutputTokens: 1}}
+	}), []llm.ModelInfo{{ID: "gemini-2.5-flash", ContextWindow: 1048576, MaxOutputTokens: 65536}, {ID: "gemini-embedding", ContextWindow: 2048, MaxOutputTokens: 1, Capabilities: llm.ModelCapabilities{Reasoning: llm.NoReasoning}}}
 }
 
 func (speaker) Speak(r providertest.Reply) (frames, end [][]byte) {

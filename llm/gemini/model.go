@@ -90,8 +90,8 @@ func (m *Model) prepare(r *http.Request) error {
 	return nil
 }
 
-// Capabilities returns what is known about a model.
-func (m *Model) Capabilities(model string) llm.ModelCapabilities { return m.api.Capabilities(model) }
+// Knowledge returns what is known about the parameters that a model accepts.
+func (m *Model) Knowledge(model string) llm.ModelKnowledge { return m.api.Knowledge(model) }
 
 // Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {

@@ -133,7 +133,7 @@ func (speaker) Models(key string) (http.Handler, []llm.ModelInfo) {
 			w.WriteHeader(http.StatusNotFound)
 		}
 	}))
-	return mux, []llm.ModelInfo{{ID: "gemma3:latest", ContextWindow: 131072, Input: []string{"text", "image"}, Output: []string{"text"}}, {ID: "old:7b"}}
+	return mux, []llm.ModelInfo{{ID: "gemma3:latest", ContextWindow: 131072, Input: []string{"text", "image"}, Output: []string{"text"}, Capabilities: llm.ModelCapabilities{Reasoning: llm.NoReasoning}}, {ID: "old:7b"}}
 }
 
 // The fields that a request may have. Others are rejected.

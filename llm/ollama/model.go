@@ -101,8 +101,8 @@ func baseURL(s string) (string, error) {
 	return u.String(), nil
 }
 
-// Capabilities returns what is known about a model.
-func (m *Model) Capabilities(model string) llm.ModelCapabilities { return m.api.Capabilities(model) }
+// Knowledge returns what is known about the parameters that a model accepts.
+func (m *Model) Knowledge(model string) llm.ModelKnowledge { return m.api.Knowledge(model) }
 
 // Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {

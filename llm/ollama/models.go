@@ -33,6 +33,7 @@ func (m *Model) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
 		}
 		out = append(out, info)
 	}
+	m.api.Note(out)
 	return out, nil
 }
 
@@ -58,6 +59,9 @@ func (m *Model) show(ctx context.Context, model string) (llm.ModelInfo, error) {
 		info.Input, info.Output = []string{"text"}, []string{"text"}
 		if slices.Contains(about.Capabilities, "vision") {
 			info.Input = append(info.Input, "image")
+		}
+		if !slices.Contains(about.Capabilities, "thinking") {
+			info.Capabilities.Reasoning = llm.NoReasoning
 		}
 	}
 	return info, nil

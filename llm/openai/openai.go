@@ -130,8 +130,8 @@ func isOpenAI(base string) bool {
 	return err == nil && (u.Hostname() == "api.openai.com" || strings.HasSuffix(u.Hostname(), ".api.openai.com"))
 }
 
-// Capabilities returns what is known about a model.
-func (m *Model) Capabilities(model string) llm.ModelCapabilities { return m.api.Capabilities(model) }
+// Knowledge returns what is known about the parameters that a model accepts.
+func (m *Model) Knowledge(model string) llm.ModelKnowledge { return m.api.Knowledge(model) }
 
 // Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {

@@ -164,5 +164,6 @@ func (a *API) Models(ctx context.Context, path string) ([]llm.ModelInfo, error) 
 	if err != nil {
 		return nil, a.failure(err, true)
 	}
+	a.Note(list)
 	return list, nil
 }

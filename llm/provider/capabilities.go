@@ -10,44 +10,60 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
-// Capabilities returns what is known about a model: by its name, and from requests that the
-// provider rejected.
-func (a *API) Capabilities(model string) llm.ModelCapabilities {
+// Knowledge returns what is known about a model: by its name, from the provider's list of models,
+// and from requests that the provider rejected.
+func (a *API) Knowledge(model string) llm.ModelKnowledge {
 	info, _ := Known(model)
-	return a.learned.get(model).Or(info.Capabilities)
+	a.learned.mu.Lock()
+	defer a.learned.mu.Unlock()
+	return llm.ModelKnowledge{Learned: a.learned.rejected[model], Discovered: a.learned.listed[listName(model)], Known: info.Capabilities}
+}
+
+// Note remembers what a list of the provider's models says that they accept, in place of what an
+// earlier list said. [API.Models] notes the lists that it fetches.
+func (a *API) Note(list []llm.ModelInfo) {
+	listed := map[string]llm.ModelCapabilities{}
+	for _, info := range list {
+		if info.Capabilities != (llm.ModelCapabilities{}) {
+			listed[listName(info.ID)] = info.Capabilities
+		}
+	}
+	a.learned.mu.Lock()
+	defer a.learned.mu.Unlock()
+	a.learned.listed = listed
+}
+
+// listName returns a model's name as lists are searched for it, see [llm.FindModel].
+func listName(model string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(model), "models/"), ":latest")
 }
 
 // fitted returns req with what is known about its model, without the parameters that the model
 // does not accept.
 func (a *API) fitted(req *llm.Request) *llm.Request {
 	own := *req
-	own.Capabilities = req.Capabilities.Or(a.Capabilities(req.Model))
+	own.Capabilities = req.Capabilities.Or(a.Knowledge(req.Model).Capabilities())
 	own.Capabilities.Trim(&own.Params)
 	return &own
 }
 
-// learned is what rejected requests told about models. It is safe for concurrent use.
+// learned is what the provider told about its models. It is safe for concurrent use.
 type learned struct {
-	mu  sync.Mutex
-	can map[string]llm.ModelCapabilities // by model
+	mu       sync.Mutex
+	rejected map[string]llm.ModelCapabilities // by model, from rejected requests
+	listed   map[string]llm.ModelCapabilities // by listName
 }
 
-// maxLearned limits the models to remember: their names may come from clients.
+// maxLearned limits the models to remember from requests: their names may come from clients.
 const maxLearned = 1000
 
-func (l *learned) get(model string) llm.ModelCapabilities {
+func (l *learned) reject(model string, c llm.ModelCapabilities) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.can[model]
-}
-
-func (l *learned) add(model string, c llm.ModelCapabilities) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.can == nil || len(l.can) >= maxLearned {
-		l.can = map[string]llm.ModelCapabilities{}
+	if l.rejected == nil || len(l.rejected) >= maxLearned {
+		l.rejected = map[string]llm.ModelCapabilities{}
 	}
-	l.can[model] = c.Or(l.can[model])
+	l.rejected[model] = c.Or(l.rejected[model])
 }
 
 // optional lists the words with which providers name an optional parameter, and what a model that

@@ -53,8 +53,14 @@ func (m listed) info() llm.ModelInfo {
 	if both, ok := m.object("modalities"); ok {
 		info.Input, info.Output = modalities(both["input"]), modalities(both["output"])
 	}
-	if can, ok := m.object("capabilities"); ok && info.Input == nil {
-		info.Input = can.input()
+	if can, ok := m.object("capabilities"); ok {
+		if info.Input == nil {
+			info.Input = can.input()
+		}
+		info.Capabilities = can.accepted()
+	}
+	if m["supported_parameters"] != nil {
+		info.Capabilities = parameters(m["supported_parameters"])
 	}
 	if cutoff := m.text("knowledge_cutoff"); isDate(cutoff) {
 		info.KnowledgeCutoff = cutoff
@@ -81,6 +87,42 @@ func (m listed) input() []string {
 		out = append(out, "pdf")
 	}
 	return out
+}
+
+// accepted returns how Anthropic's capabilities say that the model reasons.
+func (m listed) accepted() (can llm.ModelCapabilities) {
+	type feature struct{ Supported *bool }
+	var thinking struct {
+		Supported *bool
+		Types     struct{ Adaptive, Enabled feature }
+	}
+	_ = json.Unmarshal(m["thinking"], &thinking)
+	says := func(b *bool) bool { return b != nil && *b }
+	switch {
+	case thinking.Supported == nil:
+	case !*thinking.Supported:
+		can.Reasoning = llm.NoReasoning
+	case says(thinking.Types.Adaptive.Supported):
+		can.Reasoning = llm.ReasoningLevels
+	case says(thinking.Types.Enabled.Supported):
+		can.Reasoning = llm.ReasoningBudget
+	}
+	return can
+}
+
+// parameters returns what OpenRouter's list of a model's parameters says. What it does not list is
+// ignored by some of the model's hosts and rejected by others.
+func parameters(raw json.RawMessage) (can llm.ModelCapabilities) {
+	var list []string
+	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
+		return can
+	}
+	has := func(name string) *bool { return new(slices.Contains(list, name)) }
+	can.Temperature, can.TopP, can.Seed = has("temperature"), has("top_p"), has("seed")
+	if can.Reasoning = llm.NoReasoning; *has("reasoning") {
+		can.Reasoning = llm.ReasoningLevels
+	}
+	return can
 }
 
 func (m listed) object(name string) (out listed, ok bool) {

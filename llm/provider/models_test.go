@@ -15,13 +15,17 @@ func TestReadModels_ReadsTheFormatsOfAllProviders(t *testing.T) {
 		body string
 		want []llm.ModelInfo
 	}{
-		"openai":     {`{"object":"list","data":[{"id":"gpt-5.5","object":"model","created":1,"owned_by":"openai"}]}`, []llm.ModelInfo{{ID: "gpt-5.5"}}},
-		"groq":       {`{"data":[{"id":"llama","context_window":131072,"max_completion_tokens":32768}]}`, []llm.ModelInfo{{ID: "llama", ContextWindow: 131072, MaxOutputTokens: 32768}}},
-		"mistral":    {`{"data":[{"id":"large","max_context_length":128000,"capabilities":{"vision":true}}]}`, []llm.ModelInfo{{ID: "large", ContextWindow: 128000}}},
-		"vllm":       {`{"data":[{"id":"qwen","max_model_len":40960}]}`, []llm.ModelInfo{{ID: "qwen", ContextWindow: 40960}}},
-		"together":   {`[{"id":"a","context_length":4096},{"id":"b","context_length":8192.0}]`, []llm.ModelInfo{{ID: "a", ContextWindow: 4096}, {ID: "b", ContextWindow: 8192}}},
-		"openrouter": {`{"data":[{"id":"v/m","context_length":200000,"architecture":{"input_modalities":["text","image","file","smell"],"output_modalities":["text"]},"top_provider":{"context_length":1,"max_completion_tokens":64000}}]}`, []llm.ModelInfo{{ID: "v/m", ContextWindow: 200000, MaxOutputTokens: 64000, Input: []string{"text", "image", "pdf"}, Output: []string{"text"}}}},
-		"anthropic":  {`{"data":[{"type":"model","id":"claude-x","max_input_tokens":200000,"max_tokens":64000,"capabilities":{"image_input":{"supported":true},"pdf_input":{"supported":false}}}],"has_more":false}`, []llm.ModelInfo{{ID: "claude-x", ContextWindow: 200000, MaxOutputTokens: 64000, Input: []string{"text", "image"}}}},
+		"openai":   {`{"object":"list","data":[{"id":"gpt-5.5","object":"model","created":1,"owned_by":"openai"}]}`, []llm.ModelInfo{{ID: "gpt-5.5"}}},
+		"groq":     {`{"data":[{"id":"llama","context_window":131072,"max_completion_tokens":32768}]}`, []llm.ModelInfo{{ID: "llama", ContextWindow: 131072, MaxOutputTokens: 32768}}},
+		"mistral":  {`{"data":[{"id":"large","max_context_length":128000,"capabilities":{"vision":true}}]}`, []llm.ModelInfo{{ID: "large", ContextWindow: 128000}}},
+		"vllm":     {`{"data":[{"id":"qwen","max_model_len":40960}]}`, []llm.ModelInfo{{ID: "qwen", ContextWindow: 40960}}},
+		"together": {`[{"id":"a","context_length":4096},{"id":"b","context_length":8192.0}]`, []llm.ModelInfo{{ID: "a", ContextWindow: 4096}, {ID: "b", ContextWindow: 8192}}},
+		"openrouter": {`{"data":[{"id":"v/m","context_length":200000,"architecture":{"input_modalities":["text","image","file","smell"],"output_modalities":["text"]},"top_provider":{"context_length":1,"max_completion_tokens":64000},"supported_parameters":["reasoning","temperature","max_tokens"]},{"id":"v/n","supported_parameters":["top_p"]}]}`, []llm.ModelInfo{
+			{ID: "v/m", ContextWindow: 200000, MaxOutputTokens: 64000, Input: []string{"text", "image", "pdf"}, Output: []string{"text"}, Capabilities: llm.ModelCapabilities{Reasoning: llm.ReasoningLevels, Temperature: new(true), TopP: new(false), Seed: new(false)}},
+			{ID: "v/n", Capabilities: llm.ModelCapabilities{Reasoning: llm.NoReasoning, Temperature: new(false), TopP: new(true), Seed: new(false)}}}},
+		"anthropic": {`{"data":[{"type":"model","id":"claude-x","max_input_tokens":200000,"max_tokens":64000,"capabilities":{"image_input":{"supported":true},"pdf_input":{"supported":false},"thinking":{"supported":true,"types":{"adaptive":{"supported":true},"enabled":{"supported":true}}}}},` +
+			`{"id":"claude-y","capabilities":{"thinking":{"supported":true,"types":{"adaptive":{"supported":false},"enabled":{"supported":true}}}}},{"id":"claude-z","capabilities":{"thinking":{"supported":false}}}],"has_more":false}`, []llm.ModelInfo{
+			{ID: "claude-x", ContextWindow: 200000, MaxOutputTokens: 64000, Input: []string{"text", "image"}, Capabilities: leveled}, {ID: "claude-y", Capabilities: budgeted}, {ID: "claude-z", Capabilities: unreasoning}}},
 		"gemini":     {`{"models":[{"name":"models/gemini-x","inputTokenLimit":1048576,"outputTokenLimit":65536}]}`, []llm.ModelInfo{{ID: "gemini-x", ContextWindow: 1048576, MaxOutputTokens: 65536}}},
 		"documented": {`{"data":[{"id":"m","context_size":1000,"max_output_tokens":100,"modalities":{"input":["text","audio"],"output":["text"]},"knowledge_cutoff":"2026-01"}]}`, []llm.ModelInfo{{ID: "m", ContextWindow: 1000, MaxOutputTokens: 100, Input: []string{"text", "audio"}, Output: []string{"text"}, KnowledgeCutoff: "2026-01"}}},
 		"nonsense":   {`{"data":[{"id":"m","context_window":"many","max_output_tokens":-5,"modalities":["text"],"knowledge_cutoff":"lately","top_provider":7},{"id":7},{}]}`, []llm.ModelInfo{{ID: "m"}}},

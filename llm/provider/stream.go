@@ -71,7 +71,7 @@ func (a *API) send(ctx context.Context, s *stream, req *llm.Request, send func(c
 	}
 	err := send(ctx, less, s.emit)
 	if s.begun && permanent(rejected) {
-		a.learned.add(req.Model, lacks)
+		a.learned.reject(req.Model, lacks)
 	}
 	return err
 }

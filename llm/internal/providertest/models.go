@@ -32,11 +32,17 @@ func modelCases() []testCase {
 			h, want := a.Speaker.(ModelSpeaker).Models(key)
 			s := &server{Server: httptest.NewServer(h)}
 			t.Cleanup(s.Close)
-			got, err := a.open(t, s).(llm.Lister).ListModels(t.Context())
+			m := a.open(t, s)
+			got, err := m.(llm.Lister).ListModels(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			equal(t, "models", got, want)
+			if d, ok := m.(llm.Describer); ok {
+				for _, info := range want {
+					equal(t, "what was discovered about "+info.ID, d.Knowledge(info.ID).Discovered, info.Capabilities)
+				}
+			}
 		}},
 		fails("Unauthorized", script{status: 401, header: page, frames: [][]byte{[]byte(`{"error":{"message":"who?"}}`)}}, llm.Unauthorized),
 		fails("Overloaded", script{status: 503, header: page}, llm.Overloaded),
