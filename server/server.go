@@ -73,8 +73,9 @@ func (s *Server) Listen() (net.Listener, error) {
 }
 
 // Run listens, works on the mailbox and answers requests until ctx is done. It then stops accepting
-// requests, ends the streams, lets runs finish their step, returns them to the queue, and returns:
-// with an error if a run does not stop within Limits.ShutdownTime and 4 seconds.
+// requests, lets runs finish their step, returns them to the queue, ends the streams, which have
+// delivered all of that, and returns: with an error if a run does not stop within Limits.ShutdownTime
+// and 4 seconds.
 func (s *Server) Run(ctx context.Context) error {
 	l, err := s.Listen()
 	if err != nil {
@@ -116,20 +117,21 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.cfg.Logger.Info("stopping")
-	s.Stop()
-	stopCtx, done := context.WithTimeout(context.WithoutCancel(ctx), max(limits.ShutdownTime, 0))
+	last, done := context.WithTimeout(context.WithoutCancel(ctx), max(limits.ShutdownTime, 0)+stopGrace)
 	defer done()
-	last := time.After(max(limits.ShutdownTime, 0) + stopGrace)
-	err := srv.Shutdown(stopCtx)
-	if err != nil {
-		err = srv.Close()
-	}
+	closed := make(chan error, 1)
+	go func() { closed <- srv.Shutdown(last) }() // closes the listener now, and returns when the streams have ended
 	stopped := make(chan struct{})
 	go func() { working.Wait(); close(stopped) }()
+	var err error
 	select {
 	case <-stopped:
-	case <-last:
-		err = errors.Join(err, fmt.Errorf("%d runs did not stop in time; they continue when their lease has expired", s.cfg.Mailbox.Active()))
+	case <-last.Done():
+		err = fmt.Errorf("%d runs did not stop in time; they continue when their lease has expired", s.cfg.Mailbox.Active())
+	}
+	s.Stop()
+	if <-closed != nil {
+		err = errors.Join(err, srv.Close())
 	}
 	return err
 }

@@ -2,8 +2,10 @@ package server_test
 
 import (
 	"context"
+	"io"
 	"iter"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -67,4 +70,86 @@ func TestServe_ReturnsAlthoughARunDoesNotStop(t *testing.T) {
 		t.Errorf("after %s: %v, want an error that counts the runs", time.Since(began), err)
 	}
 	close(end)
+}
+
+// halting is a model that stops in the middle of its answer until the test lets it continue.
+type halting struct {
+	begun chan struct{}
+	goOn  <-chan struct{}
+}
+
+func (h halting) Stream(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		if !yield(llm.Delta{Kind: llm.TextDelta, Text: "first half, "}, nil) {
+			return
+		}
+		h.begun <- struct{}{}
+		<-h.goOn
+		_ = yield(llm.Delta{Kind: llm.TextDelta, Text: "second half"}, nil) && yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.EndTurn}, nil)
+	}
+}
+
+// A server that stops lets its runs finish their step, and the clients that follow them see it.
+func TestServe_StreamsLastUntilTheStepIsOver(t *testing.T) {
+	t.Parallel()
+	resume := make(chan struct{})
+	m := halting{make(chan struct{}, 1), resume}
+	rt := runtime(t, func(c *engine.Config) { c.Providers = map[string]llm.Model{"p": m} })
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB(), Poll: 10 * time.Millisecond}, rt.With)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := server.New(server.Config{Mailbox: box, Routes: aisdk.Routes(), Limits: server.Limits{ShutdownTime: time.Minute}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ctx, l) }()
+	at := "http://" + l.Addr().String()
+	page, err := http.Post(at+"/v1/ai-sdk/chat", "application/json", strings.NewReader(`{"id":"t","agentId":"default","messages":[{"role":"user","content":"hello"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Body.Close()
+	<-m.begun
+	raw, err := http.Get(at + "/v1/runs/" + page.Header.Get("X-Run-Id") + "/events/stream?cursor=0-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Body.Close()
+	stop()
+	for ; ; time.Sleep(5 * time.Millisecond) { // until it has stopped accepting
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			break
+		}
+		c.Close()
+	}
+	close(resume)
+	for name, want := range map[string]struct {
+		from  io.Reader
+		parts []string
+	}{
+		"AI SDK":     {page.Body, []string{"first half, ", "second half", `"finish"`, "[DONE]"}},
+		"raw events": {raw.Body, []string{"first half, ", "second half", `"run_finish"`}},
+	} {
+		got, err := io.ReadAll(want.from)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, part := range want.parts {
+			if !strings.Contains(string(got), part) {
+				t.Errorf("%s: no %s in %s", name, part, got)
+			}
+		}
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }

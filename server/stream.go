@@ -89,16 +89,17 @@ func (s *streams) follow(req *request, threadID, runID string, after awaken.Curs
 	defer cancel()
 	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, frames: frames}
 	defer f.open()()
+	wait, silent := eventlog.Follow{Pause: s.heartbeat}, func() (over bool, err error) { return false, nil }
+	var err error
 	if runID != "" {
 		// The run may be over, or be cancelled while queued and log no events. Its record is polled
 		// until the first event arrives.
-		return f.end(f.copy(eventlog.Follow{RunID: runID, First: 500 * time.Millisecond, Pause: s.heartbeat}, func() (over bool, err error) {
-			return f.ended(f.at)
-		}))
+		wait.RunID, wait.First, silent = runID, 500*time.Millisecond, func() (bool, error) { return f.ended(f.at) }
+	} else {
+		err = f.out.Flush() // the first event may be a long time off
 	}
-	err := f.out.Flush() // the first event may be a long time off
 	if err == nil {
-		err = f.copy(eventlog.Follow{Pause: s.heartbeat}, nil)
+		err = f.last(f.copy(wait, silent))
 	}
 	return f.end(err)
 }
@@ -153,6 +154,21 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 		f.at, silent = e.Cursor, nil
 	}
 	return revoked(f.ctx, nil)
+}
+
+// stopTime is how long a stream may take to send what was stored before the server stopped.
+const stopTime = 2 * time.Second
+
+// last sends what was stored before the server stopped, if that is why copy returned err: streams end
+// after the runs have, and a client should have all that they did.
+func (f *feed) last(err error) error {
+	if f.serving.Err() == nil || f.req.r.Context().Err() != nil || err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(f.req.r.Context(), stopTime)
+	defer cancel()
+	f.ctx = ctx
+	return f.copy(eventlog.Follow{RunID: f.runID, Committed: true}, nil)
 }
 
 // ended reports whether the run is over although no entry has arrived. A run cancelled while queued

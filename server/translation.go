@@ -122,7 +122,7 @@ func (t *translation) follow(f *feed) error {
 		}
 		return errOver
 	}
-	return f.copy(eventlog.Follow{RunID: t.s.RunID, First: 500 * time.Millisecond, Pause: f.heartbeat}, func() (bool, error) {
+	return f.last(f.copy(eventlog.Follow{RunID: t.s.RunID, First: 500 * time.Millisecond, Pause: f.heartbeat}, func() (bool, error) {
 		if t.s.RunID == "" {
 			return false, nil
 		}
@@ -131,7 +131,7 @@ func (t *translation) follow(f *feed) error {
 			err = errOver
 		}
 		return over, err
-	})
+	}))
 }
 
 // end ends the response.

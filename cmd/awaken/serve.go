@@ -43,8 +43,8 @@ On a loopback address, clients can run agents without a key. The server creates 
 key at its first start and prints it once. On any other address it needs an admin key:
 see 'awaken help keys'.
 
-On SIGINT or SIGTERM the server shuts down gracefully: it ends the streams, lets every run
-finish its step, and leaves the runs to the next process. A second signal exits at once.
+On SIGINT or SIGTERM the server shuts down gracefully: it lets every run finish its
+step, ends the streams, and leaves the runs to the next process. A second signal exits at once.
 
 Exit status:
   0  graceful shutdown
