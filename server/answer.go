@@ -12,7 +12,7 @@ import (
 func (s *Server) serve(route *protocol.Route) http.Handler {
 	ids := route.IDs()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: r.Context(), route: route, depth: s.cfg.Limits.Depth}}
+		c := &call{streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: r.Context(), route: route, bodies: s.limiter.bodies}}
 		if err := s.answer(c, ids); err != nil {
 			f := failureOf(err)
 			if f.Code == "exists" && (r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Match") != "") {
@@ -33,11 +33,6 @@ func (s *Server) answer(c *call, ids []string) error {
 		if c.caller, err = s.auth.identify(c.r, c.route.Access); err != nil {
 			return err
 		}
-		release, err := s.limiter.admit(c.caller, c.route.Stream)
-		if err != nil {
-			return err
-		}
-		defer release()
 	}
 	if c.route.Global {
 		if err := c.checkGlobal(); err != nil {
@@ -59,6 +54,13 @@ func (s *Server) answer(c *call, ids []string) error {
 		if err := checkParam(p, c.query.Get(p.Name)); err != nil {
 			return err
 		}
+	}
+	if c.route.Access != protocol.Everyone {
+		release, err := s.limiter.admit(&c.request)
+		if err != nil {
+			return err
+		}
+		defer release()
 	}
 	defer s.limiter.bound(&c.request)()
 	return c.route.Handle(c)

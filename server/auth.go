@@ -18,6 +18,14 @@ type caller struct {
 	user string // the user that the request is for, "" if unknown
 }
 
+// keyID returns the id of the caller's key, or "-" if it has none.
+func (c caller) keyID() string {
+	if c.key == nil {
+		return "-"
+	}
+	return c.key.ID
+}
+
 // tenantName returns the tenant of the caller's key, or "" if it has none.
 func (c caller) tenantName() string {
 	if c.key == nil {

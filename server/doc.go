@@ -33,9 +33,9 @@
 //	protect    Host, Origin and CORS                                      auth.go
 //	mux        the route, or 404 and 405                                  answer.go
 //	identify   the key and the user: who the caller is                    auth.go, user.go
-//	admit      rate of the key, requests and streams at the same time     limits.go
 //	answer     global routes, ids in the path, tenant, query              answer.go
-//	bound      bytes of the body, time of the request                     limits.go
+//	admit      rate of the key; the body; requests and streams at a time  limits.go, body.go, share.go
+//	bound      time of the request                                        limits.go
 //	Handle     the handler of the noun                                    thread.go, run.go, …
 //
 // A handler is a method of its noun, such as threads or runs: a type with the dependencies of its

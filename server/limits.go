@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -17,7 +16,11 @@ import (
 // means no limit.
 type Limits struct {
 	Body           int64         // bytes of a request's body; default 20 MiB
+	BodyMemory     int64         // bytes of all bodies in flight, and of what they decode to; default 256 MiB
+	BodyRate       int           // bytes of a body per second, at least; default 1024
+	BodyGrace      time.Duration // until BodyRate counts; default 5 seconds
 	Depth          int           // nesting of a JSON body; default 64
+	Values         int           // JSON values in a body; default 250,000
 	HeaderBytes    int           // of a request; default 64 KiB
 	Requests       int           // concurrent, without streams; default 100
 	Streams        int           // concurrent; default 20,000
@@ -37,7 +40,11 @@ type Limits struct {
 
 func (l *Limits) setDefaults() {
 	l.Body = cmp.Or(l.Body, 20<<20)
+	l.BodyMemory = cmp.Or(l.BodyMemory, 256<<20)
+	l.BodyRate = cmp.Or(l.BodyRate, 1024)
+	l.BodyGrace = cmp.Or(l.BodyGrace, 5*time.Second)
 	l.Depth = cmp.Or(l.Depth, 64)
+	l.Values = cmp.Or(l.Values, 250_000)
 	l.HeaderBytes = cmp.Or(l.HeaderBytes, 64<<10)
 	l.Requests = cmp.Or(l.Requests, 100)
 	l.Streams = cmp.Or(l.Streams, 20_000)
@@ -58,39 +65,39 @@ func (l *Limits) setDefaults() {
 type limiter struct {
 	Limits
 	rates    rates
-	requests atomic.Int64 // in flight, without streams
-	streams  atomic.Int64 // open
+	bodies   *bodies
+	requests *shares // in flight, without streams
+	streams  *shares // open, and requests that wait for their run
 }
 
 func newLimiter(l Limits) *limiter {
-	return &limiter{Limits: l, rates: rates{perSecond: l.KeyRate, burst: l.KeyBurst, keys: map[string]*rate.Limiter{}}}
+	return &limiter{Limits: l, rates: rates{perSecond: l.KeyRate, burst: l.KeyBurst, keys: map[string]*rate.Limiter{}}, bodies: newBodies(&l),
+		requests: newShares("concurrent requests", int64(l.Requests)), streams: newShares("concurrent streams", int64(l.Streams))}
 }
 
-// admit counts a request or a stream until release is called, or refuses it.
-func (l *limiter) admit(by caller, stream bool) (release func(), err error) {
-	id := "-"
-	if by.key != nil {
-		id = by.key.ID
-	}
-	if wait, ok := l.rates.take(id); !ok {
+// admit reads the body of a request and counts the request, or the stream, until release is called.
+// Or it refuses the request.
+func (l *limiter) admit(req *request) (release func(), err error) {
+	if wait, ok := l.rates.take(req.keyID()); !ok {
 		return nil, &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests", RetryAfter: wait + time.Second}
 	}
-	n, limit, what := &l.requests, int64(l.Requests), "requests"
-	if stream {
-		n, limit, what = &l.streams, int64(l.Streams), "streams"
+	if err := l.bodies.read(req); err != nil {
+		req.release()
+		return nil, err
 	}
-	if n.Add(1) > limit && limit > 0 {
-		n.Add(-1)
-		return nil, &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "overloaded", Message: "too many concurrent " + what, RetryAfter: time.Second}
+	from := l.requests
+	if req.route.Stream {
+		from = l.streams
 	}
-	return func() { n.Add(-1) }, nil
+	if err := from.take(req.caller, 1); err != nil {
+		req.release()
+		return nil, err
+	}
+	return func() { from.give(req.caller, 1); req.release() }, nil
 }
 
-// bound limits the size of the request's body and, until done is called, its time.
+// bound limits, until done is called, the time of a request.
 func (l *limiter) bound(req *request) (done func()) {
-	if l.Body > 0 {
-		req.r.Body = http.MaxBytesReader(req.w, req.r.Body, l.Body)
-	}
 	if l.RequestTime <= 0 {
 		return func() {}
 	}

@@ -113,7 +113,7 @@ func failuresOf(r *protocol.Route) []int {
 		out = append(out, 400)
 	}
 	if r.Body != nil {
-		out = append(out, 400, 413, 415)
+		out = append(out, 400, 408, 413, 415)
 		if _, ok := r.Body.(rawDocument); !ok { // mistakes in documents are 400
 			out = append(out, 422)
 		}

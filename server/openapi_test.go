@@ -696,8 +696,10 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	closed := newRig(t, func(c *server.Config) { c.Open = new(bool) })
 	small := newRig(t, func(c *server.Config) { c.Limits.Body = 16 })
 	slow := newRig(t, func(c *server.Config) { c.Limits.WaitTime = time.Nanosecond })
+	impatient := newRig(t, func(c *server.Config) { c.Limits.BodyRate, c.Limits.BodyGrace = 1<<40, time.Nanosecond })
 	broken := newBrokenRig(t, errors.New("the store is broken"))
-	full := newRig(t, func(c *server.Config) { c.Limits.Requests, c.Limits.Streams = 1, 1 })
+	full := &rig{t: t, db: heldDB{memory.NewDB()}, keys: plain.keys}
+	full.start(func(c *server.Config) { c.Limits.Requests, c.Limits.Streams = 1, 1 })
 	full.occupy()
 
 	var busy atomic.Bool
@@ -760,6 +762,7 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 			d.ask(plain, name, someone, `{"no_such_field":1}`, as...)
 			d.ask(plain, name, someone, `{}`, append([]string{"Content-Type", "text/html"}, as...)...)
 			d.ask(small, name, someone, q.body+strings.Repeat(" ", 100), as...)
+			d.ask(impatient, name, someone, q.body+strings.Repeat(" ", 100_000), as...)
 		}
 		if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/events/stream") {
 			bare, _, _ := strings.Cut(q.path, "?")
@@ -811,20 +814,15 @@ func (d *openAPI) matches(method, path string) (found bool) {
 // occupy takes the only slot for requests and the only one for streams.
 func (g *rig) occupy() {
 	g.t.Helper()
-	r, w := io.Pipe()
-	req, err := http.NewRequestWithContext(g.t.Context(), "POST", g.http.URL+"/v1/threads", r)
+	held, err := http.NewRequestWithContext(g.t.Context(), "GET", g.http.URL+"/v1/threads?resource_id=held", nil)
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	go func() {
-		if resp, err := http.DefaultClient.Do(req); err == nil {
+		if resp, err := http.DefaultClient.Do(held); err == nil {
 			resp.Body.Close()
 		}
 	}()
-	if _, err := w.Write([]byte("{")); err != nil {
-		g.t.Fatal(err)
-	}
-	g.t.Cleanup(func() { w.Close() })
 	g.eventually("a full server", func() bool {
 		status, _ := g.ask("GET", "/v1/runs", "")
 		return status == 503
@@ -832,6 +830,21 @@ func (g *rig) occupy() {
 	stream := g.do("POST", "/v1/runs", runBody("default", "busy", "RUN_TOOL wait {}"))
 	g.t.Cleanup(func() { stream.Body.Close() })
 	readFrames(g.t, stream.Body, is("tool_call_ready"))
+}
+
+// heldDB is a database that never counts the threads of the resource "held".
+type heldDB struct{ *memory.DB }
+
+func (d heldDB) Handle(tenant string) mailbox.Handle { return heldStore{d.Store(tenant)} }
+
+type heldStore struct{ *memory.Store }
+
+func (s heldStore) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
+	if q.ResourceID == "held" {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return s.Store.CountThreads(ctx, q)
 }
 
 // brokenDB is a database that fails every call that clients need.

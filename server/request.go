@@ -1,11 +1,8 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"math"
 	"mime"
 	"net/http"
@@ -16,7 +13,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -31,8 +27,9 @@ type request struct {
 	caller
 	tenant *mailbox.Tenant // whose threads and runs the caller sees
 	query  url.Values
-	body   []byte // from Decode until a stream begins
-	depth  int    // maximum nesting of a body; 0 or less means no limit
+	bodies *bodies
+	body   []byte // until a stream begins
+	held   int64  // memory taken for the body
 }
 
 // path returns a part of the path that the route names.
@@ -75,8 +72,8 @@ func (req *request) done(err error) error {
 	return req.Reply(http.StatusNoContent, nil)
 }
 
-// Decode decodes the body into v. A body that is not JSON is a 400; one that does not fit v is a
-// 422 that names the field.
+// Decode decodes the body into v. A body that is not JSON, or has the character U+0000, is a 400; one
+// that does not fit v is a 422 that names the field.
 func (req *request) Decode(v any) error {
 	if ct := req.r.Header.Get("Content-Type"); ct != "" {
 		kind, _, err := mime.ParseMediaType(ct)
@@ -87,40 +84,7 @@ func (req *request) Decode(v any) error {
 	if enc := req.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %q, want identity", enc)
 	}
-	data, err := io.ReadAll(req.r.Body)
-	if err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return err
-		}
-		return protocol.BadRequest("cannot read the body")
-	}
-	if len(bytes.TrimSpace(data)) == 0 {
-		data = []byte("{}")
-	}
-	req.body = data
-	if err := strict.UnmarshalBody(data, req.depth, v); err != nil {
-		if _, ok := errors.AsType[*strict.Malformed](err); ok {
-			return fail(http.StatusBadRequest, "invalid_json", "the body is %v", err)
-		}
-		return protocol.InvalidBody("%v", err)
-	}
-	return nil
-}
-
-// hasNUL reports whether a valid JSON text has a string with the character U+0000, which must be
-// escaped there.
-func hasNUL(data []byte) bool {
-	for {
-		i := bytes.Index(data, []byte(`\u0000`))
-		if i < 0 {
-			return false
-		}
-		before := len(data[:i]) - len(bytes.TrimRight(data[:i], `\`))
-		if before%2 == 0 { // otherwise the backslash itself is escaped
-			return true
-		}
-		data = data[i+1:]
-	}
+	return req.bodies.decode(req, v)
 }
 
 // value returns a query parameter that has several names, or "".

@@ -88,9 +88,6 @@ func withBody[T any](handle func(req *request, body *T) error) func(protocol.Cal
 		if err := req.Decode(&body); err != nil {
 			return err
 		}
-		if hasNUL(req.body) { // PostgreSQL cannot store it as text
-			return protocol.BadRequest("the body holds the character U+0000; remove it")
-		}
 		return handle(req, &body)
 	})
 }

@@ -49,7 +49,7 @@ var errRevoked = unauthorized("the key was revoked")
 // cause errRevoked, when the caller's key is revoked. A stream takes any time, so the deadline for reading the request is lifted and the body, which may be large, is
 // released.
 func (s *streams) whileServing(req *request) (context.Context, context.CancelFunc) {
-	req.body = nil
+	req.release()
 	_ = http.NewResponseController(req.w).SetReadDeadline(time.Time{})
 	ctx, end := context.WithCancelCause(req.r.Context())
 	cancel := func() { end(nil) }

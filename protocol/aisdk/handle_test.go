@@ -42,7 +42,7 @@ func TestChat_RefusesWithReasons(t *testing.T) {
 		"trigger":               {`{"trigger":"please","messages":[{"role":"user","content":"x"}]}`, 400, `trigger is \"please\"`},
 		"both":                  {`{"message":{"role":"user","content":"x"},"messages":[{"role":"user","content":"y"}]}`, 400, "message and messages are both set"},
 		"two threads":           {`{"threadId":"a","thread_id":"b","messages":[{"role":"user","content":"x"}]}`, 400, `threadId is set twice`},
-		"id":                    {`{"id":"a\u0000b","messages":[{"role":"user","content":"x"}]}`, 400, "want at most 512 bytes"},
+		"id":                    {`{"id":"a\u0001b","messages":[{"role":"user","content":"x"}]}`, 400, "want at most 512 bytes"},
 		"message id":            {`{"messages":[{"id":"a\u0001","role":"user","content":"x"}]}`, 400, "messages[0].id is"},
 		"agent":                 {`{"agentId":"nonesuch","messages":[{"role":"user","content":"x"}]}`, 400, "agent not found: nonesuch"},
 		"file type":             {file("application/x-foo", "data:application/x-foo;base64,AA=="), 400, "mediaType is \\\"application/x-foo\\\""},

@@ -32,6 +32,10 @@ var cases = map[string]struct{ good, bad, want, def string }{
 
 	"limits.body_bytes":           {"5", "0", "want 1 or more, or -1", "20971520"},
 	"limits.json_depth":           {"5", "0", "want 1 or more, or -1", "64"},
+	"limits.body_memory_bytes":    {"5", "0", "want 1 or more, or -1", "268435456"},
+	"limits.body_rate_bytes":      {"5", "0", "want 1 or more, or -1", "1024"},
+	"limits.body_grace":           {"7s", "0s", "want more than 0", "5s"},
+	"limits.json_values":          {"5", "0", "want 1 or more, or -1", "250000"},
 	"limits.header_bytes":         {"5", "0", "want 1 or more", "65536"},
 	"limits.messages_per_run":     {"5", "0", "want 1 or more, or -1", "1000"},
 	"limits.request_timeout":      {"5s", "0s", "want more than 0", "1m0s"},

@@ -24,8 +24,8 @@ type Settings struct {
 		SSEBuffer             int
 	}
 	Limits struct {
-		Body, Depth, HeaderBytes, Messages, Requests, Streams, KeyBurst, WrongKeys                  int
-		RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, Heartbeat, ToolTime, ShutdownTime time.Duration
+		Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Requests, Streams, KeyBurst, WrongKeys int
+		BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, Heartbeat, ToolTime, ShutdownTime   time.Duration
 		KeyRate                                                                                     float64
 	}
 	Admin struct {
@@ -132,7 +132,11 @@ func (s *Settings) table() []*Value {
 		{Name: "server.eval_limits.default_import_traces_max", to: new(int), def: "50", check: atLeast(1), Unused: noEval},
 
 		{Name: "limits.body_bytes", to: &l.Body, def: "20971520", check: limit, Doc: "size of a request body"},
+		{Name: "limits.body_memory_bytes", to: &l.BodyMemory, def: "268435456", check: limit, Doc: "memory of all request bodies in flight"},
+		{Name: "limits.body_rate_bytes", to: &l.BodyRate, def: "1024", check: limit, Doc: "bytes of a body that a client must send per second"},
+		{Name: "limits.body_grace", to: &l.BodyGrace, def: "5s", check: aTime, Doc: "time before limits.body_rate_bytes counts"},
 		{Name: "limits.json_depth", to: &l.Depth, def: "64", check: limit, Doc: "nesting of JSON"},
+		{Name: "limits.json_values", to: &l.Values, def: "250000", check: limit, Doc: "JSON values in a request body"},
 		{Name: "limits.header_bytes", to: &l.HeaderBytes, def: "65536", check: atLeast(1), Doc: "size of the request headers"},
 		{Name: "limits.messages_per_run", to: &l.Messages, def: "1000", check: limit, Doc: "messages in a request"},
 		{Name: "limits.request_timeout", to: &l.RequestTime, def: "1m", check: aTime, Doc: "duration of a request that is not a stream"},
