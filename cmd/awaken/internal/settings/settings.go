@@ -11,6 +11,13 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
+// Limits bounds what clients may use. Most fields are those of server.Limits.
+type Limits struct {
+	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Requests, Streams, KeyBurst, WrongKeys int
+	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, Heartbeat, ToolTime, ShutdownTime   time.Duration
+	KeyRate                                                                                                  float64
+}
+
 // Settings holds every setting. The table behind [Settings.Values] defines their names, defaults
 // and checks.
 type Settings struct {
@@ -23,12 +30,8 @@ type Settings struct {
 		Lifecycle             string
 		SSEBuffer             int
 	}
-	Limits struct {
-		Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Requests, Streams, KeyBurst, WrongKeys int
-		BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, Heartbeat, ToolTime, ShutdownTime   time.Duration
-		KeyRate                                                                                     float64
-	}
-	Admin struct {
+	Limits Limits
+	Admin  struct {
 		Token   awaken.Secret
 		Origins []string
 		Config  bool
