@@ -29,12 +29,15 @@ import (
 
 // adapters returns the names of the provider adapters.
 func adapters() []string {
-	names := []string{demo.Adapter, "anthropic", "gemini", "vertex", "ollama"}
+	names := []string{demo.Adapter, "anthropic", "gemini", "vertex", "ollama", "ollama_cloud", "openai_resp"}
 	for _, p := range openai.Presets {
 		names = append(names, p.Name)
 	}
 	return names
 }
+
+// aliases are other names of adapters, which documents of the original use.
+var aliases = map[string]string{"openai-resp": "openai_resp", "responses": "openai_resp"}
 
 // outbound says how to reach providers.
 type outbound struct {
@@ -60,7 +63,10 @@ func (o outbound) ownHost(adapter, base string) bool {
 	if err != nil {
 		return false
 	}
-	own := map[string]string{"anthropic": "api.anthropic.com", "gemini": "googleapis.com", "vertex": "googleapis.com"}[adapter]
+	own := map[string]string{"anthropic": "api.anthropic.com", "gemini": "googleapis.com", "vertex": "googleapis.com", "ollama_cloud": "ollama.com"}[adapter]
+	if adapter == "openai_resp" {
+		adapter = "openai"
+	}
 	for _, p := range openai.Presets {
 		if p.Name != adapter {
 			continue
@@ -119,6 +125,10 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 	if p.Adapter == demo.Adapter {
 		return llmtest.Demo(), nil
 	}
+	if name := aliases[p.Adapter]; name != "" {
+		named := *p
+		named.Adapter, p = name, &named
+	}
 	if !slices.Contains(adapters(), p.Adapter) {
 		return nil, fmt.Errorf("adapter is %q, want one of %s", p.Adapter, strings.Join(adapters(), ", "))
 	}
@@ -133,10 +143,10 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 	options := map[string]any{"headers": &c.Headers, "key_file": &c.KeyFile, "allow_env_credentials": &more.env,
 		"credentials_kind": &more.known, "model_discovery_schema": &more.known, "model_discovery_auth": &more.known}
 	switch p.Adapter {
-	case "anthropic", "gemini":
+	case "anthropic", "gemini", "openai_resp":
 	case "vertex":
 		options["project"], options["location"], options["scopes"] = &more.project, &more.location, &more.scopes
-	case "ollama":
+	case "ollama", "ollama_cloud":
 		options["keep_alive"], options["num_ctx"] = &more.keepAlive, &more.contextTokens
 	default:
 		options["api"] = &more.api
@@ -180,8 +190,10 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 			c.Headers = map[string]string{"Authorization": "none"} // an API key would select another endpoint
 		}
 		return gemini.New(gemini.Config{Config: c, Vertex: true, Project: more.project, Location: more.location, Scopes: more.scopes})
-	case "ollama":
-		return ollama.New(ollama.Config{Config: c, KeepAlive: more.keepAlive, ContextTokens: more.contextTokens})
+	case "openai_resp":
+		return openai.New(openai.Config{Config: c, Preset: "openai", API: openai.Responses})
+	case "ollama", "ollama_cloud":
+		return ollama.New(ollama.Config{Config: c, Cloud: p.Adapter == "ollama_cloud", KeepAlive: more.keepAlive, ContextTokens: more.contextTokens})
 	}
 	return openai.New(openai.Config{Config: c, Preset: p.Adapter, API: more.api})
 }

@@ -21,6 +21,8 @@ const Name = "ollama"
 type Config struct {
 	provider.Config
 
+	// Cloud uses the models at ollama.com, which need a key, in place of a server of one's own.
+	Cloud bool
 	// KeepAlive is how long a model stays loaded after a request: a duration such as "30m", or
 	// "-1s" for ever. "" means the server's default.
 	KeepAlive string
@@ -43,9 +45,13 @@ var (
 	_ llm.Describer = (*Model)(nil)
 )
 
-// New returns a model. It fails with an invalid base URL, key file or context size.
+// New returns a model. It fails with an invalid base URL, key file or context size, and without a
+// key for ollama.com.
 func New(c Config) (*Model, error) {
 	var err error
+	if c.Cloud && strings.TrimSpace(c.BaseURL) == "" {
+		c.BaseURL = "https://ollama.com"
+	}
 	if c.BaseURL, err = baseURL(c.BaseURL); err != nil {
 		return nil, err
 	}
@@ -55,7 +61,7 @@ func New(c Config) (*Model, error) {
 	header := http.Header{"Accept": {"application/x-ndjson, application/json"}}
 	if !c.Authorized("Authorization") {
 		key, err := c.Key(Name, "OLLAMA_API_KEY")
-		if err != nil && c.KeyFile != "" {
+		if err != nil && (c.Cloud || c.KeyFile != "") {
 			return nil, err
 		}
 		if key != "" {

@@ -74,14 +74,7 @@ func (m *Model) chatParams(req *llm.Request, q *chatRequest, names provider.Name
 		q.Seed = req.Seed
 	}
 	if e := req.ReasoningEffort; e != nil {
-		switch {
-		case m.preset.Effort == "object" && e.Level == "":
-			extra["reasoning"] = map[string]any{"max_tokens": e.Budget}
-		case m.preset.Effort == "object":
-			extra["reasoning"] = map[string]any{"effort": e.Level}
-		case m.preset.Effort == "":
-			q.ReasoningEffort = provider.EffortLevel(*e)
-		}
+		m.chatEffort(e, q, extra)
 	}
 	if !m.preset.NoUsage {
 		q.StreamOptions = &streamOptions{IncludeUsage: true}
@@ -103,6 +96,35 @@ func (m *Model) chatParams(req *llm.Request, q *chatRequest, names provider.Name
 		}
 	}
 	return extra
+}
+
+// chatEffort sets the reasoning effort, in the fields that the server has for it.
+func (m *Model) chatEffort(e *llm.Effort, q *chatRequest, extra map[string]any) {
+	off := e.Level == "none"
+	switch m.preset.Effort {
+	case "":
+		q.ReasoningEffort = provider.EffortLevel(*e)
+	case "high":
+		if q.ReasoningEffort = "high"; off {
+			q.ReasoningEffort = "none"
+		}
+	case "object":
+		if e.Level == "" {
+			extra["reasoning"] = map[string]any{"max_tokens": e.Budget}
+			return
+		}
+		extra["reasoning"] = map[string]any{"effort": e.Level}
+	case "thinking":
+		kind := "enabled"
+		if off {
+			kind = "disabled"
+		}
+		extra["thinking"] = map[string]any{"type": kind}
+	case "enable_thinking":
+		if extra["enable_thinking"] = !off; e.Level == "" {
+			extra["thinking_budget"] = e.Budget
+		}
+	}
 }
 
 // chatOutput sets the output format. For servers that do not enforce schemas, it also adds the

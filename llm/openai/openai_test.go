@@ -70,6 +70,39 @@ func request(msgs ...*llm.Message) *llm.Request {
 	return &llm.Request{Model: "m", Messages: llm.NewMessages(msgs...)}
 }
 
+// laterPresets are the presets that no SDK was used with, and what they send of a request for
+// everything: with high effort, with a budget, and with reasoning turned off.
+var laterPresets = map[string][3]string{
+	"cohere":   {`{"max_tokens":9,"reasoning_effort":"high","response_format":"json_schema","seed":7,"stream_options":{"include_usage":true},"tool_choice":"required"}`, `"reasoning_effort":"high"`, `"reasoning_effort":"none"`},
+	"zai":      {`{"max_tokens":9,"response_format":"json_object","seed":7,"thinking":{"type":"enabled"},"tool_choice":"auto"}`, `"thinking":{"type":"enabled"}`, `"thinking":{"type":"disabled"}`},
+	"bigmodel": {`{"max_tokens":9,"response_format":"json_object","seed":7,"thinking":{"type":"enabled"},"tool_choice":"auto"}`, `"thinking":{"type":"enabled"}`, `"thinking":{"type":"disabled"}`},
+	"aliyun":   {`{"enable_thinking":true,"max_tokens":9,"parallel_tool_calls":true,"response_format":"json_object","seed":7,"stream_options":{"include_usage":true},"tool_choice":"auto"}`, `"enable_thinking":true,"max_tokens":9,"parallel_tool_calls":true,"response_format":"json_object","seed":7,"stream_options":{"include_usage":true},"thinking_budget":5000`, `"enable_thinking":false`},
+	"mimo":     {`{"max_completion_tokens":9,"response_format":"json_object","seed":7,"stream_options":{"include_usage":true},"thinking":{"type":"enabled"},"tool_choice":"auto"}`, `"thinking":{"type":"enabled"}`, `"thinking":{"type":"disabled"}`},
+	"nebius":   {`{"max_tokens":9,"reasoning_effort":"high","response_format":"json_schema","seed":7,"stream_options":{"include_usage":true},"tool_choice":"required"}`, `"reasoning_effort":"medium"`, `"reasoning_effort":"none"`},
+}
+
+func TestPresets_SendWhatTheirServersTake(t *testing.T) {
+	for preset, want := range laterPresets {
+		for i, e := range []llm.Effort{{Level: "high"}, {Budget: 5000}, {Level: "none"}} {
+			w := &wire{reply: done}
+			req := request()
+			req.Tools = []llm.Tool{{Name: "look", Parameters: json.RawMessage(`{"type":"object"}`)}}
+			req.Params = llm.Params{MaxTokens: new(9), Seed: new(int64(7)), ParallelTools: new(true), ToolChoice: &llm.ToolChoice{Mode: "required"}, ReasoningEffort: &e,
+				Output: &llm.OutputSchema{Name: "out", Schema: json.RawMessage(`{"type":"object"}`)}}
+			generate(t, w.open(t, openai.Config{Preset: preset}), req)
+			got := w.body
+			for _, name := range []string{"model", "messages", "tools", "stream"} {
+				delete(got, name)
+			}
+			got["response_format"] = got["response_format"].(map[string]any)["type"]
+			text, _ := json.Marshal(got)
+			if i == 0 && string(text) != want[0] || !strings.Contains(string(text), want[i]) {
+				t.Errorf("%s with effort %+v sends %s, want %s", preset, e, text, want[i])
+			}
+		}
+	}
+}
+
 func TestPresets_HaveTheirBaseURLAndKey(t *testing.T) {
 	for _, name := range []string{"OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"} {
 		t.Setenv(name, "")
@@ -78,6 +111,8 @@ func TestPresets_HaveTheirBaseURLAndKey(t *testing.T) {
 		"openai": "https://api.openai.com/v1/responses", "deepseek": "https://api.deepseek.com/v1/chat/completions", "groq": "https://api.groq.com/openai/v1/chat/completions",
 		"mistral": "https://api.mistral.ai/v1/chat/completions", "xai": "https://api.x.ai/v1/chat/completions", "openrouter": "https://openrouter.ai/api/v1/chat/completions",
 		"together": "https://api.together.xyz/v1/chat/completions", "fireworks": "https://api.fireworks.ai/inference/v1/chat/completions",
+		"cohere": "https://api.cohere.ai/compatibility/v1/chat/completions", "zai": "https://api.z.ai/api/paas/v4/chat/completions", "bigmodel": "https://open.bigmodel.cn/api/paas/v4/chat/completions",
+		"aliyun": "https://dashscope.aliyuncs.com/compatible-mode/v1/chat/completions", "mimo": "https://api.xiaomimimo.com/v1/chat/completions", "nebius": "https://api.tokenfactory.nebius.com/v1/chat/completions",
 	} {
 		w := &wire{}
 		for range w.open(t, openai.Config{Preset: preset}).Stream(t.Context(), request()) {

@@ -28,8 +28,11 @@ type Preset struct {
 	Files       bool // accepts documents
 	Audio       bool // accepts audio
 
-	Replay   string // field for earlier reasoning: reasoning_content, reasoning_details; "" means none
-	Effort   string // how to send an effort: "" as reasoning_effort, "object" as reasoning:{...}, "none" not at all
+	Replay string // field for earlier reasoning: reasoning_content, reasoning_details; "" means none
+	// Effort is how to send an effort: "" as reasoning_effort, "high" as a reasoning_effort of none
+	// or high, "object" as reasoning:{...}, "thinking" as thinking:{type:...} and "enable_thinking"
+	// as that, which turn reasoning on or off; "none" not at all.
+	Effort   string
 	Seed     string // field of the seed; default seed
 	Required string // value for a tool choice of required; default required
 
@@ -47,6 +50,12 @@ var Presets = []Preset{
 	{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: []string{"OPENROUTER_API_KEY"}, MaxTokens: true, Files: true, Audio: true, Effort: "object", Replay: "reasoning_details"},
 	{Name: "together", BaseURL: "https://api.together.xyz/v1", KeyEnv: []string{"TOGETHER_API_KEY"}, MaxTokens: true, NoParallel: true},
 	{Name: "fireworks", BaseURL: "https://api.fireworks.ai/inference/v1", KeyEnv: []string{"FIREWORKS_API_KEY"}, MaxTokens: true, NoParallel: true, Replay: "reasoning_content"},
+	{Name: "cohere", BaseURL: "https://api.cohere.ai/compatibility/v1", KeyEnv: []string{"COHERE_API_KEY", "CO_API_KEY"}, MaxTokens: true, NoParallel: true, Effort: "high"},
+	{Name: "zai", BaseURL: "https://api.z.ai/api/paas/v4", KeyEnv: []string{"ZAI_API_KEY"}, MaxTokens: true, NoUsage: true, NoParallel: true, NoSchema: true, Effort: "thinking", Replay: "reasoning_content", Required: "auto"},
+	{Name: "bigmodel", BaseURL: "https://open.bigmodel.cn/api/paas/v4", KeyEnv: []string{"BIGMODEL_API_KEY", "ZHIPUAI_API_KEY"}, MaxTokens: true, NoUsage: true, NoParallel: true, NoSchema: true, Effort: "thinking", Replay: "reasoning_content", Required: "auto"},
+	{Name: "aliyun", BaseURL: "https://dashscope.aliyuncs.com/compatible-mode/v1", KeyEnv: []string{"DASHSCOPE_API_KEY", "ALIYUN_API_KEY"}, MaxTokens: true, NoSchema: true, Effort: "enable_thinking", Replay: "reasoning_content", Required: "auto"},
+	{Name: "mimo", BaseURL: "https://api.xiaomimimo.com/v1", KeyEnv: []string{"MIMO_API_KEY"}, NoParallel: true, NoSchema: true, Effort: "thinking", Replay: "reasoning_content", Required: "auto"},
+	{Name: "nebius", BaseURL: "https://api.tokenfactory.nebius.com/v1", KeyEnv: []string{"NEBIUS_API_KEY"}, MaxTokens: true, NoParallel: true, Replay: "reasoning_content"},
 	// Any other server, often a local one.
 	{Name: "compatible", BaseEnv: "OPENAI_BASE_URL", BasePath: "/v1", KeyEnv: []string{"OPENAI_API_KEY"}, KeyOptional: true, MaxTokens: true, Replay: "reasoning_content"},
 }

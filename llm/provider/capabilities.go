@@ -73,7 +73,7 @@ var optional = []struct {
 	lacks llm.ModelCapabilities
 }{
 	{[]string{"reasoning_effort", "reasoning", "thinking", "think", "thinkingconfig", "thinking_config", "thinkingbudget", "thinking_budget",
-		"thinkinglevel", "thinking_level", "budget_tokens", "encrypted_content"}, llm.ModelCapabilities{Reasoning: llm.NoReasoning}},
+		"thinkinglevel", "thinking_level", "enable_thinking", "budget_tokens", "encrypted_content"}, llm.ModelCapabilities{Reasoning: llm.NoReasoning}},
 	{[]string{"temperature"}, llm.ModelCapabilities{Temperature: new(false)}},
 	{[]string{"top_p", "topp"}, llm.ModelCapabilities{TopP: new(false)}},
 	{[]string{"parallel_tool_calls", "disable_parallel_tool_use"}, llm.ModelCapabilities{ParallelTools: new(false)}},
