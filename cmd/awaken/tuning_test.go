@@ -29,9 +29,11 @@ type asked struct {
 // and looks something up first if the user says so.
 type oracle struct {
 	*httptest.Server
-	mu    sync.Mutex
-	calls int
-	last  map[string]asked // by what the user said first
+	mu      sync.Mutex
+	calls   int
+	last    map[string]asked  // by what the user said first
+	limited map[string]string // models that are limited or overloaded, with the body of the error
+	refused []string          // why requests were rejected
 }
 
 func startOracle(t *testing.T) *oracle {
@@ -60,6 +62,9 @@ func (o *oracle) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil || r.Header.Get("X-Api-Key") != "sk-ant-test" || !strings.HasSuffix(r.URL.Path, "/v1/messages") {
 		http.Error(w, fmt.Sprintf(`{"type":"error","error":{"type":"invalid_request_error","message":"%s %v"}}`, r.URL.Path, err), http.StatusBadRequest)
+		return
+	}
+	if o.rejects(w, q.Model, body) {
 		return
 	}
 	a := asked{Model: q.Model, Effort: string(q.Thinking) + string(q.OutputConfig), Reminder: strings.Contains(string(body), "REMINDER")}
