@@ -80,6 +80,7 @@ func (b *Mailbox) beat(ctx context.Context) bool {
 	defer cancel()
 	id, alive := b.self.current(time.Now())
 	if !alive {
+		b.die(id) // its timer may be late
 		return b.join(ctx, id)
 	}
 	from := time.Now()

@@ -1,0 +1,241 @@
+//go:build unix
+
+package livetest
+
+import (
+	"flag"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+var busyTime = flag.Duration("busy", 0, "how long TestBusyProcessesAreNotTakenForDead takes; default 30 minutes in long tests, otherwise 5 seconds")
+
+// times is how often a test repeats what it does.
+func times(short, long int) int {
+	if testenv.Long() {
+		return long
+	}
+	return short
+}
+
+// A run that kills its process is given up, and only that run.
+func TestARunThatKillsItsProcessIsGivenUpAlone(t *testing.T) {
+	onStores(t, func(g *rig) {
+		if !testenv.Long() {
+			g.job.Liveness = time.Second // seven processes die one after the other
+		}
+		for range times(1, 20) {
+			g.poison(50)
+		}
+	})
+}
+
+// poison runs a run that kills its process beside innocent ones, with a supervisor that starts
+// the process again, until all have ended.
+func (g *rig) poison(innocents int) {
+	g.Helper()
+	began := time.Now()
+	ids := []string{g.submit("poison").DispatchID}
+	for range innocents {
+		ids = append(ids, g.submit("nap nap nap").DispatchID)
+	}
+	deaths := 0
+	w := g.start()
+	defer func() { w.kill() }()
+	g.until("all runs have ended", 5*time.Minute, func() bool {
+		select {
+		case <-w.over:
+			deaths++
+			w = g.start()
+		default:
+		}
+		for i, id := range ids {
+			if !g.dispatch(id).Status.Terminal() {
+				ids = ids[i:] // those before have ended
+				return false
+			}
+		}
+		return true
+	})
+	dead, err := g.tenant.DeadLetters(g.Context(), 0, 100)
+	if err != nil {
+		g.Fatal(err)
+	}
+	for _, d := range dead {
+		run, err := g.tenant.Store.LoadRun(g.Context(), d.RunID)
+		if err != nil {
+			g.Fatal(err)
+		}
+		if d.Request.Messages[0].Text() != "poison" {
+			g.Errorf("innocent dispatch %s was given up after %d attempts and %d crashes: %s", d.ID, d.Attempts, d.Crashes, d.LastError)
+		} else if run.Status != awaken.RunDone || d.Attempts != d.MaxAttempts || !strings.Contains(d.LastError, "its process died") {
+			g.Errorf("the poisonous run is %s, its dispatch %+v", run.Status, d)
+		}
+	}
+	if len(dead) != 1 {
+		g.Errorf("%d runs were given up, want 1", len(dead))
+	}
+	if _, err := g.tenant.PurgeDeadLetters(g.Context()); err != nil {
+		g.Fatal(err)
+	}
+	g.Logf("one run of %d given up after %d deaths, in %s", innocents+1, deaths, time.Since(began).Round(time.Millisecond))
+}
+
+// The runs of a process that was killed have another owner within five seconds.
+func TestAKilledProcessIsReplacedWithinSeconds(t *testing.T) {
+	onStores(t, func(g *rig) {
+		workers := map[int]*worker{}
+		for range 2 {
+			w := g.start()
+			workers[w.pid] = w
+		}
+		var took []time.Duration
+		for range times(3, 200) {
+			r := g.submit("hold")
+			of := func(m mark) bool { return m.Run == r.RunID }
+			g.until("the run has an owner", 30*time.Second, func() bool { return len(g.marks(of)) == 1 })
+			owner := g.marks(of)[0].PID
+			workers[owner].kill()
+			dead := time.Now()
+			delete(workers, owner)
+			g.until("the run has another owner", 30*time.Second, func() bool { return len(g.marks(of)) == 2 })
+			took = append(took, g.marks(of)[1].At.Sub(dead))
+			if d := g.dispatch(r.DispatchID); d.Attempts != 0 || d.Crashes != 1 {
+				g.Errorf("the dispatch has %d attempts and %d crashes, want 0 and 1", d.Attempts, d.Crashes)
+			}
+			if err := g.tenant.Cancel(g.Context(), r.RunID); err != nil {
+				g.Fatal(err)
+			}
+			w := g.start()
+			workers[w.pid] = w
+		}
+		g.Logf("%d kills: taken over after %s (median), %s (99th percentile), %s (most)", len(took), quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1))
+		if p99 := quantile(took, 0.99); p99 > 5*time.Second {
+			g.Errorf("the 99th percentile is %s, want at most 5s", p99)
+		}
+	})
+}
+
+// A worker that is stopped gracefully leaves nothing claimed.
+func TestAStoppedProcessLeavesNoClaims(t *testing.T) {
+	onStores(t, func(g *rig) {
+		for range times(5, 30) {
+			for range 20 {
+				g.submit("nap nap")
+			}
+			w := g.start()
+			g.until("it works", 30*time.Second, func() bool { return len(g.marks(func(m mark) bool { return m.PID == w.pid })) > 0 })
+			for range 20 { // claims are under way when it stops
+				g.submit("nap")
+			}
+			if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				g.Fatal(err)
+			}
+			<-w.over
+			if code := w.cmd.ProcessState.ExitCode(); code != 0 {
+				g.Errorf("the worker ended with status %d", code)
+			}
+			if n := g.claimed(); n != 0 {
+				g.Errorf("%d dispatches are claimed by a worker that has stopped", n)
+			}
+		}
+	})
+}
+
+// A process that was paused right before a tool call makes no call and writes nothing after
+// another has taken its run over.
+func TestAPausedProcessBeginsNothingAfterATakeover(t *testing.T) {
+	onStores(t, func(g *rig) {
+		for _, point := range []string{"call.before", "intent.after", "results.before", "commit.before"}[:times(2, 4)] {
+			paused := g.start(func(j *job) { j.PauseAt = point })
+			r := g.submit(words("effect", 5))
+			of := func(m mark) bool { return m.Run == r.RunID }
+			g.until("the worker has the run", 30*time.Second, func() bool { return g.dispatch(r.DispatchID).Status == mailbox.Claimed })
+			other := g.start()
+			g.until("the run is done", time.Minute, func() bool { return g.dispatch(r.DispatchID).Status == mailbox.Acked })
+			marks, end := g.marks(of), g.end(r)
+			if err := paused.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				g.Fatal(err)
+			}
+			// It finds out and continues as a new process: it takes the next run.
+			other.kill()
+			next := g.submit("effect")
+			g.until("the paused worker works again", 30*time.Second, func() bool { return g.dispatch(next.DispatchID).Status == mailbox.Acked })
+			for _, m := range g.marks(of)[len(marks):] {
+				g.Errorf("at %s: %+v was begun after the run had another owner", point, m)
+			}
+			if after := g.end(r); after != end {
+				g.Errorf("at %s: the log ended at %v when the run was done, and ends at %v", point, end, after)
+			}
+			keys := map[string]int{}
+			for _, m := range g.marks(of) {
+				if keys[m.Key]++; keys[m.Key] > 1 {
+					g.Errorf("at %s: call %s was made twice", point, m.Key)
+				}
+			}
+			if !strings.Contains(paused.log(), "silent for too long") {
+				g.Errorf("at %s: the worker did not notice that it was paused:\n%s", point, paused.log())
+			}
+			paused.kill()
+		}
+	})
+}
+
+// end returns the end of the log of a run's thread.
+func (g *rig) end(r *mailbox.Receipt) (end awaken.Cursor) {
+	g.Helper()
+	err := g.tenant.Store.Change(g.Context(), r.ThreadID, func(t *mailbox.Thread) error {
+		end = t.End
+		return nil
+	})
+	if err != nil {
+		g.Fatal(err)
+	}
+	return end
+}
+
+// Processes that compete for the cores are not taken for dead.
+func TestBusyProcessesAreNotTakenForDead(t *testing.T) {
+	length, processes := *busyTime, 30
+	if length == 0 {
+		if length = 30 * time.Minute; !testenv.Long() {
+			length, processes = 5*time.Second, 6
+		}
+	}
+	onStores(t, func(g *rig) {
+		var workers []*worker
+		for range processes {
+			workers = append(workers, g.start(func(j *job) { j.Busy = true }))
+		}
+		var runs []*mailbox.Receipt
+		for range 2 * processes {
+			runs = append(runs, g.submit("forever nap"))
+		}
+		for end := time.Now().Add(length); time.Now().Before(end); time.Sleep(time.Second) {
+			for _, r := range runs {
+				if d := g.dispatch(r.DispatchID); d.LostAt != 0 || d.Crashes != 0 || d.Attempts != 0 {
+					g.Fatalf("dispatch %s was taken over: %+v", d.ID, d)
+				}
+			}
+		}
+		for _, w := range workers {
+			select {
+			case <-w.over:
+				g.Errorf("worker %d has ended", w.pid)
+			default:
+			}
+			for _, bad := range []string{"silent for too long", "reclaimed dispatches", "cannot send a heartbeat"} {
+				if n := strings.Count(w.log(), bad); n > 0 {
+					g.Errorf("worker %d logged %q %d times", w.pid, bad, n)
+				}
+			}
+		}
+		g.Logf("%d processes, %s, %d calls", processes, length, len(g.marks(func(mark) bool { return true })))
+	})
+}

@@ -1,0 +1,207 @@
+//go:build unix
+
+package livetest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+var postgresServer *testenv.Postgres
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(jobVar); text != "" {
+		if err := work(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(testenv.WithPostgres(m, &postgresServer, "max_connections=500"))
+}
+
+// onStores runs a test on each store that several processes can share.
+func onStores(t *testing.T, test func(g *rig)) {
+	for _, store := range []string{"sqlite", "postgres"} {
+		t.Run(store, func(t *testing.T) { test(newRig(t, store)) })
+	}
+}
+
+// rig is a store, and the test as a process that only submits.
+type rig struct {
+	*testing.T
+	job     job
+	tenant  *mailbox.Tenant
+	queue   mailbox.Queue
+	workers []*worker // all that were started
+}
+
+func newRig(t *testing.T, store string) *rig {
+	t.Helper()
+	dir := t.TempDir()
+	g := &rig{T: t, job: job{Store: store, Where: filepath.Join(dir, "awaken.db"), Dir: dir}}
+	if store == "postgres" {
+		g.job.Where = postgresServer.Database()
+	}
+	box, done, err := open(t.Context(), g.job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(done)
+	t.Cleanup(func() {
+		for _, w := range g.workers {
+			w.kill()
+		}
+		if t.Failed() {
+			for _, w := range g.workers {
+				t.Logf("worker %d:\n%s", w.pid, w.log())
+			}
+		}
+	})
+	g.tenant, g.queue = box.Tenant(""), box.Queue()
+	return g
+}
+
+// submit submits a run that calls tools, and returns its receipt.
+func (g *rig) submit(words string) *mailbox.Receipt {
+	g.Helper()
+	r, err := g.tenant.Submit(g.Context(), mailbox.Submission{Request: awaken.RunRequest{AgentID: "default", Messages: []*llm.Message{llm.UserText(words)}}})
+	if err != nil {
+		g.Fatal(err)
+	}
+	return r
+}
+
+func (g *rig) dispatch(id string) *mailbox.Dispatch {
+	g.Helper()
+	d, err := g.tenant.Store.Dispatch(g.Context(), id)
+	if err != nil {
+		g.Fatal(err)
+	}
+	return d
+}
+
+func (g *rig) claimed() int {
+	g.Helper()
+	counts, err := g.queue.Counts(g.Context())
+	if err != nil {
+		g.Fatal(err)
+	}
+	return counts[mailbox.Claimed]
+}
+
+// until waits until a condition is true, and returns when it was.
+func (g *rig) until(what string, limit time.Duration, ok func() bool) time.Time {
+	g.Helper()
+	for deadline := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
+		if ok() {
+			return time.Now()
+		}
+		if time.Now().After(deadline) {
+			g.Fatalf("%s: not within %s", what, limit)
+		}
+	}
+}
+
+// marks returns the calls that were begun, in order.
+func (g *rig) marks(which func(m mark) bool) (out []mark) {
+	g.Helper()
+	f, err := os.Open(filepath.Join(g.job.Dir, "marks"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		g.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var m mark
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			g.Fatal(err)
+		}
+		if which(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// worker is a worker process.
+type worker struct {
+	cmd  *exec.Cmd
+	pid  int
+	over chan struct{} // closed once the process is gone
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (g *rig) start(change ...func(j *job)) *worker {
+	g.Helper()
+	j := g.job
+	for _, f := range change {
+		f(&j)
+	}
+	data, err := json.Marshal(j)
+	if err != nil {
+		g.Fatal(err)
+	}
+	w := &worker{cmd: exec.Command(os.Args[0]), over: make(chan struct{})}
+	w.cmd.Env = append(os.Environ(), jobVar+"="+string(data), "GORACE=atexit_sleep_ms=0")
+	w.cmd.Stderr = w
+	if err := w.cmd.Start(); err != nil {
+		g.Fatal(err)
+	}
+	w.pid = w.cmd.Process.Pid
+	g.workers = append(g.workers, w)
+	go func() {
+		_ = w.cmd.Wait()
+		close(w.over)
+	}()
+	return w
+}
+
+// Write takes what the worker logs.
+func (w *worker) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
+}
+
+func (w *worker) log() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.String()
+}
+
+// kill kills the worker and waits until it is gone.
+func (w *worker) kill() {
+	_ = w.cmd.Process.Signal(syscall.SIGKILL)
+	<-w.over
+}
+
+// quantile returns a quantile of durations.
+func quantile(ds []time.Duration, q float64) time.Duration {
+	ds = slices.Sorted(slices.Values(ds))
+	return ds[min(int(q*float64(len(ds))), len(ds)-1)].Round(time.Millisecond)
+}
+
+// words is a message of n words.
+func words(word string, n int) string { return strings.TrimSpace(strings.Repeat(word+" ", n)) }
