@@ -1,0 +1,259 @@
+package mailbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// mute is a queue whose heartbeats do not arrive while muted is set.
+type mute struct {
+	mailbox.Queue
+	muted  atomic.Bool
+	joined atomic.Int64
+}
+
+func (q *mute) Beat(ctx context.Context, process string, limit time.Duration) error {
+	if q.muted.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return q.Queue.Beat(ctx, process, limit)
+}
+
+func (q *mute) Join(ctx context.Context, process string, limit time.Duration) error {
+	if q.muted.Load() {
+		return errors.New("the network is down")
+	}
+	q.joined.Add(1)
+	return q.Queue.Join(ctx, process, limit)
+}
+
+func (q *mute) Leave(ctx context.Context, process string) error {
+	if q.muted.Load() {
+		return errors.New("the network is down")
+	}
+	return q.Queue.Leave(ctx, process)
+}
+
+func (q *mute) Reclaim(ctx context.Context, limit int) (int, error) {
+	if q.muted.Load() {
+		return 0, errors.New("the network is down")
+	}
+	return q.Queue.Reclaim(ctx, limit)
+}
+
+func TestWork_ASilentProcessStopsBeforeAnotherTakesOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		q := &mute{Queue: g.queue}
+		a := g.box(func(c *mailbox.Config) { c.Queue = q })
+		defer work(a)()
+		tn := a.Tenant("")
+		r := g.submit(tn, say("t", "use wait"))
+		time.Sleep(10*time.Second + time.Millisecond) // right after a heartbeat
+		q.muted.Store(true)
+		muted := time.Now()
+		defer work(g.box())()
+		stopped := time.Duration(0)
+		for g.wantDispatch(tn, r.DispatchID, mailbox.Claimed).LostAt == 0 {
+			if stopped == 0 && a.Active() == 0 {
+				stopped = time.Since(muted)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		taken := time.Since(muted)
+		if stopped == 0 || stopped > 4*time.Second || taken <= stopped || taken > 5*time.Second {
+			t.Errorf("the silent process stopped after %s, and another took over after %s; want at most 4s, and later, but at most 5s", stopped, taken)
+		}
+		d := g.wantDispatch(tn, r.DispatchID, mailbox.Claimed)
+		if d.Attempts != 0 || d.Crashes != 1 {
+			t.Errorf("the dispatch has %d attempts and %d crashes, want 0 and 1", d.Attempts, d.Crashes)
+		}
+		time.Sleep(time.Hour)
+		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "got waited")
+		awakentest.CheckEvents(t, g.log(tn, "t"))
+	})
+}
+
+func TestWork_AProcessThatWasSilentContinuesAsANewOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		q := &mute{Queue: g.queue}
+		b := g.box(func(c *mailbox.Config) { c.Queue, c.Consumer = q, "worker" })
+		defer work(b)()
+		tn := b.Tenant("")
+		r := g.submit(tn, say("t", "use wait"))
+		time.Sleep(time.Second)
+		first := g.wantDispatch(tn, r.DispatchID, mailbox.Claimed).ClaimedBy
+		q.muted.Store(true)
+		time.Sleep(10 * time.Second)
+		if b.Active() != 0 {
+			t.Error("the run continues without a heartbeat")
+		}
+		q.muted.Store(false)
+		time.Sleep(2 * time.Second)
+		d := g.wantDispatch(tn, r.DispatchID, mailbox.Claimed)
+		if d.ClaimedBy == first || !strings.HasPrefix(d.ClaimedBy, "worker-") || q.joined.Load() != 2 {
+			t.Errorf("claimed by %s and then by %s, after %d joins, want another process of the same worker", first, d.ClaimedBy, q.joined.Load())
+		}
+		if d.Attempts != 0 {
+			t.Errorf("silence cost %d attempts", d.Attempts)
+		}
+		time.Sleep(time.Hour)
+		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "got waited")
+	})
+}
+
+func TestWork_ProcessesWithTheSameNameAreNotTheSame(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		q := &mute{Queue: g.queue}
+		named := func(c *mailbox.Config) { c.Consumer = "same" }
+		a := g.box(named, func(c *mailbox.Config) { c.Queue = q })
+		defer work(a)()
+		tn := a.Tenant("")
+		r := g.submit(tn, say("t", "use wait"))
+		time.Sleep(time.Second)
+		defer work(g.box(named))()
+		q.muted.Store(true)
+		time.Sleep(6 * time.Second)
+		if d := g.wantDispatch(tn, r.DispatchID, mailbox.Claimed); d.LostAt == 0 {
+			t.Error("the heartbeat of another process of the same name kept the claim")
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
+// lingering is a queue whose Claim takes a second to answer after it has claimed.
+type lingering struct{ mailbox.Queue }
+
+func (q lingering) Claim(ctx context.Context, c mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {
+	ds, next, err := q.Queue.Claim(ctx, c)
+	select {
+	case <-time.After(time.Second):
+		return ds, next, err
+	case <-ctx.Done():
+		return nil, 0, ctx.Err() // what it has claimed is lost with the connection
+	}
+}
+
+func TestWork_ReleasesAClaimThatIsUnderWayWhenItStops(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box(func(c *mailbox.Config) { c.Queue = lingering{g.queue} })
+		tn := b.Tenant("")
+		r := g.submit(tn, say("t", "hello"))
+		stop := work(b)
+		time.Sleep(500 * time.Millisecond)
+		g.wantDispatch(tn, r.DispatchID, mailbox.Claimed)
+		stop()
+		if d := g.wantDispatch(tn, r.DispatchID, mailbox.Queued); d.Attempts != 0 || d.Crashes != 0 || d.LostAt != 0 {
+			t.Errorf("stopping cost something: %+v", d)
+		}
+	})
+}
+
+// suspects submits runs and lets two processes die that have claimed them.
+func (g *rig) suspects(tn *mailbox.Tenant, n int, text string) (out []*mailbox.Receipt) {
+	g.t.Helper()
+	for i := range n {
+		out = append(out, g.submit(tn, say(fmt.Sprint("suspect", i), text)))
+	}
+	for i := range mailbox.SuspectCrashes {
+		g.crash(fmt.Sprint("killed", i), n)
+	}
+	return out
+}
+
+// crash lets a process die that has claimed n dispatches.
+func (g *rig) crash(process string, n int) {
+	g.t.Helper()
+	ctx := g.t.Context()
+	if err := g.db.Join(ctx, process, time.Second); err != nil {
+		g.t.Fatal(err)
+	}
+	if ds, _, err := g.db.Claim(ctx, mailbox.ClaimRequest{Consumer: process, Lease: time.Hour, Limit: n, Suspects: n}); err != nil || len(ds) != n {
+		g.t.Fatalf("claimed %d, %v, want %d", len(ds), err, n)
+	}
+	time.Sleep(2 * time.Second)
+	if got, err := g.db.Reclaim(ctx, 100); err != nil || got != n {
+		g.t.Fatalf("reclaimed %d, %v, want %d", got, err, n)
+	}
+}
+
+func TestWork_RunsOneSuspectAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		tn := b.Tenant("")
+		rs := g.suspects(tn, 3, "use wait")
+		innocent := g.submit(tn, say("innocent", "use wait"))
+		defer work(b)()
+		for i := range rs { // each is alone until its first step is complete, which takes ten minutes
+			time.Sleep(time.Minute)
+			claimed := 0
+			for _, r := range rs {
+				if d, err := tn.Store.Dispatch(t.Context(), r.DispatchID); err != nil {
+					t.Fatal(err)
+				} else if d.Status == mailbox.Claimed {
+					claimed++
+				}
+			}
+			if claimed != 1 {
+				t.Errorf("%d suspects run at the same time", claimed)
+			}
+			if i == 0 {
+				g.wantDispatch(tn, innocent.DispatchID, mailbox.Claimed)
+			}
+			time.Sleep(9*time.Minute + time.Second)
+		}
+		time.Sleep(time.Minute)
+		for _, r := range rs {
+			g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "got waited")
+		}
+	})
+}
+
+func TestWork_GivesUpASuspectThatKeepsKillingItsProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box(func(c *mailbox.Config) { c.MaxAttempts = 3 })
+		tn := b.Tenant("")
+		r := g.suspects(tn, 1, "hello")[0]
+		innocent := g.submit(tn, say("innocent", "hello"))
+		for i := range 3 {
+			g.crash(fmt.Sprint("again", i), 2)
+		}
+		defer work(b)()
+		time.Sleep(time.Second)
+		d := g.wantDispatch(tn, r.DispatchID, mailbox.DeadLetter)
+		if want := "its process died 5 times while it ran this dispatch, without completing a step in between"; d.LastError != want || d.Crashes != 5 || d.Attempts != 3 {
+			t.Errorf("error is %q after %d crashes and %d attempts, want %q after 5 and 3", d.LastError, d.Crashes, d.Attempts, want)
+		}
+		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.Failed, "")
+		if d := g.wantDispatch(tn, innocent.DispatchID, mailbox.Acked); d.Crashes != 0 || d.Attempts != 0 {
+			t.Errorf("the innocent run has %d crashes and %d attempts", d.Crashes, d.Attempts)
+		}
+		if again, err := tn.RetryDeadLetter(t.Context(), r.DispatchID); err != nil {
+			t.Error(err)
+		} else if time.Sleep(time.Second); g.wantDispatch(tn, again.DispatchID, mailbox.Acked).Crashes != 0 {
+			t.Error("a dead letter that is retried is still a suspect")
+		}
+	})
+}
