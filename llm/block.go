@@ -30,7 +30,7 @@ type Block struct {
 	Type   BlockType
 	Text   string    // text, thinking
 	Source *Source   // image, audio, video, document
-	Title  string    // document
+	Title  string    // image, audio, video, document: the file's name
 	Tool   *ToolPart // tool_use, tool_result
 	Opaque *Opaque   // any type; holds the signature of a thinking block
 }
@@ -242,9 +242,6 @@ func (b *Block) decode(t BlockType, data []byte) error {
 		var w mediaWire
 		if err := strict.Unmarshal(data, &w); err != nil {
 			return err
-		}
-		if w.Title != "" && t != DocumentBlock {
-			return errors.New(`unknown field "title"`)
 		}
 		if err := w.Source.check(); err != nil {
 			return err

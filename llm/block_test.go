@@ -81,6 +81,10 @@ func TestBlockJSON_RoundTripsEveryType(t *testing.T) {
 			`{"type":"document","source":{"type":"url","url":"https://x.test/a.pdf"},"title":"A"}`,
 		},
 		{
+			"image with a name", llm.Block{Type: llm.ImageBlock, Source: llm.URL("https://x.test/a.png"), Title: "a.png"},
+			`{"type":"image","source":{"type":"url","url":"https://x.test/a.png"},"title":"a.png"}`,
+		},
+		{
 			"document without title", llm.Document(llm.URL("https://x.test/a.pdf"), ""),
 			`{"type":"document","source":{"type":"url","url":"https://x.test/a.pdf"}}`,
 		},
@@ -139,7 +143,6 @@ func TestBlockJSON_ErrorsNameTheProblem(t *testing.T) {
 		{"URL source with data", `{"type":"image","source":{"type":"url","url":"u","data":"d"}}`, `image block: source of type url must not have field "data"`},
 		{"inline source without data", `{"type":"image","source":{"type":"base64","media_type":"m"}}`, `image block: source of type base64 requires "media_type" and "data"`},
 		{"inline source with URL", `{"type":"image","source":{"type":"base64","url":"u"}}`, `image block: source of type base64 must not have field "url"`},
-		{"title of an image", `{"type":"image","source":{"type":"url","url":"u"},"title":"A"}`, `image block: unknown field "title"`},
 
 		{"tool use with a result's field", `{"type":"tool_use","tool_use_id":"c"}`, `tool_use block: unknown field "tool_use_id"`},
 		{"id of the wrong type", `{"type":"tool_use","id":7}`, `tool_use block: field "id" is a JSON number, want a string`},

@@ -137,7 +137,7 @@ func (m maker) message() *llm.Message {
 		msg.ToolCalls = append(msg.ToolCalls, llm.ToolCall{ID: m.str(), Name: m.str(), Arguments: m.json(), Opaque: m.opaque()})
 	}
 	msg.Metadata = pick(m, nil, &llm.Metadata{}, &llm.Metadata{RunID: m.str(), StepIndex: pick(m, nil, &n), SenderAgentID: m.str(),
-		Compaction: pick(m, nil, &llm.Interval{FromSeq: n, ToSeq: -n}), Rewind: pick(m, nil, &llm.Rewind{FromSeq: n}), Interrupted: pick(m, false, true)})
+		Compaction: pick(m, nil, &llm.Interval{FromSeq: n, ToSeq: -n}), Rewind: pick(m, nil, &llm.Rewind{FromSeq: n}), Interrupted: pick(m, false, true), Client: pick(m, nil, json.RawMessage(`{"metadata":{"a":1}}`))})
 	return msg
 }
 

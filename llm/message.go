@@ -66,6 +66,9 @@ type Metadata struct {
 	Compaction    *Interval `json:"compaction,omitempty"`  // this message summarises that interval
 	Rewind        *Rewind   `json:"rewind,omitempty"`      // this message hides those records
 	Interrupted   bool      `json:"interrupted,omitempty"` // cut short by a cancel or an error
+	// Client is what the author's client keeps with the message and no model sees, in a form of its
+	// protocol.
+	Client json.RawMessage `json:"client,omitempty"`
 }
 
 // Interval is a closed range of log sequence numbers, counted from 1.
@@ -192,12 +195,14 @@ func (m *Message) appendFields(buf []byte) (_ []byte, err error) {
 		buf = appendjson.TextIf(buf, `,"visibility":`, m.Visibility)
 	}
 	if m.Metadata != nil {
-		buf = m.Metadata.append(append(buf, `,"metadata":`...))
+		if buf, err = m.Metadata.append(append(buf, `,"metadata":`...)); err != nil {
+			return nil, err
+		}
 	}
 	return m.Opaque.appendField(buf)
 }
 
-func (d *Metadata) append(buf []byte) []byte {
+func (d *Metadata) append(buf []byte) (_ []byte, err error) {
 	start := len(buf)
 	buf = appendjson.TextIf(buf, `,"run_id":`, d.RunID)
 	if d.StepIndex != nil {
@@ -211,7 +216,10 @@ func (d *Metadata) append(buf []byte) []byte {
 		buf = append(appendjson.Int(buf, `,"rewind":{"from_seq":`, d.Rewind.FromSeq), '}')
 	}
 	buf = appendjson.TrueIf(buf, `,"interrupted":`, d.Interrupted)
-	return appendjson.Close(buf, start)
+	if buf, err = appendjson.RawIf(buf, `,"client":`, d.Client); err != nil {
+		return nil, err
+	}
+	return appendjson.Close(buf, start), nil
 }
 
 // AppendJSON appends the interval's JSON to buf.

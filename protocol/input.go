@@ -155,7 +155,7 @@ func (m *Media) block(field string, src *llm.Source, name string) (llm.Block, er
 	if err != nil {
 		return llm.Block{}, BadRequest("%s.mediaType is %q, want one such as image/png", field, clip(src.MediaType))
 	}
-	block := llm.Block{Source: src}
+	block := llm.Block{Source: src, Title: name}
 	switch kind, _, _ := strings.Cut(base, "/"); {
 	case kind == "image":
 		block.Type = llm.ImageBlock
@@ -164,7 +164,7 @@ func (m *Media) block(field string, src *llm.Source, name string) (llm.Block, er
 	case kind == "video":
 		block.Type = llm.VideoBlock
 	case kind == "text", base == "application/pdf", base == "application/json":
-		block.Type, block.Title = llm.DocumentBlock, name
+		block.Type = llm.DocumentBlock
 	default:
 		return llm.Block{}, BadRequest("%s.mediaType is %q, want image/*, audio/*, video/*, text/*, application/pdf or application/json", field, clip(src.MediaType))
 	}

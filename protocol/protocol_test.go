@@ -54,11 +54,11 @@ func TestFrames(t *testing.T) {
 
 func TestMedia(t *testing.T) {
 	for _, c := range []struct{ mediaType, url, want string }{
-		{"image/png", "data:image/png;base64,AAAA", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}`},
-		{"", "data:audio/mpeg;base64,AAAA", `{"type":"audio","source":{"type":"base64","media_type":"audio/mpeg","data":"AAAA"}}`},
+		{"image/png", "data:image/png;base64,AAAA", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"},"title":"a.txt"}`},
+		{"", "data:audio/mpeg;base64,AAAA", `{"type":"audio","source":{"type":"base64","media_type":"audio/mpeg","data":"AAAA"},"title":"a.txt"}`},
 		{"text/plain", "data:text/plain;charset=utf-8,hello%20you", `{"type":"document","source":{"type":"base64","media_type":"text/plain","data":"aGVsbG8geW91"},"title":"a.txt"}`},
 		{"", "data:,x", `{"type":"document","source":{"type":"base64","media_type":"text/plain","data":"eA=="},"title":"a.txt"}`},
-		{"video/mp4", "https://example.com/a.mp4", `{"type":"video","source":{"type":"url","media_type":"video/mp4","url":"https://example.com/a.mp4"}}`},
+		{"video/mp4", "https://example.com/a.mp4", `{"type":"video","source":{"type":"url","media_type":"video/mp4","url":"https://example.com/a.mp4"},"title":"a.txt"}`},
 		{"application/pdf", "http://example.com/a.pdf", `{"type":"document","source":{"type":"url","media_type":"application/pdf","url":"http://example.com/a.pdf"},"title":"a.txt"}`},
 		{"image/png", "data:image/png;base64", `! without a comma`},
 		{"image/png", "data:image/png;base64,*", `! cannot decode`},

@@ -44,10 +44,11 @@ type frontendTool struct {
 
 // uiMessage is a message as the client sends it.
 type uiMessage struct {
-	ID      string          `json:"id,omitempty"`
-	Role    string          `json:"role"`
-	Parts   []uiPart        `json:"parts,omitempty"`
-	Content json.RawMessage `json:"content,omitempty"` // alternative to parts: a string, or parts
+	ID       string          `json:"id,omitempty"`
+	Role     string          `json:"role"`
+	Metadata json.RawMessage `json:"metadata,omitempty"` // of user messages: kept, and returned with the history
+	Parts    []uiPart        `json:"parts,omitempty"`
+	Content  json.RawMessage `json:"content,omitempty"` // alternative to parts: a string, or parts
 }
 
 // uiPart is one part of a message. It has the fields that matter here, of all types of parts.
@@ -57,6 +58,8 @@ type uiPart struct {
 	MediaType        string          `json:"mediaType,omitempty"`
 	URL              string          `json:"url,omitempty"`
 	Filename         string          `json:"filename,omitempty"`
+	ID               string          `json:"id,omitempty"`   // of a data part
+	Data             json.RawMessage `json:"data,omitempty"` // of a data part
 	ToolCallID       string          `json:"toolCallId,omitempty"`
 	State            string          `json:"state,omitempty"`
 	Input            json.RawMessage `json:"input,omitempty"`
@@ -140,8 +143,14 @@ func (r *chatRequest) tools() ([]awaken.ToolSpec, error) {
 // nothing for the model.
 func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, error) {
 	out := &llm.Message{ID: m.ID, Role: llm.Role(m.Role)}
+	var page pageOnly
+	if out.Role != llm.Assistant && !absent(m.Metadata) {
+		page.Metadata = m.Metadata
+	}
 	for j := range m.Parts {
 		switch p := &m.Parts[j]; {
+		case strings.HasPrefix(p.Type, "data-") && out.Role != llm.Assistant:
+			page.Parts = append(page.Parts, pagePart{len(out.Content) + len(page.Parts), dataPart{p.Type, p.ID, orNull(p.Data)}})
 		case p.Type == "text" && p.Text != "":
 			out.Content = append(out.Content, llm.Text(p.Text))
 		case p.Type == "file" && out.Role == llm.User:
@@ -160,7 +169,7 @@ func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, erro
 		}
 		return nil, protocol.BadRequest("messages[%d].parts has no text and no file, want one of them", i)
 	}
-	return out, nil
+	return out, page.keep(out)
 }
 
 // decisions returns what the client decided about waiting calls. Models reuse call ids, so a

@@ -29,10 +29,10 @@ type messageList struct {
 
 // storedMessage is a stored message in the form that a client has after streaming it.
 type storedMessage struct {
-	ID       string          `json:"id"`
-	Role     string          `json:"role"`
-	Metadata *storedMetadata `json:"metadata,omitempty"`
-	Parts    []any           `json:"parts"`
+	ID       string `json:"id"`
+	Role     string `json:"role"`
+	Metadata any    `json:"metadata,omitempty"` // of an answer: its run; else as the page sent it
+	Parts    []any  `json:"parts"`
 
 	run   string
 	calls callIDs
@@ -188,9 +188,7 @@ func stored(ctx context.Context, t *mailbox.Tenant, threadID string, group []*ll
 	first := group[0]
 	out := &storedMessage{ID: first.ID, Role: string(first.Role), Parts: []any{}, run: protocol.RunOf(first)}
 	if first.Role != llm.Assistant {
-		for i := range first.Content {
-			out.block(&first.Content[i], "")
-		}
+		out.said(first)
 		return out, nil
 	}
 	ledger := map[callKey]*awaken.CallState{}
