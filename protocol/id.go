@@ -10,15 +10,19 @@ import (
 // MaxID is the maximum length of an id, in bytes.
 const MaxID = 512
 
-// ValidID reports whether a text from a client can be an id.
+// ValidID reports whether a text from a client can be an id. Routes have ids in their paths, where . and
+// .. mean something else.
 func ValidID(id string) bool {
-	return id != "" && len(id) <= MaxID && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
+	return id != "" && id != "." && id != ".." && len(id) <= MaxID && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
 // CheckID returns a failure if the value of a field cannot be an id. An empty value passes.
 func CheckID(field, id string) error {
 	if id == "" || ValidID(id) {
 		return nil
+	}
+	if id == "." || id == ".." {
+		return BadRequest("%s is %q, which no path can name", field, id)
 	}
 	return BadRequest("%s is %q, want at most %d bytes of UTF-8 without control characters", field, clip(id), MaxID)
 }

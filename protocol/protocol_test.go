@@ -170,3 +170,12 @@ func TestContextMessage(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// An id that a path cannot name is refused.
+func TestCheckID_RefusesDots(t *testing.T) {
+	for id, ok := range map[string]bool{"": true, ".": false, "..": false, "...": true, ".a": true} {
+		if err := protocol.CheckID("thread_id", id); (err == nil) != ok {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
