@@ -28,9 +28,17 @@ func (e *Encoder) output(ev *awaken.ToolCallStreamDelta) {
 // by its id alone.
 func activityID(messageID, kind string) string { return messageID + ":" + kind }
 
+// snapshotActivity is the type of an activity that asks for the whole conversation to be shown when the
+// run ends.
+const snapshotActivity = "messages-snapshot"
+
 // activity shows an activity. A type with the prefix custom: or raw: becomes a CUSTOM or RAW
 // event, named by the rest of the type.
 func (e *Encoder) activity(ev *awaken.ActivitySnapshot) {
+	if ev.ActivityType == snapshotActivity {
+		e.resend = true
+		return
+	}
 	content := bytes.TrimSpace(ev.Content)
 	if len(content) == 0 {
 		content = []byte("null")

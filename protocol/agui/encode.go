@@ -52,6 +52,7 @@ type Encoder struct {
 	content   content
 	asked     map[string]bool // calls without a result
 	retracted bool            // a call of this step was retracted
+	resend    bool            // the conversation is to be shown when the run ends
 	seen      map[string]bool // ids of stored messages that the client has
 	outputs   map[string]bool // calls whose output has an activity
 	state     sharedState
@@ -235,9 +236,10 @@ func (e *Encoder) result(callID, messageID, content string) {
 func (e *Encoder) runFinish(ev *awaken.RunFinish) {
 	e.start(ev.ThreadID, ev.RunID) // a run cancelled while queued has no run_start
 	e.closeStep()
-	if ev.Termination.Type != awaken.Suspended && len(e.asked) > 0 {
-		e.retract(true) // suspended calls were answered without an event
+	if ev.Termination.Type != awaken.Suspended && (len(e.asked) > 0 || e.resend) {
+		e.retract(true) // suspended calls may have been answered without an event
 		clear(e.asked)
+		e.resend = false
 	}
 	if ev.Termination.Type == awaken.Failed {
 		e.fail(ev.Termination.Message, "run_failed")

@@ -223,8 +223,11 @@ func emitMedia(_ context.Context, call *awaken.ToolCall, _ nothing) (*awaken.Too
 		{Type: llm.ImageBlock, Source: &llm.Source{Type: "base64", MediaType: "image/png", Data: dot}}}}, nil
 }
 
-// emitMessages returns the message that a snapshot of the conversation would end with: a tool
-// cannot send a snapshot.
-func emitMessages(context.Context, *awaken.ToolCall, nothing) (map[string]string, error) {
+// emitMessages asks for a snapshot of the conversation when the run ends, and returns the message that
+// it will end with.
+func emitMessages(_ context.Context, call *awaken.ToolCall, _ nothing) (map[string]string, error) {
+	if err := call.Activity("messages-snapshot", struct{}{}); err != nil {
+		return nil, err
+	}
 	return map[string]string{"role": "assistant", "content": "from snapshot"}, nil
 }
