@@ -53,6 +53,10 @@ type Submission struct {
 	// awaken.NextStep.
 	Boundary awaken.InboxPoint
 
+	// Confined refuses a thread that exists and does not belong to the request's user, or to
+	// no user if the request has none: Submit fails with awaken.ErrNotFound and changes nothing.
+	Confined bool
+
 	// Anew makes ModeInterrupt also end a waiting run. Otherwise that run resumes with the
 	// input.
 	Anew bool
@@ -112,7 +116,7 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 		}
 	}
 	isNew := s.Request.ThreadID == ""
-	if len(s.Request.Decisions) == 0 && (isNew || s.Mode == ModeQueue || s.Mode == "") {
+	if len(s.Request.Decisions) == 0 && (isNew || !s.Confined && (s.Mode == ModeQueue || s.Mode == "")) {
 		left, err := t.Store.Enqueue(ctx, d)
 		if err != nil {
 			return nil, err
@@ -203,6 +207,9 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	}
 	var r *Receipt
 	err = t.changed(ctx, d.ThreadID, func(q *Thread) error {
+		if s.Confined && q.Exists && q.UserID != s.Request.UserID {
+			return awaken.ErrNotFound
+		}
 		if o := q.byDedupeKey(s.DedupeKey); o != nil {
 			r = o.duplicate()
 			return nil

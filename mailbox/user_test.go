@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 )
 
 func TestSubmit_AnotherUsersMessageDoesNotGoToTheOpenRun(t *testing.T) {
@@ -29,6 +30,35 @@ func TestSubmit_AnotherUsersMessageDoesNotGoToTheOpenRun(t *testing.T) {
 		}
 		if run := g.wantRun(tn, second.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello"); run.UserID != "bob" {
 			t.Errorf("the run is of user %q", run.UserID)
+		}
+	})
+}
+
+func TestSubmit_ConfinedToThreadsOfItsUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		defer work(b)()
+		tn := b.Tenant("")
+		for _, owner := range []string{"", "alice"} {
+			s := say("of "+owner, "hello")
+			s.Request.UserID = owner
+			g.submit(tn, s)
+			time.Sleep(time.Second)
+			for _, user := range []string{"", "alice", "bob"} {
+				for _, mode := range []mailbox.Mode{mailbox.ModeQueue, mailbox.ModeSteer, mailbox.ModeInterrupt} {
+					s := say("of "+owner, "hello again")
+					s.Request.UserID, s.Mode, s.Confined = user, mode, true
+					if _, err := tn.Submit(t.Context(), s); errors.Is(err, awaken.ErrNotFound) != (user != owner) {
+						t.Errorf("a thread of %q, a %s submission of %q: error is %v", owner, mode, user, err)
+					}
+				}
+			}
+			time.Sleep(time.Minute)
+			n, err := tn.Store.CountRuns(t.Context(), awaken.RunQuery{ThreadID: "of " + owner})
+			if n != 4 || err != nil {
+				t.Errorf("a thread of %q has %d runs, %v", owner, n, err)
+			}
 		}
 	})
 }

@@ -23,12 +23,29 @@ const (
 // String returns the kind of key that the access needs.
 func (a Access) String() string { return [...]string{"everyone", "read", "run", "admin"}[a] }
 
+// Scope says how a route keeps the users of a tenant apart. It concerns callers that are confined
+// to what belongs to their user; operators may use every route.
+type Scope uint8
+
+const (
+	Undeclared Scope = iota // as Operators
+	// ByPath means that the ids in the path, of a thread, a run or a dispatch, name what the route
+	// is about. The server refuses those of other users.
+	ByPath
+	// ByCaller means that the handler lists or makes what belongs to the caller's user. It checks
+	// ids that a body or a query names with [Call.Admit].
+	ByCaller
+	Shared    // the route has nothing that belongs to a user
+	Operators // the route is for callers that act for all users
+)
+
 // Route is one operation that a client can request. A server has one table of routes, its own and
 // those of protocols. Dispatch, access control, limits and the OpenAPI document all come from it.
 type Route struct {
 	Method string
 	Path   string // as in http.ServeMux; the server checks that its wildcards are ids
 	Access Access
+	Scope  Scope // of a route that is not for admins or for everyone
 	// Handle answers a request. The client gets an error that is a [*Failure] as it is.
 	Handle func(c Call) error
 
@@ -96,6 +113,13 @@ type Call interface {
 	Decode(v any) error
 	// Reply sends a response with body as JSON. A nil body sends none.
 	Reply(status int, body any) error
+	// Admit fails with status 404 if a thread or a run with one of the ids belongs to another user.
+	// An id that names nothing is admitted. A handler calls it for the ids in a body, before it
+	// looks at what they name. The server calls it for the ids in the path.
+	Admit(ids ...string) error
+	// IdempotencyKey returns the key of the request's header, as submissions of the caller's user
+	// have it, or "".
+	IdempotencyKey() (string, error)
 	// Submit stores input. It fails if the agent does not exist. It fills in what every
 	// submission has: the user, the request's id and the idempotency key.
 	Submit(s *mailbox.Submission) (*mailbox.Receipt, error)

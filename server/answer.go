@@ -63,6 +63,11 @@ func (s *Server) answer(c *call, ids []string) error {
 		defer release()
 	}
 	defer s.limiter.bound(&c.request)()
+	if c.confined {
+		if err := c.checkScope(ids); err != nil {
+			return err
+		}
+	}
 	return c.route.Handle(c)
 }
 

@@ -10,13 +10,13 @@ type approvals struct{}
 
 func (h *approvals) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Handle: withBody(h.decideThread),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.decideThread),
 			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: threadAccepted{}}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Handle: withBody(h.decideRun),
+		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.decideRun),
 			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "List tool calls that wait for a decision, on all threads", Query: pageParams, Replies: map[int]any{200: approvalList{}}},
-		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Handle: withBody(h.decideRun),
+		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.list),
+			Summary: "List tool calls that wait for a decision, on all threads", Query: append([]protocol.Param{userParam}, pageParams...), Replies: map[int]any{200: approvalList{}}},
+		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.decideRun),
 			Summary: "Submit a decision on a tool call that waits for one", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 	}
 }
@@ -56,7 +56,11 @@ type approvalList struct {
 
 func (h *approvals) list(req *request) error {
 	offset, limit := req.page()
-	runs, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{Status: awaken.RunWaiting, Offset: offset, Limit: limit + 1})
+	owner, err := req.owner()
+	if err != nil {
+		return err
+	}
+	runs, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{Status: awaken.RunWaiting, Owner: owner, Offset: offset, Limit: limit + 1})
 	if err != nil {
 		return err
 	}

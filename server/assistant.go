@@ -12,7 +12,7 @@ type assistants struct {
 }
 
 func (h *assistants) routes() []protocol.Route {
-	return forOperators([]protocol.Route{
+	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: own(h.get),
 			Summary: "Get the settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
 		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: withBody(h.put),

@@ -15,7 +15,7 @@ type audits struct {
 }
 
 func (h *audits) routes() []protocol.Route {
-	return forOperators([]protocol.Route{
+	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: "/v1/audit-log", Handle: own(h.list),
 			Summary: "List audit events, newest first",
 			Query:   []protocol.Param{param("since", "string", "only events at or after this time, in RFC 3339"), param("until", "string", "only events before this time, in RFC 3339"), param("action", "string", "only events with this action"), param("resource", "string", "only this resource or those below it, such as agents or agents/a"), param("actor", "string", "only actors with this prefix"), param("cursor", "string", "next_cursor of the previous page"), configPage[1]},

@@ -14,8 +14,10 @@ import (
 
 // caller identifies the client of a request.
 type caller struct {
-	key  *Key   // nil if the request has none
-	user string // the user that the request is for, "" if unknown
+	key      *Key   // nil if the request has none
+	user     string // the user that the request is for, "" if unknown
+	users    bool   // users are on, see [Users]
+	confined bool   // may only use what belongs to user
 }
 
 // keyID returns the id of the caller's key, or "-" if it has none.
@@ -34,8 +36,9 @@ func (c caller) tenantName() string {
 	return c.key.Tenant
 }
 
-// operates reports whether the caller is an operator: an admin key that belongs to no tenant.
-func (c caller) operates() bool {
+// governs reports whether the caller administers the whole server: an admin key that belongs to no
+// tenant.
+func (c caller) governs() bool {
 	return c.key != nil && c.key.Kind == AdminKey && c.key.Tenant == ""
 }
 
@@ -49,12 +52,12 @@ func (c caller) checkGlobal() error {
 
 // auth authenticates and authorizes requests.
 type auth struct {
-	keys       *Keys // nil if no client has a key
-	open       bool  // clients without a key may run agents
-	hosts      []string
-	origins    []string
-	userHeader string
-	guesses    *guesses
+	keys    *Keys // nil if no client has a key
+	open    bool  // clients without a key may run agents
+	hosts   []string
+	origins []string
+	users   Users
+	guesses *guesses
 }
 
 // identify authenticates the caller of a route that is not open to everyone.
@@ -64,7 +67,8 @@ func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
 		return caller{}, err
 	}
 	user, err := a.user(r, key)
-	return caller{key, user}, err
+	on := a.users.on()
+	return caller{key: key, user: user, users: on, confined: (on || user != "") && !key.operates()}, err
 }
 
 // authenticate returns the key of a request, if that key may use a route of this access.
@@ -106,7 +110,7 @@ var forwarding = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwar
 // trusted because it runs on this machine, and the clients of a proxy do not. A proxy that names the
 // user in the header that the operator chose is trusted.
 func (a *auth) checkForwarded(r *http.Request) error {
-	if a.userHeader != "" && r.Header.Get(a.userHeader) != "" {
+	if a.users.Header != "" && r.Header.Get(a.users.Header) != "" {
 		return nil
 	}
 	for _, name := range forwarding {
@@ -166,13 +170,13 @@ func (a *auth) protect(next http.Handler) http.Handler {
 // checkPreflight refuses to let a page send the header that names the user: only the proxy in
 // front may.
 func (a *auth) checkPreflight(r *http.Request) error {
-	if a.userHeader == "" || r.Method != http.MethodOptions {
+	if a.users.Header == "" || r.Method != http.MethodOptions {
 		return nil
 	}
 	for _, list := range r.Header.Values("Access-Control-Request-Headers") {
 		for name := range strings.SplitSeq(list, ",") {
-			if strings.EqualFold(strings.TrimSpace(name), a.userHeader) {
-				return fail(http.StatusForbidden, "forbidden_header", "pages in a browser may not send the header %s", a.userHeader)
+			if strings.EqualFold(strings.TrimSpace(name), a.users.Header) {
+				return fail(http.StatusForbidden, "forbidden_header", "pages in a browser may not send the header %s", a.users.Header)
 			}
 		}
 	}

@@ -16,19 +16,19 @@ type budgets struct {
 
 func (h *budgets) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/budget", Access: protocol.Readers, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/budget", Access: protocol.Readers, Scope: protocol.Operators, Handle: own(h.get),
 			Summary: "Get the budget of the tenant", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: withBody(h.put),
 			Summary: "Set the spending limit of the tenant", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
-		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Readers, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Readers, Scope: protocol.Operators, Handle: own(h.get),
 			Summary: "Get the budget of an agent", Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
 			Summary: "Set the spending limit of an agent", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Readers, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
 			Summary: "Get the budget of a thread", Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
 			Summary: "Set the spending limit of a thread", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
-		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Access: protocol.Readers, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
 			Summary: "Get the budget of a run", Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
 			Summary: "Set the spending limit of a run", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
@@ -57,7 +57,7 @@ type budgetBody struct {
 func (h *budgets) account(req *request) (*mailbox.Tenant, money.Account, error) {
 	tenant := req.tenant
 	if name := req.value("tenant"); name != "" {
-		if !req.operates() {
+		if !req.governs() {
 			return nil, money.Account{}, forbidden("parameter tenant needs an admin key that belongs to no tenant")
 		}
 		tenant = h.mailbox.Tenant(name)
@@ -113,7 +113,7 @@ func (h *budgets) put(req *request, body *budgetBody) error {
 	if err != nil {
 		return err
 	}
-	if a.Scope == money.TenantScope && !req.operates() {
+	if a.Scope == money.TenantScope && !req.governs() {
 		return forbidden("a tenant cannot set its own budget; use an admin key without a tenant")
 	}
 	var limit *money.Amount

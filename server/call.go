@@ -35,6 +35,9 @@ func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 			return nil, err
 		}
 	}
+	if err := c.Admit(s.Request.ThreadID); err != nil {
+		return nil, err
+	}
 	if len(s.Request.Decisions) > 0 {
 		if err := vet(&c.request, true, s.Request.ThreadID, s.Request.Decisions); err != nil {
 			return nil, err
@@ -51,4 +54,9 @@ func (c *call) Assistant() (agentID, resolutionID string, err error) {
 	return c.previews.ofAssistant(&c.request)
 }
 
-func (c *call) Stream(s *protocol.Stream) error { return c.streams.translate(&c.request, s) }
+func (c *call) Stream(s *protocol.Stream) error {
+	if err := c.Admit(s.ThreadID); err != nil {
+		return err
+	}
+	return c.streams.translate(&c.request, s)
+}

@@ -11,7 +11,7 @@ type canaries struct {
 }
 
 func (h *canaries) routes() []protocol.Route {
-	return forOperators([]protocol.Route{
+	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: "/v1/registry/canary", Handle: own(h.get),
 			Summary: "Get the canary report", Replies: map[int]any{200: config.CanaryReport{}}},
 		{Method: "PUT", Path: "/v1/registry/canary", Handle: withBody(h.put),

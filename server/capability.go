@@ -22,7 +22,7 @@ type inventory struct {
 }
 
 func (h *inventory) routes() []protocol.Route {
-	return forOperators([]protocol.Route{
+	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: "/v1/capabilities", Handle: own(h.get),
 			Summary: "List the tools, plugins, models and other parts that agents can use", Replies: map[int]any{200: capabilities{}}},
 	})

@@ -16,7 +16,7 @@ type checks struct {
 }
 
 func (h *checks) routes() []protocol.Route {
-	return forOperators([]protocol.Route{
+	return forGlobalAdmins([]protocol.Route{
 		{Method: "POST", Path: "/v1/config/{namespace}/validate", Handle: writable(h.validate),
 			Summary: "Validate a document without saving it", Query: []protocol.Param{param("id", "string", "id of the document, if the body has none")}, Body: rawDocument{},
 			Replies: map[int]any{200: validated{}}},

@@ -52,11 +52,8 @@ type Config struct {
 	Permissions func(reg *registry.Registry, agentID string) (*PermissionPreview, error)
 	// Stats is the recent activity of the agents. Nil makes its routes unavailable.
 	Stats *Stats
-	// UserHeader is a header in which a proxy in front of the server names the user. Runs are for
-	// that user, whatever the request says. The server trusts the header: set it only if clients
-	// cannot bypass the proxy, and if the proxy replaces what clients send under that name. ""
-	// trusts no header.
-	UserHeader string
+	// Users says how users of a tenant are told apart.
+	Users Users
 
 	Limits  Limits
 	Metrics *Metrics // nil means metrics of this server alone
@@ -103,8 +100,8 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("server: debug address is %q, want an address of this machine such as 127.0.0.1:6060", c.DebugAddress)
 		}
 	}
-	if err := checkUserHeader(c.UserHeader); err != nil {
-		return c, fmt.Errorf("server: user header is %q, %w", c.UserHeader, err)
+	if err := c.Users.check(); err != nil {
+		return c, fmt.Errorf("server: %w", err)
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.NewID == nil {

@@ -23,7 +23,7 @@ type connections struct {
 }
 
 func (h *connections) routes() []protocol.Route {
-	return forOperators([]protocol.Route{
+	return forGlobalAdmins([]protocol.Route{
 		{Method: "POST", Path: "/v1/providers/{id}/test", Handle: own(h.testProvider),
 			Summary: "Test the connection to a provider", Replies: map[int]any{200: providerTest{}}},
 		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Handle: own(h.mcpStatus),

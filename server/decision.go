@@ -54,10 +54,10 @@ func decide(req *request, id, what string, body *decisionBody) (target string, e
 }
 
 // vet refuses decisions whose reach exceeds the caller's. A page speaks for its user, and so does a
-// request that is known to come from one user; every other caller that may run agents counts as an
-// operator. The id is that of a thread or a run.
+// confined request; every other caller that may run agents acts for all users. The id is that of a
+// thread or a run.
 func vet(req *request, page bool, id string, ds []awaken.Decision) error {
-	if !page && req.user == "" {
+	if !page && !req.confined {
 		return nil
 	}
 	if !slices.ContainsFunc(ds, func(d awaken.Decision) bool { return permission.Reach(d.Result) != "" }) {

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -14,9 +15,9 @@ type dispatches struct{}
 
 func (h *dispatches) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Handle: withBody(h.post),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.post),
 			Summary: "Queue a run with a payload as its message", Headers: onceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
 			Summary: "List the thread's dispatches", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
 		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.listDead),
 			Summary: "List dead letters, newest first", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
@@ -82,6 +83,9 @@ func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
 	for _, d := range ds {
 		shown := *d
 		shown.ClaimToken = ""
+		if _, key, ok := strings.Cut(shown.IdempotencyKey, "\n"); ok {
+			shown.IdempotencyKey = key // without the user
+		}
 		if by.key == nil || by.key.Kind != AdminKey {
 			shown.LastError, shown.ClaimedBy = "", ""
 		}

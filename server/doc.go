@@ -36,6 +36,7 @@
 //	answer     global routes, ids in the path, tenant, query              answer.go
 //	admit      rate of the key; the body; requests and streams at a time  limits.go, body.go, share.go
 //	bound      time of the request                                        limits.go
+//	scope      whether what the path names is the caller's user's          user.go
 //	Handle     the handler of the noun                                    thread.go, run.go, …
 //
 // A handler is a method of its noun, such as threads or runs: a type with the dependencies of its

@@ -24,7 +24,7 @@ type documents struct {
 func (h *documents) routes() []protocol.Route {
 	const ns = "/v1/config/{namespace}"
 	var doc rawDocument
-	return forOperators([]protocol.Route{
+	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: ns, Handle: inNamespace(h.list),
 			Summary: "List the documents of a namespace by id", Query: configPage, Replies: map[int]any{200: recordList{}}},
 		{Method: "POST", Path: ns, Handle: writable(h.create),

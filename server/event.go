@@ -20,10 +20,10 @@ func (h *events) routes() []protocol.Route {
 	for _, of := range []string{"thread", "run"} {
 		path := "/v1/" + of + "s/{" + of + "_id}/events"
 		out = append(out,
-			protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Handle: own(h.list),
+			protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
 				Summary: "List the " + of + "'s events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
 				Failures: []int{410}},
-			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Handle: own(h.stream),
+			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.stream),
 				Summary: "Stream the " + of + "'s events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
 				Failures: []int{410}, Stream: true, EventSchema: "CanonicalEvent"})
 	}

@@ -52,7 +52,7 @@ func TestAuth_WrongKeysMakeAnAddressWait(t *testing.T) {
 // A proxy on the same machine must not open a server without keys to its clients.
 func TestAuth_KeylessRequestsThroughAProxyAreRefused(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.UserHeader = "X-User" })
+	g := newRig(t, func(c *server.Config) { c.Users.Header = "X-User" })
 	for _, header := range []string{"X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Forwarded-Host", "Via"} {
 		status, text := g.ask("GET", "/v1/threads", "", header, "203.0.113.9")
 		if status != http.StatusForbidden || !strings.Contains(text, "server.require_key") || !strings.Contains(text, "forbidden_proxy") {

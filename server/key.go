@@ -47,7 +47,8 @@ type Key struct {
 	ID        string `json:"id"`
 	Kind      Kind   `json:"kind"`
 	Tenant    string `json:"tenant"`
-	User      string `json:"user,omitempty"` // the key's owner; runs started with it are for this user
+	User      string `json:"user,omitempty"`     // the key's owner; runs started with it are for this user
+	Operator  bool   `json:"operator,omitempty"` // acts for all users of the tenant; admin keys do too
 	Label     string `json:"label,omitempty"`
 	CreatedAt int64  `json:"created_at"`      // Unix ms
 	Fixed     bool   `json:"fixed,omitempty"` // from the configuration; cannot be revoked
@@ -114,6 +115,9 @@ func (k *Keys) checkStrength() error {
 	}
 	return nil
 }
+
+// operates reports whether a key acts for all users of its tenant. The key may be nil.
+func (key *Key) operates() bool { return key != nil && (key.Operator || key.Kind == AdminKey) }
 
 func (key *Key) check() error {
 	if !slices.Contains([]Kind{ReadKey, RunKey, AdminKey}, key.Kind) {

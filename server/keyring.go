@@ -42,8 +42,10 @@ func (h *keyring) routes() []protocol.Route {
 type keyBody struct {
 	Kind   Kind   `json:"kind"`
 	Tenant string `json:"tenant,omitempty"`
-	User   string `json:"user,omitempty"` // the key's owner; "" speaks for all users of the tenant
-	Label  string `json:"label,omitempty"`
+	User   string `json:"user,omitempty"` // the key's owner
+	// Operator keys act for all users of the tenant; admin keys do anyway.
+	Operator bool   `json:"operator,omitempty"`
+	Label    string `json:"label,omitempty"`
 	// BudgetUSD limits what the key's tenant may spend with all its keys together.
 	BudgetUSD *float64 `json:"budget_usd,omitempty"`
 }
@@ -89,7 +91,7 @@ func (h *keyring) make(req *request, body *keyBody) error {
 			return err
 		}
 	}
-	key, secret, err := h.keys.Make(req.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, User: body.User, Label: body.Label}, h.audit(req))
+	key, secret, err := h.keys.Make(req.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, User: body.User, Operator: body.Operator, Label: body.Label}, h.audit(req))
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func (h *keyring) make(req *request, body *keyBody) error {
 // tenantLimit validates a spending limit for the tenant of a new key.
 func tenantLimit(req *request, usd float64) (*money.Amount, error) {
 	switch {
-	case !req.operates():
+	case !req.governs():
 		return nil, forbidden("a tenant cannot set its own budget; use an admin key without a tenant")
 	case budgetOf(req.tenant) == nil:
 		return nil, protocol.BadRequest("budget_usd needs the setting budget.enabled")

@@ -19,11 +19,11 @@ type messages struct {
 
 func (h *messages) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
 			Summary: "List the messages of a thread",
 			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("visibility", "external|internal|all", "which messages to list; default external"), param("order", "asc|desc", "order by age; default asc, oldest first"), param("after", "integer", "only messages after this position in the log"), param("before", "integer", "only messages before this position in the log"), param("run_id", "string", "only messages that this run produced"), param("runId", "string", "alias of run_id")}, pageParams...),
 			Replies: map[int]any{200: messageList{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Handle: withBody(h.post),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.post),
 			Summary: "Send messages to a thread without waiting for the answer", Headers: onceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
 			Failures: []int{409}},
 	}
@@ -126,7 +126,7 @@ func (h *messages) post(req *request, body *postMessages) error {
 	if err != nil {
 		return err
 	}
-	if err := h.inbox.setUser(req, s, body.UserID); err != nil {
+	if s.Request.UserID, err = req.forUser(body.UserID); err != nil {
 		return err
 	}
 	s.Request.ThreadID, s.Request.AgentID, s.Request.Messages = req.path("thread_id"), agent, msgs

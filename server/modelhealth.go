@@ -14,7 +14,7 @@ type modelHealth struct {
 }
 
 func (h *modelHealth) routes() []protocol.Route {
-	return forOperators([]protocol.Route{
+	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: "/v1/models/health", Handle: own(h.list),
 			Summary: "List the circuit breakers of models, as this process sees them", Replies: map[int]any{200: modelHealthList{}}},
 	})

@@ -14,7 +14,7 @@ type overrides struct {
 }
 
 func (h *overrides) routes() []protocol.Route {
-	return forOperators(slices.Concat(
+	return forGlobalAdmins(slices.Concat(
 		h.of(config.Agents, "a builtin agent", 422),
 		h.of(config.Tools, "a tool"),
 		h.of(config.Skills, "a builtin skill", 422),

@@ -14,13 +14,13 @@ type pending struct {
 
 func (h *pending) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/pending", Access: protocol.Readers, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/pending", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
 			Summary: "List input that no run has read yet", Replies: map[int]any{200: mailbox.PendingList{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Access: protocol.Runners, Handle: withBody(h.reorder),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.reorder),
 			Summary: "Reorder queued input", Body: pendingOrder{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: withBody(h.edit),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.edit),
 			Summary: "Edit queued input", Body: pendingEdit{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Handle: own(h.retract),
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.retract),
 			Summary: "Withdraw queued input", Query: []protocol.Param{param("revision", "integer", "expected revision of the input; default 0")}, Replies: map[int]any{204: nil},
 			Failures: []int{409}},
 	}

@@ -12,7 +12,7 @@ type permissions struct {
 }
 
 func (h *permissions) routes() []protocol.Route {
-	return forOperators([]protocol.Route{
+	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Handle: own(h.get),
 			Summary: "Preview an agent's tool permissions", Replies: map[int]any{200: PermissionPreview{}}},
 	})

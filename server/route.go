@@ -13,7 +13,7 @@ import (
 func (s *Server) table(cfg *Config) []protocol.Route {
 	registry := func() *registry.Registry { return runtimeOf(cfg.Mailbox.Tenant("")).Registry() }
 	cfg.Metrics.words.use(registry)
-	in := &inbox{maxMessages: cfg.Limits.MessagesPerRun, userHeader: cfg.UserHeader}
+	in := &inbox{maxMessages: cfg.Limits.MessagesPerRun}
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger}).routes(),
 		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, stats: cfg.Stats != nil}).routes(),
@@ -50,6 +50,11 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		r.Global = r.Global || r.Own || r.Control
 		all = append(all, r)
 	}
+	for i := range all {
+		if all[i].Access == protocol.Admins {
+			all[i].Scope = protocol.Operators // admins act for all users
+		}
+	}
 	return all
 }
 
@@ -68,8 +73,8 @@ func controlTable(cfg *Config, registry func() *registry.Registry) []protocol.Ro
 	)
 }
 
-// forOperators restricts routes to operators: they need an admin key that belongs to no tenant.
-func forOperators(routes []protocol.Route) []protocol.Route {
+// forGlobalAdmins restricts routes to admin keys that belong to no tenant.
+func forGlobalAdmins(routes []protocol.Route) []protocol.Route {
 	for i := range routes {
 		routes[i].Access, routes[i].Global = protocol.Admins, true
 	}

@@ -22,24 +22,24 @@ type runs struct {
 
 func (h *runs) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
 			Summary: "List the thread's runs, newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Handle: own(h.latest),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.latest),
 			Summary: "Get the thread's latest run", Replies: map[int]any{200: awaken.Run{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Handle: own(h.active),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.active),
 			Summary: "Get the thread's open run", Replies: map[int]any{200: activeRunBody{}}},
-		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Handle: own(h.list),
-			Summary: "List runs, newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}},
-		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Handle: withBody(h.start),
+		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.list),
+			Summary: "List runs, newest first", Query: append([]protocol.Param{statusParam, userParam}, pageParams...), Replies: map[int]any{200: runList{}}},
+		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.start),
 			Summary: "Start a run and stream its events, or wait for its result", Headers: onceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
 			Failures: []int{409, 504}, Stream: true, EventSchema: "Event"},
-		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
 			Summary: "Get a run", Replies: map[int]any{200: awaken.Run{}}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Handle: withBody(h.addInputs),
+		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.addInputs),
 			Summary: "Send messages to a run", Headers: onceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Handle: own(h.cancel),
+		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.cancel),
 			Summary: "Cancel a run", Replies: map[int]any{202: runAccepted{}}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Handle: own(h.resume),
+		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.resume),
 			Summary: "Continue a run that waits for budget or for its pinned version", Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 	}
 }
@@ -65,6 +65,10 @@ type runList struct {
 func (h *runs) list(req *request) error {
 	q := awaken.RunQuery{Status: awaken.RunStatus(req.value("status"))}
 	q.Offset, q.Limit = req.page()
+	var err error
+	if q.Owner, err = req.owner(); err != nil {
+		return err
+	}
 	if id := req.path("thread_id"); id != "" {
 		if _, err := req.thread(); err != nil {
 			return err
@@ -200,7 +204,7 @@ func (h *runs) start(req *request, body *newRun) error {
 	if err != nil {
 		return err
 	}
-	if err := h.inbox.setUser(req, s, body.UserID); err != nil {
+	if s.Request.UserID, err = req.forUser(body.UserID); err != nil {
 		return err
 	}
 	s.Request.AgentID, s.Request.ThreadID, s.Request.Messages = agent, thread, msgs

@@ -42,7 +42,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("server: the mailbox's runtime lacks a method: Registry, Budget or SettleLost")
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits),
-		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, userHeader: cfg.UserHeader, guesses: newGuesses(cfg.Limits.WrongKeys)}}
+		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, users: cfg.Users, guesses: newGuesses(cfg.Limits.WrongKeys)}}
 	s.serving, s.stop = context.WithCancel(context.Background())
 	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, watches: &watches{keys: cfg.Keys, open: map[string]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}

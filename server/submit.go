@@ -14,8 +14,7 @@ import (
 
 // inbox validates the input that the server's own routes accept for runs.
 type inbox struct {
-	maxMessages int    // per request; 0 or less means no limit
-	userHeader  string // see [Config.UserHeader]
+	maxMessages int // per request; 0 or less means no limit
 }
 
 // inputMessage is a message from a client. Its content is a string or a list of blocks.
@@ -87,29 +86,27 @@ func submission(req *request, mode string, def mailbox.Mode, boundary string) (*
 	return s, sign(req, s)
 }
 
-// setUser sets the user of the run from the body. A caller that may run agents speaks for all users
-// of its tenant, unless the server knows the caller's user.
-func (b *inbox) setUser(req *request, s *mailbox.Submission, user string) error {
-	switch err := protocol.CheckID("user_id", user); {
-	case user == "" || user == req.user:
-		return nil // sign has set it
+// forUser returns the user that a request is for: the one that the body names, if the caller may
+// speak for it, or else the caller's.
+func (req *request) forUser(named string) (string, error) {
+	switch err := protocol.CheckID("user_id", named); {
 	case err != nil:
-		return err
-	case req.user != "":
-		return forbidden("user_id is %q, but the request is made by user %q", user, req.user)
-	case b.userHeader != "":
-		return forbidden("user_id is %q, but this server takes the user from header %s only", user, b.userHeader)
+		return "", err
+	case named == "" || named == req.user:
+		return req.user, nil
+	case req.confined:
+		return "", req.wrongUser(named)
 	}
-	s.Request.UserID = user
-	return nil
+	return named, nil
 }
 
 // sign fills in what every submission has: its user, its request id and its idempotency key.
 func sign(req *request, s *mailbox.Submission) error {
-	if key := req.r.Header.Get("Idempotency-Key"); key != "" {
-		if err := protocol.CheckID("Idempotency-Key", key); err != nil {
-			return err
-		}
+	key, err := req.IdempotencyKey()
+	if err != nil {
+		return err
+	}
+	if key != "" {
 		s.IdempotencyKey, s.Digest = key, hash(req.r.Method+" "+req.r.URL.Path+"\n"+string(req.body))
 	}
 	s.Request.UserID = req.user
@@ -117,8 +114,24 @@ func sign(req *request, s *mailbox.Submission) error {
 	return nil
 }
 
-// submit submits input for an agent that exists.
+// IdempotencyKey returns the key of the request, or "". Equal keys of two users are not the same: the
+// key begins with the user and a line break, which no id contains.
+func (req *request) IdempotencyKey() (string, error) {
+	key := req.r.Header.Get("Idempotency-Key")
+	if err := protocol.CheckID("Idempotency-Key", key); err != nil {
+		return "", err
+	}
+	if key != "" && req.user != "" {
+		key = req.user + "\n" + key
+	}
+	return key, nil
+}
+
+// submit submits input for an agent that exists, for the user that the caller may speak for.
 func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
+	if err := req.assign(s); err != nil {
+		return nil, err
+	}
 	if known, err := req.tenant.Runtime.HasAgent(req.ctx, &s.Request); err != nil {
 		return nil, err
 	} else if !known {

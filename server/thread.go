@@ -21,31 +21,31 @@ type threads struct {
 
 func (h *threads) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.list),
 			Summary: "List thread ids, most recently updated first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}},
-		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Handle: own(h.summarize),
+		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.summarize),
 			Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}},
-		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Handle: withBody(h.create),
+		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.create),
 			Summary: "Create a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
 			Summary: "Get a thread", Replies: map[int]any{200: threadView{}}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: withBody(h.patch),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.patch),
 			Summary: "Update a thread's title, resource, parent and custom metadata", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Handle: withBody(h.patch),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.patch),
 			Summary: "Update a thread (alias of PATCH /v1/threads/{thread_id})", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
-		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Handle: own(h.delete),
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.delete),
 			Summary: "Delete a thread",
 			Query:   []protocol.Param{param("child_strategy", "detach|reject|cascade", "what happens to child threads; default detach"), param("childStrategy", "detach|reject|cascade", "alias of child_strategy")},
 			Replies: map[int]any{204: nil}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: own(h.cancel),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.cancel),
 			Summary: "Cancel the thread's run", Replies: map[int]any{202: threadAccepted{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: own(h.interrupt),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.interrupt),
 			Summary: "Cancel the thread's run and its queued dispatches", Replies: map[int]any{202: threadAccepted{}}},
 	}
 }
 
 var threadFilters = append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("resource_id", "string", "only threads of this resource"), param("resourceId", "string", "alias of resource_id"),
-	param("parent_thread_id", "string", "only children of this thread"), param("parentThreadId", "string", "alias of parent_thread_id"), param("root", "boolean", "only threads without a parent")}, pageParams...)
+	param("parent_thread_id", "string", "only children of this thread"), param("parentThreadId", "string", "alias of parent_thread_id"), param("root", "boolean", "only threads without a parent"), userParam}, pageParams...)
 
 // threadStore is what the routes of threads need of a store beyond what a mailbox needs.
 type threadStore interface {
@@ -186,6 +186,7 @@ type threadCursor struct {
 	ResourceID string `json:"resource_id,omitempty"`
 	Parent     string `json:"parent_filter,omitempty"`
 	Root       bool   `json:"root,omitempty"`
+	User       string `json:"user,omitempty"`
 }
 
 // threadQuery parses the filters, the page and the cursor of a list of threads.
@@ -196,7 +197,10 @@ func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error
 	if q.Root = req.value("root") == "true"; q.Root && q.ParentThreadID != "" {
 		return q, at, protocol.BadRequest("root=true cannot be combined with parentThreadId")
 	}
-	at = threadCursor{ResourceID: q.ResourceID, Parent: q.ParentThreadID, Root: q.Root}
+	if q.Owner, err = req.owner(); err != nil {
+		return q, at, err
+	}
+	at = threadCursor{ResourceID: q.ResourceID, Parent: q.ParentThreadID, Root: q.Root, User: req.value("user_id")}
 	text := req.value("cursor")
 	if text == "" {
 		return q, at, nil
@@ -222,6 +226,7 @@ type newThread struct {
 	ResourceIDCamel     string `json:"resourceId,omitempty"`
 	ParentThreadID      string `json:"parent_thread_id,omitempty"`
 	ParentThreadIDCamel string `json:"parentThreadId,omitempty"`
+	UserID              string `json:"user_id,omitempty"` // the user that the thread belongs to; default the caller's
 }
 
 func (h *threads) create(req *request, body *newThread) error {
@@ -233,11 +238,15 @@ func (h *threads) create(req *request, body *newThread) error {
 	if err != nil {
 		return err
 	}
-	s := editor(req.tenant)
-	if err := checkParent(req.ctx, s, parent); err != nil {
+	user, err := req.forUser(body.UserID)
+	if err != nil {
 		return err
 	}
-	t := &awaken.Thread{ID: h.newID(), ResourceID: resource, ParentThreadID: parent}
+	s := editor(req.tenant)
+	if err := checkParent(req, parent); err != nil {
+		return err
+	}
+	t := &awaken.Thread{ID: h.newID(), UserID: user, ResourceID: resource, ParentThreadID: parent}
 	t.Metadata.Title = strings.TrimSpace(body.Title)
 	if err := s.CreateThread(req.ctx, t); err != nil {
 		return err
@@ -250,12 +259,13 @@ func (h *threads) create(req *request, body *newThread) error {
 	return req.Reply(201, &threadView{Thread: *made})
 }
 
-func checkParent(ctx context.Context, s awaken.ThreadStore, id string) error {
+// checkParent checks that the thread to be a parent exists and is not another user's.
+func checkParent(req *request, id string) error {
 	if id == "" {
 		return nil
 	}
-	_, err := s.Thread(ctx, id)
-	if errors.Is(err, awaken.ErrNotFound) {
+	t, err := req.tenant.Store.Thread(req.ctx, id)
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && req.confined && t.UserID != req.user {
 		return protocol.BadRequest("parent thread not found: %s", id)
 	}
 	return err
@@ -285,6 +295,7 @@ type threadPatch struct {
 	ParentThreadID      nullableText               `json:"parent_thread_id,omitzero"`
 	ParentThreadIDCamel nullableText               `json:"parentThreadId,omitzero"`
 	Custom              map[string]json.RawMessage `json:"custom,omitempty"`
+	UserID              nullableText               `json:"user_id,omitzero"` // gives the thread to another user; for operators
 }
 
 func (h *threads) patch(req *request, body *threadPatch) error {
@@ -298,8 +309,14 @@ func (h *threads) patch(req *request, body *threadPatch) error {
 	if _, err := req.thread(); err != nil {
 		return err
 	}
+	if err := protocol.CheckID("user_id", body.UserID.value); err != nil {
+		return err
+	}
+	if body.UserID.set && req.confined && body.UserID.value != req.user {
+		return req.wrongUser(body.UserID.value)
+	}
 	parent := strings.TrimSpace(body.ParentThreadID.value)
-	if err := checkParent(req.ctx, s, parent); err != nil {
+	if err := checkParent(req, parent); err != nil {
 		return err
 	}
 	t, err := s.UpdateThread(req.ctx, req.path("thread_id"), func(t *awaken.Thread) error {
@@ -311,6 +328,9 @@ func (h *threads) patch(req *request, body *threadPatch) error {
 		}
 		if body.ParentThreadID.set {
 			t.ParentThreadID = parent
+		}
+		if body.UserID.set {
+			t.UserID = body.UserID.value
 		}
 		if len(body.Custom) > 0 {
 			custom := map[string]json.RawMessage{}

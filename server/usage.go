@@ -12,9 +12,9 @@ type usage struct{}
 
 func (h *usage) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.get),
 			Summary: "Get token usage and cost of runs, by agent",
-			Query:   []protocol.Param{param("thread_id", "string", "only runs on this thread"), param("agent_id", "string", "only runs of this agent")},
+			Query:   []protocol.Param{param("thread_id", "string", "only runs on this thread"), param("agent_id", "string", "only runs of this agent"), userParam},
 			Replies: map[int]any{200: usageBody{}}},
 	}
 }
@@ -32,7 +32,11 @@ func (h *usage) get(req *request) error {
 	if !ok {
 		return protocol.NotFound("usage", "of this store")
 	}
-	list, err := r.UsageTotals(req.ctx, awaken.UsageQuery{ThreadID: req.value("thread_id"), AgentID: req.value("agent_id")})
+	owner, err := req.owner()
+	if err != nil {
+		return err
+	}
+	list, err := r.UsageTotals(req.ctx, awaken.UsageQuery{ThreadID: req.value("thread_id"), AgentID: req.value("agent_id"), Owner: owner})
 	if err != nil {
 		return err
 	}

@@ -2,26 +2,46 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// checkUserHeader validates a [Config.UserHeader]. An empty one is valid.
-func checkUserHeader(name string) error {
-	if name == "" {
+// Users says how the server learns for which user a request is, besides by a key that belongs to
+// one. With any of the fields set, users are on: a request without a user may only use what belongs
+// to no user, unless its key is an operator's. Otherwise such a request may use everything of its
+// tenant. A request with a user may use what belongs to that user, in either case.
+type Users struct {
+	// On turns users on although neither Header nor Tokens names them, for servers whose users
+	// have keys.
+	On bool
+	// Header is a header in which a proxy in front of the server names the user. The server trusts
+	// it: set it only if clients cannot bypass the proxy, and if the proxy replaces what clients
+	// send under that name.
+	Header string
+}
+
+// on reports whether requests without a user have the fewest rights.
+func (u *Users) on() bool { return u.On || u.Header != "" }
+
+// check validates the configuration.
+func (u *Users) check() error {
+	if u.Header == "" {
 		return nil
 	}
-	if strings.ContainsFunc(name, func(r rune) bool {
+	if strings.ContainsFunc(u.Header, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-')
 	}) {
-		return errors.New("want the name of a header, such as X-User-Id")
+		return fmt.Errorf("user header is %q, want the name of a header, such as X-User-Id", u.Header)
 	}
 	// These have another meaning, and some hold secrets, which a run must not keep.
-	if taken := []string{"Authorization", "Cookie", "Host", "Origin", "Content-Type", "Idempotency-Key", "Last-Event-Id"}; slices.Contains(taken, http.CanonicalHeaderKey(name)) {
-		return errors.New("want a header without another meaning, such as X-User-Id")
+	if taken := []string{"Authorization", "Cookie", "Host", "Origin", "Content-Type", "Idempotency-Key", "Last-Event-Id"}; slices.Contains(taken, http.CanonicalHeaderKey(u.Header)) {
+		return fmt.Errorf("user header is %q, want a header without another meaning, such as X-User-Id", u.Header)
 	}
 	return nil
 }
@@ -33,7 +53,7 @@ func (a *auth) user(r *http.Request, key *Key) (string, error) {
 	if key != nil {
 		own = key.User
 	}
-	name := a.userHeader
+	name := a.users.Header
 	if name == "" {
 		return own, nil
 	}
@@ -49,4 +69,121 @@ func (a *auth) user(r *http.Request, key *Key) (string, error) {
 	default:
 		return values[0], nil
 	}
+}
+
+// owner returns whose things a list shows: those of the caller's user, or of no user if the caller
+// has none. It is nil if the caller may see everything of its tenant and asks for no user.
+func (req *request) owner() (*string, error) {
+	asked := req.value("user_id")
+	switch {
+	case !req.confined && asked == "":
+		return nil, nil
+	case !req.confined:
+		return new(asked), protocol.CheckID("user_id", asked)
+	case asked != "" && asked != req.user:
+		return nil, req.wrongUser(asked)
+	}
+	return &req.user, nil
+}
+
+// userParam is the parameter of lists that [request.owner] reads.
+var userParam = param("user_id", "string", "only what belongs to this user; callers that are not operators see only their own")
+
+// wrongUser is the failure of a confined request that names a user.
+func (c *caller) wrongUser(user string) error {
+	if c.user == "" {
+		return forbidden("user_id is %q, but the request is made by no user, and its key is not an operator's", user)
+	}
+	return forbidden("user_id is %q, but the request is made by user %q", user, c.user)
+}
+
+// checkScope refuses what the route's scope does not let a confined caller use.
+func (req *request) checkScope(ids []string) error {
+	switch req.route.Scope {
+	case protocol.Shared:
+		return nil
+	case protocol.ByPath, protocol.ByCaller:
+		for _, part := range ids {
+			if part == "thread_id" || part == "run_id" || part == "dispatch_id" {
+				if err := req.Admit(req.path(part)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return forbidden("this route is about all users of the tenant; use a key that is marked as an operator's, or an admin key")
+}
+
+// Admit fails with status 404 if a thread, a run or a dispatch with one of the ids belongs to
+// another user. It looks for all three, because some operations take the id of any of them.
+func (req *request) Admit(ids ...string) error {
+	if !req.confined {
+		return nil
+	}
+	s := req.tenant.Store
+	for _, id := range ids {
+		if id == "" || slices.Contains(req.admitted, id) {
+			continue
+		}
+		req.admitted = append(req.admitted, id)
+		if err := req.admitThread("thread", id, id); err != nil {
+			return err
+		}
+		switch run, err := s.LoadRun(req.ctx, id); {
+		case err == nil:
+			if err := req.admitThread("run", id, run.ThreadID); err != nil {
+				return err
+			}
+		case !errors.Is(err, awaken.ErrNotFound):
+			return err
+		}
+		switch d, err := s.Dispatch(req.ctx, id); {
+		case err == nil:
+			if err := req.admitThread("dispatch", id, d.ThreadID); err != nil {
+				return err
+			}
+		case !errors.Is(err, awaken.ErrNotFound):
+			return err
+		}
+	}
+	return nil
+}
+
+// admitThread fails if a thread belongs to another user. The failure names what the client asked for.
+func (req *request) admitThread(what, id, threadID string) error {
+	t, err := req.tenant.Store.Thread(req.ctx, threadID)
+	switch {
+	case errors.Is(err, awaken.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case t.UserID != req.user:
+		return protocol.NotFound(what, id)
+	}
+	return nil
+}
+
+// assign determines the user that a submission is for. A confined caller speaks for its own user, on
+// threads of that user. Other callers speak for any user; where users are on, a run on a thread that
+// belongs to one is for that user.
+func (req *request) assign(s *mailbox.Submission) error {
+	if req.confined {
+		s.Request.UserID, s.Confined = req.user, true
+		return req.Admit(s.Request.ThreadID, s.Request.RunID)
+	}
+	if !req.users || s.Request.ThreadID == "" || req.route.Own {
+		return nil
+	}
+	t, err := req.tenant.Store.Thread(req.ctx, s.Request.ThreadID)
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && t.UserID == "" {
+		return nil
+	}
+	if err == nil && s.Request.UserID != req.user && s.Request.UserID != t.UserID {
+		return forbidden("user_id is %q, but thread %s belongs to user %q", s.Request.UserID, t.ID, t.UserID)
+	}
+	if err == nil {
+		s.Request.UserID = t.UserID
+	}
+	return err
 }

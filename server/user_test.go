@@ -27,7 +27,7 @@ func (g *rig) userOf(body string, headers ...string) string {
 		g.t.Fatal(err)
 	}
 	var run awaken.Run
-	if _, text = g.ask("GET", "/v1/runs/"+made.RunID, ""); json.Unmarshal([]byte(text), &run) != nil {
+	if _, text = g.ask("GET", "/v1/runs/"+made.RunID, "", "Authorization", "Bearer "+adminKey); json.Unmarshal([]byte(text), &run) != nil {
 		g.t.Fatal(text)
 	}
 	return run.UserID
@@ -46,7 +46,7 @@ func TestUser_ComesFromTheKeyOrTheProxy(t *testing.T) {
 	}
 	plain := newRig(t)
 	keys(plain)
-	proxied := newRig(t, func(c *server.Config) { c.UserHeader = "X-User" })
+	proxied := newRig(t, func(c *server.Config) { c.Users.Header = "X-User" })
 	keys(proxied)
 	for _, tt := range []struct {
 		g       *rig
@@ -65,7 +65,7 @@ func TestUser_ComesFromTheKeyOrTheProxy(t *testing.T) {
 		{proxied, `{}`, []string{"X-User", "bob"}, "bob"},
 		{proxied, `{"user_id":"bob"}`, []string{"X-User", "bob"}, "bob"},
 		{proxied, `{"user_id":"eve"}`, []string{"X-User", "bob"}, `403 {"error":"user_id is \"eve\", but the request is made by user \"bob\"","code":"forbidden"}`},
-		{proxied, `{"user_id":"eve"}`, nil, `403 {"error":"user_id is \"eve\", but this server takes the user from header X-User only","code":"forbidden"}`},
+		{proxied, `{"user_id":"eve"}`, nil, `403 {"error":"user_id is \"eve\", but the request is made by no user, and its key is not an operator's","code":"forbidden"}`},
 		{proxied, `{}`, []string{"X-User", strings.Repeat("x", 513)}, `400 {"error":"X-User is \"` + strings.Repeat("x", 80) + `…\", want at most 512 bytes of UTF-8 without control characters","code":"invalid_request"}`},
 		{proxied, `{}`, []string{"X-User", "bob", "Authorization", "Bearer " + alice}, `403 {"error":"X-User is \"bob\", but the key belongs to user \"alice\"","code":"forbidden"}`},
 		{proxied, `{}`, []string{"X-User", "alice", "Authorization", "Bearer " + alice}, "alice"},
@@ -76,12 +76,12 @@ func TestUser_ComesFromTheKeyOrTheProxy(t *testing.T) {
 			t.Errorf("body %s, headers %.60q: user %s, want %s", tt.body, tt.headers, got, tt.want)
 		}
 	}
-	l := listen(t, func(c *server.Config) { c.UserHeader = "X-User" })
+	l := listen(t, func(c *server.Config) { c.Users.Header = "X-User" })
 	if status, _ := l.raw(message("POST", "/v1/threads", "{}", "X-User: a", "X-User: b")); status != 400 {
 		t.Errorf("two users: %d, want 400", status)
 	}
 	for _, name := range []string{"Authorization", "cookie", "X User", "X-User:", "Ü"} {
-		if _, err := server.New(server.Config{Mailbox: plain.box, UserHeader: name}); err == nil || !strings.Contains(err.Error(), "user header is") {
+		if _, err := server.New(server.Config{Mailbox: plain.box, Users: server.Users{Header: name}}); err == nil || !strings.Contains(err.Error(), "user header is") {
 			t.Errorf("user header %q: error is %v", name, err)
 		}
 	}
@@ -112,13 +112,17 @@ func TestUser_DecidesForThemselves(t *testing.T) {
 		section, user, scope string
 		want                 string // status and part of the error
 	}{
-		{`{}`, "", "project", "202"}, // an operator
+		{`{}`, "", "project", "404 thread not found"},
+		{`{}`, "", "thread", "404 thread not found"},
+		{`{}`, "operator", "project", "202"},
+		{`{}`, "operator", "user", "202"},
 		{`{}`, "alice", "thread", "202"},
 		{`{}`, "alice", "user", "202"},
 		{`{}`, "alice", "project", "403 applies to all users of the agent"},
-		{`{}`, "bob", "user", "403 made by user"},
-		{`{"remember":["project"]}`, "bob", "project", "202"},
-		{`{"remember":["project"]}`, "bob", "thread", "400 does not fit"},
+		{`{}`, "bob", "user", "404 thread not found"},
+		{`{"remember":["project"]}`, "bob", "project", "404 thread not found"},
+		{`{"remember":["project"]}`, "alice", "project", "202"},
+		{`{"remember":["project"]}`, "alice", "thread", "400 does not fit"},
 	} {
 		g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(nil)}
 		g.config = func(c *registry.Config) {
@@ -126,7 +130,10 @@ func TestUser_DecidesForThemselves(t *testing.T) {
 			c.Agents[0].PluginIDs = []string{permission.Name}
 			c.Agents[0].Sections = map[string]json.RawMessage{permission.Name: json.RawMessage(tt.section)}
 		}
-		g.start(func(c *server.Config) { c.UserHeader = "X-User" })
+		if err := g.keys.Fix("the-key-of-an-operator", server.Key{ID: "op", Kind: server.RunKey, Operator: true}); err != nil {
+			t.Fatal(err)
+		}
+		g.start(func(c *server.Config) { c.Users.Header = "X-User" })
 		_, text := g.ask("POST", "/v1/runs", `{"agent_id":"default","thread_id":"t","stream":false,"messages":[{"role":"user","content":"RUN_TOOL wait {}"}]}`, "X-User", "alice")
 		var got struct{ Waiting *awaken.Waiting }
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Waiting == nil {
@@ -135,7 +142,11 @@ func TestUser_DecidesForThemselves(t *testing.T) {
 		ticket := got.Waiting.Tickets[0].TicketID
 		body := fmt.Sprintf(`{"tool_call_id":%q,"action":"resume","payload":{"remember":%q}}`, ticket, tt.scope)
 		var headers []string
-		if tt.user != "" {
+		switch tt.user {
+		case "":
+		case "operator":
+			headers = []string{"Authorization", "Bearer the-key-of-an-operator"}
+		default:
 			headers = []string{"X-User", tt.user}
 		}
 		status, text := g.ask("POST", "/v1/threads/t/decision", body, headers...)

@@ -13,7 +13,7 @@ type versions struct {
 }
 
 func (h *versions) routes() []protocol.Route {
-	return forOperators([]protocol.Route{
+	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: "/v1/registry/versions", Handle: own(h.list),
 			Summary: "List published versions, newest first", Query: []protocol.Param{param("before", "integer", "only versions before this one"), configPage[1]},
 			Replies: map[int]any{200: versionList{}}},

@@ -20,8 +20,8 @@ const keysHelp = `Create, list and revoke the keys of a server, in its database.
 A read key can read threads, runs and events. A run key can also run agents, decide calls
 and cancel runs. An admin key can do everything. A key belongs to one tenant and sees only
 that tenant's data. Without --tenant, that is the default tenant, which also has the runs
-of clients without a key. With --user, the key acts for that user only; without, for every
-user of the tenant.
+of clients without a key. With --user, the key acts for that user only. With --operator, it
+acts for every user of the tenant. See docs/users.md.
 
 Creating and revoking a key is recorded in the audit log.
 
@@ -35,6 +35,7 @@ func keysCommand(con *console) *cobra.Command {
 
 func makeKeyCommand(con *console) *cobra.Command {
 	var kind, tenant, user, label string
+	var operator bool
 	cmd := &cobra.Command{
 		Use:     "make",
 		Short:   "Create a key and print its secret, which is not shown again",
@@ -44,7 +45,8 @@ func makeKeyCommand(con *console) *cobra.Command {
 	with := withKeys(cmd, true)
 	cmd.Flags().StringVar(&kind, "kind", "", "what the key allows: read, run or admin")
 	cmd.Flags().StringVar(&tenant, "tenant", "", "tenant whose data the key can access; default the default tenant")
-	cmd.Flags().StringVar(&user, "user", "", "user that the key acts for; default every user of the tenant")
+	cmd.Flags().StringVar(&user, "user", "", "user that the key acts for")
+	cmd.Flags().BoolVar(&operator, "operator", false, "let the key act for all users of the tenant, as admin keys do")
 	cmd.Flags().StringVar(&label, "label", "", "description of the key, for the list of keys")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch server.Kind(kind) {
@@ -58,7 +60,7 @@ func makeKeyCommand(con *console) *cobra.Command {
 			}
 		}
 		return with(cmd.Context(), func(keys *server.Keys, audit server.Audit) error {
-			key, secret, err := keys.Make(cmd.Context(), server.Key{Kind: server.Kind(kind), Tenant: tenant, User: user, Label: label}, audit)
+			key, secret, err := keys.Make(cmd.Context(), server.Key{Kind: server.Kind(kind), Tenant: tenant, User: user, Operator: operator, Label: label}, audit)
 			if err != nil {
 				return err
 			}
@@ -91,7 +93,11 @@ func listKeysCommand(con *console) *cobra.Command {
 			w := tabwriter.NewWriter(con.out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "KEY\tKIND\tTENANT\tUSER\tCREATED\tLABEL")
 			for _, k := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(k.ID), k.Kind, cmp.Or(cell(k.Tenant), "-"), cmp.Or(cell(k.User), "-"), when(k.CreatedAt), cell(k.Label))
+				kind := string(k.Kind)
+				if k.Operator {
+					kind += ", operator"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(k.ID), kind, cmp.Or(cell(k.Tenant), "-"), cmp.Or(cell(k.User), "-"), when(k.CreatedAt), cell(k.Label))
 			}
 			return written(w.Flush())
 		})

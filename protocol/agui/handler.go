@@ -71,6 +71,9 @@ func run(c protocol.Call, in *input, agentID, threadID string) error {
 
 // load reads the thread, its open run and the client's position.
 func (x *exchange) load() (err error) {
+	if err := x.Admit(x.in.ThreadID, x.in.RunID); err != nil {
+		return err
+	}
 	if x.thread, x.open, err = protocol.OpenRun(x.Context(), x.Tenant(), x.in.ThreadID); err != nil {
 		return err
 	}

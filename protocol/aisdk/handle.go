@@ -31,11 +31,11 @@ const chunks = "chunks of the AI SDK's UI message stream v1, then [DONE]"
 // Routes returns the routes that a server mounts.
 func Routes() []protocol.Route {
 	chat := func(path, summary string) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Handle: postChat(byAgentID), Summary: summary, Body: chatRequest{},
+		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Scope: protocol.ByCaller, Handle: postChat(byAgentID), Summary: summary, Body: chatRequest{},
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 409}, Stream: true, Events: chunks, Headers: onceOnly}
 	}
 	stream := func(path, summary string) protocol.Route {
-		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Handle: getStream, Summary: summary, Query: []protocol.Param{cursor, runParam},
+		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByPath, Handle: getStream, Summary: summary, Query: []protocol.Param{cursor, runParam},
 			Replies: map[int]any{200: nil, 204: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
 	}
 	ofRun := func(path string) protocol.Route {
@@ -44,7 +44,7 @@ func Routes() []protocol.Route {
 		return r
 	}
 	replay := func(path string) protocol.Route {
-		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Handle: getReplay, Summary: "Replay a thread's stream, one page at a time",
+		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByPath, Handle: getReplay, Summary: "Replay a thread's stream, one page at a time",
 			Query:   []protocol.Param{cursor, {Name: "limit", Kind: "integer", Doc: "maximum number of frames, 1 to 500; default 100"}},
 			Replies: map[int]any{200: nil}, Failures: []int{400, 404, 410}, Stream: true, Events: chunks, Headers: lastEventID}
 	}
@@ -64,11 +64,11 @@ func Routes() []protocol.Route {
 		ofRun("/v1/ai-sdk/streams/{run_id}"),
 		replay("/v1/ai-sdk/chat/{thread_id}/replay"),
 		replay("/v1/ai-sdk/threads/{thread_id}/replay"),
-		{Method: "GET", Path: "/v1/ai-sdk/threads/{thread_id}/messages", Access: protocol.Readers, Handle: getMessages, Summary: "List the messages of a chat, without the answer in flight",
+		{Method: "GET", Path: "/v1/ai-sdk/threads/{thread_id}/messages", Access: protocol.Readers, Scope: protocol.ByPath, Handle: getMessages, Summary: "List the messages of a chat, without the answer in flight",
 			Query: pageParams, Replies: map[int]any{200: messageList{}}, Failures: []int{400, 404}},
-		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/cancel", Access: protocol.Runners, Handle: cancel, Summary: "Cancel the answer in flight",
+		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: cancel, Summary: "Cancel the answer in flight",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/interrupt", Access: protocol.Runners, Handle: interrupt, Summary: "Cancel the answer in flight and everything queued",
+		{Method: "POST", Path: "/v1/ai-sdk/threads/{thread_id}/interrupt", Access: protocol.Runners, Scope: protocol.ByPath, Handle: interrupt, Summary: "Cancel the answer in flight and everything queued",
 			Replies: map[int]any{202: accepted{}}, Failures: []int{404}},
 	}
 }
@@ -132,6 +132,9 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 			return err
 		}
 	}
+	if err := c.Admit(threadID); err != nil {
+		return err
+	}
 	if known, err := c.Tenant().Runtime.HasAgent(c.Context(), &awaken.RunRequest{AgentID: to.agentID, ResolutionID: to.resolutionID, ThreadID: threadID}); err != nil { // before anything changes
 		return err
 	} else if !known {
@@ -170,14 +173,11 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 
 // submitted reports whether a submission with the request's idempotency key exists.
 func submitted(c protocol.Call) (bool, error) {
-	key := c.Request().Header.Get("Idempotency-Key")
-	if key == "" {
-		return false, nil
-	}
-	if err := protocol.CheckID("Idempotency-Key", key); err != nil { // before anything changes
+	key, err := c.IdempotencyKey()
+	if key == "" || err != nil {
 		return false, err
 	}
-	_, err := c.Tenant().Store.Submitted(c.Context(), key)
+	_, err = c.Tenant().Store.Submitted(c.Context(), key)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return false, nil
 	}

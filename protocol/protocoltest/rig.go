@@ -87,7 +87,7 @@ func (g *Rig) Start(works bool) (*mailbox.Mailbox, string) {
 	if err != nil {
 		g.TB.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Routes: g.routes, ManualMailbox: true, UserHeader: UserHeader})
+	srv, err := server.New(server.Config{Mailbox: box, Routes: g.routes, ManualMailbox: true, Users: server.Users{Header: UserHeader}})
 	if err != nil {
 		g.TB.Fatal(err)
 	}

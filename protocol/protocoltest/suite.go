@@ -202,11 +202,13 @@ func scopes(t *testing.T, p Protocol) {
 		{false, "careful", "", "", "project", "applies to all users of the agent"},
 		{false, "careful", "", "", "user", "has no user"},
 		{false, "careful", "alice", "alice", "user", ""},
-		{false, "careful", "alice", "bob", "user", "made by user"},
-		{false, "careful", "alice", "", "user", "has no user"},
+		{false, "careful", "alice", "bob", "user", "thread not found"},
+		{false, "careful", "alice", "bob", "thread", "thread not found"},
+		{false, "careful", "alice", "", "user", "thread not found"},
+		{false, "careful", "alice", "alice", "project", "applies to all users of the agent"},
 		{false, "shared", "", "", "project", ""},
-		{true, "careful", "alice", "", "project", "applies to all users of the agent"},
-		{true, "careful", "alice", "", "user", "has no user"},
+		{true, "careful", "alice", "", "project", "thread not found"},
+		{true, "careful", "alice", "", "thread", "thread not found"},
 		{true, "careful", "alice", "alice", "user", ""},
 	} {
 		g := New(t, p.Routes)
@@ -223,7 +225,7 @@ func scopes(t *testing.T, p Protocol) {
 		}
 		r := p.Approve("t", run.Waiting.Tickets[0].TicketID, tt.scope)
 		status, body := g.Ask(r.Method, g.URL+r.Path, r.Body, UserHeader, tt.by)
-		if tt.refused == "" && (status != 200 || g.Open("t") != nil) || tt.refused != "" && (status != 403 || !strings.Contains(body, tt.refused) || g.Open("t") == nil) {
+		if tt.refused == "" && (status != 200 || g.Open("t") != nil) || tt.refused != "" && (status != 403 && status != 404 || !strings.Contains(body, tt.refused) || g.Open("t") == nil) {
 			t.Errorf("%+v: %d %s", tt, status, body)
 		}
 	}

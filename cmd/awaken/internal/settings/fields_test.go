@@ -12,6 +12,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"server.debug_address":                  {"127.0.0.1:6060", "6060", "want host:port", `""`},
 	"server.public_metrics":                 {"true", "yes", "want true or false", "false"},
 	"server.require_key":                    {"true", "yes", "want true or false", "false"},
+	"server.users":                          {"true", "", "", "false"},
 	"server.user_header":                    {"X-User-Id", "", "", `""`},
 	"server.hosts":                          {"a.example", "", "", "[]"},
 	"server.mailbox_lifecycle":              {"manual", "none", "want auto or manual", "auto"},

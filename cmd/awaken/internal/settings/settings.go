@@ -26,6 +26,7 @@ type Settings struct {
 		RequireKey            bool
 		PublicMetrics         bool
 		Hosts                 []string
+		Users                 bool
 		UserHeader            string
 		Lifecycle             string
 		SSEBuffer             int
@@ -118,6 +119,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.public_metrics", to: &v.PublicMetrics, Doc: "show metrics by model and tool without an admin key"},
 		{Name: "server.require_key", to: &v.RequireKey, Doc: "require a key on a loopback address too"},
 		{Name: "server.hosts", to: &v.Hosts, Doc: "additional host names of a server that requires no key"},
+		{Name: "server.users", to: &v.Users, Doc: "keep users of a tenant apart even if only keys name them: requests without a user see only threads without one; user_header implies it"},
 		{Name: "server.user_header", to: &v.UserHeader, Doc: "header in which a trusted proxy names the user; clients must not be able to set it"},
 		{Name: "server.mailbox_lifecycle", to: &v.Lifecycle, def: "auto", check: oneOf("auto", "manual"), Doc: "auto runs a worker; manual accepts runs and leaves them to other processes"},
 		{Name: "server.shutdown.timeout_secs", to: &l.ShutdownTime, def: "30", check: atLeast(1), Doc: "how long requests and steps may take to finish when the server stops"},

@@ -1,0 +1,6 @@
+package server
+
+import "github.com/awaken-go/awaken/protocol"
+
+// Table returns the routes of a server.
+func (s *Server) Table() []protocol.Route { return s.routes }

@@ -1,0 +1,286 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/protocol/agui"
+	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/server"
+)
+
+// caller is a client of the matrix.
+type caller struct {
+	name     string
+	key      server.Key
+	user     string // in the proxy's header
+	confined bool   // to what belongs to user
+	foreign  bool   // of another tenant
+}
+
+// callersOf returns the clients that ask for what belongs to alice, in a tenant.
+func callersOf(tenant string) []caller {
+	run, operator := server.Key{ID: "run" + tenant, Kind: server.RunKey, Tenant: tenant}, server.Key{ID: "op" + tenant, Kind: server.RunKey, Tenant: tenant, Operator: true}
+	return []caller{
+		{name: "other user", key: run, user: "bob", confined: true},
+		{name: "other user by key", key: server.Key{ID: "bob" + tenant, Kind: server.RunKey, Tenant: tenant, User: "bob"}, confined: true},
+		{name: "no user", key: run, confined: true},
+		{name: "owner", key: run, user: "alice", confined: true},
+		{name: "operator", key: operator},
+		{name: "operator as another user", key: operator, user: "bob"},
+		{name: "tenant admin", key: server.Key{ID: "admin" + tenant, Kind: server.AdminKey, Tenant: tenant}},
+		{name: "global admin", key: server.Key{ID: "global", Kind: server.AdminKey}, foreign: tenant != ""},
+	}
+}
+
+func (c *caller) secret() string { return "the-secret-key-of-" + c.key.ID }
+
+func (c *caller) headers() []string {
+	h := []string{"Authorization", "Bearer " + c.secret()}
+	if c.user != "" {
+		h = append(h, "X-User", c.user)
+	}
+	return h
+}
+
+// belongings is a thread of alice with a run that waits, and one with queued input.
+type belongings struct {
+	tenant                        *mailbox.Tenant
+	thread, run, dispatch, ticket string
+	queued, pending               string
+}
+
+// own makes belongings of a user.
+func (g *rig) own(tenant, user string) *belongings {
+	g.t.Helper()
+	n := g.made.Add(1)
+	b := &belongings{tenant: g.box.Tenant(tenant), thread: fmt.Sprintf("thread-%d", n), queued: fmt.Sprintf("queued-%d", n)}
+	request := func(thread, text string) awaken.RunRequest {
+		return awaken.RunRequest{AgentID: "default", ThreadID: thread, UserID: user, Messages: []*llm.Message{llm.UserText(text)}}
+	}
+	if _, err := b.tenant.Submit(g.t.Context(), mailbox.Submission{Request: request(b.queued, "later"), Delay: time.Hour}); err != nil {
+		g.t.Fatal(err)
+	}
+	list, err := b.tenant.Pending(g.t.Context(), b.queued)
+	if err != nil || len(list.Items) != 1 {
+		g.t.Fatalf("%+v, %v", list, err)
+	}
+	b.pending = list.Items[0].ID
+	r, err := b.tenant.Submit(g.t.Context(), mailbox.Submission{Request: request(b.thread, "RUN_TOOL ask {}")})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	b.run, b.dispatch = r.RunID, r.DispatchID
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		run, err := b.tenant.Store.LoadRun(g.t.Context(), r.RunID)
+		if err != nil || time.Now().After(deadline) {
+			g.t.Fatalf("%+v, %v", run, err)
+		}
+		if run.Status == awaken.RunWaiting {
+			b.ticket = run.Waiting.Tickets[0].TicketID
+			break
+		}
+	}
+	b.state(g.t) // waits until the dispatch is settled
+	return b
+}
+
+// state is everything that a request of another user must not change.
+func (b *belongings) state(t testing.TB) string {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		var all []any
+		claimed := false
+		for _, id := range []string{b.thread, b.queued} {
+			th, err := b.tenant.Store.Thread(t.Context(), id)
+			if err != nil {
+				return err.Error()
+			}
+			runs, _ := b.tenant.Store.ListRuns(t.Context(), awaken.RunQuery{ThreadID: id})
+			ds, _ := b.tenant.Store.Dispatches(t.Context(), mailbox.Query{ThreadID: id})
+			items, _ := b.tenant.Pending(t.Context(), id)
+			claimed = claimed || slices.ContainsFunc(ds, func(d *mailbox.Dispatch) bool { return d.Status == mailbox.Claimed })
+			all = append(all, th, runs, ds, items)
+		}
+		if !claimed || time.Now().After(deadline) {
+			data, err := json.MarshalIndent(all, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+	}
+}
+
+// path fills in a route's path with what belongs to alice.
+func (b *belongings) path(r *protocol.Route) string {
+	thread := b.thread
+	if strings.Contains(r.Path, "/pending") {
+		thread = b.queued
+	}
+	return strings.NewReplacer("{thread_id}", thread, "{run_id}", b.run, "{dispatch_id}", b.dispatch, "{ticket_id}", b.ticket, "{pending_id}", b.pending,
+		"{agent_id}", "default", "{namespace}", "agents", "{id}", "helper", "{version}", "1", "{field}", "x").Replace(r.Path)
+}
+
+// bodies are bodies that name what belongs to alice, for the routes that take an id in one.
+func (b *belongings) body(r *protocol.Route) (string, bool) {
+	thread, run := b.thread, b.run
+	agui := fmt.Sprintf(`{"threadId":%q,"runId":"r-of-%s","messages":[{"id":"m1","role":"user","content":"hello"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`, thread, thread)
+	chat := fmt.Sprintf(`{"id":%q,"trigger":"submit-message","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"hello"}]}]}`, thread)
+	body, ok := map[string]string{
+		"POST /v1/runs":                                      fmt.Sprintf(`{"agent_id":"default","thread_id":%q,"messages":[{"role":"user","content":"hello"}]}`, thread),
+		"POST /v1/threads":                                   fmt.Sprintf(`{"parent_thread_id":%q}`, thread),
+		"POST /v1/ai-sdk/chat":                               chat,
+		"POST /v1/ai-sdk/agents/{agent_id}/runs":             chat,
+		"POST /v1/ai-sdk/threads/{thread_id}/runs":           chat,
+		"POST /v1/ag-ui/run":                                 agui,
+		"POST /v1/ag-ui/threads/{thread_id}/runs":            agui,
+		"POST /v1/ag-ui/agents/{agent_id}/runs":              agui,
+		"POST /v1/ag-ui/agent/{agent_id}/run":                agui,
+		"POST /v1/ag-ui/agent/{agent_id}/connect":            agui,
+		"POST /v1/ag-ui":                                     fmt.Sprintf(`{"method":"agent/stop","params":{"agentId":"default","threadId":%q},"body":{"runId":%q}}`, thread, run),
+		"POST /v1/threads/{thread_id}/messages":              `{"messages":[{"role":"user","content":"hello"}]}`,
+		"POST /v1/threads/{thread_id}/mailbox":               `{"payload":{"text":"hello"}}`,
+		"POST /v1/threads/{thread_id}/decision":              fmt.Sprintf(`{"tool_call_id":%q,"action":"resume","arguments":{"path":"elsewhere"}}`, b.ticket),
+		"POST /v1/runs/{run_id}/decision":                    fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, b.ticket),
+		"POST /v1/approvals/{run_id}/{ticket_id}":            `{"action":"resume"}`,
+		"POST /v1/runs/{run_id}/inputs":                      `{"messages":[{"role":"user","content":"hello"}]}`,
+		"PATCH /v1/threads/{thread_id}":                      `{"title":"mine"}`,
+		"PATCH /v1/threads/{thread_id}/metadata":             `{"title":"mine"}`,
+		"PATCH /v1/threads/{thread_id}/pending/{pending_id}": `{"revision":0,"messages":[{"role":"user","content":"mine"}]}`,
+	}[r.Method+" "+r.Path]
+	return body, ok
+}
+
+// send sends a request and returns the status and the beginning of the body.
+func (g *rig) send(method, path, body string, headers ...string) (int, string) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, g.http.URL+path, strings.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		return resp.StatusCode, "" // it may never end
+	}
+	data, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(data)
+}
+
+// refusal returns the status with which a route refuses a caller, as its declaration says, or 0.
+func refusal(r *protocol.Route, c *caller) int {
+	allowed := c.key.Kind == server.AdminKey || r.Access != protocol.Admins
+	switch {
+	case r.Access == protocol.Everyone:
+		return 0
+	case r.Method+" "+r.Path == "PUT /v1/budget" && c.key.Tenant != "": // a tenant's admin must not raise the tenant's limit
+		return http.StatusForbidden
+	case !allowed, (r.Global || r.Own) && c.key.Tenant != "":
+		return http.StatusForbidden
+	case c.confined && (r.Scope == protocol.Operators || r.Scope == protocol.Undeclared):
+		return http.StatusForbidden
+	case r.Scope == protocol.Shared, r.Access == protocol.Admins && !names(r):
+		return 0
+	case c.foreign, c.confined && c.name != "owner":
+		return http.StatusNotFound
+	}
+	return 0
+}
+
+// Every route keeps every kind of caller to what it may use. The expectations follow from what the
+// routes declare, so a route that is added is tested, and fails the test if it declares nothing.
+func TestUsers_EveryRouteForEveryCaller(t *testing.T) {
+	for _, tenant := range []string{"", "acme"} {
+		t.Run("tenant "+tenant, func(t *testing.T) {
+			t.Parallel()
+			g := newRig(t, func(c *server.Config) {
+				c.Users.Header = "X-User"
+				c.Routes = slices.Concat(aisdk.Routes(), agui.Routes())
+			})
+			callers := callersOf(tenant)
+			for _, c := range callers {
+				if err := g.keys.Fix(c.secret(), c.key); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, r := range g.srv.Table() {
+				checkRoute(g, &r, tenant, callers)
+			}
+		})
+	}
+}
+
+// names reports whether a route names what it is about in its path.
+func names(r *protocol.Route) bool {
+	return strings.Contains(r.Path, "{thread_id}") || strings.Contains(r.Path, "{run_id}") || strings.Contains(r.Path, "{dispatch_id}")
+}
+
+func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
+	t := g.t
+	t.Helper()
+	route := r.Method + " " + r.Path
+	declared := r.Access == protocol.Everyone || r.Scope != protocol.Undeclared
+	if !declared || r.Scope == protocol.ByPath && !names(r) || names(r) && r.Access != protocol.Admins && (r.Scope == protocol.Shared || r.Scope == protocol.Operators) {
+		t.Errorf("%s: scope %d does not fit its path", route, r.Scope)
+	}
+	b := g.own(tenant, "alice")
+	before := b.state(t)
+	for _, c := range callers {
+		body, ok := b.body(r)
+		list := r.Scope == protocol.ByCaller && r.Method == "GET"
+		if r.Scope == protocol.ByCaller && !list && !ok {
+			t.Errorf("%s: the test has no body that names a thread", route)
+		}
+		want := refusal(r, &c)
+		status, text := g.send(r.Method, b.path(r), body, c.headers()...)
+		switch {
+		case r.Access == protocol.Everyone: // such a route knows no callers
+		case list && c.foreign && strings.Contains(text, `"runs":`): // those of its own tenant
+		case list:
+			// With usage, whether a thread is listed shows in the number of runs.
+			shown := strings.Contains(text, b.thread) || strings.Contains(text, `"runs":`) && !strings.Contains(text, `"runs":0`)
+			if status != 200 || shown != (want == 0) {
+				t.Errorf("%s by %s: %d, shows the thread: %v, want %v: %.300s", route, c.name, status, shown, want == 0, text)
+			}
+		case want == http.StatusNotFound && route == "POST /v1/threads":
+			if status != http.StatusBadRequest || !strings.Contains(text, "parent thread not found") {
+				t.Errorf("%s by %s: %d %s, want an unknown parent", route, c.name, status, text)
+			}
+		case c.foreign && want == http.StatusNotFound: // in another tenant, the id may be free
+		case want != 0 && status != want:
+			t.Errorf("%s by %s: %d %.300s, want %d", route, c.name, status, text, want)
+		case want == 0 && (status == 401 || status == 403 || status == 404 && r.Scope != protocol.Operators || status >= 500 && r.Access != protocol.Admins):
+			t.Errorf("%s by %s: %d %.300s, want it to be allowed", route, c.name, status, text)
+		}
+		if want != 0 || r.Method == "GET" {
+			if diff := cmp.Diff(before, b.state(t)); diff != "" {
+				t.Errorf("%s by %s: changed what belongs to alice (-before +after):\n%s", route, c.name, diff)
+			}
+			continue
+		}
+		b = g.own(tenant, "alice")
+		before = b.state(t)
+	}
+}

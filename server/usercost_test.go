@@ -1,0 +1,41 @@
+package server
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// While users are off, a request pays nothing for them: nothing is allocated, and nothing is read,
+// as the request has no store to read from.
+func TestUsers_OffCostNothing(t *testing.T) {
+	a := &auth{open: true, guesses: newGuesses(0)}
+	r := httptest.NewRequest("GET", "/v1/threads/t", nil)
+	req := &request{r: r, route: &protocol.Route{Scope: protocol.ByPath}}
+	s := &mailbox.Submission{}
+	s.Request.ThreadID, s.Request.RunID = "t", "r"
+	n := testing.AllocsPerRun(100, func() {
+		var err error
+		if req.caller, err = a.identify(r, protocol.Runners); err != nil || req.confined {
+			t.Fatal(req.caller, err)
+		}
+		owner, err := req.owner()
+		if err != nil || owner != nil {
+			t.Fatal(owner, err)
+		}
+		if err := req.Admit("t", "r"); err != nil {
+			t.Fatal(err)
+		}
+		if user, err := req.forUser(""); err != nil || user != "" {
+			t.Fatal(user, err)
+		}
+		if err := req.assign(s); err != nil || s.Confined {
+			t.Fatal(s, err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("a request makes %v allocations", n)
+	}
+}
