@@ -98,13 +98,22 @@ func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Se
 	}
 }
 
-// foreign lists variables of the original's starters that the server does not act on, and what
-// to do instead.
+// foreign lists variables of the original and its starters that the server does not act on, and
+// what to do instead.
 var foreign = []struct{ name, instead string }{
 	{"AGENT_ID", "name the agent in the request; the default agent is called default"},
 	{"OPENAI_ADAPTER", "set the adapter of the provider document"},
 	{"MCP_SERVER_CMD", "write a document in the namespace mcp-servers"},
 	{"A2A_REMOTE_URL", "write a document in the namespace a2a-servers"},
+	{"A2A_BEARER_TOKEN", "set auth in the document of the A2A server"},
+	{"AGENT_CONFIG", "set AGENT_SYSTEM_PROMPT, or write a document in the namespace agents"},
+	{"AWAKEN_LEADER_SEED", "nothing: any number of servers may seed"},
+	{"AWAKEN_PROMETHEUS", "nothing: /metrics is always served"},
+	{"AWAKEN_OBSERVABILITY_DISABLE", "nothing: metrics cannot be turned off"},
+	{"AWAKEN_PERSISTENT_SINK_DIR", "nothing: events are in the store"},
+	{"AWAKEN_TRACE_SAMPLING_DISABLE", "nothing: no traces are sampled"},
+	{"OTEL_EXPORTER_OTLP_ENDPOINT", "nothing: no traces are exported"},
+	{"RUST_LOG", "set AWAKEN_LOG_LEVEL"},
 }
 
 // serve runs the server until ctx is done.
