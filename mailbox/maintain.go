@@ -35,7 +35,10 @@ func (b *Mailbox) maintain(ctx context.Context) {
 	for {
 		var m Maintenance
 		select {
-		case <-sweep.C:
+		case now := <-sweep.C:
+			if !b.self.judges(now) {
+				continue
+			}
 			m.Reclaimed, m.Err = b.reclaim(ctx)
 		case <-purge.C:
 			start := time.Now()

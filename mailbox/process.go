@@ -17,6 +17,9 @@ type process struct {
 	id   string        // "" before the first one has joined
 	life *lease        // nil while the worker is no process
 	died chan struct{} // cap 1: the process died
+	// trust is when this worker may judge others again. After it was silent itself, perhaps because
+	// the store was away, others may be about to say that they live.
+	trust time.Time
 }
 
 // current returns the id of the process, and whether it lives at now.
@@ -59,6 +62,20 @@ func (p *process) end(id string) bool {
 	p.life.release()
 	p.life = nil
 	return true
+}
+
+// judges reports whether this worker may take other processes for dead.
+func (p *process) judges(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return (p.id == "" || p.life != nil) && !now.Before(p.trust)
+}
+
+// distrust lets this worker judge others no earlier than at.
+func (p *process) distrust(at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trust = at
 }
 
 // keepAlive sends the heartbeats of this process until ctx is done.
@@ -113,6 +130,9 @@ func (b *Mailbox) join(ctx context.Context, old string) bool {
 	if err != nil {
 		b.cfg.Logger.Warn("cannot join the queue", "error", err)
 		return false
+	}
+	if old != "" {
+		b.self.distrust(time.Now().Add(b.cfg.Liveness))
 	}
 	b.self.begin(id, from.Add(b.cfg.Liveness), func() { b.die(id) })
 	poke(b.wakeup)

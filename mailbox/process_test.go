@@ -116,6 +116,31 @@ func TestWork_AProcessThatWasSilentContinuesAsANewOne(t *testing.T) {
 	})
 }
 
+func TestWork_AProcessThatWasSilentDoesNotBlameOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		a, b := &mute{Queue: g.queue}, &mute{Queue: g.queue}
+		box := g.box(func(c *mailbox.Config) { c.Queue = a })
+		defer work(box)()
+		tn := box.Tenant("")
+		r := g.submit(tn, say("t", "use wait"))
+		time.Sleep(time.Second)
+		defer work(g.box(func(c *mailbox.Config) { c.Queue = b }))()
+		a.muted.Store(true) // the store is away
+		b.muted.Store(true)
+		time.Sleep(10 * time.Second)
+		b.muted.Store(false) // and comes back for one a little earlier
+		time.Sleep(2 * time.Second)
+		a.muted.Store(false)
+		time.Sleep(10 * time.Second)
+		if d := g.wantDispatch(tn, r.DispatchID, mailbox.Claimed); d.Crashes != 0 || d.Attempts != 0 {
+			t.Errorf("while the store was away, the dispatch got %d crashes and %d attempts", d.Crashes, d.Attempts)
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
 func TestWork_ProcessesWithTheSameNameAreNotTheSame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -29,6 +29,20 @@ func calledTool(tool string) *awaken.ToolCallDone {
 	return &awaken.ToolCallDone{Outcome: awaken.CallSucceeded, Result: &awaken.ToolResult{ToolName: tool, Suspension: &awaken.Ticket{Suspension: awaken.Suspension{Action: "tool:" + tool}}}}
 }
 
+func TestMetrics_CountSuspectsAndTakeovers(t *testing.T) {
+	t.Parallel()
+	m := server.NewMetrics()
+	g := newRig(t, func(c *server.Config) { c.Metrics = m })
+	m.Claimed(&mailbox.Dispatch{UpdatedAt: 5000}, 0)
+	m.Claimed(&mailbox.Dispatch{Crashes: mailbox.SuspectCrashes, LostAt: 2000, UpdatedAt: 5000}, 0)
+	_, text := g.ask("GET", "/metrics", "", admin...)
+	for _, want := range []string{"awaken_mailbox_suspects_total 1\n", "awaken_mailbox_takeover_seconds_sum 3\n", "awaken_mailbox_takeover_seconds_count 1\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in the metrics", want)
+		}
+	}
+}
+
 func TestMetrics_LabelsAreWordsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	m := server.NewMetrics()

@@ -2,9 +2,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
-
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -30,11 +30,16 @@ func (p *pulse) exec(ctx context.Context, db *database, query string, args ...an
 		if p.conn, err = pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig); err != nil {
 			return 0, err
 		}
-		if _, err := p.conn.Exec(ctx, `SET synchronous_commit = off`); err != nil {
-			return 0, err
-		}
 	}
-	tag, err := p.conn.Exec(ctx, db.sql(query), args...)
+	var b pgx.Batch // one transaction
+	b.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
+	b.Queue(db.sql(query), args...)
+	results := p.conn.SendBatch(ctx, &b)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if _, err := results.Exec(); err != nil {
+		return 0, err
+	}
+	tag, err := results.Exec()
 	return tag.RowsAffected(), err
 }
 
