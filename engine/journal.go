@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
@@ -80,7 +81,7 @@ func (j *journal) publish(ctx context.Context, p *commitBatch) {
 func (j *journal) write(ctx context.Context, c *awaken.Commit) error {
 	c.Number = j.commits + 1
 	atCommit.Hit()
-	err := j.rt.cfg.Store.Commit(ctx, c)
+	err := j.store(ctx, c)
 	if err != nil && !refused(err) {
 		err = j.commitAgain(ctx, c)
 	}
@@ -91,13 +92,26 @@ func (j *journal) write(ctx context.Context, c *awaken.Commit) error {
 	return err
 }
 
+// committer makes the commits of runs that it owns.
+type committer interface {
+	Commit(ctx context.Context, c *awaken.Commit) error
+}
+
+// store makes a commit, through the owner of the run if it has one.
+func (j *journal) store(ctx context.Context, c *awaken.Commit) error {
+	if o, ok := ownership.Of[committer](j.ctx); ok {
+		return o.Commit(ctx, c)
+	}
+	return j.rt.cfg.Store.Commit(ctx, c)
+}
+
 // commitAgain repeats a commit whose outcome is unknown: a store that has it says so. If the
 // outcome stays unknown the number is not used again, so that no store mistakes the next commit
 // for this one.
 func (j *journal) commitAgain(ctx context.Context, c *awaken.Commit) error {
 	ctx, cancel := j.graceContext(ctx)
 	defer cancel()
-	err := j.rt.cfg.Store.Commit(ctx, c)
+	err := j.store(ctx, c)
 	if err != nil && !refused(err) {
 		j.commits++
 	}

@@ -13,9 +13,10 @@ import (
 // process runs one claimed dispatch and settles it.
 func (b *Mailbox) process(c *claim, settler *settler) {
 	start := time.Now()
+	c.waitForPrevious()
 	s := b.attempt(c.ctx, c)
 	b.cfg.Observer.Settled(c.d, s.Status, time.Since(start))
-	if !c.lost.Load() && s.Status != "" {
+	if !c.lost.Load() && s.Status != "" && c.settled == "" {
 		s.Claim = c.d.Claim()
 		s.Steps = int(c.steps.Load())
 		settler.settle(s)
@@ -29,6 +30,9 @@ func (b *Mailbox) attempt(ctx context.Context, c *claim) (s Settlement) {
 		if v := recover(); v != nil {
 			b.cfg.Logger.Error("run panicked", "dispatch", c.d.ID, "run", c.d.RunID, "panic", v, "stack", string(debug.Stack()))
 			s = b.retry(c, fmt.Errorf("run panicked: %v", v))
+		}
+		if c.settled != "" { // whatever failed afterwards
+			s = Settlement{Status: c.settled}
 		}
 	}()
 	s, err := c.run(ctx)
@@ -51,6 +55,7 @@ func (b *Mailbox) settleError(ctx context.Context, c *claim, err error) Settleme
 	case errors.Is(err, awaken.ErrPinUnavailable) && !errors.Is(err, awaken.ErrNotFound):
 		return Settlement{Status: Queued, Delay: pinRetry, Error: err.Error()}
 	case permanent(err):
+		c.final = Settlement{Status: DeadLetter, Error: err.Error()}
 		s, giveUpErr := c.giveUp(ctx, err.Error())
 		if giveUpErr != nil {
 			return b.retry(c, errors.Join(err, giveUpErr))

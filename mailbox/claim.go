@@ -23,6 +23,12 @@ type claim struct {
 	suspect bool         // the dispatch is one
 	clear   atomic.Bool  // the store knows that the run has made progress under this claim
 	lease   lease
+
+	ending  atomic.Bool   // a commit that settles the dispatch is being made, or was made
+	settled Status        // how a commit settled the dispatch; "" if none did
+	final   Settlement    // how the dispatch is to be settled when the run is done; the zero value is Acked
+	before  *claim        // the thread's previous claim, if it was in flight when this one began
+	over    chan struct{} // closed when the claim is forgotten
 }
 
 var (
@@ -35,6 +41,12 @@ func (c *claim) abandon() {
 	c.lost.Store(true)
 	c.cancel(errLeaseLost)
 }
+
+// owner is a claim as the owner of its run.
+type owner struct{ *claim }
+
+func (o owner) Check() error                                       { return o.owned() }
+func (o owner) Commit(ctx context.Context, c *awaken.Commit) error { return o.commit(ctx, c) }
 
 // owned returns an error unless this process certainly owns the claim. It abandons one that it
 // may not own.
@@ -88,7 +100,7 @@ func (c *claim) run(ctx context.Context) (Settlement, error) {
 			if err := c.tenant.Runtime.Report(ctx, run); err != nil {
 				return Settlement{}, err
 			}
-			return Settlement{Status: Acked}, c.wakeAtExpiry(ctx, run)
+			return Settlement{Status: Acked}, c.queueExpiry(ctx, run)
 		}
 		mode := "resume"
 		if run.Waiting.Reason == awaken.WaitPin && run.Waiting.Message == d.LastError {
@@ -114,6 +126,9 @@ func (c *claim) run(ctx context.Context) (Settlement, error) {
 // execute runs a request and returns how to settle the dispatch.
 func (c *claim) execute(ctx context.Context, req awaken.RunRequest) (Settlement, error) {
 	res, err := c.start(ctx, req)
+	if c.settled != "" {
+		return Settlement{Status: c.settled}, nil
+	}
 	if res == nil {
 		return Settlement{}, err
 	}
@@ -130,7 +145,7 @@ func (c *claim) execute(ctx context.Context, req awaken.RunRequest) (Settlement,
 		case run.Status == awaken.RunWaiting && run.Waiting.Reason == awaken.WaitPin:
 			return Settlement{Status: Queued, Delay: pinRetry, Error: run.Waiting.Message}, nil
 		case run.Status == awaken.RunWaiting:
-			return Settlement{Status: Acked}, c.wakeAtExpiry(lookup, run)
+			return Settlement{Status: Acked}, c.queueExpiry(lookup, run)
 		case err != nil: // the end of the run could not be stored
 			return Settlement{}, err
 		}
@@ -151,7 +166,7 @@ func (c *claim) start(ctx context.Context, req awaken.RunRequest) (*awaken.RunRe
 		}
 		return nil
 	}
-	ctx = ownership.With(ctx, c.owned)
+	ctx = ownership.With(ctx, owner{c})
 	var next awaken.Sink
 	if f := c.tenant.box.cfg.Sink; f != nil && req.End == nil { // ending a run must not depend on the sink
 		next = f(c.tenant.name)
@@ -159,7 +174,7 @@ func (c *claim) start(ctx context.Context, req awaken.RunRequest) (*awaken.RunRe
 	sink := c.tenant.Log.Sink(next)
 	defer sink.Close()
 	res, err := c.tenant.Runtime.Run(ctx, req, progress{sink, c})
-	if res != nil && (c.child || req.End != nil) {
+	if res != nil && c.settled == "" && (c.child || req.End != nil) {
 		if reportErr := c.report(ctx, res.RunID); reportErr != nil {
 			return nil, errors.Join(err, reportErr) // the next attempt finds the run as it is, and reports it
 		}
@@ -245,19 +260,17 @@ func nextExpiry(run *awaken.Run) (at int64) {
 	return at
 }
 
-// wakeAtExpiry queues a dispatch for when the first of the run's tickets expires undecided.
-func (c *claim) wakeAtExpiry(ctx context.Context, run *awaken.Run) error {
-	at := nextExpiry(run)
-	if at == 0 {
+// queueExpiry queues a dispatch for when the first of the run's tickets expires undecided.
+func (c *claim) queueExpiry(ctx context.Context, run *awaken.Run) error {
+	d := c.wakeAtExpiry(run)
+	if d == nil {
 		return nil
 	}
 	return c.tenant.changed(ctx, run.ThreadID, func(q *Thread) error {
 		if q.Open == nil || q.Open.RunID != run.RunID || q.Open.Status != awaken.RunWaiting {
 			return nil
 		}
-		d := c.tenant.newDispatch()
-		d.AvailableAt = max(0, at-time.Now().UnixMilli()) + 1
-		_, err := q.wake(d)
+		_, err := q.wake(clone(d))
 		return err
 	})
 }

@@ -54,7 +54,11 @@ func (c *claim) queueUnread(ctx context.Context, run *awaken.Run) error {
 
 // endFor ends the run for good and returns how to settle the dispatch.
 func (c *claim) endFor(ctx context.Context, run *awaken.Run, as Status, t awaken.Termination) (Settlement, error) {
+	c.final.Status = as
 	err := c.end(ctx, run, t)
+	if c.settled != "" {
+		return Settlement{Status: c.settled}, nil
+	}
 	if err == nil && c.child {
 		err = c.report(ctx, run.RunID)
 	}

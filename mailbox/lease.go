@@ -81,6 +81,8 @@ func (b *Mailbox) renew(ctx context.Context, claims ...*claim) error {
 	}
 	for i, c := range claims {
 		switch {
+		case got[i].Lost && c.ending.Load():
+			continue // a commit has settled it, or is refused
 		case got[i].Lost || c.lease.expired(from):
 			c.abandon()
 			continue

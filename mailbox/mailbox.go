@@ -95,7 +95,8 @@ type Mailbox struct {
 
 	mu       sync.Mutex
 	tenants  map[string]*Tenant
-	inFlight map[string]*claim // by dispatch ID
+	inFlight map[string]*claim    // by dispatch ID
+	latest   map[[2]string]*claim // the last one of each thread in flight, by tenant and thread
 }
 
 // New returns a mailbox. It accepts runs at once and processes them in [Mailbox.Work].
@@ -116,7 +117,7 @@ func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Sto
 	}
 	return &Mailbox{cfg: cfg, wakeup: make(chan struct{}, 1), recheck: make(chan struct{}, 1), self: process{died: make(chan struct{}, 1)},
 		with:    func(s awaken.Store, p profile.Store, q awaken.Queue) Runtime { return with(s, p, q) },
-		tenants: map[string]*Tenant{}, inFlight: map[string]*claim{}}, nil
+		tenants: map[string]*Tenant{}, inFlight: map[string]*claim{}, latest: map[[2]string]*claim{}}, nil
 }
 
 // complete sets the defaults and validates the rest.

@@ -4,7 +4,76 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/awaken-go/awaken"
 )
+
+// commit makes a commit of the claim's run. The commit that ends or parks the run settles the
+// dispatch, so that no worker and no client ever finds a run that has ended and is still in the
+// queue. Two cases are left to [Mailbox.process]: a run with a parent, to which its outcome has to
+// be reported first, and messages that the run has not read, for which another one is queued. A tool
+// of the run may run others on other threads; they are not in this queue.
+func (c *claim) commit(ctx context.Context, cm *awaken.Commit) error {
+	run, done := &cm.Run, cm.Run.Status == awaken.RunDone
+	own := run.RunID == c.d.RunID
+	if !done && run.Status != awaken.RunWaiting || run.ParentRunID != "" || cm.ThreadID != c.d.ThreadID {
+		return c.tenant.Store.Commit(ctx, cm)
+	}
+	s := Settlement{}
+	var wake *Dispatch
+	switch {
+	case !own: // the run ends to make room for this one
+	case done:
+		s = c.final
+		if s.Status == "" {
+			s.Status = Acked
+			if c.d.Cancel && run.Termination.Type == awaken.Cancelled {
+				s.Status = Cancelled
+			}
+		}
+	case run.Waiting.Reason == awaken.WaitPin:
+		s = Settlement{Status: Queued, Delay: pinRetry, Error: run.Waiting.Message}
+	default:
+		s.Status, wake = Acked, c.wakeAtExpiry(run)
+	}
+	s.Claim = c.d.Claim()
+	s.Steps = max(int(c.steps.Load()), run.Steps)
+	c.ending.Store(s.Status != "")
+	start := time.Now()
+	settled, err := c.tenant.Store.CommitAndSettle(ctx, cm, s, wake)
+	if c.tenant.box.cfg.Observer.Operated("settle", time.Since(start), err); err != nil || !settled || s.Status == "" {
+		c.ending.Store(false)
+		return err
+	}
+	c.lease.release()
+	c.settled = s.Status
+	return nil
+}
+
+// wakeAtExpiry returns the dispatch that wakes a parked run when the first of its tickets expires
+// undecided, or nil if none does.
+func (c *claim) wakeAtExpiry(run *awaken.Run) *Dispatch {
+	at := nextExpiry(run)
+	if at == 0 {
+		return nil
+	}
+	d := c.tenant.newDispatch()
+	d.ThreadID, d.RunID, d.Steps = run.ThreadID, run.RunID, run.Steps
+	d.AvailableAt = max(0, at-time.Now().UnixMilli()) + 1
+	return d
+}
+
+// waitForPrevious waits until the thread's previous claim is forgotten, if a commit has settled it:
+// its run has only to publish what it committed.
+func (c *claim) waitForPrevious() {
+	if b := c.before; b != nil && b.ending.Load() {
+		select {
+		case <-b.over:
+		case <-c.ctx.Done():
+		}
+	}
+	c.before = nil
+}
 
 // settler settles claims, in batches when many are waiting.
 type settler struct {

@@ -18,6 +18,17 @@ type Store interface {
 	// key is in use is ErrDuplicate, and nothing is changed. If the thread does not exist,
 	// Change creates it if fn sets Changes.Create, and returns awaken.ErrNotFound otherwise.
 	Change(ctx context.Context, threadID string, fn func(t *Thread) error) error
+	// CommitAndSettle makes a commit that ends or parks a run, as [awaken.Committer] does, and
+	// settles its dispatches in the same transaction. S.Claim is the claim of the worker that
+	// runs it; if that is void, the commit is refused as awaken.ErrFenced. If s.Status is not
+	// empty, the claim ends as s says. If the run is done, its queued dispatches become Acked,
+	// or Cancelled if they were to cancel it and it was cancelled. Wake, if not nil, is queued
+	// for the run, AvailableAt ms from now. The thread's next dispatch can then be claimed.
+	//
+	// If the inbox holds messages for any run after a commit that ends the run, CommitAndSettle
+	// commits, leaves the queue as it is, and reports false: another run must read them. A
+	// repeated commit changes nothing and reports true if the claim has ended.
+	CommitAndSettle(ctx context.Context, c *awaken.Commit, s Settlement, wake *Dispatch) (settled bool, err error)
 	// Enqueue queues dispatches that start runs, all in one transaction. Each becomes Queued
 	// with the thread's epoch, with AvailableAt counted from now; Enqueue creates its thread
 	// and the record of its run ([Dispatch.NewRun]) if they do not exist. It skips dispatches

@@ -65,11 +65,11 @@ func (q *endCommitQueue) Handle(tn string) mailbox.Handle {
 	return endCommitHandle{q.Queue.Handle(tn), q}
 }
 
-func (h endCommitHandle) Commit(ctx context.Context, c *awaken.Commit) error {
+func (h endCommitHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (bool, error) {
 	if c.Run.Status == awaken.RunDone && h.q.at != nil {
 		h.q.at()
 	}
-	return h.Handle.Commit(ctx, c)
+	return h.Handle.CommitAndSettle(ctx, c, s, wake)
 }
 
 func TestWork_SteeringWhileAnExhaustedRunEndsIsProcessed(t *testing.T) {

@@ -98,12 +98,14 @@ func (b *Mailbox) suspectsFree() int {
 
 // begin registers the claim on d, which was requested at from.
 func (b *Mailbox) begin(ctx context.Context, d *Dispatch, from time.Time) *claim {
-	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect()}
+	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect(), over: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.steps.Store(int64(d.Steps))
 	c.lease.begin(from.Add(b.cfg.Lease), c.abandon)
 	b.mu.Lock()
 	b.inFlight[d.ID] = c
+	thread := [2]string{d.Tenant, d.ThreadID}
+	c.before, b.latest[thread] = b.latest[thread], c
 	b.mu.Unlock()
 	if !b.self.is(d.ClaimedBy, time.Now()) {
 		c.abandon() // the process died while it claimed
@@ -120,7 +122,11 @@ func (b *Mailbox) forget(c *claim) {
 	if b.inFlight[c.d.ID] == c { // not a later claim of the same dispatch
 		delete(b.inFlight, c.d.ID)
 	}
+	if thread := [2]string{c.d.Tenant, c.d.ThreadID}; b.latest[thread] == c {
+		delete(b.latest, thread)
+	}
 	b.mu.Unlock()
+	close(c.over)
 	poke(b.wakeup) // there is room for another
 }
 

@@ -740,15 +740,28 @@ type failingStore struct {
 	db *failingDB
 }
 
-func (s failingStore) Commit(ctx context.Context, c *awaken.Commit) error {
+// next counts a commit and returns its error.
+func (s failingStore) next() error {
 	s.db.mu.Lock()
-	s.db.n++
-	fails := s.db.n > s.db.after
-	s.db.mu.Unlock()
-	if fails {
+	defer s.db.mu.Unlock()
+	if s.db.n++; s.db.n > s.db.after {
 		return s.db.err
 	}
+	return nil
+}
+
+func (s failingStore) Commit(ctx context.Context, c *awaken.Commit) error {
+	if err := s.next(); err != nil {
+		return err
+	}
 	return s.Store.Commit(ctx, c)
+}
+
+func (s failingStore) CommitAndSettle(ctx context.Context, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (bool, error) {
+	if err := s.next(); err != nil {
+		return false, err
+	}
+	return s.Store.CommitAndSettle(ctx, c, x, wake)
 }
 
 type safeBuffer struct {

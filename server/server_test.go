@@ -517,44 +517,18 @@ func TestIdempotencyKey(t *testing.T) {
 	g.want(409, "POST", "/v1/runs", runBody("default", "", "other"), "Idempotency-Key", "k")
 }
 
-// claimedDB settles no dispatch before a client has tried to delete its thread.
-type claimedDB struct {
-	*memory.DB
-	tried chan struct{}
+// commitOnlyDB settles no dispatch, except in commits.
+type commitOnlyDB struct{ *memory.DB }
+
+func (commitOnlyDB) Settle(context.Context, ...mailbox.Settlement) ([]error, error) {
+	return nil, errors.New("this queue does not settle")
 }
 
-func (d claimedDB) Settle(ctx context.Context, s ...mailbox.Settlement) ([]error, error) {
-	<-d.tried
-	return d.DB.Settle(ctx, s...)
-}
-
-func (d claimedDB) Handle(tenant string) mailbox.Handle {
-	return claimedHandle{d.DB.Handle(tenant).(*memory.Store), d.tried}
-}
-
-type claimedHandle struct {
-	*memory.Store
-	tried chan struct{}
-}
-
-func (h claimedHandle) DeleteThread(ctx context.Context, id string, children awaken.ChildStrategy) error {
-	err := h.Store.DeleteThread(ctx, id, children)
-	select {
-	case <-h.tried:
-	default:
-		if !errors.Is(err, awaken.ErrConflict) {
-			return fmt.Errorf("deleting a thread with a claim: %v", err)
-		}
-		close(h.tried)
-	}
-	return err
-}
-
-// A client that has seen a run end can delete its thread, even if the worker has not settled the
-// dispatch yet.
+// A client that has seen a run end can delete its thread: the commit that ended the run has settled
+// its dispatch.
 func TestThread_CanBeDeletedOnceItsRunHasEnded(t *testing.T) {
 	t.Parallel()
-	g := &rig{t: t, db: claimedDB{memory.NewDB(), make(chan struct{})}, keys: server.NewKeys(memory.NewProfile())}
+	g := &rig{t: t, db: commitOnlyDB{memory.NewDB()}, keys: server.NewKeys(memory.NewProfile())}
 	g.start()
 	g.want(200, "POST", "/v1/runs", runBody("default", "t", "hello"), "Accept", "application/json")
 	g.want(204, "DELETE", "/v1/threads/t", "")

@@ -1,13 +1,11 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
@@ -348,63 +346,11 @@ func (h *threads) delete(req *request) error {
 		return err
 	}
 	how := map[string]awaken.ChildStrategy{"reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[req.value("child_strategy", "childStrategy")]
-	err := removeThread(req.ctx, req.tenant, req.path("thread_id"), how)
+	err := editor(req.tenant).DeleteThread(req.ctx, req.path("thread_id"), how)
 	if errors.Is(err, awaken.ErrConflict) && how == awaken.RejectChildren {
 		return protocol.BadRequest("%s", plain(err.Error()))
 	}
 	return req.done(err)
-}
-
-// A worker settles its dispatch right after the run. settleTime is how long a deletion waits for
-// that, and settlePause how often it looks.
-const (
-	settleTime  = 5 * time.Second
-	settlePause = 5 * time.Millisecond
-)
-
-// removeThread deletes a thread. If one of its runs is queued or running, that is an ErrConflict. If
-// a run has only just ended or parked, it waits until the dispatch is settled: a client that saw the
-// run end may delete its thread.
-func removeThread(ctx context.Context, tenant *mailbox.Tenant, id string, children awaken.ChildStrategy) error {
-	deadline := time.Now().Add(settleTime)
-	for last := false; ; {
-		err := editor(tenant).DeleteThread(ctx, id, children)
-		if !errors.Is(err, awaken.ErrConflict) || last || time.Now().After(deadline) {
-			return err
-		}
-		claims, resting, loadErr := countClaims(ctx, tenant, id)
-		if loadErr != nil {
-			return loadErr
-		}
-		if !resting {
-			return err
-		}
-		last = claims == 0 // either the claims are gone by now, or something else is the reason
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(settlePause):
-		}
-	}
-}
-
-// countClaims counts the live dispatches of a thread, and reports whether all of them are claims of
-// runs that are done or wait.
-func countClaims(ctx context.Context, tenant *mailbox.Tenant, threadID string) (n int, resting bool, err error) {
-	live, err := tenant.Store.Dispatches(ctx, mailbox.Query{ThreadID: threadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
-	if err != nil {
-		return 0, false, err
-	}
-	for _, d := range live {
-		run, err := tenant.Store.LoadRun(ctx, d.RunID)
-		if err != nil {
-			return 0, false, err
-		}
-		if d.Status == mailbox.Queued || run.Status != awaken.RunDone && run.Status != awaken.RunWaiting {
-			return len(live), false, nil
-		}
-	}
-	return len(live), true, nil
 }
 
 type threadAccepted struct {

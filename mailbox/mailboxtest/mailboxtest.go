@@ -43,6 +43,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		{"Claim", claimCases},
 		{"Renew", renewCases},
 		{"Settle", settleCases},
+		{"CommitAndSettle", commitAndSettleCases},
 		{"Reclaim", reclaimCases},
 		{"Processes", processCases},
 		{"Blame", blameCases},
@@ -291,17 +292,34 @@ func (k *kit) acquire(thread, runID string) *owner {
 
 // try commits the run as change makes it.
 func (o *owner) try(change ...func(c *awaken.Commit)) error {
-	c := &awaken.Commit{ThreadID: o.run.ThreadID, Fence: o.cp.Fence, Number: o.number + 1, Generation: o.cp.Generation,
-		Time: 1_700_000_000_000, Expect: o.cp.Thread.MessageCount, Run: o.run}
-	for _, f := range change {
-		f(c)
-	}
+	c := o.next(change...)
 	err := o.store.Commit(o.Context(), c)
 	if err == nil {
 		o.number++
 		o.run = c.Run
 	}
 	return err
+}
+
+// next returns the next commit as change makes it.
+func (o *owner) next(change ...func(c *awaken.Commit)) *awaken.Commit {
+	c := &awaken.Commit{ThreadID: o.run.ThreadID, Fence: o.cp.Fence, Number: o.number + 1, Generation: o.cp.Generation,
+		Time: 1_700_000_000_000, Expect: o.cp.Thread.MessageCount, Run: o.run}
+	for _, f := range change {
+		f(c)
+	}
+	return c
+}
+
+// settle commits the run as change makes it, and settles.
+func (o *owner) settle(s mailbox.Settlement, wake *mailbox.Dispatch, change ...func(c *awaken.Commit)) (settled bool, err error) {
+	c := o.next(change...)
+	settled, err = o.store.CommitAndSettle(o.Context(), c, s, wake)
+	if err == nil {
+		o.number++
+		o.run = c.Run
+	}
+	return settled, err
 }
 
 func (o *owner) commit(change ...func(c *awaken.Commit)) {

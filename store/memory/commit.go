@@ -31,6 +31,11 @@ func (s *committer) Acquire(_ context.Context, threadID string) (*awaken.Checkpo
 func (s *committer) Commit(_ context.Context, c *awaken.Commit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.commit(c)
+}
+
+// commit is Commit under the lock.
+func (s *committer) commit(c *awaken.Commit) error {
 	t, err := s.thread(c.ThreadID)
 	if err != nil {
 		return err

@@ -16,9 +16,13 @@ import (
 // owner would not know the outcome of a cancelled commit. If the connection is lost it
 // repeats the commit, which is safe: the number of the commit shows whether it was applied.
 func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
+	return s.commit(ctx, c, &pending{repeat: c.Number != 0})
+}
+
+// commit makes a commit that p describes.
+func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error {
 	invalid := c.Run.Validate()
-	p := &pending{repeat: c.Number != 0, call: &anyCommit}
-	if firstOfUser(c) {
+	if p.call = &anyCommit; firstOfUser(c) {
 		p.call = &userCommit
 	}
 	if invalid == nil {

@@ -33,13 +33,14 @@ func newCommits(db *database, lanes int) *commits {
 // pending is a commit in flight.
 type pending struct {
 	sqlstore.Turn[*pending]
-	params *params
-	call   *shortcut // of the function
-	repeat bool      // repeating it is safe
-	quick  *shortcut // to try first, or nil
-	made   bool      // code is set
-	code   int64     // result of the SQL function
-	err    error
+	params  *params
+	call    *shortcut // of the function
+	repeat  bool      // repeating it is safe
+	quick   *shortcut // to try first, or nil
+	settles *settling // or nil
+	made    bool      // code is set
+	code    int64     // result of the SQL function
+	err     error
 }
 
 // makeGroup applies commits in one transaction. If that fails, it applies each alone.
@@ -99,7 +100,7 @@ func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Conn().SetDeadline(time.Time{})) }()
-	if len(members) == 1 && !g.db.unprepared { // a batch costs another copy
+	if len(members) == 1 && members[0].settles == nil && !g.db.unprepared { // a batch costs another copy
 		p := members[0]
 		stmt, values, err := g.statement(ctx, c, p)
 		if err != nil {
@@ -110,39 +111,78 @@ func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 		_, err = r.Close()
 		return err
 	}
-	var b pgconn.Batch
+	b := batch{commits: g, conn: c}
 	for _, p := range members {
-		stmt, values, err := g.statement(ctx, c, p)
-		switch {
-		case err != nil:
-			return err
-		case g.db.unprepared:
-			b.ExecParams(stmt, values, nil, binaryFormat, binaryFormat)
-		default:
-			b.ExecPrepared(stmt, values, binaryFormat, binaryFormat)
+		if p.settles != nil {
+			b.add(ctx, g.db.sql(holdQueue), p.settles.params.values[:heldParams], drain)
 		}
 	}
-	results := conn.ExecBatch(context.Background(), &b)
+	for _, p := range members {
+		stmt, values := g.text(p)
+		b.add(ctx, stmt, values, p.judge)
+		if p.settles != nil {
+			b.add(ctx, g.db.sql(endRun), p.settles.params.values, p.settles.judge)
+		}
+	}
+	return b.send()
+}
+
+// batch is a list of statements that are sent together, and what reads their results.
+type batch struct {
+	*commits
+	conn *pgxpool.Conn
+	pgconn.Batch
+	read []func(r *pgconn.ResultReader)
+	err  error // of a statement that could not be prepared
+}
+
+// add adds a statement, prepared unless that is off.
+func (b *batch) add(ctx context.Context, stmt string, values [][]byte, read func(r *pgconn.ResultReader)) {
+	b.read = append(b.read, read)
+	if b.db.unprepared {
+		b.ExecParams(stmt, values, nil, binaryFormat, binaryFormat)
+		return
+	}
+	prepared, err := b.conn.Conn().Prepare(ctx, stmt, stmt)
+	if b.err = cmp.Or(b.err, err); b.err == nil {
+		b.ExecPrepared(prepared.Name, values, binaryFormat, binaryFormat)
+	}
+}
+
+func (b *batch) send() error {
+	if b.err != nil {
+		return b.err
+	}
+	results := b.conn.Conn().PgConn().ExecBatch(context.Background(), &b.Batch)
 	for i := 0; results.NextResult(); i++ {
-		members[i].judge(results.ResultReader())
+		b.read[i](results.ResultReader())
 	}
 	return results.Close()
 }
 
-// statement returns the statement of a commit, prepared unless that is off, with its
-// arguments.
-func (g *commits) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, err error) {
-	how := cmp.Or(p.quick, p.call)
-	stmt, values = g.db.sql(how.query), p.params.values[:how.params]
-	p.made = false
-	if g.db.unprepared {
-		return stmt, values, nil
+// text returns the statement of a commit and its arguments.
+func (g *commits) text(p *pending) (stmt string, values [][]byte) {
+	if p.made = false; p.settles != nil {
+		p.settles.code = 0
 	}
+	how := cmp.Or(p.quick, p.call)
+	return g.db.sql(how.query), p.params.values[:how.params]
+}
+
+// statement returns the prepared statement of a commit with its arguments.
+func (g *commits) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, err error) {
+	stmt, values = g.text(p)
 	prepared, err := c.Conn().Prepare(ctx, stmt, stmt)
 	if err != nil {
 		return "", nil, err
 	}
 	return prepared.Name, values, nil
+}
+
+// drain reads a result that says nothing.
+func drain(r *pgconn.ResultReader) {
+	for r.NextRow() {
+	}
 }
 
 // judge reads the result of a commit.

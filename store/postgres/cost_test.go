@@ -16,6 +16,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/storetest"
 )
@@ -255,4 +256,58 @@ func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 func TestCommit_WithoutPreparedStatements(t *testing.T) {
 	db := openAt(t, shared()+"&default_query_exec_mode=exec", &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))})
 	storetest.TakeOver(t, db.Store(""), 20)
+}
+
+// endRun starts a queued run and ends it: with a commit that settles the dispatch, or with a
+// commit and a settlement. It returns what usage counted for the end.
+func endRun(t *testing.T, q mailbox.Queue, id string, together bool, usage func() (a, b int64)) (x, y int64) {
+	t.Helper()
+	s, thread, runID := q.Handle(""), "thread-"+id, "run-"+id
+	fail := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.Enqueue(t.Context(), &mailbox.Dispatch{ID: id, ThreadID: thread, RunID: runID, MaxAttempts: 1, Request: &awaken.RunRequest{ThreadID: thread, RunID: runID}})
+	fail(err)
+	ds, _, err := q.Claim(t.Context(), mailbox.ClaimRequest{Consumer: "w", Lease: time.Hour, Limit: 1})
+	fail(err)
+	cp, err := s.Acquire(t.Context(), thread)
+	fail(err)
+	c := awaken.Commit{ThreadID: thread, Fence: cp.Fence, Number: 1, Time: 1, Run: awaken.Run{RunID: runID, ThreadID: thread, Status: awaken.RunRunning}}
+	fail(s.Commit(t.Context(), &c))
+	c.Number, c.Run.Status, c.Run.Termination, c.Run.FinishedAt = 2, awaken.RunDone, awaken.Termination{Type: awaken.NaturalEnd}, 1
+	end := mailbox.Settlement{Claim: ds[0].Claim(), Status: mailbox.Acked}
+	a, b := usage()
+	if together {
+		settled, err := s.CommitAndSettle(t.Context(), &c, end, nil)
+		if fail(err); !settled {
+			t.Fatal("not settled")
+		}
+	} else {
+		fail(s.Commit(t.Context(), &c))
+		errs, err := q.Settle(t.Context(), end)
+		fail(errors.Join(append(errs, err)...))
+	}
+	x, y = usage()
+	return x - a, y - b
+}
+
+// Ending a run and settling its dispatch is one round trip and one transaction.
+func TestCommitAndSettle_IsOneRoundTripAndOneTransaction(t *testing.T) {
+	db, w := openCounting(t, &postgres.Options{})
+	look := witness(t)
+	usage := func() (trips, made int64) { return w.writes.Load(), number(t, look, transactions) }
+	// The first on a connection prepares the statements.
+	for want, together := range map[int64]bool{1: true, 2: false} {
+		least, made := int64(99), int64(0)
+		for i := range 8 {
+			trips, transactions := endRun(t, db, fmt.Sprint(want, "-", i), together, usage)
+			least, made = min(least, trips), max(made, transactions)
+		}
+		if least != want || made != want {
+			t.Errorf("together is %t: %d round trips and %d transactions, want %d", together, least, made, want)
+		}
+	}
 }

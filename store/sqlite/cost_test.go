@@ -13,6 +13,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/store/sqlite"
 	"github.com/awaken-go/awaken/store/storetest"
 )
@@ -136,5 +137,51 @@ func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 	}
 	if _, after := db.Used(); after-before != 2 {
 		t.Errorf("%d commits took %d transactions, want 2", threads, after-before)
+	}
+}
+
+// endRun starts a queued run and ends it: with a commit that settles the dispatch, or with a
+// commit and a settlement. It returns what usage counted for the end.
+func endRun(t *testing.T, q mailbox.Queue, id string, together bool, usage func() (a, b int64)) (x, y int64) {
+	t.Helper()
+	s, thread, runID := q.Handle(""), "thread-"+id, "run-"+id
+	fail := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.Enqueue(t.Context(), &mailbox.Dispatch{ID: id, ThreadID: thread, RunID: runID, MaxAttempts: 1, Request: &awaken.RunRequest{ThreadID: thread, RunID: runID}})
+	fail(err)
+	ds, _, err := q.Claim(t.Context(), mailbox.ClaimRequest{Consumer: "w", Lease: time.Hour, Limit: 1})
+	fail(err)
+	cp, err := s.Acquire(t.Context(), thread)
+	fail(err)
+	c := awaken.Commit{ThreadID: thread, Fence: cp.Fence, Number: 1, Time: 1, Run: awaken.Run{RunID: runID, ThreadID: thread, Status: awaken.RunRunning}}
+	fail(s.Commit(t.Context(), &c))
+	c.Number, c.Run.Status, c.Run.Termination, c.Run.FinishedAt = 2, awaken.RunDone, awaken.Termination{Type: awaken.NaturalEnd}, 1
+	end := mailbox.Settlement{Claim: ds[0].Claim(), Status: mailbox.Acked}
+	a, b := usage()
+	if together {
+		settled, err := s.CommitAndSettle(t.Context(), &c, end, nil)
+		if fail(err); !settled {
+			t.Fatal("not settled")
+		}
+	} else {
+		fail(s.Commit(t.Context(), &c))
+		errs, err := q.Settle(t.Context(), end)
+		fail(errors.Join(append(errs, err)...))
+	}
+	x, y = usage()
+	return x - a, y - b
+}
+
+// Ending a run and settling its dispatch is one transaction.
+func TestCommitAndSettle_IsOneTransaction(t *testing.T) {
+	db, _ := openFile(t)
+	statements, transactions := endRun(t, db, "a", true, db.Used)
+	apart, _ := endRun(t, db, "b", false, db.Used)
+	if transactions != 1 || statements >= apart {
+		t.Errorf("%d statements in %d transactions, want less than %d in 1", statements, transactions, apart)
 	}
 }

@@ -195,6 +195,11 @@ func (c queueConn) settle(s *mailbox.Settlement) (ok bool, err error) {
 	if err != nil || !ok {
 		return false, err
 	}
+	return true, c.end(k, s, now)
+}
+
+// end ends a claim on a queue.
+func (c queueConn) end(k queueKey, s *mailbox.Settlement, now moment) error {
 	completed, available := now.ms, any(nil)
 	if s.Status == mailbox.Queued {
 		completed, available = 0, now.ms+max(s.Delay.Milliseconds(), 0)
@@ -202,17 +207,19 @@ func (c queueConn) settle(s *mailbox.Settlement) (ok bool, err error) {
 	if _, err := c.exec(`UPDATE {p}_dispatches SET status = ?3, completed = ?4, updated = ?5, available = coalesce(?6, available),
 		attempts = CASE WHEN steps < ?7 THEN 0 ELSE attempts END + ?8, crashes = CASE WHEN steps < ?7 THEN 0 ELSE crashes END, lost = 0, steps = max(steps, ?7), error = CASE ?9 WHEN '' THEN error ELSE ?9 END
 		WHERE tenant = ?1 AND id = ?2`, s.Tenant, s.ID, string(s.Status), completed, now.ms, available, s.Steps, s.Failed, s.Error); err != nil {
-		return false, err
+		return err
 	}
-	return true, c.release(k, now)
+	return c.release(k, now)
 }
 
 // release ends the claim on a queue and makes it ready.
 func (c queueConn) release(k queueKey, now moment) error {
-	if _, err := c.exec(`UPDATE {p}_queues SET claimed = NULL, token = NULL, consumer = NULL, lease = NULL, stamp = NULL WHERE tenant = ? AND id = ?`, k.tenant, k.thread); err != nil {
-		return err
-	}
-	return c.ready(k, now)
+	_, err := c.exec(`UPDATE {p}_queues SET claimed = NULL, token = NULL, consumer = NULL, lease = NULL, stamp = NULL,
+		priority = r.priority, wake = r.wake, since = CASE WHEN r.priority IS NOT NULL THEN ?4 END, suspect = r.suspect
+		FROM (SELECT min(CASE WHEN available <= ?3 THEN priority END) AS priority, min(CASE WHEN available > ?3 THEN available END) AS wake,
+			coalesce(max(crashes), 0) >= ?5 AS suspect FROM {p}_dispatches WHERE tenant = ?1 AND thread = ?2 AND completed = 0) r
+		WHERE tenant = ?1 AND id = ?2`, k.tenant, k.thread, now.ms, now.us, mailbox.SuspectCrashes)
+	return err
 }
 
 // Reclaim requeues dispatches whose process is dead or whose lease has expired. It writes only

@@ -76,7 +76,7 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err 
 	}
 	live := slices.Clone(c.live)
 	for _, d := range t.Put {
-		put, err := s.putDispatch(t.ID, d, now)
+		put, err := s.PutDispatch(t.ID, d, now)
 		if err != nil {
 			return nil, false, err
 		}
@@ -103,9 +103,9 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err 
 	return out, announce || row.since != nil || row.wake != nil, nil
 }
 
-// putDispatch returns the statement that inserts or replaces a dispatch. It fails if the id
+// PutDispatch returns the statement that inserts or replaces a dispatch. It fails if the id
 // belongs to a dispatch of another thread.
-func (s *Scope) putDispatch(threadID string, d *mailbox.Dispatch, now int64) (Statement, error) {
+func (s *Scope) PutDispatch(threadID string, d *mailbox.Dispatch, now int64) (Statement, error) {
 	var request *string
 	if d.Request != nil {
 		text, err := s.db.Dialect().Encode(d.Request)

@@ -1,0 +1,77 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// CommitAndSettle makes a commit that ends or parks a run, and settles its dispatches.
+func (s *Store) CommitAndSettle(_ context.Context, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (settled bool, err error) {
+	s.dispatches.mu.Lock()
+	defer s.dispatches.mu.Unlock()
+	t, err := s.committer.thread(c.ThreadID)
+	if err != nil {
+		return false, err
+	}
+	d := s.dispatches.byID[x.ID]
+	if d == nil || d.Status != mailbox.Claimed || d.ClaimToken != x.Token {
+		if c.Fence == t.Fence && c.Number == t.Committed && c.Number != 0 { // a repetition
+			c.Unread = len(t.Inbox) > 0
+			return true, nil
+		}
+		return false, awaken.ErrFenced
+	}
+	if err := s.committer.commit(c); err != nil {
+		return false, err
+	}
+	done := c.Run.Status == awaken.RunDone
+	if done && slices.ContainsFunc(t.Inbox, func(it awaken.InboxItem) bool { return len(it.Messages) > 0 && it.RunID == "" }) {
+		return false, nil
+	}
+	s.dispatches.settleRun(t, d, c, x, wake)
+	return true, nil
+}
+
+// settleRun settles the dispatches of a run that a commit has ended or parked. D is the claimed one
+// of the thread.
+func (s *dispatches) settleRun(t *thread, d *mailbox.Dispatch, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) {
+	now := s.now().UnixMilli()
+	if c.Run.Status == awaken.RunDone {
+		for _, o := range slices.Clone(t.live) {
+			if o == d || o.RunID != c.Run.RunID {
+				continue
+			}
+			o.Status, o.UpdatedAt, o.CompletedAt = mailbox.Acked, now, now
+			if o.Cancel && c.Run.Termination.Type == awaken.Cancelled {
+				o.Status = mailbox.Cancelled
+			}
+			t.live = slices.DeleteFunc(t.live, func(l *mailbox.Dispatch) bool { return l == o })
+			t.over = append(t.over, o)
+		}
+	}
+	if wake != nil {
+		w := export(wake)
+		w.Status, w.Epoch, w.CreatedAt, w.UpdatedAt = mailbox.Queued, t.epoch, now, now
+		w.AvailableAt += now
+		s.put(t, w)
+	}
+	if x.Status == "" {
+		s.lines.place(t, now)
+		return
+	}
+	if x.Steps > d.Steps {
+		d.Steps, d.Attempts, d.Crashes = x.Steps, 0, 0
+	}
+	d.LostAt = 0
+	if x.Failed {
+		d.Attempts++
+	}
+	if x.Error != "" {
+		d.LastError = x.Error
+	}
+	s.lines.release(t, d, x.Status, now+x.Delay.Milliseconds(), now)
+	s.lines.notify()
+}
