@@ -20,7 +20,7 @@ export type Setup = {
   messages?: Message[];
   body?: object;
   fetch?: typeof fetch;
-  reconnect?: string; // the run to stream, as the history names it
+  reconnect?: string | true; // the run to stream, as the history names it; or that of the page's last message
   prepare?: (args: any) => any;
   [option: string]: any;
 };
@@ -33,17 +33,24 @@ export function newChat(major: string, { url, id, messages, body, fetch, reconne
     body: { agentId: "scenario", ...body },
     fetch,
     prepareSendMessagesRequest: prepare,
-    prepareReconnectToStreamRequest: reconnect ? ({ api }: any) => ({ api: `${url}/v1/ai-sdk/chat/${id}/stream?runId=${reconnect}` }) : undefined,
+    prepareReconnectToStreamRequest: reconnect
+      ? () => ({ api: `${url}/v1/ai-sdk/chat/${id}/stream?runId=${reconnect === true ? last(chat).metadata.runId : reconnect}` })
+      : undefined,
   });
-  return new Chat({ id, messages, transport, ...options });
+  const chat = new Chat({ id, messages, transport, ...options });
+  return chat;
 }
 
-/** Resolves when the chat is as wanted, looking whenever it changes. */
+/** How long nothing may happen. A busy machine is slow, but something happens. */
+const quiet = 120_000;
+
+/** Resolves when the chat is as wanted, looking whenever it changes. Fails when it has not changed for long. */
 export function until(chat: Chat, wanted: () => boolean, what = String(wanted)): Promise<void> {
   return new Promise((done, failed) => {
     const stops: (() => void)[] = [];
-    const timer = setTimeout(() => failed(new Error(`not in 20 s: ${what}; messages: ${JSON.stringify(chat.messages)}; status: ${chat.status}; error: ${chat.error}`)), 20_000);
+    const timer = setTimeout(() => failed(new Error(`nothing happened for ${quiet} ms: ${what}; messages: ${JSON.stringify(chat.messages)}; status: ${chat.status}; error: ${chat.error}`)), quiet);
     const look = () => {
+      timer.refresh();
       if (!wanted()) return;
       clearTimeout(timer);
       for (const stop of stops) stop();

@@ -44,7 +44,7 @@ export class Starter {
   // open opens the page in a new tab. A page that fails fails the test.
   async open(at = this.url): Promise<Page> {
     const page = await this.#browser!.newPage({ viewport: { width: 1200, height: 900 } });
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(120_000); // a busy machine is slow
     page.on("pageerror", (e) => assert.fail(`the page failed: ${e}`));
     await page.goto(at);
     return page;

@@ -1,0 +1,125 @@
+// A page shows exactly what is stored and what an undisturbed page shows, whatever disturbs it.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { dataOf, history, last, lasting, majors, type Message, newChat, newID, plain, textOf, toolsOf, until } from "./clients";
+import { Server } from "./server";
+
+const server = new Server();
+before(() => server.start());
+after(() => server.close());
+
+const ticks = [...Array(20).keys()].map((i) => `tick${i} `).join("");
+
+/** A message without what differs from run to run. */
+const shape = (m: Message) => ({ role: m.role, parts: (lasting(m) as Message).parts });
+
+/** Checks that a page shows what is stored, and what a page that nothing disturbed shows. */
+async function exact(url: string, chat: any, undisturbed?: Message[]) {
+  assert.deepEqual(chat.messages.map(lasting), (await history(url, chat.id)).messages.map(lasting));
+  if (undisturbed) assert.deepEqual(chat.messages.map(shape), undisturbed.map(shape));
+}
+
+for (const major of Object.keys(majors)) {
+  const fresh = (url: string, what: string, options: object = {}) => newChat(major, { url, id: newID(`${what}-${major}`), ...options });
+
+  /** What a page shows after a message, if nothing disturbs it. */
+  const calmly = async (url: string, text: string): Promise<Message[]> => {
+    const chat = fresh(url, "calm");
+    await chat.sendMessage({ text });
+    return plain(chat);
+  };
+
+  describe(`exact pages, ai ${major}`, { concurrency: 4 }, () => {
+    test("an answer is stopped and given again", async () => {
+      const chat = fresh(server.url, "again");
+      const done = chat.sendMessage({ text: "scenario:slow" });
+      await until(chat, () => textOf(last(chat)).includes("tick3"));
+      await chat.stop();
+      await done;
+      await chat.regenerate();
+      assert.equal(textOf(last(chat)), ticks);
+      await exact(server.url, chat, await calmly(server.url, "scenario:slow"));
+    });
+
+    test("an answer is given again in its middle, without a stop", async () => {
+      const chat = fresh(server.url, "midway");
+      const other = newChat(major, { url: server.url, id: chat.id });
+      const done = chat.sendMessage({ text: "scenario:slow" });
+      await until(chat, () => textOf(last(chat)).includes("tick3"));
+      other.messages = plain(chat);
+      await other.regenerate({ messageId: last(chat).id });
+      await done;
+      assert.equal(textOf(last(other)), ticks);
+      await exact(server.url, other, await calmly(server.url, "scenario:slow"));
+    });
+
+    test("a message is edited in the middle of its answer", async () => {
+      const chat = fresh(server.url, "edited");
+      const done = chat.sendMessage({ text: "scenario:slow" });
+      await until(chat, () => textOf(last(chat)).includes("tick3"));
+      await chat.stop();
+      await done;
+      await chat.sendMessage({ text: "scenario:text", messageId: chat.messages[0].id });
+      await exact(server.url, chat, await calmly(server.url, "scenario:text"));
+    });
+
+    test("a reload keeps metadata, data parts and the names of files", async () => {
+      const chat = fresh(server.url, "kept");
+      await chat.sendMessage({
+        metadata: { sentAt: 1, tags: ["a", "b"] },
+        parts: [
+          { type: "data-place", id: "here", data: { lat: 1.5 } },
+          { type: "text", text: "scenario:text" },
+          { type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA", filename: "a.png" },
+          { type: "data-note", data: "x" },
+          { type: "file", mediaType: "text/plain", url: "data:text/plain;base64,AAAA", filename: "b.txt" },
+        ],
+      });
+      const { messages } = await history(server.url, chat.id);
+      assert.deepEqual(messages[0], plain(chat)[0]);
+      const reloaded = newChat(major, { url: server.url, id: chat.id, messages });
+      await reloaded.sendMessage({ text: "scenario:text" });
+      assert.deepEqual((await history(server.url, chat.id)).messages[0], plain(chat)[0], "also after the page has sent it back");
+      assert.equal(reloaded.messages.length, 4);
+    });
+  });
+
+  describe(`exact pages, ai ${major}, the server stops`, { concurrency: 3 }, () => {
+    const own = async (fn: (s: Server) => Promise<void>) => {
+      const s = await new Server().start();
+      try {
+        await fn(s);
+      } finally {
+        await s.close();
+      }
+    };
+
+    test("SIGTERM in the last step: the page gets all of it", () => own(async (s) => {
+      const undisturbed = await calmly(s.url, "scenario:slow");
+      const chat = fresh(s.url, "term");
+      const done = chat.sendMessage({ text: "scenario:slow" });
+      await until(chat, () => textOf(last(chat)).includes("tick3"));
+      await s.restart("SIGTERM");
+      await done;
+      assert.equal(chat.status, "ready");
+      await exact(s.url, chat, undisturbed);
+      await chat.resumeStream();
+      await exact(s.url, chat, undisturbed);
+    }));
+
+    test("SIGTERM before the last step: the page resumes", () => own(async (s) => {
+      const words = 'RUN_TOOL progress_demo {"steps":10,"delay_ms":100}';
+      const undisturbed = await calmly(s.url, words);
+      const chat = fresh(s.url, "term-tool", { reconnect: true });
+      const done = chat.sendMessage({ text: words });
+      await until(chat, () => dataOf(last(chat), "activity-snapshot").length > 0);
+      await s.restart("SIGTERM");
+      await done;
+      assert.equal(chat.status, "error", "half an answer is not taken for a whole one");
+      assert.equal(toolsOf(last(chat))[0].output?.steps, 10, "the step that was begun is shown to its end");
+      await chat.resumeStream(); // the run may have ended before the page came back
+      assert.equal(chat.status, "ready");
+      await exact(s.url, chat, undisturbed);
+    }));
+  });
+}
