@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rs/cors"
 
@@ -14,10 +15,11 @@ import (
 
 // caller identifies the client of a request.
 type caller struct {
-	key      *Key   // nil if the request has none
-	user     string // the user that the request is for, "" if unknown
-	users    bool   // users are on, see [Users]
-	confined bool   // may only use what belongs to user
+	key      *Key      // nil if the request has none
+	user     string    // the user that the request is for, "" if unknown
+	users    bool      // users are on, see [Users]
+	confined bool      // may only use what belongs to user
+	expires  time.Time // when its token does; zero if it has none
 }
 
 // keyID returns the id of the caller's key, or "-" if it has none.
@@ -62,13 +64,26 @@ type auth struct {
 
 // identify authenticates the caller of a route that is not open to everyone.
 func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
-	key, err := a.authenticate(r, need)
+	token, alone, err := a.claims(r)
 	if err != nil {
 		return caller{}, err
 	}
-	user, err := a.user(r, key)
+	var key *Key
+	if alone {
+		key, err = keyOf(token, need)
+	} else {
+		key, err = a.authenticate(r, need)
+	}
+	if err != nil {
+		return caller{}, err
+	}
+	user, err := a.user(r, key, token)
 	on := a.users.on()
-	return caller{key: key, user: user, users: on, confined: (on || user != "") && !key.operates()}, err
+	c := caller{key: key, user: user, users: on, confined: (on || user != "") && !key.operates()}
+	if token != nil {
+		c.expires = token.Expires
+	}
+	return c, err
 }
 
 // authenticate returns the key of a request, if that key may use a route of this access.

@@ -38,6 +38,9 @@ func actorOf(req *request) config.Actor {
 	if who := req.r.Header.Get("X-Awaken-Actor"); who != "" && len(who) <= 64 && printableASCII(who) {
 		a.Label = who
 	}
+	if req.user != "" { // the server knows it, whatever the client calls itself
+		a.Label = req.user
+	}
 	if host, _, err := net.SplitHostPort(req.r.RemoteAddr); err == nil {
 		a.IP = host
 	}

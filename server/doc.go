@@ -15,7 +15,8 @@
 //
 // A server that only this machine can reach needs no credentials to run agents. Any other address
 // needs [Keys]: a read key may read, a run key may also run agents, an admin key may do everything.
-// A key belongs to a tenant and sees nothing of other tenants.
+// A key belongs to a tenant and sees nothing of other tenants. [Users] keeps the users of a tenant
+// apart.
 //
 // # Configuration
 //
@@ -32,7 +33,7 @@
 //	observe    id of the request, log, metrics, panics                    observe.go
 //	protect    Host, Origin and CORS                                      auth.go
 //	mux        the route, or 404 and 405                                  answer.go
-//	identify   the key and the user: who the caller is                    auth.go, user.go
+//	identify   the key and the user: who the caller is                    auth.go, user.go, token.go
 //	answer     global routes, ids in the path, tenant, query              answer.go
 //	admit      rate of the key; the body; requests and streams at a time  limits.go, body.go, share.go
 //	bound      time of the request                                        limits.go

@@ -42,11 +42,14 @@ type streams struct {
 	logger    *slog.Logger
 }
 
-// errRevoked ends a stream whose key was revoked.
-var errRevoked = unauthorized("the key was revoked")
+// Causes that end a stream: its key was revoked, or its token has expired.
+var (
+	errRevoked = unauthorized("the key was revoked")
+	errExpired = unauthorized("the token has expired")
+)
 
 // whileServing returns the request's context, which also ends when the server stops and, with the
-// cause errRevoked, when the caller's key is revoked. A stream takes any time, so the deadline for reading the request is lifted and the body, which may be large, is
+// cause errRevoked or errExpired, when the caller's key is revoked or its token expires. A stream takes any time, so the deadline for reading the request is lifted and the body, which may be large, is
 // released.
 func (s *streams) whileServing(req *request) (context.Context, context.CancelFunc) {
 	req.release()
@@ -57,13 +60,17 @@ func (s *streams) whileServing(req *request) (context.Context, context.CancelFun
 	if secret, err := secretOf(req.r); err == nil && req.key != nil && !req.key.Fixed {
 		unwatch = s.watches.add(secret, func() { end(errRevoked) })
 	}
-	return ctx, func() { unwatch(); stop(); cancel() }
+	if req.expires.IsZero() {
+		return ctx, func() { unwatch(); stop(); cancel() }
+	}
+	expiry := time.AfterFunc(time.Until(req.expires), func() { end(errExpired) })
+	return ctx, func() { expiry.Stop(); unwatch(); stop(); cancel() }
 }
 
-// revoked returns errRevoked if that is why ctx ended, or else err.
+// revoked returns errRevoked or errExpired if that is why ctx ended, or else err.
 func revoked(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errRevoked) {
-		return errRevoked
+	if cause := context.Cause(ctx); errors.Is(cause, errRevoked) || errors.Is(cause, errExpired) {
+		return cause
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/jwt"
 )
 
 // Users says how the server learns for which user a request is, besides by a key that belongs to
@@ -24,10 +25,14 @@ type Users struct {
 	// it: set it only if clients cannot bypass the proxy, and if the proxy replaces what clients
 	// send under that name.
 	Header string
+	// Tokens verifies the JWTs of users. A request has one as its bearer token, or in the header
+	// X-Awaken-User-Token beside a key. The key decides what the request may do; without one, a
+	// token permits what a run key does, in the tenant that the token names.
+	Tokens *jwt.Verifier
 }
 
 // on reports whether requests without a user have the fewest rights.
-func (u *Users) on() bool { return u.On || u.Header != "" }
+func (u *Users) on() bool { return u.On || u.Header != "" || u.Tokens != nil }
 
 // check validates the configuration.
 func (u *Users) check() error {
@@ -46,12 +51,21 @@ func (u *Users) check() error {
 	return nil
 }
 
-// user returns the user of a request: the one of its key, or the one that the proxy names. It is ""
-// if neither does.
-func (a *auth) user(r *http.Request, key *Key) (string, error) {
+// user returns the user of a request: the one of its key, of its token, or the one that the proxy
+// names. It is "" if none does.
+func (a *auth) user(r *http.Request, key *Key, token *jwt.Claims) (string, error) {
 	own := ""
 	if key != nil {
 		own = key.User
+	}
+	if token != nil {
+		switch {
+		case own != "" && own != token.User:
+			return "", forbidden("the token is of user %q, but the key belongs to user %q", token.User, own)
+		case token.Tenant != "" && key != nil && token.Tenant != key.Tenant:
+			return "", forbidden("the token is of tenant %q, but the key belongs to tenant %q", token.Tenant, key.Tenant)
+		}
+		own = token.User
 	}
 	name := a.users.Header
 	if name == "" {
@@ -65,7 +79,7 @@ func (a *auth) user(r *http.Request, key *Key) (string, error) {
 	case !protocol.ValidID(values[0]):
 		return "", protocol.CheckID(name, values[0])
 	case own != "" && own != values[0]:
-		return "", forbidden("%s is %q, but the key belongs to user %q", name, values[0], own)
+		return "", forbidden("%s is %q, but the key or token belongs to user %q", name, values[0], own)
 	default:
 		return values[0], nil
 	}

@@ -67,7 +67,7 @@ func TestUser_ComesFromTheKeyOrTheProxy(t *testing.T) {
 		{proxied, `{"user_id":"eve"}`, []string{"X-User", "bob"}, `403 {"error":"user_id is \"eve\", but the request is made by user \"bob\"","code":"forbidden"}`},
 		{proxied, `{"user_id":"eve"}`, nil, `403 {"error":"user_id is \"eve\", but the request is made by no user, and its key is not an operator's","code":"forbidden"}`},
 		{proxied, `{}`, []string{"X-User", strings.Repeat("x", 513)}, `400 {"error":"X-User is \"` + strings.Repeat("x", 80) + `…\", want at most 512 bytes of UTF-8 without control characters","code":"invalid_request"}`},
-		{proxied, `{}`, []string{"X-User", "bob", "Authorization", "Bearer " + alice}, `403 {"error":"X-User is \"bob\", but the key belongs to user \"alice\"","code":"forbidden"}`},
+		{proxied, `{}`, []string{"X-User", "bob", "Authorization", "Bearer " + alice}, `403 {"error":"X-User is \"bob\", but the key or token belongs to user \"alice\"","code":"forbidden"}`},
 		{proxied, `{}`, []string{"X-User", "alice", "Authorization", "Bearer " + alice}, "alice"},
 		{proxied, `{}`, []string{"Authorization", "Bearer " + alice}, "alice"},
 		{proxied, `{}`, []string{"X-User", "bob", "Authorization", "Bearer " + all}, "bob"},

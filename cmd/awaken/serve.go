@@ -18,10 +18,12 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/llm/provider"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/jwt"
 )
 
 const serveHelp = `Serve agents over HTTP.
@@ -162,6 +164,9 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 		return configError("%w", err)
 	}
 	sc := serverConfig(s, box, keys, metrics, log)
+	if sc.Users.Tokens, err = openTokens(s); err != nil {
+		return err
+	}
 	control.serve(&sc, s)
 	sc.Stats = stats
 	srv, err := server.New(sc)
@@ -212,6 +217,24 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 		cfg.Open = new(false)
 	}
 	return cfg
+}
+
+// openTokens returns the verifier of users' tokens, or nil if the settings name no issuer.
+func openTokens(s *settings.Settings) (*jwt.Verifier, error) {
+	c := &s.Server.JWT
+	if c.Issuer == "" {
+		return nil, nil
+	}
+	allow, err := settings.ParseNetworks(s.Outbound.Allow)
+	if err != nil {
+		return nil, configError("outbound.allow: %w", err)
+	}
+	v, err := jwt.New(jwt.Config{Issuer: c.Issuer, Audiences: c.Audiences, KeysURL: c.KeysURL, UserClaim: c.UserClaim, TenantClaim: c.TenantClaim,
+		Client: provider.Guarded(allow...)})
+	if err != nil {
+		return nil, configError("server.jwt: %w", err)
+	}
+	return v, nil
 }
 
 // greet prints where the server listens and what to try.

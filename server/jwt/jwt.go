@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -39,7 +38,6 @@ type Config struct {
 
 	UserClaim   string // claim that names the user; default "sub"
 	TenantClaim string // claim that names the tenant; empty means that tokens name none
-	RolesClaim  string // claim that lists roles, as an array or as words; empty means that tokens name none
 
 	Leeway time.Duration // tolerated difference of clocks; default 1 minute
 
@@ -51,7 +49,6 @@ type Config struct {
 type Claims struct {
 	User    string
 	Tenant  string
-	Roles   []string
 	Expires time.Time
 }
 
@@ -168,14 +165,6 @@ func (v *Verifier) claims(std *jwt.Claims, all map[string]json.RawMessage) (*Cla
 	if v.cfg.TenantClaim != "" {
 		if err := text(all, v.cfg.TenantClaim, &c.Tenant); err != nil {
 			return nil, err
-		}
-	}
-	if raw, ok := all[v.cfg.RolesClaim]; ok && v.cfg.RolesClaim != "" {
-		var words string
-		if json.Unmarshal(raw, &words) == nil { // as in "scope"
-			c.Roles = strings.Fields(words)
-		} else if json.Unmarshal(raw, &c.Roles) != nil {
-			return nil, fmt.Errorf("%w: claim %q is neither text nor a list of texts", ErrToken, v.cfg.RolesClaim)
 		}
 	}
 	return c, nil

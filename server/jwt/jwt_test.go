@@ -119,13 +119,13 @@ func TestVerify_AcceptsEveryKindOfKey(t *testing.T) {
 	keys := []jose.JSONWebKey{ecKey(t, "ec"), {Key: rsaKey, KeyID: "rsa", Algorithm: string(jose.RS256)}, {Key: edKey, KeyID: "ed", Algorithm: string(jose.EdDSA)}}
 	is := newIssuer(t, keys...)
 	is.extra = `{"kty":"future","kid":"x"}` // must not disturb the others
-	v := is.verifier(t, func(c *Config) { c.TenantClaim, c.RolesClaim = "org", "scope" })
+	v := is.verifier(t, func(c *Config) { c.TenantClaim = "org" })
 	for _, key := range keys {
-		c, err := v.Verify(t.Context(), is.sign(t, key, map[string]any{"org": "acme", "scope": "run operator"}))
+		c, err := v.Verify(t.Context(), is.sign(t, key, map[string]any{"org": "acme"}))
 		if err != nil {
 			t.Fatalf("%s: %v", key.KeyID, err)
 		}
-		if c.User != "ada" || c.Tenant != "acme" || strings.Join(c.Roles, ",") != "run,operator" || !c.Expires.Equal(is.now.Add(time.Hour)) {
+		if c.User != "ada" || c.Tenant != "acme" || !c.Expires.Equal(is.now.Add(time.Hour)) {
 			t.Errorf("%s: claims are %+v", key.KeyID, c)
 		}
 	}

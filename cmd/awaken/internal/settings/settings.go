@@ -28,8 +28,12 @@ type Settings struct {
 		Hosts                 []string
 		Users                 bool
 		UserHeader            string
-		Lifecycle             string
-		SSEBuffer             int
+		JWT                   struct {
+			Issuer, KeysURL, UserClaim, TenantClaim string
+			Audiences                               []string
+		}
+		Lifecycle string
+		SSEBuffer int
 	}
 	Limits Limits
 	Admin  struct {
@@ -119,8 +123,13 @@ func (s *Settings) table() []*Value {
 		{Name: "server.public_metrics", to: &v.PublicMetrics, Doc: "show metrics by model and tool without an admin key"},
 		{Name: "server.require_key", to: &v.RequireKey, Doc: "require a key on a loopback address too"},
 		{Name: "server.hosts", to: &v.Hosts, Doc: "additional host names of a server that requires no key"},
-		{Name: "server.users", to: &v.Users, Doc: "keep users of a tenant apart even if only keys name them: requests without a user see only threads without one; user_header implies it"},
+		{Name: "server.users", to: &v.Users, Doc: "keep users of a tenant apart even if only keys name them: requests without a user see only threads without one; user_header and jwt.issuer imply it"},
 		{Name: "server.user_header", to: &v.UserHeader, Doc: "header in which a trusted proxy names the user; clients must not be able to set it"},
+		{Name: "server.jwt.issuer", to: &v.JWT.Issuer, Doc: "issuer of the tokens (JWT) with which users call, the value of iss; empty accepts no tokens"},
+		{Name: "server.jwt.audiences", to: &v.JWT.Audiences, Doc: "accepted values of aud; required with jwt.issuer"},
+		{Name: "server.jwt.keys_url", to: &v.JWT.KeysURL, Doc: "address of the issuer's key set (JWKS); default what its /.well-known/openid-configuration names"},
+		{Name: "server.jwt.user_claim", to: &v.JWT.UserClaim, def: "sub", Doc: "claim that names the user"},
+		{Name: "server.jwt.tenant_claim", to: &v.JWT.TenantClaim, Doc: "claim that names the tenant; empty means the default tenant"},
 		{Name: "server.mailbox_lifecycle", to: &v.Lifecycle, def: "auto", check: oneOf("auto", "manual"), Doc: "auto runs a worker; manual accepts runs and leaves them to other processes"},
 		{Name: "server.shutdown.timeout_secs", to: &l.ShutdownTime, def: "30", check: atLeast(1), Doc: "how long requests and steps may take to finish when the server stops"},
 		{Name: "server.max_concurrent_requests", to: &l.Requests, def: "100", check: limit, Doc: "concurrent requests, not counting streams"},

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server/jwt"
+)
+
+// tokenHeader carries the token of a user beside the key of a program.
+const tokenHeader = "X-Awaken-User-Token"
+
+// claims returns what the token of a request says, or nil if it has none: the bearer token, if that
+// is a JWT, or the one beside a key. Alone reports that the request has no key.
+func (a *auth) claims(r *http.Request) (c *jwt.Claims, alone bool, err error) {
+	if a.users.Tokens == nil {
+		return nil, false, nil
+	}
+	secret, err := secretOf(r)
+	if err != nil {
+		return nil, false, err
+	}
+	beside, bearer := r.Header.Values(tokenHeader), isToken(secret)
+	switch {
+	case len(beside) > 1 || len(beside) == 1 && bearer:
+		return nil, false, protocol.BadRequest("the request has several tokens of users, want one, in the Authorization header or in %s", tokenHeader)
+	case len(beside) == 1:
+		c, err = a.verify(r, beside[0])
+	case bearer:
+		c, err = a.verify(r, secret)
+	}
+	return c, c != nil && (bearer || secret == ""), err
+}
+
+// isToken reports whether a secret is a JWT: three parts, of which the first is a JSON object in
+// base64. No generated key looks like that.
+func isToken(secret string) bool {
+	return strings.HasPrefix(secret, "eyJ") && strings.Count(secret, ".") == 2
+}
+
+func (a *auth) verify(r *http.Request, token string) (*jwt.Claims, error) {
+	c, err := a.users.Tokens.Verify(r.Context(), token)
+	switch {
+	case errors.Is(err, jwt.ErrToken):
+		return nil, unauthorized(err.Error())
+	case errors.Is(err, jwt.ErrUnavailable):
+		return nil, &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "tokens cannot be verified: " + jwt.ErrUnavailable.Error(), RetryAfter: 10 * time.Second}
+	case err != nil:
+		return nil, err
+	case !protocol.ValidID(c.User):
+		return nil, unauthorized("invalid token: " + protocol.CheckID("its user", c.User).Error())
+	}
+	return c, nil
+}
+
+// keyOf returns what a token permits that comes without a key: to run agents for its user, in its
+// tenant.
+func keyOf(c *jwt.Claims, need protocol.Access) (*Key, error) {
+	key := &Key{ID: "token/" + c.Tenant + "/" + c.User, Kind: RunKey, Tenant: c.Tenant, User: c.User, Fixed: true}
+	if err := key.check(); err != nil {
+		return nil, unauthorized("invalid token: " + plain(err.Error()))
+	}
+	if !key.Kind.allows(need) {
+		return nil, forbidden("this route needs a key of kind %s, but the request has only the token of a user", need)
+	}
+	return key, nil
+}
