@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 )
 
@@ -124,7 +125,10 @@ func (b *builder) addSkills() []awaken.Diagnostic {
 // addProvider adds a provider. Runs on a provider that cannot be opened fail.
 func (b *builder) addProvider(ctx context.Context, doc *document) {
 	p, account := b.compiler.accounts.provider(ctx, doc, b.c.secrets)
-	if account.err != nil {
+	switch {
+	case errors.Is(account.err, llm.ErrNoKey): // not a mistake: a key may follow, and can be cleared
+		b.degraded = append(b.degraded, warning(doc.Key, "provider_key_missing", "%v", account.err))
+	case account.err != nil:
 		b.degraded = append(b.degraded, problem(doc.Key, "provider_failed", "%v", account.err))
 	}
 	for _, ref := range b.c.secrets.missing(doc) {

@@ -42,6 +42,9 @@ var Kinds = []Kind{Provider, RateLimited, Overloaded, Timeout, Interrupted,
 	ContextOverflow, InvalidRequest, Unauthorized, QuotaExceeded, ModelNotFound, ContentFiltered,
 	AllModelsUnavailable, PoolAttemptsExhausted, Cancelled}
 
+// ErrNoKey is returned when a model is opened without a key that its provider requires.
+var ErrNoKey = errors.New("no API key")
+
 // Error is a failure of a provider, or of the way to it. Every error of a [Model] is an
 // *Error.
 type Error struct {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -165,7 +164,7 @@ func (o outbound) openProvider(p *awaken.ProviderSpec, keyFile string) (llm.Mode
 		return nil, err
 	}
 	if more.env != nil && !*more.env && c.APIKey == "" && c.KeyFile == "" && !c.Authorized("Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key") && !o.keyless {
-		return nil, errors.New("api_key is missing, and adapter_options.allow_env_credentials is false: set api_key or adapter_options.key_file")
+		return nil, fmt.Errorf("%w: adapter_options.allow_env_credentials is false; set api_key or adapter_options.key_file", llm.ErrNoKey)
 	}
 	if o.guarded && p.BaseURL != "" && !o.ownHost(p.Adapter, p.BaseURL) && !o.keyless {
 		if c.NoEnv = true; p.Adapter == "vertex" && c.APIKey == "" && c.KeyFile == "" && !c.Authorized("Authorization", "X-Goog-Api-Key") {

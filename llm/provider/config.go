@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/internal/httpguard"
+	"github.com/awaken-go/awaken/llm"
 )
 
 const (
@@ -37,7 +38,8 @@ type Config struct {
 }
 
 // Key returns the API key: the configured one, the content of the key file, or the first
-// environment variable that is set. The error lists where a key can be set.
+// environment variable that is set. The error is [llm.ErrNoKey] if there is none, and lists where a
+// key can be set.
 func (c Config) Key(provider string, env ...string) (string, error) {
 	if key := strings.TrimSpace(c.APIKey); key != "" {
 		return key, nil
@@ -57,7 +59,7 @@ func (c Config) Key(provider string, env ...string) (string, error) {
 		return key, nil
 	}
 	if c.NoEnv && len(env) > 0 {
-		return "", fmt.Errorf("%s: no API key: configure a key or a key file; %s is not used for this base URL", provider, strings.Join(env, " or "))
+		return "", fmt.Errorf("%s: %w: configure a key or a key file; %s is not used for this base URL", provider, llm.ErrNoKey, strings.Join(env, " or "))
 	}
 	for _, name := range env {
 		if key := strings.TrimSpace(os.Getenv(name)); key != "" {
@@ -65,9 +67,9 @@ func (c Config) Key(provider string, env ...string) (string, error) {
 		}
 	}
 	if len(env) == 0 {
-		return "", fmt.Errorf("%s: no API key: configure a key or a key file", provider)
+		return "", fmt.Errorf("%s: %w: configure a key or a key file", provider, llm.ErrNoKey)
 	}
-	return "", fmt.Errorf("%s: no API key: configure a key or a key file, or set %s", provider, strings.Join(env, " or "))
+	return "", fmt.Errorf("%s: %w: configure a key or a key file, or set %s", provider, llm.ErrNoKey, strings.Join(env, " or "))
 }
 
 // Authorized reports whether Headers contains one of headers, so that no key is needed.
