@@ -8,6 +8,7 @@
 //
 //	lang, err := locale.Read(ctx, store, profile.User("alice"))
 //	err = locale.Write(ctx, store, profile.Global, "en-GB")
+//	n, err := visits.Update(ctx, store, profile.User("alice"), func(n int) (int, error) { return n + 1, nil })
 //
 // Hooks and tools get the store from the field Profile of their call. Unlike run and thread
 // state, profile values are not part of a commit: a write is visible immediately.
@@ -29,6 +30,9 @@ type Store interface {
 	Get(ctx context.Context, namespace, key string) (*Entry, error)
 	// Set creates or replaces the entry.
 	Set(ctx context.Context, namespace, key string, value json.RawMessage) error
+	// CompareAndSet sets the entry if its value is still old, as Get returned it, and reports whether
+	// it did. A nil old means that the entry does not exist.
+	CompareAndSet(ctx context.Context, namespace, key string, old, value json.RawMessage) (bool, error)
 	// Delete deletes the entry. It is no error if the entry does not exist.
 	Delete(ctx context.Context, namespace, key string) error
 	// List returns the entries of a namespace, sorted by key.
@@ -95,6 +99,40 @@ func (k Key[V]) Write(ctx context.Context, s Store, key string, v V) error {
 		return fmt.Errorf("profile %s of %s: %w", k.namespace, key, err)
 	}
 	return s.Set(ctx, k.namespace, key, data)
+}
+
+// Update replaces the value of an owner with the result of change, and returns it. If another
+// writer comes between, change is called again with the value of that writer, so no update is lost.
+// Change must not modify what its argument refers to. If it returns an error, nothing is written.
+func (k Key[V]) Update(ctx context.Context, s Store, key string, change func(V) (V, error)) (V, error) {
+	var none V
+	for {
+		if err := ctx.Err(); err != nil {
+			return none, context.Cause(ctx)
+		}
+		e, err := s.Get(ctx, k.namespace, key)
+		if err != nil {
+			return none, err
+		}
+		var v V
+		var old json.RawMessage
+		if e != nil {
+			old = e.Value
+			if err := json.Unmarshal(old, &v); err != nil {
+				return none, fmt.Errorf("profile %s of %s: %w", k.namespace, key, err)
+			}
+		}
+		if v, err = change(v); err != nil {
+			return none, err
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			return none, fmt.Errorf("profile %s of %s: %w", k.namespace, key, err)
+		}
+		if done, err := s.CompareAndSet(ctx, k.namespace, key, old, data); done || err != nil {
+			return v, err
+		}
+	}
 }
 
 // Delete deletes the value of an owner.

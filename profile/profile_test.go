@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,6 +45,16 @@ func (s *fakeStore) Set(_ context.Context, namespace, key string, value json.Raw
 		s.entries[[2]string{namespace, key}] = value
 	}
 	return s.err
+}
+
+func (s *fakeStore) CompareAndSet(ctx context.Context, namespace, key string, old, value json.RawMessage) (bool, error) {
+	s.mu.Lock()
+	now, ok := s.entries[[2]string{namespace, key}]
+	s.mu.Unlock()
+	if s.err != nil || ok != (old != nil) || !bytes.Equal(now, old) {
+		return false, s.err
+	}
+	return true, s.Set(ctx, namespace, key, value)
 }
 
 func (s *fakeStore) Delete(_ context.Context, namespace, key string) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -209,6 +210,58 @@ var cases = []struct {
 		if v, err := key.Read(t.Context(), s, profile.Global); err != nil || v.Locale != "fr" {
 			t.Errorf("read %+v, %v", v, err)
 		}
+	}},
+	{"CompareAndSetSetsOnlyWhatIsStillThere", func(t *testing.T, s profile.Store) {
+		try := func(want bool, old, value string) {
+			t.Helper()
+			var before json.RawMessage
+			if old != "" {
+				before = json.RawMessage(old)
+			}
+			if got, err := s.CompareAndSet(t.Context(), "n", "k", before, json.RawMessage(value)); got != want || err != nil {
+				t.Errorf("%q to %q: %v, %v, want %v", old, value, got, err, want)
+			}
+		}
+		try(false, `1`, `2`)
+		try(true, "", `1`)
+		try(false, "", `2`)
+		try(false, `2`, `3`)
+		equal(t, "value", "1", get(t, s, "n", "k"))
+		try(true, `1`, `null`)
+		try(true, `null`, `{"a":"日本"}`)
+		e, err := s.Get(t.Context(), "n", "k")
+		if err != nil || e == nil {
+			t.Fatal(e, err)
+		}
+		try(true, string(e.Value), `4`)
+		if err := s.Delete(t.Context(), "n", "k"); err != nil {
+			t.Fatal(err)
+		}
+		try(false, `4`, `5`)
+		equal(t, "list", []string{}, list(t, s, "n"))
+	}},
+	{"UpdatesAreNeverLost", func(t *testing.T, s profile.Store) {
+		visits := profile.NewKey[map[string]int]("visits")
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for range 10 {
+					if _, err := visits.Update(context.Background(), s, profile.Global, func(v map[string]int) (map[string]int, error) {
+						v = maps.Clone(v)
+						if v == nil {
+							v = map[string]int{}
+						}
+						v["all"]++
+						v[fmt.Sprint(w)]++
+						return v, nil
+					}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		equal(t, "value", `{"0":10,"1":10,"2":10,"3":10,"all":40}`, get(t, s, "visits", profile.Global))
 	}},
 	{"ConcurrentWritersDoNotDisturbEachOther", func(t *testing.T, s profile.Store) {
 		ctx := context.Background()

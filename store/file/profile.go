@@ -23,6 +23,8 @@ type Profile struct {
 	folder *folder
 	now    func() time.Time
 
+	comparing sync.RWMutex // excludes other writers while an entry is compared and set
+
 	making     sync.Mutex
 	namespaces map[string]bool // folders that are durable; guarded by making
 }
@@ -64,6 +66,30 @@ func (p *Profile) Set(_ context.Context, namespace, key string, value json.RawMe
 		return err
 	}
 	defer p.gate.leave()
+	p.comparing.RLock()
+	defer p.comparing.RUnlock()
+	return p.write(namespace, key, value)
+}
+
+// CompareAndSet sets an entry if its value is still old.
+func (p *Profile) CompareAndSet(_ context.Context, namespace, key string, old, value json.RawMessage) (bool, error) {
+	if err := p.gate.enter(); err != nil {
+		return false, err
+	}
+	defer p.gate.leave()
+	p.comparing.Lock()
+	defer p.comparing.Unlock()
+	switch e, err := p.read(profilePath(namespace, key)); {
+	case err != nil:
+		return false, err
+	case (e != nil) != (old != nil) || e != nil && !bytes.Equal(e.Value, old):
+		return false, nil
+	}
+	err := p.write(namespace, key, value)
+	return err == nil, err
+}
+
+func (p *Profile) write(namespace, key string, value json.RawMessage) error {
 	if err := checkID("profile namespace", namespace); err != nil {
 		return err
 	}
@@ -112,6 +138,8 @@ func (p *Profile) Delete(_ context.Context, namespace, key string) error {
 		return err
 	}
 	defer p.gate.leave()
+	p.comparing.RLock()
+	defer p.comparing.RUnlock()
 	return p.remove(fileName(namespace), fileName(key)+".json")
 }
 
@@ -165,6 +193,8 @@ func (p *Profile) Clear(_ context.Context, key string) error {
 		return err
 	}
 	defer p.gate.leave()
+	p.comparing.RLock()
+	defer p.comparing.RUnlock()
 	dirs, err := p.listNamespaces()
 	if err != nil {
 		return err

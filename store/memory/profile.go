@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -42,6 +43,18 @@ func (p *Profile) Set(_ context.Context, namespace, key string, value json.RawMe
 	defer p.mu.Unlock()
 	p.entries[[2]string{namespace, key}] = profile.Entry{Namespace: namespace, Key: key, Value: slices.Clone(value), UpdatedAt: p.now()}
 	return nil
+}
+
+// CompareAndSet sets an entry if its value is still old.
+func (p *Profile) CompareAndSet(_ context.Context, namespace, key string, old, value json.RawMessage) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := [2]string{namespace, key}
+	if e, ok := p.entries[at]; ok != (old != nil) || !bytes.Equal(e.Value, old) {
+		return false, nil
+	}
+	p.entries[at] = profile.Entry{Namespace: namespace, Key: key, Value: slices.Clone(value), UpdatedAt: p.now()}
+	return true, nil
 }
 
 // Delete removes an entry.

@@ -54,6 +54,25 @@ func (p *Profile) Set(ctx context.Context, namespace, key string, value json.Raw
 		p.scope.tenant, p.scope.id(namespace), p.scope.id(key), p.scope.db.Dialect().Text(value), p.scope.db.Now().UnixNano())
 }
 
+// CompareAndSet sets an entry if its value is still old.
+func (p *Profile) CompareAndSet(ctx context.Context, namespace, key string, old, value json.RawMessage) (bool, error) {
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	d := p.scope.db.Dialect()
+	query := `INSERT INTO {p}_profiles (value, updated, tenant, namespace, key) VALUES (?, ?, ?, ?, ?) ON CONFLICT (tenant, namespace, key) DO NOTHING`
+	args := []any{d.Text(value), p.scope.db.Now().UnixNano(), p.scope.tenant, p.scope.id(namespace), p.scope.id(key)}
+	if old != nil {
+		query = `UPDATE {p}_profiles SET value = ?, updated = ? WHERE tenant = ? AND namespace = ? AND key = ? AND value = ?`
+		args = append(args, d.Text(old))
+	}
+	n, err := p.scope.db.ExecOnce(ctx, query, args...)
+	if err != nil {
+		return false, fmt.Errorf("profile: %w", err)
+	}
+	return n == 1, nil
+}
+
 // Delete removes an entry.
 func (p *Profile) Delete(ctx context.Context, namespace, key string) error {
 	return p.change(ctx, `DELETE FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ?`, p.scope.tenant, p.scope.id(namespace), p.scope.id(key))
