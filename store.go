@@ -29,6 +29,8 @@ type ThreadStore interface {
 	CountThreads(ctx context.Context, q ThreadQuery) (int, error)
 	// Messages returns records of the message log, ordered by Seq.
 	Messages(ctx context.Context, threadID string, q MessageQuery) ([]MessageRecord, error)
+	// ThreadState returns the saved state of a thread, by key; see engine.Runtime.ThreadState.
+	ThreadState(ctx context.Context, threadID string) (map[string]json.RawMessage, error)
 }
 
 // RunStore reads runs. Its methods return ErrNotFound if the run does not exist.

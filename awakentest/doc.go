@@ -20,6 +20,9 @@
 // [Harness.Advance] moves, so that a test produces the same bytes every time. In a
 // testing/synctest bubble, set Config.Now to time.Now instead.
 //
+// A hook can also be called alone: [Harness.HookCall] makes its argument, and [Scheduled], [Emitted]
+// and [Harness.Updated] show what it recorded.
+//
 // The harness checks every run against the contract of the event stream ([CheckEvents]), and
 // that the stored log equals the stream ([CheckLog]).
 package awakentest

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/awaken-go/awaken"
 )
@@ -23,6 +24,10 @@ func (discardStore) CountThreads(context.Context, awaken.ThreadQuery) (int, erro
 func (discardStore) CountRuns(context.Context, awaken.RunQuery) (int, error) { return 0, nil }
 
 func (discardStore) Messages(context.Context, string, awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+	return nil, awaken.ErrNotFound
+}
+
+func (discardStore) ThreadState(context.Context, string) (map[string]json.RawMessage, error) {
 	return nil, awaken.ErrNotFound
 }
 

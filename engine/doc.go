@@ -15,8 +15,9 @@
 // defines the terms used here. Only programs and test kits import this package: plugins get an
 // [awaken.Host], and the queue and the server declare the Runtime methods they call.
 //
-//	running     Run, Stream, Resume
+//	running     Run, Stream, Resume, Text
 //	active runs Send, Decide, Cancel, Wait, Yield
+//	threads     ThreadState
 //	agents      Registry, Publish
 //	tenants     With
 //	shutdown    Settle

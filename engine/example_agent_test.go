@@ -11,6 +11,20 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
 
+// A first answer, from the scripted model that needs no key.
+func ExampleNewAgent() {
+	rt, err := engine.NewAgent(llmtest.Demo(), "scripted", awaken.AgentSpec{SystemPrompt: "You are terse."})
+	if err != nil {
+		log.Fatal(err)
+	}
+	answer, err := rt.Text(context.Background(), "hello")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answer)
+	// Output: Scripted response to: hello
+}
+
 // A first agent, on the scripted model that needs no key.
 func Example() {
 	rt, err := engine.New(engine.Config{

@@ -2,6 +2,7 @@ package file_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -144,6 +145,10 @@ func (r *reopener) Interrupt(ctx context.Context, id string) ([]*awaken.CallStat
 func (r *reopener) Post(ctx context.Context, id string, items ...awaken.InboxItem) error {
 	_, err := fresh(r, func(s *file.Store) (struct{}, error) { return none(s.Post(ctx, id, items...)) })
 	return err
+}
+
+func (r *reopener) ThreadState(ctx context.Context, id string) (map[string]json.RawMessage, error) {
+	return fresh(r, func(s *file.Store) (map[string]json.RawMessage, error) { return s.ThreadState(ctx, id) })
 }
 
 func (r *reopener) Unread(ctx context.Context, id string) ([]awaken.InboxItem, error) {

@@ -2,6 +2,8 @@ package file
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/awaken-go/awaken"
@@ -44,6 +46,19 @@ func (in *inbox) Post(_ context.Context, threadID string, items ...awaken.InboxI
 		return err
 	}
 	return in.writer.append(t, r)
+}
+
+// ThreadState returns the saved state of a thread.
+func (in *inbox) ThreadState(_ context.Context, threadID string) (out map[string]json.RawMessage, err error) {
+	if err := in.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer in.gate.leave()
+	err = in.bodies.look(threadID, func(_ *thread, b *body) error {
+		out = maps.Clone(b.State)
+		return nil
+	})
+	return out, err
 }
 
 // Unread returns the items that no commit has read.

@@ -2,7 +2,9 @@ package memory
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/awaken-go/awaken"
@@ -123,6 +125,11 @@ func (s *committer) Post(_ context.Context, threadID string, items ...awaken.Inb
 	}
 	t.Post(items)
 	return nil
+}
+
+// ThreadState returns the saved state of a thread.
+func (s *committer) ThreadState(_ context.Context, threadID string) (map[string]json.RawMessage, error) {
+	return ofThread(s.records, threadID, func(t *thread) map[string]json.RawMessage { return maps.Clone(t.State) })
 }
 
 // Unread returns the items that no commit has read.

@@ -34,6 +34,31 @@ var acquireCases = []testCase{
 		}
 		second.commit()
 	}},
+	{"ThreadStateIsReadWithoutOwningTheThread", func(t *testing.T, s awaken.Store) {
+		if got, err := s.ThreadState(t.Context(), "t"); !errors.Is(err, awaken.ErrNotFound) {
+			t.Errorf("a missing thread: %v, %v, want ErrNotFound", got, err)
+		}
+		o := acquire(t, s, "t", "r")
+		o.commit()
+		read := func() map[string]json.RawMessage {
+			got, err := s.ThreadState(t.Context(), "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		if got := read(); len(got) > 0 {
+			t.Errorf("a thread without state has %v", got)
+		}
+		o.commit(func(c *awaken.Commit) {
+			c.State = []state.Change{{Key: "mine", Scope: state.Run, Value: json.RawMessage(`1`)}, {Key: "ours", Scope: state.Thread, Value: json.RawMessage(`{"x":2}`)}}
+		})
+		got := read()
+		same(t, "thread state", map[string]json.RawMessage{"ours": json.RawMessage(`{"x":2}`)}, got)
+		got["ours"] = json.RawMessage(`"spoilt"`)
+		same(t, "thread state", map[string]json.RawMessage{"ours": json.RawMessage(`{"x":2}`)}, read())
+		o.commit() // reading has not raised the fence
+	}},
 	{"LeavesOtherThreadsAlone", func(t *testing.T, s awaken.Store) {
 		one := acquire(t, s, "one", "r1")
 		acquire(t, s, "two", "r2").commit()

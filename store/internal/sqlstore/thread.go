@@ -126,6 +126,30 @@ func ownedBy(user, param string) string {
 	return `user_id = ` + param + ` AND user_id <> ''`
 }
 
+// ThreadState returns the saved state of a thread.
+func (s *Tenant) ThreadState(ctx context.Context, threadID string) (out map[string]json.RawMessage, err error) {
+	found := false
+	// A thread without state yields one row of NULLs, a missing thread none.
+	err = s.scope.db.Read(ctx, func(c Conn) error {
+		return c.Query(ctx, `SELECT s.key, s.value FROM {p}_threads t LEFT JOIN {p}_state s ON s.tenant = t.tenant AND s.thread = t.id AND s.run = ''
+			WHERE t.tenant = ? AND t.id = ?`, []any{s.scope.tenant, s.scope.id(threadID)}, func(scan Scan) error {
+			found = true
+			var key *string
+			var value []byte
+			if err := scan(&key, &value); err != nil || key == nil {
+				return err
+			}
+			s.scope.db.Dialect().unescape(key)
+			threads.Set(&out, *key, json.RawMessage(value))
+			return nil
+		})
+	})
+	if err == nil && !found {
+		err = threads.NotFound(threadID)
+	}
+	return out, err
+}
+
 // Messages returns records of a thread's log.
 func (s *Tenant) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
 	var out []awaken.MessageRecord
