@@ -98,6 +98,9 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 			return nil, err
 		}
 	}
+	if err := s.Request.Validate(); err != nil {
+		return nil, err
+	}
 	d, err := t.dispatch(s)
 	if err != nil {
 		return nil, err

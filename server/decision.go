@@ -46,6 +46,9 @@ func decide(req *request, id, what string, body *decisionBody) (target string, e
 	if err != nil {
 		return "", err
 	}
+	if err := checkDecision(&d); err != nil {
+		return "", err
+	}
 	if err := vet(req, false, id, []awaken.Decision{d}); err != nil {
 		return "", err
 	}

@@ -45,7 +45,7 @@
 // query and body from it and answers with Reply (request.go), or passes it to streams, which sends
 // events until the run ends, the client disconnects or the server stops (stream.go, and
 // translation.go for the frames of protocols). Handlers pass input for runs to submit (submit.go)
-// and decisions to decide (decision.go). The handlers of protocols get a call, which is a request
+// and decisions to decide (decision.go), which pass it through admission (admission.go). The handlers of protocols get a call, which is a request
 // behind the interface [protocol.Call] (call.go).
 //
 // failureOf maps the error of a handler to a status, a code and a message: errors.go. Limits and

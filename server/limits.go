@@ -35,6 +35,11 @@ type Limits struct {
 	KeyBurst       int           // requests of a key at once; default 2 seconds' worth
 	ShutdownTime   time.Duration // for requests and runs to end when the server stops; default 30 seconds
 	MessagesPerRun int           // in one request; default 1,000
+	ToolsPerRun    int           // that the client executes, in one request; default 256
+	SchemaBytes    int           // of the client's tools and the output schema of one request; default 256 KiB
+	SchemaParts    int           // subschemas in them, and a tenth of what references repeat; default 4,000
+	Title          int           // bytes of a thread's title; default 4 KiB
+	Metadata       int           // bytes of a thread's custom metadata; default 64 KiB
 	WrongKeys      int           // of a client address before it must wait; default 20
 }
 
@@ -59,19 +64,25 @@ func (l *Limits) setDefaults() {
 	l.ShutdownTime = cmp.Or(l.ShutdownTime, 30*time.Second)
 	l.WrongKeys = cmp.Or(l.WrongKeys, 20)
 	l.MessagesPerRun = cmp.Or(l.MessagesPerRun, 1000)
+	l.ToolsPerRun = cmp.Or(l.ToolsPerRun, 256)
+	l.SchemaBytes = cmp.Or(l.SchemaBytes, 256<<10)
+	l.SchemaParts = cmp.Or(l.SchemaParts, 4000)
+	l.Title = cmp.Or(l.Title, 4<<10)
+	l.Metadata = cmp.Or(l.Metadata, 64<<10)
 }
 
 // limiter counts requests and streams and refuses those beyond the limits.
 type limiter struct {
 	Limits
-	rates    rates
-	bodies   *bodies
-	requests *shares // in flight, without streams
-	streams  *shares // open, and requests that wait for their run
+	rates     rates
+	bodies    *bodies
+	admission *admission
+	requests  *shares // in flight, without streams
+	streams   *shares // open, and requests that wait for their run
 }
 
 func newLimiter(l Limits) *limiter {
-	return &limiter{Limits: l, rates: rates{perSecond: l.KeyRate, burst: l.KeyBurst, keys: map[string]*rate.Limiter{}}, bodies: newBodies(&l),
+	return &limiter{Limits: l, rates: rates{perSecond: l.KeyRate, burst: l.KeyBurst, keys: map[string]*rate.Limiter{}}, bodies: newBodies(&l), admission: newAdmission(&l),
 		requests: newShares("concurrent requests", int64(l.Requests)), streams: newShares("concurrent streams", int64(l.Streams))}
 }
 

@@ -13,9 +13,7 @@ import (
 )
 
 // messages has the handlers of a thread's messages.
-type messages struct {
-	inbox *inbox
-}
+type messages struct{}
 
 func (h *messages) routes() []protocol.Route {
 	return []protocol.Route{
@@ -115,7 +113,7 @@ func (h *messages) post(req *request, body *postMessages) error {
 	if err != nil {
 		return err
 	}
-	msgs, err := h.inbox.messages(body.Messages)
+	msgs, err := messagesOf(body.Messages)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,7 @@ import (
 )
 
 // pending has the handlers of input that no run has read yet.
-type pending struct {
-	inbox *inbox
-}
+type pending struct{}
 
 func (h *pending) routes() []protocol.Route {
 	return []protocol.Route{
@@ -39,8 +37,11 @@ type pendingEdit struct {
 }
 
 func (h *pending) edit(req *request, body *pendingEdit) error {
-	msgs, err := h.inbox.messages(body.Messages)
+	msgs, err := messagesOf(body.Messages)
 	if err != nil {
+		return err
+	}
+	if err := req.admission.checkMessages(len(msgs)); err != nil {
 		return err
 	}
 	if err := req.tenant.EditPending(req.ctx, req.path("thread_id"), req.path("pending_id"), body.Revision, msgs); err != nil {

@@ -25,12 +25,13 @@ type request struct {
 	ctx   context.Context // done when the client disconnects or the request times out
 	route *protocol.Route
 	caller
-	tenant   *mailbox.Tenant // whose threads and runs the caller sees
-	admitted []string        // ids that Admit has checked
-	query    url.Values
-	bodies   *bodies
-	body     []byte // until a stream begins
-	held     int64  // memory taken for the body
+	tenant    *mailbox.Tenant // whose threads and runs the caller sees
+	admitted  []string        // ids that Admit has checked
+	query     url.Values
+	bodies    *bodies
+	admission *admission
+	body      []byte // until a stream begins
+	held      int64  // memory taken for the body
 }
 
 // path returns a part of the path that the route names.

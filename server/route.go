@@ -13,17 +13,16 @@ import (
 func (s *Server) table(cfg *Config) []protocol.Route {
 	registry := func() *registry.Registry { return runtimeOf(cfg.Mailbox.Tenant("")).Registry() }
 	cfg.Metrics.words.use(registry)
-	in := &inbox{maxMessages: cfg.Limits.MessagesPerRun}
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger}).routes(),
 		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, stats: cfg.Stats != nil}).routes(),
 		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
 		(&threads{newID: cfg.NewID}).routes(),
-		(&messages{inbox: in}).routes(),
-		(&runs{inbox: in, streams: s.streams, waitTime: cfg.Limits.WaitTime}).routes(),
+		(&messages{}).routes(),
+		(&runs{streams: s.streams, waitTime: cfg.Limits.WaitTime}).routes(),
 		(&approvals{}).routes(),
 		(&events{streams: s.streams}).routes(),
-		(&pending{inbox: in}).routes(),
+		(&pending{}).routes(),
 		(&dispatches{}).routes(),
 		(&usage{}).routes(),
 		(&modelHealth{registry: registry}).routes(),

@@ -15,7 +15,6 @@ import (
 
 // runs has the handlers of runs.
 type runs struct {
-	inbox    *inbox
 	streams  *streams
 	waitTime time.Duration // limit for a request that waits for its run
 }
@@ -188,17 +187,9 @@ func (h *runs) start(req *request, body *newRun) error {
 	if err := protocol.CheckID("thread_id", thread); err != nil {
 		return err
 	}
-	msgs, err := h.inbox.messages(body.Messages)
+	msgs, err := messagesOf(body.Messages)
 	if err != nil {
 		return err
-	}
-	if len(body.OutputSchema) > 0 {
-		if err := awaken.CheckOutputSchema(body.OutputSchema); err != nil {
-			return err
-		}
-	}
-	if err := body.Budget.Validate(); err != nil {
-		return protocol.BadRequest("%s", plain(err.Error()))
 	}
 	s, err := submission(req, body.Mode, mailbox.ModeInterrupt, "")
 	if err != nil {
@@ -283,7 +274,7 @@ type runAccepted struct {
 }
 
 func (h *runs) addInputs(req *request, body *runInputs) error {
-	msgs, err := h.inbox.messages(body.Messages)
+	msgs, err := messagesOf(body.Messages)
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,6 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// inbox validates the input that the server's own routes accept for runs.
-type inbox struct {
-	maxMessages int // per request; 0 or less means no limit
-}
-
 // inputMessage is a message from a client. Its content is a string or a list of blocks.
 type inputMessage struct {
 	ID      string          `json:"id,omitempty"`
@@ -34,13 +29,10 @@ func blocks(data json.RawMessage) (out []llm.Block, err error) {
 	return out, strict.Unmarshal(data, &out)
 }
 
-// messages validates and converts a client's messages.
-func (b *inbox) messages(in []inputMessage) ([]*llm.Message, error) {
+// messagesOf validates and converts a client's messages.
+func messagesOf(in []inputMessage) ([]*llm.Message, error) {
 	if len(in) == 0 {
 		return nil, protocol.BadRequest("at least one message is required")
-	}
-	if limit := b.maxMessages; limit > 0 && len(in) > limit {
-		return nil, protocol.BadRequest("the request has %d messages, want at most %d", len(in), limit)
 	}
 	out := make([]*llm.Message, 0, len(in))
 	for i, m := range in {
@@ -127,20 +119,13 @@ func (req *request) IdempotencyKey() (string, error) {
 	return key, nil
 }
 
-// submit submits input for an agent that exists, for the user that the caller may speak for.
+// submit submits input that passes admission, for the user that the caller may speak for.
 func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if err := req.assign(s); err != nil {
 		return nil, err
 	}
-	if known, err := req.tenant.Runtime.HasAgent(req.ctx, &s.Request); err != nil {
+	if err := req.admission.submission(req, s); err != nil {
 		return nil, err
-	} else if !known {
-		return nil, fail(400, "agent_not_found", "agent not found: %s", s.Request.AgentID)
-	}
-	if o := s.Request.Overrides; o != nil {
-		if err := checkOverride(runtimeOf(req.tenant).Registry(), s.Request.AgentID, o); err != nil {
-			return nil, err
-		}
 	}
 	return req.tenant.Submit(req.ctx, *s)
 }

@@ -246,6 +246,9 @@ func (h *threads) create(req *request, body *newThread) error {
 	}
 	t := &awaken.Thread{ID: h.newID(), UserID: user, ResourceID: resource, ParentThreadID: parent}
 	t.Metadata.Title = strings.TrimSpace(body.Title)
+	if err := req.admission.thread(t); err != nil {
+		return err
+	}
 	if err := s.CreateThread(req.ctx, t); err != nil {
 		return err
 	}
@@ -336,7 +339,7 @@ func (h *threads) patch(req *request, body *threadPatch) error {
 			maps.Copy(custom, body.Custom)
 			t.Metadata.Custom = custom
 		}
-		return nil
+		return req.admission.thread(t)
 	})
 	return replyThread(req, t, err)
 }

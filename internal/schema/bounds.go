@@ -46,6 +46,13 @@ func (b *Bounds) Compile(raw json.RawMessage) (*Schema, error) {
 		return nil, fmt.Errorf("patterns are too complex: they compile to %d instructions up to here, want at most %d in a request", b.patterns, maxPatterns)
 	}
 	s, err := Compile(raw)
+	if err != nil { // a tool's schema that does not compile as it is may do so when it is clean
+		if cleaned, cleanErr := Clean(raw); cleanErr == nil {
+			if c, cleanErr := Compile(cleaned); cleanErr == nil {
+				s, err = c, nil
+			}
+		}
+	}
 	if err != nil || b.Parts <= 0 {
 		return s, err
 	}

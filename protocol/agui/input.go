@@ -12,7 +12,6 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
-	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
@@ -149,9 +148,6 @@ func (in *input) tools() ([]awaken.ToolSpec, error) {
 		}
 		if !isObject(spec.Parameters) {
 			return nil, protocol.BadRequest("tools[%d].parameters is not an object, want a JSON Schema", i)
-		}
-		if _, err := schema.Compile(spec.Parameters); err != nil {
-			return nil, protocol.BadRequest("tools[%d].parameters is not a JSON Schema: %v", i, err)
 		}
 		out = append(out, spec)
 	}

@@ -13,9 +13,9 @@ import (
 
 // Limits bounds what clients may use. Most fields are those of server.Limits.
 type Limits struct {
-	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Requests, Streams, KeyBurst, WrongKeys int
-	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, Heartbeat, ToolTime, ShutdownTime   time.Duration
-	KeyRate                                                                                                  float64
+	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Tools, SchemaBytes, SchemaParts, Title, Metadata, Requests, Streams, KeyBurst, WrongKeys int
+	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, Heartbeat, ToolTime, ShutdownTime                                                     time.Duration
+	KeyRate                                                                                                                                                    float64
 }
 
 // Settings holds every setting. The table behind [Settings.Values] defines their names, defaults
@@ -153,6 +153,11 @@ func (s *Settings) table() []*Value {
 		{Name: "limits.json_values", to: &l.Values, def: "250000", check: limit, Doc: "JSON values in a request body"},
 		{Name: "limits.header_bytes", to: &l.HeaderBytes, def: "65536", check: atLeast(1), Doc: "size of the request headers"},
 		{Name: "limits.messages_per_run", to: &l.Messages, def: "1000", check: limit, Doc: "messages in a request"},
+		{Name: "limits.tools_per_run", to: &l.Tools, def: "256", check: limit, Doc: "tools that the client executes, in a request"},
+		{Name: "limits.schema_bytes", to: &l.SchemaBytes, def: "262144", check: limit, Doc: "size of the client's tools and the output schema of a request"},
+		{Name: "limits.schema_parts", to: &l.SchemaParts, def: "4000", check: limit, Doc: "subschemas in them; ten times as many with what references repeat"},
+		{Name: "limits.title_bytes", to: &l.Title, def: "4096", check: limit, Doc: "size of a thread's title"},
+		{Name: "limits.metadata_bytes", to: &l.Metadata, def: "65536", check: limit, Doc: "size of a thread's custom metadata"},
 		{Name: "limits.request_timeout", to: &l.RequestTime, def: "1m", check: aTime, Doc: "duration of a request that is not a stream"},
 		{Name: "limits.wait_timeout", to: &l.WaitTime, def: "10m", check: aTime, Doc: "duration of a request that waits for its run"},
 		{Name: "limits.header_timeout", to: &l.HeaderTime, def: "10s", check: aTime, Doc: "time for a client to send the headers"},

@@ -1,0 +1,217 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// admission checks what clients send before it is accepted, whatever its protocol: counts, lengths,
+// names, schemas, the agent and what the agent's model must be able to do. A run that was accepted
+// must not fail because of what its client wrote. Errors name the field, its value and what is
+// accepted.
+type admission struct {
+	messages    int // in a submission; this and the others: 0 or less means no limit
+	tools       int // that the client executes, in a submission
+	schemaBytes int // of the tools and schemas of a submission
+	schemaParts int // subschemas of a submission
+	title       int // bytes of a thread's title
+	metadata    int // bytes of a thread's custom metadata
+
+	schemas chan struct{} // has a place for each submission whose schemas are checked at a time
+	waiting *shares       // submissions whose schemas are being checked, or wait for that
+}
+
+// Compiling a schema takes 0.1 ms for each subschema. Submissions with more than a few bytes of
+// schemas wait for each other, and not many may wait.
+const (
+	fewSchemas     = 8 << 10 // bytes
+	waitingSchemas = 20      // submissions
+)
+
+func newAdmission(l *Limits) *admission {
+	return &admission{messages: l.MessagesPerRun, tools: l.ToolsPerRun, schemaBytes: l.SchemaBytes, schemaParts: l.SchemaParts, title: l.Title, metadata: l.Metadata,
+		schemas: make(chan struct{}, 1), waiting: newShares("requests with many schemas", waitingSchemas)}
+}
+
+// submission checks input for a run.
+func (a *admission) submission(req *request, s *mailbox.Submission) error {
+	q := &s.Request
+	if err := a.checkMessages(len(q.Messages)); err != nil {
+		return err
+	}
+	if err := a.checkSchemas(req, q); err != nil {
+		return err
+	}
+	for i := range q.Decisions {
+		if err := checkDecision(&q.Decisions[i]); err != nil {
+			return err
+		}
+	}
+	if err := a.checkAgent(req, q); err != nil {
+		return err
+	}
+	if q.Overrides != nil {
+		return checkOverride(runtimeOf(req.tenant).Registry(), q.AgentID, q.Overrides)
+	}
+	return nil
+}
+
+// checkMessages checks how many messages a client sends.
+func (a *admission) checkMessages(n int) error {
+	if a.messages > 0 && n > a.messages {
+		return protocol.BadRequest("the request has %d messages, want at most %d", n, a.messages)
+	}
+	return nil
+}
+
+// toolsField is the field in which a protocol has the tools of the client.
+var toolsField = map[string]string{"": "frontend_tools", "ai_sdk": "frontendTools", "ag_ui": "tools"}
+
+// checkSchemas checks the tools that the client executes and the schema of the answer. What passes,
+// a run can use.
+func (a *admission) checkSchemas(req *request, q *awaken.RunRequest) error {
+	field, size := toolsField[q.Adapter], len(q.OutputSchema)
+	if n := len(q.FrontendTools); a.tools > 0 && n > a.tools {
+		return protocol.BadRequest("%s has %d tools, want at most %d", field, n, a.tools)
+	}
+	for i := range q.FrontendTools {
+		t := &q.FrontendTools[i]
+		size += len(t.Parameters) + len(t.Description) + len(t.Name) + len(t.ID)
+	}
+	if a.schemaBytes > 0 && size > a.schemaBytes {
+		return protocol.BadRequest("%s and output_schema have %d bytes, want at most %d", field, size, a.schemaBytes)
+	}
+	if size > fewSchemas {
+		if err := a.waiting.take(req.caller, 1); err != nil {
+			return err
+		}
+		defer a.waiting.give(req.caller, 1)
+		select {
+		case a.schemas <- struct{}{}:
+			defer func() { <-a.schemas }()
+		case <-req.ctx.Done():
+			return req.ctx.Err()
+		}
+	}
+	bounds := schema.Bounds{Parts: a.schemaParts}
+	ids := make(map[string]bool, len(q.FrontendTools))
+	for i := range q.FrontendTools {
+		t := &q.FrontendTools[i]
+		switch {
+		case t.ID == "":
+			return protocol.BadRequest("%s[%d].id is empty", field, i)
+		case !protocol.ValidID(t.ID):
+			return protocol.CheckID(field+"[].id", t.ID)
+		case ids[t.ID]:
+			return protocol.BadRequest("%s[%d].id is %.80q, which another tool has", field, i, t.ID)
+		case t.ID == awaken.FinalOutputTool:
+			return protocol.BadRequest("%s[%d].id is %q, which is the name of a tool of the server", field, i, t.ID)
+		}
+		ids[t.ID] = true
+		if err := checkSchema(&bounds, t.Parameters); err != nil {
+			return protocol.BadRequest("%s[%d].parameters: %v", field, i, err)
+		}
+		if _, err := registry.NewTool(awaken.FrontendTool(*t)); err != nil {
+			return protocol.BadRequest("%s[%d]: %v", field, i, err)
+		}
+	}
+	if len(q.OutputSchema) > 0 {
+		if err := checkSchema(&bounds, q.OutputSchema); err != nil {
+			return protocol.BadRequest("output_schema: %v", err)
+		}
+		return awaken.CheckOutputSchema(q.OutputSchema)
+	}
+	return nil
+}
+
+// checkSchema checks a schema against what is left of the bounds. No schema is fine.
+func checkSchema(bounds *schema.Bounds, raw json.RawMessage) error {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil
+	}
+	_, err := bounds.Compile(raw)
+	return err
+}
+
+// checkAgent checks that the agent of a submission exists and, if the submission has a budget, that
+// it can be kept.
+func (a *admission) checkAgent(req *request, q *awaken.RunRequest) error {
+	to := *q
+	if to.AgentID == "" && len(to.Decisions) == 0 {
+		var err error
+		if to.AgentID, err = lastAgent(req, to.ThreadID); err != nil {
+			return err
+		}
+	}
+	if known, err := req.tenant.Runtime.HasAgent(req.ctx, &to); err != nil {
+		return err
+	} else if !known {
+		return fail(400, "agent_not_found", "agent not found: %s", to.AgentID)
+	}
+	if q.Budget == nil {
+		return nil
+	}
+	if err := q.Budget.Validate(); err != nil {
+		return protocol.BadRequest("%s", plain(err.Error()))
+	}
+	if agent, err := runtimeOf(req.tenant).Registry().Runnable(to.AgentID); err == nil && !agent.Worst.Priced() {
+		return protocol.BadRequest("budget is set, but model %q of agent %q has no prices", agent.Spec.ModelID, to.AgentID)
+	}
+	return nil
+}
+
+// lastAgent returns the agent that continues a thread, or "" if that is not known: the thread is new
+// or was handed to another agent.
+func lastAgent(req *request, threadID string) (string, error) {
+	if threadID == "" {
+		return "", nil
+	}
+	th, err := req.tenant.Store.Thread(req.ctx, threadID)
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && th.LatestRunID == "" {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	run, err := req.tenant.Store.LoadRun(req.ctx, th.LatestRunID)
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && run.FirstAgentID != "" {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return run.AgentID, nil
+}
+
+// checkDecision checks the names in a decision.
+func checkDecision(d *awaken.Decision) error {
+	if err := protocol.CheckID("tool_call_id", d.Target); err != nil {
+		return err
+	}
+	return protocol.CheckID("decision_id", d.ID)
+}
+
+// thread checks what a client wrote into a thread.
+func (a *admission) thread(t *awaken.Thread) error {
+	if n := len(t.Metadata.Title); a.title > 0 && n > a.title {
+		return protocol.BadRequest("title has %d bytes, want at most %d", n, a.title)
+	}
+	if err := protocol.CheckID("resource_id", t.ResourceID); err != nil {
+		return err
+	}
+	n := 0
+	for name, value := range t.Metadata.Custom {
+		n += len(name) + len(value)
+	}
+	if a.metadata > 0 && n > a.metadata {
+		return protocol.BadRequest("custom has %d bytes with what the thread has already, want at most %d", n, a.metadata)
+	}
+	return nil
+}
