@@ -11,10 +11,16 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
+// record is the JSON in column x.record. The operators of json decode every string in it, and fail on
+// U+0000 and on single surrogates, which clients can bring into a record: their escapes, with an odd
+// number of backslashes, become "_". (A question mark, which marks an argument here, is chr(63).)
+const record = `(CASE WHEN x.record ~ '\\u(0000|[dD][89a-fA-F])'
+	THEN regexp_replace(x.record, '(' || chr(63) || '<!\\)((\\\\)*)\\u(0000|[dD][89a-fA-F][0-9a-fA-F][0-9a-fA-F])', '\1_', 'g') ELSE x.record END)::json`
+
 // dialect is the dialect of the shared ports.
 var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
-		"texts": `unnest(?::text[]) AS j (value)`, "numbers": `unnest(?::bigint[]) AS j (value)`, "json": `::json`, "bytes": ` COLLATE "C"`, "max": `greatest`,
+		"texts": `unnest(?::text[]) AS j (value)`, "numbers": `unnest(?::bigint[]) AS j (value)`, "record": record, "bytes": ` COLLATE "C"`, "max": `greatest`,
 		"tick": `nextval('{p}_clock')`, "born": `nextval('{p}_clock')`,
 		"lock": ` FOR UPDATE`, "share": ` FOR SHARE`, "lockable": `INNER`,
 		"accounts": `unnest(?2::text[], ?3::text[]) WITH ORDINALITY a (scope, id, n)`,

@@ -14,7 +14,7 @@ import (
 // dialect is the dialect of the shared ports.
 var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
-		"texts": `json_each(?) j`, "numbers": `json_each(?) j`, "json": ``, "bytes": ``, "max": `max`,
+		"texts": `json_each(?) j`, "numbers": `json_each(?) j`, "record": `x.record`, "bytes": ``, "max": `max`,
 		"tick": `1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0)`,
 		"born": `1 + max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0), coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
 		"lock": ``, "share": ``, "lockable": `LEFT`, // write transactions are exclusive

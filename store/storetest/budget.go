@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -174,7 +175,9 @@ var budgetCases = []testCase{
 			})
 		}
 		fresh := acquire(t, s, "t9", "r9")
-		fresh.run.AgentID = "a" // without usage
+		fresh.run.AgentID = "a" // without usage, but with text that not every database can read in JSON
+		fresh.run.FinalOutput = "a\x00b\\u0000"
+		fresh.run.FrontendTools = []awaken.ToolSpec{{ID: "f", Name: "f", Parameters: json.RawMessage(`{"description":"\u0000\u0000 \\u0000 \ud800 \ud83d\ude00"}`)}}
 		fresh.commit()
 		totals := func(q awaken.UsageQuery) []awaken.UsageTotal {
 			t.Helper()

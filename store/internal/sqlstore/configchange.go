@@ -308,7 +308,7 @@ func (s *Config) pinned(ctx context.Context, c Conn) (out []int64, err error) {
 	ids, err := column[string](ctx, c, `WITH RECURSIVE t (tenant) AS (
 			SELECT min(tenant) FROM {p}_runs
 			UNION ALL SELECT (SELECT min(r.tenant) FROM {p}_runs r WHERE r.tenant > t.tenant) FROM t WHERE t.tenant IS NOT NULL)
-		SELECT DISTINCT coalesce(x.record{json} ->> 'resolution_id', '') FROM (
+		SELECT DISTINCT coalesce({record} ->> 'resolution_id', '') FROM (
 			SELECT `+runRecord+` AS record FROM t JOIN {p}_runs r ON r.tenant = t.tenant AND r.status IN ('created', 'running', 'waiting')) x`)
 	for _, id := range ids {
 		if number, err := strconv.ParseInt(id, 10, 64); err == nil { // other ids name registries made in code

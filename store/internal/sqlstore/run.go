@@ -108,7 +108,7 @@ func (s *Tenant) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken
 	query := `SELECT data ->> 'agent_id'{bytes}, count(*), ` + tokens("prompt_tokens") + `, ` + tokens("completion_tokens") + `, ` + tokens("total_tokens") + `, ` +
 		tokens("cache_read_tokens") + `, ` + tokens("cache_creation_tokens") + `, ` + tokens("thinking_tokens") + `, ` +
 		sum(`CAST(round(CAST(data ->> 'cost_usd' AS numeric) * 1e9) AS bigint)`) + `
-		FROM (SELECT record{json} AS data FROM (SELECT ` + runRecord + ` AS record FROM {p}_runs r WHERE r.tenant = ?1 AND (?2 = '' OR r.thread = ?2)` + owned + `) x) y
+		FROM (SELECT {record} AS data FROM (SELECT ` + runRecord + ` AS record FROM {p}_runs r WHERE r.tenant = ?1 AND (?2 = '' OR r.thread = ?2)` + owned + `) x) y
 		WHERE ?3 = '' OR data ->> 'agent_id' = ?3 GROUP BY 1 ORDER BY 1`
 	return list(ctx, s.scope.db, "usage", query, args, func(scan Scan) (t awaken.UsageTotal, err error) {
 		var cost int64

@@ -65,7 +65,7 @@ type Dialect struct {
 	// Words are substituted in statements:
 	//
 	//	{texts}, {numbers}   a list argument as rows j (value)
-	//	{json}               a cast to JSON, before -> or ->>
+	//	{record}             the column x.record, as JSON that -> and ->> can read whatever text is in it
 	//	{bytes}              a collation that compares bytes
 	//	{max}                the function that returns the greater of two values
 	//	{tick}, {born}       the next value of the clock that orders the threads, or the runs, of tenant ?1
