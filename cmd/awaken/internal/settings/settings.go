@@ -5,6 +5,7 @@ package settings
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -117,7 +118,7 @@ func Defaults() *Settings {
 // or _days, and otherwise a text such as 10s.
 func (s *Settings) table() []*Value {
 	v, l, m := &s.Server, &s.Limits, &s.Mailbox
-	return []*Value{
+	return slices.Concat([]*Value{
 		{Name: "server.address", Env: "AWAKEN_HTTP_ADDR", Flag: "address", to: &v.Address, def: "127.0.0.1:3000", check: isAddress, Doc: "address to listen on; port 0 selects a free port"},
 		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "loopback address to serve profiles and metrics on"},
 		{Name: "server.public_metrics", to: &v.PublicMetrics, Doc: "show metrics by model and tool without an admin key"},
@@ -144,30 +145,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.eval_limits.max_samples_per_cell", to: new(int), def: "20", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_judge_revisions", to: new(int), def: "3", check: atLeast(0), Unused: noEval},
 		{Name: "server.eval_limits.default_import_traces_max", to: new(int), def: "50", check: atLeast(1), Unused: noEval},
-
-		{Name: "limits.body_bytes", to: &l.Body, def: "20971520", check: limit, Doc: "size of a request body"},
-		{Name: "limits.body_memory_bytes", to: &l.BodyMemory, def: "268435456", check: limit, Doc: "memory of all request bodies in flight"},
-		{Name: "limits.body_rate_bytes", to: &l.BodyRate, def: "1024", check: limit, Doc: "bytes of a body that a client must send per second"},
-		{Name: "limits.body_grace", to: &l.BodyGrace, def: "5s", check: aTime, Doc: "time before limits.body_rate_bytes counts"},
-		{Name: "limits.json_depth", to: &l.Depth, def: "64", check: limit, Doc: "nesting of JSON"},
-		{Name: "limits.json_values", to: &l.Values, def: "250000", check: limit, Doc: "JSON values in a request body"},
-		{Name: "limits.header_bytes", to: &l.HeaderBytes, def: "65536", check: atLeast(1), Doc: "size of the request headers"},
-		{Name: "limits.messages_per_run", to: &l.Messages, def: "1000", check: limit, Doc: "messages in a request"},
-		{Name: "limits.tools_per_run", to: &l.Tools, def: "256", check: limit, Doc: "tools that the client executes, in a request"},
-		{Name: "limits.schema_bytes", to: &l.SchemaBytes, def: "262144", check: limit, Doc: "size of the client's tools and the output schema of a request"},
-		{Name: "limits.schema_parts", to: &l.SchemaParts, def: "4000", check: limit, Doc: "subschemas in them; ten times as many with what references repeat"},
-		{Name: "limits.title_bytes", to: &l.Title, def: "4096", check: limit, Doc: "size of a thread's title"},
-		{Name: "limits.metadata_bytes", to: &l.Metadata, def: "65536", check: limit, Doc: "size of a thread's custom metadata"},
-		{Name: "limits.request_timeout", to: &l.RequestTime, def: "1m", check: aTime, Doc: "duration of a request that is not a stream"},
-		{Name: "limits.wait_timeout", to: &l.WaitTime, def: "10m", check: aTime, Doc: "duration of a request that waits for its run"},
-		{Name: "limits.header_timeout", to: &l.HeaderTime, def: "10s", check: aTime, Doc: "time for a client to send the headers"},
-		{Name: "limits.idle_timeout", to: &l.IdleTime, def: "2m", check: aTime, Doc: "idle time of a connection between requests"},
-		{Name: "limits.stream_write_timeout", to: &l.StreamWrite, def: "10s", check: aTime, Doc: "time for a client to read what a stream sends"},
-		{Name: "limits.heartbeat_interval", to: &l.Heartbeat, def: "15s", check: aTime, Doc: "interval of heartbeats on an idle stream"},
-		{Name: "limits.tool_timeout", to: &l.ToolTime, def: "5m", check: aTime, Doc: "duration of a tool call"},
-		{Name: "limits.key_rate", to: &l.KeyRate, Doc: "requests per second and key; 0 means no limit"},
-		{Name: "limits.key_burst", to: &l.KeyBurst, check: atLeast(0), Doc: "requests at once per key; 0 means two seconds' worth"},
-		{Name: "limits.wrong_keys", to: &l.WrongKeys, def: "20", check: limit, Doc: "wrong keys from a client address before it must wait between tries"},
+	}, l.table(), []*Value{
 
 		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &s.Admin.Token, check: isKey, Doc: "the admin key; on an address that other machines can reach, one that is hard to guess"},
 		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "origins whose pages may call the server from a browser"},
@@ -218,5 +196,34 @@ func (s *Settings) table() []*Value {
 		{Name: "log.level", Env: "AWAKEN_LOG_LEVEL", Flag: "log-level", to: &s.Log.Level, def: "info", check: oneOf("debug", "info", "warn", "error"), Doc: "lowest level to log: debug, info, warn or error"},
 		{Name: "log.format", Env: "AWAKEN_LOG_FORMAT", Flag: "log-format", to: &s.Log.Format, def: "text", check: oneOf("text", "json"), Doc: "format of the log: text or json"},
 		{Name: "retention.threads_days", to: &s.Retention, check: atLeast(0), Doc: "delete threads that were not used for this long; 0 keeps them"},
+	})
+}
+
+// table defines the settings of limits.
+func (l *Limits) table() []*Value {
+	return []*Value{
+		{Name: "limits.body_bytes", to: &l.Body, def: "20971520", check: limit, Doc: "size of a request body"},
+		{Name: "limits.body_memory_bytes", to: &l.BodyMemory, def: "268435456", check: limit, Doc: "memory of all request bodies in flight"},
+		{Name: "limits.body_rate_bytes", to: &l.BodyRate, def: "1024", check: limit, Doc: "bytes of a body that a client must send per second"},
+		{Name: "limits.body_grace", to: &l.BodyGrace, def: "5s", check: aTime, Doc: "time before limits.body_rate_bytes counts"},
+		{Name: "limits.json_depth", to: &l.Depth, def: "64", check: limit, Doc: "nesting of JSON"},
+		{Name: "limits.json_values", to: &l.Values, def: "250000", check: limit, Doc: "JSON values in a request body"},
+		{Name: "limits.header_bytes", to: &l.HeaderBytes, def: "65536", check: atLeast(1), Doc: "size of the request headers"},
+		{Name: "limits.messages_per_run", to: &l.Messages, def: "1000", check: limit, Doc: "messages in a request"},
+		{Name: "limits.tools_per_run", to: &l.Tools, def: "256", check: limit, Doc: "tools that the client executes, in a request"},
+		{Name: "limits.schema_bytes", to: &l.SchemaBytes, def: "262144", check: limit, Doc: "size of the client's tools and the output schema of a request"},
+		{Name: "limits.schema_parts", to: &l.SchemaParts, def: "4000", check: limit, Doc: "subschemas in them; ten times as many with what references repeat"},
+		{Name: "limits.title_bytes", to: &l.Title, def: "4096", check: limit, Doc: "size of a thread's title"},
+		{Name: "limits.metadata_bytes", to: &l.Metadata, def: "65536", check: limit, Doc: "size of a thread's custom metadata"},
+		{Name: "limits.request_timeout", to: &l.RequestTime, def: "1m", check: aTime, Doc: "duration of a request that is not a stream"},
+		{Name: "limits.wait_timeout", to: &l.WaitTime, def: "10m", check: aTime, Doc: "duration of a request that waits for its run"},
+		{Name: "limits.header_timeout", to: &l.HeaderTime, def: "10s", check: aTime, Doc: "time for a client to send the headers"},
+		{Name: "limits.idle_timeout", to: &l.IdleTime, def: "2m", check: aTime, Doc: "idle time of a connection between requests"},
+		{Name: "limits.stream_write_timeout", to: &l.StreamWrite, def: "10s", check: aTime, Doc: "time for a client to read what a stream sends"},
+		{Name: "limits.heartbeat_interval", to: &l.Heartbeat, def: "15s", check: aTime, Doc: "interval of heartbeats on an idle stream"},
+		{Name: "limits.tool_timeout", to: &l.ToolTime, def: "5m", check: aTime, Doc: "duration of a tool call"},
+		{Name: "limits.key_rate", to: &l.KeyRate, Doc: "requests per second and key; 0 means no limit"},
+		{Name: "limits.key_burst", to: &l.KeyBurst, check: atLeast(0), Doc: "requests at once per key; 0 means two seconds' worth"},
+		{Name: "limits.wrong_keys", to: &l.WrongKeys, def: "20", check: limit, Doc: "wrong keys from a client address before it must wait between tries"},
 	}
 }
