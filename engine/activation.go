@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -28,7 +29,8 @@ type activation struct {
 	rec               awaken.Run
 	st                *state.Store
 	step              stepState
-	ending            *awaken.Termination // requested by a plugin, a tool or a decision
+	ending            *awaken.Termination   // requested by a plugin, a tool or a decision
+	watch             atomic.Pointer[watch] // for the next call of a plugin's code
 
 	resumed   bool
 	attended  bool                // the parent runs it and waits for it

@@ -20,39 +20,48 @@ func (e *HookTimeoutError) Error() string {
 	return fmt.Sprintf("%s did not return within %s", e.In, e.Limit)
 }
 
+// watch is what bounded waits with. A run keeps one for its next call.
+type watch struct {
+	done  chan struct{} // receives when the code has returned
+	timer *time.Timer   // stopped between calls, and without a limit
+}
+
 // bounded calls code of a plugin in a goroutine of its own, for at most Limits.HookTimeout. Then
 // it cancels the code's context and abandons it. In says what the code is.
+//
+// The goroutine is needed even without a limit: code that ends it must not end the run.
 func bounded[T any](ctx context.Context, a *activation, fn func(ctx context.Context) (T, error), in string, args ...any) (T, error) {
-	type outcome struct {
-		value T
-		err   error
+	limit := a.rt.cfg.Limits.HookTimeout
+	w := a.watch.Swap(nil)
+	if w == nil { // the first call, or another is under way
+		w = &watch{make(chan struct{}, 1), time.NewTimer(time.Hour)}
+	}
+	if limit < 0 {
+		w.timer.Stop()
+	} else {
+		w.timer.Reset(limit)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	done := make(chan outcome, 1)
+	c := &struct { // not read after the code is abandoned
+		value    T
+		err      error
+		returned bool
+	}{}
 	go func() {
-		returned := false
-		var o outcome
-		defer func() {
-			if !returned { // a panic is caught within fn
-				o.err = fmt.Errorf("%s ended its goroutine instead of returning", fmt.Sprintf(in, args...))
-			}
-			done <- o
-		}()
-		o.value, o.err = fn(ctx)
-		returned = true
+		defer func() { w.done <- struct{}{} }()
+		c.value, c.err = fn(ctx)
+		c.returned = true
 	}()
-	limit := a.rt.cfg.Limits.HookTimeout
-	if limit < 0 {
-		o := <-done
-		return o.value, o.err
-	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
-	case o := <-done:
-		return o.value, o.err
-	case <-timer.C:
+	case <-w.done:
+		w.timer.Stop()
+		a.watch.Store(w)
+		if !c.returned { // a panic is caught within fn
+			c.err = fmt.Errorf("%s ended its goroutine instead of returning", fmt.Sprintf(in, args...))
+		}
+		return c.value, c.err
+	case <-w.timer.C:
 		err := &HookTimeoutError{In: fmt.Sprintf(in, args...), Limit: limit}
 		cancel(err)
 		var zero T

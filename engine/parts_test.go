@@ -16,7 +16,7 @@ import (
 )
 
 // newParts returns a run that was opened on nothing, to test one part of.
-func newParts(t *testing.T) *run {
+func newParts(t testing.TB) *run {
 	t.Helper()
 	rt := &Runtime{cfg: Config{}.withDefaults()}
 	r := newRun()
