@@ -38,7 +38,7 @@ type Config struct {
 	// heartbeat in time abandons its runs: no effect begins after another may own them.
 	Liveness    time.Duration
 	Poll        time.Duration // how often to ask for work when nothing signals it; default 1 second
-	Sweep       time.Duration // how often to look for dead processes and expired leases; default 30 seconds, and never more than a quarter of Lease or an eighth of Liveness
+	Sweep       time.Duration // how often to look for dead processes and expired leases; default 30 seconds, and never more than a quarter of Lease or a sixteenth of Liveness
 	GC          time.Duration // how often to purge terminal dispatches; default 1 minute
 	TTL         time.Duration // how long to keep terminal dispatches; default 24 hours
 	MaxAttempts int           // failures in a row before a dispatch becomes a dead letter; default 5
@@ -136,7 +136,7 @@ func (cfg *Config) complete() error {
 	setDefault(&cfg.Startup.Attempts, 1)
 	setDefault(&cfg.Startup.Retry, 250*time.Millisecond)
 	setDefault(&cfg.Drain, 30*time.Second)
-	cfg.Sweep = min(cfg.Sweep, max(min(cfg.Lease/4, cfg.Liveness/8), time.Millisecond))
+	cfg.Sweep = min(cfg.Sweep, max(min(cfg.Lease/4, cfg.Liveness/16), time.Millisecond))
 	if cfg.Renew >= cfg.Lease {
 		return fmt.Errorf("mailbox: Renew is %s, want less than Lease (%s)", cfg.Renew, cfg.Lease)
 	}

@@ -98,11 +98,11 @@ func TestWork_ReturnsWhenCancelledDuringStartup(t *testing.T) {
 	})
 }
 
-// Lost owners are looked for every Sweep, and at least four times a lease, and eight times in the
+// Lost owners are looked for every Sweep, and at least four times a lease, and sixteen times in the
 // time that a process may be silent.
 func TestWork_SweepsAtTheConfiguredInterval(t *testing.T) {
 	for _, c := range []struct{ sweep, lease, liveness, want time.Duration }{
-		{0, 0, 0, 500 * time.Millisecond}, {100 * time.Millisecond, 0, 0, 100 * time.Millisecond}, {30 * time.Second, 30 * time.Second, time.Hour, 7500 * time.Millisecond},
+		{0, 0, 0, 250 * time.Millisecond}, {100 * time.Millisecond, 0, 0, 100 * time.Millisecond}, {30 * time.Second, 30 * time.Second, time.Hour, 7500 * time.Millisecond},
 		{2 * time.Second, 0, time.Hour, 2 * time.Second}, {0, time.Hour, time.Hour, 30 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {

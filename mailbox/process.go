@@ -105,7 +105,7 @@ func (b *Mailbox) beat(ctx context.Context) bool {
 	b.cfg.Observer.Operated("heartbeat", time.Since(from), err)
 	switch {
 	case err == nil:
-		b.self.extend(id, from, limit)
+		b.self.extend(id, from, b.life())
 	case errors.Is(err, awaken.ErrFenced):
 		b.die(id)
 		return b.join(ctx, id)
@@ -114,6 +114,10 @@ func (b *Mailbox) beat(ctx context.Context) bool {
 	}
 	return err == nil
 }
+
+// life is how long this process counts itself alive after a heartbeat: a little less than others
+// do, so that it has stopped when they act.
+func (b *Mailbox) life() time.Duration { return b.cfg.Liveness - b.cfg.Liveness/16 }
 
 // join releases what the dead process old had claimed, and joins the queue as a new process. It
 // reports whether that was possible.
@@ -134,7 +138,7 @@ func (b *Mailbox) join(ctx context.Context, old string) bool {
 	if old != "" {
 		b.self.distrust(time.Now().Add(b.cfg.Liveness))
 	}
-	b.self.begin(id, from.Add(b.cfg.Liveness), func() { b.die(id) })
+	b.self.begin(id, from.Add(b.life()), func() { b.die(id) })
 	poke(b.wakeup)
 	return true
 }

@@ -112,6 +112,7 @@ func TestAKilledProcessIsReplacedWithinSeconds(t *testing.T) {
 			if err := g.tenant.Cancel(g.Context(), r.RunID); err != nil {
 				g.Fatal(err)
 			}
+			g.until("the run is cancelled", 30*time.Second, func() bool { return g.dispatch(r.DispatchID).Status.Terminal() })
 			w := g.start()
 			workers[w.pid] = w
 		}

@@ -128,18 +128,21 @@ func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) (
 	return out, nil
 }
 
-// Reclaim requeues dispatches whose process is dead or whose lease has expired.
+// Reclaim requeues dispatches whose process is dead or whose lease has expired. It takes one
+// round trip if there are none: every worker asks often.
 func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 	var dead []string
+	var over bool
 	err = retry(ctx, func() error {
-		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT ARRAY(SELECT id FROM {p}_processes WHERE until <= {p}_now() / 1000)`)).Scan(&dead)
+		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT ARRAY(SELECT p.id FROM {p}_processes p WHERE p.until <= t.now), EXISTS (SELECT FROM {p}_queues q WHERE q.lease <= t.now)
+			FROM (SELECT {p}_now() / 1000 AS now OFFSET 0) t`)).Scan(&dead, &over)
 	})
 	for i := 0; i < len(dead) && err == nil; i++ {
 		var buried int
 		buried, err = q.releaseAll(ctx, dead[i], true)
 		n += buried
 	}
-	if err == nil {
+	if err == nil && over {
 		err = retry(ctx, func() error {
 			var expired int
 			err := q.db.pool.QueryRow(ctx, q.db.sql(`SELECT {p}_reclaim($1)`), limit).Scan(&expired)

@@ -172,7 +172,7 @@ func (s *Settings) table() []*Value {
 		{Name: "mailbox.gc_ttl", to: &m.TTL, def: "24h", check: aTime, Doc: "how long to keep terminal dispatches and idempotency keys"},
 		{Name: "mailbox.default_max_attempts", to: &m.MaxAttempts, def: "5", check: atLeast(1), Doc: "failures in a row before a dispatch becomes a dead letter"},
 		{Name: "mailbox.suspended_lease_ms", to: new(time.Duration), def: "600000", check: atLeast(1), Unused: "waiting runs hold no lease"},
-		{Name: "mailbox.sweep_interval", to: &m.Sweep, def: "30s", check: aTime, Doc: "how often to look for dead processes and expired leases; never more than a quarter of the lease or an eighth of mailbox.liveness_ms"},
+		{Name: "mailbox.sweep_interval", to: &m.Sweep, def: "30s", check: aTime, Doc: "how often to look for dead processes and expired leases; never more than a quarter of the lease or a sixteenth of mailbox.liveness_ms"},
 		{Name: "mailbox.default_retry_delay_ms", to: &m.RetryDelay, def: "250", check: atLeast(1), Doc: "delay before the first retry of a dispatch; doubles with every further failure"},
 		{Name: "mailbox.max_retry_delay_ms", to: &m.MaxRetryDelay, def: "30000", check: atLeast(1), Doc: "longest retry delay"},
 		{Name: "mailbox.startup_delay", to: &m.Startup.Delay, check: atLeast(0), Doc: "delay before a starting worker reclaims the dispatches of lost workers and claims"},
