@@ -88,10 +88,11 @@ func (c *claim) run(ctx context.Context) (Settlement, error) {
 		return c.endFor(ctx, run, Cancelled, awaken.Termination{Type: awaken.Cancelled})
 	case d.Exhausted():
 		reason := fmt.Sprintf("gave up after %d attempts", d.Attempts) // the cause is in the dispatch, for operators
-		s, err := c.endFor(ctx, run, DeadLetter, awaken.Termination{Type: awaken.Failed, Message: reason})
 		if d.Crashes > 0 {
-			s.Error = fmt.Sprintf("its process died %d times while it ran this dispatch, without completing a step in between", d.Crashes)
+			c.final.Error = fmt.Sprintf("its process died %d times while it ran this dispatch, without completing a step in between", d.Crashes)
 		}
+		s, err := c.endFor(ctx, run, DeadLetter, awaken.Termination{Type: awaken.Failed, Message: reason})
+		s.Error = c.final.Error
 		return s, err
 	case run.Status == awaken.RunWaiting:
 		if resume, err := c.hasReason(ctx, run); err != nil {

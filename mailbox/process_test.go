@@ -256,29 +256,40 @@ func TestWork_RunsOneSuspectAtATime(t *testing.T) {
 
 func TestWork_GivesUpASuspectThatKeepsKillingItsProcess(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t)
-		b := g.box(func(c *mailbox.Config) { c.MaxAttempts = 3 })
-		tn := b.Tenant("")
-		r := g.suspects(tn, 1, "hello")[0]
-		innocent := g.submit(tn, say("innocent", "hello"))
-		for i := range 3 {
-			g.crash(fmt.Sprint("again", i), 2)
-		}
-		defer work(b)()
-		time.Sleep(time.Second)
-		d := g.wantDispatch(tn, r.DispatchID, mailbox.DeadLetter)
-		if want := "its process died 5 times while it ran this dispatch, without completing a step in between"; d.LastError != want || d.Crashes != 5 || d.Attempts != 3 {
-			t.Errorf("error is %q after %d crashes and %d attempts, want %q after 5 and 3", d.LastError, d.Crashes, d.Attempts, want)
-		}
-		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.Failed, "")
-		if d := g.wantDispatch(tn, innocent.DispatchID, mailbox.Acked); d.Crashes != 0 || d.Attempts != 0 {
-			t.Errorf("the innocent run has %d crashes and %d attempts", d.Crashes, d.Attempts)
-		}
-		if again, err := tn.RetryDeadLetter(t.Context(), r.DispatchID); err != nil {
-			t.Error(err)
-		} else if time.Sleep(time.Second); g.wantDispatch(tn, again.DispatchID, mailbox.Acked).Crashes != 0 {
-			t.Error("a dead letter that is retried is still a suspect")
-		}
-	})
+	for _, started := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newRig(t)
+			b := g.box(func(c *mailbox.Config) { c.MaxAttempts, c.Drain = 3, time.Second })
+			tn := b.Tenant("")
+			r := g.submit(tn, say("t", "use wait"))
+			if started {
+				stop := work(b)
+				time.Sleep(time.Second)
+				stop()
+				g.wantRun(tn, r.RunID, awaken.RunRunning, "", "")
+			}
+			for i := range mailbox.SuspectCrashes {
+				g.crash(fmt.Sprint("killed", i), 1)
+			}
+			innocent := g.submit(tn, say("innocent", "hello"))
+			for i := range 3 {
+				g.crash(fmt.Sprint("again", i), 2)
+			}
+			defer work(b)()
+			time.Sleep(time.Second)
+			d := g.wantDispatch(tn, r.DispatchID, mailbox.DeadLetter)
+			if want := "its process died 5 times while it ran this dispatch, without completing a step in between"; d.LastError != want || d.Crashes != 5 || d.Attempts != 3 {
+				t.Errorf("error is %q after %d crashes and %d attempts, want %q after 5 and 3", d.LastError, d.Crashes, d.Attempts, want)
+			}
+			g.wantRun(tn, r.RunID, awaken.RunDone, awaken.Failed, "")
+			if d := g.wantDispatch(tn, innocent.DispatchID, mailbox.Acked); d.Crashes != 0 || d.Attempts != 0 {
+				t.Errorf("the innocent run has %d crashes and %d attempts", d.Crashes, d.Attempts)
+			}
+			if again, err := tn.RetryDeadLetter(t.Context(), r.DispatchID); err != nil {
+				t.Error(err)
+			} else if time.Sleep(time.Hour); g.wantDispatch(tn, again.DispatchID, mailbox.Acked).Crashes != 0 {
+				t.Error("a dead letter that is retried is still a suspect")
+			}
+		})
+	}
 }

@@ -96,7 +96,7 @@ func TestAKilledProcessIsReplacedWithinSeconds(t *testing.T) {
 			workers[w.pid] = w
 		}
 		var took []time.Duration
-		for range times(3, 200) {
+		for range times(2, 200) {
 			r := g.submit("hold")
 			of := func(m mark) bool { return m.Run == r.RunID }
 			g.until("the run has an owner", 30*time.Second, func() bool { return len(g.marks(of)) == 1 })
@@ -153,6 +153,9 @@ func TestAStoppedProcessLeavesNoClaims(t *testing.T) {
 // another has taken its run over.
 func TestAPausedProcessBeginsNothingAfterATakeover(t *testing.T) {
 	onStores(t, func(g *rig) {
+		if !testenv.Long() {
+			g.job.Liveness = time.Second
+		}
 		for _, point := range []string{"call.before", "intent.after", "results.before", "commit.before"}[:times(2, 4)] {
 			paused := g.start(func(j *job) { j.PauseAt = point })
 			r := g.submit(words("effect", 5))

@@ -40,7 +40,12 @@ func TestMain(m *testing.M) {
 // onStores runs a test on each store that several processes can share.
 func onStores(t *testing.T, test func(g *rig)) {
 	for _, store := range []string{"sqlite", "postgres"} {
-		t.Run(store, func(t *testing.T) { test(newRig(t, store)) })
+		t.Run(store, func(t *testing.T) {
+			if !testenv.Long() {
+				t.Parallel()
+			}
+			test(newRig(t, store))
+		})
 	}
 }
 
