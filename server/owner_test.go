@@ -191,3 +191,42 @@ func TestUsers_OnWithoutAHeader(t *testing.T) {
 	g.want(200, "GET", "/v1/threads/"+b.thread, "", "Authorization", "Bearer "+made.Secret)
 	g.want(403, "POST", "/v1/threads/"+b.thread+"/cancel", "", "Authorization", "Bearer "+made.Secret)
 }
+
+// A stream ends when its thread no longer belongs to the user, before the next run on it is shown.
+func TestUsers_AStreamEndsWithTheOwnership(t *testing.T) {
+	t.Parallel()
+	g, operator := withUsers(t)
+	id := g.want(201, "POST", "/v1/threads", `{}`, "X-User", "alice")["id"].(string)
+	body := func(text string) string {
+		return fmt.Sprintf(`{"agent_id":"default","thread_id":%q,"stream":false,"messages":[{"role":"user","content":%q}]}`, id, text)
+	}
+	resp := g.do("GET", "/v1/threads/"+id+"/events/stream", "", "X-User", "alice")
+	defer resp.Body.Close()
+	g.want(200, "POST", "/v1/runs", body("mine"), "X-User", "alice")
+	g.want(200, "PATCH", "/v1/threads/"+id, `{"user_id":"bob"}`, operator...)
+	g.want(200, "POST", "/v1/runs", body("secret"), "X-User", "bob")
+	var all strings.Builder
+	for _, f := range readFrames(t, resp.Body, nil) {
+		all.WriteString(f.event + " " + f.data + "\n")
+	}
+	if got := all.String(); !strings.Contains(got, "RunTerminated") && !strings.Contains(got, "RunFinished") || strings.Contains(got, "secret") || !strings.Contains(got, "error {\"error\":\"thread not found") {
+		t.Errorf("the stream is %s", got)
+	}
+}
+
+// A user cannot delete other users' threads with one of their own.
+func TestUsers_CannotDeleteOthersBelowTheirs(t *testing.T) {
+	t.Parallel()
+	g, operator := withUsers(t)
+	thread := func(user, parent string) string {
+		return g.want(201, "POST", "/v1/threads", fmt.Sprintf(`{"user_id":%q,"parent_thread_id":%q}`, user, parent), operator...)["id"].(string)
+	}
+	top := thread("alice", "")
+	below := thread("alice", top)
+	of := thread("bob", below)
+	g.want(409, "DELETE", "/v1/threads/"+top+"?child_strategy=cascade", "", "X-User", "alice")
+	g.want(200, "GET", "/v1/threads/"+of, "", "X-User", "bob")
+	g.want(200, "PATCH", "/v1/threads/"+of, `{"parent_thread_id":null}`, operator...)
+	g.want(204, "DELETE", "/v1/threads/"+top+"?child_strategy=cascade", "", "X-User", "alice")
+	g.want(404, "GET", "/v1/threads/"+below, "", "X-User", "alice")
+}

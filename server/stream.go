@@ -134,6 +134,7 @@ func (f *feed) open() (close func()) {
 // called whenever there is nothing to send, if it is set; it reports whether the stream is over.
 func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)) error {
 	waited := 0
+	owned := f.at.Epoch // the last epoch that was checked
 	for e, err := range f.req.tenant.Log.Tail(f.ctx, f.threadID, f.at, follow) {
 		if err = revoked(f.ctx, err); err != nil {
 			return err
@@ -154,6 +155,12 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 				return err
 			}
 			continue
+		}
+		if f.req.confined && e.Epoch != owned { // the thread may have been given away, or deleted and created anew
+			if err := f.req.admitThread("thread", f.threadID, f.threadID); err != nil {
+				return err
+			}
+			owned = e.Epoch
 		}
 		if err := f.send(&e); err != nil {
 			return err

@@ -349,6 +349,11 @@ func (h *threads) delete(req *request) error {
 		return err
 	}
 	how := map[string]awaken.ChildStrategy{"reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[req.value("child_strategy", "childStrategy")]
+	if req.confined && how == awaken.CascadeChildren {
+		if err := req.admitBelow(req.path("thread_id")); err != nil {
+			return err
+		}
+	}
 	err := editor(req.tenant).DeleteThread(req.ctx, req.path("thread_id"), how)
 	if errors.Is(err, awaken.ErrConflict) && how == awaken.RejectChildren {
 		return protocol.BadRequest("%s", plain(err.Error()))

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -174,6 +175,24 @@ func (req *request) admitThread(what, id, threadID string) error {
 		return err
 	case t.UserID != req.user:
 		return protocol.NotFound(what, id)
+	}
+	return nil
+}
+
+// admitBelow fails if a thread below another belongs to another user.
+func (req *request) admitBelow(threadID string) error {
+	for t, err := range awaken.Pages(req.ctx, 200, func(ctx context.Context, offset, limit int) ([]*awaken.Thread, error) {
+		return req.tenant.Store.ListThreads(ctx, awaken.ThreadQuery{ParentThreadID: threadID, Offset: offset, Limit: limit})
+	}) {
+		if err != nil {
+			return err
+		}
+		if t.UserID != req.user {
+			return fail(http.StatusConflict, "conflict", "thread %s has child threads of other users, which cannot be deleted with it", threadID)
+		}
+		if err := req.admitBelow(t.ID); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -312,7 +312,9 @@ func TestTask_WakesAndNotifiesItsParent(t *testing.T) {
 				boss := o.agent("default", spawnTool("work", c.args), llmtest.Say("I wait"), llmtest.Say("I know"))
 				q, stop := o.serve()
 				defer stop()
-				if err := q.Start(t.Context(), goOn("default")); err != nil {
+				req := goOn("default")
+				req.UserID = "alice"
+				if err := q.Start(t.Context(), req); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(20 * time.Second)
@@ -320,7 +322,7 @@ func TestTask_WakesAndNotifiesItsParent(t *testing.T) {
 				if got := last(t, boss, 2); !strings.Contains(got, c.want) {
 					t.Errorf("the model was told %q, want %q in it", got, c.want)
 				}
-				if task := o.task(); task.ParentRunID != "r" || task.ParentThreadID != "t" || task.Depth != 1 || task.Mode != "scheduled" {
+				if task := o.task(); task.ParentRunID != "r" || task.ParentThreadID != "t" || task.Depth != 1 || task.Mode != "scheduled" || task.UserID != "alice" {
 					t.Errorf("the task is %+v", task)
 				}
 			})
