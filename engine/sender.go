@@ -47,7 +47,10 @@ func (sd *sender) sendAll(ctx context.Context) {
 	var b state.Batch
 	for _, o := range builtin.Outbox.Get(sd.st) {
 		atSend.Hit()
-		err := sd.rt.deliver(ctx, &o)
+		err := sd.checkRecipient(ctx, &o)
+		if err == nil {
+			err = sd.rt.deliver(ctx, &o)
+		}
 		atSent.Hit()
 		if err != nil {
 			sd.rt.cfg.Logger.Warn("cannot make a delivery", "run", sd.info.RunID, "delivery", o.ID, "error", err)
@@ -60,6 +63,22 @@ func (sd *sender) sendAll(ctx context.Context) {
 		sd.unsent--
 	}
 	sd.set(&b)
+}
+
+// checkRecipient refuses messages to a thread of another user: a model chooses the recipient, perhaps
+// because its user asked it to. A thread without a user takes messages of all.
+func (sd *sender) checkRecipient(ctx context.Context, o *awaken.Outgoing) error {
+	if o.Item == nil || len(o.Item.Messages) == 0 {
+		return nil
+	}
+	t, err := sd.rt.cfg.Store.Thread(ctx, o.ThreadID)
+	if err == nil && t.UserID != "" && t.UserID != sd.info.UserID {
+		return fmt.Errorf("deliver to thread %s: %w: it belongs to another user", o.ThreadID, awaken.ErrNotFound)
+	}
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil // the queue says what becomes of it
+	}
+	return err
 }
 
 // deliver passes o to the queue or, without one, does it in this process.

@@ -46,7 +46,7 @@ func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.Inbox
 		case q.Open != nil: // it cannot park or end before it has read the item
 			q.recordKey(d)
 		case len(q.Live) == 0 && len(item.Messages) > 0:
-			return q.startUnread(t, d, &awaken.RunRequest{AgentID: agentID, Origin: "internal"})
+			return q.startUnread(t, d, &awaken.RunRequest{AgentID: agentID, UserID: q.UserID, Origin: "internal"})
 		}
 		return nil // nor can the queued one
 	})
