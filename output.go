@@ -1,17 +1,19 @@
 package awaken
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/awaken-go/awaken/internal/schema"
 )
 
-// CheckOutputSchema checks that raw can be used as an output schema. Its errors are ErrInvalid.
-func CheckOutputSchema(raw json.RawMessage) error {
-	_, err := schema.Compile(raw)
+// CheckOutput checks that the output schema, if any, can be used. Its errors are ErrInvalid.
+func (r *RunRequest) CheckOutput() error {
+	if len(r.OutputSchema) == 0 {
+		return nil
+	}
+	_, err := schema.Compile(r.OutputSchema)
 	if err == nil {
-		_, err = schema.Clean(raw)
+		_, err = schema.Clean(r.OutputSchema)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: output_schema: %w", ErrInvalid, err)

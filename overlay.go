@@ -17,9 +17,9 @@ type Overlay struct {
 // variantMark separates the id of an agent from the name of one of its variants.
 const variantMark = ":"
 
-// VariantID returns the id of a variant of an agent. Runs of the variant record it as their
-// agent id.
-func VariantID(agentID, name string) string { return agentID + variantMark + name }
+// VariantID returns the id of the variant with that name, of the agent or of the one that it is
+// itself a variant of. Runs of the variant record it as their agent id.
+func (s *AgentSpec) VariantID(name string) string { return s.Base() + variantMark + name }
 
 // IsVariant reports whether id is the id of a variant of the agent.
 func IsVariant(id, agentID string) bool {
@@ -34,7 +34,7 @@ func (s *AgentSpec) Base() string { return cmp.Or(s.base, s.ID) }
 // Over returns the spec of the variant of base with that name.
 func (o *Overlay) Over(base *AgentSpec, name string) *AgentSpec {
 	s := *base
-	s.ID, s.base, s.decoded = VariantID(base.ID, name), base.ID, nil
+	s.ID, s.base, s.decoded = base.ID+variantMark+name, base.ID, nil
 	s.SystemPrompt, s.ModelID = or(o.SystemPrompt, s.SystemPrompt), or(o.ModelID, s.ModelID)
 	if o.AllowedTools != nil {
 		s.AllowedTools, s.AllowedToolPatterns = o.AllowedTools, nil

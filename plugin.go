@@ -125,7 +125,7 @@ func (r *Registrar) Transform(t Transform) { r.made.Transforms = append(r.made.T
 func (r *Registrar) Stop(p StopPolicy) { r.made.Policies = append(r.made.Policies, p) }
 
 // Variant adds a variant of the agent, which differs from it by o. A handoff to its
-// [VariantID] works like one to any agent. Variants have no variants.
+// [AgentSpec.VariantID] works like one to any agent. Variants have no variants.
 func (r *Registrar) Variant(name string, o Overlay) {
 	r.made.Variants[name] = append(r.made.Variants[name], o)
 }

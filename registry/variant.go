@@ -7,7 +7,7 @@ import (
 )
 
 // separator separates the id of an agent from the name of one of its variants.
-var separator = awaken.VariantID("", "")
+var separator = new(awaken.AgentSpec).VariantID("")
 
 // Base returns the id of the agent that id is a variant of, or id itself if it is no variant.
 func (reg *Registry) Base(id string) string {

@@ -126,7 +126,7 @@ func (a *admission) checkSchemas(req *request, q *awaken.RunRequest) error {
 		if err := checkSchema(&bounds, q.OutputSchema); err != nil {
 			return protocol.BadRequest("output_schema: %v", err)
 		}
-		return awaken.CheckOutputSchema(q.OutputSchema)
+		return q.CheckOutput()
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func (sw *switcher) targets(agent *awaken.AgentSpec) []string {
 // id returns the id of the agent or variant with a name.
 func (sw *switcher) id(agent *awaken.AgentSpec, name string) string {
 	if _, ok := sw.variants[name]; ok {
-		return awaken.VariantID(agent.Base(), name)
+		return agent.VariantID(name)
 	}
 	return name
 }

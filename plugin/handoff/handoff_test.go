@@ -118,7 +118,7 @@ func TestOverlay_EveryFieldIsApplied(t *testing.T) {
 		"without": "I am default. m1 request_other,request_terse,request_unknown",
 		"none":    "I am default. m1 ",
 	} {
-		id := awaken.VariantID("default", name)
+		id := (&awaken.AgentSpec{ID: "default"}).VariantID(name)
 		spec := reg.Agent(id)
 		if got := spec.SystemPrompt + " " + spec.ModelID + " " + strings.Join(reg.ToolIDs(id), ","); got != want || spec.Base() != "default" {
 			t.Errorf("%s is %q of %q, want %q", id, got, spec.Base(), want)
