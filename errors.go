@@ -27,7 +27,7 @@ var (
 	// empty.
 	ErrUnread = errors.New("thread has unread inbox items")
 	// ErrDecided means that the call does not wait for a decision: usually it already has a
-	// different one.
+	// different one, and the error is a *[Decided].
 	ErrDecided = errors.New("call is already decided")
 	// ErrExpired means that the decision arrived after its suspension had expired.
 	ErrExpired = errors.New("suspension has expired")

@@ -110,8 +110,12 @@ type Pipelined interface {
 // Inbox delivers items to a thread from outside its active run. Posting never conflicts with
 // the owner's commits.
 type Inbox interface {
-	// Post adds items. It ignores an item whose ID was posted before. It returns
+	// Post adds items, all or none. It ignores an item whose ID was posted before. It returns
 	// ErrNotFound if the thread does not exist.
+	//
+	// Of every question, by run and ticket, only the first decision counts. Post keeps the
+	// records of decisions (InboxItem.Decided) in the same transaction. If the question has
+	// a record with another [Decided.Digest], Post returns that record as the error.
 	Post(ctx context.Context, threadID string, items ...InboxItem) error
 	// Unread returns the items that no commit has read, in the order of posting.
 	Unread(ctx context.Context, threadID string) ([]InboxItem, error)
@@ -119,9 +123,12 @@ type Inbox interface {
 
 // InboxItem is a message to a thread: a decision, messages, a summary or a report.
 type InboxItem struct {
-	ID       string         `json:"id"`
-	RunID    string         `json:"run_id,omitempty"` // only for this run; "" means any run
-	Decision *Decision      `json:"decision,omitempty"`
+	ID       string    `json:"id"`
+	RunID    string    `json:"run_id,omitempty"` // only for this run; "" means any run
+	Decision *Decision `json:"decision,omitempty"`
+	// Decided is the record that Post keeps of the decision. Its question may be that of a
+	// child of the run.
+	Decided  *Decided       `json:"decided,omitempty"`
 	Messages []*llm.Message `json:"messages,omitempty"`
 	// Boundary says at which point an active run reads the messages.
 	Boundary InboxPoint `json:"boundary,omitempty"`

@@ -95,7 +95,10 @@ type Decision struct {
 	Reason string          `json:"reason,omitempty"` // of a rejection; the model sees it
 	// Arguments replace the call's arguments, if the person edited them.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	UpdatedAt int64           `json:"updated_at,omitempty"` // Unix ms; set by the runtime
+	UpdatedAt int64           `json:"updated_at,omitempty"` // when it was accepted, Unix ms; set by the runtime
+	Actor     *Actor          `json:"actor,omitempty"`      // its author; nil if unknown
+	// Remembered is the scope in which the permission plugin remembers an approval, if it does.
+	Remembered string `json:"remembered,omitempty"`
 }
 
 // UnmarshalJSON rejects unknown fields.

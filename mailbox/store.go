@@ -15,7 +15,9 @@ type Store interface {
 	// all or nothing. If fn fails, Change changes nothing and returns fn's error unwrapped. No
 	// other Change, commit, claim or settlement of the thread happens in between. Fn may be
 	// called again if the transaction has to be repeated. A dispatch whose id or idempotency
-	// key is in use is ErrDuplicate, and nothing is changed. If the thread does not exist,
+	// key is in use is ErrDuplicate, and nothing is changed. Changes.Post keeps the records of
+	// decisions as awaken.Inbox does: the first counts, and the error of a different one is the
+	// record, and nothing is changed. If the thread does not exist,
 	// Change creates it if fn sets Changes.Create, and returns awaken.ErrNotFound otherwise.
 	Change(ctx context.Context, threadID string, fn func(t *Thread) error) error
 	// CommitAndSettle makes a commit that ends or parks a run, as [awaken.Committer] does, and
@@ -36,6 +38,9 @@ type Store interface {
 	// and returns their indexes: they need Change. Enqueue may set fields of the dispatches
 	// that it queued.
 	Enqueue(ctx context.Context, ds ...*Dispatch) (left []int, err error)
+	// Decisions lists the records of accepted decisions (see awaken.Inbox), the newest first.
+	// They are kept as long as the thread that asked.
+	Decisions(ctx context.Context, q DecisionQuery) ([]*awaken.Decided, error)
 	// Dispatch returns a dispatch by its id. A missing one is awaken.ErrNotFound.
 	Dispatch(ctx context.Context, id string) (*Dispatch, error)
 	// Submitted returns the dispatch with an idempotency key, or awaken.ErrNotFound.

@@ -37,6 +37,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		cases []testCase
 	}{
 		{"Change", changeCases},
+		{"Decisions", decisionCases},
 		{"Enqueue", enqueueCases},
 		{"Runs", runCases},
 		{"List", listCases},

@@ -42,10 +42,23 @@ func (in *inbox) Post(_ context.Context, threadID string, items ...awaken.InboxI
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	undo, err := in.table.decide(items) // also those that were posted before
 	if err != nil || len(r.Items) == 0 {
 		return err
 	}
-	return in.writer.append(t, r)
+	for i := range r.Items {
+		if d := r.Items[i].Decided; d != nil {
+			r.Decided = append(r.Decided, d)
+		}
+	}
+	if err := in.writer.append(t, r); err != nil {
+		undo()
+		return err
+	}
+	return nil
 }
 
 // ThreadState returns the saved state of a thread.

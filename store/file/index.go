@@ -35,6 +35,7 @@ type indexThread struct {
 	Size      int64                 `json:"size"`
 	Doomed    *awaken.ChildStrategy `json:"doomed,omitempty"`
 	Unread    []string              `json:"unread,omitempty"`
+	Decided   []*awaken.Decided     `json:"decided,omitempty"`
 	Base      *base                 `json:"base,omitempty"`
 	Copied    span                  `json:"copied,omitzero"`
 	CopiedTo  int64                 `json:"copied_to,omitempty"`
@@ -130,7 +131,7 @@ func (x *indexFile) write() error {
 			continue // it is being created
 		}
 		it := &indexThread{Head: t.Head, Nonce: t.journal.nonce, First: t.journal.first, Size: t.journal.size, Doomed: t.doomed,
-			Unread: slices.Clone(t.unread), Base: t.base, Copied: t.copied, CopiedTo: t.copies.to, CopiedSeq: t.copies.seq}
+			Unread: slices.Clone(t.unread), Decided: slices.Clone(t.decided), Base: t.base, Copied: t.copied, CopiedTo: t.copies.to, CopiedSeq: t.copies.seq}
 		it.Thread = *t.Export()
 		for _, r := range t.runs {
 			it.Runs = append(it.Runs, indexRun{r.id, r.status, r.born, r.at})

@@ -53,6 +53,7 @@ type summary struct {
 	Resource   string                 `json:"resource,omitempty"`
 	User       string                 `json:"user,omitempty"` // also of a commit
 	Posted     []string               `json:"posted,omitempty"`
+	Decided    []*awaken.Decided      `json:"decided,omitempty"` // the records of posted decisions
 	Children   *awaken.ChildStrategy  `json:"children,omitempty"`
 
 	// Of a commit.

@@ -130,6 +130,7 @@ func (rm *remover) erase(t *thread) error {
 	for _, r := range t.runs {
 		delete(rm.table.runs, r.id)
 	}
+	rm.table.decided.Remove(t.ID)
 	rm.bodies.drop(t)
 	rm.table.mu.Unlock()
 	return rm.journals.syncDir(".")

@@ -15,13 +15,14 @@ type table struct {
 	mu      sync.Mutex // guards everything below, and fields of thread, journal, copies and body
 	threads map[string]*thread
 	runs    map[string]*runRef
+	decided threads.Decided
 	floor   uint64 // the highest fence of a deleted thread; new threads get higher ones
 	clock   int64  // grows with every commit, to order threads and runs
 	grown   int64  // bytes written to journals since the index was saved
 }
 
 func newTable() *table {
-	return &table{threads: map[string]*thread{}, runs: map[string]*runRef{}}
+	return &table{threads: map[string]*thread{}, runs: map[string]*runRef{}, decided: threads.Decided{}}
 }
 
 // find returns a live thread. Requires tb.mu.
@@ -81,6 +82,7 @@ func (tb *table) apply(t *thread, r *summary, at span) {
 		t.Generation = r.Generation
 	case opPost:
 		t.unread = append(t.unread, r.Posted...)
+		tb.remember(t, r.Decided)
 	case opMetadata:
 		t.Metadata.Title, t.Metadata.Custom = r.Metadata.Title, r.Metadata.Custom
 		t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, r.Time)
@@ -144,6 +146,35 @@ func (tb *table) claim(t *thread, r *record) (undo func(), err error) {
 	return func() {}, nil
 }
 
+// remember adds records of decisions that were posted to a thread.
+func (tb *table) remember(t *thread, ds []*awaken.Decided) {
+	t.decided = append(t.decided, ds...)
+	for _, d := range ds {
+		q := threads.Question{RunID: d.RunID, TicketID: d.TicketID}
+		if old := tb.decided[q]; old == nil || d.At < old.At { // a child's may have been posted to its parent, too
+			tb.decided[q] = d
+		}
+	}
+}
+
+// decide reserves the records of decisions, which the next record of a thread brings. Undo
+// releases them. The error is the record of a question that is decided differently.
+func (tb *table) decide(items []awaken.InboxItem) (undo func(), err error) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	if err := tb.decided.Check(items); err != nil {
+		return nil, err
+	}
+	added := tb.decided.Add(items)
+	return func() {
+		tb.mu.Lock()
+		defer tb.mu.Unlock()
+		for _, d := range added {
+			delete(tb.decided, threads.Question{RunID: d.RunID, TicketID: d.TicketID})
+		}
+	}, nil
+}
+
 // checkParent checks that parent exists and is not below the thread. Requires tb.mu.
 func (tb *table) checkParent(id, parent string) error {
 	return threads.CheckParent(id, parent, func(id string) (string, bool, error) {
@@ -195,6 +226,7 @@ func (tb *table) restore(t *thread, ix *indexThread) {
 	t.Head, t.unread, t.doomed = ix.Head, ix.Unread, ix.Doomed
 	t.journal.first, t.journal.size = ix.First, ix.Size
 	t.base, t.copied, t.copies.to, t.copies.seq = ix.Base, ix.Copied, ix.CopiedTo, ix.CopiedSeq
+	tb.remember(t, ix.Decided)
 	for _, r := range ix.Runs {
 		ref := &runRef{id: r.ID, thread: t, status: r.Status, born: r.Born, at: r.At}
 		t.runs = append(t.runs, ref)

@@ -24,12 +24,13 @@ type thread struct {
 
 	// Guarded by table.mu.
 	threads.Head
-	life   life
-	doomed *awaken.ChildStrategy // set while it is being deleted
-	unread []string
-	runs   []*runRef // in the order they were born
-	base   *base     // another thread holds the first messages
-	copied span      // the record that holds a copy of them instead
+	life    life
+	doomed  *awaken.ChildStrategy // set while it is being deleted
+	unread  []string
+	decided []*awaken.Decided // the records that were posted to it
+	runs    []*runRef         // in the order they were born
+	base    *base             // another thread holds the first messages
+	copied  span              // the record that holds a copy of them instead
 
 	body   *body
 	bodyAt *list.Element // in bodies.order

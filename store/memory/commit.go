@@ -123,6 +123,10 @@ func (s *committer) Post(_ context.Context, threadID string, items ...awaken.Inb
 	if err != nil {
 		return err
 	}
+	if err := s.decided.Check(items); err != nil {
+		return err
+	}
+	s.decided.Add(items)
 	t.Post(items)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // DB holds the stores of all tenants, and is the queue that workers share. It
@@ -48,7 +49,7 @@ func (db *DB) Store(tenant string) *Store {
 }
 
 func (db *DB) newStore(tenant string) *Store {
-	rs := &records{mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{}}
+	rs := &records{mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{}, decided: threads.Decided{}}
 	now := func() time.Time { return db.Now() }
 	ds := &dispatches{records: rs, tenant: tenant, lines: db.lines, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
 	return &Store{

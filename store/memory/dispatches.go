@@ -43,6 +43,9 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 	if err := fn(c); err != nil {
 		return err
 	}
+	if err := s.decided.Check(c.Post); err != nil {
+		return err
+	}
 	if err := s.check(t, c); err != nil {
 		return fmt.Errorf("change thread %s: %w", threadID, err)
 	}
@@ -58,6 +61,7 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 	if c.Interrupt {
 		t.Generation++
 	}
+	s.decided.Add(c.Post)
 	t.Post(c.Post)
 	for _, r := range c.Runs {
 		s.record(r)
@@ -176,6 +180,19 @@ func export(d *mailbox.Dispatch) *mailbox.Dispatch {
 		out.Request = &q
 	}
 	return &out
+}
+
+// Decisions lists the records of decisions.
+func (s *dispatches) Decisions(_ context.Context, q mailbox.DecisionQuery) (out []*awaken.Decided, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.decided {
+		if t := s.threads[d.ThreadID]; q.Selects(d) && (q.Owner == nil || t != nil && t.UserID == *q.Owner) {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, mailbox.CompareDecided)
+	return out[:min(len(out), q.Size())], nil
 }
 
 // Dispatch returns a dispatch.

@@ -89,6 +89,7 @@ func (s *editor) remove(id string, descendants bool) {
 		s.dispatches.forget(d)
 	}
 	delete(s.threads, id)
+	s.decided.Remove(id)
 	maps.DeleteFunc(s.runs, func(_ string, r *runRecord) bool { return r.ThreadID == id })
 	if !descendants {
 		return

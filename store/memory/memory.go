@@ -39,6 +39,7 @@ type records struct {
 	mu      *sync.Mutex // of the DB; guards everything below
 	threads map[string]*thread
 	runs    map[string]*runRecord
+	decided threads.Decided
 	clock   int64  // grows with every commit, to order threads and runs
 	floor   uint64 // the highest fence of a deleted thread; new threads get higher ones
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Change calls fn with a thread's queue and writes what fn recorded, in two round trips: one
@@ -18,6 +19,9 @@ import (
 func (s *scope) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
 	c := &queueChange{scope: *s, threadID: threadID, fn: fn}
 	err := retry(ctx, func() error { return c.make(ctx) })
+	if s.db.contradicts(err) {
+		return s.contradicted(ctx, c.Thread.Post)
+	}
 	if err != nil {
 		if c.refused != nil {
 			return c.refused
@@ -138,6 +142,16 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 			return err
 		}
 		b.Queue(c.db.sql(`SELECT {p}_post($1, $2, $3, $4)`), c.tenant, escape(c.threadID), ids, data)
+		if c.refused = (threads.Decided{}).Check(post); c.refused != nil {
+			return c.refused
+		}
+		records, err := s.PutDecided(c.threadID, post)
+		if err != nil {
+			return err
+		}
+		for _, st := range records {
+			b.Queue(c.db.sql(st.Query), st.Args...)
+		}
 	}
 	b.Queue("COMMIT")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.db.timeout) // cancelled, its outcome would be unknown

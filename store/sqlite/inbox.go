@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Post adds items to a thread's inbox. It ignores items that were posted before.
@@ -21,14 +22,38 @@ func (s *scope) Post(ctx context.Context, threadID string, items ...awaken.Inbox
 			}
 			return nil, err
 		}
+		if refused, err := c.of(s.tenant).contradicted(items); refused != nil || err != nil {
+			return refused, err
+		}
 		return nil, c.of(s.tenant).post(threadID, items, data)
 	})
 }
 
-// post adds items to the inbox of an existing thread.
+// contradicted returns the record that one of the items contradicts, as an error.
+func (c tenantConn) contradicted(items []awaken.InboxItem) (refused, err error) {
+	if refused := (threads.Decided{}).Check(items); refused != nil {
+		return refused, nil
+	}
+	old, err := c.scope().Contradicted(context.Background(), portConn{c.conn}, items)
+	if old == nil {
+		return nil, err
+	}
+	return old, nil
+}
+
+// post adds items, which contradict no record, to the inbox of an existing thread.
 func (c tenantConn) post(threadID string, items []awaken.InboxItem, data []string) error {
 	if len(items) == 0 {
 		return nil
+	}
+	records, err := c.scope().PutDecided(threadID, items)
+	if err != nil {
+		return err
+	}
+	if len(records) > 0 {
+		if _, err := (portConn{c.conn}).Exec(context.Background(), records...); err != nil {
+			return err
+		}
 	}
 	var posted int64
 	if _, err := c.row(context.Background(), `SELECT posted FROM {p}_threads WHERE tenant = ? AND id = ?`, []any{c.tenant, threadID}, &posted); err != nil {
@@ -46,6 +71,6 @@ func (c tenantConn) post(threadID string, items []awaken.InboxItem, data []strin
 	if added == 0 {
 		return nil
 	}
-	_, err := c.exec(`UPDATE {p}_threads SET posted = posted + ?1, unread = unread + ?1 WHERE tenant = ?2 AND id = ?3`, added, c.tenant, threadID)
+	_, err = c.exec(`UPDATE {p}_threads SET posted = posted + ?1, unread = unread + ?1 WHERE tenant = ?2 AND id = ?3`, added, c.tenant, threadID)
 	return err
 }

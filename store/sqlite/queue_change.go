@@ -74,7 +74,7 @@ func (c *queueChange) check() (refused, err error) {
 			return fmt.Errorf("thread %s: dispatch %s: %w", k.thread, d.ID, mailbox.ErrDuplicate), nil
 		}
 	}
-	return nil, nil
+	return c.of(k.tenant).contradicted(t.Post)
 }
 
 // write writes what was recorded.

@@ -30,6 +30,7 @@ func Test(t *testing.T, open func(t *testing.T) awaken.Store) {
 		{"Commit", commitCases},
 		{"Interrupt", interruptCases},
 		{"Inbox", inboxCases},
+		{"Decisions", decisionCases},
 		{"Threads", threadCases},
 		{"Runs", runCases},
 		{"Concurrency", concurrencyCases},

@@ -186,6 +186,7 @@ func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 	do(`DELETE FROM {p}_runs WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_state WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_inbox WHERE tenant = ? AND thread = ?`)
+	do(`DELETE FROM {p}_decisions WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_dispatches WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_threads WHERE tenant = ? AND id = ?`)
 	do(`DELETE FROM {p}_queues WHERE tenant = ? AND id = ?`)
