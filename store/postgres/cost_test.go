@@ -297,6 +297,7 @@ func endRun(t *testing.T, q mailbox.Queue, id string, together bool, usage func(
 // Ending a run and settling its dispatch is one round trip and one transaction.
 func TestCommitAndSettle_IsOneRoundTripAndOneTransaction(t *testing.T) {
 	db, w := openCounting(t, &postgres.Options{})
+	db.Quiet() // its notifications are transactions
 	look := witness(t)
 	usage := func() (trips, made int64) { return w.writes.Load(), number(t, look, transactions) }
 	// The first on a connection prepares the statements.
