@@ -10,13 +10,13 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
 
-// A process that was paused learns right before a call that it may have lost the run, although
-// nothing has cancelled the run yet.
 // ownerFunc is an owner that only checks.
 type ownerFunc func() error
 
 func (f ownerFunc) Check() error { return f() }
 
+// A process that was paused learns right before a call that it may have lost the run, although
+// nothing has cancelled the run yet.
 func TestRun_MakesNoCallOfARunThatItMayHaveLost(t *testing.T) {
 	made := 0
 	tool := awaken.NewTool(awaken.ToolSpec{ID: "pay"}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) {

@@ -54,6 +54,13 @@ func (b *Mailbox) settleError(ctx context.Context, c *claim, err error) Settleme
 		return Settlement{Status: Queued, Delay: 250 * time.Millisecond, Error: err.Error()}
 	case errors.Is(err, awaken.ErrPinUnavailable) && !errors.Is(err, awaken.ErrNotFound):
 		return Settlement{Status: Queued, Delay: pinRetry, Error: err.Error()}
+	case errors.Is(cause, awaken.ErrCancelled) && !permanent(err):
+		if s, endErr := c.endCancelled(ctx); s.Status != "" || endErr != nil {
+			if endErr != nil {
+				return b.retry(c, errors.Join(err, endErr))
+			}
+			return s
+		}
 	case permanent(err):
 		c.final = Settlement{Status: DeadLetter, Error: err.Error()}
 		s, giveUpErr := c.giveUp(ctx, err.Error())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/awaken-go/awaken"
 )
@@ -68,6 +69,17 @@ func (c *claim) endFor(ctx context.Context, run *awaken.Run, as Status, t awaken
 	return Settlement{Status: as}, c.queueUnread(ctx, run)
 }
 
+// endCancelled ends the run of a dispatch that was cancelled before the run could start.
+func (c *claim) endCancelled(ctx context.Context) (Settlement, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	run, err := c.tenant.Store.LoadRun(ctx, c.d.RunID)
+	if err != nil || run.Status != awaken.RunCreated {
+		return Settlement{}, err
+	}
+	return c.endFor(ctx, run, Cancelled, awaken.Termination{Type: awaken.Cancelled})
+}
+
 // giveUp ends the run of a dispatch that cannot succeed.
 func (c *claim) giveUp(ctx context.Context, reason string) (Settlement, error) {
 	run, err := c.tenant.Store.LoadRun(ctx, c.d.RunID)
@@ -106,6 +118,7 @@ func (c *claim) endCreated(ctx context.Context, run *awaken.Run, t awaken.Termin
 		}
 		if ended = !q.started(c.d); ended {
 			q.Runs = append(q.Runs, endedRun(run, q.Now, t))
+			q.passOn(c.d)
 		}
 		return nil
 	})

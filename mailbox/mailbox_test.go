@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -283,8 +284,75 @@ func TestSubmit_AnInterruptSupersedesEverything(t *testing.T) {
 		g.wantRun(tn, queued.RunID, awaken.RunDone, awaken.Cancelled, "")
 		g.wantDispatch(tn, queued.DispatchID, mailbox.Superseded)
 		g.wantRun(tn, now.RunID, awaken.RunDone, awaken.NaturalEnd, "you said now")
+		g.wantSaid(tn, "t", "use wait", "later", "now")
 		awakentest.CheckEvents(t, g.log(tn, "t"))
 	})
+}
+
+// wantSaid checks what users said on a thread.
+func (g *rig) wantSaid(tn *mailbox.Tenant, thread string, want ...string) {
+	g.t.Helper()
+	msgs, err := tn.Store.Messages(g.t.Context(), thread, awaken.MessageQuery{})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var said []string
+	for _, m := range msgs {
+		if m.Message.Role == llm.User {
+			said = append(said, m.Message.Text())
+		}
+	}
+	if !slices.Equal(said, want) {
+		g.t.Errorf("users said %q, want %q", said, want)
+	}
+}
+
+// Several clients write at the same moment, and each message supersedes the others, whether they
+// are queued, claimed or running by then.
+func TestSubmit_NoMessageIsLostWhenClientsInterruptEachOther(t *testing.T) {
+	for _, pause := range []time.Duration{0, time.Microsecond, 2 * time.Millisecond} {
+		for range 20 {
+			g := newRig(t)
+			b := g.box()
+			stop := work(b)
+			tn := b.Tenant("")
+			var wg sync.WaitGroup
+			for i := range 4 {
+				wg.Go(func() {
+					time.Sleep(time.Duration(i) * pause)
+					s := say("t", fmt.Sprint("message ", i))
+					s.Mode = mailbox.ModeInterrupt
+					g.submit(tn, s)
+				})
+			}
+			wg.Wait()
+			deadline := time.Now().Add(10 * time.Second)
+			for {
+				ds, err := tn.Store.Dispatches(t.Context(), mailbox.Query{ThreadID: "t", Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
+				if err != nil || time.Now().After(deadline) {
+					t.Fatalf("%d dispatches are live, %v", len(ds), err)
+				}
+				if len(ds) == 0 {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+			msgs, err := tn.Store.Messages(t.Context(), "t", awaken.MessageQuery{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := map[string]int{}
+			for _, m := range msgs {
+				if m.Message.Role == llm.User {
+					said[m.Message.Text()]++
+				}
+			}
+			if len(said) != 4 || len(said) != said["message 0"]+said["message 1"]+said["message 2"]+said["message 3"] {
+				t.Errorf("%s apart: the thread has %v, want each message once", pause, said)
+			}
+			stop()
+		}
+	}
 }
 
 func TestSubmit_SteersTheRunInProgress(t *testing.T) {

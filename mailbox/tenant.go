@@ -162,7 +162,7 @@ func (t *Tenant) lastRun(ctx context.Context, threadID, runID string) (*awaken.R
 // thread is idle.
 func (t *Tenant) Interrupt(ctx context.Context, threadID string) (superseded int, err error) {
 	err = t.changed(ctx, threadID, func(q *Thread) error {
-		n, found := q.interrupt(t.newDispatch())
+		n, _, found := q.interrupt(t.newDispatch())
 		if superseded = n; !found {
 			return ErrIdle
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 )
 
 // Thread is a thread's queue inside [Store.Change]. The store sets the fields that describe the
@@ -183,8 +184,9 @@ type submission struct {
 // is in progress.
 func (t *Thread) submit(s *submission) (*Dispatch, error) {
 	d := s.dispatch
+	var unread []*Dispatch // superseded before they ran
 	if s.interrupt {
-		t.interrupt(s.spare)
+		_, unread, _ = t.interrupt(s.spare)
 	}
 	open := t.Open
 	if open != nil && s.runID != "" && open.RunID != s.runID {
@@ -200,6 +202,9 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 		switch {
 		case has != nil && has.Cancel: // the run is about to end
 		case open.Status == awaken.RunWaiting, has == nil && s.live: // a running run without a dispatch was cut off
+			for _, o := range unread {
+				t.Post = append(t.Post, awaken.InboxItem{ID: "input:" + o.ID, Messages: o.Request.Messages})
+			}
 			t.Post = append(t.Post, s.items...)
 			got, err := t.wake(d)
 			if got != d {
@@ -218,7 +223,48 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 	if t.Create = true; !t.Exists {
 		t.UserID = d.Request.UserID
 	}
+	d.Request = withInput(d.Request, unread...)
 	return d, t.enqueue(d)
+}
+
+// withInput returns a request that begins with the messages of dispatches that it supersedes: a
+// message that was accepted is not lost. A request that repeats one of these messages replaces
+// it, and one that rewinds to it replaces those that follow as well.
+func withInput(req *awaken.RunRequest, of ...*Dispatch) *awaken.RunRequest {
+	if len(of) == 0 {
+		return req
+	}
+	var input []*llm.Message
+	out := *req
+	for _, d := range of {
+		for _, m := range d.Request.Messages {
+			if m.ID != "" && m.ID == out.Rewind {
+				out.Rewind, out.Messages = "", slices.Concat(input, req.Messages)
+				return &out
+			}
+			if !slices.ContainsFunc(req.Messages, func(o *llm.Message) bool { return o.ID == m.ID }) {
+				input = append(input, m)
+			}
+		}
+	}
+	out.Messages = slices.Concat(input, req.Messages)
+	return &out
+}
+
+// passOn adds the input of a dispatch whose run ends before it started to the thread's next
+// queued run, if there is one.
+func (t *Thread) passOn(d *Dispatch) {
+	if d.Request == nil || len(d.Request.Messages) == 0 {
+		return
+	}
+	for _, next := range t.Live {
+		if next.Status == Queued && next.Request != nil && next.Epoch > d.Epoch && !t.started(next) {
+			next = clone(next)
+			next.Request = withInput(next.Request, d)
+			t.put(next)
+			return
+		}
+	}
 }
 
 // recordKey stores the idempotency key of input that needs no dispatch, as an acked one.
@@ -233,8 +279,9 @@ func (t *Thread) recordKey(d *Dispatch) {
 
 // interrupt ends the run in progress and everything queued, and raises the epoch, which tells
 // earlier input from later. If spare is not nil, it ends a waiting run too. The result is how
-// many dispatches were superseded, and whether there was anything to interrupt.
-func (t *Thread) interrupt(spare *Dispatch) (superseded int, found bool) {
+// many dispatches were superseded, those of them whose input no run has read, and whether there
+// was anything to interrupt.
+func (t *Thread) interrupt(spare *Dispatch) (superseded int, unread []*Dispatch, found bool) {
 	t.RaiseEpoch = true
 	for _, d := range slices.Clone(t.Live) {
 		if d.Status == Queued && t.started(d) && t.Open.Status == awaken.RunWaiting && spare == nil {
@@ -243,13 +290,16 @@ func (t *Thread) interrupt(spare *Dispatch) (superseded int, found bool) {
 		found = true
 		if d.Status == Queued && !t.started(d) {
 			superseded++
+			if d.Request != nil && len(d.Request.Messages) > 0 {
+				unread = append(unread, d)
+			}
 		}
 		t.end(d, Superseded, "superseded")
 	}
 	if spare != nil && t.endOpen(spare) {
 		found = true
 	}
-	return superseded, found
+	return superseded, unread, found
 }
 
 // cancel ends a dispatch or a run by its id. The thread's id stands for the open run, or else

@@ -327,7 +327,7 @@ func TestThread_Interrupt(t *testing.T) {
 			}
 			var superseded int
 			var found bool
-			did := try(t, tt.thread, func(th *Thread) { superseded, found = th.interrupt(s) })
+			did := try(t, tt.thread, func(th *Thread) { superseded, _, found = th.interrupt(s) })
 			if diff := cmp.Diff(tt.want, did); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
