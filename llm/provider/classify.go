@@ -34,12 +34,12 @@ var statusKinds = map[int]llm.Kind{
 // bodyKinds lists the terms of providers for each kind: the type, code or status of an error
 // body, in lower case.
 var bodyKinds = map[llm.Kind][]string{
-	llm.Overloaded: {"overloaded_error", "overloaded", "server_overloaded", "slow_down", "unavailable", "service_unavailable"},
+	llm.Overloaded: {"overloaded_error", "overloaded", "server_overloaded", "slow_down", "unavailable", "service_unavailable", "capacity_exceeded"},
 	llm.RateLimited: {
 		"rate_limit_error", "rate_limit_exceeded", "rate_limit_reached", "resource_exhausted",
 		"too_many_requests", "tokens", "requests",
 	},
-	llm.QuotaExceeded:   {"insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_balance", "insufficient_funds", "credit_balance_too_low"},
+	llm.QuotaExceeded:   {"insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_balance", "insufficient_funds", "credit_balance_too_low", "arrearage"},
 	llm.Timeout:         {"timeout", "timeout_error", "deadline_exceeded", "request_timeout"},
 	llm.Provider:        {"server_error", "internal_error", "internal_server_error", "api_error", "internal"},
 	llm.ContextOverflow: {"context_length_exceeded", "string_above_max_length", "request_too_large", "exceed_context_size_error"},
@@ -47,7 +47,7 @@ var bodyKinds = map[llm.Kind][]string{
 	llm.ModelNotFound:   {"not_found_error", "model_not_found", "not_found"},
 	llm.ContentFiltered: {
 		"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "moderation_blocked", "cyber_policy_violation",
-		"image_content_policy_violation",
+		"image_content_policy_violation", "data_inspection_failed",
 	},
 	llm.InvalidRequest: {"invalid_request_error", "invalid_request", "invalid_prompt", "invalid_argument", "failed_precondition", "bad_request"},
 }
@@ -66,10 +66,19 @@ func namedKind(names []string) llm.Kind {
 
 // overflows are phrases of providers for a request that is too long.
 var overflows = []string{"prompt is too long", "context_length_exceeded", "context length", "input is too long", "maximum context length",
-	"reduce the length", "too many tokens", "request too large", "exceeds the maximum number of tokens", "context window", "exceeds the available context size", "input token count"}
+	"reduce the length", "too many tokens", "request too large", "exceeds the maximum number of tokens", "context window", "exceeds the available context size", "input token count",
+	"exceeds max length", "range of input length"}
 
 // filters are phrases of providers for a request or response stopped by a filter.
-var filters = []string{"content_filter", "content policy", "content management policy", "blocked by safety"}
+var filters = []string{"content_filter", "content policy", "content management policy", "blocked by safety", "input was flagged"}
+
+// quotas are phrases of providers for an account without credit, which some report as a mistake in
+// the request, a wrong key or a rate limit.
+var quotas = []string{"credit balance is too low", "insufficient balance", "used all available credits", "doesn't have any credits"}
+
+// locations are phrases of providers for an account that has no access from where it is used, which
+// some report as a mistake in the request.
+var locations = []string{"user location is not supported"}
 
 // classify converts a response with a status of 400 or more into an error. The status
 // determines the kind, except that a body that names an overflow or a filter wins over a 4xx.
@@ -149,13 +158,22 @@ type failure struct {
 	retryAfter time.Duration
 }
 
-// kind returns the kind that the names, or else the phrases for an overflow or a filter,
-// indicate, or "".
+// kind returns the kind that the names, or else the phrases for an overflow, a filter or an account
+// without credit, indicate, or "".
 func (f *failure) kind() llm.Kind {
 	s := strings.ToLower(f.message)
 	kind := namedKind(f.names)
-	if kind == "" || kind == llm.InvalidRequest {
+	switch kind {
+	case llm.RateLimited, llm.Unauthorized:
+		if containsAny(s, quotas...) {
+			return llm.QuotaExceeded
+		}
+	case "", llm.InvalidRequest:
 		switch {
+		case containsAny(s, quotas...):
+			return llm.QuotaExceeded
+		case containsAny(s, locations...):
+			return llm.Unauthorized
 		case containsAny(s, filters...):
 			return llm.ContentFiltered
 		case containsAny(s, overflows...):

@@ -26,6 +26,20 @@ func TestClassify_StatusDecidesUnlessTheBodyIsMoreSpecific(t *testing.T) {
 		{408, ``, llm.Timeout}, {413, ``, llm.ContextOverflow}, {422, ``, llm.InvalidRequest}, {409, ``, llm.Provider},
 		{429, `{"error":{"code":"insufficient_quota"}}`, llm.QuotaExceeded}, {429, `{"error":{"type":"insufficient_quota","code":null}}`, llm.QuotaExceeded}, {500, ``, llm.Provider}, {502, `<html>`, llm.Provider},
 		{503, ``, llm.Overloaded}, {504, ``, llm.Timeout}, {529, `{"type":"error","error":{"type":"overloaded_error"}}`, llm.Overloaded},
+		// What providers say of accounts without credit or access, in the words that they use.
+		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}`, llm.QuotaExceeded},
+		{429, `{"error":{"code":"1113","message":"Insufficient balance or no resource package. Please recharge."}}`, llm.QuotaExceeded},
+		{403, `{"code":"The caller does not have permission to execute the specified operation","error":"Your newly created team doesn't have any credits yet."}`, llm.QuotaExceeded},
+		{429, `{"code":"Some resource has been exhausted","error":"Your team has either used all available credits or reached its monthly spending limit."}`, llm.QuotaExceeded},
+		{400, `{"error":{"code":"Arrearage","type":"Arrearage","message":"Access denied, please make sure your account is in good standing."}}`, llm.QuotaExceeded},
+		{400, `{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}`, llm.Unauthorized},
+		{429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`, llm.RateLimited},
+		{498, `{"error":{"message":"Flex tier capacity exceeded","type":"server_error","code":"capacity_exceeded"}}`, llm.Overloaded},
+		{403, `{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged."}}`, llm.ContentFiltered},
+		{400, `{"error":{"code":"data_inspection_failed","type":"data_inspection_failed","message":"Input data may contain inappropriate content."}}`, llm.ContentFiltered},
+		{400, `{"error":{"code":"1261","message":"Prompt exceeds max length"}}`, llm.ContextOverflow},
+		{400, `{"error":{"code":"invalid_parameter_error","message":"Range of input length should be [1, 30720]"}}`, llm.ContextOverflow},
+		{400, `{"message":"too many tokens: total number of tokens in the prompt exceeds the limit of 4081"}`, llm.ContextOverflow},
 		{500, `{"error":{"message":"context length"}}`, llm.Provider}, // the status of a server's failure decides
 	} {
 		e := classify("p", c.status, nil, []byte(c.body))
