@@ -48,6 +48,7 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	api.Lacks.Seed = new(false)
 	return &Model{api}, nil
 }
 

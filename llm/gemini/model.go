@@ -66,6 +66,7 @@ func New(c Config) (*Model, error) {
 		return nil, err
 	}
 	m.api.Prepare = m.prepare
+	m.api.Lacks.ParallelTools = new(false)
 	return m, nil
 }
 

@@ -72,6 +72,7 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	api.Lacks.ParallelTools = new(false)
 	return &Model{config: c, api: api}, nil
 }
 

@@ -104,6 +104,12 @@ func New(c Config) (*Model, error) {
 		}
 		return nil
 	}
+	if preset.Effort == "none" {
+		api.Lacks.Reasoning = llm.NoReasoning
+	}
+	if preset.NoParallel {
+		api.Lacks.ParallelTools = new(false)
+	}
 	return &Model{config: c, preset: preset, api: api}, nil
 }
 

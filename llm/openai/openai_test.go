@@ -81,6 +81,15 @@ var laterPresets = map[string][3]string{
 	"nebius":   {`{"max_tokens":9,"reasoning_effort":"high","response_format":"json_schema","seed":7,"stream_options":{"include_usage":true},"tool_choice":"required"}`, `"reasoning_effort":"medium"`, `"reasoning_effort":"none"`},
 }
 
+func TestPresets_SayWhatTheyOmit(t *testing.T) {
+	for preset, want := range map[string]string{"mistral": "reasoning_effort", "together": "parallel_tools", "groq": ""} {
+		w := &wire{}
+		if got := strings.Join(w.open(t, openai.Config{Preset: preset}).Knowledge("m").Capabilities().Refused(), " "); got != want {
+			t.Errorf("%s omits %q, want %q", preset, got, want)
+		}
+	}
+}
+
 func TestPresets_SendWhatTheirServersTake(t *testing.T) {
 	for preset, want := range laterPresets {
 		for i, e := range []llm.Effort{{Level: "high"}, {Budget: 5000}, {Level: "none"}} {

@@ -27,6 +27,9 @@ type API struct {
 	// Prepare completes each request before it is sent, or rejects it. It may be nil. Set it
 	// before the first request.
 	Prepare func(r *http.Request) error
+	// Lacks says which optional parameters no model of the API accepts. Set it before the first
+	// request.
+	Lacks llm.ModelCapabilities
 
 	name   string
 	base   string // without a query, with a trailing slash

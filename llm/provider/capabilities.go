@@ -16,7 +16,7 @@ func (a *API) Knowledge(model string) llm.ModelKnowledge {
 	info, _ := Known(model)
 	a.learned.mu.Lock()
 	defer a.learned.mu.Unlock()
-	return llm.ModelKnowledge{Learned: a.learned.rejected[model], Discovered: a.learned.listed[listName(model)], Known: info.Capabilities}
+	return llm.ModelKnowledge{Learned: a.learned.rejected[model], Discovered: a.learned.listed[listName(model)], Known: a.Lacks.Or(info.Capabilities)}
 }
 
 // Note remembers what a list of the provider's models says that they accept, in place of what an
