@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 func onStores(t *testing.T, test func(g *rig)) {
 	for _, store := range []string{"sqlite", "postgres"} {
 		t.Run(store, func(t *testing.T) {
-			if !testenv.Long() {
+			if !testenv.Long() && *busyTime == 0 {
 				t.Parallel()
 			}
 			test(newRig(t, store))
