@@ -131,6 +131,9 @@ type ToolCallResumed struct {
 	Result    json.RawMessage `json:"result"`
 	MessageID string          `json:"message_id,omitempty"` // of the tool message
 	Outcome   CallStatus      `json:"outcome,omitempty"`    // succeeded, failed or cancelled
+	// Decision is the decision that let the call continue, or refused it. It is nil if there was
+	// none, as for a call that waited for a child run.
+	Decision *Decided `json:"decision,omitempty"`
 }
 
 // ToolCallCancel withdraws a ToolCallStart: the call will not run.

@@ -641,11 +641,14 @@ func TestDecision_IsRefusedWithAReason(t *testing.T) {
 		if err != nil || again.Response != "ok" || len(paid) != 1 {
 			t.Errorf("the same decision again gives %+v, %v; the tool ran %d times", again, err, len(paid))
 		}
-		_, err = g.rt.Resume(t.Context(), "r", nil, change(func(d *awaken.Decision) { d.ID = "d2" }))
+		_, err = g.rt.Resume(t.Context(), "r", nil, change(func(d *awaken.Decision) { d.ID, d.Action = "d2", awaken.ActionCancel }))
 		if !errors.Is(err, awaken.ErrDecided) {
 			t.Errorf("another decision: error is %v, want ErrDecided", err)
 		}
-		says(t, err, `decision on "s"`, "already decided", "succeeded")
+		says(t, err, `decision on "s"`, "already decided", `"s" was approved at `)
+		if again, err := g.rt.Resume(t.Context(), "r", nil, change(func(d *awaken.Decision) { d.ID, d.Reason = "d2", "fine" })); err != nil || len(paid) != 1 {
+			t.Errorf("an equal decision gives %+v, %v; the tool ran %d times", again, err, len(paid))
+		}
 		if err := g.rt.Decide(t.Context(), "no-run", good); !errors.Is(err, awaken.ErrNotFound) {
 			t.Errorf("decision for an unknown run: error is %v", err)
 		}

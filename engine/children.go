@@ -3,6 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -25,20 +27,37 @@ func (ch *children) forward(c *call, target string, d awaken.Decision, id string
 	if d.ID = cmp.Or(d.ID, id); d.ID == "" {
 		d.ID = ch.rt.cfg.NewID()
 	}
+	at := ch.rt.cfg.Now()
+	if d.UpdatedAt > 0 {
+		at = time.UnixMilli(d.UpdatedAt) // the time it was accepted
+	}
+	child, items, err := ch.rt.checkDecisions(ch.ctx, c.state.Child, at, d)
+	if err != nil {
+		return stored(err)
+	}
 	if c.state.Child == awaken.ChildID(c.state.Key) { // the call continues this child itself
-		if err := ch.rt.Decide(ch.ctx, c.state.Child, d); err != nil {
-			return err
+		if err := ch.rt.post(ch.ctx, child.ThreadID, items); err != nil {
+			return stored(err)
 		}
 		ch.recheck(c)
 		return nil
 	}
-	child, items, err := ch.rt.CheckDecisions(ch.ctx, c.state.Child, d)
 	for _, it := range items {
-		if err == nil {
-			err = ch.rt.deliver(ch.ctx, &awaken.Outgoing{ID: it.ID, ThreadID: child.ThreadID, Item: &it})
+		if err := ch.rt.deliver(ch.ctx, &awaken.Outgoing{ID: it.ID, ThreadID: child.ThreadID, Item: &it}); err != nil {
+			return stored(err)
 		}
 	}
-	return err
+	return nil
+}
+
+// stored marks an error of a decision as one of the store, unless the decision was refused.
+func stored(err error) error {
+	for _, refused := range []error{awaken.ErrDecided, awaken.ErrNotFound, awaken.ErrInvalid, awaken.ErrExpired, awaken.ErrConflict} {
+		if errors.Is(err, refused) {
+			return err
+		}
+	}
+	return storeError{err}
 }
 
 // recheck makes a call that waits for its child check the child again. A call that is still

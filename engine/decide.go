@@ -15,21 +15,31 @@ import (
 
 // Decide delivers decisions to a run. A run that is active in this process acts on them at once,
 // as its agent's execution mode says; a waiting run acts on them when it is resumed. Delivering a
-// decision again, with the same Decision.ID, has no effect. If one decision is refused, none is
-// delivered: the error is ErrInvalid if it is malformed or does not fit the question, ErrNotFound
-// if it names no call of the run, ErrDecided if the call does not wait for a decision, and
-// ErrExpired if the decision comes too late.
+// decision again, or an equal one ([awaken.Decision.Digest]), has no effect. If one decision is
+// refused, none is delivered: the error is ErrInvalid if it is malformed or does not fit the
+// question, ErrNotFound if it names no call of the run, ErrDecided if the call does not wait for a
+// decision, and ErrExpired if the decision comes too late. Of different decisions the first one
+// counts, from the moment that Decide accepts it; the error of the others is an *[awaken.Decided].
 func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...awaken.Decision) error {
 	run, items, err := rt.CheckDecisions(ctx, runID, decisions...)
 	if err != nil {
 		return err
 	}
-	return rt.post(ctx, run.ThreadID, items)
+	if err := rt.post(ctx, run.ThreadID, items); err != nil {
+		return fmt.Errorf("decide run %s: %w", runID, err)
+	}
+	return nil
 }
 
 // CheckDecisions checks decisions and returns the run and the inbox items that Decide would post:
-// one for each decision that was not made before. It posts nothing. Its errors are those of Decide.
+// one for each decision that no commit has taken in. It posts nothing. Its errors are those of
+// Decide, except that it does not know the decisions that wait in the inbox.
 func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions ...awaken.Decision) (*awaken.Run, []awaken.InboxItem, error) {
+	return rt.checkDecisions(ctx, runID, rt.cfg.Now(), decisions...)
+}
+
+// checkDecisions is CheckDecisions for decisions that were accepted at a time.
+func (rt *Runtime) checkDecisions(ctx context.Context, runID string, at time.Time, decisions ...awaken.Decision) (*awaken.Run, []awaken.InboxItem, error) {
 	run, err := rt.cfg.Store.LoadRun(ctx, runID)
 	if err != nil {
 		return nil, nil, fmt.Errorf("decide run %s: %w", runID, err)
@@ -44,14 +54,20 @@ func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions .
 		if err := d.Validate(); err != nil {
 			return nil, nil, err
 		}
-		s, dup, err := checkDecision(calls, &d, rt.cfg.Now())
+		d.UpdatedAt = at.UnixMilli()
+		s, dup, err := checkDecision(run.ThreadID, calls, &d, at)
+		var item *awaken.InboxItem
 		if s := findCall(calls, d.Target); s != nil && !dup { // the decision may be for a child
 			if target, ok := s.ChildTarget(d.Target); ok {
 				inner := d
 				inner.Target = target
 				var left []awaken.InboxItem
-				if _, left, err = rt.CheckDecisions(ctx, s.Child, inner); err == nil && len(left) == 0 {
+				if _, left, err = rt.checkDecisions(ctx, s.Child, at, inner); err == nil && len(left) == 0 {
 					continue
+				}
+				if len(left) > 0 { // the question is the child's, on whichever thread it is decided
+					item = &left[0]
+					item.RunID, item.Decision = runID, &d
 				}
 			}
 		}
@@ -64,17 +80,21 @@ func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions .
 		if err := rt.checkArguments(ctx, run, s, &d); err != nil {
 			return nil, nil, err
 		}
-		d.UpdatedAt = rt.cfg.Now().UnixMilli()
-		id := rt.cfg.NewID()
-		if d.ID != "" {
-			id = "decision:" + s.Key + ":" + s.SuspensionID() + ":" + d.ID
-			if s.Child != "" {
-				id += ":" + d.Target
-			}
+		if item == nil {
+			item = decisionItem(run, s, d)
 		}
-		items = append(items, awaken.InboxItem{ID: id, RunID: runID, Decision: &d})
+		items = append(items, *item)
 	}
 	return run, items, nil
+}
+
+// decisionItem returns the inbox item of a decision on a call. All decisions on a question have
+// the same id.
+func decisionItem(run *awaken.Run, s *awaken.CallState, d awaken.Decision) *awaken.InboxItem {
+	d.Target = s.SuspensionID()
+	rec := s.Decided(run.ThreadID, &d)
+	rec.RunID = run.RunID
+	return &awaken.InboxItem{ID: "decision:" + run.RunID + ":" + d.Target, RunID: run.RunID, Decision: &d, Decided: rec}
 }
 
 // checkArguments checks arguments edited by a person, if the tool is known in this process.
@@ -107,6 +127,11 @@ func findCall(calls []*awaken.CallState, target string) *awaken.CallState {
 			return calls[i]
 		}
 	}
+	for _, s := range slices.Backward(calls) { // an earlier question of the call
+		if slices.ContainsFunc(s.Earlier, func(e awaken.Decision) bool { return e.Target == target }) {
+			return s
+		}
+	}
 	var found *awaken.CallState // the call whose child it is about
 	for _, s := range calls {
 		if _, ok := s.ChildTarget(target); ok {
@@ -119,21 +144,40 @@ func findCall(calls []*awaken.CallState, target string) *awaken.CallState {
 	return found
 }
 
+// made returns the decision that a call has on the question that d is about, or nil.
+func made(s *awaken.CallState, d *awaken.Decision) *awaken.Decision {
+	for i := range s.Earlier {
+		e := &s.Earlier[i]
+		if e.Target == d.Target && e.Target != s.CallID || e.ID == d.ID && d.ID != "" && (e.Target == d.Target || d.Target == s.CallID) {
+			return e
+		}
+	}
+	if s.Decision != nil && s.Decision.ID != expiredID {
+		return s.Decision
+	}
+	return nil
+}
+
 // checkDecision finds the call that d is about. It reports whether d repeats an earlier decision,
 // and returns an error if d cannot be accepted.
-func checkDecision(calls []*awaken.CallState, d *awaken.Decision, now time.Time) (s *awaken.CallState, dup bool, err error) {
+func checkDecision(threadID string, calls []*awaken.CallState, d *awaken.Decision, now time.Time) (s *awaken.CallState, dup bool, err error) {
 	refuse := func(format string, args ...any) (*awaken.CallState, bool, error) {
 		return nil, false, fmt.Errorf("decision on %q: "+format, append([]any{d.Target}, args...)...)
 	}
 	s = findCall(calls, d.Target)
-	switch {
-	case s == nil:
+	if s == nil {
 		return refuse("tool call or suspension %w", awaken.ErrNotFound)
-	case d.ID != "" && (s.Decision != nil && s.Decision.ID == d.ID || slices.ContainsFunc(s.Earlier, func(e awaken.Decision) bool { return e.ID == d.ID && e.Target == d.Target })):
-		return s, true, nil
 	}
-	if _, ok := s.ChildTarget(d.Target); ok && !s.Status.Terminal() {
+	if _, ok := s.ChildTarget(d.Target); ok {
+		if s.Status.Terminal() {
+			return refuse("%w: its status is %s", awaken.ErrDecided, s.Status)
+		}
 		return s, false, nil // the child decides
+	}
+	if e := made(s, d); e != nil && e.Digest() == d.Digest() {
+		return s, true, nil
+	} else if e != nil {
+		return refuse("%w", s.Decided(threadID, e))
 	}
 	switch {
 	case s.Expired(now) && s.Ticket.OnExpiry != awaken.ExpireEscalate, s.Decision != nil && s.Decision.ID == expiredID:
@@ -184,7 +228,7 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 	if d.UpdatedAt > 0 {
 		now = time.UnixMilli(d.UpdatedAt) // the time it was accepted
 	}
-	s, dup, err := checkDecision(states, &d, now)
+	s, dup, err := checkDecision(de.info.ThreadID, states, &d, now)
 	if err != nil || dup {
 		return err
 	}
@@ -193,12 +237,44 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 		return de.children.forward(c, target, d, id)
 	}
 	if len(d.Arguments) > 0 && c.entry != nil {
-		if err := c.entry.Schema.Check(d.Arguments); err != nil {
-			return fmt.Errorf("decision on %q: %w: arguments do not fit the schema of the tool: %w", d.Target, awaken.ErrInvalid, err)
+		err = c.entry.Schema.Check(d.Arguments)
+	}
+	switch {
+	case err != nil:
+		err = fmt.Errorf("decision on %q: %w: arguments do not fit the schema of the tool: %w", d.Target, awaken.ErrInvalid, err)
+		if id != "" { // it was accepted where the tool is not known
+			de.askAgain(c, d)
+		}
+		return err
+	case id == "":
+		if err := de.record(s, d); err != nil {
+			return err
 		}
 	}
 	de.take(c, d)
 	return nil
+}
+
+// record makes a decision of the request the one that counts: it posts it, as [Runtime.Decide] does,
+// and reads it. The error is an ErrDecided if another was accepted meanwhile.
+func (de *decider) record(s *awaken.CallState, d awaken.Decision) error {
+	d.UpdatedAt = cmp.Or(d.UpdatedAt, de.rt.cfg.Now().UnixMilli())
+	item := decisionItem(&de.rec, s, d)
+	if err := de.rt.cfg.Store.Post(de.ctx, de.info.ThreadID, *item); err != nil {
+		return fmt.Errorf("decision on %q: %w", d.Target, stored(err))
+	}
+	de.journal.read = append(de.journal.read, item.ID)
+	return nil
+}
+
+// askAgain asks the question of a call anew, after an accepted decision could not be used. The
+// new question has an id of its own, because the old one is decided.
+func (de *decider) askAgain(c *call, d awaken.Decision) {
+	s := de.ledger.edit(c)
+	t := *s.Ticket
+	d.Target = s.SuspensionID()
+	s.Decision = &d
+	de.ledger.ticket(c, t)
 }
 
 // take applies an accepted decision to a call. A cancel answers the call at once.
@@ -206,6 +282,7 @@ func (de *decider) take(c *call, d awaken.Decision) {
 	now := de.rt.cfg.Now().UnixMilli()
 	d.UpdatedAt = cmp.Or(d.UpdatedAt, now)
 	s := de.ledger.edit(c)
+	d.Target = s.SuspensionID()
 	s.Decision, s.UpdatedAt, s.Status = &d, now, awaken.CallResuming
 	atDecision.Hit()
 	c.resume = nil
@@ -224,8 +301,18 @@ func (de *decider) take(c *call, d awaken.Decision) {
 		if len(result) == 0 {
 			result = resumedValue(res)
 		}
-		de.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status})
+		de.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status, Decision: de.decided(s)})
 	}
+}
+
+// decided returns the record of the decision on a call, or nil.
+func (c *core) decided(s *awaken.CallState) *awaken.Decided {
+	if s.Decision == nil {
+		return nil
+	}
+	rec := s.Decided(c.info.ThreadID, s.Decision)
+	rec.RunID = c.info.RunID
+	return rec
 }
 
 // refusal is the result the model sees of a call that was not approved.

@@ -207,7 +207,7 @@ func (gd *guards) release(c *call, how awaken.CallStatus, res *awaken.ToolResult
 	}
 	s.Status, s.Result, s.Message, s.UpdatedAt = how, res, nil, gd.rt.cfg.Now().UnixMilli()
 	if s.StartedAt != 0 { // clients have seen it
-		gd.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(res), MessageID: id, Outcome: how})
+		gd.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(res), MessageID: id, Outcome: how, Decision: gd.decided(s)})
 	}
 }
 

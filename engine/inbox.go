@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -31,8 +32,7 @@ func (in *inbox) take(ctx context.Context) error {
 		return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, storeError{err})
 	}
 	in.journal.unread = false
-	in.takeItems(items, awaken.NextStep)
-	return nil
+	return in.takeItems(items, awaken.NextStep)
 }
 
 // takeUnread reads and commits the items because of which the store refused to park or end the
@@ -43,15 +43,18 @@ func (in *inbox) takeUnread(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, storeError{err})
 	}
-	in.takeItems(items, awaken.OnNaturalEnd)
+	if err := in.takeItems(items, awaken.OnNaturalEnd); err != nil {
+		return err
+	}
 	if len(in.journal.read) == n {
 		return fmt.Errorf("inbox of thread %s: %w, but none was found", in.info.ThreadID, awaken.ErrUnread)
 	}
 	return in.journal.commit(ctx, commitOptions{})
 }
 
-// takeItems applies the items that may be read at a boundary.
-func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) {
+// takeItems applies the items that may be read at a boundary. It fails if the store does: a
+// decision that was accepted must not be lost.
+func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error {
 	for _, it := range items {
 		if slices.Contains(in.journal.read, it.ID) || it.Boundary == awaken.OnNaturalEnd && at != awaken.OnNaturalEnd {
 			continue
@@ -61,7 +64,11 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) {
 			continue
 		}
 		if it.Decision != nil {
-			if err := in.decider.decide(*it.Decision, it.ID); err != nil {
+			err := in.decider.decide(*it.Decision, it.ID)
+			if _, ok := errors.AsType[storeError](err); ok {
+				return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, err)
+			}
+			if err != nil {
 				in.rt.cfg.Logger.Warn("refused a decision", "run", in.info.RunID, "target", it.Decision.Target, "error", err)
 			}
 		}
@@ -82,4 +89,5 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) {
 		}
 		in.withdraw = in.withdraw || it.Supersede && in.ledger.open()
 	}
+	return nil
 }

@@ -122,7 +122,10 @@ func (l *ledger) ticket(c *call, t awaken.Ticket) *awaken.Ticket {
 	now := l.rt.cfg.Now()
 	s := l.edit(c)
 	t.Suspension.ID = t.SuspensionID(s.CallID)
-	for base, n := t.Suspension.ID, 2; t.Child == "" && slices.Contains(s.Approved, t.Suspension.ID); n++ {
+	decided := func(id string) bool {
+		return s.Decision != nil && s.Decision.Target == id || slices.Contains(s.Approved, id)
+	}
+	for base, n := t.Suspension.ID, 2; t.Child == "" && decided(t.Suspension.ID); n++ {
 		t.Suspension.ID = base + "~" + strconv.Itoa(n)
 	}
 	if s.Decision != nil {

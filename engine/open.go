@@ -91,7 +91,7 @@ func (rt *Runtime) replay(ctx context.Context, req *awaken.RunRequest, old *awak
 		return nil, err
 	}
 	for i := range req.Decisions {
-		if _, dup, err := checkDecision(calls, &req.Decisions[i], rt.cfg.Now()); err != nil {
+		if _, dup, err := checkDecision(old.ThreadID, calls, &req.Decisions[i], rt.cfg.Now()); err != nil {
 			return nil, err
 		} else if !dup {
 			return nil, fmt.Errorf("continue run %s: %w: it is done", old.RunID, awaken.ErrConflict)
@@ -354,14 +354,26 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 	}
 	atTakenUp.Hit()
 	var refused []error
+	if len(req.Decisions) > 0 && op.endAtOnce == nil { // those that were accepted before count
+		waiting := slices.DeleteFunc(slices.Clone(op.cp.Inbox), func(it awaken.InboxItem) bool { return it.Decision == nil })
+		if err := op.inbox.takeItems(waiting, awaken.OnNaturalEnd); err != nil {
+			return err
+		}
+	}
 	for _, d := range req.Decisions {
-		if err := op.decider.decide(d, ""); err != nil {
+		err := op.decider.decide(d, "")
+		if _, ok := errors.AsType[storeError](err); ok {
+			return err
+		}
+		if err != nil {
 			refused = append(refused, err)
 			op.decider.rejected = append(op.decider.rejected, err.Error())
 		}
 	}
 	if op.endAtOnce == nil { // else the next owner reads it
-		op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd)
+		if err := op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd); err != nil {
+			return err
+		}
 	}
 	op.decider.expire() // a decision accepted in time counts, however late it is read
 	op.children.recheckAll(op.ctx)
@@ -398,7 +410,9 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 	}
 	first := len(op.conv.added) // index of the first input message
 	if !op.resumed {            // messages posted to the thread are input, too
-		op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd)
+		if err := op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd); err != nil {
+			return err
+		}
 		for first < len(op.conv.added) && op.conv.added[first].Metadata != nil && op.conv.added[first].Metadata.Compaction != nil {
 			first++ // a summary
 		}

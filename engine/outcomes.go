@@ -148,7 +148,7 @@ func (oc *outcomes) submitCall(cmd *awaken.Command) error {
 func (oc *outcomes) deferOutcome(c *call, outcome awaken.CallStatus) {
 	s := c.state
 	if s.Ticket != nil {
-		oc.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status})
+		oc.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status, Decision: oc.decided(s)})
 	} else {
 		oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome, Arguments: c.replaced()})
 	}

@@ -9,5 +9,8 @@ import (
 // ErrDuplicate reports that an idempotency key, a dedupe key or a dispatch id is already in use.
 var ErrDuplicate = fmt.Errorf("%w: duplicate", awaken.ErrConflict)
 
+// errClosed reports that a question was closed after a decision on it was checked.
+var errClosed = fmt.Errorf("%w: the run no longer asks for it", awaken.ErrDecided)
+
 // ErrIdle reports that there is nothing to cancel, interrupt or decide.
 var ErrIdle = fmt.Errorf("%w: no run is running, waiting or queued", awaken.ErrNotFound)

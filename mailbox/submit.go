@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -57,6 +58,11 @@ type Submission struct {
 	// no user if the request has none: Submit fails with awaken.ErrNotFound and changes nothing.
 	Confined bool
 
+	// Resent says that the decisions may include earlier ones, as those of a page that sends its
+	// whole history: one that contradicts what was decided is ignored unless nothing else is
+	// left. Otherwise it is an error, an *awaken.Decided.
+	Resent bool
+
 	// Anew makes ModeInterrupt also end a waiting run. Otherwise that run resumes with the
 	// input.
 	Anew bool
@@ -81,6 +87,8 @@ type Receipt struct {
 	After      awaken.Cursor // the end of the thread's log; all events of the submission come after it
 	Busy       bool          // another run may have to end first
 	Duplicate  bool          // the same submission was accepted before
+	// Contradicted reports that decisions were ignored; see [Submission.Resent].
+	Contradicted bool
 }
 
 // Submit stores input for a thread, together with the dispatch and the record of the run that
@@ -133,6 +141,18 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 		}
 	}
 	r, err := t.change(ctx, s, d)
+	for rec, ok := errors.AsType[*awaken.Decided](err); ok && s.Resent; rec, ok = errors.AsType[*awaken.Decided](err) {
+		left := slices.DeleteFunc(slices.Clone(s.Request.Decisions), func(d awaken.Decision) bool {
+			return d.Target == rec.TicketID || d.Target == rec.ToolCallID || strings.HasSuffix(":"+d.Target, ":"+rec.RunID+":"+rec.TicketID)
+		})
+		if len(left) == len(s.Request.Decisions) || len(left)+len(s.Request.Messages) == 0 {
+			break
+		}
+		s.Request.Decisions = left
+		if r, err = t.change(ctx, s, d); err == nil {
+			r.Contradicted = true
+		}
+	}
 	if errors.Is(err, ErrDuplicate) && s.IdempotencyKey != "" {
 		if r, err := t.submitted(ctx, s); r != nil || err != nil {
 			return r, err

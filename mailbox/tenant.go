@@ -49,7 +49,9 @@ func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread
 
 // Decide delivers decisions to a run, and wakes it if it is waiting. The id is that of the
 // run, of its dispatch, or of a thread, which stands for the thread's open run. Decisions
-// that were delivered before are not delivered again; the receipt is then a duplicate.
+// that were taken in before are not delivered again; the receipt is then a duplicate. Of
+// different decisions on a question the first one counts; the error of the others is an
+// *[awaken.Decided].
 func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (*Receipt, error) {
 	threadID, runID, err := t.find(ctx, id)
 	if err != nil {
@@ -76,9 +78,13 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 		}
 		return err
 	})
-	if errors.Is(err, ErrIdle) { // the run has ended meanwhile, perhaps by the same decisions
-		if _, items, again := t.Runtime.CheckDecisions(ctx, runID, ds...); again == nil && len(items) == 0 {
+	if errors.Is(err, ErrIdle) || errors.Is(err, errClosed) { // perhaps by the same decisions
+		_, items, again := t.Runtime.CheckDecisions(ctx, runID, ds...)
+		if again == nil && len(items) == 0 {
 			return &Receipt{ThreadID: run.ThreadID, RunID: runID, Duplicate: true}, nil
+		}
+		if errors.Is(again, awaken.ErrDecided) {
+			return nil, again
 		}
 	}
 	if err != nil {

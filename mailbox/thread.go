@@ -201,6 +201,8 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 		}
 		switch {
 		case has != nil && has.Cancel: // the run is about to end
+		case t.closed(s.items):
+			return nil, fmt.Errorf("thread %s: %w", t.ID, errClosed)
 		case open.Status == awaken.RunWaiting, has == nil && s.live: // a running run without a dispatch was cut off
 			for _, o := range unread {
 				t.Post = append(t.Post, awaken.InboxItem{ID: "input:" + o.ID, Messages: o.Request.Messages})
@@ -265,6 +267,17 @@ func (t *Thread) passOn(d *Dispatch) {
 			return
 		}
 	}
+}
+
+// closed reports whether an item decides a question that the run, which waits, no longer asks.
+func (t *Thread) closed(items []awaken.InboxItem) bool {
+	w := t.Open.Waiting
+	if t.Open.Status != awaken.RunWaiting || w == nil || len(w.Tickets) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(items, func(it awaken.InboxItem) bool {
+		return it.Decided != nil && it.Decided.RunID == t.Open.RunID && !slices.Contains(w.TicketIDs, it.Decided.TicketID)
+	})
 }
 
 // recordKey stores the idempotency key of input that needs no dispatch, as an acked one.

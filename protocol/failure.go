@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/awaken-go/awaken"
 )
 
 // Failure is an error that the client gets as it is.
@@ -13,6 +15,8 @@ type Failure struct {
 	Message string
 	// RetryAfter is when the client may retry, if it is set.
 	RetryAfter time.Duration
+	// Decision is what was decided before, if the request decides differently.
+	Decision *awaken.Decided
 }
 
 func (f *Failure) Error() string { return f.Message }

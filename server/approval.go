@@ -1,12 +1,16 @@
 package server
 
 import (
+	"encoding/base64"
+	"encoding/json"
+
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
 // approvals has the handlers of tool calls that wait for a decision.
-type approvals struct{}
+type approvals struct{ log decisionLog }
 
 func (h *approvals) routes() []protocol.Route {
 	return []protocol.Route{
@@ -18,13 +22,19 @@ func (h *approvals) routes() []protocol.Route {
 			Summary: "List tool calls that wait for a decision, on all threads", Query: append([]protocol.Param{userParam}, pageParams...), Replies: map[int]any{200: approvalList{}}},
 		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.decideRun),
 			Summary: "Submit a decision on a tool call that waits for one", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
+		{Method: "GET", Path: "/v1/decisions", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.decisions),
+			Summary: "List accepted decisions, newest first",
+			Query: []protocol.Param{param("run_id", "string", "only decisions on questions of this run"), param("actor", "string", "only decisions of this key, by id or label, or of this user"),
+				param("tool", "string", "only decisions on calls of this tool"), param("since", "string", "only decisions at or after this time, in RFC 3339"),
+				userParam, param("cursor", "string", "next_cursor of the previous page"), configPage[1]},
+			Replies: map[int]any{200: decisionList{}}},
 	}
 }
 
 // decideThread submits a decision on a call of the thread's open run.
 func (h *approvals) decideThread(req *request, body *decisionBody) error {
 	id := req.path("thread_id")
-	target, err := decide(req, id, "waiting tool call of thread", body)
+	target, err := h.decide(req, id, "waiting tool call of thread", body)
 	if err != nil {
 		return err
 	}
@@ -34,7 +44,7 @@ func (h *approvals) decideThread(req *request, body *decisionBody) error {
 // decideRun submits a decision on a call of a run.
 func (h *approvals) decideRun(req *request, body *decisionBody) error {
 	id := req.path("run_id")
-	target, err := decide(req, id, "waiting tool call of run", body)
+	target, err := h.decide(req, id, "waiting tool call of run", body)
 	if err != nil {
 		return err
 	}
@@ -65,13 +75,97 @@ func (h *approvals) list(req *request) error {
 		return err
 	}
 	out := approvalList{Items: []approval{}, HasMore: len(runs) > limit}
-	for _, r := range runs[:min(limit, len(runs))] {
+	runs = runs[:min(limit, len(runs))]
+	decided, err := decidedTickets(req, runs)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
 		for _, t := range r.Waiting.Tickets {
-			if t.RunID != "" {
-				continue // belongs to a child run, which is listed itself
+			if t.RunID != "" || decided[[2]string{r.RunID, t.TicketID}] {
+				continue // belongs to a child run, which is listed itself; or is decided, and its run about to resume
 			}
 			out.Items = append(out.Items, approval{WaitingTicket: t, RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, WaitingOn: string(r.Waiting.Reason)})
 		}
 	}
 	return req.Reply(200, out)
+}
+
+// decidedTickets returns which questions of runs have an accepted decision, by run and ticket.
+func decidedTickets(req *request, runs []*awaken.Run) (map[[2]string]bool, error) {
+	var ids []string
+	for _, r := range runs {
+		if len(r.Waiting.Tickets) > 0 {
+			ids = append(ids, r.RunID)
+		}
+	}
+	out := map[[2]string]bool{}
+	q := mailbox.DecisionQuery{RunIDs: ids, Limit: 1000}
+	for len(ids) > 0 {
+		page, err := req.tenant.Store.Decisions(req.ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page {
+			out[[2]string{d.RunID, d.TicketID}] = true
+		}
+		if len(page) < q.Limit {
+			break
+		}
+		q.After = page[len(page)-1]
+	}
+	return out, nil
+}
+
+type decisionList struct {
+	Items      []*awaken.Decided `json:"items"`
+	NextCursor *string           `json:"next_cursor"`
+}
+
+// decisions lists accepted decisions.
+func (h *approvals) decisions(req *request) error {
+	q := mailbox.DecisionQuery{Actor: req.value("actor"), Tool: req.value("tool"), Limit: req.number("limit", 100, 1, 1000)}
+	if id := req.value("run_id"); id != "" {
+		q.RunIDs = []string{id}
+	}
+	var err error
+	if q.Owner, err = req.owner(); err != nil {
+		return err
+	}
+	since, err := timeOf("since", req.value("since"))
+	if err != nil {
+		return err
+	}
+	if !since.IsZero() {
+		q.Since = since.UnixMilli()
+	}
+	if s := req.value("cursor"); s != "" {
+		data, err := base64.RawURLEncoding.DecodeString(s)
+		var at decisionCursor
+		if err != nil || json.Unmarshal(data, &at) != nil {
+			return errCursor
+		}
+		q.After = &awaken.Decided{At: at.At, RunID: at.RunID, TicketID: at.TicketID}
+	}
+	page, err := req.tenant.Store.Decisions(req.ctx, q)
+	if err != nil {
+		return err
+	}
+	out := decisionList{Items: append([]*awaken.Decided{}, page...)}
+	if n := len(page); n == q.Limit {
+		data, err := json.Marshal(decisionCursor{page[n-1].At, page[n-1].RunID, page[n-1].TicketID})
+		if err != nil {
+			return err
+		}
+		next := base64.RawURLEncoding.EncodeToString(data)
+		out.NextCursor = &next
+	}
+	return req.Reply(200, out)
+}
+
+// decisionCursor identifies the last decision of a page.
+type decisionCursor struct {
+	At       int64  `json:"a"`
+	RunID    string `json:"r"`
+	TicketID string `json:"t"`
 }

@@ -43,7 +43,11 @@ func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 			return nil, err
 		}
 	}
-	return submit(&c.request, s)
+	r, err := submit(&c.request, s)
+	if err == nil && !r.Duplicate && !c.route.Own {
+		decisionLog{c.previews.control, c.streams.logger}.add(&c.request, r.RunID, s.Request.Decisions)
+	}
+	return r, err
 }
 
 func (c *call) Preview(agent []byte) (agentID, resolutionID string, err error) {

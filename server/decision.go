@@ -1,11 +1,14 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -41,7 +44,7 @@ func (body *decisionBody) decision(target string) (awaken.Decision, error) {
 
 // decide delivers a decision to a run or to the open run of a thread, whichever id names. It is on
 // the ticket in the path or on the call that the body names, which errors call what.
-func decide(req *request, id, what string, body *decisionBody) (target string, err error) {
+func (h *approvals) decide(req *request, id, what string, body *decisionBody) (target string, err error) {
 	d, err := body.decision(req.path("ticket_id"))
 	if err != nil {
 		return "", err
@@ -49,19 +52,60 @@ func decide(req *request, id, what string, body *decisionBody) (target string, e
 	if err := checkDecision(&d); err != nil {
 		return "", err
 	}
-	if err := vet(req, false, id, []awaken.Decision{d}); err != nil {
+	ds := []awaken.Decision{d}
+	if err := vet(req, false, id, ds); err != nil {
 		return "", err
 	}
-	_, err = req.tenant.Decide(req.ctx, id, d)
-	return d.Target, explainMissing(err, what, id+" "+d.Target)
+	r, err := req.tenant.Decide(req.ctx, id, ds...)
+	if err != nil {
+		return "", explainMissing(err, what, id+" "+d.Target)
+	}
+	if !r.Duplicate {
+		h.log.add(req, r.RunID, ds)
+	}
+	return d.Target, nil
 }
 
-// vet refuses decisions whose reach exceeds the caller's. A page speaks for its user, and so does a
-// confined request; every other caller that may run agents acts for all users. The id is that of a
-// thread or a run.
-func vet(req *request, page bool, id string, ds []awaken.Decision) error {
-	if !page && !req.confined {
+// decisionLog adds decisions to the audit log.
+type decisionLog struct {
+	control *config.Manager // has the audit log; may be nil
+	logger  *slog.Logger
+}
+
+// add adds accepted decisions. They stand, and have records of their own, even if that fails.
+func (l decisionLog) add(req *request, runID string, ds []awaken.Decision) {
+	if l.control == nil {
+		return
+	}
+	for _, d := range ds {
+		action := "approve"
+		if d.Action == awaken.ActionCancel {
+			action = "reject"
+		}
+		if err := l.control.Audit().Add(context.WithoutCancel(req.ctx), action, "runs/"+runID+"/"+d.Target, actorOf(req)); err != nil {
+			l.logger.Error("cannot add a decision to the audit log", "run", runID, "target", d.Target, "error", err)
+		}
+	}
+}
+
+// author returns the caller as the author of a decision, or nil if nothing is known of it.
+func author(req *request) *awaken.Actor {
+	by := awaken.Actor{User: req.user, Label: actorOf(req).Label}
+	if req.key != nil {
+		by.KeyID = req.key.ID
+	}
+	if by == (awaken.Actor{}) {
 		return nil
+	}
+	return &by
+}
+
+// vet signs decisions with the caller, and refuses those whose reach exceeds the caller's. A page
+// speaks for its user, and so does a confined request; every other caller that may run agents acts
+// for all users. The id is that of a thread or a run.
+func vet(req *request, page bool, id string, ds []awaken.Decision) error {
+	for i := range ds {
+		ds[i].Actor, ds[i].Remembered = author(req), ""
 	}
 	if !slices.ContainsFunc(ds, func(d awaken.Decision) bool { return permission.Reach(d.Result) != "" }) {
 		return nil // each is about one call only
@@ -83,8 +127,14 @@ func vet(req *request, page bool, id string, ds []awaken.Decision) error {
 		return err
 	}
 	for i := range ds {
-		if err := permission.Vet(question(calls, ds[i].Target), ds[i].Result, req.user, run.UserID); err != nil {
-			return forbidden("%v", err)
+		q := question(calls, ds[i].Target)
+		if page || req.confined {
+			if err := permission.Vet(q, ds[i].Result, req.user, run.UserID); err != nil {
+				return forbidden("%v", err)
+			}
+		}
+		if ds[i].Action == awaken.ActionResume {
+			ds[i].Remembered = string(permission.Remembers(q, ds[i].Result))
 		}
 	}
 	return nil

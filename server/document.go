@@ -176,7 +176,7 @@ func (h *documents) delete(req *request, key config.Key) error {
 	}
 	err = h.control.Delete(req.ctx, key, req.value("force") == "true", cond, actorOf(req))
 	if d, ok := errors.AsType[*config.DependencyError](err); ok {
-		return req.Reply(http.StatusConflict, dependencyBody{errorBody{d.Error(), "in_use"}, d.UsedBy})
+		return req.Reply(http.StatusConflict, dependencyBody{errorBody{Error: d.Error(), Code: "in_use"}, d.UsedBy})
 	}
 	return req.done(err)
 }
@@ -241,7 +241,7 @@ func (h *documents) restore(req *request, key config.Key) error {
 	}
 	v, err := h.control.Drafts().Restore(req.ctx, key, body.Version, cond, actorOf(req))
 	if errors.Is(err, awaken.ErrNotFound) {
-		return req.Reply(http.StatusNotFound, unknownVersion{errorBody{"version not found", "not_found"}, "unknown"})
+		return req.Reply(http.StatusNotFound, unknownVersion{errorBody{Error: "version not found", Code: "not_found"}, "unknown"})
 	}
 	return show(req, 200, v, err)
 }

@@ -18,6 +18,8 @@ import (
 type errorBody struct {
 	Error string `json:"error"`
 	Code  string `json:"code"`
+	// Decision is what was decided before, if the code is already_decided.
+	Decision *awaken.Decided `json:"decision,omitempty"`
 }
 
 func fail(status int, code, format string, args ...any) *protocol.Failure {
@@ -74,6 +76,8 @@ func failureOf(err error) *protocol.Failure {
 				f.Message, f.RetryAfter = "the request took too long", time.Second
 			case awaken.ErrPinUnavailable:
 				f.Message, f.RetryAfter = awaken.ErrPinUnavailable.Error(), time.Minute
+			case awaken.ErrDecided:
+				f.Decision, _ = errors.AsType[*awaken.Decided](err)
 			case config.ErrNoConnector:
 				f.RetryAfter = time.Minute
 			}
@@ -99,5 +103,5 @@ func writeFailure(w http.ResponseWriter, f *protocol.Failure) {
 	if f.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="awaken"`)
 	}
-	_ = writeJSON(w, f.Status, errorBody{f.Message, f.Code}) // strings can always be encoded
+	_ = writeJSON(w, f.Status, errorBody{Error: f.Message, Code: f.Code, Decision: f.Decision}) // strings can always be encoded
 }

@@ -98,6 +98,18 @@ func (g *rig) own(tenant, user string) *belongings {
 	return b
 }
 
+// decide decides on alice's call, and waits until her run is done.
+func (b *belongings) decide(g *rig) {
+	g.t.Helper()
+	if _, err := b.tenant.Decide(g.t.Context(), b.run, awaken.Decision{Target: b.ticket, Action: awaken.ActionCancel}); err != nil {
+		g.t.Fatal(err)
+	}
+	g.eventually("done", func() bool {
+		run, err := b.tenant.Store.LoadRun(g.t.Context(), b.run)
+		return err == nil && run.Status == awaken.RunDone
+	})
+}
+
 // state is everything that a request of another user must not change.
 func (b *belongings) state(t testing.TB) string {
 	t.Helper()
@@ -246,6 +258,9 @@ func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
 		t.Errorf("%s: scope %d does not fit its path", route, r.Scope)
 	}
 	b := g.own(tenant, "alice")
+	if r.Path == "/v1/decisions" {
+		b.decide(g)
+	}
 	before := b.state(t)
 	for _, c := range callers {
 		body, ok := b.body(r)

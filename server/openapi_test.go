@@ -346,6 +346,11 @@ var successes = map[string]func(g *rig, as []string) request{
 		g.waits(as...)
 		return request{path: "/v1/approvals"}
 	},
+	"GET /v1/decisions": func(g *rig, as []string) request {
+		_, run, ticket := g.waits(as...)
+		g.want(202, "POST", "/v1/approvals/"+run+"/"+ticket, `{"action":"cancel","reason":"no"}`, as...)
+		return request{path: "/v1/decisions?run_id=" + run}
+	},
 	"POST /v1/approvals/{run_id}/{ticket_id}": func(g *rig, as []string) request {
 		_, run, ticket := g.waits(as...)
 		return request{path: "/v1/approvals/" + run + "/" + ticket, body: `{"action":"resume"}`}
@@ -676,6 +681,7 @@ var mistakes = map[string]string{
 	"GET /v1/runs/{run_id}/events":                        "/v1/runs/x/events?limit=x",
 	"GET /v1/runs":                                        "/v1/runs?status=odd",
 	"GET /v1/approvals":                                   "/v1/approvals?limit=x",
+	"GET /v1/decisions":                                   "/v1/decisions?since=yesterday",
 	"GET /v1/dead-letters":                                "/v1/dead-letters?limit=x",
 	"GET /v1/usage":                                       "/v1/usage?agent_id=%01",
 	"GET /v1/budget":                                      "/v1/budget?tenant=%01",
@@ -875,6 +881,9 @@ func (s brokenStore) ListRuns(context.Context, awaken.RunQuery) ([]*awaken.Run, 
 func (s brokenStore) Enqueue(context.Context, ...*mailbox.Dispatch) ([]int, error) { return nil, s.err }
 func (s brokenStore) Dispatch(context.Context, string) (*mailbox.Dispatch, error)  { return nil, s.err }
 func (s brokenStore) Submitted(context.Context, string) (*mailbox.Dispatch, error) { return nil, s.err }
+func (s brokenStore) Decisions(context.Context, mailbox.DecisionQuery) ([]*awaken.Decided, error) {
+	return nil, s.err
+}
 func (s brokenStore) Dispatches(context.Context, mailbox.Query) ([]*mailbox.Dispatch, error) {
 	return nil, s.err
 }

@@ -20,7 +20,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&threads{newID: cfg.NewID}).routes(),
 		(&messages{}).routes(),
 		(&runs{streams: s.streams, waitTime: cfg.Limits.WaitTime}).routes(),
-		(&approvals{}).routes(),
+		(&approvals{decisionLog{cfg.Control, cfg.Logger}}).routes(),
 		(&events{streams: s.streams}).routes(),
 		(&pending{}).routes(),
 		(&dispatches{}).routes(),

@@ -30,6 +30,7 @@ import (
 
 // rig is a server on an in-memory store, with the demo's scripted model.
 type rig struct {
+	idle   bool // no worker in this process
 	t      testing.TB
 	db     mailbox.Queue
 	keys   *server.Keys
@@ -136,7 +137,9 @@ func (g *rig) start(change ...func(*server.Config)) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = g.box.Work(ctx)
+		if !g.idle {
+			_ = g.box.Work(ctx)
+		}
 	}()
 	srv, web := g.srv, g.http
 	g.stop = sync.OnceFunc(func() {

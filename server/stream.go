@@ -220,7 +220,7 @@ func (f *feed) end(err error) error {
 	if err != nil && f.req.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		failure := failureOf(err)
 		f.logger.Warn("stream failed", "route", f.req.route.Path, "error", err)
-		body, _ := json.Marshal(errorBody{failure.Message, failure.Code})
+		body, _ := json.Marshal(errorBody{Error: failure.Message, Code: failure.Code})
 		if err := f.out.Frame("", "error", body); err != nil {
 			return nil
 		}

@@ -95,7 +95,7 @@ func TestHeld_SurvivesARestart(t *testing.T) {
 			if log.String() != tt.log {
 				t.Errorf("the log is\n%swant\n%s", &log, tt.log)
 			}
-			if err := h.Runtime.Decide(t.Context(), "r", awaken.Decision{Target: ticket.TicketID, Action: awaken.ActionResume, ID: "d2"}); !errors.Is(err, awaken.ErrDecided) {
+			if err := h.Runtime.Decide(t.Context(), "r", awaken.Decision{Target: ticket.TicketID, Action: awaken.ActionResume, Arguments: json.RawMessage(`{"text":"another"}`), ID: "d2"}); !errors.Is(err, awaken.ErrDecided) {
 				t.Errorf("a second decision: %v, want %v", err, awaken.ErrDecided)
 			}
 		})

@@ -153,6 +153,15 @@ func wishOf(result json.RawMessage) (want wish) {
 // "".
 func Reach(result json.RawMessage) Scope { return wishOf(result).Scope }
 
+// Remembers returns the scope in which the plugin remembers an approval with that result, or "" if
+// it remembers none or the question is not one of this plugin.
+func Remembers(question *awaken.Suspension, result json.RawMessage) Scope {
+	if question == nil || question.Action != action {
+		return ""
+	}
+	return Reach(result)
+}
+
 // Vet rejects the result of a decision that exceeds the authority of its author. User is the
 // user that the author acts for, or "" if unknown; of is the user that the run is for.
 // Question is the question that was asked. If it is nil, the question is unknown, and Vet

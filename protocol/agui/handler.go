@@ -241,7 +241,7 @@ func (x *exchange) resume(decisions []awaken.Decision) error {
 }
 
 // answered returns the run that already received the results in this request, if the request
-// is a repetition.
+// is a repetition. It fails with the record of a result that the request contradicts.
 func (x *exchange) answered() (*mailbox.Receipt, error) {
 	if x.thread == nil || x.in.RunID == "" || len(x.in.Messages) == 0 || x.in.Messages[len(x.in.Messages)-1].Role != "tool" {
 		return nil, nil
@@ -251,7 +251,21 @@ func (x *exchange) answered() (*mailbox.Receipt, error) {
 		return nil, err
 	}
 	for _, c := range calls {
-		if c.Decision != nil && c.Decision.ID == x.in.decisionID(c.SuspensionID()) {
+		if c.Decision == nil {
+			continue
+		}
+		again := c.Decision.ID == x.in.decisionID(c.SuspensionID())
+		if last := &x.in.Messages[len(x.in.Messages)-1]; !again && c.CallID == last.ToolCallID && c.ResumeMode == awaken.UseDecisionAsToolResult && c.Ticket != nil && c.Ticket.Child == "" {
+			result, err := last.result("messages")
+			if err != nil {
+				return nil, err
+			}
+			d := awaken.Decision{Action: awaken.ActionResume, Result: result}
+			if again = d.Digest() == c.Decision.Digest(); !again {
+				return nil, c.Decided(x.thread.ID, c.Decision)
+			}
+		}
+		if again {
 			return &mailbox.Receipt{ThreadID: x.thread.ID, RunID: x.latestRun(), Duplicate: true}, nil
 		}
 	}

@@ -177,9 +177,36 @@ func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, erro
 // earlier call: one of another run, or an earlier one of this run. The last part about a call
 // wins; one without a decision revokes those before it.
 func (r *chatRequest) decisions(waiting *awaken.Waiting, asked *protocol.CallHistory) []awaken.Decision {
-	if waiting == nil {
-		return nil
+	return r.decided(waiting, asked, func(*uiPart, *awaken.WaitingTicket) bool { return true })
+}
+
+// repeats reports whether the request repeats decisions that the calls have taken in. It returns the
+// record of one that the request contradicts, or nil. Only what a person said counts: a part may also
+// show the call's outcome.
+func (r *chatRequest) repeats(threadID string, calls []*awaken.CallState, asked *protocol.CallHistory) (repeats bool, contradicted *awaken.Decided) {
+	var w awaken.Waiting
+	by := map[string]*awaken.CallState{}
+	for _, s := range calls {
+		if s.Decision != nil && s.Ticket != nil && s.Ticket.Child == "" {
+			by[s.SuspensionID()] = s
+			w.Tickets = append(w.Tickets, awaken.WaitingTicket{TicketID: s.SuspensionID(), ToolCallID: s.CallID, ToolName: s.ToolName, Arguments: s.Ticket.Pending.Arguments,
+				ResumeMode: s.ResumeMode, Suspension: &s.Ticket.Suspension})
+		}
 	}
+	for _, d := range r.decided(&w, asked, func(p *uiPart, t *awaken.WaitingTicket) bool {
+		return p.State == "approval-responded" || p.State == "output-available" && t.ResumeMode == awaken.UseDecisionAsToolResult
+	}) {
+		s := by[d.Target]
+		if d.Digest() != s.Decision.Digest() && (s.Result == nil || !sameJSON(orNull(d.Result), s.Result.Data)) {
+			return false, s.Decided(threadID, s.Decision)
+		}
+		repeats = true
+	}
+	return repeats, nil
+}
+
+// decided is decisions with the parts that counts accepts.
+func (r *chatRequest) decided(waiting *awaken.Waiting, asked *protocol.CallHistory, counts func(p *uiPart, t *awaken.WaitingTicket) bool) []awaken.Decision {
 	said := map[string]awaken.Decision{}
 	for i := range r.Messages {
 		switch r.Messages[i].Role {
@@ -201,7 +228,7 @@ func (r *chatRequest) decisions(waiting *awaken.Waiting, asked *protocol.CallHis
 			if t == nil || p.occurrence(t) < asked.Times(t.ToolCallID) {
 				continue
 			}
-			if d, ok := p.decision(t); ok {
+			if d, ok := p.decision(t); ok && counts(p, t) {
 				said[t.TicketID] = d
 			} else {
 				delete(said, t.TicketID)

@@ -140,7 +140,7 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 	} else if !known {
 		return &protocol.Failure{Status: http.StatusBadRequest, Code: "agent_not_found", Message: "agent not found: " + to.agentID}
 	}
-	s := &mailbox.Submission{Mode: mailbox.ModeInterrupt}
+	s := &mailbox.Submission{Mode: mailbox.ModeInterrupt, Resent: true}
 	s.Request = awaken.RunRequest{ThreadID: threadID, AgentID: to.agentID, ResolutionID: to.resolutionID, Overrides: req.Overrides, Adapter: "ai_sdk"}
 	if s.Request.FrontendTools, err = req.tools(); err != nil {
 		return err
@@ -165,7 +165,7 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 	c.Header().Set("X-Run-Id", r.RunID)
 	c.Header().Set("X-Thread-Id", r.ThreadID)
 	after := protocol.AfterAll(r.After)
-	if r.Duplicate { // the first response was lost
+	if r.Duplicate || r.Contradicted { // the first response was lost, or the page shows another decision
 		after = protocol.Position{}
 	}
 	return streamRun(c, r.ThreadID, r.RunID, after, awaken.Cursor{})
@@ -238,14 +238,7 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 		if !known {
 			return nil, protocol.BadRequest("at least one message is required")
 		}
-		run, _, err := protocol.ActiveRun(ctx, t, threadID)
-		if err != nil {
-			return nil, err
-		}
-		if run == nil {
-			return nil, protocol.BadRequest("nothing new: want a message or a decision")
-		}
-		return run, nil
+		return again(ctx, t, req, th)
 	case fresh:
 		s.Anew = true // ends a waiting run and starts another
 		if s.DedupeKey == "" {
@@ -258,6 +251,42 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 		s.Request.Messages = append([]*llm.Message{m}, s.Request.Messages...)
 	}
 	return nil, nil
+}
+
+// again returns the run that a request without anything new is about: the one in flight, or the last
+// one, if the request repeats a decision of that. It fails with the record of a decision that the
+// request contradicts.
+func again(ctx context.Context, t *mailbox.Tenant, req *chatRequest, th *awaken.Thread) (*awaken.Run, error) {
+	var last *awaken.Run
+	if id := cmp.Or(th.OpenRunID, th.LatestRunID); id != "" {
+		run, err := t.Store.LoadRun(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		asked, err := protocol.LoadCallHistory(ctx, t, run)
+		if err != nil {
+			return nil, err
+		}
+		calls, err := t.Store.Calls(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		repeats, decided := req.repeats(th.ID, calls, asked)
+		if decided != nil {
+			return nil, decided
+		}
+		if repeats {
+			last = run
+		}
+	}
+	run, _, err := protocol.ActiveRun(ctx, t, th.ID)
+	if err != nil {
+		return nil, err
+	}
+	if run = cmp.Or(run, last); run == nil {
+		return nil, protocol.BadRequest("nothing new: want a message or a decision")
+	}
+	return run, nil
 }
 
 // rewind sets the point to rewind the chat to, if the client regenerates an answer or edits a
