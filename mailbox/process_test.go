@@ -71,6 +71,7 @@ func TestWork_ASilentProcessStopsBeforeAnotherTakesOver(t *testing.T) {
 				stopped = time.Since(muted)
 			}
 			time.Sleep(time.Millisecond)
+			synctest.Wait() // the worker that releases the dispatch claims it at once, in a second step
 		}
 		taken := time.Since(muted)
 		if stopped == 0 || stopped > 4*time.Second || taken <= stopped || taken > 5*time.Second {

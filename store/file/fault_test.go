@@ -116,9 +116,6 @@ func TestCommit_RefusesWhatItCouldNotDecode(t *testing.T) {
 		"no message":      func(c *awaken.Commit) { c.Messages = []*llm.Message{nil} },
 		"an unknown role": func(c *awaken.Commit) { c.Messages = []*llm.Message{llm.NewText("pope", "x")} },
 		"half an image":   func(c *awaken.Commit) { c.Messages = []*llm.Message{{Role: llm.User, Content: image}} },
-		"a title of an image": func(c *awaken.Commit) {
-			c.Messages = []*llm.Message{{Role: llm.User, Content: []llm.Block{{Type: llm.ImageBlock, Source: llm.URL("u"), Title: "x"}}}}
-		},
 		"an unknown block": func(c *awaken.Commit) {
 			c.Messages = []*llm.Message{{Role: llm.User, Content: []llm.Block{{Type: "smell"}}}}
 		},
