@@ -175,7 +175,8 @@ type PatchOp struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// StepStart begins a step. MessageID is the id of the step's assistant message.
+// StepStart begins a step. MessageID is the id of the step's assistant message. It follows from the
+// run and the step: a step that is begun again, because its owner was lost, has the same.
 type StepStart struct {
 	MessageID string `json:"message_id"`
 }

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/awaken-go/awaken/llm"
+import (
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/llm"
+)
 
 // conversation is the messages the model sees, and the messages the next commit appends to the
 // log.
@@ -30,6 +33,22 @@ func (cv *conversation) hasCall(id string) bool {
 		}
 	}
 	return false
+}
+
+// stepMessage returns the id of the message of a step. It follows from the run and the step, so
+// that a step which another owner began has the same id when it is begun again: a client that has
+// seen part of the message replaces it. Only a step that was stored, and is counted again, gets
+// another.
+func (cv *conversation) stepMessage(index int) string {
+	id := ids.Of(cv.info.RunID, index)
+	last := cv.msgs.Len() - 1
+	for last >= 0 && cv.msgs.At(last).Role != llm.Assistant {
+		last--
+	}
+	if last >= 0 && cv.msgs.At(last).ID == id {
+		return cv.rt.cfg.NewID()
+	}
+	return id
 }
 
 // endsOpen reports whether the conversation ends with something to answer.

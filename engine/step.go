@@ -121,7 +121,7 @@ func (r *run) openStep(ctx context.Context) *end {
 	if r.guards.approved != nil {
 		r.step.messageID = r.guards.approved.Messages[0].ID
 	} else {
-		r.step.messageID = r.rt.cfg.NewID()
+		r.step.messageID = r.conv.stepMessage(r.step.index)
 	}
 	r.ledger.calls, r.step.closed, r.ledger.stale = r.ledger.calls[:0], false, true
 	r.out.emit(ctx, &awaken.StepStart{MessageID: r.step.messageID})

@@ -2,6 +2,7 @@ package ids_test
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -65,5 +66,15 @@ func TestNew_SortsInTheOrderOfCreation(t *testing.T) {
 			t.Fatalf("%s was made after %s", id, before)
 		}
 		before = id
+	}
+}
+
+func TestOf_IsTheSameForTheSamePart(t *testing.T) {
+	if a, b := ids.Of("r", 1), ids.Of("r", 1); a != b || a != "r-1" {
+		t.Errorf("%q and %q, want r-1 twice", a, b)
+	}
+	long := strings.Repeat("x", 500)
+	if a, b := ids.Of(long, 1), ids.Of(long+"y", 1); a == b || len(a) > 140 {
+		t.Errorf("%q and %q, want two short ids", a, b)
 	}
 }

@@ -52,6 +52,7 @@ type Encoder struct {
 	content   content
 	asked     map[string]bool // calls without a result
 	retracted bool            // a call of this step was retracted
+	answered  bool            // the step's answer is complete
 	resend    bool            // the conversation is to be shown when the run ends
 	seen      map[string]bool // ids of stored messages that the client has
 	outputs   map[string]bool // calls whose output has an activity
@@ -86,6 +87,7 @@ func (e *Encoder) event(ev awaken.Event, at awaken.Cursor) {
 	case *awaken.ToolCallDelta:
 		e.content.callDelta(&e.out, ev, at)
 	case *awaken.ToolCallReady:
+		e.answered = true
 		e.content.closeCall(&e.out, ev.ID)
 	case *awaken.ToolCallCancel:
 		e.content.closeCall(&e.out, ev.ID)
@@ -106,6 +108,7 @@ func (e *Encoder) event(ev awaken.Event, at awaken.Cursor) {
 		e.out.Object("ACTIVITY_DELTA").Text(`,"messageId":`, activityID(ev.MessageID, ev.ActivityType)).Text(`,"activityType":`, ev.ActivityType).
 			Value(`,"patch":`, ev.Patch).Close()
 	case *awaken.InferenceComplete:
+		e.answered = true
 		e.usage.add(ev)
 		e.out.Object("CUSTOM").Value(`,"name":"inference_complete","value":`, ev).Close()
 	case *awaken.StateSnapshot:
@@ -171,11 +174,14 @@ func (e *Encoder) runStart(ev *awaken.RunStart, at awaken.Cursor) {
 }
 
 func (e *Encoder) stepStart(messageID string) {
+	if e.content.id == messageID && !e.answered && e.content.shown != (awaken.Cursor{}) {
+		e.retract(false) // a new owner begins the step again
+	}
 	e.closeStep()
 	e.steps++
 	e.step = "step_" + strconv.Itoa(e.steps)
 	e.content = content{id: messageID, calls: e.content.calls} // keeps the capacity; none is open
-	e.retracted = false
+	e.retracted, e.answered = false, false
 	e.out.Object("STEP_STARTED").Text(`,"stepName":`, e.step).Close()
 }
 

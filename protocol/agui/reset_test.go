@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
@@ -93,5 +97,27 @@ func TestReset_OwnerDies(t *testing.T) {
 		if s := fmt.Sprint(p.shows()); s != want {
 			t.Errorf("a page that %s shows %q, want %q", name, s, want)
 		}
+	}
+}
+
+// A step may be stored in part when its owner dies: its answer was long. What the next owner
+// streams takes the place of that part.
+func TestReset_StepIsBegunAgain(t *testing.T) {
+	asked := []*llm.Message{{ID: "m", Role: llm.User, Content: []llm.Block{llm.Text("go")}}}
+	enc := agui.NewEncoder(agui.Options{Conversation: func() ([]*llm.Message, error) { return asked, nil }})
+	var out protocol.Frames
+	for i, ev := range []awaken.Event{
+		&awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.StepStart{MessageID: "r-0"}, &awaken.TextDelta{Delta: "half an "},
+		&awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.StepStart{MessageID: "r-0"}, &awaken.TextDelta{Delta: "whole"}, &awaken.InferenceComplete{}, &awaken.StepEnd{},
+		&awaken.RunFinish{ThreadID: "t", RunID: "r", Termination: awaken.Termination{Type: awaken.NaturalEnd}},
+	} {
+		if err := enc.Encode(&out, &awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: uint64(i + 1)}, Event: ev}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &page{text: map[string]string{}}
+	p.apply(eventsIn(t, string(out.Bytes())))
+	if got := fmt.Sprint(p.shows()); got != "[whole]" {
+		t.Errorf("the page shows %q: %s", got, out.Bytes())
 	}
 }

@@ -24,6 +24,7 @@ type Encoder struct {
 	step      string // id of the step's message, "" between steps
 	parts     int    // number of text and reasoning parts so far
 	shown     uint64 // seq of the entry that showed the step's latest part, or 0
+	answered  bool   // the step's answer is complete
 	text      string // id of the open text part, or ""
 	reasoning string // id of the open reasoning part, or ""
 	calls     callIDs
@@ -106,11 +107,14 @@ func (e *Encoder) begin() {
 func (e *Encoder) chunks(ev awaken.Event) {
 	switch ev := ev.(type) {
 	case *awaken.StepStart:
-		if e.step == ev.MessageID && e.step != "" {
-			return // a new owner continues the step
+		if e.step == ev.MessageID && e.step != "" { // a new owner continues the step, or begins it again
+			if !e.answered {
+				e.reset(&awaken.StreamReset{Reason: "the step was begun again"})
+			}
+			return
 		}
 		e.endStep()
-		e.step, e.shown = ev.MessageID, 0
+		e.step, e.shown, e.answered = ev.MessageID, 0, false
 		e.out.Object("start-step").Close()
 	case *awaken.StepEnd:
 		e.endStep()
@@ -133,6 +137,7 @@ func (e *Encoder) chunks(ev awaken.Event) {
 	case *awaken.ToolCallDelta:
 		e.call("tool-input-delta", ev.ID).Text(`,"inputTextDelta":`, ev.ArgsDelta).Close()
 	case *awaken.ToolCallReady:
+		e.answered = true
 		e.callReady(ev)
 	case *awaken.ToolCallCancel:
 		e.inputError(ev.ID, ev.Name, ev.Reason)
@@ -155,6 +160,7 @@ func (e *Encoder) chunks(ev awaken.Event) {
 	case *awaken.MessagesSnapshot:
 		e.data("messages-snapshot", "", true, ev.Messages)
 	case *awaken.InferenceComplete:
+		e.answered = true
 		e.inference(ev)
 	case *awaken.RunFinish:
 		e.finish(ev)

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
@@ -89,6 +92,9 @@ func TestReset_OwnerDies(t *testing.T) {
 	if got := shown(list); got != protocoltest.SlowText {
 		t.Errorf("the page shows %q, want %q", got, protocoltest.SlowText)
 	}
+	if ids := messageIDs(list); len(ids) != 1 {
+		t.Errorf("the answer has the ids %q, want one: a page shows a message for each", ids)
+	}
 
 	// A client that reconnects with a position in the lost step starts over.
 	run := resp.Header.Get("X-Run-Id")
@@ -101,5 +107,26 @@ func TestReset_OwnerDies(t *testing.T) {
 	_, whole := g.get(g.URL, "/v1/ai-sdk/runs/"+run+"/stream", "")
 	if list := chunksOf(t, whole); find(list, "data-stream-reset") != nil || shown(list) != protocoltest.SlowText {
 		t.Errorf("from the beginning: %s", whole)
+	}
+}
+
+// A step may be stored in part when its owner dies: its answer was long. What the next owner
+// streams takes the place of that part.
+func TestReset_StepIsBegunAgain(t *testing.T) {
+	var enc aisdk.Encoder
+	var out protocol.Frames
+	for i, ev := range []awaken.Event{
+		&awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.StepStart{MessageID: "r-0"}, &awaken.TextDelta{Delta: "half an "},
+		&awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.StepStart{MessageID: "r-0"}, &awaken.TextDelta{Delta: "whole"}, &awaken.InferenceComplete{}, &awaken.StepEnd{},
+	} {
+		if err := enc.Encode(&out, &awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: uint64(i + 1)}, Event: ev}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	enc.End(&out, nil)
+	list := chunksOf(t, string(out.Bytes()))
+	checkOpen(t, list)
+	if got := shown(list); got != "whole" {
+		t.Errorf("the page shows %q: %s", got, out.Bytes())
 	}
 }
