@@ -94,6 +94,33 @@ for (const major of Object.keys(majors)) {
       }
     };
 
+    test("kill -9 in the middle of a text: the page resumes", () => own(async (s) => {
+      const undisturbed = await calmly(s.url, "scenario:slow");
+      const chat = fresh(s.url, "killed", { reconnect: true });
+      const done = chat.sendMessage({ text: "scenario:slow" });
+      await until(chat, () => textOf(last(chat)).includes("tick3"));
+      const { id } = last(chat);
+      await s.restart("SIGKILL");
+      await done;
+      assert.equal(chat.status, "error", "half an answer is not taken for a whole one");
+      await chat.resumeStream(); // waits until the run has an owner again
+      assert.equal(last(chat).id, id, "the answer keeps its id");
+      await exact(s.url, chat, undisturbed);
+    }));
+
+    test("kill -9 in a later answer: the page resumes", () => own(async (s) => {
+      const chat = fresh(s.url, "killed-later", { reconnect: true });
+      await chat.sendMessage({ text: "scenario:tool" });
+      const done = chat.sendMessage({ text: "scenario:slow" });
+      await until(chat, () => textOf(last(chat)).includes("tick3"));
+      await s.restart("SIGKILL");
+      await done;
+      await chat.resumeStream();
+      assert.equal(chat.messages.length, 4);
+      assert.equal(textOf(last(chat)), ticks);
+      await exact(s.url, chat);
+    }));
+
     test("SIGTERM in the last step: the page gets all of it", () => own(async (s) => {
       const undisturbed = await calmly(s.url, "scenario:slow");
       const chat = fresh(s.url, "term");
