@@ -20,8 +20,8 @@ type AgentSpec struct {
 	ModelID      string `json:"model_id,omitempty"`      // id of a ModelSpec or a ModelPoolSpec
 	SystemPrompt string `json:"system_prompt,omitempty"` // instructions for the model
 
-	// MaxRounds limits the inferences of a run. 0 means 16.
-	MaxRounds int `json:"max_rounds,omitempty"`
+	// MaxRounds limits the inferences of a run. Nil means 16; 0 means no limit.
+	MaxRounds *int `json:"max_rounds,omitempty"`
 	// MaxContinuationRetries limits how often one step asks the model to continue an
 	// answer that hit the token limit. Nil means 2; 0 turns it off.
 	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty"`
@@ -175,11 +175,13 @@ func (s *AgentSpec) normaliseBackend() error {
 		var err error
 		switch name {
 		case "model_id":
-			err = fill(&s.ModelID, name, raw)
+			err = fill(&s.ModelID, s.ModelID != "", name, raw)
 		case "system_prompt":
-			err = fill(&s.SystemPrompt, name, raw)
+			err = fill(&s.SystemPrompt, s.SystemPrompt != "", name, raw)
 		case "max_rounds":
-			err = fill(&s.MaxRounds, name, raw)
+			rounds := s.Rounds()
+			err = fill(&rounds, s.MaxRounds != nil, name, raw)
+			s.MaxRounds = &rounds
 		default:
 			err = fmt.Errorf("backend.config has an unknown field %q, want model_id, system_prompt or max_rounds", name)
 		}
@@ -190,12 +192,12 @@ func (s *AgentSpec) normaliseBackend() error {
 	return nil
 }
 
-func fill[T comparable](field *T, name string, raw json.RawMessage) error {
-	var v, zero T
+func fill[T comparable](field *T, set bool, name string, raw json.RawMessage) error {
+	var v T
 	if err := strict.Unmarshal(raw, &v); err != nil {
 		return fmt.Errorf("backend.config.%s: %w", name, err)
 	}
-	if *field != zero && *field != v {
+	if set && *field != v {
 		return fmt.Errorf("%s is %v, but backend.config.%s is %v; set only one of them", name, *field, name, v)
 	}
 	*field = v
@@ -207,7 +209,7 @@ func fill[T comparable](field *T, name string, raw json.RawMessage) error {
 func (s *AgentSpec) Validate() error {
 	var bad check.Problems
 	bad.NotBlank("id", s.ID)
-	bad.NotNegative("max_rounds", s.MaxRounds)
+	bad.NotNegative("max_rounds", s.Rounds())
 	bad.NotNegative("max_continuation_retries", s.ContinuationRetries())
 	bad.OneOf("tool_execution_mode", string(s.ToolExecutionMode), "", string(Sequential), string(ParallelBatchApproval), string(ParallelStreaming))
 	for i := range s.StopConditions {
@@ -235,8 +237,8 @@ func (s *AgentSpec) Validate() error {
 	return bad.Err()
 }
 
-// Rounds returns MaxRounds, or its default.
-func (s *AgentSpec) Rounds() int { return cmp.Or(s.MaxRounds, 16) }
+// Rounds returns MaxRounds, or its default. 0 means no limit.
+func (s *AgentSpec) Rounds() int { return or(s.MaxRounds, 16) }
 
 // ContinuationRetries returns MaxContinuationRetries, or its default.
 func (s *AgentSpec) ContinuationRetries() int { return or(s.MaxContinuationRetries, 2) }

@@ -207,7 +207,7 @@ func (m *mistakes) auth(field string, a *awaken.RemoteAuth) {
 }
 
 func fillAgent(s *awaken.AgentSpec) {
-	s.MaxRounds = cmp.Or(s.MaxRounds, 16)
+	s.MaxRounds = cmp.Or(s.MaxRounds, new(16))
 	s.MaxContinuationRetries = cmp.Or(s.MaxContinuationRetries, new(2))
 	if e := s.Endpoint; e != nil {
 		e.Backend, e.TimeoutMS = cmp.Or(e.Backend, "a2a"), cmp.Or(e.TimeoutMS, 300_000)

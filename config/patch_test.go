@@ -47,6 +47,7 @@ func TestSealPatch_Merges(t *testing.T) {
 		{"together", Agents, ``, `{"backend":{"kind":"x"},"endpoint":{"base_url":"https://h"}}`, ``, `backend and endpoint are both set; patch only one of them`},
 		{"one after the other", Agents, `{"endpoint":null}`, `{"backend":{"kind":"x"}}`, ``, `backend and endpoint would both be overridden`},
 		{"backend contradicts", Agents, ``, `{"max_rounds":1,"backend":{"kind":"awaken","config":{"max_rounds":2}}}`, ``, `max_rounds is 1, but backend.config.max_rounds is 2`},
+		{"backend contradicts no limit", Agents, ``, `{"max_rounds":0,"backend":{"kind":"awaken","config":{"max_rounds":2}}}`, ``, `max_rounds is 0, but backend.config.max_rounds is 2`},
 		{"stars", Agents, ``, `{"sections":{"a":{"password":"***"}}}`, ``, `sections.a.password is "***", but no secret is stored there`},
 		{"not an object", Agents, ``, `[]`, ``, `found a JSON array, want an object`},
 

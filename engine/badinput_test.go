@@ -127,7 +127,7 @@ func TestEvents_NameWhatIsWrong(t *testing.T) {
 func TestValidate_ReportsEveryMistakeOfADocument(t *testing.T) {
 	t.Parallel()
 	minus, nan := -1, -0.5
-	agent := awaken.AgentSpec{MaxRounds: -1, MaxContinuationRetries: &minus, ToolExecutionMode: "chaotic",
+	agent := awaken.AgentSpec{MaxRounds: new(-1), MaxContinuationRetries: &minus, ToolExecutionMode: "chaotic",
 		StopConditions: []awaken.StopCondition{{Type: "timeout", Limit: 90_000}, {Type: "loop_detection", Limit: 1}, {Type: "stop_on_tool"},
 			{Type: "content_match", Pattern: "("}, {Type: "token_budget", Limit: -5}, {Type: "magic"}, {Type: "content_match", Pattern: strings.Repeat("x", 1025)}, {Type: "cost_budget", MaxUSD: -1}},
 		ContextPolicy:       &awaken.ContextPolicy{CompactionMode: "x", MaxOutputTokens: 5},
@@ -217,7 +217,7 @@ func TestNew_ReportsAllMistakesAtOnce(t *testing.T) {
 			{ID: "dup", ModelID: "m"}, {ID: "dup", ModelID: "m"}, nil,
 			{ID: "a", ModelID: "gone", PluginIDs: []string{"one", "two", "boom", "ghost"}, ActiveHookFilter: []string{"one", "two", "boom", "unlisted"}, Delegates: []string{"absent"},
 				Sections: map[string]json.RawMessage{"tone": json.RawMessage(`{"word":7,"volume":11}`)}},
-			{ID: "b", ModelID: "lost"}, {ID: "c"}, {ID: "d", ModelID: "m", MaxRounds: -3},
+			{ID: "b", ModelID: "lost"}, {ID: "c"}, {ID: "d", ModelID: "m", MaxRounds: new(-3)},
 			{ID: "e", ModelID: "m", Backend: &awaken.Backend{Kind: "a2a"}, Endpoint: &awaken.RemoteEndpoint{}},
 		},
 	}
@@ -279,7 +279,7 @@ func TestBackend_WithoutAKindIsThisRuntime(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"id":"default","backend":{"config":{"model_id":"m","system_prompt":"Hello.","max_rounds":3}}}`), &spec); err != nil {
 		t.Fatal(err)
 	}
-	if spec.ModelID != "m" || spec.SystemPrompt != "Hello." || spec.MaxRounds != 3 {
+	if spec.ModelID != "m" || spec.SystemPrompt != "Hello." || spec.Rounds() != 3 {
 		t.Errorf("the settings of the backend are lost: %s", toJSON(t, spec))
 	}
 	g := newRig(t, []llmtest.Turn{llmtest.Say("ok")}, func(c *engine.Config) { c.Agents[0] = &spec })

@@ -463,7 +463,7 @@ func TestCompaction_ShowsTheSameAsTheStoredLog(t *testing.T) {
 				turns := talk(40, 300, 100)
 				g := newRig(t, append(slices.Repeat([]llmtest.Turn{slowly(llmtest.Say(words(500)), 100)}, 5), turns...),
 					within(50_000, 1000, compactAt(2000), func(p *awaken.ContextPolicy) { p.CompactionMode = mode }), summaries(sum),
-					withTools(readOnlyEcho()), withAgent(func(s *awaken.AgentSpec) { s.MaxRounds = 100 }))
+					withTools(readOnlyEcho()), withAgent(func(s *awaken.AgentSpec) { s.MaxRounds = new(100) }))
 				lead := say("first")
 				lead.Messages = []*llm.Message{llm.NewText(llm.System, "You are on a ship."), llm.UserText("first")}
 				g.run(lead)
@@ -644,7 +644,7 @@ func TestCompaction_NeverBlocksOrFailsTheRunAndBacksOff(t *testing.T) {
 		broken := llmtest.Turn{Error: &llmtest.Failure{Kind: llm.Unauthorized, Message: "no key"}}
 		sum := llmtest.NewScript(broken).Loop()
 		g := newRig(t, append([]llmtest.Turn{llmtest.Say(words(1200))}, talk(100, 1, 1000)...), within(20_000, 100, compactAt(1100)), summaries(sum),
-			withTools(readOnlyEcho()), withAgent(func(s *awaken.AgentSpec) { s.MaxRounds = 200 }))
+			withTools(readOnlyEcho()), withAgent(func(s *awaken.AgentSpec) { s.MaxRounds = new(200) }))
 		g.run(say("hi"))
 		res, p := g.run(say("go on")) // 101 seconds
 		checkTermination(t, res, p, awaken.NaturalEnd)

@@ -38,7 +38,7 @@ func TestStopPolicy_KeepsTheAnswerOfTheStoppingInference(t *testing.T) { // L-01
 	last := uses("echo")
 	last.Text = llmtest.Text{"Let me look."}
 	g := newRig(t, []llmtest.Turn{last, llmtest.Say("Hello again.")}, withTools(echo("echo")),
-		withAgent(func(s *awaken.AgentSpec) { s.MaxRounds = 1 }))
+		withAgent(func(s *awaken.AgentSpec) { s.MaxRounds = new(1) }))
 
 	res, p := g.run(say("hi"))
 	checkTermination(t, res, p, awaken.Stopped)
@@ -56,9 +56,25 @@ func TestStopPolicy_KeepsTheAnswerOfTheStoppingInference(t *testing.T) { // L-01
 	checkValid(t, g.request(2).Messages)
 }
 
+func TestMaxRounds_ZeroMeansNoLimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rounds *int
+		want   awaken.TerminationType
+	}{{nil, awaken.Stopped}, {new(0), awaken.NaturalEnd}} {
+		var turns []llmtest.Turn
+		for range 20 {
+			turns = append(turns, uses("echo"))
+		}
+		g := newRig(t, append(turns, llmtest.Say("Done.")), withTools(echo("echo")), withAgent(func(s *awaken.AgentSpec) { s.MaxRounds = c.rounds }))
+		res, p := g.run(say("hi"))
+		checkTermination(t, res, p, c.want)
+	}
+}
+
 func TestStopPolicy_NeverBeatsANaturalEnd(t *testing.T) { // L-01
 	t.Parallel()
-	g := newRig(t, []llmtest.Turn{llmtest.Say("Done.")}, withAgent(func(s *awaken.AgentSpec) { s.MaxRounds = 1 }))
+	g := newRig(t, []llmtest.Turn{llmtest.Say("Done.")}, withAgent(func(s *awaken.AgentSpec) { s.MaxRounds = new(1) }))
 	res, p := g.run(say("hi"))
 	checkTermination(t, res, p, awaken.NaturalEnd)
 	if res.Response != "Done." {
@@ -321,7 +337,7 @@ func TestHookFilter_LeavesTheRuntimesOwnPartsAlone(t *testing.T) { // L-04
 	}}
 	g := newRig(t, slices.Repeat([]llmtest.Turn{llmtest.Use("echo", "{}")}, 9), withTools(echo("echo")), withPlugins(hint, other),
 		withAgent(func(s *awaken.AgentSpec) {
-			s.MaxRounds = 2
+			s.MaxRounds = new(2)
 			s.ActiveHookFilter = []string{"hint"}
 			s.StopConditions = []awaken.StopCondition{{Type: "token_budget", Limit: 1000}}
 		}))

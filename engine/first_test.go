@@ -20,7 +20,7 @@ func TestText_FailsUnlessTheRunEndsWithAnAnswer(t *testing.T) {
 		"waits":   llmtest.Use("asks", "{}"),
 		"stopped": llmtest.Use("echo", "{}"),
 	} {
-		rt, err := engine.NewAgent(llmtest.NewScript(turn).Loop(), "m", awaken.AgentSpec{MaxRounds: 2}, echo("echo"),
+		rt, err := engine.NewAgent(llmtest.NewScript(turn).Loop(), "m", awaken.AgentSpec{MaxRounds: new(2)}, echo("echo"),
 			tool("asks", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
 				return nil, awaken.Suspend(awaken.Ticket{})
 			}))

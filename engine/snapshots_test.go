@@ -132,7 +132,7 @@ func TestSnapshots_ActiveRunsKeepTheirVersion(t *testing.T) {
 		t.Parallel()
 		g := newVersioned(t, []llmtest.Turn{uses("pay"), uses("look"), llmtest.Say("Old."), uses("look")}, nil)
 		res, _ := g.run(say("Go"))
-		g.publish(func(s *awaken.AgentSpec) { s.MaxRounds = 1 })
+		g.publish(func(s *awaken.AgentSpec) { s.MaxRounds = new(1) })
 		g.restart()
 		old, p := g.resume(res.RunID, approve("c1"))
 		checkTermination(t, old, p, awaken.NaturalEnd)

@@ -17,7 +17,7 @@ func (r *run) stops() stops { return stops{&r.activation} }
 
 // stop evaluates the stop policies, after counting the response that has just arrived.
 func (sp stops) stop(m *llm.Message, responded bool) (*awaken.StopDecision, error) {
-	if len(sp.agent.Policies) == 0 && sp.rec.Steps+1 < sp.agent.Spec.Rounds() {
+	if most := sp.agent.Spec.Rounds(); len(sp.agent.Policies) == 0 && (most == 0 || sp.rec.Steps+1 < most) {
 		return nil, nil
 	}
 	used, cost := sp.rec.Total() // including child runs

@@ -55,6 +55,8 @@ func TestConfig_Documents(t *testing.T) {
 	if got["system_prompt"] != "one" || got["max_rounds"] != 16.0 {
 		t.Errorf("it is %v", got)
 	}
+	g.says(201, `"max_rounds":0`, "POST", "/v1/config/agents", `{"id":"endless","model_id":"m","max_rounds":0}`)
+	g.says(200, `"max_rounds":0`, "GET", "/v1/config/agents/endless", "")
 	g.says(409, "exists", "POST", "/v1/config/agents", `{"id":"a","model_id":"m"}`)
 	g.says(412, "exists", "PUT", path, `{"id":"a","model_id":"m"}`, "If-None-Match", "*")
 	g.says(200, `"two"`, "PUT", path, `{"id":"a","model_id":"m","system_prompt":"two"}`, "If-Match", `"1"`)

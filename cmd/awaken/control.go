@@ -196,7 +196,9 @@ func seedDocuments(s *settings.Settings) ([]config.Document, error) {
 			continue
 		}
 		a.SystemPrompt = cmp.Or(s.Agent.SystemPrompt, a.SystemPrompt)
-		a.MaxRounds = cmp.Or(s.Agent.MaxRounds, a.MaxRounds)
+		if n := s.Agent.MaxRounds; n > 0 {
+			a.MaxRounds = &n
+		}
 		if s.Agent.ReasoningEffort != "" {
 			effort, err := settings.ParseEffort(s.Agent.ReasoningEffort)
 			if err != nil {

@@ -294,7 +294,7 @@ func configure(con *console, f *runFlags, out outbound) (engine.Config, error) {
 	}
 	if f.maxRounds > 0 {
 		for _, a := range cfg.Agents {
-			a.MaxRounds = f.maxRounds
+			a.MaxRounds = &f.maxRounds
 		}
 	}
 	return cfg, nil

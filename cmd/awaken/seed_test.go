@@ -114,8 +114,8 @@ func TestSeed_Demo(t *testing.T) {
 	}
 	h := host(t, func(s *settings.Settings) { s.SeedProfile = "demo" })
 	for _, a := range agents {
-		if a.MaxRounds != rounds[a.ID] {
-			t.Errorf("%s: max_rounds is %d, want %d", a.ID, a.MaxRounds, rounds[a.ID])
+		if a.Rounds() != rounds[a.ID] {
+			t.Errorf("%s: max_rounds is %d, want %d", a.ID, a.Rounds(), rounds[a.ID])
 		}
 		want := "Scripted response to: hello"
 		if a.ID == "openui-ui" {

@@ -102,7 +102,7 @@ func (a *Assistant) Agent(ctx context.Context) (*awaken.AgentSpec, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := &awaken.AgentSpec{ID: AgentID, Description: "Helps administrators to write agents.", ModelID: model, SystemPrompt: prompt, MaxRounds: maxRounds,
+	spec := &awaken.AgentSpec{ID: AgentID, Description: "Helps administrators to write agents.", ModelID: model, SystemPrompt: prompt, MaxRounds: new(maxRounds),
 		PluginIDs: []string{PluginID}, AllowedTools: Tools}
 	if s.PolicyPrompt != "" {
 		spec.SystemPrompt += "\n\nThe policy of this server:\n" + s.PolicyPrompt

@@ -111,7 +111,7 @@ func TestAgent_IsLocked(t *testing.T) {
 	if !strings.HasPrefix(after.SystemPrompt, before.SystemPrompt) || !strings.HasSuffix(after.SystemPrompt, "Be kind.") {
 		t.Errorf("the prompt is %q", after.SystemPrompt)
 	}
-	if !slices.Equal(after.AllowedTools, assistant.Tools) || after.MaxRounds != 8 || after.ID != assistant.AgentID {
+	if !slices.Equal(after.AllowedTools, assistant.Tools) || after.Rounds() != 8 || after.ID != assistant.AgentID {
 		t.Errorf("the agent is %+v", after)
 	}
 	p, err := a.Manager.Versions().PreviewOwn(t.Context(), after, config.Actor{})

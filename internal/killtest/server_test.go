@@ -50,7 +50,7 @@ func serve(text string) error {
 	}
 	defer done()
 	rt, err := engine.New(engine.Config{
-		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", MaxRounds: 100}},
+		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", MaxRounds: new(100)}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": llm.ModelFunc(model)},
 		Tools:     tools(j.Dir),

@@ -85,7 +85,7 @@ func open(ctx context.Context, j job) (box *mailbox.Mailbox, done func(), err er
 		queue, done = db, func() { _ = db.Close() }
 	}
 	rt, err := engine.New(engine.Config{
-		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", MaxRounds: 100_000}},
+		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", MaxRounds: new(100_000)}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": llm.ModelFunc(model)},
 		Tools:     tools(j.Dir),

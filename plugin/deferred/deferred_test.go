@@ -29,7 +29,7 @@ func tool(id, description string, tokens int) awaken.Tool {
 
 func harness(t *testing.T, section string, store profile.Store, tools []awaken.Tool, turns ...llmtest.Turn) *awakentest.Harness {
 	t.Helper()
-	spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, MaxRounds: 100, PluginIDs: []string{deferred.Name}}
+	spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, MaxRounds: new(100), PluginIDs: []string{deferred.Name}}
 	if section != "" {
 		spec.Sections = map[string]json.RawMessage{deferred.SectionName: json.RawMessage(section)}
 	}

@@ -588,7 +588,7 @@ func TestL48_ABombEndsByItsLimitAndLeavesItsSiblingsAlone(t *testing.T) {
 			sections := map[string]json.RawMessage{"delegate": json.RawMessage(section)}
 			c.member("root", []string{"bomb", "sibling"}, calls(call("agent_run_sibling", `{"prompt": "x"}`), call("agent_run_bomb", `{"prompt": "x"}`)), llmtest.Say("done")).ToolExecutionMode = awaken.ParallelStreaming
 			bomb := c.memberWith("bomb", []string{"bomb"}, llmtest.NewScript(calls(call("agent_run_bomb", `{"prompt": "x"}`), call("agent_run_bomb", `{"prompt": "x"}`))).Loop())
-			bomb.Sections, bomb.MaxRounds, bomb.ToolExecutionMode = sections, 2, awaken.ParallelStreaming
+			bomb.Sections, bomb.MaxRounds, bomb.ToolExecutionMode = sections, new(2), awaken.ParallelStreaming
 			c.member("sibling", nil, llmtest.Say("I am fine"))
 			res, err := c.runtime().Run(t.Context(), say("t", "go"), nil)
 			if err != nil || res.Response != "done" {
@@ -622,9 +622,9 @@ func TestBudget_ABombWaitsForMoneyAndLeavesOthersAlone(t *testing.T) {
 	}
 	c.member("root", []string{"bomb"}, used(give("bomb")), used(llmtest.Say("root done"))).Budget = &awaken.AgentBudget{RunBudget: awaken.RunBudget{Run: new(0.003)}}
 	bomb := c.memberWith("bomb", []string{"bomb"}, llmtest.NewScript(used(give("bomb"))).Loop())
-	bomb.MaxRounds, bomb.Sections = 1, map[string]json.RawMessage{"delegate": json.RawMessage(`{"max_depth": 1000, "max_descendants": 1000}`)}
+	bomb.MaxRounds, bomb.Sections = new(1), map[string]json.RawMessage{"delegate": json.RawMessage(`{"max_depth": 1000, "max_descendants": 1000}`)}
 	c.member("other", nil, used(llmtest.Say("I am fine")))
-	bomb.MaxRounds = 2
+	bomb.MaxRounds = new(2)
 	for i := range c.models {
 		c.models[i].MaxOutputTokens, c.models[i].Prices = 1000, awaken.Prices{InputPrice: new(1.0), OutputPrice: new(2.0)}
 	}
@@ -696,7 +696,9 @@ func TestFailures_AreReportedToTheModel(t *testing.T) {
 			}
 			root := llmtest.NewScript(llmtest.Use("agent_run_mid", `{"prompt": "`+prompt+`"}`), llmtest.Say("done")).Record()
 			cr.memberWith("root", []string{"mid"}, root)
-			cr.member("mid", nil, c.turn).MaxRounds = c.max
+			if mid := cr.member("mid", nil, c.turn); c.max > 0 {
+				mid.MaxRounds = &c.max
+			}
 			if _, err := cr.runtime().Run(t.Context(), say("t", "go"), nil); err != nil {
 				t.Fatal(err)
 			}

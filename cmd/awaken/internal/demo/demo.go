@@ -61,7 +61,7 @@ func Model() awaken.ModelSpec {
 }
 
 func agent(id string, maxRounds int, description, prompt string) *awaken.AgentSpec {
-	return &awaken.AgentSpec{ID: id, Description: description, ModelID: ModelID, SystemPrompt: prompt, MaxRounds: maxRounds}
+	return &awaken.AgentSpec{ID: id, Description: description, ModelID: ModelID, SystemPrompt: prompt, MaxRounds: &maxRounds}
 }
 
 // agents returns the demo agents. An agent has all the tools unless it names those it may use.

@@ -65,7 +65,7 @@ func TestParse_BothFormatsMeanTheSame(t *testing.T) {
 			t.Errorf("YAML and JSON differ:\n%s", diff)
 		}
 	}
-	if got := y.Agents[0]; got.Description != "2024-01-01" || got.MaxRounds != 16 || got.ModelID != "123" || got.AllowedTools[0] != "no" {
+	if got := y.Agents[0]; got.Description != "2024-01-01" || got.Rounds() != 16 || got.ModelID != "123" || got.AllowedTools[0] != "no" {
 		t.Errorf("agent is %+v", got)
 	}
 }
@@ -93,7 +93,7 @@ func TestParse_OneAgent(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if len(f.Agents) != 1 || f.Agents[0].ID != "a" || f.Agents[0].MaxRounds != 2 {
+		if len(f.Agents) != 1 || f.Agents[0].ID != "a" || f.Agents[0].Rounds() != 2 {
 			t.Errorf("%s: got %+v", name, f)
 		}
 	}
@@ -112,7 +112,7 @@ agents:
 	}
 	var got []string
 	for _, a := range f.Agents {
-		got = append(got, fmt.Sprintf("%s %d %s", a.ID, a.MaxRounds, a.Description))
+		got = append(got, fmt.Sprintf("%s %d %s", a.ID, a.Rounds(), a.Description))
 	}
 	if diff := cmp.Diff([]string{"a 2 of a", "b 2 of b", "c 2 of b", "d 5 "}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
