@@ -1,7 +1,7 @@
 // A page shows exactly what is stored and what an undisturbed page shows, whatever disturbs it.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { dataOf, history, last, lasting, majors, type Message, newChat, newID, plain, textOf, toolsOf, until } from "./clients";
+import { dataOf, history, last, lasting, majors, type Message, newChat, newID, plain, settled, textOf, toolsOf, until } from "./clients";
 import { Server } from "./server";
 
 const server = new Server();
@@ -82,6 +82,51 @@ for (const major of Object.keys(majors)) {
       assert.deepEqual((await history(server.url, chat.id)).messages[0], plain(chat)[0], "also after the page has sent it back");
       assert.equal(reloaded.messages.length, 4);
     });
+
+    test("two tabs say something at the same moment", async () => {
+      const id = newID(`tabs-${major}`);
+      const tabs = ["one", "two"].map((word) => ({ word: `scenario:text ${word}`, chat: newChat(major, { url: server.url, id }) }));
+      await Promise.all(tabs.map(({ word, chat }) => chat.sendMessage({ text: word })));
+      await settled(server.url, id);
+      const { messages } = await history(server.url, id);
+      const said = messages.filter((m) => m.role === "user").map((m) => textOf(m));
+      assert.deepEqual(said.sort(), tabs.map((t) => t.word), "what was accepted is in the history");
+      assert.match(textOf(messages.at(-1)), /short text/);
+      for (const { chat, word } of tabs) {
+        assert.equal(textOf(chat.messages[0]), word);
+        assert.equal(chat.status, "ready", `${chat.error}`);
+        chat.messages = messages; // a page that is loaded again
+        await chat.sendMessage({ text: "scenario:text" });
+        messages.splice(0, Infinity, ...plain(chat));
+        await exact(server.url, chat);
+      }
+    });
+
+    for (const gap of [10, 50, 200, 1000]) {
+      test(`two pages decide differently, ${gap} ms apart`, async () => {
+        const first = fresh(server.url, "decide");
+        await first.sendMessage({ text: "scenario:approval" });
+        const second = newChat(major, { url: server.url, id: first.id, messages: plain(first) });
+        const decide = async (chat: any, approved: boolean) => {
+          await chat.addToolApprovalResponse({ id: toolsOf(last(chat))[0].approval.id, approved, reason: "a person said so" });
+          await chat.sendMessage();
+        };
+        const deciding = decide(first, true);
+        await new Promise((done) => setTimeout(done, gap));
+        await Promise.all([deciding, decide(second, false)]);
+        const pages = [first, second];
+        assert.deepEqual(pages.map((p) => p.status).sort(), ["error", "ready"], "one decision is accepted");
+        const [winner, loser] = first.status === "ready" ? pages : [second, first];
+        assert.match(loser.error.message, /already_decided/);
+        assert.equal(toolsOf(last(winner))[0].state, winner === first ? "output-available" : "output-denied");
+        await exact(server.url, winner);
+        loser.messages = (await history(server.url, loser.id)).messages; // as the page shows it when it has told the person
+        assert.deepEqual(toolsOf(last(loser)).map((p) => p.state), toolsOf(last(winner)).map((p) => p.state));
+        await loser.sendMessage({ text: "scenario:text" });
+        assert.equal(loser.status, "ready");
+        await exact(server.url, loser);
+      });
+    }
   });
 
   describe(`exact pages, ai ${major}, the server stops`, { concurrency: 3 }, () => {
