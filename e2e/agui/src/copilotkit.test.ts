@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { CopilotKitCore } from "@copilotkit/core";
 import { Server } from "../../src/server.ts";
-import { type Event, lastText, one, only, talk } from "./clients.ts";
+import { lastText, one, only, talk } from "./clients.ts";
+import { newPage } from "./page.ts";
 
 const server = new Server();
 before(() => server.start());
@@ -12,45 +12,12 @@ after(() => server.close());
 
 /* eslint-disable @typescript-eslint/no-explicit-any */
 
-// It does not connect where there is no page.
-(globalThis as any).window ??= globalThis;
-
-/** A page: CopilotKit, connected, with a client of an agent. */
-async function page(options: { agentId?: string; threadId?: string; [option: string]: any } = {}) {
-  const { agentId = "scenario", threadId = randomUUID(), ...rest } = options;
-  const errors: any[] = [];
-  const core = new CopilotKitCore({ runtimeUrl: `${server.url}/v1/ag-ui`, ...rest } as any);
-  const connected = new Promise<void>((done, failed) => {
-    core.subscribe({
-      onRuntimeConnectionStatusChanged: ({ status }: any) => {
-        if (status === "connected") done();
-        if (status === "error") failed(new Error("no connection"));
-      },
-      onError: ({ code, error }: any) => void errors.push(`${code}: ${error.message}`),
-    } as any);
-  });
-  core.connect();
-  await connected;
-  const agent: any = core.getAgent(agentId);
-  assert.ok(agent, `no agent ${agentId}`);
-  agent.threadId = threadId;
-  agent.events = [] as Event[];
-  agent.subscribe({ onEvent: ({ event }: any) => void agent.events.push(event) });
-  const say = async (text: string) => {
-    agent.addMessage({ id: randomUUID(), role: "user", content: text });
-    const at = agent.events.length;
-    await core.runAgent({ agent });
-    return agent.events.slice(at) as Event[];
-  };
-  return { core, agent, say, errors, threadId };
-}
-
 const stored = async (threadId: string) => ((await (await fetch(`${server.url}/v1/ag-ui/threads/${threadId}/messages?limit=200`)).json()) as any).messages;
 const activityFree = (agent: any) => agent.messages.filter((m: any) => m.role !== "activity");
 
 for (const transport of ["auto", "rest", "single"]) {
   describe(`CopilotKit, ${transport} transport`, { concurrency: true }, () => {
-    const open = (options = {}) => page({ runtimeTransport: transport, ...options });
+    const open = (options = {}) => newPage(server.url, { runtimeTransport: transport, ...options });
 
     test("it finds the agents, and runs one", async () => {
       const { core, agent, say, errors } = await open();
