@@ -56,6 +56,11 @@ type AgentSpec struct {
 	// until an operator raises the limit and a client continues the run.
 	Budget *AgentBudget `json:"budget,omitempty"`
 
+	// TrustClients says whether clients may instruct the agent. If it is false, their system
+	// messages and context are shown to the model as data of the user, and their tools cannot
+	// replace the agent's. Nil leaves it to the server, which by default does not trust them.
+	TrustClients *bool `json:"trust_clients,omitempty"`
+
 	Delegates []string `json:"delegates,omitempty"` // ids of the agents that it can delegate to
 	// Sections holds the configuration of plugins, by section name. Read one with
 	// [Section.Read].

@@ -11,11 +11,12 @@ const (
 	Warning       = "warning" // the agent can run
 )
 
-// Diagnostic reports one problem of a registry, or of the configuration that it is made from.
+// Diagnostic reports one problem of a registry, of the configuration that it is made from, or of a
+// run.
 type Diagnostic struct {
 	Code      string `json:"code"`                 // kind of problem, such as duplicate_id; for programs
 	Severity  string `json:"severity"`             // SeverityError or Warning
-	Namespace string `json:"namespace"`            // where it is: agents, models, model-pools, tools, plugins, providers or another namespace of package config; or runtime
+	Namespace string `json:"namespace"`            // where it is: agents, models, model-pools, tools, plugins, providers or another namespace of package config; runtime or runs
 	ID        string `json:"id"`                   // of what has the problem, in Namespace
 	DependsOn string `json:"depends_on,omitempty"` // "namespace/id" of the missing document
 	Message   string `json:"message"`              // the problem, for people

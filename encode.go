@@ -60,6 +60,7 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	buf = e.valueIf(r.Call != nil, buf, `,"call":`, r.Call)
 	buf = e.valueIf(r.Overrides != nil, buf, `,"overrides":`, r.Overrides)
 	buf = e.valueIf(len(r.FrontendTools) > 0, buf, `,"frontend_tools":`, r.FrontendTools)
+	buf = appendjson.TrueIf(buf, `,"untrusted":`, r.Untrusted)
 	buf = e.keep(appendjson.RawIf(buf, `,"output_schema":`, r.OutputSchema))
 	buf = e.valueIf(r.Budget != nil, buf, `,"budget":`, r.Budget)
 	buf = appendjson.TrueIf(buf, `,"budgeted":`, r.Budgeted)
@@ -74,6 +75,7 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	buf = e.keep(appendjson.RawIf(buf, `,"structured_output":`, r.StructuredOutput))
 	buf = e.valueIf(r.ErrorPayload != nil, buf, `,"error_payload":`, r.ErrorPayload)
 	buf = e.valueIf(r.Waiting != nil, buf, `,"waiting":`, r.Waiting)
+	buf = e.valueIf(len(r.Diagnostics) > 0, buf, `,"diagnostics":`, r.Diagnostics)
 	if r.Input != (llm.Interval{}) {
 		buf = r.Input.AppendJSON(append(buf, `,"input":`...))
 	}
@@ -166,6 +168,7 @@ func (o *RunOutput) appendField(dst []byte) ([]byte, error) {
 		buf = o.Usage.AppendJSON(append(buf, `,"usage":`...))
 	}
 	buf = e.keep(appendjson.FloatIf(buf, `,"cost_usd":`, o.CostUSD))
+	buf = e.valueIf(len(o.Diagnostics) > 0, buf, `,"diagnostics":`, o.Diagnostics)
 	return e.close(dst, buf)
 }
 

@@ -71,6 +71,8 @@ type RunOutput struct {
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
 	Usage            llm.Usage       `json:"usage,omitzero"` // total of the run so far
 	CostUSD          float64         `json:"cost_usd,omitempty"`
+	// Diagnostics are problems that did not end the run; see Run.
+	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
 }
 
 // TextDelta is a piece of the model's answer.

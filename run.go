@@ -179,6 +179,9 @@ type RunRequest struct {
 	// Context is shown to the model during the run, without becoming part of the
 	// conversation. A message needs a Key, and the role system or user.
 	Context []ContextMessage `json:"context,omitempty"`
+	// Untrusted says that the request comes from a client that may not instruct the agent; see
+	// [AgentSpec.TrustClients], which takes precedence.
+	Untrusted bool `json:"untrusted,omitempty"`
 
 	// The origin of the request; see RunInfo.
 	ParentThreadID     string `json:"parent_thread_id,omitempty"`
@@ -336,6 +339,7 @@ type Run struct {
 	Call          *PlannedCall       `json:"call,omitempty"`
 	Overrides     *InferenceOverride `json:"overrides,omitempty"`
 	FrontendTools []ToolSpec         `json:"frontend_tools,omitempty"`
+	Untrusted     bool               `json:"untrusted,omitempty"`
 	OutputSchema  json.RawMessage    `json:"output_schema,omitempty"`
 	Budget        *RunBudget         `json:"budget,omitempty"`
 
@@ -351,6 +355,8 @@ type Run struct {
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
 	ErrorPayload     *Error          `json:"error_payload,omitempty"` // the error, if it failed
 	Waiting          *Waiting        `json:"waiting,omitempty"`       // what it waits for; nil unless it waits
+	// Diagnostics are problems that did not end the run, such as a tool that was left out.
+	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
 
 	Input  llm.Interval `json:"input,omitzero"`  // records of the log that started the run
 	Output llm.Interval `json:"output,omitzero"` // records of the log that the run produced
@@ -422,8 +428,9 @@ type RunResult struct {
 	Usage       llm.Usage   `json:"usage"`
 	CostUSD     float64     `json:"cost,omitempty"` // without children
 	// Usage and cost of its children.
-	ChildUsage   llm.Usage `json:"child_usage,omitzero"`
-	ChildCostUSD float64   `json:"child_cost,omitempty"`
-	Rejected     []string  `json:"rejected,omitempty"` // decisions that were rejected, with the reason
-	Unread       bool      `json:"-"`                  // the thread's inbox is not empty
+	ChildUsage   llm.Usage    `json:"child_usage,omitzero"`
+	ChildCostUSD float64      `json:"child_cost,omitempty"`
+	Rejected     []string     `json:"rejected,omitempty"`    // decisions that were rejected, with the reason
+	Diagnostics  []Diagnostic `json:"diagnostics,omitempty"` // problems that did not end the run
+	Unread       bool         `json:"-"`                     // the thread's inbox is not empty
 }

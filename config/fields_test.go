@@ -42,6 +42,7 @@ var fieldCases = map[string]map[string]fieldCase{
 		"output_schema":            {`{"type":"object"}`, ``, "", ""},
 		"max_output_repairs":       {`0`, `-1`, "max_output_repairs is -1, want 0 or more", ""},
 		"budget":                   {`null`, `7`, `field "budget" is a JSON number, want an object`, ""},
+		"trust_clients":            {`true`, `"yes"`, `field "trust_clients" is a JSON string`, ""},
 		"delegates":                {`["d"]`, `["d","d"]`, `delegates lists "d" twice`, ""},
 		"sections":                 {`{"retry":{"max_retries":1}}`, `{"retry":null}`, `sections["retry"] is null, want an object`, ""},
 		"backend":                  {`{"kind":"other","version":1}`, `{"kind":"awaken","config":{"modl_id":"m"}}`, `backend.config has an unknown field "modl_id"`, ""},
@@ -210,6 +211,7 @@ var fieldCases = map[string]map[string]fieldCase{
 		"output_schema":            {`{"type":"object"}`, ``, "", ""},
 		"max_output_repairs":       {`0`, `-1`, "max_output_repairs is -1", ""},
 		"budget":                   {`null`, `7`, `field "budget" is a JSON number`, ""},
+		"trust_clients":            {`false`, `"yes"`, `field "trust_clients" is a JSON string`, ""},
 		"plugin_ids":               {`[]`, `["p","p"]`, `plugin_ids lists "p" twice`, ""},
 		"active_hook_filter":       {`["p"]`, `[""]`, "active_hook_filter has an empty id", ""},
 		"allowed_tools":            {`null`, `"a"`, `field "allowed_tools" is a JSON string`, ""},
@@ -480,7 +482,7 @@ func TestFields_Variants(t *testing.T) {
 			t.Errorf("%s: error is %v, want %s", bad, err, want)
 		}
 	}
-	if got := slices.Sorted(slices.Values(kinds[Agents].patch.fields)); len(got) != 22 {
+	if got := slices.Sorted(slices.Values(kinds[Agents].patch.fields)); len(got) != 23 {
 		t.Errorf("agents have %d fields to override: %v", len(got), got)
 	}
 }

@@ -25,7 +25,7 @@ var (
 	// patched together; each replaces the other.
 	agentPatch = &patchKind{
 		fields: []string{"description", "model_id", "system_prompt", "max_rounds", "max_continuation_retries", "stop_conditions", "context_policy", "reasoning_effort", "tool_execution_mode",
-			"plugin_ids", "active_hook_filter", "allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns", "output_schema", "max_output_repairs", "budget",
+			"plugin_ids", "active_hook_filter", "allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns", "output_schema", "max_output_repairs", "budget", "trust_clients",
 			"delegates", "sections", "backend", "endpoint"},
 		nullable: []string{"description", "context_policy", "reasoning_effort", "output_schema", "budget", "endpoint",
 			"allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns"},

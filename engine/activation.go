@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/clientdata"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/registry"
@@ -82,6 +84,48 @@ func (a *activation) requested() *end {
 		return nil
 	}
 	return &end{Termination: *a.ending}
+}
+
+// trusts reports whether the agent obeys the system messages and the context of a request, and
+// lets its tools replace the agent's.
+func (a *activation) trusts(untrusted bool) bool {
+	if t := a.agent.Spec.TrustClients; t != nil {
+		return *t
+	}
+	return !untrusted
+}
+
+// admit returns a message of a request as the model may see it: a system message of a client that
+// the agent does not trust becomes data.
+func (a *activation) admit(m *llm.Message, untrusted bool) *llm.Message {
+	if m.Role != llm.System || a.trusts(untrusted) {
+		return m
+	}
+	out, md := *m, llm.Metadata{}
+	if m.Metadata != nil {
+		md = *m.Metadata
+	}
+	out.Role, md.ClientRole = llm.User, m.Role
+	out.Content, out.Metadata = asData(string(m.Role), m.Content), &md
+	return &out
+}
+
+// asData returns blocks with their texts as data of a client.
+func asData(source string, blocks []llm.Block) []llm.Block {
+	out := slices.Clone(blocks)
+	for i := range out {
+		if out[i].Type == llm.TextBlock {
+			out[i] = llm.Text(clientdata.Wrap(source, out[i].Text))
+		}
+	}
+	return out
+}
+
+// note adds a problem that does not end the run to its record, once.
+func (a *activation) note(d awaken.Diagnostic) {
+	if !slices.Contains(a.rec.Diagnostics, d) {
+		a.rec.Diagnostics = append(slices.Clip(a.rec.Diagnostics), d)
+	}
 }
 
 // graceContext returns ctx or, if ctx is done, a context that leaves a cancelled run Limits.RunEnd
@@ -168,7 +212,7 @@ func (a *activation) finished(t awaken.Termination) *awaken.RunFinish {
 		out awaken.RunOutput
 	}{}
 	ev.out = awaken.RunOutput{Response: a.step.response, Status: a.rec.Status, StatusReason: a.rec.StatusReason, Waiting: a.rec.Waiting,
-		StructuredOutput: a.rec.StructuredOutput, Usage: a.rec.Usage, CostUSD: a.rec.CostUSD}
+		StructuredOutput: a.rec.StructuredOutput, Usage: a.rec.Usage, CostUSD: a.rec.CostUSD, Diagnostics: a.rec.Diagnostics}
 	ev.RunFinish = awaken.RunFinish{ThreadID: a.thread, RunID: a.info.RunID, Identity: a.info, Result: &ev.out, Termination: t}
 	return &ev.RunFinish
 }

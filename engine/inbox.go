@@ -79,7 +79,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error
 			in.guards.drop("superseded")
 		}
 		for _, m := range it.Messages {
-			in.guards.addInput(m)
+			in.guards.addInput(in.admit(m, it.Untrusted))
 			in.received++
 		}
 		if it.Compaction != nil {

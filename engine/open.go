@@ -265,7 +265,7 @@ func (op *opening) amend(req *awaken.RunRequest) {
 	op.rec.Overrides = cmp.Or(req.Overrides, op.rec.Overrides)
 	op.rec.Budget = cmp.Or(req.Budget, op.rec.Budget)
 	if len(req.FrontendTools) > 0 {
-		op.rec.FrontendTools = req.FrontendTools
+		op.rec.FrontendTools, op.rec.Untrusted = req.FrontendTools, req.Untrusted
 	}
 	if len(req.OutputSchema) > 0 {
 		op.rec.OutputSchema = req.OutputSchema
@@ -315,8 +315,11 @@ func (op *opening) restore(req *awaken.RunRequest) error {
 		return nil
 	}
 	var b state.Batch
-	for i := range req.Context {
-		builtin.ContextMessages.Update(&b, builtin.ContextUpdate{Put: &req.Context[i]})
+	for _, m := range req.Context {
+		if m.Role == llm.System && !op.trusts(req.Untrusted) {
+			m.Role, m.Content = llm.User, asData("context", m.Content)
+		}
+		builtin.ContextMessages.Update(&b, builtin.ContextUpdate{Put: &m})
 	}
 	return op.st.Apply(&b)
 }
@@ -425,7 +428,7 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 		first = len(op.conv.added)
 	}
 	for _, m := range req.Messages {
-		op.guards.addInput(m)
+		op.guards.addInput(op.admit(m, req.Untrusted))
 	}
 	if !op.resumed && req.Call == nil && len(req.Messages) == 0 && op.inbox.received == 0 && !op.conv.endsOpen() {
 		return fmt.Errorf("%w: messages is empty, and thread %s has nothing to answer: a new run needs a message, a call, or a thread whose last message is not an answer",

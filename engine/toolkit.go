@@ -27,11 +27,17 @@ func (tb *toolkit) offer() error {
 	}
 	tb.offered = nil
 	for _, t := range tb.agent.Offered {
-		if tb.frontend[t.Name] == nil {
+		if tb.ofClient(t.Name) == nil {
 			tb.offered = append(tb.offered, t)
 		}
 	}
-	for id, e := range tb.frontend {
+	for id := range tb.frontend {
+		e := tb.ofClient(id)
+		if e == nil {
+			tb.note(awaken.Diagnostic{Code: "client_tool_ignored", Severity: awaken.Warning, Namespace: "tools", ID: id,
+				Message: fmt.Sprintf("the client's tool is left out: agent %q has a tool of that name", tb.info.AgentID)})
+			continue
+		}
 		hidden, err := tb.agent.Hides(id)
 		if err != nil {
 			return err
@@ -44,9 +50,18 @@ func (tb *toolkit) offer() error {
 	return nil
 }
 
+// ofClient returns the client's tool with that id, or nil. The tools of a client that the agent
+// does not trust cannot replace the agent's.
+func (tb *toolkit) ofClient(id string) *registry.Tool {
+	if tb.agent.Tools[id] != nil && !tb.trusts(tb.rec.Untrusted) {
+		return nil
+	}
+	return tb.frontend[id]
+}
+
 // find returns the tool with that id, or nil. Tools of the client come first.
 func (tb *toolkit) find(id string) *registry.Tool {
-	if e := tb.frontend[id]; e != nil {
+	if e := tb.ofClient(id); e != nil {
 		return e
 	}
 	if tb.output.plan != nil && tb.output.plan.Finish != nil && id == awaken.FinalOutputTool {

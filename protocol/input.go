@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"mime"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/clientdata"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -51,7 +53,8 @@ func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []strin
 }
 
 // Conversation returns the messages of a thread as people see them. Rewound messages are left out;
-// messages behind a summary are there, and the summary is internal.
+// messages behind a summary are there, and the summary is internal. Messages of clients are as they were
+// sent.
 func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*llm.Message, error) {
 	records, err := t.Store.Messages(ctx, threadID, awaken.MessageQuery{})
 	if err != nil {
@@ -59,7 +62,7 @@ func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*l
 	}
 	var view awaken.View
 	for _, r := range records {
-		m := r.Message
+		m := AsSent(r.Message)
 		if md := m.Metadata; md != nil && md.Compaction != nil {
 			plain, said := *m, *md
 			said.Compaction = nil
@@ -84,15 +87,32 @@ func AnswerAgain(req *awaken.RunRequest, view []*llm.Message, at int, active boo
 	}
 }
 
+// AsSent returns a message as its client sent it. The model may be shown it as data of the user.
+func AsSent(m *llm.Message) *llm.Message {
+	if m.Metadata == nil || m.Metadata.ClientRole == "" {
+		return m
+	}
+	out, md := *m, *m.Metadata
+	out.Role, md.ClientRole = md.ClientRole, ""
+	out.Content, out.Metadata = slices.Clone(m.Content), &md
+	for i := range out.Content {
+		if b := &out.Content[i]; b.Type == llm.TextBlock {
+			b.Text = clientdata.Unwrap(b.Text)
+		}
+	}
+	return &out
+}
+
 // ContextMessage returns an internal message that shows the model the state of a client's page, or
-// nil if the state is empty.
+// nil if the state is empty. Like every system message of a client, it is data for agents that do not
+// trust clients.
 func ContextMessage(state json.RawMessage) *llm.Message {
 	switch strings.TrimSpace(string(state)) {
 	case "", "null", "{}", "[]":
 		return nil
 	}
 	return &llm.Message{Role: llm.System, Visibility: llm.Internal,
-		Content: []llm.Block{llm.Text("<frontend-context>\n" + string(state) + "\n</frontend-context>")}}
+		Content: []llm.Block{llm.Text(clientdata.Context(state))}}
 }
 
 // Media converts the attachments of a request and limits their number and size.

@@ -54,6 +54,11 @@ type Config struct {
 	Stats *Stats
 	// Users says how users of a tenant are told apart.
 	Users Users
+	// TrustClients lets clients instruct the agents: system messages and context join the system
+	// prompt, and tools of clients replace an agent's tools of the same name. Otherwise the model
+	// is shown the former as data of the user, and the latter are left out. Trust clients only if
+	// none of them is a browser. [awaken.AgentSpec.TrustClients] takes precedence.
+	TrustClients bool
 
 	Limits  Limits
 	Metrics *Metrics // nil means metrics of this server alone

@@ -32,6 +32,7 @@ type request struct {
 	admission *admission
 	body      []byte // until a stream begins
 	held      int64  // memory taken for the body
+	trusts    bool   // see [Config.TrustClients]
 }
 
 // path returns a part of the path that the route names.

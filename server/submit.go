@@ -127,5 +127,6 @@ func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if err := req.admission.submission(req, s); err != nil {
 		return nil, err
 	}
+	s.Request.Untrusted = !req.trusts
 	return req.tenant.Submit(req.ctx, *s)
 }

@@ -38,20 +38,17 @@ func (g *rig) history(thread string) (roles []string, messages []map[string]any)
 	return roles, list.Messages
 }
 
-// Context and state are shown to the model for the duration of the run, and the props are
-// available to tools. None of it becomes a message.
+// Context and state are shown to the model for the duration of the run, as data of the user, and the
+// props are available to tools. None of it becomes a message.
 func TestRun_ContextStateAndProps(t *testing.T) {
 	g := newRig(t)
 	g.Model.Asked = make(chan *llm.Request, 4)
 	list := g.ask(`{"threadId":"t","messages":[{"id":"m1","role":"user","content":"RUN_TOOL props"}],
 		"context":[{"description":"what the user looks at","value":"a map"}],"state":{"zoom":3},"forwardedProps":{"theme":"dark"}}`)
 	for range 2 { // both steps
-		var system []string
-		for _, b := range (<-g.Model.Asked).System {
-			system = append(system, b.Text)
-		}
-		if s := strings.Join(system, "\n"); !strings.Contains(s, "a map") || !strings.Contains(s, `"zoom":3`) || !strings.Contains(s, "<frontend-context>") {
-			t.Errorf("the model was told %q", s)
+		first := (<-g.Model.Asked).Messages.At(0)
+		if s := first.Text(); first.Role != llm.User || !strings.Contains(s, "a map") || !strings.Contains(s, `"zoom":3`) || !strings.Contains(s, "frontend-context") {
+			t.Errorf("the model was told %q by %s", s, first.Role)
 		}
 	}
 	if got := find(t, list, "TOOL_CALL_RESULT")["content"]; got != `{"props":{"theme":"dark"},"state":{"zoom":3}}` {
@@ -59,9 +56,9 @@ func TestRun_ContextStateAndProps(t *testing.T) {
 	}
 	g.ask(`{"threadId":"t","messages":[{"id":"m2","role":"user","content":"hello"}]}`)
 	req := <-g.Model.Asked
-	for _, b := range req.System {
-		if strings.Contains(b.Text, "a map") {
-			t.Errorf("the context of another run is still there: %q", b.Text)
+	for _, m := range req.Messages.All() {
+		if strings.Contains(m.Text(), "a map") {
+			t.Errorf("the context of another run is still there: %q", m.Text())
 		}
 	}
 	if roles, _ := g.history("t"); !slices.Equal(roles, []string{"user", "assistant", "tool", "assistant", "user", "assistant"}) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/internal/clientdata"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
@@ -167,7 +168,7 @@ func (in *input) context() ([]awaken.ContextMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := builtin.SystemContext("client", "<frontend-context>\n"+string(data)+"\n</frontend-context>")
+	m := builtin.SystemContext("client", clientdata.Context(data))
 	m.Persistent = true
 	return []awaken.ContextMessage{m}, nil
 }

@@ -32,7 +32,7 @@ func appendMessages(buf []byte, msgs []*llm.Message) (_ []byte, err error) {
 		if m.IsInternal() {
 			continue
 		}
-		if buf, err = appendMessage(buf, start, m); err != nil {
+		if buf, err = appendMessage(buf, start, protocol.AsSent(m)); err != nil {
 			return nil, err
 		}
 	}

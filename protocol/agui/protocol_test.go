@@ -37,6 +37,10 @@ func TestProtocol(t *testing.T) {
 		Say: func(agent, thread, text string) protocoltest.Request {
 			return post(`{"threadId":%q,"runId":"run-of-%s","agentId":%q,"messages":[{"id":"message-of-%s","role":"user","content":%q}]}`, thread, thread, agent, thread, text)
 		},
+		Instruct: func(agent, thread, text string) protocoltest.Request {
+			return post(`{"threadId":%q,"runId":"run-of-%s","agentId":%q,"state":{"page":%q},"tools":[{"name":"fail","description":"mine"}],
+				"messages":[{"id":"s","role":"developer","content":%q},{"id":"m","role":"user","content":"RUN_TOOL fail"}]}`, thread, thread, agent, text, text)
+		},
 		Again: func(said protocoltest.Request, _ http.Header) protocoltest.Request { return said },
 		Approve: func(thread, ticket, scope string) protocoltest.Request {
 			return post(`{"threadId":%q,"runId":"approves","resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true,"remember":%q}}]}`, thread, ticket, scope)

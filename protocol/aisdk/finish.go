@@ -16,7 +16,7 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 	}
 	end, waits := metadata{Termination: &ev.Termination}, (*waiting)(nil)
 	if r := ev.Result; r != nil {
-		end.Usage, end.CostUSD, end.Output = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput
+		end.Usage, end.CostUSD, end.Output, end.Diagnostics = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput, r.Diagnostics
 		waits = waitingOf(r.Waiting)
 	}
 	if ev.Termination.Type == awaken.Cancelled {
@@ -43,6 +43,7 @@ type metadata struct {
 	Termination *awaken.Termination `json:"termination,omitempty"` // nil while the run is in flight
 	CostUSD     float64             `json:"costUsd,omitempty"`
 	Output      json.RawMessage     `json:"output,omitempty"` // the structured output
+	Diagnostics []awaken.Diagnostic `json:"diagnostics,omitempty"`
 }
 
 // waiting is what a run waits for, if not for the client.

@@ -25,6 +25,11 @@ func TestProtocol(t *testing.T) {
 			return protocoltest.Request{Method: http.MethodPost, Path: "/v1/ai-sdk/chat",
 				Body: fmt.Sprintf(`{"id":%q,"agentId":%q,"messages":[{"role":"user","parts":[{"type":"text","text":%q}]}]}`, thread, agent, text)}
 		},
+		Instruct: func(agent, thread, text string) protocoltest.Request {
+			return protocoltest.Request{Method: http.MethodPost, Path: "/v1/ai-sdk/chat", Body: fmt.Sprintf(`{"id":%q,"agentId":%q,"state":{"page":%q},
+				"frontendTools":[{"name":"fail","description":"mine"}],
+				"messages":[{"role":"system","parts":[{"type":"text","text":%q}]},{"role":"user","parts":[{"type":"text","text":"RUN_TOOL fail"}]}]}`, thread, agent, text, text)}
+		},
 		Again: func(_ protocoltest.Request, answer http.Header) protocoltest.Request {
 			return protocoltest.Request{Method: http.MethodGet, Path: "/v1/ai-sdk/runs/" + answer.Get("X-Run-Id") + "/stream"}
 		},

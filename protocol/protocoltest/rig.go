@@ -34,8 +34,8 @@ import (
 // Its agents are default; slow, which answers [SlowText]; again, which calls ask on every message, and
 // twice, which does so twice in each run, always with the id call_0; careful, whose every call needs
 // permission; shared, which is like careful but lets any user have approvals remembered for all users;
-// guarded_input and guarded_output, which hold every message or answer for approval; and boss, which
-// delegates to again.
+// guarded_input and guarded_output, which hold every message or answer for approval; trusting, which
+// lets clients instruct it; and boss, which delegates to again.
 type Rig struct {
 	TB    testing.TB
 	DB    mailbox.Queue
@@ -137,6 +137,7 @@ func (g *Rig) Runtime() *engine.Runtime {
 	agent("slow", "slow", "")
 	agent("again", "again", "")
 	agent("twice", "twice", "")
+	agent("trusting", "m", "").TrustClients = new(true)
 	agent("careful", "m", `{"default_behavior":"ask"}`)
 	agent("shared", "m", `{"default_behavior":"ask","remember":["project"]}`)
 	for _, border := range []string{"input", "output"} {

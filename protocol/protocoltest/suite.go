@@ -29,6 +29,9 @@ type Protocol struct {
 	// Approve returns the request that approves the only waiting call of a thread by its ticket
 	// id and asks to remember that for a scope. Nil means that the protocol cannot express it.
 	Approve func(thread, ticket, scope string) Request
+	// Instruct returns a request that sends "RUN_TOOL fail" to an agent, with a system message and the
+	// state of a page that both contain a text, and a client tool named fail.
+	Instruct func(agent, thread, text string) Request
 }
 
 // Test runs the suite.
@@ -36,6 +39,7 @@ func Test(t *testing.T, p Protocol) {
 	t.Run("Cut_GoldenRuns", func(t *testing.T) { cutGolden(t, p) })
 	t.Run("Cut_Replicas", func(t *testing.T) { cutReplicas(t, p) })
 	t.Run("Users", func(t *testing.T) { users(t, p) })
+	t.Run("Trust", func(t *testing.T) { trust(t, p) })
 	t.Run("OpenAPI", func(t *testing.T) {
 		g := New(t, p.Routes)
 		if status, body := g.Ask(http.MethodGet, g.URL+"/openapi.json", ""); status != 200 || !strings.Contains(body, p.Routes[0].Path) {

@@ -19,6 +19,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"server.jwt.user_claim":                 {"email", "", "", "sub"},
 	"server.jwt.tenant_claim":               {"org", "", "", `""`},
 	"server.user_header":                    {"X-User-Id", "", "", `""`},
+	"server.trust_clients":                  {"true", "yes", "want true or false", "false"},
 	"server.hosts":                          {"a.example", "", "", "[]"},
 	"server.mailbox_lifecycle":              {"manual", "none", "want auto or manual", "auto"},
 	"server.shutdown.timeout_secs":          {"5", "0", "want 1 or more", "30"},

@@ -28,6 +28,7 @@ type Settings struct {
 		PublicMetrics         bool
 		Hosts                 []string
 		Users                 bool
+		TrustClients          bool
 		UserHeader            string
 		JWT                   struct {
 			Issuer, KeysURL, UserClaim, TenantClaim string
@@ -126,6 +127,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.hosts", to: &v.Hosts, Doc: "additional host names of a server that requires no key"},
 		{Name: "server.users", to: &v.Users, Doc: "keep users of a tenant apart even if only keys name them: requests without a user see only threads without one; user_header and jwt.issuer imply it"},
 		{Name: "server.user_header", to: &v.UserHeader, Doc: "header in which a trusted proxy names the user; clients must not be able to set it"},
+		{Name: "server.trust_clients", to: &v.TrustClients, Doc: "let clients instruct agents and replace their tools; agents may say otherwise. For servers that no browser can reach"},
 		{Name: "server.jwt.issuer", to: &v.JWT.Issuer, Doc: "issuer of the tokens (JWT) with which users call, the value of iss; empty accepts no tokens"},
 		{Name: "server.jwt.audiences", to: &v.JWT.Audiences, Doc: "accepted values of aud; required with jwt.issuer"},
 		{Name: "server.jwt.keys_url", to: &v.JWT.KeysURL, Doc: "address of the issuer's key set (JWKS); default what its /.well-known/openid-configuration names"},
