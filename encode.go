@@ -75,6 +75,7 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	buf = e.keep(appendjson.RawIf(buf, `,"structured_output":`, r.StructuredOutput))
 	buf = e.valueIf(r.ErrorPayload != nil, buf, `,"error_payload":`, r.ErrorPayload)
 	buf = e.valueIf(r.Waiting != nil, buf, `,"waiting":`, r.Waiting)
+	buf = appendjson.TextIf(buf, `,"finish_reason":`, r.FinishReason)
 	buf = e.valueIf(len(r.Diagnostics) > 0, buf, `,"diagnostics":`, r.Diagnostics)
 	if r.Input != (llm.Interval{}) {
 		buf = r.Input.AppendJSON(append(buf, `,"input":`...))
@@ -168,6 +169,7 @@ func (o *RunOutput) appendField(dst []byte) ([]byte, error) {
 		buf = o.Usage.AppendJSON(append(buf, `,"usage":`...))
 	}
 	buf = e.keep(appendjson.FloatIf(buf, `,"cost_usd":`, o.CostUSD))
+	buf = appendjson.TextIf(buf, `,"finish_reason":`, o.FinishReason)
 	buf = e.valueIf(len(o.Diagnostics) > 0, buf, `,"diagnostics":`, o.Diagnostics)
 	return e.close(dst, buf)
 }

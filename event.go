@@ -71,6 +71,8 @@ type RunOutput struct {
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
 	Usage            llm.Usage       `json:"usage,omitzero"` // total of the run so far
 	CostUSD          float64         `json:"cost_usd,omitempty"`
+	// FinishReason says why the model stopped its last answer. MaxTokens means that it is cut off.
+	FinishReason llm.FinishReason `json:"finish_reason,omitempty"`
 	// Diagnostics are problems that did not end the run; see Run.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
 }
@@ -192,6 +194,8 @@ type InferenceComplete struct {
 	Usage      *llm.Usage `json:"usage,omitempty"`
 	DurationMS int64      `json:"duration_ms"`
 	CostUSD    float64    `json:"cost_usd,omitempty"` // by the prices of the model that answered
+	// FinishReason says why the model stopped. It is empty if the answer broke off.
+	FinishReason llm.FinishReason `json:"finish_reason,omitempty"`
 }
 
 // StateSnapshot is the state of the run and the thread. In the process of the run, keys can
@@ -331,6 +335,7 @@ func appendEventFields(buf []byte, ev Event) ([]byte, error) {
 		}
 		buf = appendjson.Int(buf, `,"duration_ms":`, ev.DurationMS)
 		buf = e.keep(appendjson.FloatIf(buf, `,"cost_usd":`, ev.CostUSD))
+		buf = appendjson.TextIf(buf, `,"finish_reason":`, ev.FinishReason)
 	case *StateSnapshot:
 		buf = e.keep(ev.Snapshot.AppendJSON(append(buf, `,"snapshot":`...)))
 	case *RunStart:

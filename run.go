@@ -355,7 +355,10 @@ type Run struct {
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
 	ErrorPayload     *Error          `json:"error_payload,omitempty"` // the error, if it failed
 	Waiting          *Waiting        `json:"waiting,omitempty"`       // what it waits for; nil unless it waits
-	// Diagnostics are problems that did not end the run, such as a tool that was left out.
+	// FinishReason says why the model stopped its last answer. MaxTokens means that it is cut off.
+	FinishReason llm.FinishReason `json:"finish_reason,omitempty"`
+	// Diagnostics are problems that did not end the run, such as a tool that was left out or an
+	// answer that is cut off or empty.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
 
 	Input  llm.Interval `json:"input,omitzero"`  // records of the log that started the run
@@ -428,9 +431,10 @@ type RunResult struct {
 	Usage       llm.Usage   `json:"usage"`
 	CostUSD     float64     `json:"cost,omitempty"` // without children
 	// Usage and cost of its children.
-	ChildUsage   llm.Usage    `json:"child_usage,omitzero"`
-	ChildCostUSD float64      `json:"child_cost,omitempty"`
-	Rejected     []string     `json:"rejected,omitempty"`    // decisions that were rejected, with the reason
-	Diagnostics  []Diagnostic `json:"diagnostics,omitempty"` // problems that did not end the run
-	Unread       bool         `json:"-"`                     // the thread's inbox is not empty
+	ChildUsage   llm.Usage        `json:"child_usage,omitzero"`
+	ChildCostUSD float64          `json:"child_cost,omitempty"`
+	Rejected     []string         `json:"rejected,omitempty"`      // decisions that were rejected, with the reason
+	FinishReason llm.FinishReason `json:"finish_reason,omitempty"` // why the model stopped its last answer
+	Diagnostics  []Diagnostic     `json:"diagnostics,omitempty"`   // problems that did not end the run
+	Unread       bool             `json:"-"`                       // the thread's inbox is not empty
 }

@@ -128,6 +128,11 @@ func (a *activation) note(d awaken.Diagnostic) {
 	}
 }
 
+// warn notes a problem of the run itself.
+func (a *activation) warn(code, format string, args ...any) {
+	a.note(awaken.Diagnostic{Code: code, Severity: awaken.Warning, Namespace: "runs", ID: a.info.RunID, Message: fmt.Sprintf(format, args...)})
+}
+
 // graceContext returns ctx or, if ctx is done, a context that leaves a cancelled run Limits.RunEnd
 // to end properly.
 func (a *activation) graceContext(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -212,7 +217,7 @@ func (a *activation) finished(t awaken.Termination) *awaken.RunFinish {
 		out awaken.RunOutput
 	}{}
 	ev.out = awaken.RunOutput{Response: a.step.response, Status: a.rec.Status, StatusReason: a.rec.StatusReason, Waiting: a.rec.Waiting,
-		StructuredOutput: a.rec.StructuredOutput, Usage: a.rec.Usage, CostUSD: a.rec.CostUSD, Diagnostics: a.rec.Diagnostics}
+		StructuredOutput: a.rec.StructuredOutput, Usage: a.rec.Usage, CostUSD: a.rec.CostUSD, FinishReason: a.rec.FinishReason, Diagnostics: a.rec.Diagnostics}
 	ev.RunFinish = awaken.RunFinish{ThreadID: a.thread, RunID: a.info.RunID, Identity: a.info, Result: &ev.out, Termination: t}
 	return &ev.RunFinish
 }

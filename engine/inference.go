@@ -107,6 +107,7 @@ func (inf *inference) completed(s *stream) *awaken.InferenceComplete {
 		usage llm.Usage
 	}{usage: s.usage}
 	done.Model, done.DurationMS, done.CostUSD = s.answeredBy(), inf.rt.cfg.Now().Sub(s.began).Milliseconds(), s.cost.USD()
+	done.FinishReason = s.got.Finish()
 	if s.usage != (llm.Usage{}) {
 		done.Usage = &done.usage
 	}
@@ -170,6 +171,9 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		}
 		return r.fail(err)
 	}
+	if known && le.Kind == llm.ContentFiltered {
+		r.warn("content_filtered", "the answer of step %d was stopped by a content filter", r.step.index+1)
+	}
 	return r.fail(fmt.Errorf("inference: %w", err))
 }
 
@@ -190,6 +194,10 @@ func (inf *inference) keepPartial(s *stream) {
 func (inf *inference) answer(reply *llm.Reply) {
 	m := reply.Message
 	m.ID, m.Metadata = inf.step.messageID, inf.metadata()
+	if reply.Finish != llm.EndTurn && reply.Finish != llm.ToolUse {
+		m.Metadata.Finish = reply.Finish
+	}
+	inf.rec.FinishReason = reply.Finish
 	if m.Empty() {
 		return
 	}

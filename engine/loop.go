@@ -180,5 +180,5 @@ func (r *run) result(e *end) *awaken.RunResult {
 // newResult makes the result of a run from its record.
 func newResult(rec *awaken.Run, response string, t awaken.Termination) *awaken.RunResult {
 	return &awaken.RunResult{RunID: rec.RunID, ThreadID: rec.ThreadID, AgentID: rec.AgentID, Response: response, StructuredOutput: rec.StructuredOutput, Status: rec.Status,
-		Termination: t, Waiting: rec.Waiting, Steps: rec.Steps, Usage: rec.Usage, CostUSD: rec.CostUSD, ChildUsage: rec.ChildUsage, ChildCostUSD: rec.ChildCostUSD, Diagnostics: rec.Diagnostics}
+		Termination: t, Waiting: rec.Waiting, Steps: rec.Steps, Usage: rec.Usage, CostUSD: rec.CostUSD, ChildUsage: rec.ChildUsage, ChildCostUSD: rec.ChildCostUSD, FinishReason: rec.FinishReason, Diagnostics: rec.Diagnostics}
 }

@@ -163,6 +163,10 @@ func (r *run) checkAnswer(context.Context) *end {
 		return nil
 	case r.output.plan != nil:
 		return r.output.checkText(reply.Message.Text())
+	case reply.Finish == llm.MaxTokens:
+		r.warn("answer_truncated", "the answer of step %d is cut off: it reached the token limit", r.step.index+1)
+	case reply.Message.Text() == "":
+		r.warn("answer_empty", "the answer of step %d has no text", r.step.index+1)
 	}
 	return r.naturalEnd()
 }

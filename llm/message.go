@@ -66,6 +66,9 @@ type Metadata struct {
 	Compaction    *Interval `json:"compaction,omitempty"`  // this message summarises that interval
 	Rewind        *Rewind   `json:"rewind,omitempty"`      // this message hides those records
 	Interrupted   bool      `json:"interrupted,omitempty"` // cut short by a cancel or an error
+	// Finish says why the model stopped, if the reply is not complete. It is empty for EndTurn and
+	// ToolUse.
+	Finish FinishReason `json:"finish_reason,omitempty"`
 	// ClientRole is the role in which a client sent the message, if the model is shown it as data
 	// of the user instead.
 	ClientRole Role `json:"client_role,omitempty"`
@@ -219,6 +222,7 @@ func (d *Metadata) append(buf []byte) (_ []byte, err error) {
 		buf = append(appendjson.Int(buf, `,"rewind":{"from_seq":`, d.Rewind.FromSeq), '}')
 	}
 	buf = appendjson.TrueIf(buf, `,"interrupted":`, d.Interrupted)
+	buf = appendjson.TextIf(buf, `,"finish_reason":`, d.Finish)
 	buf = appendjson.TextIf(buf, `,"client_role":`, d.ClientRole)
 	if buf, err = appendjson.RawIf(buf, `,"client":`, d.Client); err != nil {
 		return nil, err

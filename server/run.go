@@ -162,6 +162,9 @@ type runResult struct {
 	Waiting     *awaken.Waiting    `json:"waiting,omitempty"`
 	Usage       llm.Usage          `json:"usage"`
 	Cost        float64            `json:"cost"`
+	// FinishReason says why the model stopped its last answer.
+	FinishReason llm.FinishReason    `json:"finish_reason,omitempty"`
+	Diagnostics  []awaken.Diagnostic `json:"diagnostics,omitempty"`
 }
 
 // start accepts a run. The response is its stream or, with "stream": false or Accept:
@@ -254,7 +257,7 @@ func (h *runs) await(req *request, r *mailbox.Receipt) error {
 
 func resultOf(run *awaken.Run) runResult {
 	out := runResult{RunID: run.RunID, ThreadID: run.ThreadID, Response: run.FinalOutput, Output: run.StructuredOutput, Status: run.Status, Termination: run.Termination,
-		Waiting: run.Waiting, Usage: run.Usage, Cost: run.CostUSD}
+		Waiting: run.Waiting, Usage: run.Usage, Cost: run.CostUSD, FinishReason: run.FinishReason, Diagnostics: run.Diagnostics}
 	if run.Status == awaken.RunWaiting {
 		out.Termination = awaken.Termination{Type: awaken.Suspended}
 	}

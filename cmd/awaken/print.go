@@ -117,6 +117,11 @@ func (p *humanPrinter) Emit(_ context.Context, e awaken.Entry) error {
 		p.detail("· step %d done", p.step)
 	case *awaken.RunFinish:
 		p.closeLines()
+		if ev.Result != nil {
+			for _, d := range ev.Result.Diagnostics {
+				p.note("! %s", d.Message)
+			}
+		}
 	}
 	return p.outErr // errors on stderr do not stop the run
 }

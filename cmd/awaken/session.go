@@ -107,7 +107,7 @@ func (s *session) awaitTasks(ctx context.Context, res *awaken.RunResult) *awaken
 // resultOf returns the result of a stored run.
 func resultOf(run *awaken.Run) *awaken.RunResult {
 	res := &awaken.RunResult{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, Response: run.FinalOutput, Status: run.Status,
-		Termination: run.Termination, Waiting: run.Waiting, Steps: run.Steps, Usage: run.Usage, CostUSD: run.CostUSD, Diagnostics: run.Diagnostics}
+		Termination: run.Termination, Waiting: run.Waiting, Steps: run.Steps, Usage: run.Usage, CostUSD: run.CostUSD, FinishReason: run.FinishReason, Diagnostics: run.Diagnostics}
 	if run.Status == awaken.RunWaiting {
 		res.Termination = awaken.Termination{Type: awaken.Suspended}
 	}

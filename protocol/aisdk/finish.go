@@ -16,7 +16,8 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 	}
 	end, waits := metadata{Termination: &ev.Termination}, (*waiting)(nil)
 	if r := ev.Result; r != nil {
-		end.Usage, end.CostUSD, end.Output, end.Diagnostics = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput, r.Diagnostics
+		end.Usage, end.CostUSD, end.Output = usageOf(&r.Usage), r.CostUSD, r.StructuredOutput
+		end.FinishReason, end.Diagnostics = r.FinishReason, r.Diagnostics
 		waits = waitingOf(r.Waiting)
 	}
 	if ev.Termination.Type == awaken.Cancelled {
@@ -25,6 +26,9 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 		return
 	}
 	reason := "stop"
+	if ev.Result != nil && ev.Result.FinishReason == llm.MaxTokens {
+		reason = "length"
+	}
 	switch ev.Termination.Type {
 	case awaken.Suspended:
 		if reason = "tool-calls"; waits != nil {
@@ -39,11 +43,12 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 
 // metadata is the outcome of a run, in the metadata of its message.
 type metadata struct {
-	Usage       *usage              `json:"usage,omitempty"`
-	Termination *awaken.Termination `json:"termination,omitempty"` // nil while the run is in flight
-	CostUSD     float64             `json:"costUsd,omitempty"`
-	Output      json.RawMessage     `json:"output,omitempty"` // the structured output
-	Diagnostics []awaken.Diagnostic `json:"diagnostics,omitempty"`
+	Usage        *usage              `json:"usage,omitempty"`
+	Termination  *awaken.Termination `json:"termination,omitempty"` // nil while the run is in flight
+	CostUSD      float64             `json:"costUsd,omitempty"`
+	Output       json.RawMessage     `json:"output,omitempty"`       // the structured output
+	FinishReason llm.FinishReason    `json:"finishReason,omitempty"` // of the last answer
+	Diagnostics  []awaken.Diagnostic `json:"diagnostics,omitempty"`
 }
 
 // waiting is what a run waits for, if not for the client.
@@ -62,14 +67,15 @@ func waitingOf(w *awaken.Waiting) *waiting {
 func (e *Encoder) inference(ev *awaken.InferenceComplete) {
 	e.endText()
 	e.endReasoning()
-	e.data("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.CostUSD, ev.DurationMS})
+	e.data("inference-complete", "", true, inference{ev.Model, usageOf(ev.Usage), ev.CostUSD, ev.DurationMS, ev.FinishReason})
 }
 
 type inference struct {
-	Model      string  `json:"model"`
-	Usage      *usage  `json:"usage,omitempty"`
-	CostUSD    float64 `json:"costUsd,omitempty"`
-	DurationMS int64   `json:"durationMs"`
+	Model        string           `json:"model"`
+	Usage        *usage           `json:"usage,omitempty"`
+	CostUSD      float64          `json:"costUsd,omitempty"`
+	DurationMS   int64            `json:"durationMs"`
+	FinishReason llm.FinishReason `json:"finishReason,omitempty"`
 }
 
 // usage is token usage, with the names of the ai package.

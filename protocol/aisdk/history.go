@@ -239,7 +239,7 @@ func keyOf(m *llm.Message, id string) callKey {
 
 func metadataOf(threadID string, run *awaken.Run) *storedMetadata {
 	m := &storedMetadata{ThreadID: threadID, RunID: run.RunID, AgentID: run.AgentID,
-		metadata: metadata{Usage: usageOf(&run.Usage), CostUSD: run.CostUSD, Output: run.StructuredOutput, Diagnostics: run.Diagnostics}}
+		metadata: metadata{Usage: usageOf(&run.Usage), CostUSD: run.CostUSD, Output: run.StructuredOutput, FinishReason: run.FinishReason, Diagnostics: run.Diagnostics}}
 	switch run.Status {
 	case awaken.RunDone:
 		m.Termination = &run.Termination
