@@ -80,10 +80,15 @@ type ChildReport struct {
 	Termination Termination `json:"termination,omitzero"`
 	Response    string      `json:"response,omitempty"`
 	Error       string      `json:"error,omitempty"`
-	Task        bool        `json:"task,omitempty"` // started in the background
-	Usage       llm.Usage   `json:"usage,omitzero"` // including its children; so is the cost
+	Task        bool        `json:"task,omitempty"`        // started in the background
+	FinishedAt  int64       `json:"finished_at,omitempty"` // Unix seconds; 0 if it waits
+	Usage       llm.Usage   `json:"usage,omitzero"`        // including its children; so is the cost
 	CostUSD     float64     `json:"cost_usd,omitempty"`
 }
+
+// Outlives reports whether the report matters to the thread even if the run that started the child
+// has ended: a background task is done.
+func (r *ChildReport) Outlives() bool { return r != nil && r.Task && r.Status == RunDone }
 
 // Spend adds the usage and the cost of a child run, including its own children, to the
 // child usage of this run.

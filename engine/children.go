@@ -104,8 +104,9 @@ func (ch *children) cancelChild(s *awaken.CallState) {
 	}
 }
 
-// reported applies the report of a child.
-func (ch *children) reported(rep *awaken.ChildReport) {
+// reported applies the report of a child. A foreign one is a task of an earlier run of the thread,
+// which did not wait for it.
+func (ch *children) reported(rep *awaken.ChildReport, foreign bool) {
 	awaited := false
 	for _, c := range ch.ledger.calls {
 		if c.state.Child == rep.RunID && !c.state.Status.Terminal() {
@@ -117,7 +118,9 @@ func (ch *children) reported(rep *awaken.ChildReport) {
 		ch.idleReport = !awaited
 		return
 	}
-	ch.addChildUsage(rep.Usage, rep.CostUSD)
+	if !foreign {
+		ch.addChildUsage(rep.Usage, rep.CostUSD)
+	}
 	var c awaken.Command
 	if _, handled := ch.agent.Actions[builtin.ChildDone.Name()]; handled {
 		builtin.ChildDone.Schedule(&c, *rep)
@@ -126,8 +129,8 @@ func (ch *children) reported(rep *awaken.ChildReport) {
 		ch.rt.cfg.Logger.Error("cannot apply the report of a child run", "run", ch.info.RunID, "child", rep.RunID, "error", err)
 		return
 	}
-	if awaited {
-		return // the call answers it
+	if awaited || foreign && rep.Termination.Type == awaken.Cancelled {
+		return // the call answers it, or the task was cancelled with its run
 	}
 	ch.inbox.received++
 	ch.conv.add(&llm.Message{ID: ch.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Content: []llm.Block{llm.Text(reportText(rep))}})

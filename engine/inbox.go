@@ -60,7 +60,8 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error
 			continue
 		}
 		in.journal.read = append(in.journal.read, it.ID)
-		if it.RunID != "" && it.RunID != in.info.RunID {
+		foreign := it.RunID != "" && it.RunID != in.info.RunID
+		if foreign && !it.Report.Outlives() {
 			continue
 		}
 		if it.Decision != nil {
@@ -73,7 +74,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error
 			}
 		}
 		if it.Report != nil {
-			in.children.reported(it.Report)
+			in.children.reported(it.Report, foreign)
 		}
 		if it.Supersede {
 			in.guards.drop("superseded")

@@ -42,6 +42,9 @@ func (q inProcess) Deliver(ctx context.Context, threadID string, item awaken.Inb
 		return err
 	}
 	if item.RunID != "" && item.RunID != th.OpenRunID {
+		if item.Report.Outlives() { // the run that is open or the next one reads it
+			return q.rt.post(ctx, threadID, []awaken.InboxItem{item})
+		}
 		return nil
 	}
 	if err := q.rt.post(ctx, threadID, []awaken.InboxItem{item}); err != nil {

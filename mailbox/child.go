@@ -29,6 +29,9 @@ func (t *Tenant) Deliver(ctx context.Context, threadID string, item awaken.Inbox
 		case !q.Exists:
 			return fmt.Errorf("thread %s: %w", threadID, awaken.ErrNotFound)
 		case item.RunID != "" && (q.Open == nil || q.Open.RunID != item.RunID):
+			if item.Report.Outlives() { // the run that is open or the next one reads it
+				q.Post = append(q.Post, item)
+			}
 			return nil
 		}
 		q.Post = append(q.Post, item)

@@ -17,8 +17,9 @@
 //	recover_failed_messages   lists, resends or drops undelivered messages
 //
 // Tools written in Go start tasks with [Spawn]. The parent's model is notified when a task
-// ends. A run that reaches its natural end waits for its tasks. If it ends otherwise, because
-// it is cancelled or fails, its tasks are cancelled.
+// ends. A run that reaches its natural end waits for its tasks; with [Config.Wait] off, the model
+// of the thread's next run is notified instead. If the run ends otherwise, because it is cancelled
+// or fails, its tasks are cancelled.
 package background
 
 import (
@@ -101,6 +102,10 @@ type Info struct {
 	RunID  string `json:"run_id"`
 	CallID string `json:"call_id,omitempty"`
 }
+
+// complete sets when the task ended, in milliseconds. The time of a run is rounded to seconds, and so
+// may be before the start.
+func (t *Info) complete(at int64) { t.CompletedAt = max(t.CreatedAt, at) }
 
 // maxEnded is how many ended tasks a thread keeps.
 const maxEnded = 64
@@ -242,7 +247,7 @@ func done(_ context.Context, h *awaken.HookCall, rep awaken.ChildReport) error {
 		return nil
 	}
 	t.Status, t.Result, t.Error = outcome(rep.Termination, rep.Response)
-	t.CompletedAt = builtin.RunLifecycle.Get(h).UpdatedAt
+	t.complete(rep.FinishedAt * 1000)
 	Tasks.Update(h, t)
 	return nil
 }
@@ -280,7 +285,8 @@ func leave(_ context.Context, h *awaken.HookCall) error {
 		return nil
 	}
 	for _, t := range running(h) {
-		t.Status, t.CompletedAt = Cancelled, life.UpdatedAt
+		t.Status = Cancelled
+		t.complete(life.UpdatedAt)
 		Tasks.Update(h, t)
 		awaken.Send(h, awaken.Outgoing{Cancel: t.ID})
 	}

@@ -632,3 +632,51 @@ func TestWait_Off(t *testing.T) {
 		o.wantDone("began it", "did it")
 	})
 }
+
+// A task that outlives its run is reported to the thread's next run, with or without a queue.
+func TestWait_OffTellsTheNextRun(t *testing.T) {
+	for _, queued := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			o := newOffice(t)
+			boss := o.agent("default", spawnTool("work", `{"text": "it", "seconds": 3}`), llmtest.Say("not my business"), llmtest.Use("list_tasks", "{}"), llmtest.Say("I know"))
+			o.section("default", `{"wait": false}`)
+			next := awaken.RunRequest{AgentID: "default", ThreadID: "t", RunID: "r2", Messages: []*llm.Message{llm.UserText("and?")}}
+			for _, req := range []awaken.RunRequest{goOn("default"), next} {
+				if queued {
+					q, stop := o.serve()
+					if err := q.Start(t.Context(), req); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(20 * time.Second)
+					stop()
+					continue
+				}
+				rt := o.runtime()
+				if _, err := rt.Run(t.Context(), req, nil); err != nil {
+					t.Fatal(err)
+				}
+				if err := rt.Settle(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o.wantRun("r2", awaken.RunDone, "I know")
+			told := ""
+			for _, m := range boss.Requests()[2].Messages {
+				told += m.Text()
+			}
+			if !strings.Contains(told, `kind="completed"`) || !strings.Contains(told, "did it") {
+				t.Errorf("queued: %v: the next run was told %q", queued, told)
+			}
+			var list struct{ Tasks []background.Info }
+			if err := json.Unmarshal([]byte(last(t, boss, 3)), &list); err != nil || len(list.Tasks) != 1 {
+				t.Fatalf("%v in %s", err, last(t, boss, 3))
+			}
+			if task := list.Tasks[0]; task.Status != background.Completed || task.CompletedAt < task.CreatedAt {
+				t.Errorf("the task is %+v", task)
+			}
+			if r := o.run("r2"); r.ChildCostUSD != 0 || r.ChildUsage != (llm.Usage{}) {
+				t.Errorf("the next run is charged for the task: %+v", r.ChildUsage)
+			}
+		})
+	}
+}
