@@ -20,6 +20,9 @@ type Stream struct {
 	// Through is how far the log is known to reach. A run_finish before it does not end the
 	// stream if the run only waits, or if the stream is a thread's.
 	Through awaken.Cursor
+	// Resumed is set if the client comes back to a run. If the run has lost its owner and has no
+	// other yet, the stream says so at once in a comment.
+	Resumed bool
 	// Limit, if set, makes the stream a page: it ends after about that many frames, or when
 	// everything stored was sent, without Encoder.End.
 	Limit int

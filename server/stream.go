@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/internal/sse"
+	"github.com/awaken-go/awaken/mailbox"
 )
 
 // framing appends an entry to a stream as frames: none, one or several.
@@ -121,6 +122,7 @@ type feed struct {
 	runID    string        // "" means all runs of the thread
 	at       awaken.Cursor // of the last entry sent
 	frames   framing
+	resumed  bool // see protocol.Stream
 }
 
 // open begins the response and counts the stream until close is called.
@@ -146,10 +148,10 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 				}
 			}
 			switch waited++; {
+			case waited == 1 && f.resumed, f.out.Idle() >= f.heartbeat:
+				err = f.idle()
 			case f.out.Pending(), waited == 2: // at least the headers, if nothing else comes soon
 				err = f.out.Flush()
-			case f.out.Idle() >= f.heartbeat:
-				err = f.out.Heartbeat()
 			}
 			if err != nil {
 				return err
@@ -168,6 +170,25 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 		f.at, silent = e.Cursor, nil
 	}
 	return revoked(f.ctx, nil)
+}
+
+// idle sends what is buffered and, if the stream waits for a worker to take over from a lost owner, a
+// comment that says so; otherwise a heartbeat if one is due.
+func (f *feed) idle() error {
+	due := f.out.Idle() >= f.heartbeat
+	queued, err := f.req.tenant.Store.Dispatches(f.ctx, mailbox.Query{ThreadID: f.threadID, RunID: f.runID, Statuses: []mailbox.Status{mailbox.Queued}, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(queued) > 0 {
+		if since, ok := queued[0].Between(); ok {
+			return f.out.Comment("waiting for a worker; the previous owner of the run was lost at " + time.UnixMilli(since).UTC().Format(time.RFC3339))
+		}
+	}
+	if due {
+		return f.out.Comment("heartbeat")
+	}
+	return f.out.Flush()
 }
 
 // stopTime is how long a stream may take to send what was stored before the server stopped.

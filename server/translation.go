@@ -34,7 +34,7 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 		t.has = protocol.Position{}
 	}
 	t.enc = what.Encoder()
-	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames}
+	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames, resumed: what.Resumed}
 	defer f.open()()
 	switch err = t.follow(f); {
 	case errors.Is(err, errOver) && what.Limit > 0:

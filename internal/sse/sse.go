@@ -108,8 +108,8 @@ func (s *Writer) Flush() error {
 // Idle returns the time since the last flush.
 func (s *Writer) Idle() time.Duration { return time.Since(s.last) }
 
-// Heartbeat sends a comment, which clients ignore.
-func (s *Writer) Heartbeat() error {
-	s.buf = append(s.Buffer(), ": heartbeat\n\n"...)
+// Comment sends a line, which clients ignore and a person who looks at the stream sees.
+func (s *Writer) Comment(line string) error {
+	s.buf = append(append(append(s.Buffer(), ": "...), line...), '\n', '\n')
 	return s.Flush()
 }

@@ -349,7 +349,7 @@ func (x *exchange) stream(runID string, after protocol.Position, through awaken.
 	}
 	x.Header().Set("X-Run-Id", runID)
 	x.Header().Set("X-Thread-Id", x.in.ThreadID)
-	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, RunID: runID, After: after, Through: through, Encoder: x.encoder(opts)})
+	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, RunID: runID, After: after, Through: through, Resumed: through.Seq > 0, Encoder: x.encoder(opts)})
 }
 
 // before sets what preceded a run: the conversation and the shared state.

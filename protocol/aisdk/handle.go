@@ -155,7 +155,7 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 			return err
 		}
 		if run != nil { // nothing new: stream the answer in flight
-			return streamRun(c, run.ThreadID, run.RunID, protocol.Position{}, awaken.Cursor{})
+			return streamRun(c, run.ThreadID, run.RunID, protocol.Position{})
 		}
 	}
 	r, err := c.Submit(s)
@@ -168,7 +168,7 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 	if r.Duplicate || r.Contradicted { // the first response was lost, or the page shows another decision
 		after = protocol.Position{}
 	}
-	return streamRun(c, r.ThreadID, r.RunID, after, awaken.Cursor{})
+	return streamRun(c, r.ThreadID, r.RunID, after)
 }
 
 // submitted reports whether a submission with the request's idempotency key exists.
@@ -405,9 +405,9 @@ func regenerating(ctx context.Context, t *mailbox.Tenant, req *chatRequest, thre
 	return nil, nil
 }
 
-// streamRun streams a run after a position. Through is how far the log is known to extend.
-func streamRun(c protocol.Call, threadID, runID string, after protocol.Position, through awaken.Cursor) error {
-	return stream(c, &protocol.Stream{ThreadID: threadID, RunID: runID, After: after, Through: through})
+// streamRun streams a run after a position.
+func streamRun(c protocol.Call, threadID, runID string, after protocol.Position) error {
+	return stream(c, &protocol.Stream{ThreadID: threadID, RunID: runID, After: after})
 }
 
 // stream sets the headers and the encoder of a stream, and sends it.
@@ -455,7 +455,7 @@ func getStream(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
-	return streamRun(c, run.ThreadID, run.RunID, after, through)
+	return stream(c, &protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, After: after, Through: through, Resumed: true})
 }
 
 // loadRun returns a run and the end of its thread's log.
