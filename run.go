@@ -243,13 +243,16 @@ func (r *RunRequest) Validate() error {
 		}
 	}
 	bad.Include(r.Budget.Validate())
-	for i, t := range r.FrontendTools {
+	tools := make(map[string]bool, len(r.FrontendTools))
+	for i := range r.FrontendTools {
+		id := r.FrontendTools[i].ID
 		switch {
-		case t.ID == "":
+		case id == "":
 			bad.Add("frontend_tools[%d].id is empty", i)
-		case slices.ContainsFunc(r.FrontendTools[:i], func(o ToolSpec) bool { return o.ID == t.ID }):
-			bad.Add("frontend_tools[%d].id %q is listed twice", i, t.ID)
+		case tools[id]:
+			bad.Add("frontend_tools[%d].id %q is listed twice", i, id)
 		}
+		tools[id] = true
 	}
 	for i, m := range r.Context {
 		switch {
