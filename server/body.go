@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -23,6 +24,8 @@ type bodies struct {
 	time   time.Duration // for all of it; 0 or less means no limit
 	memory *shares       // of all bodies that are being read or are in use
 	large  chan struct{} // has a place for each large body that may be decoded at a time
+
+	serving context.Context // until the server stops, which no unfinished body delays
 }
 
 const (
@@ -31,9 +34,9 @@ const (
 	largeBody   = 1 << 20 // bytes, with those of the values, from which on a body waits to be decoded
 )
 
-func newBodies(l *Limits) *bodies {
+func newBodies(serving context.Context, l *Limits) *bodies {
 	return &bodies{bytes: l.Body, depth: l.Depth, values: l.Values, rate: l.BodyRate, grace: l.BodyGrace, time: 2 * l.RequestTime,
-		memory: newShares("bytes of request bodies in flight", l.BodyMemory), large: make(chan struct{}, max(1, goruntime.GOMAXPROCS(0)/2))}
+		serving: serving, memory: newShares("bytes of request bodies in flight", l.BodyMemory), large: make(chan struct{}, max(1, goruntime.GOMAXPROCS(0)/2))}
 }
 
 // read reads the body of a request that takes one. It is done before the request counts as one, so
@@ -55,6 +58,7 @@ func (b *bodies) read(req *request) error {
 	}
 	control, start := http.NewResponseController(req.w), time.Now()
 	var data []byte
+	late := false
 	for {
 		if int64(len(data)) == int64(cap(data)) {
 			if err := req.hold(b.memory, size); err != nil {
@@ -64,13 +68,20 @@ func (b *bodies) read(req *request) error {
 			size = int64(cap(data)) // twice as much the next time
 		}
 		_ = control.SetReadDeadline(b.deadline(start, len(data))) // the writer of a test may not support it
+		if b.serving.Err() != nil {
+			req.w.Header().Set("Connection", "close")
+			return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "stopping", Message: "the server is stopping", RetryAfter: time.Second}
+		}
 		n, err := from.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		switch {
 		case err == io.EOF:
 			req.body = data
 			return b.weigh(req)
-		case err == nil:
+		case err == nil && !late: // the rest may take a while
+			late = true
+			defer context.AfterFunc(b.serving, func() { _ = control.SetReadDeadline(time.Now()) })()
+		case err == nil || b.serving.Err() != nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			req.w.Header().Set("Connection", "close")
 			return fail(http.StatusRequestTimeout, "timeout", "the body arrives too slowly: %d bytes in %s, want at least %d bytes per second", len(data), time.Since(start).Round(time.Millisecond), max(b.rate, 0))

@@ -81,8 +81,8 @@ type limiter struct {
 	streams   *shares // open, and requests that wait for their run
 }
 
-func newLimiter(l Limits) *limiter {
-	return &limiter{Limits: l, rates: rates{perSecond: l.KeyRate, burst: l.KeyBurst, keys: map[string]*rate.Limiter{}}, bodies: newBodies(&l), admission: newAdmission(&l),
+func newLimiter(serving context.Context, l Limits) *limiter {
+	return &limiter{Limits: l, rates: rates{perSecond: l.KeyRate, burst: l.KeyBurst, keys: map[string]*rate.Limiter{}}, bodies: newBodies(serving, &l), admission: newAdmission(&l),
 		requests: newShares("concurrent requests", int64(l.Requests)), streams: newShares("concurrent streams", int64(l.Streams))}
 }
 

@@ -13,12 +13,14 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	goruntime "runtime"
 	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,6 +33,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/store/sqlite"
 )
 
 // Load tests run the server and its clients as separate processes: this binary, with a role in its
@@ -50,6 +53,8 @@ func TestMain(m *testing.M) {
 		err = watchLoad()
 	case "runners":
 		err = runLoad()
+	case "attacker":
+		err = attack()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -103,14 +108,23 @@ func (p *process) line() string {
 // cpu returns the CPU time that the process has used.
 func (p *process) cpu() time.Duration {
 	p.tb.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	used, err := cpuOf(p.cmd.Process.Pid)
 	if err != nil {
 		p.tb.Skip("there is no /proc: ", err)
+	}
+	return used
+}
+
+// cpuOf returns the CPU time that a process has used.
+func cpuOf(pid int) (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
 	}
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
+	return time.Duration(user+system) * 10 * time.Millisecond, nil
 }
 
 func setting(name string) int {
@@ -170,10 +184,14 @@ type usage struct {
 // serveLoad is the server process.
 func serveLoad() error {
 	start := make(chan struct{})
+	var model llm.Model = gated{start, numbered(setting("PIECES"), setting("SIZE"))}
+	if os.Getenv("KEYS") != "" {
+		model = eager{}
+	}
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
-		Providers: map[string]llm.Model{"p": gated{start, numbered(setting("PIECES"), setting("SIZE"))}},
+		Providers: map[string]llm.Model{"p": model},
 	})
 	if err != nil {
 		return err
@@ -181,11 +199,21 @@ func serveLoad() error {
 	if os.Getenv("GATE") == "" {
 		close(start)
 	}
-	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, rt.With)
+	var queue mailbox.Queue = memory.NewDB()
+	if path := os.Getenv("DATABASE"); path != "" {
+		db, err := sqlite.Open(context.Background(), path, nil)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		queue = db
+	}
+	metrics := server.NewMetrics()
+	box, err := mailbox.New(mailbox.Config{Queue: queue, Observer: metrics, Sink: metrics.Sink}, rt.With)
 	if err != nil {
 		return err
 	}
-	cfg := server.Config{Mailbox: box, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Handlers: map[string]http.Handler{
+	cfg := server.Config{Mailbox: box, Metrics: metrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Handlers: map[string]http.Handler{
 		"POST /go": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(start) }),
 		"GET /usage": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			goruntime.GC()
@@ -194,6 +222,12 @@ func serveLoad() error {
 			_ = json.NewEncoder(w).Encode(usage{m.HeapAlloc, m.Sys, goruntime.NumGoroutine()})
 		}),
 	}}
+	if os.Getenv("KEYS") != "" {
+		if cfg.Keys, err = hostileKeys(); err != nil {
+			return err
+		}
+	}
+	cfg.Limits.Streams = setting("MAX_STREAMS")
 	cfg.Limits.StreamWrite = time.Duration(setting("STREAM_WRITE_MS")) * time.Millisecond
 	srv, err := server.New(cfg)
 	if err != nil {
@@ -217,7 +251,7 @@ func serveLoad() error {
 	if os.Getenv("SMALL") != "" {
 		l = smallBuffers{l}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
@@ -397,7 +431,12 @@ func (l *load) run() string {
 // metric returns the value of a line of /metrics.
 func (l *load) metric(name string) float64 {
 	l.tb.Helper()
-	for line := range strings.Lines(string(l.ask("GET", "/metrics", ""))) {
+	return metricOf(string(l.ask("GET", "/metrics", "")), name)
+}
+
+// metricOf returns the value of a line of a page of metrics.
+func metricOf(page, name string) float64 {
+	for line := range strings.Lines(page) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {
 			v, _ := strconv.ParseFloat(strings.TrimSpace(rest), 64)
 			return v

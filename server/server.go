@@ -41,9 +41,10 @@ func New(cfg Config) (*Server, error) {
 	if _, ok := cfg.Mailbox.Tenant("").Runtime.(runtime); !ok {
 		return nil, errors.New("server: the mailbox's runtime lacks a method: Registry, Budget or SettleLost")
 	}
-	s := &Server{cfg: cfg, mux: http.NewServeMux(), limiter: newLimiter(cfg.Limits),
+	s := &Server{cfg: cfg, mux: http.NewServeMux(),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, users: cfg.Users, guesses: newGuesses(cfg.Limits.WrongKeys)}}
 	s.serving, s.stop = context.WithCancel(context.Background())
+	s.limiter = newLimiter(s.serving, cfg.Limits)
 	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, watches: &watches{keys: cfg.Keys, open: map[string]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}
 	s.routes = append(s.table(&cfg), describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))

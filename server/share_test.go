@@ -146,6 +146,37 @@ func TestBodies_SlowOnesHoldNoSlot(t *testing.T) {
 	}
 }
 
+// A body that is not complete when the server stops is refused.
+func TestBodies_UnfinishedOnesDelayNoStop(t *testing.T) {
+	t.Parallel()
+	var conn net.Conn // is open until the server has stopped
+	var began time.Time
+	t.Run("server", func(t *testing.T) {
+		g := listen(t)
+		var err error
+		if conn, err = net.Dial("tcp", g.addr); err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := io.WriteString(conn, "POST /v1/threads HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"+strings.Repeat(" ", 100_000)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond) // the server waits for more
+		began = time.Now()
+	})
+	defer conn.Close()
+	if took := time.Since(began); took > 4*time.Second { // a client that is too slow is cut off after 5
+		t.Errorf("the server stopped after %s", took)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != 503 || !strings.Contains(string(text), `"stopping"`) {
+		t.Errorf("the client got %d %s, want 503 stopping", resp.StatusCode, text)
+	}
+}
+
 // The memory of bodies is shared out as they arrive.
 func TestBodies_ShareTheirMemory(t *testing.T) {
 	t.Parallel()
