@@ -198,20 +198,26 @@ func checkDecision(d *awaken.Decision) error {
 	return protocol.CheckID("decision_id", d.ID)
 }
 
-// thread checks what a client wrote into a thread.
-func (a *admission) thread(t *awaken.Thread) error {
-	if n := len(t.Metadata.Title); a.title > 0 && n > a.title {
+// change checks what a client changes in a thread. What the thread has already may be over a limit
+// that did not hold when it was written.
+func (a *admission) change(from, to *awaken.Thread) error {
+	if n := len(to.Metadata.Title); a.title > 0 && n > a.title && to.Metadata.Title != from.Metadata.Title {
 		return protocol.BadRequest("title has %d bytes, want at most %d", n, a.title)
 	}
-	if err := protocol.CheckID("resource_id", t.ResourceID); err != nil {
-		return err
+	if to.ResourceID != from.ResourceID {
+		if err := protocol.CheckID("resource_id", to.ResourceID); err != nil {
+			return err
+		}
 	}
-	n := 0
-	for name, value := range t.Metadata.Custom {
-		n += len(name) + len(value)
-	}
-	if a.metadata > 0 && n > a.metadata {
+	if n := customBytes(to); a.metadata > 0 && n > a.metadata && n > customBytes(from) {
 		return protocol.BadRequest("custom has %d bytes with what the thread has already, want at most %d", n, a.metadata)
 	}
 	return nil
+}
+
+func customBytes(t *awaken.Thread) (n int) {
+	for name, value := range t.Metadata.Custom {
+		n += len(name) + len(value)
+	}
+	return n
 }

@@ -167,6 +167,48 @@ func TestAdmission_BoundsWhatAThreadHolds(t *testing.T) {
 	g.want(400, "POST", "/v1/threads/"+made+"/decision", fmt.Sprintf(`{"tool_call_id":%q,"action":"resume","decision_id":%q}`, ticket, long))
 }
 
+// A limit that came later keeps no thread from being changed in another respect.
+func TestAdmission_OfAChangeLeavesTheRestOfAThread(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	old := &awaken.Thread{ID: "old", ResourceID: strings.Repeat("r", 600)}
+	old.Metadata.Title = strings.Repeat("x", 5000)
+	old.Metadata.Custom = map[string]json.RawMessage{"a": json.RawMessage(`"` + strings.Repeat("x", 70_000) + `"`)}
+	if err := g.db.Handle("").(awaken.ThreadEditor).CreateThread(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	g.want(400, "PATCH", "/v1/threads/old", `{"title":"`+strings.Repeat("y", 5000)+`"}`)
+	g.want(400, "PATCH", "/v1/threads/old", `{"resource_id":"`+strings.Repeat("y", 600)+`"}`)
+	g.want(400, "PATCH", "/v1/threads/old", `{"custom":{"b":1}}`)
+	g.want(200, "PATCH", "/v1/threads/old", `{"custom":{"a":1}}`)
+	g.want(200, "PATCH", "/v1/threads/old", `{"custom":{"b":2}}`)
+	g.want(200, "PATCH", "/v1/threads/old", `{"resource_id":"r"}`)
+	g.want(200, "PATCH", "/v1/threads/old", `{"title":"short"}`)
+}
+
+// A page of messages has a bound in bytes too, and a larger message is a page of its own.
+func TestMessages_APageIsBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	sizes := []int{1 << 20, 2 << 20, 5 << 20, 100, 100}
+	var msgs []string
+	for i, n := range sizes {
+		msgs = append(msgs, fmt.Sprintf(`{"id":"m%d","role":"user","content":"%s"}`, i, strings.Repeat("x", n)))
+	}
+	g.want(200, "POST", "/v1/runs", `{"agent_id":"default","stream":false,"thread_id":"long","messages":[`+strings.Join(msgs, ",")+`]}`)
+	var pages []int
+	for cursor, more := "", true; more && len(pages) < 10; {
+		out := g.want(200, "GET", "/v1/threads/long/messages?cursor="+cursor, "")
+		pages = append(pages, len(out["messages"].([]any)))
+		if more = out["has_more"].(bool); more {
+			cursor = out["next_cursor"].(string)
+		}
+	}
+	if want := []int{2, 1, 3}; !slices.Equal(pages, want) { // the last has the answer
+		t.Errorf("pages have %v messages, want %v", pages, want)
+	}
+}
+
 // FuzzAdmission sends bodies to every protocol: each is answered, and none becomes a dead letter.
 func FuzzAdmission(f *testing.F) {
 	for _, in := range inbounds {

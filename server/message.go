@@ -66,12 +66,32 @@ func (h *messages) list(req *request) error {
 	}
 	out := messageList{Messages: []*llm.Message{}, Total: len(list)}
 	if offset < len(list) {
-		out.Messages = list[offset:min(len(list), offset+limit)]
+		if out.Messages, err = firstBytes(list[offset:min(len(list), offset+limit)], pageBytes); err != nil {
+			return err
+		}
 	}
 	if next := offset + len(out.Messages); next < len(list) {
 		out.HasMore, out.NextCursor = true, cursorText("msg_", messageCursor{next})
 	}
 	return req.Reply(200, out)
+}
+
+// pageBytes is what the messages of a page may have together. A larger message is a page of its own.
+const pageBytes = 4 << 20
+
+// firstBytes returns the first messages that have together at most n bytes as JSON, and at least one.
+func firstBytes(list []*llm.Message, n int) ([]*llm.Message, error) {
+	var text []byte
+	for i, m := range list {
+		var err error
+		if text, err = m.AppendJSON(text[:0]); err != nil {
+			return nil, err
+		}
+		if n -= len(text); n < 0 && i > 0 {
+			return list[:i], nil
+		}
+	}
+	return list, nil
 }
 
 // conversation returns the messages that a model would see of a thread, restricted to records of

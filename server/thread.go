@@ -246,7 +246,7 @@ func (h *threads) create(req *request, body *newThread) error {
 	}
 	t := &awaken.Thread{ID: h.newID(), UserID: user, ResourceID: resource, ParentThreadID: parent}
 	t.Metadata.Title = strings.TrimSpace(body.Title)
-	if err := req.admission.thread(t); err != nil {
+	if err := req.admission.change(&awaken.Thread{}, t); err != nil {
 		return err
 	}
 	if err := s.CreateThread(req.ctx, t); err != nil {
@@ -321,6 +321,7 @@ func (h *threads) patch(req *request, body *threadPatch) error {
 		return err
 	}
 	t, err := s.UpdateThread(req.ctx, req.path("thread_id"), func(t *awaken.Thread) error {
+		before := *t
 		if body.Title.set {
 			t.Metadata.Title = strings.TrimSpace(body.Title.value)
 		}
@@ -339,7 +340,7 @@ func (h *threads) patch(req *request, body *threadPatch) error {
 			maps.Copy(custom, body.Custom)
 			t.Metadata.Custom = custom
 		}
-		return req.admission.thread(t)
+		return req.admission.change(&before, t)
 	})
 	return replyThread(req, t, err)
 }
