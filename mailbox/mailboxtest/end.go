@@ -1,6 +1,7 @@
 package mailboxtest
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -187,6 +188,20 @@ var commitAndSettleCases = []testCase{
 		settled, err = end("u", "b") // no other run may read these
 		k.wantSettled(true, settled, err)
 		k.status(mailbox.Acked, "b")
+	}},
+	{"ReadsUnreadMessagesWithAnyText", func(k *kit) { // not every database can read it in JSON
+		k.enqueue(dispatch("t", "a"))
+		o, s := k.started("a")
+		for _, item := range []awaken.InboxItem{
+			{ID: "m", RunID: "run-a", Messages: []*llm.Message{llm.UserText("a\x00b\\u0000")}},
+			{ID: "d", RunID: "run-a", Decision: &awaken.Decision{Result: json.RawMessage(`{"single":"\ud800","pair":"\ud83d\ude00"}`)}}} {
+			if err := k.store.Post(k.Context(), "t", item); err != nil {
+				k.Fatal(err)
+			}
+		}
+		settled, err := o.settle(s, nil, cancelled)
+		k.wantSettled(true, settled, err)
+		k.status(mailbox.Acked, "a")
 	}},
 	{"OfACommitThatWasMadeBeforeChangesNothing", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))

@@ -35,8 +35,11 @@ BEGIN
 	SELECT q.epoch INTO v_epoch FROM {p}_queues q WHERE q.tenant = p_tenant AND q.id = p_thread AND q.claimed = p_id AND q.token = p_token;
 	IF NOT FOUND THEN RETURN 1; END IF;
 	IF p_done THEN
-		IF v_unread > 0 AND EXISTS (SELECT FROM {p}_inbox i WHERE i.tenant = p_tenant AND i.thread = p_thread AND i.data IS NOT NULL
-			AND json_array_length(coalesce(i.data::json -> 'messages', '[]')) > 0 AND coalesce(i.data::json ->> 'run_id', '') = '') THEN
+		-- The operators of json decode every string, and fail on U+0000 and single surrogates.
+		IF v_unread > 0 AND EXISTS (SELECT FROM {p}_inbox i CROSS JOIN LATERAL (SELECT CASE WHEN i.data ~ '\\u(0000|[dD][89a-fA-F])'
+				THEN regexp_replace(i.data, '(?<!\\)((\\\\)*)\\u(0000|[dD][89a-fA-F][0-9a-fA-F][0-9a-fA-F])', '\1_', 'g') ELSE i.data END::json AS item OFFSET 0) x
+			WHERE i.tenant = p_tenant AND i.thread = p_thread AND i.data IS NOT NULL
+			AND json_array_length(coalesce(x.item -> 'messages', '[]')) > 0 AND coalesce(x.item ->> 'run_id', '') = '') THEN
 			RETURN 0;
 		END IF;
 		UPDATE {p}_dispatches d SET status = CASE WHEN d.cancel AND p_cancelled THEN 'Cancelled' ELSE 'Acked' END, completed = v_at, updated = v_at
