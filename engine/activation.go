@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/clientdata"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/registry"
@@ -61,9 +62,13 @@ func (a *activation) fail(err error) *end {
 		return &end{err: cause, lost: true}
 	case a.lostCommit(cause):
 		err = cause // the cause of the cancellation
+	case fault.OutageOf(err) != nil:
 	case errors.Is(err, awaken.ErrGeneration), cause != nil:
 		// A failed sink cancels the run too.
 		return &end{Termination: awaken.Termination{Type: awaken.Cancelled}}
+	}
+	if fault.OutageOf(err) != nil {
+		return &end{err: err, lost: true} // the next owner continues the run
 	}
 	message := err.Error()
 	if _, ok := errors.AsType[storeError](err); ok {

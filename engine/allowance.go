@@ -79,7 +79,10 @@ func (s *stream) await(id string, least, want money.Amount) (granted, lost money
 	inf := s.inf
 	deadline, looked := inf.rt.cfg.Now().Add(inf.rt.cfg.Limits.BudgetWait), false
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		granted, lost, err = inf.wallet.spending.reserve(s.ctx, inf.info.RunID, money.Reservation{ID: id, Fence: inf.fence, At: inf.rt.cfg.Now().UnixMilli()}, least, want)
+		err = inf.waitOut(s.ctx, func() (err error) {
+			granted, lost, err = inf.wallet.spending.reserve(s.ctx, inf.info.RunID, money.Reservation{ID: id, Fence: inf.fence, At: inf.rt.cfg.Now().UnixMilli()}, least, want)
+			return err
+		})
 		ex, exhausted := errors.AsType[*money.Exhausted](err)
 		if err != nil && !exhausted {
 			if !errors.Is(err, awaken.ErrFenced) && s.ctx.Err() == nil {

@@ -47,7 +47,9 @@ func (r *run) finish(e *end) (again bool) {
 	}
 	if err != nil {
 		if e.Type == awaken.NaturalEnd {
-			*e = *r.fail(err)
+			if *e = *r.fail(err); e.lost {
+				return false
+			}
 			restoreStatus(&r.rec, &before)
 			r.conclude(e)
 		} else {
@@ -82,6 +84,10 @@ func (r *run) finish(e *end) (again bool) {
 		// The record could not be stored, so another owner may resume the run. Here it is over, and
 		// listeners must know.
 		f := r.fail(err)
+		if f.lost {
+			*e = *f
+			return false
+		}
 		f.err = cmp.Or(f.err, err) // the end is not stored, cancelled or not
 		r.out.forget()
 		r.out.emitUnlogged(ctx, r.finished(f.Termination))

@@ -27,21 +27,33 @@ func (in *inbox) take(ctx context.Context) error {
 		return err
 	}
 	in.active.posted.Store(false)
-	items, err := in.rt.cfg.Store.Unread(ctx, in.info.ThreadID)
+	items, err := in.unread(ctx)
 	if err != nil {
-		return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, storeError{err})
+		return err
 	}
 	in.journal.unread = false
 	return in.takeItems(items, awaken.NextStep)
+}
+
+// unread returns the items of the inbox that no run has read.
+func (in *inbox) unread(ctx context.Context) (items []awaken.InboxItem, err error) {
+	err = in.waitOut(ctx, func() (err error) {
+		items, err = in.rt.cfg.Store.Unread(ctx, in.info.ThreadID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, storeError{err})
+	}
+	return items, nil
 }
 
 // takeUnread reads and commits the items because of which the store refused to park or end the
 // run.
 func (in *inbox) takeUnread(ctx context.Context) error {
 	n := len(in.journal.read)
-	items, err := in.rt.cfg.Store.Unread(ctx, in.info.ThreadID)
+	items, err := in.unread(ctx)
 	if err != nil {
-		return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, storeError{err})
+		return err
 	}
 	if err := in.takeItems(items, awaken.OnNaturalEnd); err != nil {
 		return err

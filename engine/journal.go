@@ -111,7 +111,7 @@ func (j *journal) store(ctx context.Context, c *awaken.Commit) error {
 func (j *journal) commitAgain(ctx context.Context, c *awaken.Commit) error {
 	ctx, cancel := j.graceContext(ctx)
 	defer cancel()
-	err := j.store(ctx, c)
+	err := j.waitOut(ctx, func() error { return j.store(ctx, c) })
 	if err != nil && !refused(err) {
 		j.commits++
 	}

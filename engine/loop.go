@@ -106,7 +106,7 @@ var stepOver = new(end)
 type end struct {
 	awaken.Termination
 	err    error // the cause of a Failed
-	lost   bool  // another owner has the thread, or the run could not start: write and publish nothing
+	lost   bool  // another owner has the thread or will have it, or the run could not start: write and publish nothing
 	parked bool  // the run is committed as waiting: nothing is left to do
 }
 

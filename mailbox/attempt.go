@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/fault"
 )
 
 // process runs one claimed dispatch and settles it.
@@ -54,6 +55,8 @@ func (b *Mailbox) settleError(ctx context.Context, c *claim, err error) Settleme
 		return Settlement{Status: Queued, Delay: 250 * time.Millisecond, Error: err.Error()}
 	case errors.Is(err, awaken.ErrPinUnavailable) && !errors.Is(err, awaken.ErrNotFound):
 		return Settlement{Status: Queued, Delay: pinRetry, Error: err.Error()}
+	case fault.OutageOf(err) != nil:
+		return b.retry(c, err)
 	case errors.Is(cause, awaken.ErrCancelled) && !permanent(err):
 		if s, endErr := c.endCancelled(ctx); s.Status != "" || endErr != nil {
 			if endErr != nil {
@@ -81,8 +84,12 @@ func permanent(err error) bool {
 	return errors.Is(err, awaken.ErrInvalid) || errors.Is(err, awaken.ErrNotFound)
 }
 
-// retry puts the dispatch back into the queue after a failure, with a growing delay.
+// retry puts the dispatch back into the queue after a failure, with a growing delay. An outage of
+// the store is no failure of the dispatch.
 func (b *Mailbox) retry(c *claim, err error) Settlement {
+	if fault.OutageOf(err) != nil {
+		return Settlement{Status: Queued, Delay: b.cfg.RetryDelay, Error: err.Error()}
+	}
 	attempts := c.d.Attempts
 	if int(c.steps.Load()) > c.d.Steps {
 		attempts = 0

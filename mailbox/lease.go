@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/fault"
 )
 
 // lease is how long a claim is valid.
@@ -47,6 +48,16 @@ func (l *lease) release() {
 	l.watch.Stop()
 }
 
+// expire ends a claim that was not renewed in time. If an outage of the store was the reason, the
+// whole process continues as a new one: it first releases what the old one had claimed, so that
+// the outage costs no attempts.
+func (b *Mailbox) expire(c *claim) {
+	c.abandon()
+	if b.away.Load() {
+		b.die(c.d.ClaimedBy)
+	}
+}
+
 // keepLeases renews the leases: every Renew, and when a claim may have been cancelled.
 func (b *Mailbox) keepLeases(ctx context.Context) {
 	pause := b.cfg.Renew
@@ -76,6 +87,7 @@ func (b *Mailbox) renew(ctx context.Context, claims ...*claim) error {
 	from := time.Now()
 	got, err := b.cfg.Queue.Renew(ctx, b.cfg.Lease, held...)
 	b.cfg.Observer.Operated("extend_lease", time.Since(from), err)
+	b.away.Store(fault.OutageOf(err) != nil)
 	if err != nil {
 		return err
 	}

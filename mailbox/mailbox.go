@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -92,6 +93,7 @@ type Mailbox struct {
 	wakeup  chan struct{} // cap 1: a dispatch may be claimable
 	recheck chan struct{} // cap 1: a claim may have been cancelled, or a suspect has made progress
 	self    process       // this worker, as others know it
+	away    atomic.Bool   // leases could not be renewed because of an outage of the store
 
 	mu       sync.Mutex
 	tenants  map[string]*Tenant

@@ -101,7 +101,7 @@ func (b *Mailbox) begin(ctx context.Context, d *Dispatch, from time.Time) *claim
 	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect(), over: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.steps.Store(int64(d.Steps))
-	c.lease.begin(from.Add(b.cfg.Lease), c.abandon)
+	c.lease.begin(from.Add(b.cfg.Lease), func() { b.expire(c) })
 	b.mu.Lock()
 	b.inFlight[d.ID] = c
 	thread := [2]string{d.Tenant, d.ThreadID}

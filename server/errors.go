@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -41,6 +42,9 @@ func unavailable(message string) *protocol.Failure {
 func failureOf(err error) *protocol.Failure {
 	if f, ok := errors.AsType[*protocol.Failure](err); ok {
 		return f
+	}
+	if o := fault.OutageOf(err); o != nil {
+		return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "store_unavailable", Message: o.Reason, RetryAfter: time.Second}
 	}
 	if f, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body is longer than %d bytes", f.Limit)

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
@@ -66,7 +67,10 @@ func (g *commits) makeGroup(ctx context.Context, members []*pending) {
 		case err == nil, p.repeat && worthRetry(err), len(ordered) > 1 && (p.repeat || undone):
 			p.err = g.makeAlone(ctx, p)
 		default:
-			p.err = err
+			p.err = classified(err)
+		}
+		if p.err != nil && ctx.Err() != nil && fault.OutageOf(p.err) == nil { // no client has cancelled it
+			p.err = &fault.Outage{Reason: "the store is too slow", Err: p.err}
 		}
 	}
 }
@@ -82,7 +86,7 @@ func (g *commits) makeAlone(ctx context.Context, p *pending) error {
 	if p.repeat {
 		return retry(ctx, attempt)
 	}
-	return attempt()
+	return classified(attempt())
 }
 
 // send applies commits in one transaction and one round trip. Those with made set were

@@ -31,7 +31,7 @@ func (s *configStore) Listen(ctx context.Context, fn func()) error {
 func (s *configStore) Turn(ctx context.Context) (done func(), err error) {
 	tx, err := s.db.pool.Begin(ctx)
 	if err != nil {
-		return nil, err
+		return nil, classified(err)
 	}
 	end := func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -40,7 +40,7 @@ func (s *configStore) Turn(ctx context.Context) (done func(), err error) {
 	}
 	if _, err := tx.Exec(ctx, s.db.sql(`SELECT pg_advisory_xact_lock(hashtextextended('{p}_config', 0))`)); err != nil {
 		end()
-		return nil, err
+		return nil, classified(err)
 	}
 	return end, nil
 }

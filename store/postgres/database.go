@@ -63,8 +63,12 @@ func forEach(rows pgx.Rows, each func(rows pgx.Rows) error) error {
 
 // retry calls f, and calls it again, at most twice, if the connection was lost or
 // transactions conflicted. What f does may already have been done, so repeating it must be
-// harmless.
+// harmless. An error that says that the database cannot serve now is a fault.Outage.
 func retry(ctx context.Context, f func() error) error {
+	return classified(retried(ctx, f))
+}
+
+func retried(ctx context.Context, f func() error) error {
 	for _, pause := range [...]time.Duration{50 * time.Millisecond, 500 * time.Millisecond} {
 		err := f()
 		if err == nil || !worthRetry(err) {

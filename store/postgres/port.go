@@ -75,7 +75,7 @@ func (db *database) Exec(ctx context.Context, query string, args ...any) (n int6
 // ExecOnce executes a statement without a retry.
 func (db *database) ExecOnce(ctx context.Context, query string, args ...any) (int64, error) {
 	tag, err := db.pool.Exec(ctx, db.sql(query), args...)
-	return tag.RowsAffected(), err
+	return tag.RowsAffected(), classified(err)
 }
 
 // portConn is the pool or a transaction as a connection for the shared ports.

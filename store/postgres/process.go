@@ -26,6 +26,7 @@ type pulse struct {
 func (p *pulse) exec(ctx context.Context, db *database, query string, args ...any) (n int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer func() { err = classified(err) }()
 	if p.conn == nil || p.conn.IsClosed() {
 		if p.conn, err = pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig); err != nil {
 			return 0, err

@@ -29,7 +29,7 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("claim: %w", err)
+			err = fmt.Errorf("claim: %w", classified(err))
 		}
 	}()
 	var b pgx.Batch

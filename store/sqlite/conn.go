@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
-	driver "modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
 )
 
 // conn is a connection with its prepared statements. Only one goroutine at a time may use
@@ -157,10 +155,4 @@ func (c *conn) transactAll(group []*change) (err error) {
 	done = true
 	c.db.transactions.Add(1)
 	return nil
-}
-
-// isBusy reports whether another process holds the lock.
-func isBusy(err error) bool {
-	e, ok := errors.AsType[*driver.Error](err)
-	return ok && e.Code()&0xff == lib.SQLITE_BUSY
 }

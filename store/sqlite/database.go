@@ -94,6 +94,7 @@ func (db *database) clock() time.Time {
 
 // read calls f with a connection in a read transaction: f sees a snapshot of the database.
 func (db *database) read(ctx context.Context, f func(c *conn) error) (err error) {
+	defer func() { err = classified(err) }()
 	var c *conn
 	select {
 	case c = <-db.readers:

@@ -39,5 +39,5 @@ func (w *writer) open(c *conn) {
 func (w *writer) write(f func(c *conn) error) error {
 	ch := &change{make: f}
 	w.lanes.Do(context.Background(), ch)
-	return ch.err
+	return classified(ch.err)
 }

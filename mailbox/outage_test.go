@@ -1,0 +1,156 @@
+package mailbox_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/internal/fault"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// awayQueue is a queue whose store can be away. Heartbeats arrive all the same, as they do with a
+// file of SQLite on a full disk.
+type awayQueue struct {
+	mailbox.Queue
+	away atomic.Bool
+}
+
+func (q *awayQueue) err() error {
+	if q.away.Load() {
+		return &fault.Outage{Reason: "the store is out of disk space", Err: errors.New("disk full")}
+	}
+	return nil
+}
+
+func (q *awayQueue) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {
+	if err := q.err(); err != nil {
+		return nil, 0, err
+	}
+	return q.Queue.Claim(ctx, r)
+}
+
+func (q *awayQueue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Claim) ([]mailbox.Renewal, error) {
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	return q.Queue.Renew(ctx, lease, held...)
+}
+
+func (q *awayQueue) Settle(ctx context.Context, s ...mailbox.Settlement) ([]error, error) {
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	return q.Queue.Settle(ctx, s...)
+}
+
+func (q *awayQueue) Reclaim(ctx context.Context, limit int) (int, error) {
+	if err := q.err(); err != nil {
+		return 0, err
+	}
+	return q.Queue.Reclaim(ctx, limit)
+}
+
+func (q *awayQueue) Leave(ctx context.Context, process string) error {
+	if err := q.err(); err != nil {
+		return err
+	}
+	return q.Queue.Leave(ctx, process)
+}
+
+func (q *awayQueue) Handle(tenant string) mailbox.Handle {
+	return awayHandle{q.Queue.Handle(tenant), q}
+}
+
+type awayHandle struct {
+	mailbox.Handle
+	queue *awayQueue
+}
+
+func (h awayHandle) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
+	if err := h.queue.err(); err != nil {
+		return nil, err
+	}
+	return h.Handle.LoadRun(ctx, id)
+}
+
+func (h awayHandle) Unread(ctx context.Context, thread string) ([]awaken.InboxItem, error) {
+	if err := h.queue.err(); err != nil {
+		return nil, err
+	}
+	return h.Handle.Unread(ctx, thread)
+}
+
+func (h awayHandle) Commit(ctx context.Context, c *awaken.Commit) error {
+	if err := h.queue.err(); err != nil {
+		return err
+	}
+	return h.Handle.Commit(ctx, c)
+}
+
+func (h awayHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (bool, error) {
+	if err := h.queue.err(); err != nil {
+		return false, err
+	}
+	return h.Handle.CommitAndSettle(ctx, c, s, wake)
+}
+
+func TestWork_AnOutageOfTheStoreEndsNoRun(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		lasts  time.Duration
+		claims int // that the run takes
+	}{
+		{"within the lease", 15 * time.Second, 1},
+		{"longer than the lease", 10 * time.Minute, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t)
+				q := &awayQueue{Queue: g.queue}
+				g.queue = q
+				seen := &claimCounter{}
+				b := g.box(func(c *mailbox.Config) { c.Observer = seen })
+				defer work(b)()
+				tn := b.Tenant("")
+				slow := g.submit(tn, say("a", "slow"))
+				time.Sleep(55 * time.Second)
+				q.away.Store(true)
+				time.Sleep(test.lasts)
+				q.away.Store(false)
+				time.Sleep(2 * time.Minute)
+				if n := seen.n.Load(); n != int64(test.claims) {
+					t.Errorf("the run took %d claims, want %d", n, test.claims)
+				}
+				for _, r := range []*mailbox.Receipt{slow, g.submit(tn, say("b", "use effect"))} {
+					time.Sleep(time.Minute)
+					run, d := g.run(tn, r.RunID), g.wantDispatch(tn, r.DispatchID, mailbox.Acked)
+					if run.Status != awaken.RunDone || run.Termination.Type != awaken.NaturalEnd {
+						t.Errorf("the run is %s: %+v", run.Status, run.Termination)
+					}
+					if d.Attempts != 0 || d.Crashes != 0 {
+						t.Errorf("the outage cost %d attempts and %d crashes", d.Attempts, d.Crashes)
+					}
+				}
+				awakentest.CheckEvents(t, g.log(tn, "a"))
+			})
+		})
+	}
+}
+
+// claimCounter counts claims.
+type claimCounter struct {
+	mailbox.Observer
+	n atomic.Int64
+}
+
+func (c *claimCounter) Claimed(*mailbox.Dispatch, time.Duration)               { c.n.Add(1) }
+func (*claimCounter) Settled(*mailbox.Dispatch, mailbox.Status, time.Duration) {}
+func (*claimCounter) Operated(string, time.Duration, error)                    {}
