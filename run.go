@@ -199,7 +199,9 @@ type RunRequest struct {
 	// Attended says that the parent run waits for the result of Run. Otherwise the runtime
 	// reports the result to the parent's inbox; see engine.Runtime.Report.
 	Attended bool `json:"-"`
-	// End ends a run that waits or was interrupted, instead of continuing it.
+	// End ends a run that waits or was interrupted, instead of continuing it. With RunID it
+	// takes the request's messages into the thread as those of a run that ended before it
+	// started, in one commit and without an answer.
 	End *Termination `json:"-"`
 	// Confirm is called after the thread is acquired and before anything else. If it
 	// returns an error, the runtime writes nothing and Run returns that error.

@@ -114,8 +114,9 @@ func (r *run) reopen(ctx context.Context, e *end) bool {
 func (r *run) conclude(e *end) {
 	now := r.rt.cfg.Now().Unix()
 	t := e.Termination
-	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunDone, statusReason(t), nil
-	r.rec.Termination, r.rec.FinishedAt = t, now
+	r.rec.Status, r.rec.Waiting, r.rec.Termination = awaken.RunDone, nil, t
+	r.rec.StatusReason = cmp.Or(r.rec.StatusReason, statusReason(t)) // a run that ended before it started has one
+	r.rec.FinishedAt = cmp.Or(r.rec.FinishedAt, now)
 	r.rec.FinalOutput = r.step.response
 	if t.Type == awaken.NaturalEnd {
 		r.rec.StructuredOutput = r.output.structured

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/awaken-go/awaken"
@@ -183,7 +184,7 @@ func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error 
 	rec.ParentRunID, rec.ParentThreadID, rec.ParentToolCallID = req.ParentRunID, req.ParentThreadID, req.ParentToolCallID
 	rec.DispatchID, rec.SessionID, rec.UserID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.UserID, req.TransportRequestID
 	now := op.rt.cfg.Now().Unix()
-	rec.Status, rec.StartedAt, rec.CreatedAt = awaken.RunCreated, now, cmp.Or(rec.CreatedAt, now)
+	rec.Status, rec.StartedAt, rec.CreatedAt = awaken.RunCreated, cmp.Or(rec.StartedAt, now), cmp.Or(rec.CreatedAt, now)
 	return nil
 }
 
@@ -197,10 +198,14 @@ func (op *opening) adoptRecord(ctx context.Context, runID string) error {
 	if err != nil {
 		return err
 	}
-	if old.Status != awaken.RunCreated || old.ThreadID != op.thread {
+	ended := op.endAtOnce != nil && old.Status == awaken.RunDone && old.StartedAt == 0 // only its input is left
+	if old.Status != awaken.RunCreated && !ended || old.ThreadID != op.thread {
 		return fmt.Errorf("%w: run %s already exists", awaken.ErrConflict, runID)
 	}
 	op.rec.CreatedAt = old.CreatedAt
+	if ended {
+		op.rec.StatusReason, op.rec.StartedAt, op.rec.FinishedAt = old.StatusReason, old.FinishedAt, old.FinishedAt
+	}
 	return nil
 }
 
@@ -226,7 +231,7 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 	if err := op.restore(req); err != nil {
 		return err
 	}
-	if to := builtin.ActiveAgent.Get(op.st); to != "" && to != req.AgentID && req.AgentID != "" && !op.resumed && !awaken.IsVariant(to, req.AgentID) {
+	if to := builtin.ActiveAgent.Get(op.st); to != "" && to != req.AgentID && req.AgentID != "" && !op.resumed && op.endAtOnce == nil && !awaken.IsVariant(to, req.AgentID) {
 		op.forgetHandoff() // the request names another agent, of which the thread's is no variant
 	}
 	for i := range op.rec.FrontendTools {
@@ -373,10 +378,12 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 			op.decider.rejected = append(op.decider.rejected, err.Error())
 		}
 	}
-	if op.endAtOnce == nil { // else the next owner reads it
-		if err := op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd); err != nil {
-			return err
-		}
+	items := op.cp.Inbox
+	if op.endAtOnce != nil { // the next owner reads the rest
+		items = slices.DeleteFunc(slices.Clone(items), func(it awaken.InboxItem) bool { return it.RunID != op.info.RunID || len(it.Messages) == 0 })
+	}
+	if err := op.inbox.takeItems(items, awaken.OnNaturalEnd); err != nil {
+		return err
 	}
 	op.decider.expire() // a decision accepted in time counts, however late it is read
 	op.children.recheckAll(op.ctx)
@@ -403,6 +410,9 @@ func answerIn(view []*llm.Message, callID string) (answer *llm.Message, asked bo
 // takeInput adds the request's messages. A visible user message supersedes everything that was
 // waiting.
 func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error {
+	if op.resumed && op.endAtOnce != nil {
+		return nil // the run has started meanwhile, with its input
+	}
 	if req.Rewind != "" {
 		if err := op.rewind(ctx, req.Rewind); err != nil {
 			return err
@@ -411,8 +421,8 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 	if !op.resumed {
 		op.dropUnanswered()
 	}
-	first := len(op.conv.added) // index of the first input message
-	if !op.resumed {            // messages posted to the thread are input, too
+	first := len(op.conv.added)             // index of the first input message
+	if !op.resumed && op.endAtOnce == nil { // messages posted to the thread are input, too
 		if err := op.inbox.takeItems(op.cp.Inbox, awaken.OnNaturalEnd); err != nil {
 			return err
 		}
@@ -428,7 +438,15 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 		first = len(op.conv.added)
 	}
 	for _, m := range req.Messages {
-		op.guards.addInput(op.admit(m, req.Untrusted))
+		m = op.admit(m, req.Untrusted)
+		if said := op.unanswered(m.ID); said != nil && reflect.DeepEqual(said.Content, m.Content) {
+			continue // the input of a run that ended before it started
+		} else if said != nil {
+			if err := op.rewind(ctx, m.ID); err != nil {
+				return err
+			}
+		}
+		op.guards.addInput(m)
 	}
 	if !op.resumed && req.Call == nil && len(req.Messages) == 0 && op.inbox.received == 0 && !op.conv.endsOpen() {
 		return fmt.Errorf("%w: messages is empty, and thread %s has nothing to answer: a new run needs a message, a call, or a thread whose last message is not an answer",
@@ -436,6 +454,19 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 	}
 	if op.rec.Input.FromSeq == 0 && len(op.conv.added) > first {
 		op.rec.Input = llm.Interval{FromSeq: op.journal.count + first + 1, ToSeq: op.journal.count + len(op.conv.added)}
+	}
+	return nil
+}
+
+// unanswered returns the user message with that id after the last answer, or nil.
+func (op *opening) unanswered(messageID string) *llm.Message {
+	for _, m := range slices.Backward(op.cp.View) {
+		if m.Role != llm.User {
+			break
+		}
+		if m.ID == messageID && messageID != "" {
+			return m
+		}
 	}
 	return nil
 }

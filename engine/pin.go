@@ -95,7 +95,9 @@ func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) 
 		}
 		return nil
 	case !op.resumed && req.ResolutionID != "":
-		op.reg, err = op.rt.requestedRegistry(ctx, req.ResolutionID)
+		if op.reg, err = op.rt.requestedRegistry(ctx, req.ResolutionID); err != nil && op.endAtOnce != nil {
+			op.reg, err = registry.Empty(req.ResolutionID), nil
+		}
 		return err
 	case snapshots != nil:
 		op.reg = snapshots.Choose(&op.cp.Thread)

@@ -16,6 +16,10 @@ import (
 // plugins. A resumed run then settles the calls that were open.
 func (r *run) start() *end {
 	ctx := r.ctx
+	if r.endAtOnce != nil && !r.resumed { // one commit takes its input in and ends it
+		r.started = true
+		return &end{Termination: *r.endAtOnce}
+	}
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunRunning, "", nil
 	r.ledger.stale = true
 	if r.conv.rewritten {

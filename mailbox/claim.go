@@ -79,6 +79,8 @@ func (c *claim) run(ctx context.Context) (Settlement, error) {
 		d.Attempts, d.Crashes = 0, 0
 	}
 	switch {
+	case c.inputLeft(run):
+		return c.takeIn(ctx, run)
 	case run.Status == awaken.RunDone:
 		if err := c.tenant.Runtime.Report(ctx, run); err != nil {
 			return Settlement{}, err

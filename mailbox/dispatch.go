@@ -82,6 +82,9 @@ func (d *Dispatch) NewRun() *awaken.Run {
 	return r
 }
 
+// hasInput reports whether d starts a run with messages.
+func (d *Dispatch) hasInput() bool { return d.Request != nil && len(d.Request.Messages) > 0 }
+
 // Before compares dispatches of a thread by priority, then by age, for [slices.SortFunc]. It is
 // negative if d runs before o, and positive if o runs before d.
 func (d *Dispatch) Before(o *Dispatch) int {

@@ -74,10 +74,31 @@ func (c *claim) endCancelled(ctx context.Context) (Settlement, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	run, err := c.tenant.Store.LoadRun(ctx, c.d.RunID)
-	if err != nil || run.Status != awaken.RunCreated {
+	switch {
+	case err != nil:
 		return Settlement{}, err
+	case c.inputLeft(run):
+		return c.takeIn(ctx, run)
+	case run.Status == awaken.RunCreated:
+		return c.endFor(ctx, run, Cancelled, awaken.Termination{Type: awaken.Cancelled})
 	}
-	return c.endFor(ctx, run, Cancelled, awaken.Termination{Type: awaken.Cancelled})
+	return Settlement{}, nil
+}
+
+// inputLeft reports whether the run ended before it started and its input is not in the thread yet.
+func (c *claim) inputLeft(run *awaken.Run) bool {
+	return run.Status == awaken.RunDone && run.StartedAt == 0 && c.d.hasInput()
+}
+
+// takeIn takes the input of such a run into the thread.
+func (c *claim) takeIn(ctx context.Context, run *awaken.Run) (Settlement, error) {
+	if c.d.Exhausted() {
+		return Settlement{Status: DeadLetter}, nil
+	}
+	if run.StatusReason == "superseded" {
+		return c.endFor(ctx, run, Superseded, run.Termination)
+	}
+	return c.endFor(ctx, run, Cancelled, run.Termination)
 }
 
 // giveUp ends the run of a dispatch that cannot succeed.
@@ -92,35 +113,60 @@ func (c *claim) giveUp(ctx context.Context, reason string) (Settlement, error) {
 	return c.endFor(ctx, run, DeadLetter, awaken.Termination{Type: awaken.Failed, Message: reason})
 }
 
-// end ends the run for good. A run that has not started logs no events: only its record changes.
+// end ends the run for good. One that has not started takes its input into the thread first.
 func (c *claim) end(ctx context.Context, run *awaken.Run, t awaken.Termination) error {
-	if run.Status == awaken.RunCreated {
-		ended, err := c.endCreated(ctx, run, t)
+	req := awaken.RunRequest{Continue: run.RunID, End: &t}
+	if run.StartedAt == 0 {
+		// Input that may have killed its processes, or could not be taken in, stays in the dispatch.
+		ended, err := c.endCreated(ctx, run, t, c.d.Suspect() || c.d.Attempts > c.d.MaxAttempts)
 		if ended || err != nil {
 			return err
 		}
-	}
-	_, err := c.start(context.WithoutCancel(ctx), awaken.RunRequest{Continue: run.RunID, End: &t})
-	if t.Type == awaken.Failed && err != nil && !errors.Is(err, awaken.ErrFenced) {
-		if now, loadErr := c.tenant.Store.LoadRun(ctx, run.RunID); loadErr == nil && now.Status == awaken.RunDone {
-			return nil // it is the error that the run was ended with
+		if run, err = c.tenant.Store.LoadRun(ctx, run.RunID); err != nil {
+			return err
 		}
+		if run.StartedAt == 0 {
+			req = *c.d.Request
+			req.Seed, req.Context, req.FrontendTools, req.OutputSchema, req.Call = nil, nil, nil, nil, nil // only the messages count
+			req.End = &t
+		}
+	}
+	_, err := c.start(context.WithoutCancel(ctx), req)
+	if err == nil || errors.Is(err, awaken.ErrFenced) {
+		return err
+	}
+	now, loadErr := c.tenant.Store.LoadRun(ctx, run.RunID)
+	switch {
+	case loadErr == nil && now.Status == awaken.RunDone && now.StartedAt != 0:
+		return nil // it is the error that the run was ended with
+	case req.RunID != "" && permanent(err):
+		_, err = c.endCreated(ctx, run, t, true)
 	}
 	return err
 }
 
-// endCreated ends a run that has not started. It reports false if the run has started
-// meanwhile: an earlier owner of the claim had a commit in flight.
-func (c *claim) endCreated(ctx context.Context, run *awaken.Run, t awaken.Termination) (ended bool, err error) {
+// endCreated ends a run that has not started and has no input, or whose input is refused. Other
+// input goes to the thread's open run, if there is one. It reports false if [claim.start] must end
+// the run: its input is to be taken in, or it has started meanwhile, because an earlier owner of the
+// claim had a commit in flight.
+func (c *claim) endCreated(ctx context.Context, run *awaken.Run, t awaken.Termination, refused bool) (ended bool, err error) {
 	err = c.tenant.changed(ctx, run.ThreadID, func(q *Thread) error {
 		if !slices.ContainsFunc(q.Live, func(d *Dispatch) bool { return d.ID == c.d.ID && d.ClaimToken == c.d.ClaimToken }) {
 			return errLeaseLost
 		}
-		if ended = !q.started(c.d); ended {
-			q.Runs = append(q.Runs, endedRun(run, q.Now, t))
-			q.passOn(c.d)
+		ended = !q.started(c.d) && (q.Open != nil || refused || !c.d.hasInput())
+		if !ended {
+			return nil
 		}
-		return nil
+		if run.Status == awaken.RunCreated {
+			q.Runs = append(q.Runs, endedRun(run, q.Now, t))
+		}
+		if q.Open == nil || refused || !c.d.hasInput() {
+			return nil
+		}
+		q.Post = append(q.Post, awaken.InboxItem{ID: "input:" + c.d.ID, RunID: q.Open.RunID, Messages: c.d.Request.Messages, Untrusted: c.d.Request.Untrusted})
+		_, err := q.wake(c.tenant.newDispatch())
+		return err
 	})
 	return ended, err
 }

@@ -786,6 +786,75 @@ func TestInterrupt_EndsEverything(t *testing.T) {
 		for _, r := range append(queued, running) {
 			g.wantRun(tn, r.RunID, awaken.RunDone, awaken.Cancelled, "")
 		}
+		g.wantDispatch(tn, queued[0].DispatchID, mailbox.Superseded)
+		g.wantSaid(tn, "t", "use ask", "use wait", "a", "b")
+		if reason := g.run(tn, queued[0].RunID).StatusReason; reason != "superseded" {
+			t.Errorf("status reason is %q", reason)
+		}
+		awakentest.CheckEvents(t, g.log(tn, "t"))
+	})
+}
+
+// The waiting run takes the message into the thread and waits on: the client has cancelled the
+// message, not the question.
+func TestCancel_TheInputOfAQueuedRunDoesNotEndAWaitingOne(t *testing.T) {
+	t.Parallel()
+	for _, end := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newRig(t)
+			b := g.box()
+			defer work(b)()
+			tn := b.Tenant("")
+			later := say("t", "later")
+			later.Delay = time.Hour
+			queued := g.submit(tn, later)
+			waiting := g.submit(tn, say("t", "use ask"))
+			synctest.Wait()
+			for range 2 {
+				if err := tn.Cancel(t.Context(), queued.RunID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g.wantRun(tn, queued.RunID, awaken.RunDone, awaken.Cancelled, "")
+			synctest.Wait()
+			g.wantDispatch(tn, queued.DispatchID, mailbox.Cancelled)
+			g.wantRun(tn, waiting.RunID, awaken.RunWaiting, "", "")
+			g.wantSaid(tn, "t", "use ask", "later")
+			if end {
+				if err := tn.Cancel(t.Context(), waiting.RunID); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				g.wantRun(tn, waiting.RunID, awaken.RunDone, awaken.Cancelled, "")
+			}
+			g.wantSaid(tn, "t", "use ask", "later")
+			awakentest.CheckEvents(t, g.log(tn, "t"))
+		})
+	}
+}
+
+// The message of a dead letter is in the thread. A retry answers it, and does not repeat it.
+func TestRetryDeadLetter_AnswersAMessageThatTheThreadHas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		q := &flakyQueue{Queue: g.queue}
+		q.failures.Store(5)
+		b := g.box(func(c *mailbox.Config) { c.Queue = q })
+		defer work(b)()
+		tn := b.Tenant("")
+		r := g.submit(tn, say("t", "hello"))
+		time.Sleep(time.Hour)
+		g.wantDispatch(tn, r.DispatchID, mailbox.DeadLetter)
+		g.wantSaid(tn, "t", "hello")
+		again, err := tn.RetryDeadLetter(t.Context(), r.DispatchID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		g.wantRun(tn, again.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello")
+		g.wantSaid(tn, "t", "hello")
+		awakentest.CheckEvents(t, g.log(tn, "t"))
 	})
 }
 

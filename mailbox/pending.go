@@ -56,7 +56,7 @@ func (t *Tenant) Pending(ctx context.Context, threadID string) (*PendingList, er
 		return nil, err
 	}
 	for _, d := range ds {
-		if d.Request != nil {
+		if d.Request != nil && !d.Cancel {
 			list.Items = append(list.Items, Pending{ID: d.ID, ThreadID: threadID, RunID: d.RunID, Messages: d.Request.Messages, Revision: d.Revision,
 				Boundary: "new_run", Editable: true, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt})
 		}
@@ -71,10 +71,15 @@ func (t *Tenant) Pending(ctx context.Context, threadID string) (*PendingList, er
 // revision identifies the queued input and its order.
 func revision(ds []*Dispatch) string {
 	h := fnv.New64a()
-	for i, d := range ds {
-		if d.Status == Queued && d.Request != nil {
-			fmt.Fprintf(h, "%s\x00%d\x00%d\x00", d.ID, i, d.Revision)
+	place := 0
+	for _, d := range ds {
+		if d.Cancel {
+			continue
 		}
+		if d.Status == Queued && d.Request != nil {
+			fmt.Fprintf(h, "%s\x00%d\x00%d\x00", d.ID, place, d.Revision)
+		}
+		place++
 	}
 	return fmt.Sprintf("%016x", h.Sum64())
 }
@@ -84,7 +89,7 @@ func revision(ds []*Dispatch) string {
 func (t *Thread) editable(id string, revision int) (*Dispatch, error) {
 	for _, d := range t.Live {
 		switch {
-		case d.ID != id:
+		case d.ID != id || t.over(d):
 			continue
 		case d.Status != Queued || d.Request == nil || t.started(d):
 			return nil, fmt.Errorf("pending input %s: %w: a run is reading it", id, awaken.ErrConflict)
@@ -126,6 +131,9 @@ func (t *Tenant) RetractPending(ctx context.Context, threadID, id string, revisi
 		if err != nil {
 			return err
 		}
+		req := *d.Request
+		req.Messages = nil // the client took them back
+		d.Request = &req
 		q.end(d, Cancelled, "retracted")
 		return nil
 	})
@@ -139,7 +147,7 @@ func (t *Tenant) ReorderPending(ctx context.Context, threadID, rev string, order
 		if have := revision(queued); have != rev {
 			return fmt.Errorf("pending input of thread %s: %w: revision is %s, want %s", threadID, awaken.ErrConflict, have, rev)
 		}
-		queued = slices.DeleteFunc(queued, func(d *Dispatch) bool { return d.Request == nil })
+		queued = slices.DeleteFunc(queued, func(d *Dispatch) bool { return d.Request == nil || d.Cancel })
 		if len(order) != len(queued) {
 			return fmt.Errorf("%w: the order names %d pending inputs, want all %d", awaken.ErrInvalid, len(order), len(queued))
 		}
@@ -175,7 +183,7 @@ func (t *Tenant) RetryDeadLetter(ctx context.Context, id string) (*Receipt, erro
 	}
 	req := *d.Request
 	req.RunID, req.DispatchID = "", ""
-	if run, err := t.Store.LoadRun(ctx, d.RunID); err == nil && run.StartedAt != 0 {
+	if run, err := t.Store.LoadRun(ctx, d.RunID); err == nil && run.Activated {
 		req.Messages = nil // the conversation has them
 	}
 	// With the key, two clients that retry at once start one run.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/llm"
 )
 
 // Thread is a thread's queue inside [Store.Change]. The store sets the fields that describe the
@@ -136,8 +135,14 @@ func canContinue(w *awaken.Waiting) bool {
 	return w != nil && (w.Reason == awaken.WaitBudget || w.Reason == awaken.WaitPin)
 }
 
-// end removes a dispatch from the queue and ends its run. Only a worker can end a run that
-// has started: the dispatch of such a run, or a claimed one, is marked as cancelled instead.
+// over reports whether a worker has only to end the run of a queued dispatch that has not
+// started, or to take the input of such a run into the thread.
+func (t *Thread) over(d *Dispatch) bool { return d.Status == Queued && d.Cancel && !t.started(d) }
+
+// end ends the run of a dispatch and removes the dispatch from the queue. Only the owner of a
+// thread appends to its log, so a dispatch with messages stays in the queue, marked as cancelled,
+// until a worker has taken them in. Only a worker can end a run that has started: the dispatch of
+// such a run, or a claimed one, is marked as cancelled instead.
 func (t *Thread) end(d *Dispatch, as Status, reason string) {
 	d = clone(d)
 	if d.Status == Claimed || t.started(d) {
@@ -149,7 +154,9 @@ func (t *Thread) end(d *Dispatch, as Status, reason string) {
 		t.put(d)
 		return
 	}
-	d.Status = as
+	if d.Status = as; d.hasInput() {
+		d.Status, d.Cancel, d.Attempts, d.AvailableAt = Queued, true, 0, min(d.AvailableAt, t.Now)
+	}
 	t.put(d)
 	if d.Request != nil {
 		run := endedRun(d.NewRun(), t.Now, awaken.Termination{Type: awaken.Cancelled})
@@ -205,7 +212,10 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 			return nil, fmt.Errorf("thread %s: %w", t.ID, errClosed)
 		case open.Status == awaken.RunWaiting, has == nil && s.live: // a running run without a dispatch was cut off
 			for _, o := range unread {
-				t.Post = append(t.Post, awaken.InboxItem{ID: "input:" + o.ID, Messages: o.Request.Messages})
+				t.Post = append(t.Post, awaken.InboxItem{ID: "input:" + o.ID, Messages: o.Request.Messages, Untrusted: o.Request.Untrusted})
+				o = clone(o)
+				o.Status = Superseded
+				t.put(o)
 			}
 			t.Post = append(t.Post, s.items...)
 			got, err := t.wake(d)
@@ -225,48 +235,7 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 	if t.Create = true; !t.Exists {
 		t.UserID = d.Request.UserID
 	}
-	d.Request = withInput(d.Request, unread...)
 	return d, t.enqueue(d)
-}
-
-// withInput returns a request that begins with the messages of dispatches that it supersedes: a
-// message that was accepted is not lost. A request that repeats one of these messages replaces
-// it, and one that rewinds to it replaces those that follow as well.
-func withInput(req *awaken.RunRequest, of ...*Dispatch) *awaken.RunRequest {
-	if len(of) == 0 {
-		return req
-	}
-	var input []*llm.Message
-	out := *req
-	for _, d := range of {
-		for _, m := range d.Request.Messages {
-			if m.ID != "" && m.ID == out.Rewind {
-				out.Rewind, out.Messages = "", slices.Concat(input, req.Messages)
-				return &out
-			}
-			if !slices.ContainsFunc(req.Messages, func(o *llm.Message) bool { return o.ID == m.ID }) {
-				input = append(input, m)
-			}
-		}
-	}
-	out.Messages = slices.Concat(input, req.Messages)
-	return &out
-}
-
-// passOn adds the input of a dispatch whose run ends before it started to the thread's next
-// queued run, if there is one.
-func (t *Thread) passOn(d *Dispatch) {
-	if d.Request == nil || len(d.Request.Messages) == 0 {
-		return
-	}
-	for _, next := range t.Live {
-		if next.Status == Queued && next.Request != nil && next.Epoch > d.Epoch && !t.started(next) {
-			next = clone(next)
-			next.Request = withInput(next.Request, d)
-			t.put(next)
-			return
-		}
-	}
 }
 
 // closed reports whether an item decides a question that the run, which waits, no longer asks.
@@ -297,13 +266,16 @@ func (t *Thread) recordKey(d *Dispatch) {
 func (t *Thread) interrupt(spare *Dispatch) (superseded int, unread []*Dispatch, found bool) {
 	t.RaiseEpoch = true
 	for _, d := range slices.Clone(t.Live) {
+		if t.over(d) {
+			continue
+		}
 		if d.Status == Queued && t.started(d) && t.Open.Status == awaken.RunWaiting && spare == nil {
 			continue // the run was decided and is about to resume
 		}
 		found = true
 		if d.Status == Queued && !t.started(d) {
 			superseded++
-			if d.Request != nil && len(d.Request.Messages) > 0 {
+			if d.hasInput() {
 				unread = append(unread, d)
 			}
 		}
@@ -322,7 +294,10 @@ func (t *Thread) cancel(id string, spare *Dispatch) (found bool) {
 	if t.Open != nil && (id == t.ID || id == t.Open.RunID) {
 		return t.endOpen(spare)
 	}
-	live := slices.Clone(t.Live)
+	live := slices.DeleteFunc(slices.Clone(t.Live), func(d *Dispatch) bool {
+		found = found || t.over(d) && (id == d.ID || id == d.RunID)
+		return t.over(d)
+	})
 	if id == t.ID && len(live) > 0 {
 		id = live[0].ID
 		if i := slices.IndexFunc(live, func(d *Dispatch) bool { return d.Status == Claimed }); i >= 0 {

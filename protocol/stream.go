@@ -66,13 +66,15 @@ func ActiveRun(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken
 		}
 		return run, th.End, nil
 	}
-	ds, err := t.Store.Dispatches(ctx, mailbox.Query{ThreadID: threadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}, Limit: 1})
-	if err != nil || len(ds) == 0 {
+	ds, err := t.Store.Dispatches(ctx, mailbox.Query{ThreadID: threadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
+	if err != nil {
 		return nil, th.End, err
 	}
-	run, err := t.Store.LoadRun(ctx, ds[0].RunID)
-	if err != nil || run.Status == awaken.RunDone || run.Status == awaken.RunWaiting {
-		return nil, th.End, err
+	for _, d := range ds {
+		run, err := t.Store.LoadRun(ctx, d.RunID)
+		if err != nil || run.Status != awaken.RunDone && run.Status != awaken.RunWaiting {
+			return run, th.End, err
+		}
 	}
-	return run, th.End, nil
+	return nil, th.End, nil
 }

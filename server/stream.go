@@ -207,8 +207,8 @@ func (f *feed) last(err error) error {
 }
 
 // ended reports whether the run is over although no entry has arrived. A run cancelled while queued
-// logs no events: ended sends a synthetic run_finish at a cursor. Otherwise it has sent what there
-// is.
+// logs no events until its turn: ended sends a synthetic run_finish at a cursor. Otherwise it has
+// sent what there is.
 func (f *feed) ended(at awaken.Cursor) (over bool, err error) {
 	run, err := f.req.tenant.Store.LoadRun(f.ctx, f.runID)
 	if err != nil || run.Status != awaken.RunDone {

@@ -52,6 +52,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		{"Tenants", tenantCases},
 		{"Threads", threadCases},
 		{"Listener", listenCases},
+		{"Input", inputCases},
 		{"Concurrency", concurrencyCases},
 	} {
 		t.Run(area.name, func(t *testing.T) {
