@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -203,13 +204,15 @@ func TestUsers_AStreamEndsWithTheOwnership(t *testing.T) {
 	resp := g.do("GET", "/v1/threads/"+id+"/events/stream", "", "X-User", "alice")
 	defer resp.Body.Close()
 	g.want(200, "POST", "/v1/runs", body("mine"), "X-User", "alice")
+	stream := bufio.NewReader(resp.Body)
+	readFrames(t, stream, is("run_finish"))
 	g.want(200, "PATCH", "/v1/threads/"+id, `{"user_id":"bob"}`, operator...)
 	g.want(200, "POST", "/v1/runs", body("secret"), "X-User", "bob")
 	var all strings.Builder
-	for _, f := range readFrames(t, resp.Body, nil) {
+	for _, f := range readFrames(t, stream, nil) {
 		all.WriteString(f.event + " " + f.data + "\n")
 	}
-	if got := all.String(); !strings.Contains(got, "RunTerminated") && !strings.Contains(got, "RunFinished") || strings.Contains(got, "secret") || !strings.Contains(got, "error {\"error\":\"thread not found") {
+	if got := all.String(); strings.Contains(got, "secret") || !strings.Contains(got, "error {\"error\":\"thread not found") {
 		t.Errorf("the stream is %s", got)
 	}
 }
