@@ -43,6 +43,7 @@ type Decided struct {
 	Arguments  json.RawMessage `json:"arguments,omitempty"`
 	Result     json.RawMessage `json:"payload,omitempty"`
 	Remembered string          `json:"remembered,omitempty"`
+	RequestID  string          `json:"request_id,omitempty"`
 
 	// The question. TicketID is unique on the thread.
 	TicketID   string `json:"ticket_id"`
@@ -75,7 +76,7 @@ func (d *Decided) Digest() string {
 
 // Decided returns the record of a decision on the call.
 func (s *CallState) Decided(threadID string, d *Decision) *Decided {
-	return &Decided{ID: d.ID, Action: d.Action, Actor: d.Actor, At: d.UpdatedAt, Reason: d.Reason, Arguments: d.Arguments, Result: d.Result, Remembered: d.Remembered,
+	return &Decided{ID: d.ID, Action: d.Action, Actor: d.Actor, At: d.UpdatedAt, Reason: d.Reason, Arguments: d.Arguments, Result: d.Result, Remembered: d.Remembered, RequestID: d.RequestID,
 		TicketID: d.Target, ToolCallID: s.CallID, ToolName: s.ToolName, RunID: s.RunID, ThreadID: threadID}
 }
 

@@ -99,6 +99,7 @@ type Decision struct {
 	Actor     *Actor          `json:"actor,omitempty"`      // its author; nil if unknown
 	// Remembered is the scope in which the permission plugin remembers an approval, if it does.
 	Remembered string `json:"remembered,omitempty"`
+	RequestID  string `json:"request_id,omitempty"` // the request that made it, as the audit log names it
 }
 
 // UnmarshalJSON rejects unknown fields.

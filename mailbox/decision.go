@@ -2,6 +2,8 @@ package mailbox
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"slices"
 
 	"github.com/awaken-go/awaken"
@@ -36,4 +38,41 @@ func (q *DecisionQuery) Selects(d *awaken.Decided) bool {
 // CompareDecided orders records as [Store.Decisions] lists them: the newest first.
 func CompareDecided(a, b *awaken.Decided) int {
 	return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.RunID, b.RunID), cmp.Compare(a.TicketID, b.TicketID))
+}
+
+// made returns the records that posted items made. An item whose question had an equal record
+// before made none. If the records cannot be read, all items count.
+func (t *Tenant) made(ctx context.Context, items []awaken.InboxItem) (out []*awaken.Decided) {
+	q := DecisionQuery{RunIDs: []string{}, Limit: 1000}
+	for _, it := range items {
+		if it.Decided != nil {
+			out, q.RunIDs = append(out, it.Decided), append(q.RunIDs, it.Decided.RunID)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	has, err := t.Store.Decisions(context.WithoutCancel(ctx), q)
+	if err != nil {
+		return out
+	}
+	return slices.DeleteFunc(out, func(d *awaken.Decided) bool {
+		return !slices.ContainsFunc(has, func(o *awaken.Decided) bool {
+			return o.RunID == d.RunID && o.TicketID == d.TicketID && o.RequestID == d.RequestID && o.ID == d.ID && o.At == d.At
+		})
+	})
+}
+
+// overtaken returns why decisions could not be posted to a run, given the error of the attempt. If
+// the run took in equal ones and then ended or asked something else, repeated is true; if it took
+// in a different one, the error is its record.
+func (t *Tenant) overtaken(ctx context.Context, runID string, ds []awaken.Decision, err error) (repeated bool, _ error) {
+	if !errors.Is(err, ErrIdle) && !errors.Is(err, errClosed) {
+		return false, err
+	}
+	_, items, again := t.Runtime.CheckDecisions(ctx, runID, ds...)
+	if errors.Is(again, awaken.ErrDecided) {
+		return false, again
+	}
+	return again == nil && len(items) == 0, err
 }

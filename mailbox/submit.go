@@ -89,6 +89,9 @@ type Receipt struct {
 	Duplicate  bool          // the same submission was accepted before
 	// Contradicted reports that decisions were ignored; see [Submission.Resent].
 	Contradicted bool
+	// Decided holds the records that the decisions made. Those of decisions that repeat an
+	// accepted one are left out.
+	Decided []*awaken.Decided
 }
 
 // Submit stores input for a thread, together with the dispatch and the record of the run that
@@ -269,8 +272,17 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 		}
 		return nil
 	})
+	if err != nil && len(decided) > 0 {
+		var repeated bool
+		if repeated, err = t.overtaken(ctx, decided[0].RunID, s.Request.Decisions, err); repeated && len(s.Request.Messages) == 0 {
+			return t.alreadyDecided(ctx, d.ThreadID)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("submit to thread %s: %w", d.ThreadID, err)
+	}
+	if !r.Duplicate {
+		r.Decided = t.made(ctx, decided)
 	}
 	return r, nil
 }

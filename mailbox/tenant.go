@@ -78,18 +78,14 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 		}
 		return err
 	})
-	if errors.Is(err, ErrIdle) || errors.Is(err, errClosed) { // perhaps by the same decisions
-		_, items, again := t.Runtime.CheckDecisions(ctx, runID, ds...)
-		if again == nil && len(items) == 0 {
+	if err != nil {
+		repeated, err := t.overtaken(ctx, runID, ds, err)
+		if repeated {
 			return &Receipt{ThreadID: run.ThreadID, RunID: runID, Duplicate: true}, nil
 		}
-		if errors.Is(again, awaken.ErrDecided) {
-			return nil, again
-		}
-	}
-	if err != nil {
 		return nil, fmt.Errorf("decide run %s: %w", runID, err)
 	}
+	r.Decided = t.made(ctx, items)
 	return r, nil
 }
 

@@ -44,8 +44,8 @@ func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 		}
 	}
 	r, err := submit(&c.request, s)
-	if err == nil && !r.Duplicate && !c.route.Own {
-		decisionLog{c.previews.control, c.streams.logger}.add(&c.request, r.RunID, s.Request.Decisions)
+	if err == nil && !c.route.Own {
+		decisionLog{c.previews.control, c.streams.logger}.add(&c.request, r.Decided)
 	}
 	return r, err
 }

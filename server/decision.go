@@ -60,9 +60,7 @@ func (h *approvals) decide(req *request, id, what string, body *decisionBody) (t
 	if err != nil {
 		return "", explainMissing(err, what, id+" "+d.Target)
 	}
-	if !r.Duplicate {
-		h.log.add(req, r.RunID, ds)
-	}
+	h.log.add(req, r.Decided)
 	return d.Target, nil
 }
 
@@ -72,18 +70,18 @@ type decisionLog struct {
 	logger  *slog.Logger
 }
 
-// add adds accepted decisions. They stand, and have records of their own, even if that fails.
-func (l decisionLog) add(req *request, runID string, ds []awaken.Decision) {
+// add adds the records of accepted decisions. They stand, and have records of their own, even if that fails.
+func (l decisionLog) add(req *request, made []*awaken.Decided) {
 	if l.control == nil {
 		return
 	}
-	for _, d := range ds {
+	for _, d := range made {
 		action := "approve"
 		if d.Action == awaken.ActionCancel {
 			action = "reject"
 		}
-		if err := l.control.Audit().Add(context.WithoutCancel(req.ctx), action, "runs/"+runID+"/"+d.Target, actorOf(req)); err != nil {
-			l.logger.Error("cannot add a decision to the audit log", "run", runID, "target", d.Target, "error", err)
+		if err := l.control.Audit().Add(context.WithoutCancel(req.ctx), action, "runs/"+d.RunID+"/"+d.TicketID, actorOf(req)); err != nil {
+			l.logger.Error("cannot add a decision to the audit log", "run", d.RunID, "ticket", d.TicketID, "error", err)
 		}
 	}
 }
@@ -105,7 +103,7 @@ func author(req *request) *awaken.Actor {
 // for all users. The id is that of a thread or a run.
 func vet(req *request, page bool, id string, ds []awaken.Decision) error {
 	for i := range ds {
-		ds[i].Actor, ds[i].Remembered = author(req), ""
+		ds[i].Actor, ds[i].Remembered, ds[i].RequestID = author(req), "", actorOf(req).RequestID
 	}
 	if !slices.ContainsFunc(ds, func(d awaken.Decision) bool { return permission.Reach(d.Result) != "" }) {
 		return nil // each is about one call only
