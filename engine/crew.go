@@ -193,7 +193,7 @@ func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 			s.Arguments = laidOver(s.Arguments, d.Result)
 		}
 	}
-	if s.Status == awaken.CallResuming && s.ResumeMode == awaken.UseDecisionAsToolResult {
+	if s.Status == awaken.CallResuming && (s.ResumeMode == awaken.UseDecisionAsToolResult || settlesDoubt(s)) {
 		c.tc = w.toolCall(c)
 		res := &awaken.ToolResult{ToolName: s.ToolName, Status: awaken.ToolSuccess, Data: s.Decision.Result}
 		return false, w.outcomes.complete(ctx, c, res, nil)

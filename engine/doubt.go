@@ -35,7 +35,7 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 			s := w.ledger.edit(c)
 			s.Status, s.StartedAt = awaken.CallNew, 0
 		case c.entry != nil && c.entry.Spec.InDoubt == awaken.DoubtSuspend:
-			if e := w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &awaken.Ticket{Suspension: awaken.Suspension{ID: "in_doubt_" + c.state.CallID, Action: "tool:in_doubt",
+			if e := w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &awaken.Ticket{Suspension: awaken.Suspension{ID: "in_doubt_" + c.state.CallID, Action: doubtAction,
 				Message: fmt.Sprintf("Tool '%s' was cut off after it had begun. It may have taken effect. Make the call again?", c.state.ToolName), Parameters: c.state.Arguments}}}, nil); e != nil {
 				return e
 			}
@@ -44,6 +44,15 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 		}
 	}
 	return nil
+}
+
+// doubtAction is the action of a question about a call in doubt.
+const doubtAction = "tool:in_doubt"
+
+// settlesDoubt reports whether a person has answered the question about a call in doubt with the
+// result that the call had. An answer that only approves makes the call again.
+func settlesDoubt(s *awaken.CallState) bool {
+	return s.Ticket != nil && s.Ticket.Suspension.Action == doubtAction && s.Decision != nil && s.Decision.Answer() != nil
 }
 
 // probe asks the tool for the outcome of a call.

@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +57,63 @@ func TestDoubt_EveryQuestionHasItsOwnID(t *testing.T) {
 	calls, err := g.store.Calls(t.Context(), "r")
 	if err != nil || len(calls) != 1 || len(calls[0].Earlier) != 1 || calls[0].Earlier[0].Target != "in_doubt_c1" {
 		t.Errorf("the call's record has the earlier decisions %+v, %v", calls[0].Earlier, err)
+	}
+}
+
+// The question about a call in doubt can be answered with the result that the call is known to
+// have had: the tool is not called again, and the model gets that result. An answer that only
+// approves makes the call again.
+func TestDoubt_TakesTheResultThatIsKnown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, payload string
+		calls         int
+		result        string // what the model gets
+	}{
+		{"a result", `{"receipt":17}`, 1, `{"receipt":17}`},
+		{"a text", `"paid, says the bank"`, 1, "paid, says the bank"},
+		{"yes", `{"approved":true,"reason":"it was not sent"}`, 2, "paid"},
+		{"nothing", ``, 2, "paid"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var g *rig
+			n := 0
+			pay := awaken.NewTool(awaken.ToolSpec{ID: "pay", InDoubt: awaken.DoubtSuspend}, func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
+				if n++; n == 1 {
+					g.fenceOff("t") // the owner is lost in the middle of the call
+				}
+				return awaken.TextResult("paid"), nil
+			})
+			g = newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(pay))
+			req := say("hi")
+			req.RunID = "r"
+			if _, err := g.rt.Run(t.Context(), req, nil); !errors.Is(err, awaken.ErrFenced) {
+				t.Fatalf("error is %v, want ErrFenced", err)
+			}
+			g.restart()
+			res, p := g.run(awaken.RunRequest{Continue: "r"})
+			checkTermination(t, res, p, awaken.Suspended)
+			d := awaken.Decision{Target: "in_doubt_c1", ID: "d", Action: awaken.ActionResume, Result: json.RawMessage(c.payload)}
+			if err := g.rt.Decide(t.Context(), "r", d); err != nil {
+				t.Fatal(err)
+			}
+			res, p = g.resume("r")
+			checkTermination(t, res, p, awaken.NaturalEnd)
+			if n != c.calls {
+				t.Errorf("the tool was called %d times, want %d", n, c.calls)
+			}
+			reqs := g.model.Requests()
+			last := reqs[len(reqs)-1]
+			data, err := json.Marshal(last.Messages)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _ := json.Marshal(c.result)
+			if !strings.Contains(string(data), strings.Trim(string(want), `"`)) {
+				t.Errorf("the model got %s, want a result %s", data, want)
+			}
+		})
 	}
 }
 
