@@ -187,8 +187,8 @@ for (const major of Object.keys(majors)) {
       await until(chat, () => dataOf(last(chat), "activity-snapshot").length > 0);
       await s.restart("SIGTERM");
       await done;
-      const whole = textOf(last(chat)) !== ""; // a slow page may look at the tool's progress when the run has ended
-      assert.equal(chat.status, whole ? "ready" : "error", "half an answer is not taken for a whole one");
+      if (chat.status === "ready") await exact(s.url, chat, undisturbed); // only if the run had ended before the server stopped
+      else assert.equal(chat.status, "error", "half an answer is not taken for a whole one");
       assert.equal(toolsOf(last(chat))[0].output?.steps, 10, "the step that was begun is shown to its end");
       await chat.resumeStream(); // the run may have ended before the page came back
       assert.equal(chat.status, "ready");
