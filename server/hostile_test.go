@@ -237,23 +237,23 @@ func (l *load) as(key, method, path, body string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// TestHostile_TenantsDoNotHarmOthers: while a tenant does what it can with half a core, the server
+// TestBudget_AHostileTenantHarmsNoOther: while a tenant does what it can with half a core, the server
 // stays small, serves other tenants soon, and stops in time. The limits are the default ones but for
 // the streams, and the Go runtime knows, as docs/operations.md recommends, how much memory there is.
-func TestHostile_TenantsDoNotHarmOthers(t *testing.T) {
+func TestBudget_AHostileTenantHarmsNoOther(t *testing.T) {
 	const (
 		mostMemory = 512 << 20 // over idle
 		mostWait   = time.Second
 		mostStop   = 35 * time.Second
 		mostPage   = 256 << 10 // of metrics
-		maxStreams = 5000      // a stream takes 50 KiB, which the operator has to allow for
+		maxStreams = 5000      // a stream takes up to 100 KiB, which the operator has to allow for
 	)
 	span, streams := 2*time.Second, 500
 	if testenv.Long() {
 		span, streams = 30*time.Second, maxStreams // the attacker gets 4,000
 	}
 	if testenv.Race {
-		t.Skip("the race detector takes the memory and the time that this test bounds")
+		t.Skip("the race detector takes the memory and the time that this test bounds; the budgets are tested without it")
 	}
 	for _, name := range []string{"schemas", "slow bodies", "hoards", "labels"} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
@@ -263,6 +263,18 @@ func TestHostile_TenantsDoNotHarmOthers(t *testing.T) {
 				if status, text := l.as(key, "POST", "/v1/runs", fmt.Sprintf(hello, "first")); status != 200 {
 					t.Fatalf("the first run: %d %s", status, text)
 				}
+			}
+			// The ordinary run may have other work beside it. Then what others may wait grows with what
+			// a run takes without an attacker.
+			most := mostWait
+			if !testenv.Long() {
+				from := time.Now()
+				for range 10 {
+					if status, text := l.as(victimRuns, "POST", "/v1/runs", fmt.Sprintf(hello, "calm")); status != 200 {
+						t.Fatalf("a run without an attacker: %d %s", status, text)
+					}
+				}
+				most = max(most, 20*time.Since(from)/10)
 			}
 			idle := l.rss("VmRSS")
 			bad := spawn(t, "attacker", "ADDR="+l.addr, "ATTACK="+name, "THREAD=first", fmt.Sprint("STREAMS=", streams))
@@ -294,8 +306,8 @@ func TestHostile_TenantsDoNotHarmOthers(t *testing.T) {
 			open := metricOf(page, "awaken_sse_connections")
 			slices.Sort(took)
 			p99 := took[len(took)*99/100]
-			if p99 > mostWait {
-				t.Errorf("other tenants wait %s at the 99th percentile, want at most %s", p99, mostWait)
+			if p99 > most {
+				t.Errorf("other tenants wait %s at the 99th percentile, want at most %s", p99, most)
 			}
 			if len(page) > mostPage || len(page) == 0 {
 				t.Errorf("the page of metrics has %d bytes, want at most %d", len(page), mostPage)
