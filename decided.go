@@ -69,7 +69,7 @@ func (d *Decided) Error() string {
 // Is reports whether target is ErrDecided.
 func (d *Decided) Is(target error) bool { return target == ErrDecided }
 
-// Digest identifies what was decided: equal decisions have the same digest, whoever made them.
+// Digest identifies what was decided: equal decisions have the same digest, whatever their authors.
 func (d *Decided) Digest() string {
 	return (&Decision{Action: d.Action, Arguments: d.Arguments, Result: d.Result}).Digest()
 }
