@@ -119,8 +119,9 @@ func (q *queue) release(ctx context.Context, tx pgx.Tx, process string, dead boo
 	}); err != nil || len(threads) == 0 {
 		return 0, err
 	}
-	var claimed []*mailbox.Dispatch
-	if rows, err = tx.Query(ctx, q.db.sql(`SELECT `+sqlstore.DispatchColumns+` FROM `+sqlstore.DispatchTables+` WHERE q.lease IS NOT NULL AND q.consumer = $1`), process); err != nil {
+	var claimed []*mailbox.Dispatch // of the threads that are locked: a claim that was made since is left as it is
+	if rows, err = tx.Query(ctx, q.db.sql(`SELECT `+sqlstore.DispatchColumns+` FROM `+sqlstore.DispatchTables+` WHERE q.lease IS NOT NULL AND q.consumer = $1
+		AND (q.tenant, q.id) IN (SELECT * FROM unnest($2::text[], $3::text[]))`), process, tenants, threads); err != nil {
 		return 0, err
 	}
 	if err := forEach(rows, func(rows pgx.Rows) error {
