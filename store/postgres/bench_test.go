@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/storetest"
 )
 
@@ -78,4 +79,15 @@ func BenchmarkW7c(b *testing.B) { storetest.BenchmarkW7(b, 128, 32, beside) }
 // BenchmarkLong compares a thread of 10,000 turns with one of 10.
 func BenchmarkLong(b *testing.B) {
 	storetest.BenchmarkLong(b, openAt(b, benchServer(b), nil).Store(""))
+}
+
+// W4d opens the database again as another process would.
+func BenchmarkW4d(b *testing.B) {
+	url := benchServer(b)
+	storetest.BenchmarkW4d(b, func(b *testing.B) awaken.Store { return openAt(b, url, nil).Store("") })
+}
+
+func BenchmarkW4dPage(b *testing.B) {
+	db := openAt(b, benchServer(b), nil)
+	storetest.BenchmarkW4dPage(b, db.Store(""), servertest.Start(b, db).Page)
 }

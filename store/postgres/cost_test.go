@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -20,45 +17,6 @@ import (
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/storetest"
 )
-
-// wire counts what a client sends.
-type wire struct{ writes, bytes atomic.Int64 }
-
-type countingConn struct {
-	net.Conn
-	wire *wire
-}
-
-func (c countingConn) Write(p []byte) (int, error) {
-	c.wire.writes.Add(1)
-	c.wire.bytes.Add(int64(len(p)))
-	return c.Conn.Write(p)
-}
-
-// openCounting opens a database and counts what its connections send.
-func openCounting(t testing.TB, opts *postgres.Options) (*postgres.DB, *wire) {
-	t.Helper()
-	config, err := pgxpool.ParseConfig(shared())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := new(wire)
-	dial := config.ConnConfig.DialFunc
-	config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dial(ctx, network, addr)
-		return countingConn{c, w}, err
-	}
-	if opts == nil {
-		opts = new(postgres.Options)
-	}
-	opts.Prefix = fmt.Sprintf("test%d", sharedTest.Add(1))
-	db, err := postgres.OpenConfig(t.Context(), config, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	return db, w
-}
 
 // witness is a connection that observes the server.
 func witness(t testing.TB) *pgx.Conn {
@@ -188,6 +146,12 @@ func params(query string) (n int) {
 func one(thread string, fence uint64) *awaken.Commit {
 	return &awaken.Commit{ThreadID: thread, Fence: fence, Number: 1, Time: 1, Messages: []*llm.Message{llm.UserText(thread)},
 		Run: awaken.Run{RunID: "run-" + thread, ThreadID: thread, Status: awaken.RunRunning}}
+}
+
+// What a run costs does depend on the length of the thread: it reads and decodes the log.
+// This is today's cost as an upper bound, to be lowered.
+func TestRun_AllocationsForEachMessageOfTheThread(t *testing.T) {
+	storetest.LongRun(t, open(t).Store(""), 48)
 }
 
 // Commits that arrive while all lanes are in use share a transaction. Each is checked on its

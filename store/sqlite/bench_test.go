@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/storetest"
 )
 
@@ -94,3 +95,14 @@ func BenchmarkW7c(b *testing.B) { storetest.BenchmarkW7(b, 64, 32, beside) }
 
 // BenchmarkLong compares a thread of 10,000 turns with one of 10.
 func BenchmarkLong(b *testing.B) { storetest.BenchmarkLong(b, open(b).Store("")) }
+
+// W4d opens the database again as another process would.
+func BenchmarkW4d(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "awaken.db")
+	storetest.BenchmarkW4d(b, func(b *testing.B) awaken.Store { return openAt(b, path, nil).Store("") })
+}
+
+func BenchmarkW4dPage(b *testing.B) {
+	db := open(b)
+	storetest.BenchmarkW4dPage(b, db.Store(""), servertest.Start(b, db).Page)
+}

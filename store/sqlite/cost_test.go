@@ -78,6 +78,12 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 	})
 }
 
+// What a run costs does depend on the length of the thread: it reads and decodes the log.
+// This is today's cost as an upper bound, to be lowered.
+func TestRun_AllocationsForEachMessageOfTheThread(t *testing.T) {
+	storetest.LongRun(t, open(t).Store(""), 48)
+}
+
 // Commits that arrive while another is in flight share a transaction. Each is checked on its
 // own: one by a fenced owner does not affect the others.
 func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -28,7 +27,6 @@ func BenchmarkLong(b *testing.B, s awaken.Store) {
 			s, l := timed(onShort), timed(onLong)
 			ratios, shorts, longs = append(ratios, l/s), append(shorts, s), append(longs, l)
 		}
-		median := func(list []float64) float64 { slices.Sort(list); return list[len(list)/2] }
 		b.ReportMetric(0, "ns/op")
 		b.ReportMetric(median(shorts), "µs-short")
 		b.ReportMetric(median(longs), "µs-long")

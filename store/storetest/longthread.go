@@ -93,7 +93,8 @@ func (l *Long) Commit(turns int) {
 		n := l.Turns + i
 		c.Messages = append(c.Messages,
 			&llm.Message{ID: fmt.Sprintf("q%06d", n), Role: llm.User, Content: []llm.Block{llm.Text("What is the weather in the town where I was born?")}},
-			&llm.Message{ID: fmt.Sprintf("a%06d", n), Role: llm.Assistant, Content: []llm.Block{llm.Text("It rains, as it did yesterday, and as it will do tomorrow.")}})
+			&llm.Message{ID: fmt.Sprintf("a%06d", n), Role: llm.Assistant, Content: []llm.Block{llm.Text("It rains, as it did yesterday, and as it will do tomorrow.")},
+				Metadata: &llm.Metadata{RunID: run, StepIndex: new(int)}})
 		for j, ev := range []awaken.Event{&awaken.StepStart{MessageID: fmt.Sprintf("a%06d", n)}, &awaken.TextDelta{Delta: "It rains, as it did yesterday, and as it will do tomorrow."}, &awaken.StepEnd{}} {
 			c.Entries = append(c.Entries, awaken.Entry{Cursor: awaken.Cursor{Epoch: l.cp.Fence, Seq: uint64(3*n + j + 1)}, RunID: run, Time: c.Time, Event: ev})
 		}
