@@ -36,6 +36,9 @@ func (c *conn) close() error {
 // stmt returns a prepared statement.
 func (c *conn) stmt(query string) (*sql.Stmt, error) {
 	c.db.statements.Add(1)
+	if c.db.trace != nil {
+		c.db.trace(query)
+	}
 	if s := c.stmts[query]; s != nil {
 		return s, nil
 	}

@@ -26,8 +26,9 @@ type database struct {
 	// readers holds the idle connections; nil stands for one that is not open yet.
 	readers chan *conn
 
-	statements, transactions atomic.Int64 // counters for tests
-	shift                    atomic.Int64 // µs by which tests advance the clock of the queue
+	statements, transactions atomic.Int64       // counters for tests
+	trace                    func(query string) // for tests; nil for none
+	shift                    atomic.Int64       // µs by which tests advance the clock of the queue
 }
 
 // dsn returns the data source name of a file. It escapes the path, since file names may

@@ -7,6 +7,10 @@ func (db *DB) Used() (statements, transactions int64) {
 	return db.database.statements.Load(), db.database.transactions.Load()
 }
 
+// Trace calls f with every statement, before it is translated. No statement may be in
+// progress.
+func (db *DB) Trace(f func(query string)) { db.database.trace = f }
+
 // Waiting returns the number of waiting changes.
 func (db *DB) Waiting() int {
 	return db.database.writer.lanes.Waiting()
