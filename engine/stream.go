@@ -223,6 +223,9 @@ func (s *stream) add(d llm.Delta, err error) error {
 	case d.Kind == llm.MemberDelta:
 		s.member = d.ID
 		return nil
+	case d.Kind == llm.OmittedDelta:
+		s.inf.warn("parameter_omitted", "in requests to model %q, %s is %s", s.answeredBy(), d.Name, d.Text)
+		return nil
 	case d.Kind == llm.ToolCallStart:
 		d.ID = s.startCall(d)
 	case d.Kind == llm.ToolCallDelta:

@@ -74,6 +74,14 @@ type ModelKnowledge struct {
 	Learned    ModelCapabilities // from requests that the provider rejected
 	Discovered ModelCapabilities // from the provider's list of models
 	Known      ModelCapabilities // from the table of well-known models
+	// Omitted is what the adapter omits from some requests, although the model accepts it in others.
+	Omitted []Omission
+}
+
+// Omission is a parameter that a request has, but that the adapter does not send as it is.
+type Omission struct {
+	Parameter string `json:"parameter"` // its JSON name in a run's overrides
+	Reason    string `json:"reason"`    // how it differs and why, such as "omitted while the model thinks"
 }
 
 // Capabilities returns what all sources say together.

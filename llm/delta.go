@@ -21,6 +21,7 @@ const (
 	FinishDelta                         // Finish; the last delta of a stream
 	ResponseDelta                       // ID: the provider's id of this response; Opaque
 	MemberDelta                         // ID: the pool member that replies; its first delta
+	OmittedDelta                        // Name: a parameter that was not sent as the request has it; Text: see [Omission]
 )
 
 // Delta is one piece of a streamed reply. Its [DeltaKind] says which fields are set.

@@ -48,11 +48,12 @@ type idOnly struct {
 }
 
 // modelCapability is a model with what is known about it. Sources says for each effective capability
-// where it comes from: configured, learned, discovered or known.
+// where it comes from: configured, learned, discovered or known. Omitted is what some requests omit.
 type modelCapability struct {
 	awaken.ModelSpec
 	Effective llm.ModelCapabilities `json:"effective_capabilities"`
 	Sources   map[string]string     `json:"capability_sources"`
+	Omitted   []llm.Omission        `json:"omitted_parameters,omitempty"`
 }
 
 type toolCapability struct {
@@ -111,7 +112,7 @@ func (h *inventory) get(req *request) error {
 	}
 	for _, m := range reg.Models() {
 		k := reg.Knowledge(m.ID)
-		out.Models = append(out.Models, modelCapability{*m, k.Capabilities(), k.Sources()})
+		out.Models = append(out.Models, modelCapability{*m, k.Capabilities(), k.Sources(), k.Omitted})
 	}
 	for _, t := range reg.Tools() {
 		v := toolCapability{ID: t.ID, Name: t.Name, Description: t.Description, Source: toolSource{Kind: "builtin"}, Parameters: t.Parameters}

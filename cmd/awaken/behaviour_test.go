@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 )
 
 // rejects replies with an error if the model is limited, or if the Messages API would reject the
@@ -156,7 +159,55 @@ func TestGuide_FailsOver(t *testing.T) {
 			if !slices.ContainsFunc(diagnosed.Diagnostics, func(d struct{ Code string }) bool { return d.Code == "reasoning_unsupported" }) {
 				t.Errorf("diagnostics: %+v", diagnosed)
 			}
+			if got := h.omitted("verify-thread"); got != `in requests to model "claude-3-5-haiku-20241022", reasoning_effort is omitted: the model does not accept it` {
+				t.Errorf("the run says %q", got)
+			}
 		})
+	}
+}
+
+// omitted returns what the diagnostics of a thread's last run say about omitted parameters.
+func (h *hosted) omitted(thread string) string {
+	h.t.Helper()
+	var run awaken.Run
+	h.call("GET", "/v1/threads/"+thread+"/runs/latest", nil, &run)
+	var out []string
+	for _, d := range run.Diagnostics {
+		if d.Code == "parameter_omitted" {
+			out = append(out, d.Message)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestParameters_OmittedOnesAreInCapabilitiesAndOnceInTheRun(t *testing.T) {
+	o := startOracle(t)
+	h := hostResearch(t)
+	h.call("PUT", "/v1/config/providers/anthropic-prod", map[string]any{"id": "anthropic-prod", "adapter": "anthropic"}, nil)
+	h.call("PUT", "/v1/config/models/m", map[string]any{"id": "m", "provider_id": "anthropic-prod", "upstream_model": "claude-sonnet-4-6"}, nil)
+	put(h, "a", map[string]any{"model_id": "m", "reasoning_effort": "low"})
+	h.call("POST", "/v1/runs", map[string]any{"agent_id": "a", "thread_id": "t", "stream": false, "overrides": map[string]any{"temperature": 0.5},
+		"messages": []any{map[string]string{"role": "user", "content": "SEARCH"}}}, nil)
+	if got := h.omitted("t"); got != `in requests to model "claude-sonnet-4-6", temperature is omitted while the model thinks` || o.calls != 2 {
+		t.Errorf("after %d requests the run says %q", o.calls, got)
+	}
+	if len(o.refused) > 0 {
+		t.Errorf("rejected: %q", o.refused)
+	}
+	var out struct {
+		Models []struct {
+			ID      string
+			Omitted []llm.Omission `json:"omitted_parameters"`
+		}
+	}
+	h.call("GET", "/v1/capabilities", nil, &out)
+	if !slices.ContainsFunc(out.Models, func(m struct {
+		ID      string
+		Omitted []llm.Omission `json:"omitted_parameters"`
+	}) bool {
+		return m.ID == "m" && slices.Contains(m.Omitted, llm.Omission{Parameter: "temperature", Reason: "omitted while the model thinks"})
+	}) {
+		t.Errorf("capabilities: %+v", out)
 	}
 }
 

@@ -157,6 +157,40 @@ func TestSampling_SendsWhatTheModelAccepts(t *testing.T) {
 	}
 }
 
+func TestOmissions_AreKnownAndInTheStream(t *testing.T) {
+	for model, want := range map[string]string{
+		"claude-sonnet-4-20250514": "temperature omitted while the model thinks; top_p omitted below 0.95 while the model thinks",
+		"claude-sonnet-4-5":        "temperature omitted while the model thinks; top_p omitted below 0.95 while the model thinks; top_p omitted beside a temperature",
+		"claude-sonnet-5":          "temperature omitted: the model does not accept it; top_p omitted: the model does not accept it",
+		"claude-3-5-haiku-latest":  "",
+	} {
+		f := serve(t, reply(textBlock(0, "ok"), ended("end_turn")), reply(textBlock(0, "ok"), ended("end_turn")))
+		m := f.Model(t)
+		var known, streamed []string
+		for _, o := range llm.KnowledgeOf(m, model).Omitted {
+			known = append(known, o.Parameter+" "+o.Reason)
+		}
+		for _, effort := range []*llm.Effort{{Level: "high"}, nil} {
+			req := providertest.Hello(model)
+			req.Temperature, req.TopP, req.ReasoningEffort = new(0.5), new(0.5), effort
+			for d, err := range m.Stream(t.Context(), req) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if said := d.Name + " " + d.Text; d.Kind == llm.OmittedDelta && d.Name != "reasoning_effort" && !slices.Contains(streamed, said) {
+					streamed = append(streamed, said)
+				}
+			}
+		}
+		if got := strings.Join(known, "; "); got != want {
+			t.Errorf("%s is known to omit %q, want %q", model, got, want)
+		}
+		if got := strings.Join(streamed, "; "); got != want {
+			t.Errorf("requests to %s omit %q, want %q", model, got, want)
+		}
+	}
+}
+
 func TestMaxTokens_DefaultsToTheModelsLimit(t *testing.T) {
 	for model, want := range map[string]int{
 		"claude-3-opus-20240229": 4096, "claude-3-5-sonnet-latest": 8192, "claude-3-7-sonnet-latest": 64000, "claude-opus-4-0": 32000,

@@ -24,6 +24,7 @@ var safeName = provider.SafeName(128)
 // builder builds one request.
 type builder struct {
 	req     *llm.Request
+	emit    provider.Emit
 	traits  traits
 	names   provider.Names
 	request request
@@ -31,8 +32,8 @@ type builder struct {
 	forced  bool   // the model must call a tool
 }
 
-func newBuilder(req *llm.Request) *builder {
-	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, safeName)}
+func newBuilder(req *llm.Request, emit provider.Emit) *builder {
+	return &builder{req: req, emit: emit, traits: traitsOf(req.Model), names: provider.NewNames(req, safeName)}
 }
 
 // build returns the request.
@@ -150,18 +151,29 @@ func (b *builder) offers(name string) bool {
 
 // sample sets the temperature and top-p, as far as the model accepts them.
 func (b *builder) sample() {
-	if !b.traits.samples() {
-		return
-	}
 	t, p := b.req.Temperature, b.req.TopP
-	if b.thinks() {
-		t = nil // must be 1
-		if p != nil && *p < 0.95 {
-			p = nil
+	switch {
+	case t == nil:
+	case !b.traits.samples():
+		b.emit.Omit("temperature", "omitted: the model does not accept it")
+		t = nil
+	case b.thinks():
+		if *t != 1 { // what it is while the model thinks
+			b.emit.Omit("temperature", "omitted while the model thinks")
 		}
+		t = nil
 	}
-	b.request.Temperature = t
-	if t == nil || !b.traits.samplesOnce() {
-		b.request.TopP = p
+	switch {
+	case p == nil:
+	case !b.traits.samples():
+		b.emit.Omit("top_p", "omitted: the model does not accept it")
+		p = nil
+	case b.thinks() && *p < 0.95:
+		b.emit.Omit("top_p", "omitted below 0.95 while the model thinks")
+		p = nil
+	case t != nil && b.traits.samplesOnce():
+		b.emit.Omit("top_p", "omitted beside a temperature")
+		p = nil
 	}
+	b.request.Temperature, b.request.TopP = t, p
 }

@@ -49,6 +49,7 @@ func New(c Config) (*Model, error) {
 		return nil, err
 	}
 	api.Lacks.Seed = new(false)
+	api.Omits = func(req *llm.Request, emit provider.Emit) { newBuilder(req, emit).build() }
 	return &Model{api}, nil
 }
 
@@ -80,7 +81,7 @@ func (m *Model) Knowledge(model string) llm.ModelKnowledge { return m.api.Knowle
 // Stream sends the request and yields the reply.
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return m.api.Stream(ctx, req, func(ctx context.Context, req *llm.Request, emit provider.Emit) error {
-		b := newBuilder(req)
+		b := newBuilder(req, emit)
 		q := b.build()
 		a := answer{emit: emit, names: b.names, output: b.output, open: map[int]*openBlock{}}
 		return m.api.PostEvents(ctx, "v1/messages", q, a.take)

@@ -21,6 +21,9 @@ func (b *builder) think() {
 			b.setEffort(e)
 		}
 	case b.forced || e != nil && e.Level == "none":
+		if e != nil && e.Level != "none" {
+			b.emit.Omit("reasoning_effort", "omitted if the model must call a tool")
+		}
 		if b.traits.thinksByDefault() {
 			b.request.Thinking = &thinking{Type: "disabled"}
 		}
@@ -28,9 +31,13 @@ func (b *builder) think() {
 	case b.adaptive():
 		b.request.Thinking = &thinking{Type: "adaptive", Display: "summarized"}
 		b.setEffort(e)
-	case b.resumes():
+	case !b.resumes():
+		b.emit.Omit("reasoning_effort", "omitted in a turn that another model started")
+	default:
 		if n := b.budget(e); n >= minBudget {
 			b.request.Thinking = &thinking{Type: "enabled", BudgetTokens: n}
+		} else {
+			b.emit.Omit("reasoning_effort", "omitted: the limit of the reply is too low for it")
 		}
 	}
 }

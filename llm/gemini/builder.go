@@ -14,14 +14,15 @@ import (
 // builder builds one request.
 type builder struct {
 	req     *llm.Request
+	emit    provider.Emit
 	traits  traits
 	names   provider.Names
 	request request
 	output  string // the function whose arguments are the reply, or ""
 }
 
-func newBuilder(req *llm.Request) *builder {
-	return &builder{req: req, traits: traitsOf(req.Model), names: provider.NewNames(req, safeFunction)}
+func newBuilder(req *llm.Request, emit provider.Emit) *builder {
+	return &builder{req: req, emit: emit, traits: traitsOf(req.Model), names: provider.NewNames(req, safeFunction)}
 }
 
 var safeName = provider.SafeName(63)
@@ -74,7 +75,10 @@ func (b *builder) params() {
 		g.MaxOutputTokens = int32(min(*n, math.MaxInt32))
 	}
 	if s := b.req.Seed; s != nil {
-		g.Seed = new(int32(*s)) // the API takes 32 bits
+		g.Seed = new(int32(*s))
+		if int64(*g.Seed) != *s {
+			b.emit.Omit("seed", "cut to 32 bits")
+		}
 	}
 }
 

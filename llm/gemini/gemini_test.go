@@ -191,6 +191,29 @@ func TestParams_AreSent(t *testing.T) {
 	}
 }
 
+func TestSeed_CutToTheBitsOfTheAPIIsReported(t *testing.T) {
+	for seed, want := range map[int64]string{7: "", -1 << 31: "", 1<<32 + 7: "seed cut to 32 bits"} {
+		f := serve(t, []string{parts(`{"text":"ok"}`), ended("STOP")})
+		req := providertest.Hello("gemini-2.5-flash")
+		req.Seed = &seed
+		got := ""
+		for d, err := range f.Model(t).Stream(t.Context(), req) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Kind == llm.OmittedDelta {
+				got += d.Name + " " + d.Text
+			}
+		}
+		if sent := *f.request(t, 0).GenerationConfig.Seed; got != want || sent != int32(seed) {
+			t.Errorf("of seed %d, %d is sent, and the stream says %q, want %q", seed, sent, got, want)
+		}
+	}
+	if got := llm.KnowledgeOf(serve(t).Model(t), "gemini-2.5-flash").Omitted; len(got) != 1 || got[0] != (llm.Omission{Parameter: "seed", Reason: "cut to 32 bits"}) {
+		t.Errorf("the adapter is known to omit %v", got)
+	}
+}
+
 func TestToolChoice(t *testing.T) {
 	for _, c := range []struct {
 		choice *llm.ToolChoice

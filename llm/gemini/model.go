@@ -67,6 +67,7 @@ func New(c Config) (*Model, error) {
 	}
 	m.api.Prepare = m.prepare
 	m.api.Lacks.ParallelTools = new(false)
+	m.api.Omits = func(req *llm.Request, emit provider.Emit) { newBuilder(req, emit).params() }
 	return m, nil
 }
 
@@ -101,7 +102,7 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		if err != nil {
 			return err
 		}
-		b := newBuilder(req)
+		b := newBuilder(req, emit)
 		q, err := b.build()
 		if err != nil {
 			return err

@@ -30,6 +30,9 @@ type API struct {
 	// Lacks says which optional parameters no model of the API accepts. Set it before the first
 	// request.
 	Lacks llm.ModelCapabilities
+	// Omits emits an [llm.OmittedDelta] for each parameter that the adapter would not send as the
+	// request has it. It may be nil. Set it before the first request.
+	Omits func(req *llm.Request, emit Emit)
 
 	name   string
 	base   string // without a query, with a trailing slash

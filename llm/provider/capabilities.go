@@ -2,6 +2,7 @@ package provider
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,8 +12,26 @@ import (
 )
 
 // Knowledge returns what is known about a model: by its name, from the provider's list of models,
-// and from requests that the provider rejected.
+// from requests that the provider rejected, and what the adapter omits.
 func (a *API) Knowledge(model string) llm.ModelKnowledge {
+	k := a.knowledge(model)
+	if a.Omits == nil {
+		return k
+	}
+	note := func(d llm.Delta) {
+		if o := (llm.Omission{Parameter: d.Name, Reason: d.Text}); !slices.Contains(k.Omitted, o) {
+			k.Omitted = append(k.Omitted, o)
+		}
+	}
+	for _, effort := range []*llm.Effort{{Level: "high"}, nil} {
+		req := &llm.Request{Model: model, Capabilities: k.Capabilities(), Params: llm.Params{ReasoningEffort: effort, Temperature: new(0.5), TopP: new(0.5), Seed: new(int64(math.MaxInt64))}}
+		req.Capabilities.Trim(&req.Params)
+		a.Omits(req, note)
+	}
+	return k
+}
+
+func (a *API) knowledge(model string) llm.ModelKnowledge {
 	info, _ := Known(model)
 	a.learned.mu.Lock()
 	defer a.learned.mu.Unlock()
@@ -39,11 +58,13 @@ func listName(model string) string {
 }
 
 // fitted returns req with what is known about its model, without the parameters that the model
-// does not accept.
-func (a *API) fitted(req *llm.Request) *llm.Request {
+// does not accept, and emits those.
+func (a *API) fitted(req *llm.Request, emit Emit) *llm.Request {
 	own := *req
-	own.Capabilities = req.Capabilities.Or(a.Knowledge(req.Model).Capabilities())
-	own.Capabilities.Trim(&own.Params)
+	own.Capabilities = req.Capabilities.Or(a.knowledge(req.Model).Capabilities())
+	for _, name := range own.Capabilities.Trim(&own.Params) {
+		emit.Omit(name, "omitted: the model does not accept it")
+	}
 	return &own
 }
 
@@ -81,11 +102,12 @@ var optional = []struct {
 }
 
 // without returns req without the optional parameters that err, the provider's rejection, names,
-// or nil if it names none that req has. Lacks is what the model does not accept.
-func without(req *llm.Request, err error) (less *llm.Request, lacks llm.ModelCapabilities) {
+// or nil if it names none that req has. Dropped are their names, and lacks is what the model does
+// not accept.
+func without(req *llm.Request, err error) (less *llm.Request, dropped []string, lacks llm.ModelCapabilities) {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok || e.Kind != llm.InvalidRequest || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
-		return nil, lacks
+		return nil, nil, lacks
 	}
 	named := strings.FieldsFunc(strings.ToLower(e.Param+" "+e.Message), func(r rune) bool {
 		return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
@@ -96,12 +118,12 @@ func without(req *llm.Request, err error) (less *llm.Request, lacks llm.ModelCap
 		}
 	}
 	own := *req
-	dropped := lacks.Trim(&own.Params)
+	dropped = lacks.Trim(&own.Params)
 	if len(dropped) == 0 && (lacks.Reasoning == "" || req.Capabilities.Reasoning == llm.NoReasoning) { // reasoning is also requested without an effort
-		return nil, lacks
+		return nil, nil, lacks
 	}
 	own.Capabilities = lacks.Or(req.Capabilities)
-	return &own, lacks
+	return &own, dropped, lacks
 }
 
 // permanent reports whether a rejection is about the parameter itself, not about its value.

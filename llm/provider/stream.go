@@ -13,11 +13,18 @@ import (
 // so that reading the response fails.
 type Emit func(llm.Delta)
 
+// Omit emits that a parameter is not sent as the request has it, and how and why: see
+// [llm.Omission]. An adapter calls it before it sends the request.
+func (e Emit) Omit(parameter, reason string) {
+	e(llm.Delta{Kind: llm.OmittedDelta, Name: parameter, Text: reason})
+}
+
 // Stream runs one call. Send makes the request with the context it gets, emits the deltas of the
 // response, closes what it opened, and returns when the response ends. The request that it gets
 // is req without the parameters that the model does not accept. If the provider rejects it and
 // names an optional parameter, Stream calls send once more without that parameter, and remembers
-// what the model does not accept.
+// what the model does not accept. Before the finish, Stream yields an [llm.OmittedDelta] for each
+// parameter that was not sent as req has it.
 //
 // The stream ends with one finish or one error. Send may emit the finish at any time (usage often
 // follows it); Stream yields it last. After a finish the reply is complete, and an error of send
@@ -38,14 +45,15 @@ func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx contex
 		inner, cancel := context.WithCancel(context.WithValue(ctx, callKey{}, shared))
 		defer cancel()
 		s := stream{ctx: ctx, yield: yield, cancel: cancel}
-		err := a.send(inner, &s, a.fitted(req), send)
+		err := a.send(inner, &s, a.fitted(req, s.emit), send)
 		switch {
 		case s.left:
 		case ctx.Err() != nil:
 			yield(llm.Delta{}, &llm.Error{Kind: llm.Cancelled, Provider: a.name, Err: context.Cause(ctx)})
 		case s.finish.Kind != 0:
-			if s.endCalls(s.finish.Finish == llm.MaxTokens); !s.left {
-				yield(s.finish, nil)
+			s.endCalls(s.finish.Finish == llm.MaxTokens)
+			for _, d := range append(s.omitted, s.finish) {
+				s.give(d)
 			}
 		default:
 			err := a.failure(err, shared.sent != nil)
@@ -61,13 +69,18 @@ func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx contex
 
 // send calls send, and again without the optional parameters that the provider rejects.
 func (a *API) send(ctx context.Context, s *stream, req *llm.Request, send func(ctx context.Context, req *llm.Request, emit Emit) error) error {
+	before := len(s.omitted)
 	rejected := send(ctx, req, s.emit)
 	if rejected == nil || s.begun || ctx.Err() != nil {
 		return rejected
 	}
-	less, lacks := without(req, rejected)
+	less, dropped, lacks := without(req, rejected)
 	if less == nil {
 		return rejected
+	}
+	s.omitted = s.omitted[:before]
+	for _, name := range dropped {
+		Emit(s.emit).Omit(name, "omitted: the provider rejected it")
 	}
 	err := send(ctx, less, s.emit)
 	if s.begun && permanent(rejected) {
@@ -95,13 +108,14 @@ func (a *API) failure(err error, sent bool) *llm.Error {
 
 // stream is the state of a stream in progress.
 type stream struct {
-	ctx    context.Context
-	yield  func(llm.Delta, error) bool
-	cancel func() // ends the request
-	begun  bool   // there was a delta
-	left   bool   // the reader has left
-	finish llm.Delta
-	calls  []openCall
+	ctx     context.Context
+	yield   func(llm.Delta, error) bool
+	cancel  func() // ends the request
+	begun   bool   // the response has a delta
+	left    bool   // the reader has left
+	omitted []llm.Delta
+	finish  llm.Delta
+	calls   []openCall
 }
 
 type openCall struct {
@@ -111,6 +125,10 @@ type openCall struct {
 
 func (s *stream) emit(d llm.Delta) {
 	if s.ctx.Err() != nil {
+		return
+	}
+	if d.Kind == llm.OmittedDelta {
+		s.omitted = append(s.omitted, d)
 		return
 	}
 	s.begun = true
