@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/schema"
@@ -173,21 +172,11 @@ func lastAgent(req *request, threadID string) (string, error) {
 	if threadID == "" {
 		return "", nil
 	}
-	th, err := req.tenant.Store.Thread(req.ctx, threadID)
-	if errors.Is(err, awaken.ErrNotFound) || err == nil && th.LatestRunID == "" {
-		return "", nil
-	}
-	if err != nil {
+	runs, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{ThreadID: threadID, Limit: 1})
+	if err != nil || len(runs) == 0 || runs[0].FirstAgentID != "" {
 		return "", err
 	}
-	run, err := req.tenant.Store.LoadRun(req.ctx, th.LatestRunID)
-	if errors.Is(err, awaken.ErrNotFound) || err == nil && run.FirstAgentID != "" {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return run.AgentID, nil
+	return runs[0].AgentID, nil
 }
 
 // checkDecision checks the names in a decision.

@@ -88,8 +88,7 @@ func (s *committer) isDone(runID string) bool {
 func (s *committer) saveRun(t *thread, c *awaken.Commit) {
 	r := s.runs[c.Run.RunID]
 	if r == nil {
-		r = &runRecord{born: s.clock}
-		s.runs[c.Run.RunID] = r
+		r = s.add(&c.Run)
 	}
 	r.Run.Run = c.Run
 	t.run = r

@@ -90,7 +90,10 @@ func (s *editor) remove(id string, descendants bool) {
 	}
 	delete(s.threads, id)
 	s.decided.Remove(id)
-	maps.DeleteFunc(s.runs, func(_ string, r *runRecord) bool { return r.ThreadID == id })
+	for _, r := range s.runsOf[id] {
+		delete(s.runs, r.RunID)
+	}
+	delete(s.runsOf, id)
 	if !descendants {
 		return
 	}

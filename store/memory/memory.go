@@ -39,6 +39,7 @@ type records struct {
 	mu      *sync.Mutex // of the DB; guards everything below
 	threads map[string]*thread
 	runs    map[string]*runRecord
+	runsOf  map[string][]*runRecord // by thread, the oldest first
 	decided threads.Decided
 	clock   int64  // grows with every commit, to order threads and runs
 	floor   uint64 // the highest fence of a deleted thread; new threads get higher ones
@@ -104,8 +105,15 @@ func (r *records) record(run *awaken.Run) {
 	switch {
 	case old == nil:
 		r.clock++
-		r.runs[run.RunID] = &runRecord{Run: threads.Run{Run: *run}, born: r.clock}
+		r.add(run)
 	case old.Status == awaken.RunCreated:
 		old.Run.Run = *run
 	}
+}
+
+// add stores the record of a new run.
+func (r *records) add(run *awaken.Run) *runRecord {
+	rec := &runRecord{Run: threads.Run{Run: *run}, born: r.clock}
+	r.runs[run.RunID], r.runsOf[run.ThreadID] = rec, append(r.runsOf[run.ThreadID], rec)
+	return rec
 }

@@ -91,8 +91,12 @@ func (s *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, 
 
 // findRuns returns the runs that q selects, unsorted.
 func (s *reader) findRuns(q awaken.RunQuery) (all []*runRecord) {
-	for _, r := range s.runs {
-		if (q.ThreadID == "" || r.ThreadID == q.ThreadID) && (q.Status == "" || r.Status == q.Status) && s.owns(q.Owner, r.ThreadID) {
+	from := maps.Values(s.runs)
+	if q.ThreadID != "" {
+		from = slices.Values(s.runsOf[q.ThreadID])
+	}
+	for r := range from {
+		if (q.Status == "" || r.Status == q.Status) && s.owns(q.Owner, r.ThreadID) {
 			all = append(all, r)
 		}
 	}
