@@ -10,14 +10,20 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // W6 compares the server with a bare relay that sends the same 64 pieces, each written
 // and flushed on its own. Server, relay and load are processes of their own.
+//
+// BenchmarkW6 and its protocols flatter: they use the memory store, a model that answers at
+// once, and no thread ids, which is not what chat clients do. W6d and W6p do.
 const w6Pieces, w6Size = 64, 10
 
 // serveRelay is the relay's process.
@@ -37,6 +43,7 @@ func serveRelay() error {
 		return err
 	}
 	fmt.Println(l.Addr())
+	pause := time.Duration(setting("PAUSE_MS")) * time.Millisecond
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body any
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
@@ -46,6 +53,7 @@ func serveRelay() error {
 		w.Header().Set("Content-Type", "text/event-stream")
 		control := http.NewResponseController(w)
 		for _, p := range pieces {
+			time.Sleep(pause)
 			if _, err := io.WriteString(w, p); err != nil || control.Flush() != nil {
 				return
 			}
@@ -73,22 +81,25 @@ type w6Result struct {
 // next.
 func runLoad() error {
 	clients, length := setting("CLIENTS"), time.Duration(setting("MS"))*time.Millisecond
-	path, body, piece := "/v1/runs", runBody("default", "", "hello"), []byte(`"event_type":"text_delta"`)
+	path, body, piece := "/v1/runs", `{"agent_id":"default","thread_id":"%s","messages":[{"role":"user","content":"hello"}]}`, []byte(`"event_type":"text_delta"`)
 	switch os.Getenv("PROTOCOL") {
 	case "aisdk":
 		path, piece = "/v1/ai-sdk/chat", []byte(`"text-delta"`)
-		body = `{"messages":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]}`
+		body = `{"threadId":"%s","messages":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]}`
 	case "agui":
 		path, piece = "/v1/ag-ui/run", []byte(`"TEXT_MESSAGE_CONTENT"`)
-		body = `{"messages":[{"role":"user","content":"hello"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`
+		body = `{"threadId":"%s","messages":[{"role":"user","content":"hello"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`
 	}
-	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+	request := func(thread string) string {
+		body := fmt.Sprintf(body, thread)
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+	}
 	var mu sync.Mutex
 	var first, full []time.Duration
 	var failed error
 	began := time.Now()
 	var all sync.WaitGroup
-	for range clients {
+	for client := range clients {
 		all.Go(func() {
 			var f, u []time.Duration
 			conn, err := net.Dial("tcp", os.Getenv("ADDR"))
@@ -98,7 +109,7 @@ func runLoad() error {
 				buf := make([]byte, 32<<10)
 				for err == nil && time.Since(began) < length {
 					var a, b time.Duration
-					a, b, err = oneRun(conn, r, request, piece, buf)
+					a, b, err = oneRun(conn, r, request(threadOf(client, len(f))), piece, buf)
 					f, u = append(f, a), append(u, b)
 				}
 			}
@@ -119,6 +130,22 @@ func runLoad() error {
 	slices.Sort(full)
 	out.First, out.Full, out.Full99 = first[len(first)/2], full[len(full)/2], full[len(full)*99/100]
 	return json.NewEncoder(os.Stdout).Encode(out)
+}
+
+// turns is the length of the conversations of THREADS=same.
+const turns = 50
+
+// threadOf returns the thread of a client's request: THREADS says whether it has none, a new one for
+// each request, or the same for as many as a conversation has turns.
+func threadOf(client, request int) string {
+	switch os.Getenv("THREADS") {
+	case "new":
+	case "same":
+		request /= turns
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%d-%d-%d", os.Getpid(), client, request)
 }
 
 // oneRun starts a run and reads its stream. A stream with fewer pieces is an error.
@@ -167,35 +194,116 @@ func BenchmarkW6_AISDK(b *testing.B) { benchmarkW6(b, "aisdk") }
 func BenchmarkW6_AGUI(b *testing.B) { benchmarkW6(b, "agui") }
 
 func benchmarkW6(b *testing.B, protocol string) {
-	const rounds, turn = 3, 1500
-	ours := spawn(b, "server", fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))
-	relay := spawn(b, "relay", "PROTOCOL="+protocol)
-	addr := map[*process]string{ours: ours.line(), relay: relay.line()}
+	c := newContest(b, []string{"PROTOCOL=" + protocol}, nil)
 	for _, clients := range []int{1, 64, 256} {
-		b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) {
-			var cpu, rate, first, full99 []float64
-			for range rounds {
-				var per [2]struct{ cpu, rate, first, full99 float64 }
-				for i, p := range []*process{relay, ours} {
-					before := p.cpu()
-					gen := spawn(b, "runners", "ADDR="+addr[p], "PROTOCOL="+protocol, fmt.Sprint("CLIENTS=", clients), fmt.Sprint("MS=", turn))
-					var r w6Result
-					if err := json.Unmarshal([]byte(gen.line()), &r); err != nil {
-						b.Fatal(err)
-					}
-					used := p.cpu() - before
-					per[i].cpu, per[i].rate = used.Seconds()/float64(r.Runs), float64(r.Runs)/r.Took.Seconds()
-					per[i].first, per[i].full99 = r.First.Seconds(), r.Full99.Seconds()
-					b.Logf("%s: %.0f runs/s, %.1f µs of CPU each, first event %s, all %s, p99 %s", []string{"relay", "server"}[i], per[i].rate, per[i].cpu*1e6, r.First, r.Full, r.Full99)
-				}
-				cpu, rate = append(cpu, per[1].cpu/per[0].cpu), append(rate, per[1].rate/per[0].rate)
-				first, full99 = append(first, per[1].first/per[0].first), append(full99, per[1].full99/per[0].full99)
+		b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) { c.run(b, clients, "PROTOCOL="+protocol) })
+	}
+}
+
+// contest is a server and the relay that it is compared with.
+type contest struct {
+	processes [2]*process // relay and server
+	addr      [2]string
+}
+
+// newContest starts both. Settings are those of both, server those of the server alone.
+func newContest(b *testing.B, settings, server []string) *contest {
+	b.Helper()
+	ours := spawn(b, "server", slices.Concat(settings, server, []string{fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size)})...)
+	relay := spawn(b, "relay", settings...)
+	return &contest{[2]*process{relay, ours}, [2]string{relay.line(), ours.line()}}
+}
+
+// run reports medians of rounds in which both had their turn with that many clients. Load has the
+// settings of the clients.
+func (c *contest) run(b *testing.B, clients int, load ...string) {
+	b.Helper()
+	const rounds, turn = 5, 1500
+	var cpu, rate, first, full99, chunk [][2]float64
+	for range rounds {
+		var per [5][2]float64
+		for i, p := range c.processes {
+			before := p.cpu()
+			gen := spawn(b, "runners", append(load, "ADDR="+c.addr[i], fmt.Sprint("CLIENTS=", clients), fmt.Sprint("MS=", turn))...)
+			var r w6Result
+			if err := json.Unmarshal([]byte(gen.line()), &r); err != nil {
+				b.Fatal(err)
 			}
-			b.ReportMetric(median(cpu), "CPU/relay")
-			b.ReportMetric(median(rate), "runs/relay")
-			b.ReportMetric(median(first), "first/relay")
-			b.ReportMetric(median(full99), "p99/relay")
-			b.ReportMetric(0, "ns/op")
+			used := (p.cpu() - before).Seconds() / float64(r.Runs)
+			for m, v := range []float64{used * 1e6, float64(r.Runs) / r.Took.Seconds(), r.First.Seconds(), r.Full99.Seconds(), used * 1e6 / w6Pieces} {
+				per[m][i] = v
+			}
+			b.Logf("%s: %.0f runs/s, %.1f µs of CPU each, first event %s, all %s, p99 %s", []string{"relay", "server"}[i], per[1][i], per[0][i], r.First, r.Full, r.Full99)
+		}
+		cpu, rate, first, full99, chunk = append(cpu, per[0]), append(rate, per[1]), append(first, per[2]), append(full99, per[3]), append(chunk, per[4])
+	}
+	column := func(pairs [][2]float64, i int) (list []float64) {
+		for _, p := range pairs {
+			list = append(list, p[i])
+		}
+		return list
+	}
+	for unit, pairs := range map[string][][2]float64{"CPU/relay": cpu, "runs/relay": rate, "first/relay": first, "p99/relay": full99} {
+		var ratios []float64
+		for _, p := range pairs {
+			ratios = append(ratios, p[1]/p[0])
+		}
+		testenv.Report(b, unit, ratios)
+	}
+	b.ReportMetric(median(column(rate, 0)), "relay-runs/s")
+	b.ReportMetric(median(column(rate, 1)), "runs/s")
+	b.ReportMetric(median(column(chunk, 0)), "relay-µs/chunk")
+	b.ReportMetric(median(column(chunk, 1)), "µs/chunk")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkW6d is W6 as users have it: on a durable store that syncs its commits, with thread ids,
+// each new or the same for a conversation of 50 turns. Only the server's CPU is counted, not that of
+// PostgreSQL. TestRequest_StatementsOfARun in store/postgres and store/sqlite lists the statements.
+func BenchmarkW6d(b *testing.B) {
+	for _, store := range []string{"sqlite", "postgres"} {
+		b.Run(store, func(b *testing.B) {
+			c := newContest(b, nil, []string{"DATABASE=" + durable(b, store)})
+			for _, threads := range []string{"new", "same"} {
+				for _, clients := range []int{1, 64} {
+					b.Run(fmt.Sprintf("threads=%s/clients=%d", threads, clients), func(b *testing.B) { c.run(b, clients, "THREADS="+threads) })
+				}
+			}
+		})
+	}
+}
+
+// durable creates a database that syncs its commits.
+func durable(b *testing.B, store string) string {
+	b.Helper()
+	if store == "sqlite" {
+		return filepath.Join(b.TempDir(), "awaken.db")
+	}
+	pg, err := testenv.StartPostgres("fsync=on", "synchronous_commit=on", "full_page_writes=on", "autovacuum=on", "max_wal_size=4GB")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := pg.Stop(); err != nil {
+			b.Error(err)
+		}
+	})
+	return pg.Database()
+}
+
+// BenchmarkW6p is W6 with pieces that are 5 ms apart, on new threads, in memory and on SQLite.
+func BenchmarkW6p(b *testing.B) {
+	const pace = "PAUSE_MS=5"
+	for _, store := range []string{"memory", "sqlite"} {
+		b.Run(store, func(b *testing.B) {
+			server := []string{}
+			if store == "sqlite" {
+				server = append(server, "DATABASE="+durable(b, store))
+			}
+			c := newContest(b, []string{pace}, server)
+			for _, clients := range []int{64, 256} {
+				b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) { c.run(b, clients, "THREADS=new") })
+			}
 		})
 	}
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
@@ -136,6 +137,7 @@ func setting(name string) int {
 type gated struct {
 	start  <-chan struct{}
 	pieces []string
+	pause  time.Duration // before each piece
 }
 
 func numbered(n, size int) (pieces []string) {
@@ -154,6 +156,7 @@ func (g gated) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, 
 			return
 		}
 		for _, p := range g.pieces {
+			time.Sleep(g.pause)
 			if !yield(llm.Delta{Kind: llm.TextDelta, Text: p}, nil) {
 				return
 			}
@@ -181,10 +184,30 @@ type usage struct {
 	Goroutines int
 }
 
+// openQueue opens the database of the server process: the URL of a PostgreSQL database, the path of an
+// SQLite file, or "" for memory.
+func openQueue(at string) (_ mailbox.Queue, closeQueue func(), err error) {
+	switch {
+	case at == "":
+		return memory.NewDB(), func() {}, nil
+	case strings.HasPrefix(at, "postgres:"):
+		db, err := postgres.Open(context.Background(), at, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		return db, db.Close, nil
+	}
+	db, err := sqlite.Open(context.Background(), at, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return db, func() { _ = db.Close() }, nil
+}
+
 // serveLoad is the server process.
 func serveLoad() error {
 	start := make(chan struct{})
-	var model llm.Model = gated{start, numbered(setting("PIECES"), setting("SIZE"))}
+	var model llm.Model = gated{start, numbered(setting("PIECES"), setting("SIZE")), time.Duration(setting("PAUSE_MS")) * time.Millisecond}
 	if os.Getenv("KEYS") != "" {
 		model = eager{}
 	}
@@ -199,15 +222,11 @@ func serveLoad() error {
 	if os.Getenv("GATE") == "" {
 		close(start)
 	}
-	var queue mailbox.Queue = memory.NewDB()
-	if path := os.Getenv("DATABASE"); path != "" {
-		db, err := sqlite.Open(context.Background(), path, nil)
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		queue = db
+	queue, closeQueue, err := openQueue(os.Getenv("DATABASE"))
+	if err != nil {
+		return err
 	}
+	defer closeQueue()
 	metrics := server.NewMetrics()
 	box, err := mailbox.New(mailbox.Config{Queue: queue, Observer: metrics, Sink: metrics.Sink}, rt.With)
 	if err != nil {
