@@ -91,7 +91,8 @@ const (
 	_         ProbeOutcome = iota // unknown
 	ProbeDone                     // the call took effect
 	// ProbeNotDone means that the call did not take effect. The runtime relies on it only
-	// when the call can no longer take effect: after its timeout plus a margin.
+	// when the call can no longer take effect: after its timeout plus a margin
+	// that covers how long a lost worker may take itself for the owner.
 	ProbeNotDone
 )
 

@@ -8,8 +8,15 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// doubtMargin is how long after its time limit a call may still take effect.
-const doubtMargin = 10 * time.Second
+// doubtMargin returns how long after its time limit a call may still take effect: the lost owner may
+// begin it until it knows that it is lost, and tools end a little after they are told to.
+func (rt *Runtime) doubtMargin() time.Duration {
+	margin := 10 * time.Second
+	if q, ok := rt.queue.(interface{ Silence() time.Duration }); ok {
+		margin = max(margin, q.Silence()+6*time.Second)
+	}
+	return margin
+}
 
 // resolveDoubts handles the effectful calls that had begun when their owner was lost. They may
 // have taken effect, so none is simply repeated: the tool is asked for the outcome, and if it does
@@ -76,7 +83,7 @@ func (w *crew) probe(ctx context.Context, c *call) (p awaken.Probe) {
 		return awaken.Probe{}
 	}
 	limit := w.callLimit(c.entry)
-	if p.Outcome == awaken.ProbeNotDone && (limit <= 0 || w.rt.cfg.Now().UnixMilli() < c.state.StartedAt+(limit+doubtMargin).Milliseconds()) {
+	if p.Outcome == awaken.ProbeNotDone && (limit <= 0 || w.rt.cfg.Now().UnixMilli() < c.state.StartedAt+(limit+w.rt.doubtMargin()).Milliseconds()) {
 		return awaken.Probe{} // the lost owner may still make the call
 	}
 	return p

@@ -145,3 +145,73 @@ func TestDecide_ACallBehindASuspendedOneAsksNothing(t *testing.T) {
 	}
 	says(t, err, `decision on "c2"`, "the call is new and asks nothing")
 }
+
+// lookup is a tool that is lost in its first call and can look up that nothing happened.
+type lookup struct {
+	awaken.Tool
+	found awaken.Probe
+}
+
+func (l *lookup) Probe(context.Context, *awaken.ToolCall) (awaken.Probe, error) { return l.found, nil }
+
+// patient is a queue whose workers may be silent for a while.
+type patient struct {
+	awaken.Queue
+	silence time.Duration
+}
+
+func (p patient) Silence() time.Duration { return p.silence }
+
+// A tool's finding that a call took no effect counts once the lost owner can no longer make the call.
+// How long that is follows from how long a worker may be silent.
+func TestProbe_NothingHappenedIsBelievedOnceNothingCanHappen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name           string
+		silence, after time.Duration
+		outcome        awaken.ProbeOutcome
+		calls          int
+	}{
+		{"too early", 0, 69 * time.Second, awaken.ProbeNotDone, 1},
+		{"late enough", 0, 70 * time.Second, awaken.ProbeNotDone, 2},
+		{"too early after a long silence", time.Minute, 125 * time.Second, awaken.ProbeNotDone, 1},
+		{"late enough after a long silence", time.Minute, 126 * time.Second, awaken.ProbeNotDone, 2},
+		{"that it happened counts at once", time.Minute, 0, awaken.ProbeDone, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var g *rig
+				n := 0
+				pay := &lookup{awaken.NewTool(awaken.ToolSpec{ID: "pay", Timeout: time.Minute}, func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
+					if n++; n == 1 {
+						g.fenceOff("t")
+					}
+					return awaken.TextResult("paid"), nil
+				}), awaken.Probe{Outcome: c.outcome, Result: awaken.TextResult("paid before")}}
+				g = newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(pay))
+				req := say("hi")
+				req.RunID = "r"
+				if _, err := g.rt.Run(t.Context(), req, nil); !errors.Is(err, awaken.ErrFenced) {
+					t.Fatalf("error is %v, want ErrFenced", err)
+				}
+				time.Sleep(c.after)
+				g.restart()
+				rt := g.rt
+				if c.silence > 0 {
+					rt = rt.With(g.store, nil, patient{silence: c.silence})
+				}
+				if _, err := rt.Run(t.Context(), awaken.RunRequest{Continue: "r"}, nil); err != nil {
+					t.Fatal(err)
+				}
+				calls, err := g.store.Calls(t.Context(), "r")
+				if err != nil || len(calls) != 1 || n != c.calls {
+					t.Fatalf("the tool ran %d times, want %d; the ledger has %v, %v", n, c.calls, calls, err)
+				}
+				if doubtful := calls[0].Result.Metadata["in_doubt"] == true; doubtful != (c.calls == 1 && c.outcome == awaken.ProbeNotDone) {
+					t.Errorf("the result is %+v", calls[0].Result)
+				}
+			})
+		})
+	}
+}

@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/awaken-go/awaken"
 )
+
+// Silence returns how long a worker that cannot reach the queue may take itself for the owner of its
+// runs, before it abandons them and others take them over.
+func (t *Tenant) Silence() time.Duration { return min(t.box.cfg.Liveness, t.box.cfg.Lease) }
 
 // Start starts a run in the background, with the ids in the request. Starting the same run
 // again does nothing. Start, Deliver and Cancel make a Tenant an [awaken.Queue].

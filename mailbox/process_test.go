@@ -294,3 +294,17 @@ func TestWork_GivesUpASuspectThatKeepsKillingItsProcess(t *testing.T) {
 		})
 	}
 }
+
+// A runtime derives from it how long a lost owner may still make a call.
+func TestTenant_SilenceFollowsTheConfiguration(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for _, c := range []struct{ liveness, lease, want time.Duration }{
+		{0, 0, 4 * time.Second}, {time.Minute, 2 * time.Minute, time.Minute}, {time.Minute, 20 * time.Second, 20 * time.Second},
+	} {
+		box := g.box(func(cfg *mailbox.Config) { cfg.Liveness, cfg.Lease = c.liveness, c.lease })
+		if got := box.Tenant("").Silence(); got != c.want {
+			t.Errorf("with a liveness of %v and a lease of %v it is %v, want %v", c.liveness, c.lease, got, c.want)
+		}
+	}
+}
