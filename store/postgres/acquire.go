@@ -9,18 +9,17 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Acquire makes the caller the owner of a thread, which it creates if it does not exist. It
-// reads the whole log to build the view, all in one round trip: the statements of a batch
-// are one transaction, and the first locks the row of the thread.
+// reads what this process does not know of the log yet, all in one round trip: the statements
+// of a batch are one transaction, and the first locks the row of the thread.
 func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
 	var cp *awaken.Checkpoint
 	err := retry(ctx, func() (err error) { // raising the fence twice is harmless
-		cp, err = s.acquire(ctx, escape(threadID))
+		cp, err = s.acquire(ctx, threadID, s.logs.Find(s.tenant, threadID))
 		return err
 	})
 	if err != nil {
@@ -29,10 +28,20 @@ func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoin
 	return cp, nil
 }
 
-func (s *scope) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, err error) {
+// acquire acquires a thread of whose log some is known.
+func (s *scope) acquire(ctx context.Context, threadID string, known *sqlstore.Log) (*awaken.Checkpoint, error) {
+	cp, err := s.take(ctx, escape(threadID), known)
+	if errors.Is(err, sqlstore.ErrLog) && known != nil {
+		cp, err = s.take(ctx, escape(threadID), nil)
+	}
+	return cp, err
+}
+
+func (s *scope) take(ctx context.Context, id string, known *sqlstore.Log) (_ *awaken.Checkpoint, err error) {
+	incarnation, n := known.Known()
 	var b pgx.Batch
 	b.Queue(s.db.sql(`SELECT `+sqlstore.ThreadColumns+` FROM {p}_acquire($1, $2)`), s.tenant, id)
-	b.Queue(s.db.sql(messages), s.tenant, id, 0, math.MaxInt64)
+	b.Queue(s.db.sql(messages), s.tenant, id, n, math.MaxInt64, incarnation)
 	b.Queue(s.db.sql(`SELECT kind, id, key, data FROM {p}_load($1, $2)`), s.tenant, id)
 	results := s.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
@@ -45,16 +54,14 @@ func (s *scope) acquire(ctx context.Context, id string) (_ *awaken.Checkpoint, e
 	if err != nil {
 		return nil, err
 	}
-	log := make([]*llm.Message, 0, t.MessageCount)
-	add := func(_ int, _ int64, m *llm.Message) { log = append(log, m) }
-	if err := forEach(rows, func(rows pgx.Rows) error { return scanMessages(rows.Scan, add) }); err != nil {
+	var tail sqlstore.Tail
+	if err := forEach(rows, func(rows pgx.Rows) error { return scanMessages(rows.Scan, tail.Add) }); err != nil {
 		return nil, err
 	}
-	if len(log) != t.MessageCount {
-		return nil, fmt.Errorf("the log has %d messages, want %d", len(log), t.MessageCount)
+	view, err := s.logs.Join(s.tenant, &t, known, n, &tail)
+	if err != nil {
+		return nil, err
 	}
-	var view awaken.View
-	view.Append(log...)
 	cp.View = view.Messages()
 	if rows, err = results.Query(); err != nil {
 		return nil, err

@@ -6,8 +6,8 @@
 //	rt, err := engine.New(engine.Config{Store: db.Store(""), Profile: db.Profile(""), …})
 //
 // A commit takes one round trip, and its cost does not depend on the length of the thread;
-// concurrent commits are grouped. Acquire takes one round trip too and reads the whole log
-// of the thread, since the owner needs the view.
+// concurrent commits are grouped. Acquire takes one round trip too. A process keeps the logs
+// that it has read, up to 64 MiB, so that it reads only what was appended since.
 //
 // JSON documents and ids are stored as text. In ids, bytes that PostgreSQL does not accept
 // as text are escaped; in JSON, invalid UTF-8 becomes U+FFFD.
@@ -63,6 +63,7 @@ type DB struct {
 	commits   *commits
 	enqueuer  *enqueuer
 	announcer *announcer
+	logs      *sqlstore.Logs
 }
 
 var (
@@ -101,7 +102,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 	d := &database{pool: pool, prefix: prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(prefix),
 		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
 	a := &announcer{db: d}
-	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a}, nil
+	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs()}, nil
 }
 
 // Close waits for operations in flight and closes all connections.
@@ -114,8 +115,8 @@ func (db *DB) Close() {
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {
 	return &Store{
-		ports{sqlstore.NewTenant(sqlstore.NewScope(db.database, escape(tenant)), engine)},
-		scope{db: db.database, tenant: escape(tenant), commits: db.commits, enqueuer: db.enqueuer, announcer: db.announcer},
+		ports{sqlstore.NewTenant(sqlstore.NewScope(db.database, escape(tenant)), engine, db.logs)},
+		scope{db: db.database, tenant: escape(tenant), commits: db.commits, enqueuer: db.enqueuer, announcer: db.announcer, logs: db.logs},
 	}
 }
 

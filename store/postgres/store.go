@@ -33,6 +33,7 @@ type scope struct {
 	commits   *commits
 	enqueuer  *enqueuer
 	announcer *announcer
+	logs      *sqlstore.Logs
 }
 
 // Pipelined returns true: each commit waits for the server.

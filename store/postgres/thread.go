@@ -9,11 +9,15 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-const messages = `SELECT seq, created, data FROM {p}_log($1, $2, $3, $4)`
+// messages returns the messages of thread $2 of tenant $1 after $3, up to and including $4, or
+// from the first one on if the thread's incarnation is not $5. It reads row and log at the same
+// moment.
+const messages = `SELECT l.seq, l.created, l.data FROM {p}_threads t
+	CROSS JOIN LATERAL {p}_log($1, $2, CASE WHEN t.incarnation = $5 THEN $3::bigint ELSE 0 END, $4) l WHERE t.tenant = $1 AND t.id = $2`
 
 // log implements [sqlstore.Engine.Log].
 func log(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
-	err := c.Query(ctx, messages, []any{tenant, escape(t.ID), after, upTo}, func(scan sqlstore.Scan) error { return scanMessages(scan, each) })
+	err := c.Query(ctx, messages, []any{tenant, escape(t.ID), after, upTo, t.Incarnation}, func(scan sqlstore.Scan) error { return scanMessages(scan, each) })
 	if err != nil {
 		return fmt.Errorf("messages of thread %s: %w", t.ID, err)
 	}

@@ -8,13 +8,12 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Acquire makes the caller the owner of a thread, which it creates if it does not exist. It
-// reads the whole log to build the view.
+// reads what this process does not know of the log yet.
 func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -50,15 +49,12 @@ func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awa
 		return err
 	}
 	cp.Thread, cp.Seq = t.Thread, t.LastSeq
-	log := make([]*llm.Message, 0, t.MessageCount)
-	if err := c.messages(ctx, t, 0, t.MessageCount, func(_ int, _ int64, m *llm.Message) { log = append(log, m) }); err != nil {
+	view, err := s.logs.Read(s.tenant, t, func(after int, tail *sqlstore.Tail) error {
+		return c.messages(ctx, t, after, t.MessageCount, tail.Add)
+	})
+	if err != nil {
 		return err
 	}
-	if len(log) != t.MessageCount {
-		return fmt.Errorf("the log has %d messages, want %d", len(log), t.MessageCount)
-	}
-	var view awaken.View
-	view.Append(log...)
 	cp.View = view.Messages()
 	if t.Unread > 0 {
 		if cp.Inbox, err = rows.Unread(ctx, on, threadID); err != nil {

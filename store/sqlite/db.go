@@ -6,8 +6,9 @@
 //	rt, err := engine.New(engine.Config{Store: db.Store(""), Profile: db.Profile(""), …})
 //
 // A commit is one transaction (write-ahead log, full sync); concurrent commits share one.
-// The cost of a commit does not depend on the length of the thread. Acquire reads the
-// whole log of the thread, since the owner needs the view.
+// The cost of a commit does not depend on the length of the thread. A process
+// keeps the logs that it has read, up to 64 MiB, so that Acquire reads only what was appended
+// since.
 //
 // Several processes on one host may use the same file; a write waits up to five seconds
 // for the others. Network file systems are not supported. A context does not cancel a
@@ -47,6 +48,7 @@ type Options struct {
 type DB struct {
 	*queue
 	database *database
+	logs     *sqlstore.Logs
 }
 
 var _ mailbox.Queue = (*DB)(nil)
@@ -87,7 +89,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err := f.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), f.close())
 	}
-	return &DB{queue: &queue{db: f, processes: processes{dir: abs + "-processes"}}, database: f}, nil
+	return &DB{queue: &queue{db: f, processes: processes{dir: abs + "-processes"}}, database: f, logs: sqlstore.NewLogs()}, nil
 }
 
 // Close waits for reads and writes in flight and closes the file. All later calls fail.
@@ -95,7 +97,7 @@ func (db *DB) Close() error { return errors.Join(db.queue.processes.close(), db.
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {
-	return &Store{ports{sqlstore.NewTenant(sqlstore.NewScope(db.database, tenant), engine)}, scope{db.database, tenant}}
+	return &Store{ports{sqlstore.NewTenant(sqlstore.NewScope(db.database, tenant), engine, db.logs)}, scope{db.database, tenant, db.logs}}
 }
 
 // Handle returns the store of a tenant, as Store does.

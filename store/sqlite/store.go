@@ -30,6 +30,7 @@ type ports struct{ sqlstore.Tenant }
 type scope struct {
 	db     *database
 	tenant string
+	logs   *sqlstore.Logs
 }
 
 // tenantConn is a connection with the operations on the rows of one tenant.

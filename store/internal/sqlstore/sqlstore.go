@@ -160,10 +160,11 @@ func (s *Scope) id(id string) string { return s.db.Dialect().escape(id) }
 type Tenant struct {
 	scope  Scope
 	engine *Engine
+	logs   *Logs
 }
 
-// NewTenant returns the shared ports of a tenant.
-func NewTenant(s Scope, engine *Engine) Tenant { return Tenant{s, engine} }
+// NewTenant returns the shared ports of a tenant. All tenants of a database share logs.
+func NewTenant(s Scope, engine *Engine, logs *Logs) Tenant { return Tenant{s, engine, logs} }
 
 // Engine is what the shared ports need from an engine beyond SQL. Ids are escaped.
 type Engine struct {

@@ -19,18 +19,20 @@ type Thread struct {
 	// ForkOf is the thread that holds the first ForkSeq messages; "" if this one does.
 	ForkOf  string
 	ForkSeq int
+	// Incarnation differs from that of every thread with the same id that was removed.
+	Incarnation int64
 }
 
 // ThreadColumns are the columns that [Thread.Scan] scans.
 const ThreadColumns = `id, resource, parent, title, custom, created, updated, messages, open_run, latest_run,
-	fence, generation, last_seq, posted, unread, fork_of, fork_seq, user_id`
+	fence, generation, last_seq, posted, unread, fork_of, fork_seq, user_id, incarnation`
 
 // Scan scans a row of ThreadColumns.
 func (t *Thread) Scan(d *Dialect, scan Scan) error {
 	var custom []byte
 	var forkOf *string
 	err := scan(&t.ID, &t.ResourceID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
-		&t.OpenRunID, &t.LatestRunID, &t.Fence, &t.Generation, &t.LastSeq, &t.Posted, &t.Unread, &forkOf, &t.ForkSeq, &t.UserID)
+		&t.OpenRunID, &t.LatestRunID, &t.Fence, &t.Generation, &t.LastSeq, &t.Posted, &t.Unread, &forkOf, &t.ForkSeq, &t.UserID, &t.Incarnation)
 	if err != nil {
 		return err
 	}
@@ -161,6 +163,10 @@ func (s *Tenant) Messages(ctx context.Context, threadID string, q awaken.Message
 		}
 		after, upTo := threads.Bounds(q, t.MessageCount)
 		if after >= upTo {
+			return nil
+		}
+		if kept, ok := s.logs.Find(s.scope.tenant, t.ID).records(t, after, upTo); ok {
+			out = kept
 			return nil
 		}
 		return s.engine.Log(ctx, c, s.scope.tenant, t, after, upTo, func(seq int, created int64, m *llm.Message) {

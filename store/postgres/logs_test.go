@@ -1,0 +1,32 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/postgres"
+	"github.com/awaken-go/awaken/store/storetest"
+)
+
+// another returns a function that opens a database as another process does.
+func another(t *testing.T) func() awaken.Store {
+	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+	return func() awaken.Store {
+		return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Store("tenant")
+	}
+}
+
+func TestLogs_AreTheSameInEveryProcess(t *testing.T) {
+	for seed := range uint64(2) {
+		storetest.Logs(t, seed, 100, another(t))
+	}
+}
+
+func TestLogs_OfAThreadThatIsCreatedAnewAreNew(t *testing.T) { storetest.NewLogs(t, another(t)) }
+
+func TestLogs_AreReadWhileTheyGrow(t *testing.T) { storetest.ReadTogether(t, open(t).Store("")) }
+
+func TestAcquire_CostsTheSameOnALongThread(t *testing.T) {
+	storetest.LongAcquire(t, open(t).Store(""))
+}

@@ -1,0 +1,45 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/sqlite"
+	"github.com/awaken-go/awaken/store/storetest"
+)
+
+// another returns a function that opens a file as another process does.
+func another(t *testing.T) func() awaken.Store {
+	path := filepath.Join(t.TempDir(), "awaken.db")
+	return func() awaken.Store {
+		db, err := sqlite.Open(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return db.Store("tenant")
+	}
+}
+
+func TestLogs_AreTheSameInEveryProcess(t *testing.T) {
+	for seed := range uint64(4) {
+		storetest.Logs(t, seed, 100, another(t))
+	}
+}
+
+func TestLogs_OfAThreadThatIsCreatedAnewAreNew(t *testing.T) { storetest.NewLogs(t, another(t)) }
+
+func TestLogs_AreReadWhileTheyGrow(t *testing.T) { storetest.ReadTogether(t, open(t).Store("")) }
+
+func TestAcquire_CostsTheSameOnALongThread(t *testing.T) {
+	db, _ := openFile(t)
+	if err := db.Pragma("synchronous = OFF"); err != nil {
+		t.Fatal(err)
+	}
+	storetest.LongAcquire(t, db.Store(""))
+}
