@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	goruntime "runtime"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -52,8 +51,12 @@ func TestMain(m *testing.M) {
 		err = serveRelay()
 	case "watchers":
 		err = watchLoad()
+	case "fanout":
+		err = serveFanout()
 	case "runners":
 		err = runLoad()
+	case "holders":
+		err = holdRuns()
 	case "attacker":
 		err = attack()
 	}
@@ -149,6 +152,8 @@ func numbered(n, size int) (pieces []string) {
 
 func (g gated) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
+		inModel.Add(1)
+		defer inModel.Add(-1)
 		select {
 		case <-g.start:
 		case <-ctx.Done():
@@ -175,13 +180,6 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 		err = c.(*net.TCPConn).SetWriteBuffer(16 << 10)
 	}
 	return c, err
-}
-
-// memory of the server process, as its clients can ask for it.
-type usage struct {
-	Heap       uint64 // live bytes
-	System     uint64
-	Goroutines int
 }
 
 // openQueue opens the database of the server process: the URL of a PostgreSQL database, the path of an
@@ -228,18 +226,13 @@ func serveLoad() error {
 	}
 	defer closeQueue()
 	metrics := server.NewMetrics()
-	box, err := mailbox.New(mailbox.Config{Queue: queue, Observer: metrics, Sink: metrics.Sink}, rt.With)
+	box, err := mailbox.New(mailbox.Config{Queue: queue, Observer: metrics, Sink: metrics.Sink, Concurrency: setting("CONCURRENCY")}, rt.With)
 	if err != nil {
 		return err
 	}
 	cfg := server.Config{Mailbox: box, Metrics: metrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Handlers: map[string]http.Handler{
-		"POST /go": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(start) }),
-		"GET /usage": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			goruntime.GC()
-			var m goruntime.MemStats
-			goruntime.ReadMemStats(&m)
-			_ = json.NewEncoder(w).Encode(usage{m.HeapAlloc, m.Sys, goruntime.NumGoroutine()})
-		}),
+		"POST /go":   http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(start) }),
+		"GET /usage": http.HandlerFunc(serveUsage),
 	}}
 	if os.Getenv("KEYS") != "" {
 		if cfg.Keys, err = hostileKeys(); err != nil {
