@@ -49,7 +49,7 @@ func (db *DB) Store(tenant string) *Store {
 }
 
 func (db *DB) newStore(tenant string) *Store {
-	rs := &records{mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{}, runsOf: map[string][]*runRecord{}, decided: threads.Decided{}}
+	rs := &records{mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{}, decided: threads.Decided{}}
 	now := func() time.Time { return db.Now() }
 	ds := &dispatches{records: rs, tenant: tenant, lines: db.lines, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
 	return &Store{

@@ -90,10 +90,9 @@ func (s *editor) remove(id string, descendants bool) {
 	}
 	delete(s.threads, id)
 	s.decided.Remove(id)
-	for _, r := range s.runsOf[id] {
+	for r := range t.all {
 		delete(s.runs, r.RunID)
 	}
-	delete(s.runsOf, id)
 	if !descendants {
 		return
 	}

@@ -39,7 +39,6 @@ type records struct {
 	mu      *sync.Mutex // of the DB; guards everything below
 	threads map[string]*thread
 	runs    map[string]*runRecord
-	runsOf  map[string][]*runRecord // by thread, the oldest first
 	decided threads.Decided
 	clock   int64  // grows with every commit, to order threads and runs
 	floor   uint64 // the highest fence of a deleted thread; new threads get higher ones
@@ -50,13 +49,15 @@ type thread struct {
 	threads.Body
 	entries []awaken.Entry
 	run     *runRecord // the latest started run
+	newest  *runRecord // the latest run, started or not
 	begun   bool       // has a commit, or was created by an editor
 	queue
 }
 
 type runRecord struct {
 	threads.Run
-	born int64
+	born  int64
+	older *runRecord // of the same thread, or nil
 }
 
 func (r *records) thread(id string) (*thread, error) {
@@ -113,7 +114,17 @@ func (r *records) record(run *awaken.Run) {
 
 // add stores the record of a new run.
 func (r *records) add(run *awaken.Run) *runRecord {
-	rec := &runRecord{Run: threads.Run{Run: *run}, born: r.clock}
-	r.runs[run.RunID], r.runsOf[run.ThreadID] = rec, append(r.runsOf[run.ThreadID], rec)
-	return rec
+	t := r.make(run.ThreadID)
+	t.newest = &runRecord{Run: threads.Run{Run: *run}, born: r.clock, older: t.newest}
+	r.runs[run.RunID] = t.newest
+	return t.newest
+}
+
+// all yields the runs of the thread, the newest first. The thread may be nil.
+func (t *thread) all(yield func(*runRecord) bool) {
+	if t == nil {
+		return
+	}
+	for r := t.newest; r != nil && yield(r); r = r.older {
+	}
 }

@@ -93,7 +93,7 @@ func (s *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, 
 func (s *reader) findRuns(q awaken.RunQuery) (all []*runRecord) {
 	from := maps.Values(s.runs)
 	if q.ThreadID != "" {
-		from = slices.Values(s.runsOf[q.ThreadID])
+		from = s.threads[q.ThreadID].all
 	}
 	for r := range from {
 		if (q.Status == "" || r.Status == q.Status) && s.owns(q.Owner, r.ThreadID) {
