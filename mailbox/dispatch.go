@@ -62,6 +62,12 @@ type Dispatch struct {
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	Digest         string `json:"-"`
 
+	// End is the end of the thread's event log when [Store.Enqueue] queued it. It is not stored.
+	End awaken.Cursor `json:"-"`
+	// Fresh says of a claimed dispatch that its run had not started and its thread had no open
+	// run when it was claimed. It is not stored.
+	Fresh bool `json:"-"`
+
 	CreatedAt   int64 `json:"created_at"`
 	UpdatedAt   int64 `json:"updated_at"`
 	CompletedAt int64 `json:"completed_at,omitempty"`

@@ -32,12 +32,12 @@ type Store interface {
 	// repeated commit changes nothing and reports true if the claim has ended.
 	CommitAndSettle(ctx context.Context, c *awaken.Commit, s Settlement, wake *Dispatch) (settled bool, err error)
 	// Enqueue queues dispatches that start runs, all in one transaction. Each becomes Queued
-	// with the thread's epoch, with AvailableAt counted from now; Enqueue creates its thread
+	// (or Claimed; see [Terms]) with the thread's epoch, with AvailableAt counted from now; Enqueue creates its thread
 	// and the record of its run ([Dispatch.NewRun]) if they do not exist. It skips dispatches
-	// whose thread has a waiting run, or whose id, dedupe key or idempotency key is in use,
-	// and returns their indexes: they need Change. Enqueue may set fields of the dispatches
-	// that it queued.
-	Enqueue(ctx context.Context, ds ...*Dispatch) (left []int, err error)
+	// whose thread has a waiting run, whose id, dedupe key or idempotency key is in use, or
+	// that do not meet the terms, and returns their indexes: they need Change. Enqueue sets
+	// Dispatch.End, and may set other fields, of the dispatches that it queued.
+	Enqueue(ctx context.Context, terms Terms, ds ...*Dispatch) (left []int, err error)
 	// Decisions lists the records of accepted decisions (see awaken.Inbox), the newest first.
 	// They are kept as long as the thread that asked.
 	Decisions(ctx context.Context, q DecisionQuery) ([]*awaken.Decided, error)
@@ -50,6 +50,19 @@ type Store interface {
 	// PurgeDispatches removes all terminal dispatches that q selects, ignoring its page, and
 	// returns how many it removed.
 	PurgeDispatches(ctx context.Context, q Query) (int, error)
+}
+
+// Terms are the conditions under which [Store.Enqueue] queues dispatches. The zero Terms are
+// those of any input that waits for its turn.
+type Terms struct {
+	Idle     bool // only on a thread that has no open run and no live dispatch, also not one of the same call
+	Confined bool // only on a thread that is new or belongs to the user of the request
+	// Start, if not nil, claims each dispatch that it can, as Claim does, for a worker that begins
+	// it at once: one without a delay, on a thread that has no open run and no other live
+	// dispatch, if no other dispatch that is no suspect can be claimed, or could if its delay were
+	// noticed, with the same priority or a higher one. Its run must be new. What Enqueue cannot
+	// claim it queues. Limit and Suspects do not count.
+	Start *ClaimRequest
 }
 
 // Query selects dispatches. Empty fields select all.

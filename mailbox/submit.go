@@ -129,15 +129,16 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 			return nil, err
 		}
 	}
-	isNew := s.Request.ThreadID == ""
-	if len(s.Request.Decisions) == 0 && (isNew || !s.Confined && (s.Mode == ModeQueue || s.Mode == "")) {
-		left, err := t.Store.Enqueue(ctx, d)
+	if len(s.Request.Decisions) == 0 {
+		// On an idle thread, every mode does the same.
+		terms := Terms{Idle: s.Mode != ModeQueue && s.Mode != "", Confined: s.Confined}
+		left, err := t.Store.Enqueue(ctx, terms, d)
 		if err != nil {
 			return nil, err
 		}
 		if len(left) == 0 {
 			poke(t.box.wakeup)
-			return &Receipt{ThreadID: d.ThreadID, RunID: d.RunID, DispatchID: d.ID, Busy: !isNew}, nil
+			return &Receipt{ThreadID: d.ThreadID, RunID: d.RunID, DispatchID: d.ID, After: d.End, Busy: !terms.Idle && s.Request.ThreadID != ""}, nil
 		}
 		if d, err = t.dispatch(s); err != nil { // Enqueue may have filled it in
 			return nil, err

@@ -43,7 +43,7 @@ func admit(t testing.TB, threads, runs int, change func(*awaken.RunRequest)) (fu
 	store := &counted{Handle: memory.NewDB().Handle("")}
 	for i := range threads * runs {
 		d := &mailbox.Dispatch{ID: fmt.Sprint("d", i), ThreadID: fmt.Sprint("t", i%threads), RunID: fmt.Sprint("r", i), Request: &awaken.RunRequest{AgentID: "a"}}
-		if left, err := store.Enqueue(t.Context(), d); err != nil || len(left) > 0 {
+		if left, err := store.Enqueue(t.Context(), mailbox.Terms{}, d); err != nil || len(left) > 0 {
 			t.Fatal(left, err)
 		}
 	}

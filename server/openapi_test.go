@@ -878,7 +878,9 @@ func (s brokenStore) CountRuns(context.Context, awaken.RunQuery) (int, error)   
 func (s brokenStore) ListRuns(context.Context, awaken.RunQuery) ([]*awaken.Run, error) {
 	return nil, s.err
 }
-func (s brokenStore) Enqueue(context.Context, ...*mailbox.Dispatch) ([]int, error) { return nil, s.err }
+func (s brokenStore) Enqueue(context.Context, mailbox.Terms, ...*mailbox.Dispatch) ([]int, error) {
+	return nil, s.err
+}
 func (s brokenStore) Dispatch(context.Context, string) (*mailbox.Dispatch, error)  { return nil, s.err }
 func (s brokenStore) Submitted(context.Context, string) (*mailbox.Dispatch, error) { return nil, s.err }
 func (s brokenStore) Decisions(context.Context, mailbox.DecisionQuery) ([]*awaken.Decided, error) {

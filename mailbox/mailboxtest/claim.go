@@ -240,7 +240,7 @@ var listenCases = []testCase{
 		}
 		wait("the beginning")
 		quiet()
-		if left, err := other.Handle("").Enqueue(ctx, dispatch("t", "a")); err != nil || len(left) > 0 {
+		if left, err := other.Handle("").Enqueue(ctx, mailbox.Terms{}, dispatch("t", "a")); err != nil || len(left) > 0 {
 			k.Fatal(left, err)
 		}
 		wait("a dispatch was queued")

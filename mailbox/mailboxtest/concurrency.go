@@ -111,7 +111,7 @@ var concurrencyCases = []testCase{
 				switch rnd.IntN(10) {
 				case 0, 1, 2:
 					id := fmt.Sprintf("d%d-%d", i, turn)
-					_, err = q.Handle("").Enqueue(k.Context(), dispatch(number("t", rnd.IntN(threads)), id, priority(rnd.IntN(3))))
+					_, err = q.Handle("").Enqueue(k.Context(), mailbox.Terms{}, dispatch(number("t", rnd.IntN(threads)), id, priority(rnd.IntN(3))))
 					made.Add(1)
 				case 3:
 					err = cancelQueued(q, number("t", rnd.IntN(threads)))
@@ -213,7 +213,7 @@ var concurrencyCases = []testCase{
 			var err error
 			switch i % 3 {
 			case 0:
-				_, err = q.Handle("").Enqueue(k.Context(), dispatch("t", number("d", i)))
+				_, err = q.Handle("").Enqueue(k.Context(), mailbox.Terms{}, dispatch("t", number("d", i)))
 			case 1:
 				err = q.Handle("").Change(k.Context(), "t", func(t *mailbox.Thread) error {
 					t.Create, t.Put = true, []*mailbox.Dispatch{queued(t, number("d", i))}
@@ -222,7 +222,7 @@ var concurrencyCases = []testCase{
 			case 2:
 				_, err = q.Handle("").Acquire(k.Context(), "t")
 				if err == nil {
-					_, err = q.Handle("").Enqueue(k.Context(), dispatch("t", number("d", i)))
+					_, err = q.Handle("").Enqueue(k.Context(), mailbox.Terms{}, dispatch("t", number("d", i)))
 				}
 			}
 			if err != nil {
@@ -237,13 +237,13 @@ var concurrencyCases = []testCase{
 		k.together(workers, func(i int, q mailbox.Queue) {
 			for round := range 10 {
 				key := number("key", round)
-				left, err := q.Handle("").Enqueue(k.Context(), dispatch(number("t", i), fmt.Sprintf("i%d-%d", round, i), idempotent(key)))
+				left, err := q.Handle("").Enqueue(k.Context(), mailbox.Terms{}, dispatch(number("t", i), fmt.Sprintf("i%d-%d", round, i), idempotent(key)))
 				if err != nil {
 					k.Error(err)
 				} else if len(left) == 0 {
 					won[0].Add(1)
 				}
-				left, err = q.Handle("").Enqueue(k.Context(), dispatch("one", fmt.Sprintf("d%d-%d", round, i), dedupe(key)))
+				left, err = q.Handle("").Enqueue(k.Context(), mailbox.Terms{}, dispatch("one", fmt.Sprintf("d%d-%d", round, i), dedupe(key)))
 				if err != nil {
 					k.Error(err)
 				} else if len(left) == 0 {
@@ -276,7 +276,7 @@ var concurrencyCases = []testCase{
 				if i%2 == 1 {
 					slices.Reverse(ds)
 				}
-				left, err := q.Handle("").Enqueue(k.Context(), ds...)
+				left, err := q.Handle("").Enqueue(k.Context(), mailbox.Terms{}, ds...)
 				if err != nil || len(left) > 0 {
 					k.Errorf("left %v, %v", left, err)
 				}

@@ -222,7 +222,7 @@ var commitAndSettleCases = []testCase{
 			o, s := k.started("a")
 			queued := make(chan error)
 			go func() {
-				left, err := k.store.Enqueue(k.Context(), dispatch("t", "b"))
+				left, err := k.store.Enqueue(k.Context(), mailbox.Terms{}, dispatch("t", "b"))
 				if len(left) > 0 {
 					err = errors.New("left out")
 				}

@@ -13,7 +13,7 @@ import (
 // leaves checks which dispatches Enqueue leaves out.
 func (k *kit) leaves(want []int, ds ...*mailbox.Dispatch) {
 	k.Helper()
-	left, err := k.store.Enqueue(k.Context(), ds...)
+	left, err := k.store.Enqueue(k.Context(), mailbox.Terms{}, ds...)
 	if err != nil {
 		k.Fatal(err)
 	}

@@ -352,7 +352,7 @@ func (h *history) one(worker, n int, q mailbox.Queue, rnd *rand.Rand) error {
 			d.AvailableAt = forever.Milliseconds()
 		}
 		return h.do(worker, func() ([]*step, error) {
-			left, err := s.Enqueue(h.Context(), d)
+			left, err := s.Enqueue(h.Context(), mailbox.Terms{}, d)
 			st.ok = len(left) == 0
 			return []*step{st}, err
 		})

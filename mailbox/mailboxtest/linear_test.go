@@ -43,13 +43,13 @@ func (h faultyHandle) Change(ctx context.Context, thread string, fn func(t *mail
 	})
 }
 
-func (h faultyHandle) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) ([]int, error) {
+func (h faultyHandle) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox.Dispatch) ([]int, error) {
 	if h.q.enqueue != nil {
 		for _, d := range ds {
 			h.q.enqueue(d)
 		}
 	}
-	return h.Handle.Enqueue(ctx, ds...)
+	return h.Handle.Enqueue(ctx, terms, ds...)
 }
 
 func (q *faulty) Claim(ctx context.Context, c mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {

@@ -167,7 +167,7 @@ var tenantCases = []testCase{
 		stores := map[string]mailbox.Handle{}
 		for _, name := range names {
 			stores[name] = k.Queue.Handle(name)
-			if left, err := stores[name].Enqueue(k.Context(), dispatch("t", "d", idempotent("key"), dedupe("dk"))); err != nil || len(left) > 0 {
+			if left, err := stores[name].Enqueue(k.Context(), mailbox.Terms{}, dispatch("t", "d", idempotent("key"), dedupe("dk"))); err != nil || len(left) > 0 {
 				k.Fatalf("tenant %q: left %v, %v", name, left, err)
 			}
 		}
@@ -230,7 +230,7 @@ var tenantCases = []testCase{
 	}},
 	{"AreClaimedTogether", func(k *kit) {
 		for i := range 6 {
-			if left, err := k.Queue.Handle(number("tenant", i%3)).Enqueue(k.Context(), dispatch("t", number("d", i))); err != nil || len(left) > 0 {
+			if left, err := k.Queue.Handle(number("tenant", i%3)).Enqueue(k.Context(), mailbox.Terms{}, dispatch("t", number("d", i))); err != nil || len(left) > 0 {
 				k.Fatal(left, err)
 			}
 			k.Advance(time.Second)

@@ -39,6 +39,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		{"Change", changeCases},
 		{"Decisions", decisionCases},
 		{"Enqueue", enqueueCases},
+		{"Terms", termsCases},
 		{"Runs", runCases},
 		{"List", listCases},
 		{"Claim", claimCases},
@@ -130,7 +131,7 @@ func after(delay time.Duration) func(*mailbox.Dispatch) {
 // enqueue queues dispatches, all of them.
 func (k *kit) enqueue(ds ...*mailbox.Dispatch) {
 	k.Helper()
-	if left, err := k.store.Enqueue(k.Context(), ds...); err != nil || len(left) > 0 {
+	if left, err := k.store.Enqueue(k.Context(), mailbox.Terms{}, ds...); err != nil || len(left) > 0 {
 		k.Fatalf("enqueue: left out %v, %v", left, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
@@ -135,37 +136,52 @@ func (s *dispatches) put(t *thread, changed *mailbox.Dispatch) {
 }
 
 // Enqueue queues dispatches that start runs.
-func (s *dispatches) Enqueue(_ context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
+func (s *dispatches) Enqueue(_ context.Context, terms mailbox.Terms, ds ...*mailbox.Dispatch) (left []int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now().UnixMilli()
+	now, queued := s.now().UnixMilli(), false
 	for i, d := range ds {
-		if s.taken(d) {
+		if s.taken(d, terms) {
 			left = append(left, i)
 			continue
 		}
+		d.End = awaken.Cursor{}
+		if t := s.threads[d.ThreadID]; t != nil {
+			d.End = awaken.Cursor{Epoch: t.Fence, Seq: t.Seq}
+		}
 		t := s.open(d.ThreadID, d.Request.UserID, now)
-		d = export(d)
-		d.Status, d.Epoch, d.CreatedAt, d.UpdatedAt = mailbox.Queued, t.epoch, now, now
-		d.AvailableAt += now
-		s.record(d.NewRun())
-		s.put(t, d)
+		start := terms.Start != nil && d.AvailableAt <= 0 && len(t.live) == 0 && t.OpenRunID == "" && s.runs[d.RunID] == nil && s.lines.free(d.Priority, now)
+		q := export(d)
+		q.Status, q.Epoch, q.CreatedAt, q.UpdatedAt = mailbox.Queued, t.epoch, now, now
+		q.AvailableAt += now
+		s.record(q.NewRun())
+		if start {
+			q.Status, q.ClaimToken, q.ClaimedBy, q.LeaseUntil = mailbox.Claimed, ids.New(), terms.Start.Consumer, now+terms.Start.Lease.Milliseconds()
+			end := d.End
+			*d = *export(q)
+			d.Tenant, d.End, d.Fresh = s.tenant, end, true
+		}
+		s.put(t, q)
 		s.lines.place(t, now)
+		queued = queued || !start
 	}
-	if len(left) < len(ds) {
+	if queued {
 		s.lines.notify()
 	}
 	return left, nil
 }
 
 // taken reports whether Enqueue must leave a dispatch out.
-func (s *dispatches) taken(d *mailbox.Dispatch) bool {
+func (s *dispatches) taken(d *mailbox.Dispatch, terms mailbox.Terms) bool {
 	if s.byID[d.ID] != nil || d.IdempotencyKey != "" && s.byKey[d.IdempotencyKey] != nil {
 		return true
 	}
 	t := s.threads[d.ThreadID]
 	if t == nil {
 		return false
+	}
+	if terms.Idle && (t.OpenRunID != "" || len(t.live) > 0) || terms.Confined && t.UserID != d.Request.UserID {
+		return true
 	}
 	waits := t.OpenRunID != "" && t.run.Status == awaken.RunWaiting
 	return waits || d.DedupeKey != "" && slices.ContainsFunc(t.live, func(o *mailbox.Dispatch) bool { return o.DedupeKey == d.DedupeKey })
@@ -174,6 +190,7 @@ func (s *dispatches) taken(d *mailbox.Dispatch) bool {
 // export returns a copy of a dispatch that shares its messages, which are immutable.
 func export(d *mailbox.Dispatch) *mailbox.Dispatch {
 	out := *d
+	out.End = awaken.Cursor{}
 	if d.Request != nil {
 		q := *d.Request
 		q.Messages, q.Decisions, q.FrontendTools, q.Seed = slices.Clone(q.Messages), slices.Clone(q.Decisions), slices.Clone(q.FrontendTools), maps.Clone(q.Seed)

@@ -58,6 +58,12 @@ func (l *lines) place(t *thread, now int64) {
 	}
 }
 
+// free reports whether a dispatch of a priority may begin at once: none that is no suspect can be
+// claimed with that priority or a higher one.
+func (l *lines) free(priority int, now int64) bool {
+	return (l.later.Len() == 0 || l.later.threads[0].changes > now) && (l.ready.Len() == 0 || l.ready.threads[0].head.Priority > priority)
+}
+
 // release ends the claim on d. A dispatch that is Queued again becomes available at
 // available.
 func (l *lines) release(t *thread, d *mailbox.Dispatch, as mailbox.Status, available, now int64) {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
 // Enqueue queues dispatches that start runs, in one round trip. Concurrent calls are
 // grouped.
-func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []int, err error) {
+func (s *scope) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox.Dispatch) (left []int, err error) {
 	if len(ds) == 0 {
 		return nil, nil
 	}
@@ -20,10 +21,18 @@ func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []in
 		if *q, err = s.enqueued(d); err != nil {
 			return nil, fmt.Errorf("enqueue dispatch %s: %w", d.ID, err)
 		}
+		if q.idle, q.confined = terms.Idle, terms.Confined; terms.Start != nil {
+			q.consumer, q.lease, q.token = escape(terms.Start.Consumer), terms.Start.Lease.Milliseconds(), ids.New()
+		}
 	}
-	if s.enqueuer.lanes.Do(ctx, e); e.err != nil {
+	lanes := &s.enqueuer.lanes
+	if terms.Start != nil {
+		lanes = &s.enqueuer.starts
+	}
+	if lanes.Do(ctx, e); e.err != nil {
 		return nil, fmt.Errorf("enqueue: %w", e.err)
 	}
+	queued := false
 	for i, d := range ds {
 		q := &e.ds[i]
 		if !q.taken {
@@ -31,9 +40,14 @@ func (s *scope) Enqueue(ctx context.Context, ds ...*mailbox.Dispatch) (left []in
 			continue
 		}
 		d.Tenant, d.Status, d.Epoch = unescape(s.tenant), mailbox.Queued, q.epoch
-		d.CreatedAt, d.UpdatedAt, d.AvailableAt = q.at, q.at, q.at+max(d.AvailableAt, 0)
+		d.CreatedAt, d.UpdatedAt, d.AvailableAt, d.End = q.at, q.at, q.at+max(d.AvailableAt, 0), q.end
+		if q.claimed {
+			d.Status, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, d.Fresh = mailbox.Claimed, q.token, terms.Start.Consumer, q.at+q.lease, true
+			continue
+		}
+		queued = true
 	}
-	if len(left) < len(ds) {
+	if queued {
 		s.announcer.announce()
 	}
 	return left, nil

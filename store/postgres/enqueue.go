@@ -6,24 +6,29 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // enqueueLanes is the number of groups of Enqueue calls that may be in flight at the same
 // time. It is small because the cost of a group hardly depends on its size.
 const enqueueLanes = 2
 
-// enqueuer queues the dispatches of all tenants. It groups concurrent calls.
+// enqueuer queues the dispatches of all tenants. It groups concurrent calls. Those that are to
+// be claimed at once have groups of their own.
 type enqueuer struct {
-	db    *database
-	lanes sqlstore.Lanes[*enqueueing]
+	db            *database
+	lanes, starts sqlstore.Lanes[*enqueueing]
 }
 
 func newEnqueuer(db *database) *enqueuer {
 	e := &enqueuer{db: db}
-	e.lanes.Max, e.lanes.Make, e.lanes.Gather = enqueueLanes, e.makeGroup, true
+	for _, l := range [...]*sqlstore.Lanes[*enqueueing]{&e.lanes, &e.starts} {
+		l.Max, l.Make, l.Gather = enqueueLanes, e.makeGroup, true
+	}
 	return e
 }
 
@@ -42,10 +47,20 @@ type enqueued struct {
 	dedupe, key, digest     string
 	request, record         string // JSON
 	user                    string
+	idle, confined          bool
+	consumer, token         string // of the claim, if it is to be claimed at once
+	lease                   int64
 
-	taken bool // queued, with the values below
-	epoch uint64
-	at    int64
+	placed
+}
+
+// placed is what became of a dispatch.
+type placed struct {
+	taken   bool // queued, with the values below
+	epoch   uint64
+	at      int64
+	end     awaken.Cursor // of the thread's log
+	claimed bool
 }
 
 // makeGroup makes several calls in one transaction. If that fails, it makes each alone.
@@ -96,13 +111,17 @@ func (e *enqueuer) make(ctx context.Context, calls []*enqueueing) error {
 	})
 }
 
-// distinct drops dispatches whose id, run or key an earlier one has.
+// distinct drops dispatches whose id, run or key an earlier one has, and those that need an idle
+// thread on which there is an earlier one.
 func distinct(all []*enqueued) []*enqueued {
 	type name struct{ kind, tenant, thread, name string }
 	seen := make(map[name]bool, 2*len(all))
 	return slices.DeleteFunc(all, func(q *enqueued) bool {
-		names := [...]name{{"id", q.tenant, "", q.id}, {"run", q.tenant, "", q.run}, {"key", q.tenant, "", q.key}, {"dedupe", q.tenant, q.thread, q.dedupe}}
+		names := [...]name{{"id", q.tenant, "", q.id}, {"run", q.tenant, "", q.run}, {"key", q.tenant, "", q.key}, {"dedupe", q.tenant, q.thread, q.dedupe}, {"thread", q.tenant, "", q.thread}}
 		for _, n := range names {
+			if n.kind == "thread" && !q.idle {
+				continue
+			}
 			if n.name != "" && seen[n] {
 				return true
 			}
@@ -120,16 +139,23 @@ func distinct(all []*enqueued) []*enqueued {
 // not check whether they exist, and fails with a unique violation if one does.
 func (e *enqueuer) enqueue(ctx context.Context, all []*enqueued, look bool) (left []*enqueued, err error) {
 	var at int64
-	var epochs []int64
+	var epochs, fences, seqs []int64
+	var claimed []bool
 	texts := func(field func(q *enqueued) string) []string { return fields(all, field) }
 	numbers := func(field func(q *enqueued) int64) []int64 { return fields(all, field) }
-	if err := e.db.pool.QueryRow(ctx, e.db.sql(`SELECT * FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`),
+	var consumers []string // none if what exists has to be looked up: it is not new
+	if all[0].consumer != "" && !look {
+		consumers = texts(func(q *enqueued) string { return q.consumer })
+	}
+	if err := e.db.pool.QueryRow(ctx, e.db.sql(`SELECT * FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`),
 		texts(func(q *enqueued) string { return q.tenant }), texts(func(q *enqueued) string { return q.id }),
 		texts(func(q *enqueued) string { return q.thread }), texts(func(q *enqueued) string { return q.run }),
 		numbers(func(q *enqueued) int64 { return q.priority }), numbers(func(q *enqueued) int64 { return q.delay }),
 		numbers(func(q *enqueued) int64 { return q.max }), texts(func(q *enqueued) string { return q.dedupe }),
 		texts(func(q *enqueued) string { return q.key }), texts(func(q *enqueued) string { return q.digest }),
-		texts(func(q *enqueued) string { return q.request }), texts(func(q *enqueued) string { return q.record }), look, texts(func(q *enqueued) string { return q.user })).Scan(&at, &epochs); err != nil {
+		texts(func(q *enqueued) string { return q.request }), texts(func(q *enqueued) string { return q.record }), look, texts(func(q *enqueued) string { return q.user }),
+		fields(all, func(q *enqueued) bool { return q.idle }), fields(all, func(q *enqueued) bool { return q.confined }),
+		consumers, texts(func(q *enqueued) string { return q.token }), numbers(func(q *enqueued) int64 { return q.lease })).Scan(&at, &epochs, &fences, &seqs, &claimed); err != nil {
 		return nil, err
 	}
 	for i, q := range all {
@@ -137,7 +163,8 @@ func (e *enqueuer) enqueue(ctx context.Context, all []*enqueued, look bool) (lef
 			left = append(left, q)
 			continue
 		}
-		q.taken, q.epoch, q.at = true, uint64(epochs[i]), at
+		q.taken, q.epoch, q.at, q.claimed = true, uint64(epochs[i]), at, claimed[i]
+		q.end = awaken.Cursor{Epoch: uint64(fences[i]), Seq: uint64(seqs[i])}
 	}
 	return left, nil
 }
@@ -153,10 +180,11 @@ func fields[T any](all []*enqueued, field func(q *enqueued) T) []T {
 // find marks the dispatches as taken that an earlier attempt has queued.
 func (e *enqueuer) find(ctx context.Context, left []*enqueued) error {
 	for _, q := range left {
-		err := e.db.query(ctx, `SELECT epoch, created FROM {p}_dispatches WHERE tenant = $1 AND id = $2 AND thread = $3 AND run = $4`,
-			[]any{q.tenant, q.id, q.thread, q.run}, func() {}, func(rows pgx.Rows) error {
+		err := e.db.query(ctx, `SELECT d.epoch, d.created, coalesce(q.token = $5, false) FROM `+sqlstore.DispatchTables+`
+			WHERE d.tenant = $1 AND d.id = $2 AND d.thread = $3 AND d.run = $4`,
+			[]any{q.tenant, q.id, q.thread, q.run, q.token}, func() {}, func(rows pgx.Rows) error {
 				q.taken = true
-				return rows.Scan(&q.epoch, &q.at)
+				return rows.Scan(&q.epoch, &q.at, &q.claimed)
 			})
 		if err != nil {
 			return err

@@ -59,7 +59,7 @@ func ourQueue(db *postgres.DB, threads int) *benchQueue {
 				}
 				ds[i] = benchDispatch(thread)
 			}
-			left, err := s.Enqueue(ctx, ds...)
+			left, err := s.Enqueue(ctx, mailbox.Terms{}, ds...)
 			if err == nil && len(left) > 0 {
 				err = fmt.Errorf("%d were left out", len(left))
 			}

@@ -56,7 +56,7 @@ func acked(ds []*mailbox.Dispatch) []mailbox.Settlement {
 func work(t *testing.T, db *postgres.DB, prefix string, count func(what string, trips int64)) {
 	t.Helper()
 	ctx, s := t.Context(), db.Store("")
-	if left, err := s.Enqueue(ctx, dispatches(prefix, 100)...); err != nil || len(left) > 0 {
+	if left, err := s.Enqueue(ctx, mailbox.Terms{}, dispatches(prefix, 100)...); err != nil || len(left) > 0 {
 		t.Fatalf("left %v, %v", left, err)
 	}
 	count("enqueue", 1)
@@ -118,14 +118,14 @@ func TestEnqueue_ConcurrentCallsAreGrouped(t *testing.T) {
 	db := open(t)
 	s := db.Store("")
 	taken := dispatches("taken", 1)
-	if _, err := s.Enqueue(t.Context(), taken...); err != nil {
+	if _, err := s.Enqueue(t.Context(), mailbox.Terms{}, taken...); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for i := range 64 {
 		wg.Go(func() {
 			ds := append(dispatches(fmt.Sprint("d", i, "-"), 2), dispatches("taken", 1)...)
-			left, err := s.Enqueue(context.Background(), ds...)
+			left, err := s.Enqueue(context.Background(), mailbox.Terms{}, ds...)
 			if err != nil || len(left) != 1 || left[0] != 2 {
 				t.Errorf("left %v, %v", left, err)
 			}
@@ -140,7 +140,7 @@ func TestEnqueue_ConcurrentCallsAreGrouped(t *testing.T) {
 		t.Errorf("counts are %v, %v", counts, err)
 	}
 	// Of two dispatches with the same id or run, only one can be new.
-	left, err := s.Enqueue(t.Context(), append(dispatches("twice", 1), dispatches("twice", 1)...)...)
+	left, err := s.Enqueue(t.Context(), mailbox.Terms{}, append(dispatches("twice", 1), dispatches("twice", 1)...)...)
 	if err != nil || len(left) != 1 {
 		t.Errorf("left %v, %v", left, err)
 	}
@@ -153,7 +153,7 @@ func TestListen_ReconnectsAfterALostConnection(t *testing.T) {
 	heard, done := make(chan struct{}, 1000), make(chan error)
 	go func() { done <- here.Listen(ctx, func() { heard <- struct{}{} }) }()
 	<-heard // it listens
-	if _, err := there.Store("").Enqueue(t.Context(), dispatches("a", 10)...); err != nil {
+	if _, err := there.Store("").Enqueue(t.Context(), mailbox.Terms{}, dispatches("a", 10)...); err != nil {
 		t.Fatal(err)
 	}
 	<-heard
@@ -161,7 +161,7 @@ func TestListen_ReconnectsAfterALostConnection(t *testing.T) {
 		t.Fatalf("%d connections listen, want 1", n)
 	}
 	<-heard // it listens again
-	if _, err := there.Store("").Enqueue(t.Context(), dispatches("b", 10)...); err != nil {
+	if _, err := there.Store("").Enqueue(t.Context(), mailbox.Terms{}, dispatches("b", 10)...); err != nil {
 		t.Fatal(err)
 	}
 	<-heard
@@ -195,7 +195,7 @@ func TestOpen_AddsAQueueToAnOlderDatabase(t *testing.T) {
 	}
 	d := dispatches("d", 1)[0]
 	d.ThreadID = "t"
-	if left, err := s.Enqueue(t.Context(), d); err != nil || len(left) != 1 {
+	if left, err := s.Enqueue(t.Context(), mailbox.Terms{}, d); err != nil || len(left) != 1 {
 		t.Errorf("left %v, %v: its run waits", left, err)
 	}
 	if err := s.Change(t.Context(), "t", func(th *mailbox.Thread) error {

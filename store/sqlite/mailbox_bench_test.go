@@ -26,7 +26,7 @@ func BenchmarkW8(b *testing.B) {
 			ds[i] = &mailbox.Dispatch{ID: id, ThreadID: thread, RunID: run, Priority: mailbox.DefaultPriority, MaxAttempts: 5,
 				Request: &awaken.RunRequest{AgentID: "default", ThreadID: thread, RunID: run, DispatchID: id, Messages: []*llm.Message{llm.UserText("How is the weather in Paris, and what should I wear?")}}}
 		}
-		_, err := db.Store("").Enqueue(ctx, ds...)
+		_, err := db.Store("").Enqueue(ctx, mailbox.Terms{}, ds...)
 		return err
 	}
 	drain := func() (int, error) {

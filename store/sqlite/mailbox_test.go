@@ -53,7 +53,7 @@ func TestMailbox_ABatchIsOneTransaction(t *testing.T) {
 		}
 		before = now
 	}
-	if left, err := db.Store("").Enqueue(t.Context(), dispatches("d", 100)...); err != nil || len(left) > 0 {
+	if left, err := db.Store("").Enqueue(t.Context(), mailbox.Terms{}, dispatches("d", 100)...); err != nil || len(left) > 0 {
 		t.Fatalf("left %v, %v", left, err)
 	}
 	count("enqueue")
@@ -100,7 +100,7 @@ func TestOpen_AddsAQueueToAnOlderDatabase(t *testing.T) {
 	}
 	d := dispatches("d", 1)[0]
 	d.ThreadID = "t"
-	if left, err := s.Enqueue(t.Context(), d); err != nil || len(left) != 1 {
+	if left, err := s.Enqueue(t.Context(), mailbox.Terms{}, d); err != nil || len(left) != 1 {
 		t.Errorf("left %v, %v: its run waits", left, err)
 	}
 	if err := s.Change(t.Context(), "t", func(th *mailbox.Thread) error {
@@ -130,7 +130,7 @@ func TestMailbox_AThreadIsNotDeletedUnderItsDispatch(t *testing.T) {
 	s := open(t).Store("")
 	d := dispatches("d", 1)[0]
 	d.ThreadID, d.Request.ThreadID = "odd\x00\xff", "odd\x00\xff"
-	if left, err := s.Enqueue(t.Context(), d); err != nil || len(left) > 0 {
+	if left, err := s.Enqueue(t.Context(), mailbox.Terms{}, d); err != nil || len(left) > 0 {
 		t.Fatalf("left %v, %v", left, err)
 	}
 	if err := s.DeleteThread(t.Context(), d.ThreadID, awaken.RejectChildren); !errors.Is(err, awaken.ErrConflict) {
