@@ -203,7 +203,7 @@ func (inf *inference) answer(reply *llm.Reply) {
 	}
 	inf.conv.add(m)
 	if t := m.Text(); t != "" || len(m.ToolCalls) == 0 {
-		inf.step.response = t
+		inf.step.response, inf.out.said = t, t
 	}
 	if len(m.ToolCalls) == 0 {
 		return

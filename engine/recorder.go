@@ -29,6 +29,7 @@ type recorder struct {
 
 	entries []awaken.Entry // since the last commit, in order of seq; coalesced ones are open
 	size    int            // bytes of text in them
+	said    string         // the step's answer, which is likely to be what was coalesced
 	open    []coalescing
 
 	mu       sync.Mutex // guards the fields below
@@ -204,7 +205,10 @@ func (o *recorder) close() {
 		c := &o.open[i]
 		e := &o.entries[c.entry]
 		if e.Chunks != nil { // otherwise its event is its only delta
-			text := string(*c.buf)
+			text := o.said
+			if string(*c.buf) != text {
+				text = string(*c.buf)
+			}
 			switch first := e.Event.(type) {
 			case *awaken.TextDelta:
 				e.Event = &awaken.TextDelta{Delta: text}

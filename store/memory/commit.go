@@ -61,16 +61,10 @@ func (s *committer) commit(c *awaken.Commit) error {
 		t.Metadata.CreatedAt, t.UserID = c.Time, c.Run.UserID
 	}
 	t.Metadata.UpdatedAt = c.Time
-	if t.entries == nil {
-		t.entries = make([]awaken.Entry, 0, 8)
-	}
 	if t.Created == nil {
 		t.Created = make([]int64, 0, 4)
 	}
-	t.entries = append(t.entries, c.Entries...)
-	for i := range c.Entries { // coalesced deltas may reach beyond the last entry
-		t.Seq = max(t.Seq, c.Entries[i].Last())
-	}
+	t.Seq = max(t.Seq, t.entries.append(c.Entries))
 	t.Append(c.Messages, c.Time)
 	t.MessageCount += len(c.Messages)
 	t.Read(c.Read)

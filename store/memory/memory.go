@@ -47,7 +47,7 @@ type records struct {
 type thread struct {
 	threads.Head
 	threads.Body
-	entries []awaken.Entry
+	entries entryLog
 	run     *runRecord // the latest started run
 	newest  *runRecord // the latest run, started or not
 	begun   bool       // has a commit, or was created by an editor

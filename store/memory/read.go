@@ -129,16 +129,7 @@ func (s *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, er
 
 // Entries returns entries of a thread's event log.
 func (s *reader) Entries(_ context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
-	return ofThread(s.records, threadID, func(t *thread) (out []awaken.Entry) {
-		for i := range t.entries {
-			if threads.SelectsEntry(&q, &t.entries[i]) {
-				if out = append(out, t.entries[i]); q.Limit > 0 && len(out) == q.Limit {
-					break
-				}
-			}
-		}
-		return out
-	})
+	return ofThread(s.records, threadID, func(t *thread) []awaken.Entry { return t.entries.find(&q) })
 }
 
 // UsageTotals sums up the usage and cost of runs by agent.
