@@ -29,6 +29,10 @@ type ThreadStore interface {
 	CountThreads(ctx context.Context, q ThreadQuery) (int, error)
 	// Messages returns records of the message log, ordered by Seq.
 	Messages(ctx context.Context, threadID string, q MessageQuery) ([]MessageRecord, error)
+	// View returns the view of the whole message log. A store that keeps it shares its
+	// messages, so that the cost does not depend on the length of the log. The caller must not
+	// append to it.
+	View(ctx context.Context, threadID string) (*View, error)
 	// ThreadState returns the saved state of a thread, by key; see engine.Runtime.ThreadState.
 	ThreadState(ctx context.Context, threadID string) (map[string]json.RawMessage, error)
 }

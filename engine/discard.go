@@ -27,6 +27,10 @@ func (discardStore) Messages(context.Context, string, awaken.MessageQuery) ([]aw
 	return nil, awaken.ErrNotFound
 }
 
+func (discardStore) View(context.Context, string) (*awaken.View, error) {
+	return nil, awaken.ErrNotFound
+}
+
 func (discardStore) ThreadState(context.Context, string) (map[string]json.RawMessage, error) {
 	return nil, awaken.ErrNotFound
 }

@@ -479,16 +479,17 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 			at = i
 		}
 	}
-	log, err := op.rt.cfg.Store.Messages(ctx, op.info.ThreadID, awaken.MessageQuery{})
+	view, err := op.rt.cfg.Store.View(ctx, op.info.ThreadID)
 	if err != nil {
 		return fmt.Errorf("rewind: %w", err)
 	}
+	log := view.Log()
 	var seqs []int // visible records with that id
-	for _, rec := range log {
-		if md := rec.Message.Metadata; md != nil && md.Rewind != nil {
+	for i, m := range log {
+		if md := m.Metadata; md != nil && md.Rewind != nil {
 			seqs = slices.DeleteFunc(seqs, func(seq int) bool { return seq >= md.Rewind.FromSeq })
-		} else if rec.Message.ID == messageID {
-			seqs = append(seqs, rec.Seq)
+		} else if m.ID == messageID {
+			seqs = append(seqs, i+1)
 		}
 	}
 	if len(seqs) == 0 {
@@ -509,12 +510,8 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 	if at >= 0 {
 		op.conv.rewriteFrom(at)
 	} else { // it was summarised; messages hidden by the summary are visible again
-		whole := make([]*llm.Message, 0, len(log)+1)
-		for _, rec := range log {
-			whole = append(whole, rec.Message)
-		}
 		op.conv.rewriteFrom(0)
-		op.conv.msgs = llm.NewMessages(viewOf(append(whole, mark))...)
+		op.conv.msgs = llm.NewMessages(viewOf(append(log, mark))...)
 	}
 	op.conv.rewritten = true
 	return nil

@@ -18,13 +18,14 @@ type CallHistory struct {
 
 // LoadCallHistory reads the calls of a run and the messages of its thread.
 func LoadCallHistory(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (*CallHistory, error) {
-	records, err := t.Store.Messages(ctx, run.ThreadID, awaken.MessageQuery{})
+	view, err := t.Store.View(ctx, run.ThreadID)
 	if err != nil {
 		return nil, err
 	}
-	a := &CallHistory{runID: run.RunID, runs: make(map[string]string, len(records)), calls: map[string][]string{}}
-	for _, r := range records {
-		m, by := r.Message, RunOf(r.Message)
+	log := view.Log()
+	a := &CallHistory{runID: run.RunID, runs: make(map[string]string, len(log)), calls: map[string][]string{}}
+	for _, m := range log {
+		by := RunOf(m)
 		a.runs[m.ID] = by
 		if m.Role != llm.Assistant || by != run.RunID {
 			continue

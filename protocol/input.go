@@ -56,13 +56,16 @@ func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []strin
 // messages behind a summary are there, and the summary is internal. Messages of clients are as they were
 // sent.
 func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*llm.Message, error) {
-	records, err := t.Store.Messages(ctx, threadID, awaken.MessageQuery{})
+	stored, err := t.Store.View(ctx, threadID)
 	if err != nil {
 		return nil, err
 	}
+	if !slices.ContainsFunc(stored.Log(), func(m *llm.Message) bool { return m.IsSummary() || AsSent(m) != m }) {
+		return stored.Messages(), nil
+	}
 	var view awaken.View
-	for _, r := range records {
-		m := AsSent(r.Message)
+	for _, m := range stored.Log() {
+		m = AsSent(m)
 		if md := m.Metadata; md != nil && md.Compaction != nil {
 			plain, said := *m, *md
 			said.Compaction = nil

@@ -1,12 +1,11 @@
 package server
 
 import (
-	"context"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -54,26 +53,51 @@ func (h *messages) list(req *request) error {
 	if _, err := req.thread(); err != nil {
 		return err
 	}
-	list, err := conversation(req.ctx, req.tenant, req.path("thread_id"), after, before)
+	view, err := req.tenant.Store.View(req.ctx, req.path("thread_id"))
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(m *llm.Message) bool {
-		return visibility != "all" && m.IsInternal() != (visibility == "internal") || runID != "" && protocol.RunOf(m) != runID
-	})
-	if req.value("order") == "desc" {
-		slices.Reverse(list)
-	}
-	out := messageList{Messages: []*llm.Message{}, Total: len(list)}
-	if offset < len(list) {
-		if out.Messages, err = firstBytes(list[offset:min(len(list), offset+limit)], pageBytes); err != nil {
-			return err
+	inside := between(view.Log(), after, before)
+	out := messageList{Messages: []*llm.Message{}}
+	for _, m := range inOrder(view.Messages(), req.value("order") == "desc") {
+		if visibility != "all" && m.IsInternal() != (visibility == "internal") || runID != "" && protocol.RunOf(m) != runID || inside != nil && !inside[m.ID] {
+			continue
+		}
+		if out.Total++; out.Total > offset && len(out.Messages) < limit {
+			out.Messages = append(out.Messages, m)
 		}
 	}
-	if next := offset + len(out.Messages); next < len(list) {
+	if out.Messages, err = firstBytes(out.Messages, pageBytes); err != nil {
+		return err
+	}
+	if next := offset + len(out.Messages); next < out.Total {
 		out.HasMore, out.NextCursor = true, cursorText("msg_", messageCursor{next})
 	}
 	return req.Reply(200, out)
+}
+
+// between returns the ids of the messages after and before two positions of a log, or nil if these are
+// all. Before is 0 if there is no such position.
+func between(log []*llm.Message, after, before int) map[string]bool {
+	if before == 0 || before > len(log) {
+		before = len(log) + 1
+	}
+	if after == 0 && before == len(log)+1 {
+		return nil
+	}
+	ids := map[string]bool{}
+	for i := after; i < before-1; i++ {
+		ids[log[i].ID] = true
+	}
+	return ids
+}
+
+// inOrder yields messages from the first to the last, or backwards.
+func inOrder(msgs []*llm.Message, backwards bool) iter.Seq2[int, *llm.Message] {
+	if backwards {
+		return slices.Backward(msgs)
+	}
+	return slices.All(msgs)
 }
 
 // pageBytes is what the messages of a page may have together. A larger message is a page of its own.
@@ -92,24 +116,6 @@ func firstBytes(list []*llm.Message, n int) ([]*llm.Message, error) {
 		}
 	}
 	return list, nil
-}
-
-// conversation returns the messages that a model would see of a thread, restricted to records of
-// its log after and before two positions.
-func conversation(ctx context.Context, tenant *mailbox.Tenant, threadID string, after, before int) ([]*llm.Message, error) {
-	records, err := tenant.Store.Messages(ctx, threadID, awaken.MessageQuery{})
-	if err != nil {
-		return nil, err
-	}
-	var view awaken.View
-	inside := map[string]bool{}
-	for _, r := range records {
-		view.Append(r.Message)
-		if r.Seq > after && (before == 0 || r.Seq < before) {
-			inside[r.Message.ID] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(view.Messages()), func(m *llm.Message) bool { return !inside[m.ID] }), nil
 }
 
 type postMessages struct {

@@ -166,18 +166,21 @@ func without(view []*llm.Message, runID string) []*llm.Message {
 // grouped combines the stored messages that are one message for the client: the answers of a
 // run, with its tool results.
 func grouped(view []*llm.Message) (out [][]*llm.Message) {
+	all := make([]*llm.Message, 0, len(view)) // groups are parts of it
 	for _, m := range view {
 		if m.IsInternal() {
 			continue
 		}
 		if n := len(out); n > 0 && m.Role != llm.User && m.Role != llm.System {
 			if last := out[n-1][0]; last.Role == llm.Assistant && (m.Role == llm.ToolRole || protocol.RunOf(m) == protocol.RunOf(last) && protocol.RunOf(m) != "") {
-				out[n-1] = append(out[n-1], m)
+				all = append(all, m)
+				out[n-1] = all[len(all)-len(out[n-1])-1:]
 				continue
 			}
 		}
 		if m.Role != llm.ToolRole {
-			out = append(out, []*llm.Message{m})
+			all = append(all, m)
+			out = append(out, all[len(all)-1:])
 		}
 	}
 	return out

@@ -151,6 +151,10 @@ func (r *reopener) ThreadState(ctx context.Context, id string) (map[string]json.
 	return fresh(r, func(s *file.Store) (map[string]json.RawMessage, error) { return s.ThreadState(ctx, id) })
 }
 
+func (r *reopener) View(ctx context.Context, id string) (*awaken.View, error) {
+	return fresh(r, func(s *file.Store) (*awaken.View, error) { return s.View(ctx, id) })
+}
+
 func (r *reopener) Unread(ctx context.Context, id string) ([]awaken.InboxItem, error) {
 	return fresh(r, func(s *file.Store) ([]awaken.InboxItem, error) { return s.Unread(ctx, id) })
 }

@@ -106,6 +106,23 @@ func (rd *reader) Messages(_ context.Context, threadID string, q awaken.MessageQ
 	return records(threads.Bounds(q, n)), nil
 }
 
+// View returns the view of a thread's log.
+func (rd *reader) View(_ context.Context, threadID string) (*awaken.View, error) {
+	if err := rd.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer rd.gate.leave()
+	var view awaken.View
+	err := rd.bodies.look(threadID, func(_ *thread, b *body) error {
+		view = b.View
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &view, nil
+}
+
 // LoadRun returns a run.
 func (rd *reader) LoadRun(_ context.Context, id string) (*awaken.Run, error) {
 	if err := rd.gate.enter(); err != nil {

@@ -63,6 +63,14 @@ func (s *reader) Messages(_ context.Context, threadID string, q awaken.MessageQu
 	})
 }
 
+// View returns the view of a thread's log.
+func (s *reader) View(_ context.Context, threadID string) (*awaken.View, error) {
+	return ofThread(s.records, threadID, func(t *thread) *awaken.View {
+		view := t.View
+		return &view
+	})
+}
+
 // LoadRun returns a run.
 func (s *reader) LoadRun(_ context.Context, id string) (*awaken.Run, error) {
 	s.mu.Lock()

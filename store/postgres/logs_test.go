@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/storetest"
 )
@@ -29,4 +30,9 @@ func TestLogs_AreReadWhileTheyGrow(t *testing.T) { storetest.ReadTogether(t, ope
 
 func TestAcquire_CostsTheSameOnALongThread(t *testing.T) {
 	storetest.LongAcquire(t, open(t).Store(""))
+}
+
+func TestPage_CostsTheSameOnALongThread(t *testing.T) {
+	db := open(t)
+	storetest.LongPage(t, db.Store(""), servertest.Start(t, db).Page)
 }

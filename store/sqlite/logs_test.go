@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/sqlite"
 	"github.com/awaken-go/awaken/store/storetest"
 )
@@ -42,4 +43,9 @@ func TestAcquire_CostsTheSameOnALongThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.LongAcquire(t, db.Store(""))
+}
+
+func TestPage_CostsTheSameOnALongThread(t *testing.T) {
+	db, _ := openFile(t)
+	storetest.LongPage(t, db.Store(""), servertest.Start(t, db).Page)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -130,7 +129,15 @@ func (l *logs) check(s awaken.Store) {
 	if !exists {
 		return
 	}
-	if l.rng.IntN(2) == 0 {
+	switch l.rng.IntN(3) {
+	case 0:
+		view, err := s.View(l.Context(), id)
+		if err != nil {
+			l.Fatal(err)
+		}
+		l.same("View", id, view.Messages())
+		return
+	case 1:
 		cp, err := s.Acquire(l.Context(), id)
 		if err != nil {
 			l.Fatal(err)
@@ -177,31 +184,37 @@ func text(t *testing.T, msgs ...*llm.Message) (out []string) {
 }
 
 // LongAcquire checks that acquiring a thread of 10,000 messages takes as many allocations and
-// bytes as acquiring one of 50, once the process has read both.
+// bytes as acquiring one of 100, once the process has read both.
 func LongAcquire(t *testing.T, s awaken.Store) {
-	measure := func(turns int) (allocs, bytes float64) {
-		id := fmt.Sprint("long", turns)
-		NewLong(t, s, id).Grow(turns, 70)
-		acquire := func() {
-			if cp, err := s.Acquire(t.Context(), id); err != nil || len(cp.View) != 2*turns {
-				t.Fatal(err)
+	costsTheSame(t, s, func(id string, n int) {
+		if cp, err := s.Acquire(t.Context(), id); err != nil || len(cp.View) != n {
+			t.Fatal(err)
+		}
+	})
+}
+
+// LongPage checks the same of a page of messages, which get reads.
+func LongPage(t *testing.T, s awaken.Store, get func(thread string, n int)) {
+	costsTheSame(t, s, func(id string, _ int) { get(id, 50) })
+}
+
+func costsTheSame(t *testing.T, s awaken.Store, read func(id string, n int)) {
+	measure := func(n int) spent {
+		id := fmt.Sprint("long", n)
+		NewLong(t, s, id).Grow(n/2, 50)
+		read(id, n)
+		const times = 50
+		cost := spentBy(func() {
+			for range times {
+				read(id, n)
 			}
-		}
-		acquire()
-		const n = 50
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for range n {
-			acquire()
-		}
-		runtime.ReadMemStats(&after)
-		return float64(after.Mallocs-before.Mallocs) / n, float64(after.TotalAlloc-before.TotalAlloc) / n
+		})
+		return spent{allocs: cost.allocs / times, bytes: cost.bytes / times}
 	}
-	allocs, bytes := measure(25)
-	longAllocs, longBytes := measure(5000)
-	t.Logf("50 messages: %.0f allocations, %.0f bytes; 10,000 messages: %.0f, %.0f", allocs, bytes, longAllocs, longBytes)
-	if longAllocs > 1.2*allocs || longBytes > 1.2*bytes {
-		t.Errorf("acquiring a long thread takes %.2f times as many allocations and %.2f times as many bytes", longAllocs/allocs, longBytes/bytes)
+	short, long := measure(100), measure(10_000)
+	t.Logf("100 messages: %.0f allocations, %.0f bytes; 10,000 messages: %.0f, %.0f", short.allocs, short.bytes, long.allocs, long.bytes)
+	if long.allocs > 1.2*short.allocs || long.bytes > 1.3*short.bytes {
+		t.Errorf("reading a long thread takes %.2f times as many allocations and %.2f times as many bytes", long.allocs/short.allocs, long.bytes/short.bytes)
 	}
 }
 

@@ -31,6 +31,9 @@ var threadCases = []testCase{
 		if _, err := s.Messages(t.Context(), "ghost", awaken.MessageQuery{}); !errors.Is(err, awaken.ErrNotFound) {
 			t.Errorf("Messages: error is %v, want ErrNotFound", err)
 		}
+		if _, err := s.View(t.Context(), "ghost"); !errors.Is(err, awaken.ErrNotFound) {
+			t.Errorf("View: error is %v, want ErrNotFound", err)
+		}
 	}},
 	{"KnowTheirTimesAndRuns", func(t *testing.T, s awaken.Store) {
 		check := func(want awaken.Thread, o *owner) {
@@ -53,6 +56,29 @@ var threadCases = []testCase{
 		o.commit(waits, func(c *awaken.Commit) { c.Time, c.ParentThreadID = 3000, "another" })
 		want.OpenRunID, want.LatestRunID, want.Metadata.UpdatedAt = "r2", "r2", 3000 // the parent is kept
 		check(want, o)
+	}},
+	{"HaveAViewThatLaterCommitsDoNotAffect", func(t *testing.T, s awaken.Store) {
+		o := acquire(t, s, "t", "r1")
+		o.commit()
+		for i := range 40 {
+			o.commit(messages(fmt.Sprint("a", i), fmt.Sprint("b", i)))
+			view, err := s.View(t.Context(), "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.commit(messages(fmt.Sprint("c", i)))
+			log, msgs := view.Log(), view.Messages()
+			if n := 3*i + 2; len(log) != n || len(msgs) != n || log[n-1].Text() != fmt.Sprint("b", i) || msgs[0].Text() != "a0" {
+				t.Fatalf("the log has %d messages, the view %d, want %d", len(log), len(msgs), n)
+			}
+		}
+		o.commit(func(c *awaken.Commit) {
+			c.Messages = []*llm.Message{{ID: "rewind", Role: llm.System, Visibility: llm.Internal, Metadata: &llm.Metadata{Rewind: &llm.Rewind{FromSeq: 3}}}}
+		})
+		view, err := s.View(t.Context(), "t")
+		if err != nil || len(view.Log()) != 121 || len(view.Messages()) != 2 {
+			t.Fatalf("after a rewind: %v", err)
+		}
 	}},
 	{"AreListedMostRecentlyUpdatedFirst", func(t *testing.T, s awaken.Store) {
 		owners := map[string]*owner{}

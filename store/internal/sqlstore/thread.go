@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/awaken-go/awaken"
@@ -177,4 +178,28 @@ func (s *Tenant) Messages(ctx context.Context, threadID string, q awaken.Message
 		return nil, err
 	}
 	return out, nil
+}
+
+// View returns the view of a thread's log. It reads what this process does not know of it yet.
+func (s *Tenant) View(ctx context.Context, threadID string) (*awaken.View, error) {
+	var view awaken.View
+	err := s.scope.db.Read(ctx, func(c Conn) error {
+		for again := true; ; again = false {
+			t, err := s.scope.Thread(ctx, c, threadID)
+			if err != nil {
+				return err
+			}
+			view, err = s.logs.Read(s.scope.tenant, t, func(after int, tail *Tail) error {
+				return s.engine.Log(ctx, c, s.scope.tenant, t, after, t.MessageCount, tail.Add)
+			})
+			// The thread may have been created anew since its row was read.
+			if !again || !errors.Is(err, ErrLog) {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &view, nil
 }
