@@ -172,6 +172,16 @@ func (unobserved) Operated(string, time.Duration, error)    {}
 // Queue returns Config.Queue.
 func (b *Mailbox) Queue() Queue { return b.cfg.Queue }
 
+// Probe checks that the store can serve: by a write if the queue is a [Prober], otherwise by a
+// read.
+func (b *Mailbox) Probe(ctx context.Context) error {
+	if p, ok := b.cfg.Queue.(Prober); ok {
+		return p.Probe(ctx)
+	}
+	_, err := b.Tenant("").Store.ListThreads(ctx, awaken.ThreadQuery{Limit: 1})
+	return err
+}
+
 // Active returns how many dispatches are in flight in this process.
 func (b *Mailbox) Active() int {
 	b.mu.Lock()

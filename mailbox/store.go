@@ -135,6 +135,16 @@ type Listener interface {
 	Listen(ctx context.Context, fn func()) error
 }
 
+// Prober is implemented by a Queue that can tell whether it accepts writes. A mailbox asks one
+// that cannot for a read.
+type Prober interface {
+	// Probe checks that the store can serve, as a run that is accepted now would find it: that it
+	// takes writes and has space for them. It leaves nothing behind, and is cheap enough to be
+	// called once per second. It may take longer than ctx if a write that has begun cannot be
+	// cancelled.
+	Probe(ctx context.Context) error
+}
+
 // ClaimRequest asks for dispatches.
 type ClaimRequest struct {
 	Consumer string        // the worker's process

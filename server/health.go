@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -14,8 +14,16 @@ import (
 type health struct {
 	serving context.Context // until the server stops
 	logger  *slog.Logger
+	box     *mailbox.Mailbox
 	store   recent[string] // what the last probe of the store found
+
+	// Guarded by store.
+	late chan error // receives the result of a probe that took too long; nil if there is none
+	last string     // what the last probe found, "" before the first
 }
+
+// probeTime is how long a probe of the store may take.
+const probeTime = 5 * time.Second
 
 func (h *health) routes() []protocol.Route {
 	return []protocol.Route{
@@ -27,15 +35,14 @@ func (h *health) routes() []protocol.Route {
 }
 
 type healthBody struct {
-	Status     string            `json:"status"` // healthy or unhealthy
-	Components map[string]string `json:"components"`
+	Status     string            `json:"status"`     // healthy or unhealthy
+	Components map[string]string `json:"components"` // ok or what is wrong, by component: store, runtime
 }
 
 func (h *health) check(req *request) error {
 	out := healthBody{Status: "healthy", Components: map[string]string{"store": "ok", "runtime": "ok"}}
 	status := 200
-	// The probe is that of all clients, so it does not end when this one disconnects.
-	if found, err := h.store.get(func() (string, error) { return h.probe(context.WithoutCancel(req.ctx), req.tenant) }); err != nil {
+	if found, err := h.store.get(h.probe); err != nil {
 		out.Status, out.Components["store"], status = "unhealthy", found, 503
 	}
 	if h.serving.Err() != nil {
@@ -44,19 +51,53 @@ func (h *health) check(req *request) error {
 	return req.Reply(status, out)
 }
 
-// probe makes a small request to the store. If it fails, probe returns what to tell clients.
-func (h *health) probe(ctx context.Context, tenant *mailbox.Tenant) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+// probe probes the store for all clients, whichever of them disconnects. It returns what to tell
+// them.
+func (h *health) probe() (found string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
-	_, err := tenant.Store.ListThreads(ctx, awaken.ThreadQuery{Limit: 1})
-	if err == nil {
-		return "ok", nil
+	found = "ok"
+	if err = h.ask(ctx); err != nil {
+		switch o := fault.OutageOf(err); {
+		case o != nil:
+			found = o.Reason
+		case ctx.Err() != nil:
+			found = "timeout"
+		default:
+			found = "error"
+		}
 	}
-	h.logger.Warn("store probe failed", "error", err)
-	if ctx.Err() != nil {
-		return "timeout", err
+	switch {
+	case found == h.last:
+	case err != nil:
+		h.logger.Warn("the store cannot serve", "error", err)
+	case h.last != "":
+		h.logger.Info("the store serves again")
 	}
-	return "error", err
+	h.last = found
+	return found, err
+}
+
+// ask asks the store, and returns when ctx is done even if the store does not. It then leaves the
+// question in flight and asks no other one until the store has returned.
+func (h *health) ask(ctx context.Context) error {
+	if h.late != nil {
+		select {
+		case <-h.late:
+			h.late = nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- h.box.Probe(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		h.late = done
+		return ctx.Err()
+	}
 }
 
 func (h *health) live(req *request) error { return req.Reply(200, nil) }

@@ -14,7 +14,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	registry := func() *registry.Registry { return runtimeOf(cfg.Mailbox.Tenant("")).Registry() }
 	cfg.Metrics.words.use(registry)
 	all := slices.Concat(
-		(&health{serving: s.serving, logger: cfg.Logger}).routes(),
+		(&health{serving: s.serving, logger: cfg.Logger, box: cfg.Mailbox}).routes(),
 		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, stats: cfg.Stats != nil}).routes(),
 		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
 		(&threads{newID: cfg.NewID}).routes(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +22,8 @@ type database struct {
 	unprepared bool
 	translate  func(query string) string
 	texts      sync.Map // results of translate by its argument
+	// full is set if a write has failed for lack of disk space and none has been probed since.
+	full atomic.Bool
 }
 
 // sql translates a statement for PostgreSQL.

@@ -91,16 +91,16 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
+	d := &database{prefix: prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(prefix),
+		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
+	config.ConnConfig.OnPgError = d.noteFull(config.ConnConfig.OnPgError)
+	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if err := migrate(ctx, pool, migrations, prefix); err != nil {
-		pool.Close()
+	if err := migrate(ctx, d.pool, migrations, prefix); err != nil {
+		d.pool.Close()
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, err)
 	}
-	d := &database{pool: pool, prefix: prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(prefix),
-		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
 	a := &announcer{db: d}
 	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs()}, nil
 }

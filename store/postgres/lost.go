@@ -41,7 +41,7 @@ func outage(err error) string {
 		switch code := e.Code; {
 		case code == "53300":
 			return "the store is out of connections"
-		case code == "53100":
+		case code == diskFull:
 			return "the store is out of disk space"
 		case code == "25006":
 			return "the store is read-only"
@@ -63,5 +63,8 @@ func outage(err error) string {
 	}
 	return ""
 }
+
+// diskFull is the code of an error for lack of disk space.
+const diskFull = "53100"
 
 const unreachable = "the store is not reachable"

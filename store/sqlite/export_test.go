@@ -23,3 +23,12 @@ func (db *DB) Pragma(text string) error {
 	_, err := db.database.writer.conn.c.ExecContext(context.Background(), "PRAGMA "+text)
 	return err
 }
+
+// Pages returns the size of the database.
+func (db *DB) Pages(ctx context.Context) (n int, err error) {
+	err = db.database.read(ctx, func(c *conn) error {
+		_, err := c.row(ctx, "PRAGMA page_count", nil, &n)
+		return err
+	})
+	return n, err
+}
