@@ -31,7 +31,7 @@ type Config struct {
 	Observer Observer // nil observes nothing
 
 	Consumer    string        // the worker's name in the queue, to which each process adds a random part; default host and process id
-	Concurrency int           // how many runs may be in flight; default 256
+	Concurrency int           // how many runs may be in flight, shared out among the tenants; default 256
 	Lease       time.Duration // how long a claim is valid without renewal; default 30 seconds
 	Renew       time.Duration // how often to renew leases; default a third of Lease
 	// Liveness is how long this process may be silent before other workers take its runs over;
@@ -97,6 +97,7 @@ type Mailbox struct {
 
 	mu       sync.Mutex
 	tenants  map[string]*Tenant
+	shared   bool                 // there are tenants other than the default one
 	inFlight map[string]*claim    // by dispatch ID
 	latest   map[[2]string]*claim // the last one of each thread in flight, by tenant and thread
 }
@@ -204,6 +205,7 @@ func (b *Mailbox) Tenant(name string) *Tenant {
 		t = &Tenant{box: b, name: name, Store: h, Log: eventlog.New(h, &b.cfg.Log)}
 		t.Runtime = b.with(h, values, t)
 		b.tenants[name] = t
+		b.shared = b.shared || name != ""
 	}
 	return t
 }

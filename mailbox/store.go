@@ -84,7 +84,7 @@ type Queue interface {
 	// thread that has been ready longest. Each gets a fresh ClaimToken. Next is the time until
 	// another becomes available without a change to the queue; 0 if none is known to. Up to
 	// c.Suspects of them are of threads that have a suspect ([Dispatch.Suspect]); they come
-	// first.
+	// first. None are of the tenants in c.Except.
 	Claim(ctx context.Context, c ClaimRequest) (ds []*Dispatch, next time.Duration, err error)
 	// Renew extends leases and returns the state of each, in the same order. An expired lease
 	// can be renewed until it is reclaimed.
@@ -151,6 +151,7 @@ type ClaimRequest struct {
 	Lease    time.Duration // how long the claims are valid without renewal
 	Limit    int           // how many dispatches to claim at most
 	Suspects int           // how many of them may be suspects
+	Except   []string      // tenants of which to claim nothing
 }
 
 // Claim identifies a worker's claim on a dispatch.

@@ -43,15 +43,16 @@ func (b *Mailbox) Work(ctx context.Context) error {
 	return nil
 }
 
-// claimAll claims as many dispatches as Concurrency allows, until ctx is done.
+// claimAll claims as many dispatches as Concurrency and the shares of the tenants allow, until ctx is
+// done.
 func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from time.Time)) {
+	had := turns{}
 	for ctx.Err() == nil {
-		free := b.cfg.Concurrency - b.Active()
+		limit, except, again := b.room(had)
 		pause := b.cfg.Poll
 		from := time.Now()
-		if id, alive := b.self.current(from); alive && free > 0 {
-			limit := min(free, 64)
-			ds, next, err := b.claimSome(ctx, ClaimRequest{Consumer: id, Lease: b.cfg.Lease, Limit: limit, Suspects: b.suspectsFree()})
+		if id, alive := b.self.current(from); alive && limit > 0 {
+			ds, next, err := b.claimSome(ctx, ClaimRequest{Consumer: id, Lease: b.cfg.Lease, Limit: limit, Suspects: b.suspectsFree(), Except: except})
 			b.cfg.Observer.Operated("claim", time.Since(from), err)
 			if err != nil && ctx.Err() == nil {
 				b.cfg.Logger.Warn("cannot claim dispatches", "error", err)
@@ -64,8 +65,13 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 					b.cfg.Logger.Warn("running a suspect: processes died while they ran it", "dispatch", d.ID, "run", d.RunID, "crashes", d.Crashes, "attempts", d.Attempts, "max_attempts", d.MaxAttempts)
 				}
 				start(d, from)
+				had[d.Tenant] = true
 			}
 			if len(ds) == limit {
+				continue
+			}
+			clear(had) // no other tenant waits
+			if again && err == nil {
 				continue
 			}
 			if next > 0 {

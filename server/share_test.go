@@ -76,6 +76,25 @@ func TestShares_OfATenant(t *testing.T) {
 	g.want(200, "POST", "/v1/runs", strings.Replace(runBody("default", "", "hello"), "{", `{"stream":false,`, 1), other...)
 }
 
+// The workers are shared out: runs that one tenant has queued, and that last, do not hold up the
+// others.
+func TestShares_OfRuns(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	greedy := g.as("queues-many-runs", server.Key{Kind: server.RunKey, Tenant: "greedy"})
+	for range 500 {
+		thread := g.want(201, "POST", "/v1/threads", "{}", greedy...)["id"].(string)
+		g.want(202, "POST", "/v1/threads/"+thread+"/messages", `{"messages":[{"role":"user","content":"RUN_TOOL wait {}"}]}`, greedy...)
+	}
+	g.eventually("the runs of the first tenant have all slots that it may have", func() bool { return g.box.Active() == 205 })
+	modest := g.as("has-one-run", server.Key{Kind: server.RunKey, Tenant: "modest"})
+	from := time.Now()
+	g.want(200, "POST", "/v1/runs", strings.Replace(runBody("default", "", "hello"), "{", `{"stream":false,`, 1), modest...)
+	if took := time.Since(from); took > time.Second {
+		t.Errorf("the run of another tenant took %s, want less than a second", took)
+	}
+}
+
 // A request that waits for its run counts as a stream does.
 func TestShares_CountRequestsThatWaitForTheirRun(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,16 @@ func (k *kit) next() time.Duration {
 	return next
 }
 
+// claimExcept claims, with up to two suspects, of all tenants but some.
+func (k *kit) claimExcept(limit int, tenants ...string) []*mailbox.Dispatch {
+	k.Helper()
+	ds, _, err := k.Queue.Claim(k.Context(), mailbox.ClaimRequest{Consumer: "worker", Lease: lease, Limit: limit, Suspects: 2, Except: tenants})
+	if err != nil {
+		k.Fatalf("claim: %v", err)
+	}
+	return ds
+}
+
 var claimCases = []testCase{
 	{"ClaimsQueuedDispatches", func(k *kit) {
 		k.enqueue(dispatch("t", "a", idempotent("key"), dedupe("dk"), priority(9)))
@@ -186,6 +196,34 @@ var claimCases = []testCase{
 		if next := k.next(); next <= 0 || next > time.Second {
 			k.Errorf("next is %v, want up to a second", next)
 		}
+	}},
+	{"OfExceptedTenantsClaimsNothing", func(k *kit) {
+		for i := range 3 { // each a second after the one before
+			for _, tenant := range []string{"a", "b", "c", ""} {
+				name := number(tenant, i)
+				if left, err := k.Queue.Handle(tenant).Enqueue(k.Context(), mailbox.Terms{}, dispatch(name, name)); err != nil || len(left) > 0 {
+					k.Fatalf("left %v, %v", left, err)
+				}
+				k.Advance(time.Second)
+			}
+		}
+		if left, err := k.Queue.Handle("c").Enqueue(k.Context(), mailbox.Terms{}, dispatch("urgent", "urgent", priority(0))); err != nil || len(left) > 0 {
+			k.Fatalf("left %v, %v", left, err)
+		}
+		equal(k, "the first two of two tenants", []string{"urgent", "c0000"}, dispatchIDs(k.claimExcept(2, "a", "b")))
+		equal(k, "all of two tenants, in order", []string{"b0000", "0000", "b0001", "0001", "b0002", "0002"}, dispatchIDs(k.claimExcept(10, "c", "unknown", "a", "a")))
+		equal(k, "those that are left", []string{}, dispatchIDs(k.claimExcept(10, "a", "c")))
+		equal(k, "with none excepted", []string{"a0000", "a0001", "c0001", "a0002", "c0002"}, dispatchIDs(k.claimExcept(10)))
+	}},
+	{"OfExceptedTenantsClaimsNoSuspects", func(k *kit) {
+		k.suspects(dispatch("t1", "s1"), dispatch("t2", "s2"), dispatch("t3", "s3"))
+		k.enqueue(dispatch("t4", "a"))
+		if left, err := k.Queue.Handle("other").Enqueue(k.Context(), mailbox.Terms{}, dispatch("t5", "b")); err != nil || len(left) > 0 {
+			k.Fatalf("left %v, %v", left, err)
+		}
+		equal(k, "of another tenant", []string{"b"}, dispatchIDs(k.claimExcept(10, "")))
+		got := k.claimExcept(3, "other")
+		equal(k, "suspects first, and no more than allowed", []bool{true, true, false}, suspectOf(got))
 	}},
 	{"WithACancelledContextLosesNothing", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))

@@ -71,11 +71,11 @@ func (db *DB) Claim(_ context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Di
 	}
 	for len(ds) < c.Limit {
 		var t *thread
-		switch {
-		case len(ds) < c.Suspects && db.lines.suspects.Len() > 0:
-			t = db.lines.suspects.threads[0]
-		case db.lines.ready.Len() > 0:
-			t = db.lines.ready.threads[0]
+		if len(ds) < c.Suspects {
+			t = db.lines.suspects.first(c.Except)
+		}
+		if t == nil {
+			t = db.lines.ready.first(c.Except)
 		}
 		if t == nil {
 			break

@@ -153,6 +153,19 @@ func (l *line) Pop() any {
 	return t
 }
 
+// first returns the first thread of a tenant that is not in except, or nil.
+func (l *line) first(except []string) (first *thread) {
+	if len(except) == 0 && len(l.threads) > 0 {
+		return l.threads[0]
+	}
+	for _, t := range l.threads {
+		if !slices.Contains(except, t.head.Tenant) && (first == nil || l.less(t, first)) {
+			first = t
+		}
+	}
+	return first
+}
+
 func (l *line) remove(t *thread) {
 	if at := *l.place(t); at > 0 {
 		heap.Remove(l, at-1)

@@ -95,18 +95,21 @@ func TestPlans_FindRowsByTheRightIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, plan := range map[string]struct{ query, index string }{
-		"commit":   {db.StepCommit(), "_pkey"},
-		"started":  {db.StartCommit(), "_pkey"},
-		"ended":    {db.EndCommit(), "_pkey"},
-		"thread":   {"SELECT * FROM {p}_threads WHERE tenant = $1 AND id = $2", "_pkey"},
-		"run":      {"SELECT * FROM {p}_runs WHERE tenant = $1 AND id = $2", "_pkey"},
-		"profile":  {"SELECT * FROM {p}_profiles WHERE tenant = $1 AND namespace = $2 AND key = $3", "_pkey"},
-		"queue":    {"SELECT * FROM {p}_queues WHERE tenant = $1 AND id = $2", "_pkey"},
-		"dispatch": {"SELECT * FROM {p}_dispatches WHERE tenant = $1 AND id = $2", "_pkey"},
-		"live":     {"SELECT * FROM {p}_dispatches WHERE tenant = $1 AND thread = $2 AND completed = 0", "_dispatches_thread"},
-		"next":     {"SELECT * FROM {p}_dispatches WHERE tenant = $1 AND thread = $2 AND completed = 0 AND available <= $3 ORDER BY priority, created, id LIMIT 1", "_dispatches_thread"},
-		"deduped":  {"SELECT id FROM {p}_dispatches WHERE tenant = $1 AND thread = $2 AND completed = 0 AND dedupe = $3 LIMIT 1", "_dispatches_thread"},
-		"history":  {"SELECT * FROM {p}_dispatches WHERE tenant = $1 AND thread = $2", "_dispatches_thread"},
+		"commit":      {db.StepCommit(), "_pkey"},
+		"started":     {db.StartCommit(), "_pkey"},
+		"ended":       {db.EndCommit(), "_pkey"},
+		"thread":      {"SELECT * FROM {p}_threads WHERE tenant = $1 AND id = $2", "_pkey"},
+		"run":         {"SELECT * FROM {p}_runs WHERE tenant = $1 AND id = $2", "_pkey"},
+		"profile":     {"SELECT * FROM {p}_profiles WHERE tenant = $1 AND namespace = $2 AND key = $3", "_pkey"},
+		"queue":       {"SELECT * FROM {p}_queues WHERE tenant = $1 AND id = $2", "_pkey"},
+		"dispatch":    {"SELECT * FROM {p}_dispatches WHERE tenant = $1 AND id = $2", "_pkey"},
+		"live":        {"SELECT * FROM {p}_dispatches WHERE tenant = $1 AND thread = $2 AND completed = 0", "_dispatches_thread"},
+		"next":        {"SELECT * FROM {p}_dispatches WHERE tenant = $1 AND thread = $2 AND completed = 0 AND available <= $3 ORDER BY priority, created, id LIMIT 1", "_dispatches_thread"},
+		"ready":       {"SELECT tenant, id FROM {p}_queues WHERE NOT suspect AND since IS NOT NULL ORDER BY priority, since LIMIT $1 FOR UPDATE SKIP LOCKED", "_queues_ready"},
+		"tenants":     {"SELECT tenant FROM {p}_queues WHERE suspect = $1 AND since IS NOT NULL AND tenant > $2 ORDER BY tenant LIMIT 1", "_queues_tenant"},
+		"tenants_own": {"SELECT tenant, id FROM {p}_queues WHERE suspect = $1 AND since IS NOT NULL AND tenant = $2 ORDER BY priority, since LIMIT $3 FOR UPDATE SKIP LOCKED", "_queues_tenant"},
+		"deduped":     {"SELECT id FROM {p}_dispatches WHERE tenant = $1 AND thread = $2 AND completed = 0 AND dedupe = $3 LIMIT 1", "_dispatches_thread"},
+		"history":     {"SELECT * FROM {p}_dispatches WHERE tenant = $1 AND thread = $2", "_dispatches_thread"},
 	} {
 		query := strings.ReplaceAll(plan.query, "{p}", prefix)
 		if _, err := look.Prepare(t.Context(), name, query); err != nil {

@@ -32,8 +32,12 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 			err = fmt.Errorf("claim: %w", classified(err))
 		}
 	}()
+	except := make([]string, len(c.Except))
+	for i, tenant := range c.Except {
+		except[i] = escape(tenant)
+	}
 	var b pgx.Batch
-	b.Queue(q.db.sql(`SELECT * FROM {p}_claim($1, $2, $3, $4, $5)`), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit, max(c.Suspects, 0))
+	b.Queue(q.db.sql(`SELECT * FROM {p}_claim($1, $2, $3, $4, $5, $6)`), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit, max(c.Suspects, 0), except)
 	b.Queue(q.db.sql(`SELECT greatest(q.wake - {p}_now() / 1000, 1) FROM {p}_queues q WHERE q.wake IS NOT NULL AND q.since IS NULL ORDER BY q.wake LIMIT 1`))
 	results := q.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()

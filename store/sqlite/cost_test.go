@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -188,5 +189,57 @@ func TestCommitAndSettle_IsOneTransaction(t *testing.T) {
 	apart, _ := endRun(t, db, "b", false, db.Used)
 	if transactions != 1 || statements >= apart {
 		t.Errorf("%d statements in %d transactions, want less than %d in 1", statements, transactions, apart)
+	}
+}
+
+// What a claim costs does not depend on how much is queued, also by tenants that it excepts.
+func TestClaim_ReadsOnlyWhatItClaims(t *testing.T) {
+	db, path := openFile(t)
+	statements := func(r mailbox.ClaimRequest, want int) int64 {
+		t.Helper()
+		before, _ := db.Used()
+		r.Consumer, r.Lease = "w", time.Minute
+		if ds, _, err := db.Claim(t.Context(), r); err != nil || len(ds) != want {
+			t.Fatalf("claimed %d, %v, want %d", len(ds), err, want)
+		}
+		after, _ := db.Used()
+		return after - before
+	}
+	if _, err := db.Store("").Enqueue(t.Context(), mailbox.Terms{}, dispatches("d", 100)...); err != nil {
+		t.Fatal(err)
+	}
+	// Begin, what is due, what is ready, its head, the claim, what is next, commit.
+	if n := statements(mailbox.ClaimRequest{Limit: 1}, 1); n != 7 {
+		t.Errorf("a claim took %d statements, want 7", n)
+	}
+	if n := statements(mailbox.ClaimRequest{Limit: 1, Except: []string{""}}, 0); n > 6 {
+		t.Errorf("a claim that excepts the tenant took %d statements, want at most 6", n)
+	}
+	look, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer look.Close()
+	for query, index := range map[string]string{
+		"SELECT tenant, id FROM awaken_queues WHERE suspect = 0 AND since IS NOT NULL ORDER BY priority, since LIMIT 1":                             "awaken_queues_ready",
+		"SELECT tenant FROM awaken_queues INDEXED BY awaken_queues_tenant WHERE suspect = 0 AND tenant > 'a' AND since IS NOT NULL ORDER BY tenant": "awaken_queues_tenant",
+		"SELECT id FROM awaken_queues INDEXED BY awaken_queues_tenant WHERE suspect = 0 AND tenant = 'a' AND since IS NOT NULL ORDER BY priority":   "awaken_queues_tenant",
+	} {
+		rows, err := look.Query("EXPLAIN QUERY PLAN " + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plan []string
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			plan = append(plan, detail)
+		}
+		if err := rows.Err(); err != nil || len(plan) != 1 || !strings.Contains(plan[0], "INDEX "+index+" (suspect=?") {
+			t.Errorf("%s is planned as %q, %v, want a search with %s alone", query, plan, err, index)
+		}
 	}
 }

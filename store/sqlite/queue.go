@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -123,6 +125,9 @@ func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next t
 
 // claimable returns the queues to claim from.
 func (c queueConn) claimable(r mailbox.ClaimRequest) (out []queueKey, err error) {
+	if len(r.Except) > 0 {
+		return c.claimableExcept(r)
+	}
 	if n := min(r.Suspects, r.Limit); n > 0 {
 		if out, err = c.queues(`suspect = 1 AND since IS NOT NULL ORDER BY priority, since LIMIT ?`, n); err != nil {
 			return nil, err
@@ -130,6 +135,41 @@ func (c queueConn) claimable(r mailbox.ClaimRequest) (out []queueKey, err error)
 	}
 	more, err := c.queues(`suspect = 0 AND since IS NOT NULL ORDER BY priority, since LIMIT ?`, r.Limit-len(out))
 	return append(out, more...), err
+}
+
+// claimableExcept returns the queues to claim from if some tenants are excepted. It asks each other
+// tenant that has any for its first: what the excepted ones have queued, which may be much, is not read.
+func (c queueConn) claimableExcept(r mailbox.ClaimRequest) (out []queueKey, err error) {
+	for _, kind := range []struct{ suspect, limit int }{{1, min(r.Suspects, r.Limit)}, {0, r.Limit}} {
+		type ready struct {
+			queueKey
+			priority, since int64
+		}
+		var found []ready
+		for tenant, more := "", true; more && len(out) < kind.limit; {
+			if !slices.Contains(r.Except, tenant) {
+				if err := c.query(context.Background(), `SELECT tenant, id, priority, since FROM {p}_queues INDEXED BY {p}_queues_tenant
+					WHERE suspect = ? AND tenant = ? AND since IS NOT NULL ORDER BY priority, since LIMIT ?`, []any{kind.suspect, tenant, kind.limit - len(out)}, func(scan sqlstore.Scan) error {
+					found = append(found, ready{})
+					q := &found[len(found)-1]
+					return scan(&q.tenant, &q.thread, &q.priority, &q.since)
+				}); err != nil {
+					return nil, err
+				}
+			}
+			if more, err = c.row(context.Background(), `SELECT tenant FROM {p}_queues INDEXED BY {p}_queues_tenant
+				WHERE suspect = ? AND tenant > ? AND since IS NOT NULL ORDER BY tenant LIMIT 1`, []any{kind.suspect, tenant}, &tenant); err != nil {
+				return nil, err
+			}
+		}
+		slices.SortFunc(found, func(a, b ready) int {
+			return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.since, b.since))
+		})
+		for i := 0; i < len(found) && len(out) < kind.limit; i++ {
+			out = append(out, found[i].queueKey)
+		}
+	}
+	return out, nil
 }
 
 // claimed returns the queue of a claim, and whether the dispatch is cancelled. It reports

@@ -1,0 +1,107 @@
+package mailbox_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// flood submits n runs that take ten minutes.
+func (g *rig) flood(tn *mailbox.Tenant, n int) {
+	g.t.Helper()
+	for i := range n {
+		g.submit(tn, say(fmt.Sprint("flood", i), "use wait"))
+	}
+}
+
+func TestWork_ATenantWithManyRunsDoesNotStarveOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		defer work(b)()
+		g.flood(b.Tenant("a"), 500)
+		time.Sleep(time.Second)
+		if n := b.Active(); n != 205 {
+			t.Errorf("one tenant has %d of 256 slots, want four fifths", n)
+		}
+		quick := g.submit(b.Tenant("b"), say("t", "hello"))
+		time.Sleep(100 * time.Millisecond)
+		g.wantRun(b.Tenant("b"), quick.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello")
+
+		g.flood(b.Tenant("b"), 500)
+		time.Sleep(time.Second)
+		if n := b.Active(); n != 205+41 {
+			t.Errorf("two tenants have %d of 256 slots, want %d", n, 205+41)
+		}
+		quick = g.submit(b.Tenant(""), say("t", "hello"))
+		time.Sleep(100 * time.Millisecond)
+		g.wantRun(b.Tenant(""), quick.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello")
+
+		time.Sleep(time.Hour) // nothing is left behind
+		if counts, err := g.db.Counts(t.Context()); err != nil || counts[mailbox.Acked] != 1002 {
+			t.Errorf("counts are %v, %v, want 1002 that are acked", counts, err)
+		}
+	})
+}
+
+// requests is a queue that keeps what a worker asked for.
+type requests struct {
+	mailbox.Queue
+	mu   sync.Mutex
+	seen []mailbox.ClaimRequest
+}
+
+func (q *requests) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {
+	q.mu.Lock()
+	q.seen = append(q.seen, r)
+	q.mu.Unlock()
+	return q.Queue.Claim(ctx, r)
+}
+
+func TestWork_TheDefaultTenantAloneMayHaveEverySlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		q := &requests{Queue: g.queue}
+		b := g.box(func(c *mailbox.Config) { c.Queue = q })
+		g.flood(b.Tenant(""), 300)
+		defer work(b)()
+		time.Sleep(time.Minute)
+		if n := b.Active(); n != 256 {
+			t.Errorf("%d runs are in flight, want 256", n)
+		}
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if len(q.seen) != 4 { // batches of 64, and no more while no slot is free
+			t.Errorf("the worker claimed %d times, want 4", len(q.seen))
+		}
+		for _, r := range q.seen {
+			if r.Limit != 64 || r.Except != nil {
+				t.Errorf("the worker asked for %+v, want the usual request", r)
+			}
+		}
+	})
+}
+
+// Runs that end make room for tenants that wait, and a worker with few slots shares them too.
+func TestWork_TenantsTakeTurnsInFewSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box(func(c *mailbox.Config) { c.Concurrency = 5 })
+		defer work(b)()
+		for _, tenant := range []string{"a", "b", "c", "d"} {
+			g.flood(b.Tenant(tenant), 50)
+		}
+		late := g.submit(b.Tenant("late"), say("t", "hello"))
+		time.Sleep(21 * time.Minute) // two runs later
+		g.wantRun(b.Tenant("late"), late.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello")
+	})
+}
