@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // The checks are checked: each finds what it is there for.
@@ -16,7 +17,7 @@ func TestCheck_FindsWhatIsWrong(t *testing.T) {
 	b := backends["file"]
 	dir := t.TempDir()
 	j := job{Store: "file", Where: b.place(dir), Dir: dir, Mode: awaken.Sequential}
-	if killed, err := spawn(t.Context(), j, ""); killed || err != nil {
+	if killed, err := testenv.RunJob(t.Context(), j, ""); killed || err != nil {
 		t.Fatal(killed, err)
 	}
 	s, err := b.open(j.Where)

@@ -3,38 +3,23 @@
 package crashtest
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/failpoint"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
-func TestMain(m *testing.M) {
-	if text := os.Getenv(jobVar); text != "" {
-		if err := work(text); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(testenv.WithPostgres(m, &server))
-}
+func TestMain(m *testing.M) { os.Exit(testenv.WithJobs(m, work, &server)) }
 
 // kills is how many processes the test kills on each store, or more until there was one at
 // every point.
@@ -170,7 +155,7 @@ func (c *campaign) try(i int) {
 	}
 	j.Where, j.Dir = c.place(dir), dir
 	for _, spec := range append(plan, "") {
-		dead, err := spawn(c.Context(), j, spec)
+		dead, err := testenv.RunJob(c.Context(), j, spec)
 		if err != nil {
 			fail("%v", err)
 			return
@@ -207,40 +192,6 @@ func (c *campaign) try(i int) {
 	if len(problems) == 0 {
 		_ = os.RemoveAll(dir)
 	}
-}
-
-// patience is how long a process may take. It needs a second.
-const patience = time.Minute
-
-// spawn runs a worker and reports whether the failpoint killed it. One that does not
-// end is an error that says where it hangs.
-func spawn(ctx context.Context, j job, spec string) (killed bool, err error) {
-	text, err := json.Marshal(j)
-	if err != nil {
-		return false, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$")
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it prints its stacks
-	cmd.WaitDelay = 5 * time.Second
-	cmd.Env = append(os.Environ(), jobVar+"="+string(text), "AWAKEN_FAILPOINT="+spec,
-		"GORACE=atexit_sleep_ms=0") // the race detector lets every process wait for a second at its end
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err = cmd.Run()
-	if ctx.Err() != nil {
-		return false, fmt.Errorf("worker with failpoint %q does not end: %w:\n%s", spec, ctx.Err(), out.Bytes())
-	}
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL && spec != "" {
-			return true, nil
-		}
-	}
-	if err != nil {
-		return false, fmt.Errorf("worker with failpoint %q: %w:\n%s", spec, err, out.Bytes())
-	}
-	return false, nil
 }
 
 var classes = map[awaken.EffectClass]string{awaken.ReadOnly: "read-only", awaken.Idempotent: "idempotent", awaken.Effectful: "effectful"}

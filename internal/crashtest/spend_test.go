@@ -79,7 +79,7 @@ func TestKill_Spending(t *testing.T) {
 					own.Number = round*spenders + i
 					spec := fmt.Sprintf("%s:%d", spendPoints[rng.IntN(len(spendPoints))], 1+int(3*rng.ExpFloat64()))
 					wg.Go(func() {
-						killed, err := spawn(t.Context(), own, spec)
+						killed, err := testenv.RunJob(t.Context(), own, spec)
 						if err != nil {
 							t.Errorf("%s=%d: %v", seedVar, seed, err)
 						}
@@ -101,7 +101,7 @@ func TestKill_Spending(t *testing.T) {
 			// The last one resumes what all others have left.
 			own := j
 			own.Number = -1
-			if _, err := spawn(t.Context(), own, ""); err != nil {
+			if _, err := testenv.RunJob(t.Context(), own, ""); err != nil {
 				t.Fatal(err)
 			}
 			if got := look(); got.Reserved != 0 {

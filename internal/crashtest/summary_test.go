@@ -61,7 +61,7 @@ func TestKill_Summaries(t *testing.T) {
 					j.Where = backends[name].place(j.Dir)
 					for i, spec := range append(plan, "") {
 						j.Number, j.Late = i, late && spec != ""
-						killed, err := spawn(t.Context(), j, spec)
+						killed, err := testenv.RunJob(t.Context(), j, spec)
 						if err != nil {
 							t.Fatalf("%s=%d: killed at %q: %v", seedVar, seed, plan, err)
 						}

@@ -38,19 +38,13 @@ func (j job) notes() notes { return notes{filepath.Join(j.Dir, "notes")} }
 
 func (j job) world() world { return world(filepath.Join(j.Dir, "world")) }
 
-const jobVar = "AWAKEN_CRASH_JOB"
-
 const (
 	threadID = "thread"
 	runID    = "run"
 )
 
 // work runs the agent, or takes its run up, until it is done.
-func work(text string) error {
-	var j job
-	if err := json.Unmarshal([]byte(text), &j); err != nil {
-		return err
-	}
+func work(j job) error {
 	store, err := backends[j.Store].open(j.Where)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ package killtest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -26,16 +25,7 @@ import (
 
 var postgresServer *testenv.Postgres
 
-func TestMain(m *testing.M) {
-	if text := os.Getenv(jobVar); text != "" {
-		if err := serve(text); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(testenv.WithPostgres(m, &postgresServer))
-}
+func TestMain(m *testing.M) { os.Exit(testenv.WithJobs(m, serve, &postgresServer)) }
 
 // process is a server that can be killed.
 type process struct {
@@ -47,13 +37,8 @@ type process struct {
 
 func (p *process) start() {
 	p.t.Helper()
-	data, err := json.Marshal(p.job)
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	p.out = &bytes.Buffer{}
-	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), jobVar+"="+string(data), "GORACE=atexit_sleep_ms=0")
+	p.cmd = testenv.JobCommand(context.Background(), p.job)
 	p.cmd.Stderr = p.out
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)

@@ -4,7 +4,6 @@ package killtest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -34,14 +33,8 @@ type job struct {
 	Drain   time.Duration
 }
 
-const jobVar = "AWAKEN_KILL_JOB"
-
 // serve is the server process. SIGTERM drains it.
-func serve(text string) error {
-	var j job
-	if err := json.Unmarshal([]byte(text), &j); err != nil {
-		return err
-	}
+func serve(j job) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	queue, done, err := open(ctx, j)

@@ -5,9 +5,9 @@ package livetest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,14 +27,7 @@ import (
 var postgresServer *testenv.Postgres
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(jobVar); text != "" {
-		if err := work(text); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(testenv.WithPostgres(m, &postgresServer, "max_connections=500"))
+	os.Exit(testenv.WithJobs(m, work, &postgresServer, "max_connections=500"))
 }
 
 // onStores runs a test on each store that several processes can share.
@@ -164,12 +157,7 @@ func (g *rig) start(change ...func(j *job)) *worker {
 	for _, f := range change {
 		f(&j)
 	}
-	data, err := json.Marshal(j)
-	if err != nil {
-		g.Fatal(err)
-	}
-	w := &worker{cmd: exec.Command(os.Args[0]), over: make(chan struct{})}
-	w.cmd.Env = append(os.Environ(), jobVar+"="+string(data), "GORACE=atexit_sleep_ms=0")
+	w := &worker{cmd: testenv.JobCommand(context.Background(), j), over: make(chan struct{})}
 	w.cmd.Stderr = w
 	if err := w.cmd.Start(); err != nil {
 		g.Fatal(err)

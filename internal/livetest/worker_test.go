@@ -34,14 +34,8 @@ type job struct {
 	PauseAt  string        // a failpoint: stop at its first hit, as SIGSTOP does
 }
 
-const jobVar = "AWAKEN_LIVE_JOB"
-
 // work is the worker process. SIGTERM stops it.
-func work(text string) error {
-	var j job
-	if err := json.Unmarshal([]byte(text), &j); err != nil {
-		return err
-	}
+func work(j job) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	if j.PauseAt != "" {

@@ -3,19 +3,14 @@
 package publishtest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
@@ -23,8 +18,6 @@ import (
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 )
-
-const jobVar = "AWAKEN_PUBLISH_JOB"
 
 // job tells a worker process what to do.
 type job struct {
@@ -34,11 +27,7 @@ type job struct {
 
 // work is a process that writes, alternating between two managers, so that each must follow
 // the other. It builds on what earlier processes left behind.
-func work(text string) error {
-	var j job
-	if err := json.Unmarshal([]byte(text), &j); err != nil {
-		return err
-	}
+func work(j job) error {
 	ctx := context.Background()
 	var ms []*config.Manager
 	for range 2 {
@@ -270,7 +259,7 @@ func TestKill(t *testing.T) {
 				for _, p := range points {
 					round++
 					spec := fmt.Sprintf("%s:%d", p, hit)
-					killed, err := spawn(t.Context(), job{name, where, round}, spec)
+					killed, err := testenv.RunJob(t.Context(), job{name, where, round}, spec)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -286,7 +275,7 @@ func TestKill(t *testing.T) {
 				}
 			}
 			round++
-			if _, err := spawn(t.Context(), job{name, where, round}, ""); err != nil { // and to the end
+			if _, err := testenv.RunJob(t.Context(), job{name, where, round}, ""); err != nil { // and to the end
 				t.Fatal(err)
 			}
 			inspect(t, name, where, "the end")
@@ -308,30 +297,4 @@ func inspect(t *testing.T, backend, where, after string) {
 	if t.Failed() {
 		t.FailNow()
 	}
-}
-
-// spawn runs a worker and reports whether the failpoint killed it.
-func spawn(ctx context.Context, j job, spec string) (killed bool, err error) {
-	text, err := json.Marshal(j)
-	if err != nil {
-		return false, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$")
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // prints the stacks
-	cmd.WaitDelay = 5 * time.Second
-	cmd.Env = append(os.Environ(), jobVar+"="+string(text), "AWAKEN_FAILPOINT="+spec, "GORACE=atexit_sleep_ms=0")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err = cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL && spec != "" {
-			return true, nil
-		}
-	}
-	if err != nil {
-		return false, fmt.Errorf("worker with failpoint %q: %w:\n%s", spec, err, out.Bytes())
-	}
-	return false, nil
 }

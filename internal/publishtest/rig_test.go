@@ -23,16 +23,7 @@ import (
 
 var server *testenv.Postgres
 
-func TestMain(m *testing.M) {
-	if text := os.Getenv(jobVar); text != "" {
-		if err := work(text); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(testenv.WithPostgres(m, &server))
-}
+func TestMain(m *testing.M) { os.Exit(testenv.WithJobs(m, work, &server)) }
 
 // backends are the databases that several processes can share.
 var backends = map[string]struct {

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,25 +24,24 @@ import (
 
 var write = flag.String("write", "", "the `folder` of testdata to write what this version leaves into")
 
-// jobVar makes a process a writer. Its value is the engine and the place of the database.
-const jobVar = "AWAKEN_UPGRADE_JOB"
+// job is what a writer does.
+type job struct{ Engine, Where string }
 
 // ready is what a writer prints when it can be killed.
 const ready = "ready"
 
-func TestMain(m *testing.M) {
-	if job := os.Getenv(jobVar); job != "" {
-		name, where, _ := strings.Cut(job, " ")
-		ctx := context.Background()
-		if name == folderName {
-			tellFolder(ctx, must(openFolder(where)))
-		} else {
-			tell(ctx, must(engines[name].open(ctx, where)))
-		}
-		fmt.Println(ready)
-		select {}
+func TestMain(m *testing.M) { os.Exit(testenv.WithJobs(m, leaveContents, &cluster)) }
+
+// leaveContents is the writer process. It does not end.
+func leaveContents(j job) error {
+	ctx := context.Background()
+	if j.Engine == folderName {
+		tellFolder(ctx, must(openFolder(j.Where)))
+	} else {
+		tell(ctx, must(engines[j.Engine].open(ctx, j.Where)))
 	}
-	os.Exit(testenv.WithPostgres(m, &cluster))
+	fmt.Println(ready)
+	select {}
 }
 
 // TestWrite writes the dumps of this version.
@@ -95,8 +93,7 @@ func leave(t *testing.T, name, where string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), jobVar+"="+name+" "+where)
+	cmd := testenv.JobCommand(ctx, job{name, where})
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
