@@ -233,13 +233,13 @@ func prefersJSON(accept string) bool {
 func (h *runs) await(req *request, r *mailbox.Receipt) error {
 	ctx, cancel := h.streams.whileServing(req)
 	defer cancel()
-	limit := time.Now().Add(h.waitTime)
-	for e, err := range req.tenant.Log.Tail(ctx, r.ThreadID, r.After, eventlog.Follow{RunID: r.RunID, Pause: 500 * time.Millisecond}) {
+	limit, record := time.Now().Add(h.waitTime), newPoll()
+	for e, err := range req.tenant.Log.Tail(ctx, r.ThreadID, r.After, eventlog.Follow{RunID: r.RunID, Pause: pollFirst}) {
 		if err = revoked(ctx, err); err != nil {
 			return err
 		}
 		// A run can end before it starts, and one that waited can be running again by now.
-		if _, over := e.Event.(*awaken.RunFinish); over || e.Event == nil {
+		if _, over := e.Event.(*awaken.RunFinish); over || e.Event == nil && record.due() {
 			run, err := req.tenant.Store.LoadRun(ctx, r.RunID)
 			if err != nil {
 				return revoked(ctx, err)

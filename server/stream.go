@@ -102,7 +102,13 @@ func (s *streams) follow(req *request, threadID, runID string, after awaken.Curs
 	if runID != "" {
 		// The run may be over, or be cancelled while queued and log no events. Its record is polled
 		// until the first event arrives.
-		wait.RunID, wait.First, silent = runID, 500*time.Millisecond, func() (bool, error) { return f.ended(f.at) }
+		record := newPoll()
+		wait.RunID, wait.First, silent = runID, pollFirst, func() (bool, error) {
+			if !record.due() {
+				return false, nil
+			}
+			return f.ended(f.at)
+		}
 	} else {
 		err = f.out.Flush() // the first event may be a long time off
 	}
