@@ -134,9 +134,6 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 	t.log.mu.Lock()
 	defer t.log.mu.Unlock()
 	v := t.log.get(t.thread)
-	if t.batch == nil && !t.follow.Committed {
-		t.batch = *entrySlices.Get().(*[]awaken.Entry)
-	}
 	waiting := v.waiting
 	v.waiting = true // reset below if there is an entry
 	t.batch = t.batch[:0]
@@ -153,8 +150,11 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 	if !same {
 		return false, false, v.version, v.changed
 	}
-	if t.batch = append(t.batch, v.entries[i:min(i+maxBatch, len(v.entries))]...); len(t.batch) > 0 {
-		v.waiting = waiting
+	if found := v.entries[i:min(i+maxBatch, len(v.entries))]; len(found) > 0 {
+		if t.batch == nil {
+			t.batch = *entrySlices.Get().(*[]awaken.Entry)
+		}
+		t.batch, v.waiting = append(t.batch, found...), waiting
 	}
 	return len(t.batch) > 0, v.running > 0, v.version, v.changed
 }
