@@ -52,20 +52,17 @@ func (b *bodies) read(req *request) error {
 	if b.bytes > 0 {
 		from = http.MaxBytesReader(req.w, from, b.bytes)
 	}
-	size := int64(firstRead)
-	if n := req.r.ContentLength; n >= 0 && n < 16*firstRead {
-		size = n + 1 // the end is read too
-	}
 	control, start := http.NewResponseController(req.w), time.Now()
 	var data []byte
+	var values counter
 	late := false
 	for {
-		if int64(len(data)) == int64(cap(data)) {
-			if err := req.hold(b.memory, size); err != nil {
+		if len(data) == cap(data) {
+			more := room(cap(data), req.r.ContentLength)
+			if err := req.hold(b.memory, int64(more)); err != nil {
 				return err
 			}
-			data = append(make([]byte, 0, int64(cap(data))+size), data...)
-			size = int64(cap(data)) // twice as much the next time
+			data = append(make([]byte, 0, cap(data)+more), data...)
 		}
 		_ = control.SetReadDeadline(b.deadline(start, len(data))) // the writer of a test may not support it
 		if b.serving.Err() != nil {
@@ -73,11 +70,16 @@ func (b *bodies) read(req *request) error {
 			return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "stopping", Message: "the server is stopping", RetryAfter: time.Second}
 		}
 		n, err := from.Read(data[len(data):cap(data)])
+		values.count(data[len(data) : len(data)+n])
 		data = data[:len(data)+n]
+		if b.values > 0 && values.n >= b.values {
+			req.w.Header().Set("Connection", "close") // the rest is not read
+			return fail(http.StatusRequestEntityTooLarge, "too_large", "the body has too many JSON values, want at most %d", b.values)
+		}
 		switch {
 		case err == io.EOF:
 			req.body = data
-			return b.weigh(req)
+			return req.hold(b.memory, int64(values.n+1)*valueMemory)
 		case err == nil && !late: // the rest may take a while
 			late = true
 			defer context.AfterFunc(b.serving, func() { _ = control.SetReadDeadline(time.Now()) })()
@@ -108,31 +110,42 @@ func (b *bodies) deadline(start time.Time, have int) time.Time {
 	return at
 }
 
-// weigh takes the memory of the values in a body.
-func (b *bodies) weigh(req *request) error {
-	n := countValues(req.body)
-	if b.values > 0 && n > b.values {
-		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body has %d JSON values, want at most %d", n, b.values)
+// room returns how many bytes to add to the have ones for a body with a length, or -1. A body that
+// has sent a sixteenth gets what the rest takes, so that little is copied and what was announced alone
+// takes little; one without a length, as much again.
+func room(have int, length int64) int {
+	switch rest := length + 1 - int64(have); { // the end is read too
+	case rest > 0 && rest <= 15*int64(max(have, firstRead)):
+		return int(rest)
+	case have == 0:
+		return firstRead
+	case rest > 0:
+		return 15 * have
 	}
-	return req.hold(b.memory, int64(n)*valueMemory)
+	return have
 }
 
-// countValues counts the values in a JSON text. In any other text it counts something.
-func countValues(data []byte) int {
-	n := 1
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
-		case ',', '[', '{':
-			n++
-		case '"':
-			for i++; i < len(data) && data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
+// counter counts the values of a JSON text, but for the first, as it arrives. In any other text it
+// counts something.
+type counter struct {
+	n      int
+	text   bool // within a string
+	escape bool // after a backslash there
+}
+
+func (c *counter) count(data []byte) {
+	for _, b := range data {
+		switch {
+		case c.escape:
+			c.escape = false
+		case c.text && b == '\\':
+			c.escape = true
+		case b == '"':
+			c.text = !c.text
+		case !c.text && (b == ',' || b == '[' || b == '{'):
+			c.n++
 		}
 	}
-	return n
 }
 
 // decode decodes the body of a request into v. Large ones wait for each other.

@@ -16,14 +16,14 @@ import (
 // means no limit.
 type Limits struct {
 	Body           int64         // bytes of a request's body; default 20 MiB
-	BodyMemory     int64         // bytes of all bodies in flight, and of what they decode to; default 256 MiB
+	BodyMemory     int64         // bytes of all bodies in flight, and of what they decode to; default 96 MiB
 	BodyRate       int           // bytes of a body per second, at least; default 1024
 	BodyGrace      time.Duration // until BodyRate counts; default 5 seconds
 	Depth          int           // nesting of a JSON body; default 64
-	Values         int           // JSON values in a body; default 250,000
+	Values         int           // JSON values in a body; default 100,000
 	HeaderBytes    int           // of a request; default 64 KiB
 	Requests       int           // concurrent, without streams; default 100
-	Streams        int           // concurrent; default 20,000
+	Streams        int           // concurrent; default 5,000
 	RequestTime    time.Duration // for a request that is not a stream; default 1 minute
 	WaitTime       time.Duration // for a request that waits for its run; default 10 minutes
 	HeaderTime     time.Duration // for the client to send the headers; default 10 seconds
@@ -45,14 +45,14 @@ type Limits struct {
 
 func (l *Limits) setDefaults() {
 	l.Body = cmp.Or(l.Body, 20<<20)
-	l.BodyMemory = cmp.Or(l.BodyMemory, 256<<20)
+	l.BodyMemory = cmp.Or(l.BodyMemory, 96<<20)
 	l.BodyRate = cmp.Or(l.BodyRate, 1024)
 	l.BodyGrace = cmp.Or(l.BodyGrace, 5*time.Second)
 	l.Depth = cmp.Or(l.Depth, 64)
-	l.Values = cmp.Or(l.Values, 250_000)
+	l.Values = cmp.Or(l.Values, 100_000)
 	l.HeaderBytes = cmp.Or(l.HeaderBytes, 64<<10)
 	l.Requests = cmp.Or(l.Requests, 100)
-	l.Streams = cmp.Or(l.Streams, 20_000)
+	l.Streams = cmp.Or(l.Streams, 5000)
 	l.RequestTime = cmp.Or(l.RequestTime, time.Minute)
 	l.WaitTime = cmp.Or(l.WaitTime, 10*time.Minute)
 	l.HeaderTime = cmp.Or(l.HeaderTime, 10*time.Second)

@@ -67,6 +67,7 @@ func serveCommand(con *console) *cobra.Command {
 		if err != nil {
 			return configError("%w", err)
 		}
+		limitMemory(os.DirFS("/"))
 		sig := listen()
 		defer sig.stop()
 		sig.during(cmd.Context(), func(ctx context.Context) { err = serve(ctx, con, s, newCode(s)) })
@@ -120,6 +121,16 @@ var foreign = []struct{ name, instead string }{
 
 // serve runs the server until ctx is done.
 func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (err error) {
+	b, err := openBackend(ctx, s, true)
+	if err != nil {
+		return err
+	}
+	defer b.close(&err)
+	return serveFrom(ctx, b, con, s, c)
+}
+
+// serveFrom is serve with an open database.
+func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settings, c *code) (err error) {
 	log := newLogger(con, s)
 	for _, v := range s.Values() {
 		if v.Unused != "" && v.Source != "default" {
@@ -131,11 +142,6 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 			log.Warn("environment variable has no effect", "variable", v.name, "instead", v.instead)
 		}
 	}
-	b, err := openBackend(ctx, s, true)
-	if err != nil {
-		return err
-	}
-	defer b.close(&err)
 	keys, missing, err := openKeys(ctx, s, b)
 	if err != nil {
 		return err

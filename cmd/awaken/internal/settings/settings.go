@@ -136,7 +136,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.mailbox_lifecycle", to: &v.Lifecycle, def: "auto", check: oneOf("auto", "manual"), Doc: "auto runs a worker; manual accepts runs and leaves them to other processes"},
 		{Name: "server.shutdown.timeout_secs", to: &l.ShutdownTime, def: "30", check: atLeast(1), Doc: "how long requests and steps may take to finish when the server stops"},
 		{Name: "server.max_concurrent_requests", to: &l.Requests, def: "100", check: limit, Doc: "concurrent requests, not counting streams"},
-		{Name: "server.max_concurrent_streams", to: &l.Streams, def: "20000", check: limit, Doc: "concurrent streams"},
+		{Name: "server.max_concurrent_streams", to: &l.Streams, def: "5000", check: limit, Doc: "concurrent streams"},
 		{Name: "server.replay_buffer_capacity", to: &m.Log.Buffer, def: "1024", check: atLeast(1), Doc: "events of the current step that are kept in memory for readers"},
 		{Name: "server.sse_buffer_size", to: &v.SSEBuffer, def: "64", check: atLeast(1), Doc: "frames that a stream buffers for a slow client before it stops reading the log; none are dropped"},
 		{Name: "server.a2a_extended_card_bearer_token", to: new(awaken.Secret), Unused: noA2A},
@@ -205,11 +205,11 @@ func (s *Settings) table() []*Value {
 func (l *Limits) table() []*Value {
 	return []*Value{
 		{Name: "limits.body_bytes", to: &l.Body, def: "20971520", check: limit, Doc: "size of a request body"},
-		{Name: "limits.body_memory_bytes", to: &l.BodyMemory, def: "268435456", check: limit, Doc: "memory of all request bodies in flight"},
+		{Name: "limits.body_memory_bytes", to: &l.BodyMemory, def: "100663296", check: limit, Doc: "memory of all request bodies in flight"},
 		{Name: "limits.body_rate_bytes", to: &l.BodyRate, def: "1024", check: limit, Doc: "bytes of a body that a client must send per second"},
 		{Name: "limits.body_grace", to: &l.BodyGrace, def: "5s", check: aTime, Doc: "time before limits.body_rate_bytes counts"},
 		{Name: "limits.json_depth", to: &l.Depth, def: "64", check: limit, Doc: "nesting of JSON"},
-		{Name: "limits.json_values", to: &l.Values, def: "250000", check: limit, Doc: "JSON values in a request body"},
+		{Name: "limits.json_values", to: &l.Values, def: "100000", check: limit, Doc: "JSON values in a request body"},
 		{Name: "limits.header_bytes", to: &l.HeaderBytes, def: "65536", check: atLeast(1), Doc: "size of the request headers"},
 		{Name: "limits.messages_per_run", to: &l.Messages, def: "1000", check: limit, Doc: "messages in a request"},
 		{Name: "limits.tools_per_run", to: &l.Tools, def: "256", check: limit, Doc: "tools that the client executes, in a request"},
