@@ -39,9 +39,9 @@ func (s *shares) take(by caller, n int64) error {
 	defer s.mu.Unlock()
 	free := s.limit - s.used
 	switch most := shareOfFree * (free - n + 1); { // what is left, and the last of n
-	case s.ofKeys[key] > 0 && s.ofKeys[key]+n > most:
+	case free > 0 && s.ofKeys[key] > 0 && s.ofKeys[key]+n > most:
 		return s.refuse("key")
-	case tenant != "" && s.ofTenants[tenant] > 0 && s.ofTenants[tenant]+n > most:
+	case free > 0 && tenant != "" && s.ofTenants[tenant] > 0 && s.ofTenants[tenant]+n > most:
 		return s.refuse("tenant")
 	case n > free:
 		return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "overloaded", Message: "too many " + s.what, RetryAfter: time.Second}
