@@ -51,6 +51,53 @@ type Decided struct {
 	ToolName   string `json:"tool_name"`
 	RunID      string `json:"run_id"` // the run that asked
 	ThreadID   string `json:"thread_id"`
+
+	// Applied says whether the run acted on the decision; nil means that it has not read it yet.
+	// Unapplied is the reason why it did not, such as the end of the run. Stores keep neither:
+	// both follow from the run's ledger, see [Decided.Outcome].
+	Applied   *bool  `json:"applied,omitempty"`
+	Unapplied string `json:"unapplied_reason,omitempty"`
+}
+
+// Outcome returns a copy of the record that says whether the decision was applied, given the run
+// that asked and its ledger.
+func (d *Decided) Outcome(run *Run, calls []*CallState) *Decided {
+	out := *d
+	settle := func(why string) *Decided {
+		applied := why == ""
+		out.Applied, out.Unapplied = &applied, why
+		return &out
+	}
+	for _, s := range calls {
+		if s.CallID != d.ToolCallID {
+			continue
+		}
+		if e := s.on(d.TicketID); e != nil && e.UpdatedAt != d.At { // the runtime's own, after an expiry
+			return settle("the question was closed: " + e.Reason)
+		} else if e != nil {
+			return settle(e.Unapplied)
+		}
+		if s.Status.Terminal() && run.Status != RunDone || s.SuspensionID() != d.TicketID {
+			return settle("the question was withdrawn")
+		}
+	}
+	if run.Status == RunDone {
+		return settle("the run ended: " + run.Termination.String())
+	}
+	return &out
+}
+
+// on returns the decision on a question of the call, or nil.
+func (s *CallState) on(ticketID string) *Decision {
+	if s.Decision != nil && s.Decision.Target == ticketID {
+		return s.Decision
+	}
+	for i := range s.Earlier {
+		if s.Earlier[i].Target == ticketID {
+			return &s.Earlier[i]
+		}
+	}
+	return nil
 }
 
 // Error says what was decided, by whom and when.

@@ -100,6 +100,9 @@ type Decision struct {
 	// Remembered is the scope in which the permission plugin remembers an approval, if it does.
 	Remembered string `json:"remembered,omitempty"`
 	RequestID  string `json:"request_id,omitempty"` // the request that made it, as the audit log names it
+	// Unapplied is the reason why the run could not act on the decision, although it was accepted;
+	// set by the runtime.
+	Unapplied string `json:"unapplied,omitempty"`
 }
 
 // UnmarshalJSON rejects unknown fields.

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/awaken-go/awaken/internal/ids"
@@ -62,7 +63,9 @@ func (l *AuditLog) List(ctx context.Context, q AuditQuery) ([]*AuditEvent, error
 }
 
 // Add records an action that the Manager did not take itself, such as the restart of a
-// server.
-func (l *AuditLog) Add(ctx context.Context, action, resource string, by Actor) error {
-	return makeDurable(ctx, l.store, &Change{Audit: []*AuditEvent{l.event(by, action, resource)}})
+// server. After is what the event says about its resource; it may be nil.
+func (l *AuditLog) Add(ctx context.Context, action, resource string, by Actor, after json.RawMessage) error {
+	e := l.event(by, action, resource)
+	e.After = after
+	return makeDurable(ctx, l.store, &Change{Audit: []*AuditEvent{e}})
 }

@@ -33,7 +33,7 @@ func newAuditLog(d *desk) *AuditLog {
 
 func TestAuditLog_EventRecordsActorAndTime(t *testing.T) {
 	d := &desk{}
-	if err := newAuditLog(d).Add(t.Context(), "restart", "mcp-servers/files", Actor{ID: "k", Label: "ada", IP: "10.0.0.1", RequestID: "r"}); err != nil {
+	if err := newAuditLog(d).Add(t.Context(), "restart", "mcp-servers/files", Actor{ID: "k", Label: "ada", IP: "10.0.0.1", RequestID: "r"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := AuditEvent{ID: "e1", Time: time.Unix(5, 1_234_000).UTC(), Actor: "k/ada", Action: "restart", Resource: "mcp-servers/files", IP: "10.0.0.1", RequestID: "r"}

@@ -255,7 +255,7 @@ func TestRestore_WritesADraftWithCurrentSecrets(t *testing.T) {
 		_, err := r.Drafts().Restore(t.Context(), key(c.key), c.event, config.Condition{}, me)
 		wantErr(t, err, c.kind)
 	}
-	if err := r.Audit().Add(t.Context(), "restart", "providers/p", me); err != nil {
+	if err := r.Audit().Add(t.Context(), "restart", "providers/p", me, nil); err != nil {
 		t.Fatal(err)
 	}
 	list, _ = r.Audit().List(t.Context(), config.AuditQuery{Action: "restart"})

@@ -24,6 +24,7 @@ type children struct {
 // decision it reads counts.
 func (ch *children) forward(c *call, target string, d awaken.Decision, id string) error {
 	d.Target = target
+	accepted := id != ""
 	if d.ID = cmp.Or(d.ID, id); d.ID == "" {
 		d.ID = ch.rt.cfg.NewID()
 	}
@@ -31,21 +32,27 @@ func (ch *children) forward(c *call, target string, d awaken.Decision, id string
 	if d.UpdatedAt > 0 {
 		at = time.UnixMilli(d.UpdatedAt) // the time it was accepted
 	}
-	child, items, err := ch.rt.checkDecisions(ch.ctx, c.state.Child, at, d)
+	own := c.state.Child == awaken.ChildID(c.state.Key) // the call continues this child itself
+	err := ch.waitOut(ch.ctx, func() error {
+		child, items, err := ch.rt.checkDecisions(ch.ctx, c.state.Child, at, accepted, d)
+		if err != nil {
+			return err
+		}
+		if own {
+			return ch.rt.post(ch.ctx, child.ThreadID, items)
+		}
+		for _, it := range items {
+			if err := ch.rt.deliver(ch.ctx, &awaken.Outgoing{ID: it.ID, ThreadID: child.ThreadID, Item: &it}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return stored(err)
 	}
-	if c.state.Child == awaken.ChildID(c.state.Key) { // the call continues this child itself
-		if err := ch.rt.post(ch.ctx, child.ThreadID, items); err != nil {
-			return stored(err)
-		}
+	if own {
 		ch.recheck(c)
-		return nil
-	}
-	for _, it := range items {
-		if err := ch.rt.deliver(ch.ctx, &awaken.Outgoing{ID: it.ID, ThreadID: child.ThreadID, Item: &it}); err != nil {
-			return stored(err)
-		}
 	}
 	return nil
 }

@@ -35,11 +35,12 @@ func (rt *Runtime) Decide(ctx context.Context, runID string, decisions ...awaken
 // one for each decision that no commit has taken in. It posts nothing. Its errors are those of
 // Decide, except that it does not know the decisions that wait in the inbox.
 func (rt *Runtime) CheckDecisions(ctx context.Context, runID string, decisions ...awaken.Decision) (*awaken.Run, []awaken.InboxItem, error) {
-	return rt.checkDecisions(ctx, runID, rt.cfg.Now(), decisions...)
+	return rt.checkDecisions(ctx, runID, rt.cfg.Now(), false, decisions...)
 }
 
-// checkDecisions is CheckDecisions for decisions that were accepted at a time.
-func (rt *Runtime) checkDecisions(ctx context.Context, runID string, at time.Time, decisions ...awaken.Decision) (*awaken.Run, []awaken.InboxItem, error) {
+// checkDecisions is CheckDecisions for decisions that are made at a time. If they were accepted,
+// their arguments are left to the run that asks: it asks anew if they do not fit.
+func (rt *Runtime) checkDecisions(ctx context.Context, runID string, at time.Time, accepted bool, decisions ...awaken.Decision) (*awaken.Run, []awaken.InboxItem, error) {
 	run, err := rt.cfg.Store.LoadRun(ctx, runID)
 	if err != nil {
 		return nil, nil, fmt.Errorf("decide run %s: %w", runID, err)
@@ -54,7 +55,7 @@ func (rt *Runtime) checkDecisions(ctx context.Context, runID string, at time.Tim
 		if err := d.Validate(); err != nil {
 			return nil, nil, err
 		}
-		d.UpdatedAt = at.UnixMilli()
+		d.UpdatedAt, d.Unapplied = at.UnixMilli(), ""
 		s, dup, err := checkDecision(run.ThreadID, calls, &d, at)
 		var item *awaken.InboxItem
 		if s := findCall(calls, d.Target); s != nil && !dup { // the decision may be for a child
@@ -62,7 +63,7 @@ func (rt *Runtime) checkDecisions(ctx context.Context, runID string, at time.Tim
 				inner := d
 				inner.Target = target
 				var left []awaken.InboxItem
-				if _, left, err = rt.checkDecisions(ctx, s.Child, at, inner); err == nil && len(left) == 0 {
+				if _, left, err = rt.checkDecisions(ctx, s.Child, at, accepted, inner); err == nil && len(left) == 0 {
 					continue
 				}
 				if len(left) > 0 { // the question is the child's, on whichever thread it is decided
@@ -77,8 +78,10 @@ func (rt *Runtime) checkDecisions(ctx context.Context, runID string, at time.Tim
 		if dup {
 			continue
 		}
-		if err := rt.checkArguments(ctx, run, s, &d); err != nil {
-			return nil, nil, err
+		if !accepted {
+			if err := rt.checkArguments(ctx, run, s, &d); err != nil {
+				return nil, nil, err
+			}
 		}
 		if item == nil {
 			item = decisionItem(run, s, d)
@@ -243,10 +246,11 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 	case err != nil:
 		err = fmt.Errorf("decision on %q: %w: arguments do not fit the schema of the tool: %w", d.Target, awaken.ErrInvalid, err)
 		if id != "" { // it was accepted where the tool is not known
-			de.askAgain(c, d)
+			de.askAgain(c, d, err)
 		}
 		return err
 	case id == "":
+		d.UpdatedAt, d.Unapplied = cmp.Or(d.UpdatedAt, de.rt.cfg.Now().UnixMilli()), ""
 		if err := de.record(s, d); err != nil {
 			return err
 		}
@@ -258,7 +262,6 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 // record makes a decision of the request the one that counts: it posts it, as [Runtime.Decide] does,
 // and reads it. The error is an ErrDecided if another was accepted meanwhile.
 func (de *decider) record(s *awaken.CallState, d awaken.Decision) error {
-	d.UpdatedAt = cmp.Or(d.UpdatedAt, de.rt.cfg.Now().UnixMilli())
 	item := decisionItem(&de.rec, s, d)
 	if err := de.rt.cfg.Store.Post(de.ctx, de.info.ThreadID, *item); err != nil {
 		return fmt.Errorf("decision on %q: %w", d.Target, stored(err))
@@ -269,10 +272,10 @@ func (de *decider) record(s *awaken.CallState, d awaken.Decision) error {
 
 // askAgain asks the question of a call anew, after an accepted decision could not be used. The
 // new question has an id of its own, because the old one is decided.
-func (de *decider) askAgain(c *call, d awaken.Decision) {
+func (de *decider) askAgain(c *call, d awaken.Decision, why error) {
 	s := de.ledger.edit(c)
 	t := *s.Ticket
-	d.Target = s.SuspensionID()
+	d.Target, d.Unapplied = s.SuspensionID(), why.Error()
 	s.Decision = &d
 	de.ledger.ticket(c, t)
 }
@@ -313,6 +316,15 @@ func (c *core) decided(s *awaken.CallState) *awaken.Decided {
 	rec := s.Decided(c.info.ThreadID, s.Decision)
 	rec.RunID = c.info.RunID
 	return rec
+}
+
+// unmade notes why an approval had no effect, if the call is closed before it was made.
+func unmade(s *awaken.CallState, why string) {
+	if s.Decision != nil && s.Decision.Action == awaken.ActionResume && (s.Status == awaken.CallResuming || s.Status == awaken.CallNew) {
+		d := *s.Decision
+		d.Unapplied = why
+		s.Decision = &d
+	}
 }
 
 // refusal is the result the model sees of a call that was not approved.
@@ -383,6 +395,7 @@ func (de *decider) supersede(text string) {
 			continue
 		}
 		s := de.ledger.edit(c)
+		unmade(s, "a message superseded the call")
 		s.Status, s.UpdatedAt = awaken.CallCancelled, now
 		de.children.cancelChild(s)
 		retracted[s.CallID] = true

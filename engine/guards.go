@@ -215,6 +215,7 @@ func (gd *guards) release(c *call, how awaken.CallStatus, res *awaken.ToolResult
 func (gd *guards) drop(why string) {
 	for _, c := range gd.ledger.heldMessages {
 		if !c.state.Status.Terminal() {
+			unmade(gd.ledger.edit(c), why)
 			gd.release(c, awaken.CallCancelled, awaken.ErrorResult("", why))
 		}
 	}

@@ -499,6 +499,7 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 	for _, c := range op.ledger.calls {
 		if !c.state.Status.Terminal() {
 			s := op.ledger.edit(c)
+			unmade(s, "the conversation was rewound")
 			s.Status, s.UpdatedAt = awaken.CallCancelled, op.rt.cfg.Now().UnixMilli()
 			op.children.cancelChild(s)
 		}

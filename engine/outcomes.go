@@ -265,6 +265,7 @@ func (oc *outcomes) closeAll(e *end) {
 			res.Metadata = map[string]any{"in_doubt": true}
 		}
 		oc.children.cancelChild(c.state)
+		unmade(oc.ledger.edit(c), fmt.Sprintf("the run ended: %s", e.Termination))
 		oc.answer(c, awaken.CallCancelled, res)
 		oc.deferOutcome(c, awaken.CallFailed)
 	}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 )
@@ -63,14 +65,95 @@ func (t *Tenant) made(ctx context.Context, items []awaken.InboxItem) (out []*awa
 	})
 }
 
+// Decisions lists records of decisions as [Store.Decisions] does, and says of each whether it was
+// applied. It reads the ledger of every run that asked.
+func (t *Tenant) Decisions(ctx context.Context, q DecisionQuery) ([]*awaken.Decided, error) {
+	page, err := t.Store.Decisions(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	type asker struct {
+		run   *awaken.Run
+		calls []*awaken.CallState
+	}
+	askers := map[string]*asker{}
+	out := make([]*awaken.Decided, len(page))
+	for i, d := range page {
+		a := askers[d.RunID]
+		if a == nil {
+			a = &asker{}
+			// The run first: one that is done changes its ledger no more.
+			if a.run, err = t.Store.LoadRun(ctx, d.RunID); err == nil {
+				a.calls, err = t.Store.Calls(ctx, d.RunID)
+			}
+			if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+				return nil, fmt.Errorf("decision on %s of run %s: %w", d.TicketID, d.RunID, err)
+			}
+			askers[d.RunID] = a
+		}
+		if out[i] = d; a.run != nil { // otherwise its thread was deleted meanwhile
+			out[i] = d.Outcome(a.run, a.calls)
+		}
+	}
+	return out, nil
+}
+
+// check returns the inbox items that deliver decisions to a run. A decision that repeats an
+// accepted one needs none, even if the question was closed before the run could act on it.
+func (t *Tenant) check(ctx context.Context, runID string, ds []awaken.Decision) ([]awaken.InboxItem, error) {
+	_, items, err := t.Runtime.CheckDecisions(ctx, runID, ds...)
+	if _, known := errors.AsType[*awaken.Decided](err); known || !errors.Is(err, awaken.ErrDecided) && !errors.Is(err, awaken.ErrExpired) {
+		return items, err
+	}
+	left, contradicted := t.unrecorded(ctx, runID, ds)
+	switch {
+	case contradicted != nil:
+		return nil, contradicted
+	case len(left) == len(ds):
+		return nil, err
+	case len(left) == 0:
+		return nil, nil
+	}
+	_, items, err = t.Runtime.CheckDecisions(ctx, runID, left...)
+	return items, err
+}
+
+// unrecorded returns the decisions whose questions have no record. The error is the record of a
+// question that one of the others decides differently.
+func (t *Tenant) unrecorded(ctx context.Context, runID string, ds []awaken.Decision) (left []awaken.Decision, _ error) {
+	q := DecisionQuery{RunIDs: []string{runID}, Limit: 1000}
+	for i := range ds {
+		q.RunIDs = append(q.RunIDs, strings.Split(ds[i].Target, ":")...) // a delegate's ticket names its run
+	}
+	records, err := t.Store.Decisions(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range ds {
+		i := slices.IndexFunc(records, func(rec *awaken.Decided) bool { return decides(&d, runID, rec) })
+		if i < 0 {
+			left = append(left, d)
+		} else if records[i].Digest() != d.Digest() {
+			return nil, records[i]
+		}
+	}
+	return left, nil
+}
+
+// decides reports whether a decision for a run is about the question of a record: its own, or that
+// of a delegate.
+func decides(d *awaken.Decision, runID string, rec *awaken.Decided) bool {
+	return rec.RunID == runID && (d.Target == rec.TicketID || d.Target == rec.ToolCallID) || strings.HasSuffix(":"+d.Target, ":"+rec.RunID+":"+rec.TicketID)
+}
+
 // overtaken returns why decisions could not be posted to a run, given the error of the attempt. If
-// the run took in equal ones and then ended or asked something else, repeated is true; if it took
-// in a different one, the error is its record.
+// equal ones were accepted before the run ended or asked something else, repeated is true; if a
+// different one was, the error is its record.
 func (t *Tenant) overtaken(ctx context.Context, runID string, ds []awaken.Decision, err error) (repeated bool, _ error) {
 	if !errors.Is(err, ErrIdle) && !errors.Is(err, errClosed) {
 		return false, err
 	}
-	_, items, again := t.Runtime.CheckDecisions(ctx, runID, ds...)
+	items, again := t.check(ctx, runID, ds)
 	if errors.Is(again, awaken.ErrDecided) {
 		return false, again
 	}

@@ -307,8 +307,7 @@ func (t *Tenant) decisions(ctx context.Context, threadID string, ds []awaken.Dec
 	if err != nil {
 		return nil, err
 	}
-	_, items, err := t.Runtime.CheckDecisions(ctx, id, ds...)
-	return items, err
+	return t.check(ctx, id, ds)
 }
 
 // decidable returns the run that decisions for a thread are about: the open one, or else the

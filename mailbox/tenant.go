@@ -62,15 +62,15 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 			return nil, err
 		}
 	}
-	run, items, err := t.Runtime.CheckDecisions(ctx, runID, ds...)
+	items, err := t.check(ctx, runID, ds)
 	if err != nil {
 		return nil, err
 	}
-	r := &Receipt{ThreadID: run.ThreadID, RunID: runID, Duplicate: len(items) == 0}
+	r := &Receipt{ThreadID: threadID, RunID: runID, Duplicate: len(items) == 0}
 	if r.Duplicate {
 		return r, nil
 	}
-	err = t.changed(ctx, run.ThreadID, func(q *Thread) error {
+	err = t.changed(ctx, threadID, func(q *Thread) error {
 		r.After = q.End
 		got, err := q.submit(&submission{dispatch: t.newDispatch(), items: items, live: true, runID: runID})
 		if got != nil {
@@ -81,7 +81,7 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 	if err != nil {
 		repeated, err := t.overtaken(ctx, runID, ds, err)
 		if repeated {
-			return &Receipt{ThreadID: run.ThreadID, RunID: runID, Duplicate: true}, nil
+			return &Receipt{ThreadID: threadID, RunID: runID, Duplicate: true}, nil
 		}
 		return nil, fmt.Errorf("decide run %s: %w", runID, err)
 	}

@@ -147,7 +147,7 @@ func (h *approvals) decisions(req *request) error {
 		}
 		q.After = &awaken.Decided{At: at.At, RunID: at.RunID, TicketID: at.TicketID}
 	}
-	page, err := req.tenant.Store.Decisions(req.ctx, q)
+	page, err := req.tenant.Decisions(req.ctx, q)
 	if err != nil {
 		return err
 	}

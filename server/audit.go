@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
 // audits has the handler of the audit log.
 type audits struct {
 	control *config.Manager
+	mailbox *mailbox.Mailbox
 }
 
 func (h *audits) routes() []protocol.Route {
@@ -50,6 +52,9 @@ func (h *audits) list(req *request) error {
 		return err
 	}
 	out := auditList{Items: append([]*config.AuditEvent{}, events...)}
+	if err := judge(req.ctx, h.mailbox, out.Items); err != nil {
+		return err
+	}
 	if n := len(events); n == q.Limit {
 		next := base64.RawURLEncoding.EncodeToString([]byte(events[n-1].ID))
 		out.NextCursor = &next

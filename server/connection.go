@@ -84,7 +84,7 @@ func (h *connections) restartMCP(req *request) error {
 	if err != nil {
 		return err
 	}
-	if err := h.control.Audit().Add(req.ctx, "restart", config.Key{Namespace: config.MCPServers, ID: req.path("id")}.String(), actorOf(req)); err != nil {
+	if err := h.control.Audit().Add(req.ctx, "restart", config.Key{Namespace: config.MCPServers, ID: req.path("id")}.String(), actorOf(req), nil); err != nil {
 		return err
 	}
 	if err := conn.Restart(req.ctx); err != nil {

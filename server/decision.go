@@ -6,9 +6,11 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -70,20 +72,63 @@ type decisionLog struct {
 	logger  *slog.Logger
 }
 
+// decidedIn is what the audit log says about a decision: the tenant of the run that asked.
+type decidedIn struct {
+	Tenant string `json:"tenant"`
+}
+
 // add adds the records of accepted decisions. They stand, and have records of their own, even if that fails.
 func (l decisionLog) add(req *request, made []*awaken.Decided) {
 	if l.control == nil {
 		return
 	}
+	after, _ := json.Marshal(decidedIn{req.tenantName()}) // cannot fail
 	for _, d := range made {
 		action := "approve"
 		if d.Action == awaken.ActionCancel {
 			action = "reject"
 		}
-		if err := l.control.Audit().Add(context.WithoutCancel(req.ctx), action, "runs/"+d.RunID+"/"+d.TicketID, actorOf(req)); err != nil {
+		if err := l.control.Audit().Add(context.WithoutCancel(req.ctx), action, "runs/"+d.RunID+"/"+d.TicketID, actorOf(req), after); err != nil {
 			l.logger.Error("cannot add a decision to the audit log", "run", d.RunID, "ticket", d.TicketID, "error", err)
 		}
 	}
+}
+
+// judge sets the error of events about decisions that had no effect. It replaces the events that it
+// changes.
+func judge(ctx context.Context, box *mailbox.Mailbox, events []*config.AuditEvent) error {
+	runs := map[string][]string{} // by tenant
+	questions := make([][3]string, len(events))
+	for i, e := range events {
+		var in decidedIn
+		run, ticket, ok := strings.Cut(strings.TrimPrefix(e.Resource, "runs/"), "/")
+		if !ok || e.Action != "approve" && e.Action != "reject" || json.Unmarshal(e.After, &in) != nil {
+			continue
+		}
+		questions[i] = [3]string{in.Tenant, run, ticket}
+		runs[in.Tenant] = append(runs[in.Tenant], run)
+	}
+	for tenant, ids := range runs {
+		q := mailbox.DecisionQuery{RunIDs: ids, Limit: 1000}
+		for {
+			page, err := box.Tenant(tenant).Decisions(ctx, q)
+			if err != nil {
+				return err
+			}
+			for _, d := range page {
+				if i := slices.Index(questions, [3]string{tenant, d.RunID, d.TicketID}); i >= 0 && d.Unapplied != "" {
+					e := *events[i]
+					e.Error = "not applied: " + d.Unapplied
+					events[i] = &e
+				}
+			}
+			if len(page) < q.Limit {
+				break
+			}
+			q.After = page[len(page)-1]
+		}
+	}
+	return nil
 }
 
 // author returns the caller as the author of a decision, or nil if nothing is known of it.

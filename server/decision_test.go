@@ -111,3 +111,55 @@ func TestDecisions_AreListedInPagesAndByTenant(t *testing.T) {
 		t.Errorf("another tenant sees %v", list)
 	}
 }
+
+// A decision was accepted, and the run was cancelled before a worker took it. Both are told that the
+// decision had no effect: those who look at decisions, and those who look at the audit log.
+func TestDecision_ThatHadNoEffectSaysSo(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	key := g.keyed(server.Key{ID: "k", Kind: server.RunKey, Tenant: "a"})
+	_, cancelled, ticket := g.waits(key...)
+	_, acted, other := g.waits(key...)
+	g.stop()
+	g.idle = true
+	g.start()
+	record := func(run string) map[string]any {
+		t.Helper()
+		list := g.want(200, "GET", "/v1/decisions?run_id="+run, "", key...)["items"].([]any)
+		if len(list) != 1 {
+			t.Fatalf("decisions of run %s: %v", run, list)
+		}
+		return list[0].(map[string]any)
+	}
+	for run, ticket := range map[string]string{cancelled: ticket, acted: other} {
+		g.want(202, "POST", "/v1/approvals/"+run+"/"+ticket, `{"action":"resume"}`, key...)
+		if _, said := record(run)["applied"]; said {
+			t.Errorf("before a worker took it: %v", record(run))
+		}
+	}
+	g.want(202, "POST", "/v1/runs/"+cancelled+"/cancel", "", key...)
+	g.stop()
+	g.idle = false
+	g.start()
+	for _, run := range []string{cancelled, acted} {
+		g.eventually("run "+run+" does not end", func() bool { return g.want(200, "GET", "/v1/runs/"+run, "", key...)["status"] == "done" })
+	}
+	if d := record(cancelled); d["applied"] != false || d["unapplied_reason"] != "the run ended: cancelled" {
+		t.Errorf("the record of the run that was cancelled: %v", d)
+	}
+	if d := record(acted); d["applied"] != true || d["unapplied_reason"] != nil {
+		t.Errorf("the record of the other: %v", d)
+	}
+	for range 2 { // the client did not get the answer
+		g.want(202, "POST", "/v1/approvals/"+cancelled+"/"+ticket, `{"action":"resume"}`, key...)
+	}
+	if out := g.want(409, "POST", "/v1/approvals/"+cancelled+"/"+ticket, `{"action":"cancel"}`, key...); out["code"] != "already_decided" || out["decision"] == nil {
+		t.Errorf("a different decision: %v", out)
+	}
+	for run, want := range map[string]any{cancelled: "not applied: the run ended: cancelled", acted: nil} {
+		log := g.want(200, "GET", "/v1/audit-log?resource=runs/"+run, "", admin...)["items"].([]any)
+		if len(log) != 1 || log[0].(map[string]any)["error"] != want {
+			t.Errorf("run %s: the audit log has %v, want one event with the error %v", run, log, want)
+		}
+	}
+}

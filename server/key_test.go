@@ -50,7 +50,7 @@ func TestKeys_WithoutAuditNothingIsCreatedOrRevoked(t *testing.T) {
 func TestNewAuditLog_AddsToTheLogOfTheStore(t *testing.T) {
 	t.Parallel()
 	store := memory.NewDB().Config()
-	if err := config.NewAuditLog(store).Add(t.Context(), "create", "keys/k", config.Actor{ID: "a"}); err != nil {
+	if err := config.NewAuditLog(store).Add(t.Context(), "create", "keys/k", config.Actor{ID: "a"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	list, err := config.NewAuditLog(store).List(t.Context(), config.AuditQuery{Resource: "keys"})

@@ -24,7 +24,7 @@ func (h *keyring) audit(req *request) Audit {
 		return nil
 	}
 	return func(ctx context.Context, action, resource string) error {
-		return h.control.Audit().Add(ctx, action, resource, actorOf(req))
+		return h.control.Audit().Add(ctx, action, resource, actorOf(req), nil)
 	}
 }
 

@@ -62,7 +62,7 @@ func (p *previews) sign(req *request, s *mailbox.Submission) error {
 		if d.Action == awaken.ActionCancel {
 			action = "reject"
 		}
-		if err := p.control.Audit().Add(req.ctx, action, "admin-assistant/"+s.Request.ThreadID, by); err != nil {
+		if err := p.control.Audit().Add(req.ctx, action, "admin-assistant/"+s.Request.ThreadID, by, nil); err != nil {
 			return err
 		}
 	}

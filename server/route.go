@@ -66,7 +66,7 @@ func controlTable(cfg *Config, registry func() *registry.Registry) []protocol.Ro
 		(&versions{control: cfg.Control}).routes(),
 		(&canaries{control: cfg.Control}).routes(),
 		(&connections{control: cfg.Control, registry: registry}).routes(),
-		(&audits{control: cfg.Control}).routes(),
+		(&audits{control: cfg.Control, mailbox: cfg.Mailbox}).routes(),
 		(&permissions{preview: cfg.Permissions, registry: registry}).routes(),
 		(&assistants{control: cfg.Control}).routes(),
 	)

@@ -136,7 +136,9 @@ func withoutAudit(s config.Store) config.Store {
 func (c *control) audit(by config.Actor) server.Audit { return auditing(c.manager.Audit(), by) }
 
 func auditing(log *config.AuditLog, by config.Actor) server.Audit {
-	return func(ctx context.Context, action, resource string) error { return log.Add(ctx, action, resource, by) }
+	return func(ctx context.Context, action, resource string) error {
+		return log.Add(ctx, action, resource, by, nil)
+	}
 }
 
 func (c *control) close() { _ = c.manager.Close() } // a failure loses nothing
