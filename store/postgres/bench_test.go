@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/awaken-go/awaken"
@@ -66,9 +67,15 @@ func benchServer(b *testing.B) string {
 	return server.Database()
 }
 
-func beside(b *testing.B) (awaken.Store, storetest.RawCommit) {
-	url := benchServer(b) + "&pool_max_conns=16"
-	return openAt(b, url, nil).Store(""), rawCommit(b, url)
+func beside(b *testing.B) storetest.Beside {
+	server := benchServer(b)
+	url := server + "&pool_max_conns=16"
+	look, err := pgx.Connect(b.Context(), server)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { look.Close(context.Background()) })
+	return storetest.Beside{Store: openAt(b, url, nil).Store(""), Raw: rawCommit(b, url), Transactions: func() int64 { return number(b, look, transactions) }}
 }
 
 func BenchmarkW7(b *testing.B) { storetest.BenchmarkW7(b, 20, 1, beside) }

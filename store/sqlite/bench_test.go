@@ -86,7 +86,13 @@ func rawCommit(tb testing.TB) storetest.RawCommit {
 	}
 }
 
-func beside(b *testing.B) (awaken.Store, storetest.RawCommit) { return open(b).Store(""), rawCommit(b) }
+func beside(b *testing.B) storetest.Beside {
+	db := open(b)
+	return storetest.Beside{Store: db.Store(""), Raw: rawCommit(b), Transactions: func() int64 {
+		_, n := db.Used()
+		return n
+	}}
+}
 
 func BenchmarkW7(b *testing.B) { storetest.BenchmarkW7(b, 20, 1, beside) }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -68,11 +69,22 @@ func (benchModel) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delt
 // tool, and an answer.
 func BenchRun(tb testing.TB, store awaken.Store) func() {
 	tb.Helper()
+	return benchRun(tb, store, awaken.ReadOnly, benchModel{})
+}
+
+// EffectfulRun does the same with a tool that has the default effect.
+func EffectfulRun(tb testing.TB, store awaken.Store) func() {
+	tb.Helper()
+	return benchRun(tb, store, "", benchModel{})
+}
+
+func benchRun(tb testing.TB, store awaken.Store, effect awaken.EffectClass, model llm.Model) func() {
+	tb.Helper()
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", SystemPrompt: "You add numbers."}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
-		Providers: map[string]llm.Model{"p": benchModel{}},
-		Tools: []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "add", Effect: awaken.ReadOnly},
+		Providers: map[string]llm.Model{"p": model},
+		Tools: []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "add", Effect: effect},
 			func(_ context.Context, _ *awaken.ToolCall, in addArgs) (addResult, error) {
 				return addResult{in.A + in.B}, nil
 			})},
@@ -101,34 +113,74 @@ type RawMore struct {
 	Events string
 }
 
-// BenchmarkW7 is W7 of docs/performance.md: ten steps with a read-only tool on a durable
-// store, compared with a raw twin that makes one transaction by hand for each step. The two
-// are interleaved; ratios are medians over pairs of blocks. A block is that many runs in
+// Beside is a store, and a raw twin in the same kind of database.
+type Beside struct {
+	Store awaken.Store
+	Raw   RawCommit
+	// Transactions returns how many transactions the store has committed. SQLite in its
+	// write-ahead mode with synchronous=FULL, and PostgreSQL with synchronous_commit=on, sync
+	// their log once for each of them; PostgreSQL may sync several at once.
+	Transactions func() int64
+}
+
+// BenchmarkW7 is W7 of docs/performance.md: ten tool steps and an answer on a durable store,
+// compared with a raw twin that makes transactions by hand. A block is that many runs in
 // parallel goroutines.
 //
-// There are two twins. One stores only the messages. The other stores what a run on the
-// store does: messages, the record of the run, its ledger and its events.
-func BenchmarkW7(b *testing.B, block, parallel int, open func(b *testing.B) (awaken.Store, RawCommit)) {
-	b.Run("messages", func(b *testing.B) {
-		s, commit := open(b)
-		compare(b, block, parallel, &raw{commit: commit}, s)
+//	waited    W7w: a run waits for every commit, as one with a model slower than a commit does
+//	          in effect; the twin stores the messages of a step in one transaction
+//	paced     the same with a model that takes 5 ms, on both sides: its wall time is the model's,
+//	          so only CPU and commits count
+//	effectful W7e: the tool has the default effect; the twin commits the intent of a call
+//	          before it and its result after it
+//	instant   flatters: a read-only tool and a model without delay, so that commits are made together
+//	payload   flatters: the same, and the twin also stores the record of the run, its ledger and
+//	          its events
+func BenchmarkW7(b *testing.B, block, parallel int, open func(b *testing.B) Beside) {
+	b.Run("waited", func(b *testing.B) {
+		s := open(b)
+		compare(b, block, parallel, s, &raw{commit: s.Raw}, BenchRun(b, Waited{s.Store}))
+	})
+	b.Run("paced", func(b *testing.B) {
+		s := open(b)
+		slow := slowly{benchModel{}, 5 * time.Millisecond}
+		compare(b, block, parallel, s, &raw{commit: s.Raw, model: slow}, benchRun(b, s.Store, awaken.ReadOnly, slow))
+	})
+	b.Run("effectful", func(b *testing.B) {
+		s := open(b)
+		compare(b, block, parallel, s, &raw{commit: s.Raw, intents: true}, EffectfulRun(b, s.Store))
+	})
+	b.Run("instant", func(b *testing.B) {
+		s := open(b)
+		compare(b, block, parallel, s, &raw{commit: s.Raw}, BenchRun(b, s.Store))
 	})
 	b.Run("payload", func(b *testing.B) {
-		s, commit := open(b)
-		compare(b, block, parallel, &raw{commit: commit, more: payloads(b, s)}, s)
+		s := open(b)
+		compare(b, block, parallel, s, &raw{commit: s.Raw, more: payloads(b, s.Store)}, BenchRun(b, s.Store))
 	})
-	b.Run("waited", func(b *testing.B) { // compared with messages only; runs wait for every commit
-		s, commit := open(b)
-		compare(b, block, parallel, &raw{commit: commit}, Waited{s})
-	})
+}
+
+// slowly is a model that takes a while.
+type slowly struct {
+	llm.Model
+	pause time.Duration
+}
+
+func (m slowly) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		time.Sleep(m.pause)
+		m.Model.Stream(ctx, req)(yield)
+	}
 }
 
 // raw runs the same agent by hand: a list of messages, a loop, and one transaction for each
 // step.
 type raw struct {
-	commit RawCommit
-	more   [][]payload // what each step writes besides messages; nil for nothing
-	n      atomic.Int64
+	commit  RawCommit
+	model   llm.Model   // nil is benchModel
+	more    [][]payload // what each step writes besides messages; nil for nothing
+	intents bool        // whether a call is committed before it is made
+	n       atomic.Int64
 }
 
 // payload is the content of a commit besides messages.
@@ -205,11 +257,15 @@ func payloads(tb testing.TB, s awaken.Store) [][]payload {
 
 func (r *raw) run(tb testing.TB) {
 	thread := fmt.Sprint("thread-", r.n.Add(1))
+	model := r.model
+	if model == nil {
+		model = benchModel{}
+	}
 	msgs := []*llm.Message{llm.UserText("go")}
 	for saved, step := 0, 0; ; saved, step = len(msgs), step+1 {
 		var text strings.Builder
 		m := &llm.Message{Role: llm.Assistant}
-		for d, err := range (benchModel{}).Stream(context.Background(), &llm.Request{Messages: llm.NewMessages(msgs...)}) {
+		for d, err := range model.Stream(context.Background(), &llm.Request{Messages: llm.NewMessages(msgs...)}) {
 			if err != nil {
 				tb.Error(err)
 				return
@@ -228,6 +284,13 @@ func (r *raw) run(tb testing.TB) {
 			m.Content = []llm.Block{llm.Text(text.String())}
 		}
 		msgs = append(msgs, m)
+		if r.intents && len(m.ToolCalls) > 0 {
+			if err := r.save(thread, saved, msgs[saved:], nil); err != nil {
+				tb.Error(err)
+				return
+			}
+			saved = len(msgs)
+		}
 		for _, call := range m.ToolCalls {
 			var in addArgs
 			if err := json.Unmarshal(call.Arguments, &in); err != nil {
@@ -269,11 +332,13 @@ func (r *raw) save(thread string, from int, msgs []*llm.Message, more []payload)
 	return r.commit(thread, from, data, docs)
 }
 
-// compare runs both in turn, block times each, in parallel goroutines.
-func compare(b *testing.B, block, parallel int, twin *raw, s awaken.Store) {
+// compare runs both in turn, block times each, in parallel goroutines. Ratios are medians
+// over five pairs of blocks.
+func compare(b *testing.B, block, parallel int, s Beside, twin *raw, ours func()) {
 	b.Helper()
-	rawRun, ours := func() { twin.run(b) }, BenchRun(b, s)
-	measure := func(f func()) (wall, used time.Duration) {
+	const rounds = 5
+	rawRun := func() { twin.run(b) }
+	measure := func(f func()) (wall, used float64) { // µs per run
 		start, startCPU := time.Now(), cpu()
 		var wg sync.WaitGroup
 		for range parallel {
@@ -284,26 +349,35 @@ func compare(b *testing.B, block, parallel int, twin *raw, s awaken.Store) {
 			})
 		}
 		wg.Wait()
-		return time.Since(start), cpu() - startCPU
+		return float64(time.Since(start).Microseconds()) / float64(block), float64((cpu() - startCPU).Microseconds()) / float64(block)
 	}
 	measure(ours)
 	measure(rawRun)
-	var walls, cpus []float64
-	var ourWall, rawWall, ourCPU, rawCPU time.Duration
-	for b.Loop() {
+	var walls, cpus, rates, ourWall, rawWall, ourCPU, rawCPU, commits []float64
+	for range rounds {
+		before := s.Transactions()
 		w, c := measure(ours)
+		commits = append(commits, float64(s.Transactions()-before)/float64(block))
 		rw, rc := measure(rawRun)
-		walls, cpus = append(walls, float64(w)/float64(rw)), append(cpus, float64(c)/float64(rc))
-		ourWall, rawWall, ourCPU, rawCPU = ourWall+w, rawWall+rw, ourCPU+c, rawCPU+rc
+		walls, cpus, rates = append(walls, w/rw), append(cpus, c/rc), append(rates, rw/w)
+		ourWall, rawWall, ourCPU, rawCPU = append(ourWall, w), append(rawWall, rw), append(ourCPU, c), append(rawCPU, rc)
 	}
-	slices.Sort(walls)
-	slices.Sort(cpus)
-	per := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(b.N*block) }
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(walls[len(walls)/2], "x-raw")
-	b.ReportMetric(cpus[len(cpus)/2], "x-raw-cpu")
-	b.ReportMetric(per(ourWall), "µs/run")
-	b.ReportMetric(per(rawWall), "raw-µs/run")
-	b.ReportMetric(per(ourCPU), "cpu-µs/run")
-	b.ReportMetric(per(rawCPU), "raw-cpu-µs/run")
+	testenv.Report(b, "x-raw", walls)
+	testenv.Report(b, "x-raw-cpu", cpus)
+	b.ReportMetric(median(rates), "x-raw-runs/s")
+	b.ReportMetric(median(ourWall), "µs/run")
+	b.ReportMetric(median(rawWall), "raw-µs/run")
+	b.ReportMetric(median(ourCPU), "cpu-µs/run")
+	b.ReportMetric(median(rawCPU), "raw-cpu-µs/run")
+	b.ReportMetric(median(commits), "commits/run")
+	b.ReportMetric(float64(twin.commits()), "raw-commits/run")
+}
+
+// commits returns how many transactions a run of the twin makes.
+func (r *raw) commits() int {
+	if r.intents {
+		return 2*BenchSteps + 1
+	}
+	return BenchSteps + 1
 }
