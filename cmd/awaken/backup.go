@@ -103,17 +103,17 @@ func (t *threadTool) restore(ctx context.Context, backup string, force bool) err
 	return withStatus(moveStore(made, path))
 }
 
-// walFiles are the suffixes of the files that SQLite may keep beside a database. The first may
-// hold the latest commits.
-var walFiles = []string{"-wal", "-shm"}
+// storeFiles are the suffixes of a database and of the files that may be beside it, in the order in
+// which they can be moved. The write-ahead log comes first: without it, a database would lose its
+// latest commits.
+var storeFiles = []string{"-wal", "-shm", "", sqlite.Marker}
 
-// moveStore renames a database; the new name must be free. It moves the write-ahead log first:
-// without its log, a database would lose its latest commits.
+// moveStore renames a database; the new name must be free.
 func moveStore(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fmt.Errorf("move %s to %s: %w", from, to, fs.ErrExist)
 	}
-	for _, end := range append(walFiles, "") {
+	for _, end := range storeFiles {
 		if err := os.Rename(from+end, to+end); err != nil && !(end != "" && errors.Is(err, fs.ErrNotExist)) {
 			return err
 		}
@@ -123,7 +123,7 @@ func moveStore(from, to string) error {
 
 // removeStore removes a database that is no longer needed.
 func removeStore(path string) {
-	for _, end := range append(walFiles, "") {
+	for _, end := range storeFiles {
 		_ = os.Remove(path + end) // usually missing
 	}
 }

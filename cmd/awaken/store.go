@@ -58,10 +58,10 @@ func openFile(ctx context.Context, path string, create, folder bool) (*sqlite.DB
 	case err == nil:
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, configError("store %w", err)
-	case !create:
+	case !create && !wasThere(path):
 		return nil, configError("store %s: %w", path, errNoStore)
-	default:
-		if err := createStore(path, folder); err != nil {
+	case folder:
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, configError("store %w", err)
 		}
 	}
@@ -72,19 +72,10 @@ func openFile(ctx context.Context, path string, create, folder bool) (*sqlite.DB
 	return db, nil
 }
 
-// createStore creates an empty file. SQLite accepts it as a database, and gives the files beside
-// it the same mode.
-func createStore(path string, folder bool) error {
-	if folder {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
+// wasThere reports whether there was a store at path. If it is missing, opening it says so.
+func wasThere(path string) bool {
+	_, err := os.Stat(path + sqlite.Marker)
+	return err == nil
 }
 
 // trimmed removes the package name from an error message.

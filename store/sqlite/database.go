@@ -31,11 +31,11 @@ type database struct {
 	shift                    atomic.Int64       // µs by which tests advance the clock of the queue
 }
 
-// dsn returns the data source name of a file. It escapes the path, since file names may
-// contain characters that are special in a URI.
+// dsn returns the data source name of a file, which must exist. It escapes the path, since file
+// names may contain characters that are special in a URI.
 func dsn(path string) string {
-	pragmas := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "synchronous(FULL)", "foreign_keys(1)"}}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: pragmas.Encode()}).String()
+	query := url.Values{"mode": {"rw"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "synchronous(FULL)", "foreign_keys(1)"}}
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
 }
 
 // openReadOnly opens a file read-only.
@@ -44,6 +44,9 @@ func openReadOnly(path string) (*sql.DB, error) {
 }
 
 func (db *database) open(ctx context.Context) error {
+	if err := create(db.path); err != nil {
+		return err
+	}
 	c, err := db.connect(ctx)
 	if err != nil {
 		return err
@@ -55,7 +58,10 @@ func (db *database) open(ctx context.Context) error {
 	if err := c.useWAL(ctx); err != nil {
 		return err
 	}
-	return migrate(ctx, c, migrations, db.prefix)
+	if err := migrate(ctx, c, migrations, db.prefix); err != nil {
+		return err
+	}
+	return mark(db.path)
 }
 
 func (db *database) connect(ctx context.Context) (*conn, error) {

@@ -53,9 +53,10 @@ type DB struct {
 
 var _ mailbox.Queue = (*DB)(nil)
 
-// Open opens the file at path, which it creates if it is missing, and migrates its schema.
-// It refuses a schema that is newer than this program, and a database of another program,
-// which it leaves unchanged.
+// Open opens the file at path, which it creates if it is missing, readable only by its owner, and
+// migrates its schema. It refuses a schema that is newer than this program, and a database of
+// another program, which it leaves unchanged. It refuses a file that is missing or empty if
+// another file, path and [Marker], says that there was a database.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	var o Options
 	if opts != nil {
