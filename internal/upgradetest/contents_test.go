@@ -30,6 +30,7 @@ type tenantContents struct {
 	Threads      []threadContents              `json:"threads"`
 	Runs         []runContents                 `json:"runs"`
 	Dispatches   []dispatchContents            `json:"dispatches"`
+	Decisions    []*awaken.Decided             `json:"decisions"`
 	Balances     []balance                     `json:"balances"`
 	Reservations map[string]*money.Reservation `json:"reservations"`
 	Usage        []awaken.UsageTotal           `json:"usage"`
@@ -108,6 +109,9 @@ func readTenant(ctx context.Context, s mailbox.Handle) (*tenantContents, error) 
 	}
 	for _, d := range ds {
 		c.Dispatches = append(c.Dispatches, dispatchContents{d, d.Digest})
+	}
+	if c.Decisions, err = s.Decisions(ctx, mailbox.DecisionQuery{Limit: 1000}); err != nil {
+		return nil, err
 	}
 	if c.Reservations, err = s.(money.Budget).Reservations(ctx); err != nil {
 		return nil, err

@@ -5,6 +5,9 @@
 // version must read the same, and must finish the work: runs that are parked, interrupted,
 // queued, or whose call is in doubt.
 //
+// The databases of v1 have the migrations up to 0004, those of v2 all that add users, processes,
+// records of decisions and fair shares.
+//
 // A version that changes what is stored adds a folder and leaves the others unchanged:
 //
 //	go test ./internal/upgradetest -run TestWrite -write NAME

@@ -4,6 +4,7 @@ package upgradetest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func testWork(t *testing.T, e backend, where string) {
 	t.Cleanup(func() { _ = d.config.Close() })
 	h := &heir{d, t, ctx}
 	h.secrets()
-	spent := h.tenantSpent()
+	spent, queue := h.tenantSpent(), h.queued()
 	work, stop := context.WithCancel(ctx)
 	over := make(chan struct{})
 	go func() {
@@ -52,7 +53,7 @@ func testWork(t *testing.T, e backend, where string) {
 	defer func() { stop(); <-over }()
 
 	h.takenUp()
-	h.queue()
+	h.queue(queue)
 	h.decisions()
 	h.deadLetter()
 	h.unread()
@@ -146,12 +147,24 @@ func (h *heir) takenUp() {
 	h.wantRun("r-steered", "two: something else")
 }
 
+// queued returns the messages that the queue will add to its thread, in order. The first version
+// dropped the message of a run that was cancelled in the queue; later ones keep it.
+func (h *heir) queued() []string {
+	h.Helper()
+	gone, err := h.main.Store.Dispatches(h.ctx, mailbox.Query{RunID: "q-gone", Statuses: []mailbox.Status{mailbox.Queued}})
+	h.ok(err)
+	if len(gone) == 0 {
+		return []string{"say first", "say second", "say last"}
+	}
+	return []string{"say first", "say second", "say nothing", "say last"}
+}
+
 // queue checks the queued runs.
-func (h *heir) queue() {
+func (h *heir) queue(want []string) {
 	h.wantRun("q-first", "two: first")
 	h.wantRun("q-second", "two: second")
 	h.wantRun("q-last", "two: last")
-	if said, want := h.said("t-queue", llm.User), []string{"say first", "say second", "say last"}; !slices.Equal(said, want) {
+	if said := h.said("t-queue", llm.User); !slices.Equal(said, want) {
 		h.Errorf("the queue was processed in the order %q, want %q", said, want)
 	}
 	h.wantRun("r-retry", "two: it at last")
@@ -175,10 +188,30 @@ func (h *heir) decisions() {
 		h.Errorf("the parked run was pinned to %s and now to %s", waiting.ResolutionID, run.ResolutionID)
 	}
 	h.ok(h.decide(h.ctx, waiting, "")) // a repeated decision
+	for _, id := range []string{"r-waiting", "r-decided"} {
+		h.contradict(id)
+	}
 	h.ok(h.decide(h.ctx, h.load("r-deep"), ""))
 	h.wantRun("r-deep", `one: {"agent_id":"scout","status":"completed","response":"scout: wire did use wire","steps":2}`)
 	h.submit(mailbox.Submission{Request: say("t-allowed", "r-later", "use wire")}) // approved for the whole thread
 	h.wantRun("r-later", "two: wire did use wire")
+}
+
+// contradict checks that a decision with a record, whichever version made it, cannot be contradicted.
+func (h *heir) contradict(run string) {
+	h.Helper()
+	list, err := h.main.Store.Decisions(h.ctx, mailbox.DecisionQuery{RunIDs: []string{run}})
+	h.ok(err)
+	if len(list) == 0 {
+		if run == "r-waiting" {
+			h.Error("the decision of this version has no record")
+		}
+		return // versions before had no records
+	}
+	_, err = h.main.Decide(h.ctx, run, awaken.Decision{Target: list[0].TicketID, ID: "no", Action: awaken.ActionCancel})
+	if !errors.Is(err, awaken.ErrDecided) {
+		h.Errorf("the contrary of what was decided for %s: %v, want ErrDecided", run, err)
+	}
 }
 
 func (h *heir) deadLetter() {
