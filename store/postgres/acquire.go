@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/store/internal/messagelog"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
@@ -55,7 +56,8 @@ func (s *scope) take(ctx context.Context, id string, known *sqlstore.Log) (_ *aw
 		return nil, err
 	}
 	var tail sqlstore.Tail
-	if err := forEach(rows, func(rows pgx.Rows) error { return scanMessages(rows.Scan, tail.Add) }); err != nil {
+	d := messagelog.Decoder{Expect: t.MessageCount - n}
+	if err := forEach(rows, func(rows pgx.Rows) error { return scanMessages(rows.Scan, &d, tail.Add) }); err != nil {
 		return nil, err
 	}
 	view, err := s.logs.Join(s.tenant, &t, known, n, &tail)

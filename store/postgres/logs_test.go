@@ -10,21 +10,22 @@ import (
 	"github.com/awaken-go/awaken/store/storetest"
 )
 
-// another returns a function that opens a database as another process does.
-func another(t *testing.T) func() awaken.Store {
+// another returns a function that opens a database as another process does. Settings are added to its
+// URL.
+func another(t *testing.T, settings string) func() awaken.Store {
 	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
 	return func() awaken.Store {
-		return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Store("tenant")
+		return openAt(t, shared()+settings, &postgres.Options{Prefix: prefix}).Store("tenant")
 	}
 }
 
 func TestLogs_AreTheSameInEveryProcess(t *testing.T) {
-	for seed := range uint64(2) {
-		storetest.Logs(t, seed, 100, another(t))
+	for seed, settings := range []string{"", "", "&default_query_exec_mode=exec", "&default_query_exec_mode=simple_protocol"} {
+		storetest.Logs(t, uint64(seed), 100, another(t, settings))
 	}
 }
 
-func TestLogs_OfAThreadThatIsCreatedAnewAreNew(t *testing.T) { storetest.NewLogs(t, another(t)) }
+func TestLogs_OfAThreadThatIsCreatedAnewAreNew(t *testing.T) { storetest.NewLogs(t, another(t, "")) }
 
 func TestLogs_AreReadWhileTheyGrow(t *testing.T) { storetest.ReadTogether(t, open(t).Store("")) }
 

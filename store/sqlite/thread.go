@@ -2,11 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/internal/messagelog"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
@@ -24,6 +23,10 @@ func (c tenantConn) exists(ctx context.Context, thread string) error {
 // messages calls each with the messages of t after after, up to and including upTo, in
 // order. It reads the messages that t shares with another thread from there.
 func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
+	return c.decode(ctx, t, after, upTo, &messagelog.Decoder{Expect: upTo - after}, each)
+}
+
+func (c tenantConn) decode(ctx context.Context, t *sqlstore.Thread, after, upTo int, d *messagelog.Decoder, each func(seq int, created int64, m *llm.Message)) error {
 	if after >= upTo {
 		return nil
 	}
@@ -32,7 +35,7 @@ func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upT
 		if err != nil {
 			return fmt.Errorf("thread %s is a fork of thread %s: %w", t.ID, t.ForkOf, err)
 		}
-		if err := c.messages(ctx, base, after, min(upTo, t.ForkSeq), each); err != nil {
+		if err := c.decode(ctx, base, after, min(upTo, t.ForkSeq), d, each); err != nil {
 			return err
 		}
 		after = t.ForkSeq
@@ -41,12 +44,12 @@ func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upT
 		[]any{c.tenant, t.ID, after}, func(scan sqlstore.Scan) error {
 			var before, last int
 			var created int64
-			var data sql.RawBytes
-			if err := scan(&before, &last, &created, &data); err != nil {
+			var text string
+			if err := scan(&before, &last, &created, &text); err != nil {
 				return err
 			}
-			var list []*llm.Message
-			if err := json.Unmarshal(data, &list); err != nil {
+			list, err := d.Messages(text)
+			if err != nil {
 				return fmt.Errorf("messages after %d of thread %s: %w", before, t.ID, err)
 			}
 			if len(list) < last-before {
