@@ -180,25 +180,45 @@ func (r *chatRequest) decisions(waiting *awaken.Waiting, asked *protocol.CallHis
 	return r.decided(waiting, asked, func(*uiPart, *awaken.WaitingTicket) bool { return true })
 }
 
-// repeats reports whether the request repeats decisions that the calls have taken in. It returns the
-// record of one that the request contradicts, or nil. Only what a person said counts: a part may also
-// show the call's outcome.
-func (r *chatRequest) repeats(threadID string, calls []*awaken.CallState, asked *protocol.CallHistory) (repeats bool, contradicted *awaken.Decided) {
+// repeats reports whether the request repeats decisions on calls, which the calls have taken in or
+// which were accepted, as records say. It returns the record of one that the request contradicts, or
+// nil. Only what a person said counts: a part may also show the call's outcome.
+func (r *chatRequest) repeats(threadID string, calls []*awaken.CallState, records []*awaken.Decided, asked *protocol.CallHistory) (repeats bool, contradicted *awaken.Decided) {
 	var w awaken.Waiting
-	by := map[string]*awaken.CallState{}
+	said, results := map[string]*awaken.Decided{}, map[string]*awaken.ToolResult{} // by ticket
+	ask := func(t awaken.WaitingTicket, rec *awaken.Decided) {
+		for _, o := range records {
+			if strings.HasSuffix(":"+t.RunID+":"+t.TicketID, ":"+o.RunID+":"+o.TicketID) {
+				rec = o
+			}
+		}
+		if said[t.TicketID] = rec; rec != nil {
+			w.Tickets = append(w.Tickets, t)
+		}
+	}
 	for _, s := range calls {
-		if s.Decision != nil && s.Ticket != nil && s.Ticket.Child == "" {
-			by[s.SuspensionID()] = s
-			w.Tickets = append(w.Tickets, awaken.WaitingTicket{TicketID: s.SuspensionID(), ToolCallID: s.CallID, ToolName: s.ToolName, Arguments: s.Ticket.Pending.Arguments,
-				ResumeMode: s.ResumeMode, Suspension: &s.Ticket.Suspension})
+		switch {
+		case s.Ticket == nil:
+		case s.Ticket.Child != "":
+			for _, t := range s.Ticket.Tickets {
+				ask(t, nil)
+			}
+		default:
+			var rec *awaken.Decided
+			if s.Decision != nil {
+				rec = s.Decided(threadID, s.Decision)
+			}
+			ask(awaken.WaitingTicket{TicketID: s.SuspensionID(), ToolCallID: s.CallID, ToolName: s.ToolName, Arguments: s.Ticket.Pending.Arguments,
+				ResumeMode: s.ResumeMode, Suspension: &s.Ticket.Suspension, RunID: s.RunID}, rec)
+			results[s.SuspensionID()] = s.Result
 		}
 	}
 	for _, d := range r.decided(&w, asked, func(p *uiPart, t *awaken.WaitingTicket) bool {
 		return p.State == "approval-responded" || p.State == "output-available" && t.ResumeMode == awaken.UseDecisionAsToolResult
 	}) {
-		s := by[d.Target]
-		if d.Digest() != s.Decision.Digest() && (s.Result == nil || !sameJSON(orNull(d.Result), s.Result.Data)) {
-			return false, s.Decided(threadID, s.Decision)
+		rec, result := said[d.Target], results[d.Target]
+		if d.Digest() != rec.Digest() && (result == nil || d.Action == awaken.ActionCancel || !sameJSON(orNull(d.Result), result.Data)) {
+			return false, rec
 		}
 		repeats = true
 	}

@@ -155,7 +155,7 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 			return err
 		}
 		if run != nil { // nothing new: stream the answer in flight
-			return streamRun(c, run.ThreadID, run.RunID, protocol.Position{})
+			return streamAll(c, run.RunID)
 		}
 	}
 	r, err := c.Submit(s)
@@ -164,11 +164,10 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 	}
 	c.Header().Set("X-Run-Id", r.RunID)
 	c.Header().Set("X-Thread-Id", r.ThreadID)
-	after := protocol.AfterAll(r.After)
 	if r.Duplicate || r.Contradicted { // the first response was lost, or the page shows another decision
-		after = protocol.Position{}
+		return streamAll(c, r.RunID)
 	}
-	return streamRun(c, r.ThreadID, r.RunID, after)
+	return stream(c, &protocol.Stream{ThreadID: r.ThreadID, RunID: r.RunID, After: protocol.AfterAll(r.After)})
 }
 
 // submitted reports whether a submission with the request's idempotency key exists.
@@ -271,7 +270,17 @@ func again(ctx context.Context, t *mailbox.Tenant, req *chatRequest, th *awaken.
 		if err != nil {
 			return nil, err
 		}
-		repeats, decided := req.repeats(th.ID, calls, asked)
+		q := mailbox.DecisionQuery{RunIDs: []string{id}, Limit: 1000}
+		for _, s := range calls {
+			for i := 0; s.Ticket != nil && i < len(s.Ticket.Tickets); i++ {
+				q.RunIDs = append(q.RunIDs, s.Ticket.Tickets[i].RunID)
+			}
+		}
+		records, err := t.Store.Decisions(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		repeats, decided := req.repeats(th.ID, calls, records, asked)
 		if decided != nil {
 			return nil, decided
 		}
@@ -405,9 +414,17 @@ func regenerating(ctx context.Context, t *mailbox.Tenant, req *chatRequest, thre
 	return nil, nil
 }
 
-// streamRun streams a run after a position.
-func streamRun(c protocol.Call, threadID, runID string, after protocol.Position) error {
-	return stream(c, &protocol.Stream{ThreadID: threadID, RunID: runID, After: after})
+// streamAll streams a run from its beginning: through earlier questions, until it ends or waits.
+func streamAll(c protocol.Call, runID string) error {
+	run, end, err := loadRun(c.Context(), c.Tenant(), runID)
+	if err != nil {
+		return err
+	}
+	through, err := continuedSince(c.Context(), c.Tenant(), run, end)
+	if err != nil {
+		return err
+	}
+	return stream(c, &protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, Through: through})
 }
 
 // stream sets the headers and the encoder of a stream, and sends it.
