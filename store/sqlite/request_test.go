@@ -43,9 +43,9 @@ func TestRequest_StatementsOfARun(t *testing.T) {
 		statements, transactions float64 // at most, per run
 	}{
 		{"without a thread id", func() { srv.Run("") }, 45, 8},
-		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 46, 8},
-		{"on one thread", func() { srv.Run("same") }, 60, 8},
-		{"AI SDK on one thread", func() { srv.Chat("chat") }, 68, 8},
+		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 45, 8},
+		{"on one thread", func() { srv.Run("same") }, 58, 8},
+		{"AI SDK on one thread", func() { srv.Chat("chat") }, 66, 8},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.run()
