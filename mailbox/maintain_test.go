@@ -157,6 +157,9 @@ func TestWork_ReportsMaintenance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.submit(g.box().Tenant(""), say("t", "hello"))
+		if err := g.db.Join(t.Context(), "lost", time.Hour); err != nil {
+			t.Fatal(err)
+		}
 		if ds, _, err := g.db.Claim(t.Context(), mailbox.ClaimRequest{Consumer: "lost", Lease: time.Minute, Limit: 1}); len(ds) != 1 || err != nil {
 			t.Fatal(ds, err)
 		}

@@ -308,3 +308,47 @@ func TestTenant_SilenceFollowsTheConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// lateClaims is a queue to which claims are on their way until they are let through.
+type lateClaims struct {
+	mailbox.Queue
+	late    atomic.Bool
+	through chan struct{}
+}
+
+func (q *lateClaims) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {
+	if q.late.Load() {
+		<-q.through
+	}
+	return q.Queue.Claim(ctx, r)
+}
+
+func TestWork_AClaimThatArrivesAfterItsProcessDiedCostsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		m := &mute{Queue: g.queue}
+		q := &lateClaims{Queue: m, through: make(chan struct{})}
+		b := g.box(func(c *mailbox.Config) { c.Queue = q })
+		defer work(b)()
+		tn := b.Tenant("")
+		time.Sleep(time.Second)
+		q.late.Store(true)
+		r := g.submit(tn, say("t", "hello"))
+		time.Sleep(time.Second) // the worker has asked for it
+		m.muted.Store(true)
+		time.Sleep(10 * time.Second)
+		m.muted.Store(false)
+		time.Sleep(5 * time.Second) // the worker has joined as a new process
+		q.late.Store(false)
+		close(q.through)
+		time.Sleep(2 * time.Second)
+		g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello")
+		if d := g.wantDispatch(tn, r.DispatchID, mailbox.Acked); d.Attempts != 0 || d.Crashes != 0 {
+			t.Errorf("the dispatch has %d attempts and %d crashes, want none", d.Attempts, d.Crashes)
+		}
+		if m.joined.Load() != 2 {
+			t.Errorf("the worker joined %d times, want 2", m.joined.Load())
+		}
+	})
+}

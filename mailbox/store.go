@@ -84,7 +84,9 @@ type Queue interface {
 	// thread that has been ready longest. Each gets a fresh ClaimToken. Next is the time until
 	// another becomes available without a change to the queue; 0 if none is known to. Up to
 	// c.Suspects of them are of threads that have a suspect ([Dispatch.Suspect]); they come
-	// first. None are of the tenants in c.Except.
+	// first. None are of the tenants in c.Except. A process that is dead or not known claims
+	// nothing, also if it called while it lived: the error is awaken.ErrFenced, at the latest
+	// when there is something to claim.
 	Claim(ctx context.Context, c ClaimRequest) (ds []*Dispatch, next time.Duration, err error)
 	// Renew extends leases and returns the state of each, in the same order. An expired lease
 	// can be renewed until it is reclaimed.
@@ -103,15 +105,15 @@ type Queue interface {
 	// how many it removed.
 	Purge(ctx context.Context, olderThan time.Duration) (int, error)
 	// Join makes a process known, which is dead once it has been silent for limit by the store's
-	// clock. Its claims are those with its id as Consumer. Claims of a consumer that is no
-	// process end only with their lease.
+	// clock. Its claims are those with its id as Consumer.
 	Join(ctx context.Context, process string, limit time.Duration) error
 	// Beat is a sign of life: from now the process may be silent for limit. It does not wait for
 	// other operations of the queue. The error is awaken.ErrFenced if the process is dead or not
 	// known; it stays dead.
 	Beat(ctx context.Context, process string, limit time.Duration) error
 	// Leave returns the dispatches that a process has claimed to the queue at no cost, voids
-	// their claims, and forgets the process. One that is not known is no error.
+	// their claims, and forgets the process, which can claim nothing from then on. One that is
+	// not known is no error.
 	Leave(ctx context.Context, process string) error
 	// Counts returns the number of dispatches in each status.
 	Counts(ctx context.Context) (map[Status]int, error)

@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -54,11 +55,14 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 		if id, alive := b.self.current(from); alive && limit > 0 {
 			ds, next, err := b.claimSome(ctx, ClaimRequest{Consumer: id, Lease: b.cfg.Lease, Limit: limit, Suspects: b.suspectsFree(), Except: except})
 			b.cfg.Observer.Operated("claim", time.Since(from), err)
-			if err != nil && ctx.Err() == nil {
-				b.cfg.Logger.Warn("cannot claim dispatches", "error", err)
-			}
 			if ctx.Err() != nil {
 				return // they are released when the process leaves
+			}
+			switch {
+			case errors.Is(err, awaken.ErrFenced):
+				b.die(id)
+			case err != nil:
+				b.cfg.Logger.Warn("cannot claim dispatches", "error", err)
 			}
 			for _, d := range ds {
 				if d.Suspect() {

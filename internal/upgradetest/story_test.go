@@ -224,6 +224,7 @@ func (s *story) queued() {
 
 	// A dispatch that another worker has tried.
 	must(s.main.Submit(s.ctx, mailbox.Submission{Request: say("t-retry", "r-retry", "say it at last"), Priority: new(0)}))
+	check(s.db.queue.Join(s.ctx, "other", time.Minute))
 	claimed, _, err := s.db.queue.Claim(s.ctx, mailbox.ClaimRequest{Consumer: "other", Lease: time.Minute, Limit: 1})
 	check(err)
 	if len(claimed) != 1 || claimed[0].RunID != "r-retry" {

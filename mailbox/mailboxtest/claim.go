@@ -11,7 +11,7 @@ import (
 // next is how long a claim that finds nothing says it will take.
 func (k *kit) next() time.Duration {
 	k.Helper()
-	ds, next, err := k.Queue.Claim(k.Context(), mailbox.ClaimRequest{Consumer: "worker", Lease: lease, Limit: 10})
+	ds, next, err := k.claimFrom(k.Queue, mailbox.ClaimRequest{Consumer: "worker", Lease: lease, Limit: 10})
 	if err != nil || len(ds) > 0 {
 		k.Fatalf("claimed %q, %v", dispatchIDs(ds), err)
 	}
@@ -21,7 +21,7 @@ func (k *kit) next() time.Duration {
 // claimExcept claims, with up to two suspects, of all tenants but some.
 func (k *kit) claimExcept(limit int, tenants ...string) []*mailbox.Dispatch {
 	k.Helper()
-	ds, _, err := k.Queue.Claim(k.Context(), mailbox.ClaimRequest{Consumer: "worker", Lease: lease, Limit: limit, Suspects: 2, Except: tenants})
+	ds, _, err := k.claimFrom(k.Queue, mailbox.ClaimRequest{Consumer: "worker", Lease: lease, Limit: limit, Suspects: 2, Except: tenants})
 	if err != nil {
 		k.Fatalf("claim: %v", err)
 	}

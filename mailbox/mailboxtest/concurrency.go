@@ -35,7 +35,7 @@ var concurrencyCases = []testCase{
 		left.Store(threads * each)
 		k.together(8, func(i int, q mailbox.Queue) {
 			for left.Load() > 0 && !k.Failed() {
-				ds, _, err := q.Claim(k.Context(), mailbox.ClaimRequest{Consumer: number("w", i), Lease: lease, Limit: 1 + i%3})
+				ds, _, err := k.claimFrom(q, mailbox.ClaimRequest{Consumer: number("w", i), Lease: lease, Limit: 1 + i%3})
 				if err != nil {
 					k.Error(err)
 					return
@@ -120,7 +120,7 @@ var concurrencyCases = []testCase{
 					_, err = q.Reclaim(k.Context(), 10)
 				default:
 					var ds []*mailbox.Dispatch
-					ds, _, err = q.Claim(k.Context(), mailbox.ClaimRequest{Consumer: number("w", i), Lease: time.Duration(rnd.IntN(3)) * time.Second, Limit: 2})
+					ds, _, err = k.claimFrom(q, mailbox.ClaimRequest{Consumer: number("w", i), Lease: time.Duration(rnd.IntN(3)) * time.Second, Limit: 2})
 					for _, d := range ds {
 						s := mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}
 						if rnd.IntN(2) == 0 {
@@ -280,7 +280,7 @@ var concurrencyCases = []testCase{
 				if err != nil || len(left) > 0 {
 					k.Errorf("left %v, %v", left, err)
 				}
-				claimed, _, err := q.Claim(k.Context(), mailbox.ClaimRequest{Consumer: "w", Lease: lease, Limit: threads})
+				claimed, _, err := k.claimFrom(q, mailbox.ClaimRequest{Consumer: "w", Lease: lease, Limit: threads})
 				if err != nil {
 					k.Error(err)
 				}

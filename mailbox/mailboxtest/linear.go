@@ -374,7 +374,7 @@ func (h *history) one(worker, n int, q mailbox.Queue, rnd *rand.Rand) error {
 			lease = 0
 		}
 		return h.do(worker, func() ([]*step, error) {
-			ds, _, err := q.Claim(h.Context(), mailbox.ClaimRequest{Consumer: number("w", worker), Lease: lease, Limit: 1 + rnd.IntN(3)})
+			ds, _, err := h.claimFrom(q, mailbox.ClaimRequest{Consumer: number("w", worker), Lease: lease, Limit: 1 + rnd.IntN(3)})
 			var steps []*step
 			for _, d := range ds {
 				steps = append(steps, &step{kind: "claim", thread: d.ThreadID, id: d.ID, token: d.ClaimToken, short: st.short, seen: shown(d)})

@@ -9,6 +9,7 @@ package mailboxtest
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,10 +77,19 @@ type kit struct {
 	*testing.T
 	Backend
 	store mailbox.Handle // of the tenant ""
+
+	mu     sync.Mutex
+	joined map[process]bool
+}
+
+// process is a consumer that uses a queue.
+type process struct {
+	queue mailbox.Queue
+	id    string
 }
 
 func newKit(t *testing.T, b Backend) *kit {
-	return &kit{T: t, Backend: b, store: b.Queue.Handle("")}
+	return &kit{T: t, Backend: b, store: b.Queue.Handle(""), joined: map[process]bool{}}
 }
 
 // queues are the processes that use the queue.
@@ -163,12 +173,29 @@ func (k *kit) claim(limit int) []*mailbox.Dispatch {
 
 func (k *kit) claimFor(limit int, lease time.Duration) []*mailbox.Dispatch {
 	k.Helper()
-	ds, _, err := k.Queue.Claim(k.Context(), mailbox.ClaimRequest{Consumer: "worker", Lease: lease, Limit: limit})
+	ds, _, err := k.claimFrom(k.Queue, mailbox.ClaimRequest{Consumer: "worker", Lease: lease, Limit: limit})
 	if err != nil {
 		k.Fatalf("claim: %v", err)
 	}
 	return ds
 }
+
+// claimFrom claims from a queue. A process that the case has not made known joins first, and lives as
+// long as the case.
+func (k *kit) claimFrom(q mailbox.Queue, r mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {
+	k.mu.Lock()
+	p := process{q, r.Consumer}
+	if !k.joined[p] {
+		if err := q.Join(k.Context(), r.Consumer, century); err != nil {
+			k.Error(err)
+		}
+		k.joined[p] = true
+	}
+	k.mu.Unlock()
+	return q.Claim(k.Context(), r)
+}
+
+const century = 100 * 365 * 24 * time.Hour
 
 // claimOne claims the dispatch of that id, which is the only one available.
 func (k *kit) claimOne(id string) *mailbox.Dispatch {

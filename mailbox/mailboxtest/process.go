@@ -2,7 +2,9 @@ package mailboxtest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -17,6 +19,7 @@ const silence = 10 * time.Minute
 func (k *kit) join(ids ...string) {
 	k.Helper()
 	for _, id := range ids {
+		k.joined[process{k.Queue, id}] = true
 		if err := k.Queue.Join(k.Context(), id, silence); err != nil {
 			k.Fatalf("join %s: %v", id, err)
 		}
@@ -53,7 +56,7 @@ func (k *kit) claimAs(process string) []*mailbox.Dispatch {
 
 func (k *kit) claimSuspects(process string, limit, suspects int) []*mailbox.Dispatch {
 	k.Helper()
-	ds, _, err := k.Queue.Claim(k.Context(), mailbox.ClaimRequest{Consumer: process, Lease: lease, Limit: limit, Suspects: suspects})
+	ds, _, err := k.claimFrom(k.Queue, mailbox.ClaimRequest{Consumer: process, Lease: lease, Limit: limit, Suspects: suspects})
 	if err != nil {
 		k.Fatalf("claim: %v", err)
 	}
@@ -151,7 +154,58 @@ var processCases = []testCase{
 		}
 		k.dead("p")
 	}},
-	{"ClaimsWithoutAProcessEndWithTheirLease", func(k *kit) {
+	{"OnlyLivingProcessesClaim", func(k *kit) {
+		k.join("left", "silent", "buried")
+		k.Advance(silence / 2)
+		k.beat("left")
+		k.leave("left")
+		k.Advance(silence/2 + time.Second)
+		k.enqueue(dispatch("t", "a"))
+		refused := func(id string) {
+			k.Helper()
+			ds, _, err := k.Queue.Claim(k.Context(), mailbox.ClaimRequest{Consumer: id, Lease: lease, Limit: 1})
+			if !errors.Is(err, awaken.ErrFenced) || len(ds) > 0 {
+				k.Errorf("process %s claimed %q, %v, want ErrFenced", id, dispatchIDs(ds), err)
+			}
+		}
+		refused("never")
+		refused("left")
+		refused("silent") // before anything is reclaimed
+		k.reclaim(10)
+		refused("buried")
+		k.status(mailbox.Queued, "a")
+		k.counts("a", 0, 0)
+		k.join("left") // again, as a new process
+		equal(k, "claimed", []string{"a"}, dispatchIDs(k.claimAs("left")))
+	}},
+	{"NothingStaysClaimedByAProcessThatLeft", func(k *kit) {
+		// Claims are on their way while their process leaves. Each is refused, or released.
+		for round := range 30 {
+			p := number("p", round)
+			k.join(p)
+			for i := range 4 {
+				k.enqueue(dispatch(fmt.Sprintf("t%d-%d", round, i), fmt.Sprintf("d%d-%d", round, i)))
+			}
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					for range 3 {
+						_, _, err := k.Queue.Claim(k.Context(), mailbox.ClaimRequest{Consumer: p, Lease: lease, Limit: 1})
+						if err != nil && !errors.Is(err, awaken.ErrFenced) {
+							k.Error(err)
+						}
+					}
+				})
+			}
+			k.leave(p)
+			wg.Wait()
+			counts, err := k.Queue.Counts(k.Context())
+			if err != nil || counts[mailbox.Claimed] != 0 || counts[mailbox.Queued] != 4*(round+1) {
+				k.Fatalf("counts are %v, %v, want %d that are queued", counts, err, 4*(round+1))
+			}
+		}
+	}},
+	{"ClaimsOfALivingProcessEndWithTheirLease", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		k.claimFor(1, 3*silence)
 		k.Advance(2 * silence)

@@ -24,6 +24,9 @@ func TestStream_SaysThatItWaitsForAWorker(t *testing.T) {
 	if _, err := box.Tenant("").Submit(ctx, mailbox.Submission{Request: awaken.RunRequest{AgentID: "echo", ThreadID: "t", Messages: []*llm.Message{llm.UserText("go")}}}); err != nil {
 		t.Fatal(err)
 	}
+	if err := g.DB.Join(ctx, "lost", time.Hour); err != nil {
+		t.Fatal(err)
+	}
 	if ds, _, err := g.DB.Claim(ctx, mailbox.ClaimRequest{Consumer: "lost", Lease: time.Nanosecond, Limit: 1}); len(ds) != 1 || err != nil {
 		t.Fatalf("claimed %v, %v", ds, err)
 	}

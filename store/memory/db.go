@@ -66,6 +66,9 @@ func (db *DB) Claim(_ context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Di
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	now := db.Now().UnixMilli()
+	if db.processes[c.Consumer] <= now {
+		return nil, 0, fmt.Errorf("claim: process %s: %w: it is dead or not known", c.Consumer, awaken.ErrFenced)
+	}
 	for db.lines.later.Len() > 0 && db.lines.later.threads[0].changes <= now {
 		db.lines.place(db.lines.later.threads[0], now)
 	}

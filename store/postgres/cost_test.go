@@ -255,6 +255,7 @@ func endRun(t *testing.T, q mailbox.Queue, id string, together bool, usage func(
 	}
 	_, err := s.Enqueue(t.Context(), mailbox.Terms{}, &mailbox.Dispatch{ID: id, ThreadID: thread, RunID: runID, MaxAttempts: 1, Request: &awaken.RunRequest{ThreadID: thread, RunID: runID}})
 	fail(err)
+	join(t, q, "w")
 	ds, _, err := q.Claim(t.Context(), mailbox.ClaimRequest{Consumer: "w", Lease: time.Hour, Limit: 1})
 	fail(err)
 	cp, err := s.Acquire(t.Context(), thread)

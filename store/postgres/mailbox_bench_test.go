@@ -84,7 +84,8 @@ func inTurn(threads int) func() *mailbox.Dispatch {
 	}
 }
 
-func ourQueue(db *postgres.DB, threads int) *benchQueue {
+func ourQueue(b *testing.B, db *postgres.DB, threads int) *benchQueue {
+	join(b, db, "bench")
 	s, ctx := db.Store(""), context.Background()
 	next := inTurn(threads)
 	return &benchQueue{
@@ -292,7 +293,7 @@ func BenchmarkW8(b *testing.B) {
 	for _, threads := range []int{0, 1000} {
 		b.Run(fmt.Sprint("threads=", threads), func(b *testing.B) {
 			url := benchServer(b) + "&pool_max_conns=16"
-			benchW8(b, ourQueue(openAt(b, url, nil), threads), rawQueue(b, url, threads))
+			benchW8(b, ourQueue(b, openAt(b, url, nil), threads), rawQueue(b, url, threads))
 		})
 	}
 }

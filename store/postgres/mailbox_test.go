@@ -32,6 +32,14 @@ func TestMailbox(t *testing.T) {
 	})
 }
 
+// join makes a process known that lives as long as the test.
+func join(t testing.TB, q mailbox.Queue, process string) {
+	t.Helper()
+	if err := q.Join(t.Context(), process, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // dispatches returns n dispatches, each on its own thread.
 func dispatches(prefix string, n int) []*mailbox.Dispatch {
 	out := make([]*mailbox.Dispatch, n)
@@ -56,6 +64,8 @@ func acked(ds []*mailbox.Dispatch) []mailbox.Settlement {
 func work(t *testing.T, db *postgres.DB, prefix string, count func(what string, trips int64)) {
 	t.Helper()
 	ctx, s := t.Context(), db.Store("")
+	join(t, db, "c")
+	count("join", 1)
 	if left, err := s.Enqueue(ctx, mailbox.Terms{}, dispatches(prefix, 100)...); err != nil || len(left) > 0 {
 		t.Fatalf("left %v, %v", left, err)
 	}
@@ -209,6 +219,7 @@ func TestOpen_AddsAQueueToAnOlderDatabase(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	join(t, db, "c")
 	if ds, _, err := db.Claim(t.Context(), mailbox.ClaimRequest{Consumer: "c", Lease: time.Minute, Limit: 9}); err != nil || len(ds) != 1 || ds[0].RunID != "r" {
 		t.Errorf("claimed %+v, %v", ds, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
@@ -28,7 +29,9 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 		return nil, 0, nil
 	}
 	defer func() {
-		if err != nil {
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == deadProcess {
+			err = fmt.Errorf("claim: %w: %s", awaken.ErrFenced, e.Message)
+		} else if err != nil {
 			err = fmt.Errorf("claim: %w", classified(err))
 		}
 	}()
@@ -58,6 +61,9 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 	}
 	return ds, time.Duration(ms) * time.Millisecond, nil
 }
+
+// deadProcess is the error code of the SQL function claim for a process that is dead or not known.
+const deadProcess = "AW002"
 
 // claims are the arguments for several claims: one array for each field.
 type claims struct {

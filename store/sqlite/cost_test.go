@@ -174,6 +174,7 @@ func endRun(t *testing.T, q mailbox.Queue, id string, together bool, usage func(
 	}
 	_, err := s.Enqueue(t.Context(), mailbox.Terms{}, &mailbox.Dispatch{ID: id, ThreadID: thread, RunID: runID, MaxAttempts: 1, Request: &awaken.RunRequest{ThreadID: thread, RunID: runID}})
 	fail(err)
+	join(t, q, "w")
 	ds, _, err := q.Claim(t.Context(), mailbox.ClaimRequest{Consumer: "w", Lease: time.Hour, Limit: 1})
 	fail(err)
 	cp, err := s.Acquire(t.Context(), thread)
@@ -210,6 +211,7 @@ func TestCommitAndSettle_IsOneTransaction(t *testing.T) {
 // What a claim costs does not depend on how much is queued, also by tenants that it excepts.
 func TestClaim_ReadsOnlyWhatItClaims(t *testing.T) {
 	db, path := openFile(t)
+	join(t, db, "w")
 	statements := func(r mailbox.ClaimRequest, want int) int64 {
 		t.Helper()
 		before, _ := db.Used()

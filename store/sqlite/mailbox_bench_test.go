@@ -19,6 +19,7 @@ import (
 func BenchmarkW8(b *testing.B) {
 	const single, many, size = 1000, 4000, 100
 	db, ctx := open(b), context.Background()
+	join(b, db, "bench")
 	enqueue := func(n int) error {
 		ds := make([]*mailbox.Dispatch, n)
 		for i := range ds {

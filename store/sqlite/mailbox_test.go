@@ -31,6 +31,14 @@ func TestMailbox(t *testing.T) {
 	})
 }
 
+// join makes a process known that lives as long as the test.
+func join(t testing.TB, q mailbox.Queue, process string) {
+	t.Helper()
+	if err := q.Join(t.Context(), process, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // dispatches returns n dispatches, each on its own thread.
 func dispatches(prefix string, n int) []*mailbox.Dispatch {
 	out := make([]*mailbox.Dispatch, n)
@@ -44,6 +52,7 @@ func dispatches(prefix string, n int) []*mailbox.Dispatch {
 
 func TestMailbox_ABatchIsOneTransaction(t *testing.T) {
 	db := open(t)
+	join(t, db, "c")
 	_, before := db.Used()
 	count := func(what string) {
 		t.Helper()
@@ -114,6 +123,7 @@ func TestOpen_AddsAQueueToAnOlderDatabase(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	join(t, db, "c")
 	if ds, _, err := db.Claim(t.Context(), mailbox.ClaimRequest{Consumer: "c", Lease: time.Minute, Limit: 9}); err != nil || len(ds) != 1 || ds[0].RunID != "r" {
 		t.Errorf("claimed %+v, %v", ds, err)
 	}

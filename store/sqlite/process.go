@@ -103,16 +103,30 @@ func (q *queue) Beat(_ context.Context, process string, limit time.Duration) err
 	return nil
 }
 
+// live reports whether a process of this program lives at now. What a claim asks in its transaction
+// holds for the whole of it: those that release claims wait for the transaction.
+func (p *processes) live(id string, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.mine[id]
+	return m != nil && now.Before(m.until)
+}
+
 // Leave releases what a process has claimed and forgets the process.
 func (q *queue) Leave(ctx context.Context, process string) error {
+	p := &q.processes
+	p.mu.Lock()
+	m := p.mine[process]
+	if m != nil {
+		m.until = time.Time{} // a claim that is on its way comes too late
+	}
+	p.mu.Unlock()
 	if _, err := q.releaseAll(ctx, process, false); err != nil {
 		return err
 	}
-	p := &q.processes
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := p.mine[process]
-	if m == nil {
+	if m == nil || p.mine[process] != m {
 		return nil
 	}
 	delete(p.mine, process)

@@ -79,6 +79,10 @@ func (q *queue) Claim(ctx context.Context, r mailbox.ClaimRequest) (ds []*mailbo
 		return nil, 0, nil
 	}
 	err = q.db.write(ctx, "claim", func(c *conn) (refused, err error) {
+		if !q.processes.live(r.Consumer, q.db.clock()) {
+			ds, next = nil, 0
+			return fmt.Errorf("claim: process %s: %w: it is dead or not known", r.Consumer, awaken.ErrFenced), nil
+		}
 		ds, next, err = queueConn{c}.claim(r)
 		return nil, err
 	})
