@@ -22,6 +22,7 @@ type database struct {
 	sql    *sql.DB
 	// translate translates a statement for SQLite.
 	translate func(query string) string
+	presence  presence
 	writer    writer
 	// readers holds the idle connections; nil stands for one that is not open yet.
 	readers chan *conn
@@ -51,7 +52,7 @@ func (db *database) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db.writer.open(c)
+	db.writer.open(c, &db.presence)
 	if err := ours(ctx, c); err != nil {
 		return err
 	}
@@ -61,11 +62,21 @@ func (db *database) open(ctx context.Context) error {
 	if err := migrate(ctx, c, migrations, db.prefix); err != nil {
 		return err
 	}
-	return mark(db.path)
+	if err := mark(db.path); err != nil {
+		return err
+	}
+	return db.presence.begin(db.path)
 }
 
+// connect opens a connection. It must be to the same file as the others.
 func (db *database) connect(ctx context.Context) (*conn, error) {
 	c, err := db.sql.Conn(ctx)
+	if gone := db.presence.now(); gone != nil {
+		if err == nil {
+			_ = c.Close()
+		}
+		return nil, gone
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +113,9 @@ func (db *database) clock() time.Time {
 // read calls f with a connection in a read transaction: f sees a snapshot of the database.
 func (db *database) read(ctx context.Context, f func(c *conn) error) (err error) {
 	defer func() { err = classified(err) }()
+	if err := db.presence.recent(); err != nil {
+		return err
+	}
 	var c *conn
 	select {
 	case c = <-db.readers:

@@ -12,7 +12,8 @@
 //
 // Several processes on one host may use the same file; a write waits up to five seconds
 // for the others. Network file systems are not supported. A context does not cancel a
-// write that has begun, so its outcome is always known.
+// write that has begun, so its outcome is always known. Reads and writes fail if the file
+// was deleted, moved or replaced while it is open.
 package sqlite
 
 import (

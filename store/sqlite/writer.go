@@ -23,13 +23,22 @@ type change struct {
 	err  error
 }
 
-// open sets the connection.
-func (w *writer) open(c *conn) {
+// open sets the connection, and what tells whether its file is there.
+func (w *writer) open(c *conn, files *presence) {
 	w.conn = c
 	w.lanes.Max, w.lanes.Make = 1, func(_ context.Context, group []*change) {
 		w.leading.Lock()
 		defer w.leading.Unlock()
-		c.transact(group)
+		err := files.recent()
+		if err == nil {
+			c.transact(group)
+			err = files.now() // what was written to a file that is gone is lost
+		}
+		if err != nil {
+			for _, ch := range group {
+				ch.err = err
+			}
+		}
 	}
 }
 
