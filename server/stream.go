@@ -141,7 +141,7 @@ func (f *feed) open() (close func()) {
 // copy sends entries until the run ends or the client disconnects. Until the first entry, silent is
 // called whenever there is nothing to send, if it is set; it reports whether the stream is over.
 func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)) error {
-	waited := 0
+	waited, began, checked := 0, time.Now(), time.Time{}
 	owned := f.at.Epoch // the last epoch that was checked
 	for e, err := range f.req.tenant.Log.Tail(f.ctx, f.threadID, f.at, follow) {
 		if err = revoked(f.ctx, err); err != nil {
@@ -154,7 +154,8 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 				}
 			}
 			switch waited++; {
-			case waited == 1 && f.resumed, f.out.Idle() >= f.heartbeat:
+			case f.resumed && waited == 1, f.resumed && time.Since(checked) >= resumeCheck && time.Since(began) < resumeTime, f.out.Idle() >= f.heartbeat:
+				checked = time.Now()
 				err = f.idle()
 			case f.out.Pending(), waited == 2: // at least the headers, if nothing else comes soon
 				err = f.out.Flush()
@@ -178,8 +179,15 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 	return revoked(f.ctx, nil)
 }
 
-// idle sends what is buffered and, if the stream waits for a worker to take over from a lost owner, a
-// comment that says so; otherwise a heartbeat if one is due.
+// A stream that a client resumes looks repeatedly, at first, whether its run has lost its owner: the
+// client may be back before the loss is noticed. After that it looks with every heartbeat.
+const (
+	resumeCheck = time.Second
+	resumeTime  = 10 * time.Second
+)
+
+// idle sends what is buffered and, if the stream waits for a worker to take over from an owner that was
+// lost or has stopped, a comment that says so; otherwise a heartbeat if one is due.
 func (f *feed) idle() error {
 	due := f.out.Idle() >= f.heartbeat
 	queued, err := f.req.tenant.Store.Dispatches(f.ctx, mailbox.Query{ThreadID: f.threadID, RunID: f.runID, Statuses: []mailbox.Status{mailbox.Queued}, Limit: 1})
@@ -189,6 +197,9 @@ func (f *feed) idle() error {
 	if len(queued) > 0 {
 		if since, ok := queued[0].Between(); ok {
 			return f.out.Comment("waiting for a worker; the previous owner of the run was lost at " + time.UnixMilli(since).UTC().Format(time.RFC3339))
+		}
+		if run, err := f.req.tenant.Store.LoadRun(f.ctx, queued[0].RunID); err == nil && run.Status == awaken.RunRunning {
+			return f.out.Comment("waiting for a worker; the previous owner of the run has stopped")
 		}
 	}
 	if due {

@@ -122,7 +122,11 @@ func (t *translation) follow(f *feed) error {
 		}
 		return errOver
 	}
-	return f.last(f.copy(eventlog.Follow{RunID: t.s.RunID, First: 500 * time.Millisecond, Pause: f.heartbeat}, func() (bool, error) {
+	pause := f.heartbeat
+	if f.resumed {
+		pause = min(pause, resumeCheck)
+	}
+	return f.last(f.copy(eventlog.Follow{RunID: t.s.RunID, First: 500 * time.Millisecond, Pause: pause}, func() (bool, error) {
 		if t.s.RunID == "" {
 			return false, nil
 		}

@@ -331,12 +331,12 @@ func lastActivation(ctx context.Context, t *mailbox.Tenant, threadID, runID stri
 func (x *exchange) follow(r *mailbox.Receipt, after protocol.Position, opts Options) error {
 	x.in.ThreadID = r.ThreadID
 	opts.RunID, opts.ParentRunID = x.in.RunID, x.in.ParentRunID
-	return x.stream(r.RunID, after, awaken.Cursor{}, opts)
+	return x.stream(r.RunID, after, awaken.Cursor{}, r.Duplicate, opts)
 }
 
 // stream streams the events of a run after a position. A client that has seen lost output
-// starts over, with the conversation before the run.
-func (x *exchange) stream(runID string, after protocol.Position, through awaken.Cursor, opts Options) error {
+// starts over, with the conversation before the run. Resumed is set if the client comes back to the run.
+func (x *exchange) stream(runID string, after protocol.Position, through awaken.Cursor, resumed bool, opts Options) error {
 	lost, err := protocol.PositionLost(x.Context(), x.Tenant(), x.in.ThreadID, after)
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 		return err
@@ -349,7 +349,7 @@ func (x *exchange) stream(runID string, after protocol.Position, through awaken.
 	}
 	x.Header().Set("X-Run-Id", runID)
 	x.Header().Set("X-Thread-Id", x.in.ThreadID)
-	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, RunID: runID, After: after, Through: through, Resumed: through.Seq > 0, Encoder: x.encoder(opts)})
+	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, RunID: runID, After: after, Through: through, Resumed: resumed, Encoder: x.encoder(opts)})
 }
 
 // before sets what preceded a run: the conversation and the shared state.
@@ -434,7 +434,7 @@ func connect(c protocol.Call, in *input) error {
 		if err := x.before(going.RunID, &opts); err != nil {
 			return err
 		}
-		return x.stream(going.RunID, x.has, end, opts)
+		return x.stream(going.RunID, x.has, end, true, opts)
 	}
 	if opts.Before, err = x.conversation(); err != nil {
 		return err

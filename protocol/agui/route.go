@@ -234,11 +234,11 @@ func follow(c protocol.Call) error {
 	}
 	opts := Options{RunID: x.in.RunID}
 	if going != nil {
-		return x.stream(going.RunID, x.has, end, opts)
+		return x.stream(going.RunID, x.has, end, true, opts)
 	}
 	// The run may have parked or ended while the client was away.
 	if latest := x.latestRun(); latest != "" && x.has != (protocol.Position{}) {
-		return x.stream(latest, x.has, x.has.Cursor, opts)
+		return x.stream(latest, x.has, x.has.Cursor, true, opts)
 	}
 	return c.Reply(204, nil)
 }

@@ -424,7 +424,7 @@ func streamAll(c protocol.Call, runID string) error {
 	if err != nil {
 		return err
 	}
-	return stream(c, &protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, Through: through})
+	return stream(c, &protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, Through: through, Resumed: true})
 }
 
 // stream sets the headers and the encoder of a stream, and sends it.
