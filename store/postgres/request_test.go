@@ -23,9 +23,9 @@ func TestRequest_StatementsOfARun(t *testing.T) {
 		run               func()
 		statements, trips float64 // at most, per run
 	}{
-		{"without a thread id", func() { srv.Run("") }, 20, 14},
-		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 21, 14},
-		{"on one thread", func() { srv.Run("same") }, 27, 20},
+		{"without a thread id", func() { srv.Run("") }, 22, 15},
+		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 22, 15},
+		{"on one thread", func() { srv.Run("same") }, 28, 20},
 		{"AI SDK on one thread", func() { srv.Chat("chat") }, 34, 27},
 	} {
 		t.Run(test.name, func(t *testing.T) {
