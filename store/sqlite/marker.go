@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Marker is what follows the name of a database in the name of its marker, a file that says that
@@ -36,6 +37,12 @@ func create(path string) error {
 	}
 	if marked {
 		return fmt.Errorf("the file is %s, but %s says that there was a database: restore a backup, or delete %[2]s to start with an empty database", state, path+Marker)
+	}
+	if link, err := os.Readlink(path); err == nil {
+		if !filepath.IsAbs(link) {
+			link = filepath.Join(filepath.Dir(path), link)
+		}
+		path = link
 	}
 	// A file that exists must not be opened: closing it would drop the locks that this program
 	// holds on it.

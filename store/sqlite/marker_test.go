@@ -101,6 +101,30 @@ func TestOpen_CreatesAFileThatOnlyItsOwnerMayRead(t *testing.T) {
 	}
 }
 
+// SQLite keeps the log beside the file that the link names.
+func TestOpen_FollowsALinkToADatabaseThatExistsOrNot(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows lets few users create links")
+	}
+	exists, dir := made(t), t.TempDir()
+	for name, target := range map[string]string{"to.db": exists, "to-new.db": filepath.Join(t.TempDir(), "new.db"), "relative.db": "beside.db"} {
+		link := filepath.Join(dir, name)
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+		db := openAt(t, link, nil)
+		if _, err := db.Store("").Acquire(t.Context(), "t"); err != nil {
+			t.Error(err)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Probe(t.Context()); err == nil {
+			t.Errorf("%s: the link was deleted, and the database was not missed", name)
+		}
+	}
+}
+
 func TestOpen_ManyAtOnceCreateOneDatabase(t *testing.T) {
 	for range 10 {
 		path := filepath.Join(t.TempDir(), "awaken.db")

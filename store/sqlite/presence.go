@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -30,9 +31,14 @@ type present struct {
 // presenceFor is how old the last finding may be that a read relies on.
 const presenceFor = time.Second
 
-// begin makes the files known that the database at path consists of while it is open.
+// begin makes the files known that the database at path consists of while it is open. SQLite has
+// the others beside the file that path names, also if it is a link.
 func (p *presence) begin(path string) error {
-	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+	named, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{path, named + "-wal", named + "-shm"} {
 		info, err := os.Stat(name)
 		if err != nil {
 			return err
