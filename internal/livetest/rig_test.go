@@ -65,6 +65,13 @@ func newRig(t *testing.T, store string) *rig {
 	t.Cleanup(done)
 	t.Cleanup(func() {
 		for _, w := range g.workers {
+			if t.Failed() {
+				_, _ = w.cmd.Process.Signal(syscall.SIGQUIT), w.cmd.Process.Signal(syscall.SIGCONT) // it prints its stacks
+				select {
+				case <-w.over:
+				case <-time.After(5 * time.Second):
+				}
+			}
 			w.kill()
 		}
 		if t.Failed() {

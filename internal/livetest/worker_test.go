@@ -41,6 +41,9 @@ func work(j job) error {
 	if j.PauseAt != "" {
 		failpoint.Enable(func(name string, hits int) {
 			if name == j.PauseAt && hits == 1 {
+				if err := (mark{Tool: "pause", PID: os.Getpid(), At: time.Now()}).write(j.Dir); err != nil {
+					panic(err)
+				}
 				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 				for since := time.Now(); time.Since(since) < 20*time.Millisecond; { // the signal takes a moment, and the clocks continue
 				}
