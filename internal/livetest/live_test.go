@@ -156,7 +156,7 @@ func TestAPausedProcessBeginsNothingAfterATakeover(t *testing.T) {
 		if !testenv.Long() {
 			g.job.Liveness = time.Second
 		}
-		for _, point := range []string{"call.before", "intent.after", "results.before", "commit.before"}[:times(2, 4)] {
+		for _, point := range []string{"call.before", "intent.after", "result.taken", "commit.before"}[:times(2, 4)] {
 			paused := g.start(func(j *job) { j.PauseAt = point })
 			r := g.submit(words("effect", 5))
 			of := func(m mark) bool { return m.Run == r.RunID }
