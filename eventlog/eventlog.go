@@ -38,6 +38,7 @@ type Options struct {
 type Log struct {
 	store awaken.EventLog
 	opts  Options
+	reads chan struct{} // has a place for each reader that may read the store at a time
 
 	mu   sync.Mutex
 	live map[string]*live // by thread id
@@ -56,6 +57,9 @@ type live struct {
 	changed  chan struct{} // closed when there is something new
 }
 
+// maxReads is how many readers of a Log may read the store at a time.
+const maxReads = 8
+
 // New returns a Log over the committed entries of store. opts may be nil.
 func New(store awaken.EventLog, opts *Options) *Log {
 	var o Options
@@ -65,7 +69,7 @@ func New(store awaken.EventLog, opts *Options) *Log {
 	o.Buffer = max(2, cmp.Or(max(0, o.Buffer), 1024))
 	o.Page = cmp.Or(max(0, o.Page), 256)
 	o.Poll = cmp.Or(max(0, o.Poll), time.Second)
-	return &Log{store: store, opts: o, live: map[string]*live{}}
+	return &Log{store: store, opts: o, reads: make(chan struct{}, maxReads), live: map[string]*live{}}
 }
 
 // open counts an activation that writes to a thread.

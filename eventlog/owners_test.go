@@ -165,3 +165,42 @@ func TestTail_BufferOfOne(t *testing.T) {
 		t.Errorf("%d entries are kept with a buffer of 1", n)
 	}
 }
+
+// However many readers have to look into the store, few do at a time.
+
+type crowdedLog struct {
+	*memory.Store
+	now, most *atomic.Int64
+}
+
+func (c crowdedLog) Entries(ctx context.Context, id string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+	n := c.now.Add(1)
+	defer c.now.Add(-1)
+	for {
+		if m := c.most.Load(); n <= m || c.most.CompareAndSwap(m, n) {
+			break
+		}
+	}
+	time.Sleep(10 * time.Millisecond)
+	return c.Store.Entries(ctx, id, q)
+}
+
+func TestTail_FewReadersAskTheStoreAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int64
+		log := eventlog.New(crowdedLog{memory.New(), &now, &most}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		for i := range 500 {
+			go func() {
+				for range log.Tail(ctx, fmt.Sprint("t", i), awaken.Cursor{}, eventlog.Follow{}) {
+				}
+			}()
+		}
+		<-ctx.Done()
+		synctest.Wait()
+		if n := most.Load(); n == 0 || n > 8 {
+			t.Errorf("%d readers asked the store at the same time, want at most 8", n)
+		}
+	})
+}

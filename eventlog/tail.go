@@ -217,6 +217,18 @@ func (t *tail) share(found []awaken.Entry) {
 	}
 }
 
+// entries reads the store. Not many readers of a log do so at a time, so that the readers of other logs
+// need not wait for all of them.
+func (t *tail) entries(q awaken.EntryQuery) ([]awaken.Entry, error) {
+	select {
+	case t.log.reads <- struct{}{}:
+		defer func() { <-t.log.reads }()
+		return t.log.store.Entries(t.ctx, t.thread, q)
+	case <-t.ctx.Done():
+		return nil, errOver
+	}
+}
+
 // readCommitted yields the entries of the store after the cursor. Coalesced entries overlap, so
 // the deltas of a page are sorted; of a full page, only those that no later entry can precede are
 // used.
@@ -226,7 +238,7 @@ func (t *tail) readCommitted() error {
 	}
 	limit := t.log.opts.Page
 	for {
-		page, err := t.log.store.Entries(t.ctx, t.thread, awaken.EntryQuery{After: t.at.Seq, Limit: limit})
+		page, err := t.entries(awaken.EntryQuery{After: t.at.Seq, Limit: limit})
 		if errors.Is(err, awaken.ErrNotFound) {
 			t.threadGone()
 			return nil
@@ -291,7 +303,7 @@ func (t *tail) checkLost() error {
 	if t.at == (awaken.Cursor{}) {
 		return nil
 	}
-	later, err := t.log.store.Entries(t.ctx, t.thread, awaken.EntryQuery{Epoch: t.at.Epoch, Limit: 1})
+	later, err := t.entries(awaken.EntryQuery{Epoch: t.at.Epoch, Limit: 1})
 	if errors.Is(err, awaken.ErrNotFound) || err == nil && len(later) == 0 {
 		return nil
 	}

@@ -33,6 +33,7 @@ func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error 
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
 	defer p.params.free()
+	p.Owner = s.tenant
 	s.commits.lanes.Do(context.WithoutCancel(ctx), p)
 	if p.err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, p.err)

@@ -16,6 +16,7 @@ func (s *scope) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox
 		return nil, nil
 	}
 	e := &enqueueing{ds: make([]enqueued, len(ds))}
+	e.Owner = s.tenant
 	for i, d := range ds {
 		q := &e.ds[i]
 		if *q, err = s.enqueued(d); err != nil {

@@ -19,7 +19,7 @@ func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoin
 		return nil, context.Cause(ctx)
 	}
 	var t sqlstore.Thread
-	err := s.db.writer.write(func(c *conn) error {
+	err := s.db.writer.write(s.tenant, func(c *conn) error {
 		t = sqlstore.Thread{}
 		return c.query(context.Background(), `INSERT INTO {p}_threads (tenant, id, fence) VALUES (?1, ?2, 1 + `+sqlstore.Floor+`)
 			ON CONFLICT (tenant, id) DO UPDATE SET fence = fence + 1, committed = 0 RETURNING `+sqlstore.ThreadColumns,
@@ -89,7 +89,7 @@ func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awa
 
 // Interrupt raises the thread's generation and returns the unfinished calls.
 func (s *scope) Interrupt(ctx context.Context, threadID string) (open []*awaken.CallState, err error) {
-	err = s.db.write(ctx, "interrupt thread "+threadID, func(c *conn) (refused, err error) {
+	err = s.db.write(ctx, s.tenant, "interrupt thread "+threadID, func(c *conn) (refused, err error) {
 		var run string
 		found, err := c.row(context.Background(), `UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = ? AND id = ? RETURNING latest_run`,
 			[]any{s.tenant, threadID}, &run)

@@ -21,7 +21,7 @@ func (s *scope) Commit(_ context.Context, c *awaken.Commit) error {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
 	var refused error
-	err := s.db.writer.write(func(c *conn) (err error) {
+	err := s.db.writer.write(s.tenant, func(c *conn) (err error) {
 		refused, err = w.write(c)
 		return err
 	})

@@ -143,15 +143,15 @@ func (db *database) read(ctx context.Context, f func(c *conn) error) (err error)
 	return f(c)
 }
 
-// write calls f in a transaction, which ctx does not cancel once it has begun. An error of
+// write calls f in a transaction for a tenant, or "", which ctx does not cancel once it has begun. An error of
 // the transaction begins with what. Refused is returned as it is; f must have written
 // nothing then.
-func (db *database) write(ctx context.Context, what string, f func(c *conn) (refused, err error)) error {
+func (db *database) write(ctx context.Context, owner, what string, f func(c *conn) (refused, err error)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	var refused error
-	err := db.writer.write(func(c *conn) (err error) {
+	err := db.writer.write(owner, func(c *conn) (err error) {
 		refused, err = f(c)
 		return err
 	})

@@ -22,7 +22,7 @@ func (s *scope) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox
 		}
 	}
 	queued := make([]*mailbox.Dispatch, len(ds))
-	err = s.db.write(ctx, "enqueue", func(c *conn) (refused, err error) {
+	err = s.db.write(ctx, s.tenant, "enqueue", func(c *conn) (refused, err error) {
 		now := queueConn{c}.moment()
 		left = nil
 		for i, d := range ds {

@@ -15,7 +15,7 @@ func (s *scope) Post(ctx context.Context, threadID string, items ...awaken.Inbox
 	if err != nil {
 		return fmt.Errorf("post to thread %s: %w", threadID, err)
 	}
-	return s.db.write(ctx, "post to thread "+threadID, func(c *conn) (refused, err error) {
+	return s.db.write(ctx, s.tenant, "post to thread "+threadID, func(c *conn) (refused, err error) {
 		if err := c.of(s.tenant).exists(context.Background(), threadID); err != nil {
 			if errors.Is(err, awaken.ErrNotFound) {
 				return err, nil

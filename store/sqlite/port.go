@@ -52,7 +52,7 @@ func (db *database) Write(ctx context.Context, f func(ctx context.Context, c sql
 		return context.Cause(ctx)
 	}
 	var refused error
-	err := db.writer.write(func(c *conn) (err error) {
+	err := db.writer.write("", func(c *conn) (err error) {
 		refused, err = f(context.Background(), portConn{c})
 		return err
 	})
@@ -64,7 +64,7 @@ func (db *database) Write(ctx context.Context, f func(ctx context.Context, c sql
 
 // Exec executes a statement in a transaction.
 func (db *database) Exec(_ context.Context, query string, args ...any) (n int64, err error) {
-	err = db.writer.write(func(c *conn) (err error) {
+	err = db.writer.write("", func(c *conn) (err error) {
 		n, err = c.exec(query, args...)
 		return err
 	})

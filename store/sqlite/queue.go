@@ -78,7 +78,7 @@ func (q *queue) Claim(ctx context.Context, r mailbox.ClaimRequest) (ds []*mailbo
 	if r.Limit <= 0 {
 		return nil, 0, nil
 	}
-	err = q.db.write(ctx, "claim", func(c *conn) (refused, err error) {
+	err = q.db.write(ctx, "", "claim", func(c *conn) (refused, err error) {
 		if !q.processes.live(r.Consumer, q.db.clock()) {
 			ds, next = nil, 0
 			return fmt.Errorf("claim: process %s: %w: it is dead or not known", r.Consumer, awaken.ErrFenced), nil
@@ -187,8 +187,11 @@ func (c queueConn) claimed(h mailbox.Claim) (k queueKey, cancel, ok bool, err er
 
 // Renew extends leases.
 func (q *queue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Claim) ([]mailbox.Renewal, error) {
-	out := make([]mailbox.Renewal, len(held))
-	err := q.db.write(ctx, "renew", func(conn *conn) (refused, err error) {
+	out, owner := make([]mailbox.Renewal, len(held)), ""
+	if len(held) == 1 {
+		owner = held[0].Tenant
+	}
+	err := q.db.write(ctx, owner, "renew", func(conn *conn) (refused, err error) {
 		c := queueConn{conn}
 		now := c.moment()
 		for i, h := range held {
@@ -218,7 +221,7 @@ func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) (
 		return nil, err
 	}
 	out := make([]error, len(settlements))
-	err := q.db.write(ctx, "settle", func(c *conn) (refused, err error) {
+	err := q.db.write(ctx, "", "settle", func(c *conn) (refused, err error) {
 		for i := range settlements {
 			ok, err := queueConn{c}.settle(&settlements[i])
 			if err != nil {
@@ -284,7 +287,7 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 		return n, nil
 	}
 	expired := 0
-	err = q.db.write(ctx, "reclaim", func(conn *conn) (refused, err error) {
+	err = q.db.write(ctx, "", "reclaim", func(conn *conn) (refused, err error) {
 		c := queueConn{conn}
 		now := c.moment()
 		over, err := c.queues(`lease <= ? ORDER BY lease LIMIT ?`, now.ms, max(limit, 0))
@@ -308,7 +311,7 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 
 // releaseAll requeues what a process has claimed, and counts its death if it is dead.
 func (q *queue) releaseAll(ctx context.Context, process string, dead bool) (n int, err error) {
-	err = q.db.write(ctx, "release the claims of process "+process, func(conn *conn) (refused, err error) {
+	err = q.db.write(ctx, "", "release the claims of process "+process, func(conn *conn) (refused, err error) {
 		c := queueConn{conn}
 		claimed, err := c.dispatches(context.Background(), `q.lease IS NOT NULL AND q.consumer = ?`, process)
 		if err != nil {
@@ -343,7 +346,7 @@ const purgeGroup = 500
 // Purge removes dispatches that were completed at least olderThan ago.
 func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (total int, err error) {
 	for n := int64(purgeGroup); n == purgeGroup; total += int(n) {
-		err = q.db.write(ctx, "purge", func(c *conn) (refused, err error) {
+		err = q.db.write(ctx, "", "purge", func(c *conn) (refused, err error) {
 			n, err = c.exec(`DELETE FROM {p}_dispatches WHERE (tenant, id) IN (SELECT tenant, id FROM {p}_dispatches WHERE completed > 0 AND completed <= ? ORDER BY completed LIMIT ?)`,
 				queueConn{c}.moment().ms-olderThan.Milliseconds(), purgeGroup)
 			return nil, err

@@ -12,7 +12,7 @@ import (
 // Change calls fn with a thread's queue and writes what fn recorded. It calls fn in the
 // transaction: all other writes wait for fn.
 func (s *scope) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
-	return s.db.write(ctx, "change queue of thread "+threadID, func(c *conn) (refused, err error) {
+	return s.db.write(ctx, s.tenant, "change queue of thread "+threadID, func(c *conn) (refused, err error) {
 		ch := &queueChange{queueConn: queueConn{c}, key: queueKey{s.tenant, threadID}}
 		if err := ch.read(); err != nil {
 			return nil, err

@@ -16,7 +16,7 @@ func (s *scope) CommitAndSettle(_ context.Context, cm *awaken.Commit, x mailbox.
 		return false, fmt.Errorf("commit thread %s: %w", cm.ThreadID, err)
 	}
 	var refused error
-	err = s.db.writer.write(func(conn *conn) (err error) {
+	err = s.db.writer.write(s.tenant, func(conn *conn) (err error) {
 		c := queueConn{conn}
 		settled, refused = false, nil
 		k, _, held, err := c.claimed(x.Claim)

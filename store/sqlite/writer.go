@@ -42,11 +42,12 @@ func (w *writer) open(c *conn, files *presence) {
 	}
 }
 
-// write calls f in a transaction and returns its error. If f fails, what it wrote is rolled
+// write calls f in a transaction, for a tenant or the store itself, and returns its error. If f fails, what it wrote is rolled
 // back. A refusal is not a failure: f writes nothing, keeps the reason, and returns nil, so
 // that the other changes of the transaction need not be repeated.
-func (w *writer) write(f func(c *conn) error) error {
+func (w *writer) write(owner string, f func(c *conn) error) error {
 	ch := &change{make: f}
+	ch.Owner = owner
 	w.lanes.Do(context.Background(), ch)
 	return classified(ch.err)
 }

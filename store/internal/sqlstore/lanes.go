@@ -8,7 +8,8 @@ import (
 )
 
 // Lanes groups concurrent calls: calls that arrive while all lanes are in use wait, and the
-// first in line makes the whole group.
+// first in line makes the whole group. If more wait than fit in a group, owners take turns, so that
+// a call waits only for one group in each lane, however many calls another owner makes.
 type Lanes[T Call[T]] struct {
 	// Max is the number of groups that may be in flight at the same time.
 	Max int
@@ -29,6 +30,9 @@ type Call[T any] interface{ turn() *Turn[T] }
 
 // Turn lets a waiting call continue.
 type Turn[T any] struct {
+	// Owner is the tenant that the call is for; "" means the store itself.
+	Owner string
+
 	// group receives the group that this call must make as its first member, or nil once
 	// another call has made it.
 	group chan []T
@@ -74,10 +78,50 @@ func (l *Lanes[T]) Do(ctx context.Context, call T) {
 // next returns a group: first, and the calls that are next in line. Requires l.mu.
 func (l *Lanes[T]) next(first []T) []T {
 	n := min(len(l.queue), maxGroup)
+	if n < len(l.queue) {
+		l.takeTurns()
+	}
 	members := append(first, l.queue[:n]...)
 	l.queue = slices.Delete(l.queue, 0, n)
 	l.crowd = len(members) > 1
 	return members
+}
+
+// takeTurns moves the calls of the next group to the front of the queue: the first call of each owner,
+// the second of each, and so on. Apart from that, the order stays. Requires l.mu.
+func (l *Lanes[T]) takeTurns() {
+	owned := map[string]int{}
+	var sizes []int // number of owners with a first call, a second, and so on
+	rounds := make([]int, len(l.queue))
+	for i, call := range l.queue {
+		owner := call.turn().Owner
+		if rounds[i] = owned[owner]; rounds[i] == len(sizes) {
+			sizes = append(sizes, 0)
+		}
+		sizes[rounds[i]]++
+		owned[owner]++
+	}
+	if len(owned) == 1 {
+		return
+	}
+	last, left := 0, maxGroup // the round in which the group is full, and what fits of it
+	for left >= sizes[last] {
+		left -= sizes[last]
+		last++
+	}
+	front, back := make([]T, 0, len(l.queue)), make([]T, 0, len(l.queue)-maxGroup)
+	for i, call := range l.queue {
+		switch {
+		case rounds[i] < last:
+			front = append(front, call)
+		case rounds[i] == last && left > 0:
+			front = append(front, call)
+			left--
+		default:
+			back = append(back, call)
+		}
+	}
+	l.queue = append(front, back...)
 }
 
 // leave passes the lane on to the next group, or frees it.
