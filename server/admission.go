@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
@@ -23,20 +24,16 @@ type admission struct {
 	title       int // bytes of a thread's title
 	metadata    int // bytes of a thread's custom metadata
 
-	schemas chan struct{} // has a place for each submission whose schemas are checked at a time
-	waiting *shares       // submissions whose schemas are being checked, or wait for that
+	schemas *turns // to check the schemas of a submission
 }
 
-// Compiling a schema takes 0.1 ms for each subschema. Submissions with more than a few bytes of
-// schemas wait for each other, and not many may wait.
-const (
-	fewSchemas     = 8 << 10 // bytes
-	waitingSchemas = 20      // submissions
-)
+// fewSchemas is how many bytes of schemas are checked at once. Compiling a schema takes 0.1 ms for each
+// subschema, so submissions with more take turns.
+const fewSchemas = 1 << 10
 
-func newAdmission(l *Limits) *admission {
+func newAdmission(serving context.Context, l *Limits) *admission {
 	return &admission{messages: l.MessagesPerRun, tools: l.ToolsPerRun, schemaBytes: l.SchemaBytes, schemaParts: l.SchemaParts, title: l.Title, metadata: l.Metadata,
-		schemas: make(chan struct{}, 1), waiting: newShares("requests with many schemas", waitingSchemas)}
+		schemas: newTurns(serving, 1)}
 }
 
 // submission checks input for a run.
@@ -88,17 +85,13 @@ func (a *admission) checkSchemas(req *request, q *awaken.RunRequest) error {
 		return protocol.BadRequest("%s and output_schema have %d bytes, want at most %d", field, size, a.schemaBytes)
 	}
 	if size > fewSchemas {
-		if err := a.waiting.take(req.caller, 1); err != nil {
-			return err
-		}
-		defer a.waiting.give(req.caller, 1)
-		select {
-		case a.schemas <- struct{}{}:
-			defer func() { <-a.schemas }()
-		case <-req.ctx.Done():
-			return req.ctx.Err()
-		}
+		return req.heavy(a.schemas, func() error { return a.compile(field, q) })
 	}
+	return a.compile(field, q)
+}
+
+// compile compiles the schemas of a submission, if they are within the bounds.
+func (a *admission) compile(field string, q *awaken.RunRequest) error {
 	bounds := schema.Bounds{Parts: a.schemaParts}
 	ids := make(map[string]bool, len(q.FrontendTools))
 	for i := range q.FrontendTools {

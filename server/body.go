@@ -23,7 +23,7 @@ type bodies struct {
 	grace  time.Duration // until the rate counts
 	time   time.Duration // for all of it; 0 or less means no limit
 	memory *shares       // of all bodies that are being read or are in use
-	large  chan struct{} // has a place for each large body that may be decoded at a time
+	large  *turns        // to decode a large body
 
 	serving context.Context // until the server stops, which no unfinished body delays
 }
@@ -36,7 +36,7 @@ const (
 
 func newBodies(serving context.Context, l *Limits) *bodies {
 	return &bodies{bytes: l.Body, depth: l.Depth, values: l.Values, rate: l.BodyRate, grace: l.BodyGrace, time: 2 * l.RequestTime,
-		serving: serving, memory: newShares("bytes of request bodies in flight", l.BodyMemory), large: make(chan struct{}, max(1, goruntime.GOMAXPROCS(0)/2))}
+		serving: serving, memory: newShares("bytes of request bodies in flight", l.BodyMemory), large: newTurns(serving, max(1, goruntime.GOMAXPROCS(0)/2))}
 }
 
 // read reads the body of a request that takes one. It is done before the request counts as one, so
@@ -67,7 +67,7 @@ func (b *bodies) read(req *request) error {
 		_ = control.SetReadDeadline(b.deadline(start, len(data))) // the writer of a test may not support it
 		if b.serving.Err() != nil {
 			req.w.Header().Set("Connection", "close")
-			return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "stopping", Message: "the server is stopping", RetryAfter: time.Second}
+			return errStopping
 		}
 		n, err := from.Read(data[len(data):cap(data)])
 		values.count(data[len(data) : len(data)+n])
@@ -151,13 +151,12 @@ func (c *counter) count(data []byte) {
 // decode decodes the body of a request into v. Large ones wait for each other.
 func (b *bodies) decode(req *request, v any) error {
 	if req.held >= largeBody {
-		select {
-		case b.large <- struct{}{}:
-			defer func() { <-b.large }()
-		case <-req.ctx.Done():
-			return req.ctx.Err()
-		}
+		return req.heavy(b.large, func() error { return b.decodeNow(req, v) })
 	}
+	return b.decodeNow(req, v)
+}
+
+func (b *bodies) decodeNow(req *request, v any) error {
 	if len(bytes.TrimSpace(req.body)) == 0 {
 		req.body = []byte("{}")
 	}
@@ -182,8 +181,15 @@ func (req *request) hold(memory *shares, n int64) error {
 	return nil
 }
 
-// release gives back the memory of the request's body.
+// errStopping refuses a request that has come too late.
+var errStopping = &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "stopping", Message: "the server is stopping", RetryAfter: time.Second}
+
+// release gives back the memory of the request's body, and its turn.
 func (req *request) release() {
+	if req.turn != nil {
+		req.turn.give()
+		req.turn = nil
+	}
 	req.bodies.memory.give(req.caller, req.held)
 	req.body, req.held = nil, 0
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	goruntime "runtime"
 	"sync"
 	"time"
 
@@ -79,11 +80,15 @@ type limiter struct {
 	admission *admission
 	requests  *shares // in flight, without streams
 	streams   *shares // open, and requests that wait for their run
+	turns     *turns  // to decode, check and store submissions that become streams
 }
 
+// turnsPerCore is how many submissions are worked on for each core. They also wait for the store.
+const turnsPerCore = 8
+
 func newLimiter(serving context.Context, l Limits) *limiter {
-	return &limiter{Limits: l, rates: rates{perSecond: l.KeyRate, burst: l.KeyBurst, keys: map[string]*rate.Limiter{}}, bodies: newBodies(serving, &l), admission: newAdmission(&l),
-		requests: newShares("concurrent requests", int64(l.Requests)), streams: newShares("concurrent streams", int64(l.Streams))}
+	return &limiter{Limits: l, rates: rates{perSecond: l.KeyRate, burst: l.KeyBurst, keys: map[string]*rate.Limiter{}}, bodies: newBodies(serving, &l), admission: newAdmission(serving, &l),
+		requests: newShares("concurrent requests", int64(l.Requests)), streams: newShares("concurrent streams", int64(l.Streams)), turns: newTurns(serving, turnsPerCore*goruntime.GOMAXPROCS(0))}
 }
 
 // admit reads the body of a request and counts the request, or the stream, until release is called.
@@ -104,7 +109,15 @@ func (l *limiter) admit(req *request) (release func(), err error) {
 		req.release()
 		return nil, err
 	}
-	return func() { from.give(req.caller, 1); req.release() }, nil
+	release = func() { from.give(req.caller, 1); req.release() }
+	if req.route.Stream && req.route.Body != nil {
+		if err := l.turns.take(req.ctx, req.caller); err != nil {
+			release()
+			return nil, err
+		}
+		req.turn = l.turns
+	}
+	return release, nil
 }
 
 // bound limits, until done is called, the time of a request.

@@ -32,6 +32,7 @@ type request struct {
 	admission *admission
 	body      []byte // until a stream begins
 	held      int64  // memory taken for the body
+	turn      *turns // to give it back to, until a stream begins; nil means that there is none
 	trusts    bool   // see [Config.TrustClients]
 }
 
