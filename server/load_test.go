@@ -57,8 +57,6 @@ func TestMain(m *testing.M) {
 		err = runLoad()
 	case "holders":
 		err = holdRuns()
-	case "attacker":
-		err = attack()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -206,9 +204,6 @@ func openQueue(at string) (_ mailbox.Queue, closeQueue func(), err error) {
 func serveLoad() error {
 	start := make(chan struct{})
 	var model llm.Model = gated{start, numbered(setting("PIECES"), setting("SIZE")), time.Duration(setting("PAUSE_MS")) * time.Millisecond}
-	if os.Getenv("KEYS") != "" {
-		model = eager{}
-	}
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
@@ -234,12 +229,7 @@ func serveLoad() error {
 		"POST /go":   http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(start) }),
 		"GET /usage": http.HandlerFunc(serveUsage),
 	}}
-	if os.Getenv("KEYS") != "" {
-		if cfg.Keys, err = hostileKeys(); err != nil {
-			return err
-		}
-	}
-	cfg.Limits.Streams = setting("MAX_STREAMS")
+	cfg.Limits.Streams = -1
 	cfg.Limits.StreamWrite = time.Duration(setting("STREAM_WRITE_MS")) * time.Millisecond
 	srv, err := server.New(cfg)
 	if err != nil {

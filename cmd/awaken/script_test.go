@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"awaken": main, "curl": curlMain})
+	testscript.Main(m, map[string]func(){"awaken": main, "curl": curlMain, "awaken-in-memory": inMemoryMain, "attacker": attackMain})
 }
 
 // TestScript runs the scripts in testdata/script. Beside testscript's own commands
