@@ -90,40 +90,62 @@ func (t *threadTool) restore(ctx context.Context, backup string, force bool) err
 	if err := db.Close(); err != nil {
 		return failed(err)
 	}
+	aside := fmt.Sprintf("%s.old-%s", path, time.Now().Format("20060102-150405"))
 	if there {
 		if old, err := sqlite.Open(ctx, path, nil); err == nil {
 			_ = old.Close() // the write-ahead log is merged now; a store that cannot be opened is moved as it is
 		}
-		aside := fmt.Sprintf("%s.old-%s", path, time.Now().Format("20060102-150405"))
 		if err := moveStore(path, aside); err != nil {
 			return failed(err)
 		}
 		fmt.Fprintf(t.con.err, "The old store is now %s.\n", printable(aside, false))
 	}
+	// SQLite would take the log that a lost store left for one of the restored store.
+	if err := moveLog(path, aside); err != nil {
+		return failed(err)
+	}
 	return withStatus(moveStore(made, path))
 }
 
-// storeFiles are the suffixes of a database and of the files that may be beside it, in the order in
-// which they can be moved. The write-ahead log comes first: without it, a database would lose its
-// latest commits.
-var storeFiles = []string{"-wal", "-shm", "", sqlite.Marker}
+// logFiles are the suffixes of the files that SQLite may keep beside a database. The first may
+// hold the latest commits.
+var logFiles = []string{"-wal", "-shm"}
 
-// moveStore renames a database; the new name must be free.
+// moveStore renames a database; the new name must be free. It moves the log first: without it, a
+// database would lose its latest commits.
 func moveStore(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fmt.Errorf("move %s to %s: %w", from, to, fs.ErrExist)
 	}
-	for _, end := range storeFiles {
-		if err := os.Rename(from+end, to+end); err != nil && !(end != "" && errors.Is(err, fs.ErrNotExist)) {
+	if err := moveLog(from, to); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return renameIfThere(from+sqlite.Marker, to+sqlite.Marker)
+}
+
+// moveLog renames the log of a database.
+func moveLog(from, to string) error {
+	for _, end := range logFiles {
+		if err := renameIfThere(from+end, to+end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func renameIfThere(from, to string) error {
+	if err := os.Rename(from, to); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // removeStore removes a database that is no longer needed.
 func removeStore(path string) {
-	for _, end := range storeFiles {
+	for _, end := range append(logFiles, "", sqlite.Marker) {
 		_ = os.Remove(path + end) // usually missing
 	}
 }

@@ -24,9 +24,9 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	return nil
 }
 
-// Restore creates a database at path from a backup. It refuses to overwrite a file, and
-// refuses a damaged backup and a database of another program. Open migrates an older
-// schema.
+// Restore creates a database at path from a backup. It refuses to overwrite a file, also the log
+// of a database that was lost, and refuses a damaged backup and a database of another program.
+// Open migrates an older schema.
 func Restore(ctx context.Context, backup, path string) error {
 	fail := func(err error) error { return fmt.Errorf("sqlite: restore %s to %s: %w", backup, path, err) }
 	if _, err := os.Stat(backup); err != nil {
@@ -66,11 +66,14 @@ func Restore(ctx context.Context, backup, path string) error {
 // copyInto copies the database of a connection to path. The copy is complete and synced
 // before it gets its name.
 func copyInto(ctx context.Context, c *conn, path string) (err error) {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		if err == nil {
-			err = fs.ErrExist
+	// SQLite would take a log that another database left for one of the copy.
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			if err == nil {
+				err = &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+			}
+			return err
 		}
-		return err
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".awaken-copy-*")
 	if err != nil {

@@ -1,6 +1,8 @@
 package sqlite_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -64,6 +66,15 @@ func TestOpen_AcceptsABackupInPlaceOfADatabaseThatWasLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+"-wal", []byte("of the database that was lost"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.Restore(t.Context(), backup, path); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path+"-wal") {
+		t.Errorf("restoring beside the log of another database: %v", err)
+	}
+	if err := os.Remove(path + "-wal"); err != nil {
 		t.Fatal(err)
 	}
 	if err := sqlite.Restore(t.Context(), backup, path); err != nil {
