@@ -1,7 +1,6 @@
 package awaken
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -203,9 +202,6 @@ type RunRequest struct {
 	// takes the request's messages into the thread as those of a run that ended before it
 	// started, in one commit and without an answer.
 	End *Termination `json:"-"`
-	// Confirm is called after the thread is acquired and before anything else. If it
-	// returns an error, the runtime writes nothing and Run returns that error.
-	Confirm func(ctx context.Context) error `json:"-"`
 }
 
 // UnmarshalJSON rejects unknown fields.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state"
@@ -62,16 +63,15 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 			rt.release(r)
 		}
 	}()
-	cp, err := rt.cfg.Store.Acquire(ctx, threadID)
+	acquire := rt.cfg.Store.Acquire
+	if o, ok := ownership.Of[acquirer](ctx); ok {
+		acquire = o.Acquire
+	}
+	cp, err := acquire(ctx, threadID)
 	if err != nil {
 		return nil, nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
 	}
 	atAcquired.Hit()
-	if req.Confirm != nil {
-		if err := req.Confirm(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
 	op := opening{run: r, cp: cp}
 	if err := op.open(ctx, req, sink); err != nil {
 		return nil, nil, err
@@ -79,6 +79,12 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 	atOpened.Hit()
 	ready = true
 	return r, nil, nil
+}
+
+// acquirer acquires the threads of runs that it owns, and knows which of them have not started.
+type acquirer interface {
+	Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error)
+	Accepted(runID string) *awaken.Run
 }
 
 // replay answers a request to continue a run that is done. Decisions that were accepted before
@@ -191,6 +197,12 @@ func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error 
 // adoptRecord checks that no run with that id has started, and continues its record if it was
 // accepted.
 func (op *opening) adoptRecord(ctx context.Context, runID string) error {
+	if o, ok := ownership.Of[acquirer](ctx); ok && op.endAtOnce == nil {
+		if accepted := o.Accepted(runID); accepted != nil {
+			op.rec.CreatedAt = accepted.CreatedAt
+			return nil
+		}
+	}
 	old, err := op.rt.cfg.Store.LoadRun(ctx, runID)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return nil

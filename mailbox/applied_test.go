@@ -35,7 +35,7 @@ type parkingHandle struct {
 	queue *parking
 }
 
-func (h parkingHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (bool, error) {
+func (h parkingHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (mailbox.Settled, error) {
 	if c.Run.Status == awaken.RunWaiting && h.queue.before != nil {
 		h.queue.before()
 	}

@@ -21,6 +21,7 @@ func (b *Mailbox) process(c *claim, settler *settler) {
 		s.Claim = c.d.Claim()
 		s.Steps = int(c.steps.Load())
 		settler.settle(s)
+		b.changed() // the thread's next dispatch may be available, or this one again
 	}
 	b.forget(c)
 }

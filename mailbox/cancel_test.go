@@ -45,9 +45,9 @@ type afterSettlingHandle struct {
 	q *afterSettling
 }
 
-func (h afterSettlingHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (bool, error) {
+func (h afterSettlingHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (mailbox.Settled, error) {
 	settled, err := h.Handle.CommitAndSettle(ctx, c, s, wake)
-	if settled {
+	if settled.Settled {
 		h.q.once.Do(h.q.fn)
 	}
 	return settled, err

@@ -48,6 +48,31 @@ type owner struct{ *claim }
 func (o owner) Check() error                                       { return o.owned() }
 func (o owner) Commit(ctx context.Context, c *awaken.Commit) error { return o.commit(ctx, c) }
 
+// Acquire acquires a thread. The one of the dispatch is acquired only while the claim holds, so that a
+// worker that has lost it does not fence the next one.
+func (o owner) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
+	if threadID != o.d.ThreadID {
+		return o.tenant.Store.Acquire(ctx, threadID)
+	}
+	cp, cancel, err := o.tenant.Store.Own(ctx, threadID, o.d.Claim())
+	if errors.Is(err, awaken.ErrFenced) {
+		o.abandon()
+		return nil, errLeaseLost
+	}
+	if err == nil && cancel {
+		o.cancel(awaken.ErrCancelled)
+	}
+	return cp, err
+}
+
+// Accepted returns the record of a run that has not started, or nil if it has to be looked up.
+func (o owner) Accepted(runID string) *awaken.Run {
+	if !o.d.Fresh || o.d.RunID != runID {
+		return nil
+	}
+	return o.d.NewRun()
+}
+
 // owned returns an error unless this process certainly owns the claim. It abandons one that it
 // may not own.
 func (c *claim) owned() error {
@@ -63,6 +88,10 @@ func (c *claim) owned() error {
 // attempt failed.
 func (c *claim) run(ctx context.Context) (Settlement, error) {
 	d, t := c.d, c.tenant
+	if d.Fresh && !d.Cancel && !d.Exhausted() {
+		c.child = d.Request.ParentRunID != ""
+		return c.begin(ctx)
+	}
 	run, err := t.Store.LoadRun(ctx, d.RunID)
 	if errors.Is(err, awaken.ErrNotFound) { // the thread was deleted
 		return Settlement{Status: Cancelled, Error: err.Error()}, nil
@@ -116,14 +145,19 @@ func (c *claim) run(ctx context.Context) (Settlement, error) {
 	if err := c.endWaitingRun(ctx); err != nil {
 		return Settlement{}, err
 	}
-	if d.DedupeKey == unreadKey { // nothing to do if another run has read the messages
+	return c.begin(ctx)
+}
+
+// begin starts the run of the dispatch.
+func (c *claim) begin(ctx context.Context) (Settlement, error) {
+	if c.d.DedupeKey == unreadKey { // nothing to do if another run has read the messages
 		if unread, err := c.hasUnread(ctx); err != nil {
 			return Settlement{}, err
 		} else if !unread {
-			return Settlement{Status: Cancelled}, c.end(ctx, run, awaken.Termination{Type: awaken.Cancelled})
+			return Settlement{Status: Cancelled}, c.end(ctx, c.d.NewRun(), awaken.Termination{Type: awaken.Cancelled})
 		}
 	}
-	return c.execute(ctx, *d.Request)
+	return c.execute(ctx, *c.d.Request)
 }
 
 // execute runs a request and returns how to settle the dispatch.
@@ -156,19 +190,9 @@ func (c *claim) execute(ctx context.Context, req awaken.RunRequest) (Settlement,
 	return Settlement{Status: Acked}, nil
 }
 
-// start runs a request and sends its events to the log. Once the run has acquired the thread,
-// start confirms that the claim still holds and was not cancelled.
+// start runs a request and sends its events to the log.
 func (c *claim) start(ctx context.Context, req awaken.RunRequest) (*awaken.RunResult, error) {
 	req.DispatchID = c.d.ID
-	req.Confirm = func(ctx context.Context) error {
-		if err := c.tenant.box.renew(ctx, c); err != nil {
-			return err
-		}
-		if c.lost.Load() {
-			return errLeaseLost
-		}
-		return nil
-	}
 	ctx = ownership.With(ctx, owner{c})
 	var next awaken.Sink
 	if f := c.tenant.box.cfg.Sink; f != nil && req.End == nil { // ending a run must not depend on the sink

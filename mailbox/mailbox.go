@@ -100,6 +100,8 @@ type Mailbox struct {
 	shared   bool                 // there are tenants other than the default one
 	inFlight map[string]*claim    // by dispatch ID
 	latest   map[[2]string]*claim // the last one of each thread in flight, by tenant and thread
+	crew     *crew                // nil unless this process works
+	full     bool                 // the worker waits for room
 }
 
 // New returns a mailbox. It accepts runs at once and processes them in [Mailbox.Work].

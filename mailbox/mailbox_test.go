@@ -541,10 +541,17 @@ func TestSubmit_TheSameKeyReturnsTheSameReceipt(t *testing.T) {
 	})
 }
 
-// brokenQueue cannot renew leases while broken is set.
+// brokenQueue cannot renew leases while broken is set, and cannot claim while unclaimable is.
 type brokenQueue struct {
 	mailbox.Queue
-	broken atomic.Bool
+	broken, unclaimable atomic.Bool
+}
+
+func (q *brokenQueue) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {
+	if q.unclaimable.Load() {
+		return nil, 0, errors.New("the network is down")
+	}
+	return q.Queue.Claim(ctx, r)
 }
 
 func (q *brokenQueue) Renew(ctx context.Context, lease time.Duration, held ...mailbox.Claim) ([]mailbox.Renewal, error) {
@@ -565,6 +572,7 @@ func TestWork_AbandonsARunWhoseLeaseCannotBeRenewed(t *testing.T) {
 		r := g.submit(tn, say("t", "use wait"))
 		time.Sleep(time.Second)
 		broken.broken.Store(true)
+		broken.unclaimable.Store(true)
 		time.Sleep(31 * time.Second)
 		if a.Active() != 0 {
 			t.Error("the run continues without a lease")
@@ -664,12 +672,12 @@ func (q *flakyQueue) Handle(tenant string) mailbox.Handle {
 	return flakyHandle{q.Queue.Handle(tenant), q}
 }
 
-func (h flakyHandle) Acquire(ctx context.Context, id string) (*awaken.Checkpoint, error) {
+func (h flakyHandle) Own(ctx context.Context, id string, c mailbox.Claim) (*awaken.Checkpoint, bool, error) {
 	h.q.tries.Add(1)
 	if h.q.failures.Add(-1) >= 0 {
-		return nil, errors.New("the disk is on holiday")
+		return nil, false, errors.New("the disk is on holiday")
 	}
-	return h.Handle.Acquire(ctx, id)
+	return h.Handle.Own(ctx, id, c)
 }
 
 func TestWork_RetriesWithADelay(t *testing.T) {

@@ -93,9 +93,9 @@ func (h awayHandle) Commit(ctx context.Context, c *awaken.Commit) error {
 	return h.Handle.Commit(ctx, c)
 }
 
-func (h awayHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (bool, error) {
+func (h awayHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (mailbox.Settled, error) {
 	if err := h.queue.err(); err != nil {
-		return false, err
+		return mailbox.Settled{}, err
 	}
 	return h.Handle.CommitAndSettle(ctx, c, s, wake)
 }

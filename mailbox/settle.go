@@ -40,10 +40,13 @@ func (c *claim) commit(ctx context.Context, cm *awaken.Commit) error {
 	s.Steps = max(int(c.steps.Load()), run.Steps)
 	c.ending.Store(s.Status != "")
 	start := time.Now()
-	settled, err := c.tenant.Store.CommitAndSettle(ctx, cm, s, wake)
-	if c.tenant.box.cfg.Observer.Operated("settle", time.Since(start), err); err != nil || !settled || s.Status == "" {
+	out, err := c.tenant.Store.CommitAndSettle(ctx, cm, s, wake)
+	if c.tenant.box.cfg.Observer.Operated("settle", time.Since(start), err); err != nil || !out.Settled || s.Status == "" {
 		c.ending.Store(false)
 		return err
+	}
+	if out.Ready {
+		c.tenant.box.changed()
 	}
 	c.lease.release()
 	c.settled = s.Status

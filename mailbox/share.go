@@ -19,15 +19,13 @@ type turns map[string]bool
 func (b *Mailbox) room(had turns) (limit int, except []string, again bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	free := b.cfg.Concurrency - len(b.inFlight)
+	free := b.free()
 	limit = min(free, maxBatch)
+	defer func() { b.full = limit <= 0 || len(except) > 0 }()
 	if limit <= 0 || !b.shared {
 		return limit, nil, false
 	}
-	held := map[string]int{}
-	for _, c := range b.inFlight {
-		held[c.d.Tenant]++
-	}
+	held := b.held()
 	limit = min(limit, shareLeft(0, free))
 	for tenant, n := range held {
 		left := shareLeft(n, free)
@@ -44,6 +42,20 @@ func (b *Mailbox) room(had turns) (limit int, except []string, again bool) {
 		}
 	}
 	return limit, except, again
+}
+
+// held returns how many slots each tenant holds. Requires b.mu.
+func (b *Mailbox) held() map[string]int {
+	held := map[string]int{}
+	for _, c := range b.inFlight {
+		held[c.d.Tenant]++
+	}
+	if b.crew != nil {
+		for s := range b.crew.reserved {
+			held[s.tenant]++
+		}
+	}
+	return held
 }
 
 // shareLeft returns how many of the free slots a tenant may get that holds n: when it gets the last of

@@ -147,11 +147,11 @@ type handFuncH struct {
 
 func (q *handFunc) Handle(tn string) mailbox.Handle { return handFuncH{q.Queue.Handle(tn), q} }
 
-func (h handFuncH) Acquire(ctx context.Context, id string) (*awaken.Checkpoint, error) {
+func (h handFuncH) Own(ctx context.Context, id string, c mailbox.Claim) (*awaken.Checkpoint, bool, error) {
 	if h.q.acquire != nil {
 		h.q.acquire()
 	}
-	return h.Handle.Acquire(ctx, id)
+	return h.Handle.Own(ctx, id, c)
 }
 
 func (g *rig) wantDispatchClaim(tn *mailbox.Tenant, r *mailbox.Receipt) {

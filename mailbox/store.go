@@ -20,17 +20,22 @@ type Store interface {
 	// record, and nothing is changed. If the thread does not exist,
 	// Change creates it if fn sets Changes.Create, and returns awaken.ErrNotFound otherwise.
 	Change(ctx context.Context, threadID string, fn func(t *Thread) error) error
+	// Own acquires a thread for the worker that has claimed a dispatch of it, as Acquire does.
+	// Cancel reports that the dispatch is to be cancelled. If the claim is void, Own changes
+	// nothing, and the error is awaken.ErrFenced.
+	Own(ctx context.Context, threadID string, c Claim) (cp *awaken.Checkpoint, cancel bool, err error)
 	// CommitAndSettle makes a commit that ends or parks a run, as [awaken.Committer] does, and
 	// settles its dispatches in the same transaction. S.Claim is the claim of the worker that
 	// runs it; if that is void, the commit is refused as awaken.ErrFenced. If s.Status is not
 	// empty, the claim ends as s says. If the run is done, its queued dispatches become Acked,
 	// or Cancelled if they were to cancel it and it was cancelled. Wake, if not nil, is queued
-	// for the run, AvailableAt ms from now. The thread's next dispatch can then be claimed.
+	// for the run, AvailableAt ms from now. The thread's next dispatch can then be claimed; Ready
+	// reports that it has one.
 	//
 	// If the inbox holds messages for any run after a commit that ends the run, CommitAndSettle
-	// commits, leaves the queue as it is, and reports false: another run must read them. A
-	// repeated commit changes nothing and reports true if the claim has ended.
-	CommitAndSettle(ctx context.Context, c *awaken.Commit, s Settlement, wake *Dispatch) (settled bool, err error)
+	// commits and leaves the queue as it is: another run must read them. A repeated commit changes
+	// nothing, and is settled if the claim has ended.
+	CommitAndSettle(ctx context.Context, c *awaken.Commit, s Settlement, wake *Dispatch) (out Settled, err error)
 	// Enqueue queues dispatches that start runs, all in one transaction. Each becomes Queued
 	// (or Claimed; see [Terms]) with the thread's epoch, with AvailableAt counted from now; Enqueue creates its thread
 	// and the record of its run ([Dispatch.NewRun]) if they do not exist. It skips dispatches
@@ -60,8 +65,8 @@ type Terms struct {
 	// Start, if not nil, claims each dispatch that it can, as Claim does, for a worker that begins
 	// it at once: one without a delay, on a thread that has no open run and no other live
 	// dispatch, if no other dispatch that is no suspect can be claimed, or could if its delay were
-	// noticed, with the same priority or a higher one. Its run must be new. What Enqueue cannot
-	// claim it queues. Limit and Suspects do not count.
+	// noticed, with the same priority or a higher one. Its run must be new, and its process
+	// must live. What Enqueue cannot claim it queues. Limit, Suspects and Except do not count.
 	Start *ClaimRequest
 }
 
@@ -128,13 +133,18 @@ type Handle interface {
 	Store
 }
 
-// Listener is implemented by a Queue that can signal changes made by other processes. A
-// mailbox polls one that cannot.
+// Listener is implemented by a Queue that signals changes, whichever process makes them. A
+// mailbox polls one that does not.
 type Listener interface {
-	// Listen calls fn when a dispatch may have become available or a claim may have been
-	// cancelled, until ctx is done. It also calls fn when it starts to listen, and after each
-	// reconnect.
-	Listen(ctx context.Context, fn func()) error
+	// Listen calls fn when the queue has changed, until ctx is done. It also calls fn, with
+	// every change, when it starts to listen, and after each reconnect. Fn returns at once.
+	Listen(ctx context.Context, fn func(s Signal)) error
+}
+
+// Signal is what a [Listener] signals.
+type Signal struct {
+	Ready     bool // a dispatch may have become available
+	Cancelled bool // a claim may have been cancelled
 }
 
 // Prober is implemented by a Queue that can tell whether it accepts writes. A mailbox asks one
@@ -173,6 +183,12 @@ func (d *Dispatch) Claim() Claim {
 type Renewal struct {
 	Lost   bool // the claim is void: the dispatch was reclaimed or is settled
 	Cancel bool // the worker has to end the run
+}
+
+// Settled is what became of a claim in [Store.CommitAndSettle].
+type Settled struct {
+	Settled bool // as it was to be
+	Ready   bool // the thread has a dispatch that can be claimed, now or later
 }
 
 // Settlement ends a claim.

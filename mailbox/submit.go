@@ -46,7 +46,7 @@ func ParseMode(s string) (Mode, error) {
 // Submission is input for a thread.
 type Submission struct {
 	// Request is the run to start. Submit chooses the ids that are empty. Its decisions go to
-	// the thread's open run, and its messages with them. Continue, End and Confirm must not be
+	// the thread's open run, and its messages with them. Continue and End must not be
 	// set.
 	Request awaken.RunRequest
 	Mode    Mode // what the input does to a thread that is not idle; "" is ModeQueue
@@ -132,12 +132,11 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 	if len(s.Request.Decisions) == 0 {
 		// On an idle thread, every mode does the same.
 		terms := Terms{Idle: s.Mode != ModeQueue && s.Mode != "", Confined: s.Confined}
-		left, err := t.Store.Enqueue(ctx, terms, d)
+		left, err := t.enqueue(ctx, terms, d)
 		if err != nil {
 			return nil, err
 		}
 		if len(left) == 0 {
-			poke(t.box.wakeup)
 			return &Receipt{ThreadID: d.ThreadID, RunID: d.RunID, DispatchID: d.ID, After: d.End, Busy: !terms.Idle && s.Request.ThreadID != ""}, nil
 		}
 		if d, err = t.dispatch(s); err != nil { // Enqueue may have filled it in
@@ -170,8 +169,8 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 func (t *Tenant) dispatch(s *Submission) (*Dispatch, error) {
 	q := &s.Request
 	newID := t.box.cfg.NewID
-	if q.Continue != "" || q.End != nil || q.Confirm != nil {
-		return nil, fmt.Errorf("%w: a submission cannot set Continue, End or Confirm", awaken.ErrInvalid)
+	if q.Continue != "" || q.End != nil {
+		return nil, fmt.Errorf("%w: a submission cannot set Continue or End", awaken.ErrInvalid)
 	}
 	t.identify(q.Messages)
 	d := t.newDispatch()
@@ -188,9 +187,41 @@ func (t *Tenant) dispatch(s *Submission) (*Dispatch, error) {
 		}
 	}
 	req := *q
-	req.ThreadID, req.RunID, req.DispatchID, req.Decisions = d.ThreadID, d.RunID, d.ID, nil
+	req.ThreadID, req.RunID, req.DispatchID, req.Decisions, req.Attended = d.ThreadID, d.RunID, d.ID, nil, false
 	d.Request = &req
 	return d, nil
+}
+
+// enqueue queues a dispatch, or begins it at once in this process if it need not wait for its turn.
+func (t *Tenant) enqueue(ctx context.Context, terms Terms, d *Dispatch) (left []int, err error) {
+	var s *slot
+	if d.AvailableAt <= 0 {
+		s = t.box.reserve(t.name)
+	}
+	if s == nil {
+		if left, err = t.Store.Enqueue(ctx, terms, d); err == nil && len(left) == 0 {
+			t.box.changed()
+		}
+		return left, err
+	}
+	var begins *Dispatch
+	defer func() { s.fill(begins) }()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	terms.Start = s.claim()
+	call, cancel := patient(ctx)
+	defer cancel()
+	left, err = t.Store.Enqueue(call, terms, d)
+	atAccepted.Hit()
+	switch {
+	case err != nil || len(left) > 0:
+	case d.Status == Claimed:
+		begins = clone(d)
+	default:
+		t.box.changed()
+	}
+	return left, err
 }
 
 // identify gives every message an id. It replaces messages without one by copies.

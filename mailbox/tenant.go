@@ -38,7 +38,7 @@ func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread
 	}
 	for _, d := range done.Put {
 		if d.Status == Queued {
-			poke(t.box.wakeup)
+			t.box.changed()
 		}
 		if d.Status == Claimed && d.Cancel {
 			t.box.cancelHere(d.ID)

@@ -65,7 +65,7 @@ func (q *endCommitQueue) Handle(tn string) mailbox.Handle {
 	return endCommitHandle{q.Queue.Handle(tn), q}
 }
 
-func (h endCommitHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (bool, error) {
+func (h endCommitHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (mailbox.Settled, error) {
 	if c.Run.Status == awaken.RunDone && h.q.at != nil {
 		h.q.at()
 	}

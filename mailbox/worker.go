@@ -22,7 +22,7 @@ func (b *Mailbox) Work(ctx context.Context) error {
 	runs, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	chores, done := context.WithCancel(context.WithoutCancel(ctx))
-	var helpers, running sync.WaitGroup
+	var helpers sync.WaitGroup
 	settler := &settler{queue: b.cfg.Queue, patience: b.cfg.Lease, observer: b.cfg.Observer, logger: b.cfg.Logger, in: make(chan settling)}
 	b.beat(ctx)
 	helpers.Go(func() { b.keepAlive(chores) })
@@ -32,11 +32,11 @@ func (b *Mailbox) Work(ctx context.Context) error {
 	if l, ok := b.cfg.Queue.(Listener); ok {
 		helpers.Go(func() { b.listen(chores, l) })
 	}
-	b.claimAll(ctx, func(d *Dispatch, from time.Time) {
-		c := b.begin(runs, d, from)
-		running.Go(func() { b.process(c, settler) })
-	})
-	b.drain(&running, stop)
+	c := &crew{runs: runs, settler: settler, reserved: map[*slot]bool{}}
+	b.employ(c)
+	b.claimAll(ctx, func(d *Dispatch, from time.Time) { b.run(c, d, from) })
+	b.employ(nil)
+	b.drain(&c.running, stop)
 	close(settler.in)
 	done()
 	helpers.Wait()
@@ -86,13 +86,19 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 	}
 }
 
-// claimSome claims dispatches. If ctx ends meanwhile, it waits for the answer of the store all the
-// same: what the store has claimed is not lost with a connection that was given up.
+// claimSome claims dispatches.
 func (b *Mailbox) claimSome(ctx context.Context, r ClaimRequest) (ds []*Dispatch, next time.Duration, err error) {
-	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, cancel := patient(ctx)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(leaveTime, cancel) })()
-	return b.cfg.Queue.Claim(call, r)
+	return b.cfg.Queue.Claim(ctx, r)
+}
+
+// patient returns a context for a claim. If ctx ends meanwhile, the claim waits for the answer of the
+// store all the same: what the store has claimed is not lost with a connection that was given up.
+func patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(leaveTime, cancel) })
+	return call, func() { stop(); cancel() }
 }
 
 // suspectsFree returns how many suspects may be claimed: one, unless this process runs one that
@@ -135,9 +141,12 @@ func (b *Mailbox) forget(c *claim) {
 	if thread := [2]string{c.d.Tenant, c.d.ThreadID}; b.latest[thread] == c {
 		delete(b.latest, thread)
 	}
+	b.freed()
 	b.mu.Unlock()
 	close(c.over)
-	poke(b.wakeup) // there is room for another
+	if c.suspect && !c.clear.Load() {
+		poke(b.wakeup) // there is room for another suspect
+	}
 }
 
 // claims returns the claims in flight.
@@ -183,11 +192,15 @@ func (b *Mailbox) drain(running *sync.WaitGroup, stop context.CancelCauseFunc) {
 	}
 }
 
-// listen wakes the worker when another process changes the queue.
+// listen wakes the worker when the queue changes.
 func (b *Mailbox) listen(ctx context.Context, l Listener) {
-	err := l.Listen(ctx, func() {
-		poke(b.wakeup)
-		poke(b.recheck)
+	err := l.Listen(ctx, func(s Signal) {
+		if s.Ready {
+			poke(b.wakeup)
+		}
+		if s.Cancelled {
+			poke(b.recheck)
+		}
 	})
 	if err != nil && ctx.Err() == nil {
 		b.cfg.Logger.Warn("cannot listen to the queue; polling it instead", "error", err)

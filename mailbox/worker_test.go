@@ -152,9 +152,9 @@ func (h lossyHandle) Commit(ctx context.Context, c *awaken.Commit) error {
 	return h.Handle.Commit(ctx, c)
 }
 
-func (h lossyHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (bool, error) {
+func (h lossyHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (mailbox.Settled, error) {
 	if c.Run.Status == awaken.RunDone && h.lossy.Add(-1) >= 0 {
-		return false, errors.New("the disk is full")
+		return mailbox.Settled{}, errors.New("the disk is full")
 	}
 	return h.Handle.CommitAndSettle(ctx, c, s, wake)
 }

@@ -757,9 +757,9 @@ func (s failingStore) Commit(ctx context.Context, c *awaken.Commit) error {
 	return s.Store.Commit(ctx, c)
 }
 
-func (s failingStore) CommitAndSettle(ctx context.Context, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (bool, error) {
+func (s failingStore) CommitAndSettle(ctx context.Context, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (mailbox.Settled, error) {
 	if err := s.next(); err != nil {
-		return false, err
+		return mailbox.Settled{}, err
 	}
 	return s.Store.CommitAndSettle(ctx, c, x, wake)
 }

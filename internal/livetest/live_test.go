@@ -244,3 +244,64 @@ func TestBusyProcessesAreNotTakenForDead(t *testing.T) {
 		g.Logf("%d processes, %s, %d calls", processes, length, len(g.marks(func(mark) bool { return true })))
 	})
 }
+
+// A process that accepts a run and has a slot for it claims it with the statement that stores it. If it
+// dies before it begins the run, another process takes the run over, as any other.
+func TestARunThatItsProcessHasAcceptedIsTakenOver(t *testing.T) {
+	onStores(t, func(g *rig) {
+		g.job.Liveness = time.Second
+		dead := g.start(func(j *job) { j.Submit, j.KillAt = "effect", "submit.accepted" })
+		<-dead.over
+		d := g.own()
+		if d.Status != mailbox.Claimed || d.ClaimedBy == "" {
+			g.Fatalf("the dispatch is %s, claimed by %q", d.Status, d.ClaimedBy)
+		}
+		defer g.start().kill()
+		g.until("the run has ended", 30*time.Second, func() bool { return g.own().Status == mailbox.Acked })
+		if d := g.own(); d.Attempts != 0 {
+			g.Errorf("%d attempts", d.Attempts)
+		}
+		if n := len(g.marks(func(m mark) bool { return true })); n != 1 {
+			g.Errorf("the tool was called %d times", n)
+		}
+	})
+}
+
+// One that is paused there finds that another has the run, and neither fences that one nor writes.
+func TestAProcessThatPausesBeforeItBeginsARunDoesNotBeginIt(t *testing.T) {
+	onStores(t, func(g *rig) {
+		g.job.Liveness = time.Second
+		paused := g.start(func(j *job) { j.Submit, j.PauseAt = "effect nap nap nap nap", "submit.accepted" })
+		defer paused.kill()
+		g.until("the run is accepted", 30*time.Second, func() bool {
+			ds, err := g.tenant.Store.Dispatches(g.Context(), mailbox.Query{ThreadID: "own"})
+			return err == nil && len(ds) == 1 && ds[0].Status == mailbox.Claimed
+		})
+		first := g.own().ClaimedBy
+		defer g.start().kill()
+		g.until("another process has it", 30*time.Second, func() bool {
+			d := g.own()
+			return d.Status == mailbox.Claimed && d.ClaimedBy != first
+		})
+		if err := syscall.Kill(paused.pid, syscall.SIGCONT); err != nil {
+			g.Fatal(err)
+		}
+		g.until("the run has ended", 30*time.Second, func() bool { return g.own().Status == mailbox.Acked })
+		if d := g.own(); d.Attempts != 0 || d.Crashes > 1 {
+			g.Errorf("%d attempts, %d crashes", d.Attempts, d.Crashes)
+		}
+		if n := len(g.marks(func(m mark) bool { return m.Tool == "effect" })); n != 1 {
+			g.Errorf("the tool was called %d times", n)
+		}
+	})
+}
+
+// own returns the dispatch that a worker submitted itself.
+func (g *rig) own() *mailbox.Dispatch {
+	g.Helper()
+	ds, err := g.tenant.Store.Dispatches(g.Context(), mailbox.Query{ThreadID: "own"})
+	if err != nil || len(ds) != 1 {
+		g.Fatalf("%d dispatches, %v", len(ds), err)
+	}
+	return ds[0]
+}

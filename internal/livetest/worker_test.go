@@ -32,14 +32,20 @@ type job struct {
 	Liveness time.Duration // 0 is the default
 	Busy     bool          // also keep a core busy
 	PauseAt  string        // a failpoint: stop at its first hit, as SIGSTOP does
+	KillAt   string        // a failpoint: die at its first hit
+	Submit   string        // a message for thread "own", which the worker submits itself
 }
 
 // work is the worker process. SIGTERM stops it.
 func work(j job) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	if j.PauseAt != "" {
+	if j.PauseAt != "" || j.KillAt != "" {
 		failpoint.Enable(func(name string, hits int) {
+			if name == j.KillAt {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				select {}
+			}
 			if name == j.PauseAt && hits == 1 {
 				if err := (mark{Tool: "pause", PID: os.Getpid(), At: time.Now()}).write(j.Dir); err != nil {
 					panic(err)
@@ -62,6 +68,13 @@ func work(j job) error {
 		return err
 	}
 	defer done()
+	if j.Submit != "" {
+		time.AfterFunc(500*time.Millisecond, func() { // it works by then
+			_, err := box.Tenant("").Submit(ctx, mailbox.Submission{Mode: mailbox.ModeInterrupt,
+				Request: awaken.RunRequest{AgentID: "default", ThreadID: "own", RunID: "own", Messages: []*llm.Message{llm.UserText(j.Submit)}}})
+			fmt.Fprintln(os.Stderr, "submitted:", err)
+		})
+	}
 	return box.Work(ctx)
 }
 

@@ -238,6 +238,46 @@ var claimCases = []testCase{
 }
 
 var listenCases = []testCase{
+	{"SignalsChangesOfItsOwnAtOnce", func(k *kit) {
+		l, ok := k.Queue.(mailbox.Listener)
+		if !ok {
+			k.Skip("the queue is no Listener")
+		}
+		ctx, stop := context.WithCancel(k.Context())
+		heard, stopped := make(chan mailbox.Signal, 100), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			_ = l.Listen(ctx, func(s mailbox.Signal) { heard <- s })
+		}()
+		<-heard
+		k.enqueue(dispatch("t", "a"))
+		select {
+		case s := <-heard:
+			equal(k, "signal", mailbox.Signal{Ready: true}, s)
+		default:
+			k.Error("nothing was heard")
+		}
+		time.Sleep(100 * time.Millisecond)
+		if len(heard) > 0 {
+			k.Errorf("it was heard again: %+v", <-heard)
+		}
+		k.join("p")
+		d := dispatch("u", "b", priority(1))
+		if !k.start(d) {
+			k.Error("not claimed")
+		}
+		o := k.owns(d)
+		o.commit()
+		if settled, err := o.settle(mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}, nil, done); !settled || err != nil {
+			k.Errorf("settled is %t, %v", settled, err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if len(heard) > 0 {
+			k.Errorf("a run that begins at once and ends was heard: %+v", <-heard)
+		}
+		stop()
+		<-stopped
+	}},
 	{"SignalsChangesByOthers", func(k *kit) {
 		l, ok := k.Queue.(mailbox.Listener)
 		if !ok {
@@ -248,20 +288,21 @@ var listenCases = []testCase{
 			other = k.Other
 		}
 		ctx, stop := context.WithCancel(k.Context())
-		heard, stopped := make(chan struct{}, 1), make(chan struct{})
+		heard, stopped := make(chan mailbox.Signal, 100), make(chan struct{})
 		go func() {
 			defer close(stopped)
-			_ = l.Listen(ctx, func() {
+			_ = l.Listen(ctx, func(s mailbox.Signal) {
 				select {
-				case heard <- struct{}{}:
+				case heard <- s:
 				default:
 				}
 			})
 		}()
-		wait := func(what string) {
+		wait := func(what string, want mailbox.Signal) {
 			k.Helper()
 			select {
-			case <-heard:
+			case s := <-heard:
+				equal(k, "signal when "+what, want, s)
 			case <-time.After(30 * time.Second):
 				k.Fatalf("%s: nothing was heard", what)
 			}
@@ -276,12 +317,12 @@ var listenCases = []testCase{
 				}
 			}
 		}
-		wait("the beginning")
+		wait("the beginning", mailbox.Signal{Ready: true, Cancelled: true})
 		quiet()
 		if left, err := other.Handle("").Enqueue(ctx, mailbox.Terms{}, dispatch("t", "a")); err != nil || len(left) > 0 {
 			k.Fatal(left, err)
 		}
-		wait("a dispatch was queued")
+		wait("a dispatch was queued", mailbox.Signal{Ready: true})
 		d := k.claimOne("a")
 		quiet()
 		err := other.Handle("").Change(ctx, "t", func(t *mailbox.Thread) error {
@@ -293,7 +334,7 @@ var listenCases = []testCase{
 		if err != nil {
 			k.Fatal(err)
 		}
-		wait("a claim was cancelled")
+		wait("a claim was cancelled", mailbox.Signal{Cancelled: true})
 		quiet()
 		err = other.Handle("x").Change(ctx, "u", func(t *mailbox.Thread) error {
 			t.Create, t.Put = true, []*mailbox.Dispatch{queued(t, "b")}
@@ -302,12 +343,12 @@ var listenCases = []testCase{
 		if err != nil {
 			k.Fatal(err)
 		}
-		wait("a dispatch was put")
+		wait("a dispatch was put", mailbox.Signal{Ready: true})
 		quiet()
 		if errs, err := other.Settle(ctx, mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Queued}); err != nil || errs[0] != nil {
 			k.Fatal(errs, err)
 		}
-		wait("a claim was given back")
+		wait("a claim was given back", mailbox.Signal{Ready: true})
 		stop()
 		select {
 		case <-stopped:

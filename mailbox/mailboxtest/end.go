@@ -52,6 +52,24 @@ var commitAndSettleCases = []testCase{
 		k.Advance(2 * lease)
 		equal(k, "reclaimed", 0, k.reclaim(10))
 	}},
+	{"ReportsWhetherTheThreadHasMoreToDo", func(k *kit) {
+		for i, next := range []*mailbox.Dispatch{nil, dispatch("t", "now"), dispatch("t", "later", after(time.Hour))} {
+			id := number("d", i)
+			k.enqueue(dispatch("t", id, priority(1)))
+			o, s := k.started(id)
+			if next != nil {
+				k.enqueue(next)
+			}
+			out, err := k.store.CommitAndSettle(k.Context(), o.next(done), s, nil)
+			equal(k, "settled", mailbox.Settled{Settled: true, Ready: next != nil}, out)
+			if err != nil {
+				k.Fatal(err)
+			}
+			for _, d := range k.claim(10) {
+				k.as(d, mailbox.Acked)
+			}
+		}
+	}},
 	{"MakesTheNextDispatchAvailable", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		o, s := k.started("a")

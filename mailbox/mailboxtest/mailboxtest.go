@@ -46,6 +46,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		{"Claim", claimCases},
 		{"Renew", renewCases},
 		{"Settle", settleCases},
+		{"Own", ownCases},
 		{"CommitAndSettle", commitAndSettleCases},
 		{"Reclaim", reclaimCases},
 		{"Processes", processCases},
@@ -320,6 +321,17 @@ func (k *kit) acquire(thread, runID string) *owner {
 		Status: awaken.RunRunning, CreatedAt: 1_700_000_000}}
 }
 
+// owns acquires the thread of a claimed dispatch for its worker.
+func (k *kit) owns(d *mailbox.Dispatch) *owner {
+	k.Helper()
+	cp, _, err := k.store.Own(k.Context(), d.ThreadID, d.Claim())
+	if err != nil {
+		k.Fatalf("own %s: %v", d.ThreadID, err)
+	}
+	return &owner{kit: k, cp: cp, run: awaken.Run{RunID: d.RunID, ThreadID: d.ThreadID, AgentID: "agent", Origin: "user",
+		Status: awaken.RunRunning, CreatedAt: 1_700_000_000}}
+}
+
 // try commits the run as change makes it.
 func (o *owner) try(change ...func(c *awaken.Commit)) error {
 	c := o.next(change...)
@@ -344,12 +356,12 @@ func (o *owner) next(change ...func(c *awaken.Commit)) *awaken.Commit {
 // settle commits the run as change makes it, and settles.
 func (o *owner) settle(s mailbox.Settlement, wake *mailbox.Dispatch, change ...func(c *awaken.Commit)) (settled bool, err error) {
 	c := o.next(change...)
-	settled, err = o.store.CommitAndSettle(o.Context(), c, s, wake)
+	out, err := o.store.CommitAndSettle(o.Context(), c, s, wake)
 	if err == nil {
 		o.number++
 		o.run = c.Run
 	}
-	return settled, err
+	return out.Settled, err
 }
 
 func (o *owner) commit(change ...func(c *awaken.Commit)) {

@@ -9,7 +9,7 @@ import (
 )
 
 // leavesOn checks which dispatches Enqueue leaves out on terms.
-func (k *kit) leavesOn(terms mailbox.Terms, want []int, ds ...*mailbox.Dispatch) {
+func leavesOn(k *kit, terms mailbox.Terms, want []int, ds ...*mailbox.Dispatch) {
 	k.Helper()
 	left, err := k.store.Enqueue(k.Context(), terms, ds...)
 	if err != nil {
@@ -21,7 +21,7 @@ func (k *kit) leavesOn(terms mailbox.Terms, want []int, ds ...*mailbox.Dispatch)
 // start queues a dispatch for a process that begins it at once, and reports whether it has the claim.
 func (k *kit) start(d *mailbox.Dispatch) bool {
 	k.Helper()
-	k.leavesOn(mailbox.Terms{Start: &mailbox.ClaimRequest{Consumer: "p", Lease: lease}}, []int{}, d)
+	leavesOn(k, mailbox.Terms{Start: &mailbox.ClaimRequest{Consumer: "p", Lease: lease}}, []int{}, d)
 	is := k.get(d.ID).Status
 	if claimed := d.Status == mailbox.Claimed; claimed != (is == mailbox.Claimed) {
 		k.Errorf("dispatch %s is %s, but the store says %s", d.ID, d.Status, is)
@@ -52,18 +52,18 @@ var termsCases = []testCase{
 		k.enqueue(dispatch("acked", "b"))
 		k.as(k.claimOne("b"), mailbox.Acked)
 		k.enqueue(dispatch("queued", "c"), dispatch("later", "d", after(time.Hour)))
-		k.leavesOn(mailbox.Terms{Idle: true}, []int{0, 1, 3, 5, 6}, dispatch("waits", "1"), dispatch("runs", "2"), dispatch("done", "3"), dispatch("claimed", "4"), dispatch("acked", "5"),
+		leavesOn(k, mailbox.Terms{Idle: true}, []int{0, 1, 3, 5, 6}, dispatch("waits", "1"), dispatch("runs", "2"), dispatch("done", "3"), dispatch("claimed", "4"), dispatch("acked", "5"),
 			dispatch("queued", "6"), dispatch("later", "7"), dispatch("new", "8"))
 		k.status(mailbox.Queued, "3", "5", "8")
 		equal(k, "dispatches", []string{"c"}, k.list(mailbox.Query{ThreadID: "queued"}))
 	}},
 	{"TheFirstOfACallLeavesItsThreadNotIdle", func(k *kit) {
-		k.leavesOn(mailbox.Terms{Idle: true}, []int{1, 3}, dispatch("t", "a"), dispatch("t", "b"), dispatch("u", "c"), dispatch("u", "d"))
-		k.leavesOn(mailbox.Terms{}, []int{}, dispatch("t", "b"))
+		leavesOn(k, mailbox.Terms{Idle: true}, []int{1, 3}, dispatch("t", "a"), dispatch("t", "b"), dispatch("u", "c"), dispatch("u", "d"))
+		leavesOn(k, mailbox.Terms{}, []int{}, dispatch("t", "b"))
 	}},
 	{"ConfinedToThreadsOfTheUser", func(k *kit) {
 		k.enqueue(dispatch("anna's", "a", of("anna")), dispatch("none's", "b"))
-		k.leavesOn(mailbox.Terms{Confined: true}, []int{1, 2, 3}, dispatch("anna's", "1", of("anna")), dispatch("anna's", "2", of("bob")), dispatch("anna's", "3"), dispatch("none's", "4", of("anna")),
+		leavesOn(k, mailbox.Terms{Confined: true}, []int{1, 2, 3}, dispatch("anna's", "1", of("anna")), dispatch("anna's", "2", of("bob")), dispatch("anna's", "3"), dispatch("none's", "4", of("anna")),
 			dispatch("none's", "5"), dispatch("new", "6", of("bob")))
 		k.status(mailbox.Queued, "1", "5", "6")
 	}},
@@ -114,6 +114,23 @@ var termsCases = []testCase{
 		}
 		k.leave("p")
 		k.claimOne("b")
+	}},
+	{"DeadProcessesStartNothing", func(k *kit) {
+		if k.start(dispatch("t", "a")) {
+			k.Error("a process that is not known has claimed")
+		}
+		k.as(k.claimOne("a"), mailbox.Acked)
+		k.join("p")
+		k.Advance(silence + time.Second)
+		if k.start(dispatch("t", "b")) {
+			k.Error("a process that was silent for too long has claimed")
+		}
+		k.join("p")
+		k.leave("p")
+		if k.start(dispatch("t", "c")) {
+			k.Error("a process that has left has claimed")
+		}
+		equal(k, "claimed", []string{"b"}, dispatchIDs(k.claim(10)))
 	}},
 	{"StartWaitsForItsThread", func(k *kit) {
 		k.join("p")
@@ -169,10 +186,10 @@ var termsCases = []testCase{
 		k.as(k.claimOne("a"), mailbox.Acked)
 		start := mailbox.Terms{Confined: true, Idle: true, Start: &mailbox.ClaimRequest{Consumer: "p", Lease: lease}}
 		for _, d := range []*mailbox.Dispatch{dispatch("waits", "1"), dispatch("of", "2", of("bob")), dispatch("new", "3", idempotent("key")), dispatch("new", "a")} {
-			k.leavesOn(start, []int{0}, d)
+			leavesOn(k, start, []int{0}, d)
 		}
 		k.nothing()
-		k.enqueue(dispatch("of", "4", of("anna")), dispatch("new", "5"))
+		k.enqueue(dispatch("of", "4", of("anna"), priority(1)), dispatch("new", "5"))
 		equal(k, "claimed", []string{"4", "5"}, dispatchIDs(k.claim(10)))
 	}},
 	{"OneOfManyFindsAThreadIdle", func(k *kit) {

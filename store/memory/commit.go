@@ -19,6 +19,11 @@ type committer struct{ *records }
 func (s *committer) Acquire(_ context.Context, threadID string) (*awaken.Checkpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.acquire(threadID), nil
+}
+
+// acquire is Acquire under the lock.
+func (s *committer) acquire(threadID string) *awaken.Checkpoint {
 	t := s.make(threadID)
 	t.Fence++
 	t.Committed = 0
@@ -26,7 +31,7 @@ func (s *committer) Acquire(_ context.Context, threadID string) (*awaken.Checkpo
 	if t.run != nil {
 		latest = &t.run.Run
 	}
-	return t.Checkpoint(&t.Body, latest), nil
+	return t.Checkpoint(&t.Body, latest)
 }
 
 // Commit applies c, all or nothing.

@@ -51,7 +51,7 @@ func (db *DB) Store(tenant string) *Store {
 func (db *DB) newStore(tenant string) *Store {
 	rs := &records{mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{}, decided: threads.Decided{}}
 	now := func() time.Time { return db.Now() }
-	ds := &dispatches{records: rs, tenant: tenant, lines: db.lines, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
+	ds := &dispatches{records: rs, tenant: tenant, lines: db.lines, processes: db.processes, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
 	return &Store{
 		reader: reader{rs}, committer: committer{rs}, editor: editor{records: rs, dispatches: ds, now: now}, dispatches: ds,
 		budget: &budget{mu: &db.mu, balances: map[money.Account]*money.Balance{}, reserved: map[string]*money.Reservation{}},
@@ -154,7 +154,7 @@ func (db *DB) Settle(_ context.Context, settlements ...mailbox.Settlement) ([]er
 		}
 		db.lines.release(t, d, s.Status, now+s.Delay.Milliseconds(), now)
 	}
-	db.lines.notify()
+	db.lines.notify(mailbox.Signal{Ready: true})
 	return out, nil
 }
 
@@ -182,7 +182,7 @@ func (db *DB) Reclaim(_ context.Context, limit int) (int, error) {
 		}
 	}
 	if n > 0 {
-		db.lines.notify()
+		db.lines.notify(mailbox.Signal{Ready: true})
 	}
 	return n, nil
 }
@@ -224,7 +224,7 @@ func (db *DB) Leave(_ context.Context, process string) error {
 	defer db.mu.Unlock()
 	delete(db.processes, process)
 	if db.lines.bury(process, db.Now().UnixMilli(), false) > 0 {
-		db.lines.notify()
+		db.lines.notify(mailbox.Signal{Ready: true})
 	}
 	return nil
 }
@@ -242,26 +242,19 @@ func (db *DB) Counts(context.Context) (map[mailbox.Status]int, error) {
 	return out, nil
 }
 
-// Listen calls fn when a dispatch may have become available or a claim may have been
-// cancelled, until ctx is done.
-func (db *DB) Listen(ctx context.Context, fn func()) error {
-	ch := make(chan struct{}, 1)
+// Listen calls fn when the queue changes, until ctx is done. Fn must not use the DB.
+func (db *DB) Listen(ctx context.Context, fn func(s mailbox.Signal)) error {
 	db.mu.Lock()
-	db.lines.listeners[ch] = true
+	db.lines.listened++
+	id := db.lines.listened
+	db.lines.listeners[id] = fn
 	db.mu.Unlock()
-	defer func() {
-		db.mu.Lock()
-		delete(db.lines.listeners, ch)
-		db.mu.Unlock()
-	}()
-	for {
-		fn()
-		select {
-		case <-ch:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	fn(mailbox.Signal{Ready: true, Cancelled: true})
+	<-ctx.Done()
+	db.mu.Lock()
+	delete(db.lines.listeners, id)
+	db.mu.Unlock()
+	return context.Cause(ctx)
 }
 
 var (

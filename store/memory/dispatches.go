@@ -19,9 +19,11 @@ type dispatches struct {
 	*records
 	tenant string
 	lines  *lines
-	now    func() time.Time
-	byID   map[string]*mailbox.Dispatch
-	byKey  map[string]*mailbox.Dispatch // idempotency key
+	// processes holds until when each process may be silent.
+	processes map[string]int64
+	now       func() time.Time
+	byID      map[string]*mailbox.Dispatch
+	byKey     map[string]*mailbox.Dispatch // idempotency key
 }
 
 // Change calls fn with a thread's queue and applies what fn recorded. Fn must not use the
@@ -71,7 +73,10 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 		s.put(t, d)
 	}
 	s.lines.place(t, c.Now)
-	s.lines.notify()
+	signal := mailbox.Signal{Ready: t.head != nil, Cancelled: slices.ContainsFunc(c.Put, func(d *mailbox.Dispatch) bool { return d.Status == mailbox.Claimed && d.Cancel })}
+	if signal != (mailbox.Signal{}) {
+		s.lines.notify(signal)
+	}
 	return nil
 }
 
@@ -150,7 +155,7 @@ func (s *dispatches) Enqueue(_ context.Context, terms mailbox.Terms, ds ...*mail
 			d.End = awaken.Cursor{Epoch: t.Fence, Seq: t.Seq}
 		}
 		t := s.open(d.ThreadID, d.Request.UserID, now)
-		start := terms.Start != nil && d.AvailableAt <= 0 && len(t.live) == 0 && t.OpenRunID == "" && s.runs[d.RunID] == nil && s.lines.free(d.Priority, now)
+		start := terms.Start != nil && s.processes[terms.Start.Consumer] > now && d.AvailableAt <= 0 && len(t.live) == 0 && t.OpenRunID == "" && s.runs[d.RunID] == nil && s.lines.free(d.Priority, now)
 		q := export(d)
 		q.Status, q.Epoch, q.CreatedAt, q.UpdatedAt = mailbox.Queued, t.epoch, now, now
 		q.AvailableAt += now
@@ -166,7 +171,7 @@ func (s *dispatches) Enqueue(_ context.Context, terms mailbox.Terms, ds ...*mail
 		queued = queued || !start
 	}
 	if queued {
-		s.lines.notify()
+		s.lines.notify(mailbox.Signal{Ready: true})
 	}
 	return left, nil
 }

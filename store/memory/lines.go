@@ -15,12 +15,13 @@ type lines struct {
 	suspects  line // threads that can be claimed and have a suspect
 	later     line // threads where a dispatch will become available by time alone
 	claimed   map[*mailbox.Dispatch]*thread
-	listeners map[chan struct{}]bool
+	listeners map[int]func(mailbox.Signal)
+	listened  int // how often Listen was called
 }
 
 func newLines() *lines {
 	return &lines{
-		claimed: map[*mailbox.Dispatch]*thread{}, listeners: map[chan struct{}]bool{},
+		claimed: map[*mailbox.Dispatch]*thread{}, listeners: map[int]func(mailbox.Signal){},
 		ready:    line{place: func(t *thread) *int { return &t.ready }, less: claimedFirst},
 		suspects: line{place: func(t *thread) *int { return &t.suspect }, less: claimedFirst},
 		later:    line{place: func(t *thread) *int { return &t.later }, less: func(a, b *thread) bool { return a.changes < b.changes }},
@@ -103,12 +104,9 @@ func (l *lines) bury(process string, now int64, dead bool) int {
 }
 
 // notify wakes the listeners.
-func (l *lines) notify() {
-	for ch := range l.listeners {
-		select {
-		case ch <- struct{}{}:
-		default: // it is already notified
-		}
+func (l *lines) notify(s mailbox.Signal) {
+	for _, fn := range l.listeners {
+		fn(s)
 	}
 }
 

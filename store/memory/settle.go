@@ -8,31 +8,42 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
+// Own acquires a thread for the worker that has a claim.
+func (s *Store) Own(_ context.Context, threadID string, c mailbox.Claim) (cp *awaken.Checkpoint, cancel bool, err error) {
+	s.dispatches.mu.Lock()
+	defer s.dispatches.mu.Unlock()
+	d := s.dispatches.byID[c.ID]
+	if d == nil || d.Status != mailbox.Claimed || d.ClaimToken != c.Token || d.ThreadID != threadID {
+		return nil, false, awaken.ErrFenced
+	}
+	return s.committer.acquire(threadID), d.Cancel, nil
+}
+
 // CommitAndSettle makes a commit that ends or parks a run, and settles its dispatches.
-func (s *Store) CommitAndSettle(_ context.Context, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (settled bool, err error) {
+func (s *Store) CommitAndSettle(_ context.Context, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (out mailbox.Settled, err error) {
 	s.dispatches.mu.Lock()
 	defer s.dispatches.mu.Unlock()
 	t, err := s.committer.thread(c.ThreadID)
 	if err != nil {
-		return false, err
+		return out, err
 	}
 	d := s.dispatches.byID[x.ID]
 	if d == nil || d.Status != mailbox.Claimed || d.ClaimToken != x.Token {
 		if c.Fence == t.Fence && c.Number == t.Committed && c.Number != 0 { // a repetition
 			c.Unread = len(t.Inbox) > 0
-			return true, nil
+			return mailbox.Settled{Settled: true}, nil
 		}
-		return false, awaken.ErrFenced
+		return out, awaken.ErrFenced
 	}
 	if err := s.committer.commit(c); err != nil {
-		return false, err
+		return out, err
 	}
 	done := c.Run.Status == awaken.RunDone
 	if done && slices.ContainsFunc(t.Inbox, func(it awaken.InboxItem) bool { return len(it.Messages) > 0 && it.RunID == "" }) {
-		return false, nil
+		return out, nil
 	}
 	s.dispatches.settleRun(t, d, c, x, wake)
-	return true, nil
+	return mailbox.Settled{Settled: true, Ready: t.head != nil}, nil
 }
 
 // settleRun settles the dispatches of a run that a commit has ended or parked. D is the claimed one
@@ -73,5 +84,7 @@ func (s *dispatches) settleRun(t *thread, d *mailbox.Dispatch, c *awaken.Commit,
 		d.LastError = x.Error
 	}
 	s.lines.release(t, d, x.Status, now+x.Delay.Milliseconds(), now)
-	s.lines.notify()
+	if t.head != nil {
+		s.lines.notify(mailbox.Signal{Ready: true})
+	}
 }

@@ -4,23 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/store/internal/messagelog"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // Acquire makes the caller the owner of a thread, which it creates if it does not exist. It
-// reads what this process does not know of the log yet, all in one round trip: the statements
-// of a batch are one transaction, and the first locks the row of the thread.
+// reads what this process does not know of the log yet, all in one statement.
 func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
+	return s.acquireAs(ctx, &taking{id: escape(threadID)}, threadID)
+}
+
+// Own acquires a thread for the worker that has a claim.
+func (s *scope) Own(ctx context.Context, threadID string, c mailbox.Claim) (cp *awaken.Checkpoint, cancel bool, err error) {
+	t := &taking{id: escape(threadID), claim: &c}
+	cp, err = s.acquireAs(ctx, t, threadID)
+	return cp, t.cancel, err
+}
+
+// taking is an acquisition in flight.
+type taking struct {
+	id     string         // of the thread, escaped
+	claim  *mailbox.Claim // that must hold, or nil
+	cancel bool           // the dispatch of the claim is cancelled
+}
+
+func (s *scope) acquireAs(ctx context.Context, how *taking, threadID string) (*awaken.Checkpoint, error) {
 	var cp *awaken.Checkpoint
 	err := retry(ctx, func() (err error) { // raising the fence twice is harmless
-		cp, err = s.acquire(ctx, threadID, s.logs.Find(s.tenant, threadID))
+		cp, err = s.acquire(ctx, how, s.logs.Find(s.tenant, threadID))
 		return err
 	})
 	if err != nil {
@@ -30,57 +48,75 @@ func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoin
 }
 
 // acquire acquires a thread of whose log some is known.
-func (s *scope) acquire(ctx context.Context, threadID string, known *sqlstore.Log) (*awaken.Checkpoint, error) {
-	cp, err := s.take(ctx, escape(threadID), known)
+func (s *scope) acquire(ctx context.Context, how *taking, known *sqlstore.Log) (*awaken.Checkpoint, error) {
+	cp, err := s.take(ctx, how, known)
 	if errors.Is(err, sqlstore.ErrLog) && known != nil {
-		cp, err = s.take(ctx, escape(threadID), nil)
+		cp, err = s.take(ctx, how, nil)
 	}
 	return cp, err
 }
 
-func (s *scope) take(ctx context.Context, id string, known *sqlstore.Log) (_ *awaken.Checkpoint, err error) {
+func (s *scope) take(ctx context.Context, how *taking, known *sqlstore.Log) (*awaken.Checkpoint, error) {
 	incarnation, n := known.Known()
-	var b pgx.Batch
-	b.Queue(s.db.sql(`SELECT `+sqlstore.ThreadColumns+` FROM {p}_acquire($1, $2)`), s.tenant, id)
-	b.Queue(s.db.sql(messages), s.tenant, id, n, math.MaxInt64, incarnation)
-	b.Queue(s.db.sql(`SELECT kind, id, key, data FROM {p}_load($1, $2)`), s.tenant, id)
-	results := s.db.pool.SendBatch(ctx, &b)
-	defer func() { err = errors.Join(err, results.Close()) }()
-	var t sqlstore.Thread
-	if err := t.Scan(dialect, results.QueryRow().Scan); err != nil {
-		return nil, err
+	var id, token string
+	if c := how.claim; c != nil {
+		id, token = escape(c.ID), escape(c.Token)
 	}
-	cp := &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread, Seq: t.LastSeq}
-	rows, err := results.Query()
+	rows, err := s.db.pool.Query(ctx, s.db.sql(take), s.tenant, how.id, id, token, incarnation, n)
 	if err != nil {
 		return nil, err
 	}
+	var cp *awaken.Checkpoint
+	var t sqlstore.Thread
 	var tail sqlstore.Tail
-	d := messagelog.Decoder{Expect: t.MessageCount - n}
-	if err := forEach(rows, func(rows pgx.Rows) error { return scanMessages(rows.Scan, &d, tail.Add) }); err != nil {
+	var calls records
+	var d messagelog.Decoder
+	if err := forEach(rows, func(rows pgx.Rows) error {
+		if cp == nil {
+			var cancel string
+			if err := t.Scan(dialect, func(dest ...any) error { return rows.Scan(append(dest, nil, &cancel, nil, nil, nil, nil)...) }); err != nil {
+				return err
+			}
+			how.cancel = cancel != ""
+			cp = &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread, Seq: t.LastSeq}
+			d.Expect = t.MessageCount - n
+			return nil
+		}
+		var kind string
+		if err := rows.Scan(append(make([]any, threadFields), &kind, nil, nil, nil, nil, nil)...); err != nil {
+			return err
+		}
+		if kind == "m" {
+			return scanMessages(func(dest ...any) error { return rows.Scan(append(make([]any, threadFields+3), dest...)...) }, &d, tail.Add)
+		}
+		return scanLoad(rows, kind, cp, &calls)
+	}); err != nil {
 		return nil, err
+	}
+	if cp == nil {
+		return nil, awaken.ErrFenced
 	}
 	view, err := s.logs.Join(s.tenant, &t, known, n, &tail)
 	if err != nil {
 		return nil, err
 	}
 	cp.View = view.Messages()
-	if rows, err = results.Query(); err != nil {
-		return nil, err
-	}
-	var calls records
-	if err := forEach(rows, func(rows pgx.Rows) error { return scanLoad(rows, cp, &calls) }); err != nil {
-		return nil, err
-	}
 	cp.Calls = threads.LastStep(sqlstore.Ledger(calls))
 	return cp, nil
 }
 
+// threadFields is the number of columns of [sqlstore.ThreadColumns].
+var threadFields = strings.Count(sqlstore.ThreadColumns, ",") + 1
+
+// take acquires a thread. Its first columns are those of the thread's row.
+var take = `SELECT (o.thread).` + strings.Join(strings.Fields(sqlstore.ThreadColumns), ` (o.thread).`) + `, o.kind, o.id, o.key, o.seq, o.created, o.data
+	FROM {p}_take($1, $2, $3, $4, $5, $6) o`
+
 // scanLoad adds a row of the SQL function load to a checkpoint.
-func scanLoad(rows pgx.Rows, cp *awaken.Checkpoint, calls *records) (err error) {
-	var kind, id, key string
+func scanLoad(rows pgx.Rows, kind string, cp *awaken.Checkpoint, calls *records) (err error) {
+	var id, key string
 	var data [][]byte
-	if err := rows.Scan(&kind, &id, &key, &data); err != nil {
+	if err := rows.Scan(append(make([]any, threadFields), nil, &id, &key, nil, nil, &data)...); err != nil {
 		return err
 	}
 	switch kind {

@@ -104,14 +104,14 @@ func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Conn().SetDeadline(time.Time{})) }()
-	if len(members) == 1 && members[0].settles == nil && !g.db.unprepared { // a batch costs another copy
+	if len(members) == 1 && (members[0].settles == nil || members[0].call == &anyCommit) && !g.db.unprepared { // a batch costs another copy
 		p := members[0]
-		stmt, values, err := g.statement(ctx, c, p)
+		stmt, values, judge, err := g.statement(ctx, c, p)
 		if err != nil {
 			return err
 		}
 		r := conn.ExecPrepared(context.Background(), stmt, values, binaryFormat, binaryFormat)
-		p.judge(r)
+		judge(r)
 		_, err = r.Close()
 		return err
 	}
@@ -173,14 +173,19 @@ func (g *commits) text(p *pending) (stmt string, values [][]byte) {
 	return g.db.sql(how.query), p.params.values[:how.params]
 }
 
-// statement returns the prepared statement of a commit with its arguments.
-func (g *commits) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, err error) {
+// statement returns the prepared statement of a commit that is made alone, its arguments, and what
+// reads its result.
+func (g *commits) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, judge func(r *pgconn.ResultReader), err error) {
 	stmt, values = g.text(p)
+	judge = p.judge
+	if p.settles != nil {
+		stmt, values, judge = g.db.sql(finishRun), p.finish(), p.judgeFinish
+	}
 	prepared, err := c.Conn().Prepare(ctx, stmt, stmt)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
-	return prepared.Name, values, nil
+	return prepared.Name, values, judge, nil
 }
 
 // drain reads a result that says nothing.

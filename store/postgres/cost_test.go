@@ -266,8 +266,8 @@ func endRun(t *testing.T, q mailbox.Queue, id string, together bool, usage func(
 	end := mailbox.Settlement{Claim: ds[0].Claim(), Status: mailbox.Acked}
 	a, b := usage()
 	if together {
-		settled, err := s.CommitAndSettle(t.Context(), &c, end, nil)
-		if fail(err); !settled {
+		out, err := s.CommitAndSettle(t.Context(), &c, end, nil)
+		if fail(err); !out.Settled {
 			t.Fatal("not settled")
 		}
 	} else {

@@ -101,7 +101,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 		d.pool.Close()
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, err)
 	}
-	a := &announcer{db: d}
+	a := newAnnouncer(d)
 	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs()}, nil
 }
 

@@ -49,7 +49,7 @@ func (s *scope) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox
 		queued = true
 	}
 	if queued {
-		s.announcer.announce()
+		s.announcer.announce(mailbox.Signal{Ready: true})
 	}
 	return left, nil
 }

@@ -2,57 +2,104 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/mailbox"
 )
 
-// announcer notifies other processes that a dispatch may be available or a claim was
-// cancelled. It notifies outside the transactions that change the queue, since PostgreSQL
+// announcer tells processes that the queue has changed: its own listeners at once, others by
+// notifications. It notifies outside the transactions that change the queue, since PostgreSQL
 // serializes the commits of transactions that notify, and coalesces notifications. If a
 // notification is lost with its process, the others find the work when they poll.
 type announcer struct {
 	db *database
+	id string // tells its notifications from those of others
 
-	mu      sync.Mutex
-	pending bool
-	running bool
-	closed  bool
-	done    sync.WaitGroup
+	mu        sync.Mutex
+	listeners map[int]func(mailbox.Signal)
+	listened  int // how often listen was called
+	pending   mailbox.Signal
+	running   bool
+	closed    bool
+	done      sync.WaitGroup
+}
+
+func newAnnouncer(db *database) *announcer {
+	return &announcer{db: db, id: ids.New(), listeners: map[int]func(mailbox.Signal){}}
 }
 
 // announceEvery is the minimum interval between notifications of a process.
 const announceEvery = 5 * time.Millisecond
 
-// announce schedules a notification.
-func (a *announcer) announce() {
+// listen adds a listener to what this process announces, until stop is called.
+func (a *announcer) listen(fn func(s mailbox.Signal)) (stop func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.listened++
+	n := a.listened
+	a.listeners[n] = fn
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.listeners, n)
+	}
+}
+
+// announce tells the listeners of this process, and schedules a notification.
+func (a *announcer) announce(s mailbox.Signal) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, fn := range a.listeners {
+		fn(s)
+	}
 	if a.closed {
 		return
 	}
-	a.pending = true
+	a.pending.Ready, a.pending.Cancelled = a.pending.Ready || s.Ready, a.pending.Cancelled || s.Cancelled
 	if !a.running {
 		a.running = true
 		a.done.Go(a.notify)
 	}
 }
 
+// payload is the payload of a notification. Processes of earlier versions send none.
+func (a *announcer) payload(s mailbox.Signal) string {
+	what := ""
+	if s.Ready {
+		what = "ready"
+	}
+	if s.Cancelled {
+		what += "cancelled"
+	}
+	return a.id + " " + what
+}
+
+// heard returns what a notification signals, and whether it is one of this process.
+func (a *announcer) heard(payload string) (s mailbox.Signal, own bool) {
+	by, what, ok := strings.Cut(payload, " ")
+	return mailbox.Signal{Ready: !ok || strings.Contains(what, "ready"), Cancelled: !ok || strings.Contains(what, "cancelled")}, by == a.id
+}
+
 // notify sends notifications until none is pending.
 func (a *announcer) notify() {
 	for {
 		a.mu.Lock()
-		if !a.pending {
+		if a.pending == (mailbox.Signal{}) {
 			a.running = false
 			a.mu.Unlock()
 			return
 		}
-		a.pending = false
+		payload := a.payload(a.pending)
+		a.pending = mailbox.Signal{}
 		a.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), a.db.timeout)
 		// It need not be durable, and an error is no worse than a lost notification.
-		_, _ = a.db.pool.Exec(ctx, a.db.sql(`SELECT set_config('synchronous_commit', 'off', true), pg_notify('{p}_mailbox', '')`))
+		_, _ = a.db.pool.Exec(ctx, a.db.sql(`SELECT set_config('synchronous_commit', 'off', true), pg_notify('{p}_mailbox', $1)`), payload)
 		cancel()
 		time.Sleep(announceEvery)
 	}
@@ -66,9 +113,9 @@ func (a *announcer) close() {
 	a.done.Wait()
 }
 
-// listenTo calls fn for every notification on a channel, and whenever it begins to listen:
-// at first, and after it has lost a connection.
-func (db *database) listenTo(ctx context.Context, channel string, fn func()) error {
+// listenTo calls fn with the payload of every notification on a channel, and without one whenever it
+// begins to listen: at first, and after it has lost a connection.
+func (db *database) listenTo(ctx context.Context, channel string, fn func(payload string)) error {
 	for pause := minPause; ; {
 		heard, err := db.listen(ctx, channel, fn)
 		if ctx.Err() != nil {
@@ -94,7 +141,7 @@ const (
 )
 
 // listen listens on one connection until it is lost. It reports whether it could listen.
-func (db *database) listen(ctx context.Context, channel string, fn func()) (heard bool, err error) {
+func (db *database) listen(ctx context.Context, channel string, fn func(payload string)) (heard bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
 	if err != nil {
 		return false, err
@@ -107,10 +154,12 @@ func (db *database) listen(ctx context.Context, channel string, fn func()) (hear
 	if _, err := conn.Exec(ctx, db.sql(`LISTEN {p}_`+channel)); err != nil {
 		return false, err
 	}
-	for {
-		fn()
-		if _, err := conn.WaitForNotification(ctx); err != nil {
+	for payload := ""; ; {
+		fn(payload)
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
 			return true, err
 		}
+		payload = n.Payload
 	}
 }

@@ -161,7 +161,7 @@ func TestListen_ReconnectsAfterALostConnection(t *testing.T) {
 	here, there := openAt(t, shared(), opts), openAt(t, shared(), opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	heard, done := make(chan struct{}, 1000), make(chan error)
-	go func() { done <- here.Listen(ctx, func() { heard <- struct{}{} }) }()
+	go func() { done <- here.Listen(ctx, func(mailbox.Signal) { heard <- struct{}{} }) }()
 	<-heard // it listens
 	if _, err := there.Store("").Enqueue(t.Context(), mailbox.Terms{}, dispatches("a", 10)...); err != nil {
 		t.Fatal(err)

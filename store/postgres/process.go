@@ -85,7 +85,7 @@ func (q *queue) Leave(ctx context.Context, process string) error {
 		return fmt.Errorf("leave process %s: %w", process, err)
 	}
 	if n > 0 {
-		q.announcer.announce()
+		q.announcer.announce(mailbox.Signal{Ready: true})
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func (q *queue) Settle(ctx context.Context, settlements ...mailbox.Settlement) (
 		out[i-1] = nil
 	}
 	if ready {
-		q.announcer.announce()
+		q.announcer.announce(mailbox.Signal{Ready: true})
 	}
 	return out, nil
 }
@@ -164,7 +164,7 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 		return n, fmt.Errorf("reclaim: %w", err)
 	}
 	if n > 0 {
-		q.announcer.announce()
+		q.announcer.announce(mailbox.Signal{Ready: true})
 	}
 	return n, nil
 }
@@ -189,9 +189,14 @@ func (q *queue) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
 	return sqlstore.Counts(ctx, q.db)
 }
 
-// Listen calls fn when other processes have changed the queue, until ctx is done. It uses
-// its own connection, which must reach the server directly: a pooler in transaction mode
-// does not deliver notifications.
-func (q *queue) Listen(ctx context.Context, fn func()) error {
-	return q.db.listenTo(ctx, "mailbox", fn)
+// Listen calls fn when the queue has changed, until ctx is done: at once if this DB has changed
+// it. For changes of others it uses its own connection, which must reach the server directly: a
+// pooler in transaction mode does not deliver notifications.
+func (q *queue) Listen(ctx context.Context, fn func(s mailbox.Signal)) error {
+	defer q.announcer.listen(fn)()
+	return q.db.listenTo(ctx, "mailbox", func(payload string) {
+		if s, own := q.announcer.heard(payload); !own {
+			fn(s)
+		}
+	})
 }

@@ -28,8 +28,8 @@ func (s *scope) Change(ctx context.Context, threadID string, fn func(t *mailbox.
 		}
 		return fmt.Errorf("change queue of thread %s: %w", threadID, err)
 	}
-	if c.announce {
-		s.announcer.announce()
+	if c.announce != (mailbox.Signal{}) {
+		s.announcer.announce(c.announce)
 	}
 	return nil
 }
@@ -43,7 +43,7 @@ type queueChange struct {
 
 	try      string // the transaction ID of the last attempt
 	refused  error
-	announce bool
+	announce mailbox.Signal
 }
 
 // make makes one attempt.

@@ -23,10 +23,10 @@ func TestRequest_StatementsOfARun(t *testing.T) {
 		run               func()
 		statements, trips float64 // at most, per run
 	}{
-		{"without a thread id", func() { srv.Run("") }, 22, 15},
-		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 22, 15},
-		{"on one thread", func() { srv.Run("same") }, 28, 20},
-		{"AI SDK on one thread", func() { srv.Chat("chat") }, 34, 27},
+		{"without a thread id", func() { srv.Run("") }, 6.5, 6.5},
+		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 6.5, 6.5},
+		{"on one thread", func() { srv.Run("same") }, 10, 10},
+		{"AI SDK on one thread", func() { srv.Chat("chat") }, 16, 16},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for range 10 {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -13,17 +16,21 @@ import (
 
 // CommitAndSettle makes a commit that ends or parks a run, and settles its dispatches in the
 // same transaction and the same round trip. Like Commit, it ignores ctx.
-func (s *scope) CommitAndSettle(ctx context.Context, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (settled bool, err error) {
+func (s *scope) CommitAndSettle(ctx context.Context, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (out mailbox.Settled, err error) {
 	p := &pending{repeat: c.Number != 0, settles: s.settling(c, &x, wake)}
 	defer p.settles.params.free()
 	err = s.commit(ctx, c, p)
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == voidClaim {
 		err = awaken.ErrFenced
 	}
-	if err == nil && p.settles.code == 2 {
-		s.announcer.announce()
+	if err != nil {
+		return out, err
 	}
-	return err == nil && p.settles.code > 0, err
+	out.Settled, out.Ready = p.settles.code > 0, p.settles.code == 2
+	if out.Ready {
+		s.announcer.announce(mailbox.Signal{Ready: true})
+	}
+	return out, nil
 }
 
 // voidClaim is the error code of the SQL function hold for a claim that is void.
@@ -34,6 +41,34 @@ const (
 	holdQueue = `SELECT {p}_hold($1, $2, $3, $4, $5, $6)`
 	endRun    = `SELECT {p}_end($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 )
+
+// finishRun does the same as the statements around a commit and the commit, in one.
+var finishRun = `SELECT * FROM {p}_finish(` + numbered(anyCommit.params+settleParams) + `)`
+
+// settleParams is the number of arguments of finishRun that are not of the commit.
+const settleParams = 14
+
+// numbered returns n parameters.
+func numbered(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("$%d", i+1)
+	}
+	return strings.Join(list, ", ")
+}
+
+// finish returns the arguments of finishRun. The commit has some of those of endRun.
+func (p *pending) finish() [][]byte {
+	s := p.settles.params.values
+	return slices.Concat(p.params.values[:anyCommit.params], s[4:6], s[7:])
+}
+
+// judgeFinish reads the result of finishRun.
+func (p *pending) judgeFinish(r *pgconn.ResultReader) {
+	for r.NextRow() {
+		p.made, p.code, p.settles.code = true, int64(binary.BigEndian.Uint64(r.Values()[0])), int64(binary.BigEndian.Uint64(r.Values()[1]))
+	}
+}
 
 // settling is what a commit settles.
 type settling struct {

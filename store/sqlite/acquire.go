@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
@@ -15,16 +16,39 @@ import (
 // Acquire makes the caller the owner of a thread, which it creates if it does not exist. It
 // reads what this process does not know of the log yet.
 func (s *scope) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
+	return s.acquire(ctx, threadID, func(*conn) (bool, error) { return true, nil })
+}
+
+// Own acquires a thread for the worker that has a claim.
+func (s *scope) Own(ctx context.Context, threadID string, h mailbox.Claim) (cp *awaken.Checkpoint, cancel bool, err error) {
+	cp, err = s.acquire(ctx, threadID, func(c *conn) (held bool, err error) {
+		var k queueKey
+		k, cancel, held, err = queueConn{c}.claimed(h)
+		return held && k.thread == threadID, err
+	})
+	return cp, cancel, err
+}
+
+// acquire acquires a thread if may returns true in the same transaction.
+func (s *scope) acquire(ctx context.Context, threadID string, may func(c *conn) (bool, error)) (*awaken.Checkpoint, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
 	var t sqlstore.Thread
+	fenced := false
 	err := s.db.writer.write(s.tenant, func(c *conn) error {
 		t = sqlstore.Thread{}
+		ok, err := may(c)
+		if fenced = !ok; err != nil || fenced {
+			return err
+		}
 		return c.query(context.Background(), `INSERT INTO {p}_threads (tenant, id, fence) VALUES (?1, ?2, 1 + `+sqlstore.Floor+`)
 			ON CONFLICT (tenant, id) DO UPDATE SET fence = fence + 1, committed = 0 RETURNING `+sqlstore.ThreadColumns,
 			[]any{s.tenant, threadID}, func(scan sqlstore.Scan) error { return t.Scan(dialect, scan) })
 	})
+	if err == nil && fenced {
+		err = awaken.ErrFenced
+	}
 	if err != nil {
 		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
 	}

@@ -99,7 +99,7 @@ func (db *DB) Close() error { return errors.Join(db.queue.processes.close(), db.
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {
-	return &Store{ports{sqlstore.NewTenant(sqlstore.NewScope(db.database, tenant), engine, db.logs)}, scope{db.database, tenant, db.logs}}
+	return &Store{ports{sqlstore.NewTenant(sqlstore.NewScope(db.database, tenant), engine, db.logs)}, scope{db.database, tenant, db.logs, &db.queue.processes}}
 }
 
 // Handle returns the store of a tenant, as Store does.

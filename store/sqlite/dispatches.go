@@ -23,6 +23,10 @@ func (s *scope) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox
 	}
 	queued := make([]*mailbox.Dispatch, len(ds))
 	err = s.db.write(ctx, s.tenant, "enqueue", func(c *conn) (refused, err error) {
+		terms := terms
+		if terms.Start != nil && !s.processes.live(terms.Start.Consumer, s.db.clock()) {
+			terms.Start = nil
+		}
 		now := queueConn{c}.moment()
 		left = nil
 		for i, d := range ds {
@@ -93,7 +97,7 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, terms mailbox.Terms, request str
 			return false, err
 		}
 	}
-	if terms.Start != nil && !exists {
+	if terms.Start != nil && !exists && d.AvailableAt <= now.ms {
 		if started, err := c.start(k, d, terms.Start, now); started || err != nil {
 			return true, err
 		}
@@ -103,9 +107,6 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, terms mailbox.Terms, request str
 
 // start claims a dispatch that was just queued, if it may begin at once.
 func (c queueConn) start(k queueKey, d *mailbox.Dispatch, r *mailbox.ClaimRequest, now moment) (bool, error) {
-	if d.AvailableAt > now.ms {
-		return false, nil
-	}
 	token, lease := ids.New(), now.ms+r.Lease.Milliseconds()
 	// A queue that is neither claimed nor ready, and does not wait for a time, was empty.
 	n, err := c.exec(`UPDATE {p}_queues SET claimed = ?3, token = ?4, consumer = ?5, lease = ?6, stamp = ?7

@@ -242,11 +242,13 @@ func (c queueConn) settle(s *mailbox.Settlement) (ok bool, err error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	return true, c.end(k, s, now)
+	_, err = c.end(k, s, now)
+	return true, err
 }
 
-// end ends a claim on a queue.
-func (c queueConn) end(k queueKey, s *mailbox.Settlement, now moment) error {
+// end ends a claim on a queue. It reports whether the queue has something that can be claimed, now
+// or later.
+func (c queueConn) end(k queueKey, s *mailbox.Settlement, now moment) (ready bool, err error) {
 	completed, available := now.ms, any(nil)
 	if s.Status == mailbox.Queued {
 		completed, available = 0, now.ms+max(s.Delay.Milliseconds(), 0)
@@ -254,19 +256,20 @@ func (c queueConn) end(k queueKey, s *mailbox.Settlement, now moment) error {
 	if _, err := c.exec(`UPDATE {p}_dispatches SET status = ?3, completed = ?4, updated = ?5, available = coalesce(?6, available),
 		attempts = CASE WHEN steps < ?7 THEN 0 ELSE attempts END + ?8, crashes = CASE WHEN steps < ?7 THEN 0 ELSE crashes END, lost = 0, steps = max(steps, ?7), error = CASE ?9 WHEN '' THEN error ELSE ?9 END
 		WHERE tenant = ?1 AND id = ?2`, s.Tenant, s.ID, string(s.Status), completed, now.ms, available, s.Steps, s.Failed, s.Error); err != nil {
-		return err
+		return false, err
 	}
 	return c.release(k, now)
 }
 
-// release ends the claim on a queue and makes it ready.
-func (c queueConn) release(k queueKey, now moment) error {
-	_, err := c.exec(`UPDATE {p}_queues SET claimed = NULL, token = NULL, consumer = NULL, lease = NULL, stamp = NULL,
+// release ends the claim on a queue and makes it ready. It reports whether the queue has something
+// that can be claimed, now or later.
+func (c queueConn) release(k queueKey, now moment) (ready bool, err error) {
+	_, err = c.row(context.Background(), `UPDATE {p}_queues SET claimed = NULL, token = NULL, consumer = NULL, lease = NULL, stamp = NULL,
 		priority = r.priority, wake = r.wake, since = CASE WHEN r.priority IS NOT NULL THEN ?4 END, suspect = r.suspect
 		FROM (SELECT min(CASE WHEN available <= ?3 THEN priority END) AS priority, min(CASE WHEN available > ?3 THEN available END) AS wake,
 			coalesce(max(crashes), 0) >= ?5 AS suspect FROM {p}_dispatches WHERE tenant = ?1 AND thread = ?2 AND completed = 0) r
-		WHERE tenant = ?1 AND id = ?2`, k.tenant, k.thread, now.ms, now.us, mailbox.SuspectCrashes)
-	return err
+		WHERE tenant = ?1 AND id = ?2 RETURNING coalesce(since, wake) IS NOT NULL`, []any{k.tenant, k.thread, now.ms, now.us, mailbox.SuspectCrashes}, &ready)
+	return ready, err
 }
 
 // Reclaim requeues dispatches whose process is dead or whose lease has expired. It writes only
@@ -299,7 +302,7 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 				WHERE tenant = ?1 AND id = (SELECT claimed FROM {p}_queues WHERE tenant = ?1 AND id = ?2)`, k.tenant, k.thread, now.ms); err != nil {
 				return nil, err
 			}
-			if err := c.release(k, c.moment()); err != nil {
+			if _, err := c.release(k, c.moment()); err != nil {
 				return nil, err
 			}
 		}
@@ -330,7 +333,7 @@ func (q *queue) releaseAll(ctx context.Context, process string, dead bool) (n in
 				d.Tenant, d.ID, d.Attempts, d.Crashes, now.ms, lost); err != nil {
 				return nil, err
 			}
-			if err := c.release(queueKey{d.Tenant, d.ThreadID}, now); err != nil {
+			if _, err := c.release(queueKey{d.Tenant, d.ThreadID}, now); err != nil {
 				return nil, err
 			}
 		}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -10,15 +11,15 @@ import (
 
 // CommitAndSettle makes a commit that ends or parks a run, and settles its dispatches in the
 // same transaction. Like Commit, it ignores ctx.
-func (s *scope) CommitAndSettle(_ context.Context, cm *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (settled bool, err error) {
+func (s *scope) CommitAndSettle(_ context.Context, cm *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (out mailbox.Settled, err error) {
 	w := commit{Commit: cm, tenant: s.tenant, invalid: cm.Run.Validate()}
 	if err := w.encode(); err != nil {
-		return false, fmt.Errorf("commit thread %s: %w", cm.ThreadID, err)
+		return out, fmt.Errorf("commit thread %s: %w", cm.ThreadID, err)
 	}
 	var refused error
 	err = s.db.writer.write(s.tenant, func(conn *conn) (err error) {
 		c := queueConn{conn}
-		settled, refused = false, nil
+		out, refused = mailbox.Settled{}, nil
 		k, _, held, err := c.claimed(x.Claim)
 		if err != nil {
 			return err
@@ -27,21 +28,24 @@ func (s *scope) CommitAndSettle(_ context.Context, cm *awaken.Commit, x mailbox.
 			var one int
 			repeated, err := c.row(context.Background(), `SELECT 1 FROM {p}_threads WHERE tenant = ? AND id = ? AND fence = ? AND committed = ?`,
 				[]any{s.tenant, cm.ThreadID, int64(cm.Fence), int64(cm.Number)}, &one)
-			if settled = repeated && cm.Number != 0; err != nil || !settled {
+			if out.Settled = repeated && cm.Number != 0; err != nil || !out.Settled {
 				refused = awaken.ErrFenced
 				return err
 			}
 		}
-		if refused, err = w.write(conn); refused != nil || err != nil || settled {
+		if refused, err = w.write(conn); refused != nil || err != nil || out.Settled {
 			return err
 		}
-		settled, err = c.settleRun(k, cm, &x, wake)
+		out, err = c.settleRun(k, cm, &x, wake)
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("commit thread %s: %w", cm.ThreadID, err)
+	if err == nil && refused == nil {
+		return out, nil
 	}
-	return settled && refused == nil, refused
+	if err != nil {
+		err = fmt.Errorf("commit thread %s: %w", cm.ThreadID, err)
+	}
+	return mailbox.Settled{}, cmp.Or(err, refused)
 }
 
 // forAnyRun selects unread items of the inbox of thread ?2 that hold messages for any run.
@@ -50,37 +54,39 @@ const forAnyRun = `SELECT 1 FROM {p}_inbox WHERE tenant = ?1 AND thread = ?2 AND
 
 // settleRun settles the dispatches of a run that a commit has ended or parked, unless another run
 // must read what is in the inbox.
-func (c queueConn) settleRun(k queueKey, cm *awaken.Commit, x *mailbox.Settlement, wake *mailbox.Dispatch) (settled bool, err error) {
+func (c queueConn) settleRun(k queueKey, cm *awaken.Commit, x *mailbox.Settlement, wake *mailbox.Dispatch) (out mailbox.Settled, err error) {
 	now := c.moment()
 	if cm.Run.Status == awaken.RunDone {
 		if cm.Unread {
 			var one int
 			if left, err := c.row(context.Background(), forAnyRun, []any{k.tenant, k.thread}, &one); left || err != nil {
-				return false, err
+				return out, err
 			}
 		}
 		if _, err := c.exec(`UPDATE {p}_dispatches SET status = CASE WHEN cancel AND ?5 THEN 'Cancelled' ELSE 'Acked' END, completed = ?4, updated = ?4
 			WHERE tenant = ?1 AND thread = ?2 AND run = ?3 AND completed = 0 AND id <> ?6`,
 			k.tenant, k.thread, cm.Run.RunID, now.ms, cm.Run.Termination.Type == awaken.Cancelled, x.ID); err != nil {
-			return false, err
+			return out, err
 		}
 	}
 	if wake != nil {
 		w := *wake
 		w.Status, w.CreatedAt, w.UpdatedAt, w.AvailableAt = mailbox.Queued, now.ms, now.ms, now.ms+w.AvailableAt
 		if _, err := c.row(context.Background(), `SELECT epoch FROM {p}_queues WHERE tenant = ? AND id = ?`, []any{k.tenant, k.thread}, &w.Epoch); err != nil {
-			return false, err
+			return out, err
 		}
 		put, err := c.of(k.tenant).scope().PutDispatch(k.thread, &w, now.ms)
 		if err != nil {
-			return false, err
+			return out, err
 		}
 		if _, err := (portConn{c.conn}).Exec(context.Background(), put); err != nil {
-			return false, err
+			return out, err
 		}
 	}
 	if x.Status == "" {
-		return true, nil
+		return mailbox.Settled{Settled: true}, nil
 	}
-	return true, c.end(k, x, now)
+	out.Ready, err = c.end(k, x, now)
+	out.Settled = err == nil
+	return out, err
 }

@@ -31,6 +31,8 @@ type scope struct {
 	db     *database
 	tenant string
 	logs   *sqlstore.Logs
+
+	processes *processes
 }
 
 // tenantConn is a connection with the operations on the rows of one tenant.

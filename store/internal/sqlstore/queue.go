@@ -58,12 +58,12 @@ func (c *QueueChange) Refused() error {
 }
 
 // Statements returns the statements that write what was recorded, except inbox items; none
-// if the thread does not exist. The queue must have a row. Announce reports that a dispatch
-// may be available or a claim was cancelled.
-func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err error) {
+// if the thread does not exist. The queue must have a row. Announce is what the listeners of the
+// queue have to know.
+func (s *Scope) Statements(c *QueueChange) (out []Statement, announce mailbox.Signal, err error) {
 	t, now := &c.Thread, c.Now/1000
 	if !c.made && !t.Create {
-		return nil, false, nil
+		return nil, announce, nil
 	}
 	do := func(query string, args ...any) {
 		out = append(out, Statement{query, append([]any{s.tenant, s.id(t.ID)}, args...)})
@@ -78,10 +78,10 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err 
 	for _, d := range t.Put {
 		put, err := s.PutDispatch(t.ID, d, now)
 		if err != nil {
-			return nil, false, err
+			return nil, announce, err
 		}
 		out = append(out, put)
-		announce = announce || d.Status == mailbox.Claimed && d.Cancel
+		announce.Cancelled = announce.Cancelled || d.Status == mailbox.Claimed && d.Cancel
 		live = slices.DeleteFunc(live, func(o *mailbox.Dispatch) bool { return o.ID == d.ID })
 		if !d.Status.Terminal() {
 			live = append(live, d)
@@ -96,11 +96,12 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce bool, err 
 	for _, r := range t.Runs {
 		put, err := s.PutRun(r)
 		if err != nil {
-			return nil, false, err
+			return nil, announce, err
 		}
 		out = append(out, put)
 	}
-	return out, announce || row.since != nil || row.wake != nil, nil
+	announce.Ready = row.since != nil || row.wake != nil
+	return out, announce, nil
 }
 
 // PutDispatch returns the statement that inserts or replaces a dispatch. It fails if the id

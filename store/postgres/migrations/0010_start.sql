@@ -13,16 +13,21 @@ CREATE FUNCTION {p}_enqueue(
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off AS $$
 DECLARE
-	v_now   bigint := {p}_now();
-	v_floor bigint := coalesce((SELECT max(f.floor) FROM {p}_tenants f WHERE f.tenant = ANY (p_tenants)), 0);
-	v_first bigint;
-	v_taken boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);
+	v_now    bigint := {p}_now();
+	v_floor  bigint := coalesce((SELECT max(f.floor) FROM {p}_tenants f WHERE f.tenant = ANY (p_tenants)), 0);
+	v_first  bigint;
+	v_living text[];
+	v_taken  boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);
 BEGIN
 	at := v_now / 1000;
 	IF p_consumers IS NOT NULL AND NOT EXISTS (SELECT FROM {p}_queues q WHERE q.wake <= at) THEN
 		v_first := coalesce((SELECT q.priority FROM {p}_queues q WHERE NOT q.suspect AND q.since IS NOT NULL ORDER BY q.priority LIMIT 1), 256);
+		-- A process that is leaving or being buried claims nothing; one that does so later waits for this
+		-- lock, and then finds what is claimed here. The lock does not hold up heartbeats, nor wait for any.
+		SELECT array_agg(l.id) INTO v_living FROM
+			(SELECT p.id FROM {p}_processes p WHERE p.id = ANY (p_consumers) AND p.until > at FOR KEY SHARE SKIP LOCKED) l;
 		-- Queues are locked in the order of their keys, so the others are not locked later.
-		IF (SELECT bool_and(s.delay <= 0 AND s.priority < v_first) AND count(*) = count(DISTINCT (s.tenant, s.thread))
+		IF p_consumers <@ v_living AND (SELECT bool_and(s.delay <= 0 AND s.priority < v_first) AND count(*) = count(DISTINCT (s.tenant, s.thread))
 				FROM unnest(p_tenants, p_threads, p_priorities, p_delays) AS s (tenant, thread, priority, delay)) THEN
 			-- A queue that is neither claimed nor ready, and does not wait for a time, is empty.
 			WITH u AS (

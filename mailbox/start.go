@@ -1,0 +1,102 @@
+package mailbox
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/failpoint"
+)
+
+// atAccepted is after a dispatch was stored, perhaps claimed for this process, and before it begins.
+var atAccepted = failpoint.New("submit.accepted")
+
+// crew is what a worker has while it works: the context of its runs, the runs, and what settles
+// them.
+type crew struct {
+	runs     context.Context
+	settler  *settler
+	running  sync.WaitGroup
+	reserved map[*slot]bool // for dispatches that are being accepted; Mailbox.mu guards it
+}
+
+// employ sets the crew of this worker. It is nil if the worker begins nothing more.
+func (b *Mailbox) employ(c *crew) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.crew = c
+}
+
+// run begins a claimed dispatch, whose claim was requested at from.
+func (b *Mailbox) run(c *crew, d *Dispatch, from time.Time) {
+	claimed := b.begin(c.runs, d, from)
+	c.running.Go(func() { b.process(claimed, c.settler) })
+}
+
+// slot is a slot of this worker that is reserved for a dispatch that is being accepted.
+type slot struct {
+	box     *Mailbox
+	crew    *crew
+	tenant  string
+	process string
+	from    time.Time
+}
+
+// reserve reserves a slot for a dispatch of a tenant that this process is about to accept and to
+// begin at once. It returns nil if the process does not work or is not certainly alive, if no slot is
+// free, or if the tenant has its share of them.
+func (b *Mailbox) reserve(tenant string) *slot {
+	from := time.Now()
+	process, alive := b.self.current(from)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	free := b.free()
+	if !alive || b.crew == nil || free <= 0 || b.shared && shareLeft(b.held()[tenant], free) <= 0 {
+		return nil
+	}
+	s := &slot{b, b.crew, tenant, process, from}
+	s.crew.reserved[s] = true
+	s.crew.running.Add(1) // a worker that stops waits for it
+	return s
+}
+
+// claim is the claim that the slot is for.
+func (s *slot) claim() *ClaimRequest {
+	return &ClaimRequest{Consumer: s.process, Lease: s.box.cfg.Lease, Limit: 1}
+}
+
+// fill begins a dispatch that was claimed for the slot. If d is nil, none was.
+func (s *slot) fill(d *Dispatch) {
+	defer s.crew.running.Done()
+	if d != nil {
+		s.box.run(s.crew, d, s.from)
+	}
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	delete(s.crew.reserved, s)
+	s.box.freed()
+}
+
+// free returns how many slots are free. Requires b.mu.
+func (b *Mailbox) free() int {
+	n := b.cfg.Concurrency - len(b.inFlight)
+	if b.crew != nil {
+		n -= len(b.crew.reserved)
+	}
+	return n
+}
+
+// freed wakes the worker if it had no room for what may be waiting. Requires b.mu.
+func (b *Mailbox) freed() {
+	if b.full {
+		poke(b.wakeup)
+	}
+}
+
+// changed wakes the worker because a dispatch may be available, unless the queue signals that
+// itself.
+func (b *Mailbox) changed() {
+	if _, ok := b.cfg.Queue.(Listener); !ok {
+		poke(b.wakeup)
+	}
+}
