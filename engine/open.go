@@ -522,9 +522,11 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 	op.conv.added = append(op.conv.added, mark)
 	if at >= 0 {
 		op.conv.rewriteFrom(at)
+		op.cp.View = op.cp.View[:at] // what is hidden can be sent again
 	} else { // it was summarised; messages hidden by the summary are visible again
 		op.conv.rewriteFrom(0)
-		op.conv.msgs = llm.NewMessages(viewOf(append(log, mark))...)
+		op.cp.View = viewOf(append(log, mark))
+		op.conv.msgs = llm.NewMessages(op.cp.View...)
 	}
 	op.conv.rewritten = true
 	return nil
