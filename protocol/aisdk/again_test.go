@@ -29,6 +29,34 @@ const (
 	noPart  = `{"type":"tool-ask","toolCallId":"call_0","state":"approval-responded","approval":{"id":"suspend_call_0","approved":false}}`
 )
 
+// A page knows that its decision was accepted, although no worker is free to act on it.
+func TestDecisions_AreAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	g := &rig{protocoltest.Idle(t, aisdk.Routes())}
+	g.Box, g.URL = g.Start(false)
+	stop := works(g.Box)
+	if status, body := g.post(g.URL, `{"id":"t","agentId":"again","messages":[{"id":"m1","role":"user","content":"go"}]}`); status != 200 {
+		t.Fatal(status, body)
+	}
+	stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second) // a heartbeat comes after 15
+	defer cancel()
+	body := fmt.Sprintf(`{"id":"t","messages":[{"id":"m1","role":"user","content":"go"},{"role":"assistant","parts":[%s]}]}`, yesPart)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+"/v1/ai-sdk/chat", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Error(resp.Status)
+	}
+}
+
 // A page may lose the response to its approval and send its chat again before any worker has read the
 // decision, or after the run has ended without reading it. The approval is the same one.
 func TestDecisions_AnAcceptedOneThatIsSentAgainIsEqualBeforeARunReadsIt(t *testing.T) {
