@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -30,17 +31,17 @@ type backend struct {
 }
 
 // openBackend opens the database that the settings select. If create is set, it creates a
-// missing SQLite file.
-func openBackend(ctx context.Context, s *settings.Settings, create bool) (*backend, error) {
+// missing SQLite file. Log may be nil.
+func openBackend(ctx context.Context, s *settings.Settings, create bool, log *slog.Logger) (*backend, error) {
 	if !s.DatabaseURL.IsZero() {
-		db, err := postgres.Open(ctx, s.DatabaseURL.Expose(), nil)
+		db, err := postgres.Open(ctx, s.DatabaseURL.Expose(), &postgres.Options{Logger: log})
 		if err != nil {
 			return nil, configError("%w", err)
 		}
 		return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
 	}
 	path := filepath.Join(s.StorageDir, storeName)
-	db, err := openFile(ctx, path, create, true)
+	db, err := openFile(ctx, path, create, true, log)
 	if err != nil {
 		return nil, err
 	}

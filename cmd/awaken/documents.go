@@ -364,7 +364,7 @@ func withBackend(cmd *cobra.Command, create bool, flags ...string) func(ctx cont
 		if err != nil {
 			return configError("%w", err)
 		}
-		b, err := openBackend(ctx, s, create)
+		b, err := openBackend(ctx, s, create, nil)
 		if err != nil {
 			return err
 		}

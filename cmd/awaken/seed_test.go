@@ -234,7 +234,7 @@ func TestServe_PostgresSecrets(t *testing.T) {
 func TestRetention_DeletesUnusedThreads(t *testing.T) {
 	s := settings.Defaults()
 	s.StorageDir = t.TempDir()
-	b, err := openBackend(t.Context(), s, true)
+	b, err := openBackend(t.Context(), s, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ var foreign = []struct{ name, instead string }{
 
 // serve runs the server until ctx is done.
 func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (err error) {
-	b, err := openBackend(ctx, s, true)
+	b, err := openBackend(ctx, s, true, newLogger(con, s))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,12 +46,12 @@ func openStore(ctx context.Context, flag string, create bool) (*sqlite.DB, error
 	if flag == inMemory {
 		return nil, usageError("--store is %s, which stores nothing; for a file of that name write ./%s", flag, flag)
 	}
-	return openFile(ctx, storeFile(flag), create, flag == "")
+	return openFile(ctx, storeFile(flag), create, flag == "", nil)
 }
 
 // openFile opens the store at path. If create is set, it creates a missing store, and if folder
-// is set, its folder.
-func openFile(ctx context.Context, path string, create, folder bool) (*sqlite.DB, error) {
+// is set, its folder. Log may be nil.
+func openFile(ctx context.Context, path string, create, folder bool, log *slog.Logger) (*sqlite.DB, error) {
 	st, err := os.Stat(path)
 	switch {
 	case err == nil && st.IsDir():
@@ -65,7 +66,7 @@ func openFile(ctx context.Context, path string, create, folder bool) (*sqlite.DB
 			return nil, configError("store %w", err)
 		}
 	}
-	db, err := sqlite.Open(ctx, path, nil)
+	db, err := sqlite.Open(ctx, path, &sqlite.Options{Logger: log})
 	if err != nil {
 		return nil, configError("store %s: %w", path, trimmed(err))
 	}

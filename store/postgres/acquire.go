@@ -10,7 +10,6 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/store/internal/messagelog"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
@@ -49,45 +48,45 @@ func (s *scope) acquireAs(ctx context.Context, how *taking, threadID string) (*a
 
 // acquire acquires a thread of whose log some is known.
 func (s *scope) acquire(ctx context.Context, how *taking, known *sqlstore.Log) (*awaken.Checkpoint, error) {
-	cp, err := s.take(ctx, how, known)
-	if errors.Is(err, sqlstore.ErrLog) && known != nil {
-		cp, err = s.take(ctx, how, nil)
+	cp, err := s.take(ctx, how, known, true)
+	if errors.Is(err, sqlstore.ErrLog) { // what is known is wrong, or a segment is damaged
+		cp, err = s.take(ctx, how, nil, false)
 	}
 	return cp, err
 }
 
-func (s *scope) take(ctx context.Context, how *taking, known *sqlstore.Log) (*awaken.Checkpoint, error) {
+// take acquires a thread. It may read segments of the log.
+func (s *scope) take(ctx context.Context, how *taking, known *sqlstore.Log, segments bool) (*awaken.Checkpoint, error) {
 	incarnation, n := known.Known()
 	var id, token string
 	if c := how.claim; c != nil {
 		id, token = escape(c.ID), escape(c.Token)
 	}
-	rows, err := s.db.pool.Query(ctx, s.db.sql(take), s.tenant, how.id, id, token, incarnation, n)
+	rows, err := s.db.pool.Query(ctx, s.db.sql(take), s.tenant, how.id, id, token, incarnation, n, segments)
 	if err != nil {
 		return nil, err
 	}
 	var cp *awaken.Checkpoint
 	var t sqlstore.Thread
-	var tail sqlstore.Tail
+	var tail *sqlstore.Tail
 	var calls records
-	var d messagelog.Decoder
 	if err := forEach(rows, func(rows pgx.Rows) error {
 		if cp == nil {
 			var cancel string
-			if err := t.Scan(dialect, func(dest ...any) error { return rows.Scan(append(dest, nil, &cancel, nil, nil, nil, nil)...) }); err != nil {
+			if err := t.Scan(dialect, func(dest ...any) error { return rows.Scan(append(dest, nil, &cancel, nil, nil, nil, nil, nil)...) }); err != nil {
 				return err
 			}
 			how.cancel = cancel != ""
 			cp = &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread, Seq: t.LastSeq}
-			d.Expect = t.MessageCount - n
+			tail = sqlstore.NewTail(t.MessageCount - n)
 			return nil
 		}
 		var kind string
-		if err := rows.Scan(append(make([]any, threadFields), &kind, nil, nil, nil, nil, nil)...); err != nil {
+		if err := rows.Scan(append(make([]any, threadFields), &kind, nil, nil, nil, nil, nil, nil)...); err != nil {
 			return err
 		}
 		if kind == "m" {
-			return scanMessages(func(dest ...any) error { return rows.Scan(append(make([]any, threadFields+3), dest...)...) }, &d, tail.Add)
+			return scanMessages(func(dest ...any) error { return rows.Scan(append(make([]any, threadFields+3), dest...)...) }, tail)
 		}
 		return scanLoad(rows, kind, cp, &calls)
 	}); err != nil {
@@ -96,7 +95,7 @@ func (s *scope) take(ctx context.Context, how *taking, known *sqlstore.Log) (*aw
 	if cp == nil {
 		return nil, awaken.ErrFenced
 	}
-	view, err := s.logs.Join(s.tenant, &t, known, n, &tail)
+	view, err := s.logs.Join(s.tenant, &t, known, n, tail)
 	if err != nil {
 		return nil, err
 	}
@@ -109,14 +108,14 @@ func (s *scope) take(ctx context.Context, how *taking, known *sqlstore.Log) (*aw
 var threadFields = strings.Count(sqlstore.ThreadColumns, ",") + 1
 
 // take acquires a thread. Its first columns are those of the thread's row.
-var take = `SELECT (o.thread).` + strings.Join(strings.Fields(sqlstore.ThreadColumns), ` (o.thread).`) + `, o.kind, o.id, o.key, o.seq, o.created, o.data
-	FROM {p}_take($1, $2, $3, $4, $5, $6) o`
+var take = `SELECT (o.thread).` + strings.Join(strings.Fields(sqlstore.ThreadColumns), ` (o.thread).`) + `, o.kind, o.id, o.key, o.seq, o.created, o.data, o.segment
+	FROM {p}_take($1, $2, $3, $4, $5, $6, $7) o`
 
 // scanLoad adds a row of the SQL function load to a checkpoint.
 func scanLoad(rows pgx.Rows, kind string, cp *awaken.Checkpoint, calls *records) (err error) {
 	var id, key string
 	var data [][]byte
-	if err := rows.Scan(append(make([]any, threadFields), nil, &id, &key, nil, nil, &data)...); err != nil {
+	if err := rows.Scan(append(make([]any, threadFields), nil, &id, &key, nil, nil, &data, nil)...); err != nil {
 		return err
 	}
 	switch kind {

@@ -7,15 +7,17 @@
 //
 // A commit takes one round trip, and its cost does not depend on the length of the thread;
 // concurrent commits are grouped. Acquire takes one round trip too. A process keeps the logs
-// that it has read, up to 64 MiB, so that it reads only what was appended since.
+// that it has read, up to 32 MiB, so that it reads only what was appended since.
 //
 // JSON documents and ids are stored as text. In ids, bytes that PostgreSQL does not accept
 // as text are escaped; in JSON, invalid UTF-8 becomes U+FFFD.
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,6 +42,8 @@ type Options struct {
 	Lanes int
 	// Now is the clock of profiles and of created or edited threads; nil means time.Now.
 	Now func() time.Time
+	// Logger reports segments of logs that cannot be read; nil discards.
+	Logger *slog.Logger
 }
 
 // setDefaults sets the fields that are zero.
@@ -53,6 +57,7 @@ func (o *Options) setDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 }
 
 // DB is a pool of connections and the queue that workers share. It implements
@@ -102,11 +107,12 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, err)
 	}
 	a := newAnnouncer(d)
-	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs()}, nil
+	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs(d, o.Logger)}, nil
 }
 
 // Close waits for operations in flight and closes all connections.
 func (db *DB) Close() {
+	db.logs.Close()
 	db.announcer.close()
 	db.queue.pulse.close()
 	db.database.pool.Close()

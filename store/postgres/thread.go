@@ -6,47 +6,57 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/store/internal/messagelog"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-// messages returns the messages of thread $2 of tenant $1 after $3, up to and including $4, or
+// history returns the messages of thread $2 of tenant $1 after $3, up to and including $4, or
 // from the first one on if the thread's incarnation is not $5. It reads row and log at the same
-// moment.
-const messages = `SELECT l.seq, l.created, l.data FROM {p}_threads t
-	CROSS JOIN LATERAL {p}_log($1, $2, CASE WHEN t.incarnation = $5 THEN $3::bigint ELSE 0 END, $4) l WHERE t.tenant = $1 AND t.id = $2`
+// moment. If $6 is set, rows at the beginning may be segments.
+const history = `SELECT seq, created, data, segment FROM {p}_history($1, $2, $3, $4, $5, $6)`
 
 // log implements [sqlstore.Engine.Log].
-func log(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
-	d := messagelog.Decoder{Expect: upTo - after}
-	err := c.Query(ctx, messages, []any{tenant, escape(t.ID), after, upTo, t.Incarnation}, func(scan sqlstore.Scan) error { return scanMessages(scan, &d, each) })
+func log(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread, after, upTo int, to *sqlstore.Tail) error {
+	read := func(after int, segments bool) error {
+		return c.Query(ctx, history, []any{tenant, escape(t.ID), after, upTo, t.Incarnation, segments}, func(scan sqlstore.Scan) error { return scanMessages(scan, to) })
+	}
+	err := read(after, true)
+	if err == nil && to.Damaged() {
+		err = read(after+to.Len(), false)
+	}
 	if err != nil {
 		return fmt.Errorf("messages of thread %s: %w", t.ID, err)
 	}
 	return nil
 }
 
-// scanMessages calls each for every message of a row.
-func scanMessages(scan sqlstore.Scan, d *messagelog.Decoder, each func(seq int, created int64, m *llm.Message)) error {
+// scanMessages adds the messages of a row of history. It adds none after those of a damaged segment.
+func scanMessages(scan sqlstore.Scan, to *sqlstore.Tail) error {
 	var seq int
 	var created int64
 	var data pgtype.UndecodedBytes
-	if err := scan(&seq, &created, &data); err != nil {
+	var segment pgtype.DriverBytes
+	if err := scan(&seq, &created, &data, &segment); err != nil {
 		return err
 	}
+	switch {
+	case segment != nil:
+		to.Segment(seq, segment)
+		return nil
+	case to.Damaged() && seq != to.Len()+1:
+		return nil
+	}
 	add := func(text string) error {
-		m, err := d.Message(text)
+		m, err := to.Message(text)
 		if err != nil {
 			return fmt.Errorf("message %d: %w", seq, err)
 		}
-		each(seq, created, m)
+		to.Add(created, m)
 		seq++
 		return nil
 	}
 	if len(data) > 0 && data[0] == '{' { // text, if the URL turns prepared statements off
 		var texts []string
-		if err := scan(&seq, &created, &texts); err != nil {
+		if err := scan(&seq, &created, &texts, &segment); err != nil {
 			return err
 		}
 		for _, text := range texts {

@@ -74,7 +74,7 @@ func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awa
 	}
 	cp.Thread, cp.Seq = t.Thread, t.LastSeq
 	view, err := s.logs.Read(s.tenant, t, func(after int, tail *sqlstore.Tail) error {
-		return c.messages(ctx, t, after, t.MessageCount, tail.Add)
+		return c.messages(ctx, t, after, t.MessageCount, tail)
 	})
 	if err != nil {
 		return err

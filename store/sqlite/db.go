@@ -7,7 +7,7 @@
 //
 // A commit is one transaction (write-ahead log, full sync); concurrent commits share one.
 // The cost of a commit does not depend on the length of the thread. A process
-// keeps the logs that it has read, up to 64 MiB, so that Acquire reads only what was appended
+// keeps the logs that it has read, up to 32 MiB, so that Acquire reads only what was appended
 // since.
 //
 // Several processes on one host may use the same file; a write waits up to five seconds
@@ -17,10 +17,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
@@ -42,6 +44,8 @@ type Options struct {
 	Readers int
 	// Now is the clock of profiles and of created or edited threads; nil means time.Now.
 	Now func() time.Time
+	// Logger reports segments of logs that cannot be read; nil discards.
+	Logger *slog.Logger
 }
 
 // DB is an open database and the queue that workers share. It implements [mailbox.Queue]
@@ -91,11 +95,14 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err := f.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), f.close())
 	}
-	return &DB{queue: &queue{db: f, processes: processes{dir: abs + "-processes"}}, database: f, logs: sqlstore.NewLogs()}, nil
+	return &DB{queue: &queue{db: f, processes: processes{dir: abs + "-processes"}}, database: f, logs: sqlstore.NewLogs(f, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))}, nil
 }
 
 // Close waits for reads and writes in flight and closes the file. All later calls fail.
-func (db *DB) Close() error { return errors.Join(db.queue.processes.close(), db.database.close()) }
+func (db *DB) Close() error {
+	db.logs.Close()
+	return errors.Join(db.queue.processes.close(), db.database.close())
+}
 
 // Store returns the store of a tenant; "" is the default one.
 func (db *DB) Store(tenant string) *Store {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
@@ -17,7 +16,7 @@ var dialect = &sqlstore.Dialect{
 		"texts": `json_each(?) j`, "numbers": `json_each(?) j`, "record": `x.record`, "bytes": ``, "max": `max`,
 		"tick": `1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0)`,
 		"born": `1 + max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0), coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
-		"lock": ``, "share": ``, "lockable": `LEFT`, // write transactions are exclusive
+		"lock": ``, "share": ``, "keep": ``, "lockable": `LEFT`, // write transactions are exclusive
 		"accounts": `(SELECT s.value AS scope, i.value AS id, i.key AS n FROM json_each(?2) s JOIN json_each(?3) i ON i.key = s.key) a`,
 	},
 	Text: func(data []byte) string { return string(data) },
@@ -26,8 +25,8 @@ var dialect = &sqlstore.Dialect{
 // engine is the engine of the shared ports. Only one transaction at a time writes, so
 // nothing needs to be locked.
 var engine = &sqlstore.Engine{
-	Log: func(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
-		return c.(portConn).c.of(tenant).messages(ctx, t, after, upTo, each)
+	Log: func(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread, after, upTo int, to *sqlstore.Tail) error {
+		return c.(portConn).c.of(tenant).messages(ctx, t, after, upTo, to)
 	},
 	Inherit: `UPDATE {p}_commits SET thread = ?3, last = -1, run = '', epoch = 0, entries = NULL, calls = NULL, upto = min(upto, ?4)
 		WHERE tenant = ?1 AND thread = ?2 AND messages IS NOT NULL AND before < ?4`,

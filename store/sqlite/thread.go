@@ -2,9 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
-	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/messagelog"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
@@ -20,22 +20,64 @@ func (c tenantConn) exists(ctx context.Context, thread string) error {
 	return err
 }
 
-// messages calls each with the messages of t after after, up to and including upTo, in
-// order. It reads the messages that t shares with another thread from there.
-func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error {
-	return c.decode(ctx, t, after, upTo, &messagelog.Decoder{Expect: upTo - after}, each)
+// messages adds the messages of t after after, up to and including upTo, in order. It reads the
+// messages that t shares with another thread from there, and a log from its beginning on from its
+// segments, as far as there are any.
+func (c tenantConn) messages(ctx context.Context, t *sqlstore.Thread, after, upTo int, to *sqlstore.Tail) error {
+	if after == 0 && upTo >= messagelog.SegmentLength {
+		if err := c.segments(ctx, t, upTo, to); err != nil {
+			return err
+		}
+		after = to.Len()
+	}
+	return c.commits(ctx, t, after, upTo, to)
 }
 
-func (c tenantConn) decode(ctx context.Context, t *sqlstore.Thread, after, upTo int, d *messagelog.Decoder, each func(seq int, created int64, m *llm.Message)) error {
+// base returns the row of the thread that t is a fork of.
+func (c tenantConn) base(ctx context.Context, t *sqlstore.Thread) (*sqlstore.Thread, error) {
+	base, err := c.scope().Thread(ctx, portConn{c.conn}, t.ForkOf)
+	if err != nil {
+		return nil, fmt.Errorf("thread %s is a fork of thread %s: %w", t.ID, t.ForkOf, err)
+	}
+	return base, nil
+}
+
+// segments adds the messages of t up to upTo that are in segments.
+func (c tenantConn) segments(ctx context.Context, t *sqlstore.Thread, upTo int, to *sqlstore.Tail) error {
+	if t.ForkOf != "" && t.ForkSeq >= messagelog.SegmentLength {
+		base, err := c.base(ctx, t)
+		if err != nil {
+			return err
+		}
+		if err := c.segments(ctx, base, min(upTo, t.ForkSeq), to); err != nil || to.Damaged() {
+			return err
+		}
+	}
+	return c.query(ctx, `SELECT upto, data FROM {p}_segments WHERE tenant = ? AND thread = ? AND incarnation = ? AND upto > ? AND upto <= ? ORDER BY upto`,
+		[]any{c.tenant, t.ID, t.Incarnation, to.Len(), upTo}, func(scan sqlstore.Scan) error {
+			var last int
+			var data sql.RawBytes
+			if err := scan(&last, &data); err != nil {
+				return err
+			}
+			if !to.Segment(last, data) {
+				return errStop
+			}
+			return nil
+		})
+}
+
+// commits adds the messages of t after after, up to and including upTo, from the rows of commits.
+func (c tenantConn) commits(ctx context.Context, t *sqlstore.Thread, after, upTo int, to *sqlstore.Tail) error {
 	if after >= upTo {
 		return nil
 	}
 	if t.ForkOf != "" && after < t.ForkSeq {
-		base, err := c.scope().Thread(ctx, portConn{c.conn}, t.ForkOf)
+		base, err := c.base(ctx, t)
 		if err != nil {
-			return fmt.Errorf("thread %s is a fork of thread %s: %w", t.ID, t.ForkOf, err)
+			return err
 		}
-		if err := c.decode(ctx, base, after, min(upTo, t.ForkSeq), d, each); err != nil {
+		if err := c.commits(ctx, base, after, min(upTo, t.ForkSeq), to); err != nil {
 			return err
 		}
 		after = t.ForkSeq
@@ -48,7 +90,7 @@ func (c tenantConn) decode(ctx context.Context, t *sqlstore.Thread, after, upTo 
 			if err := scan(&before, &last, &created, &text); err != nil {
 				return err
 			}
-			list, err := d.Messages(text)
+			list, err := to.Messages(text)
 			if err != nil {
 				return fmt.Errorf("messages after %d of thread %s: %w", before, t.ID, err)
 			}
@@ -56,7 +98,7 @@ func (c tenantConn) decode(ctx context.Context, t *sqlstore.Thread, after, upTo 
 				return fmt.Errorf("thread %s has %d of %d messages after %d", t.ID, len(list), last-before, before)
 			}
 			for seq := max(after, before) + 1; seq <= min(last, upTo); seq++ {
-				each(seq, created, list[seq-before-1])
+				to.Add(created, list[seq-before-1])
 			}
 			if last >= upTo {
 				return errStop

@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,7 +70,7 @@ func (l *logs) append(s awaken.Store, id string) {
 	o := acquire(l.T, s, id, l.id("run"))
 	l.same("Acquire", id, o.cp.View)
 	var msgs []*llm.Message
-	for range 1 + l.rng.IntN(24) {
+	for range 1 + l.rng.IntN(48) {
 		msgs = append(msgs, l.message(append(slices.Clone(l.want[id]), msgs...)))
 	}
 	if len(msgs) == 1 && l.rng.IntN(2) == 0 {
@@ -203,13 +207,18 @@ func costsTheSame(t *testing.T, s awaken.Store, read func(id string, n int)) {
 		id := fmt.Sprint("long", n)
 		NewLong(t, s, id).Grow(n/2, 50)
 		read(id, n)
-		const times = 50
-		cost := spentBy(func() {
-			for range times {
-				read(id, n)
-			}
-		})
-		return spent{allocs: cost.allocs / times, bytes: cost.bytes / times}
+		const times = 10
+		least := spent{allocs: math.Inf(1), bytes: math.Inf(1)}
+		for range 20 { // the store may still have something to do
+			cost := spentBy(func() {
+				for range times {
+					read(id, n)
+				}
+			})
+			least.allocs, least.bytes = min(least.allocs, cost.allocs/times), min(least.bytes, cost.bytes/times)
+			time.Sleep(10 * time.Millisecond)
+		}
+		return least
 	}
 	short, long := measure(100), measure(10_000)
 	t.Logf("100 messages: %.0f allocations, %.0f bytes; 10,000 messages: %.0f, %.0f", short.allocs, short.bytes, long.allocs, long.bytes)
@@ -311,4 +320,98 @@ func ReadTogether(t *testing.T, s awaken.Store) {
 	}
 	close(done)
 	wg.Wait()
+}
+
+// Segments checks that a process reads a long log from its segments, that it reads the messages that no
+// segment holds from the commits, and that it reports a damaged segment and writes it anew. Open returns
+// the store as another process opens it. Exec executes a statement on the database, in which {p} is the prefix, and
+// returns how many rows it changed.
+func Segments(t *testing.T, open func(logger *slog.Logger) awaken.Store, exec func(query string) int64) {
+	const turns, whole = 500, 768 // of the 1000 messages, that many are in segments
+	quiet := slog.New(slog.DiscardHandler)
+	first := open(quiet)
+	l := NewLong(t, first, "t")
+	l.Grow(100, 1)
+	view := func(s awaken.Store, id string, n int) (texts []string) {
+		t.Helper()
+		cp, err := s.Acquire(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := s.View(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if texts = text(t, cp.View...); len(texts) != n || !slices.Equal(texts, text(t, v.Log()...)) {
+			t.Fatalf("the view of thread %s has %d messages, the log %d, want %d", id, len(texts), len(v.Log()), n)
+		}
+		return texts
+	}
+	view(first, "t", 200)
+	l.cp, _ = first.Acquire(t.Context(), "t")
+	l.n = 1000
+	l.Grow(turns, 1)
+	want := view(first, "t", 2*turns) // what it knew and what it has read since
+	written := func(n int64) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); exec("UPDATE {p}_segments SET upto = upto WHERE length(data) > 1000") != n; {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d segments, want %d", exec("UPDATE {p}_segments SET upto = upto"), n)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	written(3)
+	if got := view(open(quiet), "t", 2*turns); !slices.Equal(want, got) {
+		t.Error("another process reads another log")
+	}
+	// Damage, in the last and the first segment.
+	for _, upto := range []int{768, 256} {
+		if n := exec(fmt.Sprintf("UPDATE {p}_segments SET data = substr(data, 1, 100) WHERE upto = %d", upto)); n != 1 {
+			t.Fatalf("%d segments up to %d", n, upto)
+		}
+		report := &strings.Builder{}
+		if got := view(open(slog.New(slog.NewTextHandler(report, nil))), "t", 2*turns); !slices.Equal(want, got) {
+			t.Errorf("a process reads another log if the segment up to %d is damaged", upto)
+		}
+		if !strings.Contains(report.String(), fmt.Sprint("upto=", upto)) {
+			t.Errorf("it does not report the damage: %q", report)
+		}
+		written(3)
+	}
+	// A page and a fork use what they share.
+	editor := first.(awaken.ThreadEditor)
+	if _, err := editor.Fork(t.Context(), "t", 600, "fork"); err != nil {
+		t.Fatal(err)
+	}
+	// Without the rows of the commits, there are only the segments.
+	if n := exec(fmt.Sprintf("UPDATE {p}_commits SET messages = NULL WHERE upto <= %d", 512)); n == 0 {
+		t.Fatal("there are no commits")
+	}
+	if got := view(open(quiet), "t", 2*turns); !slices.Equal(want, got) {
+		t.Error("a process does not read the segments")
+	}
+	if got := view(open(quiet), "fork", 600); !slices.Equal(want[:600], got) {
+		t.Error("a fork does not read the segments that it shares")
+	}
+	if err := editor.DeleteThread(t.Context(), "fork", awaken.DetachChildren); err != nil {
+		t.Fatal(err)
+	}
+	// A process of the version before removes a thread, but not its segments.
+	for _, table := range []string{"threads", "commits", "runs", "state"} {
+		exec("DELETE FROM {p}_" + table)
+	}
+	written(3)
+	l = NewLong(t, first, "t")
+	l.n = 2000
+	l.Grow(250, 1)
+	for _, s := range []awaken.Store{open(quiet), first} {
+		if got := view(s, "t", 500); !strings.Contains(got[1], "run-002001") {
+			t.Errorf("the new thread has the old segments: %s", got[1])
+		}
+	}
+	if err := editor.DeleteThread(t.Context(), "t", awaken.DetachChildren); err != nil {
+		t.Fatal(err)
+	}
+	written(0)
 }

@@ -183,6 +183,7 @@ func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 	do(`INSERT INTO {p}_tenants AS f (tenant, floor) SELECT tenant, fence FROM {p}_threads WHERE tenant = ? AND id = ?
 		ON CONFLICT (tenant) DO UPDATE SET floor = {max}(f.floor, excluded.floor)`)
 	do(`DELETE FROM {p}_commits WHERE tenant = ? AND thread = ?`)
+	do(`DELETE FROM {p}_segments WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_runs WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_state WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_inbox WHERE tenant = ? AND thread = ?`)

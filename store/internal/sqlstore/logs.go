@@ -4,10 +4,10 @@ import (
 	linked "container/list"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
@@ -16,7 +16,8 @@ import (
 // stays right until the thread is removed, and the incarnation in the thread's row tells
 // whether it was. Messages are shared by all readers. A Logs is safe for concurrent use.
 type Logs struct {
-	max int // bytes
+	max      int // bytes
+	segments segments
 
 	mu    sync.Mutex
 	bytes int
@@ -26,14 +27,19 @@ type Logs struct {
 
 // What a Logs keeps.
 const (
-	logsBytes = 64 << 20 // at most
+	logsBytes = 32 << 20 // at most
 	logLength = 32       // messages of a log, at least; a shorter one is read faster than found
 )
 
 type logKey struct{ tenant, thread string }
 
-// NewLogs returns an empty Logs.
-func NewLogs() *Logs { return &Logs{max: logsBytes, byKey: map[logKey]*linked.Element{}} }
+// NewLogs returns an empty Logs of a database.
+func NewLogs(db DB, logger *slog.Logger) *Logs {
+	return &Logs{max: logsBytes, byKey: map[logKey]*linked.Element{}, segments: newSegments(db, logger)}
+}
+
+// Close waits until segments are written that are being written. No more are written.
+func (c *Logs) Close() { c.segments.close() }
 
 // Log is what is kept of a thread's log: its first records. A nil Log has none.
 type Log struct {
@@ -45,6 +51,7 @@ type Log struct {
 	fence   uint64 // the highest that was seen
 	view    awaken.View
 	created []int64 // of each message
+	stored  int     // how many segments of it the database has, as far as is known
 }
 
 // Find returns what is kept of a thread's log, or nil.
@@ -77,18 +84,6 @@ func (l *Log) of(t *Thread) bool {
 	return l.incarnation == t.Incarnation && l.fence <= t.Fence
 }
 
-// Tail is a part of a log that was read.
-type Tail struct {
-	msgs    []*llm.Message
-	created []int64
-	bytes   int
-}
-
-// Add adds the next message.
-func (p *Tail) Add(_ int, created int64, m *llm.Message) {
-	p.msgs, p.created, p.bytes = append(p.msgs, m), append(p.created, created), p.bytes+size(m)
-}
-
 // Read returns the view of a thread. It calls read for the messages after some, and again for all of
 // them if what is kept turns out to be useless.
 func (c *Logs) Read(tenant string, t *Thread, read func(after int, tail *Tail) error) (awaken.View, error) {
@@ -98,11 +93,11 @@ func (c *Logs) Read(tenant string, t *Thread, read func(after int, tail *Tail) e
 		if incarnation != t.Incarnation {
 			known, n = nil, 0
 		}
-		var tail Tail
-		if err := read(n, &tail); err != nil {
+		tail := NewTail(t.MessageCount - n)
+		if err := read(n, tail); err != nil {
 			return awaken.View{}, err
 		}
-		view, err := c.Join(tenant, t, known, n, &tail)
+		view, err := c.Join(tenant, t, known, n, tail)
 		if known == nil || !errors.Is(err, ErrLog) {
 			return view, err
 		}
@@ -118,6 +113,9 @@ var ErrLog = errors.New("the log has changed")
 // row and the tail must be of the same moment. If they do not belong together, Join returns an
 // ErrLog, and known is useless.
 func (c *Logs) Join(tenant string, t *Thread, known *Log, n int, tail *Tail) (awaken.View, error) {
+	if tail.Damaged() {
+		c.segments.note(logKey{tenant, t.ID}, tail)
+	}
 	if known == nil || known.incarnation != t.Incarnation {
 		return c.begin(tenant, t, tail)
 	}
@@ -127,6 +125,7 @@ func (c *Logs) Join(tenant string, t *Thread, known *Log, n int, tail *Tail) (aw
 		return view, err
 	}
 	c.keep(known, grown)
+	c.segments.save(known)
 	return view, nil
 }
 
@@ -137,7 +136,9 @@ func (c *Logs) begin(tenant string, t *Thread, tail *Tail) (view awaken.View, er
 	}
 	view.Append(tail.msgs...)
 	if len(tail.msgs) >= logLength && tail.bytes <= c.max {
-		c.keep(&Log{key: logKey{tenant, t.ID}, incarnation: t.Incarnation, fence: t.Fence, view: view, created: tail.created}, tail.bytes)
+		l := &Log{key: logKey{tenant, t.ID}, incarnation: t.Incarnation, fence: t.Fence, view: view, created: tail.created, stored: tail.segments}
+		c.keep(l, tail.bytes)
+		c.segments.save(l)
 	}
 	return view, nil
 }
@@ -217,38 +218,4 @@ func (l *Log) records(t *Thread, from, to int) ([]awaken.MessageRecord, bool) {
 		out = append(out, threads.Record(t.ID, i+1, created[i], log[i]))
 	}
 	return out, true
-}
-
-// size estimates the memory that a message takes.
-func size(m *llm.Message) int {
-	n := 256 + len(m.ID) + len(m.ToolCallID) + blocks(m.Content) + opaque(m.Opaque)
-	for i := range m.ToolCalls {
-		call := &m.ToolCalls[i]
-		n += 96 + len(call.ID) + len(call.Name) + len(call.Arguments) + opaque(call.Opaque)
-	}
-	if md := m.Metadata; md != nil {
-		n += 192 + len(md.RunID) + len(md.SenderAgentID) + len(md.Client)
-	}
-	return n
-}
-
-func blocks(list []llm.Block) (n int) {
-	for i := range list {
-		b := &list[i]
-		n += 96 + len(b.Text) + len(b.Title) + opaque(b.Opaque)
-		if s := b.Source; s != nil {
-			n += 64 + len(s.MediaType) + len(s.Data) + len(s.URL)
-		}
-		if t := b.Tool; t != nil {
-			n += 80 + len(t.ID) + len(t.Name) + len(t.Input) + blocks(t.Content)
-		}
-	}
-	return n
-}
-
-func opaque(o *llm.Opaque) int {
-	if o == nil {
-		return 0
-	}
-	return 64 + len(o.Provider) + len(o.Signature) + len(o.Data)
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 
 	"github.com/awaken-go/awaken"
@@ -13,13 +14,13 @@ func longLog(id string, n int) (*Thread, *Tail) {
 	t := &Thread{Thread: awaken.Thread{ID: id, MessageCount: n}, Fence: 1, Incarnation: 1}
 	tail := &Tail{}
 	for i := range n {
-		tail.Add(i+1, int64(i), &llm.Message{ID: fmt.Sprint(id, i), Role: llm.User, Content: []llm.Block{llm.Text("x")}})
+		tail.Add(int64(i), &llm.Message{ID: fmt.Sprint(id, i), Role: llm.User, Content: []llm.Block{llm.Text("x")}})
 	}
 	return t, tail
 }
 
 func TestLogs_KeepThoseThatWereReadLastWithinTheirBytes(t *testing.T) {
-	c := NewLogs()
+	c := NewLogs(nil, slog.New(slog.DiscardHandler))
 	_, one := longLog("x", logLength)
 	c.max = 3*one.bytes + 100
 	keep := func(id string) {
@@ -58,7 +59,7 @@ func TestLogs_LetGoOfALogThatContradictsTheDatabase(t *testing.T) {
 		"the message is another": func(_ *Thread, tail *Tail) { tail.msgs[0] = llm.UserText("y") },
 		"the time is another":    func(_ *Thread, tail *Tail) { tail.created[0]++ },
 	} {
-		c := NewLogs()
+		c := NewLogs(nil, slog.New(slog.DiscardHandler))
 		thread, all := longLog("t", 50)
 		if _, err := c.Join("", thread, nil, 0, all); err != nil {
 			t.Fatal(err)

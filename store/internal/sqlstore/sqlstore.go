@@ -15,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/awaken-go/awaken/llm"
 )
 
 // DB is a database as the shared ports use it.
@@ -70,6 +68,7 @@ type Dialect struct {
 	//	{max}                the function that returns the greater of two values
 	//	{tick}, {born}       the next value of the clock that orders the threads, or the runs, of tenant ?1
 	//	{lock}, {share}      a clause that locks the rows until the transaction ends
+	//	{keep}               a clause that keeps others from removing the rows until the transaction ends
 	//	{lockable}           the kind of join for rows that {lock} locks
 	//	{accounts}           the list arguments ?2 and ?3 as rows a (scope, id, n)
 	Words map[string]string
@@ -168,9 +167,8 @@ func NewTenant(s Scope, engine *Engine, logs *Logs) Tenant { return Tenant{s, en
 
 // Engine is what the shared ports need from an engine beyond SQL. Ids are escaped.
 type Engine struct {
-	// Log calls each with the messages of t after after, up to and including upTo, in
-	// order.
-	Log func(ctx context.Context, c Conn, tenant string, t *Thread, after, upTo int, each func(seq int, created int64, m *llm.Message)) error
+	// Log adds the messages of t after after, up to and including upTo, in order.
+	Log func(ctx context.Context, c Conn, tenant string, t *Thread, after, upTo int, to *Tail) error
 	// Inherit is the statement that moves the first ?4 messages of thread ?2 of tenant ?1
 	// to thread ?3.
 	Inherit string

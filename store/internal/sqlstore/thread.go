@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
@@ -170,9 +169,12 @@ func (s *Tenant) Messages(ctx context.Context, threadID string, q awaken.Message
 			out = kept
 			return nil
 		}
-		return s.engine.Log(ctx, c, s.scope.tenant, t, after, upTo, func(seq int, created int64, m *llm.Message) {
-			out = append(out, threads.Record(threadID, seq, created, m))
-		})
+		page := NewTail(upTo - after)
+		err = s.engine.Log(ctx, c, s.scope.tenant, t, after, upTo, page)
+		for i, m := range page.msgs {
+			out = append(out, threads.Record(threadID, after+i+1, page.created[i], m))
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -190,7 +192,7 @@ func (s *Tenant) View(ctx context.Context, threadID string) (*awaken.View, error
 				return err
 			}
 			view, err = s.logs.Read(s.scope.tenant, t, func(after int, tail *Tail) error {
-				return s.engine.Log(ctx, c, s.scope.tenant, t, after, t.MessageCount, tail.Add)
+				return s.engine.Log(ctx, c, s.scope.tenant, t, after, t.MessageCount, tail)
 			})
 			// The thread may have been created anew since its row was read.
 			if !again || !errors.Is(err, ErrLog) {
