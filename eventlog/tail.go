@@ -27,6 +27,25 @@ type Follow struct {
 	Pause time.Duration
 	// First, if set, replaces Pause until the first entry.
 	First time.Duration
+	// AtEnd says that the cursor was the end of what is stored when the thread was last looked at.
+	// The reader then does not read the store before something happens: this process publishes an
+	// entry, or Options.Poll has passed. See [Log.Watch].
+	AtEnd bool
+}
+
+// Watch keeps what this process publishes on a thread from now on, until release is called, for a
+// reader that begins meanwhile.
+func (l *Log) Watch(threadID string) (release func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.get(threadID).watchers++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		v := l.get(threadID)
+		v.watchers--
+		l.drop(threadID, v)
+	}
 }
 
 // Tail yields the entries of a thread after a cursor, one for each delta, and waits for more until
@@ -35,7 +54,7 @@ type Follow struct {
 // cursor were lost, the reader gets a stream_reset first.
 func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f Follow) iter.Seq2[awaken.Entry, error] {
 	return func(yield func(awaken.Entry, error) bool) {
-		t := tail{log: l, ctx: ctx, thread: threadID, at: after, follow: f, yield: yield}
+		t := tail{log: l, ctx: ctx, thread: threadID, at: after, sure: f.AtEnd, follow: f, yield: yield}
 		l.mu.Lock()
 		l.get(threadID).watchers++
 		l.mu.Unlock()
@@ -63,6 +82,8 @@ type tail struct {
 	behind bool // the next entry is in neither memory nor the store yet
 	gave   bool // an entry was yielded
 	gone   bool // the thread was deleted
+	sure   bool // the cursor is where the stored log ended
+	empty  bool // nothing is in memory
 }
 
 // leave ends the reader.
@@ -104,8 +125,8 @@ func (t *tail) run() error {
 			}
 			continue
 		}
-		if read != version && (!current || t.ask) {
-			t.ask = false
+		if read != version && (!current || t.ask) && (t.ask || !t.sure || !t.empty) {
+			t.ask, t.sure = false, false
 			if err := t.readCommitted(); err != nil {
 				return err
 			}
@@ -137,7 +158,7 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 	waiting := v.waiting
 	v.waiting = true // reset below if there is an entry
 	t.batch = t.batch[:0]
-	t.behind, t.gone = false, v.gone && t.at != (awaken.Cursor{})
+	t.behind, t.gone, t.empty = false, v.gone && t.at != (awaken.Cursor{}), len(v.entries) == 0
 	if t.follow.Committed || len(v.entries) == 0 {
 		return false, false, v.version, v.changed
 	}
@@ -146,7 +167,9 @@ func (t *tail) look(read int) (found, current bool, version int, changed <-chan 
 		t.behind = t.at.Seq+1 < v.entries[0].Seq && v.running > 0
 		return false, false, v.version, v.changed
 	}
-	same := i == 0 && read == v.version || t.at == (awaken.Cursor{}) || i > 0 && v.entries[i-1].Epoch == t.at.Epoch || i < len(v.entries) && v.entries[i].Epoch == t.at.Epoch
+	// An owner that came after the end was known begins there, or later.
+	next := t.sure && i < len(v.entries) && v.entries[i].Epoch > t.at.Epoch
+	same := next || i == 0 && read == v.version || t.at == (awaken.Cursor{}) || i > 0 && v.entries[i-1].Epoch == t.at.Epoch || i < len(v.entries) && v.entries[i].Epoch == t.at.Epoch
 	if !same {
 		return false, false, v.version, v.changed
 	}
@@ -330,7 +353,7 @@ func (t *tail) deliver(e awaken.Entry) error {
 	if e.Seq <= t.at.Seq {
 		return nil
 	}
-	t.at = e.Cursor
+	t.at, t.sure = e.Cursor, false
 	if t.follow.RunID != "" && e.RunID != t.follow.RunID {
 		return nil
 	}

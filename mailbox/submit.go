@@ -86,6 +86,9 @@ type Receipt struct {
 	DispatchID string        // "" if a run in progress takes the input
 	After      awaken.Cursor // the end of the thread's log; all events of the submission come after it
 	Busy       bool          // another run may have to end first
+	// New says that the run is new, and that After is where the stored log ended when it was
+	// accepted.
+	New bool
 	Duplicate  bool          // the same submission was accepted before
 	// Contradicted reports that decisions were ignored; see [Submission.Resent].
 	Contradicted bool
@@ -137,7 +140,7 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 			return nil, err
 		}
 		if len(left) == 0 {
-			return &Receipt{ThreadID: d.ThreadID, RunID: d.RunID, DispatchID: d.ID, After: d.End, Busy: !terms.Idle && s.Request.ThreadID != ""}, nil
+			return &Receipt{ThreadID: d.ThreadID, RunID: d.RunID, DispatchID: d.ID, After: d.End, New: true, Busy: !terms.Idle && s.Request.ThreadID != ""}, nil
 		}
 		if d, err = t.dispatch(s); err != nil { // Enqueue may have filled it in
 			return nil, err

@@ -31,6 +31,9 @@ func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []strin
 			place[id] = i + 1
 		}
 	}
+	if len(place) == 0 {
+		return 0, nil
+	}
 	for before := 0; ; {
 		page, err := t.Store.Messages(ctx, threadID, awaken.MessageQuery{Before: before, Limit: unseenPage, Last: true})
 		if errors.Is(err, awaken.ErrNotFound) {

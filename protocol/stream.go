@@ -23,6 +23,9 @@ type Stream struct {
 	// Resumed is set if the client comes back to a run. If the run has lost its owner and has no
 	// other yet, the stream says so at once in a comment.
 	Resumed bool
+	// New says that the run is new, and that After is where the stored log ended when it was
+	// accepted; see [mailbox.Receipt].
+	New bool
 	// Limit, if set, makes the stream a page: it ends after about that many frames, or when
 	// everything stored was sent, without Encoder.End.
 	Limit int

@@ -68,6 +68,11 @@ func (s *Server) answer(c *call, ids []string) error {
 			return err
 		}
 	}
+	defer func() {
+		if c.unwatch != nil {
+			c.unwatch()
+		}
+	}()
 	return c.route.Handle(c)
 }
 

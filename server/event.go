@@ -90,7 +90,7 @@ func (h *events) stream(req *request) error {
 		}
 		return sse.AppendFrame(buf, e.Cursor.String(), "", data), nil
 	}
-	return h.streams.follow(req, t.ID, runID, after, frames)
+	return h.streams.follow(req, t.ID, runID, after, false, frames)
 }
 
 // eventScopeOf returns the thread, and the run if the path names one, whose events are requested.

@@ -34,6 +34,7 @@ type request struct {
 	held      int64  // memory taken for the body
 	turn      *turns // to give it back to, until a stream begins; nil means that there is none
 	trusts    bool   // see [Config.TrustClients]
+	unwatch   func() // releases the thread that the request will stream; nil if none is watched
 }
 
 // path returns a part of the path that the route names.

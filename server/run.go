@@ -213,7 +213,7 @@ func (h *runs) start(req *request, body *newRun) error {
 	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(req.r.Header.Get("Accept")) {
 		return h.await(req, r)
 	}
-	return h.streams.follow(req, r.ThreadID, r.RunID, r.After, rawFrames)
+	return h.streams.follow(req, r.ThreadID, r.RunID, r.After, r.New, rawFrames)
 }
 
 // valueOf returns the value of a field, or "" if it is missing.
@@ -234,7 +234,7 @@ func (h *runs) await(req *request, r *mailbox.Receipt) error {
 	ctx, cancel := h.streams.whileServing(req)
 	defer cancel()
 	limit, record := time.Now().Add(h.waitTime), newPoll()
-	for e, err := range req.tenant.Log.Tail(ctx, r.ThreadID, r.After, eventlog.Follow{RunID: r.RunID, Pause: pollFirst}) {
+	for e, err := range req.tenant.Log.Tail(ctx, r.ThreadID, r.After, eventlog.Follow{RunID: r.RunID, Pause: pollFirst, AtEnd: r.New}) {
 		if err = revoked(ctx, err); err != nil {
 			return err
 		}

@@ -88,16 +88,16 @@ func (s *streams) headersOnly(req *request) bool {
 }
 
 // follow streams the events of a thread after a cursor: those of a run until it ends, or all until
-// the client disconnects or the server stops.
-func (s *streams) follow(req *request, threadID, runID string, after awaken.Cursor, frames framing) error {
+// the client disconnects or the server stops. IsNew is [protocol.Stream.New].
+func (s *streams) follow(req *request, threadID, runID string, after awaken.Cursor, isNew bool, frames framing) error {
 	if s.headersOnly(req) {
 		return nil
 	}
 	ctx, cancel := s.whileServing(req)
 	defer cancel()
-	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, frames: frames}
+	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, frames: frames, isNew: isNew}
 	defer f.open()()
-	wait, silent := eventlog.Follow{Pause: s.heartbeat}, func() (over bool, err error) { return false, nil }
+	wait, silent := eventlog.Follow{Pause: s.heartbeat, AtEnd: isNew}, func() (over bool, err error) { return false, nil }
 	var err error
 	if runID != "" {
 		// The run may be over, or be cancelled while queued and log no events. Its record is polled
@@ -129,6 +129,7 @@ type feed struct {
 	at       awaken.Cursor // of the last entry sent
 	frames   framing
 	resumed  bool // see protocol.Stream
+	isNew    bool // see protocol.Stream
 }
 
 // open begins the response and counts the stream until close is called.
@@ -164,6 +165,9 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 				return err
 			}
 			continue
+		}
+		if f.isNew && silent != nil { // its first owner has the thread as it was when the run was accepted
+			owned = e.Epoch
 		}
 		if f.req.confined && e.Epoch != owned { // the thread may have been given away, or deleted and created anew
 			if err := f.req.admitThread("thread", f.threadID, f.threadID); err != nil {

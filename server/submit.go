@@ -1,11 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -128,5 +130,9 @@ func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 		return nil, err
 	}
 	s.Request.Untrusted = !req.trusts
+	if req.route.Stream && req.unwatch == nil { // the run may be over before its stream begins
+		s.Request.ThreadID = cmp.Or(s.Request.ThreadID, ids.New())
+		req.unwatch = req.tenant.Log.Watch(s.Request.ThreadID)
+	}
 	return req.tenant.Submit(req.ctx, *s)
 }

@@ -27,14 +27,16 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 	t := &translation{ctx: ctx, log: req.tenant.Log, s: what, has: what.After}
 	var lost bool
 	var err error
-	if t.from, lost, err = beginning(ctx, req.tenant, what); err != nil {
+	if what.New {
+		t.from = what.After.Cursor
+	} else if t.from, lost, err = beginning(ctx, req.tenant, what); err != nil {
 		return err
 	}
 	if lost {
 		t.has = protocol.Position{}
 	}
 	t.enc = what.Encoder()
-	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames, resumed: what.Resumed}
+	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames, resumed: what.Resumed, isNew: what.New}
 	defer f.open()()
 	switch err = t.follow(f); {
 	case errors.Is(err, errOver) && what.Limit > 0:
@@ -126,8 +128,9 @@ func (t *translation) follow(f *feed) error {
 	if f.resumed {
 		pause = min(pause, resumeCheck)
 	}
-	return f.last(f.copy(eventlog.Follow{RunID: t.s.RunID, First: 500 * time.Millisecond, Pause: pause}, func() (bool, error) {
-		if t.s.RunID == "" {
+	record := newPoll()
+	return f.last(f.copy(eventlog.Follow{RunID: t.s.RunID, First: 500 * time.Millisecond, Pause: pause, AtEnd: t.s.New}, func() (bool, error) {
+		if t.s.RunID == "" || t.s.New && !record.due() {
 			return false, nil
 		}
 		over, err := f.ended(awaken.Cursor{Epoch: f.at.Epoch, Seq: f.at.Seq + 1})

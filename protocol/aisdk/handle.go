@@ -167,7 +167,7 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 	if r.Duplicate || r.Contradicted { // the first response was lost, or the page shows another decision
 		return streamAll(c, r.RunID)
 	}
-	return stream(c, &protocol.Stream{ThreadID: r.ThreadID, RunID: r.RunID, After: protocol.AfterAll(r.After)})
+	return stream(c, &protocol.Stream{ThreadID: r.ThreadID, RunID: r.RunID, After: protocol.AfterAll(r.After), New: r.New})
 }
 
 // submitted reports whether a submission with the request's idempotency key exists.

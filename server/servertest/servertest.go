@@ -103,6 +103,13 @@ func (s *Server) Chat(thread string) {
 	s.check(s.ask("POST", "/v1/ai-sdk/chat", body), `"text-delta"`)
 }
 
+// ChatAs does the same as a page: the message has an id.
+func (s *Server) ChatAs(thread, id string) {
+	s.tb.Helper()
+	body := fmt.Sprintf(`{"id":%q,"messages":[{"id":%q,"role":"user","parts":[{"type":"text","text":"hello"}]}],"trigger":"submit-message"}`, thread, id)
+	s.check(s.ask("POST", "/v1/ai-sdk/chat", body), `"text-delta"`)
+}
+
 // Page reads the last n messages of a thread.
 func (s *Server) Page(thread string, n int) {
 	s.tb.Helper()
