@@ -88,8 +88,8 @@ type Receipt struct {
 	Busy       bool          // another run may have to end first
 	// New says that the run is new, and that After is where the stored log ended when it was
 	// accepted.
-	New bool
-	Duplicate  bool          // the same submission was accepted before
+	New       bool
+	Duplicate bool // the same submission was accepted before
 	// Contradicted reports that decisions were ignored; see [Submission.Resent].
 	Contradicted bool
 	// Decided holds the records that the decisions made. Those of decisions that repeat an

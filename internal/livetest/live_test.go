@@ -161,7 +161,9 @@ func TestAPausedProcessBeginsNothingAfterATakeover(t *testing.T) {
 			r := g.submit(words("effect", 5))
 			of := func(m mark) bool { return m.Run == r.RunID }
 			// On a busy machine another worker might take the run before, and then the pause would come later.
-			g.until("the worker pauses", 30*time.Second, func() bool { return len(g.marks(func(m mark) bool { return m.Tool == "pause" && m.PID == paused.pid })) > 0 })
+			g.until("the worker pauses", 30*time.Second, func() bool {
+				return len(g.marks(func(m mark) bool { return m.Tool == "pause" && m.PID == paused.pid })) > 0
+			})
 			other := g.start()
 			g.until("the run is done", time.Minute, func() bool { return g.dispatch(r.DispatchID).Status == mailbox.Acked })
 			marks, end := g.marks(of), g.end(r)
