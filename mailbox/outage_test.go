@@ -145,6 +145,73 @@ func TestWork_AnOutageOfTheStoreEndsNoRun(t *testing.T) {
 	}
 }
 
+// unconfirmed is a queue whose answer to Enqueue is lost, and that cannot be reached for a while then.
+type unconfirmed struct {
+	awayQueue
+	lose atomic.Bool
+}
+
+func (q *unconfirmed) Handle(tenant string) mailbox.Handle {
+	return unconfirmedHandle{awayHandle{q.Queue.Handle(tenant), &q.awayQueue}, q}
+}
+
+type unconfirmedHandle struct {
+	awayHandle
+	unconfirmed *unconfirmed
+}
+
+func (h unconfirmedHandle) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox.Dispatch) ([]int, error) {
+	left, err := h.Handle.Enqueue(ctx, terms, ds...)
+	if h.unconfirmed.lose.CompareAndSwap(true, false) {
+		h.unconfirmed.away.Store(true)
+		return nil, &fault.Outage{Reason: "the store cannot be reached", Err: errors.New("the connection was lost")}
+	}
+	return left, err
+}
+
+func (h unconfirmedHandle) Dispatch(ctx context.Context, id string) (*mailbox.Dispatch, error) {
+	if err := h.queue.err(); err != nil {
+		return nil, err
+	}
+	return h.Handle.Dispatch(ctx, id)
+}
+
+func TestSubmit_ARunWhoseAcceptanceWasNotConfirmedBeginsOnceTheStoreIsBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		q := &unconfirmed{awayQueue: awayQueue{Queue: g.queue}}
+		g.queue = q
+		b := g.box()
+		stop := work(b)
+		tn := b.Tenant("")
+		time.Sleep(time.Second)
+		q.lose.Store(true)
+		s := say("a", "hello")
+		s.Request.RunID = "r"
+		if _, err := tn.Submit(t.Context(), s); fault.OutageOf(err) == nil {
+			t.Fatalf("Submit returned %v, want an outage", err)
+		}
+		time.Sleep(5 * time.Second)
+		q.away.Store(false)
+		time.Sleep(2 * time.Second) // the lease lasts for longer
+		if run := g.run(tn, "r"); run.Status != awaken.RunDone {
+			t.Errorf("the run is %s, want done", run.Status)
+		}
+
+		// A worker that stops does not wait for a store that is away.
+		q.lose.Store(true)
+		if _, err := tn.Submit(t.Context(), say("b", "hello")); fault.OutageOf(err) == nil {
+			t.Fatalf("Submit returned %v, want an outage", err)
+		}
+		from := time.Now()
+		stop()
+		if took := time.Since(from); took > 10*time.Second {
+			t.Errorf("the worker stopped after %s", took)
+		}
+	})
+}
+
 // claimCounter counts claims.
 type claimCounter struct {
 	mailbox.Observer

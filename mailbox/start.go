@@ -2,9 +2,11 @@ package mailbox
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/failpoint"
 )
 
@@ -75,6 +77,33 @@ func (s *slot) fill(d *Dispatch) {
 	defer s.box.mu.Unlock()
 	delete(s.crew.reserved, s)
 	s.box.freed()
+}
+
+// seek looks for a dispatch whose acceptance failed without an answer of the store. If the store has
+// claimed it for the slot, seek begins it: it would have to wait for its lease otherwise.
+func (s *slot) seek(t *Tenant, id string) {
+	var found *Dispatch
+	defer func() { s.fill(found) }()
+	for pause := 50 * time.Millisecond; s.waits(); pause = min(2*pause, time.Second) {
+		ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+		d, err := t.Store.Dispatch(ctx, id)
+		cancel()
+		if err == nil && d.Status == Claimed && d.ClaimedBy == s.process {
+			found = d
+		}
+		if err == nil || errors.Is(err, awaken.ErrNotFound) {
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// waits reports whether a claim for the slot could still be begun: its lease lasts, and the worker
+// begins runs.
+func (s *slot) waits() bool {
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	return s.box.crew == s.crew && time.Since(s.from) < s.box.cfg.Lease
 }
 
 // free returns how many slots are free. Requires b.mu.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -207,9 +208,8 @@ func (t *Tenant) enqueue(ctx context.Context, terms Terms, d *Dispatch) (left []
 		}
 		return left, err
 	}
-	var begins *Dispatch
-	defer func() { s.fill(begins) }()
 	if ctx.Err() != nil {
+		s.fill(nil)
 		return nil, context.Cause(ctx)
 	}
 	terms.Start = s.claim()
@@ -218,10 +218,14 @@ func (t *Tenant) enqueue(ctx context.Context, terms Terms, d *Dispatch) (left []
 	left, err = t.Store.Enqueue(call, terms, d)
 	atAccepted.Hit()
 	switch {
+	case fault.OutageOf(err) != nil || call.Err() != nil:
+		go s.seek(t, d.ID) // the store may have accepted it all the same
 	case err != nil || len(left) > 0:
+		s.fill(nil)
 	case d.Status == Claimed:
-		begins = clone(d)
+		s.fill(clone(d))
 	default:
+		s.fill(nil)
 		t.box.changed()
 	}
 	return left, err
