@@ -55,6 +55,8 @@ type Route struct {
 	Body     any         // a value of the body's type, or nil
 	Replies  map[int]any // status -> a value of the body's type, or nil for none
 	Failures []int       // statuses of errors beyond those that follow from the rest
+	// Errors returns the body of an error response, in a form of the protocol. Nil means the server's.
+	Errors func(f *Failure) any
 	// Stream lifts the time limit of the response. It counts as a stream, not as a request.
 	Stream bool
 	Events string // describes the frames of a stream in words
@@ -127,6 +129,14 @@ type Call interface {
 	// Assistant makes one with the admin assistant.
 	Preview(agent []byte) (agentID, resolutionID string, err error)
 	Assistant() (agentID, resolutionID string, err error)
+	// Failure returns what the client sees of an error.
+	Failure(err error) *Failure
+	// Owner returns whose things a list shows: those of the user that it points to, which is ""
+	// for a caller without one, or everything of the tenant if it is nil.
+	Owner() (*string, error)
 	// Stream replies with a stream, until it is over or the client disconnects.
 	Stream(s *Stream) error
+	// Wait returns the run that takes a submission once it has ended or waits. It fails if the run
+	// takes longer than the server lets a client wait, and if the server stops.
+	Wait(r *mailbox.Receipt) (*awaken.Run, error)
 }

@@ -32,6 +32,11 @@ type Stream struct {
 	// Entries, if not nil, is encoded instead of a log. The stream ends after it, and its frames
 	// have no ids.
 	Entries []awaken.Entry
+	// Opening, if not nil, adds frames that precede those of the first entry. They have no ids.
+	Opening func(f *Frames)
+	// Continues, if not nil, reports that a run that only waits will continue without its client.
+	// The stream does not end there.
+	Continues func(fin *awaken.RunFinish) bool
 	// Encoder returns a new encoder.
 	Encoder func() Encoder
 }

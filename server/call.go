@@ -58,9 +58,15 @@ func (c *call) Assistant() (agentID, resolutionID string, err error) {
 	return c.previews.ofAssistant(&c.request)
 }
 
+func (c *call) Failure(err error) *protocol.Failure { return failureOf(err) }
+
+func (c *call) Owner() (*string, error) { return c.owner() }
+
 func (c *call) Stream(s *protocol.Stream) error {
 	if err := c.Admit(s.ThreadID); err != nil {
 		return err
 	}
 	return c.streams.translate(&c.request, s)
 }
+
+func (c *call) Wait(r *mailbox.Receipt) (*awaken.Run, error) { return c.streams.await(&c.request, r) }

@@ -99,6 +99,11 @@ const refusedBody = 2 * time.Second
 
 // writeFailure replies with an error.
 func writeFailure(w http.ResponseWriter, f *protocol.Failure) {
+	writeFailureAs(w, f, errorBody{Error: f.Message, Code: f.Code, Decision: f.Decision})
+}
+
+// writeFailureAs replies with an error and a body that describes it.
+func writeFailureAs(w http.ResponseWriter, f *protocol.Failure, body any) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedBody))
 	h := w.Header()
 	if f.RetryAfter > 0 {
@@ -107,5 +112,5 @@ func writeFailure(w http.ResponseWriter, f *protocol.Failure) {
 	if f.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="awaken"`)
 	}
-	_ = writeJSON(w, f.Status, errorBody{Error: f.Message, Code: f.Code, Decision: f.Decision}) // strings can always be encoded
+	_ = writeJSON(w, f.Status, body) // strings can always be encoded
 }

@@ -30,10 +30,11 @@ func document(version string, routes []protocol.Route) ([]byte, error) {
 	paths := map[string]object{}
 	for i := range routes {
 		r := &routes[i]
-		if paths[r.Path] == nil {
-			paths[r.Path] = object{}
+		path := strings.ReplaceAll(r.Path, "...}", "}")
+		if paths[path] == nil {
+			paths[path] = object{}
 		}
-		paths[r.Path][strings.ToLower(r.Method)] = defs.operation(r)
+		paths[path][strings.ToLower(r.Method)] = defs.operation(r)
 	}
 	return json.MarshalIndent(object{
 		"openapi": "3.1.0",
@@ -50,6 +51,9 @@ func (d *definitions) operation(r *protocol.Route) object {
 	params := []object{}
 	for _, id := range r.IDs() {
 		params = append(params, object{"name": id, "in": "path", "required": true, "schema": object{"type": "string", "minLength": 1, "maxLength": protocol.MaxID}})
+	}
+	if strings.HasSuffix(r.Path, "{path...}") {
+		params = append(params, object{"name": "path", "in": "path", "required": true, "description": "the rest of the path, with slashes", "schema": object{"type": "string"}})
 	}
 	for _, p := range r.Query {
 		params = append(params, object{"name": p.Name, "in": "query", "description": p.Doc, "schema": schemaOf(p)})
@@ -72,9 +76,12 @@ func (d *definitions) operation(r *protocol.Route) object {
 			op["x-scope"] = "server" // a tenant's key is not enough
 		}
 	}
-	responses := object{}
+	responses, failure := object{}, reflect.TypeFor[errorBody]()
+	if r.Errors != nil {
+		failure = reflect.TypeOf(r.Errors(&protocol.Failure{}))
+	}
 	for _, status := range failuresOf(r) {
-		resp := object{"description": http.StatusText(status), "content": object{"application/json": object{"schema": d.of(reflect.TypeFor[errorBody]())}}}
+		resp := object{"description": http.StatusText(status), "content": object{"application/json": object{"schema": d.of(failure)}}}
 		if status == 429 || status == 503 || status == 504 {
 			resp["headers"] = object{"Retry-After": object{"description": "seconds to wait before a retry", "schema": object{"type": "integer", "minimum": 1}}}
 		}
@@ -150,5 +157,5 @@ func frameData(r *protocol.Route) object {
 }
 
 func operationID(r *protocol.Route) string {
-	return strings.ToLower(r.Method) + strings.NewReplacer("/", "_", "{", "", "}", "", ".", "_", "-", "_").Replace(r.Path)
+	return strings.ToLower(r.Method) + strings.NewReplacer("/", "_", "{", "", "...}", "", "}", "", ".", "_", "-", "_").Replace(r.Path)
 }

@@ -19,7 +19,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
 		(&threads{newID: cfg.NewID}).routes(),
 		(&messages{}).routes(),
-		(&runs{streams: s.streams, waitTime: cfg.Limits.WaitTime}).routes(),
+		(&runs{streams: s.streams}).routes(),
 		(&approvals{decisionLog{cfg.Control, cfg.Logger}}).routes(),
 		(&events{streams: s.streams}).routes(),
 		(&pending{}).routes(),

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -15,8 +13,7 @@ import (
 
 // runs has the handlers of runs.
 type runs struct {
-	streams  *streams
-	waitTime time.Duration // limit for a request that waits for its run
+	streams *streams
 }
 
 func (h *runs) routes() []protocol.Route {
@@ -231,28 +228,11 @@ func prefersJSON(accept string) bool {
 
 // await replies when the run has ended or waits.
 func (h *runs) await(req *request, r *mailbox.Receipt) error {
-	ctx, cancel := h.streams.whileServing(req)
-	defer cancel()
-	limit, record := time.Now().Add(h.waitTime), newPoll()
-	for e, err := range req.tenant.Log.Tail(ctx, r.ThreadID, r.After, eventlog.Follow{RunID: r.RunID, Pause: pollFirst, AtEnd: r.New}) {
-		if err = revoked(ctx, err); err != nil {
-			return err
-		}
-		// A run can end before it starts, and one that waited can be running again by now.
-		if _, over := e.Event.(*awaken.RunFinish); over || e.Event == nil && record.due() {
-			run, err := req.tenant.Store.LoadRun(ctx, r.RunID)
-			if err != nil {
-				return revoked(ctx, err)
-			}
-			if run.Status == awaken.RunDone || over && run.Status == awaken.RunWaiting {
-				return req.Reply(200, resultOf(run))
-			}
-		}
-		if time.Now().After(limit) {
-			return &protocol.Failure{Status: 504, Code: "timeout", Message: "the run is still in progress; see GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
-		}
+	run, err := h.streams.await(req, r)
+	if err != nil {
+		return err
 	}
-	return revoked(ctx, &protocol.Failure{Status: 503, Code: "stopping", Message: "the server is stopping; the run continues, see GET /v1/runs/" + r.RunID, RetryAfter: time.Second})
+	return req.Reply(200, resultOf(run))
 }
 
 func resultOf(run *awaken.Run) runResult {

@@ -36,6 +36,7 @@ func rawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
 type streams struct {
 	serving   context.Context // until Stop
 	write     time.Duration   // for a client to read what is flushed
+	wait      time.Duration   // for a request that waits for its run
 	maxFrames int             // buffered for a client before waiting for it
 	heartbeat time.Duration   // interval on an idle stream
 	watches   *watches

@@ -38,7 +38,16 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 	t.enc = what.Encoder()
 	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames, resumed: what.Resumed, isNew: what.New}
 	defer f.open()()
-	switch err = t.follow(f); {
+	if what.Opening != nil {
+		t.out.Into(f.out.Buffer())
+		t.out.Unnamed()
+		what.Opening(&t.out)
+		err = f.out.Take(t.out.Bytes())
+	}
+	if err == nil {
+		err = t.follow(f)
+	}
+	switch {
 	case errors.Is(err, errOver) && what.Limit > 0:
 		_ = f.out.Flush() // the client may be gone
 	case errors.Is(err, errOver):
@@ -188,6 +197,9 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 		return buf, nil
 	}
 	if fin, ok := e.Event.(*awaken.RunFinish); ok {
+		if fin.Termination.Type == awaken.Suspended && t.s.Continues != nil && t.s.Continues(fin) {
+			return buf, nil
+		}
 		final := t.s.RunID != "" && fin.Termination.Type != awaken.Suspended
 		if final || e.Seq >= t.s.Through.Seq && protocol.AfterAll(e.Cursor) != t.has && have >= 0 {
 			return buf, errOver
