@@ -28,6 +28,7 @@ var (
 		"PENDING": regexp.MustCompile(`"pending_id":"([^"]+)"`),
 		"EVENT":   regexp.MustCompile(`"id":"([^"]+)","ts"`),
 		"KEY_ID":  regexp.MustCompile(`"id":"(key_[^"]+)"`),
+		"TASK":    regexp.MustCompile(`"task":\{"id":"([^"]+)"`),
 	}
 )
 
@@ -86,7 +87,7 @@ func TestDocs_Curl(t *testing.T) {
 	for _, c := range []struct {
 		path, seed string
 		least      int // commands that there must be
-	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/operations.md", "demo", 2}} {
+	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}} {
 		t.Run(filepath.Base(c.path), func(t *testing.T) {
 			t.Parallel()
 			lines := curlLines(t, c.path)
@@ -144,7 +145,7 @@ func runCurl(t *testing.T, h *hosted, line string, vars map[string]string) strin
 	if strings.Contains(line, "curl -N") && !strings.Contains(buf.String(), "\ndata: {") {
 		t.Errorf("%s\nno events: %s", line, buf.String())
 	}
-	if !endless && strings.Contains(line, "curl -N") && !strings.Contains(buf.String(), "run_finish") {
+	if !endless && strings.Contains(line, "curl -N") && !strings.Contains(buf.String(), "run_finish") && !strings.Contains(buf.String(), "TASK_STATE_COMPLETED") {
 		t.Errorf("%s\nit did not end: %s", line, buf.String())
 	}
 	for name, re := range learned {

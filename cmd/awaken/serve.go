@@ -20,6 +20,8 @@ import (
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm/provider"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/protocol/a2a"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
@@ -173,6 +175,11 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	if sc.Users.Tokens, err = openTokens(s); err != nil {
 		return err
 	}
+	a2aRoutes, err := openA2A(s)
+	if err != nil {
+		return err
+	}
+	sc.Routes = append(sc.Routes, a2aRoutes...)
 	control.serve(&sc, s)
 	sc.Stats = stats
 	srv, err := server.New(sc)
@@ -224,6 +231,28 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 		cfg.Open = new(false)
 	}
 	return cfg
+}
+
+// openA2A returns the routes of A2A.
+func openA2A(s *settings.Settings) ([]protocol.Route, error) {
+	v := &s.Server
+	local, err := server.IsLocal(v.Address)
+	if err != nil {
+		return nil, configError("server.address: %w", err)
+	}
+	cfg := a2a.Config{Agents: v.A2A.Agents, URL: v.A2A.URL, Version: moduleVersion(), RequireKey: v.RequireKey || !local, ExtendedCardToken: v.A2A.ExtendedCardToken}
+	if name := v.A2A.CardKeyFile; name != "" {
+		key, err := os.ReadFile(name)
+		if err != nil {
+			return nil, configError("server.a2a_card_key_file: %w", err)
+		}
+		cfg.CardKey = awaken.NewSecret(string(key))
+	}
+	routes, err := a2a.Routes(cfg)
+	if err != nil {
+		return nil, configError("server.a2a_card_key_file: %w", err)
+	}
+	return routes, nil
 }
 
 // openTokens returns the verifier of users' tokens, or nil if the settings name no issuer.

@@ -27,7 +27,10 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"server.max_concurrent_streams":         {"5", "0", "want 1 or more, or -1", "5000"},
 	"server.replay_buffer_capacity":         {"5", "0", "want 1 or more", "1024"},
 	"server.sse_buffer_size":                {"5", "0", "want 1 or more", "64"},
+	"server.a2a_agents":                     {"default", "", "", "[]"},
+	"server.a2a_url":                        {"https://agents.example", "agents", "want a URL", `""`},
 	"server.a2a_extended_card_bearer_token": {"t", "", "", `""`},
+	"server.a2a_card_key_file":              {"card.pem", "", "", `""`},
 
 	"server.eval_limits.max_cells_per_sync_run":      {"5", "0", "want 1 or more", "100"},
 	"server.eval_limits.max_concurrent_matrix_cells": {"6", "0", "want 1 or more", "5"},

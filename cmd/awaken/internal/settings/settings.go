@@ -36,6 +36,11 @@ type Settings struct {
 		}
 		Lifecycle string
 		SSEBuffer int
+		A2A       struct {
+			Agents            []string
+			URL, CardKeyFile  string
+			ExtendedCardToken awaken.Secret
+		}
 	}
 	Limits Limits
 	Admin  struct {
@@ -95,7 +100,6 @@ const (
 
 	noEval   = "evaluations are not implemented yet"
 	noTraces = "traces are not implemented yet"
-	noA2A    = "A2A is not implemented yet"
 )
 
 // Defaults returns the default settings.
@@ -139,7 +143,10 @@ func (s *Settings) table() []*Value {
 		{Name: "server.max_concurrent_streams", to: &l.Streams, def: "5000", check: limit, Doc: "concurrent streams"},
 		{Name: "server.replay_buffer_capacity", to: &m.Log.Buffer, def: "1024", check: atLeast(1), Doc: "events of the current step that are kept in memory for readers"},
 		{Name: "server.sse_buffer_size", to: &v.SSEBuffer, def: "64", check: atLeast(1), Doc: "frames that a stream buffers for a slow client before it stops reading the log; none are dropped"},
-		{Name: "server.a2a_extended_card_bearer_token", to: new(awaken.Secret), Unused: noA2A},
+		{Name: "server.a2a_agents", to: &v.A2A.Agents, Doc: "agents that A2A clients may use; empty means all"},
+		{Name: "server.a2a_url", to: &v.A2A.URL, check: isURL, Doc: "address of the server in agent cards; default the host that a request names"},
+		{Name: "server.a2a_extended_card_bearer_token", to: &v.A2A.ExtendedCardToken, Doc: "enables the extended agent card, for A2A clients that send this token"},
+		{Name: "server.a2a_card_key_file", to: &v.A2A.CardKeyFile, Doc: "file with the private key that signs agent cards: PEM (PKCS #8), Ed25519 or ECDSA P-256"},
 		{Name: "server.eval_limits.max_cells_per_sync_run", to: new(int), def: "100", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_cells_per_sync_online", to: new(int), def: "10", check: atLeast(1), Unused: noEval},
