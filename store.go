@@ -100,9 +100,9 @@ type Committer interface {
 }
 
 // Pipelined is implemented by stores whose commits wait for a disk or a network. The runtime
-// then does not wait for the commit of a step that only read: it starts the next step while
-// that commit is in flight, and batches the commits of further such steps. It waits for every
-// other commit. A thread never has two commits in flight.
+// then does not wait for the commit of a step whose calls are over: it starts the next step while
+// that commit is in flight, and batches the commits of further steps that only read. It waits for
+// every other commit. A thread never has two commits in flight.
 //
 // A store that wraps another should forward this method. Without it, the runtime waits for
 // every commit.

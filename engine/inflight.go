@@ -11,15 +11,17 @@ import (
 	"github.com/awaken-go/awaken"
 )
 
-// On a store whose commits take time, a run does not wait for the commit of a step that only read.
-// The commit is in flight, in a goroutine of its own, while the next step begins:
+// On a store whose commits take time, a run does not wait for the commit of a step whose calls are
+// over. The commit is in flight, in a goroutine of its own, while the next step begins:
 //
 //   - A run has at most one commit in flight. Batches of further such steps are merged, and
 //     committed together when the one in flight has been made, even if the run waits for its
 //     model.
-//   - Every other commit (the start, an intent, results, one with effects, the end) waits for
-//     the one in flight and includes the batch that waits. So nothing effectful begins, and no
-//     run parks or ends, before everything earlier is durable.
+//   - Every other commit (the start, an intent, results in the middle of a step, one with effects,
+//     the end) waits for the one in flight and includes the batch that waits. So nothing effectful
+//     begins, and no run parks or ends, before everything earlier is durable.
+//   - The result of a call that is not read-only never waits behind another commit: its intent has
+//     waited for all of them. It becomes durable as early as if the run waited.
 //   - The goroutine that makes a commit publishes the events deferred for it, in order.
 //   - A commit that fails in flight cancels the run and returns its batch to the run, for the
 //     commit that ends it. A fenced owner makes no further commit.
@@ -53,14 +55,15 @@ func (j *journal) commitStep(ctx context.Context) error {
 	return nil
 }
 
-// mayPipeline reports whether the next step may begin before the last one is durable: the step
-// only read, so the next owner can repeat it, and nothing waits for its commit.
+// mayPipeline reports whether the next step may begin before the last one is durable: nothing waits
+// for its commit, and its calls are over. If the commit is lost, the next owner repeats what only
+// read, and finds the intents of other calls, as it would if the process had died before the commit.
 func (j *journal) mayPipeline() bool {
 	if !j.pipelined || len(j.hooks.effects) > 0 || j.sender.unsent > 0 || j.ctx.Err() != nil || j.active.posted.Load() || j.active.yield.Load() {
 		return false
 	}
 	for _, c := range j.ledger.calls {
-		if s := c.state; s.Effect != awaken.ReadOnly && (s.StartedAt != 0 || s.Ticket != nil) {
+		if s := c.state; s.Effect != awaken.ReadOnly && (s.Ticket != nil || s.StartedAt != 0 && !s.Status.Terminal()) {
 			return false
 		}
 	}

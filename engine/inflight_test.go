@@ -331,6 +331,63 @@ func TestPipeline_EffectsWaitForEverythingEarlier(t *testing.T) {
 	}
 }
 
+// The model is asked while the result of an effectful call is being committed. The result is not
+// published before that, and the next call does not begin. If the process dies now, its successor
+// finds the intent.
+func TestPipeline_TheModelIsAskedWhileAResultIsCommitted(t *testing.T) {
+	t.Parallel()
+	for _, class := range []awaken.EffectClass{awaken.Effectful, awaken.Idempotent} {
+		t.Run(string(class), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &slowStore{t: t}
+				release := s.delay(3) // start; intent; result
+				var ledgers [][]string
+				var g *rig
+				ledger := func(runID string) (out []string) {
+					for _, s := range g.calls(runID) {
+						out = append(out, s.CallID+" "+string(s.Status))
+					}
+					return out
+				}
+				pay := awaken.NewTool(awaken.ToolSpec{ID: "pay", Effect: class}, func(_ context.Context, c *awaken.ToolCall, _ args) (string, error) {
+					ledgers = append(ledgers, ledger(c.Run.RunID))
+					return "paid", nil
+				})
+				turn := func(id string) llmtest.Turn {
+					return llmtest.Turn{ToolCalls: []llmtest.Call{{ID: id, Name: "pay"}}}
+				}
+				g = newRig(t, []llmtest.Turn{turn("one"), turn("two"), llmtest.Say("ok")}, withTools(pay), onSlowStore(s))
+				p := &tape{}
+				o := g.start(p)
+				synctest.Wait()
+				if n := len(g.model.Requests()); n != 2 || len(ledgers) != 1 {
+					t.Errorf("while the result is being committed the model was asked %d times, and %d calls have begun", n, len(ledgers))
+				}
+				if slices.Contains(p.types(), "tool_call_done") {
+					t.Error("the result was published before its commit")
+				}
+				if len(s.made) != 2 || !slices.Equal(ledger(s.made[0].Run.RunID), []string{"one running"}) {
+					t.Errorf("a successor would find %q after %d commits", ledger(s.made[0].Run.RunID), len(s.made))
+				}
+				release()
+				synctest.Wait()
+				if o.err != nil || o.res.Steps != 3 {
+					t.Errorf("%+v", o)
+				}
+				if want := [][]string{{"one running"}, {"one succeeded", "two running"}}; !cmp.Equal(ledgers, want) {
+					t.Errorf("calls began with the ledgers %q, want %q", ledgers, want)
+				}
+				// start; intent and result of each call; the answer
+				if len(s.made) != 6 || !s.made[1].Begins || !s.made[3].Begins {
+					t.Errorf("commits are %+v", s.made)
+				}
+				checkAgrees(t, g, p)
+			})
+		})
+	}
+}
+
 // Scheduled effects of plugins are done once their commit is made, before the next step.
 func TestPipeline_PluginEffectsAreNotDeferred(t *testing.T) {
 	t.Parallel()

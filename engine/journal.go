@@ -25,7 +25,7 @@ type journal struct {
 	read      []string       // inbox items read since the last commit
 	unread    bool           // after the last commit, the inbox was not empty
 	commits   uint64         // number of commits made; owned by the goroutine that makes one
-	pipelined bool           // commit steps that only read in flight
+	pipelined bool           // commit finished steps in flight
 	inFlight  inFlightCommits
 	scratch   *scratch
 }
