@@ -65,7 +65,7 @@ type Dispatch struct {
 	// End is the end of the thread's event log when [Store.Enqueue] queued it. It is not stored.
 	End awaken.Cursor `json:"-"`
 	// Fresh says of a claimed dispatch that its run had not started and its thread had no open
-	// run when it was claimed. It is not stored.
+	// run when it was claimed, for the first time. It is not stored, and a store need not set it.
 	Fresh bool `json:"-"`
 
 	CreatedAt   int64 `json:"created_at"`

@@ -38,7 +38,9 @@ type Store interface {
 	CommitAndSettle(ctx context.Context, c *awaken.Commit, s Settlement, wake *Dispatch) (out Settled, err error)
 	// Enqueue queues dispatches that start runs, all in one transaction. Each becomes Queued
 	// (or Claimed; see [Terms]) with the thread's epoch, with AvailableAt counted from now; Enqueue creates its thread
-	// and the record of its run ([Dispatch.NewRun]) if they do not exist. It skips dispatches
+	// if it does not exist. Until the run has a record of its own, which the first commit or a Change
+	// writes, its dispatch is its record: LoadRun, lists and counts of runs show it as [Dispatch.NewRun] while
+	// the dispatch is live, and it keeps its place in lists when it starts. It skips dispatches
 	// whose thread has a waiting run, whose id, dedupe key or idempotency key is in use, or
 	// that do not meet the terms, and returns their indexes: they need Change. Enqueue sets
 	// Dispatch.End, and may set other fields, of the dispatches that it queued.

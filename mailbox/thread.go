@@ -36,7 +36,8 @@ type Changes struct {
 	// Put holds dispatches that are new or changed, each once.
 	Put []*Dispatch
 	// Runs holds records of runs that have not started. A stored record is replaced only if
-	// its status is RunCreated.
+	// its status is RunCreated. The record of a run that a new dispatch in Put starts need not be
+	// stored: the dispatch is its record.
 	Runs []*awaken.Run
 	// Post holds the items to add to the thread's inbox.
 	Post []awaken.InboxItem

@@ -2,6 +2,7 @@ package mailboxtest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -201,7 +202,7 @@ var enqueueCases = []testCase{
 
 var runCases = []testCase{
 	{"CreatedAreVisibleButNotOpen", func(k *kit) {
-		k.acquire("t", "before").commit(done)
+		k.acquire("t", "before").commit(entries(3), done)
 		k.enqueue(dispatch("t", "a"))
 		k.change("t", func(t *mailbox.Thread) {
 			d := queued(t, "b")
@@ -228,6 +229,121 @@ var runCases = []testCase{
 		}
 		if calls, err := k.store.Calls(k.Context(), "run-a"); err != nil || len(calls) != 0 {
 			k.Errorf("ledger is %v, %v", calls, err)
+		}
+		if events, err := k.store.Entries(k.Context(), "t", awaken.EntryQuery{RunID: "run-a"}); err != nil || len(events) != 0 {
+			k.Errorf("events are %v, %v", events, err)
+		}
+	}},
+	{"AreFoundBeforeTheyStart", func(k *kit) {
+		k.enqueue(dispatch("t", "a", of("anna"), func(d *mailbox.Dispatch) {
+			d.Request.SessionID, d.Request.ParentRunID, d.Request.Depth, d.Request.ResolutionID, d.Request.Mode = "session", "parent", 2, "7", "scheduled"
+		}))
+		k.change("u", func(t *mailbox.Thread) {
+			d := queued(t, "b", of("anna"))
+			t.Create, t.UserID, t.Put, t.Runs = true, "anna", []*mailbox.Dispatch{d}, []*awaken.Run{created(d)}
+		})
+		check := func(when string) {
+			k.Helper()
+			for _, id := range []string{"a", "b"} {
+				equal(k, "run "+id+" "+when, k.get(id).NewRun(), k.run("run-"+id))
+				equal(k, "dispatches of run "+id+" "+when, []string{id}, k.list(mailbox.Query{RunID: "run-" + id}))
+				if calls, err := k.store.Calls(k.Context(), "run-"+id); err != nil || len(calls) != 0 {
+					k.Errorf("%s: the ledger is %v, %v", when, calls, err)
+				}
+			}
+			anna, bob := "anna", "bob"
+			for _, q := range []struct {
+				awaken.RunQuery
+				want []string
+			}{
+				{awaken.RunQuery{}, []string{"run-b", "run-a"}},
+				{awaken.RunQuery{Status: awaken.RunCreated}, []string{"run-b", "run-a"}},
+				{awaken.RunQuery{Status: awaken.RunRunning}, []string{}},
+				{awaken.RunQuery{ThreadID: "t"}, []string{"run-a"}},
+				{awaken.RunQuery{Owner: &anna, Status: awaken.RunCreated}, []string{"run-b", "run-a"}},
+				{awaken.RunQuery{Owner: &bob}, []string{}},
+				{awaken.RunQuery{ThreadID: "ghost"}, []string{}},
+			} {
+				equal(k, fmt.Sprintf("%+v %s", q.RunQuery, when), q.want, k.runs(q.RunQuery))
+			}
+			if u, ok := k.store.(awaken.UsageReader); ok {
+				totals, err := u.UsageTotals(k.Context(), awaken.UsageQuery{})
+				if err != nil || len(totals) != 1 || totals[0].AgentID != "agent" || totals[0].Runs != 2 {
+					k.Errorf("%s: usage is %+v, %v", when, totals, err)
+				}
+			}
+		}
+		check("while it is queued")
+		k.claim(2)
+		check("once it is claimed")
+	}},
+	{"KeepTheirPlaceInLists", func(k *kit) {
+		for i := range 3 {
+			k.acquire(number("own", i), number("own-", i)).commit(done)
+			k.enqueue(dispatch(number("t", i), number("d", i)), dispatch("same", number("e", i)))
+		}
+		want := k.runs(awaken.RunQuery{})
+		equal(k, "runs", []string{"run-e0002", "run-d0002", "own-0002", "run-e0001", "run-d0001", "own-0001", "run-e0000", "run-d0000", "own-0000"}, want)
+		check := func(when string) {
+			k.Helper()
+			var got []string
+			for offset := 0; offset < len(want); offset += 2 {
+				got = append(got, k.runs(awaken.RunQuery{Offset: offset, Limit: 2})...)
+			}
+			equal(k, "runs page by page "+when, want, got)
+			equal(k, "behind the end", []string{}, k.runs(awaken.RunQuery{Offset: len(want)}))
+			n, err := k.store.CountRuns(k.Context(), awaken.RunQuery{})
+			if err != nil || n != len(want) {
+				k.Errorf("%s: %d runs, %v, want %d", when, n, err, len(want))
+			}
+		}
+		check("before any starts")
+		second := k.acquire("t0001", "run-d0001")
+		second.commit()
+		check("after the second has started")
+		k.acquire("t0000", "run-d0000").commit(done)
+		check("after the first has ended")
+		second.commit(done)
+		check("after the second has ended")
+		k.change("same", func(t *mailbox.Thread) { t.Runs = append(t.Runs, ended(t.Live[1])) })
+		check("after one was cancelled")
+		equal(k, "created", []string{"run-e0002", "run-d0002", "run-e0000"}, k.runs(awaken.RunQuery{Status: awaken.RunCreated}))
+		n, err := k.store.CountRuns(k.Context(), awaken.RunQuery{Status: awaken.RunCreated, ThreadID: "same"})
+		if err != nil || n != 2 {
+			k.Errorf("%d are created, %v, want 2", n, err)
+		}
+	}},
+	{"OfTwoDispatchesAreListedOnce", func(k *kit) {
+		again := func(d *mailbox.Dispatch) { d.RunID, d.Request.RunID = "run-a", "run-a" }
+		k.enqueue(dispatch("t", "a"))
+		if left, err := k.store.Enqueue(k.Context(), mailbox.Terms{}, dispatch("t", "b", again)); err != nil || len(left) > 0 {
+			k.Fatalf("left %v, %v", left, err)
+		}
+		k.change("t", func(t *mailbox.Thread) {
+			d := queued(t, "c", again)
+			t.Put, t.Runs = []*mailbox.Dispatch{d}, []*awaken.Run{created(d)}
+		})
+		equal(k, "runs", []string{"run-a"}, k.runs(awaken.RunQuery{}))
+		equal(k, "dispatches", []string{"a", "b", "c"}, k.list(mailbox.Query{RunID: "run-a"}))
+		k.acquire("t", "run-a").commit(done)
+		equal(k, "runs", []string{"run-a"}, k.runs(awaken.RunQuery{}))
+		equal(k, "status", awaken.RunDone, k.run("run-a").Status)
+	}},
+	{"AreFreshUntilTheyStart", func(k *kit) {
+		k.enqueue(dispatch("t", "a"), dispatch("started", "b"), dispatch("busy", "c"))
+		k.acquire("started", "run-b").commit()
+		k.acquire("busy", "other").commit()
+		ds := k.claim(3)
+		for _, d := range ds {
+			if d.Fresh && d.ID != "a" {
+				k.Errorf("dispatch %s is fresh", d.ID)
+			}
+			k.settle(mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Queued, Failed: true})
+		}
+		for _, d := range k.claim(3) {
+			if d.Fresh {
+				k.Errorf("dispatch %s is fresh although an earlier owner may have started its run", d.ID)
+			}
 		}
 	}},
 	{"AreReplacedByTheFirstCommit", func(k *kit) {

@@ -95,6 +95,7 @@ var listCases = []testCase{
 var purgeCases = []testCase{
 	{"RemovesOldTerminalDispatches", func(k *kit) {
 		k.enqueue(dispatch("t", "old", idempotent("key"), dedupe("dk")))
+		k.acquire("t", "run-old").commit(done)
 		k.as(k.claimOne("old"), mailbox.Acked)
 		k.Advance(time.Hour)
 		k.enqueue(dispatch("t", "new"))
@@ -120,7 +121,7 @@ var purgeCases = []testCase{
 		}
 		equal(k, "purged", 1, purge(0))
 		equal(k, "left", []string{"claimed", "queued"}, k.list(mailbox.Query{ThreadID: "t"}))
-		equal(k, "run", awaken.RunCreated, k.run("run-old").Status)
+		equal(k, "run", awaken.RunDone, k.run("run-old").Status)
 	}},
 	{"CountsFromCompletion", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
@@ -187,6 +188,11 @@ var tenantCases = []testCase{
 			k.Errorf("with the token of another tenant: error is %v, want ErrFenced", err)
 		}
 		equal(k, "renewals", []mailbox.Renewal{{}, {Lost: true}}, k.renew(lease, claims["a"].Claim(), h))
+		for name, s := range stores {
+			if runs, err := s.ListRuns(k.Context(), awaken.RunQuery{}); err != nil || len(runs) != 1 {
+				k.Errorf("tenant %q: %d runs, %v", name, len(runs), err)
+			}
+		}
 		k.as(claims["a"], mailbox.DeadLetter)
 		for name, s := range stores {
 			want := mailbox.Claimed
@@ -202,9 +208,6 @@ var tenantCases = []testCase{
 			}
 			if list, err := s.Dispatches(k.Context(), mailbox.Query{}); err != nil || len(list) != 1 || list[0].Tenant != name {
 				k.Errorf("tenant %q: %d dispatches, %v", name, len(list), err)
-			}
-			if runs, err := s.ListRuns(k.Context(), awaken.RunQuery{}); err != nil || len(runs) != 1 {
-				k.Errorf("tenant %q: %d runs, %v", name, len(runs), err)
 			}
 		}
 		if n, err := stores[""].PurgeDispatches(k.Context(), mailbox.Query{}); err != nil || n != 0 {

@@ -33,10 +33,7 @@ type Backend struct {
 // Test runs every case, each on a backend of its own. Open may register clean-up with
 // t.Cleanup.
 func Test(t *testing.T, open func(t *testing.T) Backend) {
-	for _, area := range []struct {
-		name  string
-		cases []testCase
-	}{
+	test(t, open, []area{
 		{"Change", changeCases},
 		{"Decisions", decisionCases},
 		{"Enqueue", enqueueCases},
@@ -57,14 +54,29 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		{"Listener", listenCases},
 		{"Input", inputCases},
 		{"Concurrency", concurrencyCases},
-	} {
+	})
+	t.Run("Linearizable", func(t *testing.T) { Linearizable(t, open(t)) })
+}
+
+// TestEnqueue runs the cases of Enqueue, for backends that have a second way to do it.
+func TestEnqueue(t *testing.T, open func(t *testing.T) Backend) {
+	test(t, open, []area{{"Enqueue", enqueueCases}, {"Terms", termsCases}, {"Runs", runCases}})
+}
+
+// area is a part of the interfaces.
+type area struct {
+	name  string
+	cases []testCase
+}
+
+func test(t *testing.T, open func(t *testing.T) Backend, areas []area) {
+	for _, area := range areas {
 		t.Run(area.name, func(t *testing.T) {
 			for _, c := range area.cases {
 				t.Run(c.promise, func(t *testing.T) { c.check(newKit(t, open(t))) })
 			}
 		})
 	}
-	t.Run("Linearizable", func(t *testing.T) { Linearizable(t, open(t)) })
 }
 
 // testCase checks one promise of the interfaces.
@@ -295,6 +307,20 @@ func (k *kit) run(id string) *awaken.Run {
 	return r
 }
 
+// runs lists the ids of runs.
+func (k *kit) runs(q awaken.RunQuery) []string {
+	k.Helper()
+	runs, err := k.store.ListRuns(k.Context(), q)
+	if err != nil {
+		k.Fatal(err)
+	}
+	ids := []string{}
+	for _, r := range runs {
+		ids = append(ids, r.RunID)
+	}
+	return ids
+}
+
 func dispatchIDs(ds []*mailbox.Dispatch) []string {
 	out := []string{}
 	for _, d := range ds {
@@ -411,13 +437,13 @@ func same(t testing.TB, what string, want, got *mailbox.Dispatch) {
 	equal(t, "request "+what, string(w), string(g))
 }
 
-// plain is a dispatch without its request.
+// plain is a dispatch without its request, and without what only a claim says of it.
 func plain(d *mailbox.Dispatch) mailbox.Dispatch {
 	if d == nil {
 		return mailbox.Dispatch{}
 	}
 	out := *d
-	out.Request = nil
+	out.Request, out.Fresh = nil, false
 	return out
 }
 

@@ -89,7 +89,7 @@ func quickly(c *awaken.Commit) *shortcut {
 		return &stepCommit
 	case c.Number > 1 && run.Status == awaken.RunDone:
 		return &endCommit
-	case c.Number == 1 && run.Status == awaken.RunRunning && !c.RequireEmptyInbox && run.Output.FromSeq == 0 && run.DispatchID == "" && !firstOfUser(c):
+	case c.Number == 1 && run.Status == awaken.RunRunning && !c.RequireEmptyInbox && run.Output.FromSeq == 0 && !firstOfUser(c):
 		return &startCommit
 	}
 	return nil
@@ -135,7 +135,8 @@ var startCommit = shortcut{`WITH t AS (
 	RETURNING h.last_seq, h.commits, h.messages, h.unread, h.touched
 ), r AS (
 	INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq)
-		SELECT $1, $8, $2, 'running', t.touched, $9, least(t.last_seq, $11 - 1), 9223372036854775807 FROM t
+		SELECT $1, $8, $2, 'running', coalesce((SELECT d.born FROM {p}_dispatches d WHERE d.tenant = $1 AND d.run = $8 AND d.born IS NOT NULL), t.touched),
+			$9, least(t.last_seq, $11 - 1), 9223372036854775807 FROM t
 ) ` + quickInsert, 17}
 
 // params returns the arguments of userCommit; all but the last are those of anyCommit.

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
@@ -21,11 +23,12 @@ const enqueueLanes = 2
 // be claimed at once have groups of their own.
 type enqueuer struct {
 	db            *database
+	few           int // the most dispatches for which the SQL function for few is the faster one
 	lanes, starts sqlstore.Lanes[*enqueueing]
 }
 
 func newEnqueuer(db *database) *enqueuer {
-	e := &enqueuer{db: db}
+	e := &enqueuer{db: db, few: 4}
 	for _, l := range [...]*sqlstore.Lanes[*enqueueing]{&e.lanes, &e.starts} {
 		l.Max, l.Make, l.Gather = enqueueLanes, e.makeGroup, true
 	}
@@ -45,7 +48,7 @@ type enqueued struct {
 	tenant, id, thread, run string
 	priority, delay, max    int64
 	dedupe, key, digest     string
-	request, record         string // JSON
+	request                 string // JSON
 	user                    string
 	idle, confined          bool
 	consumer, token         string // of the claim, if it is to be claimed at once
@@ -138,24 +141,15 @@ func distinct(all []*enqueued) []*enqueued {
 // enqueue queues dispatches and returns those that it left out. Unless look is set, it does
 // not check whether they exist, and fails with a unique violation if one does.
 func (e *enqueuer) enqueue(ctx context.Context, all []*enqueued, look bool) (left []*enqueued, err error) {
+	start := all[0].consumer != "" && !look // what exists has to be looked up: it is not new
+	query, args := e.many(all, look, start)
+	if len(all) <= e.few {
+		query, args = `SELECT * FROM {p}_enqueue_few($1, $2, $3, $4)`, []any{table(all, (*enqueued).row), table(queuesOf(all), (*queueOf).row), look, start}
+	}
 	var at int64
 	var epochs, fences, seqs []int64
 	var claimed []bool
-	texts := func(field func(q *enqueued) string) []string { return fields(all, field) }
-	numbers := func(field func(q *enqueued) int64) []int64 { return fields(all, field) }
-	var consumers []string // none if what exists has to be looked up: it is not new
-	if all[0].consumer != "" && !look {
-		consumers = texts(func(q *enqueued) string { return q.consumer })
-	}
-	if err := e.db.pool.QueryRow(ctx, e.db.sql(`SELECT * FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`),
-		texts(func(q *enqueued) string { return q.tenant }), texts(func(q *enqueued) string { return q.id }),
-		texts(func(q *enqueued) string { return q.thread }), texts(func(q *enqueued) string { return q.run }),
-		numbers(func(q *enqueued) int64 { return q.priority }), numbers(func(q *enqueued) int64 { return q.delay }),
-		numbers(func(q *enqueued) int64 { return q.max }), texts(func(q *enqueued) string { return q.dedupe }),
-		texts(func(q *enqueued) string { return q.key }), texts(func(q *enqueued) string { return q.digest }),
-		texts(func(q *enqueued) string { return q.request }), texts(func(q *enqueued) string { return q.record }), look, texts(func(q *enqueued) string { return q.user }),
-		fields(all, func(q *enqueued) bool { return q.idle }), fields(all, func(q *enqueued) bool { return q.confined }),
-		consumers, texts(func(q *enqueued) string { return q.token }), numbers(func(q *enqueued) int64 { return q.lease })).Scan(&at, &epochs, &fences, &seqs, &claimed); err != nil {
+	if err := e.db.pool.QueryRow(ctx, e.db.sql(query), args...).Scan(&at, &epochs, &fences, &seqs, &claimed); err != nil {
 		return nil, err
 	}
 	for i, q := range all {
@@ -167,6 +161,84 @@ func (e *enqueuer) enqueue(ctx context.Context, all []*enqueued, look bool) (lef
 		q.end = awaken.Cursor{Epoch: uint64(fences[i]), Seq: uint64(seqs[i])}
 	}
 	return left, nil
+}
+
+// many returns the statement that queues many dispatches, and its arguments.
+func (e *enqueuer) many(all []*enqueued, look, start bool) (query string, args []any) {
+	texts := func(field func(q *enqueued) string) []string { return fields(all, field) }
+	numbers := func(field func(q *enqueued) int64) []int64 { return fields(all, field) }
+	var consumers []string // none if they are not to be claimed
+	if start {
+		consumers = texts(func(q *enqueued) string { return q.consumer })
+	}
+	return `SELECT * FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`, []any{
+		texts(func(q *enqueued) string { return q.tenant }), texts(func(q *enqueued) string { return q.id }),
+		texts(func(q *enqueued) string { return q.thread }), texts(func(q *enqueued) string { return q.run }),
+		numbers(func(q *enqueued) int64 { return q.priority }), numbers(func(q *enqueued) int64 { return q.delay }),
+		numbers(func(q *enqueued) int64 { return q.max }), texts(func(q *enqueued) string { return q.dedupe }),
+		texts(func(q *enqueued) string { return q.key }), texts(func(q *enqueued) string { return q.digest }),
+		texts(func(q *enqueued) string { return q.request }), look, texts(func(q *enqueued) string { return q.user }),
+		fields(all, func(q *enqueued) bool { return q.idle }), fields(all, func(q *enqueued) bool { return q.confined }),
+		consumers, texts(func(q *enqueued) string { return q.token }), numbers(func(q *enqueued) int64 { return q.lease })}
+}
+
+// row returns the dispatch as a row for the SQL function enqueue_few.
+func (q *enqueued) row() []string {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	flag := func(b bool) string { return strconv.FormatBool(b)[:1] }
+	return []string{q.tenant, q.id, q.thread, q.run, number(q.priority), number(q.delay), number(q.max), q.dedupe, q.key, q.digest, q.request, q.user,
+		flag(q.idle), flag(q.confined), q.token}
+}
+
+// queueOf is the queue of a thread with dispatches in flight.
+type queueOf struct {
+	first           *enqueued
+	place           int    // of the first, from 1
+	priority, delay *int64 // the highest of those without a delay, and the shortest of the others; nil if there are none
+}
+
+// queuesOf returns the queues of dispatches, in the order in which they are locked.
+func queuesOf(all []*enqueued) (out []*queueOf) {
+	for i, q := range all {
+		at := slices.IndexFunc(out, func(o *queueOf) bool { return o.first.tenant == q.tenant && o.first.thread == q.thread })
+		if at < 0 {
+			at, out = len(out), append(out, &queueOf{first: q, place: i + 1})
+		}
+		o := out[at]
+		switch {
+		case q.delay > 0 && (o.delay == nil || q.delay < *o.delay):
+			o.delay = &q.delay
+		case q.delay <= 0 && (o.priority == nil || q.priority < *o.priority):
+			o.priority = &q.priority
+		}
+	}
+	slices.SortFunc(out, func(a, b *queueOf) int {
+		return cmp.Or(cmp.Compare(a.first.tenant, b.first.tenant), cmp.Compare(a.first.thread, b.first.thread))
+	})
+	return out
+}
+
+// row returns the queue as a row for the SQL function enqueue_few.
+func (o *queueOf) row() []string {
+	number := func(n *int64) string {
+		if n == nil {
+			return ""
+		}
+		return strconv.FormatInt(*n, 10)
+	}
+	q := o.first
+	return []string{q.tenant, q.thread, strconv.Itoa(o.place), number(o.priority), number(o.delay), q.id, q.token, q.consumer, number(&q.lease)}
+}
+
+// table returns rows as an array of two dimensions.
+func table[T any](all []T, row func(v T) []string) (out pgtype.Array[string]) {
+	for _, v := range all {
+		r := row(v)
+		out.Elements = append(out.Elements, r...)
+		out.Dims = []pgtype.ArrayDimension{{Length: int32(len(all)), LowerBound: 1}, {Length: int32(len(r)), LowerBound: 1}}
+	}
+	out.Valid = true
+	return out
 }
 
 func fields[T any](all []*enqueued, field func(q *enqueued) T) []T {

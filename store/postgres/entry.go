@@ -16,11 +16,12 @@ import (
 func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	// A row holds the entries of a commit, so the query selects rows and Select filters
 	// their entries. Most rows hold several entries, so the first query asks for few rows,
-	// and the next ones for more.
+	// and the next ones for more. A run that has not started has none.
 	query := `SELECT e.last, e.epoch, e.run, e.entries FROM {p}_threads t
 		LEFT JOIN {p}_runs r ON r.tenant = t.tenant AND r.thread = t.id AND r.id = $6
 		LEFT JOIN LATERAL (SELECT * FROM {p}_commits e WHERE e.tenant = t.tenant AND e.thread = t.id
 			AND e.last > greatest($3, r.first_seq) AND e.last <= coalesce(r.last_seq, 9223372036854775807) AND e.epoch > $4 AND e.entries IS NOT NULL
+			AND (r.id IS NOT NULL OR NOT EXISTS (SELECT FROM {p}_dispatches d WHERE d.tenant = $1 AND d.run = $6 AND d.born IS NOT NULL))
 			ORDER BY e.last, e.n LIMIT $5) e ON true
 		WHERE t.tenant = $1 AND t.id = $2 ORDER BY e.last`
 	args := []any{s.tenant, escape(threadID), clamp(q.After), clamp(q.Epoch), nil, nil}

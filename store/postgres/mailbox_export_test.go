@@ -14,6 +14,9 @@ func (db *DB) ShiftClock(ctx context.Context, by time.Duration) error {
 	return err
 }
 
+// EnqueueMany makes the DB queue any number of dispatches with the SQL function for many.
+func (db *DB) EnqueueMany() { db.enqueuer.few = 0 }
+
 // Quiet stops the notifications of the DB.
 func (db *DB) Quiet() { db.announcer.close() }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -15,21 +17,78 @@ import (
 	"github.com/awaken-go/awaken/store/postgres"
 )
 
-func TestMailbox(t *testing.T) {
-	mailboxtest.Test(t, func(t *testing.T) mailboxtest.Backend {
-		opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))}
-		db := openAt(t, shared(), opts)
-		var mu sync.Mutex
-		var shift time.Duration
-		return mailboxtest.Backend{Queue: db, Other: openAt(t, shared(), opts), Advance: func(d time.Duration) {
-			mu.Lock()
-			defer mu.Unlock()
-			shift += d
-			if err := db.ShiftClock(t.Context(), shift); err != nil {
-				t.Error(err)
-			}
-		}}
+func TestMailbox(t *testing.T) { mailboxtest.Test(t, backend) }
+
+// One dispatch is queued by the SQL function for many, too.
+func TestMailbox_EnqueuesManyLikeFew(t *testing.T) {
+	mailboxtest.TestEnqueue(t, func(t *testing.T) mailboxtest.Backend {
+		b := backend(t)
+		b.Queue.(*postgres.DB).EnqueueMany()
+		return b
 	})
+}
+
+func backend(t *testing.T) mailboxtest.Backend {
+	opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))}
+	db := openAt(t, shared(), opts)
+	var mu sync.Mutex
+	var shift time.Duration
+	return mailboxtest.Backend{Queue: db, Other: openAt(t, shared(), opts), Advance: func(d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		shift += d
+		if err := db.ShiftClock(t.Context(), shift); err != nil {
+			t.Error(err)
+		}
+	}}
+}
+
+// A dispatch on a new thread is three rows with nine index entries. No row is written for its run before that
+// starts.
+func TestEnqueue_WritesThreeRows(t *testing.T) {
+	opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))}
+	db := openAt(t, shared(), opts)
+	db.Quiet() // its notifications are written, too
+	look, s := witness(t), db.Store("")
+	enqueue := func(ds ...*mailbox.Dispatch) {
+		t.Helper()
+		if left, err := s.Enqueue(t.Context(), mailbox.Terms{}, ds...); err != nil || len(left) > 0 {
+			t.Fatalf("left %v, %v", left, err)
+		}
+	}
+	enqueue(dispatches("warm", 1)...)
+	const n = 200
+	before := number(t, look, walBytes)
+	for _, d := range dispatches("d", n) {
+		enqueue(d)
+	}
+	bytes := (number(t, look, walBytes) - before) / n
+	t.Logf("%d bytes of the server's log each", bytes)
+	if bytes > 1500 {
+		t.Errorf("a dispatch took %d bytes of the server's log, want at most 1500", bytes)
+	}
+	for table, want := range map[string]int64{"dispatches": n + 1, "threads": n + 1, "queues": n + 1, "runs": 0, "commits": 0, "state": 0, "inbox": 0} {
+		if got := number(t, look, fmt.Sprintf("SELECT count(*) FROM %s_%s", opts.Prefix, table)); got != want {
+			t.Errorf("%s has %d rows, want %d", table, got, want)
+		}
+	}
+	var entries int64
+	rows, err := look.Query(t.Context(), fmt.Sprintf(`SELECT indexrelid::regclass::text, coalesce(pg_get_expr(indpred, indrelid), 'true'), indrelid::regclass::text FROM pg_index
+		WHERE indrelid::regclass::text IN ('%[1]s_dispatches', '%[1]s_threads', '%[1]s_queues')`, opts.Prefix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type index struct{ Name, Where, Table string }
+	indexes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[index])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range indexes {
+		entries += number(t, look, fmt.Sprintf("SELECT count(*) FROM %s WHERE %s", i.Table, i.Where))
+	}
+	if entries != 9*(n+1) {
+		t.Errorf("a dispatch has %.1f index entries, want 9", float64(entries)/(n+1))
+	}
 }
 
 // join makes a process known that lives as long as the test.

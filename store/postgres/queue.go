@@ -40,7 +40,7 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 		except[i] = escape(tenant)
 	}
 	var b pgx.Batch
-	b.Queue(q.db.sql(`SELECT * FROM {p}_claim($1, $2, $3, $4, $5, $6)`), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit, max(c.Suspects, 0), except)
+	b.Queue(q.db.sql(`SELECT * FROM {p}_next($1, $2, $3, $4, $5, $6)`), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit, max(c.Suspects, 0), except)
 	b.Queue(q.db.sql(`SELECT greatest(q.wake - {p}_now() / 1000, 1) FROM {p}_queues q WHERE q.wake IS NOT NULL AND q.since IS NULL ORDER BY q.wake LIMIT 1`))
 	results := q.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
@@ -49,8 +49,12 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 		return nil, 0, err
 	}
 	if err := forEach(rows, func(rows pgx.Rows) error {
-		d, err := dialect.ScanDispatch(rows.Scan)
-		ds = append(ds, d)
+		fresh := false
+		d, err := dialect.ScanDispatch(func(dest ...any) error { return rows.Scan(append(dest, &fresh)...) })
+		if err == nil {
+			d.Fresh = fresh
+			ds = append(ds, d)
+		}
 		return err
 	}); err != nil {
 		return nil, 0, err
@@ -62,7 +66,7 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 	return ds, time.Duration(ms) * time.Millisecond, nil
 }
 
-// deadProcess is the error code of the SQL function claim for a process that is dead or not known.
+// deadProcess is the error code of the SQL function next for a process that is dead or not known.
 const deadProcess = "AW002"
 
 // claims are the arguments for several claims: one array for each field.

@@ -18,7 +18,13 @@ import (
 // locks and reads, the other writes. It holds a connection and the locks in between.
 func (s *scope) Change(ctx context.Context, threadID string, fn func(t *mailbox.Thread) error) error {
 	c := &queueChange{scope: *s, threadID: threadID, fn: fn}
-	err := retry(ctx, func() error { return c.make(ctx) })
+	err := retry(ctx, func() error {
+		err := c.make(ctx)
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.ConstraintName == s.db.prefix+"_dispatches_run" {
+			err = c.make(ctx) // another dispatch has just become the record of its run
+		}
+		return err
+	})
 	if s.db.contradicts(err) {
 		return s.contradicted(ctx, c.Thread.Post)
 	}
@@ -160,6 +166,9 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.TableName == c.db.prefix+"_dispatches" {
 		switch e.Code {
 		case "23505": // another dispatch has the key
+			if e.ConstraintName == c.db.prefix+"_dispatches_run" {
+				return err
+			}
 			c.refused = fmt.Errorf("thread %s: %w: another dispatch has the idempotency key", c.threadID, mailbox.ErrDuplicate)
 		case "23502": // another thread has a dispatch with that id; see [sqlstore.Scope.Statements]
 			c.refused = fmt.Errorf("thread %s: %w: another thread has a dispatch with this id", c.threadID, mailbox.ErrDuplicate)

@@ -16,8 +16,9 @@ import (
 func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
 	var l records
 	found := false
-	// A run without calls yields one row of NULLs, a missing run none.
-	err := s.db.query(ctx, `SELECT c.calls FROM {p}_runs r LEFT JOIN LATERAL {p}_calls(r.tenant, r.id) c ON true WHERE r.tenant = $1 AND r.id = $2`,
+	// A run without calls yields one row of NULLs, also if it has not started; a missing run yields none.
+	err := s.db.query(ctx, `SELECT c.calls FROM {p}_runs r LEFT JOIN LATERAL {p}_calls(r.tenant, r.id) c ON true WHERE r.tenant = $1 AND r.id = $2
+		UNION ALL SELECT NULL FROM `+sqlstore.CreatedRuns+` AND d.tenant = $1 AND d.run = $2`,
 		[]any{s.tenant, escape(runID)}, func() { l, found = nil, false },
 		func(rows pgx.Rows) error {
 			found = true

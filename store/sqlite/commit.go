@@ -260,7 +260,8 @@ func (c *commit) writeRun(db *conn, before uint64) error {
 		last = math.MaxInt64 // while the row of its thread holds the record
 	}
 	_, err := db.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq)
-		VALUES (?1, ?2, ?3, ?4, max((SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), 1 + coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0)), ?6, ?7, ?8)
+		VALUES (?1, ?2, ?3, ?4, coalesce((SELECT born FROM {p}_dispatches WHERE tenant = ?1 AND run = ?2 AND born IS NOT NULL),
+			max((SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), 1 + `+lastBorn+`)), ?6, ?7, ?8)
 		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data,
 		first_seq = min(first_seq, excluded.first_seq), last_seq = excluded.last_seq`,
 		c.tenant, r.RunID, r.ThreadID, string(r.Status), c.ThreadID, c.run, int64(before), last)

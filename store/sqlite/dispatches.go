@@ -79,25 +79,15 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, terms mailbox.Terms, request str
 	if _, err := c.row(ctx, `INSERT INTO {p}_queues (tenant, id) VALUES (?, ?) ON CONFLICT DO UPDATE SET epoch = epoch RETURNING epoch`, []any{k.tenant, k.thread}, &d.Epoch); err != nil {
 		return false, err
 	}
-	if _, err := c.exec(`INSERT INTO {p}_dispatches (tenant, id, thread, run, status, priority, available, created, updated, epoch, max_attempts, dedupe, key, digest, request)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, d.Tenant, d.ID, d.ThreadID, d.RunID, string(d.Status), d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt,
-		int64(d.Epoch), d.MaxAttempts, d.DedupeKey, d.IdempotencyKey, d.Digest, request); err != nil {
+	var born *int64 // nil if its run is not new
+	if _, err := c.row(ctx, `INSERT INTO {p}_dispatches (tenant, id, thread, run, status, priority, available, created, updated, epoch, max_attempts, dedupe, key, digest, request, born)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, CASE WHEN NOT EXISTS (SELECT 1 FROM {p}_runs WHERE tenant = ?1 AND id = ?4)
+			AND NOT EXISTS (SELECT 1 FROM {p}_dispatches WHERE tenant = ?1 AND run = ?4 AND born IS NOT NULL) THEN {born} END) RETURNING born`,
+		[]any{d.Tenant, d.ID, d.ThreadID, d.RunID, string(d.Status), d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt,
+			int64(d.Epoch), d.MaxAttempts, d.DedupeKey, d.IdempotencyKey, d.Digest, request}, &born); err != nil {
 		return false, err
 	}
-	exists, err = c.row(ctx, `SELECT 1 FROM {p}_runs WHERE tenant = ? AND id = ?`, []any{d.Tenant, d.RunID}, &one)
-	if err != nil {
-		return false, err
-	}
-	if !exists {
-		put, err := c.of(k.tenant).scope().PutRun(d.NewRun())
-		if err != nil {
-			return false, err
-		}
-		if _, err := c.exec(put.Query, put.Args...); err != nil {
-			return false, err
-		}
-	}
-	if terms.Start != nil && !exists && d.AvailableAt <= now.ms {
+	if terms.Start != nil && born != nil && d.AvailableAt <= now.ms {
 		if started, err := c.start(k, d, terms.Start, now); started || err != nil {
 			return true, err
 		}

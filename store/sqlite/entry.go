@@ -27,6 +27,8 @@ func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 			}
 			if found {
 				after, upTo = max(after, first), last
+			} else if created, err := c.row(ctx, `SELECT 1 FROM {p}_dispatches WHERE tenant = ? AND run = ? AND born IS NOT NULL`, []any{s.tenant, q.RunID}, new(int)); created || err != nil {
+				return err // it has not started
 			}
 		}
 		// A row holds the entries of a commit, so the query selects rows and Select filters

@@ -10,12 +10,16 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
+// lastBorn is the place of the newest run of tenant ?1. A dispatch whose run has no row is live.
+const lastBorn = `max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0),
+	coalesce((SELECT max(born) FROM {p}_dispatches WHERE tenant = ?1 AND completed = 0 AND born IS NOT NULL), 0))`
+
 // dialect is the dialect of the shared ports.
 var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
 		"texts": `json_each(?) j`, "numbers": `json_each(?) j`, "record": `x.record`, "bytes": ``, "max": `max`,
 		"tick": `1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0)`,
-		"born": `1 + max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1), 0), coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
+		"born": `1 + max(` + lastBorn + `, coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
 		"lock": ``, "share": ``, "keep": ``, "lockable": `LEFT`, // write transactions are exclusive
 		"accounts": `(SELECT s.value AS scope, i.value AS id, i.key AS n FROM json_each(?2) s JOIN json_each(?3) i ON i.key = s.key) a`,
 	},

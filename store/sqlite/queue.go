@@ -112,8 +112,10 @@ func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next t
 		}
 		for _, d := range head { // at most one
 			d.Status, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, d.UpdatedAt = mailbox.Claimed, token+"-"+strconv.Itoa(i), r.Consumer, now.ms+r.Lease.Milliseconds(), now.ms
-			if _, err := c.exec(`UPDATE {p}_queues SET claimed = ?3, token = ?4, consumer = ?5, lease = ?6, stamp = ?7, priority = NULL, since = NULL, wake = NULL
-				WHERE tenant = ?1 AND id = ?2`, k.tenant, k.thread, d.ID, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, now.ms); err != nil {
+			if _, err := c.row(context.Background(), `UPDATE {p}_queues SET claimed = ?3, token = ?4, consumer = ?5, lease = ?6, stamp = ?7, priority = NULL, since = NULL, wake = NULL
+				WHERE tenant = ?1 AND id = ?2 RETURNING EXISTS (SELECT 1 FROM `+sqlstore.CreatedRuns+` AND d.tenant = ?1 AND d.id = ?3
+					AND d.attempts = 0 AND d.crashes = 0 AND d.lost = 0) AND (SELECT open_run FROM {p}_threads WHERE tenant = ?1 AND id = ?2) = ''`,
+				[]any{k.tenant, k.thread, d.ID, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, now.ms}, &d.Fresh); err != nil {
 				return nil, 0, err
 			}
 			ds = append(ds, d)

@@ -25,7 +25,8 @@ func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, e
 func (c tenantConn) calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
 	var thread string
 	var first, last int64
-	found, err := c.row(ctx, `SELECT thread, first_seq, last_seq FROM {p}_runs WHERE tenant = ? AND id = ?`, []any{c.tenant, runID}, &thread, &first, &last)
+	found, err := c.row(ctx, `SELECT thread, first_seq, last_seq FROM {p}_runs WHERE tenant = ?1 AND id = ?2
+		UNION ALL SELECT thread, 1, 0 FROM `+sqlstore.CreatedRuns+` AND d.tenant = ?1 AND d.run = ?2`, []any{c.tenant, runID}, &thread, &first, &last)
 	if err == nil && !found {
 		err = threads.RunNotFound(runID)
 	}

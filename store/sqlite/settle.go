@@ -75,7 +75,7 @@ func (c queueConn) settleRun(k queueKey, cm *awaken.Commit, x *mailbox.Settlemen
 		if _, err := c.row(context.Background(), `SELECT epoch FROM {p}_queues WHERE tenant = ? AND id = ?`, []any{k.tenant, k.thread}, &w.Epoch); err != nil {
 			return out, err
 		}
-		put, err := c.of(k.tenant).scope().PutDispatch(k.thread, &w, now.ms)
+		put, err := c.of(k.tenant).scope().PutDispatch(k.thread, &w, now.ms, false)
 		if err != nil {
 			return out, err
 		}

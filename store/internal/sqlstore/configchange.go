@@ -309,7 +309,8 @@ func (s *Config) pinned(ctx context.Context, c Conn) (out []int64, err error) {
 			SELECT min(tenant) FROM {p}_runs
 			UNION ALL SELECT (SELECT min(r.tenant) FROM {p}_runs r WHERE r.tenant > t.tenant) FROM t WHERE t.tenant IS NOT NULL)
 		SELECT DISTINCT coalesce({record} ->> 'resolution_id', '') FROM (
-			SELECT `+runRecord+` AS record FROM t JOIN {p}_runs r ON r.tenant = t.tenant AND r.status IN ('created', 'running', 'waiting')) x`)
+			SELECT `+runRecord+` AS record FROM t JOIN {p}_runs r ON r.tenant = t.tenant AND r.status IN ('created', 'running', 'waiting')
+			UNION ALL SELECT d.request FROM `+CreatedRuns+`) x`)
 	for _, id := range ids {
 		if number, err := strconv.ParseInt(id, 10, 64); err == nil { // other ids name registries made in code
 			out = append(out, number)

@@ -76,9 +76,10 @@ func (s *Tenant) selectedDispatches(q mailbox.Query) (where string, args []any) 
 		where, args = where+` AND d.thread = ?`, append(args, s.scope.id(q.ThreadID))
 	}
 	if q.RunID != "" {
-		// All dispatches of a run are on its thread, so no index on the run is needed.
+		// All dispatches of a run are on its thread, so no index on the run of each is needed.
 		run := s.scope.id(q.RunID)
-		where, args = where+` AND d.run = ? AND d.thread = (SELECT thread FROM {p}_runs WHERE tenant = ? AND id = ?)`, append(args, run, s.scope.tenant, run)
+		where, args = where+` AND d.run = ? AND d.thread = (SELECT thread FROM {p}_runs WHERE tenant = ? AND id = ?
+			UNION ALL SELECT o.thread FROM {p}_dispatches o WHERE o.tenant = ? AND o.run = ? AND o.born IS NOT NULL LIMIT 1)`, append(args, run, s.scope.tenant, run, s.scope.tenant, run)
 	}
 	if len(q.Statuses) > 0 {
 		statuses := make([]string, len(q.Statuses))

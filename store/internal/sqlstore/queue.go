@@ -13,14 +13,15 @@ import (
 // to user ?4, unless it exists.
 const MakeThread = `INSERT INTO {p}_threads (tenant, id, created, updated, user_id, touched, fence) VALUES (?1, ?2, ?3, ?3, ?4, {tick}, ` + Floor + `) ON CONFLICT DO NOTHING`
 
-// PutRun returns the statement that writes the record of a created run, unless the run has
-// started.
+// PutRun returns the statement that writes the record of a run that has not started, unless it has
+// started meanwhile. The run keeps its place in the order of runs.
 func (s *Scope) PutRun(r *awaken.Run) (Statement, error) {
 	data, err := s.db.Dialect().Encode(r)
 	if err != nil {
 		return Statement{}, fmt.Errorf("run %s: %w", r.RunID, err)
 	}
-	return statement(`INSERT INTO {p}_runs AS r (tenant, thread, id, status, data, born, first_seq, last_seq) VALUES (?1, ?2, ?3, ?4, ?5, {born}, 9223372036854775807, 0)
+	return statement(`INSERT INTO {p}_runs AS r (tenant, thread, id, status, data, born, first_seq, last_seq) VALUES (?1, ?2, ?3, ?4, ?5,
+			coalesce((SELECT d.born FROM {p}_dispatches d WHERE d.tenant = ?1 AND d.run = ?3 AND d.born IS NOT NULL), {born}), 9223372036854775807, 0)
 		ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status, data = excluded.data WHERE r.status = 'created' AND r.thread = excluded.thread`,
 		s.tenant, s.id(r.ThreadID), s.id(r.RunID), string(r.Status), data), nil
 }
@@ -76,7 +77,7 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce mailbox.Si
 	}
 	live := slices.Clone(c.live)
 	for _, d := range t.Put {
-		put, err := s.PutDispatch(t.ID, d, now)
+		put, err := s.PutDispatch(t.ID, d, now, c.starts(d))
 		if err != nil {
 			return nil, announce, err
 		}
@@ -94,6 +95,9 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce mailbox.Si
 	do(`UPDATE {p}_queues SET epoch = ?3, priority = ?4, since = ?5, wake = ?6, claimed = ?7, token = ?8, consumer = ?9, lease = ?10, stamp = ?11, suspect = ?12
 		WHERE tenant = ?1 AND id = ?2`, int64(c.epoch), row.priority, row.since, row.wake, row.claimed, row.token, row.consumer, row.lease, row.stamp, row.suspect)
 	for _, r := range t.Runs {
+		if r.Status == awaken.RunCreated && slices.ContainsFunc(t.Put, func(d *mailbox.Dispatch) bool { return d.RunID == r.RunID && c.starts(d) }) {
+			continue // the dispatch is its record
+		}
 		put, err := s.PutRun(r)
 		if err != nil {
 			return nil, announce, err
@@ -104,9 +108,15 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce mailbox.Si
 	return out, announce, nil
 }
 
+// starts reports whether a dispatch is new and starts a run. Until that has started, the dispatch is
+// its record.
+func (c *QueueChange) starts(d *mailbox.Dispatch) bool {
+	return d.Request != nil && !slices.ContainsFunc(c.live, func(o *mailbox.Dispatch) bool { return o.ID == d.ID })
+}
+
 // PutDispatch returns the statement that inserts or replaces a dispatch. It fails if the id
-// belongs to a dispatch of another thread.
-func (s *Scope) PutDispatch(threadID string, d *mailbox.Dispatch, now int64) (Statement, error) {
+// belongs to a dispatch of another thread. If it starts a run that is new, it becomes its record.
+func (s *Scope) PutDispatch(threadID string, d *mailbox.Dispatch, now int64, starts bool) (Statement, error) {
 	var request *string
 	if d.Request != nil {
 		text, err := s.db.Dialect().Encode(d.Request)
@@ -123,14 +133,16 @@ func (s *Scope) PutDispatch(threadID string, d *mailbox.Dispatch, now int64) (St
 		completed = now
 	}
 	return statement(`INSERT INTO {p}_dispatches AS d (tenant, thread, id, run, status, completed, priority, available, created, updated, epoch, revision, cancel,
-			attempts, max_attempts, steps, crashes, lost, error, dedupe, key, digest, request)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			attempts, max_attempts, steps, crashes, lost, error, dedupe, key, digest, request, born)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
+			CASE WHEN ?24 AND NOT EXISTS (SELECT 1 FROM {p}_runs r WHERE r.tenant = ?1 AND r.id = ?4)
+				AND NOT EXISTS (SELECT 1 FROM {p}_dispatches o WHERE o.tenant = ?1 AND o.run = ?4 AND o.born IS NOT NULL) THEN {born} END)
 		ON CONFLICT (tenant, id) DO UPDATE SET thread = CASE d.thread WHEN excluded.thread THEN d.thread END, run = excluded.run, status = excluded.status,
 			completed = excluded.completed, priority = excluded.priority, available = excluded.available, created = excluded.created, updated = excluded.updated,
 			epoch = excluded.epoch, revision = excluded.revision, cancel = excluded.cancel, attempts = excluded.attempts, max_attempts = excluded.max_attempts,
 			steps = excluded.steps, crashes = excluded.crashes, lost = excluded.lost, error = excluded.error, dedupe = excluded.dedupe, key = excluded.key, digest = excluded.digest, request = excluded.request`,
 		s.tenant, s.id(threadID), s.id(d.ID), s.id(d.RunID), string(status), completed, d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt, int64(d.Epoch), d.Revision, d.Cancel,
-		d.Attempts, d.MaxAttempts, d.Steps, d.Crashes, d.LostAt, s.id(d.LastError), s.id(d.DedupeKey), s.id(d.IdempotencyKey), s.id(d.Digest), request), nil
+		d.Attempts, d.MaxAttempts, d.Steps, d.Crashes, d.LostAt, s.id(d.LastError), s.id(d.DedupeKey), s.id(d.IdempotencyKey), s.id(d.Digest), request, starts), nil
 }
 
 // queueRow holds the columns of a queue's row that depend on its dispatches.
