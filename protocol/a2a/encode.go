@@ -67,7 +67,7 @@ func (e *Encoder) End(f *protocol.Frames, fl *protocol.Failure) {
 	f.Into(append(append(append(f.Bytes(), "event: error\ndata: "...), data...), '\n', '\n'))
 }
 
-// Opening returns the first frame of a stream: a task.
+// opening returns the first frame of a stream: a task.
 func opening(rpc json.RawMessage, task *Task) func(f *protocol.Frames) {
 	return func(f *protocol.Frames) {
 		e := &Encoder{opts: Options{RPC: rpc}, frames: f}

@@ -66,7 +66,7 @@ func invalid(format string, args ...any) *protocol.Failure {
 	return failure(http.StatusBadRequest, invalidRequest, format, args...)
 }
 
-// rpc answers a JSON-RPC request. Its errors have the HTTP status 200, except those of the server itself.
+// serveRPC answers a JSON-RPC request. Its errors have the HTTP status 200, except those of the server itself.
 func (x *exchange) serveRPC() error {
 	var req rpcRequest
 	err := checkContent(x)

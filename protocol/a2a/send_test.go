@@ -324,3 +324,42 @@ func TestStream_Artifacts(t *testing.T) {
 		}
 	})
 }
+
+// A message to a context whose task waits continues that task, and one to a context whose task runs is the next task.
+func TestSend_ToABusyContext(t *testing.T) {
+	release := make(chan struct{})
+	g := newRigWith(t, a2a.Config{}, release)
+	var queued []*a2a.Task
+	both(t, g, func(t *testing.T, g *rig) {
+		waits := g.say("RUN_TOOL ask", nil)
+		m := message("hello")
+		m.ContextID = waits.ContextID
+		more := body(m, nil, "")
+		for range 2 {
+			if next := g.task("SendMessage", more); next.ID != waits.ID || next.Status.State != a2a.Completed {
+				t.Errorf("%+v, want task %s to be completed", next, waits.ID)
+			}
+		}
+		runs := g.task("SendMessage", body(message("go"), config{"returnImmediately": true}, "slow"))
+		m = message("then this")
+		m.ContextID = runs.ContextID
+		next := g.task("SendMessage", body(m, config{"returnImmediately": true}, "slow"))
+		if next.ID == runs.ID || next.Status.State != a2a.Submitted {
+			t.Errorf("%+v while %+v runs", next, runs)
+		}
+		queued = append(queued, next)
+	})
+	close(release)
+	for _, task := range queued {
+		resp := g.Send("GET", g.URL+"/v1/a2a/tasks/"+task.ID+":subscribe", "")
+		if resp.Header.Get("Content-Type") == "text/event-stream" {
+			if end := seen(t, events(t, protocoltest.ReadAll(resp))); end.Status.State != a2a.Completed {
+				t.Errorf("%+v", end)
+			}
+		}
+		resp.Body.Close()
+		if end := g.get(task.ID); end.Status.State != a2a.Completed || text(end, "response") != protocoltest.SlowText {
+			t.Errorf("%+v", end)
+		}
+	}
+}

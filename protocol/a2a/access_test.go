@@ -1,0 +1,152 @@
+package a2a_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/protocol/a2a"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+// A request without a key, or with one that is not enough, is refused in the protocol's shape; cards are for everyone.
+func TestAccess_Keys(t *testing.T) {
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, protocoltest.Idle(t, nil).Runtime().With)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := server.NewKeys(memory.NewProfile())
+	for secret, k := range map[string]server.Key{"read": {ID: "r", Kind: server.ReadKey}, "run": {ID: "w", Kind: server.RunKey}} {
+		if err := keys.Fix("the-key-to-"+secret, k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := routes(t, a2a.Config{RequireKey: true, ExtendedCardToken: awaken.NewSecret("s3cret")})
+	srv, err := server.New(server.Config{Mailbox: box, Keys: keys, Open: new(false), Routes: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(method, path, body, key string) *httptest.ResponseRecorder {
+		req := httptest.NewRequest(method, path, strings.NewReader(body))
+		req.Host = "127.0.0.1"
+		if key != "" {
+			req.Header.Set("Authorization", "Bearer the-key-to-"+key)
+		}
+		w := httptest.NewRecorder()
+		srv.Handler().ServeHTTP(w, req)
+		return w
+	}
+	for _, r := range all {
+		path := strings.NewReplacer("{task_id}", "t", "{path...}", "default/tasks").Replace(r.Path)
+		for key, allowed := range map[string]bool{"": false, "read": r.Method == "GET", "run": true} {
+			w := send(r.Method, path, "{}", key)
+			if r.Access == protocol.Everyone {
+				continue
+			}
+			if refused := w.Code == 401 || w.Code == 403; refused == allowed {
+				t.Errorf("%s %s with key %q: %d", r.Method, path, key, w.Code)
+			}
+			if (w.Code == 401 || w.Code == 403) && !strings.Contains(w.Body.String(), `"domain":"a2a-protocol.org"`) {
+				t.Errorf("%s %s with key %q: %s", r.Method, path, key, w.Body)
+			}
+		}
+	}
+	if w := send("GET", "/.well-known/agent-card.json", "", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"securityRequirements":[{"schemes":{"key":{}}}]`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := send("POST", "/v1/a2a", `{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}`, "run"); w.Code != 200 || !strings.Contains(w.Body.String(), `"slow"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// A user can neither send to nor answer for another, and gets the same answer as for what does not exist.
+func TestAccess_Users(t *testing.T) {
+	g := newRig(t)
+	both(t, g, func(t *testing.T, g *rig) {
+		var sent struct{ Task a2a.Task }
+		g.decode(g.ask("SendMessage", body(message("RUN_TOOL ask"), nil, ""), protocoltest.UserHeader, "alice").result, &sent)
+		for _, user := range []string{"bob", ""} {
+			m := message("approve")
+			m.TaskID = sent.Task.ID
+			if r := g.ask("SendMessage", body(m, nil, ""), protocoltest.UserHeader, user); r.reason != "TASK_NOT_FOUND" {
+				t.Errorf("%q answers: %+v", user, r)
+			}
+			m = message("hello")
+			m.ContextID = sent.Task.ContextID
+			if r := g.ask("SendMessage", body(m, nil, ""), protocoltest.UserHeader, user); r.reason != "NOT_FOUND" {
+				t.Errorf("%q sends: %+v", user, r)
+			}
+			if r := g.ask("ListTasks", map[string]any{"contextId": sent.Task.ContextID}, protocoltest.UserHeader, user); r.reason != "NOT_FOUND" {
+				t.Errorf("%q lists: %+v", user, r)
+			}
+		}
+		run := g.Open(sent.Task.ContextID)
+		if run == nil || run.Status != awaken.RunWaiting || run.UserID != "alice" {
+			t.Errorf("%+v", run)
+		}
+	})
+}
+
+// What a client approves holds for its user only, unless the configuration allows more.
+func TestAccess_Remember(t *testing.T) {
+	g := newRig(t)
+	both(t, g, func(t *testing.T, g *rig) {
+		for scope, want := range map[string]string{"thread": "", "project": "PERMISSION_DENIED"} {
+			task := g.task("SendMessage", body(message("RUN_TOOL talk"), nil, "careful"))
+			m := message("")
+			m.TaskID, m.Parts = task.ID, []a2a.Part{{Data: json.RawMessage(fmt.Sprintf(`{"approved":true,"remember":%q}`, scope))}}
+			if r := g.ask("SendMessage", body(m, nil, "")); r.reason != want {
+				t.Errorf("%s: %+v", scope, r)
+			}
+		}
+	})
+}
+
+// A question about credentials is a state of its own, and waiting for its own tasks is none.
+func TestEncoder_WaitingStates(t *testing.T) {
+	for action, want := range map[string]a2a.State{"auth": a2a.AuthRequired, "auth:github": a2a.AuthRequired, "agent_delegate:auth_required": a2a.AuthRequired, "tool:PermissionConfirm": a2a.InputRequired, "authority": a2a.InputRequired} {
+		waiting := &awaken.Waiting{Reason: awaken.WaitUserInput, TicketIDs: []string{"x"}, Tickets: []awaken.WaitingTicket{{TicketID: "x", ToolCallID: "c", ToolName: "tool",
+			Suspension: &awaken.Suspension{ID: "x", Action: action, Message: "Well?"}}}}
+		if got := finished(t, waiting); got.Status.State != want || *got.Status.Message.Parts[0].Text != "Well?" {
+			t.Errorf("%s: %+v", action, got.Status)
+		}
+	}
+	if got := finished(t, &awaken.Waiting{Reason: awaken.WaitBackgroundTasks}); got.Status.State != a2a.Working {
+		t.Errorf("%+v", got.Status)
+	}
+}
+
+// finished returns the task of a run that begins and waits.
+func finished(t *testing.T, w *awaken.Waiting) *a2a.Task {
+	t.Helper()
+	entries := []awaken.Entry{
+		{Cursor: awaken.Cursor{Epoch: 1, Seq: 1}, Event: &awaken.RunStart{ThreadID: "c", RunID: "t"}},
+		{Cursor: awaken.Cursor{Epoch: 1, Seq: 2}, Event: &awaken.RunFinish{ThreadID: "c", RunID: "t", Termination: awaken.Termination{Type: awaken.Suspended}, Result: &awaken.RunOutput{Waiting: w}}},
+	}
+	return seen(t, events(t, encode(t, entries, a2a.Options{Snapshot: entries[1].Cursor}, protocol.Position{})))
+}
+
+// Text that turns out to be void is taken back, and what replaces it is whole.
+func TestEncoder_TakesBack(t *testing.T) {
+	at := func(seq uint64, ev awaken.Event) awaken.Entry {
+		return awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: seq}, Event: ev}
+	}
+	start := `data: {"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_SUBMITTED"}}}` + "\n\n"
+	for name, entries := range map[string][]awaken.Entry{
+		"retried":   {at(1, &awaken.RunStart{ThreadID: "c", RunID: "t"}), at(2, &awaken.StepStart{MessageID: "m"}), at(3, &awaken.TextDelta{Delta: "wrong"}), at(4, &awaken.StreamReset{Reason: "x"}), at(5, &awaken.TextDelta{Delta: "ri"}), at(6, &awaken.TextDelta{Delta: "ght"})},
+		"new owner": {at(1, &awaken.RunStart{ThreadID: "c", RunID: "t"}), at(2, &awaken.StepStart{MessageID: "m"}), at(3, &awaken.TextDelta{Delta: "wrong"}), at(4, &awaken.RunStart{ThreadID: "c", RunID: "t"}), at(5, &awaken.StepStart{MessageID: "m"}), at(6, &awaken.TextDelta{Delta: "right"})},
+		"next step": {at(1, &awaken.RunStart{ThreadID: "c", RunID: "t"}), at(2, &awaken.StepStart{MessageID: "m"}), at(3, &awaken.TextDelta{Delta: "wait"}), at(4, &awaken.InferenceComplete{}), at(5, &awaken.StepStart{MessageID: "n"}), at(6, &awaken.TextDelta{Delta: "right"})},
+		"lost":      {at(1, &awaken.RunStart{ThreadID: "c", RunID: "t"}), at(2, &awaken.StepStart{MessageID: "m"}), at(3, &awaken.TextDelta{Delta: "ri"}), at(4, &awaken.StreamReset{Reason: "x", Cursor: "1-3"}), at(5, &awaken.TextDelta{Delta: "ght"})},
+	} {
+		if got := seen(t, events(t, start+encode(t, entries, a2a.Options{}, protocol.Position{}))); text(got, "response") != "right" {
+			t.Errorf("%s: %q", name, text(got, "response"))
+		}
+	}
+}
