@@ -15,6 +15,7 @@ import (
 func (b *Mailbox) process(c *claim, settler *settler) {
 	start := time.Now()
 	c.waitForPrevious()
+	atBegun.Hit()
 	s := b.attempt(c.ctx, c)
 	b.cfg.Observer.Settled(c.d, s.Status, time.Since(start))
 	if !c.lost.Load() && s.Status != "" && c.settled == "" {
@@ -23,6 +24,7 @@ func (b *Mailbox) process(c *claim, settler *settler) {
 		settler.settle(s)
 		b.changed() // the thread's next dispatch may be available, or this one again
 	}
+	atOver.Hit()
 	b.forget(c)
 }
 

@@ -39,6 +39,7 @@ func (c *claim) commit(ctx context.Context, cm *awaken.Commit) error {
 	s.Claim = c.d.Claim()
 	s.Steps = max(int(c.steps.Load()), run.Steps)
 	c.ending.Store(s.Status != "")
+	atSettling.Hit()
 	start := time.Now()
 	out, err := c.tenant.Store.CommitAndSettle(ctx, cm, s, wake)
 	if c.tenant.box.cfg.Observer.Operated("settle", time.Since(start), err); err != nil || !out.Settled || s.Status == "" {
@@ -50,6 +51,7 @@ func (c *claim) commit(ctx context.Context, cm *awaken.Commit) error {
 	}
 	c.lease.release()
 	c.settled = s.Status
+	atSettled.Hit()
 	return nil
 }
 

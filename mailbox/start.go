@@ -7,11 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/failpoint"
 )
-
-// atAccepted is after a dispatch was stored, perhaps claimed for this process, and before it begins.
-var atAccepted = failpoint.New("submit.accepted")
 
 // crew is what a worker has while it works: the context of its runs, the runs, and what settles
 // them.

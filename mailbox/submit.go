@@ -198,6 +198,7 @@ func (t *Tenant) dispatch(s *Submission) (*Dispatch, error) {
 
 // enqueue queues a dispatch, or begins it at once in this process if it need not wait for its turn.
 func (t *Tenant) enqueue(ctx context.Context, terms Terms, d *Dispatch) (left []int, err error) {
+	atAccepting.Hit()
 	var s *slot
 	if d.AvailableAt <= 0 {
 		s = t.box.reserve(t.name)
@@ -320,6 +321,7 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	if err != nil {
 		return nil, fmt.Errorf("submit to thread %s: %w", d.ThreadID, err)
 	}
+	atChanged.Hit()
 	if !r.Duplicate {
 		r.Decided = t.made(ctx, decided)
 	}

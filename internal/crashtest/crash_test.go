@@ -75,7 +75,7 @@ func pointsOf(name string) []string {
 		}
 		return p == "file.before_removal" || // nothing is deleted here; see the tests of store/file
 			strings.HasPrefix(p, "config.") || // see internal/publishtest
-			strings.HasPrefix(p, "submit.") // see internal/livetest
+			strings.HasPrefix(p, "submit.") || strings.HasPrefix(p, "claim.") // see internal/killtest
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 type client struct {
 	servers []string
 	http    *http.Client
+	heard   func(t *transcript) // an event of the run has arrived; may be nil
 }
 
 func newClient(servers ...string) *client {
@@ -89,12 +90,7 @@ type transcript struct {
 	events          []seen
 	resets, cuts    int
 	over            bool
-}
-
-// canonical is what a stream of events has in each frame.
-type canonical struct {
-	Payload json.RawMessage `json:"payload"`
-	RunID   string          `json:"run_id"`
+	accepted, heard time.Time // when the client knew its run, and the last event arrived
 }
 
 // follow runs an agent and puts together what it says, however often the stream breaks,
@@ -112,14 +108,42 @@ func (c *client) follow(ctx context.Context, key, threadID, message string) (*tr
 	if made != again {
 		return nil, fmt.Errorf("asked twice with one key: runs %s and %s", made.RunID, again.RunID)
 	}
-	t := &transcript{runID: made.RunID, threadID: threadID}
+	t := &transcript{runID: made.RunID, threadID: threadID, accepted: time.Now()}
+	return t, c.finish(ctx, t)
+}
+
+// finish reads until the run is over.
+func (c *client) finish(ctx context.Context, t *transcript) error {
 	for !t.over {
 		if err := c.read(ctx, t); err != nil {
-			return t, err
+			return err
 		}
 		t.cuts++
 	}
-	return t, nil
+	return nil
+}
+
+// chat runs an agent with POST /v1/runs, whose response is the stream, and puts together what it says.
+// Begun, if not nil, is called once the run is known.
+func (c *client) chat(ctx context.Context, key, threadID, message string, begun func(t *transcript)) (*transcript, error) {
+	body := fmt.Sprintf(`{"agent_id":"default","thread_id":%q,"messages":[{"role":"user","content":%q}]}`, threadID, message)
+	resp, err := c.do(ctx, "POST", "/v1/runs", body, "Idempotency-Key", key)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		data, _ := io.ReadAll(resp.Body)
+		return nil, fmt.Errorf("POST /v1/runs: %d %s", resp.StatusCode, data)
+	}
+	t := &transcript{runID: resp.Header.Get("X-Run-Id"), threadID: threadID, accepted: time.Now()}
+	if begun != nil {
+		begun(t)
+	}
+	if err := c.stream(ctx, t, resp.Body); err != nil {
+		return t, err
+	}
+	return t, c.finish(ctx, t)
 }
 
 // read continues a transcript until its stream breaks or the run is over.
@@ -137,7 +161,12 @@ func (c *client) read(ctx context.Context, t *transcript) error {
 		data, _ := io.ReadAll(resp.Body)
 		return fmt.Errorf("stream of run %s after %s: %d %s", t.runID, after, resp.StatusCode, data)
 	}
-	lines := bufio.NewReaderSize(resp.Body, 64<<10)
+	return c.stream(ctx, t, resp.Body)
+}
+
+// stream takes events until the stream breaks or the run is over.
+func (c *client) stream(ctx context.Context, t *transcript, body io.Reader) error {
+	lines := bufio.NewReaderSize(body, 64<<10)
 	var id string
 	for {
 		line, err := lines.ReadString('\n')
@@ -164,14 +193,23 @@ func (c *client) take(ctx context.Context, t *transcript, id, data string) error
 	if err != nil {
 		return err
 	}
-	var frame canonical
+	var frame struct {
+		Payload json.RawMessage `json:"payload"`
+	}
 	if err := json.Unmarshal([]byte(data), &frame); err != nil {
 		return fmt.Errorf("%w in %s", err, data)
 	}
+	if frame.Payload == nil { // a stream of POST /v1/runs
+		frame.Payload = json.RawMessage(data)
+	}
 	ev, err := awaken.UnmarshalEvent(frame.Payload)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w in %s", err, data)
 	}
+	if c.heard != nil {
+		c.heard(t)
+	}
+	t.heard = time.Now()
 	switch ev := ev.(type) {
 	case *awaken.StreamReset:
 		if ev.Cursor == "" {

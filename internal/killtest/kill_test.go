@@ -33,12 +33,13 @@ type process struct {
 	job job
 	cmd *exec.Cmd
 	out *bytes.Buffer
+	at  string // the failpoint at which it dies, as AWAKEN_FAILPOINT has it; "" if at none
 }
 
 func (p *process) start() {
 	p.t.Helper()
 	p.out = &bytes.Buffer{}
-	p.cmd = testenv.JobCommand(context.Background(), p.job)
+	p.cmd = testenv.JobCommand(context.Background(), p.job, "AWAKEN_FAILPOINT="+p.at)
 	p.cmd.Stderr = p.out
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)

@@ -10,12 +10,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/failpoint"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
@@ -31,6 +33,8 @@ type job struct {
 	Address string
 	Lease   time.Duration
 	Drain   time.Duration
+	// Liveness is how long the process may be silent; 0 is the default.
+	Liveness time.Duration
 }
 
 // serve is the server process. SIGTERM drains it.
@@ -42,6 +46,9 @@ func serve(j job) error {
 		return err
 	}
 	defer done()
+	if err := failpoint.EnableFromEnv(); err != nil {
+		return err
+	}
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", MaxRounds: new(100)}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
@@ -52,7 +59,7 @@ func serve(j job) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	box, err := mailbox.New(mailbox.Config{Queue: queue, Lease: j.Lease, Poll: 50 * time.Millisecond, Drain: j.Drain, Logger: log, MaxAttempts: 1000}, rt.With)
+	box, err := mailbox.New(mailbox.Config{Queue: queue, Lease: j.Lease, Liveness: j.Liveness, Poll: 50 * time.Millisecond, Drain: j.Drain, Logger: log, MaxAttempts: 1000}, rt.With)
 	if err != nil {
 		return err
 	}
@@ -79,7 +86,7 @@ func open(ctx context.Context, j job) (mailbox.Queue, func(), error) {
 }
 
 // model does what the words of the last message say, one after the other: the name of a
-// tool calls it, "+" calls several at once, anything else is said. It sees from the
+// tool calls it, "+" calls several at once. It ignores a word that begins with "#". It sees from the
 // conversation how far it is, so that it says the same again after a crash.
 func model(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
@@ -89,6 +96,7 @@ func model(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 			switch m.Role {
 			case llm.User:
 				words, step = strings.Fields(m.Text()), 0
+				words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "#") })
 			case llm.Assistant:
 				step++
 			}
