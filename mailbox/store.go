@@ -45,6 +45,9 @@ type Store interface {
 	// that do not meet the terms, and returns their indexes: they need Change. Enqueue sets
 	// Dispatch.End, and may set other fields, of the dispatches that it queued.
 	Enqueue(ctx context.Context, terms Terms, ds ...*Dispatch) (left []int, err error)
+	// Recent returns a thread, its open run or else the one that started last, and its last
+	// messages, at most as many as messages says. A missing thread is awaken.ErrNotFound.
+	Recent(ctx context.Context, threadID string, messages int) (*Recent, error)
 	// Decisions lists the records of accepted decisions (see awaken.Inbox), the newest first.
 	// They are kept as long as the thread that asked.
 	Decisions(ctx context.Context, q DecisionQuery) ([]*awaken.Decided, error)

@@ -120,7 +120,7 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.IdempotencyKey != "" {
+	if len(s.Request.Decisions) > 0 {
 		if r, err := t.submitted(ctx, s); r != nil || err != nil {
 			return r, err
 		}
@@ -128,6 +128,9 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 	if id := s.Request.RunID; id != "" {
 		switch old, err := t.Store.LoadRun(ctx, id); {
 		case err == nil && old.ThreadID != d.ThreadID:
+			if r, err := t.submitted(ctx, s); r != nil || err != nil { // a request that names no thread, sent again
+				return r, err
+			}
 			return nil, fmt.Errorf("run %s: %w: it belongs to another thread", id, awaken.ErrConflict)
 		case err != nil && !errors.Is(err, awaken.ErrNotFound):
 			return nil, err
@@ -142,6 +145,9 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 		}
 		if len(left) == 0 {
 			return &Receipt{ThreadID: d.ThreadID, RunID: d.RunID, DispatchID: d.ID, After: d.End, New: true, Busy: !terms.Idle && s.Request.ThreadID != ""}, nil
+		}
+		if r, err := t.submitted(ctx, s); r != nil || err != nil { // Enqueue queues nothing under a key that is in use
+			return r, err
 		}
 		if d, err = t.dispatch(s); err != nil { // Enqueue may have filled it in
 			return nil, err
@@ -160,7 +166,7 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 			r.Contradicted = true
 		}
 	}
-	if errors.Is(err, ErrDuplicate) && s.IdempotencyKey != "" {
+	if errors.Is(err, ErrDuplicate) {
 		if r, err := t.submitted(ctx, s); r != nil || err != nil {
 			return r, err
 		}
@@ -243,8 +249,12 @@ func (t *Tenant) identify(msgs []*llm.Message) {
 	}
 }
 
-// submitted returns the receipt of the submission with the same idempotency key, or nil.
+// submitted returns the receipt of the submission with the same idempotency key, or nil if there is none
+// or s has no key.
 func (t *Tenant) submitted(ctx context.Context, s *Submission) (*Receipt, error) {
+	if s.IdempotencyKey == "" {
+		return nil, nil
+	}
 	old, err := t.Store.Submitted(ctx, s.IdempotencyKey)
 	switch {
 	case errors.Is(err, awaken.ErrNotFound):

@@ -21,37 +21,41 @@ import (
 // unseenPage is how many records of a log are read at a time.
 const unseenPage = 256
 
-// Unseen returns the index in ids of the first message that is not in a thread's log. Clients send
-// their whole history; what comes before a stored message was stored with it. Unseen reads the log
-// from its end, and no further than it must. A thread that does not exist has no messages.
-func Unseen(ctx context.Context, t *mailbox.Tenant, threadID string, ids []string) (int, error) {
+// places returns the place in ids of each message that has an id, counted from 1.
+func places(ids []string) map[string]int {
 	place := map[string]int{}
 	for i, id := range ids {
 		if id != "" {
 			place[id] = i + 1
 		}
 	}
+	return place
+}
+
+// unseen returns the index of the first message that is not in a thread's log. Single says that the client
+// sent only one message.
+func unseen(ctx context.Context, t *mailbox.Tenant, r *mailbox.Recent, place map[string]int, single bool) (int, error) {
 	if len(place) == 0 {
 		return 0, nil
 	}
-	for before := 0; ; {
-		page, err := t.Store.Messages(ctx, threadID, awaken.MessageQuery{Before: before, Limit: unseenPage, Last: true})
+	for page := r.Messages; ; {
+		found := 0
+		for _, m := range page {
+			found = max(found, place[m.Message.ID])
+		}
+		// A single message that is not at the log's end is new: a client that sends only its last
+		// message repeats it only if the first response was lost.
+		if found > 0 || len(page) < unseenPage || single {
+			return found, nil
+		}
+		var err error
+		page, err = t.Store.Messages(ctx, r.Thread.ID, awaken.MessageQuery{Before: page[0].Seq, Limit: unseenPage, Last: true})
 		if errors.Is(err, awaken.ErrNotFound) {
 			return 0, nil
 		}
 		if err != nil {
 			return 0, err
 		}
-		found := 0
-		for _, r := range page {
-			found = max(found, place[r.Message.ID])
-		}
-		// A single message that is not at the log's end is new: a client that sends only its last
-		// message repeats it only if the first response was lost.
-		if found > 0 || len(page) < unseenPage || len(ids) == 1 {
-			return found, nil
-		}
-		before = page[0].Seq
 	}
 }
 

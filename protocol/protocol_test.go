@@ -1,7 +1,9 @@
 package protocol_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -97,12 +99,30 @@ func tenant(t *testing.T) *mailbox.Tenant {
 	return box.Tenant("")
 }
 
+// call is a request to a tenant.
+type call struct {
+	protocol.Call
+	ctx    context.Context
+	tenant *mailbox.Tenant
+}
+
+func (c *call) Context() context.Context { return c.ctx }
+func (c *call) Tenant() *mailbox.Tenant  { return c.tenant }
+func (c *call) Recent(threadID string, messages int) (*mailbox.Recent, error) {
+	r, err := c.tenant.Store.Recent(c.ctx, threadID, messages)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, nil
+	}
+	return r, err
+}
+
 // Messages before a stored one count as stored, and no more of a long log is read than needed.
-func TestUnseen(t *testing.T) {
+func TestReceive_FindsTheFirstMessageThatIsNotStored(t *testing.T) {
 	tn := tenant(t)
 	ctx := t.Context()
-	if n, err := protocol.Unseen(ctx, tn, "t", []string{"a", "b"}); n != 0 || err != nil {
-		t.Errorf("a thread that is not there: %d %v", n, err)
+	c := &call{ctx: ctx, tenant: tn}
+	if r, err := protocol.Receive(c, "t", []string{"a", "b"}); r.Recent != nil || r.Open() != nil || r.Unseen != 0 || err != nil {
+		t.Errorf("a thread that is not there: %+v %v", r, err)
 	}
 	cp, err := tn.Store.Acquire(ctx, "t")
 	if err != nil {
@@ -122,8 +142,8 @@ func TestUnseen(t *testing.T) {
 		2: {"lost", "m999", "new", ""},
 		3: {"m0", "m1", "m2"},
 	} {
-		if n, err := protocol.Unseen(ctx, tn, "t", ids); n != want || err != nil {
-			t.Errorf("%q: %d %v, want %d", ids, n, err, want)
+		if r, err := protocol.Receive(c, "t", ids); err != nil || r.Unseen != want || r.Thread.MessageCount != 1000 || r.Open() == nil || r.Open().RunID != "r" {
+			t.Errorf("%q: %+v %v, want %d", ids, r, err, want)
 		}
 	}
 }

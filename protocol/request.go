@@ -56,18 +56,35 @@ func PathThread(c Call) (*awaken.Thread, error) {
 
 // OpenRun returns a thread and its running or waiting run. Each is nil if it does not exist.
 func OpenRun(ctx context.Context, t *mailbox.Tenant, threadID string) (*awaken.Thread, *awaken.Run, error) {
-	if threadID == "" {
-		return nil, nil, nil
-	}
-	th, err := t.Store.Thread(ctx, threadID)
+	r, err := t.Store.Recent(ctx, threadID, 0)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return nil, nil, nil
 	}
-	if err != nil || th.OpenRunID == "" {
-		return th, nil, err
+	if err != nil {
+		return nil, nil, err
 	}
-	run, err := t.Store.LoadRun(ctx, th.OpenRunID)
-	return th, run, err
+	return r.Thread, r.Open(), nil
+}
+
+// Received is what a server knows when a client sends the messages of a conversation, all of them or the
+// last.
+type Received struct {
+	*mailbox.Recent     // nil if the thread does not exist
+	Unseen          int // index of the first message that is not in the thread's log
+}
+
+// Receive compares the messages that a client sends, by their ids, with a thread. What comes before a
+// stored message was stored with it. Receive reads the log from its end, and no further than it must.
+func Receive(c Call, threadID string, ids []string) (r Received, err error) {
+	place, messages := places(ids), 0
+	if len(place) > 0 {
+		messages = unseenPage
+	}
+	if r.Recent, err = c.Recent(threadID, messages); err != nil || r.Recent == nil {
+		return r, err
+	}
+	r.Unseen, err = unseen(c.Context(), c.Tenant(), r.Recent, place, len(ids) == 1)
+	return r, err
 }
 
 // StopFailure converts the error of a cancel or interrupt: it is a [*Failure] with status 404

@@ -108,6 +108,9 @@ type Call interface {
 	Header() http.Header
 	// Tenant returns the client's tenant: its threads, runs and queue.
 	Tenant() *mailbox.Tenant
+	// Recent returns the end of a thread, with its last messages, or nil if the thread does not exist.
+	// Submit does not read again what it needs of it.
+	Recent(threadID string, messages int) (*mailbox.Recent, error)
 	// Agents returns the agents that a new run can have, by id. They must not be changed.
 	Agents() []*awaken.AgentSpec
 	// Decode decodes the body, which is JSON, into v. Unknown fields are refused, unless v has an

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/schema"
@@ -165,11 +166,17 @@ func lastAgent(req *request, threadID string) (string, error) {
 	if threadID == "" {
 		return "", nil
 	}
-	runs, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{ThreadID: threadID, Limit: 1})
-	if err != nil || len(runs) == 0 || runs[0].FirstAgentID != "" {
-		return "", err
+	r := req.recent
+	if r == nil || r.Thread.ID != threadID {
+		var err error
+		if r, err = req.tenant.Store.Recent(req.ctx, threadID, 0); err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return "", err
+		}
 	}
-	return runs[0].AgentID, nil
+	if r == nil || r.Run == nil || r.Run.FirstAgentID != "" {
+		return "", nil
+	}
+	return r.Run.AgentID, nil
 }
 
 // checkDecision checks the names in a decision.

@@ -33,6 +33,11 @@ func (c *counted) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 	return c.Handle.LoadRun(ctx, id)
 }
 
+func (c *counted) Recent(ctx context.Context, id string, messages int) (*mailbox.Recent, error) {
+	c.reads++
+	return c.Handle.Recent(ctx, id, messages)
+}
+
 func (c *counted) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
 	c.reads++
 	return c.Handle.ListRuns(ctx, q)

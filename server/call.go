@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/awaken-go/awaken"
@@ -23,6 +24,18 @@ func (c *call) Context() context.Context { return c.ctx }
 func (c *call) Request() *http.Request   { return c.r }
 func (c *call) Header() http.Header      { return c.w.Header() }
 func (c *call) Tenant() *mailbox.Tenant  { return c.tenant }
+
+func (c *call) Recent(threadID string, messages int) (*mailbox.Recent, error) {
+	if threadID == "" {
+		return nil, nil
+	}
+	r, err := c.tenant.Store.Recent(c.ctx, threadID, messages)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, nil
+	}
+	c.recent = r
+	return r, err
+}
 
 func (c *call) Agents() []*awaken.AgentSpec { return agentsOf(runtimeOf(c.tenant).Registry()) }
 

@@ -30,11 +30,12 @@ type request struct {
 	query     url.Values
 	bodies    *bodies
 	admission *admission
-	body      []byte // until a stream begins
-	held      int64  // memory taken for the body
-	turn      *turns // to give it back to, until a stream begins; nil means that there is none
-	trusts    bool   // see [Config.TrustClients]
-	unwatch   func() // releases the thread that the request will stream; nil if none is watched
+	body      []byte          // until a stream begins
+	held      int64           // memory taken for the body
+	turn      *turns          // to give it back to, until a stream begins; nil means that there is none
+	trusts    bool            // see [Config.TrustClients]
+	recent    *mailbox.Recent // the end of the thread that the request is about, if its handler has read it
+	unwatch   func()          // releases the thread that the request will stream; nil if none is watched
 }
 
 // path returns a part of the path that the route names.

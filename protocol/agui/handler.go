@@ -23,6 +23,7 @@ type exchange struct {
 	in     input
 	thread *awaken.Thread        // nil if it does not exist
 	open   *awaken.Run           // the thread's running or waiting run, or nil
+	unseen int                   // index of the first message that the thread does not have
 	asked  *protocol.CallHistory // the calls of that run, if it waits
 	has    protocol.Position     // what the client received on an earlier connection
 }
@@ -74,12 +75,17 @@ func (x *exchange) load() (err error) {
 	if err := x.Admit(x.in.ThreadID, x.in.RunID); err != nil {
 		return err
 	}
-	if x.thread, x.open, err = protocol.OpenRun(x.Context(), x.Tenant(), x.in.ThreadID); err != nil {
+	ids := make([]string, len(x.in.Messages))
+	for i, m := range x.in.Messages {
+		ids[i] = m.ID
+	}
+	has, err := protocol.Receive(x, x.in.ThreadID, ids)
+	if err != nil {
 		return err
 	}
 	var end awaken.Cursor
-	if x.thread != nil {
-		end = x.thread.End
+	if has.Recent != nil {
+		x.thread, x.open, x.unseen, end = has.Thread, has.Open(), has.Unseen, has.Thread.End
 	}
 	x.has, err = protocol.ResumeAfter(x, end)
 	return err
@@ -138,13 +144,7 @@ func (x *exchange) submission() (*mailbox.Submission, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := 0
-	if x.thread != nil {
-		if from, err = x.unseen(); err != nil {
-			return nil, err
-		}
-	}
-	msgs, err := x.in.messages(from, x.thread == nil)
+	msgs, err := x.in.messages(x.unseen, x.thread == nil)
 	if err != nil {
 		return nil, err
 	}
@@ -216,11 +216,8 @@ func (x *exchange) resume(decisions []awaken.Decision) error {
 	if x.thread == nil {
 		return protocol.NotFound("thread", x.in.ThreadID)
 	}
-	from, err := x.unseen()
-	if err != nil {
-		return err
-	}
-	if s.Request.Messages, err = x.in.messages(from, false); err != nil {
+	var err error
+	if s.Request.Messages, err = x.in.messages(x.unseen, false); err != nil {
 		return err
 	}
 	var opts Options
@@ -289,15 +286,6 @@ func (x *exchange) after(at awaken.Cursor) protocol.Position {
 	return protocol.AfterAll(at)
 }
 
-// unseen returns the index of the first message that the thread does not have.
-func (x *exchange) unseen() (int, error) {
-	ids := make([]string, len(x.in.Messages))
-	for i, m := range x.in.Messages {
-		ids[i] = m.ID
-	}
-	return protocol.Unseen(x.Context(), x.Tenant(), x.in.ThreadID, ids)
-}
-
 // fakesResult reports whether the client put its own answer into the conversation as the
 // call's result. The real result will differ.
 func (x *exchange) fakesResult(decisions []awaken.Decision) bool {
@@ -331,6 +319,9 @@ func lastActivation(ctx context.Context, t *mailbox.Tenant, threadID, runID stri
 func (x *exchange) follow(r *mailbox.Receipt, after protocol.Position, opts Options) error {
 	x.in.ThreadID = r.ThreadID
 	opts.RunID, opts.ParentRunID = x.in.RunID, x.in.ParentRunID
+	if r.New && after == protocol.AfterAll(r.After) { // nothing of the run can be lost yet
+		return x.send(&protocol.Stream{RunID: r.RunID, After: after, New: true, Encoder: x.encoder(opts)})
+	}
 	return x.stream(r.RunID, after, awaken.Cursor{}, r.Duplicate, opts)
 }
 
@@ -347,9 +338,15 @@ func (x *exchange) stream(runID string, after protocol.Position, through awaken.
 			return err
 		}
 	}
-	x.Header().Set("X-Run-Id", runID)
-	x.Header().Set("X-Thread-Id", x.in.ThreadID)
-	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, RunID: runID, After: after, Through: through, Resumed: resumed, Encoder: x.encoder(opts)})
+	return x.send(&protocol.Stream{RunID: runID, After: after, Through: through, Resumed: resumed, Encoder: x.encoder(opts)})
+}
+
+// send replies with a stream of the thread.
+func (x *exchange) send(s *protocol.Stream) error {
+	s.ThreadID = x.in.ThreadID
+	x.Header().Set("X-Run-Id", s.RunID)
+	x.Header().Set("X-Thread-Id", s.ThreadID)
+	return x.Stream(s)
 }
 
 // before sets what preceded a run: the conversation and the shared state.

@@ -150,7 +150,7 @@ func chat(c protocol.Call, req *chatRequest, to chosen) error {
 		return err
 	}
 	if !again { // otherwise Submit returns the first receipt
-		run, err := understand(c.Context(), c.Tenant(), req, s)
+		run, err := understand(c, req, s)
 		if err != nil {
 			return err
 		}
@@ -185,22 +185,18 @@ func submitted(c protocol.Call) (bool, error) {
 
 // understand converts a request to a submission. If the request has nothing new and a run is
 // in flight, it returns that run instead.
-func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox.Submission) (*awaken.Run, error) {
-	threadID := s.Request.ThreadID
-	th, open, err := protocol.OpenRun(ctx, t, threadID)
+func understand(c protocol.Call, req *chatRequest, s *mailbox.Submission) (*awaken.Run, error) {
+	ctx, t, threadID := c.Context(), c.Tenant(), s.Request.ThreadID
+	ids := make([]string, len(req.Messages))
+	for i := range req.Messages {
+		ids[i] = req.Messages[i].ID
+	}
+	has, err := protocol.Receive(c, threadID, ids)
 	if err != nil {
 		return nil, err
 	}
-	known := th != nil
-	first := 0 // index of the first new message
+	open, known, first := has.Open(), has.Recent != nil, has.Unseen
 	if known {
-		ids := make([]string, len(req.Messages))
-		for i := range req.Messages {
-			ids[i] = req.Messages[i].ID
-		}
-		if first, err = protocol.Unseen(ctx, t, threadID, ids); err != nil {
-			return nil, err
-		}
 		if run, err := regenerating(ctx, t, req, threadID); run != nil || err != nil {
 			return run, err
 		}
@@ -237,7 +233,7 @@ func understand(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mai
 		if !known {
 			return nil, protocol.BadRequest("at least one message is required")
 		}
-		return again(ctx, t, req, th)
+		return again(ctx, t, req, has.Thread)
 	case fresh:
 		s.Anew = true // ends a waiting run and starts another
 		if s.DedupeKey == "" {

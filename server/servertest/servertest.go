@@ -11,6 +11,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
 )
@@ -61,7 +63,7 @@ func Start(tb testing.TB, queue mailbox.Queue) *Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Routes: aisdk.Routes()})
+	srv, err := server.New(server.Config{Mailbox: box, Routes: slices.Concat(aisdk.Routes(), agui.Routes())})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -108,6 +110,13 @@ func (s *Server) ChatAs(thread, id string) {
 	s.tb.Helper()
 	body := fmt.Sprintf(`{"id":%q,"messages":[{"id":%q,"role":"user","parts":[{"type":"text","text":"hello"}]}],"trigger":"submit-message"}`, thread, id)
 	s.check(s.ask("POST", "/v1/ai-sdk/chat", body), `"text-delta"`)
+}
+
+// Agent does the same as an AG-UI client.
+func (s *Server) Agent(thread, run, id string) {
+	s.tb.Helper()
+	body := fmt.Sprintf(`{"threadId":%q,"runId":%q,"messages":[{"id":%q,"role":"user","content":"hello"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`, thread, run, id)
+	s.check(s.ask("POST", "/v1/ag-ui/run", body), `"TEXT_MESSAGE_CONTENT"`)
 }
 
 // Page reads the last n messages of a thread.

@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
 // dispatches implements [mailbox.Store], the queue of one tenant.
@@ -24,6 +25,21 @@ type dispatches struct {
 	now       func() time.Time
 	byID      map[string]*mailbox.Dispatch
 	byKey     map[string]*mailbox.Dispatch // idempotency key
+}
+
+// Recent returns a thread with its open or latest run and its last messages.
+func (s *dispatches) Recent(_ context.Context, threadID string, messages int) (*mailbox.Recent, error) {
+	return ofThread(s.records, threadID, func(t *thread) *mailbox.Recent {
+		out := &mailbox.Recent{Thread: t.Export()}
+		if t.run != nil {
+			run := t.run.Run.Run
+			out.Run = &run
+		}
+		if messages > 0 {
+			out.Messages = t.Records(threadID)(threads.Bounds(awaken.MessageQuery{Limit: messages, Last: true}, t.MessageCount))
+		}
+		return out
+	})
 }
 
 // Change calls fn with a thread's queue and applies what fn recorded. Fn must not use the

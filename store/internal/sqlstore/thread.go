@@ -156,28 +156,35 @@ func (s *Tenant) ThreadState(ctx context.Context, threadID string) (out map[stri
 func (s *Tenant) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
 	var out []awaken.MessageRecord
 	err := s.scope.db.Read(ctx, func(c Conn) error {
-		out = []awaken.MessageRecord{}
 		t, err := s.scope.Thread(ctx, c, threadID)
 		if err != nil {
 			return err
 		}
-		after, upTo := threads.Bounds(q, t.MessageCount)
-		if after >= upTo {
-			return nil
-		}
-		if kept, ok := s.logs.Find(s.scope.tenant, t.ID).records(t, after, upTo); ok {
-			out = kept
-			return nil
-		}
-		page := NewTail(upTo - after)
-		err = s.engine.Log(ctx, c, s.scope.tenant, t, after, upTo, page)
-		for i, m := range page.msgs {
-			out = append(out, threads.Record(threadID, after+i+1, page.created[i], m))
-		}
+		out, err = s.records(ctx, c, t, q)
 		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	return out, nil
+}
+
+// records returns records of the log of the thread in a row.
+func (s *Tenant) records(ctx context.Context, c Conn, t *Thread, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+	after, upTo := threads.Bounds(q, t.MessageCount)
+	if after >= upTo {
+		return []awaken.MessageRecord{}, nil
+	}
+	if kept, ok := s.logs.Find(s.scope.tenant, t.ID).records(t, after, upTo); ok {
+		return kept, nil
+	}
+	page := NewTail(upTo - after)
+	if err := s.engine.Log(ctx, c, s.scope.tenant, t, after, upTo, page); err != nil {
+		return nil, err
+	}
+	out := make([]awaken.MessageRecord, len(page.msgs))
+	for i, m := range page.msgs {
+		out[i] = threads.Record(t.ID, after+i+1, page.created[i], m)
 	}
 	return out, nil
 }
