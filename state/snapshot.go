@@ -15,7 +15,7 @@ import (
 type Snapshot struct {
 	revision uint64
 	schema   *Schema
-	values   []any // by slot; nil means never written
+	values   []any // by slot, up to the last one written; nil means never written
 }
 
 // Revision returns the number of batches that were applied before this snapshot.
@@ -39,12 +39,14 @@ func (s Snapshot) at(slot int) any {
 
 // apply returns the snapshot with b applied.
 func (s Snapshot) apply(b *Batch) (Snapshot, error) {
+	n := len(s.values)
 	for i := range b.ops {
 		if s.schema == nil || s.schema.slot(b.ops[i].key) < 0 {
 			return s, &UnknownKeyError{Key: b.ops[i].key.name}
 		}
+		n = max(n, s.schema.slot(b.ops[i].key)+1)
 	}
-	values := make([]any, len(s.schema.keys))
+	values := make([]any, n)
 	copy(values, s.values)
 	for i := range b.ops {
 		o := &b.ops[i]

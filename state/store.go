@@ -73,7 +73,7 @@ func (s *Store) changes(what uint8) ([]Change, error) {
 			continue
 		}
 		ch := Change{Key: c.name, Scope: c.opts.Scope}
-		if v := s.snap.values[i]; v != nil {
+		if v := s.snap.at(i); v != nil {
 			if s.encoded[i] == nil {
 				data, err := c.appendValue(nil, v)
 				if err != nil {
