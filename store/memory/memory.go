@@ -52,6 +52,7 @@ type thread struct {
 	newest  *runRecord // the latest run, started or not
 	begun   bool       // has a commit, or was created by an editor
 	queue
+	first runRecord // of its first run; most threads have few
 }
 
 type runRecord struct {
@@ -115,9 +116,13 @@ func (r *records) record(run *awaken.Run) {
 // add stores the record of a new run.
 func (r *records) add(run *awaken.Run) *runRecord {
 	t := r.make(run.ThreadID)
-	t.newest = &runRecord{Run: threads.Run{Run: *run}, born: r.clock, older: t.newest}
-	r.runs[run.RunID] = t.newest
-	return t.newest
+	rec := &t.first
+	if t.newest != nil {
+		rec = new(runRecord)
+	}
+	rec.Run.Run, rec.born, rec.older = *run, r.clock, t.newest
+	t.newest, r.runs[run.RunID] = rec, rec
+	return rec
 }
 
 // all yields the runs of the thread, the newest first. The thread may be nil.
