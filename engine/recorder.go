@@ -54,12 +54,18 @@ type deferredEntry struct {
 type coalescing struct {
 	kind  byte // t, r, a, s
 	id    string
-	buf   *[]byte // from buffers
-	entry int     // index in entries
+	buf   *coalesced // from buffers
+	entry int        // index in entries
 }
 
-// buffers holds buffers for text that is being coalesced. Large ones are not kept.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
+// coalesced collects deltas.
+type coalesced struct {
+	text   []byte
+	chunks []awaken.Chunk // empty if there is one delta
+}
+
+// buffers holds buffers for deltas that are being coalesced. Large ones are not kept.
+var buffers = sync.Pool{New: func() any { return &coalesced{text: make([]byte, 0, 1024)} }}
 
 // slab allocates values from blocks of growing size, so that a stream of any length costs a
 // handful of allocations.
@@ -185,16 +191,15 @@ func (o *recorder) coalesce(e awaken.Entry, kind byte, id, text string) {
 		if c.kind != kind || c.id != id {
 			continue
 		}
-		at := &o.entries[c.entry]
-		if at.Chunks == nil {
-			at.Chunks = append(make([]awaken.Chunk, 0, 64), awaken.Chunk{Offset: 0, Len: uint32(len(*c.buf))})
+		if len(c.buf.chunks) == 0 {
+			c.buf.chunks = append(c.buf.chunks, awaken.Chunk{Offset: 0, Len: uint32(len(c.buf.text))})
 		}
-		*c.buf = append(*c.buf, text...)
-		at.Chunks = append(at.Chunks, awaken.Chunk{Offset: uint32(e.Seq - at.Seq), Len: uint32(len(text))})
+		c.buf.text = append(c.buf.text, text...)
+		c.buf.chunks = append(c.buf.chunks, awaken.Chunk{Offset: uint32(e.Seq - o.entries[c.entry].Seq), Len: uint32(len(text))})
 		return
 	}
-	buf := buffers.Get().(*[]byte)
-	*buf = append((*buf)[:0], text...)
+	buf := buffers.Get().(*coalesced)
+	buf.text, buf.chunks = append(buf.text[:0], text...), buf.chunks[:0]
 	o.open = append(o.open, coalescing{kind: kind, id: id, buf: buf, entry: len(o.entries)})
 	o.entries = append(o.entries, e)
 }
@@ -204,10 +209,11 @@ func (o *recorder) close() {
 	for i := range o.open {
 		c := &o.open[i]
 		e := &o.entries[c.entry]
-		if e.Chunks != nil { // otherwise its event is its only delta
+		if len(c.buf.chunks) > 0 { // otherwise its event is its only delta
+			e.Chunks = slices.Clone(c.buf.chunks)
 			text := o.said
-			if string(*c.buf) != text {
-				text = string(*c.buf)
+			if string(c.buf.text) != text {
+				text = string(c.buf.text)
 			}
 			switch first := e.Event.(type) {
 			case *awaken.TextDelta:
@@ -220,7 +226,7 @@ func (o *recorder) close() {
 				e.Event = &awaken.ToolCallStreamDelta{ID: first.ID, Name: first.Name, Delta: text}
 			}
 		}
-		if cap(*c.buf) <= 16<<10 {
+		if cap(c.buf.text) <= 16<<10 && cap(c.buf.chunks) <= 2<<10 {
 			buffers.Put(c.buf)
 		}
 	}
