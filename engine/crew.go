@@ -25,15 +25,20 @@ const resultWait = 20 * time.Millisecond
 // goroutine of the run.
 type crew struct {
 	*core
-	inbox    *inbox
-	phases   *phases
-	outcomes *outcomes
+	inbox     *inbox
+	phases    *phases
+	outcomes  *outcomes
+	*exchange // nil before the first call
+}
 
+// exchange is what the run and its tool calls reach each other by.
+type exchange struct {
 	host    toolHost // passed to the tools
 	results chan outcome
 	events  chan awaken.Event
 	wake    <-chan struct{} // signals a new inbox item
 	over    chan struct{}   // closed when the run is over, so that abandoned calls stop reporting
+	idle    *limiter        // of an earlier call, for the next one
 }
 
 type outcome struct {
@@ -278,6 +283,9 @@ func sameJSON(a, b json.RawMessage) bool {
 // toolCall returns the view of a call that its tool and the hooks get.
 func (w *crew) toolCall(c *call) *awaken.ToolCall {
 	s := c.state
+	if w.exchange == nil {
+		w.exchange = &exchange{host: toolHost{w.rt, w.reg}}
+	}
 	return &awaken.ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: w.info, Agent: w.agent.Spec,
 		Resume: c.resume, Profile: w.rt.cfg.Profile, Tools: w.tools.offered, Host: &w.host, Snapshot: w.st.Snapshot()}
 }
@@ -316,7 +324,7 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 	}
 	if w.over == nil {
 		w.over = make(chan struct{})
-		w.results = make(chan outcome, 8)
+		w.results = make(chan outcome, min(len(calls), 8))
 		w.events = make(chan awaken.Event)
 		// Listen before the commit that publishes a suspended call: a decision may follow at once,
 		// while the calls launched here still run.
@@ -371,26 +379,61 @@ func (w *crew) callLimit(e *registry.Tool) time.Duration {
 	return cmp.Or(e.Spec.Timeout, w.rt.cfg.Limits.ToolTimeout)
 }
 
-// limit cancels a call that exceeds its time limit, and abandons it if it does not return within
-// the grace period.
+// limiter cancels a call that exceeds its time limit, and abandons it if it does not return within
+// the grace period. A run with one call after another needs one limiter.
+type limiter struct {
+	crew  *crew
+	timer *time.Timer
+	limit time.Duration
+
+	// The call, as it was when it began.
+	c      *call
+	tc     *awaken.ToolCall
+	cancel context.CancelCauseFunc
+}
+
+// limit begins the time limit of a call.
 func (w *crew) limit(c *call) {
 	limit := w.callLimit(c.entry)
 	if limit <= 0 {
 		return
 	}
-	tc, cancel, grace := c.tc, c.cancel, w.rt.cfg.Limits.ToolGrace
-	c.timer = time.AfterFunc(limit, func() {
-		err := fmt.Errorf("%w after %s", errToolTimeout, limit)
-		cancel(err)
-		if grace < 0 {
-			return
-		}
-		select {
-		case <-time.After(grace):
-			w.report(outcome{c: c, tc: tc, err: err})
-		case <-w.over:
-		}
-	})
+	l := w.idle
+	w.idle = nil
+	if l == nil {
+		l = &limiter{crew: w}
+	}
+	l.limit, l.c, l.tc, l.cancel = limit, c, c.tc, c.cancel
+	c.limiter = l
+	if l.timer == nil {
+		l.timer = time.AfterFunc(limit, l.expire)
+	} else {
+		l.timer.Reset(limit)
+	}
+}
+
+// stop ends the time limit of a call that is over. Unless it has expired meanwhile, the limiter is
+// used again.
+func (l *limiter) stop() {
+	if l.timer.Stop() {
+		l.c, l.tc, l.cancel = nil, nil, nil
+		l.crew.idle = l
+	}
+}
+
+// expire runs in a goroutine of its own.
+func (l *limiter) expire() {
+	err := fmt.Errorf("%w after %s", errToolTimeout, l.limit)
+	l.cancel(err)
+	grace := l.crew.rt.cfg.Limits.ToolGrace
+	if grace < 0 {
+		return
+	}
+	select {
+	case <-time.After(grace):
+		l.crew.report(outcome{c: l.c, tc: l.tc, err: err})
+	case <-l.crew.over:
+	}
 }
 
 // execute calls the tool. It runs in a goroutine of its own.
@@ -476,8 +519,9 @@ func (w *crew) retire(c *call) {
 	c.running = false
 	w.outcomes.running--
 	c.cancel(nil)
-	if c.timer != nil {
-		c.timer.Stop()
+	if c.limiter != nil {
+		c.limiter.stop()
+		c.limiter = nil
 	}
 }
 

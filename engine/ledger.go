@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -33,7 +32,7 @@ type call struct {
 	tc      *awaken.ToolCall // while it runs
 	running bool
 	cancel  context.CancelCauseFunc
-	timer   *time.Timer
+	limiter *limiter // nil if it has no time limit
 }
 
 // replaced returns the arguments of the call if a gate replaced the model's, or nil.
@@ -51,7 +50,7 @@ func (c *call) mayStart() bool {
 
 // forget clears what only a running call needs, because references to the ledger record may keep
 // the call alive.
-func (c *call) forget() { c.tc, c.resume, c.cancel, c.timer = nil, nil, nil, nil }
+func (c *call) forget() { c.tc, c.resume, c.cancel, c.limiter = nil, nil, nil, nil }
 
 // ledger keeps the tool calls of the step, and the calls that hold messages for guards, as of the
 // next commit.

@@ -123,7 +123,6 @@ func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken
 	if err := op.pin(ctx, req); err != nil {
 		return err
 	}
-	op.crew.host = toolHost{op.rt, op.reg}
 	if err := op.bind(ctx, req, sink); err != nil {
 		return err
 	}

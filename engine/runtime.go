@@ -325,7 +325,7 @@ func (rt *Runtime) release(r *run) {
 	if w := r.conv.window; w != nil && w.job != nil { // the thread was lost during a step
 		w.job.detach(false)
 	}
-	if r.crew.over != nil {
+	if r.crew.exchange != nil && r.crew.over != nil {
 		close(r.crew.over) // abandoned calls have no listener now
 	}
 	r.journal.giveBack()
