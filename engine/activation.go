@@ -43,11 +43,11 @@ type activation struct {
 
 // stepState is the current step, or the last one.
 type stepState struct {
-	index     int    // 0-based
-	messageID string // of its assistant message
-	closed    bool   // step_end has been deferred for a commit
-	response  string // the model's latest text
-	over      end    // preallocated natural end
+	index     int           // 0-based
+	messageID string        // of its assistant message
+	closed    bool          // step_end has been deferred for a commit
+	response  string        // the model's latest text
+	metadata  *llm.Metadata // of its messages; nil until the first
 }
 
 // fail turns an error into an end. It returns nil for a nil error.
@@ -75,12 +75,6 @@ func (a *activation) fail(err error) *end {
 		message = "the run could not be stored"
 	}
 	return &end{Termination: awaken.Termination{Type: awaken.Failed, Message: message}, err: err}
-}
-
-// naturalEnd is the end of a run whose model has no more calls to make.
-func (a *activation) naturalEnd() *end {
-	a.step.over = end{Termination: awaken.Termination{Type: awaken.NaturalEnd}}
-	return &a.step.over
 }
 
 // requested is the end that a plugin, a tool or a decision asked for, or nil.
@@ -159,13 +153,22 @@ func detached(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// metadata returns the metadata of a message of the current step, in one allocation.
+// metadata returns the metadata of the messages of the current step, which share it: a message that
+// needs another gets a newMetadata.
 func (a *activation) metadata() *llm.Metadata {
+	if md := a.step.metadata; md == nil || *md.StepIndex != a.step.index {
+		a.step.metadata = newMetadata(a.info.RunID, a.step.index)
+	}
+	return a.step.metadata
+}
+
+// newMetadata makes the metadata of a message of a step, in one allocation.
+func newMetadata(runID string, step int) *llm.Metadata {
 	m := &struct {
 		llm.Metadata
 		step int
-	}{step: a.step.index}
-	m.RunID, m.StepIndex = a.info.RunID, &m.step
+	}{step: step}
+	m.RunID, m.StepIndex = runID, &m.step
 	return &m.Metadata
 }
 

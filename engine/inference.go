@@ -184,7 +184,7 @@ func (inf *inference) keepPartial(s *stream) {
 	if m.ToolCalls = nil; m.Empty() || s.silent {
 		return
 	}
-	m.ID, m.Metadata = inf.step.messageID, inf.metadata()
+	m.ID, m.Metadata = inf.step.messageID, newMetadata(inf.info.RunID, inf.step.index)
 	m.Metadata.Interrupted = true
 	inf.conv.add(m)
 	inf.step.response = m.Text()
@@ -195,6 +195,7 @@ func (inf *inference) answer(reply *llm.Reply) {
 	m := reply.Message
 	m.ID, m.Metadata = inf.step.messageID, inf.metadata()
 	if reply.Finish != llm.EndTurn && reply.Finish != llm.ToolUse {
+		m.Metadata = newMetadata(inf.info.RunID, inf.step.index)
 		m.Metadata.Finish = reply.Finish
 	}
 	inf.rec.FinishReason = reply.Finish

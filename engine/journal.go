@@ -249,6 +249,7 @@ type scratch struct {
 	added   []*llm.Message
 	changed []*awaken.CallState
 	batch   state.Batch
+	over    end // the natural end of the run
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -268,7 +269,7 @@ func (j *journal) giveBack() {
 		return
 	}
 	j.ledger.batch.Reset()
-	*s = scratch{j.out.entries, j.out.deferred, j.out.open, j.conv.added, j.ledger.changed, j.ledger.batch}
+	*s = scratch{entries: j.out.entries, held: j.out.deferred, open: j.out.open, added: j.conv.added, changed: j.ledger.changed, batch: j.ledger.batch}
 	scratches.Put(s)
 }
 

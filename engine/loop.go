@@ -110,6 +110,13 @@ type end struct {
 	parked bool  // the run is committed as waiting: nothing is left to do
 }
 
+// naturalEnd is the end of a run whose model has no more calls to make.
+func (c *core) naturalEnd() *end {
+	e := &c.journal.scratch.over
+	*e = end{Termination: awaken.Termination{Type: awaken.NaturalEnd}}
+	return e
+}
+
 // main drives the activation: start, steps, finish. Everything a run does happens below it.
 func (r *run) main() (*awaken.RunResult, error) {
 	if r.missing != nil {

@@ -174,8 +174,11 @@ func (oc *outcomes) answerTo(s *awaken.CallState, res *awaken.ToolResult) *llm.M
 		m.block[0] = llm.Text(res.Plain())
 		m.Content = m.block[:]
 	}
-	m.Metadata = oc.metadata()
-	m.Metadata.RunID, *m.Metadata.StepIndex = s.RunID, s.Step
+	if s.RunID == oc.info.RunID && s.Step == oc.step.index {
+		m.Metadata = oc.metadata()
+	} else { // of a call that was resumed
+		m.Metadata = newMetadata(s.RunID, s.Step)
+	}
 	return &m.Message
 }
 

@@ -20,7 +20,8 @@ type stream struct {
 	inf     *inference
 	ctx     context.Context
 	got     llm.Collector
-	open    []openCall // started and not cancelled
+	yield   func(llm.Delta, error) bool // take
+	open    []openCall                  // started and not cancelled
 	started bool
 	inside  bool // in take: a panic is not the model's
 	silent  bool // show nothing until the guards have checked the whole answer
@@ -41,9 +42,12 @@ type tries struct{ continued, retries, recoveries, overflows int }
 
 // reset prepares the stream for another answer.
 func (s *stream) reset(inf *inference, ctx context.Context) {
-	open := s.open[:0]
+	yield, open := s.yield, s.open[:0]
 	*s = stream{} // in place, because a composite literal would be built on the stack first
-	s.inf, s.ctx, s.open, s.began = inf, ctx, open, inf.rt.cfg.Now()
+	s.inf, s.ctx, s.yield, s.open, s.began = inf, ctx, yield, open, inf.rt.cfg.Now()
+	if yield == nil {
+		s.yield = s.take
+	}
 	s.silent = len(inf.agent.Guards[awaken.OutputPoint]) > 0
 }
 
@@ -199,7 +203,7 @@ func (s *stream) play() {
 			s.err = &awaken.PanicError{In: fmt.Sprintf("model %q", s.inf.request.Model), Value: v, Stack: debug.Stack()}
 		}
 	}()
-	s.inf.agent.Model.Stream(s.ctx, &s.inf.request)(s.take)
+	s.inf.agent.Model.Stream(s.ctx, &s.inf.request)(s.yield)
 }
 
 // take receives one delta and reports whether it wants more.
