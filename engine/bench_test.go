@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -358,6 +359,55 @@ func longThread(tb testing.TB, h int, policy *awaken.ContextPolicy) func() {
 	}
 }
 
+// W4 with calls: a run that makes one call, on a thread where every second message made one. The id
+// of a new call must not be that of an earlier one.
+func BenchmarkW4Calls(b *testing.B) {
+	for _, h := range []int{10, 100, 1000, 10_000} {
+		b.Run(fmt.Sprintf("H=%d", h), func(b *testing.B) {
+			run := callingThread(b, h)
+			allocs, bytes := allocsPerRun(b, 200, run)
+			for b.Loop() {
+				run()
+			}
+			b.ReportMetric(allocs, "allocs/run")
+			b.ReportMetric(bytes, "B/run")
+		})
+	}
+}
+
+// callingThread returns a run with one call, on a thread of h messages that make and answer calls.
+func callingThread(tb testing.TB, h int) func() {
+	var n atomic.Int64
+	model := llm.ModelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+		return func(yield func(llm.Delta, error) bool) {
+			if req.Messages.Last().Role == llm.ToolRole {
+				_ = yield(llm.Delta{Kind: llm.TextDelta, Text: "done"}, nil) && yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.EndTurn}, nil)
+				return
+			}
+			id := fmt.Sprintf("toolu_%024d", n.Add(1))
+			_ = yield(llm.Delta{Kind: llm.ToolCallStart, ID: id, Name: "add"}, nil) &&
+				yield(llm.Delta{Kind: llm.ToolCallDelta, ID: id, Text: `{"a":1,"b":2}`}, nil) &&
+				yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse}, nil)
+		}
+	})
+	rt := benchRuntime(tb, model, "", memory.New())
+	msgs := make([]*llm.Message, 0, h+1)
+	for i := 0; i < h; i += 2 {
+		id := fmt.Sprintf("toolu_earlier_%016d", i)
+		msgs = append(msgs, &llm.Message{ID: fmt.Sprintf("m%d", i), Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: id, Name: "add", Arguments: json.RawMessage(`{"a":1,"b":2}`)}}},
+			&llm.Message{ID: fmt.Sprintf("m%d", i+1), Role: llm.ToolRole, ToolCallID: id, Content: []llm.Block{llm.Text("3")}})
+	}
+	run := func(msgs ...*llm.Message) {
+		var c consumer
+		if _, err := rt.Run(context.Background(), awaken.RunRequest{ThreadID: "long", Messages: msgs}, &c); err != nil {
+			tb.Fatal(err)
+		}
+		c.check(tb, 1, 1)
+	}
+	run(append(msgs, llm.UserText("go"))...)
+	return func() { run(llm.UserText("go")) }
+}
+
 // gated is a model that answers only when the gate opens.
 type gated struct {
 	llm.Model
@@ -384,7 +434,7 @@ func inFlight(tb testing.TB, n int, start func(m llm.Model) func()) (bytes, goro
 	began := time.Now()
 	var wg sync.WaitGroup
 	for range n {
-		wg.Go(one)
+		wg.Go(func() { called(one) })
 	}
 	waiting.Wait()
 	after := memory0()
@@ -393,6 +443,19 @@ func inFlight(tb testing.TB, n int, start func(m llm.Model) func()) (bytes, goro
 	wg.Wait()
 	return float64(after-before) / float64(n), goroutines, time.Since(began)
 }
+
+// called calls f as a caller with ordinary frames does, which take half a kilobyte.
+//
+//go:noinline
+func called(f func()) {
+	var frame [512]byte
+	use(&frame)
+	f()
+	use(&frame)
+}
+
+//go:noinline
+func use(frame *[512]byte) { frame[0]++ }
 
 // memory0 is live heap and stacks.
 func memory0() uint64 {

@@ -4,6 +4,7 @@ package engine_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 
@@ -17,24 +18,32 @@ import (
 // race detector allocates too, so scripts/test runs this file once without it.
 // Timings are benchmarks.
 
-// countAllocs is testing.AllocsPerRun over enough runs that the growth of maps does
-// not show.
-func countAllocs(t *testing.T, turns []llmtest.Turn, deltas, results int) float64 {
+// countAllocs counts allocations and bytes over enough runs that the growth of maps does
+// not show. A background goroutine of the test may add some, so the lowest of three counts.
+func countAllocs(t *testing.T, turns []llmtest.Turn, deltas, results int) (allocs, bytes float64) {
 	t.Helper()
-	rt := benchRuntime(t, llmtest.NewScript(turns...).Loop(), awaken.Sequential, memory.New())
-	return testing.AllocsPerRun(500, oneRun(t, rt, deltas, results))
+	for i := range 3 {
+		rt := benchRuntime(t, llmtest.NewScript(turns...).Loop(), awaken.Sequential, memory.New())
+		a, b := allocsPerRun(t, 500, oneRun(t, rt, deltas, results))
+		if i == 0 {
+			allocs, bytes = a, b
+		}
+		allocs, bytes = min(allocs, a), min(bytes, b)
+	}
+	return math.Floor(allocs), bytes
 }
 
 func TestBudget_OneTurnTakesAtMost40Allocations(t *testing.T) {
-	n := countAllocs(t, []llmtest.Turn{answer(64)}, 64, 0)
-	t.Logf("%.0f allocations", n)
-	if n > 40 {
-		t.Errorf("a turn of 64 chunks takes %.0f allocations, want at most 40", n)
+	n, bytes := countAllocs(t, []llmtest.Turn{answer(64)}, 64, 0)
+	t.Logf("%.0f allocations, %.0f bytes", n, bytes)
+	if n > 40 || bytes > 10_600 {
+		t.Errorf("a turn of 64 chunks takes %.0f allocations and %.0f bytes, want at most 40 and 10,600", n, bytes)
 	}
 }
 
 func TestBudget_FurtherChunksAllocateNothing(t *testing.T) {
-	few, many := countAllocs(t, []llmtest.Turn{answer(64)}, 64, 0), countAllocs(t, []llmtest.Turn{answer(6400)}, 6400, 0)
+	few, _ := countAllocs(t, []llmtest.Turn{answer(64)}, 64, 0)
+	many, _ := countAllocs(t, []llmtest.Turn{answer(6400)}, 6400, 0)
 	perChunk := (many - few) / (6400 - 64)
 	t.Logf("%.0f allocations for 64 chunks, %.0f for 6400", few, many)
 	if perChunk > 0.01 { // buffers that double, nothing else
@@ -42,11 +51,11 @@ func TestBudget_FurtherChunksAllocateNothing(t *testing.T) {
 	}
 }
 
-func TestBudget_TenToolStepsTakeAtMost450Allocations(t *testing.T) {
-	n := countAllocs(t, toolTurns(10), 4, 10)
-	t.Logf("%.0f allocations", n)
-	if n > 450 {
-		t.Errorf("ten tool steps take %.0f allocations, want at most 450", n)
+func TestBudget_TenToolStepsTakeAtMost420Allocations(t *testing.T) {
+	n, bytes := countAllocs(t, toolTurns(10), 4, 10)
+	t.Logf("%.0f allocations, %.0f bytes", n, bytes)
+	if n > 420 || bytes > 44_500 {
+		t.Errorf("ten tool steps take %.0f allocations and %.0f bytes, want at most 420 and 44,500", n, bytes)
 	}
 }
 
@@ -63,8 +72,8 @@ func TestBudget_ARunThatWaitsForItsModelKeepsASmallStack(t *testing.T) {
 	}
 	slices.Sort(bytes)
 	t.Logf("%.0f bytes", bytes)
-	if n := bytes[2]; n > 13_000 {
-		t.Errorf("a run that waits for its model takes %.0f bytes of heap and stack, want at most 13,000", n)
+	if n := bytes[2]; n > 15_000 {
+		t.Errorf("a run that waits for its model takes %.0f bytes of heap and stack, want at most 15,000", n)
 	}
 }
 
