@@ -214,14 +214,7 @@ func (r *RunRequest) UnmarshalJSON(data []byte) error {
 // are ErrInvalid.
 func (r *RunRequest) Validate() error {
 	var bad check.Problems
-	for _, f := range [...]struct{ name, id string }{{"agent_id", r.AgentID}, {"thread_id", r.ThreadID}, {"run_id", r.RunID},
-		{"continue", r.Continue}, {"rewind", r.Rewind}, {"resolution_id", r.ResolutionID}, {"parent_run_id", r.ParentRunID}, {"parent_thread_id", r.ParentThreadID},
-		{"parent_tool_call_id", r.ParentToolCallID}, {"dispatch_id", r.DispatchID}, {"session_id", r.SessionID}, {"user_id", r.UserID},
-		{"transport_request_id", r.TransportRequestID}} {
-		if f.id != "" && strings.TrimSpace(f.id) == "" {
-			bad.Add("%s is blank", f.name)
-		}
-	}
+	r.checkIDs(&bad)
 	if r.Continue != "" && r.RunID != "" {
 		bad.Add("run_id %q and continue %q are both set: continuing a run keeps its id", r.RunID, r.Continue)
 	}
@@ -241,6 +234,29 @@ func (r *RunRequest) Validate() error {
 		}
 	}
 	bad.Include(r.Budget.Validate())
+	r.checkTools(&bad)
+	r.checkContext(&bad)
+	return invalid(bad.Err())
+}
+
+// checkIDs reports ids that are blank. Like the other checks it is a function of its own, because
+// the stack of a run is as large as its largest frames.
+func (r *RunRequest) checkIDs(bad *check.Problems) {
+	for _, f := range [...]struct{ name, id string }{{"agent_id", r.AgentID}, {"thread_id", r.ThreadID}, {"run_id", r.RunID},
+		{"continue", r.Continue}, {"rewind", r.Rewind}, {"resolution_id", r.ResolutionID}, {"parent_run_id", r.ParentRunID}, {"parent_thread_id", r.ParentThreadID},
+		{"parent_tool_call_id", r.ParentToolCallID}, {"dispatch_id", r.DispatchID}, {"session_id", r.SessionID}, {"user_id", r.UserID},
+		{"transport_request_id", r.TransportRequestID}} {
+		if f.id != "" && strings.TrimSpace(f.id) == "" {
+			bad.Add("%s is blank", f.name)
+		}
+	}
+}
+
+// checkTools reports tools of the client that have no id, or that of another.
+func (r *RunRequest) checkTools(bad *check.Problems) {
+	if len(r.FrontendTools) == 0 {
+		return
+	}
 	tools := make(map[string]bool, len(r.FrontendTools))
 	for i := range r.FrontendTools {
 		id := r.FrontendTools[i].ID
@@ -252,7 +268,12 @@ func (r *RunRequest) Validate() error {
 		}
 		tools[id] = true
 	}
-	for i, m := range r.Context {
+}
+
+// checkContext reports context messages without a key or with another role than system or user.
+func (r *RunRequest) checkContext(bad *check.Problems) {
+	for i := range r.Context {
+		m := &r.Context[i]
 		switch {
 		case m.Key == "":
 			bad.Add("context[%d].key is empty", i)
@@ -260,7 +281,6 @@ func (r *RunRequest) Validate() error {
 			bad.Add("context[%d].role is %q, want system or user", i, m.Role)
 		}
 	}
-	return invalid(bad.Err())
 }
 
 // invalid wraps err as an ErrInvalid. A nil err stays nil.

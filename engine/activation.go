@@ -218,7 +218,10 @@ func (a *activation) addChildUsage(u llm.Usage, usd float64) {
 	a.rec.ChildCostUSD = (money.Dollars(a.rec.ChildCostUSD) + money.Dollars(usd)).USD()
 }
 
-// finished makes the run_finish event of this activation.
+// finished makes the run_finish event of this activation. It is not inlined, because its frame is
+// large.
+//
+//go:noinline
 func (a *activation) finished(t awaken.Termination) *awaken.RunFinish {
 	ev := &struct {
 		awaken.RunFinish

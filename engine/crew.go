@@ -222,35 +222,44 @@ func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 		return false, w.fail(err)
 	}
 	if len(w.agent.Gates) > 0 {
-		v, err := w.judge(ctx, c)
-		if err != nil {
-			return false, w.fail(err)
-		}
-		s = c.state // which may be a copy now
-		switch {
-		case v.Blocked():
-			res := awaken.ErrorResult("", fmt.Sprintf("tool %q was blocked: %s", s.ToolName, v.Reason()))
-			res.Metadata = map[string]any{"rejected": true}
-			if e := w.outcomes.complete(ctx, c, res, nil); e != nil {
-				return false, e
-			}
-			return false, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}}
-		case v.Suspended():
-			t := v.Ticket()
-			return false, w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &t}, nil)
-		case v.Answered():
-			res, err := resultOf(s.ToolName, v.Result(), nil)
-			if err != nil {
-				return false, w.fail(err)
-			}
-			if res.Status == awaken.ToolPending {
-				return false, w.outcomes.suspend(c, res, nil)
-			}
-			return false, w.outcomes.complete(ctx, c, res, nil)
+		if ok, e := w.passGates(ctx, c); !ok {
+			return false, e
 		}
 	}
 	if err := w.phases.run(ctx, awaken.PhaseBeforeToolExecute, about{tool: c.tc}); err != nil {
 		return false, w.fail(err)
+	}
+	return true, nil
+}
+
+// passGates asks the gates about a call, and reports whether they let it run; if not, the call has
+// been answered or suspended.
+func (w *crew) passGates(ctx context.Context, c *call) (bool, *end) {
+	v, err := w.judge(ctx, c)
+	if err != nil {
+		return false, w.fail(err)
+	}
+	s := c.state // which may be a copy now
+	switch {
+	case v.Blocked():
+		res := awaken.ErrorResult("", fmt.Sprintf("tool %q was blocked: %s", s.ToolName, v.Reason()))
+		res.Metadata = map[string]any{"rejected": true}
+		if e := w.outcomes.complete(ctx, c, res, nil); e != nil {
+			return false, e
+		}
+		return false, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}}
+	case v.Suspended():
+		t := v.Ticket()
+		return false, w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &t}, nil)
+	case v.Answered():
+		res, err := resultOf(s.ToolName, v.Result(), nil)
+		if err != nil {
+			return false, w.fail(err)
+		}
+		if res.Status == awaken.ToolPending {
+			return false, w.outcomes.suspend(c, res, nil)
+		}
+		return false, w.outcomes.complete(ctx, c, res, nil)
 	}
 	return true, nil
 }

@@ -369,9 +369,13 @@ func (de *decider) expire() {
 // supersede retracts the open calls: the model will not see that it asked for them.
 func (de *decider) supersede(text string) {
 	de.guards.drop("superseded")
-	if len(de.ledger.calls) == 0 {
-		return
+	if len(de.ledger.calls) > 0 {
+		de.retract(text)
 	}
+}
+
+// retract is supersede for the calls of a step.
+func (de *decider) retract(text string) {
 	for _, c := range de.ledger.calls {
 		if c.doubtful { // it may have taken effect, and must not be hidden
 			c.doubtful = false

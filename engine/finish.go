@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/awaken-go/awaken"
@@ -10,15 +11,26 @@ import (
 )
 
 // finish ends the run: the run_end phase, the last commit, run_finish. It reports true if a run at
-// its natural end must continue because a message arrived.
+// its natural end must continue because a message arrived. It consists of two steps that follow each
+// other, to keep the stack small.
 func (r *run) finish(e *end) (again bool) {
 	quiet := len(r.agent.Hooks[awaken.PhaseRunEnd]) == 0 && len(r.phases.due(awaken.PhaseRunEnd)) == 0
+	var before runStatus
+	if again, over := r.windUp(e, &before, quiet); over {
+		return again
+	}
+	return r.commitEnd(e, &before, quiet)
+}
+
+// windUp does everything before the last commit. It reports whether finish is over, and then whether
+// the run continues. It sets before to the status of the run before its end.
+func (r *run) windUp(e *end, before *runStatus, quiet bool) (again, over bool) {
 	if quiet {
 		r.journal.takeBack() // the last commit, which follows soon, takes it along
 	}
 	if err := r.journal.waitInFlight(); err != nil {
 		if *e = *r.fail(err); e.lost {
-			return false
+			return false, true
 		}
 	}
 	ctx, cancel := r.graceContext(r.ctx)
@@ -31,14 +43,14 @@ func (r *run) finish(e *end) (again bool) {
 	if e.Type == awaken.NaturalEnd && !quiet {
 		// run_end hooks run only once, so make sure first that this is the end.
 		if err := r.journal.commit(ctx, commitOptions{requireEmptyInbox: true}); errors.Is(err, awaken.ErrUnread) {
-			return r.reopen(ctx, e)
+			return r.reopen(ctx, e), true
 		} else if err != nil {
 			if *e = *r.fail(err); e.lost {
-				return false
+				return false, true
 			}
 		}
 	}
-	before := r.rec
+	*before = statusOf(&r.rec)
 	r.conclude(e)
 	atRunEnd.Hit()
 	err := r.phases.run(ctx, awaken.PhaseRunEnd, about{})
@@ -48,9 +60,9 @@ func (r *run) finish(e *end) (again bool) {
 	if err != nil {
 		if e.Type == awaken.NaturalEnd {
 			if *e = *r.fail(err); e.lost {
-				return false
+				return false, true
 			}
-			restoreStatus(&r.rec, &before)
+			before.restore(&r.rec)
 			r.conclude(e)
 		} else {
 			r.rt.cfg.Logger.Warn("the phase run_end failed", "run", r.info.RunID, "error", err)
@@ -58,8 +70,13 @@ func (r *run) finish(e *end) (again bool) {
 	}
 	if err := r.journal.flush(ctx, before); err != nil && r.fail(err).lost {
 		*e = *r.fail(err)
-		return false
+		return false, true
 	}
+	return false, false
+}
+
+// commitEnd makes the last commit. It reports whether the run continues.
+func (r *run) commitEnd(e *end, before *runStatus, quiet bool) (again bool) {
 	m := r.out.mark()
 	r.ledger.snapshot()
 	r.out.deferEvent(r.finished(e.Termination))
@@ -70,30 +87,32 @@ func (r *run) finish(e *end) (again bool) {
 		ctx = context.WithoutCancel(ctx)
 	}
 	atRunEnded.Hit()
-	err = r.journal.commit(ctx, commitOptions{requireEmptyInbox: quiet && e.Type == awaken.NaturalEnd})
+	err := r.journal.commit(ctx, commitOptions{requireEmptyInbox: quiet && e.Type == awaken.NaturalEnd})
 	atFinished.Hit()
 	switch {
 	case err == nil:
 	case errors.Is(err, awaken.ErrUnread):
 		r.out.undo(m)
-		restoreStatus(&r.rec, &before)
+		before.restore(&r.rec)
 		return r.reopen(ctx, e)
 	case errors.Is(err, awaken.ErrFenced):
 		*e = end{err: err, lost: true}
 	default:
-		// The record could not be stored, so another owner may resume the run. Here it is over, and
-		// listeners must know.
-		f := r.fail(err)
-		if f.lost {
-			*e = *f
-			return false
-		}
+		r.endUnstored(ctx, e, err)
+	}
+	return false
+}
+
+// endUnstored ends a run whose end could not be stored. Another owner may resume it. Here it is over,
+// and listeners must know.
+func (r *run) endUnstored(ctx context.Context, e *end, err error) {
+	f := r.fail(err)
+	if !f.lost {
 		f.err = cmp.Or(f.err, err) // the end is not stored, cancelled or not
 		r.out.forget()
 		r.out.emitUnlogged(ctx, r.finished(f.Termination))
-		*e = *f
 	}
-	return false
+	*e = *f
 }
 
 // reopen applies what arrived just before the end, and commits it together with what was deferred
@@ -143,9 +162,26 @@ func statusReason(t awaken.Termination) string {
 	return string(t.Type)
 }
 
-// restoreStatus restores the status fields of o. Usage and cost counted since then stay.
-func restoreStatus(r *awaken.Run, o *awaken.Run) {
-	r.Status, r.StatusReason, r.Waiting = o.Status, o.StatusReason, o.Waiting
-	r.Termination, r.FinishedAt, r.FinalOutput = o.Termination, o.FinishedAt, o.FinalOutput
-	r.StructuredOutput, r.ErrorPayload = o.StructuredOutput, o.ErrorPayload
+// runStatus is the part of a record that changes when the run parks or ends.
+type runStatus struct {
+	status      awaken.RunStatus
+	reason      string
+	waiting     *awaken.Waiting
+	termination awaken.Termination
+	finishedAt  int64
+	output      string
+	structured  json.RawMessage
+	err         *awaken.Error
+}
+
+// statusOf returns the status fields of a record.
+func statusOf(r *awaken.Run) runStatus {
+	return runStatus{r.Status, r.StatusReason, r.Waiting, r.Termination, r.FinishedAt, r.FinalOutput, r.StructuredOutput, r.ErrorPayload}
+}
+
+// restore sets the status fields of a record. Usage and cost counted since then stay.
+func (s *runStatus) restore(r *awaken.Run) {
+	r.Status, r.StatusReason, r.Waiting = s.status, s.reason, s.waiting
+	r.Termination, r.FinishedAt, r.FinalOutput = s.termination, s.finishedAt, s.output
+	r.StructuredOutput, r.ErrorPayload = s.structured, s.err
 }

@@ -60,22 +60,29 @@ func (gd *guards) addInput(m *llm.Message) {
 		return
 	}
 	if len(gd.agent.Guards[awaken.InputPoint]) > 0 {
-		p := &awaken.Passage{Point: awaken.InputPoint, Message: m}
-		v, err := gd.pass(gd.ctx, awaken.PhaseRunStart, about{}, p, nil)
-		switch {
-		case err != nil:
-			gd.ending = &awaken.Termination{Type: awaken.Failed, Message: err.Error()}
-			return
-		case v.Blocked():
-			gd.ending = &awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}
-			return
-		case v.Suspended():
-			gd.hold(&awaken.HeldMessage{Point: awaken.InputPoint, Messages: []*llm.Message{p.Message}}, v.Ticket())
+		if m = gd.passInput(m); m == nil {
 			return
 		}
-		m = p.Message
 	}
 	gd.conv.add(m)
+}
+
+// passInput asks the guards about a message from outside. It returns the message to add, or nil.
+func (gd *guards) passInput(m *llm.Message) *llm.Message {
+	p := &awaken.Passage{Point: awaken.InputPoint, Message: m}
+	v, err := gd.pass(gd.ctx, awaken.PhaseRunStart, about{}, p, nil)
+	switch {
+	case err != nil:
+		gd.ending = &awaken.Termination{Type: awaken.Failed, Message: err.Error()}
+		return nil
+	case v.Blocked():
+		gd.ending = &awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}
+		return nil
+	case v.Suspended():
+		gd.hold(&awaken.HeldMessage{Point: awaken.InputPoint, Messages: []*llm.Message{p.Message}}, v.Ticket())
+		return nil
+	}
+	return p.Message
 }
 
 // showAnswer emits the deltas of an answer that has not been streamed.

@@ -36,6 +36,11 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	defer s.got.Release()
 	err := s.receiveAll()
 	atReply.Hit()
+	return r.received(ctx, s, err)
+}
+
+// received counts what an answer cost, and returns the reply.
+func (r *run) received(ctx context.Context, s *stream, err error) (*llm.Reply, *end) {
 	r.use(s.usage)
 	r.charge(s.cost)
 	if err != nil {
@@ -216,12 +221,13 @@ func (inf *inference) answer(reply *llm.Reply) {
 			call
 			state awaken.CallState
 		}{}
-		one.state = awaken.CallState{CallID: c.ID, ToolName: c.Name, Arguments: arguments(c), Status: awaken.CallNew, UpdatedAt: now,
-			RunID: inf.info.RunID, Step: inf.step.index, Index: i}
+		s := &one.state
+		s.CallID, s.ToolName, s.Arguments, s.Status, s.UpdatedAt = c.ID, c.Name, arguments(c), awaken.CallNew, now
+		s.RunID, s.Step, s.Index = inf.info.RunID, inf.step.index, i
 		if entry != nil {
-			one.state.Effect = entry.Spec.Effect
+			s.Effect = entry.Spec.Effect
 		}
-		one.call = call{state: &one.state, entry: entry}
+		one.call.state, one.entry = s, entry
 		inf.ledger.calls = append(inf.ledger.calls, &one.call)
 		inf.ledger.edit(&one.call)
 	}

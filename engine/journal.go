@@ -120,9 +120,9 @@ func (j *journal) commitAgain(ctx context.Context, c *awaken.Commit) error {
 
 // refused reports whether an error of Commit means that nothing was committed. After any other
 // error the outcome is unknown.
-func refused(err error) bool {
-	return isAny(err, awaken.ErrFenced, awaken.ErrGeneration, awaken.ErrConflict, awaken.ErrUnread, awaken.ErrInvalid, awaken.ErrNotFound)
-}
+func refused(err error) bool { return isAny(err, refusals...) }
+
+var refusals = []error{awaken.ErrFenced, awaken.ErrGeneration, awaken.ErrConflict, awaken.ErrUnread, awaken.ErrInvalid, awaken.ErrNotFound}
 
 // isAny reports whether err is one of targets.
 func isAny(err error, targets ...error) bool {
@@ -203,7 +203,7 @@ const flushTries = 5
 // flush commits and sends the outbox, with the record as it was before the run parks or ends: if
 // the process dies here, the next owner sends it again. Items that cannot be sent are left to the
 // thread's next run.
-func (j *journal) flush(ctx context.Context, before awaken.Run) error {
+func (j *journal) flush(ctx context.Context, before *runStatus) error {
 	for try := 0; j.sender.unsent > 0 && try < flushTries; try++ {
 		if try > 0 {
 			select {
@@ -212,10 +212,10 @@ func (j *journal) flush(ctx context.Context, before awaken.Run) error {
 				return context.Cause(ctx)
 			}
 		}
-		rec := j.rec
-		restoreStatus(&j.rec, &before)
+		after := statusOf(&j.rec)
+		before.restore(&j.rec)
 		err := j.commit(ctx, commitOptions{})
-		restoreStatus(&j.rec, &rec)
+		after.restore(&j.rec)
 		if err != nil {
 			return err
 		}
@@ -291,7 +291,9 @@ func (p *commitBatch) free() {
 	clear(p.Messages)
 	clear(p.Calls)
 	clear(p.Entries)
-	*p = commitBatch{Commit: awaken.Commit{Messages: p.Messages[:0], Calls: p.Calls[:0], Entries: p.Entries[:0]}}
+	messages, calls, entries := p.Messages[:0], p.Calls[:0], p.Entries[:0]
+	*p = commitBatch{} // in place, because a composite literal would be built on the stack first
+	p.Messages, p.Calls, p.Entries = messages, calls, entries
 	batches.Put(p)
 }
 

@@ -144,6 +144,11 @@ func (r *run) main() (*awaken.RunResult, error) {
 		}
 		e = nil // a message arrived just before the end
 	}
+	return r.ended(e)
+}
+
+// ended returns what the activation returns.
+func (r *run) ended(e *end) (*awaken.RunResult, error) {
 	if e.lost {
 		return nil, e.err
 	}

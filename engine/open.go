@@ -23,25 +23,9 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 	if err := req.Validate(); err != nil {
 		return nil, nil, err
 	}
-	threadID, parent := req.ThreadID, req.ParentThreadID
-	if req.Continue != "" {
-		old, err := rt.cfg.Store.LoadRun(ctx, req.Continue)
-		if err != nil {
-			return nil, nil, fmt.Errorf("continue run %s: %w", req.Continue, err)
-		}
-		if threadID != "" && threadID != old.ThreadID {
-			return nil, nil, fmt.Errorf("%w: run %s is on thread %s, not %s", awaken.ErrInvalid, req.Continue, old.ThreadID, threadID)
-		}
-		if threadID, parent = old.ThreadID, old.ParentThreadID; old.Status == awaken.RunDone {
-			res, err := rt.replay(ctx, req, old)
-			return nil, res, err
-		}
-	}
-	if threadID == "" {
-		if len(req.Decisions) > 0 || req.Rewind != "" {
-			return nil, nil, fmt.Errorf("%w: decisions and rewind need a thread_id", awaken.ErrInvalid)
-		}
-		threadID = rt.cfg.NewID()
+	threadID, parent, res, err := rt.locate(ctx, req)
+	if err != nil || res != nil {
+		return nil, res, err
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
 	r := newRun()
@@ -79,6 +63,32 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 	atOpened.Hit()
 	ready = true
 	return r, nil, nil
+}
+
+// locate returns the thread of a request and its parent. For a request that was answered before it
+// returns a result.
+func (rt *Runtime) locate(ctx context.Context, req *awaken.RunRequest) (threadID, parent string, res *awaken.RunResult, err error) {
+	threadID, parent = req.ThreadID, req.ParentThreadID
+	if req.Continue != "" {
+		old, err := rt.cfg.Store.LoadRun(ctx, req.Continue)
+		if err != nil {
+			return "", "", nil, fmt.Errorf("continue run %s: %w", req.Continue, err)
+		}
+		if threadID != "" && threadID != old.ThreadID {
+			return "", "", nil, fmt.Errorf("%w: run %s is on thread %s, not %s", awaken.ErrInvalid, req.Continue, old.ThreadID, threadID)
+		}
+		if threadID, parent = old.ThreadID, old.ParentThreadID; old.Status == awaken.RunDone {
+			res, err = rt.replay(ctx, req, old)
+			return "", "", res, err
+		}
+	}
+	if threadID == "" {
+		if len(req.Decisions) > 0 || req.Rewind != "" {
+			return "", "", nil, fmt.Errorf("%w: decisions and rewind need a thread_id", awaken.ErrInvalid)
+		}
+		threadID = rt.cfg.NewID()
+	}
+	return threadID, parent, nil, nil
 }
 
 // acquirer acquires the threads of runs that it owns, and knows which of them have not started.

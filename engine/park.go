@@ -36,19 +36,19 @@ func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
 	if ctx.Err() != nil {
 		return r.fail(context.Cause(ctx))
 	}
-	before := r.rec
+	before := statusOf(&r.rec)
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, reason, w
 	r.wallet.settleRemaining(ctx)
 	err := r.compactor.detach(false)
 	if err == nil {
-		err = r.journal.flush(ctx, before)
+		err = r.journal.flush(ctx, &before)
 	}
 	var m mark
 	if err == nil {
 		m, err = r.journal.mark()
 	}
 	if err != nil {
-		restoreStatus(&r.rec, &before)
+		before.restore(&r.rec)
 		return r.fail(err)
 	}
 	r.ledger.stale = true
@@ -62,7 +62,7 @@ func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
 		return e
 	}
 	r.out.undo(m)
-	restoreStatus(&r.rec, &before)
+	before.restore(&r.rec)
 	r.ledger.stale = true
 	if errors.Is(err, awaken.ErrUnread) {
 		err = r.inbox.takeUnread(ctx)

@@ -17,13 +17,10 @@ import (
 // buildRequest builds the model request. Continuations of a truncated answer reuse it.
 func (inf *inference) buildRequest(ctx context.Context) error {
 	req := &inf.request
-	*req = llm.Request{
-		Model:       inf.agent.ModelSpec.UpstreamModel,
-		System:      inf.agent.System,
-		Tools:       inf.tools.offered,
-		CachePrompt: inf.agent.Spec.ContextPolicy != nil && inf.agent.Spec.ContextPolicy.EnablePromptCache,
-		Routing:     llm.Routing{ThreadID: inf.info.ThreadID, RunID: inf.info.RunID},
-	}
+	*req = llm.Request{} // in place, because a composite literal would be built on the stack first
+	req.Model, req.System, req.Tools = inf.agent.ModelSpec.UpstreamModel, inf.agent.System, inf.tools.offered
+	req.CachePrompt = inf.agent.Spec.ContextPolicy != nil && inf.agent.Spec.ContextPolicy.EnablePromptCache
+	req.Routing.ThreadID, req.Routing.RunID = inf.info.ThreadID, inf.info.RunID
 	req.ReasoningEffort = inf.agent.Spec.ReasoningEffort
 	if l := inf.agent.Limits; l != nil && l.Output > 0 {
 		req.MaxTokens = &l.Output
@@ -32,10 +29,7 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 		o.Apply(req)
 	}
 	var used state.Batch
-	if o, ok := builtin.StepOverride.Lookup(inf.st); ok {
-		o.Apply(req)
-		builtin.StepOverride.Clear(&used)
-	}
+	inf.takeOverride(req, &used)
 	inf.clampOutput(req)
 	if inf.wallet.spending != nil && req.Model != inf.agent.ModelSpec.UpstreamModel {
 		return fmt.Errorf("%w: the run has a budget, but the price of model %q is unknown; only %q may be used", awaken.ErrInvalid, req.Model, inf.agent.ModelSpec.UpstreamModel)
@@ -43,10 +37,7 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 	if req.IdleTimeout = time.Duration(inf.agent.Retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
 		req.IdleTimeout *= 2
 	}
-	if f, ok := builtin.ToolFilter.Lookup(inf.st); ok {
-		req.Tools = f.Apply(req.Tools)
-		builtin.ToolFilter.Clear(&used)
-	}
+	inf.takeFilter(req, &used)
 	if inf.output.plan != nil {
 		inf.output.plan.Apply(req)
 	}
@@ -57,16 +48,36 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 	if err := inf.apply(&used); err != nil {
 		return err
 	}
-	w := inf.conv.window
-	if w == nil {
-		req.Messages = around(before, inf.conv.msgs.Clip(), after)
-		return inf.phases.transform(ctx, req)
+	if w := inf.conv.window; w != nil {
+		w.before, w.after, w.plain = before, after, nil
+		return inf.fitFirst(ctx, req)
 	}
-	w.before, w.after, w.plain = before, after, nil
+	req.Messages = around(before, inf.conv.msgs.Clip(), after)
+	return inf.phases.transform(ctx, req)
+}
+
+// fitFirst is fitRequest for a request that may have to be fitted again.
+func (inf *inference) fitFirst(ctx context.Context, req *llm.Request) error {
 	if len(inf.agent.Transforms) > 0 {
-		w.plain = new(*req)
+		inf.conv.window.plain = new(*req)
 	}
 	return inf.fitRequest(ctx, req)
+}
+
+// takeOverride applies the override of the step, and removes it from the state.
+func (inf *inference) takeOverride(req *llm.Request, used *state.Batch) {
+	if o, ok := builtin.StepOverride.Lookup(inf.st); ok {
+		o.Apply(req)
+		builtin.StepOverride.Clear(used)
+	}
+}
+
+// takeFilter applies the tool filters of the step, and removes them from the state.
+func (inf *inference) takeFilter(req *llm.Request, used *state.Batch) {
+	if f, ok := builtin.ToolFilter.Lookup(inf.st); ok {
+		req.Tools = f.Apply(req.Tools)
+		builtin.ToolFilter.Clear(used)
+	}
 }
 
 // fitRequest adds the conversation to a request that is otherwise complete.

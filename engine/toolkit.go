@@ -25,6 +25,11 @@ func (tb *toolkit) offer() error {
 	if len(tb.frontend) == 0 {
 		return nil
 	}
+	return tb.merge()
+}
+
+// merge is offer for a run whose client has tools.
+func (tb *toolkit) merge() error {
 	tb.offered = nil
 	for _, t := range tb.agent.Offered {
 		if tb.ofClient(t.Name) == nil {

@@ -47,15 +47,11 @@ func (s *committer) commit(c *awaken.Commit) error {
 	if err != nil {
 		return err
 	}
-	err = t.Check(c, s.isDone(c.Run.RunID))
-	switch {
-	case errors.Is(err, threads.ErrRepeated):
+	if err := s.check(t, c); errors.Is(err, threads.ErrRepeated) {
 		c.Unread = len(t.Inbox) > 0
 		return nil
-	case err != nil:
+	} else if err != nil {
 		return err
-	case c.RequireEmptyInbox && slices.ContainsFunc(t.Inbox, func(it awaken.InboxItem) bool { return !slices.Contains(c.Read, it.ID) }):
-		return awaken.ErrUnread
 	}
 	s.clock++
 	t.Committed, t.Touched = c.Number, s.clock
@@ -78,6 +74,17 @@ func (s *committer) commit(c *awaken.Commit) error {
 	return nil
 }
 
+// check returns why c must be refused, or nil.
+func (s *committer) check(t *thread, c *awaken.Commit) error {
+	if err := t.Check(c, s.isDone(c.Run.RunID)); err != nil {
+		return err
+	}
+	if c.RequireEmptyInbox && slices.ContainsFunc(t.Inbox, func(it awaken.InboxItem) bool { return !slices.Contains(c.Read, it.ID) }) {
+		return awaken.ErrUnread
+	}
+	return nil
+}
+
 // isDone reports whether a run is stored as done.
 func (s *committer) isDone(runID string) bool {
 	r := s.runs[runID]
@@ -93,13 +100,18 @@ func (s *committer) saveRun(t *thread, c *awaken.Commit) {
 	t.run = r
 	t.SetRun(r.RunID, r.Status)
 	r.Enter(c.Calls)
-	for _, ch := range c.State {
-		m := &r.State
-		if ch.Scope == state.Thread {
-			m = &t.State
-		}
-		threads.Set(m, ch.Key, ch.Value)
+	for i := range c.State {
+		t.set(r, &c.State[i])
 	}
+}
+
+// set saves a change of the state of the thread or of its run r.
+func (t *thread) set(r *runRecord, ch *state.Change) {
+	m := &r.State
+	if ch.Scope == state.Thread {
+		m = &t.State
+	}
+	threads.Set(m, ch.Key, ch.Value)
 }
 
 // Interrupt raises the thread's generation and returns the unfinished calls.
