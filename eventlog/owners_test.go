@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,12 +18,15 @@ import (
 
 // fakeLog is a store of single entries.
 type fakeLog struct {
+	mu      sync.Mutex
 	entries []awaken.Entry
 	calls   atomic.Int64
 	before  func(q awaken.EntryQuery)
 }
 
 func (f *fakeLog) add(epoch, seq uint64, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.entries = append(f.entries, awaken.Entry{Cursor: awaken.Cursor{Epoch: epoch, Seq: seq}, RunID: "r", Event: &awaken.TextDelta{Delta: text}})
 }
 
@@ -31,6 +35,8 @@ func (f *fakeLog) Entries(_ context.Context, _ string, q awaken.EntryQuery) (out
 	if f.before != nil {
 		f.before(q)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, e := range f.entries {
 		if e.Last() > q.After && e.Epoch > q.Epoch {
 			if out = append(out, e); q.Limit > 0 && len(out) == q.Limit {

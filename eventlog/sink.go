@@ -8,9 +8,9 @@ import (
 
 // Sink receives the events of one run.
 type Sink struct {
-	log    *Log
-	next   awaken.Sink
-	thread string
+	log  *Log
+	next awaken.Sink
+	live *live // nil before the first event and after the last
 }
 
 // Sink returns a sink for one run. Readers see its events as they happen; next, if not nil, gets
@@ -21,19 +21,21 @@ func (l *Log) Sink(next awaken.Sink) *Sink { return &Sink{log: l, next: next} }
 // Emit receives an event. The first of an activation is run_start, which names the thread.
 func (s *Sink) Emit(ctx context.Context, e awaken.Entry) error {
 	if start, ok := e.Event.(*awaken.RunStart); ok {
-		if s.thread == "" {
-			s.log.open(start.ThreadID)
+		if s.live != nil && s.live.thread != start.ThreadID {
+			s.Close()
 		}
-		s.thread = start.ThreadID
+		if s.live == nil {
+			s.live = s.log.acquire(start.ThreadID)
+			s.live.open()
+		}
 	}
-	if s.thread != "" && e.Cursor == (awaken.Cursor{}) {
+	if s.live != nil && e.Cursor == (awaken.Cursor{}) {
 		s.Close() // the end is not stored, and another owner may continue the run
 	}
-	if s.thread != "" {
-		s.log.append(s.thread, e)
+	if s.live != nil {
+		s.live.append(e)
 		if _, over := e.Event.(*awaken.RunFinish); over {
-			s.log.done(s.thread, true)
-			s.thread = ""
+			s.end(true)
 		}
 	}
 	if s.next == nil {
@@ -49,8 +51,14 @@ func (s *Sink) Emit(ctx context.Context, e awaken.Entry) error {
 // Close drops the uncommitted events of the run, if it has not finished. Readers continue with
 // what is in the store.
 func (s *Sink) Close() {
-	if s.thread != "" {
-		s.log.done(s.thread, false)
-		s.thread = ""
+	if s.live != nil {
+		s.end(false)
 	}
+}
+
+// end ends the activation.
+func (s *Sink) end(finished bool) {
+	s.live.done(finished)
+	s.log.release(s.live)
+	s.live = nil
 }

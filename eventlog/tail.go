@@ -27,6 +27,10 @@ type Follow struct {
 	Pause time.Duration
 	// First, if set, replaces Pause until the first entry.
 	First time.Duration
+	// Collect, if set, makes the reader wait that long after it has read everything before it gets
+	// more deltas, so that it gets several at once. Other entries do not wait, nor does the first
+	// delta after a pause.
+	Collect time.Duration
 	// AtEnd says that the cursor was the end of what is stored when the thread was last looked at.
 	// The reader then does not read the store before something happens: this process publishes an
 	// entry, or Options.Poll has passed. See [Log.Watch].
@@ -36,16 +40,8 @@ type Follow struct {
 // Watch keeps what this process publishes on a thread from now on, until release is called, for a
 // reader that begins meanwhile.
 func (l *Log) Watch(threadID string) (release func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.get(threadID).watchers++
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		v := l.get(threadID)
-		v.watchers--
-		l.drop(threadID, v)
-	}
+	v := l.acquire(threadID)
+	return func() { l.release(v) }
 }
 
 // Tail yields the entries of a thread after a cursor, one for each delta, and waits for more until
@@ -54,10 +50,7 @@ func (l *Log) Watch(threadID string) (release func()) {
 // cursor were lost, the reader gets a stream_reset first.
 func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f Follow) iter.Seq2[awaken.Entry, error] {
 	return func(yield func(awaken.Entry, error) bool) {
-		t := tail{log: l, ctx: ctx, thread: threadID, at: after, sure: f.AtEnd, follow: f, yield: yield}
-		l.mu.Lock()
-		l.get(threadID).watchers++
-		l.mu.Unlock()
+		t := &tail{log: l, ctx: ctx, live: l.acquire(threadID), at: after, sure: f.AtEnd, follow: f, yield: yield, waiter: waiter{wake: make(chan struct{}, 1)}}
 		defer t.leave()
 		if err := t.run(); err != nil && !errors.Is(err, errOver) {
 			yield(awaken.Entry{}, err)
@@ -72,39 +65,26 @@ var errOver = errors.New("over")
 type tail struct {
 	log    *Log
 	ctx    context.Context
-	thread string
+	live   *live
 	at     awaken.Cursor // of the last entry yielded, or to start from
 	follow Follow
 	yield  func(awaken.Entry, error) bool
 	batch  []awaken.Entry
-	polls  bool // polls the store for all watchers of the thread
-	ask    bool // read the store, whatever is in memory
-	behind bool // the next entry is in neither memory nor the store yet
-	gave   bool // an entry was yielded
-	gone   bool // the thread was deleted
-	sure   bool // the cursor is where the stored log ended
-	empty  bool // nothing is in memory
+	pair   [2]awaken.Entry // backs a small batch
+	ask    bool            // read the store, whatever is in memory
+	behind bool            // the next entry is in neither memory nor the store yet
+	gave   bool            // an entry was yielded
+	gone   bool            // the thread was deleted
+	sure   bool            // the cursor is where the stored log ended
+	empty  bool            // nothing is in memory
+	waiter
 }
 
 // leave ends the reader.
 func (t *tail) leave() {
-	giveBack(&t.batch)
-	l := t.log
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	v := l.get(t.thread)
-	v.watchers--
-	t.stopPolling(v)
-	l.drop(t.thread, v)
-}
-
-// stopPolling leaves polling to another watcher. Requires t.log.mu.
-func (t *tail) stopPolling(v *live) {
-	if t.polls {
-		t.polls, v.polling = false, false
-		v.waiting = true
-		v.notify()
-	}
+	t.emptyBatch()
+	t.stopWaiting()
+	t.log.release(t.live)
 }
 
 // run yields entries: from memory, as long as they directly follow the cursor, and otherwise from
@@ -112,9 +92,9 @@ func (t *tail) stopPolling(v *live) {
 func (t *tail) run() error {
 	read := -1 // version of the live part when the store was last read to its end
 	for {
-		live, current, version, changed := t.look(read)
+		live, current, version := t.look(read)
 		if t.gone {
-			return fmt.Errorf("thread %s was deleted: %w", t.thread, awaken.ErrNotFound)
+			return fmt.Errorf("thread %s was deleted: %w", t.live.thread, awaken.ErrNotFound)
 		}
 		if live {
 			read = -1
@@ -123,10 +103,11 @@ func (t *tail) run() error {
 					return err
 				}
 			}
+			t.collect = t.follow.Collect > 0
 			continue
 		}
 		if read != version && (!current || t.ask) && (t.ask || !t.sure || !t.empty) {
-			t.ask, t.sure = false, false
+			t.ask, t.sure, t.since = false, false, time.Time{}
 			if err := t.readCommitted(); err != nil {
 				return err
 			}
@@ -139,7 +120,7 @@ func (t *tail) run() error {
 		if t.follow.Pause > 0 && !t.yield(awaken.Entry{}, nil) {
 			return errOver
 		}
-		if err := t.wait(changed); err != nil {
+		if err := t.waitForMore(); err != nil {
 			return err
 		}
 		read = -1
@@ -149,94 +130,87 @@ func (t *tail) run() error {
 // maxBatch is how many entries a reader takes from memory at a time.
 const maxBatch = 128
 
-// look finds the entries after the cursor in memory. current means that there is nothing more
-// anywhere. read is the version at which the store was found to agree with the cursor.
-func (t *tail) look(read int) (found, current bool, version int, changed <-chan struct{}) {
-	t.log.mu.Lock()
-	defer t.log.mu.Unlock()
-	v := t.log.get(t.thread)
-	waiting := v.waiting
-	v.waiting = true // reset below if there is an entry
+// look finds the entries after the cursor in memory. If there are none, the reader will be woken by the
+// next. current means that there is nothing more anywhere. read is the version at which the store was
+// found to agree with the cursor.
+func (t *tail) look(read int) (found, current bool, version int) {
+	v := t.live
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	clear(t.batch)
 	t.batch = t.batch[:0]
 	t.behind, t.gone, t.empty = false, v.gone && t.at != (awaken.Cursor{}), len(v.entries) == 0
-	if t.follow.Committed || len(v.entries) == 0 {
-		return false, false, v.version, v.changed
+	i := 0
+	if !t.empty {
+		i = int(t.at.Seq + 1 - v.entries[0].Seq) // entries have no gaps
 	}
-	i := int(t.at.Seq + 1 - v.entries[0].Seq) // entries have no gaps
-	if t.at.Seq+1 < v.entries[0].Seq || i > len(v.entries) {
-		t.behind = t.at.Seq+1 < v.entries[0].Seq && v.running > 0
-		return false, false, v.version, v.changed
+	switch {
+	case t.follow.Committed:
+	case t.empty:
+		t.enlist()
+	case t.at.Seq+1 < v.entries[0].Seq && v.running > 0:
+		t.behind = true
+	case t.at.Seq+1 < v.entries[0].Seq || i > len(v.entries) || !t.follows(i, read):
+		t.enlist()
+	case i == len(v.entries):
+		t.enlist()
+		return false, v.running > 0, v.version
+	default:
+		t.take(v.entries[i:min(i+maxBatch, len(v.entries))])
+		return true, v.running > 0, v.version
+	}
+	return false, false, v.version
+}
+
+// follows reports whether the live entry at i is the successor of the cursor. Requires t.live.mu.
+func (t *tail) follows(i, read int) bool {
+	v := t.live
+	if t.at == (awaken.Cursor{}) || i == 0 && read == v.version || i > 0 && v.entries[i-1].Epoch == t.at.Epoch {
+		return true
+	}
+	if i == len(v.entries) {
+		return false
 	}
 	// An owner that came after the end was known begins there, or later.
-	next := t.sure && i < len(v.entries) && v.entries[i].Epoch > t.at.Epoch
-	same := next || i == 0 && read == v.version || t.at == (awaken.Cursor{}) || i > 0 && v.entries[i-1].Epoch == t.at.Epoch || i < len(v.entries) && v.entries[i].Epoch == t.at.Epoch
-	if !same {
-		return false, false, v.version, v.changed
-	}
-	if found := v.entries[i:min(i+maxBatch, len(v.entries))]; len(found) > 0 {
-		if t.batch == nil {
-			t.batch = *entrySlices.Get().(*[]awaken.Entry)
-		}
-		t.batch, v.waiting = append(t.batch, found...), waiting
-	}
-	return len(t.batch) > 0, v.running > 0, v.version, v.changed
+	return v.entries[i].Epoch == t.at.Epoch || t.sure && v.entries[i].Epoch > t.at.Epoch
 }
 
-// wait returns when there may be something new. One of the watchers polls the store for all, to
-// find what other processes have committed.
-func (t *tail) wait(changed <-chan struct{}) error {
-	giveBack(&t.batch) // not needed while waiting
-	t.log.mu.Lock()
-	v := t.log.get(t.thread)
-	if !t.polls && !v.polling {
-		t.polls, v.polling = true, true
-	}
-	every := t.log.opts.Poll
-	if v.running > 0 {
-		every *= 5 // this process runs the thread, but another one may have taken over
-	}
-	t.log.mu.Unlock()
-	var tick <-chan time.Time
-	switch {
-	case t.behind: // the next commit brings it; not every change is a commit
-		tick, changed = time.After(t.log.opts.Poll/20), nil
-	case t.polls:
-		tick = time.After(every)
-	}
-	var pause <-chan time.Time
-	if t.follow.Pause > 0 {
-		every := t.follow.Pause
-		if t.follow.First > 0 && !t.gave {
-			every = t.follow.First
+// take copies entries, which may be replaced once t.live.mu is released.
+func (t *tail) take(found []awaken.Entry) {
+	if cap(t.batch) < len(found) {
+		t.emptyBatch()
+		if t.batch = t.pair[:0]; len(found) > len(t.pair) {
+			t.batch = *slabs.Get().(*[]awaken.Entry)
 		}
-		pause = time.After(every)
 	}
-	select {
-	case <-changed:
-	case <-tick:
-		t.ask = true
-	case <-pause:
-	case <-t.ctx.Done():
-		return errOver
-	}
-	return nil
+	t.batch = append(t.batch, found...)
 }
 
-// share passes entries found in the store to all watchers, and leaves polling to the next that
-// waits: this one may be slow to consume them.
+// emptyBatch releases the entries of the last look.
+func (t *tail) emptyBatch() {
+	giveBack(&t.batch)
+	clear(t.pair[:])
+}
+
+// share passes entries that the reader found in the store to all readers, if it polls for them. It leaves
+// polling to the next that waits: this one may be slow to consume them.
 func (t *tail) share(found []awaken.Entry) {
-	t.log.mu.Lock()
-	defer t.log.mu.Unlock()
-	v := t.log.get(t.thread)
+	v := t.live
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !t.polls {
+		return
+	}
 	for _, e := range found {
 		n := len(v.entries)
 		known := n > 0 && v.entries[n-1].Epoch >= e.Epoch && (v.running > 0 || v.entries[n-1].Seq >= e.Seq)
 		if e.Seq > t.at.Seq && !known {
-			v.add(e, t.log.opts.Buffer)
+			v.add(e)
 		}
 	}
 	if len(found) > 0 {
-		t.stopPolling(v)
+		t.polls, v.polling = false, false
+		v.wake(true)
 	}
 }
 
@@ -246,7 +220,7 @@ func (t *tail) entries(q awaken.EntryQuery) ([]awaken.Entry, error) {
 	select {
 	case t.log.reads <- struct{}{}:
 		defer func() { <-t.log.reads }()
-		return t.log.store.Entries(t.ctx, t.thread, q)
+		return t.log.store.Entries(t.ctx, t.live.thread, q)
 	case <-t.ctx.Done():
 		return nil, errOver
 	}
@@ -289,9 +263,7 @@ func (t *tail) readCommitted() error {
 				continue
 			}
 		}
-		if t.polls {
-			t.share(parts)
-		}
+		t.share(parts)
 		for _, e := range parts {
 			if err := t.deliver(e); err != nil {
 				return err
@@ -312,11 +284,10 @@ func (t *tail) threadGone() {
 	if t.at == (awaken.Cursor{}) {
 		return
 	}
-	t.log.mu.Lock()
-	defer t.log.mu.Unlock()
-	v := t.log.get(t.thread)
-	v.gone = true
-	v.notify()
+	t.live.mu.Lock()
+	defer t.live.mu.Unlock()
+	t.live.gone = true
+	t.live.wake(true)
 }
 
 // checkLost checks whether the cursor is beyond what the owner of its epoch committed before
@@ -353,7 +324,7 @@ func (t *tail) deliver(e awaken.Entry) error {
 	if e.Seq <= t.at.Seq {
 		return nil
 	}
-	t.at, t.sure = e.Cursor, false
+	t.at, t.sure, t.since = e.Cursor, false, time.Time{}
 	if t.follow.RunID != "" && e.RunID != t.follow.RunID {
 		return nil
 	}

@@ -1,0 +1,165 @@
+package eventlog
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// waiter is how a reader waits. Waiting sets no timer if one that is set rings early enough: most waits
+// end with an entry, long before any time is up.
+type waiter struct {
+	wake   chan struct{} // has a value when the reader should look again
+	listed bool          // in live.waiting; guarded by live.mu
+	polls  bool          // polls the store for all readers; guarded by live.mu
+	since  time.Time     // begin of the wait, however often it pauses; zero after an entry or a read
+
+	collect    bool // the reader has just had entries, and Follow.Collect is set
+	collecting bool // deltas do not wake the reader; guarded by live.mu
+	collected  *time.Timer
+
+	alarm *time.Timer // signals the reader, and sets rang
+	rings time.Time   // when, or zero
+	rang  atomic.Bool
+}
+
+// signal makes the reader look again.
+func (w *waiter) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// enlist makes the reader wait for the next entry. Requires t.live.mu.
+func (t *tail) enlist() {
+	t.collecting = t.collect
+	if t.listed {
+		return
+	}
+	select {
+	case <-t.wake: // for what it has seen by now
+	default:
+	}
+	t.listed = true
+	t.live.waiting = append(t.live.waiting, t)
+}
+
+// stopWaiting ends the waiting of a reader that leaves. Another one polls the store from now on.
+func (t *tail) stopWaiting() {
+	v := t.live
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if t.alarm != nil {
+		t.alarm.Stop()
+	}
+	for i := 0; t.listed; i++ {
+		if v.waiting[i] == t {
+			last := len(v.waiting) - 1
+			v.waiting[i], v.waiting[last] = v.waiting[last], nil
+			v.waiting, t.listed = v.waiting[:last], false
+		}
+	}
+	if t.polls {
+		v.polling = len(v.waiting) > 0
+	}
+	if t.polls && v.polling {
+		v.waiting[0].polls = true
+		v.waiting[0].signal() // to set its alarm
+	}
+}
+
+// waitForMore returns when there may be something new. One of the readers polls the store for all, to
+// find what other processes have committed.
+func (t *tail) waitForMore() error {
+	t.emptyBatch() // not needed while waiting
+	if t.collect {
+		return t.waitCollecting()
+	}
+	v, now := t.live, time.Now()
+	v.mu.Lock()
+	if !t.polls && !v.polling {
+		t.polls, v.polling = true, true
+	}
+	if t.since.IsZero() {
+		t.since = now
+	}
+	var poll, pause time.Time // when it is time to read the store, and to yield
+	switch {
+	case t.behind: // the next commit brings it; not every change is a commit
+		poll = t.since.Add(t.log.opts.Poll / 20)
+	case t.polls && v.running > 0:
+		poll = t.since.Add(5 * t.log.opts.Poll) // this process runs the thread, but another one may have taken over
+	case t.polls:
+		poll = t.since.Add(t.log.opts.Poll)
+	}
+	v.mu.Unlock()
+	switch {
+	case t.follow.First > 0 && t.follow.Pause > 0 && !t.gave:
+		pause = now.Add(t.follow.First)
+	case t.follow.Pause > 0:
+		pause = now.Add(t.follow.Pause)
+	}
+	for {
+		t.setAlarm(now, poll)
+		t.setAlarm(now, pause)
+		if !t.rang.Load() {
+			select {
+			case <-t.wake:
+			case <-t.ctx.Done():
+				return errOver
+			}
+		}
+		if !t.rang.Swap(false) {
+			return nil
+		}
+		t.rings, now = time.Time{}, time.Now()
+		if !poll.IsZero() && !now.Before(poll) {
+			t.ask = true
+			return nil
+		}
+		if !pause.IsZero() && !now.Before(pause) || t.woken() {
+			return nil
+		}
+	}
+}
+
+// waitCollecting returns when the time to collect entries is over, or something urgent came.
+func (t *tail) waitCollecting() error {
+	t.collect = false
+	if t.collected == nil {
+		t.collected = time.NewTimer(t.follow.Collect)
+	} else {
+		t.collected.Reset(t.follow.Collect)
+	}
+	defer t.collected.Stop()
+	select {
+	case <-t.wake:
+	case <-t.collected.C:
+	case <-t.ctx.Done():
+		return errOver
+	}
+	return nil
+}
+
+// setAlarm makes sure that the alarm rings at a time, or earlier. The zero time needs none.
+func (t *tail) setAlarm(now, at time.Time) {
+	switch {
+	case at.IsZero() || !t.rings.IsZero() && !t.rings.After(at):
+		return
+	case t.alarm == nil:
+		t.alarm = time.AfterFunc(at.Sub(now), func() {
+			t.rang.Store(true)
+			t.signal()
+		})
+	default:
+		t.alarm.Reset(at.Sub(now))
+	}
+	t.rings = at
+}
+
+// woken reports whether something other than the alarm woke the reader.
+func (t *tail) woken() bool {
+	t.live.mu.Lock()
+	defer t.live.mu.Unlock()
+	return !t.listed
+}
