@@ -128,13 +128,36 @@ func (p *Postgres) await() error {
 }
 
 func (p *Postgres) psql(sql string) error {
+	_, err := p.query(sql)
+	return err
+}
+
+// query returns what a statement prints.
+func (p *Postgres) query(sql string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", p.dir, "-U", "postgres", "-d", "postgres", "-c", sql)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("psql: %w: %s", err, bytes.TrimSpace(out))
+	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", p.dir, "-U", "postgres", "-d", "postgres", "-c", sql)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("psql: %w: %s", err, bytes.TrimSpace(out))
 	}
-	return nil
+	return string(bytes.TrimSpace(out)), nil
+}
+
+// Restart makes the server end all connections and start again, as after a crash.
+func (p *Postgres) Restart() error {
+	out, err := p.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(out)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return err
+	}
+	return p.await()
 }
 
 // Stop stops the server and removes its folder.

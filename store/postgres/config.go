@@ -23,7 +23,7 @@ var (
 // Listen calls fn when the configuration has changed, until ctx is done. Like [DB.Listen],
 // it uses its own connection.
 func (s *configStore) Listen(ctx context.Context, fn func()) error {
-	return s.db.listenTo(ctx, "config", func(string) { fn() })
+	return s.db.listenTo(ctx, func(string) { fn() }, s.db.sql(`{p}_config`))
 }
 
 // Turn waits for a lock of the database, which is granted in the order of the requests.

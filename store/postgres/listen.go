@@ -113,11 +113,11 @@ func (a *announcer) close() {
 	a.done.Wait()
 }
 
-// listenTo calls fn with the payload of every notification on a channel, and without one whenever it
-// begins to listen: at first, and after it has lost a connection.
-func (db *database) listenTo(ctx context.Context, channel string, fn func(payload string)) error {
+// listenTo calls fn with the payload of every notification on some channels, and without one
+// whenever it begins to listen: at first, and after it has lost a connection.
+func (db *database) listenTo(ctx context.Context, fn func(payload string), channels ...string) error {
 	for pause := minPause; ; {
-		heard, err := db.listen(ctx, channel, fn)
+		heard, err := db.listen(ctx, fn, channels...)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -141,7 +141,7 @@ const (
 )
 
 // listen listens on one connection until it is lost. It reports whether it could listen.
-func (db *database) listen(ctx context.Context, channel string, fn func(payload string)) (heard bool, err error) {
+func (db *database) listen(ctx context.Context, fn func(payload string), channels ...string) (heard bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
 	if err != nil {
 		return false, err
@@ -151,8 +151,10 @@ func (db *database) listen(ctx context.Context, channel string, fn func(payload 
 		defer cancel()
 		_ = conn.Close(ctx)
 	}()
-	if _, err := conn.Exec(ctx, db.sql(`LISTEN {p}_`+channel)); err != nil {
-		return false, err
+	for _, channel := range channels {
+		if _, err := conn.Exec(ctx, `LISTEN `+channel); err != nil {
+			return false, err
+		}
 	}
 	for payload := ""; ; {
 		fn(payload)

@@ -198,9 +198,9 @@ func (q *queue) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
 // pooler in transaction mode does not deliver notifications.
 func (q *queue) Listen(ctx context.Context, fn func(s mailbox.Signal)) error {
 	defer q.announcer.listen(fn)()
-	return q.db.listenTo(ctx, "mailbox", func(payload string) {
+	return q.db.listenTo(ctx, func(payload string) {
 		if s, own := q.announcer.heard(payload); !own {
 			fn(s)
 		}
-	})
+	}, q.db.sql(`{p}_mailbox`))
 }

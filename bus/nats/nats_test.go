@@ -1,0 +1,134 @@
+package nats_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/awaken-go/awaken/bus"
+	"github.com/awaken-go/awaken/bus/bustest"
+	"github.com/awaken-go/awaken/bus/nats"
+)
+
+// start starts a server. Port -1 is any.
+func start(t *testing.T, opts server.Options) *server.Server {
+	t.Helper()
+	opts.Host, opts.NoLog, opts.NoSigs = "127.0.0.1", true, true
+	s, err := server.NewServer(&opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the NATS server does not start")
+	}
+	t.Cleanup(s.Shutdown)
+	return s
+}
+
+func open(t *testing.T, url, subject string, opts *nats.Options) *nats.Bus {
+	t.Helper()
+	b, err := nats.Open(url, subject, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+func TestBus(t *testing.T) {
+	url := start(t, server.Options{Port: -1}).ClientURL()
+	bustest.Test(t, func(t *testing.T) bus.Bus { return open(t, url, "awaken.test", nil) })
+}
+
+func TestBus_ReconnectsAfterTheServerRestarted(t *testing.T) {
+	s := start(t, server.Options{Port: -1})
+	url, port := s.ClientURL(), s.Addr().String()
+	port = port[strings.LastIndexByte(port, ':')+1:]
+	bustest.Reconnects(t, func(t *testing.T) bus.Bus { return open(t, url, "awaken.test", nil) }, func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+		start(t, server.Options{Port: atoi(t, port)})
+	})
+}
+
+func TestBus_ConnectsToAServerThatStartsLater(t *testing.T) {
+	s := start(t, server.Options{Port: -1})
+	url, port := s.ClientURL(), s.Addr().String()
+	port = port[strings.LastIndexByte(port, ':')+1:]
+	s.Shutdown()
+	s.WaitForShutdown()
+	b := open(t, url, "awaken.test", nil)
+	if err := b.Publish(t.Context(), bus.Message{To: "p", Text: "lost"}); err == nil {
+		t.Error("a message was published without a server")
+	}
+	start(t, server.Options{Port: atoi(t, port)})
+	in := bustest.Listen(t, b, "p")
+	if err := b.Publish(t.Context(), bus.Message{To: "p", Text: "found"}); err != nil {
+		t.Fatal(err)
+	}
+	in.AwaitText("found")
+	if got := in.Texts(); len(got) != 1 {
+		t.Errorf("the process got %q, want only what was sent while it was connected", got)
+	}
+}
+
+func TestBus_ReachesNoOtherSubject(t *testing.T) {
+	url := start(t, server.Options{Port: -1}).ClientURL()
+	a, b := open(t, url, "awaken.a", nil), open(t, url, "awaken.b", nil)
+	mine, other := bustest.Listen(t, a, "p"), bustest.Listen(t, b, "p")
+	for _, to := range []string{"p", ""} {
+		if err := a.Publish(t.Context(), bus.Message{To: to, Text: "to " + to}); err != nil {
+			t.Fatal(err)
+		}
+		mine.AwaitText("to " + to)
+	}
+	if err := b.Publish(t.Context(), bus.Message{To: "p", Text: "last"}); err != nil {
+		t.Fatal(err)
+	}
+	other.AwaitText("last")
+	if got := other.Texts(); len(got) != 1 {
+		t.Errorf("another fleet got %q", got)
+	}
+}
+
+func TestOpen_UsesThePasswordAndRefusesWhatItCannotUse(t *testing.T) {
+	s := start(t, server.Options{Port: -1, Username: "u", Password: "p"})
+	b := open(t, strings.Replace(s.ClientURL(), "nats://", "nats://u:p@", 1), "awaken", nil)
+	in := bustest.Listen(t, b, "p")
+	if err := b.Publish(t.Context(), bus.Message{To: "p", Text: "with a password"}); err != nil {
+		t.Fatal(err)
+	}
+	in.AwaitText("with a password")
+	for _, test := range []struct {
+		name, subject, want string
+		opts                nats.Options
+	}{
+		{"a wildcard", "awaken.>", `subject is "awaken.>"`, nats.Options{}},
+		{"no subject", "", `subject is ""`, nats.Options{}},
+		{"a missing authority", "awaken", "no such file", nats.Options{CAFile: filepath.Join(t.TempDir(), "ca.pem")}},
+		{"a missing certificate", "awaken", "no such file", nats.Options{CertFile: filepath.Join(t.TempDir(), "c.pem"), KeyFile: os.DevNull}},
+	} {
+		b, err := nats.Open(s.ClientURL(), test.subject, &test.opts)
+		if err == nil {
+			b.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: the error is %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+func atoi(t *testing.T, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
