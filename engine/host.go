@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/registry"
 )
 
@@ -16,7 +17,17 @@ type toolHost struct {
 
 var _ awaken.Host = (*toolHost)(nil)
 
+// follower is an owner of runs that publishes what the runs within them do.
+type follower interface {
+	Follow(next awaken.Sink) (sink awaken.Sink, end func())
+}
+
 func (h *toolHost) Run(ctx context.Context, req awaken.RunRequest, sink awaken.Sink) (*awaken.RunResult, error) {
+	if o, ok := ownership.Of[follower](ctx); ok {
+		s, end := o.Follow(sink)
+		defer end()
+		sink = s
+	}
 	return h.rt.Run(ctx, req, sink)
 }
 

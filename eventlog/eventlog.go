@@ -32,6 +32,12 @@ type Options struct {
 	Buffer int           // latest entries kept in memory for the readers of a thread; default 1024
 	Page   int           // entries read from the store at a time; default 256
 	Poll   time.Duration // how often the store is polled for runs of other processes; default 1 second
+
+	// Relay brings the live entries of other processes, and sends them those of this one; nil
+	// leaves the readers of other processes what is committed. Tenant tells the logs of a relay
+	// apart.
+	Relay  *Relay
+	Tenant string
 }
 
 // Log follows the logs of threads. It is safe for concurrent use.
@@ -56,7 +62,11 @@ func New(store awaken.EventLog, opts *Options) *Log {
 	o.Buffer = max(2, cmp.Or(max(0, o.Buffer), 1024))
 	o.Page = cmp.Or(max(0, o.Page), 256)
 	o.Poll = cmp.Or(max(0, o.Poll), time.Second)
-	return &Log{store: store, opts: o, reads: make(chan struct{}, maxReads), live: map[string]*live{}}
+	l := &Log{store: store, opts: o, reads: make(chan struct{}, maxReads), live: map[string]*live{}}
+	if o.Relay != nil {
+		o.Relay.join(o.Tenant, l)
+	}
+	return l
 }
 
 // acquire returns the live part of a thread, which it creates if necessary. The caller releases it.
@@ -65,10 +75,21 @@ func (l *Log) acquire(threadID string) *live {
 	defer l.mu.Unlock()
 	v := l.live[threadID]
 	if v == nil {
-		v = &live{thread: threadID, limit: l.opts.Buffer}
+		v = &live{log: l, thread: threadID, limit: l.opts.Buffer}
 		l.live[threadID] = v
 	}
 	v.users++
+	return v
+}
+
+// find is acquire if the live part exists, and returns nil otherwise.
+func (l *Log) find(threadID string) *live {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.live[threadID]
+	if v != nil {
+		v.users++
+	}
 	return v
 }
 

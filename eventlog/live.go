@@ -9,9 +9,10 @@ import (
 // live is the end of a thread's log, as far as this process has seen it. It exists while the
 // thread has a writer or a reader.
 type live struct {
+	log    *Log
 	thread string
 	limit  int // of entries
-	users  int // writers and readers; guarded by Log.mu
+	users  int // writers, readers, and the relay; guarded by log.mu
 
 	mu      sync.Mutex
 	entries []awaken.Entry  // the latest, without gaps
@@ -21,6 +22,8 @@ type live struct {
 	gone    bool            // the thread was deleted; its readers end
 	waiting []*tail         // readers that have read everything
 	few     [8]awaken.Entry // backs entries until there are more: a run may wait long for its model
+	durable uint64          // everything up to this entry is committed
+	shared  shared
 }
 
 // open counts an activation that writes.
@@ -28,6 +31,7 @@ func (v *live) open() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.running++
+	v.begin()
 }
 
 // done ends an activation. Unless it has finished, its uncommitted entries are dropped.
@@ -40,6 +44,7 @@ func (v *live) done(finished bool) {
 		v.version++
 	}
 	v.wake(true)
+	v.interest()
 }
 
 // append adds an entry and wakes readers. Deltas do not wake those that collect.
@@ -48,6 +53,7 @@ func (v *live) append(e awaken.Entry) {
 	defer v.mu.Unlock()
 	v.add(e)
 	v.wake(!isDelta(e.Event))
+	v.changed()
 }
 
 // isDelta reports whether an event is one of many small ones, which a reader may collect.
@@ -80,8 +86,11 @@ func (v *live) add(e awaken.Entry) {
 	for n > 0 && v.entries[n-1].Seq >= e.Seq {
 		n--
 	}
-	if n > 0 && v.entries[n-1].Seq+1 != e.Seq {
-		n = 0
+	if n > 0 && (v.entries[n-1].Seq+1 != e.Seq || v.entries[n-1].Epoch != e.Epoch && v.entries[n-1].Seq > v.durable) {
+		n = 0 // the previous owner's entries may be lost, and others be committed instead
+	}
+	if n == 0 && e.Seq <= v.durable { // another thread with the ID of one that was deleted
+		v.durable = 0
 	}
 	if n < len(v.entries) || n > 0 && v.entries[n-1].Epoch != e.Epoch || n == 0 {
 		v.version++
@@ -98,6 +107,10 @@ func (v *live) add(e awaken.Entry) {
 		clear(v.few[:])
 	}
 	v.entries, v.gone = append(v.entries[:n], e), false
+	switch e.Event.(type) {
+	case *awaken.RunStart, *awaken.StepEnd, *awaken.RunFinish: // published after their commit
+		v.durable = max(v.durable, e.Seq)
+	}
 }
 
 // forget drops all entries. Requires v.mu, or that there is no other user.

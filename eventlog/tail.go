@@ -41,7 +41,11 @@ type Follow struct {
 // reader that begins meanwhile.
 func (l *Log) Watch(threadID string) (release func()) {
 	v := l.acquire(threadID)
-	return func() { l.release(v) }
+	v.watch(1)
+	return func() {
+		v.watch(-1)
+		l.release(v)
+	}
 }
 
 // Tail yields the entries of a thread after a cursor, one for each delta, and waits for more until
@@ -51,6 +55,7 @@ func (l *Log) Watch(threadID string) (release func()) {
 func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f Follow) iter.Seq2[awaken.Entry, error] {
 	return func(yield func(awaken.Entry, error) bool) {
 		t := &tail{log: l, ctx: ctx, live: l.acquire(threadID), at: after, sure: f.AtEnd, follow: f, yield: yield, waiter: waiter{wake: make(chan struct{}, 1)}}
+		t.live.watch(1)
 		defer t.leave()
 		if err := t.run(); err != nil && !errors.Is(err, errOver) {
 			yield(awaken.Entry{}, err)
@@ -84,6 +89,7 @@ type tail struct {
 func (t *tail) leave() {
 	t.emptyBatch()
 	t.stopWaiting()
+	t.live.watch(-1)
 	t.log.release(t.live)
 }
 
@@ -148,16 +154,16 @@ func (t *tail) look(read int) (found, current bool, version int) {
 	case t.follow.Committed:
 	case t.empty:
 		t.enlist()
-	case t.at.Seq+1 < v.entries[0].Seq && v.running > 0:
+	case t.at.Seq+1 < v.entries[0].Seq && (v.running > 0 || v.shared.remote):
 		t.behind = true
 	case t.at.Seq+1 < v.entries[0].Seq || i > len(v.entries) || !t.follows(i, read):
 		t.enlist()
 	case i == len(v.entries):
 		t.enlist()
-		return false, v.running > 0, v.version
+		return false, v.running > 0 || v.shared.remote, v.version
 	default:
 		t.take(v.entries[i:min(i+maxBatch, len(v.entries))])
-		return true, v.running > 0, v.version
+		return true, v.running > 0 || v.shared.remote, v.version
 	}
 	return false, false, v.version
 }
@@ -165,7 +171,8 @@ func (t *tail) look(read int) (found, current bool, version int) {
 // follows reports whether the live entry at i is the successor of the cursor. Requires t.live.mu.
 func (t *tail) follows(i, read int) bool {
 	v := t.live
-	if t.at == (awaken.Cursor{}) || i == 0 && read == v.version || i > 0 && v.entries[i-1].Epoch == t.at.Epoch {
+	// Entries of another process may be late: those that were committed later count.
+	if t.at == (awaken.Cursor{}) && !v.shared.remote || i == 0 && read == v.version && v.entries[0].Epoch >= t.at.Epoch || i > 0 && v.entries[i-1].Epoch == t.at.Epoch {
 		return true
 	}
 	if i == len(v.entries) {
@@ -206,6 +213,7 @@ func (t *tail) share(found []awaken.Entry) {
 		known := n > 0 && v.entries[n-1].Epoch >= e.Epoch && (v.running > 0 || v.entries[n-1].Seq >= e.Seq)
 		if e.Seq > t.at.Seq && !known {
 			v.add(e)
+			v.durable = max(v.durable, e.Seq)
 		}
 	}
 	if len(found) > 0 {

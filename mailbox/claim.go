@@ -65,6 +65,13 @@ func (o owner) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint
 	return cp, err
 }
 
+// Follow returns a sink for a run that this one runs, such as a delegate's, so that readers of its
+// thread see what it does as it happens. End must be called when it has ended.
+func (o owner) Follow(next awaken.Sink) (sink awaken.Sink, end func()) {
+	s := o.tenant.Log.Sink(next)
+	return s, s.Close
+}
+
 // Accepted returns the record of a run that has not started, or nil if it has to be looked up.
 func (o owner) Accepted(runID string) *awaken.Run {
 	if !o.d.Fresh || o.d.RunID != runID {

@@ -23,7 +23,8 @@ type Config struct {
 	Queue Queue // the stored queue, such as a *sqlite.DB
 	// Profile returns the profile of a tenant. Nil leaves every tenant the runtime's own.
 	Profile func(tenant string) profile.Store
-	// Log bounds the cost of event readers.
+	// Log bounds the cost of event readers. Its relay, if any, brings them what other processes
+	// do, as it happens.
 	Log eventlog.Options
 	// Sink returns a sink that receives the events of a tenant's runs, in addition to the log.
 	// Nil, or a nil sink, adds none.
@@ -204,7 +205,9 @@ func (b *Mailbox) Tenant(name string) *Tenant {
 		if b.cfg.Profile != nil {
 			values = b.cfg.Profile(name)
 		}
-		t = &Tenant{box: b, name: name, Store: h, Log: eventlog.New(h, &b.cfg.Log)}
+		opts := b.cfg.Log
+		opts.Tenant = name
+		t = &Tenant{box: b, name: name, Store: h, Log: eventlog.New(h, &opts)}
 		t.Runtime = b.with(h, values, t)
 		b.tenants[name] = t
 		b.shared = b.shared || name != ""

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
@@ -26,7 +27,8 @@ type backend struct {
 	config config.Store
 	// profile returns the profile of a tenant.
 	profile func(tenant string) profile.Store
-	name    string // for messages
+	bus     bus.Bus // between the processes that use the database; nil if there is none
+	name    string  // for messages
 	close   func(err *error)
 }
 
@@ -38,7 +40,7 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool, log *sl
 		if err != nil {
 			return nil, configError("%w", err)
 		}
-		return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
+		return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, bus: db.Bus(), name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
 	}
 	path := filepath.Join(s.StorageDir, storeName)
 	db, err := openFile(ctx, path, create, true, log)

@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm/provider"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -167,6 +168,10 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	mc.Queue, mc.Profile, mc.Drain, mc.Logger = b.queue, b.profile, s.Limits.ShutdownTime, log
 	mc.Sink = func(tenant string) awaken.Sink { return stats.Sink(metrics.Sink(tenant)) }
 	mc.Observer = &observer{metrics, control.manager, b.queue}
+	if b.bus != nil { // until the last stream has ended
+		mc.Log.Relay = eventlog.NewRelay(b.bus, nil)
+		defer inBackground(context.WithoutCancel(ctx), mc.Log.Relay.Run)()
+	}
 	box, err := mailbox.New(mc, rt.With)
 	if err != nil {
 		return configError("%w", err)

@@ -1,0 +1,74 @@
+package eventlog
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/bus/bustest"
+)
+
+// FuzzReceive: whatever arrives, a process does not crash, and keeps only consecutive entries whose
+// epoch does not fall.
+func FuzzReceive(f *testing.F) {
+	delta := func(epoch, seq uint64) awaken.Entry {
+		return awaken.Entry{Cursor: awaken.Cursor{Epoch: epoch, Seq: seq}, RunID: "r", Event: &awaken.TextDelta{Delta: "x"}}
+	}
+	frame, _, err := appendFrame(nil, "", "t", []awaken.Entry{delta(3, 4), delta(3, 5), delta(4, 6)}, true, 1000)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(`{"frames":[`+string(frame)+`]}`, `{"hello":true,"want":[{"thread":"t","epoch":1,"seq":2,"again":true}],"drop":[{"thread":"u"}]}`)
+	f.Add(`{"bye":true}`, `{"frames":[{"thread":"t","epoch":1,"entries":[{"seq":1,"event":{"event_type":"text_delta","delta":"a"},"chunks":[[0,9]]}]}]}`)
+	f.Add(`{"frames":[{"thread":"t","epoch":18446744073709551615,"entries":[{"seq":18446744073709551615,"event":{"event_type":"step_end"}}]}]}`, `[]`)
+	f.Fuzz(func(t *testing.T, one, two string) {
+		r := NewRelay(bustest.NewMemory(1000, bustest.Faults{}).Join(), nil)
+		l := New(nil, &Options{Relay: r, Buffer: 8})
+		defer l.Watch("t")()
+		for _, body := range []string{one, two, one} {
+			r.receive("p", body)
+			out := &round{relay: r, limit: 500, parcels: map[string]*parcel{}}
+			r.tell(out)
+			r.sendEntries(out)
+			out.close()
+			entries := l.live["t"].entries
+			for i := 1; i < len(entries); i++ {
+				if entries[i].Seq != entries[i-1].Seq+1 || entries[i].Epoch < entries[i-1].Epoch {
+					t.Fatalf("entry %s follows %s", entries[i].Cursor, entries[i-1].Cursor)
+				}
+			}
+		}
+	})
+}
+
+func TestAppendFrame_CutsAtTheLimitAndIsDecodedAsItWas(t *testing.T) {
+	var entries []awaken.Entry
+	for seq := range uint64(100) {
+		entries = append(entries, awaken.Entry{Cursor: awaken.Cursor{Epoch: 2 + seq/50, Seq: 7 + seq}, RunID: "r", Time: 5, Event: &awaken.TextDelta{Delta: "Zürich \x00 \"🦊\""}})
+	}
+	at := 0
+	for at < len(entries) {
+		buf, n, err := appendFrame(nil, "tenant", "t", entries[at:], at == 0, 1000)
+		if err != nil || len(buf) > 1000 || n == 0 {
+			t.Fatalf("%d entries in %d bytes: %v", n, len(buf), err)
+		}
+		var f frame
+		if err := json.Unmarshal(buf, &f); err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.decode()
+		if err != nil || len(got) != n || f.Tenant != "tenant" || f.Thread != "t" || f.First != (at == 0) {
+			t.Fatalf("%d of %d entries of %q %q: %v", len(got), n, f.Tenant, f.Thread, err)
+		}
+		for i, e := range got {
+			want := entries[at+i]
+			if e.Cursor != want.Cursor || e.RunID != "r" || e.Time != 5 || e.Event.(*awaken.TextDelta).Delta != want.Event.(*awaken.TextDelta).Delta {
+				t.Fatalf("entry %d is %+v, want %+v", i, e, want)
+			}
+		}
+		at += n
+	}
+	if buf, n, err := appendFrame(nil, "", "t", entries, false, 10); n != 1 || err != nil {
+		t.Errorf("a frame that is too small for any entry has %d: %s, %v", n, buf, err)
+	}
+}

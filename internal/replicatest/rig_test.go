@@ -1,0 +1,250 @@
+package replicatest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/bus"
+	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/plugin/delegate"
+	"github.com/awaken-go/awaken/protocol/agui"
+	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/store/postgres"
+)
+
+var postgresServer *testenv.Postgres
+
+func TestMain(m *testing.M) { os.Exit(testenv.WithPostgres(m, &postgresServer)) }
+
+// patience is how long something may take before a test fails.
+const patience = time.Minute
+
+// fleet is some replicas. Only the first works; the others accept runs and serve streams.
+type fleet struct {
+	testing.TB
+	urls  []string
+	store *postgres.Store
+}
+
+// engines are the buses that replicas can have.
+var engines = []struct {
+	name string
+	join func(t testing.TB, db *postgres.DB) bus.Bus
+}{
+	{"postgres", func(_ testing.TB, db *postgres.DB) bus.Bus { return db.Bus() }},
+}
+
+// newFleet starts n replicas of which each has a bus from join, or none if join is nil. The
+// delegate "worker" of the agent "boss" has the model, as has the default agent.
+func newFleet(t testing.TB, n int, model llm.Model, join func(t testing.TB, db *postgres.DB) bus.Bus) *fleet {
+	t.Helper()
+	f := &fleet{TB: t}
+	database := postgresServer.Database()
+	for i := range n {
+		db, err := postgres.Open(t.Context(), database+"&pool_max_conns=8", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(db.Close)
+		f.store = db.Store("")
+		rt, err := engine.New(engine.Config{
+			Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}, {ID: "boss", ModelID: "b", Delegates: []string{"worker"}}, {ID: "worker", ModelID: "m"}},
+			Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "b", ProviderID: "b", UpstreamModel: "m"}},
+			Providers: map[string]llm.Model{"p": model, "b": llmtest.NewScript(llmtest.Turn{ToolCalls: []llmtest.Call{{Name: "agent_run_worker", Arguments: []byte(`{"prompt":"go"}`)}}},
+				llmtest.Turn{Text: llmtest.Text{"the boss is done"}})},
+			Plugins: []awaken.Plugin{delegate.New(delegate.Options{})},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := mailbox.Config{Queue: db, Concurrency: 1000}
+		if join != nil {
+			cfg.Log.Relay = eventlog.NewRelay(join(t, db), nil)
+			ctx, cancel := context.WithCancel(context.Background())
+			var done sync.WaitGroup
+			done.Go(func() { cfg.Log.Relay.Run(ctx) })
+			t.Cleanup(func() { cancel(); done.Wait() })
+		}
+		box, err := mailbox.New(cfg, rt.With)
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv, err := server.New(server.Config{Mailbox: box, ManualMailbox: i > 0, Routes: append(aisdk.Routes(), agui.Routes()...),
+			Limits: server.Limits{Requests: 4000, Streams: 4000, ShutdownTime: 10 * time.Second, KeyRate: -1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- srv.Serve(ctx, l) }()
+		t.Cleanup(func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+		f.urls = append(f.urls, "http://"+l.Addr().String())
+	}
+	return f
+}
+
+// stream is an open response.
+type stream struct {
+	f    *fleet
+	body io.ReadCloser
+	in   *bufio.Reader
+	head http.Header
+	all  strings.Builder
+}
+
+// open sends a request to a replica. A body makes it a POST.
+func (f *fleet) open(replica int, path, body string) *stream {
+	f.Helper()
+	method := http.MethodGet
+	if body != "" {
+		method = http.MethodPost
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	f.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, method, f.urls[replica]+path, strings.NewReader(body))
+	if err != nil {
+		f.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { resp.Body.Close() })
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
+		f.Fatalf("%s: %s: %s", path, resp.Status, text)
+	}
+	return &stream{f: f, body: resp.Body, in: bufio.NewReader(resp.Body), head: resp.Header}
+}
+
+// until reads until a text has arrived.
+func (s *stream) until(text string) {
+	s.f.Helper()
+	late := time.AfterFunc(patience, func() { s.body.Close() })
+	defer late.Stop()
+	for !strings.Contains(s.all.String(), text) {
+		line, err := s.in.ReadString('\n')
+		s.all.WriteString(line)
+		if err != nil {
+			s.f.Fatalf("%q has not arrived: %v; what has:\n%s", text, err, s.all.String())
+		}
+	}
+}
+
+// child waits for the thread of a delegate.
+func (f *fleet) child(parent string) string {
+	f.Helper()
+	for late := time.Now().Add(patience); time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
+		list, err := f.store.ListThreads(context.Background(), awaken.ThreadQuery{Limit: 10})
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, th := range list {
+			if th.ID != parent {
+				return th.ID
+			}
+		}
+	}
+	f.Fatal("there is no other thread")
+	return ""
+}
+
+// gated is a model that stops in the middle of its answer until it is let go on.
+type gated struct {
+	begun chan struct{}
+	pass  chan struct{}
+}
+
+func newGated() *gated { return &gated{make(chan struct{}, 100), make(chan struct{})} }
+
+func (g *gated) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		if !yield(llm.Delta{Kind: llm.TextDelta, Text: "the first half, "}, nil) {
+			return
+		}
+		g.begun <- struct{}{}
+		select {
+		case <-g.pass:
+		case <-ctx.Done():
+			yield(llm.Delta{}, ctx.Err())
+			return
+		}
+		_ = yield(llm.Delta{Kind: llm.TextDelta, Text: "the second half"}, nil) && yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.EndTurn}, nil)
+	}
+}
+
+// paced is a model whose answers are deltas at a rate, each with the time at which it was made.
+type paced struct {
+	deltas int
+	every  time.Duration
+}
+
+func (p paced) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		tick := time.NewTicker(p.every)
+		defer tick.Stop()
+		for range p.deltas {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				yield(llm.Delta{}, ctx.Err())
+				return
+			}
+			if !yield(llm.Delta{Kind: llm.TextDelta, Text: fmt.Sprintf("@%d ", time.Now().UnixMicro())}, nil) {
+				return
+			}
+		}
+		yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.EndTurn}, nil)
+	}
+}
+
+// event is an event of a raw stream.
+type event struct {
+	Type  string `json:"event_type"`
+	Delta string `json:"delta"`
+}
+
+// next reads the next event of a raw stream, or returns false at its end.
+func (s *stream) next() (e event, ok bool) {
+	for {
+		line, err := s.in.ReadString('\n')
+		if err != nil {
+			return event{}, false
+		}
+		if data, found := strings.CutPrefix(line, "data: "); found {
+			if err := json.Unmarshal([]byte(data), &e); err != nil {
+				s.f.Error(err)
+				return event{}, false
+			}
+			return e, true
+		}
+	}
+}
