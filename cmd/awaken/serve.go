@@ -168,8 +168,13 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	mc.Queue, mc.Profile, mc.Drain, mc.Logger = b.queue, b.profile, s.Limits.ShutdownTime, log
 	mc.Sink = func(tenant string) awaken.Sink { return stats.Sink(metrics.Sink(tenant)) }
 	mc.Observer = &observer{metrics, control.manager, b.queue}
-	if b.bus != nil { // until the last stream has ended
-		mc.Log.Relay = eventlog.NewRelay(b.bus, nil)
+	between, closeBus, err := openBus(ctx, s, b, log)
+	if err != nil {
+		return err
+	}
+	defer closeBus()
+	if between != nil { // until the last stream has ended
+		mc.Log.Relay = eventlog.NewRelay(between, nil)
 		defer inBackground(context.WithoutCancel(ctx), mc.Log.Relay.Run)()
 	}
 	box, err := mailbox.New(mc, rt.With)

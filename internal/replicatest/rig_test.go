@@ -3,7 +3,10 @@ package replicatest
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -15,8 +18,11 @@ import (
 	"testing"
 	"time"
 
+	natsd "github.com/nats-io/nats-server/v2/server"
+
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/bus"
+	"github.com/awaken-go/awaken/bus/nats"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/internal/testenv"
@@ -50,6 +56,42 @@ var engines = []struct {
 	join func(t testing.TB, db *postgres.DB) bus.Bus
 }{
 	{"postgres", func(_ testing.TB, db *postgres.DB) bus.Bus { return db.Bus() }},
+	{"nats", func(t testing.TB, _ *postgres.DB) bus.Bus {
+		b, err := nats.Open(natsServer(t), "awaken."+natsFleet(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(b.Close)
+		return b
+	}},
+}
+
+// natsServer returns the URL of a NATS server that lasts as long as the tests.
+func natsServer(t testing.TB) string {
+	t.Helper()
+	url, err := startNATS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+var startNATS = sync.OnceValues(func() (string, error) {
+	s, err := natsd.NewServer(&natsd.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true})
+	if err != nil {
+		return "", err
+	}
+	s.Start()
+	if !s.ReadyForConnections(patience) {
+		return "", errors.New("the NATS server does not start")
+	}
+	return s.ClientURL(), nil
+})
+
+// natsFleet returns the subject of the replicas of a test.
+func natsFleet(t testing.TB) string {
+	sum := sha256.Sum256([]byte(t.Name()))
+	return hex.EncodeToString(sum[:8])
 }
 
 // newFleet starts n replicas of which each has a bus from join, or none if join is nil. The

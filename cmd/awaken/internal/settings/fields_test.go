@@ -100,6 +100,11 @@ var cases = map[string]struct{ good, bad, want, def string }{
 
 	"storage_dir":            {"/tmp/x", " ", "want a name", ".awaken"},
 	"database_url":           {"postgres://h/d", "mysql://h/d", "want postgres://user:password@host/database", `""`},
+	"nats.url":               {"nats://a:4222,tls://b:4222", "http://h", "want nats://host:4222", `""`},
+	"nats.credentials_file":  {"u.creds", "", "", `""`},
+	"nats.ca_file":           {"ca.pem", "", "", `""`},
+	"nats.cert_file":         {"c.pem", "", "", `""`},
+	"nats.key_file":          {"k.pem", "", "", `""`},
 	"seed_profile":           {"demo", "full", "want minimal or demo", "minimal"},
 	"config_dir":             {"documents", "", "", `""`},
 	"agents_file":            {"a.yaml", "", "", `""`},

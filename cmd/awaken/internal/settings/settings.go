@@ -61,6 +61,11 @@ type Settings struct {
 	Mailbox     mailbox.Config // only the fields that are settings
 	StorageDir  string
 	DatabaseURL awaken.Secret
+	// NATS selects the servers that bring what happens in one process to the clients of others.
+	NATS struct {
+		URL                                    awaken.Secret
+		Credentials, CAFile, CertFile, KeyFile string
+	}
 	SeedProfile string
 	AgentsFile  string
 	ConfigDir   string
@@ -190,6 +195,11 @@ func (s *Settings) table() []*Value {
 
 		{Name: "storage_dir", Env: "AWAKEN_STORAGE_DIR", Flag: "storage-dir", to: &s.StorageDir, def: ".awaken", check: notEmpty, Doc: "`folder` of the SQLite file awaken.db; created if missing"},
 		{Name: "database_url", Env: "AWAKEN_DATABASE_URL", Flag: "database", to: &s.DatabaseURL, check: isPostgres, Doc: "`URL` of a PostgreSQL database to use instead of SQLite"},
+		{Name: "nats.url", Env: "AWAKEN_NATS_URL", to: &s.NATS.URL, check: isNATS, Doc: "`URL` of a NATS server, or several with commas between them, that brings what happens in one process to the clients of others, instead of notifications of PostgreSQL"},
+		{Name: "nats.credentials_file", Env: "AWAKEN_NATS_CREDENTIALS_FILE", to: &s.NATS.Credentials, Doc: "file with a NATS user's JWT and seed"},
+		{Name: "nats.ca_file", Env: "AWAKEN_NATS_CA_FILE", to: &s.NATS.CAFile, Doc: "PEM file with the authorities that may sign the certificates of the NATS servers; default those of the system"},
+		{Name: "nats.cert_file", Env: "AWAKEN_NATS_CERT_FILE", to: &s.NATS.CertFile, Doc: "PEM file with the certificate of this process for NATS"},
+		{Name: "nats.key_file", Env: "AWAKEN_NATS_KEY_FILE", to: &s.NATS.KeyFile, Doc: "PEM file with the key of that certificate"},
 		{Name: "seed_profile", Env: "AWAKEN_SEED_PROFILE", Flag: "seed", to: &s.SeedProfile, def: "minimal", check: oneOf("minimal", "demo"), Doc: "`profile` with the initial agents: minimal has the default agent; demo adds more agents and some tools"},
 		{Name: "agents_file", Env: "AWAKEN_AGENTS_FILE", Flag: "file", to: &s.AgentsFile, Doc: "YAML or JSON `file` with agents, instead of a profile"},
 		{Name: "config_dir", Env: "AWAKEN_CONFIG_DIR", Flag: "config-dir", to: &s.ConfigDir, Doc: "`folder` of documents, as written by awaken config export, to apply at every start"},

@@ -238,6 +238,16 @@ var (
 		return strings.HasPrefix(v.text(), "postgres://") || strings.HasPrefix(v.text(), "postgresql://")
 	})
 
+	isNATS = want("nats://host:4222 or tls://host:4222, or several with commas between them", func(v *Value) bool {
+		for _, one := range strings.Split(v.text(), ",") {
+			u, err := url.Parse(strings.TrimSpace(one))
+			if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
+				return false
+			}
+		}
+		return true
+	})
+
 	isURL = want("a URL, such as https://api.example.com/v1", func(v *Value) bool {
 		u, err := url.Parse(v.text())
 		return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
