@@ -99,6 +99,16 @@ func (f *Frames) Open() []byte {
 	return append(buf, "data: "...)
 }
 
+// OpenEvent begins a frame with the name of an event, as Open does.
+func (f *Frames) OpenEvent(name string) []byte {
+	buf := f.Open()
+	buf = append(buf[:len(buf)-len("data: ")], "event: "...)
+	return append(append(buf, name...), "\ndata: "...)
+}
+
+// Skip counts a frame that the client has, for an encoder that knows by other means than positions.
+func (f *Frames) Skip() { f.at.Frames++ }
+
 // Close ends the frame that Open began.
 func (f *Frames) Close(buf []byte) {
 	if f.named && f.at.Frames <= f.have {

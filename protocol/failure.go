@@ -13,6 +13,7 @@ type Failure struct {
 	Status  int
 	Code    string
 	Message string
+	Param   string // the field or parameter that is refused, if the protocol names it apart from the message
 	// RetryAfter is when the client may retry, if it is set.
 	RetryAfter time.Duration
 	// Decision is what was decided before, if the request decides differently.

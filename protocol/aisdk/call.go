@@ -95,7 +95,7 @@ func (e *Encoder) callSuspended(ev *awaken.ToolCallDone, c *openCall) {
 	if t == nil {
 		return
 	}
-	if c.asked = t.Child == "" && isApproval(t.ResumeMode, &t.Suspension); c.asked {
+	if c.asked = t.Child == "" && protocol.IsApproval(t.ResumeMode, &t.Suspension); c.asked {
 		e.out.Object("tool-approval-request").Text(`,"approvalId":`, t.Suspension.ID).Text(`,"toolCallId":`, e.calls.wire(ev.ID)).Close()
 	}
 	c.page = t.ResumeMode == awaken.UseDecisionAsToolResult

@@ -292,7 +292,7 @@ func (p *uiPart) occurrence(t *awaken.WaitingTicket) int {
 func (p *uiPart) decision(t *awaken.WaitingTicket) (awaken.Decision, bool) {
 	switch p.State {
 	case "output-available":
-		if isApproval(t.ResumeMode, t.Suspension) {
+		if protocol.IsApproval(t.ResumeMode, t.Suspension) {
 			return awaken.Decision{}, false
 		}
 		return t.Answer(orNull(p.Output)), true
@@ -312,7 +312,7 @@ func (p *uiPart) decision(t *awaken.WaitingTicket) (awaken.Decision, bool) {
 			return t.Reject(reasonOf(p.Approval)), true
 		}
 		yes := approved{true, p.Approval.Reason}
-		if !fits(t.Suspension, yes) {
+		if !protocol.Fits(t.Suspension, yes.result()) {
 			yes.Reason = "" // the response schema has no reason
 		}
 		d := t.Approve()

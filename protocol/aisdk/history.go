@@ -295,7 +295,7 @@ func (m *storedMessage) call(call llm.ToolCall, s *awaken.CallState, answer *llm
 		return
 	}
 	p.Input = orNull(s.Arguments)
-	asked := s.Ticket != nil && s.Ticket.Child == "" && isApproval(s.Ticket.ResumeMode, &s.Ticket.Suspension)
+	asked := s.Ticket != nil && s.Ticket.Child == "" && protocol.IsApproval(s.Ticket.ResumeMode, &s.Ticket.Suspension)
 	var files []llm.Block
 	var question *dataPart
 	switch {

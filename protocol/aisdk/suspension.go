@@ -5,23 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/schema"
 )
-
-// isApproval reports whether yes or no is a sufficient answer: the call is made as it is, and
-// the tool needs nothing more.
-func isApproval(mode awaken.ResumeMode, s *awaken.Suspension) bool {
-	return (mode == awaken.ReplayToolCall || mode == "") && fits(s, approved{Approved: true})
-}
-
-// fits reports whether an approval satisfies the question's response schema.
-func fits(s *awaken.Suspension, a approved) bool {
-	if s == nil || len(s.ResponseSchema) == 0 {
-		return true
-	}
-	wanted, err := schema.Compile(s.ResponseSchema)
-	return err == nil && wanted.Check(a.result()) == nil
-}
 
 // suspension is the part of a question that an approval request cannot express.
 type suspension struct {
