@@ -131,7 +131,7 @@ type RunInfo struct {
 	TransportRequestID string `json:"transport_request_id,omitempty"` // chosen by the client or the protocol; recorded
 	Origin             string `json:"origin"`                         // user, mcp, subagent or internal
 	Mode               string `json:"run_mode,omitempty"`             // foreground (same as ""), scheduled, resume or internal_wake
-	Adapter            string `json:"adapter,omitempty"`              // internal (same as ""), acp, ai_sdk, ag_ui, a2a or mcp
+	Adapter            string `json:"adapter,omitempty"`              // internal (same as ""), acp, ai_sdk, ag_ui, a2a, mcp or openai
 	Depth              int    `json:"depth,omitempty"`                // number of ancestors
 }
 

@@ -69,7 +69,7 @@ func (a *admission) checkMessages(n int) error {
 }
 
 // toolsField is the field in which a protocol has the tools of the client.
-var toolsField = map[string]string{"": "frontend_tools", "ai_sdk": "frontendTools", "ag_ui": "tools"}
+var toolsField = map[string]string{"": "frontend_tools", "ai_sdk": "frontendTools", "ag_ui": "tools", "openai": "tools"}
 
 // checkSchemas checks the tools that the client executes and the schema of the answer. What passes,
 // a run can use.

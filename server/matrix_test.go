@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
 )
 
@@ -144,7 +145,7 @@ func (b *belongings) path(r *protocol.Route) string {
 		thread = b.queued
 	}
 	return strings.NewReplacer("{thread_id}", thread, "{run_id}", b.run, "{dispatch_id}", b.dispatch, "{ticket_id}", b.ticket, "{pending_id}", b.pending,
-		"{agent_id}", "default", "{namespace}", "agents", "{id}", "helper", "{version}", "1", "{field}", "x").Replace(r.Path)
+		"{agent_id}", "default", "{namespace}", "agents", "{id}", "helper", "{version}", "1", "{field}", "x", "{model}", "default").Replace(r.Path)
 }
 
 // bodies are bodies that name what belongs to alice, for the routes that take an id in one.
@@ -164,6 +165,8 @@ func (b *belongings) body(r *protocol.Route) (string, bool) {
 		"POST /v1/ag-ui/agent/{agent_id}/run":                agui,
 		"POST /v1/ag-ui/agent/{agent_id}/connect":            agui,
 		"POST /v1/ag-ui":                                     fmt.Sprintf(`{"method":"agent/stop","params":{"agentId":"default","threadId":%q},"body":{"runId":%q}}`, thread, run),
+		"POST /openai/v1/responses":                          fmt.Sprintf(`{"model":"default","conversation":%q,"input":"hello"}`, thread),
+		"POST /openai/v1/chat/completions":                   fmt.Sprintf(`{"model":"default","messages":[{"role":"tool","tool_call_id":"call_%s.%s","content":"{\"approved\":true}"}]}`, run, b.ticket),
 		"POST /v1/threads/{thread_id}/messages":              `{"messages":[{"role":"user","content":"hello"}]}`,
 		"POST /v1/threads/{thread_id}/mailbox":               `{"payload":{"text":"hello"}}`,
 		"POST /v1/threads/{thread_id}/decision":              fmt.Sprintf(`{"tool_call_id":%q,"action":"resume","arguments":{"path":"elsewhere"}}`, b.ticket),
@@ -229,7 +232,7 @@ func TestUsers_EveryRouteForEveryCaller(t *testing.T) {
 			t.Parallel()
 			g := newRig(t, func(c *server.Config) {
 				c.Users.Header = "X-User"
-				c.Routes = slices.Concat(aisdk.Routes(), agui.Routes())
+				c.Routes = slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes())
 			})
 			callers := callersOf(tenant)
 			for _, c := range callers {

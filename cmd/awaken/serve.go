@@ -25,6 +25,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/a2a"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/jwt"
 )
@@ -232,7 +233,7 @@ func newLogger(con *console, s *settings.Settings) *slog.Logger {
 func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys, metrics *server.Metrics, log *slog.Logger) server.Config {
 	v, l := &s.Server, &s.Limits
 	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, DebugAddress: v.DebugAddress, Keys: keys,
-		Hosts: v.Hosts, Origins: s.Admin.Origins, Users: server.Users{On: v.Users, Header: v.UserHeader}, TrustClients: v.TrustClients, Metrics: metrics, PublicMetrics: v.PublicMetrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Version: moduleVersion(), Logger: log,
+		Hosts: v.Hosts, Origins: s.Admin.Origins, Users: server.Users{On: v.Users, Header: v.UserHeader}, TrustClients: v.TrustClients, Metrics: metrics, PublicMetrics: v.PublicMetrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes()), Version: moduleVersion(), Logger: log,
 		Limits: server.Limits{Body: int64(l.Body), BodyMemory: int64(l.BodyMemory), BodyRate: l.BodyRate, BodyGrace: l.BodyGrace, Depth: l.Depth, Values: l.Values, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, RequestTime: l.RequestTime,
 			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, StreamFrames: v.SSEBuffer, Heartbeat: l.Heartbeat,
 			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages, WrongKeys: l.WrongKeys,

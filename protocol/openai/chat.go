@@ -1,0 +1,60 @@
+package openai
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// postChat answers a chat completion.
+func postChat(c protocol.Call) error {
+	var req chatRequest
+	if err := c.Decode(&req); err != nil {
+		return err
+	}
+	agent, err := agentOf(c, req.Model)
+	if err != nil {
+		return err
+	}
+	if err := req.check(); err != nil {
+		return err
+	}
+	x := &exchange{Call: c, field: "messages", request: awaken.RunRequest{AgentID: agent.ID}}
+	if x.prompt, err = req.prompt(); err != nil {
+		return err
+	}
+	if x.request.FrontendTools, err = toolsOf(req.Tools, req.ToolChoice); err != nil {
+		return err
+	}
+	if x.request.OutputSchema, err = req.Format.schema("response_format"); err != nil {
+		return err
+	}
+	maxField := "max_tokens"
+	if req.MaxCompletionTokens != nil {
+		maxField = "max_completion_tokens"
+	}
+	if x.request.Overrides, err = req.overrides(cmp.Or(req.MaxCompletionTokens, req.MaxTokens), maxField, req.ReasoningEffort, "reasoning_effort"); err != nil {
+		return err
+	}
+	a, err := x.submit()
+	if err != nil {
+		return err
+	}
+	opts := Options{Model: req.Model, From: a.from, Structured: len(x.request.OutputSchema) > 0}
+	if req.Stream {
+		opts.Usage = req.Options != nil && req.Options.IncludeUsage
+		x.prompt = nil // a stream may be open for hours
+		return x.stream(a, func() protocol.Encoder { return NewChatEncoder(opts) })
+	}
+	e := NewChatEncoder(opts)
+	if _, err := x.collect(a, e); err != nil {
+		return err
+	}
+	out, err := e.completion()
+	if err != nil {
+		return err
+	}
+	return c.Reply(http.StatusOK, out)
+}
