@@ -20,15 +20,19 @@ import (
 var (
 	shellBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```")
 	wanted     = regexp.MustCompile(`# (\d\d\d)$`)
+	atEnd      = regexp.MustCompile(`run_finish|TASK_STATE_COMPLETED|response\.completed|data: \[DONE\]`)
 	jqField    = regexp.MustCompile(`^jq -r '\.(\w+)'$`)
 	// What answers put into the variables of the commands after them.
 	learned = map[string]*regexp.Regexp{
-		"RUN":     regexp.MustCompile(`"run_id":"([^"]+)"`),
-		"CALL":    regexp.MustCompile(`"tool_call_id":"([^"]+)"`),
-		"PENDING": regexp.MustCompile(`"pending_id":"([^"]+)"`),
-		"EVENT":   regexp.MustCompile(`"id":"([^"]+)","ts"`),
-		"KEY_ID":  regexp.MustCompile(`"id":"(key_[^"]+)"`),
-		"TASK":    regexp.MustCompile(`"task":\{"id":"([^"]+)"`),
+		"RUN":       regexp.MustCompile(`"run_id":"([^"]+)"`),
+		"CALL":      regexp.MustCompile(`"tool_call_id":"([^"]+)"`),
+		"PENDING":   regexp.MustCompile(`"pending_id":"([^"]+)"`),
+		"EVENT":     regexp.MustCompile(`"id":"([^"]+)","ts"`),
+		"RESPONSE":  regexp.MustCompile(`"id":"(resp_[^"]+)"`),
+		"APPROVAL":  regexp.MustCompile(`"id":"(mcpr_[^"]+)"`),
+		"TOOL_CALL": regexp.MustCompile(`"call_id":"(call_[^"]+)"`),
+		"KEY_ID":    regexp.MustCompile(`"id":"(key_[^"]+)"`),
+		"TASK":      regexp.MustCompile(`"task":\{"id":"([^"]+)"`),
 	}
 )
 
@@ -87,7 +91,7 @@ func TestDocs_Curl(t *testing.T) {
 	for _, c := range []struct {
 		path, seed string
 		least      int // commands that there must be
-	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}} {
+	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/openai.md", "demo", 16}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}} {
 		t.Run(filepath.Base(c.path), func(t *testing.T) {
 			t.Parallel()
 			lines := curlLines(t, c.path)
@@ -145,7 +149,7 @@ func runCurl(t *testing.T, h *hosted, line string, vars map[string]string) strin
 	if strings.Contains(line, "curl -N") && !strings.Contains(buf.String(), "\ndata: {") {
 		t.Errorf("%s\nno events: %s", line, buf.String())
 	}
-	if !endless && strings.Contains(line, "curl -N") && !strings.Contains(buf.String(), "run_finish") && !strings.Contains(buf.String(), "TASK_STATE_COMPLETED") {
+	if !endless && strings.Contains(line, "curl -N") && !atEnd.MatchString(buf.String()) {
 		t.Errorf("%s\nit did not end: %s", line, buf.String())
 	}
 	for name, re := range learned {
