@@ -20,7 +20,8 @@ type Encoder interface {
 	// these are discarded.
 	Encode(f *Frames, e *awaken.Entry) error
 	// End adds the last frames of a response. A failure that is not nil says why the server
-	// cannot continue; the client should learn of it.
+	// cannot continue; the client should learn of it. Other streams may use the encoder after that,
+	// so End does not change it.
 	End(f *Frames, failure *Failure)
 }
 

@@ -39,6 +39,10 @@ type Stream struct {
 	Continues func(fin *awaken.RunFinish) bool
 	// Encoder returns a new encoder.
 	Encoder func() Encoder
+	// Format names the encoder and everything but the entries that its frames depend on. Streams of
+	// a run with the same format share one encoder, whichever of them made it, and send the same
+	// frames. "" shares none.
+	Format string
 }
 
 // PositionLost reports whether the entries that a client has were lost with the owner of a run: a later owner

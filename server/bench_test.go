@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -291,14 +292,19 @@ func durable(b *testing.B, store string) string {
 	return pg.Database()
 }
 
-// BenchmarkW6p is W6 with pieces that are 5 ms apart, on new threads, in memory and on SQLite.
+// BenchmarkW6p is W6 with pieces that are 5 ms apart, on new threads, in memory and on SQLite, and with a
+// flush window of 20 ms.
 func BenchmarkW6p(b *testing.B) {
 	const pace = "PAUSE_MS=5"
-	for _, store := range []string{"memory", "sqlite"} {
-		b.Run(store, func(b *testing.B) {
+	for _, variant := range []string{"memory", "sqlite", "memory,window=20ms", "sqlite,window=20ms"} {
+		b.Run(variant, func(b *testing.B) {
 			server := []string{}
+			store, _, window := strings.Cut(variant, ",")
 			if store == "sqlite" {
 				server = append(server, "DATABASE="+durable(b, store))
+			}
+			if window {
+				server = append(server, "COLLECT_MS=20")
 			}
 			c := newContest(b, []string{pace}, server)
 			for _, clients := range []int{64, 256} {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
-	"github.com/awaken-go/awaken/internal/sse"
+	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -79,18 +79,38 @@ func (h *events) stream(req *request) error {
 	if err != nil {
 		return err
 	}
-	frames := func(buf []byte, e *awaken.Entry) ([]byte, error) {
-		ev, err := canonical(t.ID, e)
+	return h.streams.follow(req, t.ID, runID, after, false, format{"canonical", canonicalFrames(t.ID)})
+}
+
+// canonicalFrames returns a framing of a thread's entries as canonical events, with their cursors as ids.
+// The data is that of json.Marshal.
+func canonicalFrames(threadID string) framing {
+	quoted := string(appendjson.String(nil, threadID))
+	id := quoted[1 : len(quoted)-1]
+	thread := `{"scope_type":"thread","thread_id":"` + id + `"}`
+	return func(buf []byte, e *awaken.Entry) ([]byte, error) {
+		run := func() {
+			buf = append(appendjson.TextIf(append(buf, `{"scope_type":"run"`...), `,"run_id":`, e.RunID), '}')
+		}
+		buf = appendCursor(append(buf, "id: "...), e.Cursor)
+		buf = append(append(append(buf, "\ndata: {\"event_id\":\"evt_"...), id...), '_')
+		buf = append(append(appendCursor(buf, e.Cursor), `","scopes":[`...), thread...)
+		buf = append(buf, ',')
+		run()
+		buf = append(append(buf, `],"cursors_by_scope":[{"scope":`...), thread...)
+		buf = append(appendCursor(append(buf, `,"cursor":"`...), e.Cursor), `"},{"scope":`...)
+		run()
+		buf = append(appendCursor(append(buf, `,"cursor":"`...), e.Cursor), `"}]`...)
+		buf = append(appendjson.Text(buf, `,"event_kind":`, kind(e.Event)), `,"payload":`...)
+		buf, err := awaken.AppendEvent(buf, e.Event)
 		if err != nil {
 			return nil, err
 		}
-		data, err := json.Marshal(ev)
-		if err != nil {
-			return nil, err
-		}
-		return sse.AppendFrame(buf, e.Cursor.String(), "", data), nil
+		buf = append(append(append(buf, `,"thread_id":"`...), id...), '"')
+		buf = appendjson.TextIf(buf, `,"run_id":`, e.RunID)
+		buf = appendjson.Int(append(buf, `,"origin":"runtime","visibility":"public","schema_version":1`...), `,"created_at":`, e.Time)
+		return append(buf, "}\n\n"...), nil
 	}
-	return h.streams.follow(req, t.ID, runID, after, false, frames)
 }
 
 // eventScopeOf returns the thread, and the run if the path names one, whose events are requested.

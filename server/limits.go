@@ -31,6 +31,7 @@ type Limits struct {
 	IdleTime       time.Duration // between requests of a connection; default 2 minutes
 	StreamWrite    time.Duration // for the client to read what is flushed to a stream; default 10 seconds
 	StreamFrames   int           // buffered per stream before reading the log waits for the client; default 64
+	StreamCollect  time.Duration // after a flush to a stream, before the next is made for deltas alone; default 0
 	Heartbeat      time.Duration // interval on an idle stream; default 15 seconds
 	KeyRate        float64       // requests per second of a key; default no limit
 	KeyBurst       int           // requests of a key at once; default 2 seconds' worth

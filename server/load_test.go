@@ -230,6 +230,7 @@ func serveLoad() error {
 		"GET /usage": http.HandlerFunc(serveUsage),
 	}}
 	cfg.Limits.Streams = -1
+	cfg.Limits.StreamCollect = time.Duration(setting("COLLECT_MS")) * time.Millisecond
 	cfg.Limits.StreamWrite = time.Duration(setting("STREAM_WRITE_MS")) * time.Millisecond
 	srv, err := server.New(cfg)
 	if err != nil {

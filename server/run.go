@@ -210,7 +210,7 @@ func (h *runs) start(req *request, body *newRun) error {
 	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(req.r.Header.Get("Accept")) {
 		return h.await(req, r)
 	}
-	return h.streams.follow(req, r.ThreadID, r.RunID, r.After, r.New, rawFrames)
+	return h.streams.follow(req, r.ThreadID, r.RunID, r.After, r.New, format{"raw", rawFrames})
 }
 
 // valueOf returns the value of a field, or "" if it is missing.

@@ -19,17 +19,25 @@ import (
 // framing appends an entry to a stream as frames: none, one or several.
 type framing func(buf []byte, e *awaken.Entry) ([]byte, error)
 
+// format is a framing of entries that depends on nothing else.
+type format struct {
+	name   string
+	frames framing
+}
+
 // rawFrames appends an event as it is, with its cursor as the id.
 func rawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
-	buf = append(buf, "id: "...)
-	buf = strconv.AppendUint(buf, e.Epoch, 10)
-	buf = append(buf, '-')
-	buf = strconv.AppendUint(buf, e.Seq, 10)
+	buf = appendCursor(append(buf, "id: "...), e.Cursor)
 	buf, err := awaken.AppendEvent(append(buf, "\ndata: "...), e.Event)
 	if err != nil {
 		return nil, err
 	}
 	return append(buf, '\n', '\n'), nil
+}
+
+// appendCursor appends the text of a cursor.
+func appendCursor(buf []byte, c awaken.Cursor) []byte {
+	return strconv.AppendUint(append(strconv.AppendUint(buf, c.Epoch, 10), '-'), c.Seq, 10)
 }
 
 // streams replies to requests with streams of events.
@@ -39,6 +47,8 @@ type streams struct {
 	wait      time.Duration   // for a request that waits for its run
 	maxFrames int             // buffered for a client before waiting for it
 	heartbeat time.Duration   // interval on an idle stream
+	collect   time.Duration   // how long deltas wait for others
+	encodings *encodings
 	watches   *watches
 	metrics   *httpMetrics
 	logger    *slog.Logger
@@ -90,15 +100,18 @@ func (s *streams) headersOnly(req *request) bool {
 
 // follow streams the events of a thread after a cursor: those of a run until it ends, or all until
 // the client disconnects or the server stops. IsNew is [protocol.Stream.New].
-func (s *streams) follow(req *request, threadID, runID string, after awaken.Cursor, isNew bool, frames framing) error {
+func (s *streams) follow(req *request, threadID, runID string, after awaken.Cursor, isNew bool, as format) error {
 	if s.headersOnly(req) {
 		return nil
 	}
 	ctx, cancel := s.whileServing(req)
 	defer cancel()
-	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, frames: frames, isNew: isNew}
+	shared := s.encodings.join(encodingKey{tenant: req.tenant, threadID: threadID, format: as.name})
+	defer s.encodings.leave(shared)
+	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, isNew: isNew, unlogged: as.frames,
+		frames: func(buf []byte, e *awaken.Entry) ([]byte, error) { return shared.frames(buf, e, as.frames) }}
 	defer f.open()()
-	wait, silent := eventlog.Follow{Pause: s.heartbeat, AtEnd: isNew}, func() (over bool, err error) { return false, nil }
+	wait, silent := eventlog.Follow{Pause: s.heartbeat, Collect: s.collect, AtEnd: isNew}, func() (over bool, err error) { return false, nil }
 	var err error
 	if runID != "" {
 		// The run may be over, or be cancelled while queued and log no events. Its record is polled
@@ -128,9 +141,11 @@ type feed struct {
 	threadID string
 	runID    string        // "" means all runs of the thread
 	at       awaken.Cursor // of the last entry sent
-	frames   framing
-	resumed  bool // see protocol.Stream
-	isNew    bool // see protocol.Stream
+	entry    awaken.Entry  // that is sent: not a variable of the loop, which would be allocated for each
+	frames   framing       // of entries of the log
+	unlogged framing       // of others
+	resumed  bool          // see protocol.Stream
+	isNew    bool          // see protocol.Stream
 }
 
 // open begins the response and counts the stream until close is called.
@@ -146,9 +161,12 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 	waited, began, checked := 0, time.Now(), time.Time{}
 	owned := f.at.Epoch // the last epoch that was checked
 	for e, err := range f.req.tenant.Log.Tail(f.ctx, f.threadID, f.at, follow) {
-		if err = revoked(f.ctx, err); err != nil {
-			return err
+		if err != nil || f.ctx.Err() != nil {
+			if err = revoked(f.ctx, err); err != nil {
+				return err
+			}
 		}
+		f.entry = e
 		if e.Event == nil {
 			if silent != nil {
 				if over, err := silent(); over || err != nil {
@@ -156,10 +174,14 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 				}
 			}
 			switch waited++; {
-			case f.resumed && waited == 1, f.resumed && time.Since(checked) >= resumeCheck && time.Since(began) < resumeTime, f.out.Idle() >= f.heartbeat:
+			case f.resumed && (waited == 1 || time.Since(checked) >= resumeCheck && time.Since(began) < resumeTime):
 				checked = time.Now()
 				err = f.idle()
-			case f.out.Pending(), waited == 2: // at least the headers, if nothing else comes soon
+			case f.out.Pending():
+				err = f.out.Flush()
+			case f.out.Idle() >= f.heartbeat:
+				err = f.idle()
+			case waited == 2: // at least the headers, if nothing else comes soon
 				err = f.out.Flush()
 			}
 			if err != nil {
@@ -176,7 +198,7 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 			}
 			owned = e.Epoch
 		}
-		if err := f.send(&e); err != nil {
+		if err := f.send(&f.entry, f.frames); err != nil {
 			return err
 		}
 		f.at, silent = e.Cursor, nil
@@ -240,15 +262,15 @@ func (f *feed) ended(at awaken.Cursor) (over bool, err error) {
 		return true, f.copy(eventlog.Follow{RunID: f.runID, Committed: true}, nil)
 	}
 	return true, f.send(&awaken.Entry{Cursor: at, RunID: f.runID, Time: run.UpdatedAt * 1000, Event: &awaken.RunFinish{ThreadID: f.threadID, RunID: f.runID, Identity: run.Info(),
-		Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}})
+		Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}}, f.unlogged)
 }
 
 // errOver is returned by a framing with its last frames.
 var errOver = errors.New("the stream is over")
 
 // send sends one entry.
-func (f *feed) send(e *awaken.Entry) error {
-	buf, err := f.frames(f.out.Buffer(), e)
+func (f *feed) send(e *awaken.Entry, frames framing) error {
+	buf, err := frames(f.out.Buffer(), e)
 	if err != nil && !errors.Is(err, errOver) {
 		return err
 	}

@@ -25,6 +25,7 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 		return s.translateAll(req, what)
 	}
 	t := &translation{ctx: ctx, log: req.tenant.Log, s: what, has: what.After}
+	defer t.leave(s)
 	var lost bool
 	var err error
 	if what.New {
@@ -36,7 +37,8 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 		t.has = protocol.Position{}
 	}
 	t.enc = what.Encoder()
-	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames, resumed: what.Resumed, isNew: what.New}
+	t.join(s, req.tenant)
+	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames, unlogged: t.frames, resumed: what.Resumed, isNew: what.New}
 	defer f.open()()
 	if what.Opening != nil {
 		t.out.Into(f.out.Buffer())
@@ -119,9 +121,32 @@ type translation struct {
 	s    *protocol.Stream
 	from awaken.Cursor     // before the first entry that the encoder must see
 	has  protocol.Position // what the client has
-	enc  protocol.Encoder
+	enc  protocol.Encoder  // nil while the stream uses the shared one
 	out  protocol.Frames
-	sent int // number of frames
+	sent int           // number of frames
+	last awaken.Cursor // of the last entry that was encoded; zero before the first
+	// shared is the encoding of all streams of the run, or nil if the stream does not take part.
+	shared *encoding
+	lost   bool // there was a reset
+}
+
+// join makes the stream share its encoding with others, unless it is a page.
+func (t *translation) join(s *streams, tenant *mailbox.Tenant) {
+	if t.s.Format == "" || t.s.Limit > 0 {
+		return
+	}
+	key := encodingKey{tenant: tenant, threadID: t.s.ThreadID, format: t.s.Format, runID: t.s.RunID}
+	if t.s.RunID == "" {
+		key.from = t.from
+	}
+	t.shared = s.encodings.join(key)
+}
+
+// leave ends the sharing.
+func (t *translation) leave(s *streams) {
+	if t.shared != nil {
+		s.encodings.leave(t.shared)
+	}
 }
 
 // follow feeds the encoder until the stream is over (errOver), the server stops or the client
@@ -138,7 +163,7 @@ func (t *translation) follow(f *feed) error {
 		pause = min(pause, resumeCheck)
 	}
 	record := newPoll()
-	return f.last(f.copy(eventlog.Follow{RunID: t.s.RunID, First: 500 * time.Millisecond, Pause: pause, AtEnd: t.s.New}, func() (bool, error) {
+	return f.last(f.copy(eventlog.Follow{RunID: t.s.RunID, First: 500 * time.Millisecond, Pause: pause, Collect: f.collect, AtEnd: t.s.New}, func() (bool, error) {
 		if t.s.RunID == "" || t.s.New && !record.due() {
 			return false, nil
 		}
@@ -154,7 +179,11 @@ func (t *translation) follow(f *feed) error {
 func (t *translation) end(out *sse.Writer, f *protocol.Failure) {
 	t.out.Into(out.Buffer())
 	t.out.Unnamed()
-	t.enc.End(&t.out, f)
+	if t.enc != nil {
+		t.enc.End(&t.out, f)
+	} else {
+		t.shared.end(&t.out, f)
+	}
 	if out.Take(t.out.Bytes()) == nil {
 		_ = out.Flush() // the client may be gone
 	}
@@ -162,13 +191,12 @@ func (t *translation) end(out *sse.Writer, f *protocol.Failure) {
 
 // frames is a framing. It appends the frames of an entry that the client does not have yet.
 func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
-	t.out.Into(buf)
 	if reset, ok := e.Event.(*awaken.StreamReset); ok && reset.Cursor != "" {
-		t.out.Unnamed()
-		if err := t.enc.Encode(&t.out, e); err != nil {
+		buf, err := t.reset(buf, e)
+		if err != nil {
 			return nil, err
 		}
-		return t.out.Bytes(), t.rebuild(e)
+		return buf, t.rebuild(e)
 	}
 	if e.Seq <= t.has.Seq && e.Epoch > t.has.Epoch {
 		return nil, errLost
@@ -180,11 +208,11 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 	case e.Seq == t.has.Seq:
 		have = t.has.Frames
 	}
-	t.out.Entry(e.Cursor, max(have, 0))
-	if err := t.enc.Encode(&t.out, e); err != nil {
+	buf, err := t.encode(buf, e, have)
+	if err != nil {
 		return nil, err
 	}
-	buf = t.out.Bytes()
+	t.last = e.Cursor
 	if have < 0 {
 		buf = buf[:all]
 	} else {
@@ -208,9 +236,73 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 	return buf, nil
 }
 
-// rebuild replaces the encoder by one that has seen the log up to a reset, and the reset.
+// encode appends the frames of an entry, of which the client has some. A client that has none gets the
+// shared ones, once a second stream wants them.
+func (t *translation) encode(buf []byte, e *awaken.Entry, have int) ([]byte, error) {
+	if t.enc != nil && t.shared != nil && !t.lost && have == 0 && t.shared.several.Load() && t.shared.lend(t.enc, t.last) {
+		t.enc = nil
+	}
+	if t.enc == nil {
+		out, ok, err := t.shared.next(buf, t.last, e)
+		if ok || err != nil {
+			return out, err
+		}
+		if err := t.separate(); err != nil {
+			return nil, err
+		}
+	}
+	t.out.Into(buf)
+	t.out.Entry(e.Cursor, max(have, 0))
+	err := t.enc.Encode(&t.out, e)
+	return t.out.Bytes(), err
+}
+
+// reset appends the frames of a stream_reset for entries that were lost.
+func (t *translation) reset(buf []byte, e *awaken.Entry) ([]byte, error) {
+	if t.enc == nil {
+		out, ok, err := t.shared.reset(buf, t.last, e)
+		if !ok && err == nil {
+			err = errLost
+		}
+		return out, err
+	}
+	t.out.Into(buf)
+	t.out.Unnamed()
+	err := t.enc.Encode(&t.out, e)
+	return t.out.Bytes(), err
+}
+
+// separate gives the stream an encoder of its own again, which is given all entries up to the last. The
+// stream is far behind the others, or follows another owner.
+func (t *translation) separate() error {
+	t.enc = t.s.Encoder()
+	if t.last == (awaken.Cursor{}) {
+		return nil
+	}
+	var discarded protocol.Frames
+	for e, err := range t.log.Tail(t.ctx, t.s.ThreadID, t.from, eventlog.Follow{RunID: t.s.RunID}) {
+		if err != nil {
+			return err
+		}
+		if reset, ok := e.Event.(*awaken.StreamReset); ok && reset.Cursor != "" || e.Seq == t.last.Seq && e.Epoch != t.last.Epoch {
+			return errLost
+		}
+		if err := t.enc.Encode(&discarded, &e); err != nil {
+			return err
+		}
+		discarded.Into(discarded.Bytes()[:0])
+		if e.Seq >= t.last.Seq {
+			return nil
+		}
+	}
+	return errLost
+}
+
+// rebuild replaces the encoder by one that has seen the log up to a reset, and the reset. The stream
+// shares none from then on: others may not have seen the lost entries.
 func (t *translation) rebuild(reset *awaken.Entry) error {
 	t.enc, t.has = t.s.Encoder(), protocol.Position{}
+	t.lost = true
 	var discarded protocol.Frames
 	for e, err := range t.log.Tail(t.ctx, t.s.ThreadID, t.from, eventlog.Follow{RunID: t.s.RunID, Committed: true}) {
 		if err != nil {

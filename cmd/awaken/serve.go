@@ -235,7 +235,7 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, DebugAddress: v.DebugAddress, Keys: keys,
 		Hosts: v.Hosts, Origins: s.Admin.Origins, Users: server.Users{On: v.Users, Header: v.UserHeader}, TrustClients: v.TrustClients, Metrics: metrics, PublicMetrics: v.PublicMetrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes()), Version: moduleVersion(), Logger: log,
 		Limits: server.Limits{Body: int64(l.Body), BodyMemory: int64(l.BodyMemory), BodyRate: l.BodyRate, BodyGrace: l.BodyGrace, Depth: l.Depth, Values: l.Values, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, RequestTime: l.RequestTime,
-			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, StreamFrames: v.SSEBuffer, Heartbeat: l.Heartbeat,
+			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, StreamFrames: v.SSEBuffer, StreamCollect: l.StreamCollect, Heartbeat: l.Heartbeat,
 			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages, WrongKeys: l.WrongKeys,
 			ToolsPerRun: l.Tools, SchemaBytes: l.SchemaBytes, SchemaParts: l.SchemaParts, Title: l.Title, Metadata: l.Metadata}}
 	if v.RequireKey {

@@ -10,7 +10,8 @@ import (
 
 // Writer writes frames to one client. It buffers frames until Flush, which waits for the client to
 // read them. If the client does not, Flush returns an error. The client has the timeout for every 64
-// KiB, so that a large frame does not look like a stalled client.
+// KiB, so that a large frame does not look like a stalled client, and up to a quarter of it more, so that
+// not every flush moves the connection's deadline.
 type Writer struct {
 	w         http.ResponseWriter
 	control   *http.ResponseController
@@ -18,13 +19,15 @@ type Writer struct {
 	maxFrames int // buffered before they are flushed; 0 or less means no limit
 	frames    int // in buf
 	buf       []byte
+	pooled    *[]byte   // where buf is from, or nil
 	last      time.Time // of the last flush
+	deadline  time.Time // of the connection
 }
 
 // maxBytes is how much is buffered before it is flushed.
 const maxBytes = 16 << 10
 
-// Start begins the response to a request as a stream. Timeout is how long the client may take to read
+// Start begins the response to a request as a stream. Timeout is how long the client may at least take to read
 // what is flushed. The writer flushes once it has buffered 16 KiB or maxFrames frames; 0 or less means
 // no limit of frames. An entry's frames that are added together are not split.
 func Start(w http.ResponseWriter, timeout time.Duration, maxFrames int) *Writer {
@@ -42,7 +45,8 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b
 // Buffer returns the buffer to append the next frames to, for Take.
 func (s *Writer) Buffer() []byte {
 	if s.buf == nil {
-		s.buf = *buffers.Get().(*[]byte)
+		s.pooled = buffers.Get().(*[]byte)
+		s.buf = *s.pooled
 	}
 	return s.buf
 }
@@ -82,7 +86,7 @@ func (s *Writer) Pending() bool { return len(s.buf) > 0 }
 func (s *Writer) Flush() error {
 	now := time.Now()
 	s.last = now
-	if err := s.control.SetWriteDeadline(now.Add(s.timeout)); err != nil {
+	if err := s.extend(now); err != nil {
 		return err
 	}
 	if len(s.buf) > 0 {
@@ -92,17 +96,27 @@ func (s *Writer) Flush() error {
 				return err
 			}
 			if rest = rest[len(piece):]; len(rest) > 0 { // the client is reading
-				if err := s.control.SetWriteDeadline(time.Now().Add(s.timeout)); err != nil {
+				if err := s.extend(time.Now()); err != nil {
 					return err
 				}
 			}
 		}
-		if buf := s.buf[:0]; cap(buf) <= 4*maxBytes {
-			buffers.Put(&buf)
+		if cap(s.buf) <= 4*maxBytes {
+			*s.pooled = s.buf[:0]
+			buffers.Put(s.pooled)
 		}
-		s.buf, s.frames = nil, 0
+		s.buf, s.pooled, s.frames = nil, nil, 0
 	}
 	return s.control.Flush()
+}
+
+// extend makes sure that the client has the timeout from now on.
+func (s *Writer) extend(now time.Time) error {
+	if s.deadline.Sub(now) >= s.timeout {
+		return nil
+	}
+	s.deadline = now.Add(s.timeout + s.timeout/4)
+	return s.control.SetWriteDeadline(s.deadline)
 }
 
 // Idle returns the time since the last flush.

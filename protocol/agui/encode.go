@@ -47,6 +47,7 @@ type Encoder struct {
 	run       string // the open run
 	started   bool   // RUN_STARTED was sent, and no end of the run
 	begun     bool   // the client has the conversation before the run
+	sent      func() // called when it was sent, if set
 	step      string // name of the open step, or ""
 	steps     int
 	content   content
@@ -137,7 +138,7 @@ func (e *Encoder) event(ev awaken.Event, at awaken.Cursor) {
 func (e *Encoder) End(f *protocol.Frames, failure *protocol.Failure) {
 	if failure != nil {
 		e.out.Begin(f)
-		e.fail(failure.Message, failure.Code)
+		e.failure(failure.Message, failure.Code)
 	}
 }
 
@@ -169,6 +170,9 @@ func (e *Encoder) runStart(ev *awaken.RunStart, at awaken.Cursor) {
 	if e.opts.Before != nil {
 		showMessages(&e.out, e.opts.Before, "")
 		e.opts.Before = nil // it may be long, and is sent once
+		if e.sent != nil {
+			e.sent()
+		}
 	}
 	e.state.show(&e.out, e.opts.State)
 }
@@ -264,8 +268,12 @@ func (e *Encoder) runFinish(ev *awaken.RunFinish) {
 }
 
 func (e *Encoder) fail(message, code string) {
-	e.out.Object("RUN_ERROR").Text(`,"message":`, message).TextIf(`,"code":`, code).Append("", e.usage.append).Close()
+	e.failure(message, code)
 	e.started = false
+}
+
+func (e *Encoder) failure(message, code string) {
+	e.out.Object("RUN_ERROR").Text(`,"message":`, message).TextIf(`,"code":`, code).Append("", e.usage.append).Close()
 }
 
 // outcome adds how a run ended, and what it waits for.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -338,7 +340,12 @@ func (x *exchange) stream(runID string, after protocol.Position, through awaken.
 			return err
 		}
 	}
-	return x.send(&protocol.Stream{RunID: runID, After: after, Through: through, Resumed: resumed, Encoder: x.encoder(opts)})
+	opts.Current = x.in.current()
+	format, err := opts.format()
+	if err != nil {
+		return err
+	}
+	return x.send(&protocol.Stream{RunID: runID, After: after, Through: through, Resumed: resumed, Encoder: x.encoder(opts), Format: format})
 }
 
 // send replies with a stream of the thread.
@@ -386,23 +393,43 @@ func conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*l
 	return all, err
 }
 
-// encoder returns a factory of encoders for this client. A stream may be open for hours, so it
-// retains neither the request nor, once sent, the conversation before the run.
+// format returns a text that differs if encoders with these options make different frames of the same
+// entries.
+func (o *Options) format() (string, error) {
+	before, err := json.Marshal(o.Before)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("ag-ui %q %q %t %s %x %x", o.RunID, o.ParentRunID, o.Current, o.At, sha256.Sum256(before), sha256.Sum256(o.State)), nil
+}
+
+// readTime is how long reading a conversation for a client may take.
+const readTime = 10 * time.Second
+
+// encoder returns a factory of encoders for this client, and for others of the same format, who may stay
+// longer. A stream may be open for hours, so it retains neither the request nor, once sent, the
+// conversation before the run.
 func (x *exchange) encoder(opts Options) func() protocol.Encoder {
-	ctx, t, threadID := x.Context(), x.Tenant(), x.in.ThreadID
+	ctx, t, threadID := context.WithoutCancel(x.Context()), x.Tenant(), x.in.ThreadID
 	opts.Current = x.in.current()
-	opts.Conversation = func() ([]*llm.Message, error) { return conversation(ctx, t, threadID) }
+	opts.Conversation = func() ([]*llm.Message, error) {
+		ctx, cancel := context.WithTimeout(ctx, readTime)
+		defer cancel()
+		return conversation(ctx, t, threadID)
+	}
 	x.in = input{ThreadID: x.in.ThreadID, RunID: x.in.RunID, ProtocolVersion: x.in.ProtocolVersion}
-	before := opts.Before
-	opts.Before = nil
-	var last *Encoder
+	var before atomic.Pointer[[]*llm.Message] // nil once sent
+	if opts.Before != nil {
+		before.Store(&opts.Before)
+	}
 	return func() protocol.Encoder {
-		if last != nil {
-			before = last.opts.Before // nil once sent
+		opts := opts
+		if opts.Before = nil; before.Load() != nil {
+			opts.Before = *before.Load()
 		}
-		last = NewEncoder(opts)
-		last.opts.Before, before = before, nil
-		return last
+		e := NewEncoder(opts)
+		e.sent = func() { before.Store(nil) }
+		return e
 	}
 }
 

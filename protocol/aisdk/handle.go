@@ -426,7 +426,7 @@ func streamAll(c protocol.Call, runID string) error {
 // stream sets the headers and the encoder of a stream, and sends it.
 func stream(c protocol.Call, s *protocol.Stream) error {
 	c.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	s.Encoder = func() protocol.Encoder { return &Encoder{} }
+	s.Encoder, s.Format = func() protocol.Encoder { return &Encoder{} }, "ai-sdk"
 	return c.Stream(s)
 }
 

@@ -27,6 +27,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"server.max_concurrent_streams":         {"5", "0", "want 1 or more, or -1", "5000"},
 	"server.replay_buffer_capacity":         {"5", "0", "want 1 or more", "1024"},
 	"server.sse_buffer_size":                {"5", "0", "want 1 or more", "64"},
+	"server.sse_flush_window_ms":            {"20", "-1", "want a whole number, 0 or more", "0"},
 	"server.a2a_agents":                     {"default", "", "", "[]"},
 	"server.a2a_url":                        {"https://agents.example", "agents", "want a URL", `""`},
 	"server.a2a_extended_card_bearer_token": {"t", "", "", `""`},

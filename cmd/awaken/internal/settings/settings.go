@@ -15,7 +15,7 @@ import (
 // Limits bounds what clients may use. Most fields are those of server.Limits.
 type Limits struct {
 	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Tools, SchemaBytes, SchemaParts, Title, Metadata, Requests, Streams, KeyBurst, WrongKeys int
-	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, Heartbeat, ToolTime, ShutdownTime                                                     time.Duration
+	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, StreamCollect, Heartbeat, ToolTime, ShutdownTime                                      time.Duration
 	KeyRate                                                                                                                                                    float64
 }
 
@@ -148,6 +148,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.max_concurrent_streams", to: &l.Streams, def: "5000", check: limit, Doc: "concurrent streams"},
 		{Name: "server.replay_buffer_capacity", to: &m.Log.Buffer, def: "1024", check: atLeast(1), Doc: "events of the current step that are kept in memory for readers"},
 		{Name: "server.sse_buffer_size", to: &v.SSEBuffer, def: "64", check: atLeast(1), Doc: "frames that a stream buffers for a slow client before it stops reading the log; none are dropped"},
+		{Name: "server.sse_flush_window_ms", to: &l.StreamCollect, def: "0", check: atLeast(0), Doc: "after a stream was flushed, how long deltas wait for others before the next flush; other events do not wait. 20 saves most writes of a fast model"},
 		{Name: "server.a2a_agents", to: &v.A2A.Agents, Doc: "agents that A2A clients may use; empty means all"},
 		{Name: "server.a2a_url", to: &v.A2A.URL, check: isURL, Doc: "address of the server in agent cards; default the host that a request names"},
 		{Name: "server.a2a_extended_card_bearer_token", to: &v.A2A.ExtendedCardToken, Doc: "enables the extended agent card, for A2A clients that send this token"},
