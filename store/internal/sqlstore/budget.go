@@ -8,10 +8,16 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
+// Budget implements [money.Budget] for one tenant.
+type Budget struct {
+	scope  Scope
+	engine *Engine
+}
+
 // UpdateBudget calls fn with a run's reservation and the balances of the accounts, and
 // stores what fn changes unless fn fails. Updates of one run are serialized; balances are
 // locked in the order of their accounts, so that updates do not deadlock.
-func (s *Tenant) UpdateBudget(ctx context.Context, runID string, accounts []money.Account, fn func(b *money.Book) error) error {
+func (s *Budget) UpdateBudget(ctx context.Context, runID string, accounts []money.Account, fn func(b *money.Book) error) error {
 	var refused error
 	err := s.scope.db.Write(ctx, func(ctx context.Context, c Conn) (_, err error) {
 		book, err := s.book(ctx, c, runID, accounts)
@@ -31,7 +37,7 @@ func (s *Tenant) UpdateBudget(ctx context.Context, runID string, accounts []mone
 }
 
 // book locks and reads the reservation and the balances of an update.
-func (s *Tenant) book(ctx context.Context, c Conn, runID string, accounts []money.Account) (*money.Book, error) {
+func (s *Budget) book(ctx context.Context, c Conn, runID string, accounts []money.Account) (*money.Book, error) {
 	var book money.Book
 	err := c.Query(ctx, `SELECT data FROM {p}_reservations WHERE tenant = ? AND run = ?`, []any{s.scope.tenant, s.scope.id(runID)}, func(scan Scan) (err error) {
 		var data []byte
@@ -80,7 +86,7 @@ const (
 )
 
 // accounts returns the arguments of a statement with {accounts}.
-func (s *Tenant) accounts(accounts []money.Account) []any {
+func (s *Budget) accounts(accounts []money.Account) []any {
 	scopes, ids := make([]string, len(accounts)), make([]string, len(accounts))
 	for i, a := range accounts {
 		scopes[i], ids[i] = string(a.Scope), s.scope.id(a.ID)
@@ -95,7 +101,7 @@ func scanBalance(a money.Account, scan Scan) (money.Balance, error) {
 	return money.Balance{Account: a, Limit: (*money.Amount)(limit), Spent: money.Amount(spent), Reserved: money.Amount(reserved), InDoubt: money.Amount(inDoubt)}, err
 }
 
-func (s *Tenant) writeBook(ctx context.Context, c Conn, runID string, book *money.Book, had bool) error {
+func (s *Budget) writeBook(ctx context.Context, c Conn, runID string, book *money.Book, had bool) error {
 	var list []Statement
 	for _, b := range book.Balances {
 		list = append(list, statement(`INSERT INTO {p}_balances (tenant, scope, id, most, spent, reserved, in_doubt) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -118,7 +124,7 @@ func (s *Tenant) writeBook(ctx context.Context, c Conn, runID string, book *mone
 }
 
 // Balances returns the balance of each account.
-func (s *Tenant) Balances(ctx context.Context, accounts ...money.Account) ([]money.Balance, error) {
+func (s *Budget) Balances(ctx context.Context, accounts ...money.Account) ([]money.Balance, error) {
 	out, err := list(ctx, s.scope.db, "balances", selectBalances+`LEFT`+ofAccounts, s.accounts(accounts),
 		func(scan Scan) (money.Balance, error) { return scanBalance(money.Account{}, scan) })
 	for i := range out {
@@ -128,7 +134,7 @@ func (s *Tenant) Balances(ctx context.Context, accounts ...money.Account) ([]mon
 }
 
 // Reservations returns all reservations by run ID.
-func (s *Tenant) Reservations(ctx context.Context) (map[string]*money.Reservation, error) {
+func (s *Budget) Reservations(ctx context.Context) (map[string]*money.Reservation, error) {
 	return collect(ctx, s.scope.db, "reservations", `SELECT run, data FROM {p}_reservations WHERE tenant = ?`, []any{s.scope.tenant},
 		func(scan Scan) (run string, r *money.Reservation, err error) {
 			var data []byte

@@ -157,13 +157,16 @@ func (s *Scope) id(id string) string { return s.db.Dialect().escape(id) }
 // [awaken.ThreadEditor], [awaken.UsageReader] and [money.Budget]; [awaken.RunStore] except
 // Calls; and the reading part of [awaken.Inbox] and [mailbox.Store].
 type Tenant struct {
+	Budget
 	scope  Scope
 	engine *Engine
 	logs   *Logs
 }
 
 // NewTenant returns the shared ports of a tenant. All tenants of a database share logs.
-func NewTenant(s Scope, engine *Engine, logs *Logs) Tenant { return Tenant{s, engine, logs} }
+func NewTenant(s Scope, engine *Engine, logs *Logs) Tenant {
+	return Tenant{Budget{s, engine}, s, engine, logs}
+}
 
 // Engine is what the shared ports need from an engine beyond SQL. Ids are escaped.
 type Engine struct {
