@@ -86,6 +86,24 @@ func TestCommit_EffectfulStepsTakeTwo(t *testing.T) {
 	}
 }
 
+// The commits of a run of ten steps, with its start and its end, write on average at most so many bytes
+// to the server's log.
+func TestCommit_BytesOfTheLog(t *testing.T) {
+	const runs, commits, most = 10, 1 + storetest.BenchSteps + 2, 3600
+	look := witness(t)
+	run := storetest.BenchRun(t, storetest.Waited{Store: open(t).Store("")})
+	run()
+	before := number(t, look, walBytes)
+	for range runs {
+		run()
+	}
+	each := (number(t, look, walBytes) - before) / (runs * commits)
+	t.Logf("%d bytes for each commit", each)
+	if each > most {
+		t.Errorf("a commit writes %d bytes to the log, want at most %d", each, most)
+	}
+}
+
 // The cost of a commit depends neither on the length of the thread …
 func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 	db, w := openCounting(t, nil)
