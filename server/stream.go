@@ -123,8 +123,9 @@ func (s *streams) follow(req *request, threadID, runID string, after awaken.Curs
 			}
 			return f.ended(f.at)
 		}
-	} else {
-		err = f.out.Flush() // the first event may be a long time off
+	}
+	if !isNew { // the first event may be a long time off, and writing the headers takes less stack here than below
+		err = f.out.Flush()
 	}
 	if err == nil {
 		err = f.last(f.copy(wait, silent))

@@ -46,6 +46,9 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 		what.Opening(&t.out)
 		err = f.out.Take(t.out.Bytes())
 	}
+	if err == nil && !what.New {
+		err = f.out.Flush() // as in streams.follow
+	}
 	if err == nil {
 		err = t.follow(f)
 	}

@@ -322,7 +322,7 @@ func (x *exchange) follow(r *mailbox.Receipt, after protocol.Position, opts Opti
 	x.in.ThreadID = r.ThreadID
 	opts.RunID, opts.ParentRunID = x.in.RunID, x.in.ParentRunID
 	if r.New && after == protocol.AfterAll(r.After) { // nothing of the run can be lost yet
-		return x.send(&protocol.Stream{RunID: r.RunID, After: after, New: true, Encoder: x.encoder(opts)})
+		return x.send(&protocol.Stream{RunID: r.RunID, After: after, New: true}, opts)
 	}
 	return x.stream(r.RunID, after, awaken.Cursor{}, r.Duplicate, opts)
 }
@@ -340,17 +340,16 @@ func (x *exchange) stream(runID string, after protocol.Position, through awaken.
 			return err
 		}
 	}
-	opts.Current = x.in.current()
-	format, err := opts.format()
-	if err != nil {
-		return err
-	}
-	return x.send(&protocol.Stream{RunID: runID, After: after, Through: through, Resumed: resumed, Encoder: x.encoder(opts), Format: format})
+	return x.send(&protocol.Stream{RunID: runID, After: after, Through: through, Resumed: resumed}, opts)
 }
 
-// send replies with a stream of the thread.
-func (x *exchange) send(s *protocol.Stream) error {
-	s.ThreadID = x.in.ThreadID
+// send replies with a stream of a run.
+func (x *exchange) send(s *protocol.Stream, opts Options) (err error) {
+	opts.Current = x.in.current()
+	if s.Format, err = opts.format(); err != nil {
+		return err
+	}
+	s.ThreadID, s.Encoder = x.in.ThreadID, x.encoder(opts)
 	x.Header().Set("X-Run-Id", s.RunID)
 	x.Header().Set("X-Thread-Id", s.ThreadID)
 	return x.Stream(s)
