@@ -150,3 +150,23 @@ func TestEncoder_TakesBack(t *testing.T) {
 		}
 	}
 }
+
+// A stream that the server cannot finish ends with the error, in the shape of its binding.
+func TestEncoder_Failure(t *testing.T) {
+	for rpc, want := range map[string]string{
+		"":  "event: error\ndata: {\"error\":{\"code\":503,\"status\":\"UNAVAILABLE\",\"message\":\"gone\",",
+		"7": "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32603,\"message\":\"gone\",",
+	} {
+		enc := a2a.NewEncoder(a2a.Options{RPC: json.RawMessage(rpc)})
+		if rpc == "" {
+			enc = a2a.NewEncoder(a2a.Options{})
+		}
+		var f protocol.Frames
+		f.Unnamed()
+		enc.End(&f, nil)
+		enc.End(&f, &protocol.Failure{Status: 503, Code: "store_unavailable", Message: "gone"})
+		if got := string(f.Bytes()); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "}\n\n") {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

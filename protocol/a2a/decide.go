@@ -69,13 +69,13 @@ func answers(m *Message, msg *llm.Message, w *awaken.Waiting) (out []awaken.Deci
 	text := strings.TrimSpace((&llm.Message{Content: left}).Text())
 	switch {
 	case len(out) > 0:
-	case only != nil && isApproval(only) && worded:
+	case only != nil && asksToRun(only) && worded:
 		d := only.Approve()
 		if !word {
 			d = only.Reject("")
 		}
 		out = append(out, d)
-	case only != nil && !isApproval(only) && (text != "" || worded):
+	case only != nil && !asksToRun(only) && (text != "" || worded):
 		result, err := json.Marshal((&llm.Message{Content: msg.Content}).Text())
 		if err != nil {
 			return nil, nil, err
@@ -136,7 +136,7 @@ func dataDecision(data json.RawMessage, w *awaken.Waiting) (*awaken.Decision, er
 		d.Action, d.Reason = awaken.ActionCancel, a.Reason
 		return d, nil
 	}
-	if !isApproval(t) {
+	if !asksToRun(t) {
 		d.Result = a.raw
 		if len(a.Result) > 0 {
 			d.Result = a.Result

@@ -64,7 +64,7 @@ func (e *Encoder) End(f *protocol.Frames, fl *protocol.Failure) {
 		return
 	}
 	data, _ := json.Marshal(fail(fl))
-	f.Into(append(append(append(f.Bytes(), "event: error\ndata: "...), data...), '\n', '\n'))
+	f.Close(append(f.OpenEvent("error"), data...))
 }
 
 // opening returns the first frame of a stream: a task.

@@ -85,12 +85,16 @@ func TestSubscribe_AnywhereGivesTheSameTask(t *testing.T) {
 		cuts = 10_000
 	}
 	all := archives(t)
+	runs := make([][]awaken.Entry, len(all))
+	for i, a := range all {
+		runs[i] = entriesOf(t, a)
+	}
 	rnd := rand.New(rand.NewPCG(5, 6))
 	start := `data: {"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_SUBMITTED"}}}` + "\n\n"
 	wholes := map[int]string{}
 	for range cuts {
 		i := rnd.IntN(len(all))
-		entries := entriesOf(t, all[i])
+		entries := runs[i]
 		if len(entries) == 0 {
 			continue
 		}

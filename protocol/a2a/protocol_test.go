@@ -39,7 +39,8 @@ const goldenRuns = "../../testdata/runs"
 func golden(tb testing.TB) (out []func(protocol.Position) string) {
 	tb.Helper()
 	for _, a := range archives(tb) {
-		out = append(out, func(has protocol.Position) string { return encode(tb, entriesOf(tb, a), a2a.Options{}, has) })
+		entries := entriesOf(tb, a)
+		out = append(out, func(has protocol.Position) string { return encode(tb, entries, a2a.Options{}, has) })
 	}
 	return out
 }

@@ -51,8 +51,9 @@ func asksForAuth(action string) bool {
 	return action == "auth" || strings.HasPrefix(action, "auth:") || strings.HasSuffix(action, ":auth_required")
 }
 
-// isApproval reports whether a ticket asks whether a call may run, and not for an answer.
-func isApproval(t *awaken.WaitingTicket) bool {
+// asksToRun reports whether a ticket asks whether a call may run: it runs only if the answer says so, whatever else the
+// answer must have. [protocol.IsApproval] is about questions to which yes or no is enough.
+func asksToRun(t *awaken.WaitingTicket) bool {
 	return t.ResumeMode == awaken.ReplayToolCall || t.ResumeMode == ""
 }
 
@@ -67,7 +68,7 @@ func questionMessage(w *awaken.Waiting, reason, contextID, taskID string) *Messa
 	for i := range w.Tickets {
 		t := &w.Tickets[i]
 		q := ticket{TicketID: t.TicketID, Kind: "input", Message: t.Reason, ToolName: t.ToolName, ToolCallID: t.ToolCallID, Arguments: t.Arguments, ExpiresAt: timestamp(t.ExpiresAt)}
-		if isApproval(t) {
+		if asksToRun(t) {
 			q.Kind = "approval"
 		}
 		if s := t.Suspension; s != nil {
