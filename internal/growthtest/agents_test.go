@@ -29,7 +29,7 @@ func TestGrowth_Agents(t *testing.T) {
 		runtimes[size] = rt
 	}
 	n := 0
-	measure(t, "agents", sizes, &curve{name: "100 runs of several agents", flat: true, at: func(size int) {
+	runs := func(size int) {
 		for i := range 100 {
 			n++
 			res, err := runtimes[size].Run(t.Context(), awaken.RunRequest{AgentID: fmt.Sprint("agent-", i*size/100), ThreadID: fmt.Sprint("t", n), Messages: []*llm.Message{llm.UserText("hello")}}, nil)
@@ -37,7 +37,15 @@ func TestGrowth_Agents(t *testing.T) {
 				t.Fatalf("%+v, %v", res, err)
 			}
 		}
-	}})
+	}
+	// Microseconds in memory say little on a busy machine; allocations do.
+	measure(t, "agents", sizes, &curve{name: "100 runs of several agents", at: runs})
+	small, large := sizes[0], sizes[len(sizes)-1]
+	few, many := testing.AllocsPerRun(5, func() { runs(small) }), testing.AllocsPerRun(5, func() { runs(large) })
+	t.Logf("allocations of 100 runs: %.0f with %d agents, %.0f with %d", few, small, many, large)
+	if many > 1.1*few {
+		t.Errorf("100 runs make %.0f allocations with %d agents and %.0f with %d", few, small, many, large)
+	}
 }
 
 // answer answers with a few pieces.

@@ -75,7 +75,7 @@ type curve struct {
 }
 
 // measure measures curves in interleaved rounds, prints their medians, and fails if one that is to be flat
-// is not. Of a flat curve the lower quartiles are compared, in which others on the machine show least.
+// is not. The lowest tenths are compared, in which others on the machine show least.
 func measure(t *testing.T, what string, sizes []int, curves ...*curve) {
 	t.Helper()
 	rounds := 5
@@ -98,7 +98,7 @@ func measure(t *testing.T, what string, sizes []int, curves ...*curve) {
 	table(t, what, sizes, curves, rounds)
 }
 
-// table prints medians, and ratios of lower quartiles.
+// table prints medians, and ratios of lowest tenths.
 func table(t *testing.T, what string, sizes []int, curves []*curve, rounds int) {
 	t.Helper()
 	var sb strings.Builder
@@ -113,7 +113,7 @@ func table(t *testing.T, what string, sizes []int, curves []*curve, rounds int) 
 		for _, size := range sizes {
 			fmt.Fprintf(&sb, " %10s", short(quantile(c.costs[size], .5)))
 		}
-		growth := float64(quantile(c.costs[large], .25)) / float64(quantile(c.costs[small], .25))
+		growth := float64(quantile(c.costs[large], .1)) / float64(quantile(c.costs[small], .1))
 		fmt.Fprintf(&sb, " %7.2fx\n", growth)
 		if c.flat && testenv.Long() && growth > most {
 			t.Errorf("%s: %s costs %.2f times as much with %d as with %d, want at most %v", what, c.name, growth, large, small, most)
