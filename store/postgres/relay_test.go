@@ -77,7 +77,7 @@ func TestBus_ReadersElsewhereAddNoStatementToARun(t *testing.T) {
 				notified++
 				return true
 			}
-			return false
+			return strings.HasPrefix(s, "LISTEN ") // the bus has connections of its own
 		})
 		if readers > 0 && notified == 0 {
 			t.Error("nothing was sent to the reader: the test proves nothing")
