@@ -61,7 +61,7 @@ func TestBudget_TenToolStepsTakeAtMost420Allocations(t *testing.T) {
 
 // The stack is 4 KB of it. One large frame too many, before the wait or during it, makes
 // it 8 KB. Medians, because the first goroutines of a process cost more than later ones.
-// The goal is 10 KB; this only finds a stack that has doubled.
+// The goal is 10 KB.
 func TestBudget_ARunThatWaitsForItsModelKeepsASmallStack(t *testing.T) {
 	var bytes []float64
 	for range 5 {
@@ -72,8 +72,8 @@ func TestBudget_ARunThatWaitsForItsModelKeepsASmallStack(t *testing.T) {
 	}
 	slices.Sort(bytes)
 	t.Logf("%.0f bytes", bytes)
-	if n := bytes[2]; n > 15_000 {
-		t.Errorf("a run that waits for its model takes %.0f bytes of heap and stack, want at most 15,000", n)
+	if n := bytes[2]; n > 11_500 {
+		t.Errorf("a run that waits for its model takes %.0f bytes of heap and stack, want at most 11,500", n)
 	}
 }
 
