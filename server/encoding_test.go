@@ -277,6 +277,26 @@ func TestEncodings_OneForAllStreams(t *testing.T) {
 	}
 }
 
+// Streams of different tenants, threads, runs, formats or beginnings share nothing, even if all the rest is
+// the same.
+func TestEncodings_OnlyTheSameIsShared(t *testing.T) {
+	all, a := newEncodings(maxEncoded), &mailbox.Tenant{}
+	first := encodingKey{a, "t", "raw", "r", awaken.Cursor{}}
+	one := all.join(first)
+	seen := map[*encoding]encodingKey{one: first}
+	for _, key := range []encodingKey{{&mailbox.Tenant{}, "t", "raw", "r", awaken.Cursor{}}, {a, "u", "raw", "r", awaken.Cursor{}}, {a, "t", "ai-sdk", "r", awaken.Cursor{}},
+		{a, "t", "raw", "s", awaken.Cursor{}}, {a, "t", "raw", "r", awaken.Cursor{Epoch: 1, Seq: 1}}} {
+		x := all.join(key)
+		if with, ok := seen[x]; ok || x.several.Load() {
+			t.Errorf("%+v shares with %+v", key, with)
+		}
+		seen[x] = key
+	}
+	if all.join(first) != one || !one.several.Load() {
+		t.Error("equal streams do not share")
+	}
+}
+
 // The way of a chunk from the log into a stream's buffer allocates nothing.
 func TestEncodings_AllocateNothingForAChunk(t *testing.T) {
 	if testenv.Race {
