@@ -61,9 +61,9 @@ func TestBudget_RunContinuesWhenLimitIsRaised(t *testing.T) {
 		t.Errorf("the run waits for %v", w)
 	}
 	g.want(202, "POST", "/v1/runs/"+run+"/continue", "") // still nothing there
-	g.eventually("waiting again", func() bool {
-		r := g.want(200, "GET", "/v1/runs/"+run, "")
-		return r["status"] == "waiting" && len(g.want(200, "GET", "/v1/threads/"+r["thread_id"].(string)+"/pending", "")["items"].([]any)) == 0
+	g.eventually("waiting again", func() bool {          // no dispatch is live: one that is could find the raised limit
+		live, err := g.db.Handle("").Dispatches(t.Context(), mailbox.Query{RunID: run, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}})
+		return err == nil && len(live) == 0 && g.want(200, "GET", "/v1/runs/"+run, "")["status"] == "waiting"
 	})
 	if got := g.want(200, "PUT", "/v1/runs/"+run+"/budget", `{"limit_usd":1}`, admin...); got["limit_usd"] != 1.0 || got["spent_usd"] != 0.0 {
 		t.Errorf("the budget is %v", got)
