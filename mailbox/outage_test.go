@@ -212,6 +212,74 @@ func TestSubmit_ARunWhoseAcceptanceWasNotConfirmedBeginsOnceTheStoreIsBack(t *te
 	})
 }
 
+// unanswered is a queue that queues a dispatch and begins none at once. Its answer to Enqueue is lost, and it
+// does not answer questions about dispatches until it speaks again.
+type unanswered struct {
+	mailbox.Queue
+	silent atomic.Bool
+}
+
+func (q *unanswered) err() error {
+	if q.silent.Load() {
+		return &fault.Outage{Reason: "the store cannot be reached", Err: errors.New("the connection was lost")}
+	}
+	return nil
+}
+
+func (q *unanswered) Handle(tenant string) mailbox.Handle {
+	return unansweredHandle{q.Queue.Handle(tenant), q}
+}
+
+type unansweredHandle struct {
+	mailbox.Handle
+	queue *unanswered
+}
+
+func (h unansweredHandle) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox.Dispatch) ([]int, error) {
+	terms.Start = nil
+	left, err := h.Handle.Enqueue(ctx, terms, ds...)
+	return left, errors.Join(err, h.queue.err())
+}
+
+func (h unansweredHandle) Dispatch(ctx context.Context, id string) (*mailbox.Dispatch, error) {
+	if err := h.queue.err(); err != nil {
+		return nil, err
+	}
+	return h.Handle.Dispatch(ctx, id)
+}
+
+// A run whose acceptance was not confirmed may have been queued. The worker that looks for it then finds what it
+// has claimed itself meanwhile, and must not begin that again: the second claim would end the first.
+func TestSubmit_ARunWhoseAcceptanceWasNotConfirmedBeginsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		q := &unanswered{Queue: g.queue}
+		g.queue = q
+		seen := &claimCounter{}
+		b := g.box(func(c *mailbox.Config) { c.Observer = seen })
+		defer work(b)()
+		tn := b.Tenant("")
+		time.Sleep(time.Second)
+		q.silent.Store(true)
+		s := say("a", "slow")
+		s.Request.RunID = "r"
+		if _, err := tn.Submit(t.Context(), s); fault.OutageOf(err) == nil {
+			t.Fatalf("Submit returned %v, want an outage", err)
+		}
+		time.Sleep(5 * time.Second) // the worker has claimed it
+		q.silent.Store(false)
+		time.Sleep(2 * time.Minute)
+		if n := seen.n.Load(); n != 1 {
+			t.Errorf("the run took %d claims, want 1", n)
+		}
+		if run := g.run(tn, "r"); run.Status != awaken.RunDone || run.Termination.Type != awaken.NaturalEnd {
+			t.Errorf("the run is %s: %+v", run.Status, run.Termination)
+		}
+		awakentest.CheckEvents(t, g.log(tn, "a"))
+	})
+}
+
 // claimCounter counts claims.
 type claimCounter struct {
 	mailbox.Observer

@@ -25,10 +25,11 @@ func (b *Mailbox) employ(c *crew) {
 	b.crew = c
 }
 
-// run begins a claimed dispatch, whose claim was requested at from.
+// run begins a claimed dispatch, whose claim was requested at from, unless it has begun.
 func (b *Mailbox) run(c *crew, d *Dispatch, from time.Time) {
-	claimed := b.begin(c.runs, d, from)
-	c.running.Go(func() { b.process(claimed, c.settler) })
+	if claimed := b.begin(c.runs, d, from); claimed != nil {
+		c.running.Go(func() { b.process(claimed, c.settler) })
+	}
 }
 
 // slot is a slot of this worker that is reserved for a dispatch that is being accepted.

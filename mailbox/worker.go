@@ -112,13 +112,18 @@ func (b *Mailbox) suspectsFree() int {
 	return 1
 }
 
-// begin registers the claim on d, which was requested at from.
+// begin registers the claim on d, which was requested at from. It returns nil if the claim is in flight
+// already: a worker that asks what became of a dispatch may find what it is just claiming.
 func (b *Mailbox) begin(ctx context.Context, d *Dispatch, from time.Time) *claim {
 	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect(), over: make(chan struct{})}
-	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.steps.Store(int64(d.Steps))
-	c.lease.begin(from.Add(b.cfg.Lease), func() { b.expire(c) })
 	b.mu.Lock()
+	if o := b.inFlight[d.ID]; o != nil && o.d.ClaimToken == d.ClaimToken {
+		b.mu.Unlock()
+		return nil
+	}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.lease.begin(from.Add(b.cfg.Lease), func() { b.expire(c) })
 	b.inFlight[d.ID] = c
 	thread := [2]string{d.Tenant, d.ThreadID}
 	c.before, b.latest[thread] = b.latest[thread], c
