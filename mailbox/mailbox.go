@@ -95,6 +95,7 @@ type Mailbox struct {
 	recheck chan struct{} // cap 1: a claim may have been cancelled, or a suspect has made progress
 	self    process       // this worker, as others know it
 	away    atomic.Bool   // leases could not be renewed because of an outage of the store
+	kept    atomic.Int64  // slots for what the worker is claiming
 
 	mu       sync.Mutex
 	tenants  map[string]*Tenant

@@ -15,13 +15,17 @@ type turns map[string]bool
 // room returns how many dispatches this worker may claim now, and the tenants of which it may claim
 // none: those that have their share of its slots, and those that had their turn. Again reports that
 // the latter could have more if no other tenant waits. As long as the worker knows no tenant but the
-// default one, that may have all slots.
+// default one, that may have all slots. Those for what may be claimed are kept until the claim is made.
 func (b *Mailbox) room(had turns) (limit int, except []string, again bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.kept.Store(0)
 	free := b.free()
 	limit = min(free, maxBatch)
-	defer func() { b.full = limit <= 0 || len(except) > 0 }()
+	defer func() {
+		b.full = limit <= 0 || len(except) > 0
+		b.kept.Store(int64(max(limit, 0)))
+	}()
 	if limit <= 0 || !b.shared {
 		return limit, nil, false
 	}

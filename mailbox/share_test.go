@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,48 @@ func TestWork_ATenantWithManyRunsDoesNotStarveOthers(t *testing.T) {
 		if counts, err := g.db.Counts(t.Context()); err != nil || counts[mailbox.Acked] != 1002 {
 			t.Errorf("counts are %v, %v, want 1002 that are acked", counts, err)
 		}
+	})
+}
+
+// slowClaims is a queue whose answers to Claim can take a second.
+type slowClaims struct {
+	mailbox.Queue
+	late atomic.Bool
+}
+
+func (q *slowClaims) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {
+	ds, next, err := q.Queue.Claim(ctx, r)
+	if q.late.Load() {
+		time.Sleep(time.Second)
+	}
+	return ds, next, err
+}
+
+// What a claim that is being made may bring has its slots, so no more runs are in flight than Concurrency says.
+func TestWork_RunsThatBeginWhereTheyAreAcceptedLeaveRoomForThoseThatAreBeingClaimed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		q := &slowClaims{Queue: g.queue}
+		q.late.Store(true)
+		b := g.box(func(c *mailbox.Config) { c.Queue, c.Concurrency = q, 1 })
+		tn := b.Tenant("")
+		first := g.submit(tn, say("a", "use wait"))
+		defer work(b)()
+		time.Sleep(500 * time.Millisecond) // it is claimed, and the worker does not know yet
+		second := g.submit(tn, say("b", "use wait"))
+		time.Sleep(time.Minute)
+		if n := b.Active(); n != 1 {
+			t.Errorf("%d runs are in flight, want 1", n)
+		}
+		q.late.Store(false)
+		time.Sleep(time.Hour)
+		for _, r := range []*mailbox.Receipt{first, second} {
+			g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "got waited")
+		}
+		// While no claim is being made, a run begins where it is accepted.
+		third := g.submit(tn, say("c", "use wait"))
+		g.wantDispatch(tn, third.DispatchID, mailbox.Claimed)
 	})
 }
 

@@ -105,7 +105,7 @@ func (s *slot) waits() bool {
 
 // free returns how many slots are free. Requires b.mu.
 func (b *Mailbox) free() int {
-	n := b.cfg.Concurrency - len(b.inFlight)
+	n := b.cfg.Concurrency - len(b.inFlight) - int(b.kept.Load())
 	if b.crew != nil {
 		n -= len(b.crew.reserved)
 	}

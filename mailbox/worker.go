@@ -82,6 +82,7 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 				pause = min(pause, next)
 			}
 		}
+		b.kept.Store(0) // what was claimed has begun
 		wait(ctx, pause, b.wakeup)
 	}
 }
