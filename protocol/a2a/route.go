@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -22,7 +23,7 @@ type Config struct {
 	RequireKey bool
 	// ExtendedCardToken enables the extended agent card, for clients that have this token.
 	ExtendedCardToken awaken.Secret
-	// CardKey is a private key in PEM (PKCS #8; Ed25519 or ECDSA P-256) that signs cards. "" leaves them unsigned.
+	// CardKey is a private key in PEM (PKCS #8; Ed25519 or ECDSA P-256) that signs cards. It needs URL. "" leaves them unsigned.
 	CardKey awaken.Secret
 
 	signer *signer
@@ -45,11 +46,14 @@ var (
 	}
 )
 
-// Routes returns the routes that a server mounts, or an error if the key of the cards is not valid.
+// Routes returns the routes that a server mounts, or an error if the key of the cards is not valid or would sign addresses that clients choose.
 func Routes(cfg Config) ([]protocol.Route, error) {
 	var err error
 	if cfg.signer, err = newSigner(cfg.CardKey); err != nil {
 		return nil, err
+	}
+	if cfg.signer != nil && cfg.URL == "" {
+		return nil, errors.New("a2a: cards are signed, but the address of the server (a2a_url) is not set: the key would sign every host that a request names")
 	}
 	c := &cfg
 	get := func(path, summary string, query []protocol.Param, reply any, handle handler) protocol.Route {

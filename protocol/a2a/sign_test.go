@@ -35,7 +35,10 @@ func TestCard_Signed(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-			g := newRigWith(t, a2a.Config{CardKey: awaken.NewSecret(text)}, nil)
+			if _, err := a2a.Routes(a2a.Config{CardKey: awaken.NewSecret(text)}); err == nil {
+				t.Error("the key signs every host that a request names")
+			}
+			g := newRigWith(t, a2a.Config{CardKey: awaken.NewSecret(text), URL: "https://agents.example"}, nil)
 			_, card := g.Ask("GET", g.URL+"/.well-known/agent-card.json", "")
 			var doc map[string]any
 			g.decode([]byte(card), &doc)
@@ -71,7 +74,7 @@ func TestCard_Signed(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{"x", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"} {
-		if _, err := a2a.Routes(a2a.Config{CardKey: awaken.NewSecret(bad)}); err == nil {
+		if _, err := a2a.Routes(a2a.Config{CardKey: awaken.NewSecret(bad), URL: "https://agents.example"}); err == nil {
 			t.Errorf("%q is a key", bad)
 		}
 	}

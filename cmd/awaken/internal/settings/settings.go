@@ -152,7 +152,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.a2a_agents", to: &v.A2A.Agents, Doc: "agents that A2A clients may use; empty means all"},
 		{Name: "server.a2a_url", to: &v.A2A.URL, check: isURL, Doc: "address of the server in agent cards; default the host that a request names"},
 		{Name: "server.a2a_extended_card_bearer_token", to: &v.A2A.ExtendedCardToken, Doc: "enables the extended agent card, for A2A clients that send this token"},
-		{Name: "server.a2a_card_key_file", to: &v.A2A.CardKeyFile, Doc: "file with the private key that signs agent cards: PEM (PKCS #8), Ed25519 or ECDSA P-256"},
+		{Name: "server.a2a_card_key_file", to: &v.A2A.CardKeyFile, Doc: "file with the private key that signs agent cards: PEM (PKCS #8), Ed25519 or ECDSA P-256; needs server.a2a_url"},
 		{Name: "server.eval_limits.max_cells_per_sync_run", to: new(int), def: "100", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_cells_per_sync_online", to: new(int), def: "10", check: atLeast(1), Unused: noEval},
