@@ -132,6 +132,9 @@ type Call interface {
 	// Assistant makes one with the admin assistant.
 	Preview(agent []byte) (agentID, resolutionID string, err error)
 	Assistant() (agentID, resolutionID string, err error)
+	// Bearer fails with status 401 unless the request has the secret as its bearer token. Wrong ones
+	// count as wrong keys.
+	Bearer(secret awaken.Secret) error
 	// Failure returns what the client sees of an error.
 	Failure(err error) *Failure
 	// Owner returns whose things a list shows: those of the user that it points to, which is ""

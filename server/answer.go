@@ -12,7 +12,7 @@ import (
 func (s *Server) serve(route *protocol.Route) http.Handler {
 	ids := route.IDs()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: r.Context(), route: route, bodies: s.limiter.bodies, admission: s.limiter.admission, trusts: s.cfg.TrustClients}}
+		c := &call{auth: s.auth, streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: r.Context(), route: route, bodies: s.limiter.bodies, admission: s.limiter.admission, trusts: s.cfg.TrustClients}}
 		if err := s.answer(c, ids); err != nil {
 			f := failureOf(err)
 			if f.Code == "exists" && (r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Match") != "") {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"crypto/subtle"
 	"net/http"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rs/cors"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -116,6 +118,28 @@ func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error)
 		return nil, forbidden("this route needs a key of kind %s, but this key is of kind %s", need, key.Kind)
 	}
 	return key, nil
+}
+
+// match checks the secret of a route that has one of its own. A wrong one that is not a key of the server counts as a
+// wrong key.
+func (a *auth) match(r *http.Request, key *Key, want awaken.Secret) error {
+	given, err := secretOf(r)
+	switch {
+	case err != nil:
+		return err
+	case given == "":
+		return unauthorized("authentication required")
+	}
+	if err := a.guesses.check(r); err != nil {
+		return err
+	}
+	if subtle.ConstantTimeCompare([]byte(given), []byte(want.Expose())) == 1 {
+		return nil
+	}
+	if key == nil {
+		a.guesses.wrong(r)
+	}
+	return unauthorized("invalid bearer token")
 }
 
 // forwarding are headers that proxies add.

@@ -14,6 +14,7 @@ import (
 // previews.
 type call struct {
 	request
+	auth     *auth
 	streams  *streams
 	previews *previews
 }
@@ -70,6 +71,8 @@ func (c *call) Preview(agent []byte) (agentID, resolutionID string, err error) {
 func (c *call) Assistant() (agentID, resolutionID string, err error) {
 	return c.previews.ofAssistant(&c.request)
 }
+
+func (c *call) Bearer(secret awaken.Secret) error { return c.auth.match(c.r, c.key, secret) }
 
 func (c *call) Failure(err error) *protocol.Failure { return failureOf(err) }
 

@@ -66,6 +66,38 @@ func TestAccess_Keys(t *testing.T) {
 	}
 }
 
+// A client that guesses the token of the extended card must wait, as one that guesses keys.
+func TestAccess_WrongTokensMakeAnAddressWait(t *testing.T) {
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, protocoltest.Idle(t, nil).Runtime().With)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := server.New(server.Config{Mailbox: box, Limits: server.Limits{WrongKeys: 3}, Routes: routes(t, a2a.Config{ExtendedCardToken: awaken.NewSecret("s3cret")})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(from, token string) *httptest.ResponseRecorder {
+		req := httptest.NewRequest("GET", "http://127.0.0.1/v1/a2a/extendedAgentCard", nil)
+		req.RemoteAddr = from
+		req.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		srv.Handler().ServeHTTP(w, req)
+		return w
+	}
+	const guesser, other = "192.0.2.1:5", "192.0.2.2:5"
+	for i := range 3 {
+		if w := ask(guesser, fmt.Sprint("guess-", i)); w.Code != 401 {
+			t.Fatalf("guess %d: %d %s", i, w.Code, w.Body)
+		}
+	}
+	if w := ask(guesser, "s3cret"); w.Code != 429 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"domain":"a2a-protocol.org"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := ask(other, "s3cret"); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 // A user can neither send to nor answer for another, and gets the same answer as for what does not exist.
 func TestAccess_Users(t *testing.T) {
 	g := newRig(t)

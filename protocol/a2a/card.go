@@ -3,7 +3,6 @@ package a2a
 import (
 	"cmp"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -162,16 +161,14 @@ func (x *exchange) publicCard() error {
 // extendedCard replies with a card that has all exposed agents, to clients with its token, or with a key of the server
 // over JSON-RPC, which has no header left for the token.
 func (x *exchange) extendedCard() error {
-	token := x.cfg.ExtendedCardToken.Expose()
-	if token == "" {
+	if x.cfg.ExtendedCardToken.IsZero() {
 		return unsupported("this server has no extended agent card")
 	}
 	if x.rpc != nil && x.cfg.RequireKey { // the header has the key of the server, which has been checked
 		return x.sendExtended()
 	}
-	given, bearer := strings.CutPrefix(x.Request().Header.Get("Authorization"), "Bearer ")
-	if !bearer || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
-		return failure(http.StatusUnauthorized, "unauthorized", "the extended agent card needs its bearer token")
+	if err := x.Bearer(x.cfg.ExtendedCardToken); err != nil {
+		return err
 	}
 	return x.sendExtended()
 }

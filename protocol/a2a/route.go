@@ -71,7 +71,7 @@ func Routes(cfg Config) ([]protocol.Route, error) {
 	card := protocol.Route{Method: "GET", Path: "/.well-known/agent-card.json", Handle: c.rest(func(x *exchange, _ []string) error { return x.publicCard() }), Summary: "Get the card of the public agent",
 		Replies: map[int]any{200: Card{}, 304: nil}, Failures: []int{404}, Errors: fail}
 	extended := card
-	extended.Path, extended.Summary, extended.Failures = "/v1/a2a/extendedAgentCard", "Get the card of all exposed agents", []int{400, 401}
+	extended.Path, extended.Summary, extended.Failures = "/v1/a2a/extendedAgentCard", "Get the card of all exposed agents", []int{400, 401, 429}
 	extended.Handle = c.rest(func(x *exchange, _ []string) error { return x.extendedCard() })
 	rpc := post("/v1/a2a", "Answer a JSON-RPC request", rpcRequest{}, rpcResponse{}, nil)
 	rpc.Handle, rpc.Errors = func(call protocol.Call) error { return (&exchange{Call: call, cfg: c}).serveRPC() }, failRPC
