@@ -126,7 +126,8 @@ type Call interface {
 	// have it, or "".
 	IdempotencyKey() (string, error)
 	// Submit stores input. It fails if the agent does not exist. It fills in what every
-	// submission has: the user, the request's id and the idempotency key.
+	// submission has: the user, the request's id and the idempotency key. One that s has is the
+	// user's, as that of the request's header is, which replaces it.
 	Submit(s *mailbox.Submission) (*mailbox.Receipt, error)
 	// Preview makes a version with an agent that is not saved, for runs that name the version.
 	// Assistant makes one with the admin assistant.

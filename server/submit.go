@@ -94,14 +94,18 @@ func (req *request) forUser(named string) (string, error) {
 	return named, nil
 }
 
-// sign fills in what every submission has: its user, its request id and its idempotency key.
+// sign fills in what every submission has: its user, its request id and its idempotency key. A key that a protocol has set
+// becomes one of the user.
 func sign(req *request, s *mailbox.Submission) error {
 	key, err := req.IdempotencyKey()
 	if err != nil {
 		return err
 	}
-	if key != "" {
+	switch {
+	case key != "":
 		s.IdempotencyKey, s.Digest = key, hash(req.r.Method+" "+req.r.URL.Path+"\n"+string(req.body))
+	case s.IdempotencyKey != "": // that of a protocol
+		s.IdempotencyKey = req.ownKey(s.IdempotencyKey)
 	}
 	s.Request.UserID = req.user
 	s.Request.TransportRequestID = req.w.Header().Get("X-Request-Id")
@@ -115,10 +119,15 @@ func (req *request) IdempotencyKey() (string, error) {
 	if err := protocol.CheckID("Idempotency-Key", key); err != nil {
 		return "", err
 	}
-	if key != "" && req.user != "" {
-		key = req.user + "\n" + key
+	return req.ownKey(key), nil
+}
+
+// ownKey returns an idempotency key as a key of the caller's user.
+func (req *request) ownKey(key string) string {
+	if key == "" || req.user == "" {
+		return key
 	}
-	return key, nil
+	return req.user + "\n" + key
 }
 
 // submit submits input that passes admission, for the user that the caller may speak for.

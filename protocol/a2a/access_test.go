@@ -126,6 +126,43 @@ func TestAccess_Users(t *testing.T) {
 	})
 }
 
+// An operator who speaks for two users gets two tasks, although their messages are equal.
+func TestAccess_MessagesOfUsersAreDistinctForOperators(t *testing.T) {
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, protocoltest.Idle(t, nil).Runtime().With)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := server.NewKeys(memory.NewProfile())
+	if err := keys.Fix("the-key-of-an-operator", server.Key{ID: "op", Kind: server.RunKey, Operator: true}); err != nil {
+		t.Fatal(err)
+	}
+	srv, err := server.New(server.Config{Mailbox: box, Keys: keys, Users: server.Users{Header: protocoltest.UserHeader}, Routes: routes(t, a2a.Config{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := map[string]string{} // user -> task
+	for range 2 {
+		for _, user := range []string{"alice", "bob"} {
+			req := httptest.NewRequest("POST", "http://127.0.0.1/v1/a2a/message:send", strings.NewReader(`{"message":{"messageId":"m-1","role":"ROLE_USER","parts":[{"text":"hello"}]},"configuration":{"returnImmediately":true}}`))
+			req.Header.Set("Authorization", "Bearer the-key-of-an-operator")
+			req.Header.Set(protocoltest.UserHeader, user)
+			w := httptest.NewRecorder()
+			srv.Handler().ServeHTTP(w, req)
+			var sent struct{ Task a2a.Task }
+			if err := json.Unmarshal(w.Body.Bytes(), &sent); err != nil || w.Code != 200 {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			if before, ok := tasks[user]; ok && before != sent.Task.ID {
+				t.Errorf("%s sends again, and task %s becomes %s", user, before, sent.Task.ID)
+			}
+			tasks[user] = sent.Task.ID
+		}
+	}
+	if tasks["alice"] == tasks["bob"] {
+		t.Errorf("bob gets the task of alice: %s", tasks["bob"])
+	}
+}
+
 // What a client approves holds for its user only, unless the configuration allows more.
 func TestAccess_Remember(t *testing.T) {
 	g := newRig(t)

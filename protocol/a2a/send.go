@@ -112,16 +112,8 @@ func (d *delivery) toContext() error {
 	if err != nil {
 		return err
 	}
-	owner, err := d.Owner()
-	if err != nil {
-		return err
-	}
-	user := ""
-	if owner != nil {
-		user = *owner
-	}
 	s := &mailbox.Submission{Request: awaken.RunRequest{AgentID: agent, ThreadID: m.ContextID, Messages: []*llm.Message{d.msg}, Adapter: "a2a"},
-		IdempotencyKey: fmt.Sprintf("a2a:%q:%q:%q:%q", user, agent, m.ContextID, m.MessageID), Digest: fmt.Sprintf("%x", sha256.Sum256(said))}
+		IdempotencyKey: fmt.Sprintf("a2a:%q:%q:%q", agent, m.ContextID, m.MessageID), Digest: fmt.Sprintf("%x", sha256.Sum256(said))}
 	r, err := d.Submit(s)
 	if err != nil {
 		if errors.Is(err, awaken.ErrConflict) {
