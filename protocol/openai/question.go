@@ -91,6 +91,9 @@ func decisionsOf(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, answer
 		if err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(out, func(o awaken.Decision) bool { return o.Target == d.Target }) {
+			return nil, refused(a.field, "%s answers call %s, which an answer before it does; want one answer", a.field, quoted(a.id))
+		}
 		out = append(out, d)
 	}
 	return out, nil

@@ -67,6 +67,20 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// A request cannot answer a call more than once: each answer takes work, and only one can count.
+func TestRefuses_AnswersToOneCall(t *testing.T) {
+	g := newRig(t)
+	made := g.must("/responses", `{"model":"default","input":"RUN_TOOL ask"}`)
+	approve := fmt.Sprintf(`{"type":"mcp_approval_response","approval_request_id":%q,"approve":true}`, made.text("output", 0, "id"))
+	status, body := g.ask("/responses", fmt.Sprintf(`{"model":"default","input":[%s,%s]}`, approve, approve))
+	if e := parse(t, body); status != 400 || e.text("error", "param") != "input[1]" || !strings.Contains(e.text("error", "message"), "want one answer") {
+		t.Errorf("%d %s", status, body)
+	}
+	if g.Open(made.text("conversation", "id")) == nil {
+		t.Error("the run does not wait any more")
+	}
+}
+
 // Agents are models.
 func TestModels(t *testing.T) {
 	g := newRig(t)
