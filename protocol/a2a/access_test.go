@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/a2a"
@@ -160,6 +161,23 @@ func TestAccess_MessagesOfUsersAreDistinctForOperators(t *testing.T) {
 	}
 	if tasks["alice"] == tasks["bob"] {
 		t.Errorf("bob gets the task of alice: %s", tasks["bob"])
+	}
+}
+
+// A run of a variant of an agent is a task of that agent.
+func TestAgents_Variants(t *testing.T) {
+	g := protocoltest.Idle(t, routes(t, a2a.Config{Agents: []string{"default"}}))
+	box, url := g.Start(false)
+	for agent, want := range map[string]int{"default": 200, "default:canary": 200, "defaults": 404, "slow:canary": 404} {
+		r, err := box.Tenant("").Submit(t.Context(), mailbox.Submission{Request: awaken.RunRequest{AgentID: agent, Messages: []*llm.Message{llm.UserText("hello")}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/v1/a2a/tasks/", "/v1/a2a/default/tasks/"} {
+			if status, text := g.Ask("GET", url+path+r.RunID, ""); status != want {
+				t.Errorf("%s%s of agent %s: %d %s, want %d", path, r.RunID, agent, status, text, want)
+			}
+		}
 	}
 }
 

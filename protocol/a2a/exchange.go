@@ -92,13 +92,14 @@ func (x *exchange) target() (string, error) {
 }
 
 // visible reports whether the request may see a run as a task: a run of an exposed agent, and of the one that the
-// request names, if any. Children of runs are not tasks.
+// request names, if any, or of one of its variants. Children of runs are not tasks.
 func (x *exchange) visible(run *awaken.Run) bool {
 	agent := run.AgentID
 	if run.FirstAgentID != "" {
 		agent = run.FirstAgentID
 	}
-	return run.ParentRunID == "" && x.cfg.exposes(agent) && (x.agent == "" || x.agent == agent)
+	of := func(id string) bool { return id == agent || awaken.IsVariant(agent, id) }
+	return run.ParentRunID == "" && (len(x.cfg.Agents) == 0 || slices.ContainsFunc(x.cfg.Agents, of)) && (x.agent == "" || of(x.agent))
 }
 
 // run returns the run of a task.
