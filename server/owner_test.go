@@ -125,6 +125,17 @@ func TestUsers_HaveIdempotencyKeysOfTheirOwn(t *testing.T) {
 	}
 }
 
+// A request that is sent again does not show a thread that belongs to another user by now.
+func TestUsers_ARepeatedRequestDoesNotShowWhatIsAnothers(t *testing.T) {
+	t.Parallel()
+	g, operator := withUsers(t)
+	body, headers := `{"agent_id":"default","stream":false,"messages":[{"role":"user","content":"hello"}]}`, []string{"X-User", "alice", "Idempotency-Key", "key-1"}
+	thread := g.want(200, "POST", "/v1/runs", body, headers...)["thread_id"].(string)
+	g.want(200, "POST", "/v1/runs", body, headers...)
+	g.want(200, "PATCH", "/v1/threads/"+thread, `{"user_id":"bob"}`, operator...)
+	g.want(404, "POST", "/v1/runs", body, headers...)
+}
+
 // Of two users who create the same thread at once, one has it, and the other gets 404.
 func TestUsers_CreateAThreadOnce(t *testing.T) {
 	t.Parallel()

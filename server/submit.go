@@ -143,5 +143,12 @@ func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 		s.Request.ThreadID = cmp.Or(s.Request.ThreadID, ids.New())
 		req.unwatch = req.tenant.Log.Watch(s.Request.ThreadID)
 	}
-	return req.tenant.Submit(req.ctx, *s)
+	r, err := req.tenant.Submit(req.ctx, *s)
+	if err == nil && r.Duplicate { // the thread may have been given to another user since
+		err = req.Admit(r.ThreadID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
