@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/strict"
@@ -151,6 +152,11 @@ func (d *delivery) toTask() error {
 	}
 	if run.Status == awaken.RunDone {
 		return unsupported("task %s is over (%s); send the message without taskId to start another in context %s", run.RunID, stateOf(run), run.ThreadID)
+	}
+	if run.Status == awaken.RunCreated { // the thread's open run, if it has one, is another task
+		f := failure(http.StatusConflict, "conflict", "task %s has not begun; send the message again when it is working, or without taskId", run.RunID)
+		f.RetryAfter = time.Second
+		return f
 	}
 	s := &mailbox.Submission{Mode: mailbox.ModeResume, Request: awaken.RunRequest{ThreadID: run.ThreadID, Messages: []*llm.Message{d.msg}}}
 	if run.Waiting != nil {

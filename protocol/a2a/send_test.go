@@ -241,6 +241,29 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
+// A message to a task that is queued does not reach the task before it, and starts no other.
+func TestSend_ToAQueuedTask(t *testing.T) {
+	release := make(chan struct{})
+	g := newRigWith(t, a2a.Config{}, release)
+	defer close(release)
+	both(t, g, func(t *testing.T, g *rig) {
+		first := g.task("SendMessage", body(message("go"), config{"returnImmediately": true}, "slow"))
+		m := message("then this")
+		m.ContextID = first.ContextID
+		queued := g.task("SendMessage", body(m, config{"returnImmediately": true}, "slow"))
+		m = message("for the second")
+		m.TaskID = queued.ID
+		if r := g.ask("SendMessage", body(m, config{"returnImmediately": true}, "")); r.reason != "CONFLICT" {
+			t.Errorf("%+v", r)
+		}
+		var list struct{ TotalSize int }
+		g.decode(g.ask("ListTasks", map[string]any{"contextId": first.ContextID}).result, &list)
+		if list.TotalSize != 2 {
+			t.Errorf("the context has %d tasks, want 2", list.TotalSize)
+		}
+	})
+}
+
 // Which agents clients may use is configuration, and the others do not show.
 func TestAgents_PrivateOnesDoNotShow(t *testing.T) {
 	g := newRigWith(t, a2a.Config{Agents: []string{"slow", "again"}, ExtendedCardToken: awaken.NewSecret("s3cret")}, nil)
