@@ -136,6 +136,9 @@ type Call interface {
 	// Bearer fails with status 401 unless the request has the secret as its bearer token. Wrong ones
 	// count as wrong keys.
 	Bearer(secret awaken.Secret) error
+	// Release gives back what the request holds while it is worked on: its body, and its turn among
+	// others. A handler that waits calls it first; Stream and Wait do so themselves.
+	Release()
 	// Failure returns what the client sees of an error.
 	Failure(err error) *Failure
 	// Owner returns whose things a list shows: those of the user that it points to, which is ""

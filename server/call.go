@@ -74,6 +74,8 @@ func (c *call) Assistant() (agentID, resolutionID string, err error) {
 
 func (c *call) Bearer(secret awaken.Secret) error { return c.auth.match(c.r, c.key, secret) }
 
+func (c *call) Release() { c.release() }
+
 func (c *call) Failure(err error) *protocol.Failure { return failureOf(err) }
 
 func (c *call) Owner() (*string, error) { return c.owner() }

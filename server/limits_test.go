@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -36,6 +38,44 @@ func TestLimits_RateIsPerKey(t *testing.T) {
 		}
 	}
 	g.want(200, "GET", "/health", "") // it is asked by machines
+}
+
+// Requests that only wait, for the end of a run or for a client that does not read its answer, keep no turn from others.
+func TestLimits_ThoseThatWaitKeepNoTurn(t *testing.T) {
+	t.Parallel()
+	n := 8 * goruntime.GOMAXPROCS(0) // how many have a turn at once
+	entered, over := make(chan struct{}, 2*n), make(chan struct{})
+	defer close(over)
+	route := protocol.Route{Method: "POST", Access: protocol.Runners, Scope: protocol.ByCaller, Body: struct{}{}, Replies: map[int]any{200: ""}, Stream: true}
+	answers, waits := route, route
+	answers.Path, answers.Handle = "/v1/test/answer", func(c protocol.Call) error {
+		entered <- struct{}{}
+		return c.Reply(200, strings.Repeat("x", 12<<20))
+	}
+	waits.Path, waits.Handle = "/v1/test/wait", func(c protocol.Call) error {
+		c.Release()
+		entered <- struct{}{}
+		<-over
+		return c.Reply(200, "")
+	}
+	g := newRig(t, func(c *server.Config) { c.Routes = []protocol.Route{answers, waits} })
+	for i := range 2 * n {
+		conn, err := net.Dial("tcp", g.http.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}", []string{answers.Path, waits.Path}[i%2])
+	}
+	for i := range 2 * n {
+		select {
+		case <-entered:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%d of %d requests have begun", i, 2*n)
+		}
+	}
+	g.want(200, "POST", "/v1/runs", `{"agent_id":"default","stream":false,"messages":[{"role":"user","content":"hello"}]}`)
 }
 
 func TestLimits_RequestTime(t *testing.T) {

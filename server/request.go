@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -43,6 +44,12 @@ func (req *request) path(name string) string { return req.r.PathValue(name) }
 
 // Reply sends a response with body as JSON. A nil body sends none.
 func (req *request) Reply(status int, body any) error {
+	if req.route.Stream { // it has no time limit, and the client may read slowly
+		req.release()
+		if limit := req.bodies.time; limit > 0 {
+			_ = http.NewResponseController(req.w).SetWriteDeadline(time.Now().Add(limit)) // the writer of a test may not support it
+		}
+	}
 	if body == nil {
 		req.w.WriteHeader(status)
 		return nil

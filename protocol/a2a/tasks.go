@@ -147,6 +147,7 @@ func (x *exchange) cancel(id string) error {
 	case err != nil:
 		return taskFailure(id, err)
 	}
+	x.Release()
 	if run, err = x.ended(run); err != nil {
 		return err
 	}
