@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/jwt"
+	"github.com/awaken-go/awaken/store/memory"
 )
 
 // issuer is an identity provider with one key.
@@ -156,6 +158,24 @@ func TestToken_EndsTheStreamWhenItExpires(t *testing.T) {
 	frames := readFrames(t, resp.Body, nil)
 	if took := time.Since(start); len(frames) != 1 || !strings.Contains(frames[0].data, "the token has expired") || took > 5*time.Second {
 		t.Errorf("after %v: %+v", took, frames)
+	}
+}
+
+// A client that speaks a protocol learns in its words why its stream ended.
+func TestToken_AStreamOfAProtocolSaysThatItExpired(t *testing.T) {
+	t.Parallel()
+	is := newIssuer(t)
+	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile()), idle: true}
+	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
+		t.Fatal(err)
+	}
+	g.start(func(c *server.Config) { c.Users.Tokens, c.Routes = is.verifier(t), aisdkRoutes() })
+	resp := g.do("POST", "/v1/ai-sdk/chat", `{"id":"chat","messages":[{"id":"u","role":"user","parts":[{"type":"text","text":"hello"}]}]}`,
+		"Authorization", "Bearer "+is.token(t, "alice", "acme", 2*time.Second))
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(text), "the token has expired") || !strings.HasSuffix(string(text), "data: [DONE]\n\n") {
+		t.Errorf("%d %s, %v", resp.StatusCode, text, err)
 	}
 }
 

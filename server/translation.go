@@ -62,6 +62,8 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, errRevoked):
 		t.end(f.out, errRevoked)
+	case errors.Is(err, errExpired):
+		t.end(f.out, errExpired)
 	case err == nil || ctx.Err() != nil || errors.Is(err, errLost):
 		// The server stops or the client is gone. A stream without an end was cut off.
 		_ = f.out.Flush()
