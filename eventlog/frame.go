@@ -26,7 +26,7 @@ type interest struct {
 	// Epoch and Seq are the position of the last entry that the process has, if it has any.
 	Epoch uint64 `json:"epoch,omitempty"`
 	Seq   uint64 `json:"seq,omitempty"`
-	Again bool   `json:"again,omitempty"` // entries after the position were lost
+	Again bool   `json:"again,omitempty"` // entries after the position were lost, or the thread is followed anew
 }
 
 // frame has consecutive entries of a thread. The previous one has the number before the first.

@@ -394,3 +394,26 @@ func TestRelay_EveryTranscriptEqualsTheLog(t *testing.T) {
 		}
 	}
 }
+
+// A reader that takes the place of another one at once gets the step's beginning too, although its process
+// was sent it before.
+
+func TestRelay_AReaderThatReplacesAnotherGetsTheStepsBeginning(t *testing.T) {
+	inProcesses(t, func(t *testing.T, ctx context.Context) {
+		store, m := memory.New(), bustest.NewMemory(7999, bustest.Faults{})
+		here, there := process(ctx, m, store, "", eventlog.Options{}), process(ctx, m, store, "", eventlog.Options{})
+		first, leave := context.WithCancel(ctx)
+		watch(first, there, "t", awaken.Cursor{})
+		time.Sleep(time.Second)
+		go func() { _, _ = newRuntime(t, store, slow()).Run(t.Context(), request(), here.Sink(nil)) }()
+		time.Sleep(550 * time.Millisecond)
+		leave()
+		synctest.Wait()
+		s := watch(ctx, there, "t", awaken.Cursor{})
+		time.Sleep(300 * time.Millisecond)
+		if got := s.text(); !strings.HasPrefix(got, "a b c d e ") {
+			t.Errorf("in the middle of the step, the reader has %q, want its beginning", got)
+		}
+		time.Sleep(2 * time.Second)
+	})
+}

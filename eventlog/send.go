@@ -126,7 +126,7 @@ func (r *Relay) tell(out *round) {
 	n := note{Hello: r.hello}
 	alone, beat := len(r.peers) == 0, r.hello || r.beat
 	r.hello, r.beat = false, false
-	var want []*following
+	var want, anew []*following
 	told := 0
 	for _, t := range r.fresh {
 		f := r.follows[t]
@@ -134,8 +134,12 @@ func (r *Relay) tell(out *round) {
 			if now.Sub(f.since) < settle {
 				break
 			}
+			if f.told {
+				want = append(want, f)
+			} else { // what was sent to an earlier reader of this process may be gone
+				anew = append(anew, f)
+			}
 			f.due, f.told = false, true
-			want = append(want, f)
 		}
 		told++
 	}
@@ -163,12 +167,13 @@ func (r *Relay) tell(out *round) {
 		out.note("", &n)
 	}
 	out.interests("", interestsOf(want, false))
+	out.interests("", interestsOf(anew, true))
 	for id, list := range lost {
 		out.interests(id, interestsOf(list, true))
 	}
 }
 
-// interestsOf returns what to tell about threads. Again asks for entries that were lost.
+// interestsOf returns what to tell about threads. Again asks for entries that this process lacks.
 func interestsOf(list []*following, again bool) []interest {
 	out := make([]interest, len(list))
 	for i, f := range list {
