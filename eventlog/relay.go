@@ -94,11 +94,16 @@ func NewRelay(b bus.Bus, opts *RelayOptions) *Relay {
 
 // Run sends and receives until ctx is done.
 func (r *Relay) Run(ctx context.Context) {
+	// It listens until it has taken its leave: a bus may close its connections when Subscribe ends.
+	listening, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var receiving sync.WaitGroup
-	defer receiving.Wait()
+	defer func() {
+		stop(context.Cause(ctx))
+		receiving.Wait()
+	}()
 	receiving.Go(func() {
 		var parts bus.Joiner
-		_ = r.bus.Subscribe(ctx, r.id, func(text string) {
+		_ = r.bus.Subscribe(listening, r.id, func(text string) {
 			if text == "" {
 				r.begin()
 			} else if from, body, ok := parts.Add(text); ok && from != r.id {

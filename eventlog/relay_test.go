@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -415,5 +416,58 @@ func TestRelay_AReaderThatReplacesAnotherGetsTheStepsBeginning(t *testing.T) {
 			t.Errorf("in the middle of the step, the reader has %q, want its beginning", got)
 		}
 		time.Sleep(2 * time.Second)
+	})
+}
+
+// partingBus notes what happens last.
+type partingBus struct {
+	mu     sync.Mutex
+	begun  chan struct{}
+	events []string
+}
+
+func (b *partingBus) note(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.events = append(b.events, what)
+}
+
+func (b *partingBus) Limit() int { return 7999 }
+
+func (b *partingBus) Publish(_ context.Context, messages ...bus.Message) error {
+	for _, m := range messages {
+		if strings.Contains(m.Text, `"bye"`) {
+			time.Sleep(100 * time.Millisecond)
+			b.note("bye")
+		}
+	}
+	return nil
+}
+
+func (b *partingBus) Subscribe(ctx context.Context, _ string, fn func(string)) error {
+	fn("")
+	close(b.begun)
+	<-ctx.Done()
+	b.note("subscription ends")
+	return context.Cause(ctx)
+}
+
+// A bus closes its connections when its subscription ends. Taking leave must not open them again.
+
+func TestRelay_TakesItsLeaveBeforeItStopsListening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &partingBus{begun: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			eventlog.NewRelay(b, nil).Run(ctx)
+		}()
+		<-b.begun
+		cancel()
+		<-done
+		if got := strings.Join(b.events, ", "); got != "bye, subscription ends" {
+			t.Errorf("at the end: %s", got)
+		}
 	})
 }
