@@ -65,7 +65,8 @@ func isDelta(ev awaken.Event) bool {
 	return false
 }
 
-// wake wakes the readers that wait; those that collect only if it is urgent. Requires v.mu.
+// wake wakes the readers that wait; those that collect only if it is urgent. The one that polls leaves
+// that to the next that waits: it may be slow to consume what it finds. Requires v.mu.
 func (v *live) wake(urgent bool) {
 	kept := v.waiting[:0]
 	for _, t := range v.waiting {
@@ -74,6 +75,9 @@ func (v *live) wake(urgent bool) {
 			continue
 		}
 		t.listed = false
+		if t.polls {
+			t.polls, v.polling = false, false
+		}
 		t.signal()
 	}
 	clear(v.waiting[len(kept):])

@@ -162,6 +162,7 @@ func (t *tail) look(read int) (found, current bool, version int) {
 		t.enlist()
 		return false, v.running > 0 || v.shared.remote, v.version
 	default:
+		t.passPolling()
 		t.take(v.entries[i:min(i+maxBatch, len(v.entries))])
 		return true, v.running > 0 || v.shared.remote, v.version
 	}

@@ -68,6 +68,23 @@ func (t *tail) stopWaiting() {
 	}
 }
 
+// passPolling leaves polling to another reader: this one may be slow to consume what it has. Readers that
+// collect take it over when they have. Requires t.live.mu.
+func (t *tail) passPolling() {
+	v := t.live
+	if !t.polls {
+		return
+	}
+	t.polls, v.polling = false, false
+	for _, other := range v.waiting {
+		if other != t && !other.collecting {
+			other.polls, v.polling = true, true
+			other.signal() // to set its alarm
+			return
+		}
+	}
+}
+
 // waitForMore returns when there may be something new. One of the readers polls the store for all, to
 // find what other processes have committed.
 func (t *tail) waitForMore() error {

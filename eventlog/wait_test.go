@@ -151,6 +151,58 @@ func TestTail_AnotherReaderPollsWhenTheFirstLeaves(t *testing.T) {
 	})
 }
 
+// While the reader that polls for all is busy with a live entry, another one polls.
+func TestTail_AnotherReaderPollsWhileTheFirstIsBusy(t *testing.T) {
+	for _, collect := range []time.Duration{0, 20 * time.Millisecond} {
+		t.Run(collect.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &fakeLog{}
+				log := eventlog.New(store, nil)
+				sink := log.Sink(nil)
+				publish(t, sink, 1, 1, &awaken.RunStart{ThreadID: "t", RunID: "r"})
+				ctx, cancel := context.WithCancel(t.Context())
+				release := make(chan struct{})
+				follow := eventlog.Follow{Pause: time.Minute, Collect: collect}
+				go func() {
+					for e, err := range log.Tail(ctx, "t", awaken.Cursor{}, follow) {
+						if err == nil && e.Seq == 4 {
+							<-release // a client that does not read
+						}
+					}
+				}()
+				synctest.Wait() // it polls
+				var last atomic.Uint64
+				go func() {
+					for e, err := range log.Tail(ctx, "t", awaken.Cursor{}, follow) {
+						if err == nil && e.Event != nil {
+							last.Store(e.Seq)
+						}
+					}
+				}()
+				time.Sleep(time.Second)
+				store.add(1, 1, "")
+				for seq := uint64(2); seq <= 4; seq++ {
+					publish(t, sink, 1, seq, &awaken.TextDelta{Delta: "x"})
+					store.add(1, seq, "x")
+					time.Sleep(5 * time.Millisecond)
+				}
+				time.Sleep(time.Second)
+				sink.Close() // another process takes over
+				synctest.Wait()
+				store.add(2, 5, "y")
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				if got := last.Load(); got != 5 {
+					t.Errorf("the other reader is at %d, want 5", got)
+				}
+				close(release)
+				cancel()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
 // A delta's way from the sink to a reader that waits for it allocates nothing.
 func TestTail_AllocatesNothingForADelta(t *testing.T) {
 	if testenv.Race {
