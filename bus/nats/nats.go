@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	neturl "net/url"
+	"os"
 	"regexp"
 	"sync"
 	"time"
@@ -60,6 +61,16 @@ func Open(url, subject string, opts *Options) (*Bus, error) {
 	}
 	if !subjects.MatchString(subject) {
 		return nil, fmt.Errorf("nats: subject is %q, want words of letters, digits, _ and -, separated by dots", subject)
+	}
+	if o.Credentials != "" { // nats.Connect would try for ever
+		f, err := os.Open(o.Credentials)
+		if err != nil {
+			return nil, fmt.Errorf("nats: Credentials: %w", err)
+		}
+		_ = f.Close()
+	}
+	if (o.CertFile == "") != (o.KeyFile == "") {
+		return nil, fmt.Errorf("nats: CertFile is %q and KeyFile is %q, want both or none", o.CertFile, o.KeyFile)
 	}
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	b := &Bus{subject: subject, begins: make(chan struct{}, 1)}

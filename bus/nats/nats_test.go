@@ -113,6 +113,8 @@ func TestOpen_UsesThePasswordAndRefusesWhatItCannotUse(t *testing.T) {
 		{"no subject", "", `subject is ""`, nats.Options{}},
 		{"a missing authority", "awaken", "no such file", nats.Options{CAFile: filepath.Join(t.TempDir(), "ca.pem")}},
 		{"a missing certificate", "awaken", "no such file", nats.Options{CertFile: filepath.Join(t.TempDir(), "c.pem"), KeyFile: os.DevNull}},
+		{"a certificate without its key", "awaken", `KeyFile is ""`, nats.Options{CertFile: os.DevNull}},
+		{"a key without its certificate", "awaken", `CertFile is ""`, nats.Options{KeyFile: os.DevNull}},
 	} {
 		b, err := nats.Open(s.ClientURL(), test.subject, &test.opts)
 		if err == nil {
@@ -121,6 +123,16 @@ func TestOpen_UsesThePasswordAndRefusesWhatItCannotUse(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: the error is %v, want %q", test.name, err, test.want)
 		}
+	}
+}
+
+func TestOpen_RefusesMissingCredentialsEvenIfTheServerIsAway(t *testing.T) {
+	b, err := nats.Open("nats://127.0.0.1:1", "awaken", &nats.Options{Credentials: filepath.Join(t.TempDir(), "user.creds")})
+	if err == nil {
+		b.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("the error is %v", err)
 	}
 }
 
