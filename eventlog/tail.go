@@ -145,6 +145,7 @@ func (t *tail) look(read int) (found, current bool, version int) {
 	defer v.mu.Unlock()
 	clear(t.batch)
 	t.batch = t.batch[:0]
+	t.ask, t.late = t.ask || t.late, false
 	t.behind, t.gone, t.empty = false, v.gone && t.at != (awaken.Cursor{}), len(v.entries) == 0
 	i := 0
 	if !t.empty {
@@ -217,10 +218,12 @@ func (t *tail) share(found []awaken.Entry) {
 			v.durable = max(v.durable, e.Seq)
 		}
 	}
-	if len(found) > 0 {
-		t.polls, v.polling = false, false
-		v.wake(true)
+	if len(found) == 0 {
+		t.wakeLate()
+		return
 	}
+	t.polls, v.polling = false, false
+	v.wake(true)
 }
 
 // entries reads the store. Not many readers of a log do so at a time, so that the readers of other logs

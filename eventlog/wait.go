@@ -11,6 +11,8 @@ type waiter struct {
 	wake   chan struct{} // has a value when the reader should look again
 	listed bool          // in live.waiting; guarded by live.mu
 	polls  bool          // polls the store for all readers; guarded by live.mu
+	seen   uint64        // seq of the cursor when the reader last found nothing in memory; guarded by live.mu
+	late   bool          // another reader is ahead: read the store; guarded by live.mu
 	since  time.Time     // begin of the wait, however often it pauses; zero after an entry or a read
 
 	collect    bool // the reader has just had entries, and Follow.Collect is set
@@ -32,7 +34,7 @@ func (w *waiter) signal() {
 
 // enlist makes the reader wait for the next entry. Requires t.live.mu.
 func (t *tail) enlist() {
-	t.collecting = t.collect
+	t.collecting, t.seen = t.collect, t.at.Seq
 	if t.listed {
 		return
 	}
@@ -65,6 +67,17 @@ func (t *tail) stopWaiting() {
 	if t.polls && v.polling {
 		v.waiting[0].polls = true
 		v.waiting[0].signal() // to set its alarm
+	}
+}
+
+// wakeLate makes readers that have read less than this one, which found nothing more, read the store.
+// Requires t.live.mu.
+func (t *tail) wakeLate() {
+	for _, other := range t.live.waiting {
+		if other.seen < t.at.Seq {
+			other.late = true
+			other.signal()
+		}
 	}
 }
 

@@ -151,6 +151,32 @@ func TestTail_AnotherReaderPollsWhenTheFirstLeaves(t *testing.T) {
 	})
 }
 
+// A reader that has read more of the store than another, and polls for both, leaves none behind.
+func TestTail_AReaderThatIsAheadPollsForThoseBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeLog{}
+		store.add(1, 1, "one ")
+		log := eventlog.New(store, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		first, leave := context.WithCancel(ctx)
+		watch(first, log, "t", awaken.Cursor{}) // polls
+		synctest.Wait()
+		behind := watch(ctx, log, "t", awaken.Cursor{})
+		time.Sleep(100 * time.Millisecond)
+		store.add(1, 2, "two ")
+		watch(ctx, log, "t", awaken.Cursor{}) // has both
+		synctest.Wait()
+		leave()
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got := behind.text(); got != "one two " {
+			t.Errorf("the other reader has %q", got)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
 // While the reader that polls for all is busy with a live entry, another one polls.
 func TestTail_AnotherReaderPollsWhileTheFirstIsBusy(t *testing.T) {
 	for _, collect := range []time.Duration{0, 20 * time.Millisecond} {
