@@ -21,6 +21,11 @@ func (t *Tenant) Start(ctx context.Context, req awaken.RunRequest) error {
 		return fmt.Errorf("start: %w: run_id or thread_id is empty", awaken.ErrInvalid)
 	}
 	_, err := t.Submit(ctx, Submission{Request: req, IdempotencyKey: "start:" + req.RunID})
+	if errors.Is(err, awaken.ErrConflict) { // its key may have been purged
+		if run, loadErr := t.Store.LoadRun(ctx, req.RunID); loadErr == nil && run.ThreadID == req.ThreadID {
+			return nil
+		}
+	}
 	return err
 }
 

@@ -46,8 +46,9 @@ func ParseMode(s string) (Mode, error) {
 
 // Submission is input for a thread.
 type Submission struct {
-	// Request is the run to start. Submit chooses the ids that are empty. Its decisions go to
-	// the thread's open run, and its messages with them. Continue and End must not be
+	// Request is the run to start. Submit chooses the ids that are empty. A run that exists is not
+	// started again: unless it is open and takes the input, the error is awaken.ErrConflict. Its
+	// decisions go to the thread's open run, and its messages with them. Continue and End must not be
 	// set.
 	Request awaken.RunRequest
 	Mode    Mode // what the input does to a thread that is not idle; "" is ModeQueue
@@ -78,6 +79,8 @@ type Submission struct {
 	// digest is awaken.ErrConflict.
 	IdempotencyKey string
 	Digest         string
+
+	exists bool // the run of the request exists
 }
 
 // Receipt says which run takes a submission.
@@ -125,8 +128,11 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 			return r, err
 		}
 	}
+	exists := false
 	if id := s.Request.RunID; id != "" {
-		switch old, err := t.Store.LoadRun(ctx, id); {
+		old, err := t.Store.LoadRun(ctx, id)
+		exists = err == nil
+		switch {
 		case err == nil && old.ThreadID != d.ThreadID:
 			if r, err := t.submitted(ctx, s); r != nil || err != nil { // a request that names no thread, sent again
 				return r, err
@@ -136,7 +142,7 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 			return nil, err
 		}
 	}
-	if len(s.Request.Decisions) == 0 {
+	if len(s.Request.Decisions) == 0 && !exists {
 		// On an idle thread, every mode does the same.
 		terms := Terms{Idle: s.Mode != ModeQueue && s.Mode != "", Confined: s.Confined}
 		left, err := t.enqueue(ctx, terms, d)
@@ -152,7 +158,12 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 		if d, err = t.dispatch(s); err != nil { // Enqueue may have filled it in
 			return nil, err
 		}
+	} else if len(s.Request.Decisions) == 0 {
+		if r, err := t.submitted(ctx, s); r != nil || err != nil {
+			return r, err
+		}
 	}
+	s.exists = exists
 	r, err := t.change(ctx, s, d)
 	for rec, ok := errors.AsType[*awaken.Decided](err); ok && s.Resent; rec, ok = errors.AsType[*awaken.Decided](err) {
 		left := slices.DeleteFunc(slices.Clone(s.Request.Decisions), func(d awaken.Decision) bool {
@@ -290,7 +301,7 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 			r = o.duplicate()
 			return nil
 		}
-		sub := submission{dispatch: clone(d), interrupt: s.Mode == ModeInterrupt && len(decided) == 0, live: s.Mode == ModeSteer || s.Mode == ModeResume || len(decided) > 0}
+		sub := submission{dispatch: clone(d), exists: s.exists, interrupt: s.Mode == ModeInterrupt && len(decided) == 0, live: s.Mode == ModeSteer || s.Mode == ModeResume || len(decided) > 0}
 		if s.Anew && sub.interrupt {
 			sub.spare = t.newDispatch()
 		}

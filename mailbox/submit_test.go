@@ -1,6 +1,7 @@
 package mailbox_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +54,44 @@ func TestSubmit_RemembersTheKeyOfInputThatJoinsAnotherWakeUp(t *testing.T) {
 		items, _ := tn.Store.Unread(t.Context(), "t")
 		if !last.Duplicate || len(items) != 2 {
 			t.Errorf("%+v, %d items", last, len(items))
+		}
+	})
+}
+
+// Input that names a run which exists and does not take it is refused: the run would end without it.
+func TestSubmit_ARunThatExistsIsNotStartedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		defer work(b)()
+		tn := b.Tenant("")
+		again := func(mode mailbox.Mode) error {
+			s := say("a", "again")
+			s.Request.RunID, s.Mode = "r", mode
+			_, err := tn.Submit(t.Context(), s)
+			return err
+		}
+		s := say("a", "slow")
+		s.Request.RunID = "r"
+		g.submit(tn, s)
+		time.Sleep(time.Second)
+		if err := again(mailbox.ModeQueue); !errors.Is(err, awaken.ErrConflict) {
+			t.Errorf("while it runs: %v, want a conflict", err)
+		}
+		if err := again(mailbox.ModeInterrupt); !errors.Is(err, awaken.ErrConflict) {
+			t.Errorf("an interrupt: %v, want a conflict", err)
+		}
+		if err := again(mailbox.ModeSteer); err != nil {
+			t.Errorf("input for the run itself: %v", err)
+		}
+		time.Sleep(3 * time.Minute)
+		g.wantRun(tn, "r", awaken.RunDone, awaken.NaturalEnd, "you said again")
+		if err := again(mailbox.ModeQueue); !errors.Is(err, awaken.ErrConflict) {
+			t.Errorf("after its end: %v, want a conflict", err)
+		}
+		if err := tn.Start(t.Context(), awaken.RunRequest{ThreadID: "a", RunID: "r", Messages: s.Request.Messages}); err != nil {
+			t.Errorf("Start: %v, want none: it has started", err)
 		}
 	})
 }

@@ -185,6 +185,7 @@ type submission struct {
 	spare     *Dispatch          // if not nil, it ends a waiting run too
 	live      bool               // a run in progress may take the items
 	runID     string             // only that run may take the items
+	exists    bool               // the run that the request starts exists
 }
 
 // submit assigns new input to a run: to the waiting run, which it wakes; if live, to the run
@@ -232,6 +233,9 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 	}
 	if d.Request == nil {
 		return nil, ErrIdle
+	}
+	if s.exists { // it would end without the input
+		return nil, fmt.Errorf("run %s: %w: it already exists", d.RunID, awaken.ErrConflict)
 	}
 	if t.Create = true; !t.Exists {
 		t.UserID = d.Request.UserID
