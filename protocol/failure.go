@@ -32,7 +32,11 @@ func InvalidBody(format string, args ...any) *Failure {
 	return &Failure{Status: http.StatusUnprocessableEntity, Code: "invalid_body", Message: fmt.Sprintf(format, args...)}
 }
 
-// NotFound returns the failure of a request for something that does not exist.
+// NotFound returns the failure of a request for something that does not exist. A text that is too long for an id is
+// shortened.
 func NotFound(what, id string) *Failure {
+	if len(id) > MaxID {
+		id = clip(id)
+	}
 	return &Failure{Status: http.StatusNotFound, Code: "not_found", Message: what + " not found: " + id}
 }

@@ -67,6 +67,20 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// An error does not repeat a long text of the request.
+func TestRefuses_WithShortErrors(t *testing.T) {
+	g := newRig(t)
+	long := strings.Repeat("x", 1<<20)
+	for path, body := range map[string]string{
+		"/responses":        `{"model":"default","input":"x","previous_response_id":"resp_` + long + `"}`,
+		"/chat/completions": `{"model":"default","messages":[{"role":"tool","tool_call_id":"call_` + long + `.t","content":"x"}]}`,
+	} {
+		if status, text := g.ask(path, body); status != 404 || len(text) > 1000 {
+			t.Errorf("%s: %d, %d bytes: %.200s", path, status, len(text), text)
+		}
+	}
+}
+
 // A request cannot answer a call more than once: each answer takes work, and only one can count.
 func TestRefuses_AnswersToOneCall(t *testing.T) {
 	g := newRig(t)

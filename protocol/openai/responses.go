@@ -123,7 +123,7 @@ func (x *exchange) continues(previousID string) error {
 	run, _, err := find(x, previousID)
 	if err != nil {
 		if f, ok := errors.AsType[*protocol.Failure](err); ok && f.Status == http.StatusNotFound {
-			f.Message, f.Param, f.Code = "previous response not found: "+previousID, "previous_response_id", "previous_response_not_found"
+			f.Message, f.Param, f.Code = "previous "+f.Message, "previous_response_id", "previous_response_not_found"
 		}
 		return err
 	}
