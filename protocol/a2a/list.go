@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"fmt"
 	"math"
@@ -152,36 +153,52 @@ func (x *exchange) list(in *listRequest) error {
 			return err
 		}
 	}
-	places, err := x.scan(f)
+	out, err := x.page(f)
 	if err != nil {
 		return err
 	}
+	return x.reply(out)
+}
+
+// page returns a page of tasks. A page may look at many runs, so few are made at once.
+func (x *exchange) page(f *filter) (*taskList, error) {
+	x.Release() // this may take a while
+	select {
+	case x.cfg.pages <- struct{}{}:
+		defer func() { <-x.cfg.pages }()
+	case <-x.Context().Done():
+		return nil, context.Cause(x.Context())
+	}
+	places, err := x.scan(f)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(places, place.compare)
-	out := taskList{Tasks: []*Task{}, PageSize: f.size, TotalSize: len(places)}
+	out := &taskList{Tasks: []*Task{}, PageSize: f.size, TotalSize: len(places)}
 	at, _ := slices.BinarySearchFunc(places, f.from, place.compare)
 	for at < len(places) && places[at].compare(f.from) <= 0 {
 		at++
 	}
 	page := places[at:min(len(places), at+f.size)]
-	history := in.HistoryLength
+	history := f.HistoryLength
 	if history == nil {
 		history = new(int)
 	}
 	for _, p := range page {
 		run, err := x.Tenant().Store.LoadRun(x.Context(), p.id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		t, err := x.task(run, in.IncludeArtifacts, history)
+		t, err := x.task(run, f.IncludeArtifacts, history)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		out.Tasks = append(out.Tasks, t)
 	}
 	if at+len(page) < len(places) {
 		out.NextPageToken = page[len(page)-1].token()
 	}
-	return x.reply(out)
+	return out, nil
 }
 
 // scan returns the places of all tasks that match.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,7 @@ type Config struct {
 	CardKey awaken.Secret
 
 	signer *signer
+	pages  chan struct{} // has one for each page of tasks that is being made
 }
 
 const events = "A2A stream responses: task, statusUpdate and artifactUpdate"
@@ -55,6 +57,7 @@ func Routes(cfg Config) ([]protocol.Route, error) {
 	if cfg.signer != nil && cfg.URL == "" {
 		return nil, errors.New("a2a: cards are signed, but the address of the server (a2a_url) is not set: the key would sign every host that a request names")
 	}
+	cfg.pages = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 	c := &cfg
 	get := func(path, summary string, query []protocol.Param, reply any, handle handler) protocol.Route {
 		return protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByCaller, Handle: c.rest(handle), Summary: summary, Query: query, Headers: versionHeader,
