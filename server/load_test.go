@@ -251,6 +251,14 @@ func serveLoad() error {
 		}
 		defer pprof.StopCPUProfile()
 	}
+	if path := os.Getenv("ALLOC_PROFILE"); path != "" { // of everything that the server has allocated
+		defer func() {
+			if f, err := os.Create(path); err == nil {
+				_ = pprof.Lookup("allocs").WriteTo(f, 0)
+				_ = f.Close()
+			}
+		}()
+	}
 	if os.Getenv("SMALL") != "" {
 		l = smallBuffers{l}
 	}

@@ -295,6 +295,6 @@ func (f *feed) end(err error) error {
 		f.metrics.cutOff.Inc()
 		return nil
 	}
-	_ = f.out.Flush() // the client may be gone
+	_ = f.out.End() // the client may be gone
 	return nil
 }

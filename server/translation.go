@@ -54,7 +54,7 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 	}
 	switch {
 	case errors.Is(err, errOver) && what.Limit > 0:
-		_ = f.out.Flush() // the client may be gone
+		_ = f.out.End() // the client may be gone
 	case errors.Is(err, errOver):
 		t.end(f.out, nil)
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -190,7 +190,7 @@ func (t *translation) end(out *sse.Writer, f *protocol.Failure) {
 		t.shared.end(&t.out, f)
 	}
 	if out.Take(t.out.Bytes()) == nil {
-		_ = out.Flush() // the client may be gone
+		_ = out.End() // the client may be gone
 	}
 }
 

@@ -17,6 +17,7 @@ type Writer struct {
 	control   *http.ResponseController
 	timeout   time.Duration
 	maxFrames int // buffered before they are flushed; 0 or less means no limit
+	full      int // bytes buffered before they are flushed
 	frames    int // in buf
 	buf       []byte
 	pooled    *[]byte   // where buf is from, or nil
@@ -24,11 +25,19 @@ type Writer struct {
 	deadline  time.Time // of the connection
 }
 
-// maxBytes is how much is buffered before it is flushed.
-const maxBytes = 16 << 10
+// How much is buffered before it is flushed. The buffer that net/http has for a connection holds 4 KiB:
+// a flush that fits into it, with the response's headers if they are not sent yet, is one write of the
+// connection. Another frame that makes it full usually fits too.
+const (
+	maxFirst = 3400
+	maxLater = 3800
+)
+
+// maxPiece is how much the client has a timeout for.
+const maxPiece = 64 << 10
 
 // Start begins the response to a request as a stream. Timeout is how long the client may at least take to read
-// what is flushed. The writer flushes once it has buffered 16 KiB or maxFrames frames; 0 or less means
+// what is flushed. The writer flushes once it has buffered almost 4 KiB or maxFrames frames; 0 or less means
 // no limit of frames. An entry's frames that are added together are not split.
 func Start(w http.ResponseWriter, timeout time.Duration, maxFrames int) *Writer {
 	h := w.Header()
@@ -36,7 +45,7 @@ func Start(w http.ResponseWriter, timeout time.Duration, maxFrames int) *Writer 
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	return &Writer{w: w, control: http.NewResponseController(w), timeout: timeout, maxFrames: maxFrames, last: time.Now()}
+	return &Writer{w: w, control: http.NewResponseController(w), timeout: timeout, maxFrames: maxFrames, full: maxFirst, last: time.Now()}
 }
 
 // buffers has free buffers. An idle writer holds none.
@@ -57,7 +66,7 @@ var frameEnd = []byte("\n\n")
 func (s *Writer) Take(buf []byte) error {
 	s.frames += bytes.Count(buf[len(s.buf):], frameEnd)
 	s.buf = buf
-	if len(s.buf) >= maxBytes || s.maxFrames > 0 && s.frames >= s.maxFrames {
+	if len(s.buf) >= s.full || s.maxFrames > 0 && s.frames >= s.maxFrames {
 		return s.Flush()
 	}
 	return nil
@@ -84,30 +93,41 @@ func (s *Writer) Pending() bool { return len(s.buf) > 0 }
 
 // Flush sends the buffered frames.
 func (s *Writer) Flush() error {
+	if err := s.End(); err != nil {
+		return err
+	}
+	s.full = maxLater
+	return s.control.Flush()
+}
+
+// End is the last call: the buffered frames are sent when the handler returns, in one write with the end
+// of the response.
+func (s *Writer) End() error {
 	now := time.Now()
 	s.last = now
 	if err := s.extend(now); err != nil {
 		return err
 	}
-	if len(s.buf) > 0 {
-		for rest := s.buf; len(rest) > 0; {
-			piece := rest[:min(len(rest), 4*maxBytes)]
-			if _, err := s.w.Write(piece); err != nil {
+	if len(s.buf) == 0 {
+		return nil
+	}
+	for rest := s.buf; len(rest) > 0; {
+		piece := rest[:min(len(rest), maxPiece)]
+		if _, err := s.w.Write(piece); err != nil {
+			return err
+		}
+		if rest = rest[len(piece):]; len(rest) > 0 { // the client is reading
+			if err := s.extend(time.Now()); err != nil {
 				return err
 			}
-			if rest = rest[len(piece):]; len(rest) > 0 { // the client is reading
-				if err := s.extend(time.Now()); err != nil {
-					return err
-				}
-			}
 		}
-		if cap(s.buf) <= 4*maxBytes {
-			*s.pooled = s.buf[:0]
-			buffers.Put(s.pooled)
-		}
-		s.buf, s.pooled, s.frames = nil, nil, 0
 	}
-	return s.control.Flush()
+	if cap(s.buf) <= maxPiece {
+		*s.pooled = s.buf[:0]
+		buffers.Put(s.pooled)
+	}
+	s.buf, s.pooled, s.frames = nil, nil, 0
+	return nil
 }
 
 // extend makes sure that the client has the timeout from now on.

@@ -1,8 +1,13 @@
 package sse_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,4 +86,65 @@ func TestWriter_ExtendsAnExpiredDeadline(t *testing.T) {
 			time.Sleep(time.Hour)
 		}
 	})
+}
+
+// counted counts the writes of the connections that it accepts.
+type counted struct {
+	net.Listener
+	writes atomic.Int64
+}
+
+func (l *counted) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return countedConn{c, l}, err
+}
+
+type countedConn struct {
+	net.Conn
+	l *counted
+}
+
+func (c countedConn) Write(p []byte) (int, error) {
+	c.l.writes.Add(1)
+	return c.Conn.Write(p)
+}
+
+// The frames of a short answer, which are there at once, are two writes of the connection: what fits into
+// the buffer of net/http with the headers, and the rest with the end of the response.
+func TestWriter_WritesWhatFitsTheConnection(t *testing.T) {
+	for _, c := range []struct{ frames, writes int }{{0, 1}, {1, 1}, {40, 1}, {70, 2}, {400, 8}} {
+		t.Run(fmt.Sprint(c.frames), func(t *testing.T) {
+			var l *counted
+			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+				for _, name := range []string{"Vary", "X-Content-Type-Options", "X-Request-Id", "X-Run-Id", "X-Thread-Id"} {
+					rw.Header().Set(name, "01234567-0123-0123-0123-0123456789ab")
+				}
+				w := sse.Start(rw, time.Minute, 0)
+				for i := range c.frames {
+					if err := w.Frame(fmt.Sprintf("1-%03d", i), "", []byte(`{"event_type":"text_delta","delta":"00000000|x"}`)); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := w.End(); err != nil {
+					t.Error(err)
+				}
+			}))
+			l = &counted{Listener: srv.Listener}
+			srv.Listener = l
+			srv.Start()
+			defer srv.Close()
+			resp, err := srv.Client().Get(srv.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if got := bytes.Count(body, []byte("\n\n")); err != nil || got != c.frames {
+				t.Errorf("%d frames arrive, want %d: %v", got, c.frames, err)
+			}
+			if got := l.writes.Load(); got != int64(c.writes) {
+				t.Errorf("%d frames of %d bytes are %d writes of the connection, want %d", c.frames, len(body), got, c.writes)
+			}
+		})
+	}
 }
