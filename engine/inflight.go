@@ -76,7 +76,9 @@ func (j *journal) mayPipeline() bool {
 // startInFlight commits a batch in flight: at once, or after the commit that is in flight now.
 func (j *journal) startInFlight(p *commitBatch) {
 	f := &j.inFlight
-	f.used = true
+	if !f.used {
+		f.used, j.out.shared = true, true
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

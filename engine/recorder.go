@@ -17,7 +17,8 @@ import (
 // deferred, and are coalesced for the commit.
 //
 // It belongs to the run's goroutine, except for the deferred events and the sink: a commit in
-// flight publishes the events deferred for it.
+// flight publishes the events deferred for it. Until the first commit in flight there is no other
+// goroutine, and nothing is locked: a lock for each delta costs more than the delta.
 type recorder struct {
 	runID string
 	now   func() time.Time
@@ -32,6 +33,7 @@ type recorder struct {
 	said    string         // the step's answer, which is likely to be what was coalesced
 	open    []coalescing
 
+	shared   bool       // set before the first commit in flight; from then on mu is needed
 	mu       sync.Mutex // guards the fields below
 	sink     awaken.Sink
 	deferred []deferredEntry
@@ -95,9 +97,9 @@ func (o *recorder) emit(ctx context.Context, ev awaken.Event) error {
 func (o *recorder) publish(ctx context.Context, ev awaken.Event) error {
 	e := o.number(ev)
 	if o.keep {
-		o.record(e)
+		o.record(&e)
 	}
-	return o.send(ctx, e)
+	return o.send(ctx, &e)
 }
 
 // deferEvent keeps an event back until the commit that contains it is made.
@@ -107,17 +109,30 @@ func (o *recorder) deferEvent(ev awaken.Event) {
 	if o.keep {
 		o.entries = append(o.entries, e)
 	}
-	o.mu.Lock()
+	o.lock()
 	o.deferred = append(o.deferred, deferredEntry{e, true})
-	o.mu.Unlock()
+	o.unlock()
+}
+
+// lock locks what a commit in flight uses too.
+func (o *recorder) lock() {
+	if o.shared {
+		o.mu.Lock()
+	}
+}
+
+func (o *recorder) unlock() {
+	if o.shared {
+		o.mu.Unlock()
+	}
 }
 
 // emitUnlogged sends an event that is not part of the log.
 func (o *recorder) emitUnlogged(ctx context.Context, ev awaken.Event) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.lock()
+	defer o.unlock()
 	if o.err == nil {
-		o.call(ctx, awaken.Entry{RunID: o.runID, Time: o.now().UnixMilli(), Event: ev})
+		o.call(ctx, &awaken.Entry{RunID: o.runID, Time: o.now().UnixMilli(), Event: ev})
 	}
 }
 
@@ -129,21 +144,23 @@ func (o *recorder) number(ev awaken.Event) awaken.Entry {
 
 // send passes an entry to the sink, unless an earlier one is deferred. It returns the sink's
 // error.
-func (o *recorder) send(ctx context.Context, e awaken.Entry) error {
-	o.mu.Lock()
-	defer o.mu.Unlock() // the sink may panic
+func (o *recorder) send(ctx context.Context, e *awaken.Entry) error {
+	if o.shared {
+		o.mu.Lock()
+		defer o.mu.Unlock() // the sink may panic
+	}
 	if len(o.deferred) > 0 {
-		o.deferred = append(o.deferred, deferredEntry{e, false})
+		o.deferred = append(o.deferred, deferredEntry{*e, false})
 	} else if o.err == nil {
 		o.call(ctx, e)
 	}
 	return o.err
 }
 
-// call passes an entry to the sink. It requires o.mu.
-func (o *recorder) call(ctx context.Context, e awaken.Entry) {
+// call passes an entry to the sink. It requires the lock.
+func (o *recorder) call(ctx context.Context, e *awaken.Entry) {
 	o.crashed, o.err = true, errSinkCrashed // unless Emit returns
-	o.err = o.sink.Emit(ctx, e)
+	o.err = o.sink.Emit(ctx, *e)
 	o.crashed = false
 }
 
@@ -151,13 +168,20 @@ var errSinkCrashed = errors.New("the sink panicked or ended its goroutine")
 
 // failed returns the sink's error.
 func (o *recorder) failed() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.lock()
+	defer o.unlock()
 	return o.err
 }
 
+// isCrashed reports whether the sink panicked, or ended its goroutine.
+func (o *recorder) isCrashed() bool {
+	o.lock()
+	defer o.unlock()
+	return o.crashed
+}
+
 // record adds an event to the next commit.
-func (o *recorder) record(e awaken.Entry) {
+func (o *recorder) record(e *awaken.Entry) {
 	switch ev := e.Event.(type) {
 	case *awaken.TextDelta:
 		o.coalesce(e, 't', "", ev.Delta)
@@ -169,9 +193,9 @@ func (o *recorder) record(e awaken.Entry) {
 		o.coalesce(e, 's', ev.ID, ev.Delta)
 	case *awaken.StreamReset:
 		o.close() // what follows belongs to another attempt
-		o.entries = append(o.entries, e)
+		o.entries = append(o.entries, *e)
 	default:
-		o.entries = append(o.entries, e)
+		o.entries = append(o.entries, *e)
 	}
 }
 
@@ -184,7 +208,7 @@ const (
 )
 
 // coalesce adds a delta to the open entry of its kind and id, or opens one.
-func (o *recorder) coalesce(e awaken.Entry, kind byte, id, text string) {
+func (o *recorder) coalesce(e *awaken.Entry, kind byte, id, text string) {
 	o.size += len(text)
 	for i := range o.open {
 		c := &o.open[i]
@@ -201,7 +225,7 @@ func (o *recorder) coalesce(e awaken.Entry, kind byte, id, text string) {
 	buf := buffers.Get().(*coalesced)
 	buf.text, buf.chunks = append(buf.text[:0], text...), buf.chunks[:0]
 	o.open = append(o.open, coalescing{kind: kind, id: id, buf: buf, entry: len(o.entries)})
-	o.entries = append(o.entries, e)
+	o.entries = append(o.entries, *e)
 }
 
 // close completes the text of the open coalesced entries.
@@ -278,12 +302,12 @@ func (o *recorder) forget() {
 // committed publishes the events deferred for a commit with everything up to seq, and those that
 // only waited for them.
 func (o *recorder) committed(ctx context.Context, seq uint64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.lock()
+	defer o.unlock()
 	n := 0
 	for ; n < len(o.deferred) && (o.deferred[n].Seq <= seq || !o.deferred[n].claims); n++ {
 		if o.err == nil {
-			o.call(ctx, o.deferred[n].Entry)
+			o.call(ctx, &o.deferred[n].Entry)
 		}
 	}
 	o.deferred = slices.Delete(o.deferred, 0, n)
@@ -295,24 +319,29 @@ func (o *recorder) committed(ctx context.Context, seq uint64) {
 func (o *recorder) textDelta(ctx context.Context, s string) error {
 	ev := o.text.next()
 	ev.Delta = s
-	return o.delta(ctx, ev)
+	return o.delta(ctx, ev, 't', "", s)
 }
 
 func (o *recorder) reasoningDelta(ctx context.Context, s string) error {
 	ev := o.reason.next()
 	ev.Delta = s
-	return o.delta(ctx, ev)
+	return o.delta(ctx, ev, 'r', "", s)
 }
 
 func (o *recorder) argsDelta(ctx context.Context, id, s string) error {
 	ev := o.args.next()
 	ev.ID, ev.ArgsDelta = id, s
-	return o.delta(ctx, ev)
+	return o.delta(ctx, ev, 'a', id, s)
 }
 
-func (o *recorder) delta(ctx context.Context, ev awaken.Event) error {
+// delta publishes a delta, which record would coalesce with that kind, id and text.
+func (o *recorder) delta(ctx context.Context, ev awaken.Event, kind byte, id, text string) error {
 	if o.seq%32 == 0 {
 		o.time = o.now().UnixMilli()
 	}
-	return o.publish(ctx, ev)
+	e := o.number(ev)
+	if o.keep {
+		o.coalesce(&e, kind, id, text)
+	}
+	return o.send(ctx, &e)
 }

@@ -158,10 +158,7 @@ func (rt *Runtime) drive(r *run) (*awaken.RunResult, error) {
 // endCrashed ends a run whose sink panicked or ended its goroutine, while that continues in the
 // caller of Run. Nothing else would: the run's own activation is gone.
 func (rt *Runtime) endCrashed(r *run) {
-	r.out.mu.Lock()
-	crashed := r.out.crashed
-	r.out.mu.Unlock()
-	if !crashed {
+	if !r.out.isCrashed() {
 		return
 	}
 	ctx := context.WithoutCancel(r.ctx)

@@ -212,13 +212,13 @@ func (s *stream) take(d llm.Delta, err error) bool {
 		return false // the model ignored the stop
 	}
 	s.inside = true
-	s.err = s.add(d, err)
+	s.err = s.add(&d, err)
 	s.inside = false
 	return s.err == nil
 }
 
-// add adds one delta to the answer and emits it, unless the stream is silent.
-func (s *stream) add(d llm.Delta, err error) error {
+// add adds one delta to the answer and emits it, unless the stream is silent. It may change d.
+func (s *stream) add(d *llm.Delta, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -231,7 +231,7 @@ func (s *stream) add(d llm.Delta, err error) error {
 		s.inf.warn("parameter_omitted", "in requests to model %q, %s is %s", s.answeredBy(), d.Name, d.Text)
 		return nil
 	case d.Kind == llm.ToolCallStart:
-		d.ID = s.startCall(d)
+		d.ID = s.startCall(d.ID, d.Name)
 	case d.Kind == llm.ToolCallDelta:
 		if d.ID = s.resolveID(d.ID); d.ID == "" {
 			return nil // the call has not started
@@ -239,11 +239,11 @@ func (s *stream) add(d llm.Delta, err error) error {
 	}
 	if s.allowance.id != "" {
 		s.allowance.arrived = true
-		if err := s.watch(&d); err != nil {
+		if err := s.watch(d); err != nil {
 			return err
 		}
 	}
-	s.got.Add(d)
+	s.got.Add(*d)
 	atDelta.Hit()
 	out := &s.inf.out
 	if s.silent {
@@ -277,15 +277,15 @@ func (s *stream) add(d llm.Delta, err error) error {
 // startCall registers a call and returns its id: the model's, or a new one if that is empty. Ids
 // are unique on the thread, because people decide about calls by their ids: an id that the thread
 // has already is numbered, as in call_0~2.
-func (s *stream) startCall(d llm.Delta) string {
-	id := d.ID
+func (s *stream) startCall(given, tool string) string {
+	id := given
 	if id == "" {
 		id = s.inf.rt.cfg.NewID()
 	}
 	for n := 2; s.hasCall(id); n++ {
-		id = d.ID + "~" + strconv.Itoa(n)
+		id = given + "~" + strconv.Itoa(n)
 	}
-	s.open = append(s.open, openCall{awaken.ToolCallStart{ID: id, Name: d.Name}, d.ID})
+	s.open = append(s.open, openCall{awaken.ToolCallStart{ID: id, Name: tool}, given})
 	return id
 }
 
