@@ -3,8 +3,9 @@
 // a process would have looked there.
 //
 // A [Bus] is the port. PostgreSQL is one that needs nothing else (store/postgres), and
-// [github.com/awaken-go/awaken/bus/nats] is one for large fleets. [Split] and [Joiner] carry texts
-// that are longer than a message of a bus may be.
+// [github.com/awaken-go/awaken/bus/nats] is one for large fleets. The parts of a process share it
+// through an [Exchange]: the event log, the queue and the keys. [Split] and [Joiner] carry texts that
+// are longer than a message of a bus may be.
 package bus
 
 import "context"

@@ -41,7 +41,7 @@ func Split(from string, number uint64, text string, limit int) []string {
 	return cuts
 }
 
-// Joiner puts parts together. The parts of a text must arrive in order, with no part of another
+// Joiner puts parts together. The parts of a text must arrive in order, with no part of another long
 // text of the same sender between them; otherwise the text is lost. The zero Joiner is ready for use.
 type Joiner struct {
 	open map[string]*joining // by sender
@@ -65,7 +65,6 @@ func (j *Joiner) Add(part string) (from, text string, ok bool) {
 		return "", "", false
 	}
 	if n == 1 {
-		delete(j.open, from)
 		return from, cut, true
 	}
 	if i == 1 {

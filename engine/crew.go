@@ -21,6 +21,10 @@ import (
 // resultWait is how long a finished result waits for others to share its commit.
 const resultWait = 20 * time.Millisecond
 
+// lookEvery is how often a run whose calls take long reads its inbox while another call waits for a
+// decision. Mostly it is told of one.
+const lookEvery = 5 * time.Second
+
 // crew runs the tool calls of a step. Each call has at most one goroutine, which reports to the
 // goroutine of the run.
 type crew struct {
@@ -65,6 +69,7 @@ func emitter(ctx context.Context, events chan<- awaken.Event) func(awaken.Event)
 // run runs every call that can run now, and returns when none is running.
 func (w *crew) run(ctx context.Context) *end {
 	defer w.outcomes.reset()
+	var look <-chan time.Time
 	for {
 		if w.ledger.suspended() && w.journal.inboxWaits() { // a decision posted by another process
 			if err := w.inbox.take(ctx); err != nil {
@@ -81,6 +86,9 @@ func (w *crew) run(ctx context.Context) *end {
 		if w.outcomes.running == 0 {
 			return nil
 		}
+		if look == nil && w.ledger.suspended() {
+			look = time.After(lookEvery)
+		}
 		var e *end
 		select {
 		case o := <-w.results:
@@ -95,6 +103,9 @@ func (w *crew) run(ctx context.Context) *end {
 			w.outcomes.deadline = nil
 			e = w.fail(w.commitResults(ctx))
 		case <-w.wake:
+			e = w.fail(w.inbox.take(ctx))
+		case <-look:
+			look = nil
 			e = w.fail(w.inbox.take(ctx))
 		case <-ctx.Done():
 			e = w.fail(context.Cause(ctx))

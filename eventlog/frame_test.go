@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
 )
 
@@ -22,7 +23,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add(`{"bye":true}`, `{"frames":[{"thread":"t","epoch":1,"entries":[{"seq":1,"event":{"event_type":"text_delta","delta":"a"},"chunks":[[0,9]]}]}]}`)
 	f.Add(`{"frames":[{"thread":"t","epoch":18446744073709551615,"entries":[{"seq":18446744073709551615,"event":{"event_type":"step_end"}}]}]}`, `[]`)
 	f.Fuzz(func(t *testing.T, one, two string) {
-		r := NewRelay(bustest.NewMemory(1000, bustest.Faults{}).Join(), nil)
+		r := NewRelay(bus.NewExchange(bustest.NewMemory(1000, bustest.Faults{}).Join()), nil)
 		l := New(nil, &Options{Relay: r, Buffer: 8})
 		defer l.Watch("t")()
 		for _, body := range []string{one, two, one} {

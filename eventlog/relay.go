@@ -8,7 +8,6 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/bus"
-	"github.com/awaken-go/awaken/internal/ids"
 )
 
 // Relay brings the live entries of runs in other processes to the readers of this one, and those of
@@ -21,9 +20,8 @@ import (
 // no other process has readers of its threads, a process sends nothing but a greeting every few
 // seconds.
 type Relay struct {
-	bus  bus.Bus
+	bus  *bus.Exchange
 	opts RelayOptions
-	id   string        // of this process
 	wake chan struct{} // cap 1: there is something to send
 
 	mu      sync.Mutex
@@ -37,7 +35,6 @@ type Relay struct {
 	hello   bool                          // ask the others
 	beat    bool                          // tell that this process is there
 	dirty   []*live                       // threads with entries that others follow; each counts as a user
-	number  uint64                        // of the last text sent
 }
 
 // RelayOptions configures a Relay. Zero fields have their defaults.
@@ -80,37 +77,31 @@ type following struct {
 	asked time.Time // when lost entries were last asked for
 }
 
-// NewRelay returns a relay over a bus. It works while Run runs. opts may be nil.
-func NewRelay(b bus.Bus, opts *RelayOptions) *Relay {
+// relayPart is the name of relays on the bus.
+const relayPart = "log"
+
+// NewRelay returns a relay over a bus. It works while the exchange runs its Run. opts may be nil.
+func NewRelay(x *bus.Exchange, opts *RelayOptions) *Relay {
 	var o RelayOptions
 	if opts != nil {
 		o = *opts
 	}
 	o.Window = cmp.Or(max(0, o.Window), 5*time.Millisecond)
 	o.Renew = cmp.Or(max(0, o.Renew), 5*time.Second)
-	return &Relay{bus: b, opts: o, id: ids.New(), wake: make(chan struct{}, 1), logs: map[string]*Log{}, peers: map[string]time.Time{},
+	r := &Relay{bus: x, opts: o, wake: make(chan struct{}, 1), logs: map[string]*Log{}, peers: map[string]time.Time{},
 		readers: map[topic]map[string]*reader{}, follows: map[topic]*following{}, repairs: map[string]map[topic]struct{}{}}
+	x.Listen(relayPart, func(from, text string) {
+		if text == "" {
+			r.begin()
+		} else {
+			r.receive(from, text)
+		}
+	})
+	return r
 }
 
-// Run sends and receives until ctx is done.
+// Run sends until ctx is done. [bus.Exchange.Run] runs it.
 func (r *Relay) Run(ctx context.Context) {
-	// It listens until it has taken its leave: a bus may close its connections when Subscribe ends.
-	listening, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	var receiving sync.WaitGroup
-	defer func() {
-		stop(context.Cause(ctx))
-		receiving.Wait()
-	}()
-	receiving.Go(func() {
-		var parts bus.Joiner
-		_ = r.bus.Subscribe(listening, r.id, func(text string) {
-			if text == "" {
-				r.begin()
-			} else if from, body, ok := parts.Add(text); ok && from != r.id {
-				r.receive(from, body)
-			}
-		})
-	})
 	renew := time.NewTicker(r.opts.Renew)
 	defer renew.Stop()
 	for {

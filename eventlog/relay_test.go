@@ -23,8 +23,9 @@ import (
 // process returns the log of a process that shares a store and a bus with others, until the end of
 // the test.
 func process(ctx context.Context, m *bustest.Memory, store awaken.EventLog, tenant string, opts eventlog.Options) *eventlog.Log {
-	opts.Relay, opts.Tenant = eventlog.NewRelay(m.Join(), nil), tenant
-	go opts.Relay.Run(ctx)
+	x := bus.NewExchange(m.Join())
+	opts.Relay, opts.Tenant = eventlog.NewRelay(x, nil), tenant
+	go x.Run(ctx, opts.Relay.Run)
 	return eventlog.New(store, &opts)
 }
 
@@ -461,7 +462,8 @@ func TestRelay_TakesItsLeaveBeforeItStopsListening(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			eventlog.NewRelay(b, nil).Run(ctx)
+			x := bus.NewExchange(b)
+			x.Run(ctx, eventlog.NewRelay(x, nil).Run)
 		}()
 		<-b.begun
 		cancel()

@@ -14,11 +14,11 @@ import (
 func (r *Relay) send(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	out := &round{relay: r, limit: min(r.bus.Limit(), 64<<10) - 256, parcels: map[string]*parcel{}}
+	out := &round{relay: r, limit: min(r.bus.Limit(), 64<<10), parcels: map[string]*parcel{}}
 	r.tell(out)
 	r.sendEntries(out)
 	if messages := out.close(); len(messages) > 0 {
-		_ = r.bus.Publish(ctx, messages...)
+		_ = r.bus.Send(ctx, relayPart, messages...)
 	}
 }
 
@@ -28,7 +28,7 @@ func (r *Relay) leave(ctx context.Context) {
 	defer cancel()
 	out := &round{relay: r}
 	out.note("", &note{Bye: true})
-	_ = r.bus.Publish(ctx, out.messages...)
+	_ = r.bus.Send(ctx, relayPart, out.messages...)
 }
 
 // round collects what is sent at a time.
@@ -47,14 +47,8 @@ type parcel struct {
 
 // text adds a text for a process, or for all.
 func (o *round) text(to, text string) {
-	o.relay.mu.Lock()
-	o.relay.number++
-	number := o.relay.number
-	o.relay.mu.Unlock()
 	o.bytes += len(text)
-	for _, part := range bus.Split(o.relay.id, number, text, o.relay.bus.Limit()) {
-		o.messages = append(o.messages, bus.Message{To: to, Text: part})
-	}
+	o.messages = append(o.messages, bus.Message{To: to, Text: text})
 }
 
 // note adds a note for a process, or for all.

@@ -237,7 +237,7 @@ func (p progress) Emit(ctx context.Context, e awaken.Entry) error {
 	if _, ok := e.Event.(*awaken.StepEnd); ok {
 		p.claim.steps.Add(1)
 		if p.claim.suspect {
-			poke(p.claim.tenant.box.recheck)
+			p.claim.tenant.box.doubts.addAll()
 		}
 	}
 	return p.Sink.Emit(ctx, e)

@@ -58,19 +58,24 @@ func (b *Mailbox) expire(c *claim) {
 	}
 }
 
-// keepLeases renews the leases: every Renew, and when a claim may have been cancelled.
+// keepLeases renews the leases: all of them every Renew, and those of claims that may have been
+// cancelled at once.
 func (b *Mailbox) keepLeases(ctx context.Context) {
-	pause := b.cfg.Renew
-	for wait(ctx, pause, b.recheck) {
-		pause = b.cfg.Renew
-		claims := b.claims()
+	next := time.Now().Add(b.cfg.Renew)
+	for wait(ctx, time.Until(next), b.doubts.news) {
+		claims, all := b.doubts.take()
+		if all = all || !time.Now().Before(next); all {
+			claims, next = b.claims(), time.Now().Add(b.cfg.Renew)
+		}
 		if len(claims) == 0 {
 			continue
 		}
 		rctx, cancel := context.WithTimeout(ctx, b.cfg.Renew)
 		if err := b.renew(rctx, claims...); err != nil && ctx.Err() == nil {
 			b.cfg.Logger.Warn("cannot renew leases", "error", err)
-			pause = b.cfg.Renew / 4
+			if soon := time.Now().Add(b.cfg.Renew / 4); soon.Before(next) {
+				next = soon
+			}
 		}
 		cancel()
 	}

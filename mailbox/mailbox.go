@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/profile"
@@ -26,6 +27,10 @@ type Config struct {
 	// Log bounds the cost of event readers. Its relay, if any, brings them what other processes
 	// do, as it happens.
 	Log eventlog.Options
+	// Bus tells the processes that run threads of commands that other processes accept, such as
+	// cancels and decisions. Without it they find most of them at the next commit, and the rest
+	// within Renew.
+	Bus *bus.Exchange
 	// Sink returns a sink that receives the events of a tenant's runs, in addition to the log.
 	// Nil, or a nil sink, adds none.
 	Sink     func(tenant string) awaken.Sink
@@ -89,13 +94,13 @@ type Observer interface {
 
 // Mailbox accepts runs and processes them. It is safe for concurrent use.
 type Mailbox struct {
-	cfg     Config
-	with    func(store awaken.Store, values profile.Store, queue awaken.Queue) Runtime
-	wakeup  chan struct{} // cap 1: a dispatch may be claimable
-	recheck chan struct{} // cap 1: a claim may have been cancelled, or a suspect has made progress
-	self    process       // this worker, as others know it
-	away    atomic.Bool   // leases could not be renewed because of an outage of the store
-	kept    atomic.Int64  // slots for what the worker is claiming
+	cfg    Config
+	with   func(store awaken.Store, values profile.Store, queue awaken.Queue) Runtime
+	wakeup chan struct{} // cap 1: a dispatch may be claimable
+	doubts doubts        // claims to be looked at
+	self   process       // this worker, as others know it
+	away   atomic.Bool   // leases could not be renewed because of an outage of the store
+	kept   atomic.Int64  // slots for what the worker is claiming
 
 	mu       sync.Mutex
 	tenants  map[string]*Tenant
@@ -122,9 +127,13 @@ func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Sto
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	return &Mailbox{cfg: cfg, wakeup: make(chan struct{}, 1), recheck: make(chan struct{}, 1), self: process{died: make(chan struct{}, 1)},
+	b := &Mailbox{cfg: cfg, wakeup: make(chan struct{}, 1), doubts: doubts{news: make(chan struct{}, 1)}, self: process{died: make(chan struct{}, 1)},
 		with:    func(s awaken.Store, p profile.Store, q awaken.Queue) Runtime { return with(s, p, q) },
-		tenants: map[string]*Tenant{}, inFlight: map[string]*claim{}, latest: map[[2]string]*claim{}}, nil
+		tenants: map[string]*Tenant{}, inFlight: map[string]*claim{}, latest: map[[2]string]*claim{}}
+	if cfg.Bus != nil {
+		cfg.Bus.Listen(commandsPart, commands{b}.heed)
+	}
+	return b, nil
 }
 
 // complete sets the defaults and validates the rest.

@@ -21,13 +21,14 @@ type Tenant struct {
 	Log     *eventlog.Log // the events of their runs
 }
 
-// changed changes a thread, then notifies the run and the worker in this process that the
-// change concerns.
+// changed changes a thread, then notifies the run and the worker that the change concerns, in this
+// process or another.
 func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread) error) error {
 	var done Changes
+	var commanded bool
 	err := t.Store.Change(ctx, threadID, func(q *Thread) error {
 		err := fn(q)
-		done = q.Changes
+		done, commanded = q.Changes, q.commands()
 		return err
 	})
 	if err != nil {
@@ -43,6 +44,9 @@ func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread
 		if d.Status == Claimed && d.Cancel {
 			t.box.cancelHere(d.ID)
 		}
+	}
+	if commanded {
+		commands{t.box}.tell(t.name, threadID)
 	}
 	return nil
 }

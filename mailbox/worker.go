@@ -205,7 +205,7 @@ func (b *Mailbox) listen(ctx context.Context, l Listener) {
 			poke(b.wakeup)
 		}
 		if s.Cancelled {
-			poke(b.recheck)
+			b.doubts.addAll()
 		}
 	})
 	if err != nil && ctx.Err() == nil {

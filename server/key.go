@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
@@ -63,6 +64,8 @@ type Keys struct {
 	fixed []hashed
 	seen  map[string]seen // hash -> result of a lookup, kept for seenFor
 	gone  int             // number of keys revoked
+	news  chan struct{}   // closed when a key is revoked, and replaced
+	bus   *bus.Exchange   // tells other processes; may be nil
 }
 
 type hashed struct {
@@ -79,13 +82,14 @@ type seen struct {
 // keysNamespace is the profile namespace of stored keys: one entry for each, under its hash.
 const keysNamespace = "server.keys"
 
-// seenFor is how long a key may still work after another process revoked it.
+// seenFor is how long a key may still work after another process revoked it, if that process cannot
+// tell this one.
 const seenFor = 3 * time.Second
 
 // NewKeys returns the keys in store, which must not be a tenant's. A nil store is for servers with
 // fixed keys only.
 func NewKeys(store profile.Store) *Keys {
-	return &Keys{store: store, now: time.Now, seen: map[string]seen{}}
+	return &Keys{store: store, now: time.Now, seen: map[string]seen{}, news: make(chan struct{})}
 }
 
 // Fix adds a key that is not stored. Its secret must have at least 8 characters. A server that other
@@ -214,8 +218,8 @@ func (k *Keys) stored(ctx context.Context) ([]hashed, error) {
 	return out, nil
 }
 
-// Revoke deletes a stored key. It stops working here at once and in other processes within five
-// seconds. A fixed key is an ErrConflict.
+// Revoke deletes a stored key. It stops working here at once, in other processes that share a bus a
+// moment later, and everywhere within five seconds. A fixed key is an ErrConflict.
 func (k *Keys) Revoke(ctx context.Context, id string, audit Audit) error {
 	list, err := k.stored(ctx)
 	if err != nil {
@@ -229,10 +233,10 @@ func (k *Keys) Revoke(ctx context.Context, id string, audit Audit) error {
 			if err := k.store.Delete(ctx, keysNamespace, h.hash); err != nil {
 				return err
 			}
-			k.mu.Lock()
-			delete(k.seen, h.hash)
-			k.gone++
-			k.mu.Unlock()
+			k.forget(id)
+			if k.bus != nil {
+				k.bus.Tell(keysPart, id)
+			}
 			return nil
 		}
 	}
@@ -242,6 +246,38 @@ func (k *Keys) Revoke(ctx context.Context, id string, audit Audit) error {
 		return fmt.Errorf("key %s: %w: the key comes from the configuration; remove it there", id, awaken.ErrConflict)
 	}
 	return fmt.Errorf("key %s: %w", id, awaken.ErrNotFound)
+}
+
+// keysPart is the name of keys on the bus.
+const keysPart = "keys"
+
+// Share makes keys that are revoked here stop working in the other processes of a bus at once, and
+// the other way round. It must be called before the keys are used.
+func (k *Keys) Share(x *bus.Exchange) {
+	k.bus = x
+	x.Listen(keysPart, func(_, id string) { k.forget(id) })
+}
+
+// forget makes the next lookup of a key, or of all if id is "", ask the store, and open streams look
+// their key up.
+func (k *Keys) forget(id string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for h, s := range k.seen {
+		if id == "" || s.key != nil && s.key.ID == id {
+			delete(k.seen, h)
+		}
+	}
+	k.gone++
+	close(k.news)
+	k.news = make(chan struct{})
+}
+
+// revoked returns a channel that is closed when a key is revoked.
+func (k *Keys) revoked() <-chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.news
 }
 
 // recalls reports whether a secret is known to have been right, without asking the store.

@@ -7,7 +7,8 @@ import (
 )
 
 // recheckEvery is how often the key of an open stream is looked up again. With [seenFor], a stream
-// ends less than five seconds after its key was revoked, wherever that happened.
+// ends less than five seconds after its key was revoked, wherever that happened, and at once if this
+// process is told.
 const recheckEvery = time.Second
 
 // watches ends streams whose key was revoked. However many streams a key has open, it is looked up
@@ -36,7 +37,7 @@ func (w *watches) add(secret string, end func()) (stop func()) {
 	if k == nil {
 		k = &watch{streams: map[*stream]bool{}, idle: make(chan struct{})}
 		w.open[secret] = k
-		go w.check(secret, k)
+		go w.check(secret, k, w.keys.revoked())
 	}
 	k.streams[s] = true
 	return func() {
@@ -52,12 +53,14 @@ func (w *watches) add(secret string, end func()) (stop func()) {
 
 // check looks the key up until it is gone or has no stream. A lookup that fails says nothing about
 // the key: the next one decides.
-func (w *watches) check(secret string, k *watch) {
+func (w *watches) check(secret string, k *watch, news <-chan struct{}) {
 	tick := time.NewTicker(recheckEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+		case <-news:
+			news = w.keys.revoked() // before the lookup, so that none is missed
 		case <-k.idle:
 			return
 		}

@@ -2,7 +2,7 @@
 //
 //	b, err := nats.Open("nats://nats.example", "awaken.production", nil)
 //	…
-//	relay := eventlog.NewRelay(b, nil)
+//	x := bus.NewExchange(b)
 //
 // It uses core subjects only: nothing is stored, and JetStream is not needed.
 package nats

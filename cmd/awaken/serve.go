@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/engine"
@@ -175,8 +176,10 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	}
 	defer closeBus()
 	if between != nil { // until the last stream has ended
-		mc.Log.Relay = eventlog.NewRelay(between, nil)
-		defer inBackground(context.WithoutCancel(ctx), mc.Log.Relay.Run)()
+		x := bus.NewExchange(between)
+		mc.Bus, mc.Log.Relay = x, eventlog.NewRelay(x, nil)
+		keys.Share(x)
+		defer inBackground(context.WithoutCancel(ctx), func(ctx context.Context) { x.Run(ctx, mc.Log.Relay.Run) })()
 	}
 	box, err := mailbox.New(mc, rt.With)
 	if err != nil {

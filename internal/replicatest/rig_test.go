@@ -119,10 +119,11 @@ func newFleet(t testing.TB, n int, model llm.Model, join func(t testing.TB, db *
 		}
 		cfg := mailbox.Config{Queue: db, Concurrency: 1000}
 		if join != nil {
-			cfg.Log.Relay = eventlog.NewRelay(join(t, db), nil)
+			cfg.Bus = bus.NewExchange(join(t, db))
+			cfg.Log.Relay = eventlog.NewRelay(cfg.Bus, nil)
 			ctx, cancel := context.WithCancel(context.Background())
 			var done sync.WaitGroup
-			done.Go(func() { cfg.Log.Relay.Run(ctx) })
+			done.Go(func() { cfg.Bus.Run(ctx, cfg.Log.Relay.Run) })
 			t.Cleanup(func() { cancel(); done.Wait() })
 		}
 		box, err := mailbox.New(cfg, rt.With)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm"
@@ -29,13 +30,13 @@ func TestBus_ReadersElsewhereAddNoStatementToARun(t *testing.T) {
 	statements := func(readers int) []string {
 		opts := &postgres.Options{}
 		db, w := openCounting(t, opts)
-		relay := eventlog.NewRelay(db.Bus(), nil)
-		other := eventlog.NewRelay(db.Bus(), nil)
+		mine, others := bus.NewExchange(db.Bus()), bus.NewExchange(db.Bus())
+		relay, other := eventlog.NewRelay(mine, nil), eventlog.NewRelay(others, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		defer func() { cancel(); done.Wait() }()
-		done.Go(func() { relay.Run(ctx) })
-		done.Go(func() { other.Run(ctx) })
+		done.Go(func() { mine.Run(ctx, relay.Run) })
+		done.Go(func() { others.Run(ctx, other.Run) })
 		here := eventlog.New(db.Store(""), &eventlog.Options{Relay: relay})
 		there := eventlog.New(noEntries{}, &eventlog.Options{Relay: other})
 		saw := make(chan struct{}, 1)
