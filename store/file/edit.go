@@ -22,6 +22,9 @@ type editor struct {
 // Fork creates a thread that begins with the first seq records of another. It copies
 // nothing: the new journal names the thread to read them from.
 func (ed *editor) Fork(_ context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+	if err := ed.inherit(threadID, newID); err != nil {
+		return nil, err
+	}
 	return ed.create("fork thread "+threadID, newID, func() (*summary, error) {
 		t, err := ed.table.find(threadID)
 		if err == nil {
@@ -36,6 +39,15 @@ func (ed *editor) Fork(_ context.Context, threadID string, seq int, newID string
 		}
 		return first, nil
 	})
+}
+
+// inherit makes a fork that is about to be created hold the files of its original.
+func (ed *editor) inherit(from, to string) error {
+	if err := ed.gate.enter(); err != nil {
+		return err
+	}
+	defer ed.gate.leave()
+	return ed.remover.files.inherit(from, to)
 }
 
 // CreateThread creates a thread.

@@ -12,13 +12,15 @@
 //	store.json                            the version of the layout
 //	journals/<thread>.log                 the journal of a thread, appended and synced with each change
 //	profiles/<namespace>/<key>.json       profile entries
+//	blobs/<id>                            the bytes of a file, and beside it <id>.json: what it is and what
+//	                                        holds it; in subfolders by the start of the ID
 //	index                                 positions in the journals; rebuilt if it is missing
 //	threads/<thread>.json                 copies for people to read, written when a run ends or waits,
 //	message_records/<thread>/<seq>.json     and when the store is closed
 //	thread_states/<thread>.json
 //	runs/<run>.json
 //
-// The journals and the profiles are authoritative. The store never reads the copies and
+// The journals, the profiles and the blobs are authoritative. The store never reads the copies and
 // does not sync them: after a power cut they may be outdated or missing until the thread is
 // next used or the store is closed. To rewrite all of them, delete the index, then open
 // and close the store.
@@ -109,6 +111,7 @@ type Store struct {
 	inbox
 	editor
 	profile *Profile
+	files   *blobs
 
 	// Shared by the parts.
 	gate     gate
@@ -168,7 +171,8 @@ func newStore(o Options, fsync func(*os.File) error) *Store {
 	s.copier = &copier{folder: dir, table: s.table, bodies: s.bodies, off: o.NoCopies, logger: o.Logger}
 	s.index = &indexFile{folder: dir, table: s.table, logger: o.Logger}
 	w := &writer{table: s.table, journals: &s.journals, bodies: s.bodies}
-	rm := &remover{home: &s.home, table: s.table, journals: &s.journals, bodies: s.bodies, writer: w, copier: s.copier}
+	s.files = &blobs{gate: &s.gate, folder: dir, table: s.table, now: o.Now}
+	rm := &remover{home: &s.home, table: s.table, journals: &s.journals, bodies: s.bodies, writer: w, copier: s.copier, files: s.files}
 
 	s.reader = reader{gate: &s.gate, table: s.table, bodies: s.bodies}
 	s.eventLog = eventLog{gate: &s.gate, bodies: s.bodies}

@@ -23,6 +23,7 @@ type remover struct {
 	bodies   *bodies
 	writer   *writer
 	copier   *copier
+	files    *blobs
 
 	// mu is held while a thread is created, forked, updated or deleted. Locks are taken
 	// in this order: mu, a thread's copies.writing, its writing, that of the thread it
@@ -117,6 +118,9 @@ func (rm *remover) erase(t *thread) error {
 	t.copies.writing.Lock()
 	defer t.copies.writing.Unlock()
 	if err := rm.copier.remove(t); err != nil {
+		return err
+	}
+	if err := rm.files.release(t.ID); err != nil {
 		return err
 	}
 	t.writing.Lock()

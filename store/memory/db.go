@@ -52,8 +52,9 @@ func (db *DB) newStore(tenant string) *Store {
 	rs := &records{mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{}, decided: threads.Decided{}}
 	now := func() time.Time { return db.Now() }
 	ds := &dispatches{records: rs, tenant: tenant, lines: db.lines, processes: db.processes, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
+	bs := &blobs{records: rs, now: now, byID: map[string]*file{}, held: map[string][]*file{}}
 	return &Store{
-		reader: reader{rs}, committer: committer{rs}, editor: editor{records: rs, dispatches: ds, now: now}, dispatches: ds,
+		reader: reader{rs}, committer: committer{rs}, editor: editor{records: rs, dispatches: ds, blobs: bs, now: now}, dispatches: ds, blobs: bs,
 		budget: &budget{mu: &db.mu, balances: map[money.Account]*money.Balance{}, reserved: map[string]*money.Reservation{}},
 	}
 }

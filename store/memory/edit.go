@@ -15,6 +15,7 @@ import (
 type editor struct {
 	*records
 	dispatches *dispatches
+	blobs      *blobs
 	now        func() time.Time
 }
 
@@ -32,6 +33,7 @@ func (s *editor) Fork(_ context.Context, threadID string, seq int, newID string)
 	f := s.add(awaken.Thread{ID: newID, UserID: t.UserID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata})
 	f.Created = slices.Clone(t.Created[:seq])
 	f.View.Append(t.View.Log()[:seq]...)
+	s.blobs.inherit(threadID, newID)
 	return f.Export(), nil
 }
 
@@ -90,6 +92,7 @@ func (s *editor) remove(id string, descendants bool) {
 	}
 	delete(s.threads, id)
 	s.decided.Remove(id)
+	s.blobs.release(id)
 	for r := range t.all {
 		delete(s.runs, r.RunID)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
@@ -22,6 +23,7 @@ type Store struct {
 	editor
 	*dispatches
 	*budget
+	blobs *blobs
 }
 
 // New returns the default store of a new DB.
@@ -32,6 +34,8 @@ var (
 	_ awaken.ThreadEditor = (*Store)(nil)
 	_ money.Budget        = (*Store)(nil)
 	_ awaken.UsageReader  = (*Store)(nil)
+	_ blob.Keeper         = (*Store)(nil)
+	_ blob.Sweeper        = (*DB)(nil)
 )
 
 // records holds the threads and runs of a tenant.

@@ -23,6 +23,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
@@ -132,6 +133,11 @@ func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 // Profile returns the profile store of a tenant; "" is the default one.
 func (db *DB) Profile(tenant string) profile.Store {
 	return sqlstore.NewProfile(db.database, escape(tenant))
+}
+
+// SweepBlobs removes the blobs of all tenants that are held no more.
+func (db *DB) SweepBlobs(ctx context.Context, r blob.Retention) (int, error) {
+	return sqlstore.SweepBlobs(ctx, db.database, r)
 }
 
 // Config returns the configuration of the database, which belongs to no tenant. It

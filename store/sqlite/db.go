@@ -29,6 +29,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
+	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
@@ -115,6 +116,11 @@ func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 // Profile returns the profile store of a tenant; "" is the default one.
 func (db *DB) Profile(tenant string) profile.Store {
 	return sqlstore.NewProfile(db.database, tenant)
+}
+
+// SweepBlobs removes the blobs of all tenants that are held no more.
+func (db *DB) SweepBlobs(ctx context.Context, r blob.Retention) (int, error) {
+	return sqlstore.SweepBlobs(ctx, db.database, r)
 }
 
 // Config returns the configuration of the database, which belongs to no tenant.

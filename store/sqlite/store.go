@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
@@ -21,6 +22,7 @@ var (
 	_ money.Budget        = (*Store)(nil)
 	_ awaken.UsageReader  = (*Store)(nil)
 	_ awaken.Pipelined    = (*Store)(nil)
+	_ blob.Keeper         = (*Store)(nil)
 )
 
 // ports are the ports that store/sqlite and store/postgres share.

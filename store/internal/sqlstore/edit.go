@@ -64,6 +64,9 @@ func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID strin
 		if err == nil && out == nil {
 			return threads.CheckFork(&t.Thread, seq, newID, true) // a concurrent transaction created it
 		}
+		if err == nil {
+			_, err = c.Exec(ctx, statement(inheritHolds, s.scope.tenant, s.scope.id(threadID), s.scope.id(newID)))
+		}
 		return err
 	})
 	if err != nil {
@@ -191,6 +194,7 @@ func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 	do(`DELETE FROM {p}_dispatches WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_threads WHERE tenant = ? AND id = ?`)
 	do(`DELETE FROM {p}_queues WHERE tenant = ? AND id = ?`)
+	do(`DELETE FROM {p}_blob_holds WHERE tenant = ? AND kind = 'thread' AND holder = ?`)
 	_, err = c.Exec(ctx, b...)
 	return err
 }

@@ -1,0 +1,17 @@
+package memory_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken/blob/blobtest"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+func TestBlobs(t *testing.T) {
+	blobtest.Run(t, func(t *testing.T, now func() time.Time) blobtest.Backend {
+		db := memory.NewDB()
+		db.Now = now
+		return blobtest.Backend{Store: db.Store("a"), Other: db.Store("b"), Sweeper: db}
+	})
+}

@@ -1,0 +1,17 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken/blob/blobtest"
+	"github.com/awaken-go/awaken/store/postgres"
+)
+
+func TestBlobs(t *testing.T) {
+	blobtest.Run(t, func(t *testing.T, now func() time.Time) blobtest.Backend {
+		db := openAt(t, shared(), &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1)), Now: now})
+		return blobtest.Backend{Store: db.Store("a"), Other: db.Store("b"), Sweeper: db}
+	})
+}

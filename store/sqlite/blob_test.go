@@ -1,0 +1,17 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken/blob/blobtest"
+	"github.com/awaken-go/awaken/store/sqlite"
+)
+
+func TestBlobs(t *testing.T) {
+	blobtest.Run(t, func(t *testing.T, now func() time.Time) blobtest.Backend {
+		db := openAt(t, filepath.Join(t.TempDir(), "awaken.db"), &sqlite.Options{Now: now})
+		return blobtest.Backend{Store: db.Store("a"), Other: db.Store("b"), Sweeper: db}
+	})
+}
