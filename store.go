@@ -23,7 +23,9 @@ type Store interface {
 type ThreadStore interface {
 	// Thread returns a thread, without its messages.
 	Thread(ctx context.Context, id string) (*Thread, error)
-	// ListThreads returns one page of threads, the most recently updated first.
+	// ListThreads returns one page of threads, the most recently active first: those that were
+	// created, edited, or had a run begin, wait or end last. A run that is running does not move
+	// its thread.
 	ListThreads(ctx context.Context, q ThreadQuery) ([]*Thread, error)
 	// CountThreads returns the number of threads on all pages.
 	CountThreads(ctx context.Context, q ThreadQuery) (int, error)

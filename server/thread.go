@@ -20,7 +20,7 @@ type threads struct {
 func (h *threads) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.list),
-			Summary: "List thread ids, most recently updated first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}},
+			Summary: "List thread ids, most recently active first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}},
 		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.summarize),
 			Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}},
 		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.create),

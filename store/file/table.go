@@ -97,7 +97,7 @@ func (tb *table) apply(t *thread, r *summary, at span) {
 }
 
 func (tb *table) applyCommit(t *thread, r *summary, at span) {
-	t.Committed, t.Touched = r.Number, r.Clock
+	t.Committed = r.Number
 	if t.Metadata.CreatedAt == 0 {
 		t.Metadata.CreatedAt, t.ParentThreadID, t.UserID = r.Time, r.Parent, r.User
 	}
@@ -117,6 +117,9 @@ func (tb *table) applyCommit(t *thread, r *summary, at span) {
 	if run.at.Len == 0 {
 		run.born = r.Clock
 		t.runs = append(t.runs, run)
+	}
+	if !t.Stays(r.RunID, run.status, r.Status) {
+		t.Touched = r.Clock
 	}
 	run.status, run.at = r.Status, at
 	t.copies.mark(run)

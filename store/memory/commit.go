@@ -54,7 +54,10 @@ func (s *committer) commit(c *awaken.Commit) error {
 		return err
 	}
 	s.clock++
-	t.Committed, t.Touched = c.Number, s.clock
+	if r := s.runs[c.Run.RunID]; r == nil || !t.Stays(c.Run.RunID, r.Status, c.Run.Status) {
+		t.Touched = s.clock
+	}
+	t.Committed = c.Number
 	if !t.begun {
 		t.begun, t.ParentThreadID = true, c.ParentThreadID
 	}

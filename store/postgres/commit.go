@@ -109,9 +109,9 @@ const (
 )
 
 // stepCommit applies a commit in the middle of a run, the most common kind. It writes two
-// rows.
+// rows. The thread keeps its place in the order of threads, so its row changes in place.
 var stepCommit = shortcut{`WITH t AS (
-	UPDATE {p}_threads h SET ` + quickThread + `, run = $9, touched = ` + quickTouched + `
+	UPDATE {p}_threads h SET ` + quickThread + `, run = $9
 	WHERE ` + quickGuard + ` AND h.open_run = $8 AND h.run IS NOT NULL
 	RETURNING h.last_seq, h.commits, h.messages, h.unread
 ) ` + quickInsert, 15}

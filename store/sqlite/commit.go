@@ -123,38 +123,24 @@ func (c *commit) write(db *conn) (refused, err error) {
 	return nil, c.writeState(db)
 }
 
-// Statements of takeStep.
-const (
-	takeThread = `committed = ?2, updated = ?3, messages = messages + ?4, last_seq = max(last_seq, ?5), run = ?6
-		WHERE tenant = ?1 AND id = ?8 AND fence = ?9 AND committed <> ?2 AND (generation = ?10 OR NOT ?11) AND messages = ?12 AND last_seq < ?13
-		AND unread = 0 AND open_run = ?7 AND run IS NOT NULL`
-	takeAgain = `UPDATE {p}_threads SET ` + takeThread + ` AND touched = (SELECT max(touched) FROM {p}_threads WHERE tenant = ?1)`
-	takeFirst = `UPDATE {p}_threads SET touched = 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), ` + takeThread
-)
+// takeThread is the statement of takeStep.
+const takeThread = `UPDATE {p}_threads SET committed = ?2, updated = ?3, messages = messages + ?4, last_seq = max(last_seq, ?5), run = ?6
+	WHERE tenant = ?1 AND id = ?8 AND fence = ?9 AND committed <> ?2 AND (generation = ?10 OR NOT ?11) AND messages = ?12 AND last_seq < ?13
+	AND unread = 0 AND open_run = ?7 AND run IS NOT NULL`
 
 // takeStep does the work of take in one statement if the commit is in the middle of a run
-// and the inbox is empty. While only one run commits, its thread keeps its place in the
-// order of threads, so that the index on touched is not written.
+// and the inbox is empty. It writes no index.
 func (c *commit) takeStep(db *conn) (taken bool, err error) {
 	if c.invalid != nil || c.Number == 0 || !c.running() {
 		return false, nil
 	}
-	take := func(query string) {
-		var n int64
-		n, err = db.exec(query, c.tenant, int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.run, c.Run.RunID,
-			c.ThreadID, int64(c.Fence), int64(c.Generation), c.Begins, c.Expect, int64(c.first))
-		taken = n > 0
+	n, err := db.exec(takeThread, c.tenant, int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.run, c.Run.RunID,
+		c.ThreadID, int64(c.Fence), int64(c.Generation), c.Begins, c.Expect, int64(c.first))
+	if n == 0 || err != nil {
+		return false, err
 	}
-	if db.latest == c.Run.RunID {
-		take(takeAgain)
-	}
-	if !taken && err == nil {
-		take(takeFirst)
-	}
-	if db.latest = c.Run.RunID; taken {
-		c.Unread = false
-	}
-	return taken, err
+	c.Unread = false
+	return true, nil
 }
 
 // take checks the commit and updates the row of the thread. It reports false if the commit
@@ -218,15 +204,16 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 			return false, nil, err
 		}
 	}
+	stays := record != nil && open == c.Run.RunID && c.running()
 	if record = nil; c.running() {
 		record = &c.run
 	}
 	if _, err = db.exec(`UPDATE {p}_threads SET committed = ?, updated = ?, messages = messages + ?, last_seq = max(last_seq, ?), open_run = ?, latest_run = ?, run = ?, unread = ?,
 		parent = CASE WHEN latest_run = '' AND parent = '' THEN ? ELSE parent END, created = CASE created WHEN 0 THEN ? ELSE created END,
 		user_id = CASE created WHEN 0 THEN ? ELSE user_id END,
-		touched = 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?)
+		touched = CASE WHEN ? THEN touched ELSE 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?) END
 		WHERE tenant = ? AND id = ?`,
-		int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID, record, unread, c.ParentThreadID, c.Time, c.Run.UserID, c.tenant,
+		int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID, record, unread, c.ParentThreadID, c.Time, c.Run.UserID, stays, c.tenant,
 		c.tenant, c.ThreadID); err != nil {
 		return false, nil, err
 	}

@@ -17,8 +17,7 @@ type conn struct {
 	c     *sql.Conn
 	stmts map[string]*sql.Stmt // by their text before translation
 
-	latest     string // run ID of the last commit
-	lastMoment int64  // Unix µs; the highest that moment returned
+	lastMoment int64 // Unix µs; the highest that moment returned
 }
 
 // close closes the connection. A second call does nothing.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state"
 )
 
 func listThreads(t *testing.T, s awaken.Store, q awaken.ThreadQuery) []string {
@@ -80,15 +82,36 @@ var threadCases = []testCase{
 			t.Fatalf("after a rewind: %v", err)
 		}
 	}},
-	{"AreListedMostRecentlyUpdatedFirst", func(t *testing.T, s awaken.Store) {
+	{"AreListedMostRecentlyActiveFirst", func(t *testing.T, s awaken.Store) {
 		owners := map[string]*owner{}
-		for _, id := range []string{"a", "b", "c"} {
+		check := func(what string, want ...string) {
+			t.Helper()
+			equal(t, what, want, listThreads(t, s, awaken.ThreadQuery{}))
+		}
+		for _, id := range []string{"a", "b", "c"} { // in the same millisecond
 			owners[id] = acquire(t, s, id, "run-"+id)
 			owners[id].commit()
 		}
-		equal(t, "threads", []string{"c", "b", "a"}, listThreads(t, s, awaken.ThreadQuery{}))
-		owners["a"].commit() // the same millisecond, but later
-		equal(t, "threads", []string{"a", "c", "b"}, listThreads(t, s, awaken.ThreadQuery{}))
+		check("runs begin", "c", "b", "a")
+		owners["a"].commit()
+		check("a run takes a step", "c", "b", "a")
+		owners["a"].commit(messages("m"), func(c *awaken.Commit) {
+			c.State = []state.Change{{Key: "k", Scope: state.Thread, Value: json.RawMessage(`1`)}}
+		})
+		check("a run takes a step that changes state", "c", "b", "a")
+		owners["b"] = acquire(t, s, "b", "run-b")
+		owners["b"].commit()
+		check("a run continues with another owner", "c", "b", "a")
+		owners["a"].commit(waits)
+		check("a run waits", "a", "c", "b")
+		owners["b"].commit(done)
+		check("a run ends", "b", "a", "c")
+		owners["a"] = acquire(t, s, "a", "run-a")
+		owners["a"].commit()
+		check("a run that waited continues", "a", "b", "c")
+		owners["c"] = acquire(t, s, "c", "another")
+		owners["c"].commit()
+		check("a run replaces another", "c", "a", "b")
 	}},
 	{"AreListedInPages", func(t *testing.T, s awaken.Store) {
 		equal(t, "threads of an empty store", []string{}, listThreads(t, s, awaken.ThreadQuery{}))

@@ -23,7 +23,7 @@ type Head struct {
 	Fence      uint64 `json:"fence"`
 	Generation uint64 `json:"generation,omitempty"`
 	Committed  uint64 `json:"committed,omitempty"` // number of the owner's last commit
-	Touched    int64  `json:"touched,omitempty"`   // orders threads by their last change
+	Touched    int64  `json:"touched,omitempty"`   // orders threads, see [awaken.ThreadStore]
 	Seq        uint64 `json:"seq,omitempty"`       // the highest in the event log
 }
 
@@ -76,6 +76,12 @@ func (h *Head) Check(c *awaken.Commit, done bool) error {
 		return fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
 	}
 	return nil
+}
+
+// Stays reports whether a commit leaves the thread where it is in lists: its run had one status
+// before and has another now, or the same.
+func (h *Head) Stays(runID string, before, now awaken.RunStatus) bool {
+	return h.OpenRunID == runID && before == awaken.RunRunning && now == awaken.RunRunning
 }
 
 // SetRun sets the latest run, and the open run unless it is done.
