@@ -15,7 +15,8 @@ type Store interface {
 	// all or nothing. If fn fails, Change changes nothing and returns fn's error unwrapped. No
 	// other Change, commit, claim or settlement of the thread happens in between. Fn may be
 	// called again if the transaction has to be repeated. A dispatch whose id or idempotency
-	// key is in use is ErrDuplicate, and nothing is changed. Changes.Post keeps the records of
+	// key is in use is ErrDuplicate, and nothing is changed; so is a new one that starts a run of
+	// another thread. Changes.Post keeps the records of
 	// decisions as awaken.Inbox does: the first counts, and the error of a different one is the
 	// record, and nothing is changed. If the thread does not exist,
 	// Change creates it if fn sets Changes.Create, and returns awaken.ErrNotFound otherwise.
@@ -41,8 +42,9 @@ type Store interface {
 	// if it does not exist. Until the run has a record of its own, which the first commit or a Change
 	// writes, its dispatch is its record: LoadRun, lists and counts of runs show it as [Dispatch.NewRun] while
 	// the dispatch is live, and it keeps its place in lists when it starts. It skips dispatches
-	// whose thread has a waiting run, whose id, dedupe key or idempotency key is in use, or
-	// that do not meet the terms, and returns their indexes: they need Change. Enqueue sets
+	// whose thread has a waiting run, whose run exists on any thread, whose id, dedupe key or
+	// idempotency key is in use, or that do not meet the terms, and returns their indexes: they
+	// need Change. Of two that start the same run, one is skipped, whatever their threads. Enqueue sets
 	// Dispatch.End, and may set other fields, of the dispatches that it queued.
 	Enqueue(ctx context.Context, terms Terms, ds ...*Dispatch) (left []int, err error)
 	// Recent returns a thread, its open run or else the one that started last, and its last
@@ -70,8 +72,7 @@ type Terms struct {
 	// Start, if not nil, claims each dispatch that it can, as Claim does, for a worker that begins
 	// it at once: one without a delay, on a thread that has no open run and no other live
 	// dispatch, if no other dispatch that is no suspect can be claimed, or could if its delay were
-	// noticed, with the same priority or a higher one. Its run must be new, and its process
-	// must live. What Enqueue cannot claim it queues. Limit, Suspects and Except do not count.
+	// noticed, with the same priority or a higher one. Its process must live. What Enqueue cannot claim it queues. Limit, Suspects and Except do not count.
 	Start *ClaimRequest
 }
 

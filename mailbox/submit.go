@@ -127,22 +127,7 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 		if r, err := t.submitted(ctx, s); r != nil || err != nil {
 			return r, err
 		}
-	}
-	exists := false
-	if id := s.Request.RunID; id != "" {
-		old, err := t.Store.LoadRun(ctx, id)
-		exists = err == nil
-		switch {
-		case err == nil && old.ThreadID != d.ThreadID:
-			if r, err := t.submitted(ctx, s); r != nil || err != nil { // a request that names no thread, sent again
-				return r, err
-			}
-			return nil, fmt.Errorf("run %s: %w: it belongs to another thread", id, awaken.ErrConflict)
-		case err != nil && !errors.Is(err, awaken.ErrNotFound):
-			return nil, err
-		}
-	}
-	if len(s.Request.Decisions) == 0 && !exists {
+	} else {
 		// On an idle thread, every mode does the same.
 		terms := Terms{Idle: s.Mode != ModeQueue && s.Mode != "", Confined: s.Confined}
 		left, err := t.enqueue(ctx, terms, d)
@@ -158,12 +143,10 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 		if d, err = t.dispatch(s); err != nil { // Enqueue may have filled it in
 			return nil, err
 		}
-	} else if len(s.Request.Decisions) == 0 {
-		if r, err := t.submitted(ctx, s); r != nil || err != nil {
-			return r, err
-		}
 	}
-	s.exists = exists
+	if s.exists, err = t.exists(ctx, s.Request.RunID, d.ThreadID); err != nil {
+		return nil, err
+	}
 	r, err := t.change(ctx, s, d)
 	for rec, ok := errors.AsType[*awaken.Decided](err); ok && s.Resent; rec, ok = errors.AsType[*awaken.Decided](err) {
 		left := slices.DeleteFunc(slices.Clone(s.Request.Decisions), func(d awaken.Decision) bool {
@@ -181,8 +164,26 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 		if r, err := t.submitted(ctx, s); r != nil || err != nil {
 			return r, err
 		}
+		if _, err := t.exists(ctx, s.Request.RunID, d.ThreadID); err != nil {
+			return nil, err
+		}
 	}
 	return r, err
+}
+
+// exists reports whether the run that a client has named exists. One on another thread is an error.
+func (t *Tenant) exists(ctx context.Context, runID, threadID string) (bool, error) {
+	if runID == "" {
+		return false, nil
+	}
+	run, err := t.Store.LoadRun(ctx, runID)
+	switch {
+	case errors.Is(err, awaken.ErrNotFound):
+		return false, nil
+	case err == nil && run.ThreadID != threadID:
+		err = fmt.Errorf("run %s: %w: it belongs to another thread", runID, awaken.ErrConflict)
+	}
+	return err == nil, err
 }
 
 // dispatch returns the dispatch of a submission. Message ids that it chooses are kept in the

@@ -2,6 +2,7 @@ package mailbox_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +93,42 @@ func TestSubmit_ARunThatExistsIsNotStartedAgain(t *testing.T) {
 		}
 		if err := tn.Start(t.Context(), awaken.RunRequest{ThreadID: "a", RunID: "r", Messages: s.Request.Messages}); err != nil {
 			t.Errorf("Start: %v, want none: it has started", err)
+		}
+	})
+}
+
+// One run id that is submitted to several threads at the same moment starts one run. The other inputs are
+// refused, and none is accepted without a run that takes it.
+func TestSubmit_ARunOfSeveralThreadsIsStartedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		defer work(b)()
+		tn := b.Tenant("")
+		for _, mode := range []mailbox.Mode{mailbox.ModeQueue, mailbox.ModeInterrupt} {
+			errs := make(chan error)
+			for i := range 8 {
+				go func() {
+					s := say(fmt.Sprint(mode, i), "hello")
+					s.Request.RunID, s.Mode = "run-"+string(mode), mode
+					_, err := tn.Submit(t.Context(), s)
+					errs <- err
+				}()
+			}
+			accepted := 0
+			for range 8 {
+				if err := <-errs; err == nil {
+					accepted++
+				} else if !errors.Is(err, awaken.ErrConflict) {
+					t.Errorf("error is %v, want ErrConflict", err)
+				}
+			}
+			if accepted != 1 {
+				t.Errorf("%s: %d were accepted, want 1", mode, accepted)
+			}
+			time.Sleep(time.Hour)
+			g.wantRun(tn, "run-"+string(mode), awaken.RunDone, awaken.NaturalEnd, "you said hello")
 		}
 	})
 }

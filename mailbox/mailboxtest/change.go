@@ -258,6 +258,25 @@ var changeCases = []testCase{
 		x := k.get("x")
 		k.change("other", func(t *mailbox.Thread) { t.Put = []*mailbox.Dispatch{x} })
 	}},
+	{"RejectsARunOfAnotherThread", func(k *kit) {
+		k.acquire("done", "run-a").commit(done)
+		k.enqueue(dispatch("queued", "b"))
+		for _, run := range []string{"run-a", "run-b"} {
+			err := k.store.Change(k.Context(), "t", func(t *mailbox.Thread) error {
+				d := queued(t, "c", func(d *mailbox.Dispatch) { d.RunID, d.Request.RunID = run, run })
+				t.Create, t.Put, t.Runs = true, []*mailbox.Dispatch{d}, []*awaken.Run{created(d)}
+				return nil
+			})
+			if !errors.Is(err, mailbox.ErrDuplicate) {
+				k.Errorf("error is %v, want ErrDuplicate", err)
+			}
+		}
+		if _, err := k.store.Thread(k.Context(), "t"); !errors.Is(err, awaken.ErrNotFound) {
+			k.Errorf("the thread was made: %v", err)
+		}
+		equal(k, "thread", "queued", k.run("run-b").ThreadID)
+		equal(k, "status", awaken.RunDone, k.run("run-a").Status)
+	}},
 	{"RejectsADuplicateID", func(k *kit) {
 		k.enqueue(dispatch("other", "x"), dispatch("t", "a"))
 		err := k.store.Change(k.Context(), "t", func(t *mailbox.Thread) error {

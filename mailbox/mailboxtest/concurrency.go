@@ -67,6 +67,35 @@ var concurrencyCases = []testCase{
 			k.Errorf("counts are %v, %v", counts, err)
 		}
 	}},
+	{"ARunIsAcceptedOnce", func(k *kit) {
+		// A client names a run on several threads at once, by Enqueue and by Change.
+		for i := range 20 {
+			var accepted atomic.Int32
+			k.together(6, func(n int, q mailbox.Queue) {
+				id, thread, again := fmt.Sprintf("d%d-%d", i, n), fmt.Sprintf("t%d-%d", i, n), func(d *mailbox.Dispatch) { d.RunID = number("run", i) }
+				var left []int
+				var err error
+				if n%3 < 2 {
+					left, err = q.Handle("").Enqueue(k.Context(), mailbox.Terms{}, dispatch(thread, id, again))
+				} else {
+					err = q.Handle("").Change(k.Context(), thread, func(t *mailbox.Thread) error {
+						d := queued(t, id, again)
+						t.Create, t.Put, t.Runs = true, []*mailbox.Dispatch{d}, []*awaken.Run{created(d)}
+						return nil
+					})
+				}
+				switch {
+				case err == nil && len(left) == 0:
+					accepted.Add(1)
+				case err != nil && !errors.Is(err, mailbox.ErrDuplicate):
+					k.Error(err)
+				}
+			})
+			if n := accepted.Load(); n != 1 {
+				k.Errorf("run %d was accepted %d times", i, n)
+			}
+		}
+	}},
 	{"EachDispatchIsSettledOnce", func(k *kit) {
 		// Workers claim, renew, settle, give back and lose their leases, while others
 		// enqueue, cancel and interrupt. However that goes, each dispatch ends once.

@@ -133,10 +133,32 @@ var enqueueCases = []testCase{
 		spoil(d)
 		unspoilt(k, k.get("a"))
 	}},
-	{"KeepsAStoredRun", func(k *kit) {
+	{"SkipsARunThatExists", func(k *kit) {
 		k.acquire("t", "run-a").commit(done)
-		k.enqueue(dispatch("t", "a"))
+		k.acquire("u", "run-b").commit(parks)
+		k.leaves([]int{0, 1, 2}, dispatch("t", "a"), dispatch("new", "b"), dispatch("new", "c", func(d *mailbox.Dispatch) { d.RunID = "run-a" }))
 		equal(k, "status", awaken.RunDone, k.run("run-a").Status)
+		equal(k, "status", awaken.RunWaiting, k.run("run-b").Status)
+		if _, err := k.store.Thread(k.Context(), "new"); !errors.Is(err, awaken.ErrNotFound) {
+			k.Errorf("what was left out created its thread: %v", err)
+		}
+		k.leaves([]int{}, dispatch("new", "d"), dispatch("t", "e"))
+	}},
+	{"SkipsARunThatIsQueued", func(k *kit) {
+		again := func(thread, id string) *mailbox.Dispatch {
+			return dispatch(thread, id, func(d *mailbox.Dispatch) { d.RunID = "run-a" })
+		}
+		k.enqueue(dispatch("t", "a"))
+		k.leaves([]int{0, 1, 3}, again("t", "b"), again("u", "c"), dispatch("u", "d"), again("v", "e"))
+		k.leaves([]int{0, 2, 4, 5, 6}, again("u", "f"), dispatch("w", "g"), again("w", "h"), dispatch("w", "i"), again("x", "j"), again("y", "k"), again("z", "l"))
+		equal(k, "thread of the run", "t", k.run("run-a").ThreadID)
+		for _, thread := range []string{"v", "x", "y", "z"} {
+			if _, err := k.store.Thread(k.Context(), thread); !errors.Is(err, awaken.ErrNotFound) {
+				k.Errorf("what was left out created thread %s: %v", thread, err)
+			}
+		}
+		equal(k, "claimed", []string{"a", "d", "g"}, dispatchIDs(k.claim(10)))
+		k.leaves([]int{0}, again("u", "m")) // a claimed one is live
 	}},
 	{"SubmittedFindsTheKey", func(k *kit) {
 		k.enqueue(dispatch("t", "a", idempotent("key")), dispatch("t", "b"))
@@ -316,13 +338,12 @@ var runCases = []testCase{
 	{"OfTwoDispatchesAreListedOnce", func(k *kit) {
 		again := func(d *mailbox.Dispatch) { d.RunID, d.Request.RunID = "run-a", "run-a" }
 		k.enqueue(dispatch("t", "a"))
-		if left, err := k.store.Enqueue(k.Context(), mailbox.Terms{}, dispatch("t", "b", again)); err != nil || len(left) > 0 {
-			k.Fatalf("left %v, %v", left, err)
+		for _, id := range []string{"b", "c"} {
+			k.change("t", func(t *mailbox.Thread) {
+				d := queued(t, id, again)
+				t.Put, t.Runs = []*mailbox.Dispatch{d}, []*awaken.Run{created(d)}
+			})
 		}
-		k.change("t", func(t *mailbox.Thread) {
-			d := queued(t, "c", again)
-			t.Put, t.Runs = []*mailbox.Dispatch{d}, []*awaken.Run{created(d)}
-		})
 		equal(k, "runs", []string{"run-a"}, k.runs(awaken.RunQuery{}))
 		equal(k, "dispatches", []string{"a", "b", "c"}, k.list(mailbox.Query{RunID: "run-a"}))
 		k.acquire("t", "run-a").commit(done)

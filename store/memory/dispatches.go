@@ -107,6 +107,9 @@ func (s *dispatches) check(t *thread, c *mailbox.Thread) error {
 		if old := s.byID[d.ID]; old != nil && old.ThreadID != c.ID {
 			return fmt.Errorf("dispatch %s: %w: thread %s has a dispatch with this id", d.ID, mailbox.ErrDuplicate, old.ThreadID)
 		}
+		if r := s.runs[d.RunID]; r != nil && r.ThreadID != c.ID && s.byID[d.ID] == nil && d.Request != nil {
+			return fmt.Errorf("run %s: %w: thread %s has it", d.RunID, mailbox.ErrDuplicate, r.ThreadID)
+		}
 		key := d.IdempotencyKey
 		if key == "" {
 			continue
@@ -171,7 +174,7 @@ func (s *dispatches) Enqueue(_ context.Context, terms mailbox.Terms, ds ...*mail
 			d.End = awaken.Cursor{Epoch: t.Fence, Seq: t.Seq}
 		}
 		t := s.open(d.ThreadID, d.Request.UserID, now)
-		start := terms.Start != nil && s.processes[terms.Start.Consumer] > now && d.AvailableAt <= 0 && len(t.live) == 0 && t.OpenRunID == "" && s.runs[d.RunID] == nil && s.lines.free(d.Priority, now)
+		start := terms.Start != nil && s.processes[terms.Start.Consumer] > now && d.AvailableAt <= 0 && len(t.live) == 0 && t.OpenRunID == "" && s.lines.free(d.Priority, now)
 		q := export(d)
 		q.Status, q.Epoch, q.CreatedAt, q.UpdatedAt = mailbox.Queued, t.epoch, now, now
 		q.AvailableAt += now
@@ -194,7 +197,7 @@ func (s *dispatches) Enqueue(_ context.Context, terms mailbox.Terms, ds ...*mail
 
 // taken reports whether Enqueue must leave a dispatch out.
 func (s *dispatches) taken(d *mailbox.Dispatch, terms mailbox.Terms) bool {
-	if s.byID[d.ID] != nil || d.IdempotencyKey != "" && s.byKey[d.IdempotencyKey] != nil {
+	if s.byID[d.ID] != nil || s.runs[d.RunID] != nil || d.IdempotencyKey != "" && s.byKey[d.IdempotencyKey] != nil {
 		return true
 	}
 	t := s.threads[d.ThreadID]

@@ -170,8 +170,8 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 				return err
 			}
 			c.refused = fmt.Errorf("thread %s: %w: another dispatch has the idempotency key", c.threadID, mailbox.ErrDuplicate)
-		case "23502": // another thread has a dispatch with that id; see [sqlstore.Scope.Statements]
-			c.refused = fmt.Errorf("thread %s: %w: another thread has a dispatch with this id", c.threadID, mailbox.ErrDuplicate)
+		case "23502": // another thread has a dispatch with that id, or its run; see [sqlstore.Scope.Statements]
+			c.refused = fmt.Errorf("thread %s: %w: another thread has a dispatch with this id, or its run", c.threadID, mailbox.ErrDuplicate)
 		}
 		if c.refused != nil {
 			return c.refused

@@ -59,10 +59,12 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, terms mailbox.Terms, request str
 	var one int
 	refused, err := c.row(ctx, `SELECT 1 FROM {p}_dispatches WHERE tenant = ?1 AND id = ?2
 		UNION ALL SELECT 1 FROM {p}_dispatches WHERE tenant = ?1 AND key = ?4 AND key <> ''
+		UNION ALL SELECT 1 FROM {p}_runs WHERE tenant = ?1 AND id = ?9
+		UNION ALL SELECT 1 FROM {p}_dispatches WHERE tenant = ?1 AND run = ?9 AND born IS NOT NULL
 		UNION ALL SELECT 1 FROM {p}_threads t WHERE t.tenant = ?1 AND t.id = ?3 AND (?6 AND t.open_run <> '' OR ?7 AND t.user_id <> ?8
 			OR t.open_run <> '' AND EXISTS (SELECT 1 FROM {p}_runs r WHERE r.tenant = t.tenant AND r.id = t.open_run AND r.status = 'waiting'))
 		UNION ALL SELECT 1 FROM {p}_dispatches WHERE tenant = ?1 AND thread = ?3 AND completed = 0 AND (?6 OR dedupe = ?5 AND ?5 <> '')`,
-		[]any{d.Tenant, d.ID, d.ThreadID, d.IdempotencyKey, d.DedupeKey, terms.Idle, terms.Confined, d.Request.UserID}, &one)
+		[]any{d.Tenant, d.ID, d.ThreadID, d.IdempotencyKey, d.DedupeKey, terms.Idle, terms.Confined, d.Request.UserID, d.RunID}, &one)
 	if err != nil || refused {
 		return false, err
 	}
@@ -79,15 +81,12 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, terms mailbox.Terms, request str
 	if _, err := c.row(ctx, `INSERT INTO {p}_queues (tenant, id) VALUES (?, ?) ON CONFLICT DO UPDATE SET epoch = epoch RETURNING epoch`, []any{k.tenant, k.thread}, &d.Epoch); err != nil {
 		return false, err
 	}
-	var born *int64 // nil if its run is not new
-	if _, err := c.row(ctx, `INSERT INTO {p}_dispatches (tenant, id, thread, run, status, priority, available, created, updated, epoch, max_attempts, dedupe, key, digest, request, born)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, CASE WHEN NOT EXISTS (SELECT 1 FROM {p}_runs WHERE tenant = ?1 AND id = ?4)
-			AND NOT EXISTS (SELECT 1 FROM {p}_dispatches WHERE tenant = ?1 AND run = ?4 AND born IS NOT NULL) THEN {born} END) RETURNING born`,
-		[]any{d.Tenant, d.ID, d.ThreadID, d.RunID, string(d.Status), d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt,
-			int64(d.Epoch), d.MaxAttempts, d.DedupeKey, d.IdempotencyKey, d.Digest, request}, &born); err != nil {
+	if _, err := c.exec(`INSERT INTO {p}_dispatches (tenant, id, thread, run, status, priority, available, created, updated, epoch, max_attempts, dedupe, key, digest, request, born)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, {born})`, d.Tenant, d.ID, d.ThreadID, d.RunID, string(d.Status), d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt,
+		int64(d.Epoch), d.MaxAttempts, d.DedupeKey, d.IdempotencyKey, d.Digest, request); err != nil {
 		return false, err
 	}
-	if terms.Start != nil && born != nil && d.AvailableAt <= now.ms {
+	if terms.Start != nil && d.AvailableAt <= now.ms {
 		if started, err := c.start(k, d, terms.Start, now); started || err != nil {
 			return true, err
 		}

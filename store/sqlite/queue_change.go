@@ -66,7 +66,10 @@ func (c *queueChange) check() (refused, err error) {
 	for i, d := range t.Put {
 		var other string
 		found, err := c.row(context.Background(), `SELECT id FROM {p}_dispatches WHERE tenant = ?1 AND id = ?2 AND thread <> ?3
-			UNION ALL SELECT id FROM {p}_dispatches WHERE tenant = ?1 AND key = ?4 AND key <> '' AND id <> ?2`, []any{k.tenant, d.ID, k.thread, d.IdempotencyKey}, &other)
+			UNION ALL SELECT id FROM {p}_dispatches WHERE tenant = ?1 AND key = ?4 AND key <> '' AND id <> ?2
+			UNION ALL SELECT id FROM {p}_runs WHERE ?5 AND tenant = ?1 AND id = ?6 AND thread <> ?3
+			UNION ALL SELECT id FROM {p}_dispatches WHERE ?5 AND tenant = ?1 AND run = ?6 AND born IS NOT NULL AND completed = 0 AND thread <> ?3`,
+			[]any{k.tenant, d.ID, k.thread, d.IdempotencyKey, c.Starts(d), d.RunID}, &other)
 		if err != nil {
 			return nil, err
 		}

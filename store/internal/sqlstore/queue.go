@@ -77,7 +77,7 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce mailbox.Si
 	}
 	live := slices.Clone(c.live)
 	for _, d := range t.Put {
-		put, err := s.PutDispatch(t.ID, d, now, c.starts(d))
+		put, err := s.PutDispatch(t.ID, d, now, c.Starts(d))
 		if err != nil {
 			return nil, announce, err
 		}
@@ -95,7 +95,7 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce mailbox.Si
 	do(`UPDATE {p}_queues SET epoch = ?3, priority = ?4, since = ?5, wake = ?6, claimed = ?7, token = ?8, consumer = ?9, lease = ?10, stamp = ?11, suspect = ?12
 		WHERE tenant = ?1 AND id = ?2`, int64(c.epoch), row.priority, row.since, row.wake, row.claimed, row.token, row.consumer, row.lease, row.stamp, row.suspect)
 	for _, r := range t.Runs {
-		if r.Status == awaken.RunCreated && slices.ContainsFunc(t.Put, func(d *mailbox.Dispatch) bool { return d.RunID == r.RunID && c.starts(d) }) {
+		if r.Status == awaken.RunCreated && slices.ContainsFunc(t.Put, func(d *mailbox.Dispatch) bool { return d.RunID == r.RunID && c.Starts(d) }) {
 			continue // the dispatch is its record
 		}
 		put, err := s.PutRun(r)
@@ -108,14 +108,15 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce mailbox.Si
 	return out, announce, nil
 }
 
-// starts reports whether a dispatch is new and starts a run. Until that has started, the dispatch is
+// Starts reports whether a dispatch is new and starts a run. Until that has started, the dispatch is
 // its record.
-func (c *QueueChange) starts(d *mailbox.Dispatch) bool {
+func (c *QueueChange) Starts(d *mailbox.Dispatch) bool {
 	return d.Request != nil && !slices.ContainsFunc(c.live, func(o *mailbox.Dispatch) bool { return o.ID == d.ID })
 }
 
 // PutDispatch returns the statement that inserts or replaces a dispatch. It fails if the id
-// belongs to a dispatch of another thread. If it starts a run that is new, it becomes its record.
+// belongs to a dispatch of another thread, or the run that it starts to another thread. If it
+// starts a run that is new, it becomes its record.
 func (s *Scope) PutDispatch(threadID string, d *mailbox.Dispatch, now int64, starts bool) (Statement, error) {
 	var request *string
 	if d.Request != nil {
@@ -134,7 +135,9 @@ func (s *Scope) PutDispatch(threadID string, d *mailbox.Dispatch, now int64, sta
 	}
 	return statement(`INSERT INTO {p}_dispatches AS d (tenant, thread, id, run, status, completed, priority, available, created, updated, epoch, revision, cancel,
 			attempts, max_attempts, steps, crashes, lost, error, dedupe, key, digest, request, born)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
+		VALUES (?1, CASE WHEN ?24 AND (EXISTS (SELECT 1 FROM {p}_runs r WHERE r.tenant = ?1 AND r.id = ?4 AND r.thread <> ?2)
+				OR EXISTS (SELECT 1 FROM {p}_dispatches o WHERE o.tenant = ?1 AND o.run = ?4 AND o.born IS NOT NULL AND o.completed = 0 AND o.thread <> ?2)) THEN NULL ELSE ?2 END,
+			?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
 			CASE WHEN ?24 AND NOT EXISTS (SELECT 1 FROM {p}_runs r WHERE r.tenant = ?1 AND r.id = ?4)
 				AND NOT EXISTS (SELECT 1 FROM {p}_dispatches o WHERE o.tenant = ?1 AND o.run = ?4 AND o.born IS NOT NULL) THEN {born} END)
 		ON CONFLICT (tenant, id) DO UPDATE SET thread = CASE d.thread WHEN excluded.thread THEN d.thread END, run = excluded.run, status = excluded.status,
