@@ -239,3 +239,24 @@ func Reconnects(t *testing.T, join func(t *testing.T) bus.Bus, restart func()) {
 	defer func() { cancel(); sending.Wait() }()
 	in.AwaitText("after")
 }
+
+// NoticesSilence tests that a bus notices that what it sends disappears, without being told, and is
+// connected again once that is over. Join returns a bus that reaches its server through the proxy, and
+// direct one that does not.
+func NoticesSilence(t *testing.T, p *Proxy, join, direct func(t *testing.T) bus.Bus) {
+	in, b := Listen(t, join(t), "b"), direct(t)
+	send(t, b, bus.Message{To: "b", Text: "before"})
+	in.AwaitText("before")
+	began := in.Began()
+	p.Silence(true)
+	send(t, b, bus.Message{To: "b", Text: "lost"})
+	p.Silence(false) // for new connections
+	in.Await("a new connection", func() bool { return in.began > began })
+	send(t, b, bus.Message{To: "b", Text: "after"})
+	in.AwaitText("after")
+	for _, text := range in.Texts() {
+		if text == "lost" {
+			t.Error("a message passed the silence: the test proves nothing")
+		}
+	}
+}

@@ -26,11 +26,14 @@ import (
 
 // Options configures a Bus. Zero fields have their defaults.
 type Options struct {
-	Credentials string       // file with a user's JWT and seed, as nsc writes it; "" means those of the URL, or none
-	CAFile      string       // PEM file with the authorities that may sign the server's certificate; "" means the system's
-	CertFile    string       // PEM file with this process's certificate; "" means none
-	KeyFile     string       // PEM file with the key of the certificate
-	Logger      *slog.Logger // reports lost connections; nil discards
+	Credentials string // file with a user's JWT and seed, as nsc writes it; "" means those of the URL, or none
+	CAFile      string // PEM file with the authorities that may sign the server's certificate; "" means the system's
+	CertFile    string // PEM file with this process's certificate; "" means none
+	KeyFile     string // PEM file with the key of the certificate
+	// Ping is how often the connection is checked; the second check without an answer ends it. The
+	// default is 20 seconds.
+	Ping   time.Duration
+	Logger *slog.Logger // reports lost connections; nil discards
 }
 
 // Bus is a connection to NATS servers. It is safe for concurrent use.
@@ -75,7 +78,7 @@ func Open(url, subject string, opts *Options) (*Bus, error) {
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	b := &Bus{subject: subject, begins: make(chan struct{}, 1)}
 	options := []nats.Option{
-		nats.Name("awaken"), nats.Timeout(2 * time.Second), nats.FlusherTimeout(2 * time.Second), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
+		nats.Name("awaken"), nats.PingInterval(cmp.Or(max(0, o.Ping), 20*time.Second)), nats.MaxPingsOutstanding(2), nats.Timeout(2 * time.Second), nats.FlusherTimeout(2 * time.Second), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
 		nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, 500*time.Millisecond),
 		nats.ReconnectBufSize(-1), // what cannot be sent is lost, and not kept
 		nats.IgnoreAuthErrorAbort(),

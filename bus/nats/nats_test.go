@@ -78,6 +78,18 @@ func TestBus_ConnectsToAServerThatStartsLater(t *testing.T) {
 	}
 }
 
+// A connection whose other end has gone without a word is noticed by its silence.
+
+func TestBus_NoticesThatNothingArrives(t *testing.T) {
+	s := start(t, server.Options{Port: -1})
+	p := bustest.NewProxy(t, "tcp", s.Addr().String())
+	bustest.NoticesSilence(t, p,
+		func(t *testing.T) bus.Bus {
+			return open(t, "nats://"+p.Address(), "awaken.test", &nats.Options{Ping: 300 * time.Millisecond})
+		},
+		func(t *testing.T) bus.Bus { return open(t, s.ClientURL(), "awaken.test", nil) })
+}
+
 func TestBus_ReachesNoOtherSubject(t *testing.T) {
 	url := start(t, server.Options{Port: -1}).ClientURL()
 	a, b := open(t, url, "awaken.a", nil), open(t, url, "awaken.b", nil)

@@ -28,8 +28,10 @@ type backend struct {
 	// profile returns the profile of a tenant.
 	profile func(tenant string) profile.Store
 	bus     bus.Bus // between the processes that use the database; nil if there is none
-	name    string  // for messages
-	close   func(err *error)
+	// place returns where the database is, which a copy of it does not share.
+	place func(ctx context.Context) (string, error)
+	name  string // for messages
+	close func(err *error)
 }
 
 // openBackend opens the database that the settings select. If create is set, it creates a
@@ -40,15 +42,18 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool, log *sl
 		if err != nil {
 			return nil, configError("%w", err)
 		}
-		return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, bus: db.Bus(), name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
+		return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, bus: db.Bus(), place: db.Place, name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
 	}
 	path := filepath.Join(s.StorageDir, storeName)
 	db, err := openFile(ctx, path, create, true, log)
 	if err != nil {
 		return nil, err
 	}
-	return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, name: path, close: func(err *error) { closing(db, err) }}, nil
+	return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, place: placeless, name: path, close: func(err *error) { closing(db, err) }}, nil
 }
+
+// placeless is the place of a file: processes in different containers may know it by different paths.
+func placeless(context.Context) (string, error) { return "", nil }
 
 // databaseName returns the name of a database for messages, without user and password.
 func databaseName(secret awaken.Secret) string {

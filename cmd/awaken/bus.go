@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"log/slog"
 
@@ -17,15 +19,35 @@ func openBus(ctx context.Context, s *settings.Settings, b *backend, log *slog.Lo
 	if s.NATS.URL.IsZero() {
 		return b.bus, func() {}, nil
 	}
-	id, err := fleetID(ctx, b.keys)
-	if err != nil {
-		return nil, nil, failed(err)
+	subject := s.NATS.Subject
+	if subject == "" {
+		if subject, err = fleetSubject(ctx, b); err != nil {
+			return nil, nil, failed(err)
+		}
 	}
-	n, err := nats.Open(s.NATS.URL.Expose(), "awaken."+id, &nats.Options{Credentials: s.NATS.Credentials, CAFile: s.NATS.CAFile, CertFile: s.NATS.CertFile, KeyFile: s.NATS.KeyFile, Logger: log})
+	n, err := nats.Open(s.NATS.URL.Expose(), subject, &nats.Options{Credentials: s.NATS.Credentials, CAFile: s.NATS.CAFile, CertFile: s.NATS.CertFile, KeyFile: s.NATS.KeyFile, Logger: log})
 	if err != nil {
 		return nil, nil, configError("nats.url: %w", err)
 	}
 	return n, n.Close, nil
+}
+
+// fleetSubject returns the subject of the processes that use a database. A copy of the database in
+// another place has a subject of its own.
+func fleetSubject(ctx context.Context, b *backend) (string, error) {
+	id, err := fleetID(ctx, b.keys)
+	if err != nil {
+		return "", err
+	}
+	place, err := b.place(ctx)
+	if err != nil {
+		return "", err
+	}
+	if place == "" {
+		return "awaken." + id, nil
+	}
+	sum := sha256.Sum256([]byte(place))
+	return "awaken." + id + "-" + hex.EncodeToString(sum[:6]), nil
 }
 
 // fleetID returns a name of the database that all processes which use it share and no others: the

@@ -32,7 +32,7 @@ func inMemoryMain() {
 	s, err := settings.Load(settings.Sources{Env: os.Environ()})
 	if err == nil {
 		db, system := memory.NewDB(), memory.NewProfile()
-		b := &backend{queue: db, keys: system, config: db.Config(), profile: func(string) profile.Store { return memory.NewProfile() }, name: "memory"}
+		b := &backend{queue: db, keys: system, config: db.Config(), profile: func(string) profile.Store { return memory.NewProfile() }, place: placeless, name: "memory"}
 		sig := listen()
 		sig.during(context.Background(), func(ctx context.Context) {
 			err = serveFrom(ctx, b, newConsole(os.Stdin, os.Stdout, os.Stderr), s, newCode(s))

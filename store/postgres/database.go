@@ -17,6 +17,7 @@ type database struct {
 	pool    *pgxpool.Pool
 	prefix  string        // of all table and function names
 	timeout time.Duration // of commits, which contexts do not cancel
+	ping    time.Duration // how often connections that listen are checked
 	now     func() time.Time
 	// unprepared is set if the URL turns prepared statements off.
 	unprepared bool

@@ -41,6 +41,9 @@ type Options struct {
 	// Lanes is the number of groups of commits that may be in flight at the same time; 0
 	// means 4. Commits that arrive while all lanes are in use form the next group.
 	Lanes int
+	// Ping is how often a connection that listens to notifications is checked, since its other end
+	// may have gone without a word; 0 means 30 s.
+	Ping time.Duration
 	// Now is the clock of profiles and of created or edited threads; nil means time.Now.
 	Now func() time.Time
 	// Logger reports segments of logs that cannot be read; nil discards.
@@ -54,6 +57,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Lanes <= 0 {
 		o.Lanes = 4
+	}
+	if o.Ping <= 0 {
+		o.Ping = 30 * time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -97,7 +103,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	d := &database{prefix: prefix, timeout: o.CommitTimeout, now: o.Now, translate: dialect.Translator(prefix),
+	d := &database{prefix: prefix, timeout: o.CommitTimeout, ping: o.Ping, now: o.Now, translate: dialect.Translator(prefix),
 		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
 	config.ConnConfig.OnPgError = d.noteFull(config.ConnConfig.OnPgError)
 	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
@@ -117,6 +123,18 @@ func (db *DB) Close() {
 	db.announcer.close()
 	db.queue.pulse.close()
 	db.database.pool.Close()
+}
+
+// Place returns a name of the server and the database in it. It changes when the database is dumped
+// and restored elsewhere, but not when a standby takes over, nor in a physical copy of the server.
+func (db *DB) Place(ctx context.Context) (string, error) {
+	var server, database string
+	if err := db.database.pool.QueryRow(ctx, `SELECT oid::text FROM pg_database WHERE datname = current_database()`).Scan(&database); err != nil {
+		return "", fmt.Errorf("postgres: %w", err)
+	}
+	// A role may not be allowed to ask for it.
+	_ = db.database.pool.QueryRow(ctx, `SELECT system_identifier::text FROM pg_control_system()`).Scan(&server)
+	return server + "-" + database, nil
 }
 
 // Store returns the store of a tenant; "" is the default one.

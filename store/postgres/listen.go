@@ -140,9 +140,13 @@ const (
 	maxPause = 5 * time.Second
 )
 
-// listen listens on one connection until it is lost. It reports whether it could listen.
+// listen listens on one connection until it is lost. It reports whether it could listen. A
+// connection on which nothing arrives is checked every db.ping: its other end may be gone.
 func (db *database) listen(ctx context.Context, fn func(payload string), channels ...string) (heard bool, err error) {
-	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
+	limited := func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, min(db.ping, maxAnswer)) }
+	begin, cancel := limited()
+	defer cancel()
+	conn, err := pgx.ConnectConfig(begin, db.pool.Config().ConnConfig)
 	if err != nil {
 		return false, err
 	}
@@ -152,16 +156,31 @@ func (db *database) listen(ctx context.Context, fn func(payload string), channel
 		_ = conn.Close(ctx)
 	}()
 	for _, channel := range channels {
-		if _, err := conn.Exec(ctx, `LISTEN `+channel); err != nil {
+		if _, err := conn.Exec(begin, `LISTEN `+channel); err != nil {
 			return false, err
 		}
 	}
-	for payload := ""; ; {
-		fn(payload)
-		n, err := conn.WaitForNotification(ctx)
+	fn("")
+	for {
+		waiting, cancel := context.WithTimeout(ctx, db.ping)
+		n, err := conn.WaitForNotification(waiting)
+		quiet := waiting.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			fn(n.Payload)
+			continue
+		case ctx.Err() != nil || !quiet || conn.IsClosed():
+			return true, err
+		}
+		check, cancel := limited()
+		err = conn.Ping(check)
+		cancel()
 		if err != nil {
 			return true, err
 		}
-		payload = n.Payload
 	}
 }
+
+// maxAnswer is how long the server may take to answer on a connection that listens.
+const maxAnswer = 10 * time.Second

@@ -102,6 +102,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"storage_dir":            {"/tmp/x", " ", "want a name", ".awaken"},
 	"database_url":           {"postgres://h/d", "mysql://h/d", "want postgres://user:password@host/database", `""`},
 	"nats.url":               {"nats://a:4222,tls://b:4222", "http://h", "want nats://host:4222", `""`},
+	"nats.subject":           {"awaken.staging", "awaken.>", "want words of letters", `""`},
 	"nats.credentials_file":  {"u.creds", "", "", `""`},
 	"nats.ca_file":           {"ca.pem", "", "", `""`},
 	"nats.cert_file":         {"c.pem", "", "", `""`},

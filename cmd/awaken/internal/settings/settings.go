@@ -64,6 +64,7 @@ type Settings struct {
 	// NATS selects the servers that bring what happens in one process to the clients of others.
 	NATS struct {
 		URL                                    awaken.Secret
+		Subject                                string
 		Credentials, CAFile, CertFile, KeyFile string
 	}
 	SeedProfile string
@@ -197,6 +198,7 @@ func (s *Settings) table() []*Value {
 		{Name: "storage_dir", Env: "AWAKEN_STORAGE_DIR", Flag: "storage-dir", to: &s.StorageDir, def: ".awaken", check: notEmpty, Doc: "`folder` of the SQLite file awaken.db; created if missing"},
 		{Name: "database_url", Env: "AWAKEN_DATABASE_URL", Flag: "database", to: &s.DatabaseURL, check: isPostgres, Doc: "`URL` of a PostgreSQL database to use instead of SQLite"},
 		{Name: "nats.url", Env: "AWAKEN_NATS_URL", to: &s.NATS.URL, check: isNATS, Doc: "`URL` of a NATS server, or several with commas between them, that brings what happens in one process to the clients of others, instead of notifications of PostgreSQL"},
+		{Name: "nats.subject", Env: "AWAKEN_NATS_SUBJECT", to: &s.NATS.Subject, check: isSubject, Doc: "beginning of the subjects on NATS, the same for all processes that use a database and for no others; default awaken and a name of the database"},
 		{Name: "nats.credentials_file", Env: "AWAKEN_NATS_CREDENTIALS_FILE", to: &s.NATS.Credentials, Doc: "file with a NATS user's JWT and seed"},
 		{Name: "nats.ca_file", Env: "AWAKEN_NATS_CA_FILE", to: &s.NATS.CAFile, Doc: "PEM file with the authorities that may sign the certificates of the NATS servers; default those of the system"},
 		{Name: "nats.cert_file", Env: "AWAKEN_NATS_CERT_FILE", to: &s.NATS.CertFile, Doc: "PEM file with the certificate of this process for NATS"},

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -248,6 +249,10 @@ var (
 		return true
 	})
 
+	isSubject = want("words of letters, digits, _ and -, separated by dots", func(v *Value) bool {
+		return v.text() == "" || subjects.MatchString(v.text())
+	})
+
 	isURL = want("a URL, such as https://api.example.com/v1", func(v *Value) bool {
 		u, err := url.Parse(v.text())
 		return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
@@ -258,6 +263,9 @@ var (
 		return err == nil
 	})
 )
+
+// subjects are the names that are safe as the beginning of a subject of NATS.
+var subjects = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 func areNetworks(v *Value) error {
 	_, err := ParseNetworks(*v.to.(*[]string))
