@@ -16,6 +16,16 @@ type crew struct {
 	settler  *settler
 	running  sync.WaitGroup
 	reserved map[*slot]bool // for dispatches that are being accepted; Mailbox.mu guards it
+	idle     chan *claim    // to goroutines that have no run
+	places   chan struct{}  // of goroutines that have no run
+	hands    sync.WaitGroup // all goroutines
+}
+
+// mostIdle is how many goroutines wait for another run: a new one would first have to grow its stack.
+const mostIdle = 32
+
+func newCrew(runs context.Context, s *settler) *crew {
+	return &crew{runs: runs, settler: s, reserved: map[*slot]bool{}, idle: make(chan *claim), places: make(chan struct{}, mostIdle)}
 }
 
 // employ sets the crew of this worker. It is nil if the worker begins nothing more.
@@ -28,8 +38,33 @@ func (b *Mailbox) employ(c *crew) {
 // run begins a claimed dispatch, whose claim was requested at from, unless it has begun.
 func (b *Mailbox) run(c *crew, d *Dispatch, from time.Time) {
 	if claimed := b.begin(c.runs, d, from); claimed != nil {
-		c.running.Go(func() { b.process(claimed, c.settler) })
+		c.running.Add(1)
+		select {
+		case c.idle <- claimed:
+		default:
+			c.hands.Go(func() { b.work(c, claimed) })
+		}
 	}
+}
+
+// work runs a claim, and then others, unless enough goroutines wait for one.
+func (b *Mailbox) work(c *crew, claimed *claim) {
+	for ok := true; ok; {
+		b.processOne(c, claimed)
+		claimed = nil // not kept while waiting
+		select {
+		case c.places <- struct{}{}:
+		default:
+			return
+		}
+		claimed, ok = <-c.idle
+		<-c.places
+	}
+}
+
+func (b *Mailbox) processOne(c *crew, claimed *claim) {
+	defer c.running.Done()
+	b.process(claimed, c.settler)
 }
 
 // slot is a slot of this worker that is reserved for a dispatch that is being accepted.

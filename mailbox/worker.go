@@ -32,11 +32,13 @@ func (b *Mailbox) Work(ctx context.Context) error {
 	if l, ok := b.cfg.Queue.(Listener); ok {
 		helpers.Go(func() { b.listen(chores, l) })
 	}
-	c := &crew{runs: runs, settler: settler, reserved: map[*slot]bool{}}
+	c := newCrew(runs, settler)
 	b.employ(c)
 	b.claimAll(ctx, func(d *Dispatch, from time.Time) { b.run(c, d, from) })
 	b.employ(nil)
 	b.drain(&c.running, stop)
+	close(c.idle)
+	c.hands.Wait()
 	close(settler.in)
 	done()
 	helpers.Wait()

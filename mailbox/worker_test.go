@@ -3,7 +3,10 @@ package mailbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -55,6 +58,44 @@ func TestWork_APanickingSinkDoesNotKeepARunOpen(t *testing.T) {
 		run := g.run(tn, r.RunID)
 		if run.Status != awaken.RunDone {
 			t.Errorf("after a day the run is %s, dispatch %s, %d attempts", run.Status, d.Status, d.Attempts)
+		}
+	})
+}
+
+// A goroutine that has ended a run takes the next. Few wait for one, and none when the worker has stopped.
+func TestWork_ReusesFewGoroutines(t *testing.T) {
+	hands := func() int {
+		buf := make([]byte, 4<<20)
+		return strings.Count(string(buf[:runtime.Stack(buf, true)]), "mailbox.(*Mailbox).work(")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box(func(c *mailbox.Config) { c.Concurrency = 200 })
+		stop := work(b)
+		tn := b.Tenant("")
+		synctest.Wait()
+		for i := range 10 {
+			g.submit(tn, say(fmt.Sprint("one", i), "hello"))
+			synctest.Wait()
+		}
+		if n := hands(); n != 1 {
+			t.Errorf("after ten runs, one after another, there are %d goroutines, want 1", n)
+		}
+		for i := range 100 {
+			g.submit(tn, say(fmt.Sprint("many", i), "slow"))
+		}
+		synctest.Wait()
+		if n := hands(); n != 100 {
+			t.Errorf("100 runs have %d goroutines", n)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if n := hands(); n != 32 {
+			t.Errorf("after 100 runs at once, %d goroutines wait, want 32", n)
+		}
+		stop()
+		if n := hands(); n != 0 {
+			t.Errorf("%d goroutines are left when the worker has stopped", n)
 		}
 	})
 }
