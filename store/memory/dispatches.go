@@ -133,17 +133,22 @@ func (s *dispatches) check(t *thread, c *mailbox.Thread) error {
 
 // put adds or replaces a dispatch.
 func (s *dispatches) put(t *thread, changed *mailbox.Dispatch) {
+	s.keep(t, export(changed))
+}
+
+// keep inserts or replaces a dispatch, which is the store's from then on. Requires s.mu.
+func (s *dispatches) keep(t *thread, changed *mailbox.Dispatch) {
 	d := s.byID[changed.ID]
 	if d == nil {
-		d = new(mailbox.Dispatch)
+		d = changed
 		s.byID[changed.ID] = d
 	} else {
 		same := func(o *mailbox.Dispatch) bool { return o == d }
 		t.live, t.over = slices.DeleteFunc(t.live, same), slices.DeleteFunc(t.over, same)
 		delete(s.lines.claimed, d)
 		delete(s.byKey, d.IdempotencyKey)
+		*d = *changed
 	}
-	*d = *export(changed)
 	d.Tenant, d.ThreadID = s.tenant, t.ID
 	if d.IdempotencyKey != "" {
 		s.byKey[d.IdempotencyKey] = d
@@ -181,11 +186,11 @@ func (s *dispatches) Enqueue(_ context.Context, terms mailbox.Terms, ds ...*mail
 		s.record(q.NewRun())
 		if start {
 			q.Status, q.ClaimToken, q.ClaimedBy, q.LeaseUntil = mailbox.Claimed, ids.New(), terms.Start.Consumer, now+terms.Start.Lease.Milliseconds()
-			end := d.End
-			*d = *export(q)
-			d.Tenant, d.End, d.Fresh = s.tenant, end, true
+			end, req := d.End, d.Request
+			*d = *q
+			d.Tenant, d.Request, d.End, d.Fresh = s.tenant, req, end, true
 		}
-		s.put(t, q)
+		s.keep(t, q)
 		s.lines.place(t, now)
 		queued = queued || !start
 	}
