@@ -5,6 +5,7 @@
 //	awaken run                         # a conversation
 //	awaken threads                     # the stored conversations
 //	awaken serve                       # the server
+//	awaken acp                         # an agent for an editor
 //
 // docs/cli.md describes every command.
 package main
@@ -71,7 +72,7 @@ func rootCommand(con *console) *cobra.Command {
 	root.SetVersionTemplate("awaken {{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version") // without the -v that cobra would add
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(serveCommand(con), runCommand(con), threadsCommand(con), keysCommand(con), usersCommand(con), configCommand(con), secretsCommand(con), backupCommand(con), restoreCommand(con), patternCommand(con), versionCommand())
+	root.AddCommand(serveCommand(con), acpCommand(con), runCommand(con), threadsCommand(con), keysCommand(con), usersCommand(con), configCommand(con), secretsCommand(con), backupCommand(con), restoreCommand(con), patternCommand(con), versionCommand())
 	return root
 }
 

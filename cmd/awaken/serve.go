@@ -15,11 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/engine"
-	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/llm/provider"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -84,6 +82,11 @@ func serveCommand(con *console) *cobra.Command {
 // addSettings adds --config and flags for settings: the named ones, or all. The function that
 // it returns loads the settings.
 func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Settings, error)) {
+	return addSettingsOf(cmd, func() (string, error) { return "", nil }, flags...)
+}
+
+// addSettingsOf is addSettings for a command whose settings file and store are in a folder of its own.
+func addSettingsOf(cmd *cobra.Command, folder func() (string, error), flags ...string) (load func() (*settings.Settings, error)) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	var file string
@@ -101,6 +104,10 @@ func addSettings(cmd *cobra.Command, flags ...string) (load func() (*settings.Se
 			if fl.Changed(name) {
 				src.Flags[name] = *value
 			}
+		}
+		var err error
+		if src.Folder, err = folder(); err != nil {
+			return nil, err
 		}
 		return settings.Load(src)
 	}
@@ -151,41 +158,13 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	if err != nil {
 		return err
 	}
-	control, err := openControl(ctx, con, s, b, c, log)
+	k, err := openCore(ctx, b, con, s, c, keys, log)
 	if err != nil {
 		return err
 	}
-	defer control.close()
-	cfg := engine.Config{Versions: control.manager, Logger: log, Budgets: s.Budget.Enabled, Limits: engine.Limits{ToolTimeout: s.Limits.ToolTime}}
-	if s.Budget.TenantUSD > 0 {
-		cfg.TenantBudget = &s.Budget.TenantUSD
-	}
-	rt, err := engine.New(cfg)
-	if err != nil {
-		return configError("%w", err)
-	}
-	metrics, stats := server.NewMetrics(), server.NewStats(nil)
-	metrics.Depths(b.queue)
-	mc := s.Mailbox
-	mc.Queue, mc.Profile, mc.Drain, mc.Logger = b.queue, b.profile, s.Limits.ShutdownTime, log
-	mc.Sink = func(tenant string) awaken.Sink { return stats.Sink(metrics.Sink(tenant)) }
-	mc.Observer = &observer{metrics, control.manager, b.queue}
-	between, closeBus, err := openBus(ctx, s, b, log)
-	if err != nil {
-		return err
-	}
-	defer closeBus()
-	if between != nil { // until the last stream has ended
-		x := bus.NewExchange(between)
-		mc.Bus, mc.Log.Relay = x, eventlog.NewRelay(x, nil)
-		keys.Share(x)
-		defer inBackground(context.WithoutCancel(ctx), func(ctx context.Context) { x.Run(ctx, mc.Log.Relay.Run) })()
-	}
-	box, err := mailbox.New(mc, rt.With)
-	if err != nil {
-		return configError("%w", err)
-	}
-	sc := serverConfig(s, box, keys, metrics, log)
+	defer k.close()
+	control, box := k.control, k.box
+	sc := serverConfig(s, box, keys, k.metrics, log)
 	if sc.Users.Tokens, err = openTokens(s); err != nil {
 		return err
 	}
@@ -195,7 +174,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	}
 	sc.Routes = append(sc.Routes, a2aRoutes...)
 	control.serve(&sc, s)
-	sc.Stats = stats
+	sc.Stats = k.stats
 	srv, err := server.New(sc)
 	if err != nil {
 		return configError("%w", err)

@@ -68,7 +68,7 @@ func (g *guard) offers(h *awaken.HookCall, r *rule) choice {
 		can := s != Once && (g.remember == nil || slices.Contains(g.remember, s))
 		switch s {
 		case Project:
-			can = can && h.Profile != nil && (o.Shared || h.Run.Adapter == "")
+			can = can && h.Profile != nil && (o.Shared || h.Run.Adapter == "" || h.Run.Adapter == "acp")
 		case User:
 			can = can && h.Profile != nil && h.Run.UserID != ""
 		}
@@ -128,6 +128,15 @@ func choiceOf(question *awaken.Suspension) choice {
 	var p parameters
 	_ = json.Unmarshal(question.Parameters, &p) // written by this plugin
 	return p.Remember
+}
+
+// Offers returns the scopes that an approval can be remembered for, the narrowest first. There are none if the
+// question is not one of this plugin.
+func Offers(question *awaken.Suspension) []Scope {
+	if question == nil || question.Action != action {
+		return nil
+	}
+	return choiceOf(question).Scopes
 }
 
 // wish is what the result of a decision wants remembered.

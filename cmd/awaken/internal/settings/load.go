@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ type Sources struct {
 	File  string            // "" means $AWAKEN_CONFIG, or DefaultFile if it exists
 	Env   []string          // as os.Environ returns it
 	Flags map[string]string // the flags that were given, by name
+	// Folder has DefaultFile and, unless a source says otherwise, the store. "" is the working
+	// directory, with the store in .awaken.
+	Folder string
 }
 
 // Load reads all settings. It reports all mistakes at once, each with its source, and returns
@@ -33,7 +37,10 @@ func Load(src Sources) (*Settings, error) {
 			env[k] = v
 		}
 	}
-	errs := s.readFile(src.File, env["AWAKEN_CONFIG"])
+	if src.Folder != "" {
+		s.StorageDir = src.Folder
+	}
+	errs := s.readFile(cmp.Or(src.File, env["AWAKEN_CONFIG"]), src.Folder)
 	for _, v := range s.values {
 		if text, ok := env[v.Env]; ok {
 			errs = append(errs, v.from(v.Env, text))
@@ -66,11 +73,10 @@ func mistake(name string, v *Value, text string, want error) error {
 	return fmt.Errorf("%s is %s, %w", name, text, want)
 }
 
-// readFile reads the settings file.
-func (s *Settings) readFile(name, fromEnv string) (errs []error) {
-	name = cmp.Or(name, fromEnv)
+// readFile reads the settings file, or DefaultFile in a folder if none is named.
+func (s *Settings) readFile(name, folder string) (errs []error) {
 	optional := name == ""
-	name = cmp.Or(name, DefaultFile)
+	name = cmp.Or(name, filepath.Join(folder, DefaultFile))
 	data, err := os.ReadFile(name)
 	if optional && errors.Is(err, fs.ErrNotExist) {
 		return nil

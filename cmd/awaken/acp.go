@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/protocol/acp"
+)
+
+const acpHelp = `Serve agents to an editor by the Agent Client Protocol, on standard input and output.
+
+An editor starts this command by itself. It needs no key and opens no port: it acts for
+the user who starts it. docs/acp.md shows the settings of editors.
+
+Sessions, agents and settings are in a folder of the user, whatever folder the editor starts
+the command in: $XDG_DATA_HOME/awaken or ~/.local/share/awaken, on macOS ~/Library/Application
+Support/awaken, on Windows %LocalAppData%\awaken. The settings file there is awaken.yaml.
+--storage-dir or --database name another store, such as that of a server. Any number of
+editors and a server can use one store at the same time.
+
+Set $OPENAI_API_KEY, or $OPENAI_BASE_URL for an OpenAI-compatible server, to use a real model;
+$AGENT_MODEL selects it. -f reads agents from a file.
+
+Standard output has only the protocol. Messages for people go to standard error. The command
+ends when its standard input ends: it lets every run finish its step, and the next command
+on the same store continues them.`
+
+const acpExamples = `  awaken acp
+  awaken acp -f agents.yaml --agent coder
+  awaken acp --storage-dir .awaken --seed demo`
+
+// acpFlags are the settings that have flags here.
+var acpFlags = []string{"storage-dir", "database", "seed", "file", "config-dir", "log-level", "log-format"}
+
+func acpCommand(con *console) *cobra.Command {
+	cmd := &cobra.Command{Use: "acp", Short: "Serve agents to an editor", Long: acpHelp, Example: acpExamples, Args: cobra.NoArgs}
+	load := addSettingsOf(cmd, dataFolder, acpFlags...)
+	agent := cmd.Flags().String("agent", "", "`id` of the agent of new sessions; default the agent default")
+	user := cmd.Flags().String("user", "", "`id` of the user that sessions belong to, in a store that keeps users apart")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := load()
+		if err != nil {
+			return configError("%w", err)
+		}
+		if err := protocol.CheckID("--user", *user); err != nil {
+			return usageError("%w", err)
+		}
+		sig := listen()
+		defer sig.stop()
+		sig.during(cmd.Context(), func(ctx context.Context) { err = serveEditor(ctx, con, s, *agent, *user) })
+		return err
+	}
+	return cmd
+}
+
+// dataFolder returns the folder in which programs keep data of the user.
+func dataFolder() (string, error) {
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "awaken"), nil
+	}
+	switch runtime.GOOS {
+	case "darwin":
+		dir, err := os.UserConfigDir()
+		return filepath.Join(dir, "awaken"), err
+	case "windows":
+		dir, err := os.UserCacheDir()
+		return filepath.Join(dir, "awaken"), err
+	}
+	dir, err := os.UserHomeDir()
+	return filepath.Join(dir, ".local", "share", "awaken"), err
+}
+
+// editorDrain is how long runs may take to finish their step when an editor ends the command.
+const editorDrain = 5 * time.Second
+
+// serveEditor serves the editor that has started the command, until it closes the standard input.
+func serveEditor(ctx context.Context, con *console, s *settings.Settings, agentID, user string) (err error) {
+	s.Limits.ShutdownTime = min(s.Limits.ShutdownTime, editorDrain)
+	log := newLogger(con, s)
+	b, err := openBackend(ctx, s, true, log)
+	if err != nil {
+		return err
+	}
+	defer b.close(&err)
+	k, err := openCore(ctx, b, con, s, newCode(s), nil, log)
+	if err != nil {
+		return err
+	}
+	defer k.close()
+	reg := k.control.manager.Registry()
+	if agentID != "" && reg.Agent(agentID) == nil {
+		return configError("agent %q not found; available: %s", agentID, strings.Join(reg.AgentIDs(), ", "))
+	}
+	defer k.control.work(ctx, log)()
+	working, stop := context.WithCancel(ctx)
+	worked := make(chan error, 1)
+	go func() { worked <- k.box.Work(working) }()
+	err = acp.Serve(ctx, acp.Config{Tenant: k.box.Tenant(""), Catalogue: func() acp.Catalogue { return k.control.manager.Registry() }, Agent: agentID, User: user,
+		Version: moduleVersion(), Logger: log, Decided: func(made []*awaken.Decided) { k.audit(ctx, user, made) }}, con.in, con.out)
+	stop()
+	if err = errors.Join(err, <-worked); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// audit adds decisions of the editor's user to the audit log, as the server does.
+func (k *core) audit(ctx context.Context, user string, made []*awaken.Decided) {
+	after, _ := json.Marshal(map[string]string{"tenant": ""}) // cannot fail
+	for _, d := range made {
+		action := "approve"
+		if d.Action == awaken.ActionCancel {
+			action = "reject"
+		}
+		by := config.Actor{ID: "acp", Label: user}
+		if d.Actor != nil {
+			by.Label = d.Actor.Label
+		}
+		_ = k.control.manager.Audit().Add(context.WithoutCancel(ctx), action, "runs/"+d.RunID+"/"+d.TicketID, by, after) // the decision has a record of its own
+	}
+}

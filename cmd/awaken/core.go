@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/bus"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/server"
+)
+
+// core is what runs agents on a database: the same for clients of HTTP and of standard input.
+type core struct {
+	control *control
+	box     *mailbox.Mailbox
+	metrics *server.Metrics
+	stats   *server.Stats
+	closing []func()
+}
+
+// openCore opens the documents of a database and a queue that runs them. Keys, if not nil, learn from other
+// processes what was revoked. It prints nothing to the standard output.
+func openCore(ctx context.Context, b *backend, con *console, s *settings.Settings, c *code, keys *server.Keys, log *slog.Logger) (k *core, err error) {
+	k = &core{metrics: server.NewMetrics(), stats: server.NewStats(nil)}
+	defer func() {
+		if err != nil {
+			k.close()
+		}
+	}()
+	if k.control, err = openControl(ctx, con, s, b, c, log); err != nil {
+		return k, err
+	}
+	k.closing = append(k.closing, k.control.close)
+	cfg := engine.Config{Versions: k.control.manager, Logger: log, Budgets: s.Budget.Enabled, Limits: engine.Limits{ToolTimeout: s.Limits.ToolTime}}
+	if s.Budget.TenantUSD > 0 {
+		cfg.TenantBudget = &s.Budget.TenantUSD
+	}
+	rt, err := engine.New(cfg)
+	if err != nil {
+		return k, configError("%w", err)
+	}
+	k.metrics.Depths(b.queue)
+	mc := s.Mailbox
+	mc.Queue, mc.Profile, mc.Drain, mc.Logger = b.queue, b.profile, s.Limits.ShutdownTime, log
+	mc.Sink = func(tenant string) awaken.Sink { return k.stats.Sink(k.metrics.Sink(tenant)) }
+	mc.Observer = &observer{k.metrics, k.control.manager, b.queue}
+	between, closeBus, err := openBus(ctx, s, b, log)
+	if err != nil {
+		return k, err
+	}
+	k.closing = append(k.closing, closeBus)
+	if between != nil { // until the last stream has ended
+		x := bus.NewExchange(between)
+		mc.Bus, mc.Log.Relay = x, eventlog.NewRelay(x, nil)
+		if keys != nil {
+			keys.Share(x)
+		}
+		k.closing = append(k.closing, inBackground(context.WithoutCancel(ctx), func(ctx context.Context) { x.Run(ctx, mc.Log.Relay.Run) }))
+	}
+	if k.box, err = mailbox.New(mc, rt.With); err != nil {
+		return k, configError("%w", err)
+	}
+	return k, nil
+}
+
+// close closes what was opened, the latest first.
+func (k *core) close() {
+	for i := len(k.closing) - 1; i >= 0; i-- {
+		k.closing[i]()
+	}
+	k.closing = nil
+}

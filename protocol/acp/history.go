@@ -1,0 +1,158 @@
+package acp
+
+import (
+	"context"
+	"errors"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// history is what a session has, as it is stored.
+type history struct {
+	s        *session
+	messages []*llm.Message            // as people see them
+	pending  []*llm.Message            // accepted, and not part of the conversation yet
+	steps    map[string][]awaken.Entry // the entries of a step, by its message
+	order    []string                  // the steps of the open run
+	enc      *Encoder
+	open     *awaken.Run   // the run that is not done, or nil
+	end      awaken.Cursor // of the entries
+}
+
+// history reads a session.
+func (s *session) history(ctx context.Context, th *awaken.Thread) (*history, error) {
+	h := &history{s: s, steps: map[string][]awaken.Entry{}, enc: NewEncoder(EncoderOptions{Cwd: s.cwd, Window: s.window(s.options)})}
+	entries, err := s.Tenant.Store.Entries(ctx, th.ID, awaken.EntryQuery{})
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+		return nil, err
+	}
+	if h.open, err = s.unfinished(ctx, th.ID); err != nil {
+		return nil, err
+	}
+	step := ""
+	for i := range entries {
+		e := &entries[i]
+		h.end = awaken.Cursor{Epoch: e.Epoch, Seq: e.Last()}
+		if ev, ok := e.Event.(*awaken.StepStart); ok {
+			step = ev.MessageID
+			delete(h.steps, step) // a step that is begun again
+			if h.open != nil && h.open.RunID == e.RunID {
+				h.order = append(h.order, step)
+			}
+		}
+		if ev, ok := e.Event.(*awaken.StreamReset); ok && ev.Cursor == "" { // what came before it in the step is void
+			h.steps[step] = h.steps[step][:min(1, len(h.steps[step]))]
+			continue
+		}
+		h.steps[step] = append(h.steps[step], *e)
+	}
+	if h.messages, err = protocol.Conversation(ctx, s.Tenant, th.ID); err != nil && !errors.Is(err, awaken.ErrNotFound) {
+		return nil, err
+	}
+	waiting, err := s.Tenant.Pending(ctx, th.ID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range waiting.Items {
+		h.pending = append(h.pending, waiting.Items[i].Messages...)
+	}
+	return h, nil
+}
+
+// unfinished returns the run of a thread that is queued, running or waiting, or nil.
+func (s *session) unfinished(ctx context.Context, threadID string) (*awaken.Run, error) {
+	_, run, err := protocol.OpenRun(ctx, s.Tenant, threadID)
+	if run != nil || err != nil {
+		return run, err
+	}
+	run, _, err = protocol.ActiveRun(ctx, s.Tenant, threadID)
+	return run, err
+}
+
+// show sends the session to the client: messages of the user as they are, and steps as they were shown
+// when they happened. A step without entries, such as one of a thread that was copied, is shown by its
+// message.
+func (h *history) show() {
+	seen := map[string]bool{}
+	for _, m := range h.messages {
+		switch {
+		case m.IsInternal():
+		case m.Role == llm.User:
+			h.said(m)
+		case m.Role == llm.Assistant && len(h.steps[m.ID]) > 0:
+			h.step(m.ID)
+		case m.Role == llm.Assistant:
+			h.answered(m)
+		case m.Role == llm.ToolRole:
+			h.returned(m)
+		}
+		seen[m.ID] = true
+	}
+	for _, id := range h.order { // of the step in progress, whose message is not stored yet
+		if !seen[id] {
+			seen[id] = true
+			h.step(id)
+		}
+	}
+	for _, m := range h.pending {
+		if m.Role == llm.User && !m.IsInternal() && !seen[m.ID] {
+			h.said(m)
+		}
+	}
+}
+
+// said shows a message of the user.
+func (h *history) said(m *llm.Message) {
+	for i := range m.Content {
+		if b := shown(&m.Content[i]); b != nil {
+			h.s.update(&Update{SessionUpdate: "user_message_chunk", Content: *b, MessageID: m.ID})
+		}
+	}
+}
+
+// step shows the entries of a step.
+func (h *history) step(id string) {
+	for i := range h.steps[id] {
+		for _, u := range h.enc.Encode(&h.steps[id][i]) {
+			h.s.update(u)
+		}
+	}
+	delete(h.steps, id)
+}
+
+// answered shows a message of the agent.
+func (h *history) answered(m *llm.Message) {
+	h.enc.step = m.ID
+	for i := range m.Content {
+		b := &m.Content[i]
+		switch {
+		case b.Type == llm.ThinkingBlock:
+			for _, u := range h.enc.chunk("agent_thought_chunk", b.Text) {
+				h.s.update(u)
+			}
+		default:
+			if v := shown(b); v != nil {
+				h.s.update(&Update{SessionUpdate: "agent_message_chunk", Content: *v, MessageID: m.ID})
+			}
+		}
+	}
+	for i := range m.ToolCalls {
+		c := &m.ToolCalls[i]
+		for _, u := range h.enc.ready(&awaken.ToolCallReady{ID: c.ID, Name: c.Name, Arguments: c.Arguments}) {
+			h.s.update(u)
+		}
+	}
+}
+
+// returned shows the result of a call whose message had no entries.
+func (h *history) returned(m *llm.Message) {
+	c := h.enc.call[m.ToolCallID]
+	if c == nil || c.over {
+		return
+	}
+	for _, u := range h.enc.end(c, "completed", contentOf(&awaken.ToolResult{Content: m.Content}), nil) {
+		h.s.update(u)
+	}
+}
