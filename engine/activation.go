@@ -29,7 +29,7 @@ type activation struct {
 	thread            string // thread id
 	fence, generation uint64
 	info              *awaken.RunInfo // immutable; replaced when it changes
-	rec               awaken.Run
+	rec               *awaken.Run     // of the run's scratch: only the run's goroutine uses it
 	st                *state.Store
 	step              stepState
 	ending            *awaken.Termination   // requested by a plugin, a tool or a decision

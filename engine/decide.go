@@ -262,7 +262,7 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 // record makes a decision of the request the one that counts: it posts it, as [Runtime.Decide] does,
 // and reads it. The error is an ErrDecided if another was accepted meanwhile.
 func (de *decider) record(s *awaken.CallState, d awaken.Decision) error {
-	item := decisionItem(&de.rec, s, d)
+	item := decisionItem(de.rec, s, d)
 	if err := de.rt.cfg.Store.Post(de.ctx, de.info.ThreadID, *item); err != nil {
 		return fmt.Errorf("decision on %q: %w", d.Target, stored(err))
 	}

@@ -50,7 +50,7 @@ func (r *run) windUp(e *end, before *runStatus, quiet bool) (again, over bool) {
 			}
 		}
 	}
-	*before = statusOf(&r.rec)
+	*before = statusOf(r.rec)
 	r.conclude(e)
 	atRunEnd.Hit()
 	err := r.phases.run(ctx, awaken.PhaseRunEnd, about{})
@@ -62,7 +62,7 @@ func (r *run) windUp(e *end, before *runStatus, quiet bool) (again, over bool) {
 			if *e = *r.fail(err); e.lost {
 				return false, true
 			}
-			before.restore(&r.rec)
+			before.restore(r.rec)
 			r.conclude(e)
 		} else {
 			r.rt.cfg.Logger.Warn("the phase run_end failed", "run", r.info.RunID, "error", err)
@@ -93,7 +93,7 @@ func (r *run) commitEnd(e *end, before *runStatus, quiet bool) (again bool) {
 	case err == nil:
 	case errors.Is(err, awaken.ErrUnread):
 		r.out.undo(m)
-		before.restore(&r.rec)
+		before.restore(r.rec)
 		return r.reopen(ctx, e)
 	case errors.Is(err, awaken.ErrFenced):
 		*e = end{err: err, lost: true}

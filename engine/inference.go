@@ -21,7 +21,8 @@ type inference struct {
 	compactor *compactor
 
 	request llm.Request
-	stream  stream
+	stream  *stream                     // of the run's scratch; nil once the run is over
+	yield   func(llm.Delta, error) bool // take, made for the first answer
 	reply   llm.Reply
 }
 
@@ -32,7 +33,7 @@ func (r *run) infer(ctx context.Context) (*llm.Reply, *end) {
 	if e := r.inference.compose(ctx); e != nil {
 		return nil, e
 	}
-	s := &r.inference.stream
+	s := r.inference.stream
 	defer s.got.Release()
 	err := s.receiveAll()
 	atReply.Hit()

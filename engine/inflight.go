@@ -29,8 +29,7 @@ import (
 // inFlightCommits makes commits concurrently with the run, one at a time, in a goroutine that
 // exists only while there is something to commit.
 type inFlightCommits struct {
-	used bool // set by the run's goroutine, which alone reads it
-	wg   sync.WaitGroup
+	wg sync.WaitGroup
 
 	mu     sync.Mutex   // guards the fields below
 	busy   bool         // a commit is being made
@@ -67,7 +66,10 @@ func (j *journal) mayPipeline() bool {
 			return false
 		}
 	}
-	f := &j.inFlight
+	f := j.inFlight
+	if f == nil {
+		return !j.out.full()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !j.out.full() && (f.next == nil || !f.next.full())
@@ -75,10 +77,10 @@ func (j *journal) mayPipeline() bool {
 
 // startInFlight commits a batch in flight: at once, or after the commit that is in flight now.
 func (j *journal) startInFlight(p *commitBatch) {
-	f := &j.inFlight
-	if !f.used {
-		f.used, j.out.shared = true, true
+	if j.inFlight == nil {
+		j.inFlight, j.out.shared = new(inFlightCommits), true
 	}
+	f := j.inFlight
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -94,7 +96,7 @@ func (j *journal) startInFlight(p *commitBatch) {
 
 // commitInFlight commits p, and the batches that arrive meanwhile, until there is none left.
 func (j *journal) commitInFlight(p *commitBatch) {
-	f := &j.inFlight
+	f := j.inFlight
 	returned := false
 	defer func() {
 		if returned {
@@ -166,13 +168,17 @@ func (f *inFlightCommits) take() *commitBatch {
 }
 
 // wait returns when nothing is in flight.
-func (f *inFlightCommits) wait() { f.wg.Wait() }
+func (f *inFlightCommits) wait() {
+	if f != nil {
+		f.wg.Wait()
+	}
+}
 
 // takeBack returns the waiting batch to the run. A commit must follow at once, which takes it
 // along.
 func (j *journal) takeBack() {
-	f := &j.inFlight
-	if !f.used {
+	f := j.inFlight
+	if f == nil {
 		return
 	}
 	f.mu.Lock()
@@ -188,8 +194,8 @@ func (j *journal) takeBack() {
 // batches to the run and, once, the error. If a sink panicked or ended its goroutine, so does
 // waitInFlight.
 func (j *journal) waitInFlight() error {
-	f := &j.inFlight
-	if !f.used {
+	f := j.inFlight
+	if f == nil {
 		return nil
 	}
 	f.wait()

@@ -19,14 +19,14 @@ import (
 type journal struct {
 	*core
 
-	count     int            // messages in the log, including those in flight
-	found     int            // messages in the log when the run was opened
-	unsaved   []state.Change // changes of failed commits; the state store considers them saved
-	read      []string       // inbox items read since the last commit
-	unread    bool           // after the last commit, the inbox was not empty
-	commits   uint64         // number of commits made; owned by the goroutine that makes one
-	pipelined bool           // commit finished steps in flight
-	inFlight  inFlightCommits
+	count     int              // messages in the log, including those in flight
+	found     int              // messages in the log when the run was opened
+	unsaved   []state.Change   // changes of failed commits; the state store considers them saved
+	read      []string         // inbox items read since the last commit
+	unread    bool             // after the last commit, the inbox was not empty
+	commits   uint64           // number of commits made; owned by the goroutine that makes one
+	pipelined bool             // commit finished steps in flight
+	inFlight  *inFlightCommits // nil before the first
 	scratch   *scratch
 }
 
@@ -155,7 +155,7 @@ func (j *journal) collect(o commitOptions) (*commitBatch, error) {
 	p := batches.Get().(*commitBatch)
 	p.ThreadID, p.Fence, p.Generation = j.info.ThreadID, j.fence, j.generation
 	p.Begins, p.RequireEmptyInbox, p.Time, p.Expect = o.begins, o.requireEmptyInbox, now.UnixMilli(), j.count
-	p.Run, p.ParentThreadID = j.rec, j.info.ParentThreadID
+	p.Run, p.ParentThreadID = *j.rec, j.info.ParentThreadID
 	p.Messages, j.conv.added = j.conv.added, p.Messages
 	p.Calls, j.ledger.changed = j.ledger.changed, p.Calls
 	p.State, j.unsaved = overlaid(j.unsaved, changes), nil
@@ -212,10 +212,10 @@ func (j *journal) flush(ctx context.Context, before *runStatus) error {
 				return context.Cause(ctx)
 			}
 		}
-		after := statusOf(&j.rec)
-		before.restore(&j.rec)
+		after := statusOf(j.rec)
+		before.restore(j.rec)
 		err := j.commit(ctx, commitOptions{})
-		after.restore(&j.rec)
+		after.restore(j.rec)
 		if err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func (j *journal) mark() (mark, error) {
 
 // inboxWaits reports whether the inbox was not empty after the last commit.
 func (j *journal) inboxWaits() bool {
-	if f := &j.inFlight; f.used {
+	if f := j.inFlight; f != nil {
 		f.mu.Lock()
 		j.unread, f.unread = j.unread || f.unread, false
 		f.mu.Unlock()
@@ -241,8 +241,11 @@ func (j *journal) inboxWaits() bool {
 	return j.unread
 }
 
-// scratch is memory that a run borrows for the time between commits.
+// scratch is memory that a run borrows until it is over. Only the run's goroutine knows it, so that
+// nothing that outlives the run can see the next one's.
 type scratch struct {
+	rec     awaken.Run
+	stream  stream
 	entries []awaken.Entry
 	held    []deferredEntry
 	open    []coalescing
@@ -250,15 +253,15 @@ type scratch struct {
 	changed []*awaken.CallState
 	batch   state.Batch
 	over    end // the natural end of the run
+	deltas  deltaSlabs
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// borrow gives the run a scratch from the pool.
-func (j *journal) borrow() {
-	s := scratches.Get().(*scratch)
+// use lets the run use s.
+func (j *journal) use(s *scratch) {
 	j.scratch, j.conv.added, j.ledger.changed, j.ledger.batch = s, s.added, s.changed, s.batch
-	j.out.entries, j.out.deferred, j.out.open = s.entries, s.held, s.open
+	j.out.entries, j.out.deferred, j.out.open, j.out.deltas = s.entries, s.held, s.open, &s.deltas
 }
 
 // giveBack returns the scratch to the pool, unless it is large or still in use.
@@ -269,7 +272,14 @@ func (j *journal) giveBack() {
 		return
 	}
 	j.ledger.batch.Reset()
-	*s = scratch{entries: j.out.entries, held: j.out.deferred, open: j.out.open, added: j.conv.added, changed: j.ledger.changed, batch: j.ledger.batch}
+	calls, deltas := s.stream.open[:0], s.deltas
+	clear(calls[:cap(calls)])
+	deltas.text.trim()
+	deltas.reason.trim()
+	deltas.args.trim()
+	*s = scratch{} // in place, because a composite literal would be built on the stack first
+	s.stream.open, s.deltas = calls, deltas
+	s.entries, s.held, s.open, s.added, s.changed, s.batch = j.out.entries, j.out.deferred, j.out.open, j.conv.added, j.ledger.changed, j.ledger.batch
 	scratches.Put(s)
 }
 

@@ -47,10 +47,12 @@ type core struct {
 	journal journal      // the next commit
 }
 
-// newRun connects the parts of a run.
+// newRun connects the parts of a run, and borrows its scratch.
 func newRun() *run {
 	r := new(run)
 	c, a := &r.core, &r.activation
+	s := scratches.Get().(*scratch)
+	a.rec, r.inference.stream = &s.rec, &s.stream
 	c.ledger.activation, c.ledger.out = a, &c.out
 	c.conv.activation, c.sender.activation = a, a
 	c.tools.activation, c.tools.output = a, &c.output
@@ -70,7 +72,15 @@ func newRun() *run {
 	in.core, in.guards, in.decider, in.children, in.compactor = c, &r.guards, &r.decider, &r.children, &r.compactor
 	w := &r.crew
 	w.core, w.phases, w.outcomes, w.inbox = c, &r.phases, &r.outcomes, &r.inbox
+	c.journal.use(s)
 	return r
+}
+
+// giveBack returns the scratch of a run that is over. Nothing may use the run any more, except what
+// has outlived it: calls that were abandoned, and the model, neither of which has the scratch.
+func (r *run) giveBack() {
+	r.rec, r.inference.stream = nil, nil
+	r.journal.giveBack()
 }
 
 // A stage is one thing a run does. It returns nil to continue with the next stage, or an
@@ -184,7 +194,7 @@ func (r *run) takeStep() *end {
 
 // result makes the result of this activation.
 func (r *run) result(e *end) *awaken.RunResult {
-	res := newResult(&r.rec, r.step.response, e.Termination)
+	res := newResult(r.rec, r.step.response, e.Termination)
 	res.Rejected, res.Unread = r.decider.rejected, r.journal.unread
 	return res
 }

@@ -45,6 +45,7 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 	defer func() {
 		if !ready { // on an error or a panic
 			rt.release(r)
+			r.giveBack()
 		}
 	}()
 	acquire := rt.cfg.Store.Acquire
@@ -172,7 +173,7 @@ func (op *opening) choose(ctx context.Context, req *awaken.RunRequest) error {
 		return fmt.Errorf("%w: run %s belongs to agent %q, not %q", awaken.ErrInvalid, old.RunID, old.AgentID, req.AgentID)
 	}
 	op.resumed = true // a decision or new input for a run that waits or was cut off
-	op.rec = *old
+	*op.rec = *old
 	op.step.index = max(0, old.Steps-1)
 	op.step.response = lastText(op.cp.View, old.RunID)
 	return nil
@@ -180,7 +181,7 @@ func (op *opening) choose(ctx context.Context, req *awaken.RunRequest) error {
 
 // newRecord creates the record of a new run.
 func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error {
-	rec := &op.rec
+	rec := op.rec
 	if req.RunID != "" {
 		if err := op.adoptRecord(ctx, req.RunID); err != nil {
 			return err
@@ -279,7 +280,6 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 	op.journal.pipelined = ok && slow.Pipelined() && !here
 	o := &op.out
 	o.sink, o.runID, o.now, o.keep, o.epoch, o.seq = sink, op.info.RunID, cfg.Now, !none, op.cp.Fence, op.cp.Seq
-	op.journal.borrow()
 	op.conv.msgs = llm.NewMessages(op.cp.View...)
 	op.conv.openWindow()
 	op.journal.found = op.journal.count

@@ -36,7 +36,7 @@ func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
 	if ctx.Err() != nil {
 		return r.fail(context.Cause(ctx))
 	}
-	before := statusOf(&r.rec)
+	before := statusOf(r.rec)
 	r.rec.Status, r.rec.StatusReason, r.rec.Waiting = awaken.RunWaiting, reason, w
 	r.wallet.settleRemaining(ctx)
 	err := r.compactor.detach(false)
@@ -48,7 +48,7 @@ func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
 		m, err = r.journal.mark()
 	}
 	if err != nil {
-		before.restore(&r.rec)
+		before.restore(r.rec)
 		return r.fail(err)
 	}
 	r.ledger.stale = true
@@ -62,7 +62,7 @@ func (r *run) park(ctx context.Context, reason string, w *awaken.Waiting) *end {
 		return e
 	}
 	r.out.undo(m)
-	before.restore(&r.rec)
+	before.restore(r.rec)
 	r.ledger.stale = true
 	if errors.Is(err, awaken.ErrUnread) {
 		err = r.inbox.takeUnread(ctx)

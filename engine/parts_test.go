@@ -24,7 +24,7 @@ func newParts(t testing.TB) *run {
 	t.Cleanup(func() { cancel(nil) })
 	r.rt, r.ctx, r.active.cancel, r.thread = rt, ctx, cancel, "t"
 	r.agent = registry.Bare("a", builtin.For)
-	r.rec = awaken.Run{RunID: "r", ThreadID: "t", AgentID: "a", Status: awaken.RunRunning}
+	*r.rec = awaken.Run{RunID: "r", ThreadID: "t", AgentID: "a", Status: awaken.RunRunning}
 	r.info = r.rec.Info()
 	r.st = state.NewStore(r.agent.Schema)
 	r.out.sink, r.out.now, r.out.keep = discard, rt.cfg.Now, true

@@ -40,6 +40,11 @@ type recorder struct {
 	err      error // of the sink; nothing is emitted after it
 	crashed  bool  // the sink panicked, or ended its goroutine
 
+	deltas *deltaSlabs // of the run's scratch
+}
+
+// deltaSlabs allocate the events that there are many of.
+type deltaSlabs struct {
 	text   slab[awaken.TextDelta]
 	reason slab[awaken.ReasoningDelta]
 	args   slab[awaken.ToolCallDelta]
@@ -84,6 +89,13 @@ func (s *slab[T]) next() *T {
 	v := &s.free[0]
 	s.free = s.free[1:]
 	return v
+}
+
+// trim leaves what another run may use, if that is little: a run that waits for its model keeps it.
+func (s *slab[T]) trim() {
+	if s.size = min(s.size, 16); len(s.free) > 64 {
+		s.free = nil
+	}
 }
 
 // emit publishes an event that claims nothing durable. It returns the sink's error, for callers
@@ -317,19 +329,19 @@ func (o *recorder) committed(ctx context.Context, seq uint64) {
 // more than everything else they do.
 
 func (o *recorder) textDelta(ctx context.Context, s string) error {
-	ev := o.text.next()
+	ev := o.deltas.text.next()
 	ev.Delta = s
 	return o.delta(ctx, ev, 't', "", s)
 }
 
 func (o *recorder) reasoningDelta(ctx context.Context, s string) error {
-	ev := o.reason.next()
+	ev := o.deltas.reason.next()
 	ev.Delta = s
 	return o.delta(ctx, ev, 'r', "", s)
 }
 
 func (o *recorder) argsDelta(ctx context.Context, id, s string) error {
-	ev := o.args.next()
+	ev := o.deltas.args.next()
 	ev.ID, ev.ArgsDelta = id, s
 	return o.delta(ctx, ev, 'a', id, s)
 }

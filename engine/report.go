@@ -39,7 +39,7 @@ func (rt *Runtime) reportDone(ctx context.Context, r *run) {
 	if r.rec.ParentRunID == "" {
 		return
 	}
-	if err := rt.Report(context.WithoutCancel(ctx), &r.rec); err != nil {
+	if err := rt.Report(context.WithoutCancel(ctx), r.rec); err != nil {
 		rt.cfg.Logger.Warn("cannot report to the parent run", "run", r.info.RunID, "parent", r.rec.ParentRunID, "error", err)
 	}
 }

@@ -129,6 +129,7 @@ func (rt *Runtime) Run(ctx context.Context, req awaken.RunRequest, sink awaken.S
 	if res != nil && !r.attended && rt.queue == nil {
 		rt.reportDone(ctx, r)
 	}
+	r.giveBack() // not if the sink panicked
 	switch {
 	case res == nil && !r.started && !isAny(err, awaken.ErrFenced, awaken.ErrYielded):
 		return nil, rt.refuse(ctx, sink, err)
@@ -325,7 +326,6 @@ func (rt *Runtime) release(r *run) {
 	if r.crew.exchange != nil && r.crew.over != nil {
 		close(r.crew.over) // abandoned calls have no listener now
 	}
-	r.journal.giveBack()
 }
 
 // errorCode is the code of the Error event of a run that could not be started.

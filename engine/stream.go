@@ -20,8 +20,7 @@ type stream struct {
 	inf     *inference
 	ctx     context.Context
 	got     llm.Collector
-	yield   func(llm.Delta, error) bool // take
-	open    []openCall                  // started and not cancelled
+	open    []openCall // started and not cancelled
 	started bool
 	inside  bool // in take: a panic is not the model's
 	silent  bool // show nothing until the guards have checked the whole answer
@@ -42,11 +41,11 @@ type tries struct{ continued, retries, recoveries, overflows int }
 
 // reset prepares the stream for another answer.
 func (s *stream) reset(inf *inference, ctx context.Context) {
-	yield, open := s.yield, s.open[:0]
+	open := s.open[:0]
 	*s = stream{} // in place, because a composite literal would be built on the stack first
-	s.inf, s.ctx, s.yield, s.open, s.began = inf, ctx, yield, open, inf.rt.cfg.Now()
-	if yield == nil {
-		s.yield = s.take
+	s.inf, s.ctx, s.open, s.began = inf, ctx, open, inf.rt.cfg.Now()
+	if inf.yield == nil {
+		inf.yield = inf.take
 	}
 	s.silent = len(inf.agent.Guards[awaken.OutputPoint]) > 0
 }
@@ -203,13 +202,14 @@ func (s *stream) play() {
 			s.err = &awaken.PanicError{In: fmt.Sprintf("model %q", s.inf.request.Model), Value: v, Stack: debug.Stack()}
 		}
 	}()
-	s.inf.agent.Model.Stream(s.ctx, &s.inf.request)(s.yield)
+	s.inf.agent.Model.Stream(s.ctx, &s.inf.request)(s.inf.yield)
 }
 
 // take receives one delta and reports whether it wants more.
-func (s *stream) take(d llm.Delta, err error) bool {
-	if s.err != nil {
-		return false // the model ignored the stop
+func (inf *inference) take(d llm.Delta, err error) bool {
+	s := inf.stream
+	if s == nil || s.err != nil {
+		return false // the model ignored the stop, or the end of the run
 	}
 	s.inside = true
 	s.err = s.add(&d, err)

@@ -75,7 +75,7 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 			add(money.Account{Scope: money.RunScope, ID: rec.RunID}, limits.Run)
 		}
 	}
-	each(&wl.rec)
+	each(wl.rec)
 	parent := wl.rec.ParentRunID
 	for depth := 0; parent != "" && depth < maxAncestors; depth++ {
 		rec, err := cfg.Store.LoadRun(ctx, parent)
