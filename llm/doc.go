@@ -21,8 +21,8 @@
 // One Model serves all models of an account; Request.Model selects one.
 //
 // Everything that changes how a model behaves wraps a Model and returns a Model, as
-// an http.RoundTripper wraps another: [Retry], [Break] (a circuit breaker), [Limit]
-// (a rate limit), [Guard] (unsupported media) and [Pool] (failover).
+// an http.RoundTripper wraps another: [Retry], [Break] (a circuit breaker), [Guard]
+// (unsupported media), [Pool] (failover), and the Limiter of package limit (rate limits).
 //
 // # Writing an adapter
 //

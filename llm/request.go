@@ -17,12 +17,17 @@ type Request struct {
 	Tools    []Tool // that the model may call
 	Params
 	CachePrompt bool    // mark the repeating prefix for the provider's prompt cache
-	Routing     Routing // for pools: which requests belong together
+	Routing     Routing // for pools and rate limits: what the request belongs to
 	// Capabilities is what the caller knows about the model. Adapters add what they know and
 	// omit the parameters that the model does not accept.
 	Capabilities ModelCapabilities
 	// IdleTimeout limits how long the stream may be silent; 0 leaves it to the adapter.
 	IdleTimeout time.Duration
+	// Reported is called with what a response says about the provider's rate limits, before the
+	// first delta or the error. Nil ignores it.
+	Reported func(r RateReport)
+	// Waits is told if the request waits for a rate limit. Nil is told nothing.
+	Waits RateWaiter
 }
 
 // Tool describes a tool to a model. Name is the tool's id.
@@ -58,10 +63,13 @@ type OutputSchema struct {
 	Schema json.RawMessage
 }
 
-// Routing tells a [Pool] which requests should go to the same member.
+// Routing tells a [Pool] which requests should go to the same member, and rate limits for whom a
+// request is made.
 type Routing struct {
-	ThreadID string
-	RunID    string
+	ThreadID   string
+	RunID      string
+	Tenant     string // "" is the default one
+	Background bool   // no user waits for the reply: other requests go first
 }
 
 // Effort is how much a reasoning model should think: a named level, or a budget in

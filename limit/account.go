@@ -1,0 +1,271 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken/llm"
+)
+
+const (
+	// patience is how long a background request waits before it counts like one that a user
+	// waits for, so that it is not starved.
+	patience = 30 * time.Second
+	// tellAfter is how long a request waits before its run says so.
+	tellAfter = time.Second
+	// mostPause is the longest pause of a provider for which requests wait. If it is longer, they
+	// fail: a retry policy or a pool knows better what to do.
+	mostPause = 2 * time.Minute
+	// lookTime is how often a process looks whether others have learned a limit.
+	lookTime = 2 * time.Second
+	// keepTime is how long a process keeps what it does not need.
+	keepTime = time.Second
+	// leastGap is the least time between two visits to a bucket.
+	leastGap = 5 * time.Millisecond
+	// roundTime limits how long a round waits for the store.
+	roundTime = 5 * time.Second
+)
+
+// account is a provider as this process sees it: its limits, and the requests that wait for them.
+type account struct {
+	limiter  *Limiter
+	provider string
+	kick     chan struct{} // makes a round begin
+
+	mu      sync.Mutex
+	limits  *llm.RateLimits
+	scopes  map[string]*scope // by bucket name
+	lines   [classes]line
+	running bool    // rounds are made
+	reply   float64 // average tokens of a reply
+}
+
+// waiter is a request that waits.
+type waiter struct {
+	tenant string
+	tokens float64 // estimated
+	scopes []*scope
+	class  int
+	since  time.Time
+	ready  chan struct{} // closed when it may be sent, or err is set
+	err    error
+}
+
+// ticket is a request that may be sent. It is nil if nothing needs to know about the request.
+type ticket struct {
+	account *account
+	scopes  []*scope
+	tokens  float64 // estimated
+	learns  *scope
+	said    *llm.RateReport
+	begun   bool
+}
+
+// set sets the configured limits.
+func (a *account) set(r *llm.RateLimits) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.limits = r
+	for _, s := range a.scopes {
+		a.configure(s)
+	}
+	a.dispatch(time.Now())
+	a.wake()
+}
+
+// configure sets the configured limits of a scope.
+func (a *account) configure(s *scope) {
+	var r llm.Rate
+	switch s.kind {
+	case ofAccount:
+		r = a.limits.Rate
+	case ofModel:
+		r = a.limits.Models[s.of]
+	case ofTenant:
+		r = a.tenantRate(s.of)
+	}
+	s.configured, s.current, s.again = amount{float64(r.RequestsPerMinute), float64(r.TokensPerMinute)}, false, time.Time{}
+	if s.learns = s.kind == ofModel && a.learns(); !s.learns {
+		s.learned, s.pausedUntil = false, time.Time{}
+	}
+}
+
+func (a *account) learns() bool { return a.limits.Learn == nil || *a.limits.Learn }
+
+func (a *account) tenantRate(tenant string) llm.Rate {
+	if r, ok := a.limits.Tenants[tenant]; ok {
+		return r
+	}
+	if a.limits.PerTenant != nil {
+		return *a.limits.PerTenant
+	}
+	return llm.Rate{}
+}
+
+// scopesOf returns the scopes that a request belongs to. Requires a.mu.
+func (a *account) scopesOf(req *llm.Request) []*scope {
+	var out []*scope
+	add := func(k kind, of string) {
+		name := bucketName(a.provider, k, of)
+		s := a.scopes[name]
+		if s == nil {
+			s = &scope{kind: k, of: of, name: name}
+			a.configure(s)
+			a.scopes[name] = s
+		}
+		out = append(out, s)
+	}
+	if a.limits.Rate != (llm.Rate{}) {
+		add(ofAccount, "")
+	}
+	if a.learns() || a.limits.Models[req.Model] != (llm.Rate{}) {
+		add(ofModel, req.Model)
+	}
+	if t := req.Routing.Tenant; a.tenantRate(t) != (llm.Rate{}) {
+		add(ofTenant, t)
+	}
+	return out
+}
+
+// enter waits until a request may be sent.
+func (a *account) enter(ctx context.Context, req *llm.Request) (*ticket, error) {
+	a.mu.Lock()
+	scopes := a.scopesOf(req)
+	if len(scopes) == 0 {
+		a.mu.Unlock()
+		return nil, nil
+	}
+	w := &waiter{tenant: req.Routing.Tenant, scopes: scopes, since: time.Now()}
+	if req.Routing.Background {
+		w.class = background
+	}
+	for _, s := range scopes {
+		if s.limit().Tokens > 0 && w.tokens == 0 {
+			w.tokens = a.estimate(req)
+		}
+	}
+	if a.admit(w) {
+		a.mu.Unlock()
+		return a.ticket(w), nil
+	}
+	w.ready = make(chan struct{})
+	a.join(w)
+	a.wake()
+	a.mu.Unlock()
+	err := a.await(ctx, w, req)
+	if told := a.limiter.cfg.Waited; told != nil {
+		told(Waited{Provider: a.provider, Model: req.Model, Tenant: w.tenant, Background: req.Routing.Background, For: time.Since(w.since), Sent: err == nil})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.ticket(w), nil
+}
+
+func (a *account) ticket(w *waiter) *ticket {
+	t := &ticket{account: a, scopes: w.scopes, tokens: w.tokens}
+	for _, s := range w.scopes {
+		if s.learns {
+			t.learns = s
+		}
+	}
+	return t
+}
+
+// admit takes what a request needs if nothing that waits goes before it. Requires a.mu.
+func (a *account) admit(w *waiter) bool {
+	now, free := time.Now(), true
+	for _, s := range w.scopes {
+		before := s.waiting[interactive]
+		if w.class == background {
+			before += s.waiting[background]
+		}
+		if before > 0 || !s.admits(w.tokens, now) {
+			return false
+		}
+	}
+	for _, s := range w.scopes {
+		s.take(w.tokens, now)
+		free = free && s.limit() == amount{} && (!s.learns || now.Sub(s.lookedAt) < lookTime)
+	}
+	if !free {
+		a.wake()
+	}
+	return true
+}
+
+// await waits for a request's turn.
+func (a *account) await(ctx context.Context, w *waiter, req *llm.Request) error {
+	tell := time.NewTimer(tellAfter)
+	defer tell.Stop()
+	for {
+		select {
+		case <-w.ready:
+			return w.err
+		case <-tell.C:
+			if req.Waits != nil {
+				req.Waits.RateWaits(llm.RateWait{Provider: a.provider, Model: req.Model, Paused: a.paused(w)})
+			}
+		case <-ctx.Done():
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			select {
+			case <-w.ready: // at the same moment
+				if w.err == nil {
+					a.release(w)
+				}
+			default:
+				a.leave(w)
+			}
+			return &llm.Error{Kind: llm.Cancelled, Provider: a.provider, Message: "cancelled while waiting for the rate limit", Err: context.Cause(ctx)}
+		}
+	}
+}
+
+// release gives back what a request took that will not be sent. Requires a.mu.
+func (a *account) release(w *waiter) {
+	for _, s := range w.scopes {
+		s.inFlight--
+		s.used = s.used.minus(amount{1, w.tokens})
+		if l := s.limit(); l != (amount{}) {
+			s.held = s.held.plus(amount{min(l.Requests, 1), min(l.Tokens, w.tokens)})
+		}
+	}
+	a.dispatch(time.Now())
+}
+
+func (a *account) paused(w *waiter) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range w.scopes {
+		if time.Now().Before(s.pausedUntil) {
+			return true
+		}
+	}
+	return false
+}
+
+// estimate returns how many tokens a request and its reply will take.
+func (a *account) estimate(req *llm.Request) float64 {
+	reply := a.reply
+	if reply == 0 {
+		reply = 256
+	}
+	if req.MaxTokens != nil {
+		reply = min(reply, float64(*req.MaxTokens))
+	}
+	return float64(req.Tokens()) + reply
+}
+
+// refused returns the error of a request that would have to wait too long, or nil. Requires a.mu.
+func (a *account) refused(w *waiter, now time.Time) error {
+	for _, s := range w.scopes {
+		if wait := s.pausedUntil.Sub(now); wait > mostPause {
+			return &llm.Error{Kind: llm.RateLimited, Provider: a.provider, RetryAfter: wait,
+				Message: fmt.Sprintf("the provider has asked for a pause of which %s are left, more than the %s that requests wait", wait.Round(time.Second), mostPause)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package limit
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Config configures a [Limiter]. The zero Config is ready for use.
+type Config struct {
+	// Store keeps what processes share. Nil means that this process is the only one.
+	Store Store
+	// Waited is called when a request has waited: for how long, and whether it was sent or gave up.
+	// It must not block. Nil means that none needs to know.
+	Waited func(w Waited)
+	Logger *slog.Logger // nil discards
+}
+
+// Waited describes the wait of a request.
+type Waited struct {
+	Provider, Model, Tenant string
+	Background              bool
+	For                     time.Duration
+	Sent                    bool // otherwise its context ended, or the provider's pause is too long
+}
+
+// Limiter keeps the requests of a fleet within the limits of its providers. It is safe for
+// concurrent use. Close gives back what it holds.
+type Limiter struct {
+	cfg  Config
+	self string // identifies the process
+
+	mu       sync.Mutex
+	accounts map[string]*account
+	closed   bool
+	ctx      context.Context // of the rounds
+	stop     context.CancelFunc
+	rounds   sync.WaitGroup
+}
+
+// New returns a limiter without limits.
+func New(c Config) *Limiter {
+	c.Store = cmp.Or[Store](c.Store, &Memory{})
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	l := &Limiter{cfg: c, self: ids.New(), accounts: map[string]*account{}}
+	l.ctx, l.stop = context.WithCancel(context.Background())
+	return l
+}
+
+// Set sets the limits of a provider, at once and for requests that wait already. Nil means that
+// none is configured.
+func (l *Limiter) Set(provider string, r *llm.RateLimits) {
+	if r == nil {
+		r = &llm.RateLimits{}
+	}
+	l.account(provider).set(r)
+}
+
+// Model returns m, the model client of a provider, within the limits of that provider.
+func (l *Limiter) Model(provider string, m llm.Model) llm.Model {
+	return &model{m, l.account(provider)}
+}
+
+// Close gives back what this process holds. Requests that wait then are not sent before their
+// context ends.
+func (l *Limiter) Close() {
+	l.mu.Lock()
+	l.closed = true
+	accounts := make([]*account, 0, len(l.accounts))
+	for _, a := range l.accounts {
+		accounts = append(accounts, a)
+	}
+	l.mu.Unlock()
+	l.stop()
+	l.rounds.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), roundTime)
+	defer cancel()
+	for _, a := range accounts {
+		a.giveBack(ctx)
+	}
+}
+
+func (l *Limiter) account(provider string) *account {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts[provider]
+	if a == nil {
+		a = &account{limiter: l, provider: provider, limits: &llm.RateLimits{}, scopes: map[string]*scope{}, kick: make(chan struct{}, 1)}
+		l.accounts[provider] = a
+	}
+	return a
+}
+
+// begin starts the rounds of an account, unless the limiter is closed.
+func (l *Limiter) begin(rounds func(ctx context.Context)) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.rounds.Go(func() { rounds(l.ctx) })
+	return true
+}
+
+// bucketName returns the name of a bucket of a provider: of the whole account, of a model or of a
+// tenant.
+func bucketName(provider string, k kind, of string) string {
+	return url.PathEscape(provider) + "/" + string(k) + "/" + url.PathEscape(of)
+}
