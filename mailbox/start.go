@@ -42,15 +42,15 @@ func (b *Mailbox) run(c *crew, d *Dispatch, from time.Time) {
 		select {
 		case c.idle <- claimed:
 		default:
-			c.hands.Go(func() { b.work(c, claimed) })
+			c.hands.Go(func() { c.work(b, claimed) })
 		}
 	}
 }
 
 // work runs a claim, and then others, unless enough goroutines wait for one.
-func (b *Mailbox) work(c *crew, claimed *claim) {
+func (c *crew) work(b *Mailbox, claimed *claim) {
 	for ok := true; ok; {
-		b.processOne(c, claimed)
+		c.process(b, claimed)
 		claimed = nil // not kept while waiting
 		select {
 		case c.places <- struct{}{}:
@@ -62,7 +62,7 @@ func (b *Mailbox) work(c *crew, claimed *claim) {
 	}
 }
 
-func (b *Mailbox) processOne(c *crew, claimed *claim) {
+func (c *crew) process(b *Mailbox, claimed *claim) {
 	defer c.running.Done()
 	b.process(claimed, c.settler)
 }

@@ -66,7 +66,7 @@ func TestWork_APanickingSinkDoesNotKeepARunOpen(t *testing.T) {
 func TestWork_ReusesFewGoroutines(t *testing.T) {
 	hands := func() int {
 		buf := make([]byte, 4<<20)
-		return strings.Count(string(buf[:runtime.Stack(buf, true)]), "mailbox.(*Mailbox).work(")
+		return strings.Count(string(buf[:runtime.Stack(buf, true)]), "mailbox.(*crew).work(")
 	}
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
