@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +70,85 @@ func TestCommit_EffectfulStepsTakeTwo(t *testing.T) {
 	if _, after := db.Used(); after-before > most {
 		t.Errorf("the run made %d transactions, want at most %d", after-before, most)
 	}
+}
+
+// The transactions of a run of ten steps, with its start and its end, write on average at most so many pages.
+func TestCommit_PagesOfTheLog(t *testing.T) {
+	const runs = 20
+	db, path := openFile(t)
+	if err := errors.Join(db.Pragma("synchronous = OFF"), db.Pragma("wal_autocheckpoint = 0")); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		run  func()
+		most float64
+	}{
+		{"read-only", storetest.BenchRun(t, storetest.Waited{Store: db.Store("")}), 5.7},
+		{"effectful", storetest.EffectfulRun(t, storetest.Waited{Store: db.Store("")}), 4.7},
+	} {
+		test.run()
+		before, made := stat(t, path+"-wal"), transactions(db)
+		for range runs {
+			test.run()
+		}
+		each := float64(stat(t, path+"-wal")-before) / (24 + 4096) / float64(transactions(db)-made)
+		t.Logf("%s: %.2f pages for each transaction", test.name, each)
+		if each > test.most {
+			t.Errorf("%s: a transaction writes %.2f pages, want at most %v", test.name, each, test.most)
+		}
+	}
+}
+
+func stat(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+func transactions(db *sqlite.DB) int64 {
+	_, n := db.Used()
+	return n
+}
+
+// Rows are found by the right index, although SQLite planned when the tables were empty.
+func TestCommits_AreFoundByTheRightIndex(t *testing.T) {
+	_, path := openFile(t)
+	look, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer look.Close()
+	plan := plan(t, look, strings.ReplaceAll(sqlite.CommitsAfter, "{p}", "awaken"), "", "t", 100)
+	want := []string{"SEARCH awaken_commits USING INDEX awaken_commits_last (tenant=? AND thread=? AND last>?)", "SCALAR SUBQUERY 1",
+		"SEARCH s USING INDEX awaken_commits_upto (tenant=? AND thread=? AND upto<?)"}
+	if !slices.Equal(plan, want) {
+		t.Errorf("the plan is %q, want %q", plan, want)
+	}
+}
+
+// plan returns how SQLite executes a query.
+func plan(t *testing.T, db *sql.DB, query string, args ...any) (out []string) {
+	t.Helper()
+	rows, err := db.Query("EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, detail)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // The cost of a commit does not depend on the length of the thread.
@@ -242,21 +322,8 @@ func TestClaim_ReadsOnlyWhatItClaims(t *testing.T) {
 		"SELECT tenant FROM awaken_queues INDEXED BY awaken_queues_tenant WHERE suspect = 0 AND tenant > 'a' AND since IS NOT NULL ORDER BY tenant": "awaken_queues_tenant",
 		"SELECT id FROM awaken_queues INDEXED BY awaken_queues_tenant WHERE suspect = 0 AND tenant = 'a' AND since IS NOT NULL ORDER BY priority":   "awaken_queues_tenant",
 	} {
-		rows, err := look.Query("EXPLAIN QUERY PLAN " + query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var plan []string
-		for rows.Next() {
-			var id, parent, unused int
-			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				t.Fatal(err)
-			}
-			plan = append(plan, detail)
-		}
-		if err := rows.Err(); err != nil || len(plan) != 1 || !strings.Contains(plan[0], "INDEX "+index+" (suspect=?") {
-			t.Errorf("%s is planned as %q, %v, want a search with %s alone", query, plan, err, index)
+		if plan := plan(t, look, query); len(plan) != 1 || !strings.Contains(plan[0], "INDEX "+index+" (suspect=?") {
+			t.Errorf("%s is planned as %q, want a search with %s alone", query, plan, index)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 		}
 		// A row holds the entries of a commit, so the query selects rows and Select filters
 		// their entries.
-		return c.query(ctx, `SELECT epoch, run, entries FROM {p}_commits WHERE tenant = ? AND thread = ? AND last > ? AND last <= ? AND epoch > ? AND entries IS NOT NULL ORDER BY last, rowid`,
+		return c.query(ctx, `SELECT epoch, run, entries FROM {p}_commits WHERE tenant = ? AND thread = ? AND last > ? AND last <= ? AND epoch > ? AND entries IS NOT NULL ORDER BY last, upto, rowid`,
 			[]any{s.tenant, threadID, after, upTo, clamp(q.Epoch)}, func(scan sqlstore.Scan) error {
 				var epoch uint64
 				var run string

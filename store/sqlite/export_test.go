@@ -32,3 +32,6 @@ func (db *DB) Pages(ctx context.Context) (n int, err error) {
 	})
 	return n, err
 }
+
+// CommitsAfter is the statement that reads messages.
+const CommitsAfter = commitsAfter

@@ -34,7 +34,7 @@ func (c tenantConn) calls(ctx context.Context, runID string) ([]*awaken.CallStat
 		return nil, err
 	}
 	var out []*awaken.CallState
-	err = c.query(ctx, `SELECT calls FROM {p}_commits WHERE tenant = ? AND thread = ? AND last >= ? AND last <= ? AND run = ? AND calls IS NOT NULL ORDER BY last, rowid`,
+	err = c.query(ctx, `SELECT calls FROM {p}_commits WHERE tenant = ? AND thread = ? AND last >= ? AND last <= ? AND run = ? AND calls IS NOT NULL ORDER BY last, upto, rowid`,
 		[]any{c.tenant, thread, first, last, runID}, func(scan sqlstore.Scan) error {
 			var data sql.RawBytes
 			if err := scan(&data); err != nil {

@@ -67,6 +67,12 @@ func (c tenantConn) segments(ctx context.Context, t *sqlstore.Thread, upTo int, 
 		})
 }
 
+// commitsAfter selects the rows with the messages after ?3. It begins at the last row before them
+// that the index commits_upto has.
+const commitsAfter = `SELECT before, upto, time, messages FROM {p}_commits WHERE tenant = ?1 AND thread = ?2
+	AND last >= coalesce((SELECT s.last FROM {p}_commits s WHERE s.tenant = ?1 AND s.thread = ?2 AND s.upto <= ?3 AND s.before / 32 < s.upto / 32 ORDER BY s.upto DESC LIMIT 1), -1)
+	AND upto > ?3 AND messages IS NOT NULL ORDER BY last, upto`
+
 // commits adds the messages of t after after, up to and including upTo, from the rows of commits.
 func (c tenantConn) commits(ctx context.Context, t *sqlstore.Thread, after, upTo int, to *sqlstore.Tail) error {
 	if after >= upTo {
@@ -82,27 +88,26 @@ func (c tenantConn) commits(ctx context.Context, t *sqlstore.Thread, after, upTo
 		}
 		after = t.ForkSeq
 	}
-	return c.query(ctx, `SELECT before, upto, time, messages FROM {p}_commits WHERE tenant = ? AND thread = ? AND upto > ? AND messages IS NOT NULL ORDER BY upto`,
-		[]any{c.tenant, t.ID, after}, func(scan sqlstore.Scan) error {
-			var before, last int
-			var created int64
-			var text string
-			if err := scan(&before, &last, &created, &text); err != nil {
-				return err
-			}
-			list, err := to.Messages(text)
-			if err != nil {
-				return fmt.Errorf("messages after %d of thread %s: %w", before, t.ID, err)
-			}
-			if len(list) < last-before {
-				return fmt.Errorf("thread %s has %d of %d messages after %d", t.ID, len(list), last-before, before)
-			}
-			for seq := max(after, before) + 1; seq <= min(last, upTo); seq++ {
-				to.Add(created, list[seq-before-1])
-			}
-			if last >= upTo {
-				return errStop
-			}
-			return nil
-		})
+	return c.query(ctx, commitsAfter, []any{c.tenant, t.ID, after}, func(scan sqlstore.Scan) error {
+		var before, last int
+		var created int64
+		var text string
+		if err := scan(&before, &last, &created, &text); err != nil {
+			return err
+		}
+		list, err := to.Messages(text)
+		if err != nil {
+			return fmt.Errorf("messages after %d of thread %s: %w", before, t.ID, err)
+		}
+		if len(list) < last-before {
+			return fmt.Errorf("thread %s has %d of %d messages after %d", t.ID, len(list), last-before, before)
+		}
+		for seq := max(after, before) + 1; seq <= min(last, upTo); seq++ {
+			to.Add(created, list[seq-before-1])
+		}
+		if last >= upTo {
+			return errStop
+		}
+		return nil
+	})
 }
