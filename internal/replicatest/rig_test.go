@@ -12,6 +12,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -33,6 +34,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/postgres"
 )
 
@@ -96,7 +98,7 @@ func natsFleet(t testing.TB) string {
 
 // newFleet starts n replicas of which each has a bus from join, or none if join is nil. The
 // delegate "worker" of the agent "boss" has the model, as has the default agent.
-func newFleet(t testing.TB, n int, model llm.Model, join func(t testing.TB, db *postgres.DB) bus.Bus) *fleet {
+func newFleet(t testing.TB, n int, model llm.Model, join func(t testing.TB, db *postgres.DB) bus.Bus, change ...func(*engine.Config)) *fleet {
 	t.Helper()
 	f := &fleet{TB: t}
 	database := postgresServer.Database()
@@ -107,13 +109,17 @@ func newFleet(t testing.TB, n int, model llm.Model, join func(t testing.TB, db *
 		}
 		t.Cleanup(db.Close)
 		f.store = db.Store("")
-		rt, err := engine.New(engine.Config{
+		config := engine.Config{
 			Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}, {ID: "boss", ModelID: "b", Delegates: []string{"worker"}}, {ID: "worker", ModelID: "m"}},
 			Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "b", ProviderID: "b", UpstreamModel: "m"}},
 			Providers: map[string]llm.Model{"p": model, "b": llmtest.NewScript(llmtest.Turn{ToolCalls: []llmtest.Call{{Name: "agent_run_worker", Arguments: []byte(`{"prompt":"go"}`)}}},
 				llmtest.Turn{Text: llmtest.Text{"the boss is done"}})},
 			Plugins: []awaken.Plugin{delegate.New(delegate.Options{})},
-		})
+		}
+		for _, fn := range change {
+			fn(&config)
+		}
+		rt, err := engine.New(config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,10 +127,7 @@ func newFleet(t testing.TB, n int, model llm.Model, join func(t testing.TB, db *
 		if join != nil {
 			cfg.Bus = bus.NewExchange(join(t, db))
 			cfg.Log.Relay = eventlog.NewRelay(cfg.Bus, nil)
-			ctx, cancel := context.WithCancel(context.Background())
-			var done sync.WaitGroup
-			done.Go(func() { cfg.Bus.Run(ctx, cfg.Log.Relay.Run) })
-			t.Cleanup(func() { cancel(); done.Wait() })
+			runExchange(t, cfg.Bus, cfg.Log.Relay.Run)
 		}
 		box, err := mailbox.New(cfg, rt.With)
 		if err != nil {
@@ -151,6 +154,41 @@ func newFleet(t testing.TB, n int, model llm.Model, join func(t testing.TB, db *
 		f.urls = append(f.urls, "http://"+l.Addr().String())
 	}
 	return f
+}
+
+// runExchange runs the bus of a replica until the end of the test.
+func runExchange(t testing.TB, x *bus.Exchange, parts ...func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { x.Run(ctx, parts...) })
+	t.Cleanup(func() { cancel(); done.Wait() })
+}
+
+// newHandler returns a server that accepts keys, for threads in memory.
+func newHandler(t testing.TB, keys *server.Keys) http.Handler {
+	t.Helper()
+	rt, err := engine.New(engine.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, rt.With)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := server.New(server.Config{Mailbox: box, Keys: keys, Open: new(false), Limits: server.Limits{KeyRate: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return srv.Handler()
+}
+
+// ask returns the status of a request with a key.
+func ask(h http.Handler, secret awaken.Secret) int {
+	req := httptest.NewRequest(http.MethodGet, "/v1/threads", nil)
+	req.Header.Set("Authorization", "Bearer "+secret.Expose())
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w.Code
 }
 
 // stream is an open response.
