@@ -66,6 +66,7 @@ type Frames struct {
 	buf    []byte
 	at     Position // of the last frame added
 	named  bool     // whether frames have ids
+	prefix string   // of their ids
 	have   int      // number of the entry's frames that the client has
 	opened int      // where the open frame begins
 }
@@ -85,6 +86,9 @@ func (f *Frames) Entry(c awaken.Cursor, have int) {
 // Added returns how many frames were added since Entry or Unnamed, without skipped ones.
 func (f *Frames) Added() int { return max(0, f.at.Frames-f.have) }
 
+// Prefix makes the ids of frames begin with a text, for a protocol whose clients resume a stream by nothing but an id.
+func (f *Frames) Prefix(text string) { f.prefix = text }
+
 // Unnamed announces frames without ids.
 func (f *Frames) Unnamed() { f.at, f.named, f.have = Position{}, false, 0 }
 
@@ -95,7 +99,7 @@ func (f *Frames) Open() []byte {
 	f.at.Frames++
 	buf := f.buf
 	if f.named {
-		buf = append(f.at.append(append(buf, "id: "...)), '\n')
+		buf = append(f.at.append(append(append(buf, "id: "...), f.prefix...)), '\n')
 	}
 	return append(buf, "data: "...)
 }

@@ -113,6 +113,8 @@ type Call interface {
 	Recent(threadID string, messages int) (*mailbox.Recent, error)
 	// Agents returns the agents that a new run can have, by id. They must not be changed.
 	Agents() []*awaken.AgentSpec
+	// Tools returns the tools that the catalogue of an agent offers, by id, or nil if there is no such agent.
+	Tools(agentID string) []awaken.ToolSpec
 	// Decode decodes the body, which is JSON, into v. Unknown fields are refused, unless v has an
 	// UnmarshalJSON of its own.
 	Decode(v any) error

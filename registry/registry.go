@@ -128,6 +128,21 @@ func (reg *Registry) ToolIDs(agentID string) []string {
 	return slices.Sorted(maps.Keys(r.Tools))
 }
 
+// Offered returns the tools of an agent that are not hidden, sorted by id, or nil if the agent cannot run here.
+func (reg *Registry) Offered(agentID string) []awaken.ToolSpec {
+	a, err := reg.Runnable(agentID)
+	if err != nil {
+		return nil
+	}
+	out := make([]awaken.ToolSpec, 0, len(a.Offered))
+	for i := range a.Offered {
+		if t := a.Tools[a.Offered[i].Name]; t != nil {
+			out = append(out, t.Spec)
+		}
+	}
+	return out
+}
+
 // Sections describes the sections of the runtime and of the plugins that the agent loads.
 func (reg *Registry) Sections(agentID string) []awaken.SectionSchema {
 	r := reg.resolve(agentID)

@@ -40,6 +40,10 @@ func (c *call) Recent(threadID string, messages int) (*mailbox.Recent, error) {
 
 func (c *call) Agents() []*awaken.AgentSpec { return agentsOf(runtimeOf(c.tenant).Registry()) }
 
+func (c *call) Tools(agentID string) []awaken.ToolSpec {
+	return runtimeOf(c.tenant).Registry().Offered(agentID)
+}
+
 func (c *call) Submit(s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if err := sign(&c.request, s); err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/a2a"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/protocol/mcp"
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
 )
@@ -162,6 +163,7 @@ func (b *belongings) body(r *protocol.Route) (string, bool) {
 	message := fmt.Sprintf(`{"message":{"messageId":"m1","role":"ROLE_USER","contextId":%q,"parts":[{"text":"hello"}]},"configuration":{"returnImmediately":true}}`, thread)
 	body, ok := map[string]string{
 		"POST /v1/a2a":                                       fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"CancelTask","params":{"id":%q}}`, run),
+		"POST /v1/mcp":                                       fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"default","arguments":{"message":"hello","thread_id":%q}}}`, thread),
 		"POST /v1/a2a/message:send":                          message,
 		"POST /v1/a2a/message:stream":                        message,
 		"POST /v1/runs":                                      fmt.Sprintf(`{"agent_id":"default","thread_id":%q,"messages":[{"role":"user","content":"hello"}]}`, thread),
@@ -246,7 +248,11 @@ func TestUsers_EveryRouteForEveryCaller(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c.Routes = slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes(), a2aRoutes)
+				mcpRoutes, err := mcp.Routes(mcp.Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Routes = slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes(), a2aRoutes, mcpRoutes)
 			})
 			callers := callersOf(tenant)
 			for _, c := range callers {
@@ -287,12 +293,13 @@ func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
 		}
 		want := refusal(r, &c)
 		status, text := g.send(r.Method, b.path(r), body, c.headers()...)
-		if strings.Contains(text, `"reason":"TASK_NOT_FOUND"`) { // JSON-RPC answers with status 200
+		if strings.Contains(text, `"reason":"TASK_NOT_FOUND"`) || strings.Contains(text, `"data":{"status":404`) { // JSON-RPC answers with status 200
 			status = http.StatusNotFound
 		}
 		switch {
 		case r.Access == protocol.Everyone: // such a route knows no callers
 		case route == "DELETE /v1/a2a/{path...}": // such a route has no operation
+		case route == "GET /v1/mcp": // it is about the run that Last-Event-ID names
 		case list && c.foreign && strings.Contains(text, `"runs":`): // those of its own tenant
 		case list:
 			// With usage, whether a thread is listed shows in the number of runs.

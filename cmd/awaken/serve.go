@@ -172,7 +172,11 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	if err != nil {
 		return err
 	}
-	sc.Routes = append(sc.Routes, a2aRoutes...)
+	mcpRoutes, err := openMCP(ctx, s, b)
+	if err != nil {
+		return err
+	}
+	sc.Routes = slices.Concat(sc.Routes, a2aRoutes, mcpRoutes)
 	control.serve(&sc, s)
 	sc.Stats = k.stats
 	srv, err := server.New(sc)

@@ -5,14 +5,30 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// Request is a request of a client.
-type Request struct{ Method, Path, Body string }
+// Request is a request of a client. Headers are alternating names and values.
+type Request struct {
+	Method, Path, Body string
+	Headers            []string
+}
+
+// send sends a request of a client to a server.
+func (r Request) send(g *Rig, url string, headers ...string) *http.Response {
+	g.TB.Helper()
+	return g.Send(r.Method, url+r.Path, r.Body, append(slices.Clone(r.Headers), headers...)...)
+}
+
+// ask sends a request and returns the status and the body of the response.
+func (r Request) ask(g *Rig, url string, headers ...string) (int, string) {
+	g.TB.Helper()
+	return g.Ask(r.Method, url+r.Path, r.Body, append(slices.Clone(r.Headers), headers...)...)
+}
 
 // Protocol is what the suite needs to know about a protocol.
 type Protocol struct {
@@ -122,7 +138,7 @@ func cutReplicas(t *testing.T, p Protocol) {
 	var over []run
 	for i, word := range []string{"scenario:text", "scenario:reasoning", `RUN_TOOL talk {"n":9}`, "RUN_TOOL fail", "scenario:error", "RUN_TOOL ask", "RUN_TOOL where", strings.Repeat("a long message ", 20)} {
 		said := p.Say("default", fmt.Sprint("over-", i), word)
-		resp := g.Send(said.Method, g.URL+said.Path, said.Body)
+		resp := said.send(g, g.URL)
 		all := ReadAll(resp)
 		resp.Body.Close()
 		if resp.StatusCode != 200 {
@@ -135,7 +151,7 @@ func cutReplicas(t *testing.T, p Protocol) {
 		live := make(chan string, 1)
 		if i%5 == 0 {
 			said := p.Say("slow", fmt.Sprint("live-", i), "go")
-			resp := g.Send(said.Method, g.URL+said.Path, said.Body)
+			resp := said.send(g, g.URL)
 			r = run{again: p.Again(said, resp.Header)}
 			go func() {
 				defer resp.Body.Close()
@@ -167,7 +183,7 @@ func cutReplicas(t *testing.T, p Protocol) {
 // piece sends a request, reads n bytes of the response, or all, and disconnects.
 func (g *Rig) piece(r Request, url, lastEventID string, bytes int, all bool) (got string, ended bool) {
 	g.TB.Helper()
-	resp := g.Send(r.Method, url+r.Path, r.Body, "Last-Event-ID", lastEventID)
+	resp := r.send(g, url, "Last-Event-ID", lastEventID)
 	defer resp.Body.Close()
 	if resp.StatusCode != 200 {
 		g.TB.Fatalf("%s: %s", resp.Status, ReadAll(resp))
@@ -188,7 +204,7 @@ func users(t *testing.T, p Protocol) {
 	g := New(t, p.Routes)
 	for _, user := range []string{"", "alice"} {
 		said := p.Say("default", "thread-of-"+user, "RUN_TOOL ask")
-		if status, body := g.Ask(said.Method, g.URL+said.Path, said.Body, UserHeader, user); status != 200 {
+		if status, body := said.ask(g, g.URL, UserHeader, user); status != 200 {
 			t.Fatalf("%d %s", status, body)
 		}
 		if run := g.Open("thread-of-" + user); run == nil || run.UserID != user || run.Adapter == "" {
@@ -221,9 +237,9 @@ func scopes(t *testing.T, p Protocol) {
 		g := New(t, p.Routes)
 		said := p.Say(tt.agent, "t", "RUN_TOOL talk")
 		if tt.api {
-			said = Request{http.MethodPost, "/v1/runs", fmt.Sprintf(`{"agent_id":%q,"thread_id":"t","stream":false,"messages":[{"role":"user","content":"RUN_TOOL talk"}]}`, tt.agent)}
+			said = Request{Method: http.MethodPost, Path: "/v1/runs", Body: fmt.Sprintf(`{"agent_id":%q,"thread_id":"t","stream":false,"messages":[{"role":"user","content":"RUN_TOOL talk"}]}`, tt.agent)}
 		}
-		if status, body := g.Ask(said.Method, g.URL+said.Path, said.Body, UserHeader, tt.of); status != 200 {
+		if status, body := said.ask(g, g.URL, UserHeader, tt.of); status != 200 {
 			t.Fatalf("%d %s", status, body)
 		}
 		run := g.Open("t")
@@ -231,7 +247,7 @@ func scopes(t *testing.T, p Protocol) {
 			t.Fatalf("%+v: nothing waits", tt)
 		}
 		r := p.Approve("t", run.Waiting.Tickets[0].TicketID, tt.scope)
-		status, body := g.Ask(r.Method, g.URL+r.Path, r.Body, UserHeader, tt.by)
+		status, body := r.ask(g, g.URL, UserHeader, tt.by)
 		if tt.refused == "" && (status != 200 || g.Open("t") != nil) || tt.refused != "" && (status != 403 && status != 404 || !strings.Contains(body, tt.refused) || g.Open("t") == nil) {
 			t.Errorf("%+v: %d %s", tt, status, body)
 		}

@@ -18,7 +18,7 @@ func trust(t *testing.T, p Protocol) {
 	for _, agent := range []string{"default", "trusting"} {
 		g.Model.Asked = make(chan *llm.Request, 2)
 		said := p.Instruct(agent, agent, text)
-		if status, body := g.Ask(said.Method, g.URL+said.Path, said.Body); status != 200 {
+		if status, body := said.ask(g, g.URL); status != 200 {
 			t.Fatalf("%s: %d %s", agent, status, body)
 		}
 		var system, users strings.Builder

@@ -32,6 +32,9 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"server.a2a_url":                        {"https://agents.example", "agents", "want a URL", `""`},
 	"server.a2a_extended_card_bearer_token": {"t", "", "", `""`},
 	"server.a2a_card_key_file":              {"card.pem", "", "", `""`},
+	"server.mcp_agents":                     {"default", "", "", "[]"},
+	"server.mcp_tools":                      {"get_*", "", "", "[]"},
+	"server.mcp_tool_agent":                 {"helper", "", "", "default"},
 
 	"server.eval_limits.max_cells_per_sync_run":      {"5", "0", "want 1 or more", "100"},
 	"server.eval_limits.max_concurrent_matrix_cells": {"6", "0", "want 1 or more", "5"},

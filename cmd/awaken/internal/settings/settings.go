@@ -41,6 +41,10 @@ type Settings struct {
 			URL, CardKeyFile  string
 			ExtendedCardToken awaken.Secret
 		}
+		MCP struct {
+			Agents, Tools []string
+			ToolAgent     string
+		}
 	}
 	Limits Limits
 	Admin  struct {
@@ -154,6 +158,9 @@ func (s *Settings) table() []*Value {
 		{Name: "server.a2a_url", to: &v.A2A.URL, check: isURL, Doc: "address of the server in agent cards; default the host that a request names"},
 		{Name: "server.a2a_extended_card_bearer_token", to: &v.A2A.ExtendedCardToken, Doc: "enables the extended agent card, for A2A clients that send this token"},
 		{Name: "server.a2a_card_key_file", to: &v.A2A.CardKeyFile, Doc: "file with the private key that signs agent cards: PEM (PKCS #8), Ed25519 or ECDSA P-256; needs server.a2a_url"},
+		{Name: "server.mcp_agents", to: &v.MCP.Agents, Doc: "agents that are tools of MCP clients; empty means all"},
+		{Name: "server.mcp_tools", to: &v.MCP.Tools, Doc: "patterns of tools that MCP clients may call without a model; empty means none"},
+		{Name: "server.mcp_tool_agent", to: &v.MCP.ToolAgent, def: "default", Doc: "agent whose catalogue and permissions apply to mcp_tools"},
 		{Name: "server.eval_limits.max_cells_per_sync_run", to: new(int), def: "100", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_cells_per_sync_online", to: new(int), def: "10", check: atLeast(1), Unused: noEval},
