@@ -18,7 +18,7 @@ func openMCP(ctx context.Context, s *settings.Settings, b *backend) ([]protocol.
 		return nil, failed(err)
 	}
 	v := &s.Server.MCP
-	routes, err := mcp.Routes(mcp.Config{Agents: v.Agents, Tools: v.Tools, ToolAgent: v.ToolAgent, Version: moduleVersion(), Key: key})
+	routes, err := mcp.Routes(mcp.Config{Agents: v.Agents, Tools: v.Tools, ToolAgent: v.ToolAgent, Levels: b.keys, Version: moduleVersion(), Key: key})
 	if err != nil {
 		return nil, configError("server.mcp_tools: %w", err)
 	}

@@ -59,14 +59,24 @@ func (x *exchange) callTool(m *message) error {
 	if i < 0 {
 		return invalid("params.name is %.80q, which is no tool; tools/list has them", in.Name)
 	}
+	if err := x.chooseLevel(); err != nil {
+		return err
+	}
+	c := &toolCall{x, &in}
 	if x.modern && in.State != "" {
-		return x.proceed(&in)
+		return c.proceed()
 	}
 	req, wrong := list[i].request(in.Arguments)
 	if wrong != "" { // for the model that chose them
 		return x.reply(failedResult(wrong))
 	}
-	return x.start(req, &in)
+	return c.start(req)
+}
+
+// toolCall is a request of tools/call.
+type toolCall struct {
+	*exchange
+	in *callParams
 }
 
 // request returns the run that a call starts, or what is wrong with its arguments.
@@ -94,7 +104,7 @@ func (t *tool) request(raw json.RawMessage) (req awaken.RunRequest, wrong string
 }
 
 // start submits a run and answers with it. A request that is sent again in its session gets the run of the first.
-func (x *exchange) start(req awaken.RunRequest, in *callParams) error {
+func (x *toolCall) start(req awaken.RunRequest) error {
 	if req.ThreadID != "" {
 		if err := x.Admit(req.ThreadID); err != nil {
 			return err
@@ -103,7 +113,7 @@ func (x *exchange) start(req awaken.RunRequest, in *callParams) error {
 	s := &mailbox.Submission{Request: req}
 	if x.session.Nonce != "" {
 		s.Request.RunID, s.Request.SessionID = x.session.runID(x.id), x.session.Nonce
-		s.IdempotencyKey, s.Digest = "mcp:"+s.Request.RunID, fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %s", in.Name, in.Arguments)))
+		s.IdempotencyKey, s.Digest = "mcp:"+s.Request.RunID, fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %s", x.in.Name, x.in.Arguments)))
 		if _, err := x.load(s.Request.RunID); err == nil {
 			s.Request.ThreadID = "" // a run that exists is found by the key alone
 		}
@@ -119,10 +129,10 @@ func (x *exchange) start(req awaken.RunRequest, in *callParams) error {
 	if err != nil {
 		return err
 	}
-	return x.follow(r, in.Name)
+	return x.follow(r)
 }
 
-func (x *exchange) used() error {
+func (x *toolCall) used() error {
 	return failure(http.StatusConflict, invalidRequest, "id %.80s was used for another request of this session", x.id)
 }
 
@@ -143,10 +153,10 @@ func (x *exchange) load(runID string) (*awaken.Run, error) {
 }
 
 // options returns how the entries of a run are encoded for the request.
-func (x *exchange) options(runID, tool string) Options {
+func (x *toolCall) options(runID string) Options {
 	o := Options{RunID: runID, Request: x.id, Modern: x.modern, Progress: x.meta.ProgressToken, Level: x.level, Elicits: x.elicits, cfg: x.cfg}
 	if x.modern {
-		o.State = x.cfg.signer.seal("state", requestState{runID, tool})
+		o.State = x.cfg.signer.seal("state", requestState{runID, x.in.Name})
 	} else {
 		o.Prefix = o.prefix()
 	}
@@ -154,8 +164,8 @@ func (x *exchange) options(runID, tool string) Options {
 }
 
 // follow answers with the run of a submission.
-func (x *exchange) follow(r *mailbox.Receipt, tool string) error {
-	opts := x.options(r.RunID, tool)
+func (x *toolCall) follow(r *mailbox.Receipt) error {
+	opts := x.options(r.RunID)
 	if !x.streams() {
 		return x.collect(r, opts)
 	}
@@ -203,7 +213,7 @@ func waitingOf(fin *awaken.RunFinish) *awaken.Waiting {
 const cancelTime = 10 * time.Second
 
 // abandon cancels a run if the client has closed the stream.
-func (x *exchange) abandon(runID string) {
+func (x *toolCall) abandon(runID string) {
 	if x.Request().Context().Err() == nil {
 		return
 	}
@@ -213,7 +223,7 @@ func (x *exchange) abandon(runID string) {
 }
 
 // collect answers with the result of a run, without a stream.
-func (x *exchange) collect(r *mailbox.Receipt, opts Options) error {
+func (x *toolCall) collect(r *mailbox.Receipt, opts Options) error {
 	opts.ThreadID, opts.Elicits = r.ThreadID, opts.Elicits && opts.Modern
 	opts.Progress, opts.Level, opts.Prefix = nil, "", ""
 	for {

@@ -240,7 +240,8 @@ func refused(f *protocol.Failure) error {
 }
 
 // proceed continues a run with the answers to its questions, in the newer era. If answers are missing, it asks again.
-func (x *exchange) proceed(in *callParams) error {
+func (x *toolCall) proceed() error {
+	in := x.in
 	var st requestState
 	if !x.cfg.signer.open("state", in.State, &st) || st.Tool != in.Name {
 		return failure(http.StatusBadRequest, invalidParams, "params.requestState is not of an earlier result of this tool")
@@ -256,7 +257,7 @@ func (x *exchange) proceed(in *callParams) error {
 			t := &run.Waiting.Tickets[i]
 			raw, ok := in.Responses[t.TicketID]
 			if !ok {
-				return x.replay(r, in.Name)
+				return x.replay(r)
 			}
 			var a elicited
 			if err := a.UnmarshalJSON(raw); err != nil {
@@ -272,7 +273,7 @@ func (x *exchange) proceed(in *callParams) error {
 		}
 	}
 	if len(decisions) == 0 {
-		return x.replay(r, in.Name)
+		return x.replay(r)
 	}
 	r, err = x.Submit(&mailbox.Submission{Mode: mailbox.ModeResume, Request: awaken.RunRequest{ThreadID: run.ThreadID, Decisions: decisions}})
 	if errors.Is(err, mailbox.ErrIdle) {
@@ -282,20 +283,20 @@ func (x *exchange) proceed(in *callParams) error {
 		return err
 	}
 	if r.Duplicate {
-		return x.replay(r, in.Name)
+		return x.replay(r)
 	}
-	return x.after(r, in.Name)
+	return x.after(r)
 }
 
 // hasInput reports whether a run that waits has input to continue with.
-func (x *exchange) hasInput(run *awaken.Run) bool {
+func (x *toolCall) hasInput(run *awaken.Run) bool {
 	items, err := x.Tenant().Store.Unread(x.Context(), run.ThreadID)
 	return err == nil && len(items) > 0
 }
 
 // after answers with what follows a submission that continued a run.
-func (x *exchange) after(r *mailbox.Receipt, tool string) error {
-	opts := x.options(r.RunID, tool)
+func (x *toolCall) after(r *mailbox.Receipt) error {
+	opts := x.options(r.RunID)
 	if !x.streams() {
 		return x.collect(r, opts)
 	}
@@ -304,7 +305,7 @@ func (x *exchange) after(r *mailbox.Receipt, tool string) error {
 
 // replay answers with where a run is: its result, or its questions. If it has input to continue with, it answers with what
 // follows.
-func (x *exchange) replay(r *mailbox.Receipt, tool string) error {
+func (x *toolCall) replay(r *mailbox.Receipt) error {
 	run, err := x.load(r.RunID)
 	if err != nil {
 		return err
@@ -316,16 +317,16 @@ func (x *exchange) replay(r *mailbox.Receipt, tool string) error {
 			return err
 		}
 		r.After = th.End
-		return x.after(r, tool)
+		return x.after(r)
 	}
 	if r.After, err = x.lastActivation(run); err != nil {
 		return err
 	}
-	return x.after(r, tool)
+	return x.after(r)
 }
 
 // lastActivation returns the position in the log before the run was last started or resumed.
-func (x *exchange) lastActivation(run *awaken.Run) (at awaken.Cursor, err error) {
+func (x *toolCall) lastActivation(run *awaken.Run) (at awaken.Cursor, err error) {
 	entries, err := x.Tenant().Store.Entries(x.Context(), run.ThreadID, awaken.EntryQuery{RunID: run.RunID})
 	var before awaken.Cursor
 	for i := range entries {

@@ -86,9 +86,10 @@ type Encoder struct {
 	err    error
 
 	agent    string
-	epoch    uint64 // of the latest entry
-	settled  bool   // nothing of the epoch can be lost
-	progress int64  // of the latest notification
+	epoch    uint64   // of the latest entry
+	settled  bool     // nothing of the epoch can be lost
+	progress int64    // of the latest notification
+	reported *float64 // the same, of a planned call
 	steps    int
 	names    map[string]string // tools of calls, by id
 	asked    []string          // ids of the tickets that the client was asked for
@@ -152,10 +153,13 @@ func (e *Encoder) event(entry *awaken.Entry) {
 		e.advance(ev.Delta)
 	case *awaken.ToolCallReady:
 		e.names[ev.ID] = ev.Name
+		if e.planned(ev.ID) { // its progress is what the tool says
+			break
+		}
 		e.log("info", "calling tool: "+ev.Name)
 		e.advance("calling tool: " + ev.Name)
 	case *awaken.ToolCallStreamDelta:
-		e.advance(ev.Delta)
+		e.logAs("info", "tool/"+ev.Name, ev.Delta)
 	case *awaken.ActivitySnapshot:
 		e.activity(ev)
 	case *awaken.InferenceComplete:
@@ -192,12 +196,14 @@ func (e *Encoder) done(callID string, how awaken.CallStatus) {
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // log sends a message of the log.
-func (e *Encoder) log(level, text string) {
+func (e *Encoder) log(level, text string) { e.logAs(level, "agent/"+e.agent, text) }
+
+func (e *Encoder) logAs(level, logger, text string) {
 	if e.opts.Level == "" || slices.Index(levels, level) < slices.Index(levels, e.opts.Level) {
 		return
 	}
 	buf := append(e.frames.Open(), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"`...)
-	buf = appendjson.Text(append(append(buf, level...), '"'), `,"logger":`, "agent/"+e.agent)
+	buf = appendjson.Text(append(append(buf, level...), '"'), `,"logger":`, logger)
 	e.frames.Close(append(appendjson.Text(buf, `,"data":`, text), "}}"...))
 }
 
@@ -215,9 +221,36 @@ func (e *Encoder) advance(text string) {
 // activity sends the progress that a tool tells.
 func (e *Encoder) activity(ev *awaken.ActivitySnapshot) {
 	var p awaken.Progress
-	if ev.ActivityType == awaken.ProgressActivity && json.Unmarshal(ev.Content, &p) == nil {
-		e.advance(cmp.Or(p.Message, p.ToolName))
+	if ev.ActivityType != awaken.ProgressActivity || json.Unmarshal(ev.Content, &p) != nil {
+		return
 	}
+	if !e.planned(p.CallID) {
+		e.advance(cmp.Or(p.Message, p.ToolName))
+		return
+	}
+	n, total := p.Loaded, p.Total
+	if n == nil {
+		n, total = p.Progress, new(1.0)
+	}
+	if n == nil || e.reported != nil && *n <= *e.reported || len(e.opts.Progress) == 0 {
+		return
+	}
+	e.reported = n
+	e.write(progressNotification{"2.0", "notifications/progress", progressParams{e.opts.Progress, *n, total, p.Message}})
+}
+
+// progressNotification is the progress of a tool that is called without a model.
+type progressNotification struct {
+	Version string         `json:"jsonrpc"`
+	Method  string         `json:"method"`
+	Params  progressParams `json:"params"`
+}
+
+type progressParams struct {
+	Token    json.RawMessage `json:"progressToken"`
+	Progress float64         `json:"progress"`
+	Total    *float64        `json:"total,omitempty"`
+	Message  string          `json:"message,omitempty"`
 }
 
 // write writes a frame.

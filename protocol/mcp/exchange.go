@@ -51,10 +51,11 @@ func (x *exchange) post() error {
 		return nil
 	}
 	f := x.Failure(err)
+	out := failed(x.id, f)
 	if x.modern && f.Code == resourceNotFound {
-		f.Code = invalidParams
+		out.Error.Code = codes[invalidParams]
 	}
-	return x.Reply(x.statusOf(f), failed(x.id, f))
+	return x.Reply(x.statusOf(f), out)
 }
 
 // checkContent refuses bodies that are not JSON.
@@ -90,25 +91,46 @@ func headerText(v string) string {
 	return string(data)
 }
 
+// era says in which eras there is a method.
+type era int
+
+const (
+	always era = iota
+	older
+	newer
+)
+
+// handler answers the requests of a method.
+type handler struct {
+	in     era
+	needs  func(c *Config) bool // whether the server has the method; nil means that it does
+	handle func(x *exchange, m *message) error
+}
+
+var handlers map[string]handler
+
+func init() {
+	prompts := func(c *Config) bool { return c.Prompts != nil }
+	handlers = map[string]handler{
+		"initialize":               {older, nil, (*exchange).initialize},
+		"ping":                     {older, nil, func(x *exchange, _ *message) error { return x.reply(&result{}) }},
+		"server/discover":          {newer, nil, func(x *exchange, _ *message) error { return x.discover() }},
+		"tools/list":               {always, nil, (*exchange).listTools},
+		"tools/call":               {always, nil, (*exchange).callTool},
+		"resources/list":           {always, nil, (*exchange).listResources},
+		"resources/templates/list": {always, nil, (*exchange).listTemplates},
+		"resources/read":           {always, nil, (*exchange).readResource},
+		"completion/complete":      {always, nil, (*exchange).complete},
+		"prompts/list":             {always, prompts, (*exchange).listPrompts},
+		"prompts/get":              {always, prompts, (*exchange).getPrompt},
+		"logging/setLevel":         {older, func(c *Config) bool { return c.Levels != nil }, (*exchange).setLevel},
+	}
+}
+
 // call answers a request.
 func (x *exchange) call(m *message) error {
-	switch m.Method {
-	case "tools/list":
-		return x.listTools(m)
-	case "tools/call":
-		return x.callTool(m)
-	case "server/discover":
-		if x.modern {
-			return x.discover()
-		}
-	case "initialize":
-		if !x.modern {
-			return x.initialize(m)
-		}
-	case "ping":
-		if !x.modern {
-			return x.reply(&result{})
-		}
+	if h := handlers[m.Method]; h.handle != nil && (h.in == always || h.in == newer && x.modern || h.in == older && !x.modern) && (h.needs == nil || h.needs(x.cfg)) {
+		return h.handle(x, m)
 	}
 	return failure(http.StatusNotFound, methodNotFound, "method not found: %.80s", m.Method)
 }
@@ -177,7 +199,21 @@ func (c *Config) info() implementation {
 
 // serverCapabilities are those of this server.
 type serverCapabilities struct {
-	Tools struct{} `json:"tools"`
+	Tools       struct{}  `json:"tools"`
+	Resources   struct{}  `json:"resources"`
+	Completions struct{}  `json:"completions"`
+	Prompts     *struct{} `json:"prompts,omitempty"`
+	Logging     *struct{} `json:"logging,omitempty"`
+}
+
+func (x *exchange) capabilities() (c serverCapabilities) {
+	if x.cfg.Prompts != nil {
+		c.Prompts = &struct{}{}
+	}
+	if x.cfg.Levels != nil || x.modern { // there a request has its level
+		c.Logging = &struct{}{}
+	}
+	return c
 }
 
 const instructions = "Each agent is a tool that takes a message. Pass the thread_id of a result to continue its conversation."
@@ -217,7 +253,7 @@ func (x *exchange) initialize(m *message) error {
 		version = in.Version
 	}
 	x.Header().Set("Mcp-Session-Id", x.cfg.signer.seal("session", newSession(version, in.Capabilities.elicits())))
-	return x.reply(&initialized{Version: version, Server: x.cfg.info(), Instructions: instructions})
+	return x.reply(&initialized{Version: version, Capabilities: x.capabilities(), Server: x.cfg.info(), Instructions: instructions})
 }
 
 // discovered is the result of server/discover.
@@ -229,7 +265,7 @@ type discovered struct {
 }
 
 func (x *exchange) discover() error {
-	out := &discovered{Versions: []string{modern}, Instructions: instructions}
+	out := &discovered{Versions: []string{modern}, Capabilities: x.capabilities(), Instructions: instructions}
 	x.cacheable(&out.result)
 	return x.reply(out)
 }

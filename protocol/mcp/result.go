@@ -21,21 +21,13 @@ type callResult struct {
 
 // content is a part of a result.
 type content struct {
-	Type     string            `json:"type"` // text, image, audio, resource or resource_link
-	Text     *string           `json:"text,omitempty"`
-	Data     string            `json:"data,omitempty"` // base64
-	MimeType string            `json:"mimeType,omitempty"`
-	URI      string            `json:"uri,omitempty"`
-	Name     string            `json:"name,omitempty"`
-	Resource *resourceContents `json:"resource,omitempty"`
-}
-
-// resourceContents is the content of a resource.
-type resourceContents struct {
-	URI      string  `json:"uri"`
-	MimeType string  `json:"mimeType,omitempty"`
-	Text     *string `json:"text,omitempty"`
-	Blob     string  `json:"blob,omitempty"` // base64
+	Type     string    `json:"type"` // text, image, audio, resource or resource_link
+	Text     *string   `json:"text,omitempty"`
+	Data     string    `json:"data,omitempty"` // base64
+	MimeType string    `json:"mimeType,omitempty"`
+	URI      string    `json:"uri,omitempty"`
+	Name     string    `json:"name,omitempty"`
+	Resource *Contents `json:"resource,omitempty"`
 }
 
 // outcome is the structured result of an agent's tool.
@@ -64,21 +56,29 @@ func failedResult(why string) *callResult {
 	return &callResult{Content: textContent(why), IsError: true}
 }
 
-// waitingResult returns the result of a run that waits for a person whom the client cannot ask.
-func waitingResult(fin *awaken.RunFinish, w *awaken.Waiting) *callResult {
-	out := &outcome{ThreadID: fin.ThreadID, RunID: fin.RunID, Status: "waiting"}
-	if fin.Result != nil {
-		out.Response = fin.Result.Response
-	}
-	var lines []string
+// ticketsOf returns the questions of a run that waits.
+func ticketsOf(w *awaken.Waiting) (out []ticket) {
 	for i := range w.Tickets {
 		t := &w.Tickets[i]
 		q := ticket{TicketID: t.TicketID, ToolName: t.ToolName, ToolCallID: t.ToolCallID, Message: t.Reason, Arguments: t.Arguments}
 		if t.Suspension != nil {
 			q.Message = cmp.Or(t.Suspension.Message, q.Message)
 		}
-		out.Tickets = append(out.Tickets, q)
-		lines = append(lines, strings.TrimSpace(q.Message+" "+t.ToolName+" "+compact(t.Arguments)))
+		out = append(out, q)
+	}
+	return out
+}
+
+// waitingResult returns the result of a run that waits for a person whom the client cannot ask.
+func waitingResult(fin *awaken.RunFinish, w *awaken.Waiting) *callResult {
+	out := &outcome{ThreadID: fin.ThreadID, RunID: fin.RunID, Status: "waiting"}
+	if fin.Result != nil {
+		out.Response = fin.Result.Response
+	}
+	out.Tickets = ticketsOf(w)
+	var lines []string
+	for _, t := range out.Tickets {
+		lines = append(lines, strings.TrimSpace(t.Message+" "+t.ToolName+" "+compact(t.Arguments)))
 	}
 	text := "The run " + fin.RunID + " waits for a person to decide: " + cmp.Or(strings.Join(lines, "; "), w.Message, string(w.Reason)) +
 		". It continues when that is done; its answer is the resource awaken://runs/" + fin.RunID + "."
@@ -135,5 +135,5 @@ func blockContent(b *llm.Block) content {
 	case b.Type == llm.AudioBlock:
 		return content{Type: "audio", Data: src.Data, MimeType: src.MediaType}
 	}
-	return content{Type: "resource", Resource: &resourceContents{URI: "attachment:" + cmp.Or(b.Title, "file"), MimeType: src.MediaType, Blob: src.Data}}
+	return content{Type: "resource", Resource: &Contents{URI: "attachment:" + cmp.Or(b.Title, "file"), MimeType: src.MediaType, Blob: src.Data}}
 }

@@ -19,6 +19,11 @@ type Config struct {
 	// ToolAgent, whose catalogue, plugins and permissions apply. "" means the agent default.
 	Tools     []string
 	ToolAgent string
+	// Resources and Prompts, if not nil, are offered beside threads and runs.
+	Resources Resources
+	Prompts   Prompts
+	// Levels, if not nil, lets sessions set the level of the messages that calls send.
+	Levels Levels
 	// Version is the version of the program.
 	Version string
 	// Key signs the ids of sessions and the state of requests. Replicas have the same. "" makes one, for
