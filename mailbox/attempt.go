@@ -17,11 +17,16 @@ func (b *Mailbox) process(c *claim, settler *settler) {
 	c.waitForPrevious()
 	atBegun.Hit()
 	s := b.attempt(c.ctx, c)
+	b.conclude(c, settler, &s, start)
+}
+
+// conclude settles a dispatch after an attempt.
+func (b *Mailbox) conclude(c *claim, settler *settler, s *Settlement, start time.Time) {
 	b.cfg.Observer.Settled(c.d, s.Status, time.Since(start))
 	if !c.lost.Load() && s.Status != "" && c.settled == "" {
 		s.Claim = c.d.Claim()
 		s.Steps = int(c.steps.Load())
-		settler.settle(s)
+		settler.settle(*s)
 		b.changed() // the thread's next dispatch may be available, or this one again
 	}
 	atOver.Hit()

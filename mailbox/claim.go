@@ -92,28 +92,60 @@ func (c *claim) owned() error {
 }
 
 // run does what the dispatch asks for and returns how to settle it. An error means that the
-// attempt failed.
+// attempt failed. What comes before the run and after it are functions that return, so that the
+// stack of a run that waits for its model stays small.
 func (c *claim) run(ctx context.Context) (Settlement, error) {
-	d, t := c.d, c.tenant
-	if d.Fresh && !d.Cancel && !d.Exhausted() {
+	var req *awaken.RunRequest
+	var s Settlement
+	var err error
+	if d := c.d; d.Fresh && !d.Cancel && !d.Exhausted() {
 		c.child = d.Request.ParentRunID != ""
-		return c.begin(ctx)
+		req, s, err = c.begin(ctx)
+	} else {
+		req, s, err = c.lookUp(ctx)
 	}
-	run, err := t.Store.LoadRun(ctx, d.RunID)
-	if errors.Is(err, awaken.ErrNotFound) { // the thread was deleted
-		return Settlement{Status: Cancelled, Error: err.Error()}, nil
+	if req == nil {
+		return s, err
 	}
-	if err != nil {
-		return Settlement{}, err
-	}
-	if run.ThreadID != d.ThreadID { // the same run id was submitted to two threads at once
-		return Settlement{Status: Cancelled, Error: "run " + run.RunID + " belongs to another thread"}, nil
+	res, err := c.start(ctx, req)
+	return c.outcome(ctx, res, err)
+}
+
+// lookUp looks up what became of the dispatch's run. It returns the request that begins or continues
+// it, or nil and how to settle the dispatch.
+func (c *claim) lookUp(ctx context.Context) (*awaken.RunRequest, Settlement, error) {
+	run, err := c.tenant.Store.LoadRun(ctx, c.d.RunID)
+	switch {
+	case errors.Is(err, awaken.ErrNotFound): // the thread was deleted
+		return nil, Settlement{Status: Cancelled, Error: err.Error()}, nil
+	case err != nil:
+		return nil, Settlement{}, err
+	case run.ThreadID != c.d.ThreadID: // the same run id was submitted to two threads at once
+		return nil, Settlement{Status: Cancelled, Error: "run " + run.RunID + " belongs to another thread"}, nil
 	}
 	c.child = run.ParentRunID != ""
-	if run.Steps > d.Steps {
+	if run.Steps > c.d.Steps {
 		c.steps.Store(int64(run.Steps))
-		d.Attempts, d.Crashes = 0, 0
+		c.d.Attempts, c.d.Crashes = 0, 0
 	}
+	switch {
+	case c.inputLeft(run), run.Status == awaken.RunDone, c.d.Cancel, c.d.Exhausted():
+		s, err := c.conclude(ctx, run)
+		return nil, s, err
+	case run.Status == awaken.RunWaiting:
+		return c.wakeUp(ctx, run)
+	case run.Status == awaken.RunRunning:
+		return &awaken.RunRequest{Continue: run.RunID, DispatchID: c.d.ID}, Settlement{}, nil
+	}
+	if err := c.endWaitingRun(ctx); err != nil {
+		return nil, Settlement{}, err
+	}
+	return c.begin(ctx)
+}
+
+// conclude settles a dispatch whose run does not run any more.
+func (c *claim) conclude(ctx context.Context, run *awaken.Run) (Settlement, error) {
+	d := c.d
 	switch {
 	case c.inputLeft(run):
 		return c.takeIn(ctx, run)
@@ -124,52 +156,52 @@ func (c *claim) run(ctx context.Context) (Settlement, error) {
 		return c.settleDone(ctx, run)
 	case d.Cancel:
 		return c.endFor(ctx, run, Cancelled, awaken.Termination{Type: awaken.Cancelled})
-	case d.Exhausted():
-		reason := fmt.Sprintf("gave up after %d attempts", d.Attempts) // the cause is in the dispatch, for operators
-		if d.Crashes > 0 {
-			c.final.Error = fmt.Sprintf("its process died %d times while it ran this dispatch, without completing a step in between", d.Crashes)
-		}
-		s, err := c.endFor(ctx, run, DeadLetter, awaken.Termination{Type: awaken.Failed, Message: reason})
-		s.Error = c.final.Error
-		return s, err
-	case run.Status == awaken.RunWaiting:
-		if resume, err := c.hasReason(ctx, run); err != nil {
-			return Settlement{}, err
-		} else if !resume {
-			if err := c.tenant.Runtime.Report(ctx, run); err != nil {
-				return Settlement{}, err
-			}
-			return Settlement{Status: Acked}, c.queueExpiry(ctx, run)
-		}
-		mode := "resume"
-		if run.Waiting.Reason == awaken.WaitPin && run.Waiting.Message == d.LastError {
-			mode = "internal_wake" // no client asked for it
-		}
-		return c.execute(ctx, awaken.RunRequest{Continue: run.RunID, Mode: mode})
-	case run.Status == awaken.RunRunning:
-		return c.execute(ctx, awaken.RunRequest{Continue: run.RunID})
 	}
-	if err := c.endWaitingRun(ctx); err != nil {
-		return Settlement{}, err
+	reason := fmt.Sprintf("gave up after %d attempts", d.Attempts) // the cause is in the dispatch, for operators
+	if d.Crashes > 0 {
+		c.final.Error = fmt.Sprintf("its process died %d times while it ran this dispatch, without completing a step in between", d.Crashes)
 	}
-	return c.begin(ctx)
+	s, err := c.endFor(ctx, run, DeadLetter, awaken.Termination{Type: awaken.Failed, Message: reason})
+	s.Error = c.final.Error
+	return s, err
 }
 
-// begin starts the run of the dispatch.
-func (c *claim) begin(ctx context.Context) (Settlement, error) {
+// wakeUp returns the request that resumes a waiting run, or nil if there is no reason to.
+func (c *claim) wakeUp(ctx context.Context, run *awaken.Run) (*awaken.RunRequest, Settlement, error) {
+	if resume, err := c.hasReason(ctx, run); err != nil {
+		return nil, Settlement{}, err
+	} else if !resume {
+		if err := c.tenant.Runtime.Report(ctx, run); err != nil {
+			return nil, Settlement{}, err
+		}
+		return nil, Settlement{Status: Acked}, c.queueExpiry(ctx, run)
+	}
+	mode := "resume"
+	if run.Waiting.Reason == awaken.WaitPin && run.Waiting.Message == c.d.LastError {
+		mode = "internal_wake" // no client asked for it
+	}
+	return &awaken.RunRequest{Continue: run.RunID, Mode: mode, DispatchID: c.d.ID}, Settlement{}, nil
+}
+
+// begin returns the request that starts the run of the dispatch, or nil if there is nothing to do.
+func (c *claim) begin(ctx context.Context) (*awaken.RunRequest, Settlement, error) {
 	if c.d.DedupeKey == unreadKey { // nothing to do if another run has read the messages
 		if unread, err := c.hasUnread(ctx); err != nil {
-			return Settlement{}, err
+			return nil, Settlement{}, err
 		} else if !unread {
-			return Settlement{Status: Cancelled}, c.end(ctx, c.d.NewRun(), awaken.Termination{Type: awaken.Cancelled})
+			return nil, Settlement{Status: Cancelled}, c.end(ctx, c.d.NewRun(), awaken.Termination{Type: awaken.Cancelled})
 		}
 	}
-	return c.execute(ctx, *c.d.Request)
+	if c.d.Request.DispatchID == c.d.ID {
+		return c.d.Request, Settlement{}, nil
+	}
+	req := *c.d.Request
+	req.DispatchID = c.d.ID
+	return &req, Settlement{}, nil
 }
 
-// execute runs a request and returns how to settle the dispatch.
-func (c *claim) execute(ctx context.Context, req awaken.RunRequest) (Settlement, error) {
-	res, err := c.start(ctx, req)
+// outcome returns how to settle a dispatch whose run has returned.
+func (c *claim) outcome(ctx context.Context, res *awaken.RunResult, err error) (Settlement, error) {
 	if c.settled != "" {
 		return Settlement{Status: c.settled}, nil
 	}
@@ -197,9 +229,8 @@ func (c *claim) execute(ctx context.Context, req awaken.RunRequest) (Settlement,
 	return Settlement{Status: Acked}, nil
 }
 
-// start runs a request and sends its events to the log.
-func (c *claim) start(ctx context.Context, req awaken.RunRequest) (*awaken.RunResult, error) {
-	req.DispatchID = c.d.ID
+// start runs a request, which has the dispatch's id, and sends its events to the log.
+func (c *claim) start(ctx context.Context, req *awaken.RunRequest) (*awaken.RunResult, error) {
 	ctx = ownership.With(ctx, owner{c})
 	var next awaken.Sink
 	if f := c.tenant.box.cfg.Sink; f != nil && req.End == nil { // ending a run must not depend on the sink
@@ -207,7 +238,7 @@ func (c *claim) start(ctx context.Context, req awaken.RunRequest) (*awaken.RunRe
 	}
 	sink := c.tenant.Log.Sink(next)
 	defer sink.Close()
-	res, err := c.tenant.Runtime.Run(ctx, req, progress{sink, c})
+	res, err := c.tenant.Runtime.Run(ctx, *req, progress{sink, c})
 	if res != nil && c.settled == "" && (c.child || req.End != nil) {
 		if reportErr := c.report(ctx, res.RunID); reportErr != nil {
 			return nil, errors.Join(err, reportErr) // the next attempt finds the run as it is, and reports it
@@ -265,7 +296,7 @@ func (c *claim) endWaitingRun(ctx context.Context) error {
 			return fmt.Errorf("thread %s: %w: %s", c.d.ThreadID, awaken.ErrBusy, open.RunID)
 		}
 	}
-	_, err = c.start(ctx, awaken.RunRequest{Continue: th.OpenRunID, End: &awaken.Termination{Type: awaken.Cancelled}})
+	_, err = c.start(ctx, &awaken.RunRequest{Continue: th.OpenRunID, DispatchID: c.d.ID, End: &awaken.Termination{Type: awaken.Cancelled}})
 	return err
 }
 

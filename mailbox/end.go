@@ -131,7 +131,8 @@ func (c *claim) end(ctx context.Context, run *awaken.Run, t awaken.Termination) 
 			req.End = &t
 		}
 	}
-	_, err := c.start(context.WithoutCancel(ctx), req)
+	req.DispatchID = c.d.ID
+	_, err := c.start(context.WithoutCancel(ctx), &req)
 	if err == nil || errors.Is(err, awaken.ErrFenced) {
 		return err
 	}

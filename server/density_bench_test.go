@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	goruntime "runtime"
 	"runtime/debug"
 	"strconv"
@@ -247,6 +248,24 @@ func TestLoad_GoroutinesOfARun(t *testing.T) {
 			t.Errorf("%s: %d runs take %d goroutines, want at most %d each", client, more, grown, most)
 		}
 		l.stop()
+	}
+}
+
+// A run that waits for its model keeps a stack of 8 KB, also if it went through a store with deep calls
+// before: the frames below it are small enough for that. One large frame more makes it 16 KB.
+func TestLoad_ARunThatWaitsForItsModelKeepsASmallStack(t *testing.T) {
+	if testing.Short() || testenv.Race {
+		t.Skip("frames are larger with the race detector")
+	}
+	const first, more = 50, 300
+	l := startProcess(t, "server", "GATE=1", "PIECES=64", "SIZE=10", "DATABASE="+filepath.Join(t.TempDir(), "awaken.db"), fmt.Sprint("CONCURRENCY=", 2*more))
+	u := l.hold(first, 0, "DETACHED=1")
+	v := l.hold(more, first, "DETACHED=1")
+	l.stop()
+	each := float64(int64(v.Stack-u.Stack)) / more
+	t.Logf("%.0f bytes each", each)
+	if each > 12_000 {
+		t.Errorf("a run that waits for its model has a stack of %.0f bytes, want at most 12,000", each)
 	}
 }
 
