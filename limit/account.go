@@ -24,6 +24,8 @@ const (
 	keepTime = time.Second
 	// leastGap is the least time between two visits to a bucket.
 	leastGap = 5 * time.Millisecond
+	// forgetEvery is how often buckets are removed that no process has used for forgetAfter.
+	forgetEvery, forgetAfter = 6 * time.Hour, 48 * time.Hour
 	// roundTime limits how long a round waits for the store.
 	roundTime = 5 * time.Second
 )
@@ -40,6 +42,8 @@ type account struct {
 	lines   [classes]line
 	running bool    // rounds are made
 	reply   float64 // average tokens of a reply
+
+	forgotten time.Time // when unused buckets were removed; of the rounds
 }
 
 // waiter is a request that waits.

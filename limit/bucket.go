@@ -83,7 +83,7 @@ type visit struct {
 	configured amount // per minute; 0 means none
 	demand     []demand
 	head       [classes]amount // what the first request of each class needs
-	want       amount          // what the process expects to need soon
+	want       amount          // what the process expects to need soon, and does not hold
 	settle     amount          // held and given back or, if negative, used and not held
 	held       amount          // after settle
 	inFlight   float64
@@ -109,6 +109,7 @@ type outcome struct {
 	limits   amount // per minute; 0 means none
 	capacity amount // that can be granted at once
 	learned  bool   // the limit is not only the configured one
+	ample    bool   // there is so much that a slice may be kept
 	paused   time.Duration
 	retry    time.Duration // when to come again; 0 if the demand is satisfied
 }
@@ -139,6 +140,7 @@ func (b *bucket) visited(now int64, process string, v *visit) outcome {
 		out.granted.Requests = b.grant(&b.Requests, process, v, func(a amount) float64 { return a.Requests }, true)
 		out.granted.Tokens = b.grant(&b.Tokens, process, v, func(a amount) float64 { return a.Tokens }, false)
 	}
+	out.ample = b.ample(&b.Requests, b.Requests.Level) && b.ample(&b.Tokens, b.Tokens.Level)
 	c.Held = c.Held.plus(out.granted)
 	out.retry = b.retry(now, v, &out)
 	c.subtract(out.granted)
@@ -242,13 +244,17 @@ func (b *bucket) grant(m *meter, process string, v *visit, of func(amount) float
 		if first := of(v.head[class]); need > 0 && got < first && first <= left {
 			got = first // a part of it is of no use
 		}
-		if whole {
+		if got = min(got, left); whole {
 			got = math.Floor(got + 1e-9)
 		}
-		granted += min(got, left)
+		granted += got
 		left -= max(sum, got)
 	}
-	if soon := min(of(v.want), left/float64(len(b.Claims))); soon > 0 {
+	want := of(v.want)
+	if b.ample(m, left) { // a little more than is needed, so that the next requests need not ask
+		want = max(want, m.capacity(b.At)/50/float64(len(b.Claims))-of(v.held))
+	}
+	if soon := min(want, left/float64(len(b.Claims))); soon > 0 {
 		if whole {
 			soon = math.Floor(soon)
 		}
@@ -257,6 +263,9 @@ func (b *bucket) grant(m *meter, process string, v *visit, of func(amount) float
 	m.Level -= granted
 	return granted
 }
+
+// ample reports whether a meter is far from being empty.
+func (b *bucket) ample(m *meter, left float64) bool { return !m.On || left >= m.capacity(b.At)/2 }
 
 // fairParts divides an amount so that none gets more than it needs, and no other less than it
 // needs and less than that.

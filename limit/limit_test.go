@@ -173,21 +173,21 @@ func TestLimiter_AFleetUsesTheLimitAndNoMore(t *testing.T) {
 				p := &provider{perMinute: 600, capacity: 600, headers: tt.headers}
 				models, _ := fleet(t, tt.processes, tt.limits, p)
 				began := time.Now()
-				flood(t, models, 60/tt.processes, false, began.Add(5*time.Minute))
+				flood(t, models, 60/tt.processes, false, began.Add(3*time.Minute))
 				first := began.Add(time.Minute)
 				late := 0
 				for _, s := range p.served {
-					if s.at.After(first) && s.at.Before(began.Add(5*time.Minute)) {
+					if s.at.After(first) && s.at.Before(began.Add(3*time.Minute)) {
 						late++
 					}
 				}
 				if i := slices.IndexFunc(p.refused, func(at time.Time) bool { return at.After(first) }); i >= 0 {
 					t.Errorf("refused %d requests, one %s after the beginning", len(p.refused), p.refused[i].Sub(began))
 				}
-				if want := 4 * 600 * 95 / 100; late < want {
-					t.Errorf("%d requests in four minutes at 600 a minute, want at least %d", late, want)
+				if want := 2 * 600 * 95 / 100; late < want {
+					t.Errorf("%d requests in two minutes at 600 a minute, want at least %d", late, want)
 				}
-				t.Logf("%d of 2400 requests in the last four minutes, %d refused in the first", late, len(p.refused))
+				t.Logf("%d of 1200 requests in the last two minutes, %d refused in the first", late, len(p.refused))
 			})
 		})
 	}

@@ -135,6 +135,7 @@ func (a *account) round(ctx context.Context, list []*pending) {
 	defer cancel()
 	began := time.Now()
 	err := a.visitAll(ctx, list)
+	a.forget(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
@@ -159,6 +160,21 @@ func (a *account) round(ctx context.Context, list []*pending) {
 		}
 	}
 	a.dispatch(now)
+}
+
+// forget removes the buckets that no process uses any more, now and then.
+func (a *account) forget(ctx context.Context) {
+	now := time.Now()
+	if a.forgotten.IsZero() {
+		a.forgotten = now
+	}
+	if now.Sub(a.forgotten) < forgetEvery {
+		return
+	}
+	a.forgotten = now
+	if err := a.limiter.cfg.Store.ForgetBuckets(ctx, forgetAfter); err != nil && ctx.Err() == nil {
+		a.limiter.cfg.Logger.Warn("cannot remove unused rate limits", "error", err)
+	}
 }
 
 // visitAll makes visits. Those that others prevent are repeated.
@@ -236,7 +252,7 @@ func (s *scope) apply(v *visit, o *outcome, asked, now time.Time) {
 		s.pausedUntil = now.Add(o.paused)
 	}
 	s.backoff = time.Time{}
-	s.satisfied = o.retry == 0
+	s.satisfied, s.ample = o.retry == 0, o.ample
 	s.again = now.Add(cmp.Or(o.retry, time.Second) + rand.N(o.retry/4+1))
 }
 

@@ -36,10 +36,11 @@ type scope struct {
 	lookedAt time.Time // of the last visit
 	again    time.Time // when requests that wait ask again
 	backoff  time.Time // no visit before, because one failed
-	// satisfied says that the last visit granted what the requests need that wait.
-	satisfied bool
-	report    *llm.RateReport
-	refusal   *refusal
+	// satisfied says that the last visit granted what the requests need that wait, and ample that
+	// there was a lot more.
+	satisfied, ample bool
+	report           *llm.RateReport
+	refusal          *refusal
 }
 
 // traffic counts the requests that were sent.
@@ -169,7 +170,7 @@ func (s *scope) wanted(now time.Time) (at time.Time) {
 		earliest(s.again)
 	}
 	if !s.waits() && (s.held.Requests >= 1 || s.held.Tokens >= 1) {
-		earliest(s.usedAt.Add(keepTime))
+		earliest(s.usedAt.Add(s.keeps()))
 		if want := s.expected(); s.held.Requests < want.Requests/2 || s.held.Tokens < want.Tokens/2 {
 			earliest(s.lookedAt.Add(keepTime / 4))
 		}
@@ -194,10 +195,18 @@ func (s *scope) joined(class int) {
 	}
 }
 
+// keeps returns how long the scope keeps what it does not need.
+func (s *scope) keeps() time.Duration {
+	if s.ample {
+		return 20 * keepTime
+	}
+	return keepTime
+}
+
 // surplus returns what the scope holds and does not need.
 func (s *scope) surplus(now time.Time) amount {
 	out := amount{min(s.held.Requests, 0), min(s.held.Tokens, 0)}
-	if !s.waits() && now.Sub(s.usedAt) >= keepTime {
+	if !s.waits() && now.Sub(s.usedAt) >= s.keeps() {
 		out = s.held
 	}
 	return out

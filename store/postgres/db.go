@@ -25,6 +25,7 @@ import (
 
 	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
@@ -152,6 +153,9 @@ func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
 func (db *DB) Profile(tenant string) profile.Store {
 	return sqlstore.NewProfile(db.database, escape(tenant))
 }
+
+// Limits returns the rate limits of providers, which the processes that use the database share.
+func (db *DB) Limits() limit.Store { return sqlstore.NewLimits(db.database) }
 
 // SweepBlobs removes the blobs of all tenants that are held no more.
 func (db *DB) SweepBlobs(ctx context.Context, r blob.Retention) (int, error) {

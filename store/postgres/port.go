@@ -22,7 +22,7 @@ var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
 		"texts": `unnest(?::text[]) AS j (value)`, "numbers": `unnest(?::bigint[]) AS j (value)`, "record": record, "bytes": ` COLLATE "C"`, "max": `greatest`,
 		"tick": `nextval('{p}_clock')`, "born": `nextval('{p}_clock')`,
-		"lock": ` FOR UPDATE`, "share": ` FOR SHARE`, "keep": ` FOR KEY SHARE`, "lockable": `INNER`,
+		"clock": `({p}_now() / 1000)`, "lock": ` FOR UPDATE`, "share": ` FOR SHARE`, "keep": ` FOR KEY SHARE`, "lockable": `INNER`,
 		"accounts": `unnest(?2::text[], ?3::text[]) WITH ORDINALITY a (scope, id, n)`,
 	},
 	Numbered: true,

@@ -18,9 +18,9 @@ const lastBorn = `max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1
 var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
 		"texts": `json_each(?) j`, "numbers": `json_each(?) j`, "record": `x.record`, "bytes": ``, "max": `max`,
-		"tick": `1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0)`,
-		"born": `1 + max(` + lastBorn + `, coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
-		"lock": ``, "share": ``, "keep": ``, "lockable": `LEFT`, // write transactions are exclusive
+		"tick":  `1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0)`,
+		"born":  `1 + max(` + lastBorn + `, coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
+		"clock": `CAST(unixepoch('subsec') * 1000 AS INTEGER)`, "lock": ``, "share": ``, "keep": ``, "lockable": `LEFT`, // write transactions are exclusive
 		"accounts": `(SELECT s.value AS scope, i.value AS id, i.key AS n FROM json_each(?2) s JOIN json_each(?3) i ON i.key = s.key) a`,
 	},
 	Text: func(data []byte) string { return string(data) },

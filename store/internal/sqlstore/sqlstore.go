@@ -67,6 +67,7 @@ type Dialect struct {
 	//	{bytes}              a collation that compares bytes
 	//	{max}                the function that returns the greater of two values
 	//	{tick}, {born}       the next value of the clock that orders the threads, or the runs, of tenant ?1
+	//	{clock}              the time of the database, Unix ms
 	//	{lock}, {share}      a clause that locks the rows until the transaction ends
 	//	{keep}               a clause that keeps others from removing the rows until the transaction ends
 	//	{lockable}           the kind of join for rows that {lock} locks

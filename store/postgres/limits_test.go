@@ -1,0 +1,20 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/awaken-go/awaken/limit"
+	"github.com/awaken-go/awaken/limit/limittest"
+	"github.com/awaken-go/awaken/store/postgres"
+)
+
+func TestLimits(t *testing.T) {
+	limittest.Test(t, func(t *testing.T) (limit.Store, func() limit.Store) {
+		prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+		join := func() limit.Store {
+			return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Limits()
+		}
+		return join(), join
+	})
+}

@@ -1,0 +1,16 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/awaken-go/awaken/limit"
+	"github.com/awaken-go/awaken/limit/limittest"
+)
+
+func TestLimits(t *testing.T) {
+	limittest.Test(t, func(t *testing.T) (limit.Store, func() limit.Store) {
+		path := filepath.Join(t.TempDir(), "awaken.db")
+		return openAt(t, path, nil).Limits(), func() limit.Store { return openAt(t, path, nil).Limits() }
+	})
+}
