@@ -56,6 +56,7 @@ func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f 
 	return func(yield func(awaken.Entry, error) bool) {
 		t := &tail{log: l, ctx: ctx, live: l.acquire(threadID), at: after, sure: f.AtEnd, follow: f, yield: yield, waiter: waiter{wake: make(chan struct{}, 1)}}
 		t.live.watch(1)
+		defer context.AfterFunc(ctx, t.signal)()
 		defer t.leave()
 		if err := t.run(); err != nil && !errors.Is(err, errOver) {
 			yield(awaken.Entry{}, err)

@@ -8,7 +8,7 @@ import (
 // waiter is how a reader waits. Waiting sets no timer if one that is set rings early enough: most waits
 // end with an entry, long before any time is up.
 type waiter struct {
-	wake   chan struct{} // has a value when the reader should look again
+	wake   chan struct{} // has a value when the reader should look again, or its context is done
 	listed bool          // in live.waiting; guarded by live.mu
 	polls  bool          // polls the store for all readers; guarded by live.mu
 	seen   uint64        // seq of the cursor when the reader last found nothing in memory; guarded by live.mu
@@ -133,10 +133,8 @@ func (t *tail) waitForMore() error {
 		t.setAlarm(now, poll)
 		t.setAlarm(now, pause)
 		if !t.rang.Load() {
-			select {
-			case <-t.wake:
-			case <-t.ctx.Done():
-				return errOver
+			if err := t.sleep(); err != nil {
+				return err
 			}
 		}
 		if !t.rang.Swap(false) {
@@ -153,22 +151,28 @@ func (t *tail) waitForMore() error {
 	}
 }
 
+// sleep returns when the reader should look again. The context signals too, but enlist may have taken that
+// signal.
+func (t *tail) sleep() error {
+	if t.ctx.Err() == nil {
+		<-t.wake
+	}
+	if t.ctx.Err() != nil {
+		return errOver
+	}
+	return nil
+}
+
 // waitCollecting returns when the time to collect entries is over, or something urgent came.
 func (t *tail) waitCollecting() error {
 	t.collect = false
 	if t.collected == nil {
-		t.collected = time.NewTimer(t.follow.Collect)
+		t.collected = time.AfterFunc(t.follow.Collect, t.signal)
 	} else {
 		t.collected.Reset(t.follow.Collect)
 	}
 	defer t.collected.Stop()
-	select {
-	case <-t.wake:
-	case <-t.collected.C:
-	case <-t.ctx.Done():
-		return errOver
-	}
-	return nil
+	return t.sleep()
 }
 
 // setAlarm makes sure that the alarm rings at a time, or earlier. The zero time needs none.

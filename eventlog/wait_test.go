@@ -71,6 +71,43 @@ func TestTail_CollectsDeltasAndNothingElse(t *testing.T) {
 	})
 }
 
+// A reader whose context ends leaves, whatever it does at that moment: handle an entry, handle a pause,
+// wait or collect.
+func TestTail_LeavesWhenItsContextEnds(t *testing.T) {
+	for _, when := range []string{"entry", "pause", "waiting", "collecting"} {
+		t.Run(when, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := eventlog.New(&fakeLog{}, nil)
+				sink := log.Sink(nil)
+				defer sink.Close()
+				publish(t, sink, 1, 1, &awaken.RunStart{ThreadID: "t", RunID: "r"})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				follow := eventlog.Follow{Pause: time.Hour}
+				if when == "collecting" {
+					follow.Collect = 10 * time.Minute
+				}
+				if when == "waiting" || when == "collecting" {
+					time.AfterFunc(time.Minute, cancel)
+				}
+				began := time.Now()
+				for e, err := range log.Tail(ctx, "t", awaken.Cursor{}, follow) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if when == "entry" && e.Event != nil || when == "pause" && e.Event == nil {
+						cancel()
+						synctest.Wait() // all that wait for the context know
+					}
+				}
+				if took := time.Since(began); took > time.Minute {
+					t.Errorf("the reader leaves after %s", took)
+				}
+			})
+		})
+	}
+}
+
 // A waiting reader is told of a pause when it is due, however many entries came before, and not earlier.
 func TestTail_PausesAreCountedFromTheLastEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
