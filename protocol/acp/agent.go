@@ -53,7 +53,7 @@ func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	a := &agent{Config: cfg, Conn: newConn(in, out, cmp.Or(cfg.MaxLine, DefaultMaxLine), cfg.Logger), ctx: ctx,
-		sessions: map[string]*session{}, open: map[string]context.CancelFunc{}}
+		sessions: map[string]*session{}, open: map[string]context.CancelCauseFunc{}}
 	read := make(chan error, 1)
 	go func() { read <- a.serve() }()
 	var err error
@@ -65,6 +65,9 @@ func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 		err = nil
 	}
 	cancel(errClosed)
+	a.mu.Lock()
+	a.gone = true
+	a.mu.Unlock()
 	a.close()
 	a.work.Wait()
 	return err
@@ -78,11 +81,12 @@ type agent struct {
 	work sync.WaitGroup  // requests and turns in progress
 
 	mu          sync.Mutex
+	gone        bool // the client is
 	initialized bool
 	client      clientCapabilities
 	clientName  string
 	sessions    map[string]*session
-	open        map[string]context.CancelFunc // requests that are not answered yet, by id
+	open        map[string]context.CancelCauseFunc // requests that are not answered yet, by id
 }
 
 // maxOpen is how many requests a client may have open.
@@ -114,7 +118,7 @@ func (a *agent) serve() error {
 // accept answers a request: at once, or in a goroutine if it takes time.
 func (a *agent) accept(m *message) {
 	id := string(m.ID)
-	ctx, cancel := context.WithCancel(a.ctx)
+	ctx, cancel := context.WithCancelCause(a.ctx)
 	a.mu.Lock()
 	_, twice := a.open[id]
 	full := len(a.open) >= maxOpen
@@ -124,11 +128,11 @@ func (a *agent) accept(m *message) {
 	a.mu.Unlock()
 	switch {
 	case twice: // with the id, the client would take it for the answer of the other
-		cancel()
+		cancel(nil)
 		a.reply(nil, nil, invalidRequest("id is %s, which a request has that is not answered yet", id))
 		return
 	case full:
-		cancel()
+		cancel(nil)
 		a.reply(m.ID, nil, &Failure{Code: codeInternal, Message: fmt.Sprintf("%d requests are open, which is the limit", maxOpen)})
 		return
 	}
@@ -137,15 +141,24 @@ func (a *agent) accept(m *message) {
 		a.answer(m, nil, err, cancel)
 		return
 	}
-	a.work.Go(func() {
+	a.spawn(func() {
 		result, err := rest()
 		a.answer(m, result, err, cancel)
 	})
 }
 
+// spawn calls fn in a goroutine that Serve waits for, unless the client is gone.
+func (a *agent) spawn(fn func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.gone {
+		a.work.Go(fn)
+	}
+}
+
 // answer answers a request.
-func (a *agent) answer(m *message, result any, err error, cancel context.CancelFunc) {
-	cancel()
+func (a *agent) answer(m *message, result any, err error, cancel context.CancelCauseFunc) {
+	cancel(nil)
 	a.mu.Lock()
 	delete(a.open, string(m.ID))
 	a.mu.Unlock()
@@ -282,9 +295,12 @@ func (a *agent) cancelRequest(m *message) {
 	cancel := a.open[string(p.ID)]
 	a.mu.Unlock()
 	if cancel != nil {
-		cancel()
+		cancel(errNotNeeded)
 	}
 }
+
+// errNotNeeded is the cause with which a client cancels a request.
+var errNotNeeded = errors.New("the client cancelled the request")
 
 // cancel ends the prompt of a session.
 func (a *agent) cancel(m *message) {

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -53,6 +54,8 @@ func failureOf(err error, log *slog.Logger) *Failure {
 		return &Failure{Code: codeParams, Message: f.Message, Data: map[string]string{"code": f.Code}}
 	}
 	switch {
+	case errors.Is(err, errNotNeeded), errors.Is(err, errClosed), errors.Is(err, context.Canceled):
+		return &Failure{Code: codeInterrupted, Message: "the request was cancelled"}
 	case errors.Is(err, awaken.ErrInvalid):
 		return invalidParams("%s", strings.TrimPrefix(err.Error(), awaken.ErrInvalid.Error()+": "))
 	case errors.Is(err, awaken.ErrNotFound):

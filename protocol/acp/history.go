@@ -2,10 +2,10 @@ package acp
 
 import (
 	"context"
-	"errors"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -21,44 +21,73 @@ type history struct {
 	end      awaken.Cursor // of the entries
 }
 
-// history reads a session.
-func (s *session) history(ctx context.Context, th *awaken.Thread) (*history, error) {
+// history reads a session. What is committed meanwhile would be shown twice or not at all, so it reads again
+// until nothing is.
+func (s *session) history(ctx context.Context, id string) (*history, error) {
+	for n := 0; ; n++ {
+		before, err := s.Tenant.Store.Thread(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		h, err := s.read(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		after, err := s.Tenant.Store.Thread(ctx, id)
+		if err != nil || after.End == before.End && after.MessageCount == before.MessageCount && after.OpenRunID == before.OpenRunID || n == 20 {
+			return h, err
+		}
+	}
+}
+
+// read reads a session once.
+func (s *session) read(ctx context.Context, id string) (*history, error) {
 	h := &history{s: s, steps: map[string][]awaken.Entry{}, enc: NewEncoder(EncoderOptions{Cwd: s.cwd, Window: s.window(s.options)})}
-	entries, err := s.Tenant.Store.Entries(ctx, th.ID, awaken.EntryQuery{})
-	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+	var err error
+	if h.open, err = s.unfinished(ctx, id); err != nil {
 		return nil, err
 	}
-	if h.open, err = s.unfinished(ctx, th.ID); err != nil {
+	if h.open != nil && h.open.Status == awaken.RunCreated {
+		queued, err := s.Tenant.Store.Dispatches(ctx, mailbox.Query{ThreadID: id, RunID: h.open.RunID, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(queued) > 0 && queued[0].Request != nil {
+			h.pending = queued[0].Request.Messages
+		}
+	}
+	if h.messages, err = protocol.Conversation(ctx, s.Tenant, id); err != nil {
 		return nil, err
 	}
+	entries, err := s.Tenant.Store.Entries(ctx, id, awaken.EntryQuery{})
+	if err != nil {
+		return nil, err
+	}
+	h.sort(entries)
+	return h, nil
+}
+
+// sort assigns entries to steps.
+func (h *history) sort(entries []awaken.Entry) {
 	step := ""
 	for i := range entries {
 		e := &entries[i]
 		h.end = awaken.Cursor{Epoch: e.Epoch, Seq: e.Last()}
-		if ev, ok := e.Event.(*awaken.StepStart); ok {
+		switch ev := e.Event.(type) {
+		case *awaken.StepStart:
 			step = ev.MessageID
 			delete(h.steps, step) // a step that is begun again
 			if h.open != nil && h.open.RunID == e.RunID {
 				h.order = append(h.order, step)
 			}
-		}
-		if ev, ok := e.Event.(*awaken.StreamReset); ok && ev.Cursor == "" { // what came before it in the step is void
-			h.steps[step] = h.steps[step][:min(1, len(h.steps[step]))]
-			continue
+		case *awaken.StreamReset:
+			if ev.Cursor == "" { // what came before it in the step is void
+				h.steps[step] = h.steps[step][:min(1, len(h.steps[step]))]
+				continue
+			}
 		}
 		h.steps[step] = append(h.steps[step], *e)
 	}
-	if h.messages, err = protocol.Conversation(ctx, s.Tenant, th.ID); err != nil && !errors.Is(err, awaken.ErrNotFound) {
-		return nil, err
-	}
-	waiting, err := s.Tenant.Pending(ctx, th.ID)
-	if err != nil {
-		return nil, err
-	}
-	for i := range waiting.Items {
-		h.pending = append(h.pending, waiting.Items[i].Messages...)
-	}
-	return h, nil
 }
 
 // unfinished returns the run of a thread that is queued, running or waiting, or nil.

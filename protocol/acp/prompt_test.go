@@ -31,7 +31,7 @@ func TestPrompt(t *testing.T) {
 				t.Errorf("the client sees\n%s", live)
 			}
 			again := begin(t, g.Box, `{}`)
-			again.must("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/work","mcpServers":[]}`, s))
+			again.must("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/src","mcpServers":[]}`, s))
 			if loaded := transcript(again.all(s)); loaded != "user_message_chunk: scenario:"+tt.word+"\n"+live {
 				t.Errorf("loaded:\n%s\nlive:\n%s", loaded, live)
 			}
@@ -191,7 +191,7 @@ func TestPermission_CannotAsk(t *testing.T) {
 	}
 	other := begin(t, g.Box, `{}`)
 	other.ask = choosing("allow_once")
-	other.must("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":"/work","mcpServers":[]}`, s))
+	other.must("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":"/src","mcpServers":[]}`, s))
 	other.until("it is done", func() bool { return strings.Contains(strings.Join(other.lines, ""), `"done"`) })
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/acp"
@@ -234,7 +235,7 @@ func (c *client) session(agent string) string {
 	var out struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := json.Unmarshal(c.must("session/new", `{"cwd":"/work","mcpServers":[]}`), &out); err != nil {
+	if err := json.Unmarshal(c.must("session/new", `{"cwd":"/src","mcpServers":[]}`), &out); err != nil {
 		c.t.Fatal(err)
 	}
 	c.must("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":%q}`, out.SessionID, agent))
@@ -284,7 +285,7 @@ func (c *client) until(what string, ok func() bool) {
 	defer c.mu.Unlock()
 	for !ok() {
 		if time.Since(began) >= time.Minute || c.waiting == nil {
-			c.t.Fatalf("never: %s", what)
+			c.t.Fatalf("never: %s\n%s", what, strings.Join(c.lines, ""))
 		}
 		c.seen.Wait()
 	}
@@ -347,3 +348,16 @@ func selected(option string) any {
 func newRig(t testing.TB) *protocoltest.Rig { return protocoltest.New(t, nil) }
 
 func decisionsOf() mailbox.DecisionQuery { return mailbox.DecisionQuery{Limit: 10} }
+
+// tick waits for other goroutines.
+func tick() <-chan time.Time { return time.After(time.Millisecond) }
+
+// idle reports whether the last run of a thread is not one that an editor began.
+func idle(t testing.TB, g *protocoltest.Rig, thread string) bool {
+	th, err := g.Box.Tenant("").Store.Thread(t.Context(), thread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := g.Box.Tenant("").Store.LoadRun(t.Context(), th.LatestRunID)
+	return err == nil && run.Adapter != "acp" && run.Status == awaken.RunDone
+}

@@ -163,7 +163,7 @@ func (a *agent) openSession(ctx context.Context, m *message) (func() (any, error
 	}
 	a.begin(s)
 	return func() (any, error) {
-		h, err := s.history(ctx, th)
+		h, err := s.history(ctx, th.ID)
 		if err != nil {
 			return nil, err
 		}

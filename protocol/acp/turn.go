@@ -84,7 +84,11 @@ func (a *agent) prompt(ctx context.Context, m *message) (func() (any, error), er
 	s.mu.Unlock()
 	return func() (any, error) {
 		defer t.end()
-		defer context.AfterFunc(ctx, t.cancel)()
+		defer context.AfterFunc(ctx, func() {
+			if errors.Is(context.Cause(ctx), errNotNeeded) { // not if the client is gone: its run continues
+				t.cancel()
+			}
+		})()
 		result, err := t.answer(msg, string(m.ID), before)
 		if before != nil && t.runID == "" {
 			before.stop(errOver)
@@ -93,14 +97,19 @@ func (a *agent) prompt(ctx context.Context, m *message) (func() (any, error), er
 	}, nil
 }
 
+// submitTime is how long a prompt may take to be accepted.
+const submitTime = 30 * time.Second
+
 // answer submits a message and returns the answer to the prompt.
 func (t *turn) answer(msg *llm.Message, requestID string, before *turn) (any, error) {
-	if err := t.keep(t.ctx, titleOf(msg)); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), submitTime) // a prompt that was read is accepted, also if the client is gone
+	defer cancel()
+	if err := t.keep(ctx, titleOf(msg)); err != nil {
 		return nil, err
 	}
 	opts := EncoderOptions{Cwd: t.cwd, Window: t.window(t.chosen)}
 	if sums, ok := t.Tenant.Store.(awaken.UsageReader); ok {
-		totals, err := sums.UsageTotals(t.ctx, awaken.UsageQuery{ThreadID: t.id})
+		totals, err := sums.UsageTotals(ctx, awaken.UsageQuery{ThreadID: t.id})
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +119,7 @@ func (t *turn) answer(msg *llm.Message, requestID string, before *turn) (any, er
 	}
 	t.enc = NewEncoder(opts)
 	defer t.Tenant.Log.Watch(t.id)() // the run may be over before it is followed
-	r, err := t.Tenant.Submit(t.ctx, mailbox.Submission{Mode: mailbox.ModeInterrupt, Anew: true, Confined: true, Request: awaken.RunRequest{
+	r, err := t.Tenant.Submit(ctx, mailbox.Submission{Mode: mailbox.ModeInterrupt, Anew: true, Confined: true, Request: awaken.RunRequest{
 		ThreadID: t.id, AgentID: t.chosen.Agent, UserID: t.User, Messages: []*llm.Message{msg}, Overrides: t.overrides(t.chosen), FrontendTools: t.clientTools(),
 		Context: t.surroundings(), Adapter: "acp", TransportRequestID: fmt.Sprintf("acp:%.80s", requestID), Untrusted: true}})
 	if errors.Is(err, awaken.ErrNotFound) {
@@ -191,7 +200,7 @@ func (t *turn) cancel() {
 }
 
 func (t *turn) cancelRun(runID string) {
-	t.work.Go(func() {
+	t.spawn(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), 10*time.Second)
 		defer cancel()
 		if err := t.Tenant.Cancel(ctx, runID); err != nil && !errors.Is(err, mailbox.ErrIdle) && !errors.Is(err, awaken.ErrNotFound) {
@@ -319,7 +328,7 @@ func (s *session) attend(h *history) {
 	}
 	s.turn, t.chosen = t, s.options
 	s.mu.Unlock()
-	s.work.Go(func() {
+	s.spawn(func() {
 		defer t.end()
 		if run.Status == awaken.RunWaiting && !t.ask(run.Waiting, true) {
 			return
