@@ -67,6 +67,7 @@ type Frames struct {
 	at     Position // of the last frame added
 	named  bool     // whether frames have ids
 	prefix string   // of their ids
+	bare   bool     // whether ids are left out
 	have   int      // number of the entry's frames that the client has
 	opened int      // where the open frame begins
 }
@@ -89,6 +90,10 @@ func (f *Frames) Added() int { return max(0, f.at.Frames-f.have) }
 // Prefix makes the ids of frames begin with a text, for a protocol whose clients resume a stream by nothing but an id.
 func (f *Frames) Prefix(text string) { f.prefix = text }
 
+// Bare leaves the ids of frames out, for a protocol whose clients cannot resume a stream. Frames that the client has are
+// skipped all the same.
+func (f *Frames) Bare() { f.bare = true }
+
 // Unnamed announces frames without ids.
 func (f *Frames) Unnamed() { f.at, f.named, f.have = Position{}, false, 0 }
 
@@ -98,7 +103,7 @@ func (f *Frames) Open() []byte {
 	f.opened = len(f.buf)
 	f.at.Frames++
 	buf := f.buf
-	if f.named {
+	if f.named && !f.bare {
 		buf = append(f.at.append(append(append(buf, "id: "...), f.prefix...)), '\n')
 	}
 	return append(buf, "data: "...)

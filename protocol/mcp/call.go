@@ -43,6 +43,9 @@ type agentArguments struct {
 type requestState struct {
 	RunID string `json:"r"`
 	Tool  string `json:"t"`
+	// Tickets are the questions. Answers to others are ignored, so this is only for the client, to which another
+	// round is another state.
+	Tickets []string `json:"q"`
 }
 
 // callTool runs a tool.
@@ -156,7 +159,9 @@ func (x *exchange) load(runID string) (*awaken.Run, error) {
 func (x *toolCall) options(runID string) Options {
 	o := Options{RunID: runID, Request: x.id, Modern: x.modern, Progress: x.meta.ProgressToken, Level: x.level, Elicits: x.elicits, cfg: x.cfg}
 	if x.modern {
-		o.State = x.cfg.signer.seal("state", requestState{runID, x.in.Name})
+		o.State = func(tickets []string) string {
+			return x.cfg.signer.seal("state", requestState{runID, x.in.Name, tickets})
+		}
 	} else {
 		o.Prefix = o.prefix()
 	}

@@ -50,7 +50,11 @@ func (g *rig) asked(url, other, tool string, args object, answer string) (questi
 		responses[id] = json.RawMessage(answer)
 	}
 	params["inputResponses"], params["requestState"] = responses, at(first, "result", "requestState")
-	result = g.askAt(other, "tools/call", params)
+	list := messages(g.TB, g.open(other, "tools/call", params))
+	if len(list) != 1 {
+		g.TB.Errorf("%d messages answer the request: %v", len(list), list)
+	}
+	result = list[len(list)-1]
 	if again := g.askAt(url, "tools/call", params); fmt.Sprint(at(again, "result")) != fmt.Sprint(at(result, "result")) {
 		g.TB.Errorf("answered again: %v, at first %v", again, result)
 	}

@@ -27,8 +27,8 @@ type Options struct {
 	Level string
 	// Elicits says that the client can be asked.
 	Elicits bool
-	// State is the requestState of questions in the newer era.
-	State string
+	// State returns the requestState of questions with certain tickets, in the newer era.
+	State func(tickets []string) string
 	// Prefix begins the ids of frames.
 	Prefix string
 
@@ -115,7 +115,7 @@ const ownerJump = 1_000_000
 func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 	e.frames, e.err = f, nil
 	if e.opts.Modern {
-		f.Unnamed()
+		f.Bare()
 	} else {
 		f.Prefix(e.opts.Prefix)
 	}
@@ -330,7 +330,7 @@ func (e *Encoder) wait(fin *awaken.RunFinish) {
 	case len(w.Tickets) == 0 || !e.opts.Elicits:
 		e.answer(waitingResult(fin, w))
 	case e.opts.Modern:
-		r := &callResult{result: result{Type: "input_required"}, State: e.opts.State, Requests: map[string]elicitation{}}
+		r := &callResult{result: result{Type: "input_required"}, State: e.opts.State(w.TicketIDs), Requests: map[string]elicitation{}}
 		for i := range w.Tickets {
 			r.Requests[w.Tickets[i].TicketID] = question(&w.Tickets[i])
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,7 +63,7 @@ func TestGolden(t *testing.T) {
 			}
 			entries := entriesOf(t, a)
 			older := mcp.Options{Request: []byte("1"), Progress: []byte("2"), Level: "info", Elicits: true}
-			newer := mcp.Options{Request: []byte("1"), Modern: true, Elicits: true, State: "state"}
+			newer := mcp.Options{Request: []byte("1"), Modern: true, Elicits: true, State: func(tickets []string) string { return strings.Join(tickets, " ") }}
 			got := txtar.Format(&txtar.Archive{Files: []txtar.File{
 				{Name: "2025-11-25", Data: []byte(encode(t, entries, older, protocol.Position{}))},
 				{Name: "2026-07-28", Data: []byte(encode(t, entries, newer, protocol.Position{}))},

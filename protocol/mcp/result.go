@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -135,5 +137,12 @@ func blockContent(b *llm.Block) content {
 	case b.Type == llm.AudioBlock:
 		return content{Type: "audio", Data: src.Data, MimeType: src.MediaType}
 	}
-	return content{Type: "resource", Resource: &Contents{URI: "attachment:" + cmp.Or(b.Title, "file"), MimeType: src.MediaType, Blob: src.Data}}
+	r := &Contents{URI: b.Title, MimeType: src.MediaType, Blob: src.Data}
+	if !strings.Contains(r.URI, "://") {
+		r.URI = "attachment:" + cmp.Or(r.URI, "file")
+	}
+	if data, err := base64.StdEncoding.DecodeString(src.Data); err == nil && (strings.HasPrefix(src.MediaType, "text/") || src.MediaType == "application/json") && utf8.Valid(data) {
+		r.Text, r.Blob = new(string(data)), ""
+	}
+	return content{Type: "resource", Resource: r}
 }

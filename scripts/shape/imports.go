@@ -62,7 +62,7 @@ var importRules = []importRule{
 	{
 		name:   engineRule,
 		of:     list("./..."),
-		except: list("./cmd/*", "./*test", "./examples/*"),
+		except: list("./cmd/*", "./*test", "./examples/*", "./scripts/conformance"),
 		forbid: list("./engine", "./engine/*"),
 	},
 	{
