@@ -51,7 +51,8 @@ type frameEntry struct {
 // errFrame reports entries that are not consecutive.
 var errFrame = errors.New("the entries of a frame are not consecutive")
 
-// decode returns the entries of a frame.
+// decode returns the entries of a frame. Those whose event this process does not know, because another
+// version sent it, have none.
 func (f *frame) decode() ([]awaken.Entry, error) {
 	out := make([]awaken.Entry, len(f.Entries))
 	for i := range f.Entries {
@@ -66,9 +67,8 @@ func (f *frame) decode() ([]awaken.Entry, error) {
 		if e.Epoch == 0 || e.Seq == 0 || i > 0 && (e.Seq != out[i-1].Seq+1 || e.Epoch < out[i-1].Epoch) {
 			return nil, fmt.Errorf("%w: %s", errFrame, e.Cursor)
 		}
-		var err error
-		if e.Event, err = awaken.UnmarshalEvent(w.Event); err != nil {
-			return nil, err
+		if ev, err := awaken.UnmarshalEvent(w.Event); err == nil {
+			e.Event = ev
 		}
 	}
 	return out, nil

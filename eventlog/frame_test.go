@@ -2,7 +2,10 @@ package eventlog
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/bus"
@@ -72,4 +75,52 @@ func TestAppendFrame_CutsAtTheLimitAndIsDecodedAsItWas(t *testing.T) {
 	if buf, n, err := appendFrame(nil, "", "t", entries, false, 10); n != 1 || err != nil {
 		t.Errorf("a frame that is too small for any entry has %d: %s, %v", n, buf, err)
 	}
+}
+
+// An event that only another version knows is not asked for again: what follows begins a new list, and
+// readers find it in the store.
+func TestReceive_AnUnknownEventIsNotAskedForAgain(t *testing.T) {
+	r := NewRelay(bus.NewExchange(bustest.NewMemory(1000, bustest.Faults{}).Join()), nil)
+	l := New(nil, &Options{Relay: r})
+	defer l.Watch("t")()
+	frame := func(seq, event string) {
+		r.receive("p", `{"frames":[{"thread":"t","epoch":1,"run":"r","entries":[{"seq":`+seq+`,"event":`+event+`}]}]}`)
+	}
+	frame("4", `{"event_type":"text_delta","delta":"a"}`)
+	frame("5", `{"event_type":"of_the_next_version"}`)
+	frame("6", `{"event_type":"of_the_next_version"}`)
+	frame("7", `{"event_type":"text_delta","delta":"b"}`)
+	if entries := l.live["t"].entries; len(entries) != 1 || entries[0].Seq != 7 {
+		t.Errorf("in memory: %v, want only what follows", entries)
+	}
+	if len(r.repairs) > 0 {
+		t.Error("it was asked for again")
+	}
+	frame("9", `{"event_type":"text_delta","delta":"c"}`)
+	if len(r.repairs) == 0 {
+		t.Error("a lost entry is not asked for: the test proves nothing")
+	}
+}
+
+// Lost entries that do not come are asked for less and less often.
+func TestReceive_AsksForLostEntriesLessAndLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRelay(bus.NewExchange(bustest.NewMemory(1000, bustest.Faults{}).Join()), nil)
+		l := New(nil, &Options{Relay: r})
+		defer l.Watch("t")()
+		asked := 0
+		for i := range 6000 { // ten minutes
+			seq := uint64(10 + i)
+			if i == 0 {
+				seq = 1
+			}
+			r.receive("p", fmt.Sprintf(`{"frames":[{"thread":"t","epoch":1,"run":"r","entries":[{"seq":%d,"event":{"event_type":"text_delta","delta":"a"}}]}]}`, seq))
+			asked += len(r.repairs)
+			clear(r.repairs)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if asked < 10 || asked > 130 {
+			t.Errorf("asked %d times in ten minutes, want at most every five seconds in the end", asked)
+		}
+	})
 }

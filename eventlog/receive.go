@@ -107,6 +107,7 @@ func (r *Relay) frame(from string, f *frame) {
 	}
 	entries, err := f.decode()
 	complete := err != nil || v.take(entries, f.First)
+	at := v.position()
 	log.release(v)
 	if complete {
 		return
@@ -114,8 +115,15 @@ func (r *Relay) frame(from string, f *frame) {
 	t := topic{f.Tenant, f.Thread}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if fl := r.follows[t]; fl != nil && time.Since(fl.asked) >= repairEvery {
-		fl.asked = time.Now()
+	fl := r.follows[t]
+	if fl == nil {
+		return
+	}
+	if fl.after != at {
+		fl.after, fl.pause = at, repairEvery
+	}
+	if time.Since(fl.asked) >= fl.pause {
+		fl.asked, fl.pause = time.Now(), min(2*fl.pause, repairMost)
 		if r.repairs[from] == nil {
 			r.repairs[from] = map[topic]struct{}{}
 		}

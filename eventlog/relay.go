@@ -47,8 +47,10 @@ const (
 	// settle is how long a thread is followed before others are told: most runs begin a moment
 	// later where their reader is.
 	settle = 20 * time.Millisecond
-	// repairEvery is how often a process asks for lost entries of a thread.
+	// repairEvery is how often a process asks for lost entries of a thread. It doubles, up to repairMost,
+	// while the same ones do not come.
 	repairEvery = 100 * time.Millisecond
+	repairMost  = 5 * time.Second
 	// sendTime limits a round of sending.
 	sendTime = 5 * time.Second
 
@@ -72,9 +74,11 @@ type following struct {
 	topic
 	live  *live
 	since time.Time
-	due   bool      // to be told in the next round
-	told  bool      // at least once
-	asked time.Time // when lost entries were last asked for
+	due   bool          // to be told in the next round
+	told  bool          // at least once
+	asked time.Time     // when lost entries were last asked for
+	after awaken.Cursor // the position after which they were lost
+	pause time.Duration // until they are asked for again
 }
 
 // relayPart is the name of relays on the bus.

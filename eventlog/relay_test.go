@@ -162,6 +162,31 @@ func TestRelay_NothingIsSentWithoutReadersElsewhere(t *testing.T) {
 	})
 }
 
+// A delta that is too long for the bus is sent to none, is not asked for again and again, and delays only
+// what follows it in its step.
+func TestRelay_ADeltaThatIsTooLongIsFoundInTheStore(t *testing.T) {
+	inProcesses(t, func(t *testing.T, ctx context.Context) {
+		store, m := memory.New(), bustest.NewMemory(7999, bustest.Faults{})
+		here, there := process(ctx, m, store, "", eventlog.Options{}), process(ctx, m, store, "", eventlog.Options{})
+		s := watch(ctx, there, "t", awaken.Cursor{})
+		time.Sleep(time.Second)
+		turn := slow()
+		turn.Text[3] = strings.Repeat("long", 300_000)
+		for range 100 {
+			turn.Text = append(turn.Text, "more ")
+		}
+		go func() { _, _ = newRuntime(t, store, turn).Run(t.Context(), request(), here.Sink(nil)) }()
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if got, want := s.text(), strings.Join(turn.Text, ""); got != want {
+			t.Errorf("the reader has %d bytes, want %d", len(got), len(want))
+		}
+		if _, bytes := m.Sent(); bytes > 200_000 {
+			t.Errorf("%d bytes were sent", bytes)
+		}
+	})
+}
+
 func TestRelay_ReadersOfAnotherTenantGetNothing(t *testing.T) {
 	inProcesses(t, func(t *testing.T, ctx context.Context) {
 		stores, m := [2]*memory.Store{memory.New(), memory.New()}, bustest.NewMemory(7999, bustest.Faults{})

@@ -83,19 +83,26 @@ func (o *round) entries(to string, t topic, entries []awaken.Entry, first bool) 
 		if len(p.buf) > o.limit*3/4 {
 			o.finish(to, p)
 		}
-		if len(p.buf) == 0 {
+		begin := len(p.buf)
+		if begin == 0 {
 			p.buf = append(p.buf, `{"frames":[`...)
 		} else {
 			p.buf = append(p.buf, ',')
 		}
 		buf, n, err := appendFrame(p.buf, t.tenant, t.thread, entries, first, o.limit-len(p.buf))
-		if err != nil { // the readers find it in the store
-			p.buf = nil
-			return
+		if err != nil { // one of them
+			buf, n, err = appendFrame(p.buf, t.tenant, t.thread, entries[:1], first, o.limit)
+		}
+		if err != nil || len(buf) > maxFrame { // the readers find it in the store; the next begins a new list
+			p.buf, entries, first = p.buf[:begin], entries[1:], true
+			continue
 		}
 		p.buf, entries, first = buf, entries[n:], false
 	}
 }
+
+// maxFrame is the length of the longest text that the bus carries, with room for what is around it.
+const maxFrame = bus.MaxText - 1024
 
 // finish adds the frames of a parcel to the messages.
 func (o *round) finish(to string, p *parcel) {

@@ -6,11 +6,12 @@ import (
 
 // shared is what a live part has to do with other processes. It is guarded by live.mu.
 type shared struct {
-	watchers int  // readers in this process
-	wanted   bool // the relay has been told that this process follows the thread
-	remote   bool // entries came from another process
-	followed bool // another process follows the thread
-	dirty    bool // the relay has been told that there are entries to send
+	watchers int           // readers in this process
+	wanted   bool          // the relay has been told that this process follows the thread
+	remote   bool          // entries came from another process
+	followed bool          // another process follows the thread
+	dirty    bool          // the relay has been told that there are entries to send
+	unknown  awaken.Cursor // the last entry that came and could not be decoded
 }
 
 // topic returns the name of the thread on the bus.
@@ -79,7 +80,11 @@ func (v *live) take(entries []awaken.Entry, first bool) (complete bool) {
 		return true
 	}
 	for i, e := range entries {
-		first = first && i == 0 || i > 0 && e.Epoch != entries[i-1].Epoch
+		first = first && i == 0 || i > 0 && e.Epoch != entries[i-1].Epoch || e.Epoch == v.shared.unknown.Epoch && e.Seq == v.shared.unknown.Seq+1
+		if e.Event == nil { // readers find it in the store; what follows begins a new list
+			v.shared.unknown = e.Cursor
+			continue
+		}
 		if n := len(v.entries); n > 0 {
 			last := v.entries[n-1].Cursor
 			if e.Epoch < last.Epoch || e.Epoch == last.Epoch && e.Seq <= last.Seq {
