@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/postgres"
@@ -107,7 +108,7 @@ func (caller) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, e
 // newCallers starts three replicas whose default agent calls the tools that its user names, at once.
 func newCallers(t *testing.T, join func(t testing.TB, db *postgres.DB) bus.Bus) (*fleet, *held) {
 	h := &held{}
-	f := newFleet(t, 3, caller{}, join, func(c *engine.Config) {
+	f := newFleet(t, 3, caller{}, join, func(c *engine.Config, _ *mailbox.Config) {
 		c.Tools = h.tools()
 		c.Agents[0].ToolExecutionMode = awaken.ParallelStreaming
 	})

@@ -98,10 +98,15 @@ func natsFleet(t testing.TB) string {
 
 // newFleet starts n replicas of which each has a bus from join, or none if join is nil. The
 // delegate "worker" of the agent "boss" has the model, as has the default agent.
-func newFleet(t testing.TB, n int, model llm.Model, join func(t testing.TB, db *postgres.DB) bus.Bus, change ...func(*engine.Config)) *fleet {
+func newFleet(t testing.TB, n int, model llm.Model, join func(t testing.TB, db *postgres.DB) bus.Bus, change ...func(*engine.Config, *mailbox.Config)) *fleet {
+	t.Helper()
+	return newFleetAt(t, postgresServer.Database(), n, model, join, change...)
+}
+
+// newFleetAt is newFleet for a database.
+func newFleetAt(t testing.TB, database string, n int, model llm.Model, join func(t testing.TB, db *postgres.DB) bus.Bus, change ...func(*engine.Config, *mailbox.Config)) *fleet {
 	t.Helper()
 	f := &fleet{TB: t}
-	database := postgresServer.Database()
 	for i := range n {
 		db, err := postgres.Open(t.Context(), database+"&pool_max_conns=8", nil)
 		if err != nil {
@@ -116,14 +121,14 @@ func newFleet(t testing.TB, n int, model llm.Model, join func(t testing.TB, db *
 				llmtest.Turn{Text: llmtest.Text{"the boss is done"}})},
 			Plugins: []awaken.Plugin{delegate.New(delegate.Options{})},
 		}
+		cfg := mailbox.Config{Queue: db, Concurrency: 1000}
 		for _, fn := range change {
-			fn(&config)
+			fn(&config, &cfg)
 		}
 		rt, err := engine.New(config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := mailbox.Config{Queue: db, Concurrency: 1000}
 		if join != nil {
 			cfg.Bus = bus.NewExchange(join(t, db))
 			cfg.Log.Relay = eventlog.NewRelay(cfg.Bus, nil)
