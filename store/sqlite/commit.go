@@ -38,7 +38,7 @@ type commit struct {
 	invalid error // of the run
 
 	run      string // JSON, like the fields below
-	messages any    // nil if there are none, like the fields below
+	messages any    // packed, or nil if there are none, like the fields below
 	entries  any
 	calls    any
 	first    uint64 // sequence number of the first entry; MaxInt64 without entries
@@ -61,10 +61,19 @@ func (c *commit) encode() (err error) {
 		return err
 	}
 	c.run = string(*buf)
-	if c.messages, err = array(buf, len(c.Messages), func(buf []byte, i int) ([]byte, error) { return c.Messages[i].AppendJSON(buf) }); err != nil {
+	run := []byte(c.Run.RunID)
+	if c.messages, err = array(buf, len(c.Messages), func(buf []byte, i int) ([]byte, error) {
+		out, err := c.Messages[i].AppendJSON(buf)
+		return packRun(out, len(buf), run), err
+	}); err != nil {
 		return fmt.Errorf("messages: %w", err)
 	}
-	if c.calls, err = array(buf, len(c.Calls), func(buf []byte, i int) ([]byte, error) { return c.Calls[i].AppendJSON(buf) }); err != nil {
+	starts := make([]int, 0, 8) // of the records in calls
+	if c.calls, err = array(buf, len(c.Calls), func(buf []byte, i int) ([]byte, error) {
+		starts = append(starts, len(buf))
+		out, err := c.Calls[i].AppendJSON(buf)
+		return packRun(out, len(buf), run), err
+	}); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	c.first = math.MaxInt64
@@ -72,7 +81,12 @@ func (c *commit) encode() (err error) {
 		c.first, c.last, c.epoch = c.Entries[0].Seq, max(c.last, c.Entries[i].Last()), max(c.epoch, c.Entries[i].Epoch)
 	}
 	c.entries, err = array(buf, len(c.Entries), func(buf []byte, i int) ([]byte, error) {
-		return entryrow.Append(buf, &c.Entries[i], c.epoch, c.Run.RunID)
+		out, err := entryrow.Append(buf, &c.Entries[i], c.epoch, c.Run.RunID)
+		out = packRun(out, len(buf), run)
+		if _, ok := c.Entries[i].Event.(*awaken.StateSnapshot); ok && len(starts) > 0 {
+			out = packCalls(out, len(buf), c.calls.(string), starts)
+		}
+		return out, err
 	})
 	return err
 }

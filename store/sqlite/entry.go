@@ -33,16 +33,19 @@ func (s *scope) Entries(ctx context.Context, threadID string, q awaken.EntryQuer
 		}
 		// A row holds the entries of a commit, so the query selects rows and Select filters
 		// their entries.
-		return c.query(ctx, `SELECT epoch, run, entries FROM {p}_commits WHERE tenant = ? AND thread = ? AND last > ? AND last <= ? AND epoch > ? AND entries IS NOT NULL ORDER BY last, upto, rowid`,
+		return c.query(ctx, `SELECT epoch, run, entries, calls FROM {p}_commits WHERE tenant = ? AND thread = ? AND last > ? AND last <= ? AND epoch > ? AND entries IS NOT NULL ORDER BY last, upto, rowid`,
 			[]any{s.tenant, threadID, after, upTo, clamp(q.Epoch)}, func(scan sqlstore.Scan) error {
 				var epoch uint64
-				var run string
-				var data sql.RawBytes
-				if err := scan(&epoch, &run, &data); err != nil {
+				var run, text string
+				var calls sql.RawBytes // or nil
+				if err := scan(&epoch, &run, &text, &calls); err != nil {
 					return err
 				}
-				var err error
-				if out, err = entryrow.Select(out, data, epoch, run, &q); err != nil {
+				text, err := unpackEntries(text, calls, run)
+				if err == nil {
+					out, err = entryrow.Select(out, []byte(text), epoch, run, &q)
+				}
+				if err != nil {
 					return fmt.Errorf("log of thread %s: %w", threadID, err)
 				}
 				if q.Limit > 0 && len(out) == q.Limit {

@@ -32,7 +32,7 @@ var engine = &sqlstore.Engine{
 	Log: func(ctx context.Context, c sqlstore.Conn, tenant string, t *sqlstore.Thread, after, upTo int, to *sqlstore.Tail) error {
 		return c.(portConn).c.of(tenant).messages(ctx, t, after, upTo, to)
 	},
-	Inherit: `UPDATE {p}_commits SET thread = ?3, last = -1, run = '', epoch = 0, entries = NULL, calls = NULL, upto = min(upto, ?4)
+	Inherit: `UPDATE {p}_commits SET thread = ?3, last = -1, epoch = 0, entries = NULL, calls = NULL, upto = min(upto, ?4)
 		WHERE tenant = ?1 AND thread = ?2 AND messages IS NOT NULL AND before < ?4`,
 }
 

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -36,12 +35,12 @@ func (c tenantConn) calls(ctx context.Context, runID string) ([]*awaken.CallStat
 	var out []*awaken.CallState
 	err = c.query(ctx, `SELECT calls FROM {p}_commits WHERE tenant = ? AND thread = ? AND last >= ? AND last <= ? AND run = ? AND calls IS NOT NULL ORDER BY last, upto, rowid`,
 		[]any{c.tenant, thread, first, last, runID}, func(scan sqlstore.Scan) error {
-			var data sql.RawBytes
-			if err := scan(&data); err != nil {
+			var text string
+			if err := scan(&text); err != nil {
 				return err
 			}
 			var calls []*awaken.CallState
-			if err := json.Unmarshal(data, &calls); err != nil {
+			if err := json.Unmarshal([]byte(unpackRun(text, runID)), &calls); err != nil {
 				return fmt.Errorf("ledger of run %s: %w", runID, err)
 			}
 			out = append(out, calls...)

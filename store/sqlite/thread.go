@@ -69,7 +69,7 @@ func (c tenantConn) segments(ctx context.Context, t *sqlstore.Thread, upTo int, 
 
 // commitsAfter selects the rows with the messages after ?3. It begins at the last row before them
 // that the index commits_upto has.
-const commitsAfter = `SELECT before, upto, time, messages FROM {p}_commits WHERE tenant = ?1 AND thread = ?2
+const commitsAfter = `SELECT before, upto, time, run, messages FROM {p}_commits WHERE tenant = ?1 AND thread = ?2
 	AND last >= coalesce((SELECT s.last FROM {p}_commits s WHERE s.tenant = ?1 AND s.thread = ?2 AND s.upto <= ?3 AND s.before / 32 < s.upto / 32 ORDER BY s.upto DESC LIMIT 1), -1)
 	AND upto > ?3 AND messages IS NOT NULL ORDER BY last, upto`
 
@@ -91,11 +91,11 @@ func (c tenantConn) commits(ctx context.Context, t *sqlstore.Thread, after, upTo
 	return c.query(ctx, commitsAfter, []any{c.tenant, t.ID, after}, func(scan sqlstore.Scan) error {
 		var before, last int
 		var created int64
-		var text string
-		if err := scan(&before, &last, &created, &text); err != nil {
+		var run, text string
+		if err := scan(&before, &last, &created, &run, &text); err != nil {
 			return err
 		}
-		list, err := to.Messages(text)
+		list, err := to.Messages(unpackRun(text, run))
 		if err != nil {
 			return fmt.Errorf("messages after %d of thread %s: %w", before, t.ID, err)
 		}
