@@ -157,22 +157,35 @@ func (t *tail) sleep() error {
 	if t.ctx.Err() == nil {
 		<-t.wake
 	}
+	return t.over()
+}
+
+// over returns errOver if the context is done.
+func (t *tail) over() error {
 	if t.ctx.Err() != nil {
 		return errOver
 	}
 	return nil
 }
 
-// waitCollecting returns when the time to collect entries is over, or something urgent came.
+// waitCollecting returns when the time to collect entries is over, or something urgent came. Its timer is no
+// alarm, which would start a goroutine each time.
 func (t *tail) waitCollecting() error {
 	t.collect = false
+	if t.ctx.Err() != nil {
+		return errOver
+	}
 	if t.collected == nil {
-		t.collected = time.AfterFunc(t.follow.Collect, t.signal)
+		t.collected = time.NewTimer(t.follow.Collect)
 	} else {
 		t.collected.Reset(t.follow.Collect)
 	}
 	defer t.collected.Stop()
-	return t.sleep()
+	select {
+	case <-t.wake:
+	case <-t.collected.C:
+	}
+	return t.over()
 }
 
 // setAlarm makes sure that the alarm rings at a time, or earlier. The zero time needs none.
