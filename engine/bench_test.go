@@ -183,8 +183,10 @@ func (r *raw) run(ctx context.Context, history []*llm.Message, text string, c *c
 }
 
 // compare runs both in turn and reports how much longer ours takes and how much more CPU time, as
-// medians over pairs of blocks. On a busy machine only the latter says something.
-func compare(b *testing.B, block int, rawRun func(), fresh func() (ours func())) {
+// medians over pairs of blocks. On a busy machine only the latter says something. Each block begins
+// with an empty heap, so that each side pays for its own garbage and what it keeps; a block without a
+// collection would hide the larger half of the cost.
+func compare(b *testing.B, block, rawBlock int, rawRun func(), fresh func() (ours func())) {
 	b.Helper()
 	var ratios, cpuRatios []float64
 	var rawTime, ourTime time.Duration
@@ -195,22 +197,26 @@ func compare(b *testing.B, block int, rawRun func(), fresh func() (ours func()))
 		for range block {
 			ours()
 		}
-		mid, midCPU := time.Now(), cpu()
-		for range block {
+		took, tookCPU := time.Since(start), cpu()-startCPU
+		ours = nil
+		runtime.GC()
+		start, startCPU = time.Now(), cpu()
+		for range rawBlock {
 			rawRun()
 		}
-		end, endCPU := time.Now(), cpu()
-		cpuRatios = append(cpuRatios, float64(midCPU-startCPU)/float64(endCPU-midCPU))
-		ourTime += mid.Sub(start)
-		rawTime += end.Sub(mid)
-		ratios = append(ratios, float64(mid.Sub(start))/float64(end.Sub(mid)))
+		rawTook, rawCPU := time.Since(start), cpu()-startCPU
+		scale := float64(rawBlock) / float64(block)
+		cpuRatios = append(cpuRatios, scale*float64(tookCPU)/float64(rawCPU))
+		ratios = append(ratios, scale*float64(took)/float64(rawTook))
+		ourTime += took
+		rawTime += rawTook
 	}
 	slices.Sort(ratios)
 	slices.Sort(cpuRatios)
 	b.ReportMetric(ratios[len(ratios)/2], "x-raw")
 	b.ReportMetric(cpuRatios[len(cpuRatios)/2], "x-raw-cpu")
 	b.ReportMetric(float64(ourTime.Nanoseconds())/float64(b.N*block), "ns/run")
-	b.ReportMetric(float64(rawTime.Nanoseconds())/float64(b.N*block), "raw-ns/run")
+	b.ReportMetric(float64(rawTime.Nanoseconds())/float64(b.N*rawBlock), "raw-ns/run")
 }
 
 // allocsPerRun counts allocations and bytes over n runs.
@@ -251,13 +257,26 @@ func rawOneRun(tb testing.TB, model llm.Model, deltas, results int) func() {
 
 // W1: one turn of 64 chunks.
 func BenchmarkW1(b *testing.B) {
-	script := func() llm.Model { return llmtest.NewScript(answer(64)).Loop() }
-	ours := func() func() { return oneRun(b, benchRuntime(b, script(), "", memory.New()), 64, 0) }
-	rawRun := rawOneRun(b, script(), 64, 0)
-	allocs, bytes := allocsPerRun(b, 2000, ours())
-	rawAllocs, rawBytes := allocsPerRun(b, 2000, rawRun)
-	compare(b, 1000, rawRun, ours) // many enough for several collections: one alone would fall to either side
-	report(b, allocs, bytes, rawAllocs, rawBytes)
+	compareStores(b, []llmtest.Turn{answer(64)}, 64, 0, 2000)
+}
+
+// compareStores compares runs of a script that keep everything in memory, and runs that keep nothing,
+// with the twin, which keeps nothing.
+func compareStores(b *testing.B, turns []llmtest.Turn, deltas, results, block int) {
+	script := func() llm.Model { return llmtest.NewScript(turns...).Loop() }
+	for name, store := range map[string]func() awaken.Store{
+		"kept":    func() awaken.Store { return memory.New() },
+		"dropped": func() awaken.Store { return nil },
+	} {
+		b.Run(name, func(b *testing.B) {
+			ours := func() func() { return oneRun(b, benchRuntime(b, script(), "", store()), deltas, results) }
+			rawRun := rawOneRun(b, script(), deltas, results)
+			allocs, bytes := allocsPerRun(b, block, ours())
+			rawAllocs, rawBytes := allocsPerRun(b, block, rawRun)
+			compare(b, block, 4*block, rawRun, ours) // several collections in each
+			report(b, allocs, bytes, rawAllocs, rawBytes)
+		})
+	}
 }
 
 func report(b *testing.B, allocs, bytes, rawAllocs, rawBytes float64) {
@@ -269,13 +288,7 @@ func report(b *testing.B, allocs, bytes, rawAllocs, rawBytes float64) {
 
 // W2: ten steps with a tool call each, and an answer.
 func BenchmarkW2(b *testing.B) {
-	script := func() llm.Model { return llmtest.NewScript(toolTurns(10)...).Loop() }
-	ours := func() func() { return oneRun(b, benchRuntime(b, script(), "", memory.New()), 4, 10) }
-	rawRun := rawOneRun(b, script(), 4, 10)
-	allocs, bytes := allocsPerRun(b, 1000, ours())
-	rawAllocs, rawBytes := allocsPerRun(b, 1000, rawRun)
-	compare(b, 50, rawRun, ours)
-	report(b, allocs, bytes, rawAllocs, rawBytes)
+	compareStores(b, toolTurns(10), 4, 10, 400)
 }
 
 // W3: eight tools of one millisecond at the same time.
@@ -288,7 +301,7 @@ func BenchmarkW3(b *testing.B) {
 	ours := func() func() {
 		return oneRun(b, benchRuntime(b, script(), awaken.ParallelStreaming, memory.New()), 4, 8)
 	}
-	compare(b, 20, rawOneRun(b, script(), 4, 8), ours)
+	compare(b, 20, 20, rawOneRun(b, script(), 4, 8), ours)
 }
 
 // W4: one turn on a thread that already has H messages.
