@@ -17,11 +17,12 @@ func (b *Mailbox) process(c *claim, settler *settler) {
 	c.waitForPrevious()
 	atBegun.Hit()
 	s := b.attempt(c.ctx, c)
-	b.conclude(c, settler, &s, start)
+	c.settle(settler, &s, start)
 }
 
-// conclude settles a dispatch after an attempt.
-func (b *Mailbox) conclude(c *claim, settler *settler, s *Settlement, start time.Time) {
+// settle settles the dispatch after an attempt that began at start, and forgets the claim.
+func (c *claim) settle(settler *settler, s *Settlement, start time.Time) {
+	b := c.tenant.box
 	b.cfg.Observer.Settled(c.d, s.Status, time.Since(start))
 	if !c.lost.Load() && s.Status != "" && c.settled == "" {
 		s.Claim = c.d.Claim()
