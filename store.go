@@ -238,6 +238,8 @@ type Checkpoint struct {
 	Thread     Thread
 	// View is the message log folded by [View]. The owner must not change it.
 	View []*llm.Message
+	// HasBlobs says that a message of the log refers to a stored file; see [View.HasBlobs].
+	HasBlobs bool
 	// Seq is the highest sequence number in the event log.
 	Seq uint64
 	// Run is the open run of the thread, else its latest run, else nil.

@@ -24,6 +24,7 @@ type View struct {
 	folded bool           // msgs differs from log
 	msgs   []*llm.Message // only when folded
 	open   bool           // the last message with calls has an unanswered call
+	blobs  bool           // some message refers to a stored file
 }
 
 // Append adds records to the log.
@@ -35,6 +36,7 @@ func (v *View) Append(msgs ...*llm.Message) {
 	for _, m := range msgs {
 		refold = refold || !v.extends(m)
 		v.log = append(v.log, m)
+		v.blobs = v.blobs || m.HasBlobs()
 		if refold {
 			continue
 		}
@@ -53,6 +55,9 @@ func (v *View) Append(msgs ...*llm.Message) {
 		v.open = len(llm.Unanswered(v.msgs)) > 0
 	}
 }
+
+// HasBlobs reports whether a record of the log refers to a stored file.
+func (v *View) HasBlobs() bool { return v.blobs }
 
 // Messages returns the conversation. The caller must not change it. Later calls of Append do
 // not affect it.

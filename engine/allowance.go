@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -210,7 +211,7 @@ func blockBytes(blocks []llm.Block) (n int, unseen bool) {
 		b := &blocks[i]
 		n += len(b.Text) + 4
 		if s := b.Source; s != nil {
-			n += len(s.Data)
+			n += len(s.Data) + int(min(s.Size, math.MaxInt32)/3*4)
 			unseen = unseen || s.URL != ""
 		}
 		if b.Tool != nil {

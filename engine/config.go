@@ -76,7 +76,8 @@ type Executor interface {
 type Limits struct {
 	ToolTimeout     time.Duration // per call; default 5 minutes
 	ToolGrace       time.Duration // from a call's timeout until it is abandoned; default 1 second
-	ToolResultBytes int           // per result; default 1 MiB
+	ToolResultBytes int           // per result, without its files; default 1 MiB
+	ToolFileBytes   int           // of the files of a result; default 16 MiB
 	// HookTimeout bounds each call of a hook, gate, guard, transform, action, effect or Activate. One
 	// that takes longer is abandoned, and the run fails with a [HookTimeoutError]; a failed action
 	// is recorded and a failed effect logged, as usual. Default 5 minutes.
@@ -109,6 +110,7 @@ func (c Config) withDefaults() Config {
 	l.ToolGrace = cmp.Or(l.ToolGrace, time.Second)
 	l.HookTimeout = cmp.Or(l.HookTimeout, 5*time.Minute)
 	l.ToolResultBytes = cmp.Or(l.ToolResultBytes, 1<<20)
+	l.ToolFileBytes = cmp.Or(l.ToolFileBytes, 16<<20)
 	l.ParallelTools = cmp.Or(l.ParallelTools, -1)
 	l.RunEnd = cmp.Or(l.RunEnd, 5*time.Second)
 	l.BudgetWait = cmp.Or(l.BudgetWait, 10*time.Second)

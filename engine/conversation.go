@@ -13,6 +13,8 @@ type conversation struct {
 	msgs      llm.Messages
 	added     []*llm.Message
 	rewritten bool    // clients need a messages_snapshot
+	blobs     bool    // some message may refer to a stored file
+	shown     *shown  // the files that the model was shown; nil if it was shown none
 	window    *window // nil if the agent has no context policy
 }
 
@@ -20,6 +22,7 @@ type conversation struct {
 func (cv *conversation) add(m *llm.Message) {
 	cv.added = append(cv.added, m)
 	cv.msgs = cv.msgs.Append(m)
+	cv.blobs = cv.blobs || m.HasBlobs()
 }
 
 // hasCall reports whether a message has a call with that id. It looks at the latest first, where

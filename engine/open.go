@@ -280,7 +280,7 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 	op.journal.pipelined = ok && slow.Pipelined() && !here
 	o := &op.out
 	o.sink, o.runID, o.now, o.keep, o.epoch, o.seq = sink, op.info.RunID, cfg.Now, !none, op.cp.Fence, op.cp.Seq
-	op.conv.msgs = llm.NewMessages(op.cp.View...)
+	op.conv.msgs, op.conv.blobs = llm.NewMessages(op.cp.View...), op.cp.HasBlobs
 	op.conv.openWindow()
 	op.journal.found = op.journal.count
 	return nil
@@ -458,7 +458,11 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 	if op.resumed {
 		first = len(op.conv.added)
 	}
-	for _, m := range req.Messages {
+	input, err := op.detachInput(ctx, req.Messages)
+	if err != nil {
+		return err
+	}
+	for _, m := range input {
 		m = op.admit(m, req.Untrusted)
 		if said := op.unanswered(m.ID); said != nil && reflect.DeepEqual(said.Content, m.Content) {
 			continue // the input of a run that ended before it started

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
@@ -51,6 +52,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 			}
 		}
 	}
+	res = oc.detachResult(ctx, res)
 	s := oc.ledger.edit(c)
 	s.Status, s.Result, s.HeldResult, s.UpdatedAt = awaken.CallSucceeded, res, nil, oc.rt.cfg.Now().UnixMilli()
 	if res.Status == awaken.ToolError {
@@ -64,6 +66,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 		}
 	}
 	c.message = oc.answerTo(s, res)
+	oc.conv.blobs = oc.conv.blobs || c.message.HasBlobs()
 	c.forget()
 	oc.deferOutcome(c, s.Status)
 	if err := oc.stateDelta(); err != nil && failed == nil {
@@ -88,7 +91,7 @@ func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolRes
 		res.Metadata = map[string]any{"rejected": true}
 		return res, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}}
 	case v.Suspended():
-		oc.ledger.edit(c).HeldResult = p.Result
+		oc.ledger.edit(c).HeldResult = oc.detachResult(ctx, p.Result)
 		t := v.Ticket()
 		return nil, oc.suspend(c, &awaken.ToolResult{Suspension: &t}, cmd)
 	}
@@ -99,6 +102,14 @@ func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolRes
 func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
 	limit := cmp.Or(c.entry.Spec.MaxResultBytes, oc.rt.cfg.Limits.ToolResultBytes)
 	size := resultSize(res)
+	if files := fileSize(res); files > 0 {
+		if most := oc.rt.cfg.Limits.ToolFileBytes; most >= 0 && files/4*3 > most {
+			return awaken.ErrorResult("result_too_large", fmt.Sprintf("the files of the result of tool %q are %d bytes long, the limit is %d", c.state.ToolName, files/4*3, most))
+		}
+		if blob.Of(oc.rt.cfg.Store) == nil {
+			size += files // they stay in the message
+		}
+	}
 	if limit < 0 || size <= limit {
 		return res
 	}
@@ -331,7 +342,7 @@ func resultOf(tool string, r *awaken.ToolResult, err error) (*awaken.ToolResult,
 	return res, fatal
 }
 
-// resultSize is the number of bytes that count against the limit on results.
+// resultSize is the number of bytes that count against the limit on results, without files.
 func resultSize(r *awaken.ToolResult) int {
 	n := len(r.Message)
 	if string(r.Data) != "null" {
@@ -339,9 +350,6 @@ func resultSize(r *awaken.ToolResult) int {
 	}
 	for _, b := range r.Content {
 		n += len(b.Text)
-		if b.Source != nil {
-			n += len(b.Source.Data)
-		}
 	}
 	return n
 }

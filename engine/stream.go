@@ -202,7 +202,15 @@ func (s *stream) play() {
 			s.err = &awaken.PanicError{In: fmt.Sprintf("model %q", s.inf.request.Model), Value: v, Stack: debug.Stack()}
 		}
 	}()
-	s.inf.agent.Model.Stream(s.ctx, &s.inf.request)(s.inf.yield)
+	req := &s.inf.request
+	if s.inf.conv.blobs {
+		own := *req
+		if own.Messages, s.err = s.inf.conv.attach(s.ctx, req.Messages); s.err != nil {
+			return
+		}
+		req = &own
+	}
+	s.inf.agent.Model.Stream(s.ctx, req)(s.inf.yield)
 }
 
 // take receives one delta and reports whether it wants more.

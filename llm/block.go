@@ -35,12 +35,15 @@ type Block struct {
 	Opaque *Opaque   // any type; holds the signature of a thinking block
 }
 
-// Source locates the bytes of a media block: inline or behind a URL.
+// Source locates the bytes of a media block: inline, behind a URL, or in the store of files. The
+// runtime gives models the bytes of a stored file: no model sees a source of type "blob".
 type Source struct {
-	Type      string `json:"type"` // "base64" or "url"
+	Type      string `json:"type"` // "base64", "url" or "blob"
 	MediaType string `json:"media_type,omitempty"`
 	Data      string `json:"data,omitempty"` // base64
 	URL       string `json:"url,omitempty"`
+	ID        string `json:"id,omitempty"`   // blob
+	Size      int64  `json:"size,omitempty"` // blob: the number of bytes
 }
 
 // IsPDF reports whether the source is a PDF, judging by its media type or URL. A nil
@@ -76,6 +79,11 @@ func Base64(mediaType, data string) *Source {
 
 // URL returns a source behind a URL.
 func URL(url string) *Source { return &Source{Type: "url", URL: url} }
+
+// Blob returns a source in the store of files; see package blob.
+func Blob(id, mediaType string, size int64) *Source {
+	return &Source{Type: "blob", ID: id, MediaType: mediaType, Size: size}
+}
 
 // Image returns an image block.
 func Image(src *Source) Block { return Block{Type: ImageBlock, Source: src} }
@@ -167,7 +175,9 @@ func (s *Source) append(buf []byte) []byte {
 	buf = appendjson.Text(buf, `{"type":`, s.Type)
 	buf = appendjson.TextIf(buf, `,"media_type":`, s.MediaType)
 	buf = appendjson.TextIf(buf, `,"data":`, s.Data)
-	return append(appendjson.TextIf(buf, `,"url":`, s.URL), '}')
+	buf = appendjson.TextIf(buf, `,"url":`, s.URL)
+	buf = appendjson.TextIf(buf, `,"id":`, s.ID)
+	return append(appendjson.IntIf(buf, `,"size":`, s.Size), '}')
 }
 
 func (b Block) tool() ToolPart {
@@ -299,8 +309,16 @@ func (s *Source) check() error {
 		return errors.New(`source of type url must not have field "data"`)
 	case s.Type == "url" && s.URL == "":
 		return errors.New(`source of type url requires "url"`)
-	case s.Type != "base64" && s.Type != "url":
-		return fmt.Errorf("source.type is %q, want base64 or url", s.Type)
+	case s.Type == "blob" && (s.Data != "" || s.URL != ""):
+		return errors.New(`source of type blob must not have fields "data" and "url"`)
+	case s.Type == "blob" && (s.ID == "" || s.MediaType == ""):
+		return errors.New(`source of type blob requires "id" and "media_type"`)
+	case s.Type == "blob" && s.Size < 0:
+		return fmt.Errorf("source.size is %d, want 0 or more", s.Size)
+	case s.Type != "blob" && (s.ID != "" || s.Size != 0):
+		return fmt.Errorf(`source of type %.80s must not have fields "id" and "size"`, s.Type)
+	case s.Type != "base64" && s.Type != "url" && s.Type != "blob":
+		return fmt.Errorf("source.type is %q, want base64, url or blob", s.Type)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -117,6 +118,35 @@ func (m *Message) Text() string {
 		}
 	}
 	return sb.String()
+}
+
+// HasBlobs reports whether the message refers to a stored file.
+func (m *Message) HasBlobs() bool {
+	for i := range m.Content {
+		b := &m.Content[i]
+		if b.Source != nil && b.Source.Type == "blob" || b.Tool != nil && !yieldBlobs(b.Tool.Content, func(*Source) bool { return false }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Blobs yields the sources of the stored files that the message refers to.
+func (m *Message) Blobs() iter.Seq[*Source] {
+	return func(yield func(*Source) bool) { yieldBlobs(m.Content, yield) }
+}
+
+func yieldBlobs(blocks []Block, yield func(*Source) bool) bool {
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Source != nil && b.Source.Type == "blob" && !yield(b.Source) {
+			return false
+		}
+		if b.Tool != nil && !yieldBlobs(b.Tool.Content, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // IsInternal reports whether the message is hidden from API consumers.

@@ -1,6 +1,9 @@
 package llm
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // What counts beyond text. Four bytes are one token.
 const (
@@ -76,7 +79,7 @@ func (b *Block) bytes() int {
 	case AudioBlock, VideoBlock:
 		return max(mediaMin, b.Source.size()/mediaShare)
 	case DocumentBlock:
-		if b.Source != nil && b.Source.Data != "" && strings.HasPrefix(b.Source.MediaType, "text/") {
+		if b.Source.size() > 0 && strings.HasPrefix(b.Source.MediaType, "text/") {
 			return len(b.Title) + b.Source.size()
 		}
 		return len(b.Title) + max(documentMin, b.Source.size()/documentPart)
@@ -92,10 +95,13 @@ func (b *Block) bytes() int {
 	return blockBytes
 }
 
-// size returns how many bytes the source holds inline.
+// size returns how many bytes the source holds inline or in the store of files.
 func (s *Source) size() int {
-	if s == nil {
+	switch {
+	case s == nil:
 		return 0
+	case s.Type == "blob":
+		return int(min(s.Size, math.MaxInt32))
 	}
 	return len(s.Data) / 4 * 3
 }

@@ -73,6 +73,8 @@ var wire = map[reflect.Type]object{
 		object{"properties": object{"type": enum("base64"), "media_type": object{"type": "string"}, "data": object{"type": "string", "contentEncoding": "base64"}},
 			"required": []string{"data"}, "additionalProperties": false},
 		object{"properties": object{"type": enum("url"), "media_type": object{"type": "string"}, "url": object{"type": "string"}}, "required": []string{"url"}, "additionalProperties": false},
+		object{"properties": object{"type": enum("blob"), "media_type": object{"type": "string"}, "id": object{"type": "string"}, "size": object{"type": "integer"}},
+			"required": []string{"id", "media_type"}, "additionalProperties": false},
 	}},
 }
 

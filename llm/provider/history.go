@@ -276,6 +276,8 @@ func (h *history) content(m *llm.Message, media *[]llm.Block) []llm.Block {
 			switch {
 			case b.Source == nil:
 				continue
+			case b.Source.Type == "blob": // the runtime could not read it
+				b = llm.Text(describe(&b))
 			case h.takes(&b, m.Role):
 			case media != nil && h.takes(&b, llm.User):
 				*media = append(*media, llm.Text(fmt.Sprintf("The %s that call %s returned:", b.Type, m.ToolCallID)), llm.Block{Type: b.Type, Source: b.Source, Title: b.Title})

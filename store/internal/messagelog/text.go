@@ -258,10 +258,17 @@ func (p *parser) media(b *llm.Block) {
 	if p.has(`,"url":`) {
 		b.Source.URL = p.string()
 	}
+	if p.has(`,"id":`) {
+		b.Source.ID = p.string()
+	}
+	if p.has(`,"size":`) {
+		b.Source.Size = int64(p.int())
+	}
 	p.want(`}`)
 	switch s := b.Source; {
-	case s.Type == "base64" && s.URL == "" && s.MediaType != "" && s.Data != "":
-	case s.Type == "url" && s.Data == "" && s.URL != "":
+	case s.Type == "base64" && s.URL == "" && s.MediaType != "" && s.Data != "" && s.ID == "" && s.Size == 0:
+	case s.Type == "url" && s.Data == "" && s.URL != "" && s.ID == "" && s.Size == 0:
+	case s.Type == "blob" && s.Data == "" && s.URL == "" && s.ID != "" && s.MediaType != "" && s.Size >= 0:
 	default:
 		p.failed = true
 	}

@@ -42,7 +42,7 @@ func (h *Head) thread() awaken.Thread {
 
 // Checkpoint returns the checkpoint of a new owner. Run is the latest run, or nil.
 func (h *Head) Checkpoint(b *Body, run *Run) *awaken.Checkpoint {
-	cp := &awaken.Checkpoint{Fence: h.Fence, Generation: h.Generation, Thread: h.thread(), View: b.View.Messages(),
+	cp := &awaken.Checkpoint{Fence: h.Fence, Generation: h.Generation, Thread: h.thread(), View: b.View.Messages(), HasBlobs: b.View.HasBlobs(),
 		Seq: h.Seq, ThreadState: maps.Clone(b.State), Inbox: slices.Clone(b.Inbox)}
 	if run != nil {
 		record := run.Run

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/blob"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// maxShown is how many bytes of stored files a model is shown at once. Of more, the latest are shown.
+const maxShown = 32 << 20
+
+// detachInput stores the large files of input, and makes the thread hold all files that the input
+// refers to.
+func (a *activation) detachInput(ctx context.Context, msgs []*llm.Message) ([]*llm.Message, error) {
+	media := false
+	for _, m := range msgs {
+		for i := range m.Content {
+			media = media || m.Content[i].Source != nil
+		}
+	}
+	if !media {
+		return msgs, nil
+	}
+	files := blob.Of(a.rt.cfg.Store)
+	refs := blob.IDs(msgs...)
+	if files == nil {
+		if len(refs) > 0 {
+			return nil, fmt.Errorf("%w: messages refer to blob %.80q, but the store keeps none", awaken.ErrInvalid, refs[0])
+		}
+		return msgs, nil
+	}
+	err := a.waitOut(ctx, func() (err error) {
+		if err = files.Hold(ctx, blob.Thread(a.thread), refs...); err == nil {
+			msgs, err = blob.DetachMessages(ctx, files, blob.Thread(a.thread), msgs)
+		}
+		return err
+	})
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, fmt.Errorf("%w: messages: %w", awaken.ErrInvalid, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("files of thread %s: %w", a.thread, storeError{err})
+	}
+	return msgs, nil
+}
+
+// detachResult stores the large files of a result. The tool has run, so a file that cannot be stored
+// does not lose the result: the file is left out.
+func (oc *outcomes) detachResult(ctx context.Context, res *awaken.ToolResult) *awaken.ToolResult {
+	if res == nil || fileSize(res) == 0 {
+		return res
+	}
+	files := blob.Of(oc.rt.cfg.Store)
+	if files == nil {
+		return res
+	}
+	out := *res
+	err := oc.waitOut(detached(ctx), func() (err error) {
+		out.Content, err = blob.Detach(detached(ctx), files, blob.Thread(oc.thread), res.Content)
+		return err
+	})
+	if err == nil {
+		return &out
+	}
+	oc.rt.cfg.Logger.Error("the files of a result could not be stored", "run", oc.info.RunID, "tool", res.ToolName, "error", err)
+	out.Content = nil
+	for _, b := range res.Content {
+		if b.Source != nil && b.Source.Type == "base64" {
+			b = llm.Text(fmt.Sprintf("(The tool returned a %s here, %s, that could not be stored.)", b.Type, b.Source.MediaType))
+		}
+		out.Content = append(out.Content, b)
+	}
+	return &out
+}
+
+// fileSize is the number of bytes of the files in a result, in base64.
+func fileSize(r *awaken.ToolResult) (n int) {
+	for _, b := range r.Content {
+		if b.Source != nil {
+			n += len(b.Source.Data)
+		}
+	}
+	return n
+}
+
+// shown is the stored files that the model was shown, by ID, so that the next step need not read them
+// again.
+type shown struct {
+	sources map[string]*llm.Source
+	bytes   int64
+}
+
+// attach returns messages with the bytes of stored files instead of references. A file that is gone,
+// or one too many, becomes a text.
+func (cv *conversation) attach(ctx context.Context, msgs llm.Messages) (llm.Messages, error) {
+	if cv.shown == nil {
+		cv.shown = &shown{sources: map[string]*llm.Source{}}
+	}
+	list := msgs.Slice()
+	left := int64(maxShown)
+	for i := len(list) - 1; i >= 0; i-- {
+		if !list[i].HasBlobs() {
+			continue
+		}
+		own := *list[i]
+		content, err := cv.attachBlocks(ctx, own.Content, &left)
+		if err != nil {
+			return msgs, err
+		}
+		own.Content, list[i] = content, &own
+	}
+	return llm.NewMessages(list...), nil
+}
+
+func (cv *conversation) attachBlocks(ctx context.Context, blocks []llm.Block, left *int64) ([]llm.Block, error) {
+	out := make([]llm.Block, len(blocks))
+	for i, b := range blocks {
+		switch {
+		case b.Tool != nil && len(b.Tool.Content) > 0:
+			part := *b.Tool
+			content, err := cv.attachBlocks(ctx, part.Content, left)
+			if err != nil {
+				return nil, err
+			}
+			part.Content, b.Tool = content, &part
+		case b.Source != nil && b.Source.Type == "blob":
+			src, err := cv.source(ctx, b.Source, left)
+			if err != nil {
+				return nil, err
+			}
+			if src == nil {
+				b = llm.Text(fmt.Sprintf("(The %s that was here, %s, is not available any more.)", b.Type, b.Source.MediaType))
+			} else {
+				b.Source = src
+			}
+		}
+		out[i] = b
+	}
+	return out, nil
+}
+
+// source returns the bytes of a stored file, or nil if it is gone or left bytes do not suffice.
+func (cv *conversation) source(ctx context.Context, ref *llm.Source, left *int64) (*llm.Source, error) {
+	if *left -= ref.Size; *left < 0 {
+		return nil, nil
+	}
+	if src := cv.shown.sources[ref.ID]; src != nil {
+		return src, nil
+	}
+	files := blob.Of(cv.rt.cfg.Store)
+	if files == nil {
+		return nil, nil
+	}
+	var src *llm.Source
+	err := cv.waitOut(ctx, func() (err error) {
+		src, err = blob.Attach(ctx, files, ref.ID)
+		return err
+	})
+	switch {
+	case errors.Is(err, awaken.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("files of thread %s: %w", cv.thread, storeError{err})
+	}
+	if cv.shown.bytes+ref.Size <= maxShown {
+		cv.shown.sources[ref.ID] = src
+		cv.shown.bytes += ref.Size
+	}
+	return src, nil
+}
