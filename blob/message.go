@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -72,21 +71,4 @@ func DetachMessages(ctx context.Context, s Store, h Holder, msgs []*llm.Message)
 		msgs[i] = &own
 	}
 	return msgs, nil
-}
-
-// Attach returns a blob as an inline source.
-func Attach(ctx context.Context, s Store, id string) (*llm.Source, error) {
-	b, r, err := s.Open(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	var text strings.Builder
-	text.Grow(base64.StdEncoding.EncodedLen(int(b.Size)))
-	enc := base64.NewEncoder(base64.StdEncoding, &text)
-	if _, err := io.Copy(enc, r); err != nil {
-		return nil, fmt.Errorf("blob %s: %w", id, err)
-	}
-	enc.Close() // a builder never fails
-	return llm.Base64(b.MediaType, text.String()), nil
 }

@@ -14,7 +14,6 @@ type conversation struct {
 	added     []*llm.Message
 	rewritten bool    // clients need a messages_snapshot
 	blobs     bool    // some message may refer to a stored file
-	shown     *shown  // the files that the model was shown; nil if it was shown none
 	window    *window // nil if the agent has no context policy
 }
 

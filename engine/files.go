@@ -87,88 +87,22 @@ func fileSize(r *awaken.ToolResult) (n int) {
 	return n
 }
 
-// shown is the stored files that the model was shown, by ID, so that the next step need not read them
-// again.
-type shown struct {
-	sources map[string]*llm.Source
-	bytes   int64
-}
-
 // attach returns messages with the bytes of stored files instead of references. A file that is gone,
 // or one too many, becomes a text.
-func (cv *conversation) attach(ctx context.Context, msgs llm.Messages) (llm.Messages, error) {
-	if cv.shown == nil {
-		cv.shown = &shown{sources: map[string]*llm.Source{}}
+func (inf *inference) attach(ctx context.Context, msgs llm.Messages) (llm.Messages, error) {
+	s := inf.journal.scratch
+	if s.files == nil {
+		s.files = &blob.Attacher{Store: blob.Of(inf.rt.cfg.Store), Most: maxShown}
 	}
-	list := msgs.Slice()
-	left := int64(maxShown)
-	for i := len(list) - 1; i >= 0; i-- {
-		if !list[i].HasBlobs() {
-			continue
-		}
-		own := *list[i]
-		content, err := cv.attachBlocks(ctx, own.Content, &left)
-		if err != nil {
-			return msgs, err
-		}
-		own.Content, list[i] = content, &own
-	}
-	return llm.NewMessages(list...), nil
-}
-
-func (cv *conversation) attachBlocks(ctx context.Context, blocks []llm.Block, left *int64) ([]llm.Block, error) {
-	out := make([]llm.Block, len(blocks))
-	for i, b := range blocks {
-		switch {
-		case b.Tool != nil && len(b.Tool.Content) > 0:
-			part := *b.Tool
-			content, err := cv.attachBlocks(ctx, part.Content, left)
-			if err != nil {
-				return nil, err
-			}
-			part.Content, b.Tool = content, &part
-		case b.Source != nil && b.Source.Type == "blob":
-			src, err := cv.source(ctx, b.Source, left)
-			if err != nil {
-				return nil, err
-			}
-			if src == nil {
-				b = llm.Text(fmt.Sprintf("(The %s that was here, %s, is not available any more.)", b.Type, b.Source.MediaType))
-			} else {
-				b.Source = src
-			}
-		}
-		out[i] = b
-	}
-	return out, nil
-}
-
-// source returns the bytes of a stored file, or nil if it is gone or left bytes do not suffice.
-func (cv *conversation) source(ctx context.Context, ref *llm.Source, left *int64) (*llm.Source, error) {
-	if *left -= ref.Size; *left < 0 {
-		return nil, nil
-	}
-	if src := cv.shown.sources[ref.ID]; src != nil {
-		return src, nil
-	}
-	files := blob.Of(cv.rt.cfg.Store)
-	if files == nil {
-		return nil, nil
-	}
-	var src *llm.Source
-	err := cv.waitOut(ctx, func() (err error) {
-		src, err = blob.Attach(ctx, files, ref.ID)
+	var out []*llm.Message
+	err := inf.waitOut(ctx, func() (err error) {
+		out, err = s.files.Messages(ctx, msgs.Slice(), func(b llm.Block) llm.Block {
+			return llm.Text(fmt.Sprintf("(The %s that was here, %s, is not available any more.)", b.Type, b.Source.MediaType))
+		})
 		return err
 	})
-	switch {
-	case errors.Is(err, awaken.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("files of thread %s: %w", cv.thread, storeError{err})
+	if err != nil {
+		return msgs, fmt.Errorf("files of thread %s: %w", inf.thread, storeError{err})
 	}
-	if cv.shown.bytes+ref.Size <= maxShown {
-		cv.shown.sources[ref.ID] = src
-		cv.shown.bytes += ref.Size
-	}
-	return src, nil
+	return llm.NewMessages(out...), nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
@@ -254,6 +255,7 @@ type scratch struct {
 	batch   state.Batch
 	over    end // the natural end of the run
 	deltas  deltaSlabs
+	files   *blob.Attacher // of the stored files that the model was shown; nil if it was shown none
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

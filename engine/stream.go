@@ -205,7 +205,7 @@ func (s *stream) play() {
 	req := &s.inf.request
 	if s.inf.conv.blobs {
 		own := *req
-		if own.Messages, s.err = s.inf.conv.attach(s.ctx, req.Messages); s.err != nil {
+		if own.Messages, s.err = s.inf.attach(s.ctx, req.Messages); s.err != nil {
 			return
 		}
 		req = &own

@@ -48,6 +48,7 @@ type Config struct {
 	Sweep       time.Duration // how often to look for dead processes and expired leases; default 30 seconds, and never more than a quarter of Lease or a sixteenth of Liveness
 	GC          time.Duration // how often to purge terminal dispatches; default 1 minute
 	TTL         time.Duration // how long to keep terminal dispatches; default 24 hours
+	Uploads     time.Duration // how long to keep uploaded files that no thread refers to; default 24 hours
 	MaxAttempts int           // failures in a row before a dispatch becomes a dead letter; default 5
 	// RetryDelay is the delay before the first retry of a dispatch; default 250 milliseconds.
 	// It doubles with every further failure, up to MaxRetryDelay; default 30 seconds.
@@ -76,6 +77,7 @@ type Startup struct {
 type Maintenance struct {
 	Reclaimed int   // dispatches returned to the queue because their process was dead or their lease had expired
 	Purged    int   // terminal dispatches removed because they were older than Config.TTL
+	Swept     int   // files removed because they were held no more
 	Err       error // what failed, or nil
 }
 
@@ -87,7 +89,7 @@ type Observer interface {
 	// Settled reports the outcome of a dispatch and how long it was in flight. The status is
 	// empty if the claim was lost.
 	Settled(d *Dispatch, status Status, took time.Duration)
-	// Operated reports a queue operation: submit, claim, extend_lease, settle, reclaim, purge,
+	// Operated reports a queue operation: submit, claim, extend_lease, settle, reclaim, purge, sweep_blobs,
 	// join, heartbeat or leave.
 	Operated(operation string, took time.Duration, err error)
 }
@@ -145,6 +147,7 @@ func (cfg *Config) complete() error {
 	setDefault(&cfg.Poll, time.Second)
 	setDefault(&cfg.GC, time.Minute)
 	setDefault(&cfg.TTL, 24*time.Hour)
+	setDefault(&cfg.Uploads, 24*time.Hour)
 	setDefault(&cfg.MaxAttempts, 5)
 	setDefault(&cfg.Sweep, 30*time.Second)
 	setDefault(&cfg.RetryDelay, 250*time.Millisecond)

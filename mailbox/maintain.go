@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/awaken-go/awaken/blob"
 )
 
 // recoverLost reclaims the dispatches of lost workers before this worker starts. It returns nil
@@ -27,11 +29,17 @@ func (b *Mailbox) recoverLost(ctx context.Context) error {
 	}
 }
 
-// maintain reclaims the dispatches of lost workers and purges old ones, until ctx is done.
+// pendingFiles is how long files are kept for a thread that does not exist yet.
+const pendingFiles = time.Hour
+
+// maintain reclaims the dispatches of lost workers, and purges old ones and files that are held no
+// more, until ctx is done.
 func (b *Mailbox) maintain(ctx context.Context) {
-	sweep, purge := time.NewTicker(b.cfg.Sweep), time.NewTicker(b.cfg.GC)
+	sweep, purge, files := time.NewTicker(b.cfg.Sweep), time.NewTicker(b.cfg.GC), time.NewTicker(min(max(b.cfg.Uploads/4, time.Second), time.Hour))
 	defer sweep.Stop()
 	defer purge.Stop()
+	defer files.Stop()
+	keeper, _ := b.cfg.Queue.(blob.Sweeper)
 	for {
 		var m Maintenance
 		select {
@@ -44,6 +52,13 @@ func (b *Mailbox) maintain(ctx context.Context) {
 			start := time.Now()
 			m.Purged, m.Err = b.cfg.Queue.Purge(ctx, b.cfg.TTL)
 			b.cfg.Observer.Operated("purge", time.Since(start), m.Err)
+		case <-files.C:
+			if keeper == nil {
+				continue
+			}
+			start := time.Now()
+			m.Swept, m.Err = keeper.SweepBlobs(ctx, blob.Retention{Uploads: b.cfg.Uploads, Pending: min(b.cfg.Uploads, pendingFiles)})
+			b.cfg.Observer.Operated("sweep_blobs", time.Since(start), m.Err)
 		case <-ctx.Done():
 			return
 		}

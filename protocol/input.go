@@ -133,14 +133,17 @@ type Media struct {
 	bytes    int
 }
 
-// URL converts an attachment into a block. The address is a data: URL or one that the model's
-// provider fetches; the server fetches nothing. Field names the attachment in errors.
+// URL converts an attachment into a block. The address is a data: URL, that of a stored file of this
+// server, or one that the model's provider fetches; the server fetches nothing. Field names the attachment in errors.
 func (m *Media) URL(field, mediaType, address, name string) (llm.Block, error) {
 	rest, inline := strings.CutPrefix(address, "data:")
+	if id, ok := fileOf(address); ok {
+		return m.block(field, &llm.Source{Type: "blob", MediaType: mediaType, ID: id}, name)
+	}
 	if !inline {
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			return llm.Block{}, BadRequest("%s.url is %q, want a data:, https: or http: URL", field, clip(address))
+			return llm.Block{}, BadRequest("%s.url is %q, want a data:, https: or http: URL, or /v1/blobs/ and the ID of a file", field, clip(address))
 		}
 		return m.block(field, &llm.Source{Type: "url", MediaType: mediaType, URL: address}, name)
 	}

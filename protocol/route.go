@@ -53,6 +53,7 @@ type Route struct {
 	Query    []Param
 	Headers  []Param
 	Body     any         // a value of the body's type, or nil
+	Raw      bool        // the body is a file of any type, which the handler reads
 	Replies  map[int]any // status -> a value of the body's type, or nil for none
 	Failures []int       // statuses of errors beyond those that follow from the rest
 	// Errors returns the body of an error response, in a form of the protocol. Nil means the server's.

@@ -61,6 +61,7 @@ type Config struct {
 	TrustClients bool
 
 	Limits  Limits
+	Files   FileLimits
 	Metrics *Metrics // nil means metrics of this server alone
 	// PublicMetrics shows the metrics by model and tool to clients without an admin key too.
 	PublicMetrics bool
@@ -117,6 +118,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Hosts, c.Origins = slices.Clone(c.Hosts), slices.Clone(c.Origins)
 	c.Limits.setDefaults()
+	c.Files.setDefaults()
 	return c, nil
 }
 

@@ -68,6 +68,9 @@ func (d *definitions) operation(r *protocol.Route) object {
 		}
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.of(reflect.TypeOf(r.Body))}}}
 	}
+	if r.Raw {
+		op["requestBody"] = object{"required": true, "content": object{"*/*": object{"schema": object{"type": "string", "format": "binary"}}}}
+	}
 	op["security"] = []any{}
 	if r.Access != protocol.Everyone {
 		op["security"] = []any{object{"key": []string{}}}
@@ -134,6 +137,8 @@ func (d *definitions) content(r *protocol.Route, status int, v any) object {
 	content := object{}
 	switch v.(type) {
 	case nil:
+	case rawFile:
+		content["*/*"] = object{"schema": object{"type": "string", "format": "binary"}}
 	case text:
 		content["text/plain"] = object{"schema": object{"type": "string"}}
 	case object:

@@ -23,6 +23,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&approvals{decisionLog{cfg.Control, cfg.Logger}}).routes(),
 		(&events{streams: s.streams}).routes(),
 		(&pending{}).routes(),
+		(&files{limits: cfg.Files, serving: s.serving}).routes(),
 		(&dispatches{}).routes(),
 		(&usage{}).routes(),
 		(&modelHealth{registry: registry}).routes(),

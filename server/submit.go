@@ -138,6 +138,9 @@ func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if err := req.admission.submission(req, s); err != nil {
 		return nil, err
 	}
+	if err := req.keepFiles(s); err != nil {
+		return nil, err
+	}
 	s.Request.Untrusted = !req.trusts
 	if req.route.Stream && req.unwatch == nil { // the run may be over before its stream begins
 		s.Request.ThreadID = cmp.Or(s.Request.ThreadID, ids.New())

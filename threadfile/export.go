@@ -8,9 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/blob"
+	"github.com/awaken-go/awaken/llm"
 )
 
 // page is the number of records read at a time.
@@ -45,6 +48,9 @@ func export(ctx context.Context, store awaken.Store, threadID string, w io.Write
 			return fmt.Errorf("the log has %d of %d messages", last.Messages, t.MessageCount)
 		}
 		for i := range records {
+			if err := attach(ctx, store, &records[i]); err != nil {
+				return err
+			}
 			if err := out.Encode(line{Message: &records[i]}); err != nil {
 				return err
 			}
@@ -65,6 +71,20 @@ func export(ctx context.Context, store awaken.Store, threadID string, w io.Write
 		return err
 	}
 	return buf.Flush()
+}
+
+// attach puts the stored files of a message into it, so that the file is complete. One that is gone stays
+// a reference.
+func attach(ctx context.Context, store awaken.Store, r *awaken.MessageRecord) error {
+	if r.Message == nil || !r.Message.HasBlobs() {
+		return nil
+	}
+	a := blob.Attacher{Store: blob.Of(store), Most: math.MaxInt64}
+	list, err := a.Messages(ctx, []*llm.Message{r.Message}, func(b llm.Block) llm.Block { return b })
+	if err == nil {
+		r.Message = list[0]
+	}
+	return err
 }
 
 // allRuns returns the runs of a thread, oldest first. A run that begins meanwhile shifts the

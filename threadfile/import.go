@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
@@ -72,6 +73,11 @@ func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 		CreatedAt: now.Unix(), StartedAt: now.Unix(), FinishedAt: now.Unix(), UpdatedAt: now.Unix()}
 	if n := len(f.messages); n > 0 {
 		run.Input = llm.Interval{FromSeq: 1, ToSeq: n}
+	}
+	if files := blob.Of(store); files != nil {
+		if f.messages, err = blob.DetachMessages(ctx, files, blob.Thread(id), f.messages); err != nil {
+			return err
+		}
 	}
 	cp, err := store.Acquire(ctx, id)
 	if err != nil {

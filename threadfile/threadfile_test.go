@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -256,4 +258,41 @@ func FuzzImport(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A file has the stored files of its messages, and the thread that is made of it stores them again.
+func TestImport_HasTheFiles(t *testing.T) {
+	ctx := t.Context()
+	here, there := memory.New(), memory.New()
+	data := strings.Repeat("x", 50_000)
+	b, err := here.Blobs().Put(ctx, "text/plain", strings.NewReader(data), blob.Thread("t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cp, err := here.Acquire(ctx, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg := &llm.Message{ID: "m", Role: llm.User, Content: []llm.Block{llm.Document(llm.Blob(b.ID, b.MediaType, b.Size), "a.txt")}}
+	if err := here.Commit(ctx, &awaken.Commit{ThreadID: "t", Fence: cp.Fence, Number: 1, Messages: []*llm.Message{msg}, Run: awaken.Run{RunID: "r", ThreadID: "t", AgentID: "a", Origin: "user", Status: awaken.RunDone, Termination: awaken.Termination{Type: awaken.NaturalEnd}, CreatedAt: 1, FinishedAt: 2}}); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := threadfile.Export(ctx, here, "t", &out); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := threadfile.Import(ctx, there, &out, "copy"); err != nil {
+		t.Fatal(err)
+	}
+	_, r, err := there.Blobs().Open(ctx, b.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(r); string(got) != data || err != nil {
+		t.Errorf("the file has %d bytes, %v", len(got), err)
+	}
+	records, err := there.Messages(ctx, "copy", awaken.MessageQuery{})
+	if err != nil || len(records) != 1 || records[0].Message.Content[0].Source.ID != b.ID {
+		t.Errorf("the messages are %v, %v", records, err)
+	}
 }

@@ -24,6 +24,7 @@ var (
 	jqField    = regexp.MustCompile(`^jq -r '\.(\w+)'$`)
 	// What answers put into the variables of the commands after them.
 	learned = map[string]*regexp.Regexp{
+		"BLOB":      regexp.MustCompile(`"url":"/v1/blobs/([0-9a-f]{64})"`),
 		"RUN":       regexp.MustCompile(`"run_id":"([^"]+)"`),
 		"CALL":      regexp.MustCompile(`"tool_call_id":"([^"]+)"`),
 		"PENDING":   regexp.MustCompile(`"pending_id":"([^"]+)"`),

@@ -146,7 +146,11 @@ func shown(m *llm.Message, contextID, taskID string) *Message {
 		case b.Type == llm.TextBlock && (b.Text != "" || m.Role == llm.User):
 			out.Parts = append(out.Parts, textPart(b.Text))
 		case b.Source != nil:
-			out.Parts = append(out.Parts, Part{Raw: b.Source.Data, URL: b.Source.URL, MediaType: b.Source.MediaType, Filename: b.Title})
+			p := Part{Raw: b.Source.Data, MediaType: b.Source.MediaType, Filename: b.Title}
+			if b.Source.Type != "base64" {
+				p.URL = protocol.FileURL(b.Source, "")
+			}
+			out.Parts = append(out.Parts, p)
 		}
 	}
 	if len(out.Parts) == 0 {

@@ -119,7 +119,7 @@ func appendContent(buf []byte, m *llm.Message) ([]byte, error) {
 		case b.Type == llm.TextBlock:
 			parts = append(parts, part{Type: "text", Text: new(b.Text)})
 		case b.Source != nil:
-			p := part{Type: string(b.Type), Source: &source{Type: "url", Value: b.Source.URL, MimeType: b.Source.MediaType}}
+			p := part{Type: string(b.Type), Source: &source{Type: "url", Value: protocol.FileURL(b.Source, b.Source.MediaType), MimeType: b.Source.MediaType}}
 			if b.Source.Type == "base64" {
 				p.Source.Type, p.Source.Value = "data", b.Source.Data
 			}

@@ -278,7 +278,11 @@ func messages(c protocol.Call) error {
 	out := messageList{Messages: []json.RawMessage{}, Total: len(all)}
 	end := min(len(all), offset+limit)
 	if offset < len(all) {
-		list, err := appendMessages([]byte{'['}, all[offset:end])
+		shown, err := protocol.ShowFiles(c.Context(), c.Tenant(), all[offset:end])
+		if err != nil {
+			return err
+		}
+		list, err := appendMessages([]byte{'['}, shown)
 		if err != nil {
 			return err
 		}

@@ -125,8 +125,13 @@ func getMessages(c protocol.Call) error {
 	out.Total = len(groups)
 	if offset < len(groups) {
 		end := min(len(groups), offset+limit)
+		shown, err := protocol.ShowFiles(ctx, t, slices.Concat(groups[offset:end]...))
+		if err != nil {
+			return err
+		}
 		for _, g := range groups[offset:end] {
-			m, err := stored(ctx, t, threadID, g)
+			m, err := stored(ctx, t, threadID, shown[:len(g)])
+			shown = shown[len(g):]
 			if err != nil {
 				return err
 			}

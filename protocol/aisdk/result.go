@@ -7,6 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // resultData returns the output that a client is shown for a successful result.
@@ -74,8 +75,5 @@ func fileURL(b *llm.Block) (address, mediaType string, ok bool) {
 	}
 	mediaType = cmp.Or(b.Source.MediaType,
 		map[llm.BlockType]string{llm.ImageBlock: "image/*", llm.AudioBlock: "audio/*", llm.VideoBlock: "video/*"}[b.Type], "application/octet-stream")
-	if b.Source.URL != "" {
-		return b.Source.URL, mediaType, true
-	}
-	return "data:" + mediaType + ";base64," + b.Source.Data, mediaType, true
+	return protocol.FileURL(b.Source, mediaType), mediaType, true
 }

@@ -59,6 +59,21 @@ var threadCases = []testCase{
 		want.OpenRunID, want.LatestRunID, want.Metadata.UpdatedAt = "r2", "r2", 3000 // the parent is kept
 		check(want, o)
 	}},
+	{"SayWhetherAMessageRefersToAFile", func(t *testing.T, s awaken.Store) {
+		file := func(c *awaken.Commit) {
+			c.Messages = append(c.Messages, &llm.Message{ID: "f", Role: llm.User, Content: []llm.Block{llm.Image(llm.Blob("0", "image/png", 1))}})
+		}
+		o := acquire(t, s, "t", "r")
+		o.commit(messages("a"), done)
+		if o = acquire(t, s, "t", "r2"); o.cp.HasBlobs {
+			t.Error("a thread without files has some")
+		}
+		o.commit(file)
+		o.commit(messages("b"), done)
+		if o = acquire(t, s, "t", "r3"); !o.cp.HasBlobs {
+			t.Error("a thread with a file has none")
+		}
+	}},
 	{"HaveAViewThatLaterCommitsDoNotAffect", func(t *testing.T, s awaken.Store) {
 		o := acquire(t, s, "t", "r1")
 		o.commit()

@@ -45,6 +45,8 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"server.eval_limits.default_import_traces_max":   {"5", "0", "want 1 or more", "50"},
 
 	"limits.body_bytes":           {"5", "0", "want 1 or more, or -1", "20971520"},
+	"limits.file_bytes":           {"5", "0", "want 1 or more, or -1", "33554432"},
+	"limits.files_bytes":          {"5", "0", "want 1 or more, or -1", "10737418240"},
 	"limits.json_depth":           {"5", "0", "want 1 or more, or -1", "64"},
 	"limits.body_memory_bytes":    {"5", "0", "want 1 or more, or -1", "100663296"},
 	"limits.body_rate_bytes":      {"5", "0", "want 1 or more, or -1", "1024"},
@@ -92,6 +94,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"mailbox.lease_renewal_interval":        {"5s", "0s", "want more than 0", "10s"},
 	"mailbox.poll_interval":                 {"5s", "0s", "want more than 0", "1s"},
 	"mailbox.gc_interval":                   {"5s", "0s", "want more than 0", "1m0s"},
+	"mailbox.upload_ttl":                    {"5s", "0s", "want more than 0", "24h0m0s"},
 	"mailbox.gc_ttl":                        {"5s", "0s", "want more than 0", "24h0m0s"},
 	"mailbox.default_max_attempts":          {"6", "0", "want 1 or more", "5"},
 	"mailbox.suspended_lease_ms":            {"6", "0", "want 1 or more", "600000"},

@@ -14,9 +14,9 @@ import (
 
 // Limits bounds what clients may use. Most fields are those of server.Limits.
 type Limits struct {
-	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Tools, SchemaBytes, SchemaParts, Title, Metadata, Requests, Streams, KeyBurst, WrongKeys int
-	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, StreamCollect, Heartbeat, ToolTime, ShutdownTime                                      time.Duration
-	KeyRate                                                                                                                                                    float64
+	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Tools, SchemaBytes, SchemaParts, Title, Metadata, Requests, Streams, KeyBurst, WrongKeys, File, Files int
+	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, StreamCollect, Heartbeat, ToolTime, ShutdownTime                                                   time.Duration
+	KeyRate                                                                                                                                                                 float64
 }
 
 // Settings holds every setting. The table behind [Settings.Values] defines their names, defaults
@@ -193,6 +193,7 @@ func (s *Settings) table() []*Value {
 		{Name: "mailbox.poll_interval", to: &m.Poll, def: "1s", check: aTime, Doc: "how often to ask for work when nothing signals it"},
 		{Name: "mailbox.gc_interval", to: &m.GC, def: "1m", check: aTime, Doc: "how often to purge terminal dispatches"},
 		{Name: "mailbox.gc_ttl", to: &m.TTL, def: "24h", check: aTime, Doc: "how long to keep terminal dispatches and idempotency keys"},
+		{Name: "mailbox.upload_ttl", to: &m.Uploads, def: "24h", check: aTime, Doc: "how long to keep uploaded files that no thread refers to"},
 		{Name: "mailbox.default_max_attempts", to: &m.MaxAttempts, def: "5", check: atLeast(1), Doc: "failures in a row before a dispatch becomes a dead letter"},
 		{Name: "mailbox.suspended_lease_ms", to: new(time.Duration), def: "600000", check: atLeast(1), Unused: "waiting runs hold no lease"},
 		{Name: "mailbox.sweep_interval", to: &m.Sweep, def: "30s", check: aTime, Doc: "how often to look for dead processes and expired leases; never more than a quarter of the lease or a sixteenth of mailbox.liveness_ms"},
@@ -238,6 +239,8 @@ func (l *Limits) table() []*Value {
 		{Name: "limits.json_depth", to: &l.Depth, def: "64", check: limit, Doc: "nesting of JSON"},
 		{Name: "limits.json_values", to: &l.Values, def: "100000", check: limit, Doc: "JSON values in a request body"},
 		{Name: "limits.header_bytes", to: &l.HeaderBytes, def: "65536", check: atLeast(1), Doc: "size of the request headers"},
+		{Name: "limits.file_bytes", to: &l.File, def: "33554432", check: limit, Doc: "size of an uploaded file"},
+		{Name: "limits.files_bytes", to: &l.Files, def: "10737418240", check: limit, Doc: "size of all files of a tenant"},
 		{Name: "limits.messages_per_run", to: &l.Messages, def: "1000", check: limit, Doc: "messages in a request"},
 		{Name: "limits.tools_per_run", to: &l.Tools, def: "256", check: limit, Doc: "tools that the client executes, in a request"},
 		{Name: "limits.schema_bytes", to: &l.SchemaBytes, def: "262144", check: limit, Doc: "size of the client's tools and the output schema of a request"},
