@@ -50,6 +50,7 @@ type fleet struct {
 	testing.TB
 	urls  []string
 	store *postgres.Store
+	box   *mailbox.Mailbox // of the first
 }
 
 // engines are the buses that replicas can have.
@@ -115,9 +116,9 @@ func newFleetAt(t testing.TB, database string, n int, model llm.Model, join func
 		t.Cleanup(db.Close)
 		f.store = db.Store("")
 		config := engine.Config{
-			Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}, {ID: "boss", ModelID: "b", Delegates: []string{"worker"}}, {ID: "worker", ModelID: "m"}},
-			Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "b", ProviderID: "b", UpstreamModel: "m"}},
-			Providers: map[string]llm.Model{"p": model, "b": llmtest.NewScript(llmtest.Turn{ToolCalls: []llmtest.Call{{Name: "agent_run_worker", Arguments: []byte(`{"prompt":"go"}`)}}},
+			Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}, {ID: "boss", ModelID: "b", Delegates: []string{"worker"}}, {ID: "worker", ModelID: "m"}, {ID: "quick", ModelID: "q"}},
+			Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}, {ID: "b", ProviderID: "b", UpstreamModel: "m"}, {ID: "q", ProviderID: "q", UpstreamModel: "m"}},
+			Providers: map[string]llm.Model{"p": model, "q": llmtest.Demo(), "b": llmtest.NewScript(llmtest.Turn{ToolCalls: []llmtest.Call{{Name: "agent_run_worker", Arguments: []byte(`{"prompt":"go"}`)}}},
 				llmtest.Turn{Text: llmtest.Text{"the boss is done"}})},
 			Plugins: []awaken.Plugin{delegate.New(delegate.Options{})},
 		}
@@ -137,6 +138,9 @@ func newFleetAt(t testing.TB, database string, n int, model llm.Model, join func
 		box, err := mailbox.New(cfg, rt.With)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if i == 0 {
+			f.box = box
 		}
 		srv, err := server.New(server.Config{Mailbox: box, ManualMailbox: i > 0, Routes: append(aisdk.Routes(), agui.Routes()...),
 			Limits: server.Limits{Requests: 4000, Streams: 4000, ShutdownTime: 10 * time.Second, KeyRate: -1}})
@@ -160,6 +164,9 @@ func newFleetAt(t testing.TB, database string, n int, model llm.Model, join func
 	}
 	return f
 }
+
+// hello is the input of a short run.
+func hello() []*llm.Message { return []*llm.Message{llm.UserText("hello")} }
 
 // runExchange runs the bus of a replica until the end of the test.
 func runExchange(t testing.TB, x *bus.Exchange, parts ...func(ctx context.Context)) {
