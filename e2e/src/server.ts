@@ -1,11 +1,18 @@
 // The built server, as a process of its own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createBalancer, request, type Server as Balancer } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const binary = process.env.AWAKEN_BIN;
+
+// With AWAKEN_REPLICAS=3, a server is three processes behind a load balancer that sends each request to
+// another one than the request before. Each server takes one of the databases in AWAKEN_DATABASES, the URLs
+// of empty PostgreSQL databases with blanks between them.
+const replicas = Number(process.env.AWAKEN_REPLICAS ?? 1);
+const databases = (process.env.AWAKEN_DATABASES ?? "").split(" ").filter(Boolean);
 
 export async function freePort(): Promise<number> {
   const probe = createServer();
@@ -18,8 +25,11 @@ export async function freePort(): Promise<number> {
 /** A server with the demo's agents on a store of its own, with settings in YAML. */
 export class Server {
   url = "";
-  private process?: ChildProcess;
+  private processes: ChildProcess[] = [];
   private port = 0;
+  private ports: number[] = []; // of the replicas
+  private balancer?: Balancer;
+  private database: string[] = [];
   readonly folder = mkdtempSync(join(tmpdir(), "awaken-e2e-"));
 
   constructor(private settings = "") {}
@@ -28,12 +38,18 @@ export class Server {
     if (!binary) throw new Error("AWAKEN_BIN names no program: go build -o awaken ./cmd/awaken");
     this.port ||= await freePort();
     writeFileSync(join(this.folder, "awaken.yaml"), this.settings);
-    const child = spawn(binary, ["serve", "--seed", "demo", "--address", `127.0.0.1:${this.port}`, "--storage-dir", this.folder], {
+    if (replicas > 1) await this.startReplicas();
+    else this.processes = [await this.spawn(this.port)];
+    this.url = `http://127.0.0.1:${this.port}`;
+    return this;
+  }
+
+  private async spawn(port: number): Promise<ChildProcess> {
+    const child = spawn(binary!, ["serve", "--seed", "demo", "--address", `127.0.0.1:${port}`, "--storage-dir", this.folder, ...this.database], {
       env: { PATH: process.env.PATH, HOME: this.folder },
       stdio: ["ignore", "pipe", "pipe"],
       cwd: this.folder,
     });
-    this.process = child;
     let said = "";
     await new Promise<void>((ready, failed) => {
       const hear = (data: Buffer) => {
@@ -44,17 +60,44 @@ export class Server {
       child.stderr!.on("data", hear);
       child.once("exit", (code) => failed(new Error(`the server ended with ${code}: ${said}`)));
     });
-    this.url = `http://127.0.0.1:${this.port}`;
-    return this;
+    return child;
+  }
+
+  private async startReplicas() {
+    if (this.database.length === 0) {
+      const url = databases.shift();
+      if (!url) throw new Error("AWAKEN_DATABASES names too few databases");
+      this.database = ["--database", url];
+      for (let i = 0; i < replicas; i++) this.ports.push(await freePort());
+    }
+    this.processes = [];
+    for (const port of this.ports) this.processes.push(await this.spawn(port));
+    if (this.balancer) return;
+    let next = 0;
+    this.balancer = createBalancer((req, res) => {
+      const { method, url, headers } = req;
+      const out = request({ host: "127.0.0.1", port: this.ports[next++ % replicas], method, path: url, headers, agent: false }, (answer) => {
+        res.writeHead(answer.statusCode!, answer.headers);
+        answer.on("error", () => res.destroy());
+        answer.pipe(res);
+      });
+      out.on("error", () => res.destroy());
+      res.on("close", () => out.destroy());
+      req.pipe(out);
+    });
+    await new Promise<void>((done) => this.balancer!.listen(this.port, "127.0.0.1", done));
   }
 
   /** Ends the process, and returns when it is gone. */
   async end(signal: NodeJS.Signals = "SIGTERM") {
-    const child = this.process!;
-    child.removeAllListeners("exit");
-    const gone = new Promise((done) => child.once("exit", done));
-    child.kill(signal);
-    await gone;
+    await Promise.all(
+      this.processes.map(async (child) => {
+        child.removeAllListeners("exit");
+        const gone = new Promise((done) => child.once("exit", done));
+        child.kill(signal);
+        await gone;
+      }),
+    );
   }
 
   async restart(signal: NodeJS.Signals = "SIGTERM") {
@@ -64,6 +107,8 @@ export class Server {
 
   async close() {
     await this.end("SIGKILL");
+    this.balancer?.closeAllConnections();
+    this.balancer?.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
