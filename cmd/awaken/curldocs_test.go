@@ -20,7 +20,7 @@ import (
 var (
 	shellBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```")
 	wanted     = regexp.MustCompile(`# (\d\d\d)$`)
-	atEnd      = regexp.MustCompile(`run_finish|TASK_STATE_COMPLETED|response\.completed|data: \[DONE\]`)
+	atEnd      = regexp.MustCompile(`run_finish|TASK_STATE_COMPLETED|response\.completed|data: \[DONE\]|"jsonrpc":"2.0","id":\d+,"result":`)
 	jqField    = regexp.MustCompile(`^jq -r '\.(\w+)'$`)
 	// What answers put into the variables of the commands after them.
 	learned = map[string]*regexp.Regexp{
@@ -92,7 +92,7 @@ func TestDocs_Curl(t *testing.T) {
 	for _, c := range []struct {
 		path, seed string
 		least      int // commands that there must be
-	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/openai.md", "demo", 16}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}} {
+	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/openai.md", "demo", 16}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}, {"docs/mcp.md", "demo", 3}} {
 		t.Run(filepath.Base(c.path), func(t *testing.T) {
 			t.Parallel()
 			lines := curlLines(t, c.path)

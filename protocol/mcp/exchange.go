@@ -91,6 +91,15 @@ func headerText(v string) string {
 	return string(data)
 }
 
+// encodeHeader encodes a text for a header that cannot have all characters.
+func encodeHeader(s string) string {
+	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?base64?") && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+	if plain {
+		return s
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+}
+
 // era says in which eras there is a method.
 type era int
 
