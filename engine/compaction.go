@@ -133,12 +133,12 @@ func summaryText(m *llm.Message) string {
 }
 
 // start makes the summary in a goroutine. It outlives the run and the run's context.
-func (c *compaction) start(ctx context.Context, routing llm.Routing) {
+func (c *compaction) start(ctx context.Context, routing llm.Routing, caller llm.Caller) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), compactionTimeout)
 	c.cancel = cancel
 	go func() {
 		defer cancel()
-		c.finish(ctx, c.summarise(ctx, routing))
+		c.finish(ctx, c.summarise(ctx, routing, caller))
 	}()
 }
 
@@ -178,7 +178,7 @@ func (c *compaction) detach(drop bool) *awaken.CompactionResult {
 }
 
 // summarise makes the summary.
-func (c *compaction) summarise(ctx context.Context, routing llm.Routing) *awaken.CompactionResult {
+func (c *compaction) summarise(ctx context.Context, routing llm.Routing, caller llm.Caller) *awaken.CompactionResult {
 	p := c.plan
 	res := &awaken.CompactionResult{TaskID: c.task.TaskID, FirstMessageID: p.msgs[0].ID, BoundaryMessageID: c.task.BoundaryMessageID, PreTokens: p.tokens}
 	fail := func(err error) *awaken.CompactionResult {
@@ -191,7 +191,7 @@ func (c *compaction) summarise(ctx context.Context, routing llm.Routing) *awaken
 			return fail(err)
 		}
 	}
-	j := &summary{Summariser: c.by, paid: c.model, ratio: c.ratio, routing: routing}
+	j := &summary{Summariser: c.by, paid: c.model, ratio: c.ratio, routing: routing, caller: caller}
 	text, err := j.summarise(ctx, p.msgs)
 	cost, _ := c.by.Prices.Cost(j.usage)
 	res.Usage, res.CostUSD = j.usage, cost.USD()

@@ -78,7 +78,8 @@ func (cm *compactor) begin(ctx context.Context) error {
 	}
 	atAnnounced.Hit()
 	w.job = c
-	c.start(ctx, llm.Routing{ThreadID: cm.info.ThreadID, RunID: cm.info.RunID})
+	tenant, background := cm.customer()
+	c.start(ctx, llm.Routing{ThreadID: cm.info.ThreadID, RunID: cm.info.RunID}, summaryCaller{tenant, background})
 	return nil
 }
 

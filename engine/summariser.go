@@ -17,6 +17,7 @@ type summary struct {
 	paid    llm.Model // with retries and, if there is a budget, metered
 	ratio   float64   // reported tokens per estimated token
 	routing llm.Routing
+	caller  llm.Caller
 
 	mu    sync.Mutex
 	usage llm.Usage
@@ -97,7 +98,7 @@ func (s *summary) reduce(ctx context.Context, lines []string, previous string, s
 // ask makes one request. A panic of the model is an error.
 func (s *summary) ask(ctx context.Context, transcript, previous string, out int) (text string, err error) {
 	defer caught(&err, "model %q", s.Upstream)
-	req := &llm.Request{Model: s.Upstream, Messages: llm.NewMessages(llm.UserText(s.Prompt(transcript, previous))), Routing: s.routing, IdleTimeout: s.Idle}
+	req := &llm.Request{Model: s.Upstream, Messages: llm.NewMessages(llm.UserText(s.Prompt(transcript, previous))), Routing: s.routing, Caller: s.caller, IdleTimeout: s.Idle}
 	if s.SummarizerSystemPrompt != "" {
 		req.System = []llm.Block{llm.Text(s.SummarizerSystemPrompt)}
 	}

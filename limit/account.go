@@ -109,7 +109,7 @@ func (a *account) tenantRate(tenant string) llm.Rate {
 }
 
 // scopesOf returns the scopes that a request belongs to. Requires a.mu.
-func (a *account) scopesOf(req *llm.Request) []*scope {
+func (a *account) scopesOf(req *llm.Request, tenant string) []*scope {
 	var out []*scope
 	add := func(k kind, of string) {
 		name := bucketName(a.provider, k, of)
@@ -127,22 +127,26 @@ func (a *account) scopesOf(req *llm.Request) []*scope {
 	if a.learns() || a.limits.Models[req.Model] != (llm.Rate{}) {
 		add(ofModel, req.Model)
 	}
-	if t := req.Routing.Tenant; a.tenantRate(t) != (llm.Rate{}) {
-		add(ofTenant, t)
+	if a.tenantRate(tenant) != (llm.Rate{}) {
+		add(ofTenant, tenant)
 	}
 	return out
 }
 
 // enter waits until a request may be sent.
 func (a *account) enter(ctx context.Context, req *llm.Request) (*ticket, error) {
+	tenant, inBackground := "", false
+	if req.Caller != nil {
+		tenant, inBackground = req.Caller.Customer()
+	}
 	a.mu.Lock()
-	scopes := a.scopesOf(req)
+	scopes := a.scopesOf(req, tenant)
 	if len(scopes) == 0 {
 		a.mu.Unlock()
 		return nil, nil
 	}
-	w := &waiter{tenant: req.Routing.Tenant, scopes: scopes, since: time.Now()}
-	if req.Routing.Background {
+	w := &waiter{tenant: tenant, scopes: scopes, since: time.Now()}
+	if inBackground {
 		w.class = background
 	}
 	for _, s := range scopes {
@@ -160,7 +164,7 @@ func (a *account) enter(ctx context.Context, req *llm.Request) (*ticket, error) 
 	a.mu.Unlock()
 	err := a.await(ctx, w, req)
 	if told := a.limiter.cfg.Waited; told != nil {
-		told(Waited{Provider: a.provider, Model: req.Model, Tenant: w.tenant, Background: req.Routing.Background, For: time.Since(w.since), Sent: err == nil})
+		told(Waited{Provider: a.provider, Model: req.Model, Tenant: w.tenant, Background: inBackground, For: time.Since(w.since), Sent: err == nil})
 	}
 	if err != nil {
 		return nil, err
@@ -209,8 +213,8 @@ func (a *account) await(ctx context.Context, w *waiter, req *llm.Request) error 
 		case <-w.ready:
 			return w.err
 		case <-tell.C:
-			if req.Waits != nil {
-				req.Waits.RateWaits(llm.RateWait{Provider: a.provider, Model: req.Model, Paused: a.paused(w)})
+			if req.Caller != nil {
+				req.Caller.RateWaits(llm.RateWait{Provider: a.provider, Model: req.Model, Paused: a.paused(w)})
 			}
 		case <-ctx.Done():
 			a.mu.Lock()
@@ -272,4 +276,25 @@ func (a *account) refused(w *waiter, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// known returns the limits of the account.
+func (a *account) known() (out []Known) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	for _, s := range a.scopes {
+		l := s.limit()
+		k := Known{Provider: a.provider, RequestsPerMinute: l.Requests, TokensPerMinute: l.Tokens, Learned: s.learned, Paused: max(0, s.pausedUntil.Sub(now)), Waiting: s.waiting[interactive] + s.waiting[background]}
+		switch s.kind {
+		case ofModel:
+			k.Model = s.of
+		case ofTenant:
+			k.Tenant = &s.of
+		}
+		if l != (amount{}) || k.Paused > 0 {
+			out = append(out, k)
+		}
+	}
+	return out
 }

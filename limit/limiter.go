@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,7 +66,14 @@ func (l *Limiter) Set(provider string, r *llm.RateLimits) {
 
 // Model returns m, the model client of a provider, within the limits of that provider.
 func (l *Limiter) Model(provider string, m llm.Model) llm.Model {
-	return &model{m, l.account(provider)}
+	own := &model{m, l.account(provider)}
+	if list, ok := m.(llm.Lister); ok {
+		return struct {
+			*model
+			llm.Lister
+		}{own, list}
+	}
+	return own
 }
 
 // Close gives back what this process holds. Requests that wait then are not sent before their
@@ -72,10 +81,7 @@ func (l *Limiter) Model(provider string, m llm.Model) llm.Model {
 func (l *Limiter) Close() {
 	l.mu.Lock()
 	l.closed = true
-	accounts := make([]*account, 0, len(l.accounts))
-	for _, a := range l.accounts {
-		accounts = append(accounts, a)
-	}
+	accounts := slices.Collect(maps.Values(l.accounts))
 	l.mu.Unlock()
 	l.stop()
 	l.rounds.Wait()
@@ -112,4 +118,27 @@ func (l *Limiter) begin(rounds func(ctx context.Context)) bool {
 // tenant.
 func bucketName(provider string, k kind, of string) string {
 	return url.PathEscape(provider) + "/" + string(k) + "/" + url.PathEscape(of)
+}
+
+// Known is a limit that requests of this process are subject to.
+type Known struct {
+	Provider          string
+	Model             string  // "" if it is one of all models
+	Tenant            *string // nil if it is one of all tenants
+	RequestsPerMinute float64 // 0 means none
+	TokensPerMinute   float64
+	Learned           bool          // the provider's, and not only configured
+	Paused            time.Duration // what is left of a pause that the provider asked for
+	Waiting           int           // requests of this process
+}
+
+// Known returns the limits that this process knows, as of its last visits to the store.
+func (l *Limiter) Known() (out []Known) {
+	l.mu.Lock()
+	accounts := slices.Collect(maps.Values(l.accounts))
+	l.mu.Unlock()
+	for _, a := range accounts {
+		out = append(out, a.known()...)
+	}
+	return out
 }

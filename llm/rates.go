@@ -14,8 +14,8 @@ type RateLimits struct {
 
 // Rate is an amount per minute. 0 means no limit.
 type Rate struct {
-	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
-	TokensPerMinute   int `json:"tokens_per_minute,omitempty"` // of requests and replies
+	RequestsPerMinute int `json:"requests_per_minute,omitempty"` // 0 means no limit
+	TokensPerMinute   int `json:"tokens_per_minute,omitempty"`   // of requests and replies; 0 means no limit
 }
 
 // RateReport is what a response says about the provider's rate limits for the model.
@@ -30,8 +30,11 @@ type RateState struct {
 	Reset     time.Duration // until Remaining is Limit again; 0 if the response does not say
 }
 
-// RateWaiter is told that a request waits.
-type RateWaiter interface {
+// Caller is the one for whom a request is made. Rate limits ask it.
+type Caller interface {
+	// Customer returns the tenant, "" for the default one, and whether no user waits for the
+	// reply, so that other requests go first.
+	Customer() (tenant string, background bool)
 	// RateWaits is called in the goroutine of the stream, once, when the request has waited for
 	// a rate limit of the provider for a second.
 	RateWaits(w RateWait)

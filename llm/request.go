@@ -17,7 +17,7 @@ type Request struct {
 	Tools    []Tool // that the model may call
 	Params
 	CachePrompt bool    // mark the repeating prefix for the provider's prompt cache
-	Routing     Routing // for pools and rate limits: what the request belongs to
+	Routing     Routing // for pools: which requests belong together
 	// Capabilities is what the caller knows about the model. Adapters add what they know and
 	// omit the parameters that the model does not accept.
 	Capabilities ModelCapabilities
@@ -26,8 +26,9 @@ type Request struct {
 	// Reported is called with what a response says about the provider's rate limits, before the
 	// first delta or the error. Nil ignores it.
 	Reported func(r RateReport)
-	// Waits is told if the request waits for a rate limit. Nil is told nothing.
-	Waits RateWaiter
+	// Caller says for whom the request is made. Nil means the default tenant, and that a user
+	// waits for the reply.
+	Caller Caller
 }
 
 // Tool describes a tool to a model. Name is the tool's id.
@@ -63,13 +64,10 @@ type OutputSchema struct {
 	Schema json.RawMessage
 }
 
-// Routing tells a [Pool] which requests should go to the same member, and rate limits for whom a
-// request is made.
+// Routing tells a [Pool] which requests should go to the same member.
 type Routing struct {
-	ThreadID   string
-	RunID      string
-	Tenant     string // "" is the default one
-	Background bool   // no user waits for the reply: other requests go first
+	ThreadID string
+	RunID    string
 }
 
 // Effort is how much a reasoning model should think: a named level, or a budget in

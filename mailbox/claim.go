@@ -65,6 +65,12 @@ func (o owner) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint
 	return cp, err
 }
 
+// For returns for whom the run calls its model: its tenant, and whether no user waits for it. That
+// is so if its dispatch has a lower priority than others, or is a task that another run has begun.
+func (o owner) For() (tenant string, background bool) {
+	return o.tenant.name, o.d.Priority > DefaultPriority || o.d.Request != nil && o.d.Request.Mode == "scheduled"
+}
+
 // Follow returns a sink for a run that this one runs, such as a delegate's, so that readers of its
 // thread see what it does as it happens. End must be called when it has ended.
 func (o owner) Follow(next awaken.Sink) (sink awaken.Sink, end func()) {

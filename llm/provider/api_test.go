@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
@@ -92,5 +93,31 @@ func TestAPI_PrepareCanRejectARequest(t *testing.T) {
 	a.Prepare = func(*http.Request) error { return no }
 	if _, err := a.Send(context.Background(), http.MethodGet, "", nil); !errors.Is(err, no) || asked {
 		t.Errorf("%v, asked %v", err, asked)
+	}
+}
+
+func TestAPI_ReportsTheLimitsThatAResponseStates(t *testing.T) {
+	t.Parallel()
+	status := http.StatusOK
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Ratelimit-Limit-Requests", "60")
+		w.Header().Set("X-Ratelimit-Remaining-Requests", "7")
+		w.Header().Set("X-Ratelimit-Reset-Requests", "53s")
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(status)
+	}))
+	defer srv.Close()
+	a := api(t, provider.Config{}, srv.URL, nil)
+	for _, status = range []int{http.StatusOK, http.StatusTooManyRequests} {
+		var got []llm.RateReport
+		req := &llm.Request{Model: "m", Reported: func(r llm.RateReport) { got = append(got, r) }}
+		for range a.Stream(t.Context(), req, func(ctx context.Context, _ *llm.Request, _ provider.Emit) error {
+			return a.PostEvents(ctx, "chat", 1, func(provider.Event) (bool, error) { return false, nil })
+		}) {
+		}
+		want := llm.RateReport{Requests: llm.RateState{Limit: 60, Remaining: 7, Reset: 53 * time.Second}}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("status %d: reported %+v, want %+v", status, got, want)
+		}
 	}
 }

@@ -38,7 +38,7 @@ func (e Emit) Omit(parameter, reason string) {
 // unless the reply was truncated, and unwraps a string that contains an object.
 func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx context.Context, req *llm.Request, emit Emit) error) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		shared := &call{idle: a.t.idle}
+		shared := &call{idle: a.t.idle, reported: req.Reported}
 		if req.IdleTimeout > 0 {
 			shared.idle = req.IdleTimeout
 		}

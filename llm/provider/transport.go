@@ -40,8 +40,9 @@ var (
 
 // call is shared by a Stream and its HTTP request.
 type call struct {
-	idle time.Duration
-	sent *http.Request // nil until it is sent
+	idle     time.Duration
+	sent     *http.Request // nil until it is sent
+	reported func(r llm.RateReport)
 }
 
 type callKey struct{}
@@ -80,6 +81,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		err = b.failed(err, false)
 		cancel(nil)
 		return nil, err
+	}
+	if streamed != nil && streamed.reported != nil {
+		if rates := readRates(resp.Header, time.Now()); rates != (llm.RateReport{}) {
+			streamed.reported(rates)
+		}
 	}
 	b.ReadCloser = resp.Body
 	b.timer = time.AfterFunc(b.idle, func() { cancel(errSilent) })
