@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken/internal/check"
@@ -166,6 +169,9 @@ type ProviderSpec struct {
 	BaseURL        string                     `json:"base_url,omitempty"`        // "" means the adapter's default
 	TimeoutSecs    int                        `json:"timeout_secs,omitempty"`    // per request; 0 means 300
 	AdapterOptions map[string]json.RawMessage `json:"adapter_options,omitempty"` // settings of the adapter, such as headers
+	// RateLimits says how much may be sent to the provider. The limits that the provider states count
+	// as well, unless learn is false.
+	RateLimits *llm.RateLimits `json:"rate_limits,omitempty"`
 }
 
 // UnmarshalJSON rejects unknown fields.
@@ -180,7 +186,25 @@ func (p *ProviderSpec) Validate() error {
 	bad.NotBlank("id", p.ID)
 	bad.NotBlank("adapter", p.Adapter)
 	bad.NotNegative("timeout_secs", p.TimeoutSecs)
+	if r := p.RateLimits; r != nil {
+		checkRate(&bad, "rate_limits", r.Rate)
+		if r.PerTenant != nil {
+			checkRate(&bad, "rate_limits.per_tenant", *r.PerTenant)
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.Models)) {
+			bad.When(strings.TrimSpace(name) == "", "rate_limits.models has the name %q, want a model of the provider", name)
+			checkRate(&bad, fmt.Sprintf("rate_limits.models[%q]", name), r.Models[name])
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.Tenants)) {
+			checkRate(&bad, fmt.Sprintf("rate_limits.tenants[%q]", name), r.Tenants[name])
+		}
+	}
 	return bad.Err()
+}
+
+func checkRate(bad *check.Problems, field string, r llm.Rate) {
+	bad.NotNegative(field+".requests_per_minute", r.RequestsPerMinute)
+	bad.NotNegative(field+".tokens_per_minute", r.TokensPerMinute)
 }
 
 // InferenceOverride changes the model parameters of a run or of one step. Zero fields leave

@@ -144,6 +144,17 @@ var fieldCases = map[string]map[string]fieldCase{
 		"base_url":        {`"http://h/v1"`, `"h"`, `base_url is "h", want a URL`, ""},
 		"timeout_secs":    {`1`, `-1`, "timeout_secs is -1, want 0 or more", "300"},
 		"adapter_options": {`{"model_discovery_auth":"none","model_discovery_schema":"openrouter","scopes":["s"],"allow_env_credentials":true}`, `{"model_discovery_auth":"basic"}`, `adapter_options.model_discovery_auth is "basic", want bearer`, ""},
+		"rate_limits":     {`{"requests_per_minute":600}`, `{"rpm":600}`, `unknown field "rpm"`, ""},
+	},
+	"RateLimits": {
+		"models":     {`{"m":{"requests_per_minute":1}}`, `{"m":{"tokens_per_minute":-1}}`, `rate_limits.models["m"].tokens_per_minute is -1, want 0 or more`, ""},
+		"per_tenant": {`{"requests_per_minute":60}`, `{"requests_per_minute":-1}`, "rate_limits.per_tenant.requests_per_minute is -1, want 0 or more", ""},
+		"tenants":    {`{"acme":{"requests_per_minute":60}}`, `{"acme":{"requests_per_minute":-1}}`, `rate_limits.tenants["acme"].requests_per_minute is -1, want 0 or more`, ""},
+		"learn":      {`false`, `1`, `field "rate_limits.learn" is a JSON number, want true or false`, ""},
+	},
+	"Rate": {
+		"requests_per_minute": {`600`, `-1`, "requests_per_minute is -1, want 0 or more", ""},
+		"tokens_per_minute":   {`100000`, `-1`, "tokens_per_minute is -1, want 0 or more", ""},
 	},
 	"MCPServerSpec": {
 		"id":             {`"x"`, `""`, "id is empty", ""},
@@ -370,6 +381,8 @@ var fieldReaders = []reader{
 	in(Pools, reflect.TypeFor[awaken.PoolRouting](), `{"id":"#","members":[{"model_id":"m"}],"routing":{}}`, "routing"),
 	in(Pools, reflect.TypeFor[awaken.PoolSwitch](), `{"id":"#","members":[{"model_id":"m"}],"switch":{}}`, "switch"),
 	in(Providers, reflect.TypeFor[awaken.ProviderSpec](), `{"id":"#","adapter":"a"}`),
+	in(Providers, reflect.TypeFor[llm.RateLimits](), `{"id":"#","adapter":"a","rate_limits":{}}`, "rate_limits"),
+	in(Providers, reflect.TypeFor[llm.Rate](), `{"id":"#","adapter":"a","rate_limits":{"per_tenant":{}}}`, "rate_limits", "per_tenant"),
 	in(MCPServers, reflect.TypeFor[MCPServerSpec](), `{"id":"#","transport":"stdio","command":"c"}`),
 	in(MCPServers, reflect.TypeFor[RestartPolicy](), `{"id":"#","transport":"stdio","command":"c","restart_policy":{}}`, "restart_policy"),
 	in(A2AServers, reflect.TypeFor[A2AServerSpec](), `{"id":"#","base_url":"https://h"}`),

@@ -33,6 +33,10 @@ type Options struct {
 	// secrets. It is called again only when the provider's document or secrets change. Writes
 	// wait for it, so it must not use the network.
 	Provider func(ctx context.Context, spec *awaken.ProviderSpec) (llm.Model, error)
+	// Limits is told the rate limits of each provider in the live version: at the start, and when
+	// they change. They are live for all runs, whatever version those are pinned to. It must not
+	// block. Nil is told nothing.
+	Limits func(providerID string, r *llm.RateLimits)
 	// Model fills in what a model's document leaves out, from what the provider or the
 	// program knows. It must be fast and must not replace fields that are set. Nil adds
 	// nothing.
@@ -127,6 +131,7 @@ func newManager(o Options) (*Manager, error) {
 	}
 	m.code, m.bare = compiler.code, compiler.bare
 	m.current = newCurrent(m.servers, accounts)
+	m.current.limits = o.Limits
 	catalogue := &catalogue{store: o.Store, compiler: compiler}
 	m.pins = &pins{most: o.Pins, catalogue: catalogue, current: m.current, servers: m.servers}
 	m.tools = &toolbox{own: o.Code.Tools, current: m.current}

@@ -2,11 +2,13 @@ package config
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync/atomic"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 )
 
 // state is an immutable snapshot of what a process knows of the store.
@@ -77,6 +79,7 @@ type current struct {
 	state    atomic.Pointer[state]
 	servers  *servers
 	accounts *accounts
+	limits   func(providerID string, r *llm.RateLimits) // [Options].Limits
 }
 
 func newCurrent(ss *servers, as *accounts) *current {
@@ -117,8 +120,35 @@ func (c *current) swap(ctx context.Context, next *state) {
 		v.begin()
 	}
 	c.state.Store(next)
+	c.tellLimits(old, next)
 	if old != nil && next.secrets != old.secrets {
 		c.accounts.renew(ctx, next.secrets)
 	}
 	hold(old, c.servers.drop)
+}
+
+// tellLimits tells the rate limits of the providers that differ.
+func (c *current) tellLimits(old, next *state) {
+	if c.limits == nil {
+		return
+	}
+	var before map[string]*provider
+	if old != nil {
+		before = old.live.providers
+	}
+	for id, p := range next.live.providers {
+		if before[id] == p {
+			continue
+		}
+		var doc struct {
+			RateLimits *llm.RateLimits `json:"rate_limits"`
+		}
+		_ = json.Unmarshal(p.doc.raw, &doc) // it was compiled
+		c.limits(id, doc.RateLimits)
+	}
+	for id := range before {
+		if next.live.providers[id] == nil {
+			c.limits(id, nil)
+		}
+	}
 }

@@ -23,6 +23,7 @@ type Metrics struct {
 	http     httpMetrics
 	queue    queueMetrics
 	runs     runMetrics
+	waits    waitMetrics
 }
 
 // httpMetrics counts requests and streams.
@@ -106,6 +107,7 @@ func NewMetrics() *Metrics {
 	m.runs.cost = counter("inference_cost_usd_total", "What model calls have cost, in US dollars.", "model")
 	m.runs.toolCalls = counter("tool_calls_total", "Tool calls.", "tool", "status")
 	m.runs.suspensions = counter("agent_suspensions_total", "Calls that began to wait for people.", "action", "resume_mode")
+	m.waits.time = histogram("provider_limit_wait_seconds", "Time that a request waited for a rate limit of its provider.", "provider", "model", "priority", "outcome")
 	registry.MustRegister(&modelGauges{&m.words})
 	return m
 }

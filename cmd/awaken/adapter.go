@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/demo"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/httpguard"
+	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/anthropic"
 	"github.com/awaken-go/awaken/llm/gemini"
@@ -53,6 +54,8 @@ type outbound struct {
 	// each adapter's own. It applies only if guarded: authors of documents must not send the
 	// operator's keys to a server of theirs.
 	envHosts []string
+
+	limiter *limit.Limiter // of the requests; nil sends them at once
 }
 
 // ownHost reports whether a base URL is that of the adapter's provider, or of a host that the

@@ -20,6 +20,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
@@ -35,12 +36,12 @@ type control struct {
 
 // openControl opens the control plane and loads the documents of the profile and of the files
 // in the settings.
-func openControl(ctx context.Context, con *console, s *settings.Settings, b *backend, code *code, log *slog.Logger) (*control, error) {
+func openControl(ctx context.Context, con *console, s *settings.Settings, b *backend, code *code, limiter *limit.Limiter, log *slog.Logger) (*control, error) {
 	allow, err := settings.ParseNetworks(s.Outbound.Allow)
 	if err != nil {
 		return nil, configError("outbound.allow: %w", err)
 	}
-	manager, err := openManager(ctx, s, b, code, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir, envHosts: s.Providers.EnvKeyHosts}, log)
+	manager, err := openManager(ctx, s, b, code, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir, envHosts: s.Providers.EnvKeyHosts, limiter: limiter}, log)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +81,10 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 	if out.keyless {
 		complete = nil
 	}
+	var limits func(providerID string, r *llm.RateLimits)
+	if out.limiter != nil {
+		limits = out.limiter.Set
+	}
 	store := b.config
 	if !s.Audit.Enabled {
 		store = withoutAudit(store)
@@ -95,8 +100,13 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 					own.APIKey = s.OpenAI.APIKey // which is in no document
 				}
 			}
-			return out.openProvider(&own, "")
-		}})
+			m, err := out.openProvider(&own, "")
+			if err != nil || out.limiter == nil || own.Adapter == demo.Adapter {
+				return m, err
+			}
+			return out.limiter.Model(own.ID, m), nil
+		},
+		Limits: limits})
 	if err != nil {
 		return nil, configError("%w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
 )
@@ -31,7 +32,10 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 			k.close()
 		}
 	}()
-	if k.control, err = openControl(ctx, con, s, b, c, log); err != nil {
+	limiter := limit.New(limit.Config{Store: b.limits, Waited: k.metrics.Waited, Logger: log})
+	k.closing = append(k.closing, limiter.Close)
+	k.metrics.Limits(limiter)
+	if k.control, err = openControl(ctx, con, s, b, c, limiter, log); err != nil {
 		return k, err
 	}
 	k.closing = append(k.closing, k.control.close)
