@@ -136,9 +136,9 @@ func (a *agent) accept(m *message) {
 		a.reply(m.ID, nil, &Failure{Code: codeInternal, Message: fmt.Sprintf("%d requests are open, which is the limit", maxOpen)})
 		return
 	}
-	rest, err := a.handle(ctx, m)
+	result, rest, err := a.handle(ctx, m)
 	if rest == nil {
-		a.answer(m, nil, err, cancel)
+		a.answer(m, result, err, cancel)
 		return
 	}
 	a.spawn(func() {
@@ -183,38 +183,37 @@ type followed struct {
 	then   func()
 }
 
-// handle begins to handle a request. What it does itself is done before the next message is read. The
-// function that it returns does the rest.
-func (a *agent) handle(ctx context.Context, m *message) (rest func() (any, error), err error) {
+// handle handles a request. What it does itself, and its answer, come before the next message is read. The function
+// that it returns, if any, does the rest.
+func (a *agent) handle(ctx context.Context, m *message) (result any, rest func() (any, error), err error) {
 	if m.Method != methodInitialize && !a.ready() {
-		return nil, invalidRequest("%.80q comes before initialize", m.Method)
-	}
-	done := func(result any, err error) (func() (any, error), error) {
-		return func() (any, error) { return result, err }, nil
+		return nil, nil, invalidRequest("%.80q comes before initialize", m.Method)
 	}
 	switch m.Method {
 	case methodInitialize:
-		return done(a.initialize(m))
+		result, err = a.initialize(m)
 	case methodAuthenticate, "logout":
-		return nil, &Failure{Code: codeMethod, Message: m.Method + ": the agent needs no authentication and advertises no method"}
+		err = &Failure{Code: codeMethod, Message: m.Method + ": the agent needs no authentication and advertises no method"}
 	case methodNew:
-		return done(a.newSession(ctx, m))
-	case methodLoad, methodResume:
-		return a.openSession(ctx, m)
+		result, err = a.newSession(ctx, m)
 	case methodList:
-		return done(a.list(ctx, m))
-	case methodClose:
-		return a.closeSession(ctx, m)
-	case methodDelete:
-		return a.deleteSession(ctx, m)
-	case methodPrompt:
-		return a.prompt(ctx, m)
+		result, err = a.list(ctx, m)
 	case methodSetMode:
-		return done(a.setMode(ctx, m))
+		result, err = a.setMode(ctx, m)
 	case methodSetOption:
-		return done(a.setOption(ctx, m))
+		result, err = a.setOption(ctx, m)
+	case methodLoad, methodResume:
+		rest, err = a.openSession(ctx, m)
+	case methodClose:
+		rest, err = a.closeSession(ctx, m)
+	case methodDelete:
+		rest, err = a.deleteSession(ctx, m)
+	case methodPrompt:
+		rest, err = a.prompt(ctx, m)
+	default:
+		err = &Failure{Code: codeMethod, Message: fmt.Sprintf("method not found: %.80q", m.Method)}
 	}
-	return nil, &Failure{Code: codeMethod, Message: fmt.Sprintf("method not found: %.80q", m.Method)}
+	return result, rest, err
 }
 
 func (a *agent) ready() bool {
