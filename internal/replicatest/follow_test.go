@@ -41,6 +41,19 @@ func (tr *transcript) take(id, data string) error {
 	}
 	switch canonical.Kind {
 	case "TextDeltaObserved":
+		return tr.apply(id, event{Type: "text_delta", Delta: e.Delta})
+	case "StreamReset":
+		return tr.apply(id, event{Type: "stream_reset", Cursor: e.Cursor})
+	case "RunFinished", "RunErrored", "RunCancelled", "RunTerminated":
+		return tr.apply(id, event{Type: "run_finish"})
+	}
+	return nil
+}
+
+// apply adds an event of a raw stream.
+func (tr *transcript) apply(id string, e event) error {
+	switch e.Type {
+	case "text_delta":
 		at, err := awaken.ParseCursor(id)
 		if err != nil {
 			return err
@@ -49,7 +62,7 @@ func (tr *transcript) take(id, data string) error {
 			return fmt.Errorf("%s arrived after number %d", id, tr.seqs[n-1])
 		}
 		tr.seqs, tr.deltas = append(tr.seqs, at.Seq), append(tr.deltas, e.Delta)
-	case "StreamReset":
+	case "stream_reset":
 		to, err := awaken.ParseCursor(e.Cursor)
 		if err != nil {
 			return err
@@ -60,7 +73,7 @@ func (tr *transcript) take(id, data string) error {
 			n--
 		}
 		tr.seqs, tr.deltas = tr.seqs[:n], tr.deltas[:n]
-	case "RunFinished", "RunErrored", "RunCancelled", "RunTerminated":
+	case "run_finish":
 		tr.done = true
 	}
 	return nil

@@ -34,7 +34,7 @@ type measured struct {
 func (m *measured) watchRun(f *fleet, replica int, thread string) {
 	s := f.open(replica, "/v1/runs", fmt.Sprintf(`{"agent_id":"default","thread_id":%q,"messages":[{"role":"user","content":"go"}]}`, thread))
 	defer s.body.Close()
-	var text strings.Builder
+	var tr transcript
 	var took []time.Duration
 	for {
 		e, ok := s.next()
@@ -48,7 +48,10 @@ func (m *measured) watchRun(f *fleet, replica int, thread string) {
 				return
 			}
 			took = append(took, time.Since(time.UnixMicro(n)))
-			text.WriteString(e.Delta)
+		}
+		if err := tr.apply(e.id, e); err != nil {
+			f.Errorf("%s: %v", thread, err)
+			return
 		}
 	}
 	m.mu.Lock()
@@ -56,7 +59,7 @@ func (m *measured) watchRun(f *fleet, replica int, thread string) {
 	if len(took) > 0 {
 		m.first, m.later = append(m.first, took[0]), append(m.later, took[1:]...)
 	}
-	m.texts[thread] = text.String()
+	m.texts[thread] = tr.text()
 }
 
 // percentile returns a percentile in milliseconds.

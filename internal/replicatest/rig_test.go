@@ -321,8 +321,10 @@ func (p paced) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, 
 
 // event is an event of a raw stream.
 type event struct {
-	Type  string `json:"event_type"`
-	Delta string `json:"delta"`
+	Type   string `json:"event_type"`
+	Delta  string `json:"delta"`
+	Cursor string `json:"cursor"` // of a stream_reset
+	id     string // of its frame
 }
 
 // next reads the next event of a raw stream, or returns false at its end.
@@ -331,6 +333,9 @@ func (s *stream) next() (e event, ok bool) {
 		line, err := s.in.ReadString('\n')
 		if err != nil {
 			return event{}, false
+		}
+		if id, found := strings.CutPrefix(line, "id: "); found {
+			e.id = strings.TrimSpace(id)
 		}
 		if data, found := strings.CutPrefix(line, "data: "); found {
 			if err := json.Unmarshal([]byte(data), &e); err != nil {
