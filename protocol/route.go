@@ -58,6 +58,8 @@ type Route struct {
 	Failures []int       // statuses of errors beyond those that follow from the rest
 	// Errors returns the body of an error response, in a form of the protocol. Nil means the server's.
 	Errors func(f *Failure) any
+	// Challenge, if not nil, returns what the header WWW-Authenticate of a response with status 401 says beside the realm.
+	Challenge func(r *http.Request) string
 	// Stream lifts the time limit of the response. It counts as a stream, not as a request.
 	Stream bool
 	Events string // describes the frames of a stream in words

@@ -102,6 +102,9 @@ func writeFailure(w http.ResponseWriter, f *protocol.Failure) {
 	writeFailureAs(w, f, errorBody{Error: f.Message, Code: f.Code, Decision: f.Decision})
 }
 
+// bearer is the challenge of routes that have no other.
+const bearer = `Bearer realm="awaken"`
+
 // writeFailureAs replies with an error and a body that describes it.
 func writeFailureAs(w http.ResponseWriter, f *protocol.Failure, body any) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedBody))
@@ -109,8 +112,8 @@ func writeFailureAs(w http.ResponseWriter, f *protocol.Failure, body any) {
 	if f.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(f.RetryAfter.Seconds()))))
 	}
-	if f.Status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="awaken"`)
+	if f.Status == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" {
+		h.Set("WWW-Authenticate", bearer)
 	}
 	_ = writeJSON(w, f.Status, body) // strings can always be encoded
 }

@@ -27,7 +27,11 @@ func openMCP(ctx context.Context, s *settings.Settings, b *backend) ([]protocol.
 		return nil, failed(err)
 	}
 	v := &s.Server.MCP
-	routes, err := mcp.Routes(mcp.Config{Agents: v.Agents, Tools: v.Tools, ToolAgent: v.ToolAgent, Levels: b.keys, Version: moduleVersion(), Key: key})
+	local, err := server.IsLocal(s.Server.Address)
+	if err != nil {
+		return nil, configError("server.address: %w", err)
+	}
+	routes, err := mcp.Routes(mcp.Config{RequireKey: s.Server.RequireKey || !local, Issuer: s.Server.JWT.Issuer, URL: v.URL, Agents: v.Agents, Tools: v.Tools, ToolAgent: v.ToolAgent, Levels: b.keys, Version: moduleVersion(), Key: key})
 	if err != nil {
 		return nil, configError("server.mcp_tools: %w", err)
 	}

@@ -24,6 +24,10 @@ type Config struct {
 	Prompts   Prompts
 	// Levels, if not nil, lets sessions set the level of the messages that calls send.
 	Levels Levels
+	// RequireKey says that clients need a key or a token. Then there is metadata that says how they get one: from
+	// Issuer, if it is set. URL is the address of the server in it; "" means the host that a request names.
+	RequireKey  bool
+	Issuer, URL string
 	// Version is the version of the program.
 	Version string
 	// Key signs the ids of sessions and the state of requests. Replicas have the same. "" makes one, for
@@ -70,5 +74,9 @@ func Routes(cfg Config) ([]protocol.Route, error) {
 	get := post
 	get.Method, get.Handle, get.Summary, get.Body = http.MethodGet, on((*exchange).resume), "Resume the stream of a call after a frame (Last-Event-ID)", nil
 	get.Replies, get.Failures = map[int]any{200: nil}, []int{400, 404, 405, 410}
-	return []protocol.Route{post, get}, nil
+	if !cfg.RequireKey {
+		return []protocol.Route{post, get}, nil
+	}
+	post.Challenge, get.Challenge = c.challenge, c.challenge
+	return append([]protocol.Route{post, get}, c.metadataRoutes()...), nil
 }

@@ -33,6 +33,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"server.a2a_extended_card_bearer_token": {"t", "", "", `""`},
 	"server.a2a_card_key_file":              {"card.pem", "", "", `""`},
 	"server.mcp_agents":                     {"default", "", "", "[]"},
+	"server.mcp_url":                        {"https://agents.example", "agents", "want a URL", `""`},
 	"server.mcp_tools":                      {"get_*", "", "", "[]"},
 	"server.mcp_tool_agent":                 {"helper", "", "", "default"},
 

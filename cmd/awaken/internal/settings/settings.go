@@ -44,6 +44,7 @@ type Settings struct {
 		MCP struct {
 			Agents, Tools []string
 			ToolAgent     string
+			URL           string
 		}
 	}
 	Limits Limits
@@ -159,6 +160,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.a2a_extended_card_bearer_token", to: &v.A2A.ExtendedCardToken, Doc: "enables the extended agent card, for A2A clients that send this token"},
 		{Name: "server.a2a_card_key_file", to: &v.A2A.CardKeyFile, Doc: "file with the private key that signs agent cards: PEM (PKCS #8), Ed25519 or ECDSA P-256; needs server.a2a_url"},
 		{Name: "server.mcp_agents", to: &v.MCP.Agents, Doc: "agents that are tools of MCP clients; empty means all"},
+		{Name: "server.mcp_url", to: &v.MCP.URL, check: isURL, Doc: "address of the server in the metadata of its MCP route; default the host that a request names"},
 		{Name: "server.mcp_tools", to: &v.MCP.Tools, Doc: "patterns of tools that MCP clients may call without a model; empty means none"},
 		{Name: "server.mcp_tool_agent", to: &v.MCP.ToolAgent, def: "default", Doc: "agent whose catalogue and permissions apply to mcp_tools"},
 		{Name: "server.eval_limits.max_cells_per_sync_run", to: new(int), def: "100", check: atLeast(1), Unused: noEval},
