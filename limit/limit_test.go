@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -533,4 +534,25 @@ func (c *counting) LoadBuckets(ctx context.Context, names ...string) ([]limit.St
 func (c *counting) SwapBucket(ctx context.Context, b limit.Stored) (bool, error) {
 	c.count()
 	return c.Memory.SwapBucket(ctx, b)
+}
+
+// A provider that counts tokens wrongly does not stop its requests for ever, nor free them from their limit.
+func TestLimiter_AbsurdUsageSaysNothing(t *testing.T) {
+	for _, usage := range []int64{math.MaxInt64, -math.MaxInt64, 1 << 40} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &provider{perMinute: 1e9, capacity: 1e9, usage: usage}
+			models, _ := fleet(t, 1, rates(0, 10_000), p)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			n := 0
+			for ; n < 2000; n++ {
+				if _, err := llm.Generate(ctx, models[0], request("", "", false)); err != nil {
+					break
+				}
+			}
+			if n < 100 || n > 400 { // each is estimated at some 256 tokens
+				t.Errorf("with a usage of %d tokens, %d requests were sent in 5 minutes", usage, n)
+			}
+		})
+	}
 }

@@ -88,13 +88,27 @@ func (t *ticket) leave(usage *llm.Usage, failed error) {
 		if t.learns != nil {
 			t.learns.refusal = &refusal{retryAfter: e.RetryAfter, known: t.said != nil}
 		}
-	case usage != nil:
+	case usage != nil && plausible(usage):
 		t.correct(float64(max(usage.TotalTokens, usage.PromptTokens+usage.CompletionTokens)))
 		if n := float64(usage.CompletionTokens); n > 0 {
 			a.reply += (n - a.reply) / 16
 		}
 	}
 	a.wake()
+}
+
+// mostTokens is more than a request can use.
+const mostTokens = 1 << 24
+
+// plausible reports whether a request can have used so much. A provider that counts wrongly must not
+// empty a bucket for days, or fill it.
+func plausible(u *llm.Usage) bool {
+	for _, n := range []int64{u.PromptTokens, u.CompletionTokens, u.TotalTokens} {
+		if n < 0 || n > mostTokens {
+			return false
+		}
+	}
+	return true
 }
 
 // correct replaces the estimate. Requires the account's mutex.
