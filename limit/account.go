@@ -237,8 +237,12 @@ func (a *account) release(w *waiter) {
 	for _, s := range w.scopes {
 		s.inFlight--
 		s.used = s.used.minus(amount{1, w.tokens})
-		if l := s.limit(); l != (amount{}) {
-			s.held = s.held.plus(amount{min(l.Requests, 1), min(l.Tokens, w.tokens)})
+		l := s.limit()
+		if l.Requests > 0 {
+			s.held.Requests++
+		}
+		if l.Tokens > 0 {
+			s.held.Tokens += w.tokens
 		}
 	}
 	a.dispatch(time.Now())

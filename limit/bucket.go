@@ -116,6 +116,9 @@ type outcome struct {
 
 // visited changes the bucket for a visit.
 func (b *bucket) visited(now int64, process string, v *visit) outcome {
+	if now < b.At {
+		b.shift(now - b.At)
+	}
 	b.expire(now)
 	b.learn(now, process, v)
 	b.Requests.fill(now-b.At, now, v.configured.Requests)
@@ -145,6 +148,21 @@ func (b *bucket) visited(now int64, process string, v *visit) outcome {
 	out.retry = b.retry(now, v, &out)
 	c.subtract(out.granted)
 	return out
+}
+
+// shift moves all times, because the store's clock was set back: otherwise a pause, and what was
+// learned, would count until the clock is again where it was.
+func (b *bucket) shift(ms int64) {
+	for _, t := range []*int64{&b.At, &b.Paused, &b.Refused, &b.Requests.LearnedAt, &b.Requests.CeilingAt, &b.Tokens.LearnedAt, &b.Tokens.CeilingAt} {
+		if *t != 0 {
+			*t += ms
+		}
+	}
+	for _, c := range b.Claims {
+		if c != nil {
+			c.Until += ms
+		}
+	}
 }
 
 // expire removes the claims of processes that did not return. What they held counts as used.

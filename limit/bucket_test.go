@@ -108,3 +108,40 @@ func TestMeter_ALimitThatTakesADayIsNotOnePerMinute(t *testing.T) {
 		t.Errorf("600 of which 1 takes up to a second are %v a minute", got)
 	}
 }
+
+// A store whose clock was wrong for a while, and is set right, does not prolong a pause and what was learned.
+func TestBucket_AClockThatIsSetBackProlongsNothing(t *testing.T) {
+	const year = int64(365 * 24 * 3_600_000)
+	var b bucket
+	now := 2 * year
+	limited := &visit{configured: amount{Requests: 600}, rate: amount{Requests: 60}, refusal: &refusal{retryAfter: 10 * time.Second}}
+	if o := b.visited(now, "a", limited); o.paused != 10*time.Second || !o.learned {
+		t.Fatalf("%+v", o)
+	}
+	now -= year
+	v := func() *visit {
+		return &visit{configured: amount{Requests: 600}, demand: []demand{{Need: [classes]amount{{Requests: 1}}}}, head: [classes]amount{{Requests: 1}}}
+	}
+	if o := b.visited(now, "b", v()); o.paused != 10*time.Second || o.limits.Requests < 40 || len(b.Claims) != 2 {
+		t.Fatalf("after the clock was set back: %+v, %d processes", o, len(b.Claims))
+	}
+	now += 20_000
+	if o := b.visited(now, "b", v()); o.paused != 0 || o.granted.Requests < 1 || len(b.Claims) != 1 {
+		t.Errorf("20 s later: %+v, %d processes", o, len(b.Claims))
+	}
+}
+
+// A request that is cancelled when its turn comes takes nothing, also if it is larger than the bucket or
+// the limit is below one a minute.
+func TestAccount_WhatIsReleasedIsAllThatWasTaken(t *testing.T) {
+	now := time.Now()
+	for _, l := range []amount{{0.1, 0}, {600, 0}, {0, 1000}, {0.1, 1000}} {
+		s := &scope{current: true, limits: l, capacity: amount{100, 1000}, held: amount{1, 1000}}
+		w := &waiter{tokens: 50_000, scopes: []*scope{s}}
+		s.take(w.tokens, now)
+		(&account{}).release(w)
+		if want := (amount{1, 1000}); s.held != want || s.inFlight != 0 {
+			t.Errorf("with the limit %v: %v are held after a release, %v before", l, s.held, want)
+		}
+	}
+}
