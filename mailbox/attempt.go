@@ -66,7 +66,7 @@ func (b *Mailbox) settleError(ctx context.Context, c *claim, err error) Settleme
 		return Settlement{Status: Queued, Delay: pinRetry, Error: err.Error()}
 	case fault.OutageOf(err) != nil:
 		return b.retry(c, err)
-	case errors.Is(cause, awaken.ErrCancelled) && !permanent(err):
+	case (errors.Is(cause, awaken.ErrCancelled) || errors.Is(err, awaken.ErrGeneration)) && !permanent(err):
 		if s, endErr := c.endCancelled(ctx); s.Status != "" || endErr != nil {
 			if endErr != nil {
 				return b.retry(c, errors.Join(err, endErr))

@@ -23,6 +23,9 @@ type claim struct {
 	suspect bool         // the dispatch is one
 	clear   atomic.Bool  // the store knows that the run has made progress under this claim
 	lease   lease
+	// acquired is what the claim has acquired, until the run takes it.
+	acquired atomic.Pointer[awaken.Checkpoint]
+	early    atomic.Bool // the thread was acquired by the claim, and the run has not committed since
 
 	ending  atomic.Bool   // a commit that settles the dispatch is being made, or was made
 	settled Status        // how a commit settled the dispatch; "" if none did
@@ -53,6 +56,10 @@ func (o owner) Commit(ctx context.Context, c *awaken.Commit) error { return o.co
 func (o owner) Acquire(ctx context.Context, threadID string) (*awaken.Checkpoint, error) {
 	if threadID != o.d.ThreadID {
 		return o.tenant.Store.Acquire(ctx, threadID)
+	}
+	if cp := o.acquired.Swap(nil); cp != nil {
+		o.early.Store(true)
+		return cp, nil
 	}
 	cp, cancel, err := o.tenant.Store.Own(ctx, threadID, o.d.Claim())
 	if errors.Is(err, awaken.ErrFenced) {

@@ -67,6 +67,9 @@ type Dispatch struct {
 	// Fresh says of a claimed dispatch that its run had not started and its thread had no open
 	// run when it was claimed, for the first time. It is not stored, and a store need not set it.
 	Fresh bool `json:"-"`
+	// Checkpoint is what [Store.Own] would have returned when the dispatch was claimed, if the
+	// claim has acquired the thread. It is not stored, and a store need not set it.
+	Checkpoint *awaken.Checkpoint `json:"-"`
 
 	CreatedAt   int64 `json:"created_at"`
 	UpdatedAt   int64 `json:"updated_at"`

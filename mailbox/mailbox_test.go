@@ -672,6 +672,23 @@ func (q *flakyQueue) Handle(tenant string) mailbox.Handle {
 	return flakyHandle{q.Queue.Handle(tenant), q}
 }
 
+// Its claims acquire nothing.
+func (q *flakyQueue) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {
+	ds, next, err := q.Queue.Claim(ctx, r)
+	for _, d := range ds {
+		d.Checkpoint = nil
+	}
+	return ds, next, err
+}
+
+func (h flakyHandle) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox.Dispatch) ([]int, error) {
+	left, err := h.Handle.Enqueue(ctx, terms, ds...)
+	for _, d := range ds {
+		d.Checkpoint = nil
+	}
+	return left, err
+}
+
 func (h flakyHandle) Own(ctx context.Context, id string, c mailbox.Claim) (*awaken.Checkpoint, bool, error) {
 	h.q.tries.Add(1)
 	if h.q.failures.Add(-1) >= 0 {

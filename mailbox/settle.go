@@ -16,6 +16,12 @@ import (
 func (c *claim) commit(ctx context.Context, cm *awaken.Commit) error {
 	run, done := &cm.Run, cm.Run.Status == awaken.RunDone
 	own := run.RunID == c.d.RunID
+	if run.Status == awaken.RunRunning && cm.ThreadID == c.d.ThreadID && c.early.Load() {
+		cm.Begins = true // refused if the run was cancelled since it was claimed, before this process knew of it
+		err := c.tenant.Store.Commit(ctx, cm)
+		c.early.Store(err != nil)
+		return err
+	}
 	if !done && run.Status != awaken.RunWaiting || run.ParentRunID != "" || cm.ThreadID != c.d.ThreadID {
 		return c.tenant.Store.Commit(ctx, cm)
 	}

@@ -3,6 +3,7 @@ package mailbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -196,6 +197,79 @@ func TestWork_AStaleOwnerEndsNothing(t *testing.T) {
 		run := g.run(tn, r.RunID)
 		if run.Status == awaken.RunDone {
 			t.Errorf("a worker whose claim is void ended the run: %s", run.Termination)
+		}
+	})
+}
+
+// claimFunc does something after dispatches were claimed and before their worker has them.
+type claimFunc struct {
+	mailbox.Queue
+	claimed func(ds []*mailbox.Dispatch)
+}
+
+func (q *claimFunc) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mailbox.Dispatch, time.Duration, error) {
+	ds, next, err := q.Queue.Claim(ctx, r)
+	if len(ds) > 0 {
+		q.claimed(ds)
+	}
+	return ds, next, err
+}
+
+// A claim acquires a new thread. A cancel that comes before its worker begins is found by the first commit
+// then, and by Own otherwise: the run is cancelled, its input is kept, and nothing is tried again.
+func TestWork_ACancelBetweenClaimAndRun(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		t.Run(fmt.Sprint("early=", early), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { cancelBetween(t, early) })
+		})
+	}
+}
+
+func cancelBetween(t *testing.T, early bool) {
+	g := newRig(t)
+	client := g.box().Tenant("") // of a process that does not work
+	r := g.submit(client, say("t", "hello"))
+	claims := 0
+	q := &claimFunc{Queue: g.queue, claimed: func(ds []*mailbox.Dispatch) {
+		claims++
+		if ds[0].Checkpoint == nil {
+			t.Error("the claim has not acquired the thread")
+		}
+		if !early {
+			ds[0].Checkpoint = nil
+		}
+		if err := client.Cancel(t.Context(), r.RunID); err != nil {
+			t.Error(err)
+		}
+	}}
+	defer work(g.box(func(c *mailbox.Config) { c.Queue = q }))()
+	time.Sleep(time.Hour)
+	g.wantRun(client, r.RunID, awaken.RunDone, awaken.Cancelled, "")
+	th, err := client.Store.Thread(t.Context(), "t")
+	if err != nil || th.MessageCount != 1 || th.OpenRunID != "" {
+		t.Errorf("the thread has %d messages and the open run %q, want 1 and none: %v", th.MessageCount, th.OpenRunID, err)
+	}
+	ds, err := client.Store.Dispatches(t.Context(), mailbox.Query{RunID: r.RunID})
+	if err != nil || len(ds) != 1 || !ds[0].Status.Terminal() || ds[0].Attempts != 0 || claims != 1 {
+		t.Errorf("after %d claims, want 1, the dispatches are %+v: %v", claims, ds, err)
+	}
+}
+
+// A worker that has lost its claim before it begins writes nothing, although the claim has acquired the thread.
+func TestWork_AClaimOfANewThreadThatIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		client := g.box().Tenant("")
+		r := g.submit(client, say("t", "hello"))
+		slow := &claimFunc{Queue: g.queue, claimed: func([]*mailbox.Dispatch) { time.Sleep(time.Minute) }} // longer than its lease and its life
+		defer work(g.box(func(c *mailbox.Config) { c.Queue = slow }))()
+		time.Sleep(time.Second)
+		defer work(g.box())()
+		time.Sleep(time.Hour)
+		g.wantRun(client, r.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello")
+		th, err := client.Store.Thread(t.Context(), "t")
+		if err != nil || th.MessageCount != 2 {
+			t.Errorf("the thread has %d messages, want 2: %v", th.MessageCount, err)
 		}
 	})
 }

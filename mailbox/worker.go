@@ -120,6 +120,7 @@ func (b *Mailbox) suspectsFree() int {
 func (b *Mailbox) begin(ctx context.Context, d *Dispatch, from time.Time) *claim {
 	c := &claim{d: d, tenant: b.Tenant(d.Tenant), suspect: d.Suspect(), over: make(chan struct{})}
 	c.steps.Store(int64(d.Steps))
+	c.acquired.Store(d.Checkpoint)
 	b.mu.Lock()
 	if o := b.inFlight[d.ID]; o != nil && o.d.ClaimToken == d.ClaimToken {
 		b.mu.Unlock()

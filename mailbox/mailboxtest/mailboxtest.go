@@ -355,6 +355,10 @@ func (k *kit) owns(d *mailbox.Dispatch) *owner {
 	if err != nil {
 		k.Fatalf("own %s: %v", d.ThreadID, err)
 	}
+	return ownerOf(k, d, cp)
+}
+
+func ownerOf(k *kit, d *mailbox.Dispatch, cp *awaken.Checkpoint) *owner {
 	return &owner{kit: k, cp: cp, run: awaken.Run{RunID: d.RunID, ThreadID: d.ThreadID, AgentID: "agent", Origin: "user",
 		Status: awaken.RunRunning, CreatedAt: 1_700_000_000}}
 }
@@ -444,7 +448,7 @@ func plain(d *mailbox.Dispatch) mailbox.Dispatch {
 		return mailbox.Dispatch{}
 	}
 	out := *d
-	out.Request, out.Fresh = nil, false
+	out.Request, out.Fresh, out.Checkpoint = nil, false, nil
 	return out
 }
 

@@ -61,6 +61,53 @@ var ownCases = []testCase{
 		k.as(d, mailbox.Acked)
 		mayNotOwn(k, "t", d.Claim())
 	}},
+	{"MayBePartOfTheClaim", func(k *kit) {
+		k.join("p")
+		started := dispatch("started", "s")
+		if !k.start(started) {
+			k.Fatal("not claimed")
+		}
+		k.acquire("used", "r").commit(done, func(c *awaken.Commit) { c.Messages = []*llm.Message{llm.UserText("hello")} })
+		k.enqueue(dispatch("t", "a"), dispatch("used", "b"), dispatch("posted", "c"))
+		if err := k.store.Post(k.Context(), "posted", awaken.InboxItem{ID: "i", Messages: []*llm.Message{llm.UserText("unread")}}); err != nil {
+			k.Fatal(err)
+		}
+		for _, d := range append(k.claim(3), started) {
+			had := d.Checkpoint
+			if had == nil {
+				continue // a store need not
+			}
+			if d.ThreadID == "used" || d.ThreadID == "posted" {
+				k.Errorf("the claim of thread %s has acquired it without what it holds", d.ThreadID)
+			}
+			first := ownerOf(k, d, had)
+			if err := first.try(); err != nil {
+				k.Errorf("the owner cannot commit: %v", err)
+			}
+			cp, cancel, err := k.store.Own(k.Context(), d.ThreadID, d.Claim())
+			if err != nil || cancel {
+				k.Fatalf("cancel is %t, %v", cancel, err)
+			}
+			if cp.Fence <= had.Fence || had.Thread.ID != d.ThreadID || had.Thread.Metadata.CreatedAt != cp.Thread.Metadata.CreatedAt {
+				k.Errorf("the claim has %+v, the next owner %+v", had, cp)
+			}
+			if err := first.try(); !errors.Is(err, awaken.ErrFenced) {
+				k.Errorf("the owner before can commit: %v", err)
+			}
+		}
+	}},
+	{"AgainAfterAClaimThatBeganNothing", func(k *kit) {
+		k.enqueue(dispatch("t", "a"))
+		d := k.claimOne("a")
+		k.as(d, mailbox.Queued)
+		again := k.claimOne("a")
+		if d.Checkpoint != nil && again.Checkpoint != nil && again.Checkpoint.Fence <= d.Checkpoint.Fence {
+			k.Errorf("the fence is %d, want more than %d", again.Checkpoint.Fence, d.Checkpoint.Fence)
+		}
+		if first, second := d.Checkpoint, k.owns(again); first != nil && first.Fence >= second.cp.Fence {
+			k.Errorf("the fence is %d, want more than %d", second.cp.Fence, first.Fence)
+		}
+	}},
 	{"ReportsACancel", func(k *kit) {
 		k.enqueue(dispatch("t", "a"))
 		d := k.claimOne("a")

@@ -89,7 +89,7 @@ var termsCases = []testCase{
 		if got.ClaimedBy != "p" || got.ClaimToken == "" || !d.Fresh || k.run("run-a").Status != awaken.RunCreated {
 			k.Errorf("got %+v", plain(got))
 		}
-		d.Fresh = false
+		d.Fresh, d.Checkpoint = false, nil
 		same(k, "dispatch", got, d)
 		k.nothing()
 		equal(k, "renewed", []mailbox.Renewal{{}}, k.renew(lease, d.Claim()))

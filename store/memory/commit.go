@@ -24,7 +24,11 @@ func (s *committer) Acquire(_ context.Context, threadID string) (*awaken.Checkpo
 
 // acquire is Acquire under the lock.
 func (s *committer) acquire(threadID string) *awaken.Checkpoint {
-	t := s.make(threadID)
+	return s.make(threadID).acquire()
+}
+
+// acquire raises the fence and returns what the new owner needs.
+func (t *thread) acquire() *awaken.Checkpoint {
 	t.Fence++
 	t.Committed = 0
 	var latest *threads.Run

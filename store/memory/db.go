@@ -89,7 +89,9 @@ func (db *DB) Claim(_ context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Di
 		d.ClaimToken, d.ClaimedBy, d.LeaseUntil = ids.New(), c.Consumer, now+c.Lease.Milliseconds()
 		db.lines.claimed[d] = t
 		db.lines.place(t, now)
-		ds = append(ds, export(d))
+		claimed := export(d)
+		claimed.Checkpoint = t.own(d)
+		ds = append(ds, claimed)
 	}
 	if db.lines.later.Len() > 0 {
 		next = time.Duration(db.lines.later.threads[0].changes-now) * time.Millisecond

@@ -188,7 +188,7 @@ func (s *dispatches) Enqueue(_ context.Context, terms mailbox.Terms, ds ...*mail
 			q.Status, q.ClaimToken, q.ClaimedBy, q.LeaseUntil = mailbox.Claimed, ids.New(), terms.Start.Consumer, now+terms.Start.Lease.Milliseconds()
 			end, req := d.End, d.Request
 			*d = *q
-			d.Tenant, d.Request, d.End, d.Fresh = s.tenant, req, end, true
+			d.Tenant, d.Request, d.End, d.Fresh, d.Checkpoint = s.tenant, req, end, true, t.own(q)
 		}
 		s.keep(t, q)
 		s.lines.place(t, now)
@@ -198,6 +198,15 @@ func (s *dispatches) Enqueue(_ context.Context, terms mailbox.Terms, ds ...*mail
 		s.lines.notify(mailbox.Signal{Ready: true})
 	}
 	return left, nil
+}
+
+// own acquires the thread of a dispatch that was just claimed for the first time, if the thread is new.
+// Otherwise it returns nil.
+func (t *thread) own(d *mailbox.Dispatch) *awaken.Checkpoint {
+	if d.Cancel || d.Attempts+d.Crashes > 0 || d.LostAt > 0 || t.run != nil || t.MessageCount > 0 || t.Seq > 0 || len(t.Inbox) > 0 {
+		return nil
+	}
+	return t.acquire()
 }
 
 // taken reports whether Enqueue must leave a dispatch out.

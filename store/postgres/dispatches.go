@@ -44,6 +44,11 @@ func (s *scope) Enqueue(ctx context.Context, terms mailbox.Terms, ds ...*mailbox
 		d.CreatedAt, d.UpdatedAt, d.AvailableAt, d.End = q.at, q.at, q.at+max(d.AvailableAt, 0), q.end
 		if q.claimed {
 			d.Status, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, d.Fresh = mailbox.Claimed, q.token, terms.Start.Consumer, q.at+q.lease, true
+			if q.fence > 0 {
+				t := awaken.Thread{ID: d.ThreadID, UserID: d.Request.UserID, End: awaken.Cursor{Epoch: q.fence}}
+				t.Metadata.CreatedAt, t.Metadata.UpdatedAt = q.at, q.at
+				d.Checkpoint = &awaken.Checkpoint{Fence: q.fence, Thread: t}
+			}
 			continue
 		}
 		queued = true

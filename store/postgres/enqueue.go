@@ -64,6 +64,7 @@ type placed struct {
 	at      int64
 	end     awaken.Cursor // of the thread's log
 	claimed bool
+	fence   uint64 // of the thread, if it was acquired; 0 otherwise
 }
 
 // makeGroup makes several calls in one transaction. If that fails, it makes each alone.
@@ -144,12 +145,12 @@ func (e *enqueuer) enqueue(ctx context.Context, all []*enqueued, look bool) (lef
 	start := all[0].consumer != "" && !look // what exists has to be looked up: it is not new
 	query, args := e.many(all, look, start)
 	if len(all) <= e.few {
-		query, args = `SELECT * FROM {p}_enqueue_few($1, $2, $3, $4)`, []any{table(all, (*enqueued).row), table(queuesOf(all), (*queueOf).row), look, start}
+		query, args = `SELECT * FROM {p}_accept_few($1, $2, $3, $4)`, []any{table(all, (*enqueued).row), table(queuesOf(all), (*queueOf).row), look, start}
 	}
 	var at int64
-	var epochs, fences, seqs []int64
+	var epochs, fences, seqs, owned []int64
 	var claimed []bool
-	if err := e.db.pool.QueryRow(ctx, e.db.sql(query), args...).Scan(&at, &epochs, &fences, &seqs, &claimed); err != nil {
+	if err := e.db.pool.QueryRow(ctx, e.db.sql(query), args...).Scan(&at, &epochs, &fences, &seqs, &claimed, &owned); err != nil {
 		return nil, err
 	}
 	for i, q := range all {
@@ -157,7 +158,7 @@ func (e *enqueuer) enqueue(ctx context.Context, all []*enqueued, look bool) (lef
 			left = append(left, q)
 			continue
 		}
-		q.taken, q.epoch, q.at, q.claimed = true, uint64(epochs[i]), at, claimed[i]
+		q.taken, q.epoch, q.at, q.claimed, q.fence = true, uint64(epochs[i]), at, claimed[i], uint64(owned[i])
 		q.end = awaken.Cursor{Epoch: uint64(fences[i]), Seq: uint64(seqs[i])}
 	}
 	return left, nil
@@ -171,7 +172,7 @@ func (e *enqueuer) many(all []*enqueued, look, start bool) (query string, args [
 	if start {
 		consumers = texts(func(q *enqueued) string { return q.consumer })
 	}
-	return `SELECT * FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`, []any{
+	return `SELECT e.*, array_fill(0::bigint, ARRAY[cardinality($2::text[])]) FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) e`, []any{
 		texts(func(q *enqueued) string { return q.tenant }), texts(func(q *enqueued) string { return q.id }),
 		texts(func(q *enqueued) string { return q.thread }), texts(func(q *enqueued) string { return q.run }),
 		numbers(func(q *enqueued) int64 { return q.priority }), numbers(func(q *enqueued) int64 { return q.delay }),
@@ -182,7 +183,7 @@ func (e *enqueuer) many(all []*enqueued, look, start bool) (query string, args [
 		consumers, texts(func(q *enqueued) string { return q.token }), numbers(func(q *enqueued) int64 { return q.lease })}
 }
 
-// row returns the dispatch as a row for the SQL function enqueue_few.
+// row returns the dispatch as a row for the SQL function accept_few.
 func (q *enqueued) row() []string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	flag := func(b bool) string { return strconv.FormatBool(b)[:1] }
@@ -218,7 +219,7 @@ func queuesOf(all []*enqueued) (out []*queueOf) {
 	return out
 }
 
-// row returns the queue as a row for the SQL function enqueue_few.
+// row returns the queue as a row for the SQL function accept_few.
 func (o *queueOf) row() []string {
 	number := func(n *int64) string {
 		if n == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,7 +41,7 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 		except[i] = escape(tenant)
 	}
 	var b pgx.Batch
-	b.Queue(q.db.sql(`SELECT * FROM {p}_next($1, $2, $3, $4, $5, $6)`), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit, max(c.Suspects, 0), except)
+	b.Queue(q.db.sql(claimNext), escape(c.Consumer), ids.New()+"-", c.Lease.Milliseconds(), c.Limit, max(c.Suspects, 0), except)
 	b.Queue(q.db.sql(`SELECT greatest(q.wake - {p}_now() / 1000, 1) FROM {p}_queues q WHERE q.wake IS NOT NULL AND q.since IS NULL ORDER BY q.wake LIMIT 1`))
 	results := q.db.pool.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
@@ -49,12 +50,8 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 		return nil, 0, err
 	}
 	if err := forEach(rows, func(rows pgx.Rows) error {
-		fresh := false
-		d, err := dialect.ScanDispatch(func(dest ...any) error { return rows.Scan(append(dest, &fresh)...) })
-		if err == nil {
-			d.Fresh = fresh
-			ds = append(ds, d)
-		}
+		d, err := scanClaim(rows)
+		ds = append(ds, d)
 		return err
 	}); err != nil {
 		return nil, 0, err
@@ -66,7 +63,32 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 	return ds, time.Duration(ms) * time.Millisecond, nil
 }
 
-// deadProcess is the error code of the SQL function next for a process that is dead or not known.
+// claimNext claims dispatches. Its last columns are those of the thread's row if that was acquired.
+var claimNext = `SELECT o.tenant, o.id, o.thread, o.run, o.request, o.priority, o.dedupe, o.epoch, o.status, o.cancel, o.revision,
+	o.available, o.attempts, o.max_attempts, o.steps, o.error, o.key, o.digest, o.created, o.updated, o.completed, o.token, o.consumer, o.lease, o.crashes, o.lost,
+	o.fresh, (o.owned).id IS NOT NULL, (o.owned).` + strings.Join(strings.Fields(sqlstore.ThreadColumns), ` (o.owned).`) + ` FROM {p}_claim_next($1, $2, $3, $4, $5, $6) o`
+
+// scanClaim scans a row of claimNext.
+func scanClaim(rows pgx.Rows) (*mailbox.Dispatch, error) {
+	var fresh, owned bool
+	d, err := dialect.ScanDispatch(func(dest ...any) error {
+		return rows.Scan(append(append(dest, &fresh, &owned), make([]any, threadFields)...)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if d.Fresh = fresh; !owned {
+		return d, nil
+	}
+	var t sqlstore.Thread
+	err = t.Scan(dialect, func(dest ...any) error {
+		return rows.Scan(append(make([]any, len(rows.RawValues())-threadFields), dest...)...)
+	})
+	d.Checkpoint = &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread, Seq: t.LastSeq}
+	return d, err
+}
+
+// deadProcess is the error code of the SQL function claim_next for a process that is dead or not known.
 const deadProcess = "AW002"
 
 // claims are the arguments for several claims: one array for each field.

@@ -12,7 +12,7 @@ import (
 )
 
 // What a request with a one-turn run costs the database, from its body to the end of its
-// stream: four statements, and at most two reads of what a page shows and says, also if the client
+// stream: four statements, three on a new thread, and at most two reads of what a page shows and says, also if the client
 // names the run. -v prints the statements of one run. Heartbeats and sweeps of the worker are not counted;
 // the halves are for its polls.
 func TestRequest_StatementsOfARun(t *testing.T) {
@@ -25,8 +25,8 @@ func TestRequest_StatementsOfARun(t *testing.T) {
 		run               func()
 		statements, trips float64 // at most, per run
 	}{
-		{"without a thread id", func() { srv.Run("") }, 4.5, 4.5},
-		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 4.5, 4.5},
+		{"without a thread id", func() { srv.Run("") }, 3.5, 3.5},
+		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 3.5, 3.5},
 		{"on one thread", func() { srv.Run("same") }, 4.5, 4.5},
 		{"AI SDK on one thread", func() { srv.Chat("chat") }, 5.5, 5.5},
 		{"AI SDK, a page on one thread", func() { n++; srv.ChatAs("page", fmt.Sprint("m-", n)) }, 6.5, 6.5},

@@ -107,5 +107,5 @@ func (c queueConn) start(k queueKey, d *mailbox.Dispatch, r *mailbox.ClaimReques
 		return false, err
 	}
 	d.Status, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, d.Fresh = mailbox.Claimed, token, r.Consumer, lease, true
-	return true, nil
+	return true, c.own(k, d)
 }

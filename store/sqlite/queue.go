@@ -118,6 +118,9 @@ func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next t
 				[]any{k.tenant, k.thread, d.ID, d.ClaimToken, d.ClaimedBy, d.LeaseUntil, now.ms}, &d.Fresh); err != nil {
 				return nil, 0, err
 			}
+			if err := c.own(k, d); err != nil {
+				return nil, 0, err
+			}
 			ds = append(ds, d)
 		}
 	}
@@ -127,6 +130,22 @@ func (c queueConn) claim(r mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next t
 		next = time.Duration(max(wake-now.ms, 1)) * time.Millisecond
 	}
 	return ds, next, err
+}
+
+// own acquires the thread of a dispatch that was just claimed, if it is fresh and the thread is new:
+// its owner needs no more than the row.
+func (c queueConn) own(k queueKey, d *mailbox.Dispatch) error {
+	if !d.Fresh || d.Cancel {
+		return nil
+	}
+	return c.query(context.Background(), `UPDATE {p}_threads SET fence = fence + 1, committed = 0
+		WHERE tenant = ? AND id = ? AND latest_run = '' AND messages = 0 AND last_seq = 0 AND posted = 0 RETURNING `+sqlstore.ThreadColumns,
+		[]any{k.tenant, k.thread}, func(scan sqlstore.Scan) error {
+			var t sqlstore.Thread
+			err := t.Scan(dialect, scan)
+			d.Checkpoint = &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread}
+			return err
+		})
 }
 
 // claimable returns the queues to claim from.

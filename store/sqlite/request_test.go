@@ -42,8 +42,8 @@ func TestRequest_StatementsOfARun(t *testing.T) {
 		run                      func()
 		statements, transactions float64 // at most, per run
 	}{
-		{"without a thread id", func() { srv.Run("") }, 29, 4.5},
-		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 29, 4.5},
+		{"without a thread id", func() { srv.Run("") }, 29, 3.5},
+		{"on new threads", func() { n++; srv.Run(fmt.Sprint("new-", n)) }, 29, 3.5},
 		{"on one thread", func() { srv.Run("same") }, 42, 4.5},
 		{"AI SDK on one thread", func() { srv.Chat("chat") }, 50, 4.5},
 	} {
