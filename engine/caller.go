@@ -22,30 +22,35 @@ func (a *activation) customer() (tenant string, background bool) {
 	return tenant, background || a.rec.Mode == "scheduled"
 }
 
-var _ llm.Caller = (*stream)(nil)
+var _ llm.Caller = (*inference)(nil)
 
-// Customer implements [llm.Caller].
-func (s *stream) Customer() (tenant string, background bool) { return s.inf.customer() }
+// Customer implements [llm.Caller]. What has kept a request may ask after the run, too.
+func (inf *inference) Customer() (tenant string, background bool) { return inf.whom.Customer() }
 
-// RateWaits shows that the run waits for a rate limit of its provider.
-func (s *stream) RateWaits(w llm.RateWait) {
+// RateWaits shows that the run waits for a rate limit of its provider. It does nothing once the run
+// is over.
+func (inf *inference) RateWaits(w llm.RateWait) {
+	s := inf.stream
+	if s == nil || s.inf == nil {
+		return
+	}
 	content, err := json.Marshal(map[string]any{"provider": w.Provider, "model": w.Model, "paused": w.Paused})
 	if err != nil {
 		return
 	}
 	s.inside = true // a panic is the sink's
-	s.show(s.ctx, &awaken.ActivitySnapshot{MessageID: s.inf.step.messageID, ActivityType: "rate_limit", Content: content})
+	s.show(s.ctx, &awaken.ActivitySnapshot{MessageID: inf.step.messageID, ActivityType: "rate_limit", Content: content})
 	s.inside = false
 }
 
-// summaryCaller is for whom a summary is made.
-type summaryCaller struct {
+// client is for whom a model is called. A request for a summary has it as its caller.
+type client struct {
 	tenant     string
 	background bool
 }
 
 // Customer implements [llm.Caller].
-func (c summaryCaller) Customer() (tenant string, background bool) { return c.tenant, c.background }
+func (c client) Customer() (tenant string, background bool) { return c.tenant, c.background }
 
 // RateWaits implements [llm.Caller].
-func (c summaryCaller) RateWaits(llm.RateWait) {}
+func (c client) RateWaits(llm.RateWait) {}

@@ -79,7 +79,7 @@ func (cm *compactor) begin(ctx context.Context) error {
 	atAnnounced.Hit()
 	w.job = c
 	tenant, background := cm.customer()
-	c.start(ctx, llm.Routing{ThreadID: cm.info.ThreadID, RunID: cm.info.RunID}, summaryCaller{tenant, background})
+	c.start(ctx, llm.Routing{ThreadID: cm.info.ThreadID, RunID: cm.info.RunID}, client{tenant, background})
 	return nil
 }
 

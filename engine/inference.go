@@ -21,6 +21,7 @@ type inference struct {
 	compactor *compactor
 
 	request llm.Request
+	whom    client                      // of the request
 	stream  *stream                     // of the run's scratch; nil once the run is over
 	yield   func(llm.Delta, error) bool // take, made for the first answer
 	reply   llm.Reply

@@ -21,7 +21,8 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 	req.Model, req.System, req.Tools = inf.agent.ModelSpec.UpstreamModel, inf.agent.System, inf.tools.offered
 	req.CachePrompt = inf.agent.Spec.ContextPolicy != nil && inf.agent.Spec.ContextPolicy.EnablePromptCache
 	req.Routing.ThreadID, req.Routing.RunID = inf.info.ThreadID, inf.info.RunID
-	req.Caller = inf.stream
+	inf.whom.tenant, inf.whom.background = inf.customer()
+	req.Caller = inf // not the stream, which a later run uses again
 	req.ReasoningEffort = inf.agent.Spec.ReasoningEffort
 	if l := inf.agent.Limits; l != nil && l.Output > 0 {
 		req.MaxTokens = &l.Output
