@@ -82,11 +82,14 @@ func (c *commit) encode() (err error) {
 	}
 	c.entries, err = array(buf, len(c.Entries), func(buf []byte, i int) ([]byte, error) {
 		out, err := entryrow.Append(buf, &c.Entries[i], c.epoch, c.Run.RunID)
+		if err != nil {
+			return nil, err
+		}
 		out = packRun(out, len(buf), run)
 		if _, ok := c.Entries[i].Event.(*awaken.StateSnapshot); ok && len(starts) > 0 {
 			out = packCalls(out, len(buf), c.calls.(string), starts)
 		}
-		return out, err
+		return out, nil
 	})
 	return err
 }
