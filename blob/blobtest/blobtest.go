@@ -50,7 +50,7 @@ func (c *clock) advance(d time.Duration) {
 // the time by now.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Backend) {
 	for name, test := range map[string]func(t *testing.T, b Backend, c *clock){
-		"Sizes": sizes, "SameBytes": sameBytes, "Unknown": unknown, "FailedUpload": failedUpload, "Seek": seek, "Tenants": tenants,
+		"Sizes": sizes, "SameBytes": sameBytes, "Unknown": unknown, "FailedUpload": failedUpload, "SlowUpload": slowUpload, "Seek": seek, "Tenants": tenants,
 		"Users": users, "Pages": pages, "Retention": kept, "Threads": threads, "PendingThread": pendingThread, "Concurrent": concurrent,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,6 +186,30 @@ func failedUpload(t *testing.T, b Backend, c *clock) {
 	c.advance(2 * retention.Pending)
 	if n, err := b.Sweeper.SweepBlobs(t.Context(), retention); n != 0 || err != nil {
 		t.Errorf("SweepBlobs returned %d, %v", n, err)
+	}
+}
+
+// slowUpload: an upload may take longer than unfinished ones are kept. One that stops for so long is
+// stored whole or not at all, and can be made again.
+func slowUpload(t *testing.T, b Backend, c *clock) {
+	s := b.Store.Blobs()
+	for seed, pause := range []time.Duration{retention.Pending * 2 / 3, 2 * retention.Pending} {
+		want := data(byte(seed), 1<<20)
+		var from []io.Reader
+		for i := 0; i < len(want); i += 300 << 10 {
+			from = append(from, bytes.NewReader(want[i:min(i+300<<10, len(want))]), after{func() {
+				c.advance(pause)
+				sweep(t, b, 0)
+			}})
+		}
+		_, err := s.Put(t.Context(), "text/plain", io.MultiReader(from...), blob.Thread("t"))
+		if err != nil && pause < retention.Pending {
+			t.Errorf("a slow upload failed: %v", err)
+		}
+		got := put(t, s, "text/plain", want, blob.User("ann"))
+		if !bytes.Equal(content(t, s, got.ID), want) {
+			t.Errorf("what was uploaded with pauses of %s has other bytes", pause)
+		}
 	}
 }
 
@@ -381,8 +405,17 @@ func pendingThread(t *testing.T, b Backend, c *clock) {
 	if err := b.Store.CreateThread(ctx, &awaken.Thread{ID: "later"}); err != nil {
 		t.Fatal(err)
 	}
-	c.advance(retention.Pending)
+	c.advance(retention.Pending * 2 / 3)
+	late := put(t, s, "text/plain", []byte("3"), blob.User("ann")).ID
+	c.advance(retention.Uploads) // of the two holds of the thread, one is new
+	if err := s.Hold(ctx, blob.Thread("never"), late); err != nil {
+		t.Fatal(err)
+	}
+	c.advance(time.Minute)
 	sweep(t, b, 1)
+	if content(t, s, late) == nil {
+		t.Error("an old hold of a thread that does not exist yet took a new one with it")
+	}
 	if content(t, s, id) == nil || content(t, s, gone) != nil {
 		t.Error("the wrong one was removed")
 	}

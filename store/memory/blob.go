@@ -162,6 +162,14 @@ func (s *blobs) release(threadID string) {
 	delete(s.held, threadID)
 }
 
+// drop removes the hold of a thread on one blob. The caller holds mu.
+func (s *blobs) drop(f *file, threadID string) {
+	delete(f.holds, blob.Thread(threadID))
+	if s.held[threadID] = slices.DeleteFunc(s.held[threadID], func(x *file) bool { return x == f }); len(s.held[threadID]) == 0 {
+		delete(s.held, threadID)
+	}
+}
+
 // SweepBlobs removes the blobs of all tenants that are held no more.
 func (db *DB) SweepBlobs(_ context.Context, r blob.Retention) (removed int, err error) {
 	db.mu.Lock()
@@ -175,7 +183,7 @@ func (db *DB) SweepBlobs(_ context.Context, r blob.Retention) (removed int, err 
 				case h.Kind == blob.Users && at.Before(uploads):
 					delete(f.holds, h)
 				case h.Kind == blob.Threads && at.Before(pending) && s.blobs.threads[h.ID] == nil:
-					s.blobs.release(h.ID)
+					s.blobs.drop(f, h.ID)
 				}
 			}
 			if len(f.holds) == 0 && f.CreatedAt.Before(pending) {

@@ -54,7 +54,11 @@ func (s *Blobs) Put(ctx context.Context, mediaType string, r io.Reader, h blob.H
 		return nil, err
 	}
 	b.ID = digest.ID()
-	return s.add(ctx, b, nil, body, h)
+	b, err = s.add(ctx, b, nil, body, h)
+	if errors.Is(err, errSwept) {
+		err = errors.Join(err, s.drop(context.WithoutCancel(ctx), body)) // what came after the sweep
+	}
+	return b, err
 }
 
 // fill fills buf from r, up to its end.
@@ -74,6 +78,9 @@ func fill(ctx context.Context, r io.Reader, buf []byte) ([]byte, error) {
 	return buf[:n], nil
 }
 
+// touchUpload is how often an upload that takes long shows that it is not forgotten.
+const touchUpload = time.Minute
+
 // upload stores the parts of a blob under a key, and sets its size.
 func (s *Blobs) upload(ctx context.Context, body string, b *blob.Blob, r io.Reader) error {
 	db := s.scope.db
@@ -81,11 +88,18 @@ func (s *Blobs) upload(ctx context.Context, body string, b *blob.Blob, r io.Read
 		return fmt.Errorf("blob: %w", err)
 	}
 	b.Size = 0
+	touched := b.CreatedAt
 	buf := make([]byte, blobPart)
 	for n := 0; ; n++ {
 		part, err := fill(ctx, r, buf)
 		if err != nil {
 			return err
+		}
+		if now := db.Now(); now.Sub(touched) >= touchUpload {
+			if _, err := db.Exec(ctx, `UPDATE {p}_blob_uploads SET at = ? WHERE body = ?`, now.UnixMicro(), body); err != nil {
+				return fmt.Errorf("blob: %w", err)
+			}
+			touched = now
 		}
 		if len(part) > 0 {
 			if _, err := db.Exec(ctx, `INSERT INTO {p}_blob_parts (body, n, data) VALUES (?, ?, ?) ON CONFLICT (body, n) DO NOTHING`, body, n, part); err != nil {
@@ -105,40 +119,49 @@ func (s *Blobs) drop(ctx context.Context, body string) error {
 
 func dropParts(ctx context.Context, db DB, body string) error {
 	return db.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) {
-		_, err = c.Exec(ctx, statement(`DELETE FROM {p}_blob_parts WHERE body = ?`, body), statement(`DELETE FROM {p}_blob_uploads WHERE body = ?`, body))
+		_, err = c.Exec(ctx, statement(`DELETE FROM {p}_blob_uploads WHERE body = ?`, body), statement(`DELETE FROM {p}_blob_parts WHERE body = ?`, body))
 		return nil, err
 	})
 }
 
-// errGone is the error of a hold whose blob was removed in the meantime.
-var errGone = errors.New("the blob was removed")
+var (
+	// errGone is the error of a hold whose blob was removed in the meantime.
+	errGone = errors.New("the blob was removed")
+	// errSwept is the error of an upload of which a sweep has removed parts.
+	errSwept = errors.New("the upload took too long: a sweep has removed it")
+)
 
-// add adds the row of a blob, and a hold of it. If the blob exists, what was uploaded is dropped.
+// add adds the row of a blob, and a hold of it. If the blob exists, what was uploaded is dropped. The
+// parts are whole while the upload has its row: without it, another attempt at this has succeeded, or a
+// sweep has removed parts, and no row is added.
 func (s *Blobs) add(ctx context.Context, b *blob.Blob, data []byte, body string, h blob.Holder) (*blob.Blob, error) {
 	var stored *blob.Blob
 	if data == nil && body == "" {
 		data = []byte{}
 	}
 	write := func(ctx context.Context, c Conn) (refused, err error) {
-		n, err := c.Exec(ctx, statement(`INSERT INTO {p}_blobs (tenant, id, media_type, size, created, data, body) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant, id) DO NOTHING`,
-			s.scope.tenant, b.ID, b.MediaType, b.Size, b.CreatedAt.UnixMicro(), data, body))
-		if err != nil {
-			return nil, err
+		whole := int64(1)
+		if body != "" {
+			if whole, err = c.Exec(ctx, statement(`DELETE FROM {p}_blob_uploads WHERE body = ?`, body)); err != nil {
+				return nil, err
+			}
+		}
+		if whole > 0 {
+			if _, err = c.Exec(ctx, statement(`INSERT INTO {p}_blobs (tenant, id, media_type, size, created, data, body) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant, id) DO NOTHING`,
+				s.scope.tenant, b.ID, b.MediaType, b.Size, b.CreatedAt.UnixMicro(), data, body)); err != nil {
+				return nil, err
+			}
 		}
 		if held, err := c.Exec(ctx, s.hold(h, b.ID)); err != nil || held == 0 {
+			if whole == 0 {
+				return errSwept, err
+			}
 			return errGone, err
 		}
-		var done []Statement
-		if body != "" {
-			if n == 0 {
-				done = append(done, statement(`DELETE FROM {p}_blob_parts WHERE body = ?`, body))
-			}
-			done = append(done, statement(`DELETE FROM {p}_blob_uploads WHERE body = ?`, body))
+		var has string
+		if stored, _, has, err = s.row(ctx, c, b.ID); err == nil && has != body && body != "" {
+			_, err = c.Exec(ctx, statement(`DELETE FROM {p}_blob_parts WHERE body = ?`, body))
 		}
-		if _, err := c.Exec(ctx, done...); err != nil {
-			return nil, err
-		}
-		stored, _, _, err = s.row(ctx, c, b.ID)
 		return nil, err
 	}
 	err := s.scope.db.Write(ctx, write)

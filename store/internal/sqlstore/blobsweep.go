@@ -124,9 +124,16 @@ func sweepUploads(ctx context.Context, db DB, before int64) error {
 		return err
 	})
 	for _, body := range old {
-		if err == nil {
-			err = dropParts(ctx, db, body)
+		if err != nil {
+			return err
 		}
+		err = db.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) {
+			n, err := c.Exec(ctx, statement(`DELETE FROM {p}_blob_uploads WHERE body = ? AND at < ?`, body, before))
+			if err == nil && n > 0 { // else it is finished, or parts arrive again
+				_, err = c.Exec(ctx, statement(`DELETE FROM {p}_blob_parts WHERE body = ?`, body))
+			}
+			return nil, err
+		})
 	}
 	return err
 }
