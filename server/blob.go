@@ -152,7 +152,10 @@ func (a *arriving) Read(p []byte) (int, error) {
 	switch {
 	case a.most >= 0 && a.have > a.most:
 		a.failed = fail(http.StatusRequestEntityTooLarge, "too_large", "the file has more than %d bytes", a.most)
-	case err == nil || err == io.EOF:
+	case err == io.EOF:
+		_ = a.control.SetReadDeadline(time.Time{}) // the time to store it is the server's: a deadline would end the request
+		return n, err
+	case err == nil:
 		return n, err
 	case a.serving.Err() != nil:
 		a.failed = errStopping
@@ -217,6 +220,8 @@ func (h *files) download(req *request) error {
 		return err
 	}
 	defer r.Close()
+	control := http.NewResponseController(req.w)
+	_ = control.SetReadDeadline(time.Time{}) // that of the request would end a long download
 	head := req.w.Header()
 	head.Set("Content-Type", b.MediaType)
 	head.Set("ETag", `"`+b.ID+`"`)
@@ -226,7 +231,7 @@ func (h *files) download(req *request) error {
 	if !shows(b.MediaType) {
 		head.Set("Content-Disposition", "attachment")
 	}
-	w := &leaving{ResponseWriter: req.w, control: http.NewResponseController(req.w), start: time.Now(), limits: &h.limits}
+	w := &leaving{ResponseWriter: req.w, control: control, start: time.Now(), limits: &h.limits}
 	http.ServeContent(w, req.r, "", b.CreatedAt, r)
 	return nil
 }
@@ -283,7 +288,7 @@ func (req *request) keepFiles(s *mailbox.Submission) error {
 				} else if err != nil {
 					return err
 				}
-				if base, _, _ := mime.ParseMediaType(src.MediaType); !strings.HasPrefix(stored.MediaType, base) {
+				if !sameType(src.MediaType, stored.MediaType) {
 					return protocol.BadRequest("messages[%d].content[%d].source.media_type is %q, but the file is %q", i, j, src.MediaType, stored.MediaType)
 				}
 				own.Content[j].Source = stored
@@ -301,6 +306,13 @@ func (req *request) keepFiles(s *mailbox.Submission) error {
 	}
 	s.Request.Messages = msgs
 	return nil
+}
+
+// sameType reports whether two media types are the same but for their parameters.
+func sameType(a, b string) bool {
+	x, _, _ := mime.ParseMediaType(a)
+	y, _, _ := mime.ParseMediaType(b)
+	return x == y
 }
 
 // stored returns a blob that the caller may read, as a source.

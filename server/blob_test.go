@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/awaken-go/awaken/server"
 )
@@ -181,6 +183,8 @@ func TestBlobs_InMessages(t *testing.T) {
 		{`{"type":"blob","id":"` + strings.Repeat("0", 64) + `","media_type":"image/png"}`, "does not exist; upload it"},
 		{`{"type":"blob","id":"../x","media_type":"image/png"}`, "does not exist"},
 		{`{"type":"blob","id":"` + id + `","media_type":"application/pdf"}`, `but the file is \"image/png\"`},
+		{`{"type":"blob","id":"` + id + `","media_type":"image/p"}`, `but the file is \"image/png\"`},
+		{`{"type":"blob","id":"` + id + `","media_type":";"}`, `but the file is \"image/png\"`},
 	} {
 		resp, body := g.raw("POST", "/v1/runs", "application/json", []byte(`{"agent_id":"default","thread_id":"t2","messages":[{"role":"user","content":[{"type":"image","source":`+c.source+`}]}]}`))
 		if resp.StatusCode != 400 || !strings.Contains(string(body), c.want) {
@@ -215,5 +219,32 @@ func TestBlobs_OfUsers(t *testing.T) {
 	g.want(200, "PATCH", "/v1/threads/"+ran["thread_id"].(string), `{"user_id":"bob"}`, operator...)
 	if resp, _ := g.raw("GET", "/v1/blobs/"+id, "", nil, bob...); resp.StatusCode != 200 {
 		t.Errorf("the thread's user got %s", resp.Status)
+	}
+}
+
+// patient is a response that records the deadline of its connection for reading.
+type patient struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (p *patient) SetReadDeadline(t time.Time) error { p.deadline = t; return nil }
+
+// A deadline for reading ends a request when it passes. None is left while a file that has arrived is
+// stored, and while a client downloads one, which may take longer than a request may.
+func TestBlobs_NoDeadlineEndsTransfers(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for _, r := range []*http.Request{
+		httptest.NewRequestWithContext(t.Context(), "POST", "/v1/blobs", strings.NewReader("x")),
+		httptest.NewRequestWithContext(t.Context(), "GET", "/v1/blobs/"+g.upload("text/plain", []byte("x")), nil),
+	} {
+		r.Host = strings.TrimPrefix(g.http.URL, "http://")
+		r.Header.Set("Content-Type", "text/plain")
+		w := &patient{httptest.NewRecorder(), time.Now()}
+		g.http.Config.Handler.ServeHTTP(w, r)
+		if w.Code >= 300 || !w.deadline.IsZero() {
+			t.Errorf("%s got %d: %s, and the connection may be read until %s", r.Method, w.Code, w.Body, w.deadline)
+		}
 	}
 }
