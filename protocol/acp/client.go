@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,7 +113,7 @@ func (t *turn) agreed(ctx context.Context, ticket *awaken.WaitingTicket, c *clie
 	switch {
 	case late && !reads:
 		question = "May have been done already. Do it again? "
-	case reads && below(t.cwd, c.Path), t.allowed(tool), t.governed():
+	case reads && below(t.cwd, c.Path), t.allowed(tool), t.governed(ctx):
 		return true, nil
 	}
 	args := argumentsOf(ticket.Arguments, t.cwd)
@@ -137,15 +139,39 @@ func (t *turn) agreed(ctx context.Context, ticket *awaken.WaitingTicket, c *clie
 	return false, nil
 }
 
-// below reports whether a path is in a folder.
+// below reports whether a path is in a folder, and does not lead out of it by a symbolic link.
 func below(folder, path string) bool {
+	if !within(folder, path) {
+		return false
+	}
+	root, err := filepath.EvalSymlinks(folder)
+	if err != nil { // not a folder of this machine
+		return true
+	}
+	for ; within(folder, path); path = filepath.Dir(path) { // a file may not exist yet
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return within(root, real)
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
+			return false // a link to what cannot be seen
+		}
+	}
+	return false
+}
+
+func within(folder, path string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// governed reports whether the agent has permission rules.
-func (t *turn) governed() bool {
-	spec := t.agentOf(t.chosen.Agent)
+// governed reports whether the agent that the run has now, which need not be the one that it began with, has
+// permission rules.
+func (t *turn) governed(ctx context.Context) bool {
+	run, err := t.Tenant.Store.LoadRun(ctx, t.runID)
+	if err != nil {
+		return false // the user is asked
+	}
+	spec := t.Catalogue().Agent(run.AgentID)
 	return spec != nil && slices.Contains(spec.PluginIDs, permission.Name)
 }
 

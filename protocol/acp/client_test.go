@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -191,6 +193,55 @@ func TestClientTools_Commands(t *testing.T) {
 		c.until(want, func() bool { return slices.Contains(c.asked, want) })
 		if r := c.wait("prompt", answer); r.Error != nil {
 			t.Errorf("%+v", r.Error)
+		}
+	}
+}
+
+// Rules that let a call pass are those of the agent that makes it, not of the one that the user has chosen since.
+func TestClientTools_RulesOfTheAgentThatCalls(t *testing.T) {
+	g := newRig(t)
+	c := begin(t, g.Box, everything)
+	c.ask = func(string, json.RawMessage) (any, error) { return nil, nil } // it hangs
+	s := c.session("default")
+	c.send("session/prompt", promptOf(s, `RUN_TOOL editor_read_file {"path":"/etc/x"}`))
+	c.until("it asks", func() bool { return len(c.asked) > 0 })
+	c.must("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"careful"}`, s))
+	_ = c.in.Close()
+	<-c.served
+	e := &editor{files: map[string]string{"/etc/x": "secret"}, choose: "allow_once"}
+	next := begin(t, g.Box, everything)
+	next.ask = e.ask
+	next.must("session/load", of(s))
+	next.until("the file is read", func() bool { return slices.Contains(next.asked, "fs/read_text_file") })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.titles) != 1 {
+		t.Errorf("%q was done, and the user asked %q", e.calls, e.titles)
+	}
+}
+
+// A link in the session's folder does not let a file elsewhere be read without asking.
+func TestClientTools_LinksOutOfTheFolder(t *testing.T) {
+	g := newRig(t)
+	folder, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "key")
+	for _, err := range []error{os.WriteFile(elsewhere, []byte("secret"), 0o600), os.WriteFile(filepath.Join(folder, "plain"), nil, 0o600),
+		os.Symlink(elsewhere, filepath.Join(folder, "out")), os.Symlink("plain", filepath.Join(folder, "in")), os.Symlink(filepath.Dir(elsewhere), filepath.Join(folder, "dir")),
+		os.Symlink(elsewhere+"none", filepath.Join(folder, "broken"))} {
+		if err != nil {
+			t.Skipf("no links here: %v", err)
+		}
+	}
+	for path, asks := range map[string]bool{"plain": false, "in": false, "none": false, "out": true, "dir/key": true, "dir/none": true, "broken": true} {
+		e := &editor{files: map[string]string{}, choose: "reject_once"}
+		c := begin(t, g.Box, everything)
+		c.ask = e.ask
+		var made struct{ SessionID string }
+		if err := json.Unmarshal(c.must("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, folder)), &made); err != nil {
+			t.Fatal(err)
+		}
+		c.prompt(made.SessionID, fmt.Sprintf(`RUN_TOOL editor_read_file {"path":%q}`, path))
+		if (len(e.titles) == 1) != asks {
+			t.Errorf("%s: the user is asked %q", path, e.titles)
 		}
 	}
 }
