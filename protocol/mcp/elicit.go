@@ -285,6 +285,9 @@ func (x *toolCall) proceed() error {
 	if r.Duplicate {
 		return x.replay(r)
 	}
+	if x.streams() {
+		defer x.abandon(r.RunID)
+	}
 	return x.after(r)
 }
 

@@ -1,13 +1,19 @@
 package mcp_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
@@ -158,5 +164,54 @@ func TestApproval_Refused(t *testing.T) {
 	}
 	if got := m.ask("tools/call", object{"name": "default", "requestState": state}); at(got, "result", "resultType") != "input_required" {
 		t.Errorf("without answers: %v", got)
+	}
+}
+
+// stuck asks a question, and once it is answered says a word and then nothing more.
+type stuck struct {
+	asks  llm.Model
+	calls atomic.Int32
+}
+
+func (m *stuck) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	if m.calls.Add(1) == 1 {
+		return m.asks.Stream(ctx, req)
+	}
+	return func(yield func(llm.Delta, error) bool) {
+		if yield(llm.Delta{Kind: llm.TextDelta, Text: "well"}, nil) {
+			<-ctx.Done()
+			yield(llm.Delta{}, ctx.Err())
+		}
+	}
+}
+
+// In the newer era, closing the stream cancels the run also after its questions were answered.
+func TestCancel_AfterAnAnswer(t *testing.T) {
+	r := protocoltest.Idle(t, routes(t, withTools))
+	r.Model.Model = &stuck{asks: llmtest.NewScript(llmtest.Use("ask", `{}`))}
+	r.Box, r.URL = r.Start(true)
+	g := &rig{Rig: r, modern: true, can: `{"elicitation":{}}`}
+	first := g.tell("default", "go")
+	requests, _ := at(first, "result", "inputRequests").(map[string]any)
+	responses := object{}
+	for id := range requests {
+		responses[id] = json.RawMessage(`{"action":"accept","content":{"approved":true,"answer":"yes"}}`)
+	}
+	f := read(t, g.open(g.URL, "tools/call", object{"name": "default", "arguments": object{"message": "go"}, "inputResponses": responses,
+		"requestState": at(first, "result", "requestState"), "_meta": object{"progressToken": 1}}))
+	f.until("notifications/progress")
+	run := f.resp.Header.Get("X-Run-Id")
+	f.resp.Body.Close()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		rec, err := g.Box.Tenant("").Store.LoadRun(t.Context(), run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Status == awaken.RunDone && rec.Termination.Type == awaken.Cancelled {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the run is %s: %+v", rec.Status, rec.Termination)
+		}
 	}
 }

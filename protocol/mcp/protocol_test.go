@@ -72,3 +72,17 @@ func encode(tb testing.TB, entries []awaken.Entry, opts mcp.Options, has protoco
 	}
 	return string(f.Bytes())
 }
+
+// What the header Mcp-Name says is what is called, however the parameters spell their fields.
+func TestHeaders_NameWhatIsCalled(t *testing.T) {
+	g := newRig(t)
+	g.modern = true
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modern + `","io.modelcontextprotocol/clientCapabilities":{}}`
+	for _, params := range []string{`"name":"talk","NAME":"fail"`, `"NAME":"fail"`, `"name":"fail","uri":7`} {
+		resp := g.send(http.MethodPost, g.URL, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+params+`,"arguments":{},`+meta+`}}`,
+			"MCP-Protocol-Version", modern, "Mcp-Method", "tools/call", "Mcp-Name", "talk")
+		if got := messages(t, resp); at(got[0], "error") == nil {
+			t.Errorf("{%s} with the header talk: %v", params, got)
+		}
+	}
+}

@@ -178,23 +178,36 @@ func (x *exchange) enterModern(header string, m *message) error {
 // named are the parameters that the header Mcp-Name repeats.
 var named = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
+// repeated returns the parameter that the header Mcp-Name repeats: "" if the method has none, and nil if it is
+// missing. It is read as the method reads it, so that the header names what is called.
+func repeated(m *message) (field string, value *string) {
+	var name struct {
+		Value *string `json:"name"`
+	}
+	var uri struct {
+		Value *string `json:"uri"`
+	}
+	switch field = named[m.Method]; {
+	case field == "name" && json.Unmarshal(m.Params, &name) == nil:
+		return field, name.Value
+	case field == "uri" && json.Unmarshal(m.Params, &uri) == nil:
+		return field, uri.Value
+	}
+	return field, nil
+}
+
 // checkHeaders compares the headers that repeat parts of a message.
 func (x *exchange) checkHeaders(m *message) error {
 	h := x.Request().Header
 	if got := h.Get("Mcp-Method"); got != m.Method {
 		return failure(http.StatusBadRequest, headerMismatch, "the header Mcp-Method is %.80q, but the method is %.80q", got, m.Method)
 	}
-	field := named[m.Method]
-	if field == "" {
-		return nil
-	}
-	var params map[string]json.RawMessage
-	var want string
-	if json.Unmarshal(m.Params, &params) != nil || json.Unmarshal(params[field], &want) != nil {
+	field, want := repeated(m)
+	if field == "" || want == nil {
 		return nil // the method says what is wrong
 	}
-	if got := headerText(h.Get("Mcp-Name")); got != want {
-		return failure(http.StatusBadRequest, headerMismatch, "the header Mcp-Name is %.80q, but params.%s is %.80q", got, field, want)
+	if got := headerText(h.Get("Mcp-Name")); got != *want {
+		return failure(http.StatusBadRequest, headerMismatch, "the header Mcp-Name is %.80q, but params.%s is %.80q", got, field, *want)
 	}
 	return nil
 }

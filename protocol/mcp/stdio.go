@@ -218,10 +218,8 @@ func (b *Bridge) request(ctx context.Context, method string, body []byte, m *mes
 	if m.params(&p) == nil && p.Meta != nil && p.Meta.Version != nil {
 		req.Header.Set("MCP-Protocol-Version", *p.Meta.Version)
 		req.Header.Set("Mcp-Method", m.Method)
-		var fields map[string]json.RawMessage
-		var name string
-		if field := named[m.Method]; field != "" && json.Unmarshal(m.Params, &fields) == nil && json.Unmarshal(fields[field], &name) == nil {
-			req.Header.Set("Mcp-Name", encodeHeader(name))
+		if _, name := repeated(m); name != nil {
+			req.Header.Set("Mcp-Name", encodeHeader(*name))
 		}
 		return req, nil
 	}
