@@ -197,7 +197,7 @@ func (rm *remover) raiseFloor(threads ...*thread) error {
 	rm.table.mu.Lock()
 	floor := rm.table.floor
 	for _, t := range threads {
-		floor = max(floor, t.Fence)
+		floor = max(floor, t.Fence+1)
 	}
 	raise := floor > rm.table.floor
 	rm.table.mu.Unlock()

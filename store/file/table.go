@@ -16,7 +16,7 @@ type table struct {
 	threads map[string]*thread
 	runs    map[string]*runRef
 	decided threads.Decided
-	floor   uint64 // the highest fence of a deleted thread; new threads get higher ones
+	floor   uint64 // above the fences of deleted threads; new threads begin with it
 	clock   int64  // grows with every commit, to order threads and runs
 	grown   int64  // bytes written to journals since the index was saved
 }

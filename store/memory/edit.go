@@ -86,7 +86,7 @@ func (s *editor) busy(id string, descendants bool) string {
 // remove removes a thread, and its descendants if asked to.
 func (s *editor) remove(id string, descendants bool) {
 	t := s.threads[id]
-	s.floor = max(s.floor, t.Fence)
+	s.floor = max(s.floor, t.Fence+1)
 	for _, d := range t.over {
 		s.dispatches.forget(d)
 	}

@@ -45,7 +45,7 @@ type records struct {
 	runs    map[string]*runRecord
 	decided threads.Decided
 	clock   int64  // grows with every commit, to order threads and runs
-	floor   uint64 // the highest fence of a deleted thread; new threads get higher ones
+	floor   uint64 // above the fences of deleted threads; new threads begin with it
 }
 
 type thread struct {

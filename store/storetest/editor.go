@@ -160,6 +160,22 @@ var editorCases = []testCase{
 			t.Errorf("its owner's commit: error is %v, want ErrNotFound or ErrFenced", err)
 		}
 	}},
+	{"DeleteFencesOffTheOwnerFromAThreadThatIsCreatedAnew", func(t *testing.T, s awaken.Store) {
+		ed := editor(t, s)
+		o := acquire(t, s, "t", "r")
+		o.commit(messages("a"))
+		if err := ed.DeleteThread(t.Context(), "t", awaken.RejectChildren); err != nil {
+			t.Fatal(err)
+		}
+		if err := ed.CreateThread(t.Context(), &awaken.Thread{ID: "t"}); err != nil {
+			t.Fatal(err)
+		}
+		o.count = 0
+		if err := o.try(messages("late")); !errors.Is(err, awaken.ErrFenced) {
+			t.Errorf("its owner's commit: error is %v, want ErrFenced", err)
+		}
+		equal(t, "log", []string{}, log(t, s, "t", awaken.MessageQuery{}))
+	}},
 	{"DeleteAsksWhatBecomesOfTheChildren", func(t *testing.T, s awaken.Store) {
 		ed := editor(t, s)
 		child := func(id, parent string) {

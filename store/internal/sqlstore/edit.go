@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// Floor is the first fence of a new thread of tenant ?1: at least the fence of every
+// Floor is the first fence of a new thread of tenant ?1: above the fence of every
 // deleted thread, so that the owner of a deleted thread with the same id stays fenced.
 const Floor = `coalesce((SELECT floor FROM {p}_tenants WHERE tenant = ?1), 0)`
 
@@ -183,7 +183,7 @@ func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 		do(`UPDATE {p}_threads SET fork_of = ?4, fork_seq = ?5 WHERE tenant = ?1 AND id = ?3 AND fork_of = ?2`, heir, s.optional(t.ForkOf), t.ForkSeq)
 		do(`UPDATE {p}_threads SET fork_of = ?3 WHERE tenant = ?1 AND fork_of = ?2`, heir)
 	}
-	do(`INSERT INTO {p}_tenants AS f (tenant, floor) SELECT tenant, fence FROM {p}_threads WHERE tenant = ? AND id = ?
+	do(`INSERT INTO {p}_tenants AS f (tenant, floor) SELECT tenant, fence + 1 FROM {p}_threads WHERE tenant = ? AND id = ?
 		ON CONFLICT (tenant) DO UPDATE SET floor = {max}(f.floor, excluded.floor)`)
 	do(`DELETE FROM {p}_commits WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_segments WHERE tenant = ? AND thread = ?`)
