@@ -299,7 +299,7 @@ func (b *Bridge) receive(resp *http.Response, id json.RawMessage, last string) (
 	case string(r.ID) == "null":
 		b.write(map[string]any{"jsonrpc": "2.0", "id": id, "error": r.Error})
 	default:
-		b.writeLine(body)
+		b.write(json.RawMessage(body)) // on one line
 	}
 	return last, true, nil
 }
