@@ -19,8 +19,14 @@ type Attacher struct {
 	Store Store // nil means that there are no files
 	Most  int64 // bytes of files in messages, and of those that are kept
 
-	sources map[string]*llm.Source // by ID
+	sources map[string]attached // by ID
 	kept    int64
+}
+
+// attached is a file that was read.
+type attached struct {
+	*llm.Source
+	size int64
 }
 
 // Messages returns messages with the bytes of files instead of references. If there are more than a.Most
@@ -47,7 +53,7 @@ func (a *Attacher) Messages(ctx context.Context, msgs []*llm.Message, without fu
 
 func (a *Attacher) blocks(ctx context.Context, blocks []llm.Block, left *int64, without func(b llm.Block) llm.Block) ([]llm.Block, error) {
 	out := make([]llm.Block, len(blocks))
-	for i, b := range blocks {
+	for i, b := range slices.Backward(blocks) {
 		switch {
 		case b.Tool != nil && len(b.Tool.Content) > 0:
 			part := *b.Tool
@@ -72,44 +78,51 @@ func (a *Attacher) blocks(ctx context.Context, blocks []llm.Block, left *int64, 
 	return out, nil
 }
 
-// source returns a file as an inline source, or nil if it is gone or the bytes left do not suffice.
+// source returns a file as an inline source, or nil if it is gone or the bytes left do not suffice. The size
+// of the reference does not count: a client may have made it up.
 func (a *Attacher) source(ctx context.Context, ref *llm.Source, left *int64) (*llm.Source, error) {
-	if a.Store == nil || ref.Size > *left {
+	if a.Store == nil {
 		return nil, nil
 	}
-	*left -= ref.Size
-	if src := a.sources[ref.ID]; src != nil {
-		return src, nil
-	}
-	src, err := a.read(ctx, ref.ID)
-	switch {
-	case errors.Is(err, awaken.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	if a.kept+ref.Size <= a.Most {
-		if a.sources == nil {
-			a.sources = map[string]*llm.Source{}
+	got, ok := a.sources[ref.ID]
+	if !ok {
+		var err error
+		if got, err = a.read(ctx, ref.ID, *left); errors.Is(err, awaken.ErrNotFound) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
 		}
-		a.sources[ref.ID] = src
-		a.kept += ref.Size
 	}
-	return src, nil
+	if got.Source == nil || got.size > *left {
+		return nil, nil
+	}
+	*left -= got.size
+	if !ok && a.kept+got.size <= a.Most {
+		if a.sources == nil {
+			a.sources = map[string]attached{}
+		}
+		a.sources[ref.ID] = got
+		a.kept += got.size
+	}
+	return got.Source, nil
 }
 
-func (a *Attacher) read(ctx context.Context, id string) (*llm.Source, error) {
+// read reads a file of at most so many bytes. A larger one has no source.
+func (a *Attacher) read(ctx context.Context, id string, most int64) (attached, error) {
 	b, r, err := a.Store.Open(ctx, id)
 	if err != nil {
-		return nil, err
+		return attached{}, err
 	}
 	defer r.Close()
+	if b.Size > most {
+		return attached{size: b.Size}, nil
+	}
 	var text strings.Builder
 	text.Grow(base64.StdEncoding.EncodedLen(int(b.Size)))
 	enc := base64.NewEncoder(base64.StdEncoding, &text)
 	if _, err := io.Copy(enc, r); err != nil {
-		return nil, fmt.Errorf("blob %s: %w", id, err)
+		return attached{}, fmt.Errorf("blob %s: %w", id, err)
 	}
 	enc.Close() // a builder never fails
-	return llm.Base64(b.MediaType, text.String()), nil
+	return attached{llm.Base64(b.MediaType, text.String()), b.Size}, nil
 }

@@ -28,6 +28,23 @@ func IDs(msgs ...*llm.Message) []string {
 	return ids
 }
 
+// Size returns how many bytes [DetachMessages] would store.
+func Size(msgs ...*llm.Message) (n int64) {
+	for _, m := range msgs {
+		for i := range m.Content {
+			if src := m.Content[i].Source; large(src) {
+				n += int64(base64.StdEncoding.DecodedLen(len(src.Data)))
+			}
+		}
+	}
+	return n
+}
+
+// large reports whether a file does not stay in its message.
+func large(src *llm.Source) bool {
+	return src != nil && src.Type == "base64" && base64.StdEncoding.DecodedLen(len(src.Data)) > Inline
+}
+
 // Detach stores the files of more than [Inline] bytes that blocks hold inline, held by h, and returns
 // the blocks with references instead, which is blocks itself if there are none. Data that is not
 // base64 stays as it is.
@@ -35,7 +52,7 @@ func Detach(ctx context.Context, s Store, h Holder, blocks []llm.Block) ([]llm.B
 	copied := false
 	for i := range blocks {
 		src := blocks[i].Source
-		if src == nil || src.Type != "base64" || base64.StdEncoding.DecodedLen(len(src.Data)) <= Inline {
+		if !large(src) {
 			continue
 		}
 		b, err := s.Put(ctx, src.MediaType, base64.NewDecoder(base64.StdEncoding, strings.NewReader(src.Data)), h)

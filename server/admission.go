@@ -18,12 +18,13 @@ import (
 // must not fail because of what its client wrote. Errors name the field, its value and what is
 // accepted.
 type admission struct {
-	messages    int // in a submission; this and the others: 0 or less means no limit
-	tools       int // that the client executes, in a submission
-	schemaBytes int // of the tools and schemas of a submission
-	schemaParts int // subschemas of a submission
-	title       int // bytes of a thread's title
-	metadata    int // bytes of a thread's custom metadata
+	messages    int   // in a submission; this and the others: 0 or less means no limit
+	tools       int   // that the client executes, in a submission
+	schemaBytes int   // of the tools and schemas of a submission
+	schemaParts int   // subschemas of a submission
+	title       int   // bytes of a thread's title
+	metadata    int   // bytes of a thread's custom metadata
+	files       int64 // bytes of all files of a tenant; less than 0 means no limit
 
 	schemas *turns // to check the schemas of a submission
 }

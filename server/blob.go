@@ -113,7 +113,7 @@ func (h *files) room(req *request, store blob.Store) (int64, error) {
 	}
 	rest := max(h.limits.Total-total, 0)
 	if rest == 0 || req.r.ContentLength > rest {
-		return 0, fail(http.StatusRequestEntityTooLarge, "too_large", "the stored files have %d bytes, which leaves %d of %d: delete threads that hold files", total, rest, h.limits.Total)
+		return 0, tooManyFiles(total, h.limits.Total)
 	}
 	if most < 0 || rest < most {
 		return rest, nil
@@ -297,6 +297,9 @@ func (req *request) keepFiles(s *mailbox.Submission) error {
 		}
 		msgs[i] = &own
 	}
+	if err := req.admitFiles(store, msgs); err != nil {
+		return err
+	}
 	if err := store.Hold(req.ctx, thread, refs...); err != nil {
 		return err
 	}
@@ -313,6 +316,24 @@ func sameType(a, b string) bool {
 	x, _, _ := mime.ParseMediaType(a)
 	y, _, _ := mime.ParseMediaType(b)
 	return x == y
+}
+
+// admitFiles refuses messages whose inline files are more than the tenant may still store.
+func (req *request) admitFiles(store blob.Store, msgs []*llm.Message) error {
+	size, most := blob.Size(msgs...), req.admission.files
+	if size == 0 || most < 0 {
+		return nil
+	}
+	total, err := store.Total(req.ctx)
+	if err == nil && total+size > most {
+		err = tooManyFiles(total, most)
+	}
+	return err
+}
+
+// tooManyFiles is the error of a file for which a tenant has no room.
+func tooManyFiles(total, most int64) error {
+	return fail(http.StatusRequestEntityTooLarge, "too_large", "the stored files have %d bytes, which leaves %d of %d: delete threads that hold files", total, max(most-total, 0), most)
 }
 
 // stored returns a blob that the caller may read, as a source.

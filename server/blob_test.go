@@ -158,6 +158,12 @@ func TestBlobs_BadInput(t *testing.T) {
 	if resp, body := g.raw("POST", "/v1/blobs", "text/plain", make([]byte, 700)); resp.StatusCode != 413 || !strings.Contains(string(body), "leaves 600 of 1500") {
 		t.Errorf("more than the tenant may have got %s: %s", resp.Status, body)
 	}
+	inline := base64.StdEncoding.EncodeToString(make([]byte, 9000))
+	resp2, body := g.raw("POST", "/v1/runs", "application/json", []byte(`{"agent_id":"default","thread_id":"t","messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`+inline+`"}}]}]}`))
+	if resp2.StatusCode != 413 || !strings.Contains(string(body), "leaves 600 of 1500") {
+		t.Errorf("a message with more than the tenant may have got %s: %s", resp2.Status, body)
+	}
+	g.want(404, "GET", "/v1/threads/t", "")
 	for _, id := range []string{"x", strings.Repeat("0", 64), "%2e%2e%2fetc"} {
 		if resp, _ := g.raw("GET", "/v1/blobs/"+id, "", nil); resp.StatusCode != 404 {
 			t.Errorf("blob %s got %s", id, resp.Status)

@@ -351,9 +351,10 @@ func (s *blobs) sweep(ctx context.Context, r blob.Retention) (removed int, err e
 		})
 		switch {
 		case len(own.Holds) == 0 && b.CreatedAt.Before(pending):
-			if err := errors.Join(s.folder.root.Remove(blobPath(id)+".json"), s.folder.root.Remove(blobPath(id))); err != nil {
+			if err := s.folder.root.Remove(blobPath(id) + ".json"); err != nil {
 				return removed, err
 			}
+			_ = s.folder.root.Remove(blobPath(id)) // bytes that are not described are removed when the store is opened
 			delete(s.byID, id)
 			s.total -= b.Size
 			removed++
