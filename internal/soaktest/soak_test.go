@@ -139,6 +139,9 @@ func (l *load) tell(t *testing.T, ctx context.Context, rate float64) {
 	}
 }
 
+// waitingWorkers is how many goroutines a worker keeps for its next runs.
+const waitingWorkers = 32
+
 // calm waits until the server has let go of what the load took.
 func (l *load) calm(t *testing.T, p *program, idle sample) (s sample) {
 	l.http.CloseIdleConnections()
@@ -147,7 +150,7 @@ func (l *load) calm(t *testing.T, p *program, idle sample) (s sample) {
 		if s, err = p.sample(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if s.goroutines <= idle.goroutines+20 {
+		if s.goroutines <= idle.goroutines+waitingWorkers+20 {
 			return s
 		}
 		if time.Now().After(deadline) {
