@@ -31,12 +31,11 @@ type provider struct {
 	headers             bool // responses say what the limit is
 	usage               int64
 
-	mu       sync.Mutex
-	level    float64
-	at       time.Time
-	served   []sent
-	refused  []time.Time
-	inFlight int
+	mu      sync.Mutex
+	level   float64
+	at      time.Time
+	served  []sent
+	refused []time.Time
 }
 
 type sent struct {

@@ -93,6 +93,7 @@ func tools() []awaken.Tool {
 			document("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`)),
 		does("test_tool_with_logging", log), does("test_logging_tool", log),
 		does("test_error_handling", func(context.Context, *awaken.ToolCall) (string, error) {
+			//lint:ignore ST1005 the text is that of the suite
 			return "", errors.New("This tool intentionally returns an error for testing")
 		}),
 		does("test_tool_with_progress", func(_ context.Context, c *awaken.ToolCall) (string, error) {
