@@ -155,6 +155,10 @@ func (w *writer) blockList(list []llm.Block) {
 			w.text(s.MediaType)
 			w.text(s.Data)
 			w.text(s.URL)
+			if s.Type == "blob" { // which segments of earlier versions do not have
+				w.text(s.ID)
+				w.int(s.Size)
+			}
 		}
 		if t := b.Tool; t != nil {
 			w.text(t.ID)
@@ -356,6 +360,9 @@ func (r *reader) blockList(depth int) []llm.Block {
 		b.Title = r.text()
 		if flags&1 != 0 {
 			b.Source = &llm.Source{Type: r.text(), MediaType: r.text(), Data: r.text(), URL: r.text()}
+			if b.Source.Type == "blob" {
+				b.Source.ID, b.Source.Size = r.text(), r.int()
+			}
 		}
 		if flags&2 != 0 {
 			b.Tool = &llm.ToolPart{ID: r.text(), Name: r.text(), Input: r.raw()}
