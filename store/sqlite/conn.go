@@ -72,16 +72,17 @@ func (c *conn) query(ctx context.Context, query string, args []any, each func(sc
 	if err != nil {
 		return err
 	}
+	// If ctx is done, Next returns while another goroutine closes the rows. Close waits for that: until
+	// then the statement is in use.
+	defer rows.Close()
 	for rows.Next() {
-		if err := each(rows.Scan); err != nil {
-			rows.Close()
-			if errors.Is(err, errStop) {
-				return nil
-			}
+		if err := each(rows.Scan); errors.Is(err, errStop) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}
-	return rows.Err() // Next has closed the rows
+	return rows.Err()
 }
 
 var errStop = errors.New("stop")
