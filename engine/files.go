@@ -33,9 +33,10 @@ func (a *activation) detachInput(ctx context.Context, msgs []*llm.Message) ([]*l
 		}
 		return msgs, nil
 	}
-	err := a.waitOut(ctx, func() (err error) {
+	var out []*llm.Message
+	err := a.waitOut(ctx, func() (err error) { // it may be called again after an error, with the same messages
 		if err = files.Hold(ctx, blob.Thread(a.thread), refs...); err == nil {
-			msgs, err = blob.DetachMessages(ctx, files, blob.Thread(a.thread), msgs)
+			out, err = blob.DetachMessages(ctx, files, blob.Thread(a.thread), msgs)
 		}
 		return err
 	})
@@ -45,7 +46,7 @@ func (a *activation) detachInput(ctx context.Context, msgs []*llm.Message) ([]*l
 	if err != nil {
 		return nil, fmt.Errorf("files of thread %s: %w", a.thread, storeError{err})
 	}
-	return msgs, nil
+	return out, nil
 }
 
 // detachResult stores the large files of a result. The tool has run, so a file that cannot be stored
