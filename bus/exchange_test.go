@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 )
 
 // heard is what a part has heard.
@@ -33,7 +34,7 @@ func (h *heard) all() []string {
 }
 
 func TestExchange_PartsOfOneNameHearEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		m := bustest.NewMemory(1000, bustest.Faults{})
 		a, b := bus.NewExchange(m.Join()), bus.NewExchange(m.Join())
 		var keysA, keysB, logB heard
@@ -79,7 +80,7 @@ func (b *slowBus) Publish(ctx context.Context, messages ...bus.Message) error {
 
 // Tell never waits, and what waits for a slow bus is bounded and sent once.
 func TestExchange_TellDoesNotWaitForASlowBus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		b := &slowBus{Bus: bustest.NewMemory(1000, bustest.Faults{}).Join()}
 		x := bus.NewExchange(b)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -175,7 +176,7 @@ func TestCanary_RuleCountsRunsOfAllReplicas(t *testing.T) {
 		{"not yet", config.CanaryRule{PromoteAfterRuns: 5}, []awaken.Run{fine, fine}, nil, "publish canary/4: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				store := memory.NewDB().Config()
 				one := newRig(t, store, nil)
 				one.basics()
@@ -237,7 +238,7 @@ func (r *rig) observe(run awaken.Run, version string) {
 }
 
 func TestCanary_StuckPromotionIsReportedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.basics()
 		r.draft("agents/a", `"model_id":"m","system_prompt":"canary"`)

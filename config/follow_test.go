@@ -13,12 +13,13 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
 // bubble runs a test with two managers on one store. Work runs on the second.
 func bubble(t *testing.T, change func(o *config.Options), f func(t *testing.T, one, two *rig)) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := memory.NewDB().Config()
 		one := newRig(t, store, nil)
 		one.basics()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/registry"
 )
 
@@ -67,7 +68,7 @@ func TestPins_DropAVersionClearedDuringCompilation(t *testing.T) {
 }
 
 func TestPins_CompileAVersionOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		ps := &pins{most: 2, servers: newServers(nil)}
 		reg := new(registry.Registry)
 		p, _ := ps.get(7)

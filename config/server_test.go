@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configtest"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 )
 
 const mcpSpec = `"transport":"stdio","command":"serve","env":{"TOKEN":"mcp-env-secret"}`
@@ -71,7 +72,7 @@ func TestMCP_ConnectionsLiveAsLongAsTheirDocument(t *testing.T) {
 }
 
 func TestMCP_AServerThatIsDownDoesNotBlockWrites(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.mcp.Server("files", "no route to host", "read")
 		r.basics()

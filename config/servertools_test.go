@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 )
 
 // odd is a connector to servers with an additional, unusable tool.
@@ -68,7 +69,7 @@ func TestOpen_SkillsThatCannotBeMadeAreReported(t *testing.T) {
 }
 
 func TestMCP_ToolProblemsAreReportedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.mcp.Server("files", "", "read", "read")
 		r.basics()
@@ -93,7 +94,7 @@ func TestMCP_ToolProblemsAreReportedOnce(t *testing.T) {
 }
 
 func TestMCP_NewToolsReachPinnedVersionsAndCanary(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		r.mcp.Server("files", "it starts")
 		r.basics()

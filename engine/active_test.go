@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 )
 
 func TestActiveRuns_AThreadHasOneRunAtATime(t *testing.T) {
@@ -97,7 +98,7 @@ func TestActiveRuns_CancelSaysWhetherThereIsARun(t *testing.T) {
 }
 
 func TestActiveRuns_WaitReturnsWhenTheThreadIsReleased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		var ar activeRuns
 		a := &activeRun{}
 		if err := ar.claim("t", a); err != nil {

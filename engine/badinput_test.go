@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/state"
@@ -583,7 +583,7 @@ func TestRequest_OnABusyThreadIsRefused(t *testing.T) {
 
 func TestDecision_IsRefusedWithAReason(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		type in struct {
 			Sum int `json:"sum"`
 		}
@@ -666,7 +666,7 @@ func TestDecision_AfterTheExpiryIsRejected(t *testing.T) {
 	} {
 		t.Run(string(tt.policy), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				g := newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(echo("pay")), withPlugins(askAbout("pay", awaken.Ticket{ExpiresIn: time.Minute, OnExpiry: tt.policy})))
 				res, _ := g.run(say("hi"))
 				time.Sleep(time.Minute)
@@ -748,7 +748,7 @@ func TestPlugin_ThatTakesTooLongFailsTheRun(t *testing.T) {
 	for what := range kinds {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				forever := make(chan struct{})
 				defer close(forever)
 				p := pluginsThat(func() { <-forever })[what]

@@ -14,11 +14,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/registry"
@@ -304,7 +304,7 @@ func TestTool_ResultsAreNotWrittenTo(t *testing.T) {
 // event that says it is.
 func TestTool_EventsAfterItsCallAreIgnored(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		var keep atomic.Pointer[awaken.ToolCall]
 		quick := tool("quick", func(_ context.Context, c *awaken.ToolCall, _ args) (*awaken.ToolResult, error) {
 			keep.Store(c)
@@ -879,7 +879,7 @@ func TestCancel_OfARunWhoseAgentIsGone(t *testing.T) {
 // Limits that are negative are none.
 func TestLimits_NegativeMeansNone(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		stubborn := tool("stubborn", func(ctx context.Context, _ *awaken.ToolCall, _ args) (*awaken.ToolResult, error) {
 			<-ctx.Done()
 			time.Sleep(time.Hour) // it has to clean up
@@ -910,7 +910,7 @@ func TestLimits_NegativeMeansNone(t *testing.T) {
 // recorded.
 func TestCancel_IsRecordedAlsoWhenRunEndTakesTooLong(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		g := newRig(t, []llmtest.Turn{{Hang: true}}, withPlugins(at(awaken.PhaseRunEnd, func(ctx context.Context, _ *awaken.HookCall) error {
@@ -933,7 +933,7 @@ func TestCancel_IsRecordedAlsoWhenRunEndTakesTooLong(t *testing.T) {
 // commits, also while other calls still run.
 func TestDecide_ElsewhereIsSeenWhileOtherCallsRun(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		paid := make(chan struct{})
 		pay := tool("pay", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
 			close(paid)
@@ -1118,7 +1118,7 @@ func TestChaos_LosesNothingAndRepeatsNothing(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // which finds goroutines that are left over, and deadlocks
+			bubbletest.Test(t, func(t *testing.T) { // which finds goroutines that are left over, and deadlocks
 				c := &chaos{Store: memory.New(), t: t, rnd: rand.New(rand.NewPCG(seed, 1)), calls: map[string]int{}, probs: 0.15, slow: seed >= 150}
 				if seed%3 == 0 {
 					c.probs = 0

@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/registry"
@@ -75,7 +76,7 @@ func summaries(s *llmtest.Script, change ...func(c *registry.CompactionConfig)) 
 
 // bubble plays a test in a bubble, and lets summaries that are under way come to an end.
 func bubble(t *testing.T, f func(t *testing.T)) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		f(t)
 		time.Sleep(time.Hour)
 	})

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/state"
@@ -774,7 +774,7 @@ func TestCancel_KeepsThePartialAnswer(t *testing.T) { // L-13
 
 func TestRunEnd_RunsForCancelledRunsInABoundedContext(t *testing.T) { // L-14
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var atEntry, atEnd error
 		g := newRig(t, []llmtest.Turn{{Hang: true}}, withPlugins(at(awaken.PhaseRunEnd, func(ctx context.Context, _ *awaken.HookCall) error {
@@ -1155,7 +1155,7 @@ func TestTool_IsBoundedInTimeSizeAndNumber(t *testing.T) { // L-62
 	t.Parallel()
 	t.Run("a call that takes too long ends", func(t *testing.T) {
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			slow := awaken.NewTool(awaken.ToolSpec{ID: "slow", Timeout: 3 * time.Second}, func(ctx context.Context, _ *awaken.ToolCall, _ args) (string, error) {
 				<-ctx.Done()
 				return "", ctx.Err()
@@ -1174,7 +1174,7 @@ func TestTool_IsBoundedInTimeSizeAndNumber(t *testing.T) { // L-62
 	})
 	t.Run("a call that ignores its context is left behind", func(t *testing.T) {
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			deaf := make(chan struct{})
 			slow := tool("slow", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
 				<-deaf
@@ -1219,7 +1219,7 @@ func TestTool_IsBoundedInTimeSizeAndNumber(t *testing.T) { // L-62
 	})
 	t.Run("so many calls run at the same time", func(t *testing.T) {
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			var running, most atomic.Int32
 			nap := tool("nap", func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
 				most.Store(max(most.Load(), running.Add(1)))

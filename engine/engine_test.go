@@ -9,13 +9,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
@@ -36,7 +36,7 @@ func TestSend_WhileToolsRunIsShownAfterTheirAnswers(t *testing.T) {
 				time.Sleep(30 * time.Millisecond) // of the bubble: the first result is committed meanwhile
 				return awaken.TextResult("second"), nil
 			})
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				g := newRig(t, []llmtest.Turn{uses("noisy", "noisy"), llmtest.Say("ok"), llmtest.Say("bye")}, withTools(noisy), withMode(mode))
 				rt = g.rt
 				_, p := g.run(say("hi"))
@@ -509,7 +509,7 @@ func TestCancel_WhileARunParksCancelsIt(t *testing.T) {
 
 func TestCancel_GivesStepEndABoundedContext(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		g := newRig(t, []llmtest.Turn{{Hang: true}}, withPlugins(at(awaken.PhaseStepEnd, func(ctx context.Context, _ *awaken.HookCall) error {
 			<-ctx.Done() // a hook that waits for something that never comes

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	godiff "github.com/google/go-cmp/cmp"
@@ -25,6 +24,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/background"
@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got *txtar.Archive
-			synctest.Test(t, func(t *testing.T) { got = goldenPlay(t, want) })
+			bubbletest.Test(t, func(t *testing.T) { got = goldenPlay(t, want) })
 			if bytes.Equal(txtar.Format(got), txtar.Format(want)) {
 				return
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/state"
@@ -179,7 +180,7 @@ func TestPipeline_NothingIsPublishedBeforeItsCommit(t *testing.T) {
 	t.Parallel()
 	plain := newRig(t, looks(2, llmtest.Say("I ", "saw ", "it.")), withTools(look()))
 	_, want := plain.run(say("hi"))
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		s := &slowStore{t: t}
 		release := s.delay(2)
 		unstall, stall := stalls(2)
@@ -215,7 +216,7 @@ func TestPipeline_NothingIsPublishedBeforeItsCommit(t *testing.T) {
 // also if the run waits for its model.
 func TestPipeline_WaitingStepsShareACommit(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		s := &slowStore{t: t}
 		release := s.delay(2)
 		unstall, stall := stalls(5)
@@ -262,7 +263,7 @@ func TestPipeline_WaitsWhenTooMuchIsUncommitted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
 				release := s.delay(2)
 				turns := looks(1)
@@ -293,7 +294,7 @@ func TestPipeline_EffectsWaitForEverythingEarlier(t *testing.T) {
 	for _, class := range []awaken.EffectClass{awaken.Effectful, awaken.Idempotent} {
 		t.Run(string(class), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
 				release := s.delay(2)
 				var g *rig
@@ -339,7 +340,7 @@ func TestPipeline_TheModelIsAskedWhileAResultIsCommitted(t *testing.T) {
 	for _, class := range []awaken.EffectClass{awaken.Effectful, awaken.Idempotent} {
 		t.Run(string(class), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
 				release := s.delay(3) // start; intent; result
 				var ledgers [][]string
@@ -391,7 +392,7 @@ func TestPipeline_TheModelIsAskedWhileAResultIsCommitted(t *testing.T) {
 // Scheduled effects of plugins are done once their commit is made, before the next step.
 func TestPipeline_PluginEffectsAreNotDeferred(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		var done []int
 		ring := awaken.NewEffect[int]("ring")
 		s := &slowStore{t: t}
@@ -424,7 +425,7 @@ func TestPipeline_FencedInFlight(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
 				var fenced atomic.Bool
 				held := make(chan struct{})
@@ -517,7 +518,7 @@ func TestPipeline_CommitsThatFail(t *testing.T) {
 				for _, thinks := range []bool{true, false} {
 					t.Run(fmt.Sprintf("commit %d, made %v, %d times, thinks %v", n, made, times, thinks), func(t *testing.T) {
 						t.Parallel()
-						synctest.Test(t, func(t *testing.T) {
+						bubbletest.Test(t, func(t *testing.T) {
 							s := &slowStore{t: t}
 							tried := 0
 							s.before = func(c *awaken.Commit) error {
@@ -620,7 +621,7 @@ func TestPipeline_CancelInFlight(t *testing.T) {
 	for _, byContext := range []bool{true, false} {
 		t.Run(fmt.Sprint("by context ", byContext), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t}
 				release := s.delay(2)
 				_, stall := stalls(3)
@@ -661,7 +662,7 @@ func TestPipeline_CancelInFlight(t *testing.T) {
 // A sink that fails in flight cancels the run, and is not called again.
 func TestPipeline_SinkFailsInFlight(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		s := &slowStore{t: t}
 		_, stall := stalls(2)
 		g := newRig(t, looks(2), withTools(look()), onSlowStore(s), stall)
@@ -714,7 +715,7 @@ func TestPipeline_PanicsInFlightAreTheCallers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				s := &slowStore{t: t, before: tt.commit}
 				_, stall := stalls(2)
 				g := newRig(t, looks(1), withTools(look()), onSlowStore(s), stall)
@@ -742,7 +743,7 @@ func TestPipeline_EveryReturnHasCommittedEverything(t *testing.T) {
 	t.Parallel()
 	t.Run("parked", func(t *testing.T) {
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
 			release := s.delay(2)
 			g := newRig(t, looks(2, uses("ask"), llmtest.Say("ok")), withTools(look(), awaken.FrontendTool(awaken.ToolSpec{ID: "ask"})), onSlowStore(s))
@@ -767,7 +768,7 @@ func TestPipeline_EveryReturnHasCommittedEverything(t *testing.T) {
 	})
 	t.Run("yielded", func(t *testing.T) {
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
 			release := s.delay(2)
 			unstall, stall := stalls(2)
@@ -815,7 +816,7 @@ func TestPipeline_InboxIsReadOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("posted here", func(t *testing.T) { // the next step has it
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
 			unstall, stall := stalls(2)
 			g := newRig(t, looks(3, llmtest.Say("ok")), withTools(look()), onSlowStore(s), stall)
@@ -838,7 +839,7 @@ func TestPipeline_InboxIsReadOnce(t *testing.T) {
 	})
 	t.Run("posted elsewhere", func(t *testing.T) { // the commit in flight tells
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			s := &slowStore{t: t}
 			posted := 0
 			held := make(chan struct{})
@@ -908,7 +909,7 @@ func (s *perThread) Commit(ctx context.Context, c *awaken.Commit) error {
 // A run that a tool has started is cancelled with the run that the tool belongs to. That a
 // commit of the other failed is not its own failure.
 func TestPipeline_TheRunOfAToolIsCancelledWhenACommitOfItsParentFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
 		s := &slowStore{t: t, before: func(c *awaken.Commit) error {
 			if c.ThreadID != "t" || c.Number < 2 {

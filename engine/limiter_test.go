@@ -3,16 +3,16 @@ package engine_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
 
 func TestTool_EachCallHasATimeLimitOfItsOwn(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		n := 0
 		slow := awaken.NewTool(awaken.ToolSpec{ID: "slow", Timeout: 3 * time.Second}, func(ctx context.Context, _ *awaken.ToolCall, _ args) (string, error) {
 			if n++; n == 3 {

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
 
@@ -121,7 +121,7 @@ func TestDoubt_TakesTheResultThatIsKnown(t *testing.T) {
 // that comes, also if no run has noticed yet that its time is over.
 func TestExpiry_AnEscalatedQuestionTakesTheFirstDecision(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(echo("pay")),
 			withPlugins(askAbout("pay", awaken.Ticket{ExpiresIn: time.Minute, OnExpiry: awaken.ExpireEscalate})))
 		res, _ := g.run(say("hi"))
@@ -180,7 +180,7 @@ func TestProbe_NothingHappenedIsBelievedOnceNothingCanHappen(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				var g *rig
 				n := 0
 				pay := &lookup{awaken.NewTool(awaken.ToolSpec{ID: "pay", Timeout: time.Minute}, func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {

@@ -3,11 +3,11 @@ package engine_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -15,7 +15,7 @@ import (
 
 func TestRun_ThatWaitsForARateLimitSaysSoAndCanBeCancelled(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		l := limit.New(limit.Config{})
 		defer l.Close()
 		l.Set("p", &llm.RateLimits{Rate: llm.Rate{RequestsPerMinute: 1}})

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
@@ -56,7 +56,7 @@ func TestRecovery_Plans(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				g := newRig(t, tt.turns, withTools(echo("echo")), withRetry(`{"max_retries":2,"max_stream_retries":2}`))
 				res, p := g.run(say("hi"))
 				checkTermination(t, res, p, awaken.NaturalEnd)
@@ -114,7 +114,7 @@ func TestRecovery_HasItsLimits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				g := newRig(t, []llmtest.Turn{tt.turn}, withRetry(tt.section))
 				g.model.Loop()
 				p := &tape{}
@@ -132,7 +132,7 @@ func TestRecovery_HasItsLimits(t *testing.T) {
 
 func TestRecovery_WaitsLongerEachTimeAndCanBeCancelled(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t, []llmtest.Turn{{Error: &llmtest.Failure{Kind: llm.Provider}}, {Error: &llmtest.Failure{Kind: llm.Provider}}, llmtest.Say("ok")}, withRetry(`{"max_retries":2}`))
 		start := time.Now()
 		g.run(say("hi"))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 )
 
 // publish emits entries of one owner, from seq on.
@@ -24,7 +25,7 @@ func publish(t *testing.T, s *eventlog.Sink, epoch, seq uint64, events ...awaken
 // A reader that knows where the stored log ends gets what this process publishes after it, also what
 // was published before the reader began, and reads nothing.
 func TestTail_AtTheEndReadsNothingButWhatIsPublishedHere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := &fakeLog{}
 		store.add(3, 1, "old")
 		log := eventlog.New(store, nil)
@@ -50,7 +51,7 @@ func TestTail_AtTheEndReadsNothingButWhatIsPublishedHere(t *testing.T) {
 
 // If another process runs the thread, the reader finds it out as any other does.
 func TestTail_AtTheEndFindsWhatOthersCommit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := &fakeLog{}
 		store.add(3, 1, "old")
 		log := eventlog.New(store, nil)

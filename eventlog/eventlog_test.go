@@ -14,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/eventlog/eventlogtest"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -53,7 +54,7 @@ func text(entries []awaken.Entry) string {
 }
 
 func TestTail_ManyReadersFollowAnActiveRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		log := eventlog.New(store, nil)
 		rt := newRuntime(t, store, llmtest.Turn{Text: strings.SplitAfter("a b c d e f g h i j", " "), DelayMS: 100})
@@ -94,7 +95,7 @@ func TestTail_ManyReadersFollowAnActiveRun(t *testing.T) {
 }
 
 func TestTail_SeesDeltasBeforeTheyAreCommitted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		log := eventlog.New(store, nil)
 		rt := newRuntime(t, store, llmtest.Turn{Text: llmtest.Text{"now ", "later"}, DelayMS: 1000})
@@ -118,7 +119,7 @@ func TestTail_SeesDeltasBeforeTheyAreCommitted(t *testing.T) {
 }
 
 func TestTail_ASlowReaderLosesNothingAndDelaysNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		log := eventlog.New(store, &eventlog.Options{Buffer: 8})
 		words := strings.SplitAfter(strings.Repeat("word ", 100), " ")
@@ -147,7 +148,7 @@ func TestTail_ASlowReaderLosesNothingAndDelaysNoOther(t *testing.T) {
 }
 
 func TestTail_EndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		log := eventlog.New(memory.New(), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -158,7 +159,7 @@ func TestTail_EndsWithItsContext(t *testing.T) {
 }
 
 func TestTail_SeesWhatAnotherProcessCommits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		here, there := eventlog.New(store, nil), eventlog.New(store, nil)
 		rt := newRuntime(t, store, llmtest.Turn{Text: llmtest.Text{"far ", "away"}, DelayMS: 5000})
@@ -213,7 +214,7 @@ func TestTail_AReaderIsRebuiltFromTheLogAfterARestart(t *testing.T) {
 }
 
 func TestTail_EndsWhenTheThreadIsRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		log := eventlog.New(store, nil)
 		if _, err := newRuntime(t, store, llmtest.Turn{Text: llmtest.Text{"hello"}}).Run(t.Context(), request(), log.Sink(nil)); err != nil {

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 )
 
 // FuzzReceive: whatever arrives, a process does not crash, and keeps only consecutive entries whose
@@ -104,7 +104,7 @@ func TestReceive_AnUnknownEventIsNotAskedForAgain(t *testing.T) {
 
 // Lost entries that do not come are asked for less and less often.
 func TestReceive_AsksForLostEntriesLessAndLessOften(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		r := NewRelay(bus.NewExchange(bustest.NewMemory(1000, bustest.Faults{}).Join()), nil)
 		l := New(nil, &Options{Relay: r})
 		defer l.Watch("t")()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -50,7 +51,7 @@ func (f *fakeLog) Entries(_ context.Context, _ string, q awaken.EntryQuery) (out
 // The one that polls for all is slow, and holds up all.
 
 func TestTail_ASlowPollerDelaysNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		here := eventlog.New(store, nil)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -87,7 +88,7 @@ func TestTail_ASlowPollerDelaysNoOther(t *testing.T) {
 // An owner takes over between the two questions that a reader asks the store.
 
 func TestTail_SeesATakeOverBetweenTwoReads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		f := &fakeLog{}
 		for seq := uint64(1); seq <= 4; seq++ {
 			f.add(1, seq, fmt.Sprint("a", seq, " "))
@@ -136,7 +137,7 @@ func (c counting) Entries(ctx context.Context, id string, q awaken.EntryQuery) (
 }
 
 func TestTail_AReaderThatIsBehindDoesNotPollForEveryDelta(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		var n atomic.Int64
 		store := memory.New()
 		log := eventlog.New(counting{store, &n}, nil)
@@ -192,7 +193,7 @@ func (c crowdedLog) Entries(ctx context.Context, id string, q awaken.EntryQuery)
 }
 
 func TestTail_FewReadersAskTheStoreAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int64
 		log := eventlog.New(crowdedLog{memory.New(), &now, &most}, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -29,10 +30,10 @@ func process(ctx context.Context, m *bustest.Memory, store awaken.EventLog, tena
 	return eventlog.New(store, &opts)
 }
 
-// inProcesses is synctest.Test with a context that ends before the bubble does.
+// inProcesses is bubbletest.Test with a context that ends before the bubble does.
 func inProcesses(t *testing.T, fn func(t *testing.T, ctx context.Context)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		fn(t, ctx)
 		cancel()
@@ -481,7 +482,7 @@ func (b *partingBus) Subscribe(ctx context.Context, _ string, fn func(string)) e
 // A bus closes its connections when its subscription ends. Taking leave must not open them again.
 
 func TestRelay_TakesItsLeaveBeforeItStopsListening(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		b := &partingBus{begun: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})

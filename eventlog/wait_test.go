@@ -11,13 +11,14 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // A reader that collects gets deltas in batches, one for each time that it waits, but the first one, and
 // whatever is no delta, at once.
 func TestTail_CollectsDeltasAndNothingElse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		const collect, pace, n = 20 * time.Millisecond, 5 * time.Millisecond, 400
 		log := eventlog.New(&fakeLog{}, nil)
 		sink := log.Sink(nil)
@@ -76,7 +77,7 @@ func TestTail_CollectsDeltasAndNothingElse(t *testing.T) {
 func TestTail_LeavesWhenItsContextEnds(t *testing.T) {
 	for _, when := range []string{"entry", "pause", "waiting", "collecting"} {
 		t.Run(when, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				log := eventlog.New(&fakeLog{}, nil)
 				sink := log.Sink(nil)
 				defer sink.Close()
@@ -111,7 +112,7 @@ func TestTail_LeavesWhenItsContextEnds(t *testing.T) {
 
 // A waiting reader is told of a pause when it is due, however many entries came before, and not earlier.
 func TestTail_PausesAreCountedFromTheLastEntry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		log := eventlog.New(&fakeLog{}, nil)
 		sink := log.Sink(nil)
 		publish(t, sink, 1, 1, &awaken.RunStart{ThreadID: "t", RunID: "r"})
@@ -149,7 +150,7 @@ func TestTail_PausesAreCountedFromTheLastEntry(t *testing.T) {
 
 // When the reader that polls the store for all leaves, another one does.
 func TestTail_AnotherReaderPollsWhenTheFirstLeaves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := &fakeLog{}
 		store.add(1, 1, "one ")
 		log := eventlog.New(store, nil)
@@ -191,7 +192,7 @@ func TestTail_AnotherReaderPollsWhenTheFirstLeaves(t *testing.T) {
 
 // A reader that has read more of the store than another, and polls for both, leaves none behind.
 func TestTail_AReaderThatIsAheadPollsForThoseBehind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := &fakeLog{}
 		store.add(1, 1, "one ")
 		log := eventlog.New(store, nil)
@@ -219,7 +220,7 @@ func TestTail_AReaderThatIsAheadPollsForThoseBehind(t *testing.T) {
 func TestTail_AnotherReaderPollsWhileTheFirstIsBusy(t *testing.T) {
 	for _, collect := range []time.Duration{0, 20 * time.Millisecond} {
 		t.Run(collect.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				store := &fakeLog{}
 				log := eventlog.New(store, nil)
 				sink := log.Sink(nil)

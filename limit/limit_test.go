@@ -10,9 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/limit/limittest"
 	"github.com/awaken-go/awaken/llm"
@@ -150,7 +150,7 @@ func flood(t *testing.T, models []llm.Model, n int, background bool, until time.
 }
 
 func TestLimiter_AMinutesWorthAtOnceAndThenEvenly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 1e9, capacity: 1e9}
 		models, _ := fleet(t, 1, rates(60, 0), p)
 		began := time.Now()
@@ -178,7 +178,7 @@ func TestLimiter_AFleetUsesTheLimitAndNoMore(t *testing.T) {
 		{"one process", 1, true, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				p := &provider{perMinute: 600, capacity: 600, headers: tt.headers}
 				models, _ := fleet(t, tt.processes, tt.limits, p)
 				began := time.Now()
@@ -203,7 +203,7 @@ func TestLimiter_AFleetUsesTheLimitAndNoMore(t *testing.T) {
 }
 
 func TestLimiter_UsersDoNotWaitForTheBackground(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 600, capacity: 600, headers: true}
 		models, _ := fleet(t, 3, nil, p)
 		until := time.Now().Add(3 * time.Minute)
@@ -230,7 +230,7 @@ func TestLimiter_UsersDoNotWaitForTheBackground(t *testing.T) {
 }
 
 func TestLimiter_TheBackgroundIsNotStarved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 60, capacity: 60}
 		models, _ := fleet(t, 2, rates(60, 0), p)
 		until := time.Now().Add(4 * time.Minute)
@@ -246,7 +246,7 @@ func TestLimiter_TheBackgroundIsNotStarved(t *testing.T) {
 }
 
 func TestLimiter_ATenantWithManyRequestsDoesNotDelayAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 600, capacity: 600}
 		models, _ := fleet(t, 2, rates(600, 0), p)
 		var wg sync.WaitGroup
@@ -264,7 +264,7 @@ func TestLimiter_ATenantWithManyRequestsDoesNotDelayAnother(t *testing.T) {
 }
 
 func TestLimiter_LimitsOfTenantsAndModels(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 1e9, capacity: 1e9}
 		r := &llm.RateLimits{Models: map[string]llm.Rate{"slow": {RequestsPerMinute: 6}}, PerTenant: &llm.Rate{RequestsPerMinute: 60}, Tenants: map[string]llm.Rate{"vip": {}}}
 		models, _ := fleet(t, 2, r, p)
@@ -293,7 +293,7 @@ func TestLimiter_LimitsOfTenantsAndModels(t *testing.T) {
 }
 
 func TestLimiter_TokensAreReservedAndCorrected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 1e9, capacity: 1e9, usage: 1000}
 		models, _ := fleet(t, 2, rates(0, 60_000), p)
 		until := time.Now().Add(4 * time.Minute)
@@ -312,7 +312,7 @@ func TestLimiter_TokensAreReservedAndCorrected(t *testing.T) {
 }
 
 func TestLimiter_ARefusalPausesAllProcesses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var times []time.Time
 		refuse := true
@@ -350,7 +350,7 @@ func TestLimiter_ARefusalPausesAllProcesses(t *testing.T) {
 }
 
 func TestLimiter_AProviderThatDoesNotSayItsLimitIsLearned(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 300, capacity: 20}
 		models, _ := fleet(t, 3, nil, p)
 		began := time.Now()
@@ -367,7 +367,7 @@ func TestLimiter_AProviderThatDoesNotSayItsLimitIsLearned(t *testing.T) {
 }
 
 func TestLimiter_AWaitEndsWithItsContextAndTakesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 1e9, capacity: 1e9}
 		models, _ := fleet(t, 1, rates(1, 0), p)
 		ask(t, models[0], request("", "", false))
@@ -385,7 +385,7 @@ func TestLimiter_AWaitEndsWithItsContextAndTakesNothing(t *testing.T) {
 }
 
 func TestLimiter_LimitsChangeWhileRequestsWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 1e9, capacity: 1e9}
 		models, limiters := fleet(t, 1, rates(1, 0), p)
 		ask(t, models[0], request("", "", false))
@@ -426,7 +426,7 @@ func (d *dying) SwapBucket(ctx context.Context, b limit.Stored) (bool, error) {
 }
 
 func TestLimiter_AProcessThatDiesLeavesTheRestToOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 600, capacity: 600}
 		store := &dying{Store: &limit.Memory{}}
 		dead, living := limit.New(limit.Config{Store: store}), limit.New(limit.Config{Store: store.Store})
@@ -460,7 +460,7 @@ func TestLimiter_AProcessThatDiesLeavesTheRestToOthers(t *testing.T) {
 }
 
 func TestLimiter_RequestsWaitWhileTheStoreIsAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 1e9, capacity: 1e9}
 		store := &dying{Store: &limit.Memory{}}
 		l := limit.New(limit.Config{Store: store})
@@ -475,7 +475,7 @@ func TestLimiter_RequestsWaitWhileTheStoreIsAway(t *testing.T) {
 }
 
 func TestLimiter_ARequestThatWaitsSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &provider{perMinute: 1e9, capacity: 1e9}
 		var mu sync.Mutex
 		var waited []limit.Waited
@@ -501,7 +501,7 @@ func TestLimiter_ARequestThatWaitsSaysSo(t *testing.T) {
 
 // TestLimiter_StatementsDoNotGrowWithRequests holds how often the store is asked.
 func TestLimiter_StatementsDoNotGrowWithRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := &counting{Memory: &limit.Memory{}}
 		l := limit.New(limit.Config{Store: store})
 		defer l.Close()
@@ -538,7 +538,7 @@ func (c *counting) SwapBucket(ctx context.Context, b limit.Stored) (bool, error)
 // A provider that counts tokens wrongly does not stop its requests for ever, nor free them from their limit.
 func TestLimiter_AbsurdUsageSaysNothing(t *testing.T) {
 	for _, usage := range []int64{math.MaxInt64, -math.MaxInt64, 1 << 40} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			p := &provider{perMinute: 1e9, capacity: 1e9, usage: usage}
 			models, _ := fleet(t, 1, rates(0, 10_000), p)
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

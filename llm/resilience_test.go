@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -103,7 +104,7 @@ func TestRetry_RetriesOnlyBeforeTheFirstDelta(t *testing.T) {
 		{[]any{errors.New("odd"), "hi"}, "", "", 1},
 		{[]any{"half!", "hi"}, "", llm.Interrupted, 1},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			p := &plan{steps: tt.steps}
 			got, err := ask(t, llm.Retry(p, llm.DefaultRetry), "t")
 			if got != tt.want || llm.KindOf(err) != tt.kind || len(p.asked) != tt.asked || (err != nil) != (tt.want == "") {
@@ -120,7 +121,7 @@ func TestRetry_RetriesOnlyBeforeTheFirstDelta(t *testing.T) {
 }
 
 func TestRetry_StopsWaitingWhenCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		start := time.Now()
@@ -132,7 +133,7 @@ func TestRetry_StopsWaitingWhenCancelled(t *testing.T) {
 }
 
 func TestBreaker_OpensHalfOpensAndCloses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &plan{steps: []any{failure(llm.Provider, 0)}}
 		b := &llm.Breaker{Name: "m"}
 		m := llm.Break(p, b)
@@ -172,7 +173,7 @@ func TestBreaker_OpensHalfOpensAndCloses(t *testing.T) {
 }
 
 func TestBreaker_AnAbandonedProbeOpensItAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		p := &plan{steps: []any{failure(llm.Provider, 0)}}
 		b := &llm.Breaker{BreakerSettings: llm.BreakerSettings{FailureThreshold: 1}}
 		m := llm.Break(p, b)
@@ -220,7 +221,7 @@ func TestBreaker_AdmitsAtMostHalfOpenMaxProbes(t *testing.T) {
 		{3, 3, failure(llm.Provider, 0), llm.BreakerOpen},
 	} {
 		t.Run(fmt.Sprint(tt.max, " ", tt.then), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				g := &gate{answer: make(chan error)}
 				b := &llm.Breaker{BreakerSettings: llm.BreakerSettings{FailureThreshold: 2, CooldownSecs: 10, HalfOpenMax: tt.max}}
 				m := llm.Break(g, b)
@@ -329,7 +330,7 @@ func TestPool_SwitchesOnlyForErrorsThatAnotherMemberMayNotHave(t *testing.T) {
 }
 
 func TestPool_SwitchesWhenABreakerOpens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		plans := map[string]*plan{"gpt": {steps: []any{failure(llm.Provider, 0)}}, "claude": {steps: []any{"claude"}}}
 		p := pool(t, llm.PoolOptions{}, plans, "gpt", "claude")
 		for i := range 4 {
@@ -346,7 +347,7 @@ func TestPool_SwitchesWhenABreakerOpens(t *testing.T) {
 }
 
 func TestPool_AQuarantinedMemberIsProbedAndComesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		account := uint64(1)
 		b := &llm.Breaker{Name: "gpt", BreakerSettings: llm.BreakerSettings{CooldownSecs: 10}, Account: func() uint64 { return account }}
 		gpt, claude := &plan{steps: []any{failure(llm.Unauthorized, 0)}}, &plan{steps: []any{"claude"}}

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -123,7 +123,7 @@ func TestDecide_WhileTheRunParksIsNeitherLostNorRefused(t *testing.T) {
 		for _, d := range []awaken.Decision{approval, rejection} {
 			t.Run(string(d.Action)+" "+when, func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
+				bubbletest.Test(t, func(t *testing.T) {
 					g := newRig(t)
 					var tn *mailbox.Tenant
 					decide := once(func() { g.decide(tn, "t", d) })
@@ -179,7 +179,7 @@ func TestDecisions_SayWhetherTheRunActedOnThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				g := newRig(t)
 				b, tn, run := g.waiting()
 				g.decide(tn, run, c.decision)
@@ -219,7 +219,7 @@ func (g *rig) cancel(tn *mailbox.Tenant, run string) {
 // The run has read the approval, and is cancelled before the intent of the call is committed.
 func TestDecisions_AnApprovalOfACallThatWasNotMadeIsNotApplied(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		_, tn, run := g.waiting()
 		g.decide(tn, run, approval)
@@ -293,7 +293,7 @@ func TestDecide_AnAcceptedDecisionThatDoesNotFitIsAskedAnew(t *testing.T) {
 	for _, delegated := range []bool{false, true} {
 		t.Run(map[bool]string{false: "by the run", true: "by its delegate"}[delegated], func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				g := newRig(t)
 				box := func(strict bool) *mailbox.Mailbox {
 					if delegated {
@@ -333,7 +333,7 @@ func TestDecide_AnAcceptedDecisionThatDoesNotFitIsAskedAnew(t *testing.T) {
 
 func TestDecide_OnACallWhoseToolIsGoneTellsTheModel(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		_, tn, run := g.waiting()
 		g.decide(tn, run, approval)
@@ -360,7 +360,7 @@ func TestDecide_ForADelegateSurvivesAnErrorOfTheStore(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				g := newRig(t)
 				q := &parking{Queue: g.queue}
 				g.queue = q
@@ -411,7 +411,7 @@ func TestDecide_ForADelegateSurvivesAnErrorOfTheStore(t *testing.T) {
 
 func TestDecide_OnACancelledRunIsRefused(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b, tn, run := g.waiting()
 		g.cancel(tn, run) // no worker has ended it yet

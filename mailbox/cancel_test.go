@@ -4,16 +4,16 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
 func TestCancel_DoesNotWaitForADelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -54,7 +54,7 @@ func (h afterSettlingHandle) CommitAndSettle(ctx context.Context, c *awaken.Comm
 }
 
 func TestCancel_EndsARunThatHasJustParked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &afterSettling{DB: g.db}
 		g.queue = q
@@ -74,7 +74,7 @@ func TestCancel_EndsARunThatHasJustParked(t *testing.T) {
 
 func TestDelete_OfAThreadWhoseRunHasJustEndedOrParked(t *testing.T) {
 	for _, text := range []string{"hello", "use ask"} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			g := newRig(t)
 			q := &afterSettling{DB: g.db}
 			g.queue = q
@@ -95,7 +95,7 @@ func TestDelete_OfAThreadWhoseRunHasJustEndedOrParked(t *testing.T) {
 
 // The worker dies with the commit that ends the run: its response never arrives.
 func TestWork_ACrashAfterTheLastCommitLeavesNothingToReclaim(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &afterSettling{DB: g.db}
 		g.queue = q

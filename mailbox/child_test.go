@@ -3,15 +3,15 @@ package mailbox_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 )
 
 func TestStart_StartsARunOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		box := g.box()
 		q := box.Tenant("")
@@ -56,7 +56,7 @@ func TestDeliver(t *testing.T) {
 		"a report that was not awaited":  {"use ask", awaken.InboxItem{ID: "m", RunID: "r", Report: &awaken.ChildReport{RunID: "c", Status: awaken.RunWaiting}}, nil, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				g := newRig(t)
 				box := g.box()
 				q := box.Tenant("")

@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -27,7 +28,7 @@ type replicas struct {
 // another asks a question.
 func inReplicas(t *testing.T, cut bool, fn func(r *replicas, runID string)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		r := &replicas{g: newRig(t), started: make(chan struct{}), bus: bustest.NewMemory(7999, bustest.Faults{})}
 		m := streamFunc(func(_ context.Context, req *llm.Request, yield func(llm.Delta, error) bool) {
 			for _, m := range req.Messages.All() {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -29,7 +29,7 @@ func (q *atClaim) Claim(ctx context.Context, c mailbox.ClaimRequest) ([]*mailbox
 }
 
 func TestWork_ExpiryStillFiresAfterASecondDecision(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		m := streamFunc(func(_ context.Context, req *llm.Request, yield func(llm.Delta, error) bool) {
 			for _, m := range req.Messages.All() {
@@ -77,7 +77,7 @@ func TestWork_ExpiryStillFiresAfterASecondDecision(t *testing.T) {
 }
 
 func TestDecide_InTimeIsNotExpiredByALateWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		tools := []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "ask"}, func(_ context.Context, c *awaken.ToolCall, _ struct{}) (string, error) {
 			if c.Resume != nil {
@@ -104,7 +104,7 @@ func TestDecide_InTimeIsNotExpiredByALateWorker(t *testing.T) {
 }
 
 func TestDecide_AnOlderQueuedRunDoesNotEndADecidedOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		block := make(chan struct{})
 		m := streamFunc(func(ctx context.Context, req *llm.Request, yield func(llm.Delta, error) bool) {
@@ -137,7 +137,7 @@ func TestDecide_AnOlderQueuedRunDoesNotEndADecidedOne(t *testing.T) {
 }
 
 func TestSubmit_ARepeatedDecisionDoesNotStartARun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -159,7 +159,7 @@ func TestSubmit_ARepeatedDecisionDoesNotStartARun(t *testing.T) {
 }
 
 func TestDecide_RejectsInvalidDecisionsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		type args struct {
 			N int `json:"n,omitempty"`

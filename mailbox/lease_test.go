@@ -6,13 +6,14 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/bubbletest"
 )
 
 func TestLease(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		var l lease
 		ended := make(chan struct{})
 		start := time.Now()
@@ -33,7 +34,7 @@ func TestLease(t *testing.T) {
 
 func TestLease_ReleasedDoesNotExpire(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		var l lease
 		l.begin(time.Now().Add(time.Minute), func() { t.Error("a lease that was released has ended its run") })
 		l.release()
@@ -60,7 +61,7 @@ func (q *settleOnly) Settle(_ context.Context, ss ...Settlement) ([]error, error
 
 func TestSettler_BatchesPendingSettlements(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		q := &settleOnly{fails: 2}
 		s := &settler{queue: q, patience: time.Minute, observer: unobserved{}, logger: slog.New(slog.DiscardHandler), in: make(chan settling)}
 		go s.work()
@@ -79,7 +80,7 @@ func TestSettler_BatchesPendingSettlements(t *testing.T) {
 
 func TestSettler_GivesUpAfterALease(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		s := &settler{queue: &settleOnly{fails: 1000}, patience: time.Minute, observer: unobserved{}, logger: slog.New(slog.DiscardHandler), in: make(chan settling)}
 		go s.work()
 		start := time.Now()

@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/store/memory"
@@ -205,7 +206,7 @@ func (g *rig) log(tn *mailbox.Tenant, thread string) (out []awaken.Entry) {
 
 func TestSubmit_RunsAndLogsEvents(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -238,7 +239,7 @@ func TestSubmit_RunsAndLogsEvents(t *testing.T) {
 
 func TestSubmit_QueuedRunsRunInOrder(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -267,7 +268,7 @@ func TestSubmit_QueuedRunsRunInOrder(t *testing.T) {
 
 func TestSubmit_AnInterruptSupersedesEverything(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -357,7 +358,7 @@ func TestSubmit_NoMessageIsLostWhenClientsInterruptEachOther(t *testing.T) {
 
 func TestSubmit_SteersTheRunInProgress(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -381,7 +382,7 @@ func TestSubmit_SteersTheRunInProgress(t *testing.T) {
 
 func TestDecide_WakesARunThatHoldsNoLease(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		stop := work(b)
@@ -418,7 +419,7 @@ func TestDecide_WakesARunThatHoldsNoLease(t *testing.T) {
 func TestSubmit_AMessageToAWaitingRunWithdrawsItsCalls(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []mailbox.Mode{mailbox.ModeQueue, mailbox.ModeInterrupt, mailbox.ModeSteer, mailbox.ModeResume} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			g := newRig(t)
 			b := g.box()
 			defer work(b)()
@@ -439,7 +440,7 @@ func TestSubmit_AMessageToAWaitingRunWithdrawsItsCalls(t *testing.T) {
 
 func TestSubmit_AQueuedRunEndsTheOneThatParked(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		tn := b.Tenant("")
@@ -458,7 +459,7 @@ func TestCancel_WorksInEveryStatusAndByEveryID(t *testing.T) {
 	for _, by := range []string{"run", "thread", "dispatch"} {
 		for _, what := range []string{"queued", "running", "waiting"} {
 			t.Run(what+" by "+by, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubbletest.Test(t, func(t *testing.T) {
 					g := newRig(t)
 					b := g.box()
 					tn := b.Tenant("")
@@ -486,7 +487,7 @@ func TestCancel_WorksInEveryStatusAndByEveryID(t *testing.T) {
 
 func TestCancel_StartsNothingNew(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		slow := &slowQueue{Queue: g.queue}
 		g.queue = slow
@@ -519,7 +520,7 @@ func (q *slowQueue) Claim(ctx context.Context, c mailbox.ClaimRequest) ([]*mailb
 
 func TestSubmit_TheSameKeyReturnsTheSameReceipt(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		tn := b.Tenant("")
@@ -563,7 +564,7 @@ func (q *brokenQueue) Renew(ctx context.Context, lease time.Duration, held ...ma
 
 func TestWork_AbandonsARunWhoseLeaseCannotBeRenewed(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		broken := &brokenQueue{Queue: g.queue}
 		a := g.box(func(c *mailbox.Config) { c.Queue = broken })
@@ -589,7 +590,7 @@ func TestWork_AbandonsARunWhoseLeaseCannotBeRenewed(t *testing.T) {
 
 func TestWork_DrainsAtTheEndOfTheStep(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		a := g.box(func(c *mailbox.Config) { c.Drain = time.Hour })
 		stop := work(a)
@@ -616,7 +617,7 @@ func TestWork_DrainsAtTheEndOfTheStep(t *testing.T) {
 
 func TestWork_StopsInTheMiddleOfAStepWhenDrainingTakesTooLong(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		a := g.box()
 		stop := work(a)
@@ -639,7 +640,7 @@ func TestWork_StopsInTheMiddleOfAStepWhenDrainingTakesTooLong(t *testing.T) {
 
 func TestWork_PermanentErrorsMakeDeadLetters(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -699,7 +700,7 @@ func (h flakyHandle) Own(ctx context.Context, id string, c mailbox.Claim) (*awak
 
 func TestWork_RetriesWithADelay(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &flakyQueue{Queue: g.queue}
 		q.failures.Store(3)
@@ -726,7 +727,7 @@ func TestWork_RetriesWithADelay(t *testing.T) {
 
 func TestWork_GivesUpAfterMaxAttempts(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &flakyQueue{Queue: g.queue}
 		q.failures.Store(5)
@@ -745,7 +746,7 @@ func TestWork_GivesUpAfterMaxAttempts(t *testing.T) {
 
 func TestWork_WakesARunWhenItsTicketExpires(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -760,7 +761,7 @@ func TestWork_WakesARunWhenItsTicketExpires(t *testing.T) {
 
 func TestWork_MessagesThatACancelledRunDidNotReadStartAnother(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -785,7 +786,7 @@ func TestWork_MessagesThatACancelledRunDidNotReadStartAnother(t *testing.T) {
 
 func TestInterrupt_EndsEverything(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -825,7 +826,7 @@ func TestInterrupt_EndsEverything(t *testing.T) {
 func TestCancel_TheInputOfAQueuedRunDoesNotEndAWaitingOne(t *testing.T) {
 	t.Parallel()
 	for _, end := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			g := newRig(t)
 			b := g.box()
 			defer work(b)()
@@ -861,7 +862,7 @@ func TestCancel_TheInputOfAQueuedRunDoesNotEndAWaitingOne(t *testing.T) {
 // The message of a dead letter is in the thread. A retry answers it, and does not repeat it.
 func TestRetryDeadLetter_AnswersAMessageThatTheThreadHas(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &flakyQueue{Queue: g.queue}
 		q.failures.Store(5)

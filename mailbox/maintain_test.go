@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
@@ -44,7 +44,7 @@ func (g *rig) reclaims(fail int) *reclaims {
 }
 
 func TestWork_StartsAfterTheStartupDelayAndRetriesRecovery(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := g.reclaims(2)
 		b := g.box(func(c *mailbox.Config) {
@@ -64,7 +64,7 @@ func TestWork_StartsAfterTheStartupDelayAndRetriesRecovery(t *testing.T) {
 
 func TestWork_FailsWhenStartupRecoveryIsExhausted(t *testing.T) {
 	for attempts, want := range map[int][]time.Duration{0: {0}, 1: {0}, 3: {0, 250 * time.Millisecond, 500 * time.Millisecond}} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			g := newRig(t)
 			q := g.reclaims(10)
 			b := g.box(func(c *mailbox.Config) { c.Startup.Attempts = attempts })
@@ -79,7 +79,7 @@ func TestWork_FailsWhenStartupRecoveryIsExhausted(t *testing.T) {
 }
 
 func TestWork_ReturnsWhenCancelledDuringStartup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := g.reclaims(10)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -105,7 +105,7 @@ func TestWork_SweepsAtTheConfiguredInterval(t *testing.T) {
 		{0, 0, 0, 250 * time.Millisecond}, {100 * time.Millisecond, 0, 0, 100 * time.Millisecond}, {30 * time.Second, 30 * time.Second, time.Hour, 7500 * time.Millisecond},
 		{2 * time.Second, 0, time.Hour, 2 * time.Second}, {0, time.Hour, time.Hour, 30 * time.Second},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			g := newRig(t)
 			q := g.reclaims(0)
 			b := g.box(func(cfg *mailbox.Config) { cfg.Sweep, cfg.Lease, cfg.Liveness = c.sweep, c.lease, c.liveness })
@@ -128,7 +128,7 @@ func TestWork_RetriesAfterTheConfiguredDelays(t *testing.T) {
 		{3 * time.Second, 10 * time.Second, []time.Duration{3 * time.Second, 6 * time.Second, 10 * time.Second, 10 * time.Second}},
 		{time.Minute, time.Second, []time.Duration{time.Second, time.Second, time.Second, time.Second}},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			g := newRig(t)
 			var at []time.Time
 			b := g.box(func(cfg *mailbox.Config) {
@@ -154,7 +154,7 @@ func TestWork_RetriesAfterTheConfiguredDelays(t *testing.T) {
 }
 
 func TestWork_ReportsMaintenance(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.submit(g.box().Tenant(""), say("t", "hello"))
 		if err := g.db.Join(t.Context(), "lost", time.Hour); err != nil {

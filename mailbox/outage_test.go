@@ -5,11 +5,11 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -112,7 +112,7 @@ func TestWork_AnOutageOfTheStoreEndsNoRun(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				g := newRig(t)
 				q := &awayQueue{Queue: g.queue}
 				g.queue = q
@@ -178,7 +178,7 @@ func (h unconfirmedHandle) Dispatch(ctx context.Context, id string) (*mailbox.Di
 
 func TestSubmit_ARunWhoseAcceptanceWasNotConfirmedBeginsOnceTheStoreIsBack(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &unconfirmed{awayQueue: awayQueue{Queue: g.queue}}
 		g.queue = q
@@ -252,7 +252,7 @@ func (h unansweredHandle) Dispatch(ctx context.Context, id string) (*mailbox.Dis
 // has claimed itself meanwhile, and must not begin that again: the second claim would end the first.
 func TestSubmit_ARunWhoseAcceptanceWasNotConfirmedBeginsOnce(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &unanswered{Queue: g.queue}
 		g.queue = q

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -39,7 +39,7 @@ func (g *rig) wantPending(tn *mailbox.Tenant, thread string, want ...string) *ma
 }
 
 func TestPending_CanBeEditedRetractedAndReorderedUntilRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		tn := b.Tenant("")
@@ -104,7 +104,7 @@ func TestPending_CanBeEditedRetractedAndReorderedUntilRead(t *testing.T) {
 }
 
 func TestDeadLetter_IsRetriedOnceAndRepeatsNoMessage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &lossyQueue{Queue: g.queue}
 		q.lossy.Store(10) // five attempts, each end is tried twice
@@ -145,7 +145,7 @@ func TestDeadLetter_IsRetriedOnceAndRepeatsNoMessage(t *testing.T) {
 }
 
 func TestDeadLetter_IsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -171,7 +171,7 @@ func TestDeadLetter_IsDropped(t *testing.T) {
 }
 
 func TestPending_HidesSummaries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()

@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/registry"
@@ -61,7 +62,7 @@ func (g *rig) versioned(ids ...string) (*mailbox.Mailbox, *awakentest.Versions) 
 
 func TestPin_ARecoveredRunKeepsItsVersion(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		one, v := g.versioned("1")
 		v.Divert(func(th *awaken.Thread) *registry.Registry {
@@ -88,7 +89,7 @@ func TestPin_ARecoveredRunKeepsItsVersion(t *testing.T) {
 
 func TestPin_ARunIsPinnedWhenItStarts(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		one, _ := g.versioned("1")
 		tn := one.Tenant("")
@@ -112,7 +113,7 @@ func TestPin_ARunIsPinnedWhenItStarts(t *testing.T) {
 
 func TestPin_ARunWaitsForAWorkerThatHasItsVersion(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		one, _ := g.versioned("1")
 		tn := one.Tenant("")
@@ -163,7 +164,7 @@ func TestPin_ARunWaitsForAWorkerThatHasItsVersion(t *testing.T) {
 
 func TestPin_ANewRunWaitsForItsVersionInTheQueue(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		box, v := g.versioned("1", "2")
 		v.Lose("1", errors.New("no connection"))

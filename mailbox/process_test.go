@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
@@ -54,7 +55,7 @@ func (q *mute) Reclaim(ctx context.Context, limit int) (int, error) {
 
 func TestWork_ASilentProcessStopsBeforeAnotherTakesOver(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &mute{Queue: g.queue}
 		a := g.box(func(c *mailbox.Config) { c.Queue = q })
@@ -89,7 +90,7 @@ func TestWork_ASilentProcessStopsBeforeAnotherTakesOver(t *testing.T) {
 
 func TestWork_AProcessThatWasSilentContinuesAsANewOne(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &mute{Queue: g.queue}
 		b := g.box(func(c *mailbox.Config) { c.Queue, c.Consumer = q, "worker" })
@@ -119,7 +120,7 @@ func TestWork_AProcessThatWasSilentContinuesAsANewOne(t *testing.T) {
 
 func TestWork_AProcessThatWasSilentDoesNotBlameOthers(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		a, b := &mute{Queue: g.queue}, &mute{Queue: g.queue}
 		box := g.box(func(c *mailbox.Config) { c.Queue = a })
@@ -144,7 +145,7 @@ func TestWork_AProcessThatWasSilentDoesNotBlameOthers(t *testing.T) {
 
 func TestWork_ProcessesWithTheSameNameAreNotTheSame(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &mute{Queue: g.queue}
 		named := func(c *mailbox.Config) { c.Consumer = "same" }
@@ -178,7 +179,7 @@ func (q lingering) Claim(ctx context.Context, c mailbox.ClaimRequest) ([]*mailbo
 
 func TestWork_ReleasesAClaimThatIsUnderWayWhenItStops(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box(func(c *mailbox.Config) { c.Queue = lingering{g.queue} })
 		tn := b.Tenant("")
@@ -223,7 +224,7 @@ func (g *rig) crash(process string, n int) {
 
 func TestWork_RunsOneSuspectAtATime(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		tn := b.Tenant("")
@@ -258,7 +259,7 @@ func TestWork_RunsOneSuspectAtATime(t *testing.T) {
 func TestWork_GivesUpASuspectThatKeepsKillingItsProcess(t *testing.T) {
 	t.Parallel()
 	for _, started := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			g := newRig(t)
 			b := g.box(func(c *mailbox.Config) { c.MaxAttempts, c.Drain = 3, time.Second })
 			tn := b.Tenant("")
@@ -325,7 +326,7 @@ func (q *lateClaims) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mail
 
 func TestWork_AClaimThatArrivesAfterItsProcessDiedCostsNothing(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		m := &mute{Queue: g.queue}
 		q := &lateClaims{Queue: m, through: make(chan struct{})}

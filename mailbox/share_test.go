@@ -6,10 +6,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
@@ -23,7 +23,7 @@ func (g *rig) flood(tn *mailbox.Tenant, n int) {
 
 func TestWork_ATenantWithManyRunsDoesNotStarveOthers(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -69,7 +69,7 @@ func (q *slowClaims) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mail
 // What a claim that is being made may bring has its slots, so no more runs are in flight than Concurrency says.
 func TestWork_RunsThatBeginWhereTheyAreAcceptedLeaveRoomForThoseThatAreBeingClaimed(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &slowClaims{Queue: g.queue}
 		q.late.Store(true)
@@ -110,7 +110,7 @@ func (q *requests) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mailbo
 
 func TestWork_TheDefaultTenantAloneMayHaveEverySlot(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &requests{Queue: g.queue}
 		b := g.box(func(c *mailbox.Config) { c.Queue = q })
@@ -136,7 +136,7 @@ func TestWork_TheDefaultTenantAloneMayHaveEverySlot(t *testing.T) {
 // Runs that end make room for tenants that wait, and a worker with few slots shares them too.
 func TestWork_TenantsTakeTurnsInFewSlots(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box(func(c *mailbox.Config) { c.Concurrency = 5 })
 		defer work(b)()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -66,7 +67,7 @@ func (q *cutOffQueue) Reclaim(ctx context.Context, limit int) (int, error) {
 }
 
 func TestCancel_ACommitInFlightDoesNotReviveTheRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &slowCommitQueue{Queue: g.queue, delay: 60 * time.Second}
 		cut := &cutOffQueue{Queue: q}
@@ -96,7 +97,7 @@ func TestCancel_ACommitInFlightDoesNotReviveTheRun(t *testing.T) {
 }
 
 func TestWork_ReadersSeeTheNewOwnerWhileTheOldIsStuck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		unblock := make(chan struct{})
 		stuck := streamFunc(func(_ context.Context, _ *llm.Request, yield func(llm.Delta, error) bool) {
@@ -163,7 +164,7 @@ func (g *rig) wantDispatchClaim(tn *mailbox.Tenant, r *mailbox.Receipt) {
 }
 
 func TestWork_AStaleOwnerEndsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		// The run waits; a client cancels it; the worker that is to end it loses its claim
 		// before it has acquired the thread.
@@ -220,7 +221,7 @@ func (q *claimFunc) Claim(ctx context.Context, r mailbox.ClaimRequest) ([]*mailb
 func TestWork_ACancelBetweenClaimAndRun(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		t.Run(fmt.Sprint("early=", early), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { cancelBetween(t, early) })
+			bubbletest.Test(t, func(t *testing.T) { cancelBetween(t, early) })
 		})
 	}
 }
@@ -257,7 +258,7 @@ func cancelBetween(t *testing.T, early bool) {
 
 // A worker that has lost its claim before it begins writes nothing, although the claim has acquired the thread.
 func TestWork_AClaimOfANewThreadThatIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		client := g.box().Tenant("")
 		r := g.submit(client, say("t", "hello"))

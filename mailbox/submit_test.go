@@ -4,15 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
 func TestSubmit_RemembersTheKeyOfInputThatARunRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -38,7 +38,7 @@ func TestSubmit_RemembersTheKeyOfInputThatARunRead(t *testing.T) {
 }
 
 func TestSubmit_RemembersTheKeyOfInputThatJoinsAnotherWakeUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		stop := work(b)
@@ -62,7 +62,7 @@ func TestSubmit_RemembersTheKeyOfInputThatJoinsAnotherWakeUp(t *testing.T) {
 // Input that names a run which exists and does not take it is refused: the run would end without it.
 func TestSubmit_ARunThatExistsIsNotStartedAgain(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -101,7 +101,7 @@ func TestSubmit_ARunThatExistsIsNotStartedAgain(t *testing.T) {
 // refused, and none is accepted without a run that takes it.
 func TestSubmit_ARunOfSeveralThreadsIsStartedOnce(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()

@@ -4,11 +4,11 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -24,7 +24,7 @@ func (p endHook) Register(r *awaken.Registrar) error {
 }
 
 func TestSubmit_SteeringDuringTheLastHooksIsProcessed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		var once atomic.Bool
 		var tn *mailbox.Tenant
@@ -73,7 +73,7 @@ func (h endCommitHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, 
 }
 
 func TestWork_SteeringWhileAnExhaustedRunEndsIsProcessed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &endCommitQueue{Queue: g.queue}
 		var bad atomic.Bool
@@ -115,7 +115,7 @@ func TestWork_SteeringWhileAnExhaustedRunEndsIsProcessed(t *testing.T) {
 }
 
 func TestWork_UnreadInputDoesNotWaitForTheWakeUpOfADoneRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		tn := b.Tenant("")
@@ -142,7 +142,7 @@ func TestWork_UnreadInputDoesNotWaitForTheWakeUpOfADoneRun(t *testing.T) {
 }
 
 func TestWork_UnreadInputOutlivesTheRunQueuedForIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		tn := b.Tenant("")
@@ -171,7 +171,7 @@ func TestWork_UnreadInputOutlivesTheRunQueuedForIt(t *testing.T) {
 
 // Not even what the run that was interrupted had not taken in.
 func TestInterrupt_StartsNothingNew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		tn := b.Tenant("")
@@ -194,7 +194,7 @@ func TestInterrupt_StartsNothingNew(t *testing.T) {
 // A worker that does not know the agent gives the run up. What the run had not taken in
 // is worked on by a run that can start, and starts no run after run that cannot.
 func TestWork_UnreadInputOfAFailedRunIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		a := g.box()
 		stop := work(a)

@@ -3,15 +3,15 @@ package mailbox_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
 func TestSubmit_AnotherUsersMessageDoesNotGoToTheOpenRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -35,7 +35,7 @@ func TestSubmit_AnotherUsersMessageDoesNotGoToTheOpenRun(t *testing.T) {
 }
 
 func TestSubmit_ConfinedToThreadsOfItsUser(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()
@@ -64,7 +64,7 @@ func TestSubmit_ConfinedToThreadsOfItsUser(t *testing.T) {
 }
 
 func TestSubmit_RejectsARunOfAnotherThread(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box()
 		defer work(b)()

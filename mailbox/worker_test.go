@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -43,7 +44,7 @@ func zbox(g *rig, m llm.Model, tools []awaken.Tool, plugins []awaken.Plugin, cha
 }
 
 func TestWork_APanickingSinkDoesNotKeepARunOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box(func(c *mailbox.Config) {
 			c.Sink = func(string) awaken.Sink {
@@ -68,7 +69,7 @@ func TestWork_ReusesFewGoroutines(t *testing.T) {
 		buf := make([]byte, 4<<20)
 		return strings.Count(string(buf[:runtime.Stack(buf, true)]), "mailbox.(*crew).work(")
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box(func(c *mailbox.Config) { c.Concurrency = 200 })
 		stop := work(b)
@@ -116,7 +117,7 @@ func (q *noSettle) Settle(ctx context.Context, s ...mailbox.Settlement) ([]error
 }
 
 func TestWork_ReturnsWhenNothingCanBeSettled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &noSettle{Queue: g.queue}
 		q.bad.Store(true)
@@ -135,7 +136,7 @@ func TestWork_ReturnsWhenNothingCanBeSettled(t *testing.T) {
 }
 
 func TestWork_WorkersDoNotDrainEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box(func(c *mailbox.Config) { c.Drain = time.Hour })
 		stop1 := work(b)
@@ -159,7 +160,7 @@ func TestWork_WorkersDoNotDrainEachOther(t *testing.T) {
 }
 
 func TestWork_ACutOffRunResumesBeforeAnUrgentOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		b := g.box(func(c *mailbox.Config) { c.Drain = time.Second })
 		stop := work(b)
@@ -211,7 +212,7 @@ func (q *lossyQueue) Handle(tenant string) mailbox.Handle {
 
 func TestWork_AnEndThatIsNotStoredIsNotPublished(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		q := &lossyQueue{Queue: g.queue}
 		q.lossy.Store(2) // the commit and its repetition

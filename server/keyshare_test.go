@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -15,7 +16,7 @@ import (
 // bus tells them; if it does not, within five seconds.
 func TestKeys_ARevocationReachesOtherProcesses(t *testing.T) {
 	for _, cut := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			m, store := bustest.NewMemory(7999, bustest.Faults{}), memory.NewProfile()
 			join := func() *Keys {

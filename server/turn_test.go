@@ -7,12 +7,14 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/awaken-go/awaken/internal/bubbletest"
 )
 
 // However many requests one tenant sends, another's is next. One that leaves, or that the server's stop
 // refuses, keeps no turn.
 func TestTurns_GoToTenantsInTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		serving, stop := context.WithCancel(t.Context())
 		turns := newTurns(serving, 1)
 		of := func(tenant string) caller { return caller{key: &Key{ID: "k", Tenant: tenant}} }

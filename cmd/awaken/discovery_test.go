@@ -6,10 +6,10 @@ import (
 	"iter"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -30,7 +30,7 @@ func (l *lister) ListModels(ctx context.Context) ([]llm.ModelInfo, error) {
 }
 
 func TestDiscovery_AsksEachProviderOnceAndForgetsReplacedOnes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		d := &discovery{log: slog.New(slog.DiscardHandler)}
 		window := func(ctx context.Context, l *lister) int {
 			spec := &awaken.ModelSpec{ID: "m", ProviderID: "p", UpstreamModel: "odd-model"}

@@ -9,9 +9,9 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/internal/sse"
 )
 
@@ -40,7 +40,7 @@ func (c *client) SetWriteDeadline(at time.Time) error {
 // However many frames were added, a flush is one write and one flush of the connection, and its deadline
 // moves only when a quarter of the timeout has passed. At every flush the client has the whole timeout.
 func TestWriter_PaysForFlushesNotForFrames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		const timeout, flushes, every = 10 * time.Second, 1000, 100 * time.Millisecond
 		c, want := &client{}, ""
 		w := sse.Start(c, timeout, 0)
@@ -73,7 +73,7 @@ func TestWriter_PaysForFlushesNotForFrames(t *testing.T) {
 
 // A stream that was silent for longer than its timeout gives its client the whole timeout again.
 func TestWriter_ExtendsAnExpiredDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		c := &client{}
 		w := sse.Start(c, time.Second, 0)
 		for range 3 {

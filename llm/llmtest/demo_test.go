@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
@@ -295,7 +295,7 @@ func TestDemoScenario_Error(t *testing.T) {
 
 func TestDemoScenario_SlowTicksEvery100Milliseconds(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		began, n := time.Now(), 0
 		for d, err := range llmtest.Demo().Stream(t.Context(), &llm.Request{
 			System: []llm.Block{llm.Text(scenarioPrompt)}, Messages: llm.NewMessages(llm.UserText("scenario:slow")),

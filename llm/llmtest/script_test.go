@@ -7,11 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
@@ -220,7 +220,7 @@ func TestScriptStream_AllocatesNothingPerChunk(t *testing.T) {
 
 func TestTurnDelay_ComesBeforeEachChunk(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		m := llmtest.NewScript(parse(t, `{"reasoning":"a","text":["b","c"],"tool_calls":[{"id":"c1","name":"d"}],"usage":{},"delay_ms":100}`)...)
 		began := time.Now()
 		var got []string
@@ -249,7 +249,7 @@ func TestStream_CancelledInTheMiddle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				m := llmtest.NewScript(parse(t, turn)...)
@@ -280,7 +280,7 @@ func TestStream_CancelledInTheMiddle(t *testing.T) {
 
 func TestTurnHang_LastsUntilTheDeadline(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		began := time.Now()

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -230,7 +230,7 @@ func TestSection_EveryField(t *testing.T) {
 	} {
 		docs = append(docs, c.section)
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				o := newOffice(t)
 				first := llmtest.Call{Name: "spawn_task", Arguments: json.RawMessage(`{"name": "first", "tool": "work", "arguments": {"text": "first", "seconds": 5}}`)}
 				second := llmtest.Call{Name: "spawn_task", Arguments: json.RawMessage(c.spawn)}
@@ -272,7 +272,7 @@ func TestSection_EveryField(t *testing.T) {
 
 // L-51: there were no tools to start, list and await tasks.
 func TestL51_TheModelStartsListsAndAwaitsTasks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
 		boss := o.agent("default", llmtest.Use("spawn_task", `{"name": "letter", "description": "a letter", "agent": "clerk", "prompt": "write"}`),
 			llmtest.Use("list_tasks", `{}`), llmtest.Use("await_task", `{"task": "letter"}`), llmtest.Use("list_tasks", `{}`), llmtest.Use("await_task", `{"task": "none"}`), llmtest.Say("all done"))
@@ -307,7 +307,7 @@ func TestTask_WakesAndNotifiesItsParent(t *testing.T) {
 		"refused":   {`{"txt": "it"}`, `arguments of tool \"work\" do not fit`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				o := newOffice(t)
 				boss := o.agent("default", spawnTool("work", c.args), llmtest.Say("I wait"), llmtest.Say("I know"))
 				q, stop := o.serve()
@@ -331,7 +331,7 @@ func TestTask_WakesAndNotifiesItsParent(t *testing.T) {
 }
 
 func TestSpawn_FromATool(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
 		o.agent("default", llmtest.Use("two", `{}`), llmtest.Say("I wait"), llmtest.Say("one of them"), llmtest.Say("both"))
 		rt := o.runtime()
@@ -362,7 +362,7 @@ func TestL50_ATaskSurvivesItsProcess(t *testing.T) {
 		"once": {[]string{"began it"}, "whether it took effect is not known"},
 	} {
 		t.Run(tool, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				o := newOffice(t)
 				boss := o.agent("default", spawnTool(tool, `{"text": "it"}`), llmtest.Say("I wait"), llmtest.Say("I know"))
 				o.broken.Store(true)
@@ -398,7 +398,7 @@ func TestL66_CancellingARunCancelsItsTasks(t *testing.T) {
 		"while a task has not begun": {llmtest.Say("I wait"), `{"text": "it", "seconds": 100}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				o := newOffice(t)
 				o.agent("default", spawnTool("work", when.args), when.turn)
 				q, stop := o.serve()
@@ -421,7 +421,7 @@ func TestL66_CancellingARunCancelsItsTasks(t *testing.T) {
 }
 
 func TestCancelTask(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
 		boss := o.agent("default", spawnTool("work", `{"text": "it", "seconds": 100}`),
 			llmtest.Use("cancel_task", `{"target": {"relation": "child", "name": "job"}}`),
@@ -452,7 +452,7 @@ func TestCancelTask(t *testing.T) {
 }
 
 func TestCancelTask_Self(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
 		o.agent("default", llmtest.Use("spawn_task", `{"agent": "clerk", "prompt": "x"}`), llmtest.Say("I wait"), llmtest.Say("it gave up"))
 		o.agent("clerk", llmtest.Use("cancel_task", `{"target": {"relation": "self"}}`), llmtest.Turn{Text: llmtest.Text{"never"}, DelayMS: 100_000})
@@ -469,7 +469,7 @@ func TestCancelTask_Self(t *testing.T) {
 
 // A question of a task is asked by the run that awaits it, and answered there.
 func TestAwaitTask_AQuestionOfTheTaskIsAnsweredByItsParent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
 		o.agent("default", spawnTool("ask", `{"text": "May I?"}`), llmtest.Use("await_task", `{"task": "job"}`), llmtest.Say("done"))
 		q, stop := o.serve()
@@ -494,7 +494,7 @@ func TestAwaitTask_AQuestionOfTheTaskIsAnsweredByItsParent(t *testing.T) {
 }
 
 func TestSendMessage_BetweenParentAndTask(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
 		boss := o.agent("default", llmtest.Use("spawn_task", `{"name": "clerk", "agent": "clerk", "prompt": "x"}`),
 			llmtest.Use("send_message", `{"to": {"relation": "child", "name": "clerk"}, "message": "hurry"}`), llmtest.Say("I wait"),
@@ -541,7 +541,7 @@ func (f *flaky) Deliver(ctx context.Context, threadID string, item awaken.InboxI
 func TestSendMessage_IsDeliveredAtLeastOnceAndCountsOnce(t *testing.T) {
 	for name, failures := range map[string]int64{"at once": 0, "after some failures": 3, "by the next run": 50} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				o := newOffice(t)
 				o.agent("default", llmtest.Use("send_message", `{"to": {"relation": "agent", "thread_id": "there"}, "message": "hello"}`), llmtest.Say("sent"), llmtest.Say("again"))
 				there := o.agent("other", llmtest.Say("first"), llmtest.Say("second"), llmtest.Say("third"))
@@ -617,7 +617,7 @@ func TestSendMessage_ErrorsNameTheProblem(t *testing.T) {
 }
 
 func TestWait_Off(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
 		o.agent("default", spawnTool("work", `{"text": "it", "seconds": 3}`), llmtest.Say("not my business"))
 		o.section("default", `{"wait": false}`)
@@ -636,7 +636,7 @@ func TestWait_Off(t *testing.T) {
 // A task that outlives its run is reported to the thread's next run, with or without a queue.
 func TestWait_OffTellsTheNextRun(t *testing.T) {
 	for _, queued := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			o := newOffice(t)
 			boss := o.agent("default", spawnTool("work", `{"text": "it", "seconds": 3}`), llmtest.Say("not my business"), llmtest.Use("list_tasks", "{}"), llmtest.Say("I know"))
 			o.section("default", `{"wait": false}`)

@@ -3,10 +3,10 @@ package background_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
@@ -18,7 +18,7 @@ func TestSendMessage_StaysWithTheUser(t *testing.T) {
 		from, to string
 		arrives  bool
 	}{{"alice", "alice", true}, {"bob", "alice", false}, {"", "alice", false}, {"alice", "", true}, {"", "", true}} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			o := newOffice(t)
 			o.agent("default", llmtest.Use("send_message", `{"to": {"relation": "agent", "thread_id": "there"}, "message": "hello"}`), llmtest.Say("sent"))
 			there := o.agent("other", llmtest.Say("first"), llmtest.Say("second"))

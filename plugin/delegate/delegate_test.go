@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -75,7 +75,7 @@ func TestSection_EveryField(t *testing.T) {
 	} {
 		docs = append(docs, c.section)
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				cfg := engine.Config{
 					Agents: []*awaken.AgentSpec{
 						{ID: "default", ModelID: "root", Delegates: []string{"worker"}, Sections: map[string]json.RawMessage{"delegate": json.RawMessage(c.section)}},
@@ -244,7 +244,7 @@ func TestL48_AGrandchildsQuestionIsAnsweredOnTheRootAfterARestart(t *testing.T) 
 func TestQueue_AGrandchildsQuestionIsAnsweredOnTheRootAfterARestart(t *testing.T) {
 	for _, where := range []string{"root", "leaf"} {
 		t.Run("decided on the thread of "+where, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				c := newCrew(t)
 				c.member("root", []string{"mid"}, give("mid"), llmtest.Say("root done"))
 				c.member("mid", []string{"leaf"}, give("leaf"), llmtest.Say("mid done"))
@@ -292,7 +292,7 @@ func withID(req awaken.RunRequest, id string) awaken.RunRequest {
 func TestSixCalls_DecidedOutOfOrderWithARestartInBetween(t *testing.T) {
 	for _, mode := range []awaken.ExecutionMode{awaken.ParallelStreaming, awaken.ParallelBatchApproval} {
 		t.Run(string(mode), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				c := newCrew(t)
 				root := llmtest.NewScript(calls(call("free", `{"text": "1"}`), call("pay", `{"text": "edit me"}`), call("pay", `{"text": "soon"}`),
 					call("agent_run_mid", `{"prompt": "pay"}`), call("pay", `{"text": "deny me"}`), call("free", `{"text": "2"}`)), llmtest.Say("all decided")).Record()
@@ -426,7 +426,7 @@ func TestAQuestionOfADelegate_CanBeDecidedByTheIDOfItsCall(t *testing.T) {
 }
 
 func TestAQuestionOfADelegate_Expires(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		c := newCrew(t)
 		c.member("root", []string{"mid"}, give("mid"), llmtest.Say("done"))
 		c.member("mid", []string{"leaf"}, give("leaf"), llmtest.Say("mid done"))
@@ -538,7 +538,7 @@ func TestL48_CancelReachesDelegates(t *testing.T) {
 		wantEnds(t, c, map[string]string{"root": "cancelled", "mid": "cancelled", "leaf": "cancelled"})
 	})
 	t.Run("through the queue, while a delegate waits", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			c := newCrew(t)
 			c.member("root", []string{"mid"}, give("mid"))
 			c.member("mid", nil, llmtest.Use("pay", `{"text": "rent"}`))

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -90,7 +91,7 @@ func TestLimit_OfDescendantsHoldsForConcurrentStarts(t *testing.T) {
 func TestDrain_DoesNotWaitForADelegateToEnd(t *testing.T) {
 	for _, mode := range []awaken.ExecutionMode{awaken.Sequential, awaken.ParallelStreaming} {
 		t.Run(string(mode), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				c := newCrew(t)
 				c.hold = make(chan struct{})
 				c.member("root", []string{"mid"}, calls(call("free", `{"text": "1"}`), call("agent_run_mid", `{"prompt": "x"}`)), llmtest.Say("root done")).ToolExecutionMode = mode
@@ -134,7 +135,7 @@ func TestDrain_DoesNotWaitForADelegateToEnd(t *testing.T) {
 
 // The same without a queue: Yield on the root's thread is enough.
 func TestYield_ReachesDelegates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		c := newCrew(t)
 		c.hold = make(chan struct{})
 		c.member("root", []string{"mid"}, give("mid"), llmtest.Say("root done"))

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -38,7 +39,7 @@ func (s *slowRuns) ListRuns(context.Context, awaken.RunQuery) ([]*awaken.Run, er
 
 // However many lists clients ask for, a few are made at once: one may look at thousands of runs.
 func TestList_FewAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		const all, few = 10, 2
 		asked, over := make(chan struct{}, all), make(chan struct{})
 		cfg := &Config{pages: make(chan struct{}, few)}

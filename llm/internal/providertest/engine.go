@@ -21,6 +21,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/provider"
 	"github.com/awaken-go/awaken/store/memory"
@@ -161,7 +162,7 @@ func (a *Adapter) live(t *testing.T, f fault) string {
 		retry string
 		times int
 	}{{off, 1}, {on, 1}, {on, 1000}} {
-		synctest.Test(t, func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
 			l := &life{t: t, a: a, f: f, times: c.times}
 			l.run(c.retry)
 			if l.rec.Err != nil {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/awaken-go/awaken/internal/bubbletest"
 )
 
 type named struct {
@@ -16,7 +18,7 @@ type named struct {
 // However many calls one owner makes, a call of another waits for one group only, and no owner's calls
 // overtake each other.
 func TestLanes_OwnersTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		var groups [][]string
 		next := make(chan struct{})
 		l := Lanes[*named]{Max: 1, Make: func(_ context.Context, calls []*named) {
