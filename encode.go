@@ -128,6 +128,7 @@ func (s *CallState) AppendJSON(dst []byte) ([]byte, error) {
 	if s.Result != nil {
 		buf = e.keep(s.Result.appendField(buf))
 	}
+	buf = e.valueIf(len(s.Steps) > 0, buf, `,"steps":`, s.Steps)
 	return e.close(dst, buf)
 }
 

@@ -33,6 +33,10 @@ var (
 	ErrExpired = errors.New("suspension has expired")
 )
 
+// ErrInDoubt means that a step of a tool was cut off after it had begun; see [Step]. Whether it took
+// effect is not known, and it was not repeated.
+var ErrInDoubt = errors.New("whether it took effect is not known")
+
 // ErrYielded means that the run released its thread on request, to be continued by another
 // owner.
 var ErrYielded = errors.New("run yielded its thread")

@@ -47,7 +47,8 @@ type RunStore interface {
 	ListRuns(ctx context.Context, q RunQuery) ([]*Run, error)
 	// CountRuns returns the number of runs on all pages.
 	CountRuns(ctx context.Context, q RunQuery) (int, error)
-	// Calls returns the ledger of a run, ordered by step and index.
+	// Calls returns the ledger of a run, ordered by step and index. The record of a call is its
+	// last one, with the steps of all ([CallState.Follow]).
 	Calls(ctx context.Context, runID string) ([]*CallState, error)
 }
 

@@ -3,6 +3,7 @@ package awaken
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,6 +178,35 @@ type CallState struct {
 	StartedAt int64       `json:"started_at,omitempty"`   // Unix ms of the commit before the call
 	Child     string      `json:"child_run_id,omitempty"` // the child run of the call; see Delegator
 	Result    *ToolResult `json:"result,omitempty"`       // set when the call is over
+	// Steps are the recorded steps of the call, in the order in which they were recorded first. A
+	// record that is committed has only those that are new or have changed; see [CallState.Follow].
+	Steps []*CallStep `json:"steps,omitempty"`
+}
+
+// Follow returns the record of a call after the commit of s, if before was its record until then: s,
+// with the steps of both.
+func (s *CallState) Follow(before *CallState) *CallState {
+	if len(before.Steps) == 0 {
+		return s
+	}
+	out := *s
+	out.Steps = slices.Clone(before.Steps)
+	for _, step := range s.Steps {
+		out.SetStep(step)
+	}
+	return &out
+}
+
+// SetStep adds a step to the record, or replaces the one of that name. The record must not be in use
+// yet.
+func (s *CallState) SetStep(step *CallStep) {
+	for i := len(s.Steps) - 1; i >= 0; i-- {
+		if s.Steps[i].Name == step.Name {
+			s.Steps[i] = step
+			return
+		}
+	}
+	s.Steps = append(s.Steps, step)
 }
 
 // AwaitsChild reports whether the call waits for its child run, not for a person.

@@ -55,7 +55,7 @@ const (
 	// records the call before it starts, and never repeats it silently.
 	Effectful EffectClass = ""
 	// Idempotent calls have a side effect once, however often they are repeated with the
-	// same ToolCall.Key.
+	// same ToolCall.Key. So do calls that have all their side effects in steps; see [Step].
 	Idempotent EffectClass = "idempotent"
 	// ReadOnly calls have no side effect.
 	ReadOnly EffectClass = "read_only"
@@ -119,7 +119,10 @@ type ToolCall struct {
 	state.Snapshot // the state that the call reads
 	Command        // the updates that it records
 
-	emit func(Event) // nil before the call begins
+	emit  func(Event) // nil before the call begins
+	steps interface { // nil if steps are not recorded
+		Step(ctx context.Context, call *ToolCall, name string, effect EffectClass, fn func(ctx context.Context, key string) (json.RawMessage, error)) (json.RawMessage, error)
+	}
 }
 
 // EmitTo sends the events of the call to f: progress, activities and output. Without it they

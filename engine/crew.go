@@ -15,7 +15,6 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ownership"
-	"github.com/awaken-go/awaken/registry"
 )
 
 // resultWait is how long a finished result waits for others to share its commit.
@@ -43,6 +42,8 @@ type exchange struct {
 	wake    <-chan struct{} // signals a new inbox item
 	over    chan struct{}   // closed when the run is over, so that abandoned calls stop reporting
 	idle    *limiter        // of an earlier call, for the next one
+
+	aborting bool // the calls are being cancelled: nothing begins any more
 }
 
 type outcome struct {
@@ -50,7 +51,8 @@ type outcome struct {
 	tc   *awaken.ToolCall
 	res  *awaken.ToolResult
 	err  error
-	lost bool // the call was not made, because the run may have another owner
+	lost bool         // the call was not made, because the run may have another owner
+	step *stepMessage // not nil: the call is not over, but tells about one of its steps
 }
 
 // emitter returns a function with which a running tool emits events, until ctx is done.
@@ -100,8 +102,9 @@ func (w *crew) run(ctx context.Context) *end {
 				e = w.fail(w.commitResults(ctx))
 			}
 		case <-w.outcomes.deadline:
-			w.outcomes.deadline = nil
-			e = w.fail(w.commitResults(ctx))
+			if w.outcomes.deadline = nil; w.outcomes.waiting > 0 {
+				e = w.fail(w.commitResults(ctx))
+			}
 		case <-w.wake:
 			e = w.fail(w.inbox.take(ctx))
 		case <-look:
@@ -382,6 +385,8 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 		cctx, cancel := context.WithCancelCause(ctx)
 		c.tc.Snapshot = snap
 		c.tc.EmitTo(emitter(cctx, w.events))
+		c.tc.StepsBy(w.exchange)
+		c.steps.begun()
 		c.cancel, c.running = cancel, true
 		w.outcomes.running++
 		w.limit(c)
@@ -392,68 +397,6 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 		w.outcomes.wait() // results that came before any call ran
 	}
 	return nil
-}
-
-// callLimit is the time limit of a call of the tool; 0 or less means no limit.
-func (w *crew) callLimit(e *registry.Tool) time.Duration {
-	return cmp.Or(e.Spec.Timeout, w.rt.cfg.Limits.ToolTimeout)
-}
-
-// limiter cancels a call that exceeds its time limit, and abandons it if it does not return within
-// the grace period. A run with one call after another needs one limiter.
-type limiter struct {
-	crew  *crew
-	timer *time.Timer
-	limit time.Duration
-
-	// The call, as it was when it began.
-	c      *call
-	tc     *awaken.ToolCall
-	cancel context.CancelCauseFunc
-}
-
-// limit begins the time limit of a call.
-func (w *crew) limit(c *call) {
-	limit := w.callLimit(c.entry)
-	if limit <= 0 {
-		return
-	}
-	l := w.idle
-	w.idle = nil
-	if l == nil {
-		l = &limiter{crew: w}
-	}
-	l.limit, l.c, l.tc, l.cancel = limit, c, c.tc, c.cancel
-	c.limiter = l
-	if l.timer == nil {
-		l.timer = time.AfterFunc(limit, l.expire)
-	} else {
-		l.timer.Reset(limit)
-	}
-}
-
-// stop ends the time limit of a call that is over. Unless it has expired meanwhile, the limiter is
-// used again.
-func (l *limiter) stop() {
-	if l.timer.Stop() {
-		l.c, l.tc, l.cancel = nil, nil, nil
-		l.crew.idle = l
-	}
-}
-
-// expire runs in a goroutine of its own.
-func (l *limiter) expire() {
-	err := fmt.Errorf("%w after %s", errToolTimeout, l.limit)
-	l.cancel(err)
-	grace := l.crew.rt.cfg.Limits.ToolGrace
-	if grace < 0 {
-		return
-	}
-	select {
-	case <-time.After(grace):
-		l.crew.report(outcome{c: l.c, tc: l.tc, err: err})
-	case <-l.crew.over:
-	}
 }
 
 // execute calls the tool. It runs in a goroutine of its own.
@@ -491,15 +434,18 @@ func growStack() {
 func touch(room *[4 << 10]byte) { room[0] = 1 }
 
 // report sends an outcome to the run, unless the run is over.
-func (w *crew) report(o outcome) {
+func (x *exchange) report(o outcome) {
 	select {
-	case w.results <- o:
-	case <-w.over:
+	case x.results <- o:
+	case <-x.over:
 	}
 }
 
-// finish applies the outcome of a call that ran.
+// finish applies the outcome of a call that ran, or what a running one tells about its steps.
 func (w *crew) finish(ctx context.Context, o outcome) *end {
+	if o.step != nil {
+		return w.takeStep(ctx, o.tc, o.step)
+	}
 	c := o.c
 	if !c.running || c.tc != o.tc {
 		return nil // it was abandoned
@@ -509,6 +455,10 @@ func (w *crew) finish(ctx context.Context, o outcome) *end {
 	}
 	w.retire(c)
 	atResult.Hit()
+	stopped := c.steps != nil && c.steps.stopped != nil
+	if stopped {
+		o.res, o.err = nil, c.steps.stopped
+	}
 	if c.yielded = errors.Is(o.err, awaken.ErrYielded) && c.state.Effect != awaken.Effectful; c.yielded {
 		return nil // the next owner repeats it
 	}
@@ -525,8 +475,8 @@ func (w *crew) finish(ctx context.Context, o outcome) *end {
 		return e
 	}
 	cmd := &o.tc.Command
-	if abandoned {
-		cmd = nil // the tool may still be writing to it
+	if abandoned || stopped {
+		cmd = nil // the tool may still be writing to it, or will record it again
 	}
 	if res.Status == awaken.ToolPending {
 		return w.outcomes.suspend(c, res, cmd)
@@ -554,6 +504,7 @@ func (w *crew) abort(e *end) *end {
 	}
 	for _, c := range w.ledger.calls {
 		if c.running {
+			w.aborting = true
 			c.cancel(cause)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // doubtMargin returns how long after its time limit a call may still take effect: the lost owner may
@@ -27,6 +28,9 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 			continue
 		}
 		c.doubtful = false
+		if c.state.Effect != awaken.Effectful || c.state.Status != awaken.CallRunning {
+			continue // only a step is in doubt: it is settled when the tool comes to it
+		}
 		atDoubt.Hit()
 		switch p := w.probe(ctx, c); {
 		case p.Outcome == awaken.ProbeDone:
@@ -63,27 +67,32 @@ func settlesDoubt(s *awaken.CallState) bool {
 }
 
 // probe asks the tool for the outcome of a call.
-func (w *crew) probe(ctx context.Context, c *call) (p awaken.Probe) {
+func (w *crew) probe(ctx context.Context, c *call) awaken.Probe {
 	if c.entry == nil {
 		return awaken.Probe{}
 	}
-	prober, ok := c.entry.Tool.(awaken.Prober)
+	return w.ask(ctx, c.entry, w.toolCall(c), c.state.StartedAt)
+}
+
+// ask asks the tool for the outcome of a call or a step, by the key of tc. It may run in the goroutine of a tool.
+func (w *crew) ask(ctx context.Context, entry *registry.Tool, tc *awaken.ToolCall, startedAt int64) (p awaken.Probe) {
+	prober, ok := entry.Tool.(awaken.Prober)
 	if !ok {
 		return awaken.Probe{}
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			w.rt.cfg.Logger.Error("the probe of a tool call panicked", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", v)
+			w.rt.cfg.Logger.Error("the probe of a tool call panicked", "run", tc.Run.RunID, "call", tc.ID, "tool", tc.Tool, "panic", v)
 			p = awaken.Probe{}
 		}
 	}()
-	p, err := prober.Probe(ctx, w.toolCall(c))
+	p, err := prober.Probe(ctx, tc)
 	if err != nil {
-		w.rt.cfg.Logger.Warn("cannot probe a tool call", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "error", err)
+		w.rt.cfg.Logger.Warn("cannot probe a tool call", "run", tc.Run.RunID, "call", tc.ID, "tool", tc.Tool, "error", err)
 		return awaken.Probe{}
 	}
-	limit := w.callLimit(c.entry)
-	if p.Outcome == awaken.ProbeNotDone && (limit <= 0 || w.rt.cfg.Now().UnixMilli() < c.state.StartedAt+(limit+w.rt.doubtMargin()).Milliseconds()) {
+	limit := w.callLimit(entry)
+	if p.Outcome == awaken.ProbeNotDone && (limit <= 0 || w.rt.cfg.Now().UnixMilli() < startedAt+(limit+w.rt.doubtMargin()).Milliseconds()) {
 		return awaken.Probe{} // the lost owner may still make the call
 	}
 	return p
@@ -91,7 +100,11 @@ func (w *crew) probe(ctx context.Context, c *call) (p awaken.Probe) {
 
 // doubt tells the model that a call may have taken effect.
 func (oc *outcomes) doubt(c *call) {
-	res := awaken.ErrorResult("in_doubt", fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", c.state.ToolName))
+	text := fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", c.state.ToolName)
+	if step := c.steps.openEffect(); step != nil {
+		text += fmt.Sprintf("; it was at its step %q", step.Name)
+	}
+	res := awaken.ErrorResult("in_doubt", text)
 	res.Metadata = map[string]any{"in_doubt": true}
 	oc.answer(c, awaken.CallFailed, res)
 	oc.deferOutcome(c, awaken.CallFailed)

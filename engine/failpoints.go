@@ -42,6 +42,13 @@ var (
 	atPosted      = failpoint.New("inbox.posted")
 	atInterrupted = failpoint.New("cancel.interrupted")
 
+	atToolStepIntent = failpoint.New("tool_step.intent") // a step of a tool is about to be committed as begun
+	atToolStepBegun  = failpoint.New("tool_step.begun")  // and about to run
+	atToolStepRun    = failpoint.New("tool_step.run")    // it has run, and its result is not known to the run
+	atToolStepEnded  = failpoint.New("tool_step.ended")  // its result is about to be committed
+	atToolStepStored = failpoint.New("tool_step.stored")
+	atToolStepDoubt  = failpoint.New("tool_step.doubt") // the tool comes to a step in doubt again
+
 	atPlanned    = failpoint.New("compaction.planned")    // the attempt is not announced
 	atAnnounced  = failpoint.New("compaction.announced")  // announced, and no request made
 	atSummarised = failpoint.New("compaction.summarised") // only this process has the summary

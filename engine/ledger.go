@@ -25,9 +25,10 @@ type call struct {
 	message   *llm.Message
 	appended  bool // the message is in the log
 	resume    *awaken.Resumption
-	rewritten bool // a gate replaced its arguments
-	recheck   bool // its child has reported: check it before waiting
-	yielded   bool // it gave up its child; the next owner repeats it
+	rewritten bool       // a gate replaced its arguments
+	recheck   bool       // its child has reported: check it before waiting
+	yielded   bool       // it gave up its child or its further steps; the next owner repeats it
+	steps     *callSteps // nil if it has none
 
 	tc      *awaken.ToolCall // while it runs
 	running bool
@@ -104,6 +105,9 @@ func (l *ledger) edit(c *call) *awaken.CallState {
 		s := *c.state
 		if i := slices.Index(l.changed, c.state); i >= 0 {
 			l.changed[i], c.listed = &s, true
+			s.Steps = slices.Clone(s.Steps)
+		} else {
+			s.Steps = nil // they are in the record that was committed
 		}
 		c.state, c.shared = &s, false
 	}
@@ -205,12 +209,22 @@ func (l *ledger) derive() {
 		calls := make(builtin.Calls, 0, len(l.calls)+len(l.heldMessages))
 		for c := range l.every {
 			c.shared = true
-			calls = append(calls, c.state)
+			calls = append(calls, withoutSteps(c.state))
 		}
 		l.derived = len(calls)
 		builtin.ToolCallStates.Update(b, calls)
 	}
 	l.set(b)
+}
+
+// withoutSteps returns a record as the state shows it: it would have only some of the call's steps.
+func withoutSteps(s *awaken.CallState) *awaken.CallState {
+	if len(s.Steps) == 0 {
+		return s
+	}
+	out := *s
+	out.Steps = nil
+	return &out
 }
 
 // snapshot defers a state_snapshot.

@@ -365,7 +365,7 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 		if s.Step >= op.rec.Steps { // the step was cut off
 			op.step.closed, op.step.index, op.rec.Steps = false, s.Step, s.Step
 		}
-		c := &call{state: s, shared: true, entry: op.tools.find(s.ToolName)}
+		c := &call{state: s, shared: true, entry: op.tools.find(s.ToolName), steps: newCallSteps(s)}
 		m, asked := answerIn(op.cp.View, s.CallID)
 		if c.message, c.appended = m, m != nil; m == nil && s.Status.Terminal() {
 			if !asked || s.Result == nil {
@@ -374,7 +374,7 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 			c.message = op.outcomes.answerTo(s, s.Result)
 		}
 		op.ledger.calls = append(op.ledger.calls, c)
-		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful
+		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful || !s.Status.Terminal() && c.steps.openEffect() != nil
 	}
 	// A step with all answers stored is over.
 	unanswered := func(c *call) bool { return !c.appended }

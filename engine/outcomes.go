@@ -68,6 +68,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 	c.message = oc.answerTo(s, res)
 	oc.conv.blobs = oc.conv.blobs || c.message.HasBlobs()
 	c.forget()
+	c.steps = nil
 	oc.deferOutcome(c, s.Status)
 	if err := oc.stateDelta(); err != nil && failed == nil {
 		failed = oc.fail(err)
@@ -274,7 +275,7 @@ func (oc *outcomes) closeAll(e *end) {
 		}
 		closed = true
 		res := awaken.ErrorResult("", interruption(c.state, e))
-		if c.state.StartedAt != 0 && c.state.Effect == awaken.Effectful && c.state.Status == awaken.CallRunning {
+		if c.state.StartedAt != 0 && c.state.Effect == awaken.Effectful && c.state.Status == awaken.CallRunning || c.steps.openEffect() != nil {
 			res.Message += "; it had begun, and whether it took effect is not known"
 			res.Metadata = map[string]any{"in_doubt": true}
 		}
@@ -338,6 +339,9 @@ func resultOf(tool string, r *awaken.ToolResult, err error) (*awaken.ToolResult,
 	res, fatal := awaken.ResultOf(tool, r, err)
 	if fatal == nil && errors.Is(err, errToolTimeout) {
 		res.Metadata = map[string]any{"timed_out": true}
+	}
+	if fatal == nil && r == nil && errors.Is(err, awaken.ErrInDoubt) {
+		res.Metadata = map[string]any{"in_doubt": true}
 	}
 	return res, fatal
 }

@@ -65,7 +65,7 @@ func TestKill(t *testing.T) {
 // pointsOf lists the failpoints that a process on a store can come to in the conversation.
 func pointsOf(name string) []string {
 	return slices.DeleteFunc(failpoint.Names(), func(p string) bool {
-		if strings.HasPrefix(p, "compaction.") || strings.HasPrefix(p, "budget.") { // they have stories of their own
+		if strings.HasPrefix(p, "compaction.") || strings.HasPrefix(p, "budget.") || strings.HasPrefix(p, "tool_step.") { // they have stories of their own
 			return true
 		}
 		for other, o := range backends {

@@ -7,8 +7,8 @@
 // the test inspects what is left without changing it; at the end it compares the store, the marks
 // and the reader's notes.
 //
-// Two more tests work the same way: processes die at every point of summarising a conversation,
-// and many runs in several processes die while they spend the one dollar of their tenant.
+// Three more tests work the same way: processes die at every point of summarising a conversation, and of the
+// steps of a tool, and many runs in several processes die while they spend the one dollar of their tenant.
 //
 // The test counts how often a process was killed at each failpoint and with which calls running,
 // and continues until every failpoint and every class of calls has been covered. Its plans come

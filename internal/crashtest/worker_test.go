@@ -58,6 +58,8 @@ func work(j job) error {
 		return spend(j, store)
 	case summaryStory:
 		return summarise(j, store)
+	case stepStory:
+		return takeSteps(j, store)
 	}
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: j.Mode, PluginIDs: []string{"marks"}}},

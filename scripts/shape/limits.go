@@ -17,7 +17,7 @@ const (
 
 // maxExported limits the exported names of packages.
 var maxExported = map[string]int{
-	".":          260,
+	".":          263, // 260, and what a tool continues with that was cut off: Step, CallStep, ErrInDoubt
 	"./registry": 60,
 	"./engine":   60,
 	"./builtin":  60,

@@ -29,6 +29,7 @@ func Test(t *testing.T, open func(t *testing.T) awaken.Store) {
 		{"Acquire", acquireCases},
 		{"Commit", commitCases},
 		{"Interrupt", interruptCases},
+		{"Steps", stepCases},
 		{"Inbox", inboxCases},
 		{"Decisions", decisionCases},
 		{"Threads", threadCases},

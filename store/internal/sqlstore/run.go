@@ -176,10 +176,18 @@ func (s *Tenant) UsageTotals(ctx context.Context, q awaken.UsageQuery) ([]awaken
 	})
 }
 
-// Ledger returns the last record of each call, by step and index. Records are in the order
-// of their commits; Ledger reorders them in place.
+// Ledger returns the record of each call, by step and index. Records are in the order of their
+// commits; Ledger reorders them in place.
 func Ledger(records []*awaken.CallState) []*awaken.CallState {
-	slices.Reverse(records)
 	slices.SortStableFunc(records, threads.ComparePlaces)
-	return slices.CompactFunc(records, func(a, b *awaken.CallState) bool { return threads.ComparePlaces(a, b) == 0 })
+	calls := records[:0]
+	for _, r := range records {
+		if n := len(calls) - 1; n >= 0 && threads.ComparePlaces(calls[n], r) == 0 {
+			calls[n] = r.Follow(calls[n])
+		} else {
+			calls = append(calls, r)
+		}
+	}
+	clear(records[len(calls):])
+	return calls
 }

@@ -163,7 +163,7 @@ func (r *Run) Enter(calls []*awaken.CallState) {
 	for _, call := range calls {
 		at, found := slices.BinarySearchFunc(r.Calls, call, ComparePlaces)
 		if found {
-			r.Calls[at] = call
+			r.Calls[at] = call.Follow(r.Calls[at])
 		} else {
 			r.Calls = slices.Insert(r.Calls, at, call)
 		}
