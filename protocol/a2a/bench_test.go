@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/a2a"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
 // A delta costs no allocation, but for the answer, which grows.
@@ -33,8 +34,8 @@ func TestBudget_Delta(t *testing.T) {
 
 func BenchmarkEncode(b *testing.B) {
 	var all [][]awaken.Entry
-	for _, a := range archives(b) {
-		all = append(all, entriesOf(b, a))
+	for _, r := range protocoltest.GoldenRuns(b) {
+		all = append(all, r.First())
 	}
 	b.ReportAllocs()
 	n := 0

@@ -42,20 +42,9 @@ var hostile = []string{
 // the protocol's shape.
 func FuzzRequest(f *testing.F) {
 	paths := []string{"", "/message:send", "/message:stream", "/again/message:send", "/slow", "/tasks/t:cancel", "/tasks/t:subscribe", "/tasks/t/pushNotificationConfigs"}
-	for _, seed := range hostile {
-		for i := range paths {
-			f.Add(byte(i), []byte(seed))
-		}
-	}
-	all := newRig(f)
-	f.Fuzz(func(t *testing.T, which byte, body []byte) {
-		if strings.Contains(string(body), "scenario:slow") {
-			t.Skip("it takes seconds")
-		}
-		g := &rig{Rig: &protocoltest.Rig{TB: t, URL: all.URL}}
-		resp := g.Send(http.MethodPost, g.URL+"/v1/a2a"+paths[int(which)%len(paths)], string(body))
-		defer resp.Body.Close()
-		got := protocoltest.ReadAll(resp)
+	newRig(f).Fuzz(f, len(paths), hostile, func(kind int, body string) protocoltest.Request {
+		return protocoltest.Request{Method: http.MethodPost, Path: "/v1/a2a" + paths[kind], Body: body}
+	}, func(t *testing.T, resp *http.Response, got string) {
 		if resp.Header.Get("Content-Type") == "text/event-stream" {
 			list := events(t, got)
 			if end := seen(t, list); !end.Status.State.Terminal() && !end.Status.State.Interrupted() {
@@ -66,6 +55,7 @@ func FuzzRequest(f *testing.F) {
 		if resp.StatusCode < 200 || resp.StatusCode > 499 {
 			t.Errorf("%s: %s", resp.Status, got)
 		}
+		g := &rig{Rig: &protocoltest.Rig{TB: t}}
 		if r := g.parse(resp.StatusCode, resp.Header, got); resp.StatusCode >= 400 && r.reason == "" {
 			t.Errorf("%s: %s", resp.Status, got)
 		}

@@ -1,80 +1,26 @@
 package a2a_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/a2a"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
-
-var update = flag.Bool("update", false, "write what is encoded into testdata/runs, instead of comparing")
-
-var eventSection = regexp.MustCompile(`^events\d*$`)
-
-// entriesOf returns the events of the first run of a golden file as entries of a log.
-func entriesOf(tb testing.TB, a *txtar.Archive) (out []awaken.Entry) {
-	tb.Helper()
-	at, run := awaken.Cursor{Epoch: 1}, ""
-	for _, f := range a.Files {
-		if !eventSection.MatchString(f.Name) {
-			continue
-		}
-		for line := range bytes.Lines(f.Data) {
-			ev, err := awaken.UnmarshalEvent(bytes.TrimSpace(line))
-			if err != nil {
-				tb.Fatal(err)
-			}
-			if start, ok := ev.(*awaken.RunStart); ok {
-				if run == "" {
-					run = start.RunID
-				}
-				if start.RunID != run {
-					return out
-				}
-			}
-			at.Seq++
-			out = append(out, awaken.Entry{Cursor: at, RunID: run, Time: int64(at.Seq) * 1000, Event: ev})
-		}
-	}
-	return out
-}
 
 // TestGolden encodes the events of every run of the golden corpus and compares the bytes with testdata/runs.
 func TestGolden(t *testing.T) {
-	for _, a := range archives(t) {
-		name := string(a.Comment)
-		t.Run(name, func(t *testing.T) {
-			entries := entriesOf(t, a)
-			got := txtar.Format(&txtar.Archive{Files: []txtar.File{{Name: "frames", Data: []byte(encode(t, entries, a2a.Options{}, protocol.Position{}))}}})
-			path := filepath.Join("testdata/runs", name)
-			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), string(got)); d != "" {
-				t.Errorf("the frames differ from %s (-want +got):\n%s", path, d)
-			}
-		})
-	}
+	protocoltest.Golden(t, ".txtar", func(t *testing.T, r *protocoltest.GoldenRun) []byte {
+		return txtar.Format(&txtar.Archive{Files: []txtar.File{{Name: "frames", Data: []byte(encode(t, r.First(), a2a.Options{}, protocol.Position{}))}}})
+	})
 }
 
 // A client that subscribes anywhere in a run gets the task as it is and what follows, and then has the task that a client
@@ -84,10 +30,10 @@ func TestSubscribe_AnywhereGivesTheSameTask(t *testing.T) {
 	if os.Getenv("AWAKEN_LONG") != "" {
 		cuts = 10_000
 	}
-	all := archives(t)
+	all := protocoltest.GoldenRuns(t)
 	runs := make([][]awaken.Entry, len(all))
-	for i, a := range all {
-		runs[i] = entriesOf(t, a)
+	for i := range all {
+		runs[i] = all[i].First()
 	}
 	rnd := rand.New(rand.NewPCG(5, 6))
 	start := `data: {"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_SUBMITTED"}}}` + "\n\n"
@@ -104,10 +50,10 @@ func TestSubscribe_AnywhereGivesTheSameTask(t *testing.T) {
 		at := entries[rnd.IntN(len(entries))].Cursor
 		stream := encode(t, entries, a2a.Options{Snapshot: at}, protocol.Position{})
 		if got := outcome(t, stream); got != wholes[i] {
-			t.Fatalf("%s from %s:\n%s\nwant\n%s\n%s", all[i].Comment, at, got, wholes[i], stream)
+			t.Fatalf("%s from %s:\n%s\nwant\n%s\n%s", all[i].Name, at, got, wholes[i], stream)
 		}
 		if first := events(t, stream)[0]; first.Task == nil {
-			t.Fatalf("%s from %s does not begin with a task:\n%s", all[i].Comment, at, stream)
+			t.Fatalf("%s from %s does not begin with a task:\n%s", all[i].Name, at, stream)
 		}
 	}
 }

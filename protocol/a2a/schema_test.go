@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/a2a"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
 // definition returns a definition of the protocol's schema, which refuses fields that it does not know.
@@ -49,15 +50,15 @@ func definition(t *testing.T, name string) func(what string, data []byte) {
 func TestSchema(t *testing.T) {
 	frame := definition(t, "StreamResponse")
 	frames := 0
-	for _, a := range archives(t) {
-		entries := entriesOf(t, a)
+	for _, r := range protocoltest.GoldenRuns(t) {
+		entries := r.First()
 		if len(entries) == 0 {
 			continue
 		}
 		for _, at := range []awaken.Cursor{{}, entries[len(entries)/2].Cursor, entries[len(entries)-1].Cursor} {
 			for line := range strings.Lines(encode(t, entries, a2a.Options{Snapshot: at}, protocol.Position{})) {
 				if data, ok := strings.CutPrefix(line, "data: "); ok {
-					frame(string(a.Comment), []byte(data))
+					frame(r.Name, []byte(data))
 					frames++
 				}
 			}

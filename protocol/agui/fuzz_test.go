@@ -3,7 +3,6 @@ package agui_test
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/awaken-go/awaken/protocol/protocoltest"
@@ -13,7 +12,7 @@ import (
 // client error that names the problem.
 func FuzzRequest(f *testing.F) {
 	paths := []string{"/run", "/agent/default/run", "/agent/default/connect", "/agent/default/stop/t", "", "/threads/t/runs", "/agents/default/runs"}
-	for _, seed := range []string{
+	seeds := []string{
 		``, `{`, `[]`, `null`, `7`, `{}`, `{"threadId":1}`, "{\"threadId\":\"\xff\"}",
 		`{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"hi"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`,
 		`{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"data","value":"AA==","mimeType":"image/png"}},{"type":"binary","mimeType":"a/b","url":"data:,x"}]}]}`,
@@ -24,20 +23,10 @@ func FuzzRequest(f *testing.F) {
 		`{"messages":[{"role":"user","content":"x"}],"context":{"a":1},"state":[1],"forwardedProps":"x","protocolVersion":"9"}`,
 		`{"method":"info"}`, `{"method":"agent/run","params":{"agentId":"default"},"body":{"messages":[{"role":"user","content":"x"}]}}`,
 		`{"method":"agent/connect","body":{"threadId":"t"}}`, `{"method":"agent/stop","params":{"threadId":"t"},"body":{"runId":"r"}}`, `{"method":"agent/stop","params":7}`,
-	} {
-		for i := range paths {
-			f.Add(byte(i), []byte(seed))
-		}
 	}
-	all := newRig(f)
-	f.Fuzz(func(t *testing.T, which byte, body []byte) {
-		if strings.Contains(string(body), "scenario:slow") {
-			t.Skip("it takes seconds")
-		}
-		g := &rig{&protocoltest.Rig{TB: t, URL: all.URL}}
-		resp := g.send(http.MethodPost, g.URL+"/v1/ag-ui"+paths[int(which)%len(paths)], string(body), "")
-		defer resp.Body.Close()
-		got := protocoltest.ReadAll(resp)
+	newRig(f).Fuzz(f, len(paths), seeds, func(kind int, body string) protocoltest.Request {
+		return protocoltest.Request{Method: http.MethodPost, Path: "/v1/ag-ui" + paths[kind], Body: body}
+	}, func(t *testing.T, resp *http.Response, got string) {
 		if resp.StatusCode == 200 {
 			if ct := resp.Header.Get("Content-Type"); ct == "text/event-stream" {
 				list := eventsIn(t, got)

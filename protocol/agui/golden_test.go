@@ -3,67 +3,31 @@ package agui_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/agui"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
-
-var update = flag.Bool("update", false, "write what is encoded into testdata/runs, instead of comparing")
-
-// goldenRuns are the runs that every protocol encodes.
-const goldenRuns = "../../testdata/runs"
-
-var eventSection = regexp.MustCompile(`^events\d*$`)
 
 // TestGolden encodes the events of every run of the golden corpus and compares the bytes with
 // testdata/runs. Each section of events there has a section of frames here, and another one
 // with the frames that differ for a client older than version 1.0. The real client packages
 // check all of them too, in e2e/agui.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob(goldenRuns + "/*.txtar")
-	if err != nil || len(files) < 100 {
-		t.Fatalf("%d runs, %v", len(files), err)
-	}
-	for _, file := range files {
-		name := filepath.Base(file)
-		t.Run(strings.TrimSuffix(name, ".txtar"), func(t *testing.T) {
-			run, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := &txtar.Archive{}
-			now, before := encodeRun(t, run, true), encodeRun(t, run, false)
-			for i, f := range now {
-				got.Files = append(got.Files, f)
-				got.Files = append(got.Files, txtar.File{Name: f.Name + " before 1.0", Data: otherFrames(t, f.Data, before[i].Data)})
-			}
-			path := filepath.Join("testdata/runs", name)
-			if *update {
-				if err := os.WriteFile(path, txtar.Format(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), string(txtar.Format(got))); d != "" {
-				t.Errorf("the frames differ from %s (-want +got):\n%s", path, d)
-			}
-		})
-	}
+	protocoltest.Golden(t, ".txtar", func(t *testing.T, r *protocoltest.GoldenRun) []byte {
+		got := &txtar.Archive{}
+		now, before := encodeRun(t, r, true), encodeRun(t, r, false)
+		for i, f := range now {
+			got.Files = append(got.Files, f)
+			got.Files = append(got.Files, txtar.File{Name: f.Name + " before 1.0", Data: otherFrames(t, f.Data, before[i].Data)})
+		}
+		return txtar.Format(got)
+	})
 }
 
 // otherFrames returns the frames of old that differ from those of now. Both have the same
@@ -82,45 +46,25 @@ func otherFrames(t *testing.T, now, old []byte) (out []byte) {
 	return out
 }
 
-// encodeRun encodes the events of a golden file. The activations of a run share an
+// encodeRun encodes the events of a golden run. The activations of a run share an
 // encoder, as they do in the server.
-func encodeRun(t *testing.T, a *txtar.Archive, current bool) (out []txtar.File) {
+func encodeRun(t *testing.T, r *protocoltest.GoldenRun, current bool) (out []txtar.File) {
 	t.Helper()
-	conversation := func() ([]*llm.Message, error) { return conversationOf(t, a), nil }
+	conversation := func() ([]*llm.Message, error) { return conversationOf(t, r.Archive), nil }
 	encoders := map[string]*agui.Encoder{}
-	at := awaken.Cursor{Epoch: 1}
-	for _, f := range a.Files {
-		if !eventSection.MatchString(f.Name) {
-			continue
-		}
+	for _, s := range r.Segments {
 		var frames protocol.Frames
-		run := ""
-		for _, ev := range eventsOf(t, f.Data) {
-			if start, ok := ev.(*awaken.RunStart); ok {
-				run = start.RunID
+		for i := range s.Entries {
+			e := &s.Entries[i]
+			if encoders[e.RunID] == nil {
+				encoders[e.RunID] = agui.NewEncoder(agui.Options{Current: current, Conversation: conversation})
 			}
-			if encoders[run] == nil {
-				encoders[run] = agui.NewEncoder(agui.Options{Current: current, Conversation: conversation})
-			}
-			at.Seq++
-			frames.Entry(at, 0)
-			if err := encoders[run].Encode(&frames, &awaken.Entry{Cursor: at, RunID: run, Event: ev}); err != nil {
+			frames.Entry(e.Cursor, 0)
+			if err := encoders[e.RunID].Encode(&frames, e); err != nil {
 				t.Fatal(err)
 			}
 		}
-		out = append(out, txtar.File{Name: f.Name, Data: frames.Bytes()})
-	}
-	return out
-}
-
-func eventsOf(t testing.TB, data []byte) (out []awaken.Event) {
-	t.Helper()
-	for line := range bytes.Lines(data) {
-		ev, err := awaken.UnmarshalEvent(bytes.TrimSpace(line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, ev)
+		out = append(out, txtar.File{Name: s.Name, Data: frames.Bytes()})
 	}
 	return out
 }

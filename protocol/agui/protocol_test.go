@@ -3,10 +3,7 @@ package agui_test
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"testing"
-
-	"golang.org/x/tools/txtar"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
@@ -21,16 +18,14 @@ func TestProtocol(t *testing.T) {
 	protocoltest.Test(t, protocoltest.Protocol{
 		Routes: agui.Routes(),
 		Golden: func(tb testing.TB) (out []func(protocol.Position) string) {
-			files, err := filepath.Glob(goldenRuns + "/*.txtar")
-			if err != nil {
-				tb.Fatal(err)
-			}
-			for _, f := range files {
-				a, err := txtar.ParseFile(f)
-				if err != nil {
-					tb.Fatal(err)
+			for _, r := range protocoltest.GoldenRuns(tb) {
+				var all []awaken.Entry
+				for _, s := range r.Segments {
+					all = append(all, s.Entries...)
 				}
-				out = append(out, func(has protocol.Position) string { return encodeAfter(tb, a, has) })
+				out = append(out, func(has protocol.Position) string {
+					return protocoltest.Encode(tb, agui.NewEncoder(agui.Options{Current: true}), all, has)
+				})
 			}
 			return out
 		},
@@ -46,32 +41,4 @@ func TestProtocol(t *testing.T) {
 			return post(`{"threadId":%q,"runId":"approves","resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true,"remember":%q}}]}`, thread, ticket, scope)
 		},
 	})
-}
-
-// encodeAfter encodes a golden file for a client at a position, as the server does.
-func encodeAfter(t testing.TB, a *txtar.Archive, has protocol.Position) string {
-	t.Helper()
-	enc := agui.NewEncoder(agui.Options{Current: true})
-	var f protocol.Frames
-	at := awaken.Cursor{Epoch: 1}
-	for _, section := range a.Files {
-		if !eventSection.MatchString(section.Name) {
-			continue
-		}
-		for _, ev := range eventsOf(t, section.Data) {
-			at.Seq++
-			have, n := 0, len(f.Bytes())
-			if at.Seq == has.Seq {
-				have = has.Frames
-			}
-			f.Entry(at, have)
-			if err := enc.Encode(&f, &awaken.Entry{Cursor: at, Event: ev}); err != nil {
-				t.Fatal(err)
-			}
-			if at.Seq < has.Seq {
-				f.Into(f.Bytes()[:n])
-			}
-		}
-	}
-	return string(f.Bytes())
 }

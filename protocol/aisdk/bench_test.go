@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
 // A delta costs no allocation.
@@ -32,15 +33,15 @@ func TestBudget_Delta(t *testing.T) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	var all []response
-	for _, file := range goldenRuns(b) {
-		all = append(all, responses(b, file)...)
+	var all []protocoltest.Segment
+	for _, r := range protocoltest.GoldenRuns(b) {
+		all = append(all, r.Segments...)
 	}
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {
 		for i := range all {
-			n += len(all[i].encode(b, protocol.Position{}))
+			n += len(all[i].Encode(b, &aisdk.Encoder{}, protocol.Position{}))
 		}
 	}
 	b.SetBytes(int64(n / b.N))

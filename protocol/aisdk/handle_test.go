@@ -70,7 +70,7 @@ func file(mediaType, url string) string {
 
 // Whatever the body is, the server answers with a stream or an error that names the problem.
 func FuzzChat(f *testing.F) {
-	for _, body := range []string{
+	seeds := []string{
 		`{"id":"t","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"RUN_TOOL ask"}]}],"trigger":"submit-message"}`,
 		`{"id":"t","messages":[{"role":"assistant","parts":[{"type":"tool-ask","toolCallId":"call_ask_1","state":"approval-responded","input":{},"approval":{"id":"suspend_call_ask_1","approved":true}}]}]}`,
 		`{"id":"t","messages":[{"role":"assistant","parts":[{"type":"dynamic-tool","toolCallId":"call_ask_1~2","state":"output-error","errorText":"x"}]}]}`,
@@ -79,25 +79,19 @@ func FuzzChat(f *testing.F) {
 		`{"threadId":"t","agent_id":"default","messages":[{"role":"user","parts":[{"type":"file","mediaType":"text/plain","url":"data:,hello%20"}]}]}`,
 		`{"frontendTools":[{"name":"x","inputSchema":{"type":"object"}}],"overrides":{"temperature":0.1},"messages":[{"role":"system","content":"x"}]}`,
 		`{"messages":null,"id":null}`, `{"id":"t","messages":[null]}`,
-	} {
-		f.Add([]byte(body))
 	}
-	g := newRig(f)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		resp, err := http.Post(g.URL+"/v1/ai-sdk/chat", "application/json", strings.NewReader(string(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
+	newRig(f).Fuzz(f, 1, seeds, func(_ int, body string) protocoltest.Request {
+		return protocoltest.Request{Method: http.MethodPost, Path: "/v1/ai-sdk/chat", Body: body}
+	}, func(t *testing.T, resp *http.Response, got string) {
 		if resp.StatusCode == 200 {
 			return // a run was accepted
 		}
 		var out struct{ Error, Code string }
-		if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || out.Error == "" || out.Code == "" {
-			t.Errorf("%d without a reason: %v", resp.StatusCode, err)
+		if err := json.Unmarshal([]byte(got), &out); err != nil || out.Error == "" || out.Code == "" {
+			t.Errorf("%s without a reason: %v", resp.Status, err)
 		}
 		if resp.StatusCode < 400 || resp.StatusCode >= 500 {
-			t.Errorf("%d: %s", resp.StatusCode, out.Error)
+			t.Errorf("%s: %s", resp.Status, out.Error)
 		}
 	})
 }

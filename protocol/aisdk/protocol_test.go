@@ -14,9 +14,9 @@ func TestProtocol(t *testing.T) {
 	protocoltest.Test(t, protocoltest.Protocol{
 		Routes: aisdk.Routes(),
 		Golden: func(tb testing.TB) (out []func(protocol.Position) string) {
-			for _, file := range goldenRuns(tb) {
-				for _, r := range responses(tb, file) {
-					out = append(out, func(has protocol.Position) string { return string(r.encode(tb, has)) })
+			for _, r := range protocoltest.GoldenRuns(tb) {
+				for _, s := range r.Segments {
+					out = append(out, func(has protocol.Position) string { return string(s.Encode(tb, &aisdk.Encoder{}, has)) })
 				}
 			}
 			return out

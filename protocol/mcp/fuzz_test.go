@@ -34,30 +34,13 @@ var seeds = []string{
 
 // Whatever the body of a request is, the server answers in the shape of JSON-RPC.
 func FuzzMessage(f *testing.F) {
-	for i, s := range seeds {
-		f.Add(byte(i), []byte(s))
-		f.Add(byte(i+1), []byte(s))
-	}
 	all := newRig(f)
 	all.can = `{}`
 	all.connect()
-	f.Fuzz(func(t *testing.T, how byte, body []byte) {
-		if strings.Contains(string(body), "scenario:slow") {
-			t.Skip("it takes seconds")
-		}
-		g := &rig{Rig: &protocoltest.Rig{TB: t, URL: all.URL}}
-		var headers []string
-		switch how % 4 {
-		case 1:
-			headers = []string{"Mcp-Session-Id", all.session}
-		case 2:
-			headers = []string{"MCP-Protocol-Version", modern, "Mcp-Method", "tools/call", "Mcp-Name", "default"}
-		case 3:
-			headers = []string{"Mcp-Session-Id", "x." + all.session}
-		}
-		resp := g.send(http.MethodPost, g.URL, string(body), headers...)
-		defer resp.Body.Close()
-		got := protocoltest.ReadAll(resp)
+	headers := [][]string{nil, {"Mcp-Session-Id", all.session}, {"MCP-Protocol-Version", modern, "Mcp-Method", "tools/call", "Mcp-Name", "default"}, {"Mcp-Session-Id", "x." + all.session}}
+	all.Fuzz(f, len(headers), seeds, func(kind int, body string) protocoltest.Request {
+		return protocoltest.Request{Method: http.MethodPost, Path: "/v1/mcp", Body: body, Headers: append([]string{"Accept", "application/json, text/event-stream"}, headers[kind]...)}
+	}, func(t *testing.T, resp *http.Response, got string) {
 		if resp.StatusCode == 202 && got == "" {
 			return
 		}

@@ -3,12 +3,8 @@ package mcp_test
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/mcp"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
@@ -29,48 +25,15 @@ func TestProtocol(t *testing.T) {
 	})
 }
 
-const goldenRuns = "../../testdata/runs"
-
 // golden returns the streams of the golden runs.
 func golden(tb testing.TB) (out []func(protocol.Position) string) {
 	tb.Helper()
-	files, err := filepath.Glob(goldenRuns + "/*.txtar")
-	if err != nil || len(files) < 100 {
-		tb.Fatalf("%d runs, %v", len(files), err)
-	}
-	for _, file := range files {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		entries := entriesOf(tb, a)
-		out = append(out, func(has protocol.Position) string {
-			return encode(tb, entries, mcp.Options{Request: []byte("1"), Progress: []byte(`"p"`), Level: "debug", Elicits: true}, has)
-		})
+	opts := mcp.Options{Request: []byte("1"), Progress: []byte(`"p"`), Level: "debug", Elicits: true}
+	for _, r := range protocoltest.GoldenRuns(tb) {
+		entries := r.First()
+		out = append(out, func(has protocol.Position) string { return protocoltest.Encode(tb, mcp.NewEncoder(opts), entries, has) })
 	}
 	return out
-}
-
-// encode encodes entries for a client at a position, as the server does.
-func encode(tb testing.TB, entries []awaken.Entry, opts mcp.Options, has protocol.Position) string {
-	tb.Helper()
-	enc := mcp.NewEncoder(opts)
-	var f protocol.Frames
-	for i := range entries {
-		e := &entries[i]
-		have, n := 0, len(f.Bytes())
-		if e.Seq == has.Seq {
-			have = has.Frames
-		}
-		f.Entry(e.Cursor, have)
-		if err := enc.Encode(&f, e); err != nil {
-			tb.Fatal(err)
-		}
-		if e.Seq < has.Seq {
-			f.Into(f.Bytes()[:n])
-		}
-	}
-	return string(f.Bytes())
 }
 
 // What the header Mcp-Name says is what is called, however the parameters spell their fields.

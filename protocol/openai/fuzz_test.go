@@ -13,7 +13,7 @@ import (
 // the client in OpenAI's shape.
 func FuzzRequest(f *testing.F) {
 	paths := []string{"/chat/completions", "/responses", "/responses/resp_x/cancel"}
-	for _, seed := range []string{
+	seeds := []string{
 		``, `{`, `[]`, `null`, `7`, `{}`, `{"model":1}`, "{\"model\":\"\xff\"}", `{"model":"default\u0000"}`,
 		`{"model":"default","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}`,
 		`{"model":"default","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}]}`,
@@ -26,20 +26,10 @@ func FuzzRequest(f *testing.F) {
 		`{"model":"default","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"7"},{"type":"function_call_output","call_id":"c","output":[{"type":"input_text","text":"x"}]}]}`,
 		`{"input":[{"type":"mcp_approval_response","approval_request_id":"mcpr_a.b","approve":false}],"conversation":"c"}`,
 		`{"model":"default","input":[],"previous_response_id":"resp_a~2"}`, `{"model":"default","background":true,"input":"x","text":{"format":{"type":"json_object"}}}`,
-	} {
-		for i := range paths {
-			f.Add(byte(i), []byte(seed))
-		}
 	}
-	all := newRig(f)
-	f.Fuzz(func(t *testing.T, which byte, body []byte) {
-		if strings.Contains(string(body), "scenario:slow") {
-			t.Skip("it takes seconds")
-		}
-		g := &rig{&protocoltest.Rig{TB: t, URL: all.URL}}
-		resp := g.Send(http.MethodPost, g.URL+"/openai/v1"+paths[int(which)%len(paths)], string(body))
-		defer resp.Body.Close()
-		got := protocoltest.ReadAll(resp)
+	newRig(f).Fuzz(f, len(paths), seeds, func(kind int, body string) protocoltest.Request {
+		return protocoltest.Request{Method: http.MethodPost, Path: "/openai/v1" + paths[kind], Body: body}
+	}, func(t *testing.T, resp *http.Response, got string) {
 		if resp.StatusCode == 200 {
 			if resp.Header.Get("Content-Type") != "text/event-stream" {
 				parse(t, got)

@@ -17,10 +17,10 @@ func TestProtocol(t *testing.T) {
 	protocoltest.Test(t, protocoltest.Protocol{
 		Routes: openai.Routes(),
 		Golden: func(tb testing.TB) (out []func(protocol.Position) string) {
-			for _, file := range goldenRuns(tb) {
-				for _, r := range segments(tb, file) {
+			for _, r := range protocoltest.GoldenRuns(tb) {
+				for _, s := range r.Segments {
 					out = append(out, func(has protocol.Position) string {
-						return string(r.encode(tb, openai.NewResponseEncoder(openai.Options{From: r.from()}), has))
+						return string(s.Encode(tb, openai.NewResponseEncoder(openai.Options{From: from(&s)}), has))
 					})
 				}
 			}
