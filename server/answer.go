@@ -87,8 +87,12 @@ func (s *Server) answer(c *call, ids []string) error {
 // that may only run agents can neither see nor approve what these agents do.
 const ownTenant = "awaken.admin"
 
-// unknown answers requests that match no route.
+// unknown answers requests that match no route, in the form of the protocol that the path belongs to.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	write := writeFailure
+	if form := s.formAt(r.URL.Path); form != nil {
+		write = func(w http.ResponseWriter, f *protocol.Failure) { writeFailureAs(w, f, form(f)) }
+	}
 	var allowed []string
 	for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		probe := r.Clone(r.Context())
@@ -99,8 +103,29 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		writeFailure(w, fail(http.StatusMethodNotAllowed, "method_not_allowed", "method %s is not allowed here; allowed: %s", r.Method, strings.Join(allowed, ", ")))
+		write(w, fail(http.StatusMethodNotAllowed, "method_not_allowed", "method %s is not allowed here; allowed: %s", r.Method, strings.Join(allowed, ", ")))
 		return
 	}
-	writeFailure(w, fail(http.StatusNotFound, "not_found", "no route for %s", r.URL.Path))
+	write(w, fail(http.StatusNotFound, "not_found", "no route for %s", r.URL.Path))
+}
+
+// formAt returns the form of errors at a path that matches no route: that of the route that shares the most
+// leading segments with it, and at least two. Nil means the server's own.
+func (s *Server) formAt(path string) (form func(f *protocol.Failure) any) {
+	want, most := strings.Split(path, "/"), 5
+	for i := range s.routes {
+		have := strings.Split(s.routes[i].Path, "/")
+		n := 0
+		for n < min(len(want), len(have)) && want[n] == have[n] {
+			n++
+		}
+		shared := 2 * n // the empty text before the first slash is one of them
+		if len(have) == len(want) {
+			shared++
+		}
+		if shared > most {
+			most, form = shared, s.routes[i].Errors
+		}
+	}
+	return form
 }

@@ -298,16 +298,22 @@ All routes: %s/openapi.json, explained in docs/http.md. Ctrl-C stops.
 	return err
 }
 
-// pruneHourly deletes old threads now and every hour, until stop is called or ctx is done.
+// unstoredAge is how long a response that its client has asked not to store is kept for an answer to its
+// questions, or for a repeated request.
+const unstoredAge = 24 * time.Hour
+
+// pruneHourly deletes old threads now and every hour, until stop is called or ctx is done. An age of 0 keeps all
+// but those of responses that are not stored.
 func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *server.Keys, log *slog.Logger) (stop func()) {
-	if age <= 0 {
-		return func() {}
-	}
 	return inBackground(ctx, func(ctx context.Context) {
 		tick := time.NewTicker(time.Hour)
 		defer tick.Stop()
 		for {
-			n, err := prune(ctx, time.Now().Add(-age), b, keys)
+			var before time.Time
+			if age > 0 {
+				before = time.Now().Add(-age)
+			}
+			n, err := prune(ctx, before, b, keys)
 			if err != nil && ctx.Err() == nil {
 				log.Error("cannot delete old threads", "error", err)
 			} else if n > 0 {
@@ -330,7 +336,8 @@ func inBackground(ctx context.Context, fn func(ctx context.Context)) (stop func(
 	return func() { cancel(); wg.Wait() }
 }
 
-// prune deletes the threads of every tenant that has a key, and of the default tenant.
+// prune deletes the old threads of every tenant that has a key, and of the default tenant: those that were
+// not used since a time, if it is set, and those of responses that are not stored.
 func prune(ctx context.Context, before time.Time, b *backend, keys *server.Keys) (total int, err error) {
 	list, err := keys.List(ctx)
 	if err != nil {
@@ -341,13 +348,16 @@ func prune(ctx context.Context, before time.Time, b *backend, keys *server.Keys)
 		tenants[k.Tenant] = true
 	}
 	for tenant := range tenants {
-		s, ok := b.queue.Handle(tenant).(awaken.ThreadEditor)
+		s, ok := b.queue.Handle(tenant).(openai.Store)
 		if !ok {
 			return total, errors.New("the store cannot delete threads")
 		}
-		n, pruneErr := s.Prune(ctx, before)
-		total += n
-		err = errors.Join(err, pruneErr)
+		n, pruneErr := openai.Sweep(ctx, s, time.Now().Add(-unstoredAge))
+		total, err = total+n, errors.Join(err, pruneErr)
+		if !before.IsZero() {
+			n, pruneErr = s.Prune(ctx, before)
+			total, err = total+n, errors.Join(err, pruneErr)
+		}
 	}
 	return total, err
 }

@@ -46,7 +46,7 @@ func postChat(c protocol.Call) error {
 	if req.Stream {
 		opts.Usage = req.Options != nil && req.Options.IncludeUsage
 		x.prompt = nil // a stream may be open for hours
-		return x.stream(a, func() protocol.Encoder { return NewChatEncoder(opts) })
+		return x.stream(a, opts.format("chat"), func() protocol.Encoder { return NewChatEncoder(opts) })
 	}
 	e := NewChatEncoder(opts)
 	if _, err := x.collect(a, e); err != nil {

@@ -63,12 +63,13 @@ func (e *ResponseEncoder) End(f *protocol.Frames, failure *protocol.Failure) {
 	if failure == nil {
 		return
 	}
-	d := detailOf(failure)
+	d, next := detailOf(failure), e.next
 	e.frames = f
 	e.send("error", func(buf []byte) []byte {
 		buf = appendjson.Text(buf, `,"code":`, failure.Code)
 		return append(appendjson.Text(buf, `,"message":`, d.Message), `,"param":null`...)
 	})
+	e.frames, e.next = nil, next
 }
 
 func (e *ResponseEncoder) event(entry *awaken.Entry) {

@@ -19,6 +19,14 @@ type exchange struct {
 	// threadID is the conversation that the request names, or "". A request that names none is a
 	// conversation of its own, unless it answers a call.
 	threadID string
+	branch   *branch // the beginning that a new conversation shares, or nil
+	unstored bool    // the client has asked not to store the response
+}
+
+// branch is the beginning of a conversation.
+type branch struct {
+	threadID string
+	seq      int // of the last message
 }
 
 // accepted says which part of which run answers a request.
@@ -102,11 +110,19 @@ func notFound(param, what, id string) error {
 
 // begin starts a run. On a thread whose run waits, it ends that run.
 func (x *exchange) begin() (*accepted, error) {
-	x.request.ThreadID, x.request.Messages, x.request.Adapter = x.threadID, x.prompt.history(), "openai"
+	x.request.Messages, x.request.Adapter = x.prompt.history(), "openai"
 	if len(x.request.Messages) == 0 {
 		return nil, refused(x.field, "%s has nothing to answer, want a message", x.field)
 	}
+	made, err := x.makeThread()
+	if err != nil {
+		return nil, err
+	}
+	x.request.ThreadID = x.threadID
 	r, err := x.Submit(&mailbox.Submission{Mode: mailbox.ModeInterrupt, Anew: true, Request: x.request})
+	if made && (err != nil || r.ThreadID != x.threadID) {
+		x.removeThread(x.threadID) // one that has accepted the run all the same is not removed
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +132,9 @@ func (x *exchange) begin() (*accepted, error) {
 // resume continues a run with answers. Answers that were given before count once.
 func (x *exchange) resume(run *awaken.Run) (*accepted, error) {
 	ctx, t := x.Context(), x.Tenant()
+	if x.unstored && !isUnstored(run.ThreadID) {
+		return nil, refused("store", "store is false, but the response that asked is stored, and so is what continues it; leave store out")
+	}
 	decisions, err := decisionsOf(ctx, t, run, x.prompt.answers)
 	if err != nil {
 		return nil, err
@@ -156,8 +175,8 @@ func pauses(ctx context.Context, t *mailbox.Tenant, run *awaken.Run) (out []awak
 }
 
 // stream replies with what an encoder makes of a response.
-func (x *exchange) stream(a *accepted, enc func() protocol.Encoder) error {
-	s := &protocol.Stream{ThreadID: a.ThreadID, RunID: a.RunID, Encoder: enc, New: a.New, Resumed: a.Duplicate, After: protocol.AfterAll(a.After)}
+func (x *exchange) stream(a *accepted, format string, enc func() protocol.Encoder) error {
+	s := &protocol.Stream{ThreadID: a.ThreadID, RunID: a.RunID, Encoder: enc, Format: format, New: a.New, Resumed: a.Duplicate, After: protocol.AfterAll(a.After)}
 	if a.Duplicate {
 		s.After, s.Through = protocol.AfterAll(a.from), awaken.Cursor{Epoch: a.from.Epoch, Seq: a.from.Seq + 1}
 		if a.from.Seq == 0 {

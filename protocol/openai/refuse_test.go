@@ -67,6 +67,27 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// A path that the server does not have is an error in OpenAI's shape too.
+func TestRefuses_UnknownPaths(t *testing.T) {
+	g := newRig(t)
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		code         string
+	}{
+		{"POST", "/embeddings", 404, "not_found"}, {"GET", "/files/x", 404, "not_found"}, {"GET", "/responses/x/input_items", 404, "not_found"},
+		{"PUT", "/models", 405, "method_not_allowed"}, {"GET", "/chat/completions", 405, "method_not_allowed"},
+	} {
+		status, body := g.Ask(tt.method, g.URL+"/openai/v1"+tt.path, "")
+		if e := parse(t, body); status != tt.status || e.text("error", "code") != tt.code || e.text("error", "type") != "invalid_request_error" || e.text("error", "message") == "" {
+			t.Errorf("%s %s: %d %s", tt.method, tt.path, status, body)
+		}
+	}
+	if status, body := g.Ask("GET", g.URL+"/v1/nothing", ""); status != 404 || parse(t, body).text("error") == "" {
+		t.Errorf("elsewhere: %d %s", status, body)
+	}
+}
+
 // An error does not repeat a long text of the request.
 func TestRefuses_WithShortErrors(t *testing.T) {
 	g := newRig(t)

@@ -52,6 +52,8 @@ func (r *responseRequest) check() error {
 		return unsupported("prompt", "the agent has its own prompt")
 	case r.PreviousID != "" && !absent(r.Conversation):
 		return refused("conversation", "previous_response_id and conversation are both set, want one of them")
+	case !stored && !absent(r.Conversation):
+		return refused("store", "store is false, but the response would be part of a conversation that is stored; leave one of them out")
 	case r.Background && !stored:
 		return refused("store", "store is false, but a response in the background must be stored to be read")
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -29,11 +28,12 @@ func postResponse(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
-	opts := Options{Model: req.Model, From: a.from, Structured: len(x.request.OutputSchema) > 0, Unstored: req.Store != nil && !*req.Store}
+	opts := Options{Model: req.Model, From: a.from, Structured: len(x.request.OutputSchema) > 0, Unstored: isUnstored(a.ThreadID)}
 	switch {
 	case req.Stream:
 		x.prompt = nil // a stream may be open for hours
-		return x.stream(a, func() protocol.Encoder { return NewResponseEncoder(opts) })
+		defer x.forget(a.ThreadID)
+		return x.stream(a, opts.format("response"), func() protocol.Encoder { return NewResponseEncoder(opts) })
 	case req.Background:
 		run, err := c.Tenant().Store.LoadRun(c.Context(), a.RunID)
 		if err != nil {
@@ -46,6 +46,7 @@ func postResponse(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
+	x.forget(a.ThreadID)
 	return c.Reply(http.StatusOK, e.response(run))
 }
 
@@ -54,7 +55,7 @@ func (r *responseRequest) exchange(c protocol.Call) (*exchange, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	x := &exchange{Call: c, field: "input"}
+	x := &exchange{Call: c, field: "input", unstored: r.Store != nil && !*r.Store}
 	var err error
 	if x.prompt, err = promptOf(r.Input); err != nil {
 		return nil, err
@@ -89,6 +90,9 @@ func (r *responseRequest) exchange(c protocol.Call) (*exchange, error) {
 	}
 	if err := protocol.CheckID("conversation", x.threadID); err != nil {
 		return nil, err
+	}
+	if isUnstored(x.threadID) {
+		return nil, notFound("conversation", "conversation", x.threadID)
 	}
 	if r.PreviousID != "" {
 		return x, x.continues(r.PreviousID)
@@ -138,35 +142,10 @@ func (x *exchange) continues(previousID string) error {
 	switch {
 	case run.Status == awaken.RunCreated || run.Status == awaken.RunRunning:
 		return &protocol.Failure{Status: http.StatusConflict, Code: "response_in_progress", Param: "previous_response_id", Message: "response " + previousID + " is in progress; wait for it, or cancel it"}
-	case th.LatestRunID == run.RunID:
-		return nil
+	case th.LatestRunID != run.RunID || x.unstored:
+		x.branch = &branch{run.ThreadID, max(run.Output.ToSeq, run.Input.ToSeq)}
 	}
-	if again, err := x.submitted(); again || err != nil {
-		return err
-	}
-	forks, ok := t.Store.(awaken.ThreadEditor)
-	if !ok {
-		return refused("previous_response_id", "previous_response_id is %s, which is not the latest response of its conversation", quoted(previousID))
-	}
-	fork, err := forks.Fork(ctx, run.ThreadID, max(run.Output.ToSeq, run.Input.ToSeq), ids.New())
-	if err != nil {
-		return err
-	}
-	x.threadID = fork.ID
 	return nil
-}
-
-// submitted reports whether a submission with the request's idempotency key exists.
-func (x *exchange) submitted() (bool, error) {
-	key, err := x.IdempotencyKey()
-	if key == "" || err != nil {
-		return false, err
-	}
-	_, err = x.Tenant().Store.Submitted(x.Context(), key)
-	if errors.Is(err, awaken.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // find returns the run of a response, and the response's number.
@@ -181,7 +160,7 @@ func find(c protocol.Call, id string) (*awaken.Run, int, error) {
 		return nil, 0, protocol.NotFound("response", id)
 	}
 	run, err := c.Tenant().Store.LoadRun(c.Context(), runID)
-	if errors.Is(err, awaken.ErrNotFound) {
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && isUnstored(run.ThreadID) {
 		return nil, 0, protocol.NotFound("response", id)
 	}
 	return run, n, err
@@ -245,7 +224,7 @@ func getResponse(c protocol.Call) error {
 			after = protocol.AfterAll(opts.From)
 		}
 	}
-	return c.Stream(&protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, After: after, Through: through, Resumed: true,
+	return c.Stream(&protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, After: after, Through: through, Resumed: true, Format: opts.format("response"),
 		Encoder: func() protocol.Encoder { return NewResponseEncoder(opts) }})
 }
 

@@ -144,15 +144,6 @@ func TestResponses_Continue(t *testing.T) {
 	}
 }
 
-// A response that is not stored cannot be read or continued.
-func TestResponses_NotStored(t *testing.T) {
-	g := newRig(t)
-	r := g.must("/responses", `{"model":"default","input":"hi","store":false}`)
-	if status, body := g.Ask(http.MethodGet, g.URL+"/openai/v1/responses/"+r.text("id"), ""); status != 404 || !strings.Contains(body, "store false") {
-		t.Errorf("%d %s", status, body)
-	}
-}
-
 // A response in the background is read when it is ready, and cancelled when it is not.
 func TestResponses_BackgroundAndCancel(t *testing.T) {
 	hold := make(chan struct{})

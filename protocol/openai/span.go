@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -25,6 +26,14 @@ type Options struct {
 	Has int
 	// Usage says that the last chunk has the usage. Chat Completions only.
 	Usage bool
+}
+
+// format names an encoder with these options, for streams that share one. A client that has some of the events shares none.
+func (o *Options) format(kind string) string {
+	if o.Has > 0 {
+		return ""
+	}
+	return fmt.Sprintf("openai.%s %q %s %t %t %t", kind, o.Model, o.From, o.Structured, o.Unstored, o.Usage)
 }
 
 // span tells which entries of a run belong to a response, and keeps what all encoders need of the run.
