@@ -22,8 +22,8 @@ type Levels interface {
 
 const (
 	levelSpace = "mcp_log_level"
-	// levelAge is how long a level is kept after it was set.
-	levelAge = 30 * 24 * time.Hour
+	// maxLevels is how many levels are kept. Of more, those that were set last are.
+	maxLevels = 10_000
 	// defaultLevel is the level of sessions that have set none.
 	defaultLevel = "info"
 )
@@ -59,18 +59,19 @@ func (x *exchange) setLevel(m *message) error {
 		return err
 	}
 	if rand.IntN(32) == 0 {
-		if err := x.forgetLevels(time.Now().Add(-levelAge)); err != nil {
+		if err := x.forgetLevels(time.Now().Add(-sessionAge)); err != nil {
 			return err
 		}
 	}
 	return x.reply(&result{})
 }
 
-// forgetLevels deletes the levels that were set before a time.
+// forgetLevels deletes the levels that were set before a time, and the oldest of too many.
 func (x *exchange) forgetLevels(before time.Time) error {
 	list, err := x.cfg.Levels.List(x.Context(), levelSpace)
+	slices.SortFunc(list, func(a, b profile.Entry) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	for i := range list {
-		if err == nil && list[i].UpdatedAt.Before(before) {
+		if err == nil && (i >= maxLevels || list[i].UpdatedAt.Before(before)) {
 			err = x.cfg.Levels.Delete(x.Context(), levelSpace, list[i].Key)
 		}
 	}

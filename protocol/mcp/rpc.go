@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/protocol"
@@ -226,6 +227,9 @@ func (x *exchange) enterLegacy(header string, m *message) error {
 	}
 	if !x.cfg.signer.open("session", token, &x.session) {
 		return failure(http.StatusNotFound, noSession, "session not found: initialize another")
+	}
+	if x.session.expired() {
+		return failure(http.StatusNotFound, noSession, "the session is over after %d days: initialize another", sessionAge/(24*time.Hour))
 	}
 	x.elicits, x.revision = x.session.Elicits, x.session.Version
 	return nil

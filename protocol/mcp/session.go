@@ -40,6 +40,10 @@ func (s *signer) open(kind, token string, v any) bool {
 	return err == nil && json.Unmarshal(data, v) == nil
 }
 
+// sessionAge is how long a session of the older era lasts. The server keeps nothing of one but the level of its log, for
+// the same time; it cannot know when a client has used it last without writing that down with each request.
+const sessionAge = 30 * 24 * time.Hour
+
 // session is what a client of the older era said at initialize. Its id is the session, sealed.
 type session struct {
 	Nonce   string `json:"n"`
@@ -51,6 +55,9 @@ type session struct {
 func newSession(version string, elicits bool) session {
 	return session{Nonce: rand.Text(), Version: version, Elicits: elicits, Since: time.Now().Unix()}
 }
+
+// expired reports whether the session is over.
+func (s *session) expired() bool { return time.Since(time.Unix(s.Since, 0)) > sessionAge }
 
 // runID returns the id of the run of a request in a session.
 func (s *session) runID(id json.RawMessage) string {
