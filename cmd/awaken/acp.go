@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -59,7 +60,9 @@ func acpCommand(con *console) *cobra.Command {
 		}
 		sig := listen()
 		defer sig.stop()
-		sig.during(cmd.Context(), func(ctx context.Context) { err = serveEditor(ctx, con, s, *agent, *user) })
+		sig.during(cmd.Context(), func(ctx context.Context) {
+			err = serveLocally(ctx, con, s, func(_ *backend, k *core, log *slog.Logger) error { return serveEditor(ctx, con, k, *agent, *user, log) })
+		})
 		return err
 	}
 	return cmd
@@ -85,8 +88,8 @@ func dataFolder() (string, error) {
 // editorDrain is how long runs may take to finish their step when an editor ends the command.
 const editorDrain = 5 * time.Second
 
-// serveEditor serves the editor that has started the command, until it closes the standard input.
-func serveEditor(ctx context.Context, con *console, s *settings.Settings, agentID, user string) (err error) {
+// serveLocally opens what is behind the program that has started the command, and calls serve with it.
+func serveLocally(ctx context.Context, con *console, s *settings.Settings, serve func(b *backend, k *core, log *slog.Logger) error) (err error) {
 	s.Limits.ShutdownTime = min(s.Limits.ShutdownTime, editorDrain)
 	log := newLogger(con, s)
 	b, err := openBackend(ctx, s, true, log)
@@ -99,6 +102,11 @@ func serveEditor(ctx context.Context, con *console, s *settings.Settings, agentI
 		return err
 	}
 	defer k.close()
+	return serve(b, k, log)
+}
+
+// serveEditor serves the editor that has started the command, until it closes the standard input.
+func serveEditor(ctx context.Context, con *console, k *core, agentID, user string, log *slog.Logger) error {
 	reg := k.control.manager.Registry()
 	if agentID != "" && reg.Agent(agentID) == nil {
 		return configError("agent %q not found; available: %s", agentID, strings.Join(reg.AgentIDs(), ", "))
@@ -107,7 +115,7 @@ func serveEditor(ctx context.Context, con *console, s *settings.Settings, agentI
 	working, stop := context.WithCancel(ctx)
 	worked := make(chan error, 1)
 	go func() { worked <- k.box.Work(working) }()
-	err = acp.Serve(ctx, acp.Config{Tenant: k.box.Tenant(""), Catalogue: func() acp.Catalogue { return k.control.manager.Registry() }, Agent: agentID, User: user,
+	err := acp.Serve(ctx, acp.Config{Tenant: k.box.Tenant(""), Catalogue: func() acp.Catalogue { return k.control.manager.Registry() }, Agent: agentID, User: user,
 		Version: moduleVersion(), Logger: log, Decided: func(made []*awaken.Decided) { k.audit(ctx, user, made) }}, con.in, con.out)
 	stop()
 	if err = errors.Join(err, <-worked); err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -106,7 +107,9 @@ func mcpCommand(con *console) *cobra.Command {
 		if err != nil {
 			return configError("%w", err)
 		}
-		sig.during(cmd.Context(), func(ctx context.Context) { err = serveMCP(ctx, con, s, *user) })
+		sig.during(cmd.Context(), func(ctx context.Context) {
+			err = serveLocally(ctx, con, s, func(b *backend, k *core, log *slog.Logger) error { return serveMCP(ctx, con, s, b, k, *user, log) })
+		})
 		return err
 	}
 	return cmd
@@ -129,19 +132,7 @@ const mcpUser = "X-Awaken-User"
 
 // serveMCP serves the client that has started the command, until it closes the standard input: by a server that only this
 // process can reach.
-func serveMCP(ctx context.Context, con *console, s *settings.Settings, user string) (err error) {
-	s.Limits.ShutdownTime = min(s.Limits.ShutdownTime, editorDrain)
-	log := newLogger(con, s)
-	b, err := openBackend(ctx, s, true, log)
-	if err != nil {
-		return err
-	}
-	defer b.close(&err)
-	k, err := openCore(ctx, b, con, s, newCode(s), nil, log)
-	if err != nil {
-		return err
-	}
-	defer k.close()
+func serveMCP(ctx context.Context, con *console, s *settings.Settings, b *backend, k *core, user string, log *slog.Logger) error {
 	routes, err := openMCP(ctx, s, b)
 	if err != nil {
 		return err

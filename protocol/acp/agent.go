@@ -99,12 +99,10 @@ func (a *agent) serve() error {
 		if err != nil {
 			return err
 		}
-		if m.Method == methodCancelCall {
-			a.cancelRequest(m)
-			continue
-		}
 		if !m.isRequest() {
-			if m.Method == methodCancel {
+			if m.Method == methodCancelCall {
+				a.cancelRequest(m)
+			} else if m.Method == methodCancel {
 				a.cancel(m)
 			} else if len(m.Method) > 0 && m.Method[0] != '_' && m.Method[0] != '$' {
 				a.Logger.Warn("unknown notification", "method", fmt.Sprintf("%.80q", m.Method))

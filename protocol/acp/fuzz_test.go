@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/protocol/acp"
@@ -29,6 +32,7 @@ var hostile = []string{
 	`{"jsonrpc":"2.0","id":1,"method":"session/list","params":{"cursor":"-1"}}`, `{"jsonrpc":"2.0","id":1,"method":"session/list","params":{"cursor":"99999999"}}`,
 	`{"jsonrpc":"2.0","id":1,"method":"session/set_mode","params":{"sessionId":"known","modeId":"\u0000"}}`,
 	`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"known"}}`, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":{}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"$/cancel_request","params":{"requestId":1}}`, `{"jsonrpc":"2.0","id":1,"method":"session/cancel","params":{"sessionId":"known"}}`,
 	`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"error":{}}`, `{"jsonrpc":"2.0","id":1,"error":"x"}`,
 	`{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"known","prompt":[{"type":"resource","resource":{"uri":"x","blob":"` + strings.Repeat("A", 2000) + `"}}]}}`,
 	`{"a":` + strings.Repeat("[", 2000), strings.Repeat(`{"a":`, 2000), strings.Repeat("x", 70_000),
@@ -56,22 +60,71 @@ func FuzzServe(f *testing.F) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
+		answers := map[string]int{}
 		for line := range strings.Lines(out.String()) {
-			var m struct {
-				JSONRPC string          `json:"jsonrpc"`
-				ID      json.RawMessage `json:"id"`
-				Method  string          `json:"method"`
-				Result  json.RawMessage `json:"result"`
-				Error   *acp.Failure    `json:"error"`
-			}
+			var m rpcMessage
 			if json.Unmarshal([]byte(line), &m) != nil || m.JSONRPC != "2.0" || m.Method == "" && (m.Error == nil) == (len(m.Result) == 0) {
 				t.Errorf("the agent writes %q", line)
 			}
 			if m.Error != nil && (m.Error.Code == 0 || m.Error.Message == "") {
 				t.Errorf("the agent writes %q", line)
 			}
+			if m.Method == "" {
+				answers[m.id()]++
+			}
+		}
+		for id, requests := range requestsOf(input, 64<<10) {
+			if requests == 1 && answers[id] != 1 {
+				t.Errorf("request %s is answered %d times:\n%s", id, answers[id], out.String())
+			}
 		}
 	})
+}
+
+type rpcMessage struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   *acp.Failure    `json:"error"`
+}
+
+// id returns the id of a message in one spelling, or "" if it has none that names a request.
+func (m *rpcMessage) id() string {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(m.ID))
+	d.UseNumber()
+	if d.Decode(&v) != nil || v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%T %[1]v", v)
+}
+
+// requestsOf returns how many messages of the input have each id, if at least one of them is a request. What follows
+// the last line break is not a message, nor is a line of more than maxLine bytes.
+func requestsOf(input []byte, maxLine int) map[string]int {
+	mentioned, requests := map[string]int{}, map[string]int{}
+	for line := range bytes.Lines(input) {
+		var m rpcMessage
+		if !bytes.HasSuffix(line, []byte("\n")) || len(line) > maxLine || !utf8.Valid(line) {
+			continue
+		}
+		err := json.Unmarshal(line, &m)
+		id := m.id()
+		if id == "" {
+			continue
+		}
+		mentioned[id]++
+		_, notNumber := strconv.ParseInt(string(m.ID), 10, 64)
+		if err == nil && m.JSONRPC == "2.0" && m.Method != "" && len(m.ID) <= 256 && (m.ID[0] == '"' || notNumber == nil) {
+			requests[id] = 0
+		}
+	}
+	for id := range requests {
+		requests[id] = mentioned[id]
+	}
+	return requests
 }
 
 // sequence returns a function that returns an id, and then ids that begin with it.
