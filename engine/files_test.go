@@ -6,11 +6,14 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/fault"
+	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
@@ -121,5 +124,76 @@ func TestFiles_ThatAreGone(t *testing.T) {
 	checkTermination(t, res, p, awaken.NaturalEnd)
 	if text := g.request(1).Messages[0].Text(); !strings.Contains(text, "not available any more") {
 		t.Errorf("the model was shown %q", text)
+	}
+}
+
+// away is a store whose files cannot be stored or read as often as its numbers say.
+type away struct {
+	awaken.Store
+	puts, opens *atomic.Int32
+}
+
+func (a away) Blobs() blob.Store { return awayBlobs{a.Store.(blob.Keeper).Blobs(), a.puts, a.opens} }
+
+type awayBlobs struct {
+	blob.Store
+	puts, opens *atomic.Int32
+}
+
+var errAway = &fault.Outage{Reason: "the store is away", Err: errors.New("away")}
+
+func (a awayBlobs) Put(ctx context.Context, mediaType string, r io.Reader, h blob.Holder) (*blob.Blob, error) {
+	if a.puts.Add(-1) >= 0 {
+		return nil, errAway
+	}
+	return a.Store.Put(ctx, mediaType, r, h)
+}
+
+func (a awayBlobs) Open(ctx context.Context, id string) (*blob.Blob, io.ReadSeekCloser, error) {
+	if a.opens.Add(-1) >= 0 {
+		return nil, nil, errAway
+	}
+	return a.Store.Open(ctx, id)
+}
+
+// owner owns a run, and makes its commits.
+type owner struct{ awaken.Store }
+
+func (owner) Check() error { return nil }
+
+// An outage of the store while the files of input are stored, or read for the model, costs an owned run nothing: it has all
+// of its input.
+func TestFiles_SurviveAnOutage(t *testing.T) {
+	var puts, opens atomic.Int32
+	puts.Store(1)
+	opens.Store(1)
+	g := newRig(t, []llmtest.Turn{llmtest.Say("one")}, withStore(func(s awaken.Store) awaken.Store { return away{s, &puts, &opens} }))
+	large := picture(100 << 10)
+	res, err := g.rt.Run(ownership.With(t.Context(), owner{g.store}), awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{
+		llm.UserText("first"), {Role: llm.User, Content: []llm.Block{llm.Text("look"), large}}}}, nil)
+	if err != nil || res.Termination.Type != awaken.NaturalEnd || puts.Load() >= 0 || opens.Load() >= 0 {
+		t.Fatalf("the run ended with %+v, %v; %d and %d failures are left", res, err, puts.Load(), opens.Load())
+	}
+	log := g.log("t")
+	if stored := sources(log); len(log) != 3 || log[0].Text() != "first" || log[1].Text() != "look" || len(stored) != 1 || stored[0].Type != "blob" {
+		t.Errorf("the log is %s", toJSON(t, log))
+	}
+	if shown := sources(g.request(1).Messages); len(shown) != 1 || shown[0].Data != large.Source.Data {
+		t.Errorf("the model was shown %d files", len(shown))
+	}
+}
+
+// A store that cannot be read is no failure of the model.
+func TestFiles_ThatCannotBeReadDoNotOpenTheBreaker(t *testing.T) {
+	var puts, opens atomic.Int32
+	opens.Store(100)
+	g := newRig(t, []llmtest.Turn{llmtest.Say("one")}, withStore(func(s awaken.Store) awaken.Store { return away{s, &puts, &opens} }))
+	for range 10 {
+		if _, err := g.rt.Run(t.Context(), awaken.RunRequest{Messages: []*llm.Message{{Role: llm.User, Content: []llm.Block{picture(100 << 10)}}}}, nil); err == nil {
+			t.Fatal("the run did not fail")
+		}
+	}
+	if h := g.rt.Registry().Health(); len(h) != 1 || h[0].State != llm.BreakerClosed || h[0].Failures != 0 {
+		t.Errorf("the health of the models is %+v", h)
 	}
 }

@@ -166,6 +166,15 @@ type openCall struct {
 // function would allocate for each variable shared with its body.
 func (s *stream) receive() error {
 	s.err = nil
+	req := &s.inf.request
+	if s.inf.conv.blobs { // before the breaker: the model is not to blame if the store cannot be read
+		own := *req
+		var err error
+		if own.Messages, err = s.inf.attach(s.ctx, req.Messages); err != nil {
+			return err
+		}
+		req = &own
+	}
 	if b := s.inf.agent.Breaker; b != nil {
 		if err := b.Enter(); err != nil {
 			return err
@@ -180,7 +189,7 @@ func (s *stream) receive() error {
 			return err
 		}
 	}
-	s.play()
+	s.play(req)
 	switch {
 	case s.err != nil:
 		return s.err
@@ -193,7 +202,7 @@ func (s *stream) receive() error {
 }
 
 // play runs the model's stream. A panic of the model is an error.
-func (s *stream) play() {
+func (s *stream) play(req *llm.Request) {
 	defer func() {
 		if s.inside {
 			return // the sink panicked: let it propagate
@@ -202,14 +211,6 @@ func (s *stream) play() {
 			s.err = &awaken.PanicError{In: fmt.Sprintf("model %q", s.inf.request.Model), Value: v, Stack: debug.Stack()}
 		}
 	}()
-	req := &s.inf.request
-	if s.inf.conv.blobs {
-		own := *req
-		if own.Messages, s.err = s.inf.attach(s.ctx, req.Messages); s.err != nil {
-			return
-		}
-		req = &own
-	}
 	s.inf.agent.Model.Stream(s.ctx, req)(s.inf.yield)
 }
 

@@ -261,17 +261,26 @@ func (l *leaving) Write(p []byte) (int, error) {
 
 // keepFiles stores the large files of a submission, and makes its thread hold those that it refers to. The
 // caller must be allowed to read them.
-func (req *request) keepFiles(s *mailbox.Submission) error {
+//
+// If the client chose the ID of a thread that does not exist, the user holds them until the submission is accepted and
+// has made the thread the user's: another user who creates the thread of a submission that was refused must not
+// find the files there. It returns the holder, if there are files.
+func (req *request) keepFiles(s *mailbox.Submission) (holder blob.Holder, err error) {
 	media := func(b llm.Block) bool { return b.Source != nil && b.Source.Type != "url" }
 	if !slices.ContainsFunc(s.Request.Messages, func(m *llm.Message) bool { return slices.ContainsFunc(m.Content, media) }) {
-		return nil
+		return holder, nil
 	}
 	store := blob.Of(req.tenant.Store)
 	if store == nil {
-		return nil // the runtime says so
+		return holder, nil // the runtime says so
 	}
-	s.Request.ThreadID = cmp.Or(s.Request.ThreadID, ids.New())
-	thread := blob.Thread(s.Request.ThreadID)
+	holder = blob.User(s.Request.UserID)
+	if exists, err := req.threadExists(s.Request.ThreadID); err != nil {
+		return holder, err
+	} else if exists || s.Request.ThreadID == "" {
+		s.Request.ThreadID = cmp.Or(s.Request.ThreadID, ids.New())
+		holder = blob.Thread(s.Request.ThreadID)
+	}
 	msgs := slices.Clone(s.Request.Messages)
 	var refs []string
 	for i, m := range msgs {
@@ -284,12 +293,12 @@ func (req *request) keepFiles(s *mailbox.Submission) error {
 			if src := own.Content[j].Source; src != nil && src.Type == "blob" {
 				stored, err := req.stored(store, src.ID)
 				if errors.Is(err, awaken.ErrNotFound) {
-					return protocol.BadRequest("messages[%d].content[%d].source: blob %q does not exist; upload it with POST /v1/blobs", i, j, src.ID)
+					return holder, protocol.BadRequest("messages[%d].content[%d].source: blob %q does not exist; upload it with POST /v1/blobs", i, j, src.ID)
 				} else if err != nil {
-					return err
+					return holder, err
 				}
 				if !sameType(src.MediaType, stored.MediaType) {
-					return protocol.BadRequest("messages[%d].content[%d].source.media_type is %q, but the file is %q", i, j, src.MediaType, stored.MediaType)
+					return holder, protocol.BadRequest("messages[%d].content[%d].source.media_type is %q, but the file is %q", i, j, src.MediaType, stored.MediaType)
 				}
 				own.Content[j].Source = stored
 				refs = append(refs, src.ID)
@@ -298,17 +307,28 @@ func (req *request) keepFiles(s *mailbox.Submission) error {
 		msgs[i] = &own
 	}
 	if err := req.admitFiles(store, msgs); err != nil {
-		return err
+		return holder, err
 	}
-	if err := store.Hold(req.ctx, thread, refs...); err != nil {
-		return err
+	if err := store.Hold(req.ctx, holder, refs...); err != nil {
+		return holder, err
 	}
-	msgs, err := blob.DetachMessages(req.ctx, store, thread, msgs)
-	if err != nil {
-		return fmt.Errorf("store the files of messages: %w", err)
+	if msgs, err = blob.DetachMessages(req.ctx, store, holder, msgs); err != nil {
+		return holder, fmt.Errorf("store the files of messages: %w", err)
 	}
 	s.Request.Messages = msgs
-	return nil
+	return holder, nil
+}
+
+// threadExists reports whether a thread exists.
+func (req *request) threadExists(id string) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	_, err := req.tenant.Store.Thread(req.ctx, id)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // sameType reports whether two media types are the same but for their parameters.

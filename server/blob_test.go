@@ -228,6 +228,29 @@ func TestBlobs_OfUsers(t *testing.T) {
 	}
 }
 
+// A submission that is refused gives no other user its files: neither by the thread that it named, nor by that thread when
+// the other user creates it.
+func TestBlobs_OfRefusedSubmissions(t *testing.T) {
+	t.Parallel()
+	g, _ := withUsers(t)
+	alice, bob := []string{"X-User", "alice", "Idempotency-Key", "k"}, []string{"X-User", "bob"}
+	g.want(200, "POST", "/v1/runs", `{"agent_id":"default","thread_id":"hers","stream":false,"messages":[{"role":"user","content":"hi"}]}`, alice...)
+	id := g.upload("image/png", []byte("hers"), alice[:2]...)
+	inline := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("y"), 50_000))
+	g.want(409, "POST", "/v1/runs", `{"agent_id":"default","thread_id":"wanted","messages":[{"role":"user","content":[{"type":"image","source":{"type":"blob","media_type":"image/png","id":"`+id+`"}},
+		{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`+inline+`"}}]}]}`, alice...)
+	g.want(200, "POST", "/v1/runs", `{"agent_id":"default","thread_id":"wanted","stream":false,"messages":[{"role":"user","content":"hi"}]}`, bob...)
+	if items := g.want(200, "GET", "/v1/blobs", "", bob...)["items"].([]any); len(items) > 0 {
+		t.Errorf("the other user lists %v", items)
+	}
+	if resp, _ := g.raw("GET", "/v1/blobs/"+id, "", nil, bob...); resp.StatusCode != 404 {
+		t.Errorf("the other user got %s", resp.Status)
+	}
+	if items := g.want(200, "GET", "/v1/blobs", "", alice[:2]...)["items"].([]any); len(items) != 2 {
+		t.Errorf("the user lists %v", items)
+	}
+}
+
 // patient is a response that records the deadline of its connection for reading.
 type patient struct {
 	*httptest.ResponseRecorder

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
@@ -138,7 +139,8 @@ func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if err := req.admission.submission(req, s); err != nil {
 		return nil, err
 	}
-	if err := req.keepFiles(s); err != nil {
+	holder, err := req.keepFiles(s)
+	if err != nil {
 		return nil, err
 	}
 	s.Request.Untrusted = !req.trusts
@@ -152,6 +154,9 @@ func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if holder.Kind == blob.Users && !r.Duplicate { // an error leaves the user's hold; when the run begins, the thread holds them too
+		_ = blob.Of(req.tenant.Store).Hold(req.ctx, blob.Thread(r.ThreadID), blob.IDs(s.Request.Messages...)...)
 	}
 	return r, nil
 }

@@ -73,14 +73,16 @@ func export(ctx context.Context, store awaken.Store, threadID string, w io.Write
 	return buf.Flush()
 }
 
-// attach puts the stored files of a message into it, so that the file is complete. One that is gone stays
-// a reference.
+// attach puts the stored files of a message into it, so that the file is complete. One that is gone becomes a
+// text.
 func attach(ctx context.Context, store awaken.Store, r *awaken.MessageRecord) error {
 	if r.Message == nil || !r.Message.HasBlobs() {
 		return nil
 	}
 	a := blob.Attacher{Store: blob.Of(store), Most: math.MaxInt64}
-	list, err := a.Messages(ctx, []*llm.Message{r.Message}, func(b llm.Block) llm.Block { return b })
+	list, err := a.Messages(ctx, []*llm.Message{r.Message}, func(b llm.Block) llm.Block {
+		return llm.Text(fmt.Sprintf("(The %s that was here, %s, is not available any more.)", b.Type, b.Source.MediaType))
+	})
 	if err == nil {
 		r.Message = list[0]
 	}

@@ -74,10 +74,8 @@ func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 	if n := len(f.messages); n > 0 {
 		run.Input = llm.Interval{FromSeq: 1, ToSeq: n}
 	}
-	if files := blob.Of(store); files != nil {
-		if f.messages, err = blob.DetachMessages(ctx, files, blob.Thread(id), f.messages); err != nil {
-			return err
-		}
+	if err := f.keepFiles(ctx, blob.Of(store), id); err != nil {
+		return err
 	}
 	cp, err := store.Acquire(ctx, id)
 	if err != nil {
@@ -102,6 +100,28 @@ func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 		}
 	}
 	return nil
+}
+
+// keepFiles stores the files that messages hold inline, and makes the thread hold those that they refer to. A reference to
+// a file that the store does not have is refused: nothing else would keep it, or say that it is missing.
+func (f *file) keepFiles(ctx context.Context, files blob.Store, id string) (err error) {
+	for i, m := range f.messages {
+		for _, ref := range blob.IDs(m) {
+			err := awaken.ErrNotFound
+			if files != nil {
+				err = files.Hold(ctx, blob.Thread(id), ref)
+			}
+			if errors.Is(err, awaken.ErrNotFound) {
+				return fmt.Errorf("%w: message %d refers to file %.80s, which this store does not have; export the thread where it does", awaken.ErrInvalid, i+1, ref)
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	if files != nil {
+		f.messages, err = blob.DetachMessages(ctx, files, blob.Thread(id), f.messages)
+	}
+	return err
 }
 
 var errExists = fmt.Errorf("%w: the thread already exists", awaken.ErrConflict)

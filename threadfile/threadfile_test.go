@@ -296,3 +296,30 @@ func TestImport_HasTheFiles(t *testing.T) {
 		t.Errorf("the messages are %v, %v", records, err)
 	}
 }
+
+// A file that refers to what the store does not have is refused, and nothing is made. What the store has, the thread holds.
+func TestImport_HoldsOrRefusesReferences(t *testing.T) {
+	ctx := t.Context()
+	store := memory.New()
+	b, err := store.Blobs().Put(ctx, "text/plain", strings.NewReader("hello"), blob.User("ann"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]bool{b.ID: true, blob.NewDigest("image/png").ID(): false} {
+		file := sealed(`{"format":"awaken.thread","version":1,"thread":{"id":"t","metadata":{},"message_count":1}}`+"\n"+
+			`{"message":{"thread_id":"t","seq":1,"message":{"role":"user","content":[{"type":"document","source":{"type":"blob","id":"`+id+`","media_type":"text/plain"}}]}}}`+"\n", 1, 0)
+		_, err := threadfile.Import(ctx, store, strings.NewReader(file), "new-"+id[:4])
+		if (err == nil) != want || err != nil && (!errors.Is(err, awaken.ErrInvalid) || !strings.Contains(err.Error(), "message 1 refers to file "+id)) {
+			t.Errorf("file %.8s: %v", id, err)
+		}
+		if _, err := store.Thread(ctx, "new-"+id[:4]); (err == nil) != want {
+			t.Errorf("the thread of file %.8s: %v", id, err)
+		}
+	}
+	if _, err := store.UpdateThread(ctx, "new-"+b.ID[:4], func(t *awaken.Thread) error { t.UserID = "bob"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := store.Blobs().Readable(ctx, b.ID, "bob"); !ok || err != nil {
+		t.Errorf("the thread does not hold its file: %v", err)
+	}
+}
