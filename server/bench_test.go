@@ -82,18 +82,10 @@ type w6Result struct {
 // next.
 func runLoad() error {
 	clients, length := setting("CLIENTS"), time.Duration(setting("MS"))*time.Millisecond
-	path, body, piece := "/v1/runs", `{"agent_id":"default","thread_id":"%s","messages":[{"role":"user","content":"hello"}]}`, []byte(`"event_type":"text_delta"`)
-	switch os.Getenv("PROTOCOL") {
-	case "aisdk":
-		path, piece = "/v1/ai-sdk/chat", []byte(`"text-delta"`)
-		body = `{"threadId":"%s","messages":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]}`
-	case "agui":
-		path, piece = "/v1/ag-ui/run", []byte(`"TEXT_MESSAGE_CONTENT"`)
-		body = `{"threadId":"%s","messages":[{"role":"user","content":"hello"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`
-	}
-	request := func(thread string) string {
-		body := fmt.Sprintf(body, thread)
-		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+	as := dialects[os.Getenv("PROTOCOL")]
+	request := func(client, n int) string {
+		body := strings.NewReplacer("THREAD", threadOf(client, n), "UNIQUE", fmt.Sprintf("%d-%d-%d", os.Getpid(), client, n)).Replace(as.body)
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", as.path, as.headers, len(body), body)
 	}
 	var mu sync.Mutex
 	var first, full []time.Duration
@@ -110,7 +102,7 @@ func runLoad() error {
 				buf := make([]byte, 32<<10)
 				for err == nil && time.Since(began) < length {
 					var a, b time.Duration
-					a, b, err = oneRun(conn, r, request(threadOf(client, len(f))), piece, buf)
+					a, b, err = oneRun(conn, r, request(client, len(f)), []byte(as.piece), buf)
 					f, u = append(f, a), append(u, b)
 				}
 			}

@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime/pprof"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,8 +27,6 @@ import (
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/protocol/agui"
-	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/postgres"
@@ -225,7 +222,11 @@ func serveLoad() error {
 	if err != nil {
 		return err
 	}
-	cfg := server.Config{Mailbox: box, Metrics: metrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes()), Handlers: map[string]http.Handler{
+	routes, err := protocolRoutes()
+	if err != nil {
+		return err
+	}
+	cfg := server.Config{Mailbox: box, Metrics: metrics, Routes: routes, Handlers: map[string]http.Handler{
 		"POST /go":   http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(start) }),
 		"GET /usage": http.HandlerFunc(serveUsage),
 	}}

@@ -1,59 +1,83 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
-	"syscall"
 	"testing"
-	"time"
 
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/a2a"
+	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
-	"github.com/awaken-go/awaken/protocol/protocoltest"
+	"github.com/awaken-go/awaken/protocol/mcp"
+	"github.com/awaken-go/awaken/protocol/openai"
 )
 
-// BenchmarkProtocols is one run with one turn over HTTP, streamed: when its first event and its end arrive, and what it costs, in
-// A2A beside AI SDK. Compare the figures of one invocation only.
-func BenchmarkProtocols(b *testing.B) {
-	routes, err := a2a.Routes(a2a.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	g, n := protocoltest.New(b, slices.Concat(routes, aisdk.Routes())), 0
-	for _, p := range []struct{ name, path, body string }{
-		{"aisdk", "/v1/ai-sdk/chat", `{"id":"c-%[1]d","trigger":"submit-message","messages":[{"id":"m-%[1]d","role":"user","parts":[{"type":"text","text":"hello"}]}]}`},
-		{"a2a-rest", "/v1/a2a/message:stream", `{"message":{"messageId":"a-%d","role":"ROLE_USER","parts":[{"text":"hello"}]}}`},
-		{"a2a-rpc", "/v1/a2a", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":"r-%d","role":"ROLE_USER","parts":[{"text":"hello"}]}}}`},
-	} {
-		b.Run(p.name, func(b *testing.B) {
-			b.ReportAllocs()
-			var first time.Duration
-			before := cpu(b)
-			for b.Loop() {
-				n++
-				start := time.Now()
-				resp := g.Send("POST", g.URL+p.path, fmt.Sprintf(p.body, n))
-				buf := make([]byte, 64)
-				if _, err := resp.Body.Read(buf); err != nil {
-					b.Fatal(err)
-				}
-				first += time.Since(start)
-				if all := protocoltest.ReadAll(resp); resp.StatusCode != 200 || len(all) < 100 {
-					b.Fatalf("%d %s", resp.StatusCode, all)
-				}
-				resp.Body.Close()
-			}
-			b.ReportMetric(float64(first.Microseconds())/float64(b.N), "µs-first/op")
-			b.ReportMetric(float64((cpu(b)-before).Microseconds())/float64(b.N), "µs-cpu/op")
-		})
-	}
+// dialect is how a client of a protocol starts a run and recognises its pieces. In the body, THREAD is the ID of a thread or
+// empty, and UNIQUE is one of the request.
+type dialect struct{ path, headers, body, piece string }
+
+var dialects = map[string]dialect{
+	"":      {"/v1/runs", "", `{"agent_id":"default","thread_id":"THREAD","messages":[{"role":"user","content":"hello"}]}`, `"event_type":"text_delta"`},
+	"aisdk": {"/v1/ai-sdk/chat", "", `{"threadId":"THREAD","messages":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]}`, `"text-delta"`},
+	"agui": {"/v1/ag-ui/run", "", `{"threadId":"THREAD","messages":[{"role":"user","content":"hello"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`,
+		`"TEXT_MESSAGE_CONTENT"`},
+	"a2a-rest": {"/v1/a2a/message:stream", "A2A-Version: 1.0\r\n", `{"message":{"messageId":"UNIQUE","role":"ROLE_USER","parts":[{"text":"hello"}]}}`, `|x"}]}`},
+	"a2a-rpc": {"/v1/a2a", "A2A-Version: 1.0\r\n",
+		`{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":"UNIQUE","role":"ROLE_USER","parts":[{"text":"hello"}]}}}`, `|x"}]}`},
+	"mcp-2025": {"/v1/mcp", "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-11-25\r\n",
+		`{"jsonrpc":"2.0","id":"UNIQUE","method":"tools/call","params":{"name":"default","arguments":{"message":"hello"},"_meta":{"progressToken":"UNIQUE"}}}`, `"notifications/progress"`},
+	"mcp-2026": {"/v1/mcp", "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: default\r\n",
+		`{"jsonrpc":"2.0","id":"UNIQUE","method":"tools/call","params":{"name":"default","arguments":{"message":"hello"},"_meta":{"progressToken":"UNIQUE",` +
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, `"notifications/progress"`},
+	"openai": {"/openai/v1/responses", "", `{"model":"default","input":"hello","stream":true}`, `"type":"response.output_text.delta"`},
 }
 
-// cpu returns the time that this process has used.
-func cpu(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
+// protocolRoutes returns the routes of all protocols.
+func protocolRoutes() ([]protocol.Route, error) {
+	tasks, err := a2a.Routes(a2a.Config{})
+	if err != nil {
+		return nil, err
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	tools, err := mcp.Routes(mcp.Config{Key: awaken.NewSecret("0123456789abcdef0123456789abcdef")})
+	return slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes(), tasks, tools), err
+}
+
+// BenchmarkProtocols compares the other protocols with AI SDK: the server's CPU time for a streamed run of W6, and when its first
+// event arrives. It prints medians of rounds in which each had its turn on one server. Use -benchtime=1x.
+func BenchmarkProtocols(b *testing.B) {
+	const rounds, turn = 7, 700
+	srv := spawn(b, "server", fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))
+	addr := srv.line()
+	for _, clients := range []int{1, 64} {
+		b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) {
+			ratios := map[string][]float64{}
+			for range rounds {
+				var base [2]float64
+				for _, name := range []string{"aisdk", "a2a-rest", "a2a-rpc", "mcp-2025", "mcp-2026", "openai"} {
+					before := srv.cpu()
+					load := spawn(b, "runners", "PROTOCOL="+name, "ADDR="+addr, fmt.Sprint("CLIENTS=", clients), fmt.Sprint("MS=", turn))
+					var r w6Result
+					if err := json.Unmarshal([]byte(load.line()), &r); err != nil {
+						b.Fatal(err)
+					}
+					cpu, first := (srv.cpu()-before).Seconds()/float64(r.Runs), r.First.Seconds()
+					b.Logf("%s: %d runs, %.0f µs of CPU each, first event %s", name, r.Runs, cpu*1e6, r.First)
+					if name == "aisdk" {
+						base = [2]float64{cpu, first}
+						continue
+					}
+					ratios[name+"-CPU/aisdk"] = append(ratios[name+"-CPU/aisdk"], cpu/base[0])
+					ratios[name+"-first/aisdk"] = append(ratios[name+"-first/aisdk"], first/base[1])
+				}
+			}
+			for unit, list := range ratios {
+				testenv.Report(b, unit, list)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }
