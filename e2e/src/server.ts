@@ -1,7 +1,7 @@
 // The built server, as a process of its own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer as createBalancer, request, type Server as Balancer } from "node:http";
+import { createServer as createBalancer, request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,13 +22,56 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
+/** A load balancer that sends each request to the port that it is told. */
+export class Gate {
+  url = "";
+  private readonly open = new Set<() => void>();
+  private readonly listener = createBalancer((req, res) => {
+    const { method, url, headers } = req;
+    const out = request({ host: "127.0.0.1", port: this.port(), method, path: url, headers, agent: false }, (answer) => {
+      res.writeHead(answer.statusCode!, answer.headers);
+      answer.on("error", () => res.destroy());
+      answer.pipe(res);
+    });
+    const end = () => {
+      out.destroy();
+      res.destroy();
+    };
+    this.open.add(end);
+    out.on("error", () => res.destroy());
+    res.on("close", () => {
+      this.open.delete(end);
+      out.destroy();
+    });
+    req.pipe(out);
+  });
+
+  constructor(public port: () => number) {}
+
+  async start(at = 0): Promise<this> {
+    await new Promise<void>((done) => this.listener.listen(at, "127.0.0.1", done));
+    this.url = `http://127.0.0.1:${(this.listener.address() as { port: number }).port}`;
+    return this;
+  }
+
+  /** Cuts every connection. */
+  cut() {
+    for (const end of this.open) end();
+  }
+
+  close() {
+    this.listener.closeAllConnections();
+    this.listener.close();
+  }
+}
+
 /** A server with the demo's agents on a store of its own, with settings in YAML. */
 export class Server {
   url = "";
   private processes: ChildProcess[] = [];
-  private port = 0;
+  port = 0;
   private ports: number[] = []; // of the replicas
-  private balancer?: Balancer;
+  private balancer?: Gate;
   private database: string[] = [];
   readonly folder = mkdtempSync(join(tmpdir(), "awaken-e2e-"));
 
@@ -72,20 +115,15 @@ export class Server {
     }
     this.processes = [];
     for (const port of this.ports) this.processes.push(await this.spawn(port));
-    if (this.balancer) return;
     let next = 0;
-    this.balancer = createBalancer((req, res) => {
-      const { method, url, headers } = req;
-      const out = request({ host: "127.0.0.1", port: this.ports[next++ % replicas], method, path: url, headers, agent: false }, (answer) => {
-        res.writeHead(answer.statusCode!, answer.headers);
-        answer.on("error", () => res.destroy());
-        answer.pipe(res);
-      });
-      out.on("error", () => res.destroy());
-      res.on("close", () => out.destroy());
-      req.pipe(out);
-    });
-    await new Promise<void>((done) => this.balancer!.listen(this.port, "127.0.0.1", done));
+    this.balancer ??= await new Gate(() => this.ports[next++ % replicas]).start(this.port);
+  }
+
+  /** Starts another process on the same store, and returns its port. It ends with the server. */
+  async another(): Promise<number> {
+    const port = await freePort();
+    this.processes.push(await this.spawn(port));
+    return port;
   }
 
   /** Ends the process, and returns when it is gone. */
@@ -107,7 +145,6 @@ export class Server {
 
   async close() {
     await this.end("SIGKILL");
-    this.balancer?.closeAllConnections();
     this.balancer?.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
