@@ -93,6 +93,7 @@ var (
 		(*run).checkCancelled,
 		(*run).checkPlanned,
 		(*run).handoff,
+		renew,
 		(*run).takeSummary,
 		(*run).passHeld,
 	}

@@ -19,6 +19,9 @@ func (r *Agent) contribute(reg *Registry, p awaken.Plugin, id string) {
 		}
 		return nil
 	})
+	if v, ok := p.(Reviser); ok {
+		r.revisers = append(r.revisers, revised{v, v.Revision()})
+	}
 	err := guarded(func() error { return p.Register(rg) })
 	if bad := guarded(func() error { r.add(reg, id, rg.Contributions()); return nil }); err == nil {
 		err = bad

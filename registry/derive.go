@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync/atomic"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
@@ -76,6 +77,7 @@ func (s set) any(ids []string) bool {
 
 func (reg *Registry) derive(e *Edit, lazy bool) (*Registry, error) {
 	next := *reg
+	next.later = new(atomic.Pointer[Registry])
 	if next.id = e.ID; next.id == "" {
 		next.id = ids.New()
 	}

@@ -30,6 +30,7 @@ type Registry struct {
 	keys         []state.AnyKey
 	backends     map[string]RemoteBackend
 	builtin      Builtin
+	later        *atomic.Pointer[Registry] // supersedes it; nil if none can
 }
 
 // RemoteBackend connects to agents that run elsewhere: those whose spec has an endpoint, or a
@@ -52,7 +53,12 @@ type agentSlot struct {
 
 func (s *agentSlot) resolve(reg *Registry) *Agent {
 	s.once.Do(func() { s.r.Store(reg.compile(s.spec)) })
-	return s.r.Load()
+	r := s.r.Load()
+	if (len(r.revisers) > 0 || len(r.variants) > 0) && r.stale() {
+		s.r.CompareAndSwap(r, reg.compile(s.spec))
+		r = s.r.Load()
+	}
+	return r
 }
 
 // Config configures a [Registry]. Builtin is required.

@@ -97,6 +97,7 @@ type behaviour struct {
 	Policies   []awaken.StopPolicy // without max_rounds
 	MaxRounds  awaken.StopPolicy
 	Tolerant   bool // continue after an inference error, because a policy counts them
+	revisers   []revised
 }
 
 // toolbox holds the tools of an agent.

@@ -1,0 +1,424 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Options configures connections beyond their servers.
+type Options struct {
+	// Client makes requests to servers with an address. Nil reaches public addresses only.
+	Client *http.Client
+	// Pins keeps what was approved of the servers' tools. Nil keeps it for as long as the
+	// connection lasts.
+	Pins Pins
+	// Changed is called when the tools of a connection have changed. It must return at once.
+	Changed func()
+	Logger  *slog.Logger // nil discards
+}
+
+// Connection keeps a connection to a server. It is safe for concurrent use. No method but Restart
+// and Inventory waits for the server.
+type Connection struct {
+	server Server
+	opts   Options
+	log    *slog.Logger
+
+	ctx      context.Context // done when the connection is closed
+	cancel   context.CancelFunc
+	begin    sync.Once
+	done     chan struct{}
+	restarts chan chan error
+	modern   bool // the next attempt begins with the newest revision; only the goroutine of run uses it
+
+	lists sync.Mutex // is held while a list of tools is taken in
+
+	mu      sync.Mutex
+	state   connState
+	moved   chan struct{} // closed when the state changes
+	session *session      // if the state is up
+	tools   []awaken.Tool // sorted by id
+	listed  map[string]*listing
+	health  health
+}
+
+// connState is what a connection does.
+type connState uint8
+
+const (
+	idle    connState = iota // not started
+	opening                  // connecting
+	up                       // connected
+	waiting                  // to connect again
+	failed                   // for good, unless it is restarted
+	closed
+)
+
+// health counts the attempts to connect.
+type health struct {
+	err         error // of the last attempt or connection
+	failures    int   // in a row
+	attempted   time.Time
+	next        time.Time // when the next attempt is made, if the state is waiting
+	succeeded   time.Time // the last time that the server answered
+	initialized time.Time
+	sessions    int // that were opened
+}
+
+// Connect returns a connection to a server. It is opened by Start.
+func Connect(s Server, o Options) (*Connection, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Client == nil {
+		o.Client = guarded()
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Pins == nil {
+		o.Pins = &memoryPins{}
+	}
+	c := &Connection{server: s.withDefaults(), opts: o, log: o.Logger.With("mcp_server", s.ID),
+		done: make(chan struct{}), restarts: make(chan chan error), moved: make(chan struct{}), modern: true}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Start begins to connect, in the background. Calling it again does nothing.
+func (c *Connection) Start() {
+	c.begin.Do(func() {
+		c.enter(opening)
+		go c.run()
+	})
+}
+
+// Drain lets the connection take no further calls, and waits for those in flight, as long as a call may
+// take. It is for a connection that another replaces.
+func (c *Connection) Drain() {
+	c.mu.Lock()
+	s := c.session
+	c.move(closed)
+	c.mu.Unlock()
+	for end := time.Now().Add(c.server.Timeout); s != nil && s.busy() && time.Now().Before(end); {
+		select {
+		case <-s.lost:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Close ends the connection, and the program if it has one.
+func (c *Connection) Close() error {
+	c.cancel()
+	c.begin.Do(func() { close(c.done) }) // it was never started
+	<-c.done
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.move(closed)
+	c.tools, c.listed = nil, nil
+	return nil
+}
+
+// enter changes the state.
+func (c *Connection) enter(s connState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.move(s)
+}
+
+// move changes the state. It requires c.mu.
+func (c *Connection) move(s connState) {
+	if c.state != closed {
+		c.state = s
+		close(c.moved)
+		c.moved = make(chan struct{})
+	}
+}
+
+// stable is how long a connection must last for the failures before it to be forgotten: a program that
+// crashes whenever it is used is not started forever.
+const stable = 30 * time.Second
+
+// run opens sessions, one after the other, until the connection is closed or fails for good.
+func (c *Connection) run() {
+	defer close(c.done)
+	failures := 0
+	var asked chan error // by a restart that waits for the attempt
+	for {
+		s, err := c.open()
+		if asked != nil {
+			asked <- err
+			asked = nil
+		}
+		if err == nil {
+			opened := time.Now()
+			asked, err = c.attend(s)
+			c.mu.Lock()
+			c.session = nil
+			c.mu.Unlock()
+			s.close(err)
+			if time.Since(opened) > stable {
+				failures = 0
+			}
+		}
+		if c.ctx.Err() != nil {
+			return
+		}
+		if asked != nil {
+			failures = 0
+			continue
+		}
+		failures++
+		delay, again := c.server.Restart.after(failures)
+		c.fail(err, failures, delay, again)
+		if asked = c.pause(delay, again); asked != nil {
+			failures = 0
+		}
+		if c.ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// open makes an attempt to connect.
+func (c *Connection) open() (*session, error) {
+	c.mu.Lock()
+	c.health.attempted = time.Now()
+	c.move(opening)
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(c.ctx, c.server.OpenTimeout)
+	defer cancel()
+	revision := newest
+	if !c.modern {
+		revision = legacy
+	}
+	s, err := c.connect(ctx, revision)
+	if err != nil {
+		if errors.Is(err, errSilent) { // perhaps it ignores what it does not know
+			c.modern = !c.modern
+		}
+		return nil, err
+	}
+	if err := c.refresh(ctx, s); err != nil {
+		s.close(errClosed)
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = s
+	c.health.err, c.health.failures = nil, 0
+	c.health.initialized = time.Now()
+	c.health.sessions++
+	c.move(up)
+	c.log.Info("connected to an MCP server", "tools", len(c.tools))
+	return s, nil
+}
+
+const (
+	// relistEvery is the least time between two lists that the server asks for.
+	relistEvery = 100 * time.Millisecond
+	// maxMisses is how many refreshes in a row may fail before the session is given up.
+	maxMisses = 3
+)
+
+// attend keeps the list of tools up to date, until the session ends. It returns why it ended, and the
+// restart if one was asked for.
+func (c *Connection) attend(s *session) (asked chan error, err error) {
+	var ticks <-chan time.Time
+	if c.server.Refresh > 0 {
+		t := time.NewTicker(c.server.Refresh)
+		defer t.Stop()
+		ticks = t.C
+	}
+	relist := s.relist
+	var rest <-chan time.Time
+	for misses := 0; ; {
+		select {
+		case <-c.ctx.Done():
+			return nil, errClosed
+		case asked := <-c.restarts:
+			return asked, errRestart
+		case <-s.lost:
+			return nil, s.cause
+		case <-rest:
+			relist, rest = s.relist, nil
+			continue
+		case <-relist:
+			relist, rest = nil, time.After(relistEvery)
+		case <-ticks:
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, c.server.OpenTimeout)
+		err := c.refresh(ctx, s)
+		cancel()
+		if err == nil {
+			misses = 0
+			continue
+		}
+		c.log.Warn("cannot refresh the tools of an MCP server", "error", c.server.hide(err.Error()))
+		if misses++; misses == maxMisses {
+			return nil, err
+		}
+	}
+}
+
+// refresh lists the tools of the server and takes in what has changed.
+func (c *Connection) refresh(ctx context.Context, s *session) error {
+	list, err := s.list(ctx)
+	if err != nil {
+		return err
+	}
+	return c.take(ctx, list)
+}
+
+// take makes a list of tools the connection's.
+func (c *Connection) take(ctx context.Context, list []*sdk.Tool) error {
+	c.lists.Lock()
+	defer c.lists.Unlock()
+	return c.adopt(ctx, list)
+}
+
+// adopt is take for a caller that holds c.lists.
+func (c *Connection) adopt(ctx context.Context, list []*sdk.Tool) error {
+	listed, tools, err := c.examine(ctx, list)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	same := slices.EqualFunc(c.tools, tools, sameTool)
+	if !same {
+		c.tools = tools
+	}
+	c.listed = listed
+	c.health.succeeded = time.Now()
+	c.mu.Unlock()
+	if !same {
+		c.opts.Changed()
+	}
+	return nil
+}
+
+// fail records that an attempt or a session has failed.
+func (c *Connection) fail(err error, failures int, delay time.Duration, again bool) {
+	text := c.server.hide(err.Error())
+	c.mu.Lock()
+	c.health.err, c.health.failures, c.health.next = errors.New(text), failures, time.Now().Add(delay)
+	c.move(waiting)
+	lost := false
+	if !again {
+		c.move(failed)
+		lost = len(c.tools) > 0
+		c.tools, c.listed = nil, nil
+	}
+	c.mu.Unlock()
+	c.log.Warn("not connected to an MCP server", "error", text, "failures", failures, "again", again)
+	if lost {
+		c.opts.Changed()
+	}
+}
+
+// pause waits before the next attempt, or for a restart if there is none. It returns the restart that
+// was asked for, if any.
+func (c *Connection) pause(d time.Duration, again bool) chan error {
+	var over <-chan time.Time
+	if again {
+		over = time.After(d)
+	}
+	select {
+	case <-c.ctx.Done():
+	case <-over:
+	case asked := <-c.restarts:
+		return asked
+	}
+	return nil
+}
+
+// Restart connects anew, with a new program if the server has one, and returns when that has succeeded
+// or failed.
+func (c *Connection) Restart(ctx context.Context) error {
+	c.Start()
+	asked := make(chan error, 1)
+	select {
+	case c.restarts <- asked:
+	case <-c.done:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-asked:
+		if err != nil {
+			return errors.New(c.server.hide(err.Error()))
+		}
+		return nil
+	case <-c.done:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Ready waits for the attempt to connect that is being made or is due within seconds. It returns nil if
+// the connection is open.
+func (c *Connection) Ready(ctx context.Context) error {
+	_, err := c.acquire(ctx)
+	return err
+}
+
+// maxWait is how long a call waits for a server that is about to be connected again.
+const maxWait = 5 * time.Second
+
+// acquire returns the open session. It waits while one is being opened or soon will be, and fails if the
+// connection is down.
+func (c *Connection) acquire(ctx context.Context) (*session, error) {
+	for deadline := time.Now().Add(maxWait); ; {
+		c.mu.Lock()
+		state, s, moved, err, next := c.state, c.session, c.moved, c.health.err, c.health.next
+		c.mu.Unlock()
+		switch {
+		case state == up && s != nil:
+			return s, nil
+		case state == waiting && next.After(deadline):
+			return nil, c.downError(err, "the next attempt to connect is made in "+time.Until(next).Round(time.Second).String())
+		case state == failed:
+			return nil, c.downError(err, "it is not tried again before a restart")
+		case state == closed:
+			return nil, c.downError(errClosed, "its configuration has changed")
+		case state == idle:
+			return nil, c.downError(errClosed, "it was not started")
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// downError says why a server cannot be called, and that nothing was.
+func (c *Connection) downError(err error, then string) error {
+	return fmt.Errorf("MCP server %q is down, so the call was not made: %w (%s)", c.server.ID, err, then)
+}
+
+// Tools returns the tools of the server that are not held, as it listed them last. They stay while a
+// lost connection is made anew: their calls then fail. There are none before the server was connected
+// for the first time, and after connecting has failed for good.
+func (c *Connection) Tools() []awaken.Tool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.tools)
+}

@@ -1,0 +1,186 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/schema"
+)
+
+// Pins keeps what was approved of the tools of servers. Implementations are safe for concurrent use.
+type Pins interface {
+	// Load returns the digests of the approved tools of a server, by name, or nil if none is known.
+	Load(ctx context.Context, server string) (map[string]string, error)
+	// Approve adds or replaces digests. Others stay.
+	Approve(ctx context.Context, server string, digests map[string]string) error
+}
+
+// memoryPins keeps pins for as long as a connection lasts.
+type memoryPins struct {
+	mu  sync.Mutex
+	all map[string]map[string]string
+}
+
+func (p *memoryPins) Load(_ context.Context, server string) (map[string]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.all[server]), nil
+}
+
+func (p *memoryPins) Approve(_ context.Context, server string, digests map[string]string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all == nil {
+		p.all = map[string]map[string]string{}
+	}
+	if p.all[server] == nil {
+		p.all[server] = map[string]string{}
+	}
+	maps.Copy(p.all[server], digests)
+	return nil
+}
+
+// listing is a tool that a server lists.
+type listing struct {
+	tool    *sdk.Tool
+	id      string
+	params  json.RawMessage
+	output  *schema.Schema // of its structured results; nil if it has none
+	digest  string
+	held    string // why agents do not have it; "" if they do
+	changed bool   // it is held because it differs from what was approved
+}
+
+// pinName is the name under which the tools of the server are pinned. Another program or address is
+// another server.
+func (c *Connection) pinName() string {
+	sum := sha256.Sum256([]byte(c.server.address()))
+	return c.server.ID + "@" + hex.EncodeToString(sum[:8])
+}
+
+// examine checks the tools that the server lists. Those that are seen for the first time are pinned;
+// those that differ from their pin are held.
+func (c *Connection) examine(ctx context.Context, list []*sdk.Tool) (map[string]*listing, []awaken.Tool, error) {
+	pins, err := c.opts.Pins.Load(ctx, c.pinName())
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot read what was approved of its tools: %w", err)
+	}
+	listed, fresh, ids := map[string]*listing{}, map[string]string{}, map[string]string{}
+	bounds := &schema.Bounds{Bytes: 4 << 20, Parts: 20_000}
+	var tools []awaken.Tool
+	for _, t := range list {
+		if listed[t.Name] != nil {
+			continue // the first of a name counts
+		}
+		l := c.inspect(t, bounds)
+		listed[t.Name] = l
+		if l.held != "" {
+			continue
+		}
+		switch pin := pins[t.Name]; {
+		case pin == "":
+			fresh[t.Name] = l.digest
+		case pin != l.digest && !c.server.TrustChanges:
+			l.changed, l.held = true, "its description, schema or hints differ from what was approved"
+			c.log.Warn("a tool of an MCP server has changed and is held until it is approved", "tool", t.Name)
+			continue
+		}
+		if other, taken := ids[l.id]; taken {
+			l.held = fmt.Sprintf("tool %q has the same id", other)
+			continue
+		}
+		ids[l.id] = t.Name
+		tools = append(tools, newTool(c, l))
+	}
+	if len(fresh) > 0 {
+		if err := c.opts.Pins.Approve(ctx, c.pinName(), fresh); err != nil {
+			return nil, nil, fmt.Errorf("cannot record its tools: %w", err)
+		}
+	}
+	slices.SortFunc(tools, func(a, b awaken.Tool) int { return strings.Compare(a.Spec().ID, b.Spec().ID) })
+	return listed, tools, nil
+}
+
+// maxDescription limits what a server may tell models about one tool, in bytes.
+const maxDescription = 16 << 10
+
+// inspect checks one tool.
+func (c *Connection) inspect(t *sdk.Tool, bounds *schema.Bounds) *listing {
+	l := &listing{tool: t, id: toolID(c.server.ID, t.Name)}
+	refuse := func(format string, args ...any) *listing {
+		l.held = fmt.Sprintf(format, args...)
+		c.log.Warn("a tool of an MCP server is left out", "tool", t.Name, "reason", l.held)
+		return l
+	}
+	if l.id == "" {
+		return refuse("its name has no letters or digits")
+	}
+	if len(t.Description) > maxDescription {
+		return refuse("its description has %d bytes, want at most %d", len(t.Description), maxDescription)
+	}
+	var err error
+	if t.InputSchema == nil {
+		t.InputSchema = map[string]any{"type": "object"}
+	}
+	if l.params, err = json.Marshal(t.InputSchema); err != nil {
+		return refuse("its schema: %v", err)
+	}
+	if _, err = bounds.Compile(l.params); err == nil {
+		_, err = schema.Clean(l.params)
+	}
+	if err != nil {
+		return refuse("its schema: %v", err)
+	}
+	if t.OutputSchema != nil {
+		if raw, err := json.Marshal(t.OutputSchema); err == nil {
+			l.output, _ = bounds.Compile(raw) // without it, results are not checked
+		}
+	}
+	data, err := json.Marshal(map[string]any{"description": t.Description, "schema": l.params, "effect": effect(t)})
+	if err != nil {
+		return refuse("its digest: %v", err)
+	}
+	sum := sha256.Sum256(data)
+	l.digest = hex.EncodeToString(sum[:])
+	return l
+}
+
+// Approve approves tools that are held because they have changed, as the server lists them now. Without
+// names it approves all of them. It returns the names of those that it approved.
+func (c *Connection) Approve(ctx context.Context, names ...string) ([]string, error) {
+	c.lists.Lock()
+	defer c.lists.Unlock()
+	c.mu.Lock()
+	digests := map[string]string{}
+	list := make([]*sdk.Tool, 0, len(c.listed))
+	for _, name := range slices.Sorted(maps.Keys(c.listed)) {
+		l := c.listed[name]
+		list = append(list, l.tool)
+		if l.changed && (len(names) == 0 || slices.Contains(names, name)) {
+			digests[name] = l.digest
+		}
+	}
+	c.mu.Unlock()
+	for _, name := range names {
+		if digests[name] == "" {
+			return nil, fmt.Errorf("%w: MCP server %q: tool %q does not wait for approval", awaken.ErrInvalid, c.server.ID, name)
+		}
+	}
+	if len(digests) == 0 {
+		return nil, nil
+	}
+	if err := c.opts.Pins.Approve(ctx, c.pinName(), digests); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(digests)), c.adopt(ctx, list)
+}

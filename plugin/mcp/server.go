@@ -1,0 +1,155 @@
+package mcp
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
+)
+
+// Server says how to reach an MCP server: a program to start, or an address.
+type Server struct {
+	// ID names the server: 1 to 64 letters, digits, - and _, without __. Its tools are
+	// mcp__<ID>__<tool>.
+	ID string
+
+	// Command is the program to start. It is not passed to a shell.
+	Command string
+	Args    []string
+	// Dir is the program's working folder. "" makes an empty one, which is removed when the
+	// connection is closed.
+	Dir string
+	// Env holds environment variables of the program. It gets no others, except those of this
+	// process that Inherit names; nil means DefaultInherit.
+	Env     map[string]awaken.Secret
+	Inherit []string
+
+	// URL is the address of a server, instead of a program.
+	URL     string
+	SSE     bool                     // the address speaks the HTTP+SSE transport of 2024-11-05
+	Headers map[string]awaken.Secret // of every request
+
+	Timeout     time.Duration // of a call; 0 means 30 s
+	OpenTimeout time.Duration // for connecting and listing the tools; 0 means 30 s
+	MaxResult   int           // bytes of a result's text, the rest is cut off; 0 means 256 KiB
+	MaxMessage  int           // bytes of a message; a longer one ends the connection; 0 means 8 MiB
+	// Refresh is how often the tools are listed again, besides when the server says that they have
+	// changed. 0 never does.
+	Refresh time.Duration
+	Restart Restart
+	// TrustChanges takes in tools that differ from when they were first seen. By default they are
+	// held until [Connection.Approve].
+	TrustChanges bool
+	// Roots are the addresses (file:///…) that the server is told it may work in.
+	Roots []string
+}
+
+// DefaultInherit lists the environment variables that programs get from this process by default.
+var DefaultInherit = []string{"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"}
+
+// Restart says how to connect again when a connection is lost. The zero Restart makes up to 5
+// attempts.
+type Restart struct {
+	Never       bool          // do not connect again
+	MaxAttempts int           // in a row; 0 means 5, less than 0 no limit
+	Delay       time.Duration // before the first attempt; 0 means 1 s
+	Factor      float64       // by which the delay grows with each attempt; 0 means 2
+	MaxDelay    time.Duration // 0 means 30 s
+}
+
+// after returns how long to wait after failures in a row, and whether to try again.
+func (r Restart) after(failures int) (time.Duration, bool) {
+	if r.Never || r.MaxAttempts > 0 && failures > r.MaxAttempts {
+		return 0, false
+	}
+	d := float64(r.Delay) * math.Pow(r.Factor, float64(failures-1))
+	return time.Duration(min(d, float64(r.MaxDelay))), true
+}
+
+var serverID = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$`)
+
+// Validate reports every mistake at once.
+func (s *Server) Validate() error {
+	var p check.Problems
+	p.When(!serverID.MatchString(s.ID) || strings.Contains(s.ID, "__"), "ID is %q, want 1 to 64 letters, digits, - and _, without __", s.ID)
+	switch {
+	case s.Command == "" && s.URL == "":
+		p.Add("Command and URL are empty, want one of them")
+	case s.Command != "" && s.URL != "":
+		p.Add("Command is %q and URL is %q, want one of them", s.Command, s.URL)
+	case s.URL != "":
+		u, err := url.Parse(s.URL)
+		p.When(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "", "URL is %q, want one that begins with https:// or http://", s.URL)
+		p.When(len(s.Args) > 0 || s.Dir != "" || len(s.Env) > 0, "Args, Dir or Env are set, but a server with a URL has no program")
+	default:
+		p.When(s.SSE || len(s.Headers) > 0, "SSE or Headers are set, but a program has no address")
+		for name := range s.Env {
+			p.When(name == "" || strings.ContainsAny(name, "=\x00"), "Env has the variable name %q, want one without =", name)
+		}
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"Timeout", s.Timeout}, {"OpenTimeout", s.OpenTimeout}, {"Refresh", s.Refresh}, {"Restart.Delay", s.Restart.Delay}, {"Restart.MaxDelay", s.Restart.MaxDelay}} {
+		p.When(d.value < 0, "%s is %s, want 0 or more", d.name, d.value)
+	}
+	p.When(s.MaxResult < 0, "MaxResult is %d, want 0 or more", s.MaxResult)
+	p.When(s.MaxMessage < 0, "MaxMessage is %d, want 0 or more", s.MaxMessage)
+	p.When(s.Restart.Factor != 0 && s.Restart.Factor < 1, "Restart.Factor is %g, want 1 or more", s.Restart.Factor)
+	for _, r := range s.Roots {
+		p.When(!strings.HasPrefix(r, "file:///"), "Roots has %q, want an address such as file:///srv/docs", r)
+	}
+	if err := p.Err(); err != nil {
+		return fmt.Errorf("MCP server %q: %w", s.ID, err)
+	}
+	return nil
+}
+
+// withDefaults returns s with the defaults of all fields that have one.
+func (s Server) withDefaults() Server {
+	s.Timeout = cmp.Or(s.Timeout, 30*time.Second)
+	s.OpenTimeout = cmp.Or(s.OpenTimeout, 30*time.Second)
+	s.MaxResult = cmp.Or(s.MaxResult, 256<<10)
+	s.MaxMessage = cmp.Or(s.MaxMessage, 8<<20)
+	s.Restart.MaxAttempts = cmp.Or(s.Restart.MaxAttempts, 5)
+	s.Restart.Delay = cmp.Or(s.Restart.Delay, time.Second)
+	s.Restart.Factor = cmp.Or(s.Restart.Factor, 2)
+	s.Restart.MaxDelay = cmp.Or(s.Restart.MaxDelay, max(30*time.Second, s.Restart.Delay))
+	if s.Inherit == nil {
+		s.Inherit = DefaultInherit
+	}
+	return s
+}
+
+// transport names how the server is reached.
+func (s *Server) transport() string {
+	if s.Command != "" {
+		return "stdio"
+	}
+	return "http"
+}
+
+// address identifies the server behind the ID: a document that names another program or address
+// means another server, whose tools were never approved.
+func (s *Server) address() string {
+	return strings.Join(slices.Concat([]string{s.URL, s.Command}, s.Args), "\x00")
+}
+
+// hide removes the server's secrets from a text.
+func (s *Server) hide(text string) string {
+	for _, values := range []map[string]awaken.Secret{s.Env, s.Headers} {
+		for _, v := range values {
+			if secret := v.Expose(); len(secret) > 3 {
+				text = strings.ReplaceAll(text, secret, "***")
+			}
+		}
+	}
+	return text
+}

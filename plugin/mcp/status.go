@@ -1,0 +1,102 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Status is the state of a connection.
+type Status struct {
+	Connected    bool
+	Reconnecting bool
+	Failed       bool   // it is not tried again before a restart
+	Error        string // why it is not connected
+	Failures     int    // in a row
+	Sessions     int    // that were opened
+	Attempted    time.Time
+	Succeeded    time.Time // the last time that the server answered
+	Initialized  time.Time
+	Tools        []ToolStatus // all that the server lists
+}
+
+// ToolStatus is a tool as the server lists it.
+type ToolStatus struct {
+	Name        string
+	Description string
+	ID          string // of the tool of agents
+	Held        string // why agents do not have it; "" if they do
+	Changed     bool   // it is held because it differs from what was approved
+}
+
+// Status returns the state of the connection.
+func (c *Connection) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := &c.health
+	st := Status{Connected: c.session != nil, Reconnecting: c.state == waiting || c.state == opening && h.sessions+h.failures > 0, Failed: c.state == failed,
+		Failures: h.failures, Sessions: h.sessions, Attempted: h.attempted, Succeeded: h.succeeded, Initialized: h.initialized}
+	if h.err != nil {
+		st.Error = h.err.Error()
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.listed)) {
+		l := c.listed[name]
+		st.Tools = append(st.Tools, ToolStatus{Name: name, Description: l.tool.Description, ID: l.id, Held: l.held, Changed: l.changed})
+	}
+	return st
+}
+
+// Inventory is what a server has besides tools, as it lists it.
+type Inventory struct {
+	Prompts   []json.RawMessage
+	Resources []json.RawMessage
+}
+
+// maxItems limits the prompts and resources of an inventory.
+const maxItems = 1000
+
+// Inventory asks the server for its prompts and resources.
+func (c *Connection) Inventory(ctx context.Context) (*Inventory, error) {
+	s, err := c.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.server.OpenTimeout)
+	defer cancel()
+	out := &Inventory{}
+	caps := cmp.Or(s.InitializeResult().Capabilities, &sdk.ServerCapabilities{})
+	if caps.Prompts != nil {
+		for p, err := range s.Prompts(ctx, nil) {
+			if out.Prompts, err = c.add(out.Prompts, "prompt", p, err); err != nil {
+				return nil, fmt.Errorf("prompts: %w", err)
+			}
+		}
+	}
+	if caps.Resources != nil {
+		for r, err := range s.Resources(ctx, nil) {
+			if out.Resources, err = c.add(out.Resources, "resource", r, err); err != nil {
+				return nil, fmt.Errorf("resources: %w", err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// add adds an item to an inventory.
+func (c *Connection) add(to []json.RawMessage, kind string, item any, err error) ([]json.RawMessage, error) {
+	if err != nil {
+		return nil, errors.New(c.server.hide(err.Error()))
+	}
+	if len(to) == maxItems {
+		return nil, fmt.Errorf("there are more than %d", maxItems)
+	}
+	data, err := json.Marshal(map[string]any{"server_name": c.server.ID, "transport_type": c.server.transport(), kind: item})
+	return append(to, data), err
+}

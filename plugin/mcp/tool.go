@@ -1,0 +1,170 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/awaken-go/awaken"
+)
+
+// tool is a tool of a server, as it was listed.
+type tool struct {
+	conn *Connection
+	*listing
+	spec awaken.ToolSpec
+}
+
+// maxID is the longest name of a tool that all providers accept.
+const maxID = 64
+
+// toolID returns the id of a server's tool, or "" if the name has no letters or digits. Characters
+// that providers do not accept in names become _.
+func toolID(server, name string) string {
+	parts := strings.FieldsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	})
+	if len(parts) == 0 {
+		return ""
+	}
+	id := "mcp__" + server + "__" + strings.Join(parts, "_")
+	if len(id) <= maxID {
+		return id
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // it never fails
+	return id[:maxID-9] + "_" + hex.EncodeToString(h.Sum(nil))
+}
+
+// effect returns the effect that a tool's hints promise.
+func effect(t *sdk.Tool) awaken.EffectClass {
+	switch a := t.Annotations; {
+	case a == nil:
+		return awaken.Effectful
+	case a.ReadOnlyHint:
+		return awaken.ReadOnly
+	case a.IdempotentHint:
+		return awaken.Idempotent
+	}
+	return awaken.Effectful
+}
+
+func newTool(c *Connection, l *listing) *tool {
+	title := l.tool.Title
+	if a := l.tool.Annotations; a != nil {
+		title = cmp.Or(title, a.Title)
+	}
+	return &tool{conn: c, listing: l, spec: awaken.ToolSpec{ID: l.id, Name: cmp.Or(title, l.tool.Name), Description: l.tool.Description, Parameters: l.params,
+		Category: "mcp", Effect: effect(l.tool), Timeout: c.server.Timeout,
+		Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.tool": l.tool.Name, "mcp.transport": c.server.transport()}}}
+}
+
+// sameTool reports whether two tools are the same for an agent.
+func sameTool(a, b awaken.Tool) bool {
+	x, y := a.(*tool), b.(*tool)
+	return x.conn == y.conn && x.digest == y.digest && x.spec.ID == y.spec.ID && x.spec.Name == y.spec.Name
+}
+
+// Spec implements [awaken.Tool].
+func (t *tool) Spec() awaken.ToolSpec { return t.spec }
+
+// Call implements [awaken.Tool]. It calls the tool once.
+func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolResult, error) {
+	s, err := t.conn.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.current(); err != nil {
+		return nil, err
+	}
+	x := s.enter(ctx, call)
+	defer s.leave(x)
+	type answer struct {
+		res *sdk.CallToolResult
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		res, err := s.CallTool(x.ctx, &sdk.CallToolParams{Meta: x.meta(), Name: t.tool.Name, Arguments: arguments(call)})
+		done <- answer{res, err}
+	}()
+	news, rest := x.news, (<-chan time.Time)(nil)
+	for {
+		select {
+		case <-news:
+			x.report()
+			news, rest = nil, time.After(reportEvery)
+		case <-rest:
+			news, rest = x.news, nil
+		case a := <-done:
+			x.report()
+			if a.err != nil {
+				return t.failure(ctx, s, a.err)
+			}
+			return t.result(a.res), nil
+		}
+	}
+}
+
+// current returns an error if the server lists the tool differently now.
+func (t *tool) current() error {
+	t.conn.mu.Lock()
+	defer t.conn.mu.Unlock()
+	switch now := t.conn.listed[t.tool.Name]; {
+	case now == nil:
+		return fmt.Errorf("MCP server %q has no tool %q any more, so the call was not made", t.conn.server.ID, t.tool.Name)
+	case now.held != "":
+		return fmt.Errorf("tool %q of MCP server %q is held, so the call was not made: %s", t.tool.Name, t.conn.server.ID, now.held)
+	}
+	return nil
+}
+
+// arguments returns the arguments of a call.
+func arguments(call *awaken.ToolCall) any {
+	if len(call.Args) == 0 || string(call.Args) == "null" {
+		return json.RawMessage("{}")
+	}
+	return call.Args
+}
+
+// failure returns the result of a call that has none: the server refused it, or it is not known what
+// became of it.
+func (t *tool) failure(ctx context.Context, s *session, err error) (*awaken.ToolResult, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // the server was told
+	}
+	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return nil, fmt.Errorf("MCP server %q: %s", t.conn.server.ID, cut(t.conn.server.hide(refused.Message), 4<<10))
+	}
+	why := err
+	select {
+	case <-s.lost:
+		why = s.cause
+	case <-s.ctx.Done():
+		why = context.Cause(s.ctx)
+	case <-time.After(200 * time.Millisecond): // the end of a program is noticed after that of its output
+	}
+	code, text := "connection_lost", "the connection to MCP server %q was lost in the call: %s"
+	res := &awaken.ToolResult{}
+	if t.spec.Effect == awaken.Effectful {
+		code, text = "in_doubt", text+". Whether the call took effect is not known, and it was not repeated"
+		defer func() { res.Metadata["in_doubt"] = true }()
+	}
+	res = awaken.ErrorResult(code, fmt.Sprintf(text, t.conn.server.ID, cut(t.conn.server.hide(why.Error()), 4<<10)))
+	res.Metadata = t.metadata()
+	return res, nil
+}
+
+// metadata returns the metadata of results.
+func (t *tool) metadata() map[string]any {
+	return map[string]any{"mcp.server": t.conn.server.ID, "mcp.tool": t.tool.Name}
+}

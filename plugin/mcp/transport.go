@@ -1,0 +1,135 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/httpguard"
+)
+
+// guarded returns a client for addresses that documents name: it reaches public addresses only.
+func guarded() *http.Client {
+	return httpguard.New(httpguard.Options{MaxBytes: -1, Timeout: -1, Headers: -1, Redirects: -1})
+}
+
+// transport makes the transport of a session. For a program, it starts the program.
+func (s *session) transport() (sdk.Transport, error) {
+	server := &s.conn.server
+	if server.Command != "" {
+		p, err := start(server, s.conn.log)
+		if err != nil {
+			return nil, err
+		}
+		s.proc = p
+		// The session owns the pipes: the transport only closes the program's input.
+		return &sdk.IOTransport{Reader: io.NopCloser(newObjects(p.stdout, server.MaxMessage)), Writer: p.stdin, MaxLineLength: -1}, nil
+	}
+	client := *s.conn.opts.Client
+	home, err := url.Parse(server.URL)
+	if err != nil {
+		return nil, err
+	}
+	client.Transport = &edge{next: transportOf(&client), home: home, headers: server.Headers, limit: server.MaxMessage}
+	if server.SSE {
+		return &sdk.SSEClientTransport{Endpoint: server.URL, HTTPClient: &client, MaxEventSize: server.MaxMessage}, nil
+	}
+	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: &client, MaxEventSize: server.MaxMessage, MaxRetries: 2}, nil
+}
+
+func transportOf(c *http.Client) http.RoundTripper {
+	if c.Transport != nil {
+		return c.Transport
+	}
+	return http.DefaultTransport
+}
+
+// lasting connects a transport for as long as a session lasts, not only as long as opening it may
+// take.
+type lasting struct {
+	sdk.Transport
+	s *session
+}
+
+func (l lasting) Connect(context.Context) (sdk.Connection, error) {
+	c, err := l.Transport.Connect(l.s.ctx)
+	l.s.wire = c
+	return c, err
+}
+
+// edge adds the headers of a server to requests, sends none to another server, and limits the messages in
+// responses.
+type edge struct {
+	next    http.RoundTripper
+	home    *url.URL
+	headers map[string]awaken.Secret
+	limit   int
+}
+
+func (e *edge) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != e.home.Scheme || r.URL.Host != e.home.Host {
+		return nil, fmt.Errorf("the server names %s://%s, want an address at %s://%s", r.URL.Scheme, r.URL.Host, e.home.Scheme, e.home.Host)
+	}
+	if len(e.headers) > 0 {
+		r = r.Clone(r.Context())
+		for name, v := range e.headers {
+			r.Header.Set(name, v.Expose())
+		}
+	}
+	resp, err := e.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	resp.Body = &messages{ReadCloser: resp.Body, limit: e.limit, stream: kind == "text/event-stream"}
+	return resp, nil
+}
+
+// messages fails a response that contains a message that is too long. The events of a stream count
+// one by one.
+type messages struct {
+	io.ReadCloser
+	limit  int
+	stream bool
+	size   int  // of the message so far
+	blank  bool // the last byte ended a line
+}
+
+func (m *messages) Read(p []byte) (int, error) {
+	n, err := m.ReadCloser.Read(p)
+	m.size += n
+	if m.stream {
+		if i := m.lastEnd(p[:n]); i >= 0 {
+			m.size = n - i
+		}
+	}
+	if m.size > m.limit {
+		return 0, fmt.Errorf("%w: it exceeds %d bytes", errTooLong, m.limit)
+	}
+	return n, err
+}
+
+// lastEnd returns the index behind the last empty line, which ends an event, or -1.
+func (m *messages) lastEnd(p []byte) int {
+	end := -1
+	for i := 0; i < len(p); {
+		j := bytes.IndexByte(p[i:], '\n')
+		if j < 0 {
+			m.blank = false
+			return end
+		}
+		line := bytes.TrimRight(p[i:i+j], "\r")
+		if len(line) == 0 && (m.blank || i > 0) {
+			end = i + j + 1
+		}
+		m.blank, i = true, i+j+1
+	}
+	return end
+}
