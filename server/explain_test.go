@@ -1,0 +1,73 @@
+package server_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken/server"
+)
+
+// because returns the codes that explain a run, and checks that each has a sentence.
+func (g *rig) because(run string, headers ...string) []string {
+	g.t.Helper()
+	var out []string
+	for _, c := range g.want(200, "GET", "/v1/runs/"+run+"/explain", "", headers...)["because"].([]any) {
+		c := c.(map[string]any)
+		if c["detail"] == "" || c["since"] == nil || c["actions"] == nil {
+			g.t.Errorf("run %s: %v lacks a sentence, a time or actions", run, c)
+		}
+		out = append(out, c["code"].(string))
+	}
+	return out
+}
+
+// until polls until a condition holds.
+func (g *rig) until(what string, ok func() bool) {
+	g.t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			g.t.Fatal("a minute has passed before " + what)
+		}
+	}
+}
+
+func TestExplain_FollowsARunFromTheQueueToItsEnd(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	is := func(run, want string) {
+		t.Helper()
+		if got := fmt.Sprint(g.because(run, admin...)); got != "["+want+"]" {
+			t.Errorf("run %s is explained by %s, want %s", run, got, want)
+		}
+	}
+	_, waits, ticket := g.waits(admin...)
+	is(waits, "waiting.decision")
+	is(g.poor(admin...), "waiting.budget")
+	thread, running := g.runs(admin...)
+	is(running, "running.step") // the tool only reads, so no intent is committed
+	g.queue(thread, admin...)
+	behind := g.want(200, "GET", "/v1/runs?status=created", "", admin...)["items"].([]any)[0].(map[string]any)["run_id"].(string)
+	is(behind, "queued.behind")
+	g.want(202, "POST", "/v1/runs/"+running+"/cancel", "", admin...)
+	g.until("the run is cancelled", func() bool { return fmt.Sprint(g.because(running, admin...)) == "[done.cancelled]" })
+
+	g.stop()
+	g.idle = true
+	g.start()
+	g.want(202, "POST", "/v1/approvals/"+waits+"/"+ticket, `{"action":"cancel"}`, admin...)
+	is(waits, "waiting.decided")
+	g.want(201, "POST", "/v1/threads/"+g.id()+"/mailbox", `{"payload":"hello"}`, admin...)
+	queued := g.want(200, "GET", "/v1/runs?status=created", "", admin...)["items"].([]any)[0].(map[string]any)["run_id"].(string)
+	is(queued, "queued.worker")
+	g.stop()
+	g.idle = false
+	g.start()
+	g.until("the runs end", func() bool {
+		return fmt.Sprint(g.because(queued, admin...), g.because(waits, admin...)) == "[done.natural_end] [done.natural_end]"
+	})
+
+	g.want(404, "GET", "/v1/runs/none/explain", "", admin...)
+	other := g.keyed(server.Key{ID: "other", Kind: server.ReadKey, Tenant: "b"})
+	g.want(404, "GET", "/v1/runs/"+waits+"/explain", "", other...)
+}
