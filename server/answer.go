@@ -21,6 +21,9 @@ func (s *Server) serve(route *protocol.Route) http.Handler {
 			if f.Status >= 500 && r.Context().Err() == nil {
 				s.cfg.Logger.Error("request failed", "method", r.Method, "route", route.Path, "request", w.Header().Get("X-Request-Id"), "error", err)
 			}
+			if f == errSession {
+				dropCookie(w, r)
+			}
 			if route.Challenge != nil && f.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", bearer+", "+route.Challenge(r))
 			}

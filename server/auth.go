@@ -90,28 +90,38 @@ func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
 
 // authenticate returns the key of a request, if that key may use a route of this access.
 func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error) {
-	secret, err := secretOf(r)
+	c, err := credentialOf(r)
+	if c.session && a.keys == nil {
+		c = credential{} // the cookie is another server's
+	}
 	switch {
 	case err != nil:
 		return nil, err
-	case secret == "" && need != protocol.Admins && a.open:
+	case c.secret == "" && need != protocol.Admins && a.open:
 		return nil, a.checkForwarded(r)
-	case secret == "":
+	case c.secret == "":
 		return nil, unauthorized("authentication required")
 	case a.keys == nil:
 		return nil, unauthorized("authentication is not configured")
+	case c.session:
+		if err := checkPage(r); err != nil {
+			return nil, err
+		}
 	}
-	if !a.keys.recalls(secret) { // other clients of the same proxy must not lock out one with a key
+	if !a.keys.recalls(c) { // other clients of the same proxy must not lock out one with a key
 		if err := a.guesses.check(r); err != nil {
 			return nil, err
 		}
 	}
-	key, err := a.keys.find(r.Context(), secret)
+	key, err := a.keys.find(r.Context(), c)
 	if err != nil {
 		return nil, err
 	}
 	if key == nil {
 		a.guesses.wrong(r)
+		if c.session {
+			return nil, errSession
+		}
 		return nil, unauthorized("invalid bearer token")
 	}
 	if !key.Kind.allows(need) {

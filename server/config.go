@@ -44,6 +44,8 @@ type Config struct {
 	// all of them but capabilities: documents, audit log, connections, admin assistant, stats.
 	Control    *config.Manager
 	HideConfig bool
+	// NoAudit says that Control keeps no audit log.
+	NoAudit bool
 	// Assistant is the admin assistant, the server's own agent. It needs Control. Nil disables it.
 	Assistant *assistant.Assistant
 	// Adapters are the names of the known provider adapters, listed in capabilities.

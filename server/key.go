@@ -62,7 +62,7 @@ type Keys struct {
 
 	mu    sync.Mutex
 	fixed []hashed
-	seen  map[string]seen // hash -> result of a lookup, kept for seenFor
+	seen  map[string]seen // hash of a key's or session's secret -> result of a lookup, kept for seenFor
 	gone  int             // number of keys revoked
 	news  chan struct{}   // closed when a key is revoked, and replaced
 	bus   *bus.Exchange   // tells other processes; may be nil
@@ -75,7 +75,7 @@ type hashed struct {
 }
 
 type seen struct {
-	key   *Key // nil if no key has the hash
+	key   *Key // nil if there is none
 	until time.Time
 }
 
@@ -233,10 +233,8 @@ func (k *Keys) Revoke(ctx context.Context, id string, audit Audit) error {
 			if err := k.store.Delete(ctx, keysNamespace, h.hash); err != nil {
 				return err
 			}
-			k.forget(id)
-			if k.bus != nil {
-				k.bus.Tell(keysPart, id)
-			}
+			k.announce(id)
+			k.endSessions(ctx, h.hash)
 			return nil
 		}
 	}
@@ -256,6 +254,14 @@ const keysPart = "keys"
 func (k *Keys) Share(x *bus.Exchange) {
 	k.bus = x
 	x.Listen(keysPart, func(_, id string) { k.forget(id) })
+}
+
+// announce makes every process look a key up again: it, or one of its sessions, has ended.
+func (k *Keys) announce(id string) {
+	k.forget(id)
+	if k.bus != nil {
+		k.bus.Tell(keysPart, id)
+	}
 }
 
 // forget makes the next lookup of a key, or of all if id is "", ask the store, and open streams look
@@ -280,21 +286,30 @@ func (k *Keys) revoked() <-chan struct{} {
 	return k.news
 }
 
-// recalls reports whether a secret is known to have been right, without asking the store.
-func (k *Keys) recalls(secret string) bool {
-	h := hash(secret)
+// recalls reports whether a credential is known to have been right, without asking the store.
+func (k *Keys) recalls(c credential) bool {
+	h := hash(c.secret)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	found := k.seen[h].key != nil
 	for i := range k.fixed {
-		found = subtle.ConstantTimeCompare([]byte(k.fixed[i].hash), []byte(h)) == 1 || found
+		found = !c.session && subtle.ConstantTimeCompare([]byte(k.fixed[i].hash), []byte(h)) == 1 || found
 	}
 	return found
 }
 
-// find returns the key with a secret, or nil.
-func (k *Keys) find(ctx context.Context, secret string) (*Key, error) {
-	h := hash(secret)
+// find returns the key that a credential is for, or nil.
+func (k *Keys) find(ctx context.Context, c credential) (*Key, error) {
+	if c.session {
+		return k.bySession(ctx, c.secret)
+	}
+	key, _, err := k.byHash(ctx, hash(c.secret))
+	return key, err
+}
+
+// byHash returns the key whose secret has a hash, or nil, and until when that is known: the zero time
+// for a fixed key.
+func (k *Keys) byHash(ctx context.Context, h string) (*Key, time.Time, error) {
 	k.mu.Lock()
 	var found *Key
 	for i := range k.fixed { // compare with all, so that timing reveals nothing
@@ -302,37 +317,54 @@ func (k *Keys) find(ctx context.Context, secret string) (*Key, error) {
 			found = &k.fixed[i].key
 		}
 	}
-	known, ok := k.seen[h]
-	gone := k.gone
 	k.mu.Unlock()
-	now := k.now()
-	switch {
-	case found != nil:
-		return found, nil
-	case ok && now.Before(known.until):
-		return known.key, nil
-	case k.store == nil:
-		return nil, nil
+	if found != nil {
+		return found, time.Time{}, nil
 	}
+	known, gone, ok := k.recall(h)
+	switch {
+	case ok:
+		return known.key, known.until, nil
+	case k.store == nil:
+		return nil, time.Time{}, nil
+	}
+	now := k.now()
 	e, err := k.store.Get(ctx, keysNamespace, h)
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
 	var key *Key
 	if e != nil && subtle.ConstantTimeCompare([]byte(e.Key), []byte(h)) == 1 {
 		if err := json.Unmarshal(e.Value, &key); err != nil {
-			return nil, fmt.Errorf("stored key: %w", err)
+			return nil, time.Time{}, fmt.Errorf("stored key: %w", err)
 		}
 	}
+	until := now.Add(seenFor)
+	k.remember(h, seen{key, until}, gone)
+	return key, until, nil
+}
+
+// recall returns what the lookup of a hash found, if that is recent, and how many keys were revoked
+// until now.
+func (k *Keys) recall(h string) (known seen, gone int, ok bool) {
+	now := k.now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known, ok = k.seen[h]
+	return known, k.gone, ok && now.Before(known.until)
+}
+
+// remember keeps what a lookup found, unless a key was revoked since gone of them were: it may be that
+// one.
+func (k *Keys) remember(h string, found seen, gone int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.seen) >= 10_000 {
 		clear(k.seen)
 	}
-	if k.gone == gone { // otherwise this one may have been revoked since it was read
-		k.seen[h] = seen{key, now.Add(seenFor)}
+	if k.gone == gone {
+		k.seen[h] = found
 	}
-	return key, nil
 }
 
 func hash(secret string) string {

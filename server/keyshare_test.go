@@ -32,17 +32,17 @@ func TestKeys_ARevocationReachesOtherProcesses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found, err := there.find(ctx, secret.Expose()); found == nil || err != nil {
+			if found, err := there.find(ctx, credential{secret: secret.Expose()}); found == nil || err != nil {
 				t.Fatalf("the key is not found: %v", err)
 			}
 			var ended time.Time
-			stop := (&watches{keys: there, open: map[string]*watch{}}).add(secret.Expose(), func() { ended = time.Now() })
+			stop := (&watches{keys: there, open: map[credential]*watch{}}).add(credential{secret: secret.Expose()}, func() { ended = time.Now() })
 			from := time.Now()
 			if err := here.Revoke(ctx, key.ID, nil); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Millisecond)
-			found, err := there.find(ctx, secret.Expose())
+			found, err := there.find(ctx, credential{secret: secret.Expose()})
 			if err != nil || (found != nil) != cut {
 				t.Errorf("bus cut: %t: the key is found a moment after its revocation: %t, %v", cut, found != nil, err)
 			}

@@ -23,6 +23,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
@@ -262,15 +263,23 @@ type request struct {
 
 // successes has requests that succeed, for every operation.
 var successes = map[string]func(g *rig, as []string) request{
-	"GET /health":             plainly("/health", ""),
-	"GET /health/live":        plainly("/health/live", ""),
-	"GET /metrics":            plainly("/metrics", ""),
-	"GET /openapi.json":       plainly("/openapi.json", ""),
-	"GET /v1/system/info":     plainly("/v1/system/info", ""),
-	"GET /v1/system/modules":  plainly("/v1/system/modules", ""),
-	"GET /v1/models/health":   plainly("/v1/models/health", ""),
-	"GET /v1/runs":            plainly("/v1/runs", ""),
-	"GET /v1/runs/summary":    plainly("/v1/runs/summary", ""),
+	"GET /health":            plainly("/health", ""),
+	"GET /health/live":       plainly("/health/live", ""),
+	"GET /metrics":           plainly("/metrics", ""),
+	"GET /openapi.json":      plainly("/openapi.json", ""),
+	"GET /v1/system/info":    plainly("/v1/system/info", ""),
+	"GET /v1/system/modules": plainly("/v1/system/modules", ""),
+	"GET /v1/models/health":  plainly("/v1/models/health", ""),
+	"GET /v1/runs":           plainly("/v1/runs", ""),
+	"GET /v1/runs/summary":   plainly("/v1/runs/summary", ""),
+	"GET /v1/session": func(g *rig, _ []string) request {
+		key := g.want(201, "POST", "/v1/keys", `{"kind":"read"}`, admin...)["secret"].(string)
+		return request{path: "/v1/session", headers: []string{"Authorization", "Bearer " + key}}
+	},
+	"POST /v1/session": func(*rig, []string) request { return request{path: "/v1/session", headers: admin} },
+	"DELETE /v1/session": func(g *rig, _ []string) request {
+		return request{path: "/v1/session", headers: g.asPage(g.signIn(admin...))}
+	},
 	"GET /v1/threads":         plainly("/v1/threads?limit=1", ""),
 	"GET /v1/keys":            plainly("/v1/keys", ""),
 	"POST /v1/keys":           plainly("/v1/keys", `{"kind":"read","label":"x"}`),
@@ -567,6 +576,9 @@ func about(status int, path, body string) other {
 
 // others has such requests.
 var others = map[string][]other{
+	"GET /v1/session": {{401, func(*rig) request {
+		return request{path: "/v1/session", headers: []string{"Authorization", "Bearer a-wrong-key"}}
+	}}},
 	"GET /v1/blobs/{blob_id}":            {part(206, "Range", "bytes=1-2"), part(416, "Range", "bytes=99-"), part(304, "If-None-Match", "*")},
 	"PUT /v1/config/{namespace}/{id}":    {ifMatch(412, `"999"`, request{path: "/v1/config/agents/helper", body: `{"id":"helper","model_id":"m"}`})},
 	"DELETE /v1/config/{namespace}/{id}": {ifMatch(412, `"999"`, request{path: "/v1/config/agents/helper"}), about(409, "/v1/config/providers/local", ""), about(400, "/v1/config/agents/x?force=maybe", "")},
@@ -722,7 +734,7 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	})
 	broken := newBrokenRig(t, errors.New("the store is broken"))
 	full := &rig{t: t, db: heldDB{memory.NewDB()}, keys: plain.keys}
-	full.start(func(c *server.Config) { c.Limits.Requests, c.Limits.Streams = 1, 1 })
+	full.start(func(c *server.Config) { c.Limits.Requests, c.Limits.Streams, c.Limits.RequestTime = 1, 1, time.Hour })
 	full.occupy()
 
 	var busy atomic.Bool
@@ -805,6 +817,11 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 		}
 	})
 	d.ask(plain, "POST /v1/runs", "/v1/runs", runBody("default", "", "hello"), "Accept", "application/json")
+	away, wary := newBrokenRig(t, &fault.Outage{Reason: "the store is away", Err: io.EOF}), newRig(t, func(c *server.Config) { c.Limits.WrongKeys = 1 })
+	for _, g := range []*rig{broken, away, wary, wary} {
+		d.ask(g, "GET /v1/session", "/v1/session", "", "Authorization", "Bearer a-wrong-key")
+		d.ask(g, "DELETE /v1/session", "/v1/session", "", "Cookie", cookieOf(g)+"=0123456789abcdef0123456789abcdef.x", "Origin", g.http.URL)
+	}
 	d.ask(slow, "POST /v1/runs", "/v1/runs", runBody("default", "", "RUN_TOOL wait {}"), "Accept", "application/json")
 
 	d.operations(func(method, path string, op map[string]any) {
@@ -946,6 +963,9 @@ type brokenProfile struct {
 }
 
 func (p brokenProfile) List(context.Context, string) ([]profile.Entry, error) { return nil, p.err }
+func (p brokenProfile) Get(context.Context, string, string) (*profile.Entry, error) {
+	return nil, p.err
+}
 func (p brokenProfile) Set(context.Context, string, string, json.RawMessage) error {
 	return p.err
 }

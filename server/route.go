@@ -15,7 +15,8 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	cfg.Metrics.words.use(registry)
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger, box: cfg.Mailbox}).routes(),
-		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, stats: cfg.Stats != nil}).routes(),
+		newSignIns(cfg, s.auth).routes(),
+		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, audit: cfg.Control != nil && !cfg.NoAudit, stats: cfg.Stats != nil}).routes(),
 		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
 		(&threads{newID: cfg.NewID}).routes(),
 		(&messages{}).routes(),

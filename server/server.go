@@ -46,7 +46,7 @@ func New(cfg Config) (*Server, error) {
 	s.serving, s.stop = context.WithCancel(context.Background())
 	s.limiter = newLimiter(s.serving, cfg.Limits)
 	s.limiter.admission.files = cfg.Files.Total
-	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, wait: cfg.Limits.WaitTime, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, collect: max(0, cfg.Limits.StreamCollect), encodings: newEncodings(maxEncoded), watches: &watches{keys: cfg.Keys, open: map[string]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
+	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, wait: cfg.Limits.WaitTime, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, collect: max(0, cfg.Limits.StreamCollect), encodings: newEncodings(maxEncoded), watches: &watches{keys: cfg.Keys, open: map[credential]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}
 	s.routes = append(s.table(&cfg), describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))
 	for i := range s.routes {

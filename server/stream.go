@@ -54,14 +54,14 @@ type streams struct {
 	logger    *slog.Logger
 }
 
-// Causes that end a stream: its key was revoked, or its token has expired.
+// Causes that end a stream: its key was revoked or its session ended, or its token has expired.
 var (
-	errRevoked = unauthorized("the key was revoked")
+	errRevoked = unauthorized("the key was revoked, or the session has ended")
 	errExpired = unauthorized("the token has expired")
 )
 
 // whileServing returns the request's context, which also ends when the server stops and, with the
-// cause errRevoked or errExpired, when the caller's key is revoked or its token expires. A stream takes any time, so the deadline for reading the request is lifted and the body, which may be large, is
+// cause errRevoked or errExpired, when the caller's key is revoked, or its session or token ends. A stream takes any time, so the deadline for reading the request is lifted and the body, which may be large, is
 // released.
 func (s *streams) whileServing(req *request) (context.Context, context.CancelFunc) {
 	req.release()
@@ -69,8 +69,8 @@ func (s *streams) whileServing(req *request) (context.Context, context.CancelFun
 	ctx, end := context.WithCancelCause(req.r.Context())
 	cancel := func() { end(nil) }
 	stop, unwatch := context.AfterFunc(s.serving, cancel), func() {}
-	if secret, err := secretOf(req.r); err == nil && req.key != nil && !req.key.Fixed {
-		unwatch = s.watches.add(secret, func() { end(errRevoked) })
+	if c, err := credentialOf(req.r); err == nil && req.key != nil && c.ends(req.key) {
+		unwatch = s.watches.add(c, func() { end(errRevoked) })
 	}
 	if req.expires.IsZero() {
 		return ctx, func() { unwatch(); stop(); cancel() }

@@ -13,6 +13,7 @@ type system struct {
 	started time.Time
 	control bool // whether there is a control plane
 	hidden  bool // whether it is hidden
+	audit   bool // whether there is an audit log
 	stats   bool // whether there are stats of agents
 }
 
@@ -36,7 +37,7 @@ type systemInfo struct {
 
 func (h *system) info(req *request) error {
 	return req.Reply(200, systemInfo{Version: h.version, ScopeID: cmp.Or(req.tenantName(), "default"), UptimeSeconds: time.Since(h.started).Seconds(),
-		ConfigStoreEnabled: h.control, AuditLogEnabled: h.control, RuntimeStatsEnabled: h.stats})
+		ConfigStoreEnabled: h.control, AuditLogEnabled: h.audit, RuntimeStatsEnabled: h.stats})
 }
 
 type moduleList struct {

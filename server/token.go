@@ -19,20 +19,20 @@ func (a *auth) claims(r *http.Request) (c *jwt.Claims, alone bool, err error) {
 	if a.users.Tokens == nil {
 		return nil, false, nil
 	}
-	secret, err := secretOf(r)
+	have, err := credentialOf(r)
 	if err != nil {
 		return nil, false, err
 	}
-	beside, bearer := r.Header.Values(tokenHeader), isToken(secret)
+	beside, bearer := r.Header.Values(tokenHeader), !have.session && isToken(have.secret)
 	switch {
 	case len(beside) > 1 || len(beside) == 1 && bearer:
 		return nil, false, protocol.BadRequest("the request has several tokens of users, want one, in the Authorization header or in %s", tokenHeader)
 	case len(beside) == 1:
 		c, err = a.verify(r, beside[0])
 	case bearer:
-		c, err = a.verify(r, secret)
+		c, err = a.verify(r, have.secret)
 	}
-	return c, c != nil && (bearer || secret == ""), err
+	return c, c != nil && (bearer || have.secret == ""), err
 }
 
 // isToken reports whether a secret is a JWT: three parts, of which the first is a JSON object in

@@ -17,7 +17,7 @@ type watches struct {
 	keys *Keys
 
 	mu   sync.Mutex
-	open map[string]*watch // by secret
+	open map[credential]*watch
 }
 
 // watch has the open streams of one key.
@@ -28,24 +28,24 @@ type watch struct {
 
 type stream struct{ end func() }
 
-// add calls end if the key with a secret is revoked before stop is called.
-func (w *watches) add(secret string, end func()) (stop func()) {
+// add calls end if the key or the session of a credential ends before stop is called.
+func (w *watches) add(c credential, end func()) (stop func()) {
 	s := &stream{end}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	k := w.open[secret]
+	k := w.open[c]
 	if k == nil {
 		k = &watch{streams: map[*stream]bool{}, idle: make(chan struct{})}
-		w.open[secret] = k
-		go w.check(secret, k, w.keys.revoked())
+		w.open[c] = k
+		go w.check(c, k, w.keys.revoked())
 	}
 	k.streams[s] = true
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(k.streams, s)
-		if len(k.streams) == 0 && w.open[secret] == k {
-			delete(w.open, secret)
+		if len(k.streams) == 0 && w.open[c] == k {
+			delete(w.open, c)
 			close(k.idle)
 		}
 	}
@@ -53,7 +53,7 @@ func (w *watches) add(secret string, end func()) (stop func()) {
 
 // check looks the key up until it is gone or has no stream. A lookup that fails says nothing about
 // the key: the next one decides.
-func (w *watches) check(secret string, k *watch, news <-chan struct{}) {
+func (w *watches) check(c credential, k *watch, news <-chan struct{}) {
 	tick := time.NewTicker(recheckEvery)
 	defer tick.Stop()
 	for {
@@ -65,14 +65,14 @@ func (w *watches) check(secret string, k *watch, news <-chan struct{}) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), recheckEvery)
-		key, err := w.keys.find(ctx, secret)
+		key, err := w.keys.find(ctx, c)
 		cancel()
 		if key != nil || err != nil {
 			continue
 		}
 		w.mu.Lock()
-		if w.open[secret] == k {
-			delete(w.open, secret)
+		if w.open[c] == k {
+			delete(w.open, c)
 		}
 		for s := range k.streams {
 			s.end()

@@ -306,7 +306,7 @@ func keyFile(s *settings.Settings) string {
 
 // serve adds the control plane to the configuration of a server.
 func (c *control) serve(sc *server.Config, s *settings.Settings) {
-	sc.Control, sc.HideConfig, sc.Assistant, sc.Adapters = c.manager, !s.Admin.Config, c.assistant, adapters()
+	sc.Control, sc.HideConfig, sc.NoAudit, sc.Assistant, sc.Adapters = c.manager, !s.Admin.Config, !s.Audit.Enabled, c.assistant, adapters()
 	if i := slices.IndexFunc(c.plugins, func(p awaken.Plugin) bool { return p.Name() == permission.Name }); i >= 0 {
 		p := c.plugins[i]
 		sc.Permissions = func(reg *registry.Registry, agentID string) (*server.PermissionPreview, error) {

@@ -32,6 +32,7 @@ var (
 		"RESPONSE":  regexp.MustCompile(`"id":"(resp_[^"]+)"`),
 		"APPROVAL":  regexp.MustCompile(`"id":"(mcpr_[^"]+)"`),
 		"TOOL_CALL": regexp.MustCompile(`"call_id":"(call_[^"]+)"`),
+		"COOKIE":    regexp.MustCompile(`Set-Cookie: (awaken_session[^;]+);`),
 		"KEY_ID":    regexp.MustCompile(`"id":"(key_[^"]+)"`),
 		"TASK":      regexp.MustCompile(`"task":\{"id":"([^"]+)"`),
 	}

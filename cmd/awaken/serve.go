@@ -222,7 +222,7 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 		Hosts: v.Hosts, Origins: s.Admin.Origins, Users: server.Users{On: v.Users, Header: v.UserHeader}, TrustClients: v.TrustClients, Metrics: metrics, PublicMetrics: v.PublicMetrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes()), Version: moduleVersion(), Logger: log,
 		Limits: server.Limits{Body: int64(l.Body), BodyMemory: int64(l.BodyMemory), BodyRate: l.BodyRate, BodyGrace: l.BodyGrace, Depth: l.Depth, Values: l.Values, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, RequestTime: l.RequestTime,
 			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, StreamFrames: v.SSEBuffer, StreamCollect: l.StreamCollect, Heartbeat: l.Heartbeat,
-			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages, WrongKeys: l.WrongKeys,
+			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages, WrongKeys: l.WrongKeys, SessionTime: l.SessionTime, SessionMax: l.SessionMax,
 			ToolsPerRun: l.Tools, SchemaBytes: l.SchemaBytes, SchemaParts: l.SchemaParts, Title: l.Title, Metadata: l.Metadata},
 		Files: server.FileLimits{Bytes: int64(l.File), Total: int64(l.Files)}}
 	if v.RequireKey {

@@ -70,6 +70,8 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"limits.key_rate":             {"0.5", "-1", "want a number, 0 or more", "0"},
 	"limits.key_burst":            {"5", "-1", "want 0 or more", "0"},
 	"limits.wrong_keys":           {"5", "0", "want 1 or more, or -1", "20"},
+	"limits.session_timeout":      {"5m", "0s", "want more than 0", "1h0m0s"},
+	"limits.session_max_time":     {"24h", "0s", "want more than 0", "12h0m0s"},
 
 	"admin.bearer_token":         {"long-enough", "short", "want 8 characters or more, without blanks", `""`},
 	"admin.cors_allowed_origins": {"https://a.example", "", "", "[http://127.0.0.1:3002, http://localhost:3002]"},

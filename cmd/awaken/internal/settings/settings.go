@@ -15,7 +15,7 @@ import (
 // Limits bounds what clients may use. Most fields are those of server.Limits.
 type Limits struct {
 	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Tools, SchemaBytes, SchemaParts, Title, Metadata, Requests, Streams, KeyBurst, WrongKeys, File, Files int
-	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, StreamCollect, Heartbeat, ToolTime, ShutdownTime                                                   time.Duration
+	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, StreamCollect, Heartbeat, ToolTime, ShutdownTime, SessionTime, SessionMax                          time.Duration
 	KeyRate                                                                                                                                                                 float64
 }
 
@@ -259,5 +259,7 @@ func (l *Limits) table() []*Value {
 		{Name: "limits.key_rate", to: &l.KeyRate, Doc: "requests per second and key; 0 means no limit"},
 		{Name: "limits.key_burst", to: &l.KeyBurst, check: atLeast(0), Doc: "requests at once per key; 0 means two seconds' worth"},
 		{Name: "limits.wrong_keys", to: &l.WrongKeys, def: "20", check: limit, Doc: "wrong keys from a client address before it must wait between tries"},
+		{Name: "limits.session_timeout", to: &l.SessionTime, def: "1h", check: aTime, Doc: "how long a browser that signed in stays so without renewing it"},
+		{Name: "limits.session_max_time", to: &l.SessionMax, def: "12h", check: aTime, Doc: "how long a browser stays signed in, however often it renews that"},
 	}
 }

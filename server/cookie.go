@@ -1,0 +1,119 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// A session's cookie is for pages of the server itself. It is HttpOnly, so no script can read it, and
+// SameSite=Strict, so browsers do not send it with requests of other sites; of origins on the same
+// site, such as another port of the same machine, [checkPage] refuses requests. Over TLS it is Secure
+// and has the prefix __Host-, which no other host of the domain can set.
+
+const (
+	cookieName   = "awaken_session"
+	securePrefix = "__Host-"
+)
+
+// cookieFor returns the name of the cookie of a session. Browsers share cookies between the ports of a
+// host, so the port is a part of the name: several servers on one machine do not sign each other out.
+func cookieFor(r *http.Request) string {
+	name := cookieName
+	if host := hostOf(r.Host); host != "" {
+		if _, port, ok := strings.Cut(r.Host[strings.LastIndex(r.Host, "]")+1:], ":"); ok {
+			name += "_" + port
+		}
+	}
+	return name
+}
+
+// credentialOf returns what a request proves its key with: the secret of its Authorization header or,
+// if it has none, the one of a session's cookie.
+func credentialOf(r *http.Request) (credential, error) {
+	secret, err := secretOf(r)
+	if secret != "" || err != nil {
+		return credential{secret: secret}, err
+	}
+	if value := sessionOf(r); value != "" {
+		return credential{secret: value, session: true}, nil
+	}
+	return credential{}, nil
+}
+
+// sessionOf returns the secret of a request's session, or "". Over TLS, a cookie that another host of
+// the domain may have set does not count.
+func sessionOf(r *http.Request) string {
+	if len(r.Header["Cookie"]) == 0 {
+		return "" // as most requests, at no cost
+	}
+	name := cookieFor(r)
+	if c, err := r.Cookie(securePrefix + name); err == nil && c.Value != "" {
+		return c.Value
+	}
+	if isSecure(r) {
+		return ""
+	}
+	if c, err := r.Cookie(name); err == nil {
+		return c.Value
+	}
+	return ""
+}
+
+// isSecure reports whether a request came to the server, or to a proxy in front of it, over TLS. The
+// headers of a proxy are believed of every client: they only make the server more careful.
+func isSecure(r *http.Request) bool {
+	if r.TLS != nil {
+		return true
+	}
+	proto, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
+	if proto == "" {
+		first, _, _ := strings.Cut(r.Header.Get("Forwarded"), ",")
+		for part := range strings.SplitSeq(first, ";") {
+			if name, value, ok := strings.Cut(strings.TrimSpace(part), "="); ok && strings.EqualFold(name, "proto") {
+				proto = strings.Trim(value, `"`)
+			}
+		}
+	}
+	return strings.EqualFold(strings.TrimSpace(proto), "https")
+}
+
+// setCookie gives a browser the cookie of a session, for as long as the session lasts.
+func setCookie(w http.ResponseWriter, r *http.Request, value string, lasts time.Duration) {
+	c := &http.Cookie{Name: cookieFor(r), Value: value, Path: "/", MaxAge: max(1, int(lasts.Seconds())), HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if isSecure(r) || strings.HasPrefix(r.Header.Get("Origin"), "https://") { // a browser's origin is as good as a proxy's word
+		c.Name, c.Secure = securePrefix+c.Name, true
+	}
+	http.SetCookie(w, c)
+}
+
+// dropCookie makes a browser forget its session.
+func dropCookie(w http.ResponseWriter, r *http.Request) {
+	name := cookieFor(r)
+	for _, c := range []*http.Cookie{{Name: name}, {Name: securePrefix + name, Secure: true}} {
+		if _, err := r.Cookie(c.Name); err == nil {
+			c.Path, c.MaxAge, c.HttpOnly, c.SameSite = "/", -1, true, http.SameSiteStrictMode
+			http.SetCookie(w, c)
+		}
+	}
+}
+
+// checkPage refuses a request with a session that a page of another origin made the browser send. What
+// changes something must name its origin, as browsers do.
+func checkPage(r *http.Request) error {
+	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case origin == "" && !reads:
+		return fail(http.StatusForbidden, "forbidden_origin", "a request with the cookie of a session must have the header Origin; programs use a key in the Authorization header instead")
+	case origin != "" && !isOwnOrigin(origin, r), site != "" && site != "same-origin" && site != "none":
+		return fail(http.StatusForbidden, "forbidden_origin", "the cookie of a session is for pages of this server only, but the origin is %q", origin)
+	}
+	return nil
+}
+
+// isOwnOrigin reports whether an origin is that of the server, as the client of a request calls it.
+func isOwnOrigin(origin string, r *http.Request) bool {
+	host := originHost(origin)
+	return host != "" && strings.EqualFold(host, r.Host) && (!isSecure(r) || strings.HasPrefix(origin, "https://"))
+}
