@@ -18,6 +18,8 @@ import (
 type Attacher struct {
 	Store Store // nil means that there are no files
 	Most  int64 // bytes of files in messages, and of those that are kept
+	// Admit, if not nil, is asked before a file of so many bytes is read. One that it refuses is too much.
+	Admit func(size int64) bool
 
 	sources map[string]attached // by ID
 	kept    int64
@@ -114,7 +116,7 @@ func (a *Attacher) read(ctx context.Context, id string, most int64) (attached, e
 		return attached{}, err
 	}
 	defer r.Close()
-	if b.Size > most {
+	if b.Size > most || a.Admit != nil && !a.Admit(b.Size) {
 		return attached{size: b.Size}, nil
 	}
 	var text strings.Builder

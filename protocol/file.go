@@ -1,12 +1,10 @@
 package protocol
 
 import (
-	"context"
 	"strings"
 
 	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/mailbox"
 )
 
 // FilePath is the path of stored files, up to their ID.
@@ -33,10 +31,14 @@ func fileOf(address string) (id string, ok bool) {
 // maxShownFiles is how many bytes of files a history has inline.
 const maxShownFiles = 16 << 20
 
+// shownCopies is how many bytes a response takes, at most, for each byte of a file that it has inline: base64, and copies of it
+// while the response is made.
+const shownCopies = 4
+
 // ShowFiles returns the messages of a history with stored files inline, as clients sent them, because a
-// page on another origin may not be able to load them from here. Of more than 16 MiB, the latest
-// are inline, and the others are URLs.
-func ShowFiles(ctx context.Context, t *mailbox.Tenant, msgs []*llm.Message) ([]*llm.Message, error) {
-	a := blob.Attacher{Store: blob.Of(t.Store), Most: maxShownFiles}
-	return a.Messages(ctx, msgs, func(b llm.Block) llm.Block { return b })
+// page on another origin may not be able to load them from here. Of more than 16 MiB, or more than the
+// memory that responses share has room for, the latest are inline, and the others are URLs.
+func ShowFiles(c Call, msgs []*llm.Message) ([]*llm.Message, error) {
+	a := blob.Attacher{Store: blob.Of(c.Tenant().Store), Most: maxShownFiles, Admit: func(size int64) bool { return c.Reserve(shownCopies * size) }}
+	return a.Messages(c.Context(), msgs, func(b llm.Block) llm.Block { return b })
 }

@@ -144,6 +144,9 @@ type Call interface {
 	// Release gives back what the request holds while it is worked on: its body, and its turn among
 	// others. A handler that waits calls it first; Stream and Wait do so themselves.
 	Release()
+	// Reserve takes memory for the response, of what all requests share, until the response was sent. It reports
+	// whether there was enough.
+	Reserve(bytes int64) bool
 	// Failure returns what the client sees of an error.
 	Failure(err error) *Failure
 	// Owner returns whose things a list shows: those of the user that it points to, which is ""

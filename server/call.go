@@ -80,6 +80,8 @@ func (c *call) Bearer(secret awaken.Secret) error { return c.auth.match(c.r, c.k
 
 func (c *call) Release() { c.release() }
 
+func (c *call) Reserve(bytes int64) bool { return c.hold(c.bodies.memory, bytes) == nil }
+
 func (c *call) Failure(err error) *protocol.Failure { return failureOf(err) }
 
 func (c *call) Owner() (*string, error) { return c.owner() }

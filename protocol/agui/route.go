@@ -278,7 +278,7 @@ func messages(c protocol.Call) error {
 	out := messageList{Messages: []json.RawMessage{}, Total: len(all)}
 	end := min(len(all), offset+limit)
 	if offset < len(all) {
-		shown, err := protocol.ShowFiles(c.Context(), c.Tenant(), all[offset:end])
+		shown, err := protocol.ShowFiles(c, all[offset:end])
 		if err != nil {
 			return err
 		}

@@ -125,7 +125,7 @@ func getMessages(c protocol.Call) error {
 	out.Total = len(groups)
 	if offset < len(groups) {
 		end := min(len(groups), offset+limit)
-		shown, err := protocol.ShowFiles(ctx, t, slices.Concat(groups[offset:end]...))
+		shown, err := protocol.ShowFiles(c, slices.Concat(groups[offset:end]...))
 		if err != nil {
 			return err
 		}
