@@ -109,8 +109,44 @@ type RemoteEndpoint struct {
 
 // RemoteAuth holds the credentials for a remote agent.
 type RemoteAuth struct {
-	Type  string `json:"type"`           // "bearer"
-	Token Secret `json:"token,omitzero"` // the bearer token
+	Type   string `json:"type"`             // bearer, api_key or oauth2_client_credentials
+	Token  Secret `json:"token,omitzero"`   // the bearer token, or the API key
+	Header string `json:"header,omitempty"` // of an API key; "" means X-API-Key
+
+	// Of OAuth2 client credentials.
+	TokenURL     string   `json:"token_url,omitempty"`    // where tokens are requested
+	ClientID     string   `json:"client_id,omitempty"`    // who requests them
+	ClientSecret Secret   `json:"client_secret,omitzero"` // the password of the client
+	Scopes       []string `json:"scopes,omitempty"`       // what they are for
+}
+
+// Validate reports all problems, joined. A nil RemoteAuth is valid.
+func (a *RemoteAuth) Validate() error {
+	if a == nil {
+		return nil
+	}
+	var bad check.Problems
+	bad.OneOf("type", a.Type, "bearer", "api_key", "oauth2_client_credentials")
+	other := func(field string, set bool, want string) {
+		if set {
+			bad.Add("%s is set, but type is %q, want %s", field, a.Type, want)
+		}
+	}
+	if a.Type == "oauth2_client_credentials" {
+		bad.NotBlank("token_url", a.TokenURL)
+		bad.NotBlank("client_id", a.ClientID)
+		bad.NotBlank("client_secret", a.ClientSecret.Expose())
+		other("token", !a.Token.IsZero(), "bearer or api_key")
+	} else {
+		bad.NotBlank("token", a.Token.Expose())
+		for field, set := range map[string]bool{"token_url": a.TokenURL != "", "client_id": a.ClientID != "", "client_secret": !a.ClientSecret.IsZero(), "scopes": len(a.Scopes) > 0} {
+			other(field, set, "oauth2_client_credentials")
+		}
+	}
+	if a.Type != "api_key" {
+		other("header", a.Header != "", "api_key")
+	}
+	return bad.Err()
 }
 
 // ExecutionMode selects how the runtime executes the tool calls of one step. The default is

@@ -21,8 +21,6 @@ type Host interface {
 	// Agent returns the spec of an agent of that version, or nil. The caller must not
 	// change it.
 	Agent(id string) *AgentSpec
-	// Remote returns the runner of a remote agent of that version, or nil.
-	Remote(agentID string) Runner
 	// ToolIDs lists the tools that an agent of that version is offered.
 	ToolIDs(agentID string) []string
 
@@ -31,7 +29,7 @@ type Host interface {
 	HasAgent(ctx context.Context, req *RunRequest) (bool, error)
 }
 
-// Runner runs agents. The runtime is one; so are remote agents and test doubles.
+// Runner runs agents. The runtime is one; so are test doubles.
 type Runner interface {
 	// Run runs req until the run ends or waits, and sends its events to sink.
 	Run(ctx context.Context, req RunRequest, sink Sink) (*RunResult, error)

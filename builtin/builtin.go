@@ -24,5 +24,8 @@ func For(spec *awaken.AgentSpec) ([]state.AnyKey, []awaken.ActionHandler) {
 	if spec.ContextPolicy != nil {
 		all = append(all, ContextWindow, Compactions)
 	}
+	if spec.BackendKind() != "" {
+		all = append(all, RemoteNotes)
+	}
 	return all, handlers()
 }

@@ -2,8 +2,10 @@ package config_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
@@ -124,7 +127,13 @@ func TestSecrets_DoNotLeak(t *testing.T) {
 // remote is a backend that accepts every agent.
 type remote struct{}
 
-func (remote) Agent(*awaken.AgentSpec) (awaken.Runner, error) { return nil, nil }
+func (remote) Agent(*awaken.AgentSpec) (registry.RemoteAgent, error) { return remote{}, nil }
+
+func (remote) Name() string { return "remote" }
+
+func (remote) Register(*awaken.Registrar) error { return nil }
+
+func (remote) Exchange(context.Context, *registry.Exchange) iter.Seq2[llm.Delta, error] { return nil }
 
 func must[T any](v T, err error) T {
 	if err != nil {

@@ -41,9 +41,8 @@ func (h *toolHost) ResolutionID() string {
 	return h.reg.ID()
 }
 
-func (h *toolHost) Agent(id string) *awaken.AgentSpec   { return h.reg.Agent(id) }
-func (h *toolHost) Remote(agentID string) awaken.Runner { return h.reg.Remote(agentID) }
-func (h *toolHost) ToolIDs(agentID string) []string     { return h.reg.ToolIDs(agentID) }
+func (h *toolHost) Agent(id string) *awaken.AgentSpec { return h.reg.Agent(id) }
+func (h *toolHost) ToolIDs(agentID string) []string   { return h.reg.ToolIDs(agentID) }
 
 func (h *toolHost) HasAgent(ctx context.Context, req *awaken.RunRequest) (bool, error) {
 	return h.rt.HasAgent(ctx, req)

@@ -124,13 +124,18 @@ func (s *stream) recover(err error) error {
 		s.cancelOpen(s.ctx, "the answer broke off", false)
 		s.continueAnswer(brokenPrompt)
 	default:
-		s.open = s.open[:0]
-		s.got.Release()
-		s.show(s.ctx, &awaken.StreamReset{Reason: err.Error()})
-		s.started = false
+		s.retract(err.Error())
 	}
 	inf.rt.cfg.Logger.Warn("retrying a model call", "run", inf.info.RunID, "error", err, "wait", p.Delay(attempt, err))
 	return p.Wait(s.ctx, attempt, err)
+}
+
+// retract takes back what has arrived.
+func (s *stream) retract(reason string) {
+	s.open = s.open[:0]
+	s.got.Release()
+	s.show(s.ctx, &awaken.StreamReset{Reason: reason})
+	s.started = false
 }
 
 // overflowed reduces a request that the model refused as too large: it summarises the conversation
@@ -211,6 +216,10 @@ func (s *stream) play(req *llm.Request) {
 			s.err = &awaken.PanicError{In: fmt.Sprintf("model %q", s.inf.request.Model), Value: v, Stack: debug.Stack()}
 		}
 	}()
+	if a := s.inf.agent.Remote; a != nil {
+		a.Exchange(s.ctx, s.inf.exchange(req))(s.inf.yield)
+		return
+	}
 	s.inf.agent.Model.Stream(s.ctx, req)(s.inf.yield)
 }
 

@@ -51,7 +51,7 @@ func (r *Agent) add(reg *Registry, id string, c *awaken.Contributions) {
 	if active {
 		r.behave(id, c)
 		for _, t := range c.Tools {
-			r.addTool(reg, t, fmt.Sprintf("plugin %q", id))
+			r.addTool(reg, t, sourceOf(id))
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Variants)) {
 			for _, o := range c.Variants[name] {
@@ -61,6 +61,9 @@ func (r *Agent) add(reg *Registry, id string, c *awaken.Contributions) {
 	}
 	r.handle(id, c)
 }
+
+// sourceOf names a plugin as the source of a tool.
+func sourceOf(plugin string) string { return fmt.Sprintf("plugin %q", plugin) }
 
 // declare adds sections and state keys.
 func (r *Agent) declare(plugin string, c *awaken.Contributions) {

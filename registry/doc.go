@@ -5,7 +5,7 @@
 // [Agent]. [Registry.Derive] makes an edited copy that shares everything that did not change,
 // so that active runs keep the registry that they started with.
 //
-// A remote agent is one that another program runs, over a protocol ([RemoteBackend]); a variant
+// A remote agent is one that another program runs, over a protocol ([RemoteAgent]); a variant
 // is derived from an agent by one of its plugins ([awaken.Registrar.Variant]); a version is a
 // registry that was published, by its id ([Versions]).
 //

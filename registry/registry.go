@@ -33,15 +33,6 @@ type Registry struct {
 	later        *atomic.Pointer[Registry] // supersedes it; nil if none can
 }
 
-// RemoteBackend connects to agents that run elsewhere: those whose spec has an endpoint, or a
-// backend other than awaken. Such agents can only be delegates.
-type RemoteBackend interface {
-	// Agent returns a runner for the agent, or an error if the spec is invalid. The runner
-	// treats a request with a known RunID as a repetition of the first one, and continues a
-	// waiting run if the request has Continue.
-	Agent(spec *awaken.AgentSpec) (awaken.Runner, error)
-}
-
 // agentSlot holds an agent and, once it is resolved, the result. Derived registries share the
 // slots of unchanged agents.
 type agentSlot struct {
@@ -117,14 +108,6 @@ func (reg *Registry) Agent(id string) *awaken.AgentSpec {
 	return nil
 }
 
-// Remote returns the runner of a remote agent, or nil.
-func (reg *Registry) Remote(agentID string) awaken.Runner {
-	if r := reg.resolve(agentID); r != nil {
-		return r.remote
-	}
-	return nil
-}
-
 // ToolIDs returns the sorted ids of the tools that an agent is offered.
 func (reg *Registry) ToolIDs(agentID string) []string {
 	r := reg.resolve(agentID)
@@ -172,8 +155,8 @@ func (reg *Registry) Diagnostics() []awaken.Diagnostic {
 	return out
 }
 
-// Runnable returns a resolved agent. It returns ErrNotFound if the agent does not exist, an
-// *awaken.ConfigError if it has problems, and ErrInvalid if it is a remote agent.
+// Runnable returns a resolved agent. It returns ErrNotFound if the agent does not exist, and an
+// *awaken.ConfigError if it has problems.
 func (reg *Registry) Runnable(id string) (*Agent, error) {
 	r := reg.resolve(id)
 	if r == nil {
@@ -181,9 +164,6 @@ func (reg *Registry) Runnable(id string) (*Agent, error) {
 	}
 	if len(r.problems) > 0 {
 		return nil, &awaken.ConfigError{Problems: r.problems}
-	}
-	if r.remote != nil {
-		return nil, fmt.Errorf("%w: agent %q runs on another server, so it can only be a delegate", awaken.ErrInvalid, id)
 	}
 	return r, nil
 }

@@ -25,7 +25,7 @@ import (
 //	System      []llm.Block                   the system prompt
 //	Members     map[string]*awaken.ModelSpec  of a pool, by id
 //	Worst       awaken.Prices                 highest prices of the model, or of any member
-//	Native      bool                          the provider enforces output schemas
+//	Native      bool                          the provider enforces output schemas, or the agent is remote
 //	Cutoff      string                        knowledge cutoff that the model is told, or ""
 //
 //	Limits      *ContextLimits                nil if the agent has no context policy
@@ -47,7 +47,7 @@ import (
 type Agent struct {
 	source *awaken.AgentSpec // as configured
 	Spec   *awaken.AgentSpec // a copy of the agent's spec, with decoded sections
-	remote awaken.Runner     // of a remote agent; nil if this runtime runs the agent
+	Remote RemoteAgent       // takes the place of the model; nil if the agent runs here
 
 	agentModel
 	agentContext
@@ -210,20 +210,6 @@ func (r *Agent) lookUp(reg *Registry) {
 	}
 }
 
-// lookUpRemote finds the runner of a remote agent.
-func (r *Agent) lookUpRemote(reg *Registry) {
-	kind := r.Spec.BackendKind()
-	b := reg.backends[kind]
-	if b == nil {
-		r.problem("unsupported_backend", "backend %q not found; available: %q", kind, append(slices.Sorted(maps.Keys(reg.backends)), "awaken"))
-		return
-	}
-	var err error
-	if r.remote, err = b.Agent(r.source); err != nil {
-		r.problem("invalid_backend", "backend %q: %v", kind, err)
-	}
-}
-
 // lookUpModel finds the agent's model or pool, and its retry policy.
 func (r *Agent) lookUpModel(reg *Registry) {
 	spec := r.Spec
@@ -273,10 +259,12 @@ func (r *Agent) checkEffort(reg *Registry) {
 // holdToSpec checks that the model supports the agent's spec: its output schema, and prices if
 // it has a budget.
 func (r *Agent) holdToSpec(reg *Registry) {
-	if r.Model == nil {
+	if r.Model == nil && r.Remote == nil {
 		return
 	}
-	r.checkEffort(reg)
+	if r.Model != nil {
+		r.checkEffort(reg)
+	}
 	if raw := r.Spec.OutputSchema; len(raw) > 0 {
 		var err error
 		if r.Output, err = NewOutputPlan(raw, r.Native); err != nil {
@@ -286,7 +274,7 @@ func (r *Agent) holdToSpec(reg *Registry) {
 		}
 	}
 	if r.Spec.Budget != nil && !r.Worst.Priced() {
-		r.problem("budget_without_prices", "budget is set, but model %q has no input_token_price_per_million_usd and output_token_price_per_million_usd", r.Spec.ModelID)
+		r.problem("budget_without_prices", "budget is set, but model %q has no input_token_price_per_million_usd and output_token_price_per_million_usd", r.ModelSpec.ID)
 	}
 }
 
@@ -310,6 +298,9 @@ func (r *Agent) loadPlugins(reg *Registry) {
 		}
 		r.Plugins = append(r.Plugins, p)
 		r.contribute(reg, p, id)
+	}
+	if r.Remote != nil {
+		r.contribute(reg, r.Remote, r.Remote.Name())
 	}
 	for _, id := range spec.ActiveHookFilter {
 		if !slices.Contains(spec.PluginIDs, id) {
@@ -339,7 +330,7 @@ var runtimeSections = []string{"retry"}
 
 // boundContext sets the limits of the agent's context.
 func (r *Agent) boundContext(reg *Registry) {
-	if r.ModelSpec == nil {
+	if r.ModelSpec == nil || r.Remote != nil { // a remote agent has a context of its own
 		return
 	}
 	if c, err := KnowledgeCutoffSection.Read(r.Spec); err == nil && c.Enabled {
@@ -387,6 +378,10 @@ func (r *Agent) checkSections() {
 
 // Stage 3: tools.
 func (r *Agent) collectTools(reg *Registry) {
+	if r.Remote != nil {
+		r.collectRemoteTools()
+		return
+	}
 	global := reg.tools
 	for _, id := range slices.Sorted(maps.Keys(r.pluginTools)) { // global tools take precedence over those of plugins
 		if global.byID[id] != nil {

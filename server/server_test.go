@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -96,10 +97,14 @@ func code() registry.Config {
 // far is a backend whose agents are never run.
 type far struct{}
 
-func (far) Agent(*awaken.AgentSpec) (awaken.Runner, error) { return far{}, nil }
+func (far) Agent(*awaken.AgentSpec) (registry.RemoteAgent, error) { return far{}, nil }
 
-func (far) Run(context.Context, awaken.RunRequest, awaken.Sink) (*awaken.RunResult, error) {
-	return nil, errors.New("it is too far")
+func (far) Name() string { return "far" }
+
+func (far) Register(*awaken.Registrar) error { return nil }
+
+func (far) Exchange(context.Context, *registry.Exchange) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) { yield(llm.Delta{}, errors.New("it is too far")) }
 }
 
 // newRig returns a running server.

@@ -18,7 +18,8 @@
 // The id of a delegate's run is derived from the key of the call. So a parent that was
 // interrupted finds the run and resumes it, and never starts a second one.
 //
-// Agents that run elsewhere ([engine.Config].Backends) can be delegates too.
+// Agents that run elsewhere ([engine.Config].Backends) can be delegates too: their runs are runs of
+// this runtime, in which the remote agent takes the place of the model.
 package delegate
 
 import (
@@ -147,9 +148,9 @@ func (t *tool) Spec() awaken.ToolSpec {
 	return s
 }
 
-// ChildRun returns the id of the delegate's run. An agent that runs elsewhere has no run here.
+// ChildRun returns the id of the delegate's run.
 func (t *tool) ChildRun(call *awaken.ToolCall) string {
-	if call.Host == nil || call.Host.Remote(t.agent) != nil {
+	if call.Host == nil {
 		return ""
 	}
 	return awaken.ChildID(call.Key)
@@ -168,14 +169,11 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 	if call.Host == nil {
 		return nil, errors.New("delegates need a runtime: the call has no host")
 	}
-	if remote := call.Host.Remote(t.agent); remote != nil {
-		return t.callRemote(ctx, call, remote, in.Prompt)
-	}
-	return t.callLocal(ctx, call, in.Prompt)
+	return t.run(ctx, call, in.Prompt)
 }
 
-// callLocal starts the delegate's run, or resumes it.
-func (t *tool) callLocal(ctx context.Context, call *awaken.ToolCall, prompt string) (*awaken.ToolResult, error) {
+// run starts the delegate's run, or resumes it.
+func (t *tool) run(ctx context.Context, call *awaken.ToolCall, prompt string) (*awaken.ToolResult, error) {
 	req := awaken.RunRequest{Attended: true}
 	host := call.Host
 	child, err := host.Store().LoadRun(ctx, awaken.ChildID(call.Key))
@@ -390,37 +388,3 @@ func (t *tool) sink(call *awaken.ToolCall) awaken.Sink {
 		return nil
 	})
 }
-
-// callRemote runs an agent that runs elsewhere. Its run has the id that a local run would
-// have. Its questions are asked as the call's own, one at a time.
-func (t *tool) callRemote(ctx context.Context, call *awaken.ToolCall, remote awaken.Runner, prompt string) (*awaken.ToolResult, error) {
-	req, err := t.start(call, prompt)
-	if err != nil {
-		return nil, err
-	}
-	if call.Resume != nil {
-		d := call.Resume.Decision
-		d.Target = strings.TrimPrefix(call.Resume.SuspensionID, remotePrefix(call))
-		req.Continue, req.RunID, req.Messages, req.Decisions = req.RunID, "", nil, []awaken.Decision{d}
-	} else if err := t.admit(ctx, call); err != nil {
-		return nil, err
-	}
-	res, err := remote.Run(ctx, req, t.sink(call))
-	switch {
-	case res == nil:
-		return nil, fmt.Errorf("agent %q: %w", t.agent, err)
-	case res.Status == awaken.RunWaiting && res.Waiting != nil && len(res.Waiting.Tickets) > 0:
-		first := res.Waiting.Tickets[0]
-		question := awaken.Suspension{Action: "agent_delegate:input_required", Message: first.Reason}
-		if first.Suspension != nil {
-			question = *first.Suspension
-		}
-		question.ID = remotePrefix(call) + first.TicketID
-		return nil, awaken.Suspend(awaken.Ticket{Suspension: question, ResumeMode: awaken.ReplayToolCall}) // the decision is passed on
-	case res.Status == awaken.RunWaiting:
-		return nil, fmt.Errorf("agent %q is waiting but reports no ticket", t.agent)
-	}
-	return t.result(call, ephemeral(res, err))
-}
-
-func remotePrefix(call *awaken.ToolCall) string { return "delegate_tool:" + call.ID + ":" }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -724,40 +725,62 @@ func TestWithoutAStore_DelegatesRunAndAreForgotten(t *testing.T) {
 }
 
 // far is an agent that runs elsewhere. It asks once.
-type far struct {
-	c    *crew
-	asks bool
-}
+type far struct{ asks bool }
 
-func (f far) Agent(spec *awaken.AgentSpec) (awaken.Runner, error) {
+func (f far) Agent(spec *awaken.AgentSpec) (registry.RemoteAgent, error) {
 	if spec.Endpoint.BaseURL == "" {
 		return nil, errors.New("endpoint.base_url is empty")
 	}
 	return f, nil
 }
 
-func (f far) Run(ctx context.Context, req awaken.RunRequest, sink awaken.Sink) (*awaken.RunResult, error) {
-	id := req.RunID + req.Continue
-	if f.asks && req.Continue == "" {
-		return &awaken.RunResult{RunID: id, Status: awaken.RunWaiting, Termination: awaken.Termination{Type: awaken.Suspended},
-			Waiting: &awaken.Waiting{Tickets: []awaken.WaitingTicket{{TicketID: "q1", Reason: "Which one?"}}}}, nil
+func (f far) Name() string { return "far" }
+
+// wonder is the tool with which it asks.
+type wonder struct{}
+
+func (wonder) Spec() awaken.ToolSpec {
+	return awaken.ToolSpec{ID: "wonder", Name: "wonder", Effect: awaken.ReadOnly, Parameters: json.RawMessage(`{"type":"object"}`)}
+}
+
+func (wonder) Call(context.Context, *awaken.ToolCall) (*awaken.ToolResult, error) {
+	return nil, awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{Message: "Which one?"}, ResumeMode: awaken.UseDecisionAsToolResult})
+}
+
+func (f far) Register(r *awaken.Registrar) error {
+	r.Tool(wonder{})
+	return nil
+}
+
+func (f far) Exchange(ctx context.Context, x *registry.Exchange) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		calls, err := x.Calls(ctx)
+		if err == nil {
+			err = x.Save(ctx, json.RawMessage(`"begun"`), true)
+		}
+		if err != nil {
+			yield(llm.Delta{}, err)
+			return
+		}
+		answer := "far away"
+		switch {
+		case f.asks && len(calls) == 0:
+			_ = yield(llm.Delta{Kind: llm.ToolCallStart, ID: "q1", Name: "wonder"}, nil) && yield(llm.Delta{Kind: llm.ToolCallDelta, ID: "q1", Text: "{}"}, nil) &&
+				yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse}, nil)
+			return
+		case f.asks:
+			answer = calls[0].CallID + " " + string(calls[0].Decision.Result) + " " + string(x.Notes)
+		}
+		_ = yield(llm.Delta{Kind: llm.TextDelta, Text: answer}, nil) && yield(llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{PromptTokens: 7}}, nil) &&
+			yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.EndTurn}, nil)
 	}
-	answer := "far away"
-	if len(req.Decisions) > 0 {
-		answer = req.Decisions[0].Target + " " + string(req.Decisions[0].Result)
-	}
-	if err := sink.Emit(ctx, awaken.Entry{Event: &awaken.TextDelta{Delta: answer}}); err != nil {
-		return nil, err
-	}
-	return &awaken.RunResult{RunID: id, AgentID: "far", Status: awaken.RunDone, Termination: awaken.Termination{Type: awaken.NaturalEnd}, Response: answer,
-		Usage: llm.Usage{PromptTokens: 7}}, nil
 }
 
 func TestRemote_IsBehindTheSameTool(t *testing.T) {
 	for name, asks := range map[string]bool{"answers": false, "asks": true} {
 		t.Run(name, func(t *testing.T) {
 			c := newCrew(t)
-			c.backends = map[string]registry.RemoteBackend{"pigeon": far{c, asks}}
+			c.backends = map[string]registry.RemoteBackend{"pigeon": far{asks}}
 			c.member("root", []string{"far"}, give("far"), llmtest.Say("done"))
 			c.agents = append(c.agents, &awaken.AgentSpec{ID: "far", Endpoint: &awaken.RemoteEndpoint{Backend: "pigeon", BaseURL: "coop"}})
 			rt := c.runtime()
@@ -774,14 +797,15 @@ func TestRemote_IsBehindTheSameTool(t *testing.T) {
 				if err != nil || res.Status != awaken.RunWaiting || res.Waiting.Tickets[0].Reason != "Which one?" {
 					t.Fatalf("got %+v, %v", res, err)
 				}
-				want = `q1 "the blue one"`
+				want = `q1 "the blue one" "begun"`
 				res, err = c.runtime().Resume(t.Context(), res.RunID, sink, res.Waiting.Tickets[0].Answer(json.RawMessage(`"the blue one"`)))
 			}
 			if err != nil || res.Response != "done" || out.String() != want || res.ChildUsage.PromptTokens != 7 {
 				t.Fatalf("got %+v, %v, output %q", res, err, out.String())
 			}
-			if _, err := rt.Run(t.Context(), awaken.RunRequest{AgentID: "far", Messages: []*llm.Message{llm.UserText("hi")}}, nil); !errors.Is(err, awaken.ErrInvalid) {
-				t.Errorf("run directly: %v", err)
+			direct, err := rt.Run(t.Context(), awaken.RunRequest{AgentID: "far", Messages: []*llm.Message{llm.UserText("hi")}}, nil)
+			if err != nil || direct.AgentID != "far" || (direct.Status == awaken.RunWaiting) != asks {
+				t.Errorf("run directly: %+v, %v", direct, err)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func (t *tool) enter(ctx context.Context, call *awaken.ToolCall) error {
 	}
 	host := call.Host
 	editor, ok := host.Store().(awaken.ThreadEditor)
-	if !ok || host.Remote(t.agent) != nil { // no local thread
+	if !ok {
 		n, err := t.descendants(ctx, root, host.Store())
 		return cmp.Or(err, t.room(n+1))
 	}

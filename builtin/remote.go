@@ -1,0 +1,26 @@
+package builtin
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/awaken-go/awaken/state"
+)
+
+// RemoteNote changes [RemoteNotes]. The engine uses it.
+type RemoteNote struct {
+	Agent string
+	Notes json.RawMessage
+}
+
+// RemoteNotes holds what remote agents keep with the thread, by agent id: the identity of their
+// side of the conversation, and how far an exchange has come. Only agents that run elsewhere have
+// the key, and only the runtime writes it.
+var RemoteNotes = state.NewKey("__runtime.remote_backend", func(all map[string]json.RawMessage, n RemoteNote) map[string]json.RawMessage {
+	next := maps.Clone(all)
+	if next == nil {
+		next = map[string]json.RawMessage{}
+	}
+	next[n.Agent] = n.Notes
+	return next
+}, state.Options{Scope: state.Thread, Merge: state.Commutative})
