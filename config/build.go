@@ -1,13 +1,11 @@
 package config
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -59,6 +57,9 @@ func (b *builder) add(ctx context.Context, key Key, doc *document) []awaken.Diag
 		b.edit.Pools = append(b.edit.Pools, *spec)
 	case *awaken.AgentSpec:
 		b.edit.Agents = append(b.edit.Agents, b.reach(spec))
+		b.implyDelegates(spec)
+	case *A2AServerSpec:
+		b.addAgentsOn(spec)
 	case *SkillSpec:
 		b.skills()[key.ID] = spec
 	case *ToolSpec:
@@ -84,6 +85,8 @@ func (b *builder) remove(key Key) {
 		b.copyServers()
 		delete(b.next.servers, key.ID)
 		b.addTools(key.ID)
+	case A2AServers:
+		b.removeAgentsOn(key.ID)
 	case Skills:
 		delete(b.skills(), key.ID)
 	case Tools:
@@ -145,31 +148,6 @@ func (b *builder) addProvider(ctx context.Context, doc *document) {
 	b.next.providers = maps.Clone(b.next.providers)
 	b.next.providers[doc.ID] = p
 	b.edit.Providers[doc.ID] = p
-}
-
-// reach completes the endpoint of an agent that runs on a configured A2A server.
-func (b *builder) reach(spec *awaken.AgentSpec) *awaken.AgentSpec {
-	e := spec.Endpoint
-	if e == nil || len(e.Options["a2a_server_id"]) == 0 {
-		return spec
-	}
-	id, err := strconv.Unquote(string(e.Options["a2a_server_id"]))
-	doc := b.next.docs[Key{A2AServers, id}]
-	if err != nil || doc == nil {
-		return spec // checkReferences has reported it
-	}
-	decoded, err := b.c.secrets.decode(doc)
-	if err != nil {
-		b.degraded = append(b.degraded, problem(doc.Key, "invalid", "%v", err))
-		return spec
-	}
-	server := decoded.(*A2AServerSpec)
-	full := *e
-	full.BaseURL = cmp.Or(full.BaseURL, server.BaseURL)
-	full.Auth = cmp.Or(full.Auth, server.Auth)
-	full.Target = cmp.Or(full.Target, server.Target)
-	spec.Endpoint = &full
-	return spec
 }
 
 // addServer connects to an MCP server. A server that does not answer has no tools until it

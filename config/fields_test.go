@@ -79,6 +79,12 @@ var fieldCases = map[string]map[string]fieldCase{
 	"RemoteAuth": {
 		"type":  {`"bearer"`, `"basic"`, `endpoint.auth.type is "basic", want bearer`, ""},
 		"token": {`"t"`, `""`, "endpoint.auth.token is empty", ""},
+
+		"header":        {`"X-Key"`, `7`, `field "endpoint.auth.header" is a JSON number, want a string`, ""},
+		"token_url":     {`"https://t/token"`, `"t"`, `endpoint.auth.token_url is "t", want a URL`, ""},
+		"client_id":     {`"me"`, `""`, "endpoint.auth.client_id is empty", ""},
+		"client_secret": {`"s"`, `""`, "endpoint.auth.client_secret is empty", ""},
+		"scopes":        {`["a"]`, `"a"`, `field "endpoint.auth.scopes" is a JSON string, want an array`, ""},
 	},
 	"ModelSpec": {
 		"id":                {`"x"`, `""`, "id is empty", ""},
@@ -310,6 +316,26 @@ func in(ns Namespace, t reflect.Type, base string, path ...string) reader {
 	}, def}
 }
 
+// credentials tries the fields of auth, each with a type that has it.
+func credentials() reader {
+	of := func(auth string) reader {
+		return in(Agents, reflect.TypeFor[awaken.RemoteAuth](), `{"id":"#","endpoint":{"base_url":"https://h","auth":`+auth+`}}`, "endpoint", "auth")
+	}
+	bearer, key := of(`{"type":"bearer","token":"t"}`), of(`{"type":"api_key","token":"t"}`)
+	oauth := of(`{"type":"oauth2_client_credentials","token_url":"https://t","client_id":"c","client_secret":"s"}`)
+	r := bearer
+	r.try = func(name string, value any) (map[string]any, error) {
+		switch name {
+		case "header":
+			return key.try(name, value)
+		case "token_url", "client_id", "client_secret", "scopes":
+			return oauth.try(name, value)
+		}
+		return bearer.try(name, value)
+	}
+	return r
+}
+
 // patchOf tries fields of overrides.
 func patchOf(ns Namespace) reader {
 	k := kinds[ns]
@@ -371,7 +397,7 @@ var fieldReaders = []reader{
 	in(Agents, reflect.TypeFor[awaken.ContextPolicy](), `{"id":"#","context_policy":{}}`, "context_policy"),
 	in(Agents, reflect.TypeFor[awaken.Backend](), `{"id":"#","backend":{"kind":"other"}}`, "backend"),
 	in(Agents, reflect.TypeFor[awaken.RemoteEndpoint](), `{"id":"#","endpoint":{"base_url":"https://h"}}`, "endpoint"),
-	in(Agents, reflect.TypeFor[awaken.RemoteAuth](), `{"id":"#","endpoint":{"base_url":"https://h","auth":{"type":"bearer","token":"t"}}}`, "endpoint", "auth"),
+	credentials(),
 	in(Models, reflect.TypeFor[awaken.ModelSpec](), `{"id":"#","provider_id":"p","upstream_model":"m","input_token_price_per_million_usd":1,"output_token_price_per_million_usd":1}`),
 	in(Models, reflect.TypeFor[awaken.Modalities](), `{"id":"#","provider_id":"p","upstream_model":"m","modalities":{}}`, "modalities"),
 	in(Models, reflect.TypeFor[llm.BreakerSettings](), `{"id":"#","provider_id":"p","upstream_model":"m","circuit_breaker":{}}`, "circuit_breaker"),

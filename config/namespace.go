@@ -197,12 +197,13 @@ func (m *mistakes) url(field, value string) {
 
 // auth reports bad credentials for a remote server.
 func (m *mistakes) auth(field string, a *awaken.RemoteAuth) {
-	switch {
-	case a == nil:
-	case a.Type != "bearer":
-		m.Add("%s.type is %q, want bearer", field, a.Type)
-	case a.Token.IsZero():
-		m.Add("%s.token is empty", field)
+	if all, ok := a.Validate().(interface{ Unwrap() []error }); ok {
+		for _, err := range all.Unwrap() {
+			m.Add("%s.%w", field, err)
+		}
+	}
+	if a != nil && a.TokenURL != "" {
+		m.url(field+".token_url", a.TokenURL)
 	}
 }
 
@@ -225,7 +226,9 @@ func checkAgent(s *awaken.AgentSpec) error {
 	m.Include(s.Validate())
 	m.When(s.Endpoint != nil && s.Backend != nil && s.Backend.Kind != "awaken", "endpoint and backend are both set, want only one of them")
 	if e := s.Endpoint; e != nil {
-		m.url("endpoint.base_url", e.BaseURL)
+		if e.BaseURL != "" || len(e.Options[serverOption]) == 0 { // the server's
+			m.url("endpoint.base_url", e.BaseURL)
+		}
 		m.auth("endpoint.auth", e.Auth)
 		m.When(e.TimeoutMS < 0, "endpoint.timeout_ms is %d, want more than 0", e.TimeoutMS)
 	}
@@ -344,8 +347,10 @@ func sensitive(p []string) bool {
 	return last == "headers" || secretName(last)
 }
 
-// isAuth reports whether a path is inside auth. The type of auth is not secret.
-func isAuth(p []string) bool { return len(p) > 1 && p[0] == "auth" && p[1] != "type" }
+// isAuth reports whether a path is that of a secret inside auth.
+func isAuth(p []string) bool {
+	return len(p) > 1 && p[0] == "auth" && !slices.Contains([]string{"type", "header", "token_url", "client_id", "scopes"}, p[1])
+}
 
 // secretName reports whether a field's name says that it holds a secret.
 func secretName(name string) bool {

@@ -29,12 +29,12 @@ type sealed struct {
 //   - Clients do not see the api_key of a provider, the env of an MCP server and the auth
 //     of an A2A server. A write that omits them keeps them; null and "" clear them.
 //   - A secret does not follow its document to another server: if the scheme, host or
-//     port of the base_url or url changes, the secret must be written again. Otherwise a
-//     client could read a secret by redirecting it.
+//     port of the base_url or url changes, or of the token_url for a client_secret, the
+//     secret must be written again. Otherwise a client could read a secret by redirecting it.
 //   - A reference is the same as "***" in its own field, and an error anywhere else.
 //     Otherwise a client could read any secret by referring to it.
 //
-// Secret fields are those three; the token of an agent's endpoint; headers in the
+// Secret fields are those three; token and client_secret of an agent's endpoint; headers in the
 // adapter_options of providers, the config of MCP servers, and the options of A2A servers
 // and endpoints; and, in all of these and in the backend and sections of an agent, every
 // string at or below a name such as api_key, password or token.
@@ -140,7 +140,7 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, err
 			case !ok:
 				errs.Add("%s is %q, but no secret is stored there: write the secret itself", place(path), hidden)
 			case k.server(tree, path) != k.server(before, path):
-				errs.Add("%s is now another server, and the secret in %s belongs to the previous one: write it again, or clear it with null", place(k.to), place(path))
+				errs.Add("%s is now another server, and the secret in %s belongs to the previous one: write it again, or clear it with null", place(k.destination(path)), place(path))
 			case !sameEntries(masked, maskedBefore, path):
 				errs.Add("%s is %q in a list that has changed, so the secret it stands for is ambiguous: write the secret itself", place(path), hidden)
 			}

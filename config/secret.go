@@ -19,10 +19,23 @@ const (
 
 // server returns where a document sends the secret at a path; "" if that is unknown.
 func (k *kind) server(tree map[string]any, path []string) string {
-	if k.to == nil || len(k.to) > 1 && path[0] != k.to[0] {
+	to := k.destination(path)
+	if to == nil {
 		return ""
 	}
-	return origin(lookup(tree, k.to))
+	return origin(lookup(tree, to))
+}
+
+// destination returns the field with the address that the secret at a path is sent to; nil if that is unknown.
+func (k *kind) destination(path []string) []string {
+	last := len(path) - 1
+	switch {
+	case last > 0 && path[last] == "client_secret" && path[last-1] == "auth":
+		return append(slices.Clone(path[:last]), "token_url")
+	case k.to == nil || len(k.to) > 1 && path[0] != k.to[0]:
+		return nil
+	}
+	return k.to
 }
 
 // servers returns where a sealed document sends its secrets, by reference.

@@ -163,7 +163,7 @@ func (h *documents) write(req *request, status int, key config.Key, cond config.
 }
 
 // unused reports whether nothing uses the documents of a namespace yet.
-func unused(ns config.Namespace) bool { return ns == config.Skills || ns == config.A2AServers }
+func unused(ns config.Namespace) bool { return ns == config.Skills }
 
 func unusedText(ns config.Namespace) string {
 	return fmt.Sprintf("the document is stored, but nothing uses %s yet", ns)

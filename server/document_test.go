@@ -259,7 +259,7 @@ func TestPut_WarnsAboutDocumentsThatNothingUses(t *testing.T) {
 		"models/m1":     `{"id":"m1","provider_id":"local","upstream_model":"u"}`,
 	} {
 		ns, _, _ := strings.Cut(path, "/")
-		warned := ns != "models"
+		warned := ns == "skills"
 		res := g.do("PUT", "/v1/config/"+path, doc, admin...)
 		_ = res.Body.Close()
 		if got := res.Header.Get("Warning"); res.StatusCode != 200 || strings.Contains(got, "nothing uses "+ns) != warned {
