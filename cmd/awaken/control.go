@@ -24,6 +24,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/protocol/a2a/remote"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 )
@@ -89,8 +90,10 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 	if !s.Audit.Enabled {
 		store = withoutAudit(store)
 	}
+	a2a := remote.New(remote.Options{Allow: out.allow})
 	m, err := config.Open(ctx, config.Options{Store: store, Vault: vault, AuditAge: s.Audit.Retention, VersionAge: s.Versions, Sweep: s.Audit.Sweep, Logger: log,
-		Code:  registry.Config{Tools: c.tools, Plugins: append(slices.Clone(c.plugins), c.assistant)},
+		Code:  registry.Config{Tools: c.tools, Plugins: append(slices.Clone(c.plugins), c.assistant), Backends: map[string]registry.RemoteBackend{"a2a": a2a}},
+		A2A:   a2aServers{a2a},
 		Model: complete,
 		Provider: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 			own, out := *spec, out
