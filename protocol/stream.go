@@ -55,6 +55,20 @@ func PositionLost(ctx context.Context, t *mailbox.Tenant, threadID string, has P
 	return len(later) > 0 && later[0].Seq <= has.Seq, err
 }
 
+// LastActivation returns the position in the log before a run was last started or resumed.
+func LastActivation(ctx context.Context, t *mailbox.Tenant, threadID, runID string) (at awaken.Cursor, err error) {
+	entries, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{RunID: runID})
+	var before awaken.Cursor
+	for i := range entries {
+		e := &entries[i]
+		if _, ok := e.Event.(*awaken.RunStart); ok {
+			at = before
+		}
+		before = awaken.Cursor{Epoch: e.Epoch, Seq: e.Last()}
+	}
+	return at, err
+}
+
 // ActiveRun returns the active run of a thread, and the end of the thread's log, or nil if no run is
 // active: none was submitted, all are done, or the run waits for a decision. A queued run counts as
 // active.

@@ -11,23 +11,7 @@ import (
 
 // A delta costs no allocation, but for the answer, which grows.
 func TestBudget_Delta(t *testing.T) {
-	enc := a2a.NewEncoder(a2a.Options{})
-	var f protocol.Frames
-	buf := make([]byte, 0, 4096)
-	seq := uint64(0)
-	encode := func(ev awaken.Event) {
-		seq++
-		f.Into(buf)
-		f.Entry(awaken.Cursor{Epoch: 1, Seq: seq}, 0)
-		if err := enc.Encode(&f, &awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: seq}, Event: ev}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	encode(&awaken.RunStart{ThreadID: "t", RunID: "r"})
-	encode(&awaken.StepStart{MessageID: "m"})
-	delta := &awaken.TextDelta{Delta: "a piece"}
-	encode(delta)
-	if n := testing.AllocsPerRun(1000, func() { encode(delta) }); n > 0 {
+	if n := protocoltest.DeltaAllocs(t, a2a.NewEncoder(a2a.Options{})); n > 0 {
 		t.Errorf("a delta costs %v allocations", n)
 	}
 }

@@ -297,7 +297,7 @@ func (d *delivery) followOn(r *mailbox.Receipt, s *protocol.Stream) error {
 		if s.After != (protocol.Position{}) {
 			return d.stream(s, Options{})
 		}
-		if r.After, err = d.lastActivation(run); err != nil {
+		if r.After, err = protocol.LastActivation(d.Context(), d.Tenant(), run.ThreadID, run.RunID); err != nil {
 			return err
 		}
 	}
@@ -309,18 +309,4 @@ func (d *delivery) followOn(r *mailbox.Receipt, s *protocol.Stream) error {
 	task.Status = Status{State: Working, Timestamp: task.Status.Timestamp} // what it waited for has come
 	s.Opening = opening(d.rpc, task)
 	return d.stream(s, Options{})
-}
-
-// lastActivation returns the position in the log before the run was last started or resumed.
-func (x *exchange) lastActivation(run *awaken.Run) (at awaken.Cursor, err error) {
-	entries, err := x.Tenant().Store.Entries(x.Context(), run.ThreadID, awaken.EntryQuery{RunID: run.RunID})
-	var before awaken.Cursor
-	for i := range entries {
-		e := &entries[i]
-		if _, ok := e.Event.(*awaken.RunStart); ok {
-			at = before
-		}
-		before = awaken.Cursor{Epoch: e.Epoch, Seq: e.Last()}
-	}
-	return at, err
 }

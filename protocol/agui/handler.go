@@ -273,7 +273,7 @@ func (x *exchange) answered() (*mailbox.Receipt, error) {
 
 // attach answers a repeated request with the outcome of the first one.
 func (x *exchange) attach(r *mailbox.Receipt) error {
-	at, err := lastActivation(x.Context(), x.Tenant(), r.ThreadID, r.RunID)
+	at, err := protocol.LastActivation(x.Context(), x.Tenant(), r.ThreadID, r.RunID)
 	if err != nil {
 		return err
 	}
@@ -301,20 +301,6 @@ func (x *exchange) fakesResult(decisions []awaken.Decision) bool {
 		}
 	}
 	return false
-}
-
-// lastActivation returns the position in the log before the run was last started or resumed.
-func lastActivation(ctx context.Context, t *mailbox.Tenant, threadID, runID string) (at awaken.Cursor, err error) {
-	entries, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{RunID: runID})
-	var before awaken.Cursor
-	for i := range entries {
-		e := &entries[i]
-		if _, ok := e.Event.(*awaken.RunStart); ok {
-			at = before
-		}
-		before = awaken.Cursor{Epoch: e.Epoch, Seq: e.Last()}
-	}
-	return at, err
 }
 
 // follow streams the events of a submitted run.

@@ -3,7 +3,6 @@ package aisdk_test
 import (
 	"testing"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
@@ -11,23 +10,7 @@ import (
 
 // A delta costs no allocation.
 func TestBudget_Delta(t *testing.T) {
-	var enc aisdk.Encoder
-	var f protocol.Frames
-	buf := make([]byte, 0, 4096)
-	seq := uint64(0)
-	encode := func(ev awaken.Event) {
-		seq++
-		f.Into(buf)
-		f.Entry(awaken.Cursor{Epoch: 1, Seq: seq}, 0)
-		if err := enc.Encode(&f, &awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: seq}, Event: ev}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	encode(&awaken.RunStart{ThreadID: "t", RunID: "r"})
-	encode(&awaken.StepStart{MessageID: "m"})
-	delta := &awaken.TextDelta{Delta: "a piece"}
-	encode(delta)
-	if n := testing.AllocsPerRun(100, func() { encode(delta) }); n > 0 {
+	if n := protocoltest.DeltaAllocs(t, &aisdk.Encoder{}); n > 0 {
 		t.Errorf("a delta costs %v allocations", n)
 	}
 }

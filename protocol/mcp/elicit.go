@@ -322,22 +322,8 @@ func (x *toolCall) replay(r *mailbox.Receipt) error {
 		r.After = th.End
 		return x.after(r)
 	}
-	if r.After, err = x.lastActivation(run); err != nil {
+	if r.After, err = protocol.LastActivation(x.Context(), x.Tenant(), run.ThreadID, run.RunID); err != nil {
 		return err
 	}
 	return x.after(r)
-}
-
-// lastActivation returns the position in the log before the run was last started or resumed.
-func (x *toolCall) lastActivation(run *awaken.Run) (at awaken.Cursor, err error) {
-	entries, err := x.Tenant().Store.Entries(x.Context(), run.ThreadID, awaken.EntryQuery{RunID: run.RunID})
-	var before awaken.Cursor
-	for i := range entries {
-		e := &entries[i]
-		if _, ok := e.Event.(*awaken.RunStart); ok {
-			at = before
-		}
-		before = awaken.Cursor{Epoch: e.Epoch, Seq: e.Last()}
-	}
-	return at, err
 }

@@ -183,3 +183,24 @@ func Encode(tb testing.TB, enc protocol.Encoder, entries []awaken.Entry, has pro
 	}
 	return string(f.Bytes())
 }
+
+// DeltaAllocs returns how many allocations a delta of an answer costs, on average over many.
+func DeltaAllocs(tb testing.TB, enc protocol.Encoder) float64 {
+	tb.Helper()
+	var f protocol.Frames
+	buf, e := make([]byte, 0, 4096), &awaken.Entry{Cursor: awaken.Cursor{Epoch: 1}, RunID: "r"}
+	encode := func(ev awaken.Event) {
+		e.Seq++
+		e.Event = ev
+		f.Into(buf)
+		f.Entry(e.Cursor, 0)
+		if err := enc.Encode(&f, e); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	encode(&awaken.RunStart{ThreadID: "t", RunID: "r"})
+	encode(&awaken.StepStart{MessageID: "m"})
+	delta := &awaken.TextDelta{Delta: "a piece"}
+	encode(delta)
+	return testing.AllocsPerRun(2000, func() { encode(delta) })
+}
