@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/awaken-go/awaken"
@@ -199,7 +200,7 @@ func getResponse(c protocol.Call) error {
 	if err != nil {
 		return err
 	}
-	if query.Get("stream") != "true" {
+	if !wantsStream(c) {
 		return replyWith(c, run, opts)
 	}
 	th, err := t.Store.Thread(ctx, run.ThreadID)
@@ -226,6 +227,20 @@ func getResponse(c protocol.Call) error {
 	}
 	return c.Stream(&protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, After: after, Through: through, Resumed: true, Format: opts.format("response"),
 		Encoder: func() protocol.Encoder { return NewResponseEncoder(opts) }})
+}
+
+// wantsStream reports whether a client wants the events of a response that it reads. The package for Go says so in the body of
+// its request.
+func wantsStream(c protocol.Call) bool {
+	r := c.Request()
+	if query := r.URL.Query(); query.Has("stream") || r.ContentLength <= 0 || r.ContentLength > 1<<10 {
+		return query.Get("stream") == "true"
+	}
+	var body struct {
+		Stream bool `json:"stream"`
+	}
+	data, err := io.ReadAll(r.Body)
+	return err == nil && json.Unmarshal(data, &body) == nil && body.Stream
 }
 
 // maxNumber is the highest sequence number that a client can name.

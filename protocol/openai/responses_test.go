@@ -71,6 +71,25 @@ func TestResponses_ShowsToolCalls(t *testing.T) {
 	}
 }
 
+// A stream that is read again is asked for by the query, or by the body, as the package for Go does.
+func TestResponses_StreamedAgain(t *testing.T) {
+	g := newRig(t)
+	_, whole := g.ask("/responses", `{"model":"slow","input":"hi","stream":true}`)
+	list := frames(t, whole)
+	url := g.URL + "/openai/v1/responses/" + list[0].text("response", "id")
+	for _, tt := range []struct {
+		query, body string
+		streamed    bool
+	}{{"?stream=true", "", true}, {"", `{"stream":true}`, true}, {"?stream=false", `{"stream":true}`, false}, {"", `{"stream":false}`, false}, {"", "", false}, {"", "nonsense", false}} {
+		if status, body := g.Ask(http.MethodGet, url+tt.query, tt.body); status != 200 || (body == whole) != tt.streamed {
+			t.Errorf("%+v: %d %.300s", tt, status, body)
+		}
+	}
+	if _, body := g.Ask(http.MethodGet, url+"?starting_after=0", `{"stream":true}`); len(frames(t, body)) != len(list)-1 {
+		t.Errorf("after the first: %s", body)
+	}
+}
+
 // A call that the client executes ends the response. Its output makes the next one, by the previous
 // response or by nothing but the call.
 func TestResponses_ClientExecutesTools(t *testing.T) {
