@@ -34,7 +34,7 @@ func (h *approvals) routes() []protocol.Route {
 // decideThread submits a decision on a call of the thread's open run.
 func (h *approvals) decideThread(req *request, body *decisionBody) error {
 	id := req.path("thread_id")
-	target, err := h.decide(req, id, "waiting tool call of thread", body)
+	target, err := h.decide(req, id, "", "waiting tool call of thread", body)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (h *approvals) decideThread(req *request, body *decisionBody) error {
 // decideRun submits a decision on a call of a run.
 func (h *approvals) decideRun(req *request, body *decisionBody) error {
 	id := req.path("run_id")
-	target, err := h.decide(req, id, "waiting tool call of run", body)
+	target, err := h.decide(req, id, req.path("ticket_id"), "waiting tool call of run", body)
 	if err != nil {
 		return err
 	}

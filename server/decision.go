@@ -45,9 +45,9 @@ func (body *decisionBody) decision(target string) (awaken.Decision, error) {
 }
 
 // decide delivers a decision to a run or to the open run of a thread, whichever id names. It is on
-// the ticket in the path or on the call that the body names, which errors call what.
-func (h *approvals) decide(req *request, id, what string, body *decisionBody) (target string, err error) {
-	d, err := body.decision(req.path("ticket_id"))
+// the ticket or, if that is "", on the call that the body names, which errors call what.
+func (h *approvals) decide(req *request, id, ticket, what string, body *decisionBody) (target string, err error) {
+	d, err := body.decision(ticket)
 	if err != nil {
 		return "", err
 	}

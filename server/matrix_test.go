@@ -191,6 +191,9 @@ func (b *belongings) body(r *protocol.Route) (string, bool) {
 		"POST /v1/threads/{thread_id}/decision":              fmt.Sprintf(`{"tool_call_id":%q,"action":"resume","arguments":{"path":"elsewhere"}}`, b.ticket),
 		"POST /v1/runs/{run_id}/decision":                    fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, b.ticket),
 		"POST /v1/approvals/{run_id}/{ticket_id}":            `{"action":"resume"}`,
+		"POST /v1/approvals":                                 fmt.Sprintf(`{"decisions":[{"run_id":%q,"ticket_id":%q,"action":"resume"}]}`, run, b.ticket),
+		"POST /v1/runs/cancel":                               fmt.Sprintf(`{"ids":[%q]}`, run),
+		"POST /v1/runs/continue":                             fmt.Sprintf(`{"ids":[%q]}`, run),
 		"POST /v1/runs/{run_id}/inputs":                      `{"messages":[{"role":"user","content":"hello"}]}`,
 		"PATCH /v1/threads/{thread_id}":                      `{"title":"mine"}`,
 		"PATCH /v1/threads/{thread_id}/metadata":             `{"title":"mine"}`,
@@ -220,6 +223,10 @@ func (g *rig) send(method, path, body string, headers ...string) (int, string) {
 		return resp.StatusCode, "" // it may never end
 	}
 	data, _ := io.ReadAll(resp.Body)
+	var batch struct{ Items []struct{ Status int } }
+	if resp.StatusCode == 200 && method == "POST" && json.Unmarshal(data, &batch) == nil && len(batch.Items) == 1 && batch.Items[0].Status != 0 {
+		return batch.Items[0].Status, string(data) // as a request for the item alone
+	}
 	return resp.StatusCode, string(data)
 }
 

@@ -376,6 +376,23 @@ var successes = map[string]func(g *rig, as []string) request{
 		_, run, ticket := g.waits(as...)
 		return request{path: "/v1/approvals/" + run + "/" + ticket, body: `{"action":"resume"}`}
 	},
+	"POST /v1/approvals": func(g *rig, as []string) request {
+		_, run, ticket := g.waits(as...)
+		return request{path: "/v1/approvals", body: fmt.Sprintf(`{"decisions":[{"run_id":%q,"ticket_id":%q,"action":"cancel"}]}`, run, ticket)}
+	},
+	"POST /v1/runs/cancel": func(g *rig, as []string) request {
+		_, run := g.runs(as...)
+		return request{path: "/v1/runs/cancel", body: fmt.Sprintf(`{"ids":[%q]}`, run)}
+	},
+	"POST /v1/runs/continue": func(g *rig, as []string) request {
+		return request{path: "/v1/runs/continue", body: fmt.Sprintf(`{"ids":[%q]}`, g.poor(as...))}
+	},
+	"POST /v1/dead-letters/retry": func(g *rig, _ []string) request {
+		return request{path: "/v1/dead-letters/retry", body: fmt.Sprintf(`{"ids":[%q]}`, g.dead(g.tenant))}
+	},
+	"POST /v1/dead-letters/delete": func(g *rig, _ []string) request {
+		return request{path: "/v1/dead-letters/delete", body: fmt.Sprintf(`{"ids":[%q]}`, g.dead(g.tenant))}
+	},
 	"GET /v1/dead-letters": func(g *rig, _ []string) request {
 		g.dead(g.tenant)
 		return request{path: "/v1/dead-letters"}

@@ -22,6 +22,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&messages{}).routes(),
 		(&runs{streams: s.streams}).routes(),
 		(&approvals{decisionLog{cfg.Control, cfg.Logger}}).routes(),
+		(&batches{approvals{decisionLog{cfg.Control, cfg.Logger}}}).routes(),
 		(&events{streams: s.streams}).routes(),
 		(&pending{}).routes(),
 		(&files{limits: cfg.Files, serving: s.serving}).routes(),

@@ -1,0 +1,171 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// batchLimit is how many items a batch may have.
+const batchLimit = 100
+
+// batches has the handlers that do the same to several items. Each item succeeds or fails by itself,
+// as a request for it alone would; the response has a result for each, in the same order.
+type batches struct{ approvals approvals }
+
+func (h *batches) routes() []protocol.Route {
+	route := func(path string, access protocol.Access, summary string, handle func(req *request, body *batch) error) protocol.Route {
+		return protocol.Route{Method: "POST", Path: path, Access: access, Scope: protocol.ByCaller, Handle: withBody(handle),
+			Summary: summary, Body: batch{}, Replies: map[int]any{200: batchResult{}}}
+	}
+	return []protocol.Route{
+		{Method: "POST", Path: "/v1/approvals", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.decide),
+			Summary: "Submit decisions on several waiting tool calls", Body: decisionBatch{}, Replies: map[int]any{200: batchResult{}}},
+		route("/v1/runs/cancel", protocol.Runners, "Cancel several runs", each(func(req *request, id string) (string, error) {
+			return "cancel_requested", explainMissing(req.tenant.Cancel(req.ctx, id), "run", id)
+		})),
+		route("/v1/runs/continue", protocol.Runners, "Continue several runs that wait for budget or for their pinned versions", each(func(req *request, id string) (string, error) {
+			_, err := req.tenant.Continue(req.ctx, id)
+			return "continue_requested", explainMissing(err, "run", id)
+		})),
+		route("/v1/dead-letters/retry", protocol.Admins, "Retry several dead letters, each as a new run", h.retry),
+		route("/v1/dead-letters/delete", protocol.Admins, "Delete several dead letters", each(func(req *request, id string) (string, error) {
+			return "deleted", explainMissing(req.tenant.DropDeadLetter(req.ctx, id), "dead letter", id)
+		})),
+	}
+}
+
+// batch names several items.
+type batch struct {
+	IDs []string `json:"ids"`
+}
+
+// decisionBatch has decisions of several runs.
+type decisionBatch struct {
+	Decisions []runDecision `json:"decisions"`
+}
+
+// runDecision is a decision on a question of a run.
+type runDecision struct {
+	RunID    string `json:"run_id"`
+	TicketID string `json:"ticket_id"`
+	decisionBody
+}
+
+// batchResult has the result of each item, in the order of the request.
+type batchResult struct {
+	Items  []batchItem `json:"items"`
+	Failed int         `json:"failed"` // how many items have an error
+	broken bool        // the rest is not tried
+}
+
+// batchItem is what became of one item. Either Result or Error is set.
+type batchItem struct {
+	ID       string `json:"id"`
+	TicketID string `json:"ticket_id,omitempty"`
+	Status   int    `json:"status"` // as HTTP would say of the item alone
+	Result   string `json:"result,omitempty"`
+	RunID    string `json:"run_id,omitempty"` // the new run, of a dead letter that is retried
+	Error    string `json:"error,omitempty"`
+	Code     string `json:"code,omitempty"`
+	// Decision is what was decided before, if the code is already_decided.
+	Decision *awaken.Decided `json:"decision,omitempty"`
+}
+
+// checkBatch checks how many items a field has.
+func checkBatch(field string, n int) error {
+	switch {
+	case n == 0:
+		return protocol.BadRequest("%s is empty, want 1 to %d items", field, batchLimit)
+	case n > batchLimit:
+		return protocol.BadRequest("%s has %d items, want at most %d", field, n, batchLimit)
+	}
+	return nil
+}
+
+// each adapts a function of one id.
+func each(do func(req *request, id string) (result string, err error)) func(req *request, body *batch) error {
+	return func(req *request, body *batch) error {
+		return answerBatch(req, body, func(item *batchItem) (err error) {
+			item.Result, err = do(req, item.ID)
+			return err
+		})
+	}
+}
+
+// answerBatch calls do for each id, and replies with what became of it.
+func answerBatch(req *request, body *batch, do func(item *batchItem) error) error {
+	if err := checkBatch("ids", len(body.IDs)); err != nil {
+		return err
+	}
+	var out batchResult
+	for _, id := range body.IDs {
+		if err := out.try(req, batchItem{ID: id}, do); err != nil {
+			return err
+		}
+	}
+	return req.Reply(http.StatusOK, out)
+}
+
+// try does one item and adds what became of it. After a failure that says nothing of the item, such
+// as an outage of the store, the rest is not tried. If it is that of the first item, try returns it:
+// nothing has been done.
+func (b *batchResult) try(req *request, item batchItem, do func(item *batchItem) error) error {
+	item.Status = http.StatusAccepted
+	var err error
+	switch {
+	case b.broken:
+		err = fail(http.StatusServiceUnavailable, "not_tried", "an earlier item of the batch failed for a reason that concerns all; try again")
+	case item.ID == "":
+		err = protocol.BadRequest("an id is empty")
+	default:
+		if err = protocol.CheckID("id", item.ID); err == nil {
+			err = req.Admit(item.ID)
+		}
+		if err == nil {
+			err = do(&item)
+		}
+	}
+	if err != nil {
+		f := failureOf(err)
+		if f.Status >= 500 && len(b.Items) == 0 {
+			return err
+		}
+		b.broken = b.broken || f.Status >= 500
+		b.Failed++
+		item = batchItem{ID: item.ID, TicketID: item.TicketID, Status: f.Status, Error: f.Message, Code: f.Code, Decision: f.Decision}
+	}
+	b.Items = append(b.Items, item)
+	return nil
+}
+
+func (h *batches) retry(req *request, body *batch) error {
+	return answerBatch(req, body, func(item *batchItem) error {
+		r, err := req.tenant.RetryDeadLetter(req.ctx, item.ID)
+		if err != nil {
+			return explainMissing(err, "dead letter", item.ID)
+		}
+		item.Result, item.RunID = "retried", r.RunID
+		return nil
+	})
+}
+
+func (h *batches) decide(req *request, body *decisionBatch) error {
+	if err := checkBatch("decisions", len(body.Decisions)); err != nil {
+		return err
+	}
+	var out batchResult
+	for i := range body.Decisions {
+		d := &body.Decisions[i]
+		err := out.try(req, batchItem{ID: d.RunID, TicketID: d.TicketID}, func(item *batchItem) error {
+			item.Result = "decision_submitted"
+			_, err := h.approvals.decide(req, d.RunID, d.TicketID, "waiting tool call of run", &d.decisionBody)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return req.Reply(http.StatusOK, out)
+}
