@@ -157,6 +157,9 @@ func (b *builder) addServer(ctx context.Context, doc *document) {
 	if fresh {
 		b.opened = append(b.opened, s)
 	}
+	if s.err == nil {
+		b.next.onFirstUse = append(b.next.onFirstUse, s.conn.Start)
+	}
 	b.copyServers()
 	b.next.servers[doc.ID] = s
 	b.addTools(doc.ID)

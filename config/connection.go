@@ -62,15 +62,18 @@ func (c *Connections) TryProvider(id string, fn func(llm.Model) error) error {
 
 // MCPConnector connects to MCP servers.
 type MCPConnector interface {
-	// Connect returns a connection. A server that does not answer is not an error: the
-	// connection reports it and keeps trying as the spec's restart policy says. The
-	// connection calls changed when the server's tools change.
+	// Connect returns a connection that is not open yet, and waits for nothing. A server that
+	// does not answer is not an error: the connection reports it and keeps trying as the
+	// spec's restart policy says. The connection calls changed when the server's tools change.
 	Connect(ctx context.Context, spec *MCPServerSpec, changed func()) (MCPConnection, error)
 }
 
 // MCPConnection is a connection to an MCP server, whether the server is up or not.
 type MCPConnection interface {
-	// Tools returns the server's tools, none while the server is down.
+	// Start begins to open the connection, in the background. It is called when a version that
+	// has the server is used for the first time, and again for later versions.
+	Start()
+	// Tools returns the server's tools, none before the server was connected.
 	Tools() []awaken.Tool
 	// Status returns the state of the connection.
 	Status() MCPStatus
@@ -78,7 +81,10 @@ type MCPConnection interface {
 	Inventory(ctx context.Context) (*MCPInventory, error)
 	// Restart closes the connection and connects again.
 	Restart(ctx context.Context) error
-	// Close closes the connection.
+	// Approve approves tools that are held because they have changed, all if there are no
+	// names, and returns the names of those that it approved.
+	Approve(ctx context.Context, names []string) ([]string, error)
+	// Close closes the connection. It does not wait for the server.
 	Close() error
 }
 
@@ -101,6 +107,8 @@ type MCPStatus struct {
 type MCPTool struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
+	Held        string `json:"held,omitempty"`    // why agents do not have it
+	Changed     bool   `json:"changed,omitempty"` // it differs from what was approved, and waits for approval
 }
 
 // MCPInventory lists the prompts and resources of an MCP server.

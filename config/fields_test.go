@@ -164,7 +164,7 @@ var fieldCases = map[string]map[string]fieldCase{
 	},
 	"MCPServerSpec": {
 		"id":             {`"x"`, `""`, "id is empty", ""},
-		"transport":      {`"stdio"`, `"sse"`, `transport is "sse", want stdio or http`, ""},
+		"transport":      {`"stdio"`, `"ftp"`, `transport is "ftp", want stdio, http or sse`, ""},
 		"command":        {`"c"`, `""`, "command is empty, but transport stdio needs it", ""},
 		"args":           {`["a"]`, `"a"`, `field "args" is a JSON string, want an array`, ""},
 		"url":            {`""`, `"https://h"`, "url is set, but transport stdio does not use it", ""},

@@ -168,6 +168,7 @@ func (f *follower) retool(ctx context.Context) error {
 		if err != nil {
 			return v, fmt.Errorf("tools of %q in version %d: %w", ids, v.number, err)
 		}
+		v.reg.Supersede(next.reg) // for runs that are in progress
 		return next, nil
 	}
 	next := *now

@@ -14,23 +14,24 @@ import (
 type MCPServerSpec struct {
 	// ID is the server's name: 1 to 64 letters, digits, - and _, without __.
 	ID string `json:"id"`
-	// Transport is stdio, which starts Command, or http, which connects to URL.
+	// Transport is stdio, which starts Command, http, which connects to URL, or sse, which does
+	// so as the revision 2024-11-05 of the protocol says.
 	Transport string `json:"transport"`
 	// Command is the program to start. Only for stdio.
 	Command string `json:"command,omitempty"`
 	// Args are the arguments of the program.
 	Args []string `json:"args,omitempty"`
-	// URL is the address of the server. Only for http.
+	// URL is the address of the server. Only for http and sse.
 	URL string `json:"url,omitempty"`
-	// Config is specific to the server. Headers, and values whose names suggest a secret,
-	// are stored as secrets.
+	// Config holds options of the connection: headers, inherit_env, roots, max_result_bytes and
+	// trust_changes. Headers, and values whose names suggest a secret, are stored as secrets.
 	Config map[string]json.RawMessage `json:"config,omitempty"`
 	// TimeoutSecs limits how long a tool call may take, in seconds. 0 means 30.
 	TimeoutSecs int `json:"timeout_secs,omitempty"`
 	// Env holds environment variables for the program. Their values are stored as secrets.
 	Env map[string]awaken.Secret `json:"env,omitempty"`
-	// RestartPolicy says whether and how to reconnect when the connection is lost. Nil does
-	// not reconnect.
+	// RestartPolicy says whether and how to reconnect when the connection is lost. Nil makes up
+	// to 5 attempts.
 	RestartPolicy *RestartPolicy `json:"restart_policy,omitempty"`
 }
 
@@ -66,15 +67,15 @@ func (s *MCPServerSpec) Validate() error {
 	case "stdio":
 		m.When(blank(s.Command), "command is empty, but transport stdio needs it")
 		m.When(s.URL != "", "url is set, but transport stdio does not use it")
-	case "http":
+	case "http", "sse":
 		if s.URL == "" {
-			m.Add("url is empty, but transport http needs it")
+			m.Add("url is empty, but transport %s needs it", s.Transport)
 		} else {
 			m.url("url", s.URL)
 		}
-		m.When(s.Command != "" || len(s.Args) > 0, "command or args are set, but transport http does not use them")
+		m.When(s.Command != "" || len(s.Args) > 0, "command or args are set, but transport %s does not use them", s.Transport)
 	default:
-		m.Add("transport is %q, want stdio or http", s.Transport)
+		m.Add("transport is %q, want stdio, http or sse", s.Transport)
 	}
 	m.When(s.TimeoutSecs < 0, "timeout_secs is %d, want more than 0", s.TimeoutSecs)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {

@@ -71,7 +71,7 @@ var enums = map[string][]any{
 	"PoolMember.role":               {"member", "failover_only"},
 	"PoolRouting.home":              {"deterministic", "round_robin", "first_healthy"},
 	"PoolRouting.sticky_scope":      {"thread", "run"},
-	"MCPServerSpec.transport":       {"stdio", "http"},
+	"MCPServerSpec.transport":       {"stdio", "http", "sse"},
 	"SkillSpec.context":             {"inline", "fork"},
 }
 

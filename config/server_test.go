@@ -54,6 +54,9 @@ func TestMCP_ConnectionsLiveAsLongAsTheirDocument(t *testing.T) {
 	if envs, _ := r.connections(); len(envs) != 1 {
 		t.Errorf("connections are %q, want one", envs)
 	}
+	if n := r.mcp.Started(); n != 3 {
+		t.Errorf("%d connections were started, want the 3 that were published", n)
+	}
 	// A run pinned to an older version keeps the server of that version.
 	if got, _ := r.ask(awaken.RunRequest{ResolutionID: "4"}); got != "[sk-first-secret]one up 4 tools" {
 		t.Errorf("the pinned run says %q", got)

@@ -32,6 +32,8 @@ func (h *connections) routes() []protocol.Route {
 			Summary: "Get the tools, prompts and resources of an MCP server", Replies: map[int]any{200: mcpInventory{}}, Failures: []int{502}},
 		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Handle: own(h.restartMCP),
 			Summary: "Reconnect to an MCP server", Replies: map[int]any{202: nil}, Failures: []int{502}},
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/approve", Handle: withBody(h.approveMCP),
+			Summary: "Approve changed tools of an MCP server", Body: mcpApproval{}, Replies: map[int]any{200: mcpApproval{}}, Failures: []int{502}},
 		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Handle: own(h.a2aStatus),
 			Summary: "Get the status of an A2A server", Replies: map[int]any{200: config.A2AStatus{}}},
 	})
@@ -91,6 +93,30 @@ func (h *connections) restartMCP(req *request) error {
 		return upstream("cannot reconnect to the MCP server", err)
 	}
 	return req.Reply(202, nil)
+}
+
+// mcpApproval names tools of an MCP server by the server's names. In a request, none means all that
+// have changed.
+type mcpApproval struct {
+	Tools []string `json:"tools"`
+}
+
+func (h *connections) approveMCP(req *request, body *mcpApproval) error {
+	conn, err := h.mcp(req)
+	if err != nil {
+		return err
+	}
+	if err := h.control.Audit().Add(req.ctx, "approve", config.Key{Namespace: config.MCPServers, ID: req.path("id")}.String(), actorOf(req), nil); err != nil {
+		return err
+	}
+	names, err := conn.Approve(req.ctx, body.Tools)
+	switch {
+	case errors.Is(err, awaken.ErrInvalid):
+		return err
+	case err != nil:
+		return upstream("cannot approve tools of the MCP server", err)
+	}
+	return req.Reply(200, mcpApproval{Tools: append([]string{}, names...)})
 }
 
 func (h *connections) a2aStatus(req *request) error {

@@ -56,6 +56,7 @@ type outbound struct {
 	envHosts []string
 
 	limiter *limit.Limiter // of the requests; nil sends them at once
+	servers *mcpServers    // nil connects to no MCP servers
 }
 
 // ownHost reports whether a base URL is that of the adapter's provider, or of a host that the

@@ -33,6 +33,7 @@ import (
 type control struct {
 	*code
 	manager *config.Manager
+	servers *mcpServers
 }
 
 // openControl opens the control plane and loads the documents of the profile and of the files
@@ -42,11 +43,12 @@ func openControl(ctx context.Context, con *console, s *settings.Settings, b *bac
 	if err != nil {
 		return nil, configError("outbound.allow: %w", err)
 	}
-	manager, err := openManager(ctx, s, b, code, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir, envHosts: s.Providers.EnvKeyHosts, limiter: limiter}, log)
+	servers := newMCPServers(s, b, allow, log)
+	manager, err := openManager(ctx, s, b, code, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir, envHosts: s.Providers.EnvKeyHosts, limiter: limiter, servers: servers}, log)
 	if err != nil {
 		return nil, err
 	}
-	c := &control{code, manager}
+	c := &control{code, manager, servers}
 	if err := c.fill(ctx, con, s); err != nil {
 		c.close()
 		return nil, err
@@ -86,6 +88,10 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 	if out.limiter != nil {
 		limits = out.limiter.Set
 	}
+	var servers config.MCPConnector
+	if out.servers != nil {
+		servers = out.servers
+	}
 	store := b.config
 	if !s.Audit.Enabled {
 		store = withoutAudit(store)
@@ -109,7 +115,7 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 			}
 			return out.limiter.Model(own.ID, m), nil
 		},
-		Limits: limits})
+		Limits: limits, MCP: servers})
 	if err != nil {
 		return nil, configError("%w", err)
 	}
@@ -154,7 +160,10 @@ func auditing(log *config.AuditLog, by config.Actor) server.Audit {
 	}
 }
 
-func (c *control) close() { _ = c.manager.Close() } // a failure loses nothing
+func (c *control) close() {
+	_ = c.manager.Close() // a failure loses nothing
+	c.servers.close()
+}
 
 // fill loads the documents of the profile, of agents_file and of config_dir.
 func (c *control) fill(ctx context.Context, con *console, s *settings.Settings) error {

@@ -93,14 +93,14 @@ func TestDocs_Curl(t *testing.T) {
 	for _, c := range []struct {
 		path, seed string
 		least      int // commands that there must be
-	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/openai.md", "demo", 16}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}, {"docs/mcp.md", "demo", 3}} {
+	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/openai.md", "demo", 16}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}, {"docs/mcp.md", "demo", 3}, {"docs/mcp-tools.md", "demo", 6}} {
 		t.Run(filepath.Base(c.path), func(t *testing.T) {
 			t.Parallel()
 			lines := curlLines(t, c.path)
 			if len(lines) < c.least {
 				t.Fatalf("%s has %d curl commands, want %d or more", c.path, len(lines), c.least)
 			}
-			h := host(t, func(s *settings.Settings) { s.SeedProfile = c.seed })
+			h := host(t, func(s *settings.Settings) { s.SeedProfile, s.Server.MCP.Commands = c.seed, []string{"awaken"} })
 			vars := map[string]string{"AWAKEN_KEY": h.key}
 			for _, line := range lines {
 				runCurl(t, h, line, vars)

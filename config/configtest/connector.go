@@ -19,6 +19,7 @@ type MCP struct {
 	servers map[string]*mcpServer // by id
 	open    []*mcpConnection
 	made    int
+	started int
 }
 
 type mcpServer struct {
@@ -57,6 +58,13 @@ func (f *MCP) Open() (specs []config.MCPServerSpec, made int) {
 	return specs, f.made
 }
 
+// Started returns how many connections were ever started.
+func (f *MCP) Started() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.started
+}
+
 // Connect implements [config.MCPConnector].
 func (f *MCP) Connect(_ context.Context, spec *config.MCPServerSpec, changed func()) (config.MCPConnection, error) {
 	f.mu.Lock()
@@ -72,6 +80,7 @@ type mcpConnection struct {
 	spec       *config.MCPServerSpec
 	changed    func()
 	generation int
+	started    bool
 }
 
 var errClosed = errors.New("the connection is closed")
@@ -90,6 +99,15 @@ func (c *mcpConnection) server() (mcpServer, error) {
 		return mcpServer{}, errors.New(s.down)
 	}
 	return *s, nil
+}
+
+func (c *mcpConnection) Start() {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	if !c.started {
+		c.started = true
+		c.f.started++
+	}
 }
 
 func (c *mcpConnection) Tools() []awaken.Tool {
@@ -129,6 +147,20 @@ func (c *mcpConnection) Restart(context.Context) error {
 	c.f.mu.Unlock()
 	_, err := c.server()
 	return err
+}
+
+// Approve approves what is asked for: the tools of a server in memory never change.
+func (c *mcpConnection) Approve(_ context.Context, names []string) ([]string, error) {
+	s, err := c.server()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if !slices.Contains(s.tools, name) {
+			return nil, fmt.Errorf("%w: there is no tool %q", awaken.ErrInvalid, name)
+		}
+	}
+	return names, nil
 }
 
 func (c *mcpConnection) Close() error {

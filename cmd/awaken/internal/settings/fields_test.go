@@ -36,6 +36,8 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"server.mcp_url":                        {"https://agents.example", "agents", "want a URL", `""`},
 	"server.mcp_tools":                      {"get_*", "", "", "[]"},
 	"server.mcp_tool_agent":                 {"helper", "", "", "default"},
+	"server.mcp_commands":                   {"npx", "", "", "[]"},
+	"server.mcp_refresh_interval":           {"1m", "-1s", "want 0 or more", "0s"},
 
 	"server.eval_limits.max_cells_per_sync_run":      {"5", "0", "want 1 or more", "100"},
 	"server.eval_limits.max_concurrent_matrix_cells": {"6", "0", "want 1 or more", "5"},

@@ -45,6 +45,8 @@ type Settings struct {
 			Agents, Tools []string
 			ToolAgent     string
 			URL           string
+			Commands      []string      // that documents may start
+			Refresh       time.Duration // of the tools of servers
 		}
 	}
 	Limits Limits
@@ -163,6 +165,8 @@ func (s *Settings) table() []*Value {
 		{Name: "server.mcp_url", to: &v.MCP.URL, check: isURL, Doc: "address of the server in the metadata of its MCP route; default the host that a request names"},
 		{Name: "server.mcp_tools", to: &v.MCP.Tools, Doc: "patterns of tools that MCP clients may call without a model; empty means none"},
 		{Name: "server.mcp_tool_agent", to: &v.MCP.ToolAgent, def: "default", Doc: "agent whose catalogue and permissions apply to mcp_tools"},
+		{Name: "server.mcp_commands", to: &v.MCP.Commands, Doc: "programs that documents in mcp-servers may start, as they name them; * allows all, empty means none. Who may write documents can then run them on this machine"},
+		{Name: "server.mcp_refresh_interval", to: &v.MCP.Refresh, def: "0s", check: atLeast(0), Doc: "how often to list the tools of MCP servers, besides when they say that their tools have changed; 0s means never"},
 		{Name: "server.eval_limits.max_cells_per_sync_run", to: new(int), def: "100", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_cells_per_sync_online", to: new(int), def: "10", check: atLeast(1), Unused: noEval},

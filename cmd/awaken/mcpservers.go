@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/llm/provider"
+	"github.com/awaken-go/awaken/plugin/mcp"
+	"github.com/awaken-go/awaken/profile"
+)
+
+// mcpServers connects to the MCP servers of documents.
+type mcpServers struct {
+	commands []string // that documents may start
+	dir      string   // has the working folders of programs
+	refresh  time.Duration
+	client   *http.Client
+	pins     mcp.Pins
+	log      *slog.Logger
+	closing  sync.WaitGroup
+}
+
+// newMCPServers returns a connector that obeys the settings. It keeps what was approved in b.
+func newMCPServers(s *settings.Settings, b *backend, allow []netip.Prefix, log *slog.Logger) *mcpServers {
+	return &mcpServers{commands: s.Server.MCP.Commands, dir: filepath.Join(s.StorageDir, "mcp"), refresh: s.Server.MCP.Refresh, client: provider.Guarded(allow...),
+		pins: &storedPins{b.profile(systemTenant)}, log: log}
+}
+
+// close waits for the connections that were closed to end.
+func (m *mcpServers) close() { m.closing.Wait() }
+
+// Connect implements [config.MCPConnector].
+func (m *mcpServers) Connect(_ context.Context, spec *config.MCPServerSpec, changed func()) (config.MCPConnection, error) {
+	s, err := m.server(spec)
+	if err != nil {
+		return nil, err
+	}
+	c, err := mcp.Connect(s, mcp.Options{Client: m.client, Pins: m.pins, Changed: changed, Logger: m.log})
+	if err != nil {
+		return nil, err
+	}
+	return &mcpConnection{c, m}, nil
+}
+
+// mcpOptions are the options in the config of an MCP server.
+type mcpOptions struct {
+	headers      map[string]awaken.Secret
+	inheritEnv   []string
+	roots        []string
+	maxResult    int
+	trustChanges bool
+}
+
+// server returns the server that a document describes.
+func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error) {
+	var o mcpOptions
+	options := map[string]any{"headers": &o.headers, "inherit_env": &o.inheritEnv, "roots": &o.roots, "max_result_bytes": &o.maxResult, "trust_changes": &o.trustChanges}
+	for _, name := range slices.Sorted(maps.Keys(spec.Config)) {
+		if options[name] == nil {
+			return s, fmt.Errorf("config: unknown option %q, want %s", name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
+		}
+		if err := json.Unmarshal(spec.Config[name], options[name]); err != nil {
+			return s, fmt.Errorf("config.%s: %w", name, err)
+		}
+	}
+	s = mcp.Server{ID: spec.ID, Timeout: time.Duration(spec.TimeoutSecs) * time.Second, Refresh: m.refresh, Roots: o.roots, MaxResult: o.maxResult, TrustChanges: o.trustChanges}
+	if r := spec.RestartPolicy; r != nil {
+		s.Restart = mcp.Restart{Never: !r.Enabled, MaxAttempts: -1, Delay: time.Duration(r.DelayMS) * time.Millisecond, Factor: r.BackoffMultiplier, MaxDelay: time.Duration(r.MaxDelayMS) * time.Millisecond}
+		if n := r.MaxAttempts; n != nil {
+			s.Restart.MaxAttempts, s.Restart.Never = *n, !r.Enabled || *n == 0
+		}
+	}
+	if spec.Transport != "stdio" {
+		s.URL, s.SSE, s.Headers = spec.URL, spec.Transport == "sse", o.headers
+		return s, nil
+	}
+	if !slices.Contains(m.commands, "*") && !slices.Contains(m.commands, spec.Command) {
+		return s, fmt.Errorf("command is %q, which documents may not start: add it to the setting server.mcp_commands (AWAKEN_SERVER_MCP_COMMANDS)", spec.Command)
+	}
+	s.Command, s.Args, s.Env, s.Inherit, s.Dir = spec.Command, spec.Args, spec.Env, slices.Concat(mcp.DefaultInherit, o.inheritEnv), filepath.Join(m.dir, spec.ID)
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return s, fmt.Errorf("working folder: %w", err)
+	}
+	return s, nil
+}
+
+// mcpConnection is a connection as the control plane sees it.
+type mcpConnection struct {
+	*mcp.Connection
+	servers *mcpServers
+}
+
+// Status implements [config.MCPConnection].
+func (c *mcpConnection) Status() config.MCPStatus {
+	s := c.Connection.Status()
+	out := config.MCPStatus{Connected: s.Connected, LastError: s.Error, Tools: []config.MCPTool{}, ConsecutiveFailures: s.Failures, Reconnecting: s.Reconnecting,
+		PermanentlyFailed: s.Failed, SessionGeneration: s.Sessions, TransportReconnectCount: max(s.Sessions-1, 0),
+		LastAttemptAt: unix(s.Attempted), LastSuccessAt: unix(s.Succeeded), LastInitAt: unix(s.Initialized)}
+	for _, t := range s.Tools {
+		out.Tools = append(out.Tools, config.MCPTool{Name: t.Name, Description: t.Description, Held: t.Held, Changed: t.Changed})
+	}
+	return out
+}
+
+// unix returns the seconds of a time, 0 if it is zero.
+func unix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
+// Inventory implements [config.MCPConnection].
+func (c *mcpConnection) Inventory(ctx context.Context) (*config.MCPInventory, error) {
+	v, err := c.Connection.Inventory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &config.MCPInventory{Prompts: append([]json.RawMessage{}, v.Prompts...), Resources: append([]json.RawMessage{}, v.Resources...)}, nil
+}
+
+// Approve implements [config.MCPConnection].
+func (c *mcpConnection) Approve(ctx context.Context, names []string) ([]string, error) {
+	return c.Connection.Approve(ctx, names...)
+}
+
+// Close implements [config.MCPConnection]. Calls in flight are completed in the background.
+func (c *mcpConnection) Close() error {
+	c.servers.closing.Go(func() {
+		c.Connection.Drain()
+		_ = c.Connection.Close() // it has no errors
+	})
+	return nil
+}
+
+// storedPins keeps what was approved of the tools of MCP servers in a profile.
+type storedPins struct{ store profile.Store }
+
+// pinsNamespace has an entry for each server.
+const pinsNamespace = "mcp.pins"
+
+// Load implements [mcp.Pins].
+func (p *storedPins) Load(ctx context.Context, server string) (map[string]string, error) {
+	_, pins, err := p.load(ctx, server)
+	return pins, err
+}
+
+func (p *storedPins) load(ctx context.Context, server string) (old json.RawMessage, pins map[string]string, err error) {
+	e, err := p.store.Get(ctx, pinsNamespace, server)
+	if err != nil || e == nil {
+		return nil, map[string]string{}, err
+	}
+	err = json.Unmarshal(e.Value, &pins)
+	return e.Value, pins, err
+}
+
+// Approve implements [mcp.Pins].
+func (p *storedPins) Approve(ctx context.Context, server string, digests map[string]string) error {
+	for {
+		old, pins, err := p.load(ctx, server)
+		if err != nil {
+			return err
+		}
+		if pins == nil {
+			pins = map[string]string{}
+		}
+		maps.Copy(pins, digests)
+		value, err := json.Marshal(pins)
+		if err != nil {
+			return err
+		}
+		if ok, err := p.store.CompareAndSet(ctx, pinsNamespace, server, old, value); ok || err != nil {
+			return err
+		}
+	}
+}
