@@ -24,6 +24,7 @@ type follower struct {
 	servers   *servers
 	current   *current
 	pins      *pins
+	peers     *peers
 	log       *slog.Logger
 }
 
@@ -126,6 +127,9 @@ func (f *follower) settle(ctx context.Context, next, old *state) {
 	}
 	f.compileCanary(ctx, next, old)
 	f.current.swap(ctx, next)
+	if next.head.Revision != old.head.Revision {
+		f.peers.tell()
+	}
 }
 
 // compileCanary sets the canary of a state. A canary that does not compile gets no threads.

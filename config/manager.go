@@ -94,6 +94,7 @@ type Manager struct {
 	tools     *toolbox
 	records   *records
 	follower  *follower
+	peers     *peers
 	publisher *publisher
 
 	audit       *AuditLog
@@ -137,9 +138,11 @@ func newManager(o Options) (*Manager, error) {
 	m.tools = &toolbox{own: o.Code.Tools, current: m.current}
 	m.records = &records{store: o.Store, tools: m.tools}
 	m.follower = &follower{store: o.Store, vault: o.Vault, catalogue: catalogue, compiler: compiler, servers: m.servers, current: m.current, pins: m.pins, log: o.Logger}
+	m.peers = newPeers(m.current)
+	m.follower.peers = m.peers
 	m.audit = &AuditLog{store: o.Store, clock: o.Now, newID: o.NewID}
 	m.publisher = &publisher{store: o.Store, vault: o.Vault, tools: m.tools, audit: m.audit, compiler: compiler, servers: m.servers, current: m.current,
-		follower: m.follower, patience: o.Patience, clock: o.Now, log: o.Logger}
+		follower: m.follower, peers: m.peers, patience: o.Patience, clock: o.Now, log: o.Logger}
 
 	m.versions = &Versions{store: o.Store, code: m.code, catalogue: catalogue, publisher: m.publisher}
 	m.canary = &Rollout{store: o.Store, publisher: m.publisher, catalogue: catalogue, current: m.current, log: o.Logger}

@@ -25,15 +25,25 @@ type publisher struct {
 	servers  *servers
 	current  *current
 	follower *follower
+	peers    *peers
 	patience time.Duration // how long lost races are retried
 	clock    func() time.Time
 	log      *slog.Logger
 }
 
-// write builds a plan with fn and carries it out. If another process publishes in between,
-// it starts over with a new plan, so fn must read everything again. A refused write is
-// recorded in the audit log.
+// write builds a plan with fn, carries it out, and waits until the other processes have followed. If
+// another process publishes in between, it starts over with a new plan, so fn must read everything
+// again. A refused write is recorded in the audit log.
 func (pb *publisher) write(ctx context.Context, in intent, fn func(context.Context, *plan) error) (*plan, error) {
+	p, err := pb.writeHere(ctx, in, fn)
+	if err == nil && p.next.head.Revision != p.now.head.Revision {
+		pb.peers.await(ctx, p.next.head.Revision)
+	}
+	return p, err
+}
+
+// writeHere is write without the wait for other processes.
+func (pb *publisher) writeHere(ctx context.Context, in intent, fn func(context.Context, *plan) error) (*plan, error) {
 	if err := pb.current.lock(ctx); err != nil {
 		return nil, err
 	}

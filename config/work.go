@@ -50,6 +50,8 @@ func (m *Manager) Work(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-polls.C:
 			poke()
+		case <-m.peers.ahead:
+			poke()
 		case <-look:
 			if err := m.follower.look(ctx); err != nil {
 				m.o.Logger.Warn("cannot follow configuration changes", "error", err)

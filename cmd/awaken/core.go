@@ -60,6 +60,7 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 	if between != nil { // until the last stream has ended
 		x := bus.NewExchange(between)
 		mc.Bus, mc.Log.Relay = x, eventlog.NewRelay(x, nil)
+		k.control.manager.Share(x)
 		if keys != nil {
 			keys.Share(x)
 		}
