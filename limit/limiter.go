@@ -41,6 +41,8 @@ type Limiter struct {
 	mu       sync.Mutex
 	accounts map[string]*account
 	closed   bool
+	worked   time.Time       // when the store last answered
+	failing  time.Time       // since when it fails or does not answer; zero if it works
 	ctx      context.Context // of the rounds
 	stop     context.CancelFunc
 	rounds   sync.WaitGroup
@@ -112,6 +114,25 @@ func (l *Limiter) begin(rounds func(ctx context.Context)) bool {
 	}
 	l.rounds.Go(func() { rounds(l.ctx) })
 	return true
+}
+
+// visited notes whether the store answered a visit that began at a time, and logs when that changes: once
+// for an outage, however many requests it delays and however long it lasts.
+func (l *Limiter) visited(began time.Time, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if err == nil {
+		l.worked = now
+	}
+	switch {
+	case err != nil && l.failing.IsZero() && began.After(l.worked): // otherwise it has answered another since
+		l.failing = now
+		l.cfg.Logger.Warn("cannot share the rate limits of providers; requests beyond what this process holds wait until the store answers", "error", err)
+	case err == nil && !l.failing.IsZero():
+		l.cfg.Logger.Info("the rate limits of providers are shared again", "after", now.Sub(l.failing))
+		l.failing = time.Time{}
+	}
 }
 
 // bucketName returns the name of a bucket of a provider: of the whole account, of a model or of a

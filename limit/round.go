@@ -131,10 +131,14 @@ func (v *visit) add(tenant string, class int, need amount) {
 
 // round makes visits and lets the requests go for which there is room then.
 func (a *account) round(ctx context.Context, list []*pending) {
+	work := ctx
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
 	began := time.Now()
 	err := a.visitAll(ctx, list)
+	if err != errContended && work.Err() == nil { // otherwise the store works, or the limiter is being closed
+		a.limiter.visited(began, err)
+	}
 	a.forget(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -155,8 +159,6 @@ func (a *account) round(ctx context.Context, list []*pending) {
 		s.backoff = now.Add(time.Second/2 + rand.N(time.Second/2))
 		if err == errContended {
 			s.backoff = now.Add(rand.N(100 * time.Millisecond))
-		} else if ctx.Err() == nil {
-			a.limiter.cfg.Logger.Warn("cannot share a provider's rate limit", "provider", a.provider, "bucket", s.name, "error", err)
 		}
 	}
 	a.dispatch(now)

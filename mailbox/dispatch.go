@@ -28,6 +28,10 @@ func (s Status) Terminal() bool { return s != Queued && s != Claimed }
 // DefaultPriority is the priority of dispatches that do not set one. 0 is the highest.
 const DefaultPriority = 128
 
+// BackgroundPriority is the priority of dispatches that no user waits for: others of the thread and of the
+// tenant go first, in the queue and at a provider's rate limit.
+const BackgroundPriority = 192
+
 // Dispatch is a thread's turn to run. All times are Unix ms by the store's clock; 0 means that
 // it has not happened.
 type Dispatch struct {

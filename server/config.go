@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
@@ -61,6 +62,9 @@ type Config struct {
 	// is shown the former as data of the user, and the latter are left out. Trust clients only if
 	// none of them is a browser. [awaken.AgentSpec.TrustClients] takes precedence.
 	TrustClients bool
+
+	// Limiter has the rate limits of providers. Nil disables the route that lists them.
+	Limiter *limit.Limiter
 
 	Limits  Limits
 	Files   FileLimits

@@ -31,7 +31,8 @@ func (h *dispatches) routes() []protocol.Route {
 }
 
 type mailboxItem struct {
-	Payload json.RawMessage `json:"payload"`
+	Payload  json.RawMessage `json:"payload"`
+	Priority string          `json:"priority,omitempty"` // interactive, the default, or background
 }
 
 type mailboxAccepted struct {
@@ -51,7 +52,7 @@ func (h *dispatches) post(req *request, body *mailboxItem) error {
 	if err := json.Unmarshal(body.Payload, &payload); err == nil && payload.Text != nil {
 		text = *payload.Text
 	}
-	s, err := submission(req, "", mailbox.ModeQueue, "")
+	s, err := submission(req, "", mailbox.ModeQueue, "", body.Priority)
 	if err != nil {
 		return err
 	}

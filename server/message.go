@@ -123,6 +123,7 @@ type postMessages struct {
 	AgentIDCamel string         `json:"agentId,omitempty"`
 	Mode         string         `json:"mode,omitempty"`     // queue, live_then_queue or steer, interrupt_then_queue, resume_open_run
 	Boundary     string         `json:"boundary,omitempty"` // next_step or on_natural_end
+	Priority     string         `json:"priority,omitempty"` // of a new run: interactive, the default, or background
 	UserID       string         `json:"user_id,omitempty"`  // the user of a new run
 	Messages     []inputMessage `json:"messages"`
 }
@@ -146,7 +147,7 @@ func (h *messages) post(req *request, body *postMessages) error {
 	if _, err := req.thread(); err != nil {
 		return err
 	}
-	s, err := submission(req, body.Mode, mailbox.ModeQueue, body.Boundary)
+	s, err := submission(req, body.Mode, mailbox.ModeQueue, body.Boundary, body.Priority)
 	if err != nil {
 		return err
 	}

@@ -263,15 +263,16 @@ type request struct {
 
 // successes has requests that succeed, for every operation.
 var successes = map[string]func(g *rig, as []string) request{
-	"GET /health":            plainly("/health", ""),
-	"GET /health/live":       plainly("/health/live", ""),
-	"GET /metrics":           plainly("/metrics", ""),
-	"GET /openapi.json":      plainly("/openapi.json", ""),
-	"GET /v1/system/info":    plainly("/v1/system/info", ""),
-	"GET /v1/system/modules": plainly("/v1/system/modules", ""),
-	"GET /v1/models/health":  plainly("/v1/models/health", ""),
-	"GET /v1/runs":           plainly("/v1/runs", ""),
-	"GET /v1/runs/summary":   plainly("/v1/runs/summary", ""),
+	"GET /health":              plainly("/health", ""),
+	"GET /health/live":         plainly("/health/live", ""),
+	"GET /metrics":             plainly("/metrics", ""),
+	"GET /openapi.json":        plainly("/openapi.json", ""),
+	"GET /v1/system/info":      plainly("/v1/system/info", ""),
+	"GET /v1/system/modules":   plainly("/v1/system/modules", ""),
+	"GET /v1/models/health":    plainly("/v1/models/health", ""),
+	"GET /v1/providers/limits": plainly("/v1/providers/limits?limit=2", ""),
+	"GET /v1/runs":             plainly("/v1/runs", ""),
+	"GET /v1/runs/summary":     plainly("/v1/runs/summary", ""),
 	"GET /v1/session": func(g *rig, _ []string) request {
 		key := g.want(201, "POST", "/v1/keys", `{"kind":"read"}`, admin...)["secret"].(string)
 		return request{path: "/v1/session", headers: []string{"Authorization", "Bearer " + key}}
@@ -729,13 +730,14 @@ var mistakes = map[string]string{
 	"GET /v1/approvals":                                   "/v1/approvals?limit=x",
 	"GET /v1/decisions":                                   "/v1/decisions?since=yesterday",
 	"GET /v1/dead-letters":                                "/v1/dead-letters?limit=x",
+	"GET /v1/providers/limits":                            "/v1/providers/limits?limit=x",
 	"GET /v1/usage":                                       "/v1/usage?agent_id=%01",
 	"GET /v1/budget":                                      "/v1/budget?tenant=%01",
 	"DELETE /v1/threads/{thread_id}/pending/{pending_id}": "/v1/threads/x/pending/y?revision=x",
 }
 
 // never has statuses that only a bug in the server could cause.
-var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/system/info 500": true, "GET /v1/system/modules 500": true,
+var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/providers/limits 500": true, "GET /v1/system/info 500": true, "GET /v1/system/modules 500": true,
 	// They are about what is in memory.
 	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
 	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,

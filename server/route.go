@@ -34,6 +34,9 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Keys != nil {
 		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox, control: cfg.Control}).routes()...)
 	}
+	if cfg.Limiter != nil {
+		all = append(all, (&providerLimits{limiter: cfg.Limiter}).routes()...)
+	}
 	if budgetOf(cfg.Mailbox.Tenant("")) != nil { // otherwise limits would have no effect
 		all = append(all, (&budgets{mailbox: cfg.Mailbox, registry: registry}).routes()...)
 	}

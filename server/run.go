@@ -141,7 +141,8 @@ type newRun struct {
 	UserID        string                    `json:"user_id,omitempty"` // the user of the run
 	Messages      []inputMessage            `json:"messages"`
 	Mode          string                    `json:"mode,omitempty"`
-	Stream        *bool                     `json:"stream,omitempty"` // false waits for the run and replies with its result
+	Priority      string                    `json:"priority,omitempty"` // interactive, the default, or background: it waits for those that a user waits for
+	Stream        *bool                     `json:"stream,omitempty"`   // false waits for the run and replies with its result
 	Overrides     *awaken.InferenceOverride `json:"overrides,omitempty"`
 	FrontendTools []awaken.ToolSpec         `json:"frontend_tools,omitempty"`
 	OutputSchema  json.RawMessage           `json:"output_schema,omitempty"` // JSON Schema of the answer
@@ -191,7 +192,7 @@ func (h *runs) start(req *request, body *newRun) error {
 	if err != nil {
 		return err
 	}
-	s, err := submission(req, body.Mode, mailbox.ModeInterrupt, "")
+	s, err := submission(req, body.Mode, mailbox.ModeInterrupt, "", body.Priority)
 	if err != nil {
 		return err
 	}
@@ -265,7 +266,7 @@ func (h *runs) addInputs(req *request, body *runInputs) error {
 	if err != nil {
 		return err
 	}
-	s, err := submission(req, body.Mode, mailbox.ModeResume, body.Boundary)
+	s, err := submission(req, body.Mode, mailbox.ModeResume, body.Boundary, "")
 	if err != nil {
 		return err
 	}

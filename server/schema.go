@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
@@ -97,6 +98,10 @@ var fields = map[string]object{
 	"InputMessage.role":       enum(llm.User, llm.Assistant, llm.System),
 	"InputMessage.content":    {"anyOf": []any{object{"type": "string"}, object{"type": "array", "items": ref("Block"), "minItems": 1}}},
 	"NewRun.mode":             modes,
+	"NewRun.priority":         priorities,
+	"PostMessages.priority":   priorities,
+	"MailboxItem.priority":    priorities,
+	"RateUsage.source":        enum(limit.Configured, limit.Learned, limit.Refused),
 	"PostMessages.mode":       modes,
 	"RunInputs.mode":          modes,
 	"NewRun.messages":         someMessages,
@@ -127,6 +132,7 @@ var fields = map[string]object{
 
 var (
 	scopes       = enum(money.TenantScope, money.AgentScope, money.ThreadScope, money.RunScope)
+	priorities   = enum("interactive", "background")
 	modes        = enum("queue", "live_then_queue", "steer", "interrupt_then_queue", "resume_open_run")
 	someMessages = object{"type": "array", "items": ref("InputMessage"), "minItems": 1}
 )

@@ -20,6 +20,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configtest"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
@@ -121,7 +122,8 @@ func newRig(t testing.TB, change ...func(*server.Config)) *rig {
 // start starts a server on the rig's store, as a new process would.
 func (g *rig) start(change ...func(*server.Config)) {
 	g.t.Helper()
-	cfg := server.Config{Keys: g.keys, Limits: server.Limits{WrongKeys: -1}} // tests send wrong keys on purpose
+	cfg := server.Config{Keys: g.keys, Limits: server.Limits{WrongKeys: -1}, Limiter: limit.New(limit.Config{})} // tests send wrong keys on purpose
+	g.t.Cleanup(cfg.Limiter.Close)
 	g.openControl(&cfg)
 	var err error
 	rt := runtime(g.t, func(c *engine.Config) { *c = engine.Config{Versions: g.control, Budgets: true} })

@@ -62,7 +62,7 @@ func messagesOf(in []inputMessage) ([]*llm.Message, error) {
 }
 
 // submission returns a submission with what all routes read in the same way.
-func submission(req *request, mode string, def mailbox.Mode, boundary string) (*mailbox.Submission, error) {
+func submission(req *request, mode string, def mailbox.Mode, boundary, priority string) (*mailbox.Submission, error) {
 	s := &mailbox.Submission{Mode: def}
 	if mode != "" {
 		m, err := mailbox.ParseMode(mode)
@@ -77,6 +77,13 @@ func submission(req *request, mode string, def mailbox.Mode, boundary string) (*
 		s.Boundary = awaken.OnNaturalEnd
 	default:
 		return nil, protocol.BadRequest("boundary is %q, want next_step or on_natural_end", boundary)
+	}
+	switch priority {
+	case "", "interactive":
+	case "background":
+		s.Priority = new(mailbox.BackgroundPriority)
+	default:
+		return nil, protocol.BadRequest("priority is %q, want interactive or background", priority)
 	}
 	return s, sign(req, s)
 }

@@ -19,6 +19,7 @@ type core struct {
 	control *control
 	box     *mailbox.Mailbox
 	metrics *server.Metrics
+	limiter *limit.Limiter
 	stats   *server.Stats
 	closing []func()
 }
@@ -32,10 +33,10 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 			k.close()
 		}
 	}()
-	limiter := limit.New(limit.Config{Store: b.limits, Waited: k.metrics.Waited, Logger: log})
-	k.closing = append(k.closing, limiter.Close)
-	k.metrics.Limits(limiter)
-	if k.control, err = openControl(ctx, con, s, b, c, limiter, log); err != nil {
+	k.limiter = limit.New(limit.Config{Store: b.limits, Waited: k.metrics.Waited, Logger: log})
+	k.closing = append(k.closing, k.limiter.Close)
+	k.metrics.Limits(k.limiter)
+	if k.control, err = openControl(ctx, con, s, b, c, k.limiter, log); err != nil {
 		return k, err
 	}
 	k.closing = append(k.closing, k.control.close)

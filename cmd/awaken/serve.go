@@ -178,7 +178,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	}
 	sc.Routes = slices.Concat(sc.Routes, a2aRoutes, mcpRoutes)
 	control.serve(&sc, s)
-	sc.Stats = k.stats
+	sc.Stats, sc.Limiter = k.stats, k.limiter
 	srv, err := server.New(sc)
 	if err != nil {
 		return configError("%w", err)
