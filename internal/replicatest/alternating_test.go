@@ -2,7 +2,8 @@ package replicatest
 
 import (
 	"fmt"
-
+	"io"
+	"log"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -15,20 +16,30 @@ import (
 // alternate returns the fleet as clients see it behind a load balancer that sends every request to another
 // replica than the one before.
 func (f *fleet) alternate() *fleet {
+	g := *f
+	g.urls = []string{newBalancer(f, f.urls)}
+	return &g
+}
+
+// newBalancer returns the URL of a load balancer that sends every request to another server than the one
+// before.
+func newBalancer(t testing.TB, urls []string) string {
+	t.Helper()
 	var to []*url.URL
-	for _, s := range f.urls {
+	for _, s := range urls {
 		u, err := url.Parse(s)
 		if err != nil {
-			f.Fatal(err)
+			t.Fatal(err)
 		}
 		to = append(to, u)
 	}
 	var n atomic.Uint64
-	balancer := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to[n.Add(1)%uint64(len(to))]) }})
-	f.Cleanup(func() { balancer.CloseClientConnections(); balancer.Close() })
-	g := *f
-	g.urls = []string{balancer.URL}
-	return &g
+	balancer := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to[n.Add(1)%uint64(len(to))])
+		r.Out.Host = r.In.Host // servers name the address that clients use
+	}})
+	t.Cleanup(func() { balancer.CloseClientConnections(); balancer.Close() })
+	return balancer.URL
 }
 
 // A client whose every request is served by another replica reads a run to its end, although its connection
