@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -80,7 +82,8 @@ func FuzzLastEventID(f *testing.F) {
 	})
 }
 
-// Whatever lines a client writes, every line that the bridge writes is a message, and every request has one answer.
+// Whatever lines a client writes, every line that the bridge writes is a message, and every request with an id of its own has one
+// answer, unless it is cancelled or waits for the client.
 func FuzzBridge(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -98,13 +101,53 @@ func FuzzBridge(f *testing.F) {
 		if err := b.Serve(context.Background(), bytes.NewReader(in), &out); err != nil {
 			t.Fatal(err)
 		}
+		answers := map[string]int{}
 		for line := range bytes.Lines(out.Bytes()) {
 			var v any
 			if err := json.Unmarshal(line, &v); err != nil || at(v, "jsonrpc") != "2.0" {
 				t.Fatalf("%v: %q", err, line)
 			}
+			if at(v, "method") == nil {
+				answers[fmt.Sprint(at(v, "id"))]++
+			}
+		}
+		if bytes.Contains(in, []byte("cancel")) || bytes.Contains(in, []byte("elicit")) {
+			return
+		}
+		for id, n := range requests(in, 10_000) {
+			if n == 1 && answers[id] != 1 {
+				t.Errorf("request %s is answered %d times:\n%s", id, answers[id], out.Bytes())
+			}
 		}
 	})
+}
+
+var validID = regexp.MustCompile(`^("[ -!#-\[\]-~]{1,50}"|[1-9][0-9]{0,8})$`)
+
+// requests returns how many lines name each id that a plain request has: one that cannot be read in another way.
+func requests(in []byte, maxLine int) map[string]int {
+	named, plain := map[string]int{}, map[string]int{}
+	for line := range bytes.Lines(in) {
+		var m map[string]json.RawMessage
+		line = bytes.TrimSpace(line)
+		if len(line) >= maxLine || json.Unmarshal(line, &m) != nil {
+			continue
+		}
+		var id any
+		_ = json.Unmarshal(m["id"], &id) // nil if there is none
+		named[fmt.Sprint(id)]++
+		version, method, known := string(m["jsonrpc"]), string(m["method"]), len(m) == 3 || len(m) == 4 && m["params"] != nil
+		text, err := json.Marshal(m)
+		var compact bytes.Buffer
+		if err == nil && json.Compact(&compact, line) == nil && len(text) == compact.Len() && known && version == `"2.0"` && len(method) > 2 && method[0] == '"' &&
+			validID.Match(m["id"]) {
+			plain[fmt.Sprint(id)] = 0
+		}
+	}
+	for id := range plain {
+		plain[id] = named[id]
+	}
+	return plain
 }
 
 // Limits hold as on other routes: large and deep bodies, and bodies that do not arrive.
