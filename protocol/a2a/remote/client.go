@@ -264,8 +264,8 @@ func decodeFrame(f frame, rpc bool) (*event, error) {
 			return nil, err
 		}
 		data = result
-	case f.failed:
-		return nil, readFailure(&http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{}}, data)
+	case f.failed || isFailure(data):
+		return nil, readFailure(http.StatusInternalServerError, nil, data)
 	}
 	return decodeEvent(data)
 }

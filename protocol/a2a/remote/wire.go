@@ -204,7 +204,7 @@ func (w *wire) call(ctx context.Context, at *place, m method, params map[string]
 	}
 	defer drain(resp.Body)
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	return nil, readFailure(resp, data)
+	return nil, readFailure(resp.StatusCode, resp.Header, data)
 }
 
 // rpcFailure is the error of a JSON-RPC response; restFailure that of HTTP+JSON.
@@ -248,29 +248,39 @@ func (f *rpcFailure) failure() *Failure {
 	return out
 }
 
-// readFailure decodes a response that is not a success.
-func readFailure(resp *http.Response, data []byte) *Failure {
-	out := &Failure{Status: resp.StatusCode, Sent: resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented && resp.StatusCode != http.StatusServiceUnavailable}
-	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n >= 0 {
-		out.After = time.Duration(min(n, 3600)) * time.Second
-	}
-	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
-		out.Message = "the server redirects, which is not followed: use the address that it redirects to"
-		return out
-	}
+// readFailure decodes a response that is not a success, or an event that says so: then the status is that of its body.
+func readFailure(status int, header http.Header, data []byte) *Failure {
+	out := &Failure{Status: status}
 	var body struct {
 		Error json.RawMessage `json:"error"`
 	}
 	var rest restFailure
 	var text string
 	switch {
+	case status >= 300 && status < 400:
+		out.Message = "the server redirects, which is not followed: use the address that it redirects to"
 	case json.Unmarshal(data, &body) != nil:
 	case json.Unmarshal(body.Error, &rest) == nil:
 		out.Message, out.Reason = clip(rest.Message, 500), reasonOf(rest.Details)
+		if header == nil && rest.Code >= 400 && rest.Code < 600 {
+			out.Status = rest.Code
+		}
 	case json.Unmarshal(body.Error, &text) == nil:
 		out.Message = clip(text, 500)
 	}
+	if n, err := strconv.Atoi(header.Get("Retry-After")); err == nil && n >= 0 {
+		out.After = time.Duration(min(n, 3600)) * time.Second
+	}
+	out.Sent = out.Status >= 500 && out.Status != http.StatusNotImplemented && out.Status != http.StatusServiceUnavailable
 	return out
+}
+
+// isFailure reports whether an event is an error, which some servers do not name as one.
+func isFailure(data []byte) bool {
+	var body struct {
+		Error *restFailure `json:"error"`
+	}
+	return json.Unmarshal(data, &body) == nil && body.Error != nil
 }
 
 // clip shortens text that a server sent, and removes what is not text.
