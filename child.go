@@ -84,6 +84,7 @@ type ChildReport struct {
 	FinishedAt  int64       `json:"finished_at,omitempty"` // Unix seconds; 0 if it waits
 	Usage       llm.Usage   `json:"usage,omitzero"`        // including its children; so is the cost
 	CostUSD     float64     `json:"cost_usd,omitempty"`
+	Taint       *Taint      `json:"taint,omitempty"` // of the child
 }
 
 // Outlives reports whether the report matters to the thread even if the run that started the child

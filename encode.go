@@ -63,6 +63,7 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	buf = appendjson.TrueIf(buf, `,"untrusted":`, r.Untrusted)
 	buf = e.keep(appendjson.RawIf(buf, `,"output_schema":`, r.OutputSchema))
 	buf = e.valueIf(r.Budget != nil, buf, `,"budget":`, r.Budget)
+	buf = e.valueIf(r.Taint != nil, buf, `,"taint":`, r.Taint)
 	buf = appendjson.TrueIf(buf, `,"budgeted":`, r.Budgeted)
 	buf = appendjson.IntIf(buf, `,"output_repairs":`, r.OutputRepairs)
 	buf = appendjson.TrueIf(buf, `,"activated":`, r.Activated)

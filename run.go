@@ -182,6 +182,9 @@ type RunRequest struct {
 	// [AgentSpec.TrustClients], which takes precedence.
 	Untrusted bool `json:"untrusted,omitempty"`
 
+	// Taint says that the request brings untrusted content: it comes from a tainted run.
+	Taint *Taint `json:"taint,omitempty"`
+
 	// The origin of the request; see RunInfo.
 	ParentThreadID     string `json:"parent_thread_id,omitempty"`
 	ParentRunID        string `json:"parent_run_id,omitempty"`
@@ -363,6 +366,9 @@ type Run struct {
 	Untrusted     bool               `json:"untrusted,omitempty"`
 	OutputSchema  json.RawMessage    `json:"output_schema,omitempty"`
 	Budget        *RunBudget         `json:"budget,omitempty"`
+
+	// Taint is the first result with untrusted content that the run has read, perhaps that of another run.
+	Taint *Taint `json:"taint,omitempty"`
 
 	Budgeted      bool `json:"budgeted,omitempty"`       // it reserves the cost of its model calls
 	OutputRepairs int  `json:"output_repairs,omitempty"` // invalid structured answers so far

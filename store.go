@@ -139,6 +139,8 @@ type InboxItem struct {
 	Messages []*llm.Message `json:"messages,omitempty"`
 	// Untrusted says that the messages come from a client that may not instruct the agent.
 	Untrusted bool `json:"untrusted,omitempty"`
+	// Taint says that the messages come from a tainted run.
+	Taint *Taint `json:"taint,omitempty"`
 	// Boundary says at which point an active run reads the messages.
 	Boundary InboxPoint `json:"boundary,omitempty"`
 	// Supersede withdraws the calls that wait for a person: the messages replace the

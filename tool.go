@@ -41,6 +41,9 @@ type ToolSpec struct {
 	// InDoubt says what happens to an effectful call that was interrupted after it had
 	// begun, if the tool cannot find out whether it took effect; see [Prober].
 	InDoubt DoubtPolicy `json:"in_doubt,omitempty"`
+	// Untrusted says that results may hold text of authors who want to instruct the model, such as
+	// web pages. A result taints the run; see [Taint].
+	Untrusted bool `json:"untrusted,omitempty"`
 	// Timeout limits the duration of a call. 0 means engine.Limits.ToolTimeout.
 	Timeout time.Duration `json:"-"`
 	// MaxResultBytes limits the size of a result. 0 means engine.Limits.ToolResultBytes.

@@ -18,6 +18,7 @@ type Lifecycle struct {
 	StatusReason string           `json:"status_reason,omitempty"`
 	UpdatedAt    int64            `json:"updated_at"` // Unix ms
 	StepCount    int              `json:"step_count"`
+	Taint        *awaken.Taint    `json:"taint,omitempty"` // nil if the run has read no untrusted content
 }
 
 // Calls are the tool calls of a run's latest step, ordered by index.
@@ -103,5 +104,12 @@ func appendLifecycle(buf []byte, l Lifecycle) ([]byte, error) {
 	buf = appendjson.Text(buf, `,"status":`, l.Status)
 	buf = appendjson.TextIf(buf, `,"status_reason":`, l.StatusReason)
 	buf = appendjson.Int(buf, `,"updated_at":`, l.UpdatedAt)
-	return append(appendjson.Int(buf, `,"step_count":`, l.StepCount), '}'), nil
+	buf = appendjson.Int(buf, `,"step_count":`, l.StepCount)
+	if l.Taint != nil {
+		var err error
+		if buf, err = appendjson.Value(buf, `,"taint":`, l.Taint); err != nil {
+			return nil, err
+		}
+	}
+	return append(buf, '}'), nil
 }

@@ -115,6 +115,9 @@ func (ch *children) cancelChild(s *awaken.CallState) {
 // which did not wait for it.
 func (ch *children) reported(rep *awaken.ChildReport, foreign bool) {
 	awaited := false
+	if rep.Status == awaken.RunDone {
+		ch.taint(rep.Taint)
+	}
 	for _, c := range ch.ledger.calls {
 		if c.state.Child == rep.RunID && !c.state.Status.Terminal() {
 			ch.recheck(c)

@@ -307,7 +307,7 @@ func sameJSON(a, b json.RawMessage) bool {
 func (w *crew) toolCall(c *call) *awaken.ToolCall {
 	s := c.state
 	if w.exchange == nil {
-		w.exchange = &exchange{host: toolHost{w.rt, w.reg}}
+		w.exchange = &exchange{host: toolHost{rt: w.rt, reg: w.reg}}
 	}
 	return &awaken.ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: w.info, Agent: w.agent.Spec,
 		Resume: c.resume, Profile: w.rt.cfg.Profile, Tools: w.tools.offered, Host: &w.host, Snapshot: w.st.Snapshot()}
@@ -381,6 +381,9 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 	}
 	atIntended.Hit()
 	snap := w.st.Snapshot()
+	if w.rec.Taint != nil {
+		w.host.taint.Store(w.rec.Taint)
+	}
 	for _, c := range calls {
 		cctx, cancel := context.WithCancelCause(ctx)
 		c.tc.Snapshot = snap

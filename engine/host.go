@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -11,8 +13,9 @@ import (
 
 // toolHost is the Host that the tools of one run get.
 type toolHost struct {
-	rt  *Runtime
-	reg *registry.Registry // of the run
+	rt    *Runtime
+	reg   *registry.Registry           // of the run
+	taint atomic.Pointer[awaken.Taint] // of the run, when its latest call began
 }
 
 var _ awaken.Host = (*toolHost)(nil)
@@ -28,6 +31,7 @@ func (h *toolHost) Run(ctx context.Context, req awaken.RunRequest, sink awaken.S
 		defer end()
 		sink = s
 	}
+	req.Taint = cmp.Or(req.Taint, h.taint.Load())
 	return h.rt.Run(ctx, req, sink)
 }
 

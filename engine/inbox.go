@@ -91,6 +91,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error
 		if it.Supersede {
 			in.guards.drop("superseded")
 		}
+		in.taint(it.Taint)
 		for _, m := range it.Messages {
 			in.guards.addInput(in.admit(m, it.Untrusted))
 			in.received++

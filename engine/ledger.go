@@ -204,7 +204,7 @@ func (l *ledger) derive() {
 	b := &l.batch
 	b.Reset()
 	builtin.RunLifecycle.Update(b, builtin.Lifecycle{RunID: l.info.RunID, Status: l.rec.Status, StatusReason: l.rec.StatusReason,
-		UpdatedAt: l.rt.cfg.Now().UnixMilli(), StepCount: l.rec.Steps})
+		UpdatedAt: l.rt.cfg.Now().UnixMilli(), StepCount: l.rec.Steps, Taint: l.rec.Taint})
 	if len(l.calls)+len(l.heldMessages) > 0 || l.derived > 0 {
 		calls := make(builtin.Calls, 0, len(l.calls)+len(l.heldMessages))
 		for c := range l.every {

@@ -174,6 +174,7 @@ func (op *opening) choose(ctx context.Context, req *awaken.RunRequest) error {
 	}
 	op.resumed = true // a decision or new input for a run that waits or was cut off
 	*op.rec = *old
+	op.rec.Taint = cmp.Or(old.Taint, req.Taint)
 	op.step.index = max(0, old.Steps-1)
 	op.step.response = lastText(op.cp.View, old.RunID)
 	return nil
@@ -201,7 +202,7 @@ func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error 
 	rec.DispatchID, rec.SessionID, rec.UserID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.UserID, req.TransportRequestID
 	now := op.rt.cfg.Now().Unix()
 	rec.Status, rec.StartedAt, rec.CreatedAt = awaken.RunCreated, cmp.Or(rec.StartedAt, now), cmp.Or(rec.CreatedAt, now)
-	return nil
+	return op.inheritTaint(ctx, req)
 }
 
 // adoptRecord checks that no run with that id has started, and continues its record if it was

@@ -35,6 +35,7 @@ type outcomes struct {
 // and updates the ledger, the conversation and the events. The next commit stores all of it.
 func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
 	res.ToolName = c.state.ToolName
+	oc.taintBy(ctx, c)
 	var failed *end
 	if c.tc != nil && len(oc.agent.Guards[awaken.ResultPoint]) > 0 {
 		if res, failed = oc.passResult(ctx, c, res, cmd); res == nil {

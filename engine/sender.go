@@ -28,7 +28,15 @@ func (sd *sender) stamp(out []awaken.Outgoing) []awaken.Outgoing {
 		if o.Item != nil {
 			it := *o.Item
 			it.ID = cmp.Or(it.ID, o.ID)
+			if len(it.Messages) > 0 {
+				it.Taint = cmp.Or(it.Taint, sd.rec.Taint)
+			}
 			o.Item = &it
+		}
+		if o.Start != nil && sd.rec.Taint != nil && o.Start.Taint == nil {
+			start := *o.Start
+			start.Taint = sd.rec.Taint
+			o.Start = &start
 		}
 	}
 	return out

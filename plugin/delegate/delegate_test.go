@@ -126,10 +126,10 @@ func TestTools_AreOfferedToAgentsWithDelegatesOnly(t *testing.T) {
 	quiet.SystemPrompt = "\n  " + strings.Repeat("ä", 120) + "\nmore"
 	c.member("filtered", []string{"helper"}).ActiveHookFilter = []string{}
 	rt := c.runtime()
-	if got := rt.Registry().ToolIDs("root"); !slices.Equal(got, []string{"agent_run_helper", "agent_run_quiet", "free", "pay", "slow"}) {
+	if got := rt.Registry().ToolIDs("root"); !slices.Equal(got, []string{"agent_run_helper", "agent_run_quiet", "fetch", "free", "pay", "slow"}) {
 		t.Errorf("root has %q", got)
 	}
-	if got := rt.Registry().ToolIDs("helper"); !slices.Equal(got, []string{"free", "pay", "slow"}) {
+	if got := rt.Registry().ToolIDs("helper"); !slices.Equal(got, []string{"fetch", "free", "pay", "slow"}) {
 		t.Errorf("helper has %q", got)
 	}
 	c.agents[0].Delegates = []string{"unknown"}

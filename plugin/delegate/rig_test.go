@@ -74,7 +74,7 @@ func (c *crew) tools() []awaken.Tool {
 		return "paid " + in.Text, nil
 	}
 	return []awaken.Tool{
-		awaken.NewTool(awaken.ToolSpec{ID: "pay"}, ask),
+		fetch, awaken.NewTool(awaken.ToolSpec{ID: "pay"}, ask),
 		awaken.NewTool(awaken.ToolSpec{ID: "free"}, func(_ context.Context, _ *awaken.ToolCall, in text) (string, error) {
 			c.note("free %s", in.Text)
 			return "free " + in.Text, nil

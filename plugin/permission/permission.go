@@ -21,6 +21,14 @@
 // calls that have only that argument; a deny rule, such as the one about rm above, matches
 // calls that have such a value among their arguments.
 //
+// A rule with "when": "tainted" is about calls that may change something, in runs that have read
+// untrusted content ([awaken.Taint]): results of MCP servers, web pages. It takes precedence over rules without
+// a condition, except those that deny, and over what was remembered without it:
+//
+//	{"tool": "*", "behavior": "ask", "when": "tainted"}
+//
+// The question says which result tainted the run, and an approval of it is remembered for tainted runs only.
+//
 // A denied call is answered with an error, so that the model can try something else; on_deny
 // can end the run instead. Tools that are denied regardless of their arguments are hidden from
 // the model.
@@ -102,7 +110,15 @@ type Rule struct {
 	// agent, except that a rule with scope once is used up by the first call that it decides
 	// in a run. "" means project.
 	Scope Scope `json:"scope,omitempty"`
+	// When limits the rule to some calls. "" means all.
+	When Condition `json:"when,omitempty" jsonschema:"tainted: only calls that are not read-only, in runs that have read untrusted content"`
 }
+
+// Condition limits a rule to some calls.
+type Condition string
+
+// Tainted is the condition that the run has read untrusted content and the tool is not read-only.
+const Tainted Condition = "tainted"
 
 // DescribeSchema adds constraints that Go types cannot express.
 func (*Config) DescribeSchema(s *schema.Node) {
@@ -112,6 +128,7 @@ func (*Config) DescribeSchema(s *schema.Node) {
 	s.Property("remember").Items().Enum("run", "session", "thread", "project", "user")
 	rule := s.Property("rules").Items()
 	rule.Property("behavior").Enum(behaviors...)
+	rule.Property("when").Enum(string(Tainted))
 	rule.Property("scope").Enum("once", "run", "session", "thread", "project", "user")
 }
 
@@ -200,7 +217,10 @@ func compile(rules []Rule, fallback Behavior) ([]rule, error) {
 		if r.Scope != "" && !slices.Contains(scopes, r.Scope) {
 			errs = append(errs, fmt.Errorf("rules[%d].scope is %q, want once, run, thread, project or user", i, r.Scope))
 		}
-		out = append(out, rule{r, p, r.Behavior == Deny || r.Behavior == Ask && fallback == Allow})
+		if r.When != "" && r.When != Tainted {
+			errs = append(errs, fmt.Errorf("rules[%d].when is %q, want tainted or nothing", i, r.When))
+		}
+		out = append(out, rule{r, p, r.Behavior == Deny || r.Behavior == Ask && (fallback == Allow || r.When != "")})
 	}
 	return out, errors.Join(errs...)
 }

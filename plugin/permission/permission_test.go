@@ -99,6 +99,7 @@ func TestSection(t *testing.T) {
 		{"scope project", `{"rules":[{"tool":"Bash","behavior":"allow","scope":"project"}]}`, "ls", "made"},
 		{"scope session", `{"rules":[{"tool":"Bash","behavior":"allow","scope":"session"}]}`, "ls", "made"},
 		{"remember changes what is offered, not what is asked", `{"remember":["thread"]}`, "ls", "asked"},
+		{"when tainted says nothing about other runs", `{"default_behavior":"allow","rules":[{"tool":"Bash","behavior":"deny","when":"tainted"}]}`, "ls", "made"},
 		{"single quotes", `{"rules":[{"tool":"Bash(command ~ 'rm *')","behavior":"deny"}]}`, "rm -rf /", "denied"},
 	} {
 		docs = append(docs, tt.section)

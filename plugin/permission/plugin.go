@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/pattern"
 )
 
@@ -54,7 +55,7 @@ type guard struct {
 func (g *guard) hides(tool string) bool {
 	matched := false // some rule may match a call of it
 	for _, r := range g.rules {
-		if !r.pattern.MatchTool(tool) {
+		if !r.pattern.MatchTool(tool) || r.When != "" {
 			continue
 		}
 		if r.Behavior == Deny && r.pattern.Unconditional() && r.Scope != Once {
@@ -67,7 +68,8 @@ func (g *guard) hides(tool string) bool {
 
 // decide returns what happens to a call, and the rule that decides; the rule is nil if the
 // default applies. Remembered rules only allow, so they are consulted last. Those in the
-// profile are only read if a person would be asked otherwise.
+// profile are only read if a person would be asked otherwise. Rules about tainted runs take precedence, unless
+// another denies the call.
 func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule, error) {
 	c := pattern.NewCall(h.Tool.Tool, h.Tool.Args)
 	rules := g.rules
@@ -77,7 +79,13 @@ func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule
 			return r.Scope == Once && ok && by != h.Tool.ID
 		})
 	}
-	r := strongest(c, rules, remembered(threadRules.Get(h)), remembered(runRules.Get(h)))
+	of := func(when Condition) *rule {
+		return strongest(c, having(when, rules), having(when, remembered(threadRules.Get(h))), having(when, remembered(runRules.Get(h))))
+	}
+	r, when := of(""), Condition("")
+	if taintOf(h) != nil && (r == nil || r.Behavior != Deny) && strongest(c, having(Tainted, rules)) != nil {
+		r, when = of(Tainted), Tainted
+	}
 	if r != nil && r.Behavior != Ask {
 		return r.Behavior, r, nil
 	}
@@ -88,10 +96,33 @@ func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule
 	if err != nil {
 		return "", nil, err
 	}
-	if a := strongest(c, kept); a != nil {
+	if a := strongest(c, having(when, kept)); a != nil {
 		return Allow, a, nil
 	}
 	return Ask, r, nil
+}
+
+// having returns the rules with a condition, or with none.
+func having(when Condition, rules []rule) []rule {
+	is := func(r rule) bool { return r.When == when }
+	if !slices.ContainsFunc(rules, func(r rule) bool { return !is(r) }) {
+		return rules
+	}
+	return slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return !is(r) })
+}
+
+// taintOf returns what tainted the run, if the call may change something, and nil otherwise.
+func taintOf(h *awaken.HookCall) *awaken.Taint {
+	taint := builtin.RunLifecycle.Get(h).Taint
+	if taint == nil {
+		return nil
+	}
+	for _, c := range builtin.ToolCallStates.Get(h) {
+		if c.CallID == h.Tool.ID && c.Effect == awaken.ReadOnly {
+			return nil
+		}
+	}
+	return taint
 }
 
 // note records what the gate cannot, because it must be pure: that a rule was used up, and
@@ -147,12 +178,20 @@ type parameters struct {
 	Tool     string          `json:"tool_name"`
 	Args     json.RawMessage `json:"tool_args"`
 	Remember choice          `json:"remember"`
+	// TaintedBy is the result because of which the call needs approval.
+	TaintedBy *awaken.Taint `json:"tainted_by,omitempty"`
 }
 
 // question returns the ticket of a call that needs approval.
 func (g *guard) question(h *awaken.HookCall, r *rule) (awaken.Ticket, error) {
 	offer := g.offers(h, r)
-	params, err := json.Marshal(parameters{h.Tool.Tool, h.Tool.Args, offer})
+	message := fmt.Sprintf("Tool '%s' needs your approval", h.Tool.Tool)
+	p := parameters{Tool: h.Tool.Tool, Args: h.Tool.Args, Remember: offer}
+	if r != nil && r.When == Tainted {
+		p.TaintedBy = taintOf(h)
+		message += fmt.Sprintf(": the run has read untrusted content, the result of tool '%s' (call %s)", p.TaintedBy.Tool, p.TaintedBy.CallID)
+	}
+	params, err := json.Marshal(p)
 	if err != nil {
 		return awaken.Ticket{}, err
 	}
@@ -160,7 +199,7 @@ func (g *guard) question(h *awaken.HookCall, r *rule) (awaken.Ticket, error) {
 		Suspension: awaken.Suspension{
 			ID:             suspensionID(h.Tool.ID),
 			Action:         action,
-			Message:        fmt.Sprintf("Tool '%s' needs your approval", h.Tool.Tool),
+			Message:        message,
 			Parameters:     params,
 			ResponseSchema: offer.schema(),
 		},

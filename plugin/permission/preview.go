@@ -17,7 +17,7 @@ type Preview struct {
 	Conditional     []Conditional
 }
 
-// Conditional is a rule that depends on arguments.
+// Conditional is a rule that depends on arguments, or on what the run has read.
 type Conditional struct {
 	Tool     string // the only tool that the pattern matches, or ""
 	Behavior Behavior
@@ -52,7 +52,7 @@ func PreviewOf(p awaken.Plugin, spec *awaken.AgentSpec, tools []string) (*Previe
 		}
 	}
 	for _, r := range rules {
-		if !r.pattern.Unconditional() {
+		if !r.pattern.Unconditional() || r.When != "" {
 			out.Conditional = append(out.Conditional, Conditional{r.pattern.Tool(), r.Behavior, r.Rule.Tool})
 		}
 	}

@@ -123,12 +123,14 @@ func (o choice) schema() json.RawMessage {
 	return data
 }
 
-// choiceOf returns what one of the plugin's questions offers.
-func choiceOf(question *awaken.Suspension) choice {
-	var p parameters
+// askedWith returns the parameters of one of the plugin's questions.
+func askedWith(question *awaken.Suspension) (p parameters) {
 	_ = json.Unmarshal(question.Parameters, &p) // written by this plugin
-	return p.Remember
+	return p
 }
+
+// choiceOf returns what one of the plugin's questions offers.
+func choiceOf(question *awaken.Suspension) choice { return askedWith(question).Remember }
 
 // Offers returns the scopes that an approval can be remembered for, the narrowest first. There are none if the
 // question is not one of this plugin.
@@ -201,18 +203,19 @@ func remember(h *awaken.HookCall, result json.RawMessage) {
 	if want.Scope == "" {
 		return
 	}
-	if want.Tool == "" {
-		// Default to the first pattern that the question offered; the ledger has the question.
-		for _, c := range builtin.ToolCallStates.Get(h) {
-			if c.CallID != h.Tool.ID || c.Ticket == nil {
-				continue
-			}
-			if tools := choiceOf(&c.Ticket.Suspension).Tools; len(tools) > 0 {
-				want.Tool = tools[0]
-			}
+	r := Rule{Tool: want.Tool, Behavior: Allow, Scope: want.Scope}
+	for _, c := range builtin.ToolCallStates.Get(h) { // the ledger has the question
+		if c.CallID != h.Tool.ID || c.Ticket == nil {
+			continue
+		}
+		asked := askedWith(&c.Ticket.Suspension)
+		if asked.TaintedBy != nil {
+			r.When = Tainted
+		}
+		if tools := asked.Remember.Tools; r.Tool == "" && len(tools) > 0 {
+			r.Tool = tools[0] // the default is the first pattern that the question offered
 		}
 	}
-	r := Rule{Tool: want.Tool, Behavior: Allow, Scope: want.Scope}
 	switch want.Scope {
 	case Run:
 		runRules.Update(h, r)
@@ -240,7 +243,11 @@ func keepRule(ctx context.Context, h *awaken.HookCall, k keptRule) error {
 	if err != nil {
 		return err
 	}
-	return h.Profile.Set(ctx, namespace(k.Of), k.Tool, data)
+	key := k.Tool
+	if k.When != "" {
+		key += " when " + string(k.When)
+	}
+	return h.Profile.Set(ctx, namespace(k.Of), key, data)
 }
 
 // keptRules returns the rules that were kept for the agent and for the user.

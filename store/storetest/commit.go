@@ -280,7 +280,8 @@ var commitCases = []testCase{
 			FrontendTools: []awaken.ToolSpec{{ID: "f", Name: "F", Description: "d", Parameters: json.RawMessage(`{"type":"object"}`)}}, Status: awaken.RunDone, StatusReason: "stopped:x",
 			Termination: awaken.Termination{Type: awaken.Stopped, Code: "x", Detail: "y"}, FinalOutput: "bye", ErrorPayload: &awaken.Error{Message: "m", Code: "c"},
 			Input: llm.Interval{FromSeq: 1, ToSeq: 2}, Output: llm.Interval{FromSeq: 3, ToSeq: 4}, CreatedAt: 1, StartedAt: 2, FinishedAt: 3, UpdatedAt: 4, Steps: 5, InputTokens: 6, OutputTokens: 7,
-			Usage: llm.Usage{PromptTokens: 6, CompletionTokens: 7, CacheReadTokens: 8}, CostUSD: 0.25}
+			Usage: llm.Usage{PromptTokens: 6, CompletionTokens: 7, CacheReadTokens: 8}, CostUSD: 0.25,
+			Taint: &awaken.Taint{RunID: "other", CallID: "c", Tool: "fetch", At: 8}}
 		o := acquire(t, s, "t", "r")
 		o.commit(func(c *awaken.Commit) { c.Run = run })
 		got, err := s.LoadRun(t.Context(), "r")

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/awaken-go/awaken"
+)
+
+// taint marks the run as one that has read untrusted content. The first mark counts.
+func (c *core) taint(t *awaken.Taint) {
+	if t != nil && c.rec.Taint == nil {
+		c.rec.Taint = t
+		c.ledger.stale = true
+	}
+}
+
+// taintBy marks the run if the result of a call is untrusted: because its tool says so, or because
+// its child run is tainted.
+func (oc *outcomes) taintBy(ctx context.Context, c *call) {
+	s := c.state
+	if oc.rec.Taint != nil || c.entry == nil || s.StartedAt == 0 && s.Decision == nil {
+		return // the tool has not run, unless a decision is its result
+	}
+	if c.entry.Spec.Untrusted {
+		oc.taint(&awaken.Taint{RunID: oc.info.RunID, CallID: s.CallID, Tool: s.ToolName, At: oc.rt.cfg.Now().UnixMilli()})
+		return
+	}
+	if s.Child == "" {
+		return
+	}
+	child, err := oc.rt.cfg.Store.LoadRun(detached(ctx), s.Child)
+	switch {
+	case err == nil:
+		oc.taint(child.Taint)
+	case !errors.Is(err, awaken.ErrNotFound): // it may be tainted
+		oc.taint(&awaken.Taint{RunID: oc.info.RunID, CallID: s.CallID, Tool: s.ToolName, At: oc.rt.cfg.Now().UnixMilli()})
+	}
+}
+
+// inheritTaint marks a new run if the thread holds untrusted content: its last run, or that of the
+// thread that it is a fork of, was tainted.
+func (op *opening) inheritTaint(ctx context.Context, req *awaken.RunRequest) error {
+	op.rec.Taint = req.Taint
+	last := op.cp.Run
+	if th := &op.cp.Thread; last == nil && th.ParentThreadID != "" && th.MessageCount > 0 && req.Taint == nil {
+		parent, err := op.rt.cfg.Store.Thread(ctx, th.ParentThreadID)
+		if err == nil && parent.LatestRunID != "" {
+			last, err = op.rt.cfg.Store.LoadRun(ctx, parent.LatestRunID)
+		}
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return err
+		}
+	}
+	if last != nil && op.rec.Taint == nil {
+		op.rec.Taint = last.Taint
+	}
+	return nil
+}
