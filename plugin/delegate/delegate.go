@@ -32,6 +32,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/plugin/internal/childrun"
 )
 
 // PluginID is the name of the plugin and of its section.
@@ -174,79 +175,28 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 
 // run starts the delegate's run, or resumes it.
 func (t *tool) run(ctx context.Context, call *awaken.ToolCall, prompt string) (*awaken.ToolResult, error) {
-	req := awaken.RunRequest{Attended: true}
-	host := call.Host
-	child, err := host.Store().LoadRun(ctx, awaken.ChildID(call.Key))
-	switch {
-	case errors.Is(err, awaken.ErrNotFound):
-		if req, err = t.start(call, prompt); err != nil {
-			return nil, err
-		}
-		if err := t.admit(ctx, call); err != nil {
-			return nil, err
-		}
-	case err != nil:
-		return nil, err
-	case child.Status == awaken.RunDone:
-		return t.result(call, child)
-	case child.Status == awaken.RunWaiting:
-		wanted, err := t.wanted(ctx, host, child)
+	child := childrun.Child{Call: call, Name: fmt.Sprintf("Agent '%s'", t.agent), Sink: func() awaken.Sink { return t.sink(call) }, Start: func(ctx context.Context) (awaken.RunRequest, error) {
+		req, err := t.start(call, prompt)
 		if err != nil {
-			return nil, err
+			return req, err
 		}
-		if !wanted {
-			return nil, t.wait(child)
-		}
-		fallthrough
-	default:
-		req.Continue = child.RunID
-	}
-	res, err := host.Run(ctx, req, t.sink(call))
-	if res == nil && !elsewhere(err) {
+		return req, t.admit(ctx, call)
+	}}
+	run, err := child.Run(ctx)
+	if err != nil {
 		return nil, err
 	}
-	child, loadErr := host.Store().LoadRun(context.WithoutCancel(ctx), awaken.ChildID(call.Key))
-	switch {
-	case errors.Is(loadErr, awaken.ErrNotFound) && res != nil: // the run is ephemeral
-		child = ephemeral(res, err)
-	case loadErr != nil:
-		return nil, errors.Join(err, loadErr)
+	out, err := t.result(call, run)
+	if out != nil && out.Status == awaken.ToolError && ctx.Err() != nil {
+		out.Message += ": " + context.Cause(ctx).Error()
 	}
-	if child.Status == awaken.RunDone {
-		out, err := t.result(call, child)
-		if out != nil && out.Status == awaken.ToolError && ctx.Err() != nil {
-			out.Message += ": " + context.Cause(ctx).Error()
-		}
-		return out, err
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return nil, t.wait(child)
-}
-
-// elsewhere reports whether another owner runs the delegate and will report its end.
-func elsewhere(err error) bool {
-	return errors.Is(err, awaken.ErrBusy) || errors.Is(err, awaken.ErrFenced) || errors.Is(err, awaken.ErrConflict)
-}
-
-// ephemeral builds the record of a run that is not stored.
-func ephemeral(res *awaken.RunResult, err error) *awaken.Run {
-	run := &awaken.Run{RunID: res.RunID, ThreadID: res.ThreadID, AgentID: res.AgentID, Status: res.Status, Termination: res.Termination,
-		FinalOutput: res.Response, Waiting: res.Waiting, Steps: res.Steps, Usage: res.Usage, CostUSD: res.CostUSD,
-		ChildUsage: res.ChildUsage, ChildCostUSD: res.ChildCostUSD}
-	if err != nil {
-		run.ErrorPayload = &awaken.Error{Message: err.Error()}
-	}
-	return run
+	return out, err
 }
 
 // start returns the request that starts the delegate.
 func (t *tool) start(call *awaken.ToolCall, prompt string) (awaken.RunRequest, error) {
-	id := awaken.ChildID(call.Key)
-	req := awaken.RunRequest{AgentID: t.agent, ThreadID: id, RunID: id, Messages: []*llm.Message{llm.UserText(prompt)}, Attended: true,
-		ParentThreadID: call.Run.ThreadID, ParentRunID: call.Run.RunID, ParentToolCallID: call.ID, SessionID: call.Run.SessionID, UserID: call.Run.UserID,
-		Origin: "subagent", Adapter: call.Run.Adapter, Depth: call.Run.Depth + 1, ResolutionID: call.Host.ResolutionID()}
+	req := childrun.Below(call)
+	req.AgentID, req.Messages = t.agent, []*llm.Message{llm.UserText(prompt)}
 	if len(t.cfg.Seed) == 0 {
 		return req, nil
 	}
@@ -303,50 +253,6 @@ func (t *tool) earlier(ctx context.Context, call *awaken.ToolCall) (n int, err e
 		}
 	}
 	return n, err
-}
-
-// wanted reports whether a waiting delegate has a reason to resume.
-func (t *tool) wanted(ctx context.Context, host awaken.Host, child *awaken.Run) (bool, error) {
-	if r := child.Waiting.Reason; r == awaken.WaitBudget || r == awaken.WaitPin {
-		return true, nil // the budget or the version may be available again
-	}
-	items, err := host.Store().Unread(ctx, child.ThreadID)
-	if err != nil || len(items) > 0 {
-		return true, err
-	}
-	for _, ticket := range child.Waiting.Tickets {
-		if ticket.ExpiresAt > 0 && ticket.ExpiresAt <= host.Now().UnixMilli() {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// wait suspends the call until the delegate makes progress.
-func (t *tool) wait(child *awaken.Run) error {
-	action, message := "suspended", "waits for a decision"
-	switch {
-	case child.Status != awaken.RunWaiting:
-		action, message = "running", "is running"
-	case child.Waiting.Reason == awaken.WaitUserInput:
-		action = "input_required"
-	case child.Waiting.Reason == awaken.WaitBudget:
-		action, message = "budget_exhausted", "waits: "+child.Waiting.Message
-	case child.Waiting.Reason == awaken.WaitPin:
-		action, message = "pin_unavailable", "waits: "+child.Waiting.Message
-	case child.Waiting.Reason == awaken.WaitBackgroundTasks:
-		action, message = "running", "waits for its tasks"
-	}
-	ticket := awaken.Ticket{
-		Suspension: awaken.Suspension{ID: "delegate_run:" + child.RunID, Action: "agent_delegate:" + action,
-			Message: fmt.Sprintf("Agent '%s' %s", t.agent, message)},
-		Child:   child.RunID,
-		Tickets: child.ChildTickets(),
-	}
-	if child.Waiting != nil {
-		ticket.Budget = child.Waiting.Budget
-	}
-	return awaken.Suspend(ticket)
 }
 
 // result converts the ended run of a delegate to the result of the call.
