@@ -45,6 +45,9 @@ type Applier interface {
 type Registrar struct {
 	// Agent is the agent that loads the plugin. Read the plugin's Section from it.
 	Agent *AgentSpec
+	// Models finds the models of the same registry by their ids; it returns nil for an unknown one.
+	// Call it only in Register. Nil finds none. The caller must not change what it returns.
+	Models func(id string) *ModelSpec
 
 	lookup func(agentID string) *AgentSpec
 	made   Contributions

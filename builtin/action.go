@@ -93,8 +93,25 @@ var ToolFilter = state.NewKey("__runtime.tool_filter_state", func(f, add filterS
 var StepOverride = state.NewKey("__runtime.inference_override_state",
 	func(o, u awaken.InferenceOverride) awaken.InferenceOverride { return o.Merge(u) }, state.Options{Merge: state.Commutative})
 
+// Grant names tools whose calls need no approval. No tools take a grant back.
+type Grant struct {
+	By    string   // who grants it, such as skill:review
+	Tools []string // patterns
+}
+
+// Grants holds the tools whose calls need no approval in this run, by who grants it. Plugins that
+// ask for approval respect it where no rule of theirs says otherwise.
+var Grants = state.NewKey("__runtime.tool_grants", func(m map[string][]string, g Grant) map[string][]string {
+	next := map[string][]string{}
+	maps.Copy(next, m)
+	if delete(next, g.By); len(g.Tools) > 0 {
+		next[g.By] = g.Tools
+	}
+	return next
+}, state.Options{Merge: state.Commutative})
+
 func keys() []state.AnyKey {
-	return []state.AnyKey{RunLifecycle, ToolCallStates, ActiveAgent, PendingWork, FailedActions, PendingActions,
+	return []state.AnyKey{Grants, RunLifecycle, ToolCallStates, ActiveAgent, PendingWork, FailedActions, PendingActions,
 		ContextMessages, contextThrottle, ToolFilter, StepOverride, StopStats, Outbox, FailedDeliveries, ClientState, ClientProps}
 }
 

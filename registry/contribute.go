@@ -22,6 +22,10 @@ func (r *Agent) contribute(reg *Registry, p awaken.Plugin, id string) {
 	if v, ok := p.(Reviser); ok {
 		r.revisers = append(r.revisers, revised{v, v.Revision()})
 	}
+	rg.Models = func(id string) *awaken.ModelSpec {
+		r.uses.models = append(r.uses.models, id)
+		return reg.models[id]
+	}
 	err := guarded(func() error { return p.Register(rg) })
 	if bad := guarded(func() error { r.add(reg, id, rg.Contributions()); return nil }); err == nil {
 		err = bad

@@ -99,6 +99,9 @@ func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule
 	if a := strongest(c, having(when, kept)); a != nil {
 		return Allow, a, nil
 	}
+	if r == nil && granted(c, builtin.Grants.Get(h)) {
+		return Allow, nil, nil
+	}
 	return Ask, r, nil
 }
 
@@ -123,6 +126,18 @@ func taintOf(h *awaken.HookCall) *awaken.Taint {
 		}
 	}
 	return taint
+}
+
+// granted reports whether a call needs no approval, such as one that an active skill allows.
+func granted(c *pattern.Call, grants map[string][]string) bool {
+	for _, tools := range grants {
+		for _, text := range tools {
+			if p, err := pattern.Compile(text); err == nil && p.Match(c) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // note records what the gate cannot, because it must be pure: that a rule was used up, and
