@@ -103,16 +103,16 @@ func (b *builder) skills() map[string]*SkillSpec {
 	return b.next.skills
 }
 
-// allSkills is the key under which the plugin that offers skills is reported.
+// allSkills is the key under which the plugins that offer skills are reported.
 var allSkills = Key{Skills, "*"}
 
-// addSkills makes the plugin that offers the skills, if they changed.
+// addSkills makes the plugins that offer the skills, if they changed.
 func (b *builder) addSkills() []awaken.Diagnostic {
 	if !b.skillsCopied || b.compiler.offer == nil {
 		return nil
 	}
 	all := slices.SortedFunc(maps.Values(b.next.skills), func(a, b *SkillSpec) int { return strings.Compare(a.ID, b.ID) })
-	p, err := b.compiler.offer(all)
+	plugins, err := b.compiler.offer(all)
 	if err != nil {
 		failed := problem(allSkills, "skills_failed", "%v", err)
 		if b.c.tolerant { // the error does not say which skill to leave out
@@ -121,7 +121,7 @@ func (b *builder) addSkills() []awaken.Diagnostic {
 		}
 		return []awaken.Diagnostic{failed}
 	}
-	b.edit.Plugins = append(b.edit.Plugins, p)
+	b.edit.Plugins = append(b.edit.Plugins, plugins...)
 	return nil
 }
 

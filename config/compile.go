@@ -39,7 +39,7 @@ type compiler struct {
 	servers  *servers
 	// complete is [Options].Model and offer is [Options].Skills. Both may be nil.
 	complete func(ctx context.Context, spec *awaken.ModelSpec, provider llm.Model)
-	offer    func(skills []*SkillSpec) (awaken.Plugin, error)
+	offer    func(skills []*SkillSpec) ([]awaken.Plugin, error)
 }
 
 func newCompiler(o *Options, as *accounts, ss *servers) (*compiler, error) {

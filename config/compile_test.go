@@ -110,7 +110,7 @@ func TestCompiler_CompletesModelsAndOffersSkills(t *testing.T) {
 		o.Model = func(_ context.Context, spec *awaken.ModelSpec, provider llm.Model) {
 			completed = append(completed, spec.ID+" of "+string(provider.(named)))
 		}
-		o.Skills = func(skills []*SkillSpec) (awaken.Plugin, error) {
+		o.Skills = func(skills []*SkillSpec) ([]awaken.Plugin, error) {
 			for _, s := range skills {
 				offered = append(offered, s.ID)
 			}

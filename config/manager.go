@@ -41,9 +41,10 @@ type Options struct {
 	// program knows. It must be fast and must not replace fields that are set. Nil adds
 	// nothing.
 	Model func(ctx context.Context, spec *awaken.ModelSpec, provider llm.Model)
-	// Skills makes the plugin that offers skills to agents. It is called again when a skill
-	// changes. With nil, skills are stored but agents cannot use them.
-	Skills func(skills []*SkillSpec) (awaken.Plugin, error)
+	// Skills makes the plugins that offer skills to agents. It is called again when a skill
+	// changes, and what it returns belongs to the versions with these skills; without any, the
+	// plugins in Code count. With nil, skills are stored but agents cannot use them.
+	Skills func(skills []*SkillSpec) ([]awaken.Plugin, error)
 	// MCP and A2A connect to other servers. With nil, their documents are stored and
 	// reported as not connected.
 	MCP MCPConnector

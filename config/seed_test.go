@@ -274,13 +274,13 @@ func TestCode_CannotBeWritten(t *testing.T) {
 func TestSkills_BecomeAPlugin(t *testing.T) {
 	var seen []string
 	r := newRig(t, nil, func(o *config.Options) {
-		o.Skills = func(skills []*config.SkillSpec) (awaken.Plugin, error) {
+		o.Skills = func(skills []*config.SkillSpec) ([]awaken.Plugin, error) {
 			var ids []string
 			for _, s := range skills {
 				ids = append(ids, s.ID)
 			}
 			seen = append(seen, fmt.Sprint(ids))
-			return plugin("skills"), nil
+			return []awaken.Plugin{plugin("skills")}, nil
 		}
 	})
 	r.basics()

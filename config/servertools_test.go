@@ -55,13 +55,13 @@ func TestOpen_SkillsThatCannotBeMadeAreReported(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
 	r.put("skills/s", `"name":"s","description":"s","instructions_md":"s"`)
-	r.o.Skills = func([]*config.SkillSpec) (awaken.Plugin, error) { return nil, errors.New("no skills today") }
+	r.o.Skills = func([]*config.SkillSpec) ([]awaken.Plugin, error) { return nil, errors.New("no skills today") }
 	r.open()
 	r.wantAnswer("[sk-first-secret]one up 2 tools", "4")
 	if d := r.Diagnostics(); len(d) != 1 || d[0].Code != "skills_failed" {
 		t.Errorf("diagnostics are %v", d)
 	}
-	r.o.Skills = func([]*config.SkillSpec) (awaken.Plugin, error) { return plugin("skills"), nil }
+	r.o.Skills = func([]*config.SkillSpec) ([]awaken.Plugin, error) { return []awaken.Plugin{plugin("skills")}, nil }
 	r.open()
 	if d := r.Diagnostics(); len(d) > 0 {
 		t.Errorf("diagnostics are %v", d)

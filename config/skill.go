@@ -21,7 +21,8 @@ type SkillSpec struct {
 	// InstructionsMD holds the instructions, in Markdown, that an agent gets when it loads
 	// the skill.
 	InstructionsMD string `json:"instructions_md"`
-	// AllowedTools lists the tools that the skill needs.
+	// AllowedTools lists the tools, or patterns of tools, that a run may use while the skill is
+	// active, without approval. Empty leaves the run its tools.
 	AllowedTools []string `json:"allowed_tools,omitempty"`
 	// WhenToUse tells the model when to load the skill.
 	WhenToUse string `json:"when_to_use,omitempty"`
@@ -33,10 +34,10 @@ type SkillSpec struct {
 	UserInvocable *bool `json:"user_invocable,omitempty"`
 	// ModelInvocable says whether models can load the skill. Nil means true.
 	ModelInvocable *bool `json:"model_invocable,omitempty"`
-	// ModelOverride is the model to use while the skill runs. Empty keeps the agent's
-	// model.
+	// ModelOverride is the model to use while the skill is active: one of the agent's provider.
+	// Empty keeps the agent's model.
 	ModelOverride string `json:"model_override,omitempty"`
-	// Context is inline (the default) or fork.
+	// Context is inline (the default) or fork: a run of its own.
 	Context string `json:"context,omitempty"`
 	// Paths is for skills in files only. It must be empty here.
 	Paths []string `json:"paths,omitempty"`

@@ -47,11 +47,7 @@ func (h *checks) validate(req *request, key config.Key) error {
 	if err != nil {
 		return err
 	}
-	list := troubles(out.Diagnostics)
-	if unused(key.Namespace) {
-		list = append(list, trouble{Code: "unused", Severity: string(awaken.Warning), Resource: key, Message: unusedText(key.Namespace)})
-	}
-	return req.Reply(200, validated{true, out.Normalized, list})
+	return req.Reply(200, validated{true, out.Normalized, troubles(out.Diagnostics)})
 }
 
 type diagnosticList struct {

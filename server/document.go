@@ -156,17 +156,7 @@ func (h *documents) write(req *request, status int, key config.Key, cond config.
 		return protocol.BadRequest("id is %q in the body, want %q, as in the path", *body.ID, key.ID)
 	}
 	v, err := h.control.Put(req.ctx, key, json.RawMessage(doc), req.value("publish") == "false", cond, actorOf(req))
-	if err == nil && unused(key.Namespace) {
-		req.w.Header().Set("Warning", fmt.Sprintf("299 awaken %q", unusedText(key.Namespace)))
-	}
 	return show(req, status, v, err)
-}
-
-// unused reports whether nothing uses the documents of a namespace yet.
-func unused(ns config.Namespace) bool { return ns == config.Skills }
-
-func unusedText(ns config.Namespace) string {
-	return fmt.Sprintf("the document is stored, but nothing uses %s yet", ns)
 }
 
 func (h *documents) delete(req *request, key config.Key) error {

@@ -248,25 +248,3 @@ func TestDiagnostics_HaveOneShape(t *testing.T) {
 		}
 	}
 }
-
-// A write of a document that nothing uses yet is answered with a warning.
-func TestPut_WarnsAboutDocumentsThatNothingUses(t *testing.T) {
-	t.Parallel()
-	g := newRig(t)
-	for path, doc := range map[string]string{
-		"skills/s":      `{"id":"s","name":"S","description":"d","instructions_md":"i"}`,
-		"a2a-servers/a": `{"id":"a","base_url":"https://a.example"}`,
-		"models/m1":     `{"id":"m1","provider_id":"local","upstream_model":"u"}`,
-	} {
-		ns, _, _ := strings.Cut(path, "/")
-		warned := ns == "skills"
-		res := g.do("PUT", "/v1/config/"+path, doc, admin...)
-		_ = res.Body.Close()
-		if got := res.Header.Get("Warning"); res.StatusCode != 200 || strings.Contains(got, "nothing uses "+ns) != warned {
-			t.Errorf("%s: %d with the warning %q", path, res.StatusCode, got)
-		}
-		if got := fmt.Sprint(g.want(200, "POST", "/v1/config/"+ns+"/validate", doc, admin...)["diagnostics"]); strings.Contains(got, "code:unused") != warned {
-			t.Errorf("%s: diagnostics are %s", path, got)
-		}
-	}
-}

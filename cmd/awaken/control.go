@@ -24,6 +24,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/plugin/skills"
 	"github.com/awaken-go/awaken/protocol/a2a/remote"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
@@ -34,6 +35,8 @@ type control struct {
 	*code
 	manager *config.Manager
 	servers *mcpServers
+	skills  *skillShop
+	unwatch func() // ends the reading of changed skills
 }
 
 // openControl opens the control plane and loads the documents of the profile and of the files
@@ -43,12 +46,20 @@ func openControl(ctx context.Context, con *console, s *settings.Settings, b *bac
 	if err != nil {
 		return nil, configError("outbound.allow: %w", err)
 	}
-	servers := newMCPServers(s, b, allow, log)
-	manager, err := openManager(ctx, s, b, code, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir, envHosts: s.Providers.EnvKeyHosts, limiter: limiter, servers: servers}, log)
+	shop, err := openSkills(s, log)
 	if err != nil {
 		return nil, err
 	}
-	c := &control{code, manager, servers}
+	servers := newMCPServers(s, b, allow, log)
+	manager, err := openManager(ctx, s, b, code, shop, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir, envHosts: s.Providers.EnvKeyHosts, limiter: limiter, servers: servers}, log)
+	if err != nil {
+		return nil, err
+	}
+	c := &control{code, manager, servers, shop, inBackground(context.WithoutCancel(ctx), func(ctx context.Context) {
+		if len(s.Skills.Dirs) > 0 {
+			shop.library.Watch(ctx, s.Skills.Poll, log)
+		}
+	})}
 	if err := c.fill(ctx, con, s); err != nil {
 		c.close()
 		return nil, err
@@ -68,14 +79,15 @@ func newCode(s *settings.Settings) *code {
 	c := &code{plugins: demo.Plugins(), assistant: &assistant.Assistant{Scripted: s.SeedProfile == "demo"}}
 	if s.SeedProfile == "demo" || s.AgentsFile != "" {
 		cfg := demo.Config()
-		c.tools, c.plugins = cfg.Tools, cfg.Plugins
+		c.tools = cfg.Tools
+		c.plugins = slices.DeleteFunc(cfg.Plugins, func(p awaken.Plugin) bool { return p.Name() == skills.DiscoveryID || p.Name() == skills.InstructionsID }) // the server has its own
 	}
 	return c
 }
 
 // openManager opens the documents of a database. If out is keyless, it does not discover the
 // models of providers.
-func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code, out outbound, log *slog.Logger) (*config.Manager, error) {
+func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code, shop *skillShop, out outbound, log *slog.Logger) (*config.Manager, error) {
 	vault, err := openVault(s)
 	if err != nil {
 		return nil, err
@@ -96,11 +108,15 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 	if !s.Audit.Enabled {
 		store = withoutAudit(store)
 	}
+	plugins, err := shop.plugins(nil)
+	if err != nil {
+		return nil, configError("%w", err)
+	}
 	a2a := remote.New(remote.Options{Allow: out.allow})
 	m, err := config.Open(ctx, config.Options{Store: store, Vault: vault, AuditAge: s.Audit.Retention, VersionAge: s.Versions, Sweep: s.Audit.Sweep, Logger: log,
-		Code:  registry.Config{Tools: c.tools, Plugins: append(slices.Clone(c.plugins), c.assistant), Backends: map[string]registry.RemoteBackend{"a2a": a2a}},
+		Code:  registry.Config{Tools: c.tools, Plugins: append(slices.Concat(c.plugins, plugins), c.assistant), Backends: map[string]registry.RemoteBackend{"a2a": a2a}},
 		A2A:   a2aServers{a2a},
-		Model: complete,
+		Model: complete, Skills: shop.plugins,
 		Provider: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {
 			own, out := *spec, out
 			if own.ID == demo.ProviderID && own.Adapter == "openai" && own.BaseURL == s.OpenAI.BaseURL && own.AdapterOptions["key_file"] == nil {
@@ -161,6 +177,7 @@ func auditing(log *config.AuditLog, by config.Actor) server.Audit {
 }
 
 func (c *control) close() {
+	c.unwatch()
 	_ = c.manager.Close() // a failure loses nothing
 	c.servers.close()
 }
@@ -231,7 +248,18 @@ func seedDocuments(s *settings.Settings) ([]config.Document, error) {
 			a.ReasoningEffort = &effort
 		}
 	}
-	return documents([]awaken.ProviderSpec{p}, cfg.Models, cfg.Agents)
+	docs, err := documents([]awaken.ProviderSpec{p}, cfg.Models, cfg.Agents)
+	if s.SeedProfile != "demo" || err != nil {
+		return docs, err
+	}
+	for _, skill := range demo.Skills() {
+		data, err := json.Marshal(skillDocument(skill))
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, config.Document{Key: config.Key{Namespace: config.Skills, ID: skill.Name}, Spec: data})
+	}
+	return docs, nil
 }
 
 // fileDocuments returns the documents in agents_file.

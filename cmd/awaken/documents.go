@@ -385,7 +385,12 @@ func withManager(cmd *cobra.Command, create bool, before func(*settings.Settings
 					return err
 				}
 			}
-			m, err := openManager(ctx, s, b, newCode(s), outbound{keyless: true}, slog.New(slog.DiscardHandler))
+			quiet := slog.New(slog.DiscardHandler)
+			shop, err := openSkills(s, quiet)
+			if err != nil {
+				return err
+			}
+			m, err := openManager(ctx, s, b, newCode(s), shop, outbound{keyless: true}, quiet)
 			if err != nil {
 				return err
 			}

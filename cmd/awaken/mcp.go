@@ -22,7 +22,7 @@ import (
 )
 
 // openMCP returns the routes of MCP.
-func openMCP(ctx context.Context, s *settings.Settings, b *backend) ([]protocol.Route, error) {
+func openMCP(ctx context.Context, s *settings.Settings, b *backend, c *control) ([]protocol.Route, error) {
 	key, err := mcpKey(ctx, b)
 	if err != nil {
 		return nil, failed(err)
@@ -32,7 +32,7 @@ func openMCP(ctx context.Context, s *settings.Settings, b *backend) ([]protocol.
 	if err != nil {
 		return nil, configError("server.address: %w", err)
 	}
-	routes, err := mcp.Routes(mcp.Config{RequireKey: s.Server.RequireKey || !local, Issuer: s.Server.JWT.Issuer, URL: v.URL, Agents: v.Agents, Tools: v.Tools, ToolAgent: v.ToolAgent, Levels: b.keys, Version: moduleVersion(), Key: key})
+	routes, err := mcp.Routes(mcp.Config{RequireKey: s.Server.RequireKey || !local, Issuer: s.Server.JWT.Issuer, URL: v.URL, Agents: v.Agents, Tools: v.Tools, ToolAgent: v.ToolAgent, Levels: b.keys, Version: moduleVersion(), Key: key, Prompts: &skillPrompts{c.skills, c.manager}})
 	if err != nil {
 		return nil, configError("server.mcp_tools: %w", err)
 	}
@@ -133,7 +133,7 @@ const mcpUser = "X-Awaken-User"
 // serveMCP serves the client that has started the command, until it closes the standard input: by a server that only this
 // process can reach.
 func serveMCP(ctx context.Context, con *console, s *settings.Settings, b *backend, k *core, user string, log *slog.Logger) error {
-	routes, err := openMCP(ctx, s, b)
+	routes, err := openMCP(ctx, s, b, k.control)
 	if err != nil {
 		return err
 	}

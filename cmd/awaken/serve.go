@@ -172,7 +172,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	if err != nil {
 		return err
 	}
-	mcpRoutes, err := openMCP(ctx, s, b)
+	mcpRoutes, err := openMCP(ctx, s, b, k.control)
 	if err != nil {
 		return err
 	}

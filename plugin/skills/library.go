@@ -20,6 +20,7 @@ type Library struct {
 
 	mu       sync.Mutex
 	sets     []*Set // the latest first; runs finish their step with the set that they began it with
+	changes  uint64 // how often the skills changed
 	warnings []string
 }
 
@@ -66,6 +67,7 @@ func (l *Library) Reload() (changed bool, err error) {
 	if len(l.sets) > 0 && l.sets[0].digest == set.digest {
 		return false, nil
 	}
+	l.changes++
 	l.sets = append([]*Set{set}, l.sets[:min(len(l.sets), keptSets-1)]...)
 	return true, nil
 }
@@ -111,6 +113,16 @@ func (l *Library) at(digest string) *Set {
 		}
 	}
 	return l.sets[0]
+}
+
+// revision returns a number that changes with the skills.
+func (l *Library) revision() uint64 {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changes
 }
 
 // Warnings returns what the last reading left out or mended.

@@ -60,6 +60,10 @@ type discovery struct {
 
 func (*discovery) Name() string { return DiscoveryID }
 
+// Revision returns a number that changes with the skills, so that agents find the models that new
+// skills name.
+func (d *discovery) Revision() uint64 { return d.library.revision() }
+
 func (d *discovery) Register(r *awaken.Registrar) error {
 	r.Section(Section)
 	r.Key(used)

@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/memory"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/plugin/reminder"
+	"github.com/awaken-go/awaken/plugin/skills"
 )
 
 const (
@@ -36,6 +37,7 @@ func Config() engine.Config {
 	cfg.Agents = agents()
 	cfg.Tools = tools()
 	cfg.Plugins = append(Plugins(), plugin{})
+	cfg.Plugins = append(cfg.Plugins, skillPlugins()...)
 	return cfg
 }
 
@@ -116,6 +118,9 @@ func agents() []*awaken.AgentSpec {
 		}
 		if a.ID == "profile" {
 			a.PluginIDs = append(a.PluginIDs, memory.Name)
+		}
+		if a.ID == "skills" {
+			a.PluginIDs = append(a.PluginIDs, skills.DiscoveryID, skills.InstructionsID)
 		}
 		if a.ID == "a2a" { // delegates to other agents
 			a.Delegates = []string{engine.DefaultAgentID, "research"}

@@ -99,6 +99,13 @@ type Settings struct {
 		KeyDir      string
 		EnvKeyHosts []string
 	}
+	// Skills selects the folders of skills, how often they are read, and whether their scripts run.
+	Skills struct {
+		Dirs      []string
+		Poll      time.Duration
+		Scripts   bool
+		ScriptEnv []string
+	}
 	// Outbound lists private networks that providers and agents of other servers may be in.
 	Outbound struct{ Allow []string }
 	Log      struct{ Level, Format string }
@@ -174,7 +181,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.eval_limits.max_samples_per_cell", to: new(int), def: "20", check: atLeast(1), Unused: noEval},
 		{Name: "server.eval_limits.max_judge_revisions", to: new(int), def: "3", check: atLeast(0), Unused: noEval},
 		{Name: "server.eval_limits.default_import_traces_max", to: new(int), def: "50", check: atLeast(1), Unused: noEval},
-	}, l.table(), []*Value{
+	}, l.table(), s.skillTable(), []*Value{
 
 		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &s.Admin.Token, check: isKey, Doc: "the admin key; on an address that other machines can reach, one that is hard to guess"},
 		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "origins whose pages may call the server from a browser"},
@@ -233,6 +240,16 @@ func (s *Settings) table() []*Value {
 		{Name: "log.format", Env: "AWAKEN_LOG_FORMAT", Flag: "log-format", to: &s.Log.Format, def: "text", check: oneOf("text", "json"), Doc: "format of the log: text or json"},
 		{Name: "retention.threads_days", to: &s.Retention, check: atLeast(0), Doc: "delete threads that were not used for this long; 0 keeps them"},
 	})
+}
+
+// skillTable defines the settings of skills.
+func (s *Settings) skillTable() []*Value {
+	return []*Value{
+		{Name: "skills.dirs", Env: "AWAKEN_SKILLS_DIRS", to: &s.Skills.Dirs, Doc: "folders of skills: one folder each, with a SKILL.md"},
+		{Name: "skills.poll_interval", to: &s.Skills.Poll, def: "2s", check: aTime, Doc: "how often to look for changed skills"},
+		{Name: "skills.scripts", Env: "AWAKEN_SKILLS_SCRIPTS", to: &s.Skills.Scripts, Doc: "let agents run the scripts of skills, confined; a person is asked before each call, unless the agent says otherwise"},
+		{Name: "skills.script_env", to: &s.Skills.ScriptEnv, Doc: "environment variables of the server that scripts get"},
+	}
 }
 
 // table defines the settings of limits.
