@@ -12,8 +12,9 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// exchange makes the request to a remote agent.
+// exchange makes the request to a remote agent. Whatever that answers, this program has not written it.
 func (inf *inference) exchange(req *llm.Request) *registry.Exchange {
+	inf.taint(&awaken.Taint{RunID: inf.info.RunID, Tool: inf.agent.Remote.Name(), At: inf.rt.cfg.Now().UnixMilli()})
 	return &registry.Exchange{Request: req, Run: inf.info, ID: inf.step.messageID, Notes: builtin.RemoteNotes.Get(inf.st)[inf.agent.Spec.ID],
 		Keep: inf.keepNotes, Save: inf.saveNotes, Calls: inf.madeCalls, Retract: inf.retract, Show: inf.showActivity}
 }

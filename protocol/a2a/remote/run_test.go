@@ -284,6 +284,9 @@ func TestDelegate_StreamsAndAnswers(t *testing.T) {
 		if !strings.HasPrefix(h.text, protocoltest.SlowText) || h.pieces < 4 {
 			t.Errorf("heard %q in %d pieces", h.text, h.pieces)
 		}
+		if run, err := s.db.Store("").LoadRun(t.Context(), res.RunID); err != nil || run.Taint == nil || run.Taint.Tool != "a2a" {
+			t.Errorf("the run that took the answer is %+v, %v, want it tainted", run, err)
+		}
 	})
 }
 
