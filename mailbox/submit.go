@@ -27,7 +27,8 @@ const (
 	// same as ModeQueue.
 	ModeInterrupt Mode = "interrupt_then_queue"
 	// ModeResume passes the input to the thread's open run, running or waiting. It has the
-	// same effect as ModeSteer; the name says that the client expects an open run.
+	// same effect as ModeSteer, unless the request names a run that exists: then only that run
+	// takes the input, and if it is not open, the error is ErrExists.
 	ModeResume Mode = "resume_open_run"
 )
 
@@ -47,7 +48,7 @@ func ParseMode(s string) (Mode, error) {
 // Submission is input for a thread.
 type Submission struct {
 	// Request is the run to start. Submit chooses the ids that are empty. A run that exists is not
-	// started again: unless it is open and takes the input, the error is awaken.ErrConflict. Its
+	// started again: unless it is open and takes the input, the error is ErrExists. Its
 	// decisions go to the thread's open run, and its messages with them. Continue and End must not be
 	// set.
 	Request awaken.RunRequest
@@ -320,6 +321,8 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 				return ErrIdle
 			}
 			sub.runID, sub.dispatch.Request = decided[0].RunID, nil
+		} else if s.exists && s.Mode == ModeResume {
+			sub.runID = s.Request.RunID
 		}
 		busy := len(q.Live) > 0
 		got, err := q.submit(&sub)

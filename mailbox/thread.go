@@ -235,7 +235,7 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 		return nil, ErrIdle
 	}
 	if s.exists { // it would end without the input
-		return nil, fmt.Errorf("run %s: %w: it already exists", d.RunID, awaken.ErrConflict)
+		return nil, fmt.Errorf("run %s: %w", d.RunID, ErrExists)
 	}
 	if t.Create = true; !t.Exists {
 		t.UserID = d.Request.UserID

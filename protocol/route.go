@@ -62,9 +62,9 @@ type Route struct {
 	Challenge func(r *http.Request) string
 	// Stream lifts the time limit of the response. It counts as a stream, not as a request.
 	Stream bool
-	Events string // describes the frames of a stream in words
-	// EventSchema is the name of their schema, if the OpenAPI document has one.
-	EventSchema string
+	// Brief, if not nil, reports that a request to a route with Stream is answered at once all the same. It counts as a request.
+	Brief  func(r *http.Request) bool
+	Events string // describes the frames of a stream in words, or after a # names their schema in the OpenAPI document
 	// Global means that the route concerns the whole server. It needs a key that belongs to no
 	// tenant.
 	Global bool
@@ -74,6 +74,11 @@ type Route struct {
 	// Control means that a protocol's route needs the control plane. A server without one, or
 	// with a hidden one, does not mount it. It implies Global.
 	Control bool
+}
+
+// Streams reports whether the response to a request counts as a stream.
+func (r *Route) Streams(req *http.Request) bool {
+	return r.Stream && (r.Brief == nil || !r.Brief(req))
 }
 
 var pathIDs = regexp.MustCompile(`\{(\w+)\}`)
@@ -138,8 +143,8 @@ type Call interface {
 	// Assistant makes one with the admin assistant.
 	Preview(agent []byte) (agentID, resolutionID string, err error)
 	Assistant() (agentID, resolutionID string, err error)
-	// Bearer fails with status 401 unless the request has the secret as its bearer token. Wrong ones
-	// count as wrong keys.
+	// Bearer fails with status 401 unless the request has the secret, or a key of the server that may read, as its bearer
+	// token. Wrong ones count as wrong keys.
 	Bearer(secret awaken.Secret) error
 	// Release gives back what the request holds while it is worked on: its body, and its turn among
 	// others. A handler that waits calls it first; Stream and Wait do so themselves.

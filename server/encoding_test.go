@@ -23,8 +23,10 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/protocol/a2a"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
+	"github.com/awaken-go/awaken/protocol/openai"
 )
 
 // storedLog is a store of entries.
@@ -77,6 +79,9 @@ var formats = map[string]func() protocol.Encoder{
 	"ag-ui": func() protocol.Encoder {
 		return agui.NewEncoder(agui.Options{Current: true, Conversation: func() ([]*llm.Message, error) { return []*llm.Message{llm.UserText("go")}, nil }})
 	},
+	"a2a":      func() protocol.Encoder { return a2a.NewEncoder(a2a.Options{}) },
+	"a2a 7":    func() protocol.Encoder { return a2a.NewEncoder(a2a.Options{RPC: json.RawMessage("7")}) },
+	"response": func() protocol.Encoder { return openai.NewResponseEncoder(openai.Options{Model: "m"}) },
 }
 
 // reader is a stream in a test.

@@ -25,7 +25,7 @@ func (h *events) routes() []protocol.Route {
 				Failures: []int{410}},
 			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.stream),
 				Summary: "Stream the " + of + "'s events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
-				Failures: []int{410}, Stream: true, EventSchema: "CanonicalEvent"})
+				Failures: []int{410}, Stream: true, Events: "#CanonicalEvent"})
 	}
 	return out
 }

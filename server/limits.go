@@ -106,8 +106,8 @@ func (l *limiter) admit(req *request) (release func(), err error) {
 		req.release()
 		return nil, err
 	}
-	from := l.requests
-	if req.route.Stream {
+	from, streams := l.requests, req.route.Streams(req.r)
+	if streams {
 		from = l.streams
 	}
 	if err := from.take(req.caller, 1); err != nil {
@@ -115,7 +115,7 @@ func (l *limiter) admit(req *request) (release func(), err error) {
 		return nil, err
 	}
 	release = func() { from.give(req.caller, 1); req.release() }
-	if req.route.Stream && req.route.Body != nil {
+	if streams && req.route.Body != nil {
 		if err := l.turns.take(req.ctx, req.caller); err != nil {
 			release()
 			return nil, err
@@ -134,7 +134,7 @@ func (l *limiter) bound(req *request) (done func()) {
 	// The read deadline ends a request as if the client had disconnected, so it comes after the
 	// timeout. (The writer of a test may not support deadlines.)
 	_ = control.SetReadDeadline(time.Now().Add(2 * l.RequestTime))
-	if req.route.Stream {
+	if req.route.Streams(req.r) {
 		return func() {}
 	}
 	_ = control.SetWriteDeadline(time.Now().Add(2 * l.RequestTime)) // for the answer, and for the client to read it

@@ -146,7 +146,7 @@ func (d *definitions) content(r *protocol.Route, status int, v any) object {
 	default:
 		content["application/json"] = object{"schema": d.of(reflect.TypeOf(v))}
 	}
-	if r.Events+r.EventSchema != "" && status == http.StatusOK {
+	if r.Events != "" && status == http.StatusOK {
 		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "frames with an id and an event as data"}, "x-data": frameData(r)}
 	}
 	return content
@@ -155,10 +155,11 @@ func (d *definitions) content(r *protocol.Route, status int, v any) object {
 // frameData returns the schema of the data in a stream's frames. A protocol describes its own in
 // words.
 func frameData(r *protocol.Route) object {
-	if r.EventSchema == "" {
+	schema, ok := strings.CutPrefix(r.Events, "#")
+	if !ok {
 		return object{"description": r.Events}
 	}
-	return ref(r.EventSchema)
+	return ref(schema)
 }
 
 func operationID(r *protocol.Route) string {

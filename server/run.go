@@ -28,7 +28,7 @@ func (h *runs) routes() []protocol.Route {
 			Summary: "List runs, newest first", Query: append([]protocol.Param{statusParam, userParam}, pageParams...), Replies: map[int]any{200: runList{}}},
 		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.start),
 			Summary: "Start a run and stream its events, or wait for its result", Headers: onceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
-			Failures: []int{409, 504}, Stream: true, EventSchema: "Event"},
+			Failures: []int{409, 504}, Stream: true, Events: "#Event"},
 		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
 			Summary: "Get a run", Replies: map[int]any{200: awaken.Run{}}},
 		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.addInputs),

@@ -65,6 +65,14 @@ func TestAccess_Keys(t *testing.T) {
 	if w := send("POST", "/v1/a2a", `{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}`, "run"); w.Code != 200 || !strings.Contains(w.Body.String(), `"slow"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+	// A request has one header, for a key or for the token of the card.
+	for _, path := range []string{"/v1/a2a/extendedAgentCard", "/v1/a2a/default/extendedAgentCard"} {
+		for key, want := range map[string]int{"": 401, "nothing": 401, "read": 200, "run": 200} {
+			if w := send("GET", path, "", key); w.Code != want {
+				t.Errorf("%s with key %q: %d %s", path, key, w.Code, w.Body)
+			}
+		}
+	}
 }
 
 // A client that guesses the token of the extended card must wait, as one that guesses keys.

@@ -158,13 +158,13 @@ func (x *exchange) publicCard() error {
 	return x.sendCard(x.cfg.card(x.cfg.base(x.Request()), a, x.agent), "public")
 }
 
-// extendedCard replies with a card that has all exposed agents, to clients with its token, or with a key of the server
-// over JSON-RPC, which has no header left for the token.
+// extendedCard replies with a card that has all exposed agents, to clients with its token or with a key of the server: a
+// request has one header for either.
 func (x *exchange) extendedCard() error {
 	if x.cfg.ExtendedCardToken.IsZero() {
 		return unsupported("this server has no extended agent card")
 	}
-	if x.rpc != nil && x.cfg.RequireKey { // the header has the key of the server, which has been checked
+	if x.cfg.RequireKey && (x.rpc != nil || x.agent != "") { // these routes have checked the key
 		return x.sendExtended()
 	}
 	if err := x.Bearer(x.cfg.ExtendedCardToken); err != nil {

@@ -143,10 +143,14 @@ func (x *exchange) has(threadID string) (protocol.Position, error) {
 	return at, err
 }
 
-// encoder returns a factory of encoders.
-func (x *exchange) encoder(opts Options) func() protocol.Encoder {
+// encoder returns a factory of encoders, and their format. An encoder that begins with a task is for one client.
+func (x *exchange) encoder(opts Options) (func() protocol.Encoder, string) {
 	opts.RPC = x.rpc
-	return func() protocol.Encoder { return NewEncoder(opts) }
+	format := ""
+	if opts.Snapshot.Seq == 0 {
+		format = "a2a " + string(opts.RPC)
+	}
+	return func() protocol.Encoder { return NewEncoder(opts) }, format
 }
 
 // continues reports that a run waits only for its own children.
@@ -159,6 +163,7 @@ func (x *exchange) stream(s *protocol.Stream, opts Options) error {
 	x.Header().Set("X-Run-Id", s.RunID)
 	x.Header().Set("X-Thread-Id", s.ThreadID)
 	opts.TaskID, opts.ContextID = s.RunID, s.ThreadID
-	s.Encoder, s.Continues = x.encoder(opts), continues
+	s.Continues = continues
+	s.Encoder, s.Format = x.encoder(opts)
 	return x.Stream(s)
 }

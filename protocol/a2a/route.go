@@ -31,6 +31,9 @@ type Config struct {
 	pages  chan struct{} // has one for each page of tasks that is being made
 }
 
+// pushConfigs is the part of paths that are about the push configurations of a task.
+const pushConfigs = "pushNotificationConfigs"
+
 const events = "A2A stream responses: task, statusUpdate and artifactUpdate"
 
 var (
@@ -65,10 +68,10 @@ func Routes(cfg Config) ([]protocol.Route, error) {
 	}
 	post := func(path, summary string, body, reply any, handle handler) protocol.Route {
 		return protocol.Route{Method: "POST", Path: path, Access: protocol.Runners, Scope: protocol.ByCaller, Handle: c.rest(handle), Summary: summary, Headers: streamHeaders, Body: body,
-			Replies: map[int]any{200: reply}, Failures: []int{400, 404, 409}, Stream: true, Events: events, Errors: fail}
+			Replies: map[int]any{200: reply}, Failures: []int{400, 404, 409}, Stream: true, Brief: brief, Events: events, Errors: fail}
 	}
 	follows := func(r protocol.Route) protocol.Route {
-		r.Stream, r.Events, r.Headers = true, events, streamHeaders
+		r.Stream, r.Brief, r.Events, r.Headers = true, brief, events, streamHeaders
 		return r
 	}
 	card := protocol.Route{Method: "GET", Path: "/.well-known/agent-card.json", Handle: c.rest(func(x *exchange, _ []string) error { return x.publicCard() }), Summary: "Get the card of the public agent",
@@ -96,6 +99,12 @@ func Routes(cfg Config) ([]protocol.Route, error) {
 		post("/v1/a2a/{path...}", "The same for the agent that the path begins with", sendRequest{}, nil, onAgent),
 		del,
 	}, nil
+}
+
+// brief reports that a request neither streams nor waits for a run: it reads or ends a task, or is about its push configurations.
+func brief(r *http.Request) bool {
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	return r.Method != http.MethodPost && !strings.HasSuffix(path, ":subscribe") || strings.HasSuffix(path, ":cancel") || strings.HasSuffix(path, "/"+pushConfigs)
 }
 
 // handler answers a request of the HTTP+JSON binding. The path is what follows /v1/a2a/ on the routes for all agents.
@@ -183,7 +192,7 @@ func (x *exchange) onTasks(path []string) error {
 			return err
 		}
 		return x.list(in)
-	case len(path) >= 2 && len(path) <= 3 && path[1] == "pushNotificationConfigs":
+	case len(path) >= 2 && len(path) <= 3 && path[1] == pushConfigs:
 		return noPush()
 	case len(path) != 1:
 		return x.unknown()

@@ -158,7 +158,7 @@ func (d *delivery) toTask() error {
 		f.RetryAfter = time.Second
 		return f
 	}
-	s := &mailbox.Submission{Mode: mailbox.ModeResume, Request: awaken.RunRequest{ThreadID: run.ThreadID, Messages: []*llm.Message{d.msg}}}
+	s := &mailbox.Submission{Mode: mailbox.ModeResume, Request: awaken.RunRequest{RunID: run.RunID, ThreadID: run.ThreadID, Messages: []*llm.Message{d.msg}}}
 	if run.Waiting != nil {
 		decisions, rest, err := answers(m, d.msg, run.Waiting)
 		if err != nil {
@@ -169,13 +169,13 @@ func (d *delivery) toTask() error {
 		}
 	}
 	r, err := d.Submit(s)
-	if errors.Is(err, mailbox.ErrIdle) {
+	if errors.Is(err, mailbox.ErrIdle) || errors.Is(err, mailbox.ErrExists) {
 		return unsupported("task %s is over; send the message without taskId to start another", run.RunID)
 	}
 	if err != nil {
 		return err
 	}
-	return d.respond(r, r.New)
+	return d.respond(r, false)
 }
 
 // recent is how many messages of a thread are searched for one that was sent before.

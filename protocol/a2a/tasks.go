@@ -223,6 +223,13 @@ func (x *exchange) subscribe(id string) error {
 		s.After = protocol.AfterAll(end)
 		return x.stream(s, Options{})
 	}
+	if t, err := x.taskAt(run, end, nil); err != nil {
+		return err
+	} else if !t.Status.State.Interrupted() || x.answered(run) {
+		s.Opening, s.After = opening(x.rpc, t), protocol.AfterAll(end)
+		return x.stream(s, Options{})
+	}
+	// It waits for its client, so the stream ends with the task.
 	opts := Options{Snapshot: end}
 	if opts.History, err = x.history(run, nil); err != nil {
 		return err
