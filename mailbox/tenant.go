@@ -21,6 +21,9 @@ type Tenant struct {
 	Log     *eventlog.Log // the events of their runs
 }
 
+// Name returns the tenant's name.
+func (t *Tenant) Name() string { return t.name }
+
 // changed changes a thread, then notifies the run and the worker that the change concerns, in this
 // process or another.
 func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread) error) error {

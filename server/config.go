@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/webhook"
 )
 
 // Config configures a Server. Mailbox is required; every other field has a useful zero value.
@@ -55,6 +56,8 @@ type Config struct {
 	Permissions func(reg *registry.Registry, agentID string) (*PermissionPreview, error)
 	// Stats is the recent activity of the agents. Nil makes its routes unavailable.
 	Stats *Stats
+	// Hooks are the receivers of push notifications. Nil makes the route that lists deliveries unavailable.
+	Hooks webhook.Store
 	// Users says how users of a tenant are told apart.
 	Users Users
 	// TrustClients lets clients instruct the agents: system messages and context join the system

@@ -404,7 +404,11 @@ var successes = map[string]func(g *rig, as []string) request{
 	"DELETE /v1/dead-letters/{dispatch_id}": func(g *rig, _ []string) request {
 		return request{path: "/v1/dead-letters/" + g.dead(g.tenant)}
 	},
-	"GET /v1/usage":                      plainly("/v1/usage", ""),
+	"GET /v1/usage": plainly("/v1/usage", ""),
+	"GET /v1/deliveries": func(g *rig, _ []string) request {
+		g.notified()
+		return request{path: "/v1/deliveries"}
+	},
 	"GET /v1/budget":                     plainly("/v1/budget", ""),
 	"PUT /v1/budget":                     plainly("/v1/budget", `{"limit_usd":null}`),
 	"GET /v1/agents/{agent_id}/budget":   plainly("/v1/agents/default/budget", ""),
@@ -732,6 +736,7 @@ var mistakes = map[string]string{
 	"GET /v1/dead-letters":                                "/v1/dead-letters?limit=x",
 	"GET /v1/providers/limits":                            "/v1/providers/limits?limit=x",
 	"GET /v1/usage":                                       "/v1/usage?agent_id=%01",
+	"GET /v1/deliveries":                                  "/v1/deliveries?limit=x",
 	"GET /v1/budget":                                      "/v1/budget?tenant=%01",
 	"DELETE /v1/threads/{thread_id}/pending/{pending_id}": "/v1/threads/x/pending/y?revision=x",
 }
@@ -741,7 +746,7 @@ var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/provider
 	// They are about what is in memory.
 	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
 	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,
-	"GET /v1/agents/runtime-stats 500": true, "GET /v1/agents/{agent_id}/runtime-stats 500": true}
+	"GET /v1/deliveries 500": true, "GET /v1/agents/runtime-stats 500": true, "GET /v1/agents/{agent_id}/runtime-stats 500": true}
 
 func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	t.Parallel()

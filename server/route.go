@@ -31,6 +31,9 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&usage{}).routes(),
 		(&modelHealth{registry: registry}).routes(),
 	)
+	if cfg.Hooks != nil {
+		all = append(all, (&deliveries{hooks: cfg.Hooks}).routes()...)
+	}
 	if cfg.Keys != nil {
 		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox, control: cfg.Control}).routes()...)
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/webhook"
 )
 
 // rig is a server on an in-memory store, with the demo's scripted model.
@@ -48,6 +49,7 @@ type rig struct {
 	mcp     *configtest.MCP
 	a2a     configtest.A2A
 	stats   *server.Stats
+	hooks   *webhook.Memory
 	stop    func() // the process
 }
 
@@ -122,7 +124,8 @@ func newRig(t testing.TB, change ...func(*server.Config)) *rig {
 // start starts a server on the rig's store, as a new process would.
 func (g *rig) start(change ...func(*server.Config)) {
 	g.t.Helper()
-	cfg := server.Config{Keys: g.keys, Limits: server.Limits{WrongKeys: -1}, Limiter: limit.New(limit.Config{})} // tests send wrong keys on purpose
+	g.hooks = new(webhook.Memory)
+	cfg := server.Config{Keys: g.keys, Hooks: g.hooks, Limits: server.Limits{WrongKeys: -1}, Limiter: limit.New(limit.Config{})} // tests send wrong keys on purpose
 	g.t.Cleanup(cfg.Limiter.Close)
 	g.openControl(&cfg)
 	var err error

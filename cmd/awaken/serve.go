@@ -27,6 +27,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/jwt"
+	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 const serveHelp = `Serve agents over HTTP.
@@ -168,7 +169,11 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	if sc.Users.Tokens, err = openTokens(s); err != nil {
 		return err
 	}
-	a2aRoutes, err := openA2A(s)
+	sender, err := openHooks(s, b, box, log)
+	if err != nil {
+		return err
+	}
+	a2aRoutes, err := openA2A(s, sender)
 	if err != nil {
 		return err
 	}
@@ -178,7 +183,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	}
 	sc.Routes = slices.Concat(sc.Routes, a2aRoutes, mcpRoutes)
 	control.serve(&sc, s)
-	sc.Stats, sc.Limiter = k.stats, k.limiter
+	sc.Stats, sc.Limiter, sc.Hooks = k.stats, k.limiter, b.hooks
 	srv, err := server.New(sc)
 	if err != nil {
 		return configError("%w", err)
@@ -199,6 +204,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	log.Info("listening", "address", l.Addr().String(), "version", moduleVersion(), "store", b.name)
 	defer pruneHourly(ctx, s.Retention, b, keys, log)()
 	defer control.work(ctx, log)()
+	defer inBackground(ctx, sender.Work)()
 	if err := srv.Serve(ctx, l); err != nil {
 		return failed(err)
 	}
@@ -231,14 +237,23 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 	return cfg
 }
 
+// openHooks returns the sender of push notifications.
+func openHooks(s *settings.Settings, b *backend, box *mailbox.Mailbox, log *slog.Logger) (*deliver.Sender, error) {
+	allow, err := settings.ParseNetworks(s.Outbound.Allow)
+	if err != nil {
+		return nil, configError("outbound.allow: %w", err)
+	}
+	return deliver.New(deliver.Config{Store: b.hooks, Mailbox: box, Kinds: map[string]deliver.Kind{a2a.PushKind: a2a.Push}, Allow: allow, Logger: log})
+}
+
 // openA2A returns the routes of A2A.
-func openA2A(s *settings.Settings) ([]protocol.Route, error) {
+func openA2A(s *settings.Settings, hooks *deliver.Sender) ([]protocol.Route, error) {
 	v := &s.Server
 	local, err := server.IsLocal(v.Address)
 	if err != nil {
 		return nil, configError("server.address: %w", err)
 	}
-	cfg := a2a.Config{Agents: v.A2A.Agents, URL: v.A2A.URL, Version: moduleVersion(), RequireKey: v.RequireKey || !local, ExtendedCardToken: v.A2A.ExtendedCardToken}
+	cfg := a2a.Config{Agents: v.A2A.Agents, URL: v.A2A.URL, Version: moduleVersion(), RequireKey: v.RequireKey || !local, ExtendedCardToken: v.A2A.ExtendedCardToken, Hooks: hooks}
 	if name := v.A2A.CardKeyFile; name != "" {
 		key, err := os.ReadFile(name)
 		if err != nil {

@@ -122,7 +122,7 @@ func (c *Config) card(base string, a *awaken.AgentSpec, tenant string) *Card {
 	url := base + "/v1/a2a"
 	card := &Card{Name: a.ID, Description: describe(a), Version: cmp.Or(c.Version, "dev"), Provider: &Provider{Organization: "Awaken", URL: base},
 		Interfaces:   []Interface{{URL: url, Binding: "HTTP+JSON", Tenant: tenant, Version: version}, {URL: url, Binding: "JSONRPC", Tenant: tenant, Version: version}},
-		Capabilities: Capabilities{Streaming: true, ExtendedAgentCard: !c.ExtendedCardToken.IsZero()},
+		Capabilities: Capabilities{Streaming: true, PushNotifications: c.Hooks != nil, ExtendedAgentCard: !c.ExtendedCardToken.IsZero()},
 		InputModes:   inputModes, OutputModes: outputModes, Skills: []Skill{skill(a)}}
 	if c.RequireKey {
 		card.Schemes = map[string]Scheme{keyScheme: {HTTP: &HTTPScheme{Description: "a key of the server, or a token of a user", Scheme: "Bearer"}}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 // Config configures the protocol. The zero Config exposes every agent.
@@ -24,6 +25,8 @@ type Config struct {
 	RequireKey bool
 	// ExtendedCardToken enables the extended agent card, for clients that have this token.
 	ExtendedCardToken awaken.Secret
+	// Hooks, if not nil, tells clients about their tasks by push notifications. It has the kind [Push] as [PushKind].
+	Hooks *deliver.Sender
 	// CardKey is a private key in PEM (PKCS #8; Ed25519 or ECDSA P-256) that signs cards. It needs URL. "" leaves them unsigned.
 	CardKey awaken.Secret
 
@@ -86,8 +89,8 @@ func Routes(cfg Config) ([]protocol.Route, error) {
 		return x.route([]string{"tasks", x.Request().PathValue("task_id")})
 	}
 	onAgent := func(x *exchange, path []string) error { return x.forAgent(path) }
-	del := get("/v1/a2a/{path...}", "The operations that delete, which are not supported", nil, nil, onAgent)
-	del.Method, del.Access = "DELETE", protocol.Runners
+	del := get("/v1/a2a/{path...}", "Delete a push configuration: a path such as tasks/{task_id}/pushNotificationConfigs/{id}", nil, nil, onAgent)
+	del.Method, del.Access, del.Replies = "DELETE", protocol.Runners, map[int]any{204: nil}
 	return []protocol.Route{card, extended,
 		post("/v1/a2a/message:send", "Send a message and wait for its task", sendRequest{}, update{}, at("message:send")),
 		post("/v1/a2a/message:stream", "Send a message and stream its task", sendRequest{}, nil, at("message:stream")),
@@ -193,7 +196,7 @@ func (x *exchange) onTasks(path []string) error {
 		}
 		return x.list(in)
 	case len(path) >= 2 && len(path) <= 3 && path[1] == pushConfigs:
-		return noPush()
+		return pushes{x}.serve(path[0], path[2:])
 	case len(path) != 1:
 		return x.unknown()
 	}

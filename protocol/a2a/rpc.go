@@ -160,7 +160,7 @@ func (x *exchange) call(req *rpcRequest) error {
 	case "GetExtendedAgentCard":
 		return x.extendedCard()
 	case "CreateTaskPushNotificationConfig", "GetTaskPushNotificationConfig", "ListTaskPushNotificationConfigs", "DeleteTaskPushNotificationConfig":
-		return noPush()
+		return pushes{x}.call(req)
 	}
 	return failure(http.StatusNotFound, methodNotFound, "method is %.80q, want one of A2A %s", req.Method, version)
 }

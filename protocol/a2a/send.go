@@ -27,10 +27,10 @@ type sendRequest struct {
 }
 
 type sendConfig struct {
-	AcceptedOutputModes []string        `json:"acceptedOutputModes,omitempty"`
-	Push                json.RawMessage `json:"taskPushNotificationConfig,omitempty"`
-	HistoryLength       *int            `json:"historyLength,omitempty"`
-	ReturnImmediately   bool            `json:"returnImmediately,omitempty"`
+	AcceptedOutputModes []string    `json:"acceptedOutputModes,omitempty"`
+	Push                *pushConfig `json:"taskPushNotificationConfig,omitempty"`
+	HistoryLength       *int        `json:"historyLength,omitempty"`
+	ReturnImmediately   bool        `json:"returnImmediately,omitempty"`
 }
 
 // UnmarshalJSON ignores unknown fields.
@@ -47,9 +47,6 @@ func (r *sendRequest) check() error {
 		return err
 	}
 	c := &r.Configuration
-	if len(c.Push) > 0 && string(c.Push) != "null" {
-		return noPush()
-	}
 	if err := checkHistory(c.HistoryLength); err != nil {
 		return err
 	}
@@ -79,6 +76,11 @@ func (x *exchange) send(in *sendRequest, streams bool) error {
 	}
 	if err := in.check(); err != nil {
 		return err
+	}
+	if c := in.Configuration.Push; c != nil {
+		if err := (pushes{x}).check(c, "configuration.taskPushNotificationConfig."); err != nil {
+			return err
+		}
 	}
 	if err := x.Admit(in.Message.ContextID); err != nil {
 		return err
@@ -213,6 +215,9 @@ func (d *delivery) taken(run *awaken.Run) (bool, error) {
 
 // respond answers a message that was taken. Started says that the message started the task.
 func (d *delivery) respond(r *mailbox.Receipt, started bool) error {
+	if err := (pushes{d.exchange}).sent(d.in.Configuration.Push, r, started); err != nil {
+		return err
+	}
 	if d.streams {
 		return d.follow(r, started)
 	}

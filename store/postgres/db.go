@@ -29,6 +29,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/webhook"
 )
 
 // Options configures a DB. The zero Options, or nil, is ready for use. The
@@ -156,6 +157,9 @@ func (db *DB) Profile(tenant string) profile.Store {
 
 // Limits returns the rate limits of providers, which the processes that use the database share.
 func (db *DB) Limits() limit.Store { return sqlstore.NewLimits(db.database) }
+
+// Hooks returns the hooks of runs, which the processes that use the database share.
+func (db *DB) Hooks() webhook.Store { return sqlstore.NewHooks(db.database) }
 
 // SweepBlobs removes the blobs of all tenants that are held no more.
 func (db *DB) SweepBlobs(ctx context.Context, r blob.Retention) (int, error) {

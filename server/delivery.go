@@ -1,0 +1,58 @@
+package server
+
+import (
+	"time"
+
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/webhook"
+)
+
+// deliveries has the handler of what was sent to the receivers of hooks.
+type deliveries struct{ hooks webhook.Store }
+
+func (h *deliveries) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/deliveries", Access: protocol.Admins, Handle: own(h.list),
+			Summary: "List the receivers of push notifications, and the latest attempts to deliver to each",
+			Query:   []protocol.Param{param("run_id", "string", "only those of this run"), param("limit", "integer", "maximum number of receivers, 1 to 1000; default 100")},
+			Replies: map[int]any{200: deliveryList{}}},
+	}
+}
+
+// deliveryList is what was sent to receivers.
+type deliveryList struct {
+	Items []delivery `json:"items"` // by run and id
+}
+
+// delivery is what was sent to a receiver.
+type delivery struct {
+	RunID     string            `json:"run_id"`
+	ID        string            `json:"id"` // of the push configuration
+	Kind      string            `json:"kind"`
+	URL       string            `json:"url"` // without its query
+	Delivered int               `json:"delivered"`
+	Failures  int               `json:"failures"`        // in a row
+	Ended     string            `json:"ended,omitempty"` // why nothing more is sent
+	NextAt    *time.Time        `json:"next_at,omitempty"`
+	Attempts  []webhook.Attempt `json:"attempts"` // the latest, the newest last
+}
+
+func (h *deliveries) list(req *request) error {
+	hooks, err := h.hooks.Hooks(req.ctx, webhook.Query{Tenant: req.tenant.Name(), RunID: req.value("run_id"), Limit: protocol.NumberParam(req.query, "limit", 100, 1, 1000)})
+	if err != nil {
+		return err
+	}
+	out := deliveryList{Items: []delivery{}}
+	for _, hook := range hooks {
+		d := delivery{RunID: hook.RunID, ID: hook.ID, Kind: hook.Kind, URL: hook.Target.Shown(), Delivered: hook.Sent, Failures: hook.Failures, Ended: hook.Ended, Attempts: hook.Attempts}
+		if d.Attempts == nil {
+			d.Attempts = []webhook.Attempt{}
+		}
+		if hook.Ended == "" && hook.Failures > 0 {
+			at := time.Now().Add(hook.Wait).UTC().Truncate(time.Second)
+			d.NextAt = &at
+		}
+		out.Items = append(out.Items, d)
+	}
+	return req.Reply(200, out)
+}

@@ -1,0 +1,122 @@
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/httpguard"
+	"github.com/awaken-go/awaken/webhook"
+)
+
+// MaxURL is the greatest length of a URL.
+const MaxURL = 2048
+
+// CheckURL reports what is wrong with the URL of a hook: nothing must be sent to it. An address that a name stands for is checked with every
+// delivery.
+func (s *Sender) CheckURL(raw string) error {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "" || u.Opaque != "":
+		return fmt.Errorf("url is %.200q, want one such as https://example.com/notify", raw)
+	case len(raw) > MaxURL:
+		return fmt.Errorf("url has %d bytes, want at most %d", len(raw), MaxURL)
+	case u.User != nil:
+		return errors.New("url contains credentials, which belong into authentication")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("url has the scheme %.40q, want https", u.Scheme)
+	case u.Scheme == "http" && len(s.cfg.Allow) == 0:
+		return errors.New("url has the scheme http, want https")
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	addr, err := netip.ParseAddr(host)
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		addr, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
+	}
+	if err == nil && !httpguard.Public(addr) && !slices.ContainsFunc(s.cfg.Allow, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) }) {
+		return fmt.Errorf("url names the host %.80q, which is not on the public internet", u.Hostname())
+	}
+	return nil
+}
+
+// post sends message n of a hook, counted from 1.
+func (s *Sender) post(ctx context.Context, h *webhook.Hook, n int, body []byte, contentType string) webhook.Attempt {
+	began := time.Now()
+	a := webhook.Attempt{Message: n, At: began.UTC()}
+	var err error
+	a.Status, err = s.request(ctx, h, h.MessageID(n), began, body, contentType)
+	a.TookMS = time.Since(began).Milliseconds()
+	switch {
+	case err != nil:
+		a.Error = fmt.Sprintf("%.300s", sansURL(err))
+	case a.Status >= 300 && a.Status < 400:
+		a.Error = fmt.Sprintf("status %d: redirects are not followed", a.Status)
+	case a.Status < 200 || a.Status >= 300:
+		a.Error = fmt.Sprintf("status %d", a.Status)
+	}
+	return a
+}
+
+// sansURL returns an error without the URL of the request, which may contain secrets.
+func sansURL(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+func (s *Sender) request(ctx context.Context, h *webhook.Hook, id string, at time.Time, body []byte, contentType string) (status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.Target.URL, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	for name, value := range h.Target.Headers {
+		req.Header.Set(name, value)
+	}
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("User-Agent", "awaken")
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	req.Header.Set("Webhook-Id", id)
+	req.Header.Set("Webhook-Timestamp", seconds)
+	if h.Target.Secret != "" {
+		req.Header.Set("Webhook-Signature", sign(h.Target.Secret, id, seconds, body))
+	}
+	resp, err := s.client.Do(req)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", s.cfg.Timeout)
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
+	return resp.StatusCode, nil
+}
+
+// sign returns the signature of a message by the rules of Standard Webhooks. A secret that begins with whsec_ is base64.
+func sign(secret, id, seconds string, body []byte) string {
+	key := []byte(secret)
+	if text, ok := strings.CutPrefix(secret, "whsec_"); ok {
+		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
+			key = decoded
+		}
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%s.", id, seconds)
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,370 @@
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/httpguard"
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/webhook"
+)
+
+// Kind is one kind of hooks.
+type Kind struct {
+	ContentType string
+	// Messages returns everything that the receiver is told of a run, from its record and its committed entries. The longer the log, the
+	// longer the list: what it had before stays as it is.
+	Messages func(run *awaken.Run, entries []awaken.Entry) ([][]byte, error)
+}
+
+// Config configures a Sender.
+type Config struct {
+	Store   webhook.Store
+	Mailbox *mailbox.Mailbox // the runs
+	Kinds   map[string]Kind
+	// Allow lists networks that are reached although they are not public. If there are any, receivers may be reached without TLS.
+	Allow []netip.Prefix
+	// Client replaces the client, which reaches public addresses and those of Allow.
+	Client *http.Client
+
+	Poll     time.Duration // how often to look for hooks that are due when nothing signals it; default 2 seconds
+	Lease    time.Duration // how long a hook is kept without a sign of life; default 40 seconds, and always more than twice Timeout
+	Timeout  time.Duration // for a receiver to answer; default 15 seconds
+	Retry    time.Duration // before the second attempt; default 1 second. It doubles with every further failure, up to MaxRetry.
+	MaxRetry time.Duration // default 5 minutes
+	GiveUp   time.Duration // how long a receiver may refuse everything; default 24 hours
+	Keep     time.Duration // how long hooks that have ended are kept, with their attempts; default 7 days
+	Hooks    int           // how many hooks are held at once; default 1,000
+	Requests int           // how many requests are made at once; default 64
+
+	Logger *slog.Logger // nil discards
+}
+
+// Sender delivers messages. It is safe for concurrent use.
+type Sender struct {
+	cfg    Config
+	client *http.Client
+	name   string
+	wakeup chan struct{} // cap 1: a hook may be due
+	posts  chan struct{} // has one for each request in flight
+
+	mu   sync.Mutex
+	held int
+}
+
+// New returns a sender.
+func New(cfg Config) (*Sender, error) {
+	if cfg.Store == nil || cfg.Mailbox == nil {
+		return nil, errors.New("deliver: Config.Store or Config.Mailbox is nil")
+	}
+	for v, def := range map[*time.Duration]time.Duration{&cfg.Poll: 2 * time.Second, &cfg.Timeout: 15 * time.Second, &cfg.Retry: time.Second,
+		&cfg.MaxRetry: 5 * time.Minute, &cfg.GiveUp: 24 * time.Hour, &cfg.Keep: 7 * 24 * time.Hour, &cfg.Lease: 40 * time.Second} {
+		*v = cmp.Or(*v, def)
+	}
+	cfg.Hooks, cfg.Requests = cmp.Or(cfg.Hooks, 1000), cmp.Or(cfg.Requests, 64)
+	if cfg.Lease <= 2*cfg.Timeout {
+		return nil, fmt.Errorf("deliver: Lease is %s, want more than twice Timeout (%s)", cfg.Lease, cfg.Timeout)
+	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	if cfg.Client == nil {
+		cfg.Client = httpguard.New(httpguard.Options{Allow: cfg.Allow, Timeout: -1, MaxBytes: 1 << 20})
+	}
+	client := *cfg.Client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Sender{cfg: cfg, client: &client, name: ids.New(), wakeup: make(chan struct{}, 1), posts: make(chan struct{}, cfg.Requests)}, nil
+}
+
+// errBusy is returned if a hook changes all the time.
+var errBusy = fmt.Errorf("%w: the hook is being changed", awaken.ErrConflict)
+
+// Set stores a hook. One with the same id gets another target and is used again, if it had ended; what its receiver has accepted is not sent again. A
+// new one begins after the messages that h.Sent says.
+func (s *Sender) Set(ctx context.Context, h *webhook.Hook) error {
+	for range 10 {
+		next := *h
+		old, err := s.cfg.Store.Hooks(ctx, webhook.Query{Tenant: h.Tenant, RunID: h.RunID, ID: h.ID})
+		if err != nil {
+			return err
+		}
+		if len(old) > 0 {
+			next = *old[0]
+			next.Kind, next.Target, next.Failures, next.Failing, next.Ended, next.Holder, next.Wait = h.Kind, h.Target, 0, time.Time{}, "", "", 0
+		}
+		if done, err := s.cfg.Store.SwapHook(ctx, &next); err != nil {
+			return err
+		} else if done {
+			s.poke()
+			return nil
+		}
+	}
+	return errBusy
+}
+
+// Of returns the hooks of a run.
+func (s *Sender) Of(ctx context.Context, tenant, runID string) ([]*webhook.Hook, error) {
+	return s.cfg.Store.Hooks(ctx, webhook.Query{Tenant: tenant, RunID: runID})
+}
+
+// Remove removes a hook.
+func (s *Sender) Remove(ctx context.Context, tenant, runID, id string) error {
+	return s.cfg.Store.DropHook(ctx, tenant, runID, id)
+}
+
+// Wake makes the hooks of a run that rest due: the run is about to continue. Without it they notice later.
+func (s *Sender) Wake(ctx context.Context, tenant, runID string) error {
+	hooks, err := s.Of(ctx, tenant, runID)
+	for _, h := range hooks {
+		if h.Holder == "" && h.Ended == "" && h.Failures == 0 {
+			h.Wait, h.Idle = 0, 0
+			_, swapErr := s.cfg.Store.SwapHook(ctx, h)
+			err = errors.Join(err, swapErr)
+		}
+	}
+	s.poke()
+	return err
+}
+
+func (s *Sender) poke() {
+	select {
+	case s.wakeup <- struct{}{}:
+	default:
+	}
+}
+
+// Work delivers until ctx is done.
+func (s *Sender) Work(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var forgot time.Time
+	for {
+		select {
+		case <-timer.C:
+		case <-s.wakeup:
+		case <-ctx.Done():
+			return
+		}
+		if time.Since(forgot) >= time.Hour {
+			forgot = time.Now()
+			s.warn(ctx, "cannot remove old hooks", s.cfg.Store.ForgetHooks(ctx, s.cfg.Keep))
+		}
+		hooks, err := s.take(ctx)
+		s.warn(ctx, "cannot look for hooks", err)
+		for _, h := range hooks {
+			wg.Go(func() {
+				defer s.leave()
+				s.serve(ctx, h)
+			})
+		}
+		timer.Reset(s.cfg.Poll)
+	}
+}
+
+func (s *Sender) warn(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.cfg.Logger.Warn(what, "error", err)
+	}
+}
+
+// take takes hooks that are due, as many as there is room for.
+func (s *Sender) take(ctx context.Context) (out []*webhook.Hook, err error) {
+	s.mu.Lock()
+	room := s.cfg.Hooks - s.held
+	s.mu.Unlock()
+	if room <= 0 {
+		return nil, nil
+	}
+	hooks, err := s.cfg.Store.Hooks(ctx, webhook.Query{Due: true, Limit: min(room, 100)})
+	for _, h := range hooks {
+		h.Holder = s.name
+		if s.keep(ctx, h) {
+			out = append(out, h)
+		}
+	}
+	s.mu.Lock()
+	s.held += len(out)
+	s.mu.Unlock()
+	if len(hooks) == 100 {
+		s.poke()
+	}
+	return out, err
+}
+
+func (s *Sender) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held--; s.held == s.cfg.Hooks-1 {
+		s.poke()
+	}
+}
+
+// keep stores a hook that this sender holds for another lease. It reports false if another process has changed it meanwhile.
+func (s *Sender) keep(ctx context.Context, h *webhook.Hook) bool {
+	h.Wait = s.cfg.Lease
+	return s.swap(ctx, h)
+}
+
+func (s *Sender) swap(ctx context.Context, h *webhook.Hook) bool {
+	done, err := s.cfg.Store.SwapHook(ctx, h)
+	s.warn(ctx, "cannot store a hook", err)
+	if done && err == nil {
+		h.Revision++
+	}
+	return done && err == nil
+}
+
+// rest gives a hook back.
+func (s *Sender) rest(ctx context.Context, h *webhook.Hook, wait time.Duration) {
+	h.Holder, h.Wait = "", wait
+	if h.Ended != "" {
+		h.Wait = -1
+	}
+	s.swap(ctx, h)
+}
+
+// holdTime is how long a sender holds a hook whose run is in progress before it gives others a turn.
+const holdTime = 10 * time.Second
+
+// serve delivers what there is for a hook, and for a while what follows.
+func (s *Sender) serve(ctx context.Context, h *webhook.Hook) {
+	kind, ok := s.cfg.Kinds[h.Kind]
+	if !ok { // of another version
+		s.rest(ctx, h, s.cfg.MaxRetry)
+		return
+	}
+	t := s.cfg.Mailbox.Tenant(h.Tenant)
+	for until := time.Now().Add(holdTime); ctx.Err() == nil; {
+		run, err := t.Store.LoadRun(ctx, h.RunID)
+		if errors.Is(err, awaken.ErrNotFound) {
+			s.warn(ctx, "cannot remove a hook", s.Remove(ctx, h.Tenant, h.RunID, h.ID))
+			return
+		}
+		var entries []awaken.Entry
+		if err == nil {
+			if entries, err = t.Store.Entries(ctx, run.ThreadID, awaken.EntryQuery{RunID: run.RunID}); errors.Is(err, awaken.ErrNotFound) {
+				err = nil
+			}
+		}
+		var messages [][]byte
+		if err == nil {
+			messages, err = kind.Messages(run, entries)
+		}
+		if err != nil {
+			s.warn(ctx, "cannot read the run of a hook", err)
+			s.rest(ctx, h, s.cfg.MaxRetry)
+			return
+		}
+		if len(messages) > h.Sent {
+			if h.Idle = 0; !s.deliver(ctx, h, messages, kind.ContentType) {
+				return
+			}
+			if h.Sent < len(messages) { // ctx is done
+				break
+			}
+		}
+		switch {
+		case run.Status == awaken.RunDone:
+			end(h, webhook.Delivered)
+			s.rest(ctx, h, 0)
+			return
+		case run.Status != awaken.RunRunning || time.Now().After(until):
+			h.Idle++
+			wait := s.cfg.Poll
+			if run.Status == awaken.RunWaiting {
+				wait = min(wait<<min(h.Idle-1, 10), idleTime)
+			}
+			s.rest(ctx, h, wait)
+			return
+		}
+		s.await(ctx, t, run, entries, until)
+	}
+	s.rest(context.WithoutCancel(ctx), h, 0) // another process continues at once
+}
+
+// idleTime is how long a hook rests, at most, whose run waits.
+const idleTime = 30 * time.Second
+
+// deliver sends the messages that the receiver has not accepted. It reports false if the hook is no longer held.
+func (s *Sender) deliver(ctx context.Context, h *webhook.Hook, messages [][]byte, contentType string) bool {
+	for h.Sent < len(messages) {
+		select {
+		case s.posts <- struct{}{}:
+		case <-ctx.Done():
+			return true
+		}
+		a := s.post(ctx, h, h.Sent+1, messages[h.Sent], contentType)
+		<-s.posts
+		if a.Error != "" && ctx.Err() != nil {
+			return true // it was not the receiver that failed
+		}
+		h.Record(a)
+		log := s.cfg.Logger.With("tenant", h.Tenant, "run", h.RunID, "hook", h.ID, "message", a.Message, "status", a.Status)
+		switch {
+		case a.Error == "":
+			log.Debug("delivered")
+			if !s.keep(ctx, h) {
+				return false
+			}
+			continue
+		case a.Status == http.StatusGone:
+			end(h, "the receiver answered 410: it wants no more messages")
+		case a.At.Sub(h.Failing) >= s.cfg.GiveUp:
+			end(h, "the receiver has accepted nothing since %s: %s", h.Failing.Format(time.RFC3339), a.Error)
+		}
+		log.Warn("cannot deliver", "error", a.Error, "ended", h.Ended)
+		s.rest(ctx, h, s.backoff(h.Failures))
+		return false
+	}
+	return true
+}
+
+// end ends a hook for a reason.
+func end(h *webhook.Hook, format string, args ...any) { h.Ended = fmt.Sprintf(format, args...) }
+
+// backoff is how long to wait after failures in a row.
+func (s *Sender) backoff(failures int) time.Duration {
+	wait := s.cfg.MaxRetry
+	if n := failures - 1; n < 30 {
+		wait = min(wait, s.cfg.Retry<<n)
+	}
+	return wait - time.Duration(rand.Int64N(int64(wait)/5+1)) // so that receivers that come back are not flooded
+}
+
+// await returns when the run has ended or waits, or the time is over.
+func (s *Sender) await(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, entries []awaken.Entry, until time.Time) {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	var after awaken.Cursor
+	if n := len(entries); n > 0 {
+		after = awaken.Cursor{Epoch: entries[n-1].Epoch, Seq: entries[n-1].Last()}
+	}
+	for e, err := range t.Log.Tail(ctx, run.ThreadID, after, eventlog.Follow{RunID: run.RunID, Pause: time.Second}) {
+		if err != nil {
+			select {
+			case <-time.After(s.cfg.Poll): // the store may be back by then
+			case <-ctx.Done():
+			}
+			return
+		}
+		switch e.Event.(type) {
+		case *awaken.RunFinish, *awaken.Error:
+			return
+		case nil:
+			if now, err := t.Store.LoadRun(ctx, run.RunID); err != nil || now.Status != awaken.RunRunning {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,12 @@
+package webhook_test
+
+import (
+	"testing"
+
+	"github.com/awaken-go/awaken/webhook"
+	"github.com/awaken-go/awaken/webhook/webhooktest"
+)
+
+func TestMemory(t *testing.T) {
+	webhooktest.Test(t, func(t *testing.T) (webhook.Store, func() webhook.Store) { return new(webhook.Memory), nil })
+}
