@@ -89,7 +89,7 @@ func (h *files) upload(req *request) error {
 	b, err := store.Put(req.ctx, mediaType, body, blob.User(req.user))
 	if err != nil {
 		if body.failed != nil {
-			req.w.Header().Set("Connection", "close") // the rest is not read
+			req.leaveBody()
 			return body.failed
 		}
 		return err

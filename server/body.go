@@ -66,14 +66,14 @@ func (b *bodies) read(req *request) error {
 		}
 		_ = control.SetReadDeadline(b.deadline(start, len(data))) // the writer of a test may not support it
 		if b.serving.Err() != nil {
-			req.w.Header().Set("Connection", "close")
+			req.leaveBody()
 			return errStopping
 		}
 		n, err := from.Read(data[len(data):cap(data)])
 		values.count(data[len(data) : len(data)+n])
 		data = data[:len(data)+n]
 		if b.values > 0 && values.n >= b.values {
-			req.w.Header().Set("Connection", "close") // the rest is not read
+			req.leaveBody()
 			return fail(http.StatusRequestEntityTooLarge, "too_large", "the body has too many JSON values, want at most %d", b.values)
 		}
 		switch {
@@ -85,7 +85,7 @@ func (b *bodies) read(req *request) error {
 			defer context.AfterFunc(b.serving, func() { _ = control.SetReadDeadline(time.Now()) })()
 		case err == nil || b.serving.Err() != nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			req.w.Header().Set("Connection", "close")
+			req.leaveBody()
 			return fail(http.StatusRequestTimeout, "timeout", "the body arrives too slowly: %d bytes in %s, want at least %d bytes per second", len(data), time.Since(start).Round(time.Millisecond), max(b.rate, 0))
 		default:
 			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -93,6 +93,14 @@ func (b *bodies) read(req *request) error {
 			}
 			return protocol.BadRequest("cannot read the body")
 		}
+	}
+}
+
+// leaveBody says that the rest of a body is not read. With HTTP/1.1 the connection then cannot be used
+// again; with HTTP/2 only the request ends.
+func (req *request) leaveBody() {
+	if req.r.ProtoMajor < 2 {
+		req.w.Header().Set("Connection", "close")
 	}
 }
 

@@ -27,6 +27,11 @@ type Config struct {
 	ManualMailbox bool
 
 	Address string // on which Run listens; default 127.0.0.1:3000
+	// CertFile and KeyFile are PEM files with the certificate of the server, its chain, and its key: Run and
+	// Serve then speak TLS. They may be replaced while the server runs.
+	CertFile, KeyFile string
+	// NoHTTP2 leaves Run and Serve with HTTP/1.1. Otherwise they speak HTTP/2 too, with and without TLS.
+	NoHTTP2 bool
 	// DebugAddress is where Run serves profiles and all metrics, to this machine only. "" serves
 	// none.
 	DebugAddress string
@@ -109,6 +114,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Assistant != nil && c.Control == nil {
 		return c, errors.New("server: Config.Control is nil, but Assistant needs it")
+	}
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		return c, fmt.Errorf("server: certificate is %q and its key %q, want both or none", c.CertFile, c.KeyFile)
 	}
 	if c.DebugAddress != "" {
 		if local, err := IsLocal(c.DebugAddress); err != nil || !local {

@@ -350,7 +350,7 @@ func TestFeed_AllocatesNothingForAChunk(t *testing.T) {
 	log, c := eventlog.New(storedLog(nil), nil), &connection{http.Header{}, make(chan struct{})}
 	all := newEncodings(maxEncoded)
 	shared := all.join(encodingKey{})
-	f := &feed{streams: &streams{heartbeat: time.Hour}, req: &request{tenant: &mailbox.Tenant{Log: log}}, ctx: ctx, threadID: "t", out: sse.Start(c, time.Minute, 64),
+	f := &feed{streams: &streams{heartbeat: time.Hour}, req: &request{tenant: &mailbox.Tenant{Log: log}}, ctx: ctx, threadID: "t", out: sse.Start(c, false, time.Minute, 64),
 		frames: func(buf []byte, e *awaken.Entry) ([]byte, error) { return shared.frames(buf, e, rawFrames) }}
 	sink := log.Sink(nil)
 	e := awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: 1}, RunID: "r", Event: &awaken.RunStart{ThreadID: "t", RunID: "r"}}

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"math"
 	"net/http"
 	goruntime "runtime"
 	"sync"
@@ -25,6 +26,7 @@ type Limits struct {
 	HeaderBytes    int           // of a request; default 64 KiB
 	Requests       int           // concurrent, without streams; default 100
 	Streams        int           // concurrent; default 5,000
+	HTTP2Streams   int           // concurrent requests and streams of one HTTP/2 connection; default 250
 	RequestTime    time.Duration // for a request that is not a stream; default 1 minute
 	WaitTime       time.Duration // for a request that waits for its run; default 10 minutes
 	HeaderTime     time.Duration // for the client to send the headers; default 10 seconds
@@ -57,6 +59,9 @@ func (l *Limits) setDefaults() {
 	l.HeaderBytes = cmp.Or(l.HeaderBytes, 64<<10)
 	l.Requests = cmp.Or(l.Requests, 100)
 	l.Streams = cmp.Or(l.Streams, 5000)
+	if l.HTTP2Streams = cmp.Or(l.HTTP2Streams, 250); l.HTTP2Streams < 0 {
+		l.HTTP2Streams = math.MaxInt32
+	}
 	l.RequestTime = cmp.Or(l.RequestTime, time.Minute)
 	l.WaitTime = cmp.Or(l.WaitTime, 10*time.Minute)
 	l.HeaderTime = cmp.Or(l.HeaderTime, 10*time.Second)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,7 @@ type Server struct {
 	limiter  *limiter
 	streams  *streams
 	previews *previews
+	cert     *certificate // nil without TLS
 
 	serving context.Context // until Stop
 	stop    context.CancelFunc
@@ -43,6 +45,11 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(),
 		auth: &auth{keys: cfg.Keys, open: *cfg.Open, hosts: cfg.Hosts, origins: cfg.Origins, users: cfg.Users, guesses: newGuesses(cfg.Limits.WrongKeys)}}
+	if cfg.CertFile != "" {
+		if s.cert, err = openCertificate(cfg.CertFile, cfg.KeyFile, cfg.Logger); err != nil {
+			return nil, fmt.Errorf("server: %w", err)
+		}
+	}
 	s.serving, s.stop = context.WithCancel(context.Background())
 	s.limiter = newLimiter(s.serving, cfg.Limits)
 	s.limiter.admission.files = cfg.Files.Total
@@ -89,8 +96,7 @@ func (s *Server) Run(ctx context.Context) error {
 // Serve is Run on an open listener, which it closes.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	limits := s.cfg.Limits
-	srv := &http.Server{Handler: s.handler, ReadHeaderTimeout: limits.HeaderTime, IdleTimeout: limits.IdleTime, MaxHeaderBytes: limits.HeaderBytes,
-		ErrorLog: slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }}
+	srv := s.connections(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var working sync.WaitGroup
@@ -109,7 +115,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		defer stop()
 	}
-	go func() { failed <- srv.Serve(l) }()
+	go func() {
+		if s.cert != nil {
+			failed <- srv.ServeTLS(l, "", "")
+			return
+		}
+		failed <- srv.Serve(l)
+	}()
 	select {
 	case err := <-failed:
 		cancel()
@@ -136,6 +148,27 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = errors.Join(err, srv.Close())
 	}
 	return err
+}
+
+// connections returns what serves the connections of clients, with HTTP/1.1 and HTTP/2. Without TLS, a client
+// has to know that the server speaks HTTP/2: a proxy in front of it does.
+//
+// Requests are limited alike whatever their protocol. Streams of HTTP/2 share a connection, so beyond that the
+// streams of one are limited, a connection that takes no bytes is closed, and one that is silent is asked
+// whether it is there.
+func (s *Server) connections(ctx context.Context) *http.Server {
+	l, protocols := s.cfg.Limits, new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(!s.cfg.NoHTTP2)
+	protocols.SetUnencryptedHTTP2(!s.cfg.NoHTTP2)
+	srv := &http.Server{Handler: s.handler, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: l.IdleTime, MaxHeaderBytes: l.HeaderBytes, Protocols: protocols,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: l.HTTP2Streams, MaxReceiveBufferPerStream: 256 << 10, MaxReceiveBufferPerConnection: 1 << 20,
+			WriteByteTimeout: max(0, l.StreamWrite), SendPingTimeout: max(0, 2*l.Heartbeat), PingTimeout: max(0, l.StreamWrite)},
+		ErrorLog: slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }}
+	if s.cert != nil {
+		srv.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get}
+	}
+	return srv
 }
 
 // stopGrace is how long Serve waits for runs that were told to stop at once. A run that does not,

@@ -88,7 +88,9 @@ func revoked(ctx context.Context, err error) error {
 }
 
 // start begins the response.
-func (s *streams) start(req *request) *sse.Writer { return sse.Start(req.w, s.write, s.maxFrames) }
+func (s *streams) start(req *request) *sse.Writer {
+	return sse.Start(req.w, req.r.ProtoMajor > 1, s.write, s.maxFrames)
+}
 
 // headersOnly answers a HEAD request with the headers of a stream.
 func (s *streams) headersOnly(req *request) bool {

@@ -61,6 +61,7 @@ const serveExamples = `  awaken serve
   awaken serve --seed demo
   awaken serve --config-dir documents
   awaken serve --address 127.0.0.1:8080 --storage-dir /var/lib/awaken
+  awaken serve --address 0.0.0.0:8443 --tls-cert server.pem --tls-key server.key
   awaken serve --database postgres://awaken@db.example/awaken --log-format json`
 
 func serveCommand(con *console) *cobra.Command {
@@ -224,9 +225,9 @@ func newLogger(con *console, s *settings.Settings) *slog.Logger {
 
 func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys, metrics *server.Metrics, log *slog.Logger) server.Config {
 	v, l := &s.Server, &s.Limits
-	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, DebugAddress: v.DebugAddress, Keys: keys,
+	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, CertFile: v.CertFile, KeyFile: v.KeyFile, NoHTTP2: !v.HTTP2, DebugAddress: v.DebugAddress, Keys: keys,
 		Hosts: v.Hosts, Origins: s.Admin.Origins, Users: server.Users{On: v.Users, Header: v.UserHeader}, TrustClients: v.TrustClients, Metrics: metrics, PublicMetrics: v.PublicMetrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes()), Version: moduleVersion(), Logger: log,
-		Limits: server.Limits{Body: int64(l.Body), BodyMemory: int64(l.BodyMemory), BodyRate: l.BodyRate, BodyGrace: l.BodyGrace, Depth: l.Depth, Values: l.Values, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, RequestTime: l.RequestTime,
+		Limits: server.Limits{Body: int64(l.Body), BodyMemory: int64(l.BodyMemory), BodyRate: l.BodyRate, BodyGrace: l.BodyGrace, Depth: l.Depth, Values: l.Values, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, HTTP2Streams: l.HTTP2Streams, RequestTime: l.RequestTime,
 			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, StreamFrames: v.SSEBuffer, StreamCollect: l.StreamCollect, Heartbeat: l.Heartbeat,
 			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages, WrongKeys: l.WrongKeys, SessionTime: l.SessionTime, SessionMax: l.SessionMax,
 			ToolsPerRun: l.Tools, SchemaBytes: l.SchemaBytes, SchemaParts: l.SchemaParts, Title: l.Title, Metadata: l.Metadata},
@@ -290,6 +291,9 @@ func openTokens(s *settings.Settings) (*jwt.Verifier, error) {
 func greet(con *console, s *settings.Settings, addr net.Addr, names []string, b *backend, made awaken.Secret) error {
 	var sb strings.Builder
 	url := "http://" + addr.String()
+	if s.Server.CertFile != "" {
+		url = "https://" + addr.String()
+	}
 	fmt.Fprintf(&sb, "Awaken listens on %s\nThreads are kept in %s\nAgents: %s\n", url, b.name, strings.Join(names, ", "))
 	if !made.IsZero() {
 		fmt.Fprintf(&sb, "\nAdmin key, shown only now: %s\n", made.Expose())

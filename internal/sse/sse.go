@@ -15,6 +15,7 @@ import (
 type Writer struct {
 	w         http.ResponseWriter
 	control   *http.ResponseController
+	shared    bool // see Start
 	timeout   time.Duration
 	maxFrames int // buffered before they are flushed; 0 or less means no limit
 	full      int // bytes buffered before they are flushed
@@ -22,7 +23,7 @@ type Writer struct {
 	buf       []byte
 	pooled    *[]byte   // where buf is from, or nil
 	last      time.Time // of the last flush
-	deadline  time.Time // of the connection
+	deadline  time.Time // of the connection; zero if there is none
 }
 
 // How much is buffered before it is flushed. The buffer that net/http has for a connection holds 4 KiB:
@@ -36,16 +37,18 @@ const (
 // maxPiece is how much the client has a timeout for.
 const maxPiece = 64 << 10
 
-// Start begins the response to a request as a stream. Timeout is how long the client may at least take to read
+// Start begins the response to a request as a stream. Shared says that the connection has other streams, as
+// one of HTTP/2 does: there a deadline ends the stream when it passes, even if nothing is being written, so none
+// is left between flushes. Timeout is how long the client may at least take to read
 // what is flushed. The writer flushes once it has buffered almost 4 KiB or maxFrames frames; 0 or less means
 // no limit of frames. An entry's frames that are added together are not split.
-func Start(w http.ResponseWriter, timeout time.Duration, maxFrames int) *Writer {
+func Start(w http.ResponseWriter, shared bool, timeout time.Duration, maxFrames int) *Writer {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	return &Writer{w: w, control: http.NewResponseController(w), timeout: timeout, maxFrames: maxFrames, full: maxFirst, last: time.Now()}
+	return &Writer{w: w, control: http.NewResponseController(w), shared: shared, timeout: timeout, maxFrames: maxFrames, full: maxFirst, last: time.Now()}
 }
 
 // buffers has free buffers. An idle writer holds none.
@@ -97,7 +100,11 @@ func (s *Writer) Flush() error {
 		return err
 	}
 	s.full = maxLater
-	return s.control.Flush()
+	if err := s.control.Flush(); err != nil || !s.shared {
+		return err
+	}
+	s.deadline = time.Time{}
+	return s.control.SetWriteDeadline(s.deadline)
 }
 
 // End is the last call: the buffered frames are sent when the handler returns, in one write with the end

@@ -43,7 +43,7 @@ func TestWriter_PaysForFlushesNotForFrames(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
 		const timeout, flushes, every = 10 * time.Second, 1000, 100 * time.Millisecond
 		c, want := &client{}, ""
-		w := sse.Start(c, timeout, 0)
+		w := sse.Start(c, false, timeout, 0)
 		for i := range flushes {
 			for j := range 3 {
 				if err := w.Frame(fmt.Sprint(i, j), "", []byte("piece")); err != nil {
@@ -75,7 +75,7 @@ func TestWriter_PaysForFlushesNotForFrames(t *testing.T) {
 func TestWriter_ExtendsAnExpiredDeadline(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
 		c := &client{}
-		w := sse.Start(c, time.Second, 0)
+		w := sse.Start(c, false, time.Second, 0)
 		for range 3 {
 			if err := w.Comment("heartbeat"); err != nil {
 				t.Fatal(err)
@@ -119,7 +119,7 @@ func TestWriter_WritesWhatFitsTheConnection(t *testing.T) {
 				for _, name := range []string{"Vary", "X-Content-Type-Options", "X-Request-Id", "X-Run-Id", "X-Thread-Id"} {
 					rw.Header().Set(name, "01234567-0123-0123-0123-0123456789ab")
 				}
-				w := sse.Start(rw, time.Minute, 0)
+				w := sse.Start(rw, false, time.Minute, 0)
 				for i := range c.frames {
 					if err := w.Frame(fmt.Sprintf("1-%03d", i), "", []byte(`{"event_type":"text_delta","delta":"00000000|x"}`)); err != nil {
 						t.Error(err)

@@ -10,6 +10,9 @@ import (
 var cases = map[string]struct{ good, bad, want, def string }{
 	"server.address":                        {"0.0.0.0:3000", "3000", "want host:port", "127.0.0.1:3000"},
 	"server.debug_address":                  {"127.0.0.1:6060", "6060", "want host:port", `""`},
+	"server.tls.cert_file":                  {"c.pem", "", "", `""`},
+	"server.tls.key_file":                   {"k.pem", "", "", `""`},
+	"server.http2":                          {"false", "no", "want true or false", "true"},
 	"server.public_metrics":                 {"true", "yes", "want true or false", "false"},
 	"server.require_key":                    {"true", "yes", "want true or false", "false"},
 	"server.users":                          {"true", "", "", "false"},
@@ -65,6 +68,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"limits.request_timeout":      {"5s", "0s", "want more than 0", "1m0s"},
 	"limits.wait_timeout":         {"5s", "5", "want a duration such as 10s or 5m", "10m0s"},
 	"limits.header_timeout":       {"5s", "0s", "want more than 0", "10s"},
+	"limits.http2_streams":        {"5", "0", "want 1 or more, or -1", "250"},
 	"limits.idle_timeout":         {"5s", "0s", "want more than 0", "2m0s"},
 	"limits.stream_write_timeout": {"5s", "0s", "want more than 0", "10s"},
 	"limits.heartbeat_interval":   {"5s", "0s", "want more than 0", "15s"},

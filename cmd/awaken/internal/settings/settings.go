@@ -14,9 +14,9 @@ import (
 
 // Limits bounds what clients may use. Most fields are those of server.Limits.
 type Limits struct {
-	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Tools, SchemaBytes, SchemaParts, Title, Metadata, Requests, Streams, KeyBurst, WrongKeys, File, Files int
-	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, StreamCollect, Heartbeat, ToolTime, ShutdownTime, SessionTime, SessionMax                          time.Duration
-	KeyRate                                                                                                                                                                 float64
+	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Tools, SchemaBytes, SchemaParts, Title, Metadata, Requests, Streams, HTTP2Streams, KeyBurst, WrongKeys, File, Files int
+	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, StreamCollect, Heartbeat, ToolTime, ShutdownTime, SessionTime, SessionMax                                        time.Duration
+	KeyRate                                                                                                                                                                               float64
 }
 
 // Settings holds every setting. The table behind [Settings.Values] defines their names, defaults
@@ -24,6 +24,8 @@ type Limits struct {
 type Settings struct {
 	Server struct {
 		Address, DebugAddress string
+		CertFile, KeyFile     string
+		HTTP2                 bool
 		RequireKey            bool
 		PublicMetrics         bool
 		Hosts                 []string
@@ -146,6 +148,9 @@ func (s *Settings) table() []*Value {
 	return slices.Concat([]*Value{
 		{Name: "server.address", Env: "AWAKEN_HTTP_ADDR", Flag: "address", to: &v.Address, def: "127.0.0.1:3000", check: isAddress, Doc: "address to listen on; port 0 selects a free port"},
 		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "loopback address to serve profiles and metrics on"},
+		{Name: "server.tls.cert_file", Flag: "tls-cert", to: &v.CertFile, Doc: "PEM `file` with the certificate and its chain: the server then speaks TLS. Read again when it changes"},
+		{Name: "server.tls.key_file", Flag: "tls-key", to: &v.KeyFile, Doc: "PEM `file` with the key of the certificate"},
+		{Name: "server.http2", to: &v.HTTP2, def: "true", Doc: "speak HTTP/2 beside HTTP/1.1: with TLS, and without for proxies that know it"},
 		{Name: "server.public_metrics", to: &v.PublicMetrics, Doc: "show metrics by model and tool without an admin key"},
 		{Name: "server.require_key", to: &v.RequireKey, Doc: "require a key on a loopback address too"},
 		{Name: "server.hosts", to: &v.Hosts, Doc: "additional host names of a server that requires no key"},
@@ -174,14 +179,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.mcp_tool_agent", to: &v.MCP.ToolAgent, def: "default", Doc: "agent whose catalogue and permissions apply to mcp_tools"},
 		{Name: "server.mcp_commands", to: &v.MCP.Commands, Doc: "programs that documents in mcp-servers may start, as they name them; * allows all, empty means none. Who may write documents can then run them on this machine"},
 		{Name: "server.mcp_refresh_interval", to: &v.MCP.Refresh, def: "0s", check: atLeast(0), Doc: "how often to list the tools of MCP servers, besides when they say that their tools have changed; 0s means never"},
-		{Name: "server.eval_limits.max_cells_per_sync_run", to: new(int), def: "100", check: atLeast(1), Unused: noEval},
-		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
-		{Name: "server.eval_limits.max_cells_per_sync_online", to: new(int), def: "10", check: atLeast(1), Unused: noEval},
-		{Name: "server.eval_limits.max_concurrent_online_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
-		{Name: "server.eval_limits.max_samples_per_cell", to: new(int), def: "20", check: atLeast(1), Unused: noEval},
-		{Name: "server.eval_limits.max_judge_revisions", to: new(int), def: "3", check: atLeast(0), Unused: noEval},
-		{Name: "server.eval_limits.default_import_traces_max", to: new(int), def: "50", check: atLeast(1), Unused: noEval},
-	}, l.table(), s.skillTable(), []*Value{
+	}, evalTable(), l.table(), s.skillTable(), []*Value{
 
 		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &s.Admin.Token, check: isKey, Doc: "the admin key; on an address that other machines can reach, one that is hard to guess"},
 		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "origins whose pages may call the server from a browser"},
@@ -252,6 +250,19 @@ func (s *Settings) skillTable() []*Value {
 	}
 }
 
+// evalTable defines the settings of evaluations.
+func evalTable() []*Value {
+	return []*Value{
+		{Name: "server.eval_limits.max_cells_per_sync_run", to: new(int), def: "100", check: atLeast(1), Unused: noEval},
+		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
+		{Name: "server.eval_limits.max_cells_per_sync_online", to: new(int), def: "10", check: atLeast(1), Unused: noEval},
+		{Name: "server.eval_limits.max_concurrent_online_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
+		{Name: "server.eval_limits.max_samples_per_cell", to: new(int), def: "20", check: atLeast(1), Unused: noEval},
+		{Name: "server.eval_limits.max_judge_revisions", to: new(int), def: "3", check: atLeast(0), Unused: noEval},
+		{Name: "server.eval_limits.default_import_traces_max", to: new(int), def: "50", check: atLeast(1), Unused: noEval},
+	}
+}
+
 // table defines the settings of limits.
 func (l *Limits) table() []*Value {
 	return []*Value{
@@ -273,6 +284,7 @@ func (l *Limits) table() []*Value {
 		{Name: "limits.request_timeout", to: &l.RequestTime, def: "1m", check: aTime, Doc: "duration of a request that is not a stream"},
 		{Name: "limits.wait_timeout", to: &l.WaitTime, def: "10m", check: aTime, Doc: "duration of a request that waits for its run"},
 		{Name: "limits.header_timeout", to: &l.HeaderTime, def: "10s", check: aTime, Doc: "time for a client to send the headers"},
+		{Name: "limits.http2_streams", to: &l.HTTP2Streams, def: "250", check: limit, Doc: "concurrent requests and streams of one HTTP/2 connection"},
 		{Name: "limits.idle_timeout", to: &l.IdleTime, def: "2m", check: aTime, Doc: "idle time of a connection between requests"},
 		{Name: "limits.stream_write_timeout", to: &l.StreamWrite, def: "10s", check: aTime, Doc: "time for a client to read what a stream sends"},
 		{Name: "limits.heartbeat_interval", to: &l.Heartbeat, def: "15s", check: aTime, Doc: "interval of heartbeats on an idle stream"},
