@@ -22,8 +22,8 @@ func (h *activity) routes() []protocol.Route {
 			Summary: "Get recent activity of all agents in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Global: true},
 		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Access: protocol.Admins, Handle: own(h.agentStats),
 			Summary: "Get recent activity of an agent in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}}, Global: true},
-		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Admins, Handle: own(h.countRuns),
-			Summary: "Count runs by status", Replies: map[int]any{200: runCounts{}}},
+		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.countRuns),
+			Summary: "Count the open runs by status", Query: []protocol.Param{userParam}, Replies: map[int]any{200: runCounts{}}},
 	}
 }
 
@@ -91,11 +91,14 @@ type runCounts struct {
 }
 
 func (h *activity) countRuns(req *request) error {
+	owner, err := req.owner()
+	if err != nil {
+		return err
+	}
 	s := editor(req.tenant)
 	var out runCounts
-	var err error
 	for status, n := range map[awaken.RunStatus]*int{awaken.RunRunning: &out.Running, awaken.RunWaiting: &out.Waiting, awaken.RunCreated: &out.Created} {
-		if *n, err = s.CountRuns(req.ctx, awaken.RunQuery{Status: status}); err != nil {
+		if *n, err = s.CountRuns(req.ctx, awaken.RunQuery{Status: status, Owner: owner}); err != nil {
 			return err
 		}
 	}

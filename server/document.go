@@ -14,17 +14,19 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
 )
 
 // documents has the handlers of config documents.
 type documents struct {
-	control *config.Manager
+	control  *config.Manager
+	registry func() *registry.Registry
 }
 
 func (h *documents) routes() []protocol.Route {
 	const ns = "/v1/config/{namespace}"
 	var doc rawDocument
-	return forGlobalAdmins([]protocol.Route{
+	return append(forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: ns, Handle: inNamespace(h.list),
 			Summary: "List the documents of a namespace by id", Query: configPage, Replies: map[int]any{200: recordList{}}},
 		{Method: "POST", Path: ns, Handle: writable(h.create),
@@ -48,11 +50,10 @@ func (h *documents) routes() []protocol.Route {
 		{Method: "POST", Path: ns + "/{id}/restore", Handle: inNamespace(h.restore),
 			Summary: "Restore a document from an audit event, as a draft", Headers: matchHeaders, Body: restoreBody{},
 			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{409, 412, 422}},
-		{Method: "GET", Path: "/v1/agents", Handle: agentInPath(h.list),
-			Summary: "List agents by id", Query: configPage, Replies: map[int]any{200: recordList{}}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: agentInPath(h.get),
 			Summary: "Get an agent", Replies: map[int]any{200: doc}},
-	})
+	}), protocol.Route{Method: "GET", Path: "/v1/agents", Access: protocol.Readers, Scope: protocol.Shared, Handle: agentInPath(h.listAgents),
+		Summary: "List agents by id: their documents for admins of the server, their names for others", Query: configPage, Replies: map[int]any{200: recordList{}}})
 }
 
 var publishParam = param("publish", "true|false", "false keeps the document as a draft; default true")
@@ -102,6 +103,31 @@ func (h *documents) list(req *request, in config.Key) error {
 	out := recordList{Namespace: in.Namespace, Items: make([]json.RawMessage, len(views)), Offset: offset, Limit: limit}
 	for i, v := range views {
 		out.Items[i] = dated(v)
+	}
+	return req.Reply(200, out)
+}
+
+// agentName is what callers who may not read documents see of an agent.
+type agentName struct {
+	ID          string `json:"id"`
+	Description string `json:"description,omitempty"`
+	ModelID     string `json:"model_id,omitempty"`
+}
+
+// listAgents lists agents: to admins of the server their documents, to others those that a new run can have,
+// without what only their authors need to know.
+func (h *documents) listAgents(req *request, in config.Key) error {
+	if req.governs() {
+		return h.list(req, in)
+	}
+	out := recordList{Namespace: in.Namespace, Items: []json.RawMessage{}, Offset: req.number("offset", 0, 0, math.MaxInt32), Limit: req.number("limit", 100, 1, 1000)}
+	specs := slices.DeleteFunc(agentsOf(h.registry()), func(a *awaken.AgentSpec) bool { return strings.HasPrefix(a.ID, "__") }) // the server's own
+	for _, a := range specs[min(out.Offset, len(specs)):min(out.Offset+out.Limit, len(specs))] {
+		data, err := json.Marshal(agentName{a.ID, a.Description, a.ModelID})
+		if err != nil {
+			return err
+		}
+		out.Items = append(out.Items, data)
 	}
 	return req.Reply(200, out)
 }

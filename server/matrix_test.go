@@ -317,8 +317,9 @@ func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
 		case route == "GET /v1/mcp": // it is about the run that Last-Event-ID names
 		case list && c.foreign && strings.Contains(text, `"runs":`): // those of its own tenant
 		case list:
-			// With usage, whether a thread is listed shows in the number of runs.
-			shown := strings.Contains(text, b.thread) || strings.Contains(text, b.blob) || strings.Contains(text, `"runs":`) && !strings.Contains(text, `"runs":0`)
+			// With usage, whether a thread is listed shows in the number of runs; with the summary, in that of waiting ones.
+			shown := strings.Contains(text, b.thread) || strings.Contains(text, b.blob) || strings.Contains(text, `"runs":`) && !strings.Contains(text, `"runs":0`) ||
+				r.Path == "/v1/runs/summary" && !strings.Contains(text, `"waiting":0`)
 			if status != 200 || shown != (want == 0) {
 				t.Errorf("%s by %s: %d, shows the thread: %v, want %v: %.300s", route, c.name, status, shown, want == 0, text)
 			}

@@ -541,7 +541,7 @@ func init() {
 			return request{path: "/v1/admin/assistant/config", body: fmt.Sprintf(`{"policy_prompt":"Be brief.","model_id":"m","revision":%v}`, now)}
 		},
 		"GET /v1/capabilities":      plainly("/v1/capabilities", ""),
-		"GET /v1/agents":            plainly("/v1/agents?limit=1", ""),
+		"GET /v1/agents":            func(*rig, []string) request { return request{path: "/v1/agents?limit=1", headers: admin} },
 		"GET /v1/agents/{agent_id}": plainly("/v1/agents/helper", ""),
 		"GET /v1/agents/runtime-stats": func(g *rig, as []string) request {
 			g.waits(as...)
@@ -731,6 +731,7 @@ var mistakes = map[string]string{
 	"GET /v1/threads/{thread_id}/events":                  "/v1/threads/x/events?limit=x",
 	"GET /v1/runs/{run_id}/events":                        "/v1/runs/x/events?limit=x",
 	"GET /v1/runs":                                        "/v1/runs?status=odd",
+	"GET /v1/runs/summary":                                "/v1/runs/summary?user_id=%01",
 	"GET /v1/approvals":                                   "/v1/approvals?limit=x",
 	"GET /v1/decisions":                                   "/v1/decisions?since=yesterday",
 	"GET /v1/dead-letters":                                "/v1/dead-letters?limit=x",

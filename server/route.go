@@ -70,7 +70,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 // controlTable returns the routes of a control plane that is not hidden.
 func controlTable(cfg *Config, registry func() *registry.Registry) []protocol.Route {
 	return slices.Concat(
-		(&documents{control: cfg.Control}).routes(),
+		(&documents{control: cfg.Control, registry: registry}).routes(),
 		(&checks{control: cfg.Control}).routes(),
 		(&overrides{control: cfg.Control}).routes(),
 		(&versions{control: cfg.Control}).routes(),
