@@ -59,6 +59,9 @@ func (s *Server) answer(c *call, ids []string) error {
 		name = ownTenant
 	}
 	c.tenant = s.cfg.Mailbox.Tenant(name)
+	if err := s.tenants.record(&c.request); err != nil {
+		return err
+	}
 	c.query = c.r.URL.Query()
 	for _, p := range c.route.Query {
 		if err := checkParam(p, c.query.Get(p.Name)); err != nil {

@@ -22,6 +22,7 @@ type caller struct {
 	users    bool      // users are on, see [Users]
 	confined bool      // may only use what belongs to user
 	expires  time.Time // when its token does; zero if it has none
+	acting   string    // the tenant that an admin of the server acts for; "" if none
 }
 
 // keyID returns the id of the caller's key, or "-" if it has none.
@@ -32,8 +33,11 @@ func (c caller) keyID() string {
 	return c.key.ID
 }
 
-// tenantName returns the tenant of the caller's key, or "" if it has none.
+// tenantName returns the tenant of the caller's key, or the one that it acts for, or "".
 func (c caller) tenantName() string {
+	if c.acting != "" {
+		return c.acting
+	}
 	if c.key == nil {
 		return ""
 	}
@@ -48,8 +52,8 @@ func (c caller) governs() bool {
 
 // checkGlobal refuses a tenant's key on routes that concern the whole server.
 func (c caller) checkGlobal() error {
-	if name := c.tenantName(); name != "" {
-		return forbidden("this route concerns the whole server, but the key belongs to tenant %s; use an admin key without a tenant", name)
+	if c.key != nil && c.key.Tenant != "" {
+		return forbidden("this route concerns the whole server, but the key belongs to tenant %s; use an admin key without a tenant", c.key.Tenant)
 	}
 	return nil
 }
@@ -84,6 +88,9 @@ func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
 	c := caller{key: key, user: user, users: on, confined: (on || user != "") && !key.operates()}
 	if token != nil {
 		c.expires = token.Expires
+	}
+	if err == nil {
+		c.acting, err = actingFor(r, &c)
 	}
 	return c, err
 }

@@ -80,6 +80,10 @@ type Config struct {
 	// PublicMetrics shows the metrics by model and tool to clients without an admin key too.
 	PublicMetrics bool
 	Version       string
+	// Settings are those of the program, for admins to look at.
+	Settings []Setting
+	// Replicas tells admins of all processes that serve, of which Serve makes this one. Nil disables the route.
+	Replicas *Replicas
 
 	Logger *slog.Logger // nil discards
 	NewID  func() string

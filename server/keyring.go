@@ -63,10 +63,11 @@ type keyList struct {
 // no tenant.
 func (h *keyring) known(req *request) ([]Key, error) {
 	keys, err := h.keys.List(req.ctx)
-	if err != nil || req.key.Tenant == "" {
+	tenant := req.tenantName()
+	if err != nil || tenant == "" {
 		return keys, err
 	}
-	return slices.DeleteFunc(keys, func(k Key) bool { return k.Tenant != req.key.Tenant }), nil
+	return slices.DeleteFunc(keys, func(k Key) bool { return k.Tenant != tenant }), nil
 }
 
 func (h *keyring) list(req *request) error {
@@ -78,7 +79,7 @@ func (h *keyring) list(req *request) error {
 }
 
 func (h *keyring) make(req *request, body *keyBody) error {
-	if own := req.key.Tenant; own != "" {
+	if own := req.tenantName(); own != "" {
 		if body.Tenant != "" && body.Tenant != own {
 			return forbidden("a key of tenant %s cannot create keys of other tenants", own)
 		}

@@ -33,12 +33,13 @@ type caller struct {
 	user     string // in the proxy's header
 	confined bool   // to what belongs to user
 	foreign  bool   // of another tenant
+	acting   string // tenant in the header of an admin
 }
 
 // callersOf returns the clients that ask for what belongs to alice, in a tenant.
 func callersOf(tenant string) []caller {
 	run, operator := server.Key{ID: "run" + tenant, Kind: server.RunKey, Tenant: tenant}, server.Key{ID: "op" + tenant, Kind: server.RunKey, Tenant: tenant, Operator: true}
-	return []caller{
+	out := []caller{
 		{name: "other user", key: run, user: "bob", confined: true},
 		{name: "other user by key", key: server.Key{ID: "bob" + tenant, Kind: server.RunKey, Tenant: tenant, User: "bob"}, confined: true},
 		{name: "no user", key: run, confined: true},
@@ -48,6 +49,10 @@ func callersOf(tenant string) []caller {
 		{name: "tenant admin", key: server.Key{ID: "admin" + tenant, Kind: server.AdminKey, Tenant: tenant}},
 		{name: "global admin", key: server.Key{ID: "global", Kind: server.AdminKey}, foreign: tenant != ""},
 	}
+	if tenant != "" {
+		out = append(out, caller{name: "global admin for the tenant", key: server.Key{ID: "global", Kind: server.AdminKey}, acting: tenant})
+	}
+	return out
 }
 
 func (c *caller) secret() string { return "the-secret-key-of-" + c.key.ID }
@@ -56,6 +61,9 @@ func (c *caller) headers() []string {
 	h := []string{"Authorization", "Bearer " + c.secret()}
 	if c.user != "" {
 		h = append(h, "X-User", c.user)
+	}
+	if c.acting != "" {
+		h = append(h, "X-Awaken-Tenant", c.acting)
 	}
 	return h
 }

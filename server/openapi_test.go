@@ -268,11 +268,14 @@ var successes = map[string]func(g *rig, as []string) request{
 	"GET /metrics":             plainly("/metrics", ""),
 	"GET /openapi.json":        plainly("/openapi.json", ""),
 	"GET /v1/system/info":      plainly("/v1/system/info", ""),
+	"GET /v1/system/settings":  plainly("/v1/system/settings", ""),
+	"GET /v1/system/replicas":  plainly("/v1/system/replicas", ""),
+	"GET /v1/tenants":          plainly("/v1/tenants", ""),
 	"GET /v1/system/modules":   plainly("/v1/system/modules", ""),
 	"GET /v1/models/health":    plainly("/v1/models/health", ""),
-	"GET /v1/providers/limits": plainly("/v1/providers/limits?limit=2", ""),
 	"GET /v1/runs":             plainly("/v1/runs", ""),
 	"GET /v1/runs/summary":     plainly("/v1/runs/summary", ""),
+	"GET /v1/providers/limits": plainly("/v1/providers/limits?limit=2", ""),
 	"GET /v1/session": func(g *rig, _ []string) request {
 		key := g.want(201, "POST", "/v1/keys", `{"kind":"read"}`, admin...)["secret"].(string)
 		return request{path: "/v1/session", headers: []string{"Authorization", "Bearer " + key}}
@@ -743,7 +746,7 @@ var mistakes = map[string]string{
 }
 
 // never has statuses that only a bug in the server could cause.
-var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/providers/limits 500": true, "GET /v1/system/info 500": true, "GET /v1/system/modules 500": true,
+var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/providers/limits 500": true, "GET /v1/system/info 500": true, "GET /v1/system/modules 500": true, "GET /v1/system/settings 500": true,
 	// They are about what is in memory.
 	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
 	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,
@@ -1006,7 +1009,7 @@ func newBrokenRig(t *testing.T, err error, change ...func(*server.Config)) *rig 
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
-	g.start(change...)
+	g.start(append([]func(*server.Config){func(c *server.Config) { c.Replicas = server.NewReplicas(brokenProfile{memory.NewProfile(), err}) }}, change...)...)
 	broken.Store(true)
 	return g
 }

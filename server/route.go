@@ -17,6 +17,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&health{serving: s.serving, logger: cfg.Logger, box: cfg.Mailbox}).routes(),
 		newSignIns(cfg, s.auth).routes(),
 		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, audit: cfg.Control != nil && !cfg.NoAudit, stats: cfg.Stats != nil}).routes(),
+		(&settings{list: cfg.Settings}).routes(),
 		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
 		(&threads{newID: cfg.NewID}).routes(),
 		(&messages{}).routes(),
@@ -34,7 +35,11 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Hooks != nil {
 		all = append(all, (&deliveries{hooks: cfg.Hooks}).routes()...)
 	}
+	if cfg.Replicas != nil {
+		all = append(all, (&fleet{replicas: cfg.Replicas, config: s.configVersion}).routes()...)
+	}
 	if cfg.Keys != nil {
+		all = append(all, s.tenants.routes()...)
 		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox, control: cfg.Control}).routes()...)
 	}
 	if cfg.Limiter != nil {

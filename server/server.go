@@ -25,6 +25,7 @@ type Server struct {
 	limiter  *limiter
 	streams  *streams
 	previews *previews
+	tenants  *tenants
 	cert     *certificate // nil without TLS
 
 	serving context.Context // until Stop
@@ -54,6 +55,7 @@ func New(cfg Config) (*Server, error) {
 	s.limiter = newLimiter(s.serving, cfg.Limits)
 	s.limiter.admission.files = cfg.Files.Total
 	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, wait: cfg.Limits.WaitTime, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, collect: max(0, cfg.Limits.StreamCollect), encodings: newEncodings(maxEncoded), watches: &watches{keys: cfg.Keys, open: map[credential]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
+	s.tenants = &tenants{keys: cfg.Keys, control: cfg.Control}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}
 	s.routes = append(s.table(&cfg), describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))
 	for i := range s.routes {
@@ -107,6 +109,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 				failed <- err
 			}
 		})
+	}
+	if r := s.cfg.Replicas; r != nil {
+		working.Go(func() { r.work(ctx, s.cfg.NewID(), s.cfg.Version, s.configVersion, s.cfg.Logger) })
 	}
 	if s.cfg.DebugAddress != "" {
 		stop, err := s.serveDebug()

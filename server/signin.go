@@ -32,6 +32,7 @@ type sessionBody struct {
 	Open     bool          `json:"open"`              // clients without a key may run agents
 	Key      *sessionKey   `json:"key"`               // null if the request has none
 	User     string        `json:"user,omitempty"`    // that the request is for
+	Tenant   string        `json:"tenant"`            // whose data the request is about; "" is the default tenant
 	Session  *sessionTerms `json:"session,omitempty"` // if the request has the key by a cookie
 	May      abilities     `json:"may"`
 	Features features      `json:"features"`
@@ -159,7 +160,7 @@ func (h *signIns) end(req *request) error {
 
 // reply describes the caller, and its session if it has one.
 func (h *signIns) reply(req *request, s *session) error {
-	out := sessionBody{Open: h.auth.open, User: req.user, Features: h.features, Version: h.version, NowMS: h.now().UnixMilli()}
+	out := sessionBody{Open: h.auth.open, User: req.user, Tenant: req.tenantName(), Features: h.features, Version: h.version, NowMS: h.now().UnixMilli()}
 	if k := req.key; k != nil {
 		out.Key = &sessionKey{k.ID, k.Kind, k.Label, k.Tenant, k.User, k.operates()}
 		out.May = abilities{Read: true, Run: k.Kind.allows(protocol.Runners), Admin: k.Kind.allows(protocol.Admins), Config: req.governs() && h.features.Config}

@@ -145,7 +145,8 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 
 // serveFrom is serve with an open database.
 func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settings, c *code) (err error) {
-	log := newLogger(con, s)
+	replicas := server.NewReplicas(b.keys)
+	log := slog.New(replicas.Watch(newLogger(con, s).Handler()))
 	for _, v := range s.Values() {
 		if v.Unused != "" && v.Source != "default" {
 			log.Warn("setting has no effect", "setting", v.Name, "from", v.Source, "reason", v.Unused)
@@ -167,6 +168,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	defer k.close()
 	control, box := k.control, k.box
 	sc := serverConfig(s, box, keys, k.metrics, log)
+	sc.Replicas, sc.Settings = replicas, settingsOf(s)
 	if sc.Users.Tokens, err = openTokens(s); err != nil {
 		return err
 	}
@@ -221,6 +223,14 @@ func newLogger(con *console, s *settings.Settings) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(con.err, opts))
 	}
 	return slog.New(slog.NewTextHandler(con.err, opts))
+}
+
+// settingsOf returns the settings for the admins of the server, without secrets.
+func settingsOf(s *settings.Settings) (out []server.Setting) {
+	for _, v := range s.Values() {
+		out = append(out, server.Setting{Name: v.Name, Value: v.String(), Source: v.Source, Secret: v.Secret(), Unused: v.Unused, Doc: v.Doc})
+	}
+	return out
 }
 
 func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys, metrics *server.Metrics, log *slog.Logger) server.Config {
