@@ -91,6 +91,9 @@ type runCounts struct {
 }
 
 func (h *activity) countRuns(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
 	owner, err := req.owner()
 	if err != nil {
 		return err

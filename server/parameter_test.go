@@ -49,3 +49,28 @@ func TestRuns_RefuseOverridesOutOfRange(t *testing.T) {
 		}
 	}
 }
+
+// A filter that a list does not have is refused, so that a misspelt one does not list everything. What the list has
+// works under each of its names.
+func TestLists_RefuseUnknownParameters(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	thread, _ := g.done()
+	for path, want := range map[string]string{
+		"/v1/runs?agent=default":                     `unknown parameter \"agent\", want`,
+		"/v1/runs?stauts=done":                       `did you mean \"status\"?`,
+		"/v1/runs?status=done&ofset=1":               `did you mean \"offset\"?`,
+		"/v1/runs/summary?user=ada":                  `did you mean \"user_id\"?`,
+		"/v1/threads?resourceid=x":                   `did you mean \"resourceId\"?`,
+		"/v1/threads/summaries?cursr=x":              `did you mean \"cursor\"?`,
+		"/v1/threads/" + thread + "/runs?statu=done": `did you mean \"status\"?`,
+		"/v1/threads?%FF=1":                          "unknown parameter",
+	} {
+		if status, text := g.ask("GET", path, ""); status != 400 || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s, want 400 with %s", path, status, text, want)
+		}
+	}
+	for _, path := range []string{"/v1/runs?status=done&offset=0&limit=1&user_id=", "/v1/threads?resourceId=x&root=true", "/v1/threads/summaries?resource_id=x&parentThreadId=&limit=1", "/v1/threads?offset=1"} {
+		g.want(200, "GET", path, "")
+	}
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"mime"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -125,6 +127,25 @@ func checkParam(p protocol.Param, value string) error {
 		}
 	case !slices.Contains(p.Values(), value):
 		return protocol.BadRequest("%s is %q, want %s", p.Name, value, strings.Join(p.Values(), ", "))
+	}
+	return nil
+}
+
+// checkKnown refuses query parameters that the route does not have: a list whose filter is misspelt would
+// have everything.
+func (req *request) checkKnown() error {
+	var known []string
+	for _, p := range req.route.Query {
+		known = append(known, p.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.query)) {
+		switch best := strict.Nearest(name, known); {
+		case slices.Contains(known, name):
+		case best != "":
+			return protocol.BadRequest("unknown parameter %.80q, did you mean %q?", name, best)
+		default:
+			return protocol.BadRequest("unknown parameter %.80q, want %s", name, strings.Join(known, ", "))
+		}
 	}
 	return nil
 }

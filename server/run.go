@@ -59,9 +59,12 @@ type runList struct {
 
 // list lists all runs, or those of the thread that the path names.
 func (h *runs) list(req *request) error {
+	err := req.checkKnown()
+	if err != nil {
+		return err
+	}
 	q := awaken.RunQuery{Status: awaken.RunStatus(req.value("status"))}
 	q.Offset, q.Limit = req.page()
-	var err error
 	if q.Owner, err = req.owner(); err != nil {
 		return err
 	}

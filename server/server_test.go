@@ -88,7 +88,7 @@ func code() registry.Config {
 			}),
 			awaken.NewTool(awaken.ToolSpec{ID: "wait", Effect: awaken.ReadOnly}, func(ctx context.Context, _ *awaken.ToolCall, _ struct{}) (string, error) {
 				select {
-				case <-time.After(time.Minute):
+				case <-time.After(time.Hour):
 				case <-ctx.Done():
 				}
 				return "", context.Cause(ctx)

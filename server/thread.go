@@ -157,6 +157,9 @@ func (h *threads) summarize(req *request) error {
 
 // findThreads returns a page of threads.
 func findThreads(req *request) ([]*awaken.Thread, listInfo, error) {
+	if err := req.checkKnown(); err != nil {
+		return nil, listInfo{}, err
+	}
 	q, at, err := threadQuery(req)
 	if err != nil {
 		return nil, listInfo{}, err

@@ -9,15 +9,15 @@ import (
 // Unknown returns the error of a field that does not exist. It suggests the known one that was
 // probably meant, if there is one.
 func Unknown(name string, known []string) error {
-	if best := nearest(name, known); best != "" {
+	if best := Nearest(name, known); best != "" {
 		return fmt.Errorf("unknown field %q, did you mean %q?", name, best)
 	}
 	return fmt.Errorf("unknown field %q", name)
 }
 
-// nearest returns the known name that is most like name, or "" if none is close: all but a few
+// Nearest returns the known name that is most like name, or "" if none is close: all but a few
 // letters are equal, or name is a word of it.
-func nearest(name string, known []string) string {
+func Nearest(name string, known []string) string {
 	if len(name) > 64 {
 		return ""
 	}
