@@ -99,7 +99,7 @@ func (f *Failure) transient() bool {
 	case errors.Is(f.Err, httpguard.ErrAddress), errors.Is(f.Err, httpguard.ErrRedirect), errors.Is(f.Err, httpguard.ErrTooLarge), errors.Is(f.Err, errMalformed):
 		return false
 	case f.Status == 0:
-		return f.Code == 0
+		return f.Code == 0 || f.Code == codeInternal
 	}
 	return f.Status == http.StatusTooManyRequests || f.Status == http.StatusRequestTimeout || f.Status >= 500 && f.Status != http.StatusNotImplemented
 }
@@ -236,12 +236,15 @@ func reasonOf(details json.RawMessage) string {
 	return ""
 }
 
+// codeInternal is the JSON-RPC code of a server that failed.
+const codeInternal = -32603
+
 // reasons are the reasons of JSON-RPC codes.
 var reasons = map[int]string{-32001: "TASK_NOT_FOUND", -32002: "TASK_NOT_CANCELABLE", -32004: "UNSUPPORTED_OPERATION", -32009: "VERSION_NOT_SUPPORTED", -32601: "METHOD_NOT_FOUND"}
 
 // failure converts the error of a JSON-RPC response. Codes that say that the server failed leave open what it did.
 func (f *rpcFailure) failure() *Failure {
-	out := &Failure{Code: f.Code, Reason: cmp.Or(reasonOf(f.Data), reasons[f.Code]), Message: clip(f.Message, 500), Sent: f.Code == -32603}
+	out := &Failure{Code: f.Code, Reason: cmp.Or(reasonOf(f.Data), reasons[f.Code]), Message: clip(f.Message, 500), Sent: f.Code == codeInternal}
 	if f.Code == -32601 || f.Code == -32009 {
 		out.Message += "; the server may speak another version of A2A, want 1.0"
 	}
