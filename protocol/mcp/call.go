@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -54,12 +53,8 @@ func (x *exchange) callTool(m *message) error {
 	if err := m.params(&in); err != nil {
 		return err
 	}
-	list, err := x.tools()
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(list, func(t *tool) bool { return t.Name == in.Name })
-	if i < 0 {
+	t := x.tool(in.Name)
+	if t == nil {
 		return invalid("params.name is %.80q, which is no tool; tools/list has them", in.Name)
 	}
 	if err := x.chooseLevel(); err != nil {
@@ -69,7 +64,7 @@ func (x *exchange) callTool(m *message) error {
 	if x.modern && in.State != "" {
 		return c.proceed()
 	}
-	req, wrong := list[i].request(in.Arguments)
+	req, wrong := t.request(in.Arguments)
 	if wrong != "" { // for the model that chose them
 		return x.reply(failedResult(wrong))
 	}

@@ -21,8 +21,9 @@ type tool struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations  annotations     `json:"annotations"`
 
-	agent   string // that runs it
-	planned string // id of the tool that is called without a model, or ""
+	agent   string            // that runs it
+	planned string            // id of the tool that is called without a model, or ""
+	spec    *awaken.AgentSpec // nil if it is planned
 }
 
 // annotations are hints for clients.
@@ -33,8 +34,29 @@ type annotations struct {
 	OpenWorld   bool `json:"openWorldHint"`
 }
 
-// tools returns the tools that clients may call, sorted by name.
-func (x *exchange) tools() ([]*tool, error) {
+// tool returns the tool that has a name, without its output schema, or nil.
+func (x *exchange) tool(name string) *tool {
+	for _, a := range x.Agents() {
+		if a.ID == name && x.exposes(a) && renamed(name) == 0 { // no other has its name
+			t := agentTool(a)
+			t.Name = name
+			return t
+		}
+	}
+	list := x.tools()
+	if i := slices.IndexFunc(list, func(t *tool) bool { return t.Name == name }); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// exposes reports whether an agent is a tool.
+func (x *exchange) exposes(a *awaken.AgentSpec) bool {
+	return len(x.cfg.Agents) == 0 || slices.Contains(x.cfg.Agents, a.ID)
+}
+
+// tools returns the tools that clients may call, sorted by name, without their output schemas.
+func (x *exchange) tools() []*tool {
 	var out []*tool
 	taken := map[string]bool{}
 	add := func(t *tool, id string) {
@@ -46,17 +68,11 @@ func (x *exchange) tools() ([]*tool, error) {
 		taken[t.Name] = true
 		out = append(out, t)
 	}
-	agents := slices.DeleteFunc(slices.Clone(x.Agents()), func(a *awaken.AgentSpec) bool {
-		return len(x.cfg.Agents) > 0 && !slices.Contains(x.cfg.Agents, a.ID)
-	})
+	agents := slices.DeleteFunc(slices.Clone(x.Agents()), func(a *awaken.AgentSpec) bool { return !x.exposes(a) })
 	// Ids that are names keep them, whatever else becomes the same name.
 	slices.SortStableFunc(agents, func(a, b *awaken.AgentSpec) int { return cmp.Compare(renamed(a.ID), renamed(b.ID)) })
 	for _, a := range agents {
-		t, err := agentTool(a)
-		if err != nil {
-			return nil, err
-		}
-		add(t, a.ID)
+		add(agentTool(a), a.ID)
 	}
 	if len(x.cfg.patterns) > 0 {
 		specs := x.Tools(x.cfg.ToolAgent)
@@ -68,7 +84,7 @@ func (x *exchange) tools() ([]*tool, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b *tool) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
+	return out
 }
 
 // maxName is the maximum length of a tool's name.
@@ -97,12 +113,17 @@ func renamed(id string) int {
 
 var agentInput = json.RawMessage(`{"type":"object","properties":{"message":{"type":"string","description":"What to tell the agent"},"thread_id":{"type":"string","description":"The thread_id of an earlier result, to continue its conversation; a new one begins without it"}},"required":["message"],"additionalProperties":false}`)
 
-// agentTool returns an agent as a tool.
-func agentTool(a *awaken.AgentSpec) (*tool, error) {
-	t := &tool{Title: a.ID, Description: a.Description, InputSchema: agentInput, Annotations: annotations{Destructive: true, OpenWorld: true}, agent: a.ID}
+// agentTool returns an agent as a tool, without its output schema.
+func agentTool(a *awaken.AgentSpec) *tool {
+	t := &tool{Title: a.ID, Description: a.Description, InputSchema: agentInput, Annotations: annotations{Destructive: true, OpenWorld: true}, agent: a.ID, spec: a}
 	if t.Description == "" {
 		t.Description = "Send a message to the agent " + a.ID + " and get its answer."
 	}
+	return t
+}
+
+// outputSchema returns the schema of an agent's results.
+func outputSchema(a *awaken.AgentSpec) (json.RawMessage, error) {
 	props := map[string]json.RawMessage{
 		"thread_id": json.RawMessage(`{"type":"string"}`),
 		"run_id":    json.RawMessage(`{"type":"string"}`),
@@ -115,9 +136,7 @@ func agentTool(a *awaken.AgentSpec) (*tool, error) {
 	} else if len(a.OutputSchema) > 0 {
 		props["output"] = json.RawMessage(`{}`)
 	}
-	var err error
-	t.OutputSchema, err = json.Marshal(map[string]any{"type": "object", "properties": props, "required": []string{"thread_id", "run_id", "status", "response"}})
-	return t, err
+	return json.Marshal(map[string]any{"type": "object", "properties": props, "required": []string{"thread_id", "run_id", "status", "response"}})
 }
 
 // plannedTool returns a tool of an agent as a tool that clients call directly.
@@ -161,13 +180,18 @@ func (x *exchange) listTools(m *message) error {
 	if in.Cursor != "" {
 		return invalid("params.cursor is %.80q, but the list has one page", in.Cursor)
 	}
-	list, err := x.tools()
-	if err != nil {
-		return err
-	}
-	out := &toolList{Tools: list}
+	out := &toolList{Tools: x.tools()}
 	if out.Tools == nil {
 		out.Tools = []*tool{}
+	}
+	for _, t := range out.Tools {
+		if t.spec == nil {
+			continue
+		}
+		var err error
+		if t.OutputSchema, err = outputSchema(t.spec); err != nil {
+			return err
+		}
 	}
 	x.cacheable(&out.result)
 	return x.reply(out)
