@@ -1,0 +1,262 @@
+//go:build unix
+
+package workspace_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/sectiontest"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/plugin/workspace"
+)
+
+// world is a workspace with something outside of it that no tool may read or change.
+type world struct {
+	*testing.T
+	outside string // the folder around it
+	dir     string
+}
+
+const secret = "TOP-SECRET-CONTENT"
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, outside: t.TempDir()}
+	w.dir = filepath.Join(w.outside, "desk")
+	for _, dir := range []string{"desk/sub/deep", "other", "desk-evil"} {
+		w.must(os.MkdirAll(filepath.Join(w.outside, dir), 0o755))
+	}
+	for name, text := range map[string]string{"secret.txt": secret, "other/secret.txt": secret, "desk-evil/secret.txt": secret, "desk/a.txt": "one\ntwo\nthree\n", "desk/sub/b.go": "package b // two\n",
+		"desk/.env": "KEY=" + secret, "desk/bin": "x\x00y"} {
+		w.must(os.WriteFile(filepath.Join(w.outside, name), []byte(text), 0o644))
+	}
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// link makes a symbolic link in the workspace.
+func (w *world) link(to, name string) {
+	w.Helper()
+	w.must(os.Symlink(to, filepath.Join(w.dir, name)))
+}
+
+// use makes calls of an agent, one after the other, and returns the last result.
+func (w *world) use(section string, calls ...[2]string) string {
+	w.Helper()
+	var turns []llmtest.Turn
+	for _, c := range calls {
+		turns = append(turns, llmtest.Use(c[0], c[1]))
+	}
+	spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{workspace.Name}}
+	if section != "" {
+		spec.Sections = map[string]json.RawMessage{workspace.Name: json.RawMessage(section)}
+	}
+	h := awakentest.New(w.T, engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(w.dir)}}, append(turns, llmtest.Say("ok"))...)
+	rec := h.Say("go")
+	last := ""
+	for _, m := range h.Messages(rec.Result.ThreadID) {
+		if m.ToolCallID != "" {
+			last = m.Text()
+		}
+	}
+	return last
+}
+
+// Every field of the section has its effect, and every tool does its work.
+func TestSection(t *testing.T) {
+	t.Parallel()
+	var docs []string
+	for _, tt := range []struct{ name, section, tool, args, want string }{
+		{"read", ``, "file_read", `{"path":"a.txt"}`, `{"path":"a.txt","text":"one\ntwo\nthree\n","lines":3}`},
+		{"read some lines", ``, "file_read", `{"path":"./a.txt","offset":1,"limit":1}`, `{"path":"a.txt","text":"two\n","lines":3}`},
+		{"list", ``, "file_list", `{}`, `{"entries":[{"path":"a.txt","type":"file","size":14},{"path":"bin","type":"file","size":3},{"path":"sub","type":"folder"}]}`},
+		{"list all", ``, "file_list", `{"recursive":true,"path":"sub/"}`, `{"entries":[{"path":"sub/b.go","type":"file","size":17},{"path":"sub/deep","type":"folder"}]}`},
+		{"search", ``, "file_search", `{"text":"two"}`, `{"found":[{"path":"a.txt","line":2,"text":"two"},{"path":"sub/b.go","line":1,"text":"package b // two"}]}`},
+		{"search some files", ``, "file_search", `{"text":"two","name":"*.go"}`, `{"found":[{"path":"sub/b.go","line":1,"text":"package b // two"}]}`},
+		{"folder", `{"folder":"sub"}`, "file_read", `{"path":"b.go"}`, `{"path":"b.go","text":"package b // two\n","lines":1}`},
+		{"outside the folder", `{"folder":"sub"}`, "file_read", `{"path":"a.txt"}`, `a.txt does not exist`},
+		{"a folder that is not there", `{"folder":"gone"}`, "file_list", `{}`, `the workspace is not available`},
+		{"no write by default", ``, "file_write", `{"path":"n.txt","text":"x"}`, `[not_found] tool "file_write" not found`},
+		{"write", `{"write":true}`, "file_write", `{"path":"new/n.txt","text":"x"}`, `{"path":"new/n.txt","bytes":1}`},
+		{"edit", `{"write":true}`, "file_edit", `{"path":"a.txt","old":"two","new":"two and a half"}`, `{"path":"a.txt","bytes":25}`},
+		{"edit what is not there", `{"write":true}`, "file_edit", `{"path":"a.txt","old":"four","new":"five"}`, `old is in a.txt 0 times, want once: add text around it`},
+		{"edit what is there twice", `{"write":true}`, "file_edit", `{"path":"a.txt","old":"e","new":"E"}`, `old is in a.txt 3 times, want once: add text around it`},
+		{"max_file_bytes of a read", `{"max_file_bytes":5}`, "file_read", `{"path":"a.txt"}`, `a.txt is larger than 5 bytes`},
+		{"max_file_bytes of a write", `{"write":true,"max_file_bytes":5}`, "file_write", `{"path":"n","text":"123456"}`, `the content is 6 bytes long, want at most 5`},
+		{"max_results", `{"max_results":1}`, "file_list", `{}`, `{"entries":[{"path":"a.txt","type":"file","size":14}],"truncated":true}`},
+		{"hidden by default", ``, "file_read", `{"path":".env"}`, `path is ".env": names that begin with a dot are not available in this workspace`},
+		{"hidden", `{"hidden":true}`, "file_read", `{"path":".env"}`, `{"path":".env","text":"KEY=` + secret + `","lines":1}`},
+		{"not text", ``, "file_read", `{"path":"bin"}`, `bin is not a text file`},
+	} {
+		docs = append(docs, tt.section)
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			if got := w.use(tt.section, [2]string{tt.tool, tt.args}); got != tt.want {
+				t.Errorf("the result is %s, want %s", got, tt.want)
+			}
+		})
+	}
+	sectiontest.Covers[workspace.Config](t, docs...)
+}
+
+// Mistakes in the section are reported with the field, the value and what is accepted.
+func TestSection_Mistakes(t *testing.T) {
+	t.Parallel()
+	for section, want := range map[string]string{
+		`{"folder":"../other"}`: `folder is "../other", want a relative path with slashes and without ..`,
+		`{"folder":"/etc"}`:     `folder is "/etc"`,
+		`{"max_file_bytes":0}`:  `max_file_bytes is 0, want 1 to 16777216`,
+		`{"max_results":-1}`:    `max_results is -1, want 1 to 10000`,
+	} {
+		spec := &awaken.AgentSpec{ID: "a", ModelID: "m", PluginIDs: []string{workspace.Name}, Sections: map[string]json.RawMessage{workspace.Name: json.RawMessage(section)}}
+		_, err := engine.New(engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(t.TempDir())}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is %v, want %s", section, err, want)
+		}
+	}
+}
+
+// paths are names of what is outside of the workspace, and links to it.
+var attackPaths = []string{
+	"../secret.txt", "../../secret.txt", "sub/../../secret.txt", "./../secret.txt", "sub/deep/../../../secret.txt", "../desk-evil/secret.txt", "../other/secret.txt",
+	"/etc/passwd", "//etc/passwd", "/", "..", "../", "sub/..", "sub//../../secret.txt", "./.././secret.txt", "../desk/../secret.txt",
+	`..\secret.txt`, `..\..\secret.txt`, `sub\..\..\secret.txt`, `C:\secret.txt`, "C:/secret.txt", "file:///etc/passwd", "~/secret.txt/../../../secret.txt", "$HOME/../../secret.txt",
+	"..%2fsecret.txt/../../secret.txt", "a.txt/../../secret.txt", "a.txt\x00../secret.txt", "a.txt\n../secret.txt", "..\u2215secret.txt/../../secret.txt", "....//secret.txt/../../../secret.txt",
+	"out/secret.txt", "abs/secret.txt", "direct", "absolute", "chain", "up/secret.txt", "loop", "self/self/loop", "proc/environ", "fd/0", "dev/null", "pipe", "sub/direct", ".env", "sub/../.env", strings.Repeat("a/", 600) + "x",
+}
+
+// 230 attacks on the tools by path and link: nothing outside is read, written or created.
+func TestAttacks_Paths(t *testing.T) {
+	t.Parallel()
+	tools := map[string]string{
+		"file_read": `{"path":%s}`, "file_list": `{"path":%s,"recursive":true}`, "file_search": `{"path":%s,"text":"SECRET"}`,
+		"file_write": `{"path":%s,"text":"owned"}`, "file_edit": `{"path":%s,"old":"TOP","new":"owned"}`,
+	}
+	attacks, escapes := 0, 0
+	for tool, form := range tools {
+		w := newWorld(t)
+		w.link("..", "out")
+		w.link(filepath.Join(w.outside, "other"), "abs")
+		w.link("../secret.txt", "direct")
+		w.link(filepath.Join(w.outside, "secret.txt"), "absolute")
+		w.link("direct", "chain")
+		w.link("sub/../..", "up")
+		w.link("loop", "loop")
+		w.link(".", "self")
+		w.link("/proc/self", "proc")
+		w.link("/proc/self/fd", "fd")
+		w.link("/dev", "dev")
+		w.link("../../secret.txt", "sub/direct")
+		w.must(syscall.Mkfifo(filepath.Join(w.dir, "pipe"), 0o600))
+		for _, name := range attackPaths {
+			attacks++
+			quoted, err := json.Marshal(name)
+			w.must(err)
+			got := w.use(`{"write":true}`, [2]string{tool, fmt.Sprintf(form, quoted)})
+			if strings.Contains(got, secret) || strings.Contains(got, w.outside) || strings.Contains(got, "root:") || strings.Contains(got, "PATH=") {
+				escapes++
+				t.Errorf("%s %.60q: the result is %s", tool, name, got)
+			}
+		}
+		escapes += w.checkOutside()
+	}
+	t.Logf("%d attacks, %d escapes", attacks, escapes)
+	if attacks < 100 {
+		t.Errorf("%d attacks, want at least 100", attacks)
+	}
+}
+
+// checkOutside checks that what is outside of the workspace is as it was, and counts what is not.
+func (w *world) checkOutside() (changed int) {
+	w.Helper()
+	for _, name := range []string{"secret.txt", "other/secret.txt", "desk-evil/secret.txt"} {
+		if data, err := os.ReadFile(filepath.Join(w.outside, name)); err != nil || string(data) != secret {
+			changed++
+			w.Errorf("%s is now %q, %v", name, data, err)
+		}
+	}
+	for dir, want := range map[string]int{".": 4, "other": 1, "desk-evil": 1} {
+		if entries, err := os.ReadDir(filepath.Join(w.outside, dir)); err != nil || len(entries) != want {
+			changed++
+			w.Errorf("folder %s has %v, %v", dir, entries, err)
+		}
+	}
+	return changed
+}
+
+// A folder that is replaced by a link and back, again and again, while tools use it, lets nothing out.
+func TestAttacks_Races(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(os.Mkdir(filepath.Join(w.dir, "flip"), 0o755))
+	w.must(os.WriteFile(filepath.Join(w.dir, "flip/secret.txt"), []byte("harmless"), 0o644))
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		from, aside := filepath.Join(w.dir, "flip"), filepath.Join(w.dir, "aside")
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.Rename(from, aside)
+			_ = os.Symlink(filepath.Join(w.outside, "other"), from)
+			_ = os.Remove(from)
+			_ = os.Rename(aside, from)
+		}
+	})
+	attacks := 0
+	for range 30 {
+		for tool, args := range map[string]string{"file_read": `{"path":"flip/secret.txt"}`, "file_search": `{"path":"flip","text":"SECRET"}`,
+			"file_write": `{"path":"flip/new.txt","text":"owned"}`, "file_edit": `{"path":"flip/secret.txt","old":"TOP","new":"owned"}`} {
+			attacks++
+			if got := w.use(`{"write":true}`, [2]string{tool, args}); strings.Contains(got, secret) {
+				t.Errorf("%s: the result is %s", tool, got)
+			}
+		}
+	}
+	close(stop)
+	wg.Wait()
+	t.Logf("%d attacks, %d escapes", attacks, w.checkOutside())
+}
+
+// A link is replaced, not followed, and leaves no temporary file; the mode of a file is kept.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.link("../secret.txt", "link")
+	w.must(os.Chmod(filepath.Join(w.dir, "a.txt"), 0o700))
+	for _, name := range []string{"link", "a.txt"} {
+		w.use(`{"write":true}`, [2]string{"file_write", fmt.Sprintf(`{"path":%q,"text":"new"}`, name)})
+		info, err := os.Lstat(filepath.Join(w.dir, name))
+		if err != nil || !info.Mode().IsRegular() || name == "a.txt" && info.Mode().Perm() != 0o700 {
+			t.Errorf("%s is %v, %v", name, info, err)
+		}
+	}
+	w.checkOutside()
+	entries, err := os.ReadDir(w.dir)
+	w.must(err)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".awaken-") {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
