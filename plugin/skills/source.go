@@ -1,6 +1,8 @@
 package skills
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +11,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 )
 
 // Source provides skills.
@@ -20,19 +24,78 @@ type Source interface {
 
 // Folder returns the skills in a folder: one folder each, with a SKILL.md. Links are not followed,
 // hidden files are skipped. What the skills hold is read once: a file that is replaced afterwards
-// does not change them.
-func Folder(name string) Source { return folder(name) }
+// does not change them. Loading again reads files only if one has changed.
+func Folder(name string) Source { return &folder{name: name} }
 
-type folder string
+type folder struct {
+	name string
 
-func (f folder) Load() ([]*Skill, []string, error) {
-	root, err := os.OpenRoot(string(f))
+	mu       sync.Mutex
+	outline  string // of the folder when it was read
+	settled  bool   // no file had changed shortly before
+	list     []*Skill
+	warnings []string
+	reads    int
+}
+
+// settling is how long ago a file must have changed for its time to show a further change.
+const settling = 2 * time.Second
+
+func (f *folder) Load() ([]*Skill, []string, error) {
+	root, err := os.OpenRoot(f.name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = root.Close() }()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	began := time.Now()
+	outline, latest, err := outlineOf(root.FS())
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.settled && outline == f.outline {
+		return f.list, f.warnings, nil
+	}
 	l := &loader{fsys: root.FS(), open: func(name string) (fs.File, error) { return openIn(root, name) }}
-	return l.load(string(f))
+	list, warnings, err := l.load(f.name)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.outline, f.settled, f.list, f.warnings = outline, latest.Before(began.Add(-settling)), list, warnings
+	f.reads++
+	return list, warnings, nil
+}
+
+// outlineOf hashes what is known about the files without reading them, and returns the time of the
+// latest change.
+func outlineOf(fsys fs.FS) (outline string, latest time.Time, err error) {
+	h := sha256.New()
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil && name != "." { // removed meanwhile, or not readable, which is reported when it is read
+			fmt.Fprintf(h, "%q %v\n", name, err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if name != "." && strings.HasPrefix(d.Name(), ".") {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil // removed meanwhile
+		}
+		if info.ModTime().After(latest) {
+			latest = info.ModTime()
+		}
+		fmt.Fprintf(h, "%q %v %d %d\n", name, info.Mode(), info.Size(), info.ModTime().UnixNano())
+		return nil
+	})
+	return hex.EncodeToString(h.Sum(nil)), latest, err
 }
 
 // openIn opens a regular file below root. Whatever replaces the file meanwhile, the result is the
