@@ -23,8 +23,8 @@ type MCPServerSpec struct {
 	Args []string `json:"args,omitempty"`
 	// URL is the address of the server. Only for http and sse.
 	URL string `json:"url,omitempty"`
-	// Config holds options of the connection: headers, inherit_env, roots, max_result_bytes and
-	// trust_changes. Headers, and values whose names suggest a secret, are stored as secrets.
+	// Config holds options of the connection: headers, inherit_env, roots, max_result_bytes,
+	// sampling and trust_changes. Headers, and values whose names suggest a secret, are stored as secrets.
 	Config map[string]json.RawMessage `json:"config,omitempty"`
 	// TimeoutSecs limits how long a tool call may take, in seconds. 0 means 30.
 	TimeoutSecs int `json:"timeout_secs,omitempty"`

@@ -23,6 +23,7 @@ import (
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/plugin/mcp"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/plugin/skills"
 	"github.com/awaken-go/awaken/protocol/a2a/remote"
@@ -114,7 +115,7 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 	}
 	a2a := remote.New(remote.Options{Allow: out.allow})
 	m, err := config.Open(ctx, config.Options{Store: store, Vault: vault, AuditAge: s.Audit.Retention, VersionAge: s.Versions, Sweep: s.Audit.Sweep, Logger: log,
-		Code:  registry.Config{Tools: c.tools, Plugins: append(slices.Concat(c.plugins, plugins), c.assistant), Backends: map[string]registry.RemoteBackend{"a2a": a2a}},
+		Code:  registry.Config{Tools: c.tools, Plugins: append(slices.Concat(c.plugins, plugins), c.assistant), Backends: map[string]registry.RemoteBackend{"a2a": a2a}, Keys: mcp.Keys()},
 		A2A:   a2aServers{a2a},
 		Model: complete, Skills: shop.plugins,
 		Provider: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {

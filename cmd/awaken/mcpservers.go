@@ -63,12 +63,17 @@ type mcpOptions struct {
 	roots        []string
 	maxResult    int
 	trustChanges bool
+	sampling     *struct {
+		Agent      string `json:"agent"`
+		Ask        *bool  `json:"ask"`
+		MaxPerCall int    `json:"max_per_call"`
+	}
 }
 
 // server returns the server that a document describes.
 func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error) {
 	var o mcpOptions
-	options := map[string]any{"headers": &o.headers, "inherit_env": &o.inheritEnv, "roots": &o.roots, "max_result_bytes": &o.maxResult, "trust_changes": &o.trustChanges}
+	options := map[string]any{"headers": &o.headers, "inherit_env": &o.inheritEnv, "roots": &o.roots, "max_result_bytes": &o.maxResult, "trust_changes": &o.trustChanges, "sampling": &o.sampling}
 	for _, name := range slices.Sorted(maps.Keys(spec.Config)) {
 		if options[name] == nil {
 			return s, fmt.Errorf("config: unknown option %q, want %s", name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
@@ -78,6 +83,9 @@ func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error
 		}
 	}
 	s = mcp.Server{ID: spec.ID, Timeout: time.Duration(spec.TimeoutSecs) * time.Second, Refresh: m.refresh, Roots: o.roots, MaxResult: o.maxResult, TrustChanges: o.trustChanges}
+	if v := o.sampling; v != nil {
+		s.Sampling = &mcp.Sampling{Agent: v.Agent, Ask: v.Ask == nil || *v.Ask, MaxPerCall: v.MaxPerCall}
+	}
 	if r := spec.RestartPolicy; r != nil {
 		s.Restart = mcp.Restart{Never: !r.Enabled, MaxAttempts: -1, Delay: time.Duration(r.DelayMS) * time.Millisecond, Factor: r.BackoffMultiplier, MaxDelay: time.Duration(r.MaxDelayMS) * time.Millisecond}
 		if n := r.MaxAttempts; n != nil {

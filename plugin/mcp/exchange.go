@@ -24,11 +24,22 @@ type exchange struct {
 	ctx    context.Context // done when the call is cancelled or the session ends
 	cancel context.CancelCauseFunc
 	unhook func() bool
+	done   chan answer
+
+	asks   chan *question // of the server
+	open   *question      // that waits for a person
+	expire *time.Timer    // of a call that is held
 
 	mu       sync.Mutex
 	progress *awaken.Progress // to show; nil if there is nothing new
 	lines    []logLine        // to show
 	shown    bool             // the lines are old
+}
+
+// answer is how a call ends.
+type answer struct {
+	res *sdk.CallToolResult
+	err error
 }
 
 // LogActivity is the activity type of the log messages of a server.
@@ -53,7 +64,7 @@ var tokens atomic.Int64
 
 // enter begins a call.
 func (s *session) enter(ctx context.Context, call *awaken.ToolCall) *exchange {
-	x := &exchange{call: call, token: strconv.FormatInt(tokens.Add(1), 10), news: make(chan struct{}, 1)}
+	x := &exchange{call: call, token: strconv.FormatInt(tokens.Add(1), 10), news: make(chan struct{}, 1), asks: make(chan *question)}
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
 	x.unhook = context.AfterFunc(ctx, func() { x.cancel(context.Cause(ctx)) })
 	s.mu.Lock()

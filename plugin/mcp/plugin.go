@@ -65,6 +65,7 @@ func (p *Plugin) Name() string { return PluginID }
 
 // Register implements [awaken.Plugin]. It adds the tools that the servers have now.
 func (p *Plugin) Register(r *awaken.Registrar) error {
+	r.Key(Keys()...)
 	seen := map[string]bool{}
 	for _, c := range p.conns {
 		for _, t := range c.Tools() {

@@ -49,6 +49,8 @@ type Server struct {
 	TrustChanges bool
 	// Roots are the addresses (file:///…) that the server is told it may work in.
 	Roots []string
+	// Sampling lets an agent answer the server. Nil refuses.
+	Sampling *Sampling
 }
 
 // DefaultInherit lists the environment variables that programs get from this process by default.
@@ -106,6 +108,10 @@ func (s *Server) Validate() error {
 	for _, r := range s.Roots {
 		p.When(!strings.HasPrefix(r, "file:///"), "Roots has %q, want an address such as file:///srv/docs", r)
 	}
+	if s.Sampling != nil {
+		p.NotBlank("Sampling.Agent", s.Sampling.Agent)
+		p.NotNegative("Sampling.MaxPerCall", s.Sampling.MaxPerCall)
+	}
 	if err := p.Err(); err != nil {
 		return fmt.Errorf("MCP server %q: %w", s.ID, err)
 	}
@@ -124,6 +130,9 @@ func (s Server) withDefaults() Server {
 	s.Restart.MaxDelay = cmp.Or(s.Restart.MaxDelay, max(30*time.Second, s.Restart.Delay))
 	if s.Inherit == nil {
 		s.Inherit = DefaultInherit
+	}
+	if s.Sampling != nil {
+		s.Sampling = s.Sampling.withDefaults()
 	}
 	return s
 }

@@ -26,6 +26,7 @@ type session struct {
 
 	mu    sync.Mutex
 	calls map[string]*exchange // by progress token
+	held  map[string]*exchange // whose question waits for a person, by the key of the call
 }
 
 // Revisions of the protocol. The newer one begins without a handshake; a server that does not know it
@@ -85,9 +86,16 @@ var errSilent = errors.New("the server did not answer")
 // client returns the client of the SDK, with what it does for the server.
 func (s *session) client() *sdk.Client {
 	server := &s.conn.server
-	caps := &sdk.ClientCapabilities{}
+	caps := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}}
 	if len(server.Roots) > 0 {
 		caps.RootsV2 = &sdk.RootCapabilities{}
+	}
+	var sample func(context.Context, *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error)
+	if server.Sampling != nil {
+		sample = func(ctx context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+			a, err := s.put(ctx, newQuestion(nil, r.Params))
+			return a.sample, err
+		}
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "awaken", Version: moduleVersion()}, &sdk.ClientOptions{
 		Logger:       s.conn.log,
@@ -100,11 +108,16 @@ func (s *session) client() *sdk.Client {
 			}
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.progress(r.Params) },
-		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },
+		// Questions of the newer revision are answered by the tool, which can suspend its call.
+		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			a, err := s.put(ctx, newQuestion(r.Params, nil))
+			return a.elicit, err
+		},
+		CreateMessageHandler:  sample,
+		LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },
 	})
-	for _, uri := range server.Roots {
-		client.AddRoots(&sdk.Root{URI: uri})
-	}
+	client.AddRoots(s.conn.roots()...)
 	return client
 }
 
@@ -169,6 +182,7 @@ const closeGrace = 2 * time.Second
 
 // close ends a session, and the calls that it has.
 func (s *session) close(cause error) {
+	s.dismiss()
 	s.cancel(cause)
 	closed := make(chan struct{})
 	go func() {

@@ -77,26 +77,84 @@ func sameTool(a, b awaken.Tool) bool {
 // Spec implements [awaken.Tool].
 func (t *tool) Spec() awaken.ToolSpec { return t.spec }
 
-// Call implements [awaken.Tool]. It calls the tool once.
+// Call implements [awaken.Tool]. It calls the tool once, however often a question of the server suspends
+// the call.
 func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolResult, error) {
+	d, answered := resumed(call)
 	s, err := t.conn.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.current(); err != nil {
+	var x *exchange
+	if answered && d.Requests == nil && !d.Again {
+		x = s.retake(ctx, call)
+		if x == nil && t.spec.Effect == awaken.Effectful {
+			return nil, t.askAgain(call, &d)
+		}
+	}
+	if err := t.current(); x == nil && err != nil {
 		return nil, err
 	}
-	x := s.enter(ctx, call)
-	defer s.leave(x)
-	type answer struct {
-		res *sdk.CallToolResult
-		err error
+	params := &sdk.CallToolParams{Name: t.tool.Name, Arguments: arguments(call)}
+	for range maxQuestions {
+		if d.Requests != nil {
+			params.RequestState = d.State
+			if params.InputResponses, err = t.answerAll(ctx, call, &d); err != nil {
+				return nil, err
+			}
+			d.Requests = nil
+		}
+		if x == nil {
+			x = s.enter(ctx, call)
+			params.Meta = x.meta()
+			s.send(x, *params)
+		}
+		a, err := t.follow(ctx, s, x, &d)
+		switch {
+		case err != nil: // a question to a person
+			return nil, err
+		case a.err != nil:
+			return t.failure(ctx, s, a.err)
+		case !a.res.NeedsInput():
+			if answered {
+				dialogues.Update(call, dialogueOf{call.ID, nil})
+			}
+			return t.result(a.res), nil
+		}
+		if d.Requests, err = json.Marshal(a.res.InputRequests); err != nil {
+			return nil, err
+		}
+		d.State, d.Answers, x = a.res.RequestState, nil, nil
 	}
-	done := make(chan answer, 1)
+	return nil, fmt.Errorf("MCP server %q asked more than %d times for more input", t.conn.server.ID, maxQuestions)
+}
+
+// send begins the call of the server.
+func (s *session) send(x *exchange, params sdk.CallToolParams) {
+	x.done = make(chan answer, 1)
 	go func() {
-		res, err := s.CallTool(x.ctx, &sdk.CallToolParams{Meta: x.meta(), Name: t.tool.Name, Arguments: arguments(call)})
-		done <- answer{res, err}
+		res, err := s.CallTool(x.ctx, &params)
+		x.done <- answer{res, err}
 	}()
+}
+
+// follow shows what the server says about a call, and answers what it asks, until the call ends. If a
+// person must answer, it holds the call and returns an error that suspends it.
+func (t *tool) follow(ctx context.Context, s *session, x *exchange, d *dialogue) (answer, error) {
+	respond := func(q *question) error {
+		r, err := t.respond(ctx, x.call, d, q)
+		if err == nil {
+			q.reply <- r
+		}
+		return err
+	}
+	if q := x.open; q != nil {
+		x.open = nil
+		if err := respond(q); err != nil {
+			s.leave(x)
+			return answer{}, err
+		}
+	}
 	news, rest := x.news, (<-chan time.Time)(nil)
 	for {
 		select {
@@ -105,12 +163,16 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 			news, rest = nil, time.After(reportEvery)
 		case <-rest:
 			news, rest = x.news, nil
-		case a := <-done:
-			x.report()
-			if a.err != nil {
-				return t.failure(ctx, s, a.err)
+		case q := <-x.asks:
+			if err := respond(q); err != nil {
+				x.report()
+				s.hold(x, q)
+				return answer{}, err
 			}
-			return t.result(a.res), nil
+		case a := <-x.done:
+			x.report()
+			s.leave(x)
+			return a, nil
 		}
 	}
 }
