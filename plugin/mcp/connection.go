@@ -49,6 +49,7 @@ type Connection struct {
 	session *session      // if the state is up
 	tools   []awaken.Tool // sorted by id
 	listed  map[string]*listing
+	caps    *sdk.ServerCapabilities // of the last session
 	health  health
 }
 
@@ -214,6 +215,9 @@ func (c *Connection) open() (*session, error) {
 		}
 		return nil, err
 	}
+	c.mu.Lock()
+	c.caps = s.InitializeResult().Capabilities
+	c.mu.Unlock()
 	if err := c.refresh(ctx, s); err != nil {
 		s.close(errClosed)
 		return nil, err

@@ -20,7 +20,8 @@
 // (process.go). A tool (tool.go) is a call through the session that is open when it is called; what
 // the server says meanwhile, and the answer, belong to its exchange (exchange.go); result.go turns
 // the answer into a result. A server may ask in a call (question.go): the user, which suspends the call,
-// or a model (sampling.go), if its Server says which. The [Plugin] (plugin.go) registers the tools with agents. When they
+// or a model (sampling.go), if its Server says which. For a server that has resources or prompts there are
+// tools that list and read them (catalogue.go). The [Plugin] (plugin.go) registers the tools with agents. When they
 // change, agents take the new ones in before their next step, never within one.
 //
 // What a server says is not trusted:

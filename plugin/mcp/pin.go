@@ -107,6 +107,11 @@ func (c *Connection) examine(ctx context.Context, list []*sdk.Tool) (map[string]
 			return nil, nil, fmt.Errorf("cannot record its tools: %w", err)
 		}
 	}
+	for _, q := range c.queries() {
+		if ids[q.Spec().ID] == "" { // tools of the server come first
+			tools = append(tools, q)
+		}
+	}
 	slices.SortFunc(tools, func(a, b awaken.Tool) int { return strings.Compare(a.Spec().ID, b.Spec().ID) })
 	return listed, tools, nil
 }

@@ -17,7 +17,7 @@ import (
 // result turns the answer of a server into a result. Text alone is the result's data, and so is a
 // structured answer; an answer with files has content.
 func (t *tool) result(a *sdk.CallToolResult) *awaken.ToolResult {
-	blocks := t.blocks(a.Content)
+	blocks := contentBlocks(a.Content)
 	text, files := split(blocks)
 	limit := t.conn.server.MaxResult
 	res := &awaken.ToolResult{Metadata: t.metadata()}
@@ -89,8 +89,8 @@ func shorten(blocks []llm.Block, limit int) []llm.Block {
 // maxBlocks limits the parts of a result.
 const maxBlocks = 100
 
-// blocks turns the content of an answer into what models understand.
-func (t *tool) blocks(content []sdk.Content) []llm.Block {
+// contentBlocks turns the content of an answer into what models understand.
+func contentBlocks(content []sdk.Content) []llm.Block {
 	var out []llm.Block
 	for i, c := range content {
 		if i == maxBlocks {

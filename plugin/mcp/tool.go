@@ -70,7 +70,11 @@ func newTool(c *Connection, l *listing) *tool {
 
 // sameTool reports whether two tools are the same for an agent.
 func sameTool(a, b awaken.Tool) bool {
-	x, y := a.(*tool), b.(*tool)
+	x, own := a.(*tool)
+	y, also := b.(*tool)
+	if !own || !also {
+		return own == also && a.Spec().ID == b.Spec().ID
+	}
 	return x.conn == y.conn && x.digest == y.digest && x.spec.ID == y.spec.ID && x.spec.Name == y.spec.Name
 }
 
