@@ -42,7 +42,7 @@ type process struct {
 }
 
 var (
-	listening = regexp.MustCompile(`Awaken listens on (http://\S+)`)
+	listening = regexp.MustCompile(`Awaken listens on (https?://\S+)`)
 	adminKey  = regexp.MustCompile(`Admin key, shown only now: (\S+)`)
 )
 
