@@ -74,6 +74,10 @@ type Config struct {
 	// Limiter has the rate limits of providers. Nil disables the route that lists them.
 	Limiter *limit.Limiter
 
+	// KeyRates keeps what the keys have used of Limits.KeyRate, for the servers that share it: the rate is one of all
+	// together. Nil means one of this server.
+	KeyRates limit.Store
+
 	Limits  Limits
 	Files   FileLimits
 	Metrics *Metrics // nil means metrics of this server alone

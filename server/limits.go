@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -104,7 +105,7 @@ func newLimiter(serving context.Context, l Limits) *limiter {
 // admit reads the body of a request and counts the request, or the stream, until release is called.
 // Or it refuses the request.
 func (l *limiter) admit(req *request) (release func(), err error) {
-	if wait, ok := l.rates.take(req.keyID()); !ok {
+	if wait, ok := l.rates.take(req.ctx, req.keyID()); !ok {
 		return nil, &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests", RetryAfter: wait + time.Second}
 	}
 	if err := l.bodies.read(req); err != nil {
@@ -147,19 +148,26 @@ func (l *limiter) bound(req *request) (done func()) {
 	return done
 }
 
-// rates limits the requests per key.
+// rates limits the requests per key: of all processes together if they share a quota, and of this one while
+// the store of the quota does not answer.
 type rates struct {
 	perSecond float64
 	burst     int
+	quota     *limit.Quota // nil if this process is the only one
 
 	mu   sync.Mutex
 	keys map[string]*rate.Limiter
 }
 
 // take counts a request of a key. If the key is over its rate, it returns how long to wait.
-func (l *rates) take(id string) (time.Duration, bool) {
+func (l *rates) take(ctx context.Context, id string) (time.Duration, bool) {
 	if l.perSecond <= 0 {
 		return 0, true
+	}
+	if l.quota != nil {
+		if wait, err := l.quota.Take(ctx, id); err == nil {
+			return wait, wait == 0
+		}
 	}
 	l.mu.Lock()
 	lim := l.keys[id]

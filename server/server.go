@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -53,6 +54,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.serving, s.stop = context.WithCancel(context.Background())
 	s.limiter = newLimiter(s.serving, cfg.Limits)
+	if cfg.KeyRates != nil {
+		s.limiter.rates.quota = limit.NewQuota(cfg.KeyRates, s.limiter.KeyRate, s.limiter.KeyBurst)
+	}
 	s.limiter.admission.files = cfg.Files.Total
 	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, wait: cfg.Limits.WaitTime, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, collect: max(0, cfg.Limits.StreamCollect), encodings: newEncodings(maxEncoded), watches: &watches{keys: cfg.Keys, open: map[credential]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
 	s.tenants = &tenants{keys: cfg.Keys, control: cfg.Control}

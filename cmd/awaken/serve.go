@@ -187,6 +187,9 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	sc.Routes = slices.Concat(sc.Routes, a2aRoutes, mcpRoutes)
 	control.serve(&sc, s)
 	sc.Stats, sc.Limiter, sc.Hooks = k.stats, k.limiter, b.hooks
+	if !s.DatabaseURL.IsZero() { // an SQLite file is one server's
+		sc.KeyRates = b.limits
+	}
 	srv, err := server.New(sc)
 	if err != nil {
 		return configError("%w", err)

@@ -56,7 +56,7 @@ func TestPrograms_WhatOneReplicaPublishesTheNextRunOfAnyUses(t *testing.T) {
 
 // A key that one replica makes works on all, sees on all what its tenant has, and works on none after it was revoked.
 func TestPrograms_AKeyWorksOnEveryReplicaUntilItIsRevoked(t *testing.T) {
-	p := startPrograms(t, "AWAKEN_SERVER_REQUIRE_KEY=true")
+	p := startPrograms(t, "AWAKEN_SERVER_REQUIRE_KEY=true", "AWAKEN_LIMITS_WRONG_KEYS=100000")
 	foreign, _ := p.newKey("other")
 	for i := range rounds(3, 100) {
 		thread := fmt.Sprint("t", i)
@@ -120,6 +120,27 @@ func TestPrograms_ABudgetIsSpentByTheReplicasTogether(t *testing.T) {
 			return strings.Contains(text, `"status":"done"`)
 		})
 		p.want(200, `"spent_usd":0.6`, "GET", "/v1/budget", key, "")
+	}
+}
+
+// The rate of a key holds for all replicas together, although each has only some of its requests.
+func TestPrograms_TheRateOfAKeyHoldsForTheReplicasTogether(t *testing.T) {
+	const burst = 40
+	p := startPrograms(t, "AWAKEN_LIMITS_KEY_RATE=1", fmt.Sprint("AWAKEN_LIMITS_KEY_BURST=", burst))
+	key, _ := p.newKey("acme")
+	began, passed := time.Now(), 0
+	for range 3 * burst {
+		switch status, text := p.ask("GET", "/v1/threads", key, ""); status {
+		case 200:
+			passed++
+		case 429:
+		default:
+			t.Fatalf("%d %s", status, text)
+		}
+	}
+	// A replica may keep an eighth of the burst for a second and then lose it.
+	if most := burst + int(time.Since(began).Seconds()); passed > most || passed < burst/2 {
+		t.Errorf("%d of %d requests passed in %s, want at most %d and not much less", passed, 3*burst, time.Since(began), most)
 	}
 }
 
