@@ -64,7 +64,7 @@ func TestTool_HintsAreEffectsAndNamesAreIDs(t *testing.T) {
 	s, _ := program(t, "plain")
 	c := connect(t, s, mcp.Options{})
 	for id, want := range map[string]awaken.EffectClass{"mcp__s__echo": awaken.ReadOnly, "mcp__s__put": awaken.Idempotent, "mcp__s__wait": awaken.Effectful, "mcp__s__get_picture": awaken.ReadOnly} {
-		if spec := tool(t, c, id).Spec(); spec.Effect != want || spec.Metadata["mcp.server"] != "s" || spec.Timeout != 30*time.Second {
+		if spec := tool(t, c, id).Spec(); spec.Effect != want || !spec.Untrusted || spec.Metadata["mcp.server"] != "s" || spec.Timeout != 30*time.Second {
 			t.Errorf("%s: %+v, want effect %q", id, spec, want)
 		}
 	}

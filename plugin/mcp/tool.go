@@ -64,7 +64,7 @@ func newTool(c *Connection, l *listing) *tool {
 		title = cmp.Or(title, a.Title)
 	}
 	return &tool{conn: c, listing: l, spec: awaken.ToolSpec{ID: l.id, Name: cmp.Or(title, l.tool.Name), Description: l.tool.Description, Parameters: l.params,
-		Category: "mcp", Effect: effect(l.tool), Timeout: c.server.Timeout,
+		Category: "mcp", Effect: effect(l.tool), Untrusted: true, Timeout: c.server.Timeout,
 		Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.tool": l.tool.Name, "mcp.transport": c.server.transport()}}}
 }
 
