@@ -1,0 +1,53 @@
+package deliver
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/awaken-go/awaken/internal/httpguard"
+	"github.com/awaken-go/awaken/internal/httpguard/guardtest"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/webhook"
+)
+
+// No hook makes a sender reach anything but the public internet, even if its URL was not checked when it was set.
+func TestSender_Corpus(t *testing.T) {
+	t.Parallel()
+	guardtest.Test(t, httpguard.Options{}, func(t *testing.T, client *http.Client, address string) {
+		s, err := New(Config{Store: new(webhook.Memory), Mailbox: new(mailbox.Mailbox), Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &webhook.Hook{RunID: "r", ID: "1", State: webhook.State{Target: webhook.Target{URL: address, Secret: "s"}}}
+		if a := s.post(t.Context(), h, 1, []byte("{}"), "application/json"); a.Error == "" && a.Status != http.StatusOK {
+			t.Errorf("%q: %+v", address, a)
+		}
+	})
+}
+
+// A URL is refused when it is set, if it is plain from it that it leads elsewhere.
+func TestSender_CheckURL(t *testing.T) {
+	t.Parallel()
+	s, err := New(Config{Store: new(webhook.Memory), Mailbox: new(mailbox.Mailbox), Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for _, address := range guardtest.Corpus() {
+		if s.CheckURL(address) != nil {
+			refused++
+		}
+	}
+	if all := len(guardtest.Corpus()); refused < all*9/10 {
+		t.Errorf("%d of %d are refused", refused, all)
+	}
+	for _, address := range []string{"https://public.example/", "https://public.example:8443/told?x=1", "https://93.184.216.34/"} {
+		if err := s.CheckURL(address); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if err := s.CheckURL("http://public.example/"); err == nil {
+		t.Error("a receiver without TLS")
+	}
+}
