@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/plugin/mcp"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/acp"
 )
@@ -116,12 +119,32 @@ func serveEditor(ctx context.Context, con *console, k *core, agentID, user strin
 	worked := make(chan error, 1)
 	go func() { worked <- k.box.Work(working) }()
 	err := acp.Serve(ctx, acp.Config{Tenant: k.box.Tenant(""), Catalogue: func() acp.Catalogue { return k.control.manager.Registry() }, Agent: agentID, User: user,
-		Version: moduleVersion(), Logger: log, Decided: func(made []*awaken.Decided) { k.audit(ctx, user, made) }}, con.in, con.out)
+		Version: moduleVersion(), Logger: log, Connect: func(t acp.ToolServer) (acp.Toolbox, error) { return connectEditor(t, log) }, Decided: func(made []*awaken.Decided) { k.audit(ctx, user, made) }}, con.in, con.out)
 	stop()
 	if err = errors.Join(err, <-worked); err != nil {
 		return failed(err)
 	}
 	return nil
+}
+
+// connectEditor connects an MCP server of the editor. The user whose editor names it may reach every
+// address, and has seen its tools as they are now: none is held.
+func connectEditor(t acp.ToolServer, log *slog.Logger) (acp.Toolbox, error) {
+	c, err := mcp.Connect(mcp.Server{ID: t.ID, Command: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Env, URL: t.URL, SSE: t.SSE, Headers: t.Headers,
+		Roots: rootsOf(t.Dir), TrustChanges: true}, mcp.Options{Client: &http.Client{}, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	c.Start()
+	return c, nil
+}
+
+// rootsOf returns a folder as the roots of an MCP server.
+func rootsOf(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	return []string{(&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()}
 }
 
 // audit adds decisions of the editor's user to the audit log, as the server does.

@@ -26,6 +26,9 @@ type Config struct {
 	User string
 	// Decided, if set, is told of the records of decisions that the user has made.
 	Decided func(made []*awaken.Decided)
+	// Connect connects an MCP server that the editor passes with a session. If it is nil, such servers
+	// are not used. It must not wait for the server.
+	Connect func(s ToolServer) (Toolbox, error)
 	Version string        // of the program
 	MaxLine int           // bytes of a message; 0 means DefaultMaxLine
 	Logger  *slog.Logger  // nil discards
@@ -70,6 +73,9 @@ func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 	a.mu.Unlock()
 	a.close()
 	a.work.Wait()
+	for _, s := range a.sessions {
+		s.disconnect()
+	}
 	return err
 }
 
@@ -267,7 +273,7 @@ func (a *agent) initialize(m *message) (*initializeResult, error) {
 		a.clientName = fmt.Sprintf("%.80s", cmp.Or(p.Info.Title, p.Info.Name))
 	}
 	return &initializeResult{ProtocolVersion: Version, AuthMethods: []struct{}{},
-		AgentCapabilities: agentCapabilities{LoadSession: true, Prompt: promptCapabilities{Image: true, Audio: true, EmbeddedContext: true},
+		AgentCapabilities: agentCapabilities{LoadSession: true, Prompt: promptCapabilities{Image: true, Audio: true, EmbeddedContext: true}, MCP: mcpCapabilities{HTTP: a.Connect != nil, SSE: a.Connect != nil},
 			Session: map[string]empty{"list": {}, "delete": {}, "resume": {}, "close": {}}},
 		AgentInfo: implementation{Name: "awaken", Title: "Awaken", Version: cmp.Or(a.Version, "(devel)")}}, nil
 }

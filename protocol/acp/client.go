@@ -23,8 +23,8 @@ const (
 	runTool   = "editor_run_command"
 )
 
-// clientTools returns the tools that the client offers.
-func (s *session) clientTools() (out []awaken.ToolSpec) {
+// clientTools returns the tools that the client offers: its own, and those of its MCP servers.
+func (s *session) clientTools(ctx context.Context) (out []awaken.ToolSpec) {
 	can, _ := s.capabilities()
 	add := func(offered bool, id, description, parameters string) {
 		if offered {
@@ -37,6 +37,10 @@ func (s *session) clientTools() (out []awaken.ToolSpec) {
 		`{"type":"object","properties":{"path":{"type":"string","description":"absolute, or relative to the user's folder"},"content":{"type":"string","description":"the whole new text"}},"required":["path","content"],"additionalProperties":false}`)
 	add(can.Terminal, runTool, "Runs a command in the user's terminal and returns its output.",
 		`{"type":"object","properties":{"command":{"type":"string","description":"the program"},"args":{"type":"array","items":{"type":"string"}},"cwd":{"type":"string","description":"folder; default the user's"},"timeout_seconds":{"type":"integer","minimum":1,"maximum":3600,"description":"default 120"}},"required":["command"],"additionalProperties":false}`)
+	for _, t := range s.serverTools(ctx) {
+		spec := t.Spec()
+		out = append(out, awaken.ToolSpec{ID: spec.ID, Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters})
+	}
 	return out
 }
 
@@ -45,7 +49,7 @@ func (t *turn) isClientCall(ticket *awaken.WaitingTicket) bool {
 	can, _ := t.capabilities()
 	offered := map[string]bool{readTool: can.FS.Read, writeTool: can.FS.Write, runTool: can.Terminal}
 	return ticket.RunID == "" && ticket.ResumeMode == awaken.UseDecisionAsToolResult && ticket.Suspension != nil &&
-		ticket.Suspension.Action == "tool:"+ticket.ToolName && offered[ticket.ToolName]
+		ticket.Suspension.Action == "tool:"+ticket.ToolName && (offered[ticket.ToolName] || t.hasServer(ticket.ToolName))
 }
 
 // clientCall holds the arguments of a call of a tool of the client.
@@ -62,8 +66,14 @@ type clientCall struct {
 
 // perform makes a call of a tool of the client and decides the ticket with its result.
 func (t *turn) perform(ctx context.Context, ticket *awaken.WaitingTicket, late bool) {
+	var tool awaken.Tool // of an MCP server of the editor; nil for the editor's own
 	var c clientCall
-	if err := json.Unmarshal(ticket.Arguments, &c); err != nil { // the schema was checked
+	if t.hasServer(ticket.ToolName) {
+		if tool = t.serverTool(ctx, ticket.ToolName); tool == nil {
+			t.decide(ctx, ticket.Reject("No MCP server of the editor has this tool now."))
+			return
+		}
+	} else if err := json.Unmarshal(ticket.Arguments, &c); err != nil { // the schema was checked
 		t.decide(ctx, ticket.Reject("the arguments cannot be read: "+err.Error()))
 		return
 	}
@@ -71,7 +81,7 @@ func (t *turn) perform(ctx context.Context, ticket *awaken.WaitingTicket, late b
 		c.Path = absolute(t.cwd, c.Path)
 	}
 	c.Cwd = absolute(t.cwd, c.Cwd)
-	ok, err := t.agreed(ctx, ticket, &c, late)
+	ok, err := t.agreed(ctx, ticket, &c, late, tool)
 	switch {
 	case err != nil:
 		t.unasked(ctx, err)
@@ -87,6 +97,8 @@ func (t *turn) perform(ctx context.Context, ticket *awaken.WaitingTicket, late b
 		result, err = empty{}, t.Conn.call(ctx, methodWriteFile, map[string]any{"sessionId": t.id, "path": c.Path, "content": c.Content}, nil)
 	case runTool:
 		result, err = t.runCommand(ctx, ticket, &c)
+	default:
+		result, err = t.callServer(ctx, tool, ticket)
 	}
 	switch {
 	case err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)):
@@ -107,13 +119,13 @@ func (t *turn) perform(ctx context.Context, ticket *awaken.WaitingTicket, late b
 // asking. Otherwise the permission rules of the agent decide, which have let the call pass; a user whose
 // agent has none is asked. A call that has an effect and may have been made by a connection before this one
 // is always asked about. If the user refuses, the ticket is decided.
-func (t *turn) agreed(ctx context.Context, ticket *awaken.WaitingTicket, c *clientCall, late bool) (bool, error) {
+func (t *turn) agreed(ctx context.Context, ticket *awaken.WaitingTicket, c *clientCall, late bool, of awaken.Tool) (bool, error) {
 	tool, question := ticket.ToolName, ""
-	reads := tool == readTool
+	reads := tool == readTool || of != nil && of.Spec().Effect == awaken.ReadOnly
 	switch {
 	case late && !reads:
 		question = "May have been done already. Do it again? "
-	case reads && below(t.cwd, c.Path), t.allowed(tool), t.governed(ctx):
+	case tool == readTool && below(t.cwd, c.Path), t.allowed(tool), t.governed(ctx):
 		return true, nil
 	}
 	args := argumentsOf(ticket.Arguments, t.cwd)

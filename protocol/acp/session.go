@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"strconv"
@@ -27,8 +26,9 @@ type session struct {
 
 	mu      sync.Mutex
 	options options
-	turn    *turn // in progress, or nil
-	left    *turn // the last one, if its run waits for what the client cannot be asked
+	turn    *turn        // in progress, or nil
+	left    *turn        // the last one, if its run waits for what the client cannot be asked
+	servers *toolServers // of the editor, or nil
 }
 
 // metadataKey is the name of what a thread keeps about its session.
@@ -77,7 +77,10 @@ func (a *agent) newSession(ctx context.Context, m *message) (any, error) {
 		return nil, err
 	}
 	s := &session{agent: a, id: a.NewID(), cwd: filepath.Clean(p.Cwd)}
-	var err error
+	servers, err := s.list(p.MCPServers)
+	if err != nil {
+		return nil, err
+	}
 	if s.options, err = a.defaults(); err != nil {
 		return nil, err
 	}
@@ -86,7 +89,7 @@ func (a *agent) newSession(ctx context.Context, m *message) (any, error) {
 		return nil, err
 	}
 	a.begin(s)
-	return &followed{s.result(true), func() { s.refuseServers(p.MCPServers) }}, nil
+	return &followed{s.result(true), func() { s.connect(servers) }}, nil
 }
 
 // metadata returns what the thread keeps about the session.
@@ -104,18 +107,6 @@ func (a *agent) begin(s *session) {
 	if old != nil {
 		old.leave()
 	}
-}
-
-// refuseServers tells the client that its MCP servers are not used.
-func (s *session) refuseServers(servers []mcpServer) {
-	if len(servers) == 0 {
-		return
-	}
-	var names []string
-	for _, m := range servers[:min(len(servers), 10)] {
-		names = append(names, fmt.Sprintf("%.60s", m.Name))
-	}
-	s.notice("MCP servers of the editor are not used: " + strings.Join(names, ", "))
 }
 
 // notice tells the client something that is not part of the conversation.
@@ -158,6 +149,10 @@ func (a *agent) openSession(ctx context.Context, m *message) (func() (any, error
 		return nil, err
 	}
 	s := &session{agent: a, id: th.ID, cwd: filepath.Clean(p.Cwd)}
+	servers, err := s.list(p.MCPServers)
+	if err != nil {
+		return nil, err
+	}
 	if s.options, err = a.restored(metadataOf(th).options); err != nil {
 		return nil, err
 	}
@@ -171,7 +166,7 @@ func (a *agent) openSession(ctx context.Context, m *message) (func() (any, error
 			h.show()
 		}
 		return &followed{s.result(false), func() {
-			s.refuseServers(p.MCPServers)
+			s.connect(servers)
 			s.attend(h)
 		}}, nil
 	}, nil
@@ -342,4 +337,5 @@ func (s *session) leave() {
 		t.stop(errClosed)
 		<-t.done
 	}
+	s.disconnect()
 }

@@ -120,7 +120,7 @@ func (t *turn) answer(msg *llm.Message, requestID string, before *turn) (any, er
 	t.enc = NewEncoder(opts)
 	defer t.Tenant.Log.Watch(t.id)() // the run may be over before it is followed
 	r, err := t.Tenant.Submit(ctx, mailbox.Submission{Mode: mailbox.ModeInterrupt, Anew: true, Confined: true, Request: awaken.RunRequest{
-		ThreadID: t.id, AgentID: t.chosen.Agent, UserID: t.User, Messages: []*llm.Message{msg}, Overrides: t.overrides(t.chosen), FrontendTools: t.clientTools(),
+		ThreadID: t.id, AgentID: t.chosen.Agent, UserID: t.User, Messages: []*llm.Message{msg}, Overrides: t.overrides(t.chosen), FrontendTools: t.clientTools(t.ctx),
 		Context: t.surroundings(), Adapter: "acp", TransportRequestID: fmt.Sprintf("acp:%.80s", requestID), Untrusted: true}})
 	if errors.Is(err, awaken.ErrNotFound) {
 		return nil, noSession(t.id)

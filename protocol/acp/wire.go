@@ -93,8 +93,20 @@ type sessionParams struct {
 	MCPServers []mcpServer `json:"mcpServers"`
 }
 
+// mcpServer is an MCP server of the editor. One without a type is a program.
 type mcpServer struct {
-	Name string `json:"name"`
+	Type    string       `json:"type"` // http or sse; "" for a program
+	Name    string       `json:"name"`
+	Command string       `json:"command"`
+	Args    []string     `json:"args"`
+	Env     []namedValue `json:"env"`
+	URL     string       `json:"url"`
+	Headers []namedValue `json:"headers"`
+}
+
+type namedValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 type listParams struct {
