@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/background"
+	"github.com/awaken-go/awaken/plugin/basics"
 	"github.com/awaken-go/awaken/plugin/deferred"
 	"github.com/awaken-go/awaken/plugin/delegate"
 	"github.com/awaken-go/awaken/plugin/guard"
@@ -18,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/plugin/reminder"
 	"github.com/awaken-go/awaken/plugin/skills"
+	"github.com/awaken-go/awaken/plugin/web"
 )
 
 const (
@@ -44,7 +46,7 @@ func Config() engine.Config {
 // Plugins returns the plugins that every agent may load. Their sections configure them.
 func Plugins() []awaken.Plugin {
 	return []awaken.Plugin{permission.New(permission.Config{}), reminder.New(reminder.Config{}), deferred.New(), guard.Rails(), memory.New(),
-		handoff.New(nil), delegate.New(delegate.Options{}), background.New()}
+		handoff.New(nil), delegate.New(delegate.Options{}), background.New(), basics.New(), web.New(nil)}
 }
 
 // Minimal returns the configuration of the default agent alone, without tools.
