@@ -154,6 +154,8 @@ func (x *exchange) enter(m *message) error {
 
 func (x *exchange) enterModern(header string, m *message) error {
 	switch v := x.meta.Version; {
+	case v == nil && x.id == nil && m.Method != "" && header == modern: // clients put _meta into requests only
+		return x.checkHeaders(m)
 	case v == nil:
 		return failure(http.StatusBadRequest, invalidParams, "params._meta[\"io.modelcontextprotocol/protocolVersion\"] is missing, want %s", modern)
 	case header != *v:

@@ -141,6 +141,9 @@ func TestSDK_Cancel(t *testing.T) {
 			for g.Open("of "+name) != nil {
 				time.Sleep(time.Millisecond)
 			}
+			if list, err := s.ListTools(t.Context(), nil); err != nil || len(list.Tools) == 0 {
+				t.Errorf("after a call was cancelled: %+v, %v", list, err)
+			}
 		})
 	}
 }
