@@ -23,6 +23,20 @@ func (p *programs) say(key, agent, thread, text string) string {
 // uses it, whichever replica starts it. So it is with a change, and with a deletion.
 func TestPrograms_WhatOneReplicaPublishesTheNextRunOfAnyUses(t *testing.T) {
 	p := startPrograms(t)
+	tries := 0
+	p.eventually("acquainted: a replica that has just started is not waited for before the others have heard of it", func() bool {
+		tries++
+		ok := true
+		for i := range 3 {
+			id := fmt.Sprintf("first-%d-%d", tries, i)
+			p.at(i).want(200, "", "PUT", "/v1/config/agents/"+id, adminToken, fmt.Sprintf(`{"id":%q,"model_id":"default"}`, id))
+			for j := range 3 {
+				status, _ := p.at(j).ask("POST", "/v1/runs", "", fmt.Sprintf(`{"agent_id":%q,"stream":false,"messages":[{"role":"user","content":"hello"}]}`, id))
+				ok = ok && status == 200
+			}
+		}
+		return ok
+	})
 	for i := range rounds(4, 200) {
 		one, two, three, id := p.at(i), p.at(i+1), p.at(i+2), fmt.Sprint("poet-", i)
 		plain := fmt.Sprintf(`{"id":%q,"model_id":"default","system_prompt":"Be brief."}`, id)

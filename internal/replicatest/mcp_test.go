@@ -12,8 +12,6 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // cutter is a transport that breaks off streams after some bytes, until it has broken off enough.
@@ -46,12 +44,8 @@ func (c *cut) Read(p []byte) (int, error) {
 
 // The client of go-sdk lists and calls tools, sees their progress, answers questions, cancels, and reads what a thread
 // has, in both eras of MCP, each request on another replica. In the older one, its streams are cut off and
-// continued. It is not in the short share: now and then the first response of tools/list after a start arrives cut off,
-// and it is not known yet whether the program, the load balancer of this test or the client does that.
+// continued.
 func TestPrograms_MCPCallsAreServedByAnyReplica(t *testing.T) {
-	if !testenv.Long() {
-		t.Skip("only with AWAKEN_LONG")
-	}
 	p := startPrograms(t)
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
