@@ -15,25 +15,28 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// call is one tool call of the current step.
+// call is one tool call of the current step. Its flags are together, because it is allocated with its record:
+// with gaps between them the two would not fit into 384 bytes.
 type call struct {
-	state     *awaken.CallState // as of the next commit; change it through edit
-	shared    bool              // others have seen state: copy it before a change
-	listed    bool              // it is in ledger.changed
-	doubtful  bool              // effectful, and begun when its owner was lost
-	entry     *registry.Tool    // nil if the tool does not exist
-	message   *llm.Message
-	appended  bool // the message is in the log
-	resume    *awaken.Resumption
-	rewritten bool       // a gate replaced its arguments
-	recheck   bool       // its child has reported: check it before waiting
-	yielded   bool       // it gave up its child or its further steps; the next owner repeats it
-	steps     *callSteps // nil if it has none
+	state   *awaken.CallState // as of the next commit; change it through edit
+	entry   *registry.Tool    // nil if the tool does not exist
+	message *llm.Message
+	resume  *awaken.Resumption
+	steps   *callSteps // nil if it has none
 
-	tc      *awaken.ToolCall // while it runs
-	running bool
+	// While it runs.
+	tc      *awaken.ToolCall
 	cancel  context.CancelCauseFunc
 	limiter *limiter // nil if it has no time limit
+
+	running   bool
+	shared    bool // others have seen state: copy it before a change
+	listed    bool // it is in ledger.changed
+	doubtful  bool // it, or a step of it, is effectful and had begun when its owner was lost
+	appended  bool // the message is in the log
+	rewritten bool // a gate replaced its arguments
+	recheck   bool // its child has reported: check it before waiting
+	yielded   bool // it gave up its child or its further steps; the next owner repeats it
 }
 
 // replaced returns the arguments of the call if a gate replaced the model's, or nil.
