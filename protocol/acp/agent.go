@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/awaken-go/awaken"
@@ -56,7 +58,7 @@ func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	a := &agent{Config: cfg, Conn: newConn(in, out, cmp.Or(cfg.MaxLine, DefaultMaxLine), cfg.Logger), ctx: ctx,
-		sessions: map[string]*session{}, open: map[string]context.CancelCauseFunc{}}
+		sessions: map[string]*session{}, serving: map[*session]bool{}, open: map[string]context.CancelCauseFunc{}}
 	read := make(chan error, 1)
 	go func() { read <- a.serve() }()
 	var err error
@@ -73,9 +75,14 @@ func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 	a.mu.Unlock()
 	a.close()
 	a.work.Wait()
-	for _, s := range a.sessions {
-		s.disconnect()
+	a.mu.Lock()
+	left := slices.Collect(maps.Keys(a.serving))
+	a.mu.Unlock()
+	var ends sync.WaitGroup
+	for _, s := range left {
+		ends.Go(s.disconnect)
 	}
+	ends.Wait()
 	return err
 }
 
@@ -92,6 +99,7 @@ type agent struct {
 	client      clientCapabilities
 	clientName  string
 	sessions    map[string]*session
+	serving     map[*session]bool                  // those with MCP servers, also if they are not in sessions any more
 	open        map[string]context.CancelCauseFunc // requests that are not answered yet, by id
 }
 

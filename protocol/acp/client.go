@@ -39,7 +39,7 @@ func (s *session) clientTools(ctx context.Context) (out []awaken.ToolSpec) {
 		`{"type":"object","properties":{"command":{"type":"string","description":"the program"},"args":{"type":"array","items":{"type":"string"}},"cwd":{"type":"string","description":"folder; default the user's"},"timeout_seconds":{"type":"integer","minimum":1,"maximum":3600,"description":"default 120"}},"required":["command"],"additionalProperties":false}`)
 	for _, t := range s.serverTools(ctx) {
 		spec := t.Spec()
-		out = append(out, awaken.ToolSpec{ID: spec.ID, Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters})
+		out = append(out, awaken.ToolSpec{ID: spec.ID, Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters, Untrusted: spec.Untrusted})
 	}
 	return out
 }

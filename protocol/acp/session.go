@@ -29,6 +29,7 @@ type session struct {
 	turn    *turn        // in progress, or nil
 	left    *turn        // the last one, if its run waits for what the client cannot be asked
 	servers *toolServers // of the editor, or nil
+	over    bool         // the session has ended: it follows no run, and gets no servers
 }
 
 // metadataKey is the name of what a thread keeps about its session.
@@ -98,15 +99,13 @@ func (s *session) metadata() json.RawMessage {
 	return data
 }
 
-// begin makes the session known to the connection. One with the same id ends.
-func (a *agent) begin(s *session) {
+// begin makes the session known to the connection. It returns the one that had the id, which must be left,
+// or nil.
+func (a *agent) begin(s *session) (before *session) {
 	a.mu.Lock()
-	old := a.sessions[s.id]
-	a.sessions[s.id] = s
-	a.mu.Unlock()
-	if old != nil {
-		old.leave()
-	}
+	defer a.mu.Unlock()
+	before, a.sessions[s.id] = a.sessions[s.id], s
+	return before
 }
 
 // notice tells the client something that is not part of the conversation.
@@ -156,8 +155,11 @@ func (a *agent) openSession(ctx context.Context, m *message) (func() (any, error
 	if s.options, err = a.restored(metadataOf(th).options); err != nil {
 		return nil, err
 	}
-	a.begin(s)
+	before := a.begin(s)
 	return func() (any, error) {
+		if before != nil {
+			before.leave()
+		}
 		h, err := s.history(ctx, th.ID)
 		if err != nil {
 			return nil, err
@@ -256,15 +258,15 @@ func (a *agent) deleteSession(ctx context.Context, m *message) (func() (any, err
 	delete(a.sessions, p.SessionID)
 	a.mu.Unlock()
 	return func() (any, error) {
+		if s != nil {
+			s.leave()
+		}
 		th, err := a.thread(ctx, p.SessionID)
 		if f, ok := errors.AsType[*Failure](err); ok && f.Code == codeNotFound {
 			return empty{}, nil
 		}
 		if err != nil {
 			return nil, err
-		}
-		if s != nil {
-			s.leave()
 		}
 		return empty{}, a.remove(ctx, th.ID)
 	}, nil
@@ -328,10 +330,12 @@ func (s *session) cancel() {
 	}
 }
 
-// leave stops following the run of the session, and waits until that has stopped.
+// leave ends the session: it stops following the run, waits until that has stopped, and disconnects the
+// servers.
 func (s *session) leave() {
 	s.mu.Lock()
 	t := s.turn
+	s.over = true
 	s.mu.Unlock()
 	if t != nil {
 		t.stop(errClosed)

@@ -2,9 +2,9 @@ package acp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +48,23 @@ type toolServers struct {
 	ids   []string
 	boxes []Toolbox
 	ready chan struct{} // closed when each server is connected or has failed
+
+	ctx  context.Context // done when they are closed
+	stop context.CancelFunc
+}
+
+// close ends the connections.
+func (t *toolServers) close(log *slog.Logger) {
+	t.stop()
+	var wait sync.WaitGroup
+	for _, b := range t.boxes {
+		wait.Go(func() {
+			if err := b.Close(); err != nil {
+				log.Warn("cannot close an MCP server of the editor", "error", err)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // list returns the servers that a client passes, with names that ids of tools can have.
@@ -118,49 +135,66 @@ func (s *session) connect(servers []ToolServer) {
 		return
 	}
 	t := &toolServers{ready: make(chan struct{})}
-	var wait sync.WaitGroup
+	t.ctx, t.stop = context.WithCancel(s.ctx)
+	var refused []string
 	for _, m := range servers {
 		box, err := s.Connect(m)
 		if err != nil {
-			s.notice(fmt.Sprintf("MCP server %s is not used: %v", m.ID, err))
+			refused = append(refused, fmt.Sprintf("MCP server %s is not used: %v", m.ID, err))
 			continue
 		}
 		t.ids, t.boxes = append(t.ids, m.ID), append(t.boxes, box)
+	}
+	if !s.hold(t) {
+		t.close(s.Logger)
+		return
+	}
+	for _, text := range refused {
+		s.notice(text)
+	}
+	var wait sync.WaitGroup
+	for i, box := range t.boxes {
 		wait.Go(func() {
-			ctx, cancel := context.WithTimeout(s.ctx, openTime)
+			ctx, cancel := context.WithTimeout(t.ctx, openTime)
 			defer cancel()
-			if err := box.Ready(ctx); err != nil && s.ctx.Err() == nil {
-				s.notice(fmt.Sprintf("MCP server %s cannot be used now: %v", m.ID, err))
+			if err := box.Ready(ctx); err != nil && t.ctx.Err() == nil {
+				s.notice(fmt.Sprintf("MCP server %s cannot be used now: %v", t.ids[i], err))
 			}
 		})
 	}
-	s.mu.Lock()
-	s.servers = t
-	s.mu.Unlock()
 	go func() { // ends with the client at the latest
 		wait.Wait()
 		close(t.ready)
 	}()
 }
 
-// disconnect ends the connections to the session's servers.
+// hold makes servers those of the session, unless it has ended, or the client is gone.
+func (s *session) hold(t *toolServers) bool {
+	a := s.agent
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.gone || s.over {
+		return false
+	}
+	s.servers, a.serving[s] = t, true
+	return true
+}
+
+// disconnect ends the connections to the session's servers. It gets no others.
 func (s *session) disconnect() {
+	a := s.agent
+	a.mu.Lock()
 	s.mu.Lock()
 	t := s.servers
-	s.servers = nil
+	s.servers, s.over = nil, true
+	delete(a.serving, s)
 	s.mu.Unlock()
-	if t == nil {
-		return
+	a.mu.Unlock()
+	if t != nil {
+		t.close(s.Logger)
 	}
-	var wait sync.WaitGroup
-	for _, b := range t.boxes {
-		wait.Go(func() {
-			if err := b.Close(); err != nil {
-				s.Logger.Warn("cannot close an MCP server of the editor", "error", err)
-			}
-		})
-	}
-	wait.Wait()
 }
 
 // serverTools returns the tools of the session's servers. It waits a moment for servers that are being
@@ -205,21 +239,40 @@ func (s *session) serverTool(ctx context.Context, id string) awaken.Tool {
 
 // callServer makes a call of a tool of a server, once, and returns its result for the model.
 func (t *turn) callServer(ctx context.Context, tool awaken.Tool, ticket *awaken.WaitingTicket) (any, error) {
+	spec := tool.Spec()
+	if spec.Timeout > 0 {
+		late := fmt.Errorf("the server did not answer within %v", spec.Timeout)
+		if spec.Effect == awaken.Effectful {
+			late = fmt.Errorf("%w. Whether the call took effect is not known, and it was not repeated", late)
+		}
+		limited, cancel := context.WithTimeoutCause(ctx, spec.Timeout, late)
+		defer cancel()
+		ctx = limited
+	}
 	call := &awaken.ToolCall{ID: ticket.ToolCallID, Tool: ticket.ToolName, Args: ticket.Arguments, Key: t.runID + "/" + ticket.ToolCallID,
 		Run: &awaken.RunInfo{ThreadID: t.id, RunID: t.runID, UserID: t.User}}
 	res, err := tool.Call(ctx, call)
-	switch {
-	case err != nil:
+	if res, err = awaken.ResultOf(spec.ID, res, err); err != nil {
 		return nil, err
-	case res.Status == awaken.ToolError:
+	}
+	switch res.Status {
+	case awaken.ToolError:
 		return nil, errors.New(res.Message)
+	case awaken.ToolPending:
+		return nil, errors.New("the server asks the user a question, which the editor cannot show. Whether the call took effect is not known")
 	}
 	return answerOf(res), nil
 }
 
-// answerOf returns what a model is told about a result: its text, or else its data. Files are only
-// mentioned.
+// answerOf returns what a model is told about a result: its text and data, as in other results. Files are
+// only mentioned.
 func answerOf(res *awaken.ToolResult) any {
+	if len(res.Content) == 0 {
+		if res.Message == "" {
+			return res.Data
+		}
+		return res.Plain()
+	}
 	var text []string
 	for i := range res.Content {
 		b := &res.Content[i]
@@ -229,12 +282,6 @@ func answerOf(res *awaken.ToolResult) any {
 		default:
 			text = append(text, fmt.Sprintf("[%s]", b.Type))
 		}
-	}
-	if len(text) == 0 && res.Message != "" {
-		text = []string{res.Message}
-	}
-	if len(text) == 0 && len(res.Data) > 0 {
-		return json.RawMessage(res.Data)
 	}
 	return strings.Join(text, "\n")
 }

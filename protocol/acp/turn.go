@@ -321,7 +321,7 @@ func (s *session) attend(h *history) {
 	t := s.newTurn(false)
 	t.enc, t.runID = h.enc, run.RunID
 	s.mu.Lock()
-	if s.turn != nil { // a prompt was faster
+	if s.turn != nil || s.over { // a prompt was faster
 		s.mu.Unlock()
 		t.stop(nil)
 		return
