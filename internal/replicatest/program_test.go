@@ -25,8 +25,17 @@ import (
 // programs is the replicas. Requests go through the load balancer, or to one of them (at).
 type programs struct {
 	testing.TB
-	urls []string
-	url  string // where requests go
+	urls     []string
+	url      string // where requests go
+	settings []string
+	running  []*program
+}
+
+// program is the process of a replica.
+type program struct {
+	cmd    *exec.Cmd
+	ended  chan error
+	killed bool // by the test
 }
 
 // adminToken is the admin key of programs.
@@ -42,31 +51,50 @@ func startPrograms(t *testing.T, settings ...string) *programs {
 		t.Skip("AWAKEN_BIN names no program")
 	}
 	p := &programs{TB: t}
-	settings = append([]string{"AWAKEN_ADMIN_API_BEARER_TOKEN=" + adminToken, "AWAKEN_DATABASE_URL=" + postgresServer.Database(), "AWAKEN_LOG_LEVEL=warn"}, settings...)
+	p.settings = append([]string{"AWAKEN_ADMIN_API_BEARER_TOKEN=" + adminToken, "AWAKEN_DATABASE_URL=" + postgresServer.Database(), "AWAKEN_LOG_LEVEL=warn"}, settings...)
 	for range 3 {
-		p.urls = append(p.urls, p.start(path, settings))
+		url, started := p.start(path, "127.0.0.1:0")
+		p.urls, p.running = append(p.urls, url), append(p.running, started)
 	}
 	p.url = newBalancer(t, p.urls)
 	return p
 }
 
+// crash kills every replica, and starts others at their addresses.
+func (p *programs) crash() {
+	p.Helper()
+	for _, r := range p.running {
+		r.killed = true
+		if err := r.cmd.Process.Kill(); err != nil {
+			p.Fatal(err)
+		}
+	}
+	for i, r := range p.running {
+		<-r.ended
+		_, p.running[i] = p.start(os.Getenv("AWAKEN_BIN"), strings.TrimPrefix(p.urls[i], "http://"))
+	}
+}
+
 // start starts a replica and returns its URL.
-func (p *programs) start(path string, settings []string) string {
+func (p *programs) start(path, address string) (string, *program) {
 	p.Helper()
 	dir := p.TempDir()
-	cmd := exec.Command(path, "serve", "--seed", "demo", "--address", "127.0.0.1:0", "--storage-dir", dir)
+	cmd := exec.Command(path, "serve", "--seed", "demo", "--address", address, "--storage-dir", dir)
 	out := &output{}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, settings...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, p.settings...)
 	if err := cmd.Start(); err != nil {
 		p.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	r := &program{cmd: cmd, ended: make(chan error, 1)}
+	go func() { r.ended <- cmd.Wait() }()
 	p.Cleanup(func() {
+		if r.killed {
+			return
+		}
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
-		case err := <-ended:
+		case err := <-r.ended:
 			if err != nil {
 				p.Errorf("a replica ended with %v", err)
 			}
@@ -80,7 +108,7 @@ func (p *programs) start(path string, settings []string) string {
 	})
 	for late := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if m := listensOn.FindStringSubmatch(out.String()); m != nil && strings.Contains(out.String(), "Ctrl-C stops") {
-			return m[1]
+			return m[1], r
 		}
 		if time.Now().After(late) {
 			p.Fatalf("a replica does not start:\n%s", out)
