@@ -29,13 +29,14 @@ const (
 // resolve finds out whether the message that is being sent has arrived, and continues accordingly. If that cannot be found out,
 // it asks a person.
 func (e *exchange) resolve(ctx context.Context) error {
-	said := unknown
-	for try, absent := 0, 0; try < lookTries && said != arrived && absent < 2; try++ {
-		if try > 0 {
-			if err := sleep(ctx, lookAgain); err != nil {
+	said, wait := unknown, time.Duration(0)
+	for try, down, absent := 0, 0, 0; try < lookTries && said != arrived && absent < 2; {
+		if wait > 0 {
+			if err := sleep(ctx, wait); err != nil {
 				return err
 			}
 		}
+		wait = lookAgain
 		var err error
 		said, err = e.search(ctx)
 		f, failed := errors.AsType[*Failure](err)
@@ -43,8 +44,9 @@ func (e *exchange) resolve(ctx context.Context) error {
 		case err != nil && (!failed || ctx.Err() != nil):
 			return err
 		case failed && f.transient():
-			try-- // it is down; the exchange's timeout limits this
-			said = unknown
+			said, wait = unknown, max(min(lookAgain<<min(down, 4), 10*time.Second), f.After)
+			down++ // the exchange's timeout limits this
+			continue
 		case failed:
 			return e.askAgain() // it cannot tell
 		case said == missing:
@@ -52,6 +54,7 @@ func (e *exchange) resolve(ctx context.Context) error {
 		default:
 			absent = 0
 		}
+		try, down = try+1, 0
 	}
 	switch said {
 	case arrived:
