@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
@@ -18,7 +17,7 @@ import (
 type authorizer interface {
 	authorize(ctx context.Context, h http.Header) error
 	// renew drops what the server has refused. It reports whether another attempt may succeed.
-	renew() bool
+	renew(ctx context.Context) bool
 }
 
 // newAuthorizer checks credentials. The client gets tokens of OAuth2.
@@ -45,7 +44,7 @@ func newAuthorizer(a *awaken.RemoteAuth, client *http.Client) (authorizer, error
 	if _, err := readURL("auth.token_url", a.TokenURL); err != nil {
 		return nil, err
 	}
-	return &credentials{client: client, cfg: clientcredentials.Config{ClientID: a.ClientID, ClientSecret: a.ClientSecret.Expose(), TokenURL: a.TokenURL, Scopes: a.Scopes}}, nil
+	return &credentials{client: client, turn: make(chan struct{}, 1), cfg: clientcredentials.Config{ClientID: a.ClientID, ClientSecret: a.ClientSecret.Expose(), TokenURL: a.TokenURL, Scopes: a.Scopes}}, nil
 }
 
 // fixed is a header that does not change. The zero fixed adds none.
@@ -61,20 +60,32 @@ func (f fixed) authorize(_ context.Context, h http.Header) error {
 	return nil
 }
 
-func (fixed) renew() bool { return false }
+func (fixed) renew(context.Context) bool { return false }
 
 // credentials are OAuth2 client credentials. A token is used until it expires or is refused.
 type credentials struct {
 	cfg    clientcredentials.Config
 	client *http.Client
 
-	mu    sync.Mutex
+	turn  chan struct{} // cap 1; has one while the token is used or got
 	token *oauth2.Token
 }
 
+// take waits for the turn of a caller, who gives it back.
+func (c *credentials) take(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 func (c *credentials) authorize(ctx context.Context, h http.Header) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer func() { <-c.turn }()
 	if !c.token.Valid() {
 		ctx, cancel := context.WithTimeout(ctx, unaryTime)
 		defer cancel()
@@ -91,9 +102,11 @@ func (c *credentials) authorize(ctx context.Context, h http.Header) error {
 	return nil
 }
 
-func (c *credentials) renew() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *credentials) renew(ctx context.Context) bool {
+	if c.take(ctx) != nil {
+		return false
+	}
+	defer func() { <-c.turn }()
 	had := c.token != nil
 	c.token = nil
 	return had

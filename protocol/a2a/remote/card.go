@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -50,7 +49,7 @@ type cards struct {
 	wire *wire
 	urls []string // where the card may be, in order
 
-	mu   sync.Mutex // held while the card is fetched
+	turn chan struct{} // cap 1; has one while the card is fetched
 	last atomic.Pointer[kept]
 }
 
@@ -76,7 +75,7 @@ const wellKnown = "/.well-known/agent-card.json"
 
 // newCards returns the cards of a server: of the interface, if it has one of its own, or else of the host.
 func newCards(w *wire, base *url.URL, target string) *cards {
-	c := &cards{wire: w}
+	c := &cards{wire: w, turn: make(chan struct{}, 1)}
 	if base.Path != "" {
 		at := base.JoinPath()
 		if target != "" {
@@ -89,21 +88,27 @@ func newCards(w *wire, base *url.URL, target string) *cards {
 }
 
 // get returns the card. If it cannot be had, the last one is used; without one, the card is nil and the problem says why. While
-// one caller asks for a card again, the others use the old one.
+// one caller asks for a card, the others use the old one, or wait for what it gets.
 func (c *cards) get(ctx context.Context, now time.Time) *kept {
-	if k := c.last.Load(); k != nil && now.Before(k.until) {
-		return k
-	}
-	if !c.mu.TryLock() {
-		if k := c.last.Load(); k != nil && k.read != nil {
-			return k
-		}
-		c.mu.Lock()
-	}
-	defer c.mu.Unlock()
 	old := c.last.Load()
 	if old != nil && now.Before(old.until) {
 		return old
+	}
+	select {
+	case c.turn <- struct{}{}:
+	default:
+		if old != nil && old.read != nil {
+			return old
+		}
+		select {
+		case c.turn <- struct{}{}:
+		case <-ctx.Done():
+			return &kept{at: c.urls[len(c.urls)-1], problem: context.Cause(ctx)}
+		}
+	}
+	defer func() { <-c.turn }()
+	if k := c.last.Load(); k != old { // another caller has asked meanwhile
+		return k
 	}
 	if old == nil {
 		old = &kept{at: c.urls[len(c.urls)-1]}

@@ -130,7 +130,7 @@ func (w *wire) do(ctx context.Context, verb, at string, body []byte, header http
 		if err != nil {
 			return nil, &Failure{Err: plain(err), Sent: !unsent(err)}
 		}
-		if resp.StatusCode != http.StatusUnauthorized || again || !w.auth.renew() {
+		if resp.StatusCode != http.StatusUnauthorized || again || !w.auth.renew(ctx) {
 			return resp, nil
 		}
 		drain(resp.Body)
