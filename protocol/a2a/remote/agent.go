@@ -143,21 +143,43 @@ type taskError struct{ text string }
 
 func (e *taskError) Error() string { return e.text }
 
-// runEnd cancels the task of a run that ends before its task does. That can be repeated, unlike an effect after the last
-// commit, which a crash would lose.
+// runEnd cancels the task of a run that ends before its task does, even if the server has not confirmed the task's message. That
+// can be repeated, unlike an effect after the last commit, which a crash would lose.
 func (a *agent) runEnd(ctx context.Context, h *awaken.HookCall) error {
 	n := readNotes(builtin.RemoteNotes.Get(h)[a.id])
-	if n.TaskID == "" || n.State.terminal() || n.Run != h.Run.RunID {
+	if n.TaskID == "" && n.Sending == "" || n.State.terminal() || n.Run != h.Run.RunID {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, cancelTime)
 	defer stop()
 	if at, err := a.client.find(ctx, a.settings); err == nil {
-		_ = a.client.cancel(ctx, at, n.TaskID) // the server may be gone; the run ends anyway
+		if n.TaskID == "" {
+			n.TaskID = a.taskOf(ctx, at, &n)
+		}
+		if n.TaskID != "" {
+			_ = a.client.cancel(ctx, at, n.TaskID) // the server may be gone; the run ends anyway
+		}
 	}
-	n.State = canceled // a message never continues it
+	if n.TaskID == "" {
+		return nil
+	}
+	n.State, n.Sending = canceled, "" // a message never continues it
 	builtin.RemoteNotes.Update(h, builtin.RemoteNote{Agent: a.id, Notes: n.encode()})
 	return nil
+}
+
+// taskOf returns the task of the message that is being sent, or "" if the server does not say.
+func (a *agent) taskOf(ctx context.Context, at *place, n *notes) string {
+	tasks, err := a.client.list(ctx, at, n.ContextID)
+	if err != nil {
+		return ""
+	}
+	for _, t := range tasks {
+		if has(t, n.Sending) {
+			return t.ID
+		}
+	}
+	return ""
 }
 
 var (

@@ -127,6 +127,32 @@ func TestRoot_CancellingTheRunCancelsTheTask(t *testing.T) {
 	})
 }
 
+// A run that is cancelled before the server has said which task its message started cancels that task too.
+func TestRoot_CancellingTheRunCancelsATaskThatIsNotKnownYet(t *testing.T) {
+	slow := make(chan struct{})
+	defer close(slow)
+	srv, s := newTheirs(t, slow), newSide(t)
+	s.far("far", srv.URL+"/v1/a2a", "slow", `{"streaming":false,"return_immediately":false}`)
+	rt := s.runtime()
+	go func() {
+		eventually(t, "the server runs the task", func() bool {
+			runs := srv.runs()
+			return len(runs) == 1 && runs[0].Status == awaken.RunRunning
+		})
+		if err := rt.Cancel(context.WithoutCancel(t.Context()), "t"); err != nil {
+			t.Error(err)
+		}
+	}()
+	res, err := rt.Run(t.Context(), say("far", "t", "hi"), nil)
+	if err != nil || res.Termination.Type != awaken.Cancelled {
+		t.Fatalf("got %+v, %v", res, err)
+	}
+	eventually(t, "the task is cancelled", func() bool {
+		runs := srv.runs()
+		return runs[0].Status == awaken.RunDone && runs[0].Termination.Type == awaken.Cancelled
+	})
+}
+
 func TestRoot_CancellingAWaitingRunCancelsTheTask(t *testing.T) {
 	srv, s := newTheirs(t, nil), newSide(t)
 	s.far("far", srv.URL+"/v1/a2a", "again", "")
