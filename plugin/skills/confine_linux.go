@@ -117,6 +117,7 @@ func confine() {
 	must("order", err)
 	must("order", json.Unmarshal(data, &o))
 	must("order", in.Close())
+	must("files", closeOthers())
 	rules, err := newRuleset(&o)
 	must("landlock", err)
 	owner := os.Geteuid() != 0
@@ -143,6 +144,14 @@ func confine() {
 }
 
 const rlimitNproc = 6
+
+// closeOthers keeps files that the server has inherited from the script: the process that started the server may
+// have left them open, without the mark that closes them.
+func closeOthers() error {
+	const sysCloseRange, onExec = 436, 4
+	_, _, errno := syscall.RawSyscall(sysCloseRange, 3, 1<<32-1, onExec)
+	return asError(errno)
+}
 
 // limit sets both limits of a resource. The syscall package would restore its own limit of files.
 func limit(resource int, n uint64) error {

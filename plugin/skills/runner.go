@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -203,23 +205,63 @@ func unpack(s *Skill, dir string) error {
 	return nil
 }
 
-// removeAll removes a working folder. A script may have made folders that cannot be read.
+// removeAll removes a working folder. A script may have made folders that cannot be read, and more of them inside of
+// each other than files can be open: folders are moved to one place before they are removed, so that none is deep.
 func removeAll(dir string) {
-	if os.RemoveAll(dir) == nil {
-		return
-	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return
 	}
+	defer func() { _ = os.Remove(dir) }()
 	defer func() { _ = root.Close() }()
-	_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = root.Chmod(name, 0o700)
+	c := &clearing{root: root, trash: rand.Text()}
+	_ = root.Chmod(".", 0o700)
+	_ = root.Mkdir(c.trash, 0o700)
+	c.clear(".")
+	for len(c.folders) > 0 {
+		at := c.folders[len(c.folders)-1]
+		c.folders = c.folders[:len(c.folders)-1]
+		c.clear(at)
+		_ = root.Remove(at)
+	}
+	_ = root.Remove(c.trash)
+}
+
+// clearing is the removal of a working folder.
+type clearing struct {
+	root    *os.Root
+	trash   string   // the folder that folders are moved to
+	moved   int      // folders
+	folders []string // that are to be removed
+}
+
+// clear removes the files in a folder, and moves the folders in it to the trash.
+func (c *clearing) clear(at string) {
+	_ = c.root.Chmod(at, 0o700)
+	for progress := true; progress; {
+		progress = false
+		f, err := c.root.Open(at)
+		if err != nil {
+			return
 		}
-		return nil
-	})
-	_ = os.RemoveAll(dir)
+		entries, _ := f.ReadDir(1000)
+		_ = f.Close()
+		for _, e := range entries {
+			name := path.Join(at, e.Name())
+			if name == c.trash {
+				continue
+			}
+			if !e.IsDir() {
+				progress = c.root.Remove(name) == nil || progress
+				continue
+			}
+			_ = c.root.Chmod(name, 0o700) // a folder that cannot be written cannot be moved
+			top := path.Join(c.trash, strconv.Itoa(c.moved))
+			if c.root.Rename(name, top) == nil {
+				c.folders, c.moved, progress = append(c.folders, top), c.moved+1, true
+			}
+		}
+	}
 }
 
 // job is a script that is about to run.
@@ -235,10 +277,15 @@ func (r *Runner) start(ctx context.Context, j *job) (*output, error) {
 	if err != nil {
 		return nil, err
 	}
+	return j.attend(ctx, cmd, ready)
+}
+
+// attend starts the command of the job and waits for its end. It calls ready when the command has started.
+func (j *job) attend(ctx context.Context, cmd *exec.Cmd, ready func()) (*output, error) {
 	stdout, stderr := &capture{most: j.limits.Output}, &capture{most: j.limits.Output}
 	flooded := make(chan struct{})
 	var once sync.Once
-	var pipes []*os.File
+	var pipes, ins []*os.File
 	var readers sync.WaitGroup
 	closeAll := func() {
 		for _, p := range pipes {
@@ -251,7 +298,7 @@ func (r *Runner) start(ctx context.Context, j *job) (*output, error) {
 			closeAll()
 			return nil, err
 		}
-		pipes = append(pipes, out)
+		pipes, ins = append(pipes, out), append(ins, in)
 		if c == stdout {
 			cmd.Stdout = out
 		} else {
@@ -283,9 +330,17 @@ func (r *Runner) start(ctx context.Context, j *job) (*output, error) {
 	killGroup(cmd.Process.Pid) // before the process is reaped: its number is its group's
 	<-exited
 	err = wait()
+	defer time.AfterFunc(lingering, func() { // a process that has left the group may hold the pipes open
+		for _, in := range ins {
+			_ = in.Close()
+		}
+	}).Stop()
 	readers.Wait()
 	return result(ctx, err, ended, stdout, stderr, cmd)
 }
+
+// lingering is how long output is read that comes after a script's end.
+const lingering = 2 * time.Second
 
 // result describes how a script ended.
 func result(ctx context.Context, err error, ended string, stdout, stderr *capture, cmd *exec.Cmd) (*output, error) {

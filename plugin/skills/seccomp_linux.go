@@ -30,11 +30,13 @@ const (
 	offArch   = 4
 	offArg0   = 16 // the low half; both architectures are little-endian
 	offArg1   = 24
+	offArg3   = 40
 )
 
-// namespaces are the flags of clone that make new namespaces, in which a process has rights that it
-// does not have elsewhere.
-const namespaces = 0x7e020000
+// refusedFlags are the flags of clone that make new namespaces, in which a process has rights that it
+// does not have elsewhere, and CLONE_PARENT, which makes a process a child of the server: the server
+// would never reap it.
+const refusedFlags = 0x7e020000 | 0x8000
 
 // filter limits the system calls of this thread, and of the script that it becomes. A call that is
 // refused fails with EPERM. Owner says that the script belongs to the same user as the process that
@@ -52,8 +54,17 @@ func filter(owner, signals bool) error {
 			prog = append(prog, instruction{bpfEqual, 0, 1, n}, instruction{bpfRet, 0, 0, refused})
 		}
 	}
+	denyKinds := func(number uint32, second ...uint32) {
+		prog = append(prog, instruction{bpfEqual, 0, uint8(2*len(second) + 2), number}, instruction{bpfLoad, 0, 0, offArg1})
+		for _, v := range second {
+			prog = append(prog, instruction{bpfEqual, 0, 1, v}, instruction{bpfRet, 0, 0, refused})
+		}
+		prog = append(prog, instruction{bpfLoad, 0, 0, offNumber})
+	}
 	deny(denied...)
 	deny(deniedHere...)
+	denyKinds(syscall.SYS_FCNTL, 8, 15)          // F_SETOWN, F_SETOWN_EX: signals to other processes
+	denyKinds(syscall.SYS_IOCTL, 0x8901, 0x8902) // FIOSETOWN, SIOCSPGRP: the same
 	if owner {
 		deny(deniedToOwners...)
 		prog = append(prog, // futimens, which takes an open file and no path, is allowed
@@ -66,8 +77,13 @@ func filter(owner, signals bool) error {
 	if signals {
 		deny(syscall.SYS_KILL, syscall.SYS_TKILL, syscall.SYS_TGKILL, syscall.SYS_RT_SIGQUEUEINFO, syscall.SYS_RT_TGSIGQUEUEINFO, 424)
 	}
+	prog = append(prog, // memory that is shared and in no file is not in the limit of memory
+		instruction{bpfEqual, 0, 5, syscall.SYS_MMAP},
+		instruction{bpfLoad, 0, 0, offArg3}, instruction{bpfBits, 0, 2, syscall.MAP_ANONYMOUS}, instruction{bpfBits, 0, 1, syscall.MAP_SHARED},
+		instruction{bpfRet, 0, 0, refused},
+		instruction{bpfLoad, 0, 0, offNumber})
 	prog = append(prog,
-		instruction{bpfEqual, 0, 2, syscall.SYS_CLONE}, instruction{bpfLoad, 0, 0, offArg0}, instruction{bpfBits, 4, 3, namespaces},
+		instruction{bpfEqual, 0, 2, syscall.SYS_CLONE}, instruction{bpfLoad, 0, 0, offArg0}, instruction{bpfBits, 4, 3, refusedFlags},
 		instruction{bpfEqual, 0, 2, syscall.SYS_PRLIMIT64}, instruction{bpfLoad, 0, 0, offArg0}, instruction{bpfEqual, 0, 1, 0}, // only its own limits
 		instruction{bpfRet, 0, 0, retAllow}, instruction{bpfRet, 0, 0, refused})
 	p := struct {
@@ -91,4 +107,5 @@ var denied = []uint32{
 	425, 426, 427, // io_uring, which could do all of this without calls
 	428, 429, 430, 431, 432, 433, 442, // mounts by file
 	438, 440, // pidfd_getfd, process_madvise
+	447, // memfd_secret, memory that is in no limit
 }

@@ -9,8 +9,9 @@ const (
 )
 
 // deniedHere are further denied calls, by their numbers on this architecture: reading and writing
-// other processes, modules, programs in the kernel, scheduling, files by handle, namespaces.
-var deniedHere = []uint32{303, 304, 308, 310, 311, 312, 313, 314, 320, 321, 323, syscall.SYS_IOPL, syscall.SYS_IOPERM}
+// other processes, modules, programs in the kernel, scheduling, files by handle, namespaces,
+// memory in a file without a name.
+var deniedHere = []uint32{303, 304, 308, 310, 311, 312, 313, 314, 319, 320, 321, 323, syscall.SYS_IOPL, syscall.SYS_IOPERM}
 
 // deniedToOwners are the calls by which a script could change files that it cannot open.
 var deniedToOwners = []uint32{

@@ -9,8 +9,9 @@ const (
 )
 
 // deniedHere are further denied calls, by their numbers on this architecture: reading and writing
-// other processes, modules, programs in the kernel, scheduling, files by handle, namespaces.
-var deniedHere = []uint32{264, 265, 268, 270, 271, 272, 273, 274, 280, 282, 294}
+// other processes, modules, programs in the kernel, scheduling, files by handle, namespaces,
+// memory in a file without a name.
+var deniedHere = []uint32{264, 265, 268, 270, 271, 272, 273, 274, 279, 280, 282, 294}
 
 // deniedToOwners are the calls by which a script could change files that it cannot open.
 var deniedToOwners = []uint32{
