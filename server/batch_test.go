@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/awaken-go/awaken/server"
 )
 
@@ -74,4 +76,26 @@ func TestBatch_RejectsWhatIsNoBatch(t *testing.T) {
 	runner := g.keyed(server.Key{ID: "runner", Kind: server.RunKey})
 	g.want(403, "POST", "/v1/runs/cancel", `{"ids":["x"]}`, reader...)
 	g.want(403, "POST", "/v1/dead-letters/retry", `{"ids":["x"]}`, runner...)
+}
+
+// A batch that names another user's run twice does as little as one that names it once.
+func TestBatch_WhatIsRefusedOnceIsRefusedAgain(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	b := g.own("", "alice")
+	bob, before := g.keyed(server.Key{ID: "bob", Kind: server.RunKey, User: "bob"}), b.state(t)
+	for path, body := range map[string]string{
+		"/v1/runs/cancel":   fmt.Sprintf(`{"ids":[%q,%q,%q,%q,%q,%q]}`, b.run, b.run, b.dispatch, b.dispatch, b.thread, b.thread),
+		"/v1/runs/continue": fmt.Sprintf(`{"ids":[%q,%q]}`, b.run, b.run),
+		"/v1/approvals":     fmt.Sprintf(`{"decisions":[{"run_id":%q,"ticket_id":%q,"action":"cancel"},{"run_id":%[1]q,"ticket_id":%[2]q,"action":"cancel"}]}`, b.run, b.ticket),
+	} {
+		for i, got := range items(g.want(200, "POST", path, body, bob...)) {
+			if got != "404 not_found" {
+				t.Errorf("%s: item %d is %s, want 404 not_found", path, i, got)
+			}
+		}
+	}
+	if diff := cmp.Diff(before, b.state(t)); diff != "" {
+		t.Errorf("another user's run has changed (-before +after):\n%s", diff)
+	}
 }

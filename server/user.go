@@ -141,7 +141,6 @@ func (req *request) Admit(ids ...string) error {
 		if id == "" || slices.Contains(req.admitted, id) {
 			continue
 		}
-		req.admitted = append(req.admitted, id)
 		if err := req.admitThread("thread", id, id); err != nil {
 			return err
 		}
@@ -161,6 +160,7 @@ func (req *request) Admit(ids ...string) error {
 		case !errors.Is(err, awaken.ErrNotFound):
 			return err
 		}
+		req.admitted = append(req.admitted, id) // what is refused is not: a batch may name it again
 	}
 	return nil
 }
