@@ -62,7 +62,7 @@ type Keys struct {
 
 	mu    sync.Mutex
 	fixed []hashed
-	seen  map[string]seen // hash of a key's or session's secret -> result of a lookup, kept for seenFor
+	seen  map[string]seen // place of a credential -> result of a lookup, kept for seenFor
 	gone  int             // number of keys revoked
 	news  chan struct{}   // closed when a key is revoked, and replaced
 	bus   *bus.Exchange   // tells other processes; may be nil
@@ -288,12 +288,12 @@ func (k *Keys) revoked() <-chan struct{} {
 
 // recalls reports whether a credential is known to have been right, without asking the store.
 func (k *Keys) recalls(c credential) bool {
-	h := hash(c.secret)
+	h := c.place()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	found := k.seen[h].key != nil
 	for i := range k.fixed {
-		found = !c.session && subtle.ConstantTimeCompare([]byte(k.fixed[i].hash), []byte(h)) == 1 || found
+		found = subtle.ConstantTimeCompare([]byte(k.fixed[i].hash), []byte(h)) == 1 || found
 	}
 	return found
 }
@@ -303,7 +303,7 @@ func (k *Keys) find(ctx context.Context, c credential) (*Key, error) {
 	if c.session {
 		return k.bySession(ctx, c.secret)
 	}
-	key, _, err := k.byHash(ctx, hash(c.secret))
+	key, _, err := k.byHash(ctx, c.place())
 	return key, err
 }
 

@@ -44,6 +44,15 @@ type credential struct {
 // ends reports whether the credential, which is for a key, can end before the process does.
 func (c credential) ends(key *Key) bool { return c.session || !key.Fixed }
 
+// place returns the name under which what is known of a credential is kept in memory. That of a session's secret is
+// never the one of a key's, so neither passes for the other.
+func (c credential) place() string {
+	if c.session {
+		return "session " + hash(c.secret)
+	}
+	return hash(c.secret)
+}
+
 // placeOf returns the name under which the sessions of a key are stored. It reveals nothing of the key.
 func placeOf(keyHash string) string { return hash(keyHash)[:32] }
 
@@ -170,7 +179,7 @@ func (k *Keys) session(ctx context.Context, value string) (*profile.Entry, *sess
 
 // bySession returns the key of a session, or nil if either has ended.
 func (k *Keys) bySession(ctx context.Context, value string) (*Key, error) {
-	h := hash(value)
+	h := credential{value, true}.place()
 	known, gone, ok := k.recall(h)
 	if ok {
 		return known.key, nil
