@@ -86,19 +86,11 @@ func (h *tenants) record(req *request) error {
 	if req.acting == "" || h.control == nil {
 		return nil
 	}
-	action := "act"
+	action, who := "act", [2]string{req.keyID(), req.acting}
 	if req.r.Method == http.MethodGet || req.r.Method == http.MethodHead {
 		action = "read"
-		who := [2]string{req.keyID(), req.acting}
 		h.mu.Lock()
-		last, now := h.reads[who], time.Now()
-		recent := now.Sub(last) < readsEvery
-		if !recent {
-			if h.reads == nil || len(h.reads) >= 10_000 {
-				h.reads = map[[2]string]time.Time{}
-			}
-			h.reads[who] = now
-		}
+		recent := time.Since(h.reads[who]) < readsEvery
 		h.mu.Unlock()
 		if recent {
 			return nil
@@ -111,5 +103,14 @@ func (h *tenants) record(req *request) error {
 	if err != nil {
 		return err
 	}
-	return h.control.Audit().Add(req.ctx, action, "tenants/"+req.acting, actorOf(req), after)
+	if err := h.control.Audit().Add(req.ctx, action, "tenants/"+req.acting, actorOf(req), after); err != nil || action != "read" {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.reads == nil || len(h.reads) >= 10_000 {
+		h.reads = map[[2]string]time.Time{}
+	}
+	h.reads[who] = time.Now()
+	return nil
 }

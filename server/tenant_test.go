@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/awaken-go/awaken/server"
@@ -55,5 +57,23 @@ func TestTenants_AdminsOfTheServerActForThem(t *testing.T) {
 		if status, text := g.ask("GET", "/v1/threads", "", as(bad, admin)...); status != http.StatusBadRequest || !strings.Contains(text, "X-Awaken-Tenant") {
 			t.Errorf("%q: %d %s, want 400", bad, status, text)
 		}
+	}
+}
+
+// A read that cannot be recorded does not happen, and does not count as recorded.
+func TestTenants_ReadsAreRecordedBeforeTheyHappen(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	g := &rig{t: t, db: newDB(), keys: adminKeys(t), conf: brokenConfig{newDB().Config(), &broken, errors.New("disk full")}}
+	g.start()
+	as := append([]string{"X-Awaken-Tenant", "acme"}, admin...)
+	broken.Store(true)
+	g.want(500, "GET", "/v1/threads", "", as...)
+	g.want(500, "GET", "/v1/threads", "", as...)
+	broken.Store(false)
+	g.want(200, "GET", "/v1/threads", "", as...)
+	g.want(200, "GET", "/v1/threads", "", as...)
+	if _, log := g.ask("GET", "/v1/audit-log?resource=tenants", "", admin...); strings.Count(log, `"action":"read","resource":"tenants/acme"`) != 1 {
+		t.Errorf("the audit log is %s, want one read", log)
 	}
 }
