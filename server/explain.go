@@ -86,7 +86,7 @@ func (h *explanations) explain(req *request) error {
 	if err != nil {
 		return err
 	}
-	s := &situation{run: run, now: time.Now().UnixMilli(), admin: req.key == nil || req.key.Kind == AdminKey}
+	s := &situation{run: run, now: time.Now().UnixMilli(), admin: req.key != nil && req.key.Kind == AdminKey}
 	if s.own, err = req.tenant.Store.Dispatches(req.ctx, mailbox.Query{RunID: run.RunID, Limit: 200}); err != nil {
 		return err
 	}

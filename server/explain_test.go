@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,4 +71,23 @@ func TestExplain_FollowsARunFromTheQueueToItsEnd(t *testing.T) {
 	g.want(404, "GET", "/v1/runs/none/explain", "", admin...)
 	other := g.keyed(server.Key{ID: "other", Kind: server.ReadKey, Tenant: "b"})
 	g.want(404, "GET", "/v1/runs/"+waits+"/explain", "", other...)
+}
+
+// Errors of the queue and the route to retry a dead letter are for admins. A client of an open server is none.
+func TestExplain_TellsErrorsToAdminsOnly(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	d, err := g.box.Tenant("").Store.Dispatch(t.Context(), g.dead(""))
+	if err != nil || d.LastError == "" {
+		t.Fatalf("the dead letter is %+v, %v", d, err)
+	}
+	path := "/v1/runs/" + d.RunID + "/explain"
+	if text := fmt.Sprint(g.want(200, "GET", path, "", admin...)); !strings.Contains(text, d.LastError) || !strings.Contains(text, "/retry") {
+		t.Errorf("an admin is told %s, want %q and how to retry", text, d.LastError)
+	}
+	for name, headers := range map[string][]string{"no key": nil, "run key": g.keyed(server.Key{ID: "runner", Kind: server.RunKey})} {
+		if text := fmt.Sprint(g.want(200, "GET", path, "", headers...)); !strings.Contains(text, "done.dead_letter") || strings.Contains(text, d.LastError) || strings.Contains(text, "/retry") {
+			t.Errorf("%s: the client is told %s", name, text)
+		}
+	}
 }
