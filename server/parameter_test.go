@@ -65,6 +65,8 @@ func TestLists_RefuseUnknownParameters(t *testing.T) {
 		"/v1/threads/summaries?cursr=x":              `did you mean \"cursor\"?`,
 		"/v1/threads/" + thread + "/runs?statu=done": `did you mean \"status\"?`,
 		"/v1/threads?%FF=1":                          "unknown parameter",
+		"/v1/runs?user_id=ada;status=done":           "the query is not valid",
+		"/v1/runs?status=%zz":                        "the query is not valid",
 	} {
 		if status, text := g.ask("GET", path, ""); status != 400 || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s, want 400 with %s", path, status, text, want)

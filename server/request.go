@@ -134,6 +134,9 @@ func checkParam(p protocol.Param, value string) error {
 // checkKnown refuses query parameters that the route does not have: a list whose filter is misspelt would
 // have everything.
 func (req *request) checkKnown() error {
+	if _, err := url.ParseQuery(req.r.URL.RawQuery); err != nil { // then req.query lacks what is wrong
+		return protocol.BadRequest("the query is not valid: %s; want name=value with & between them", plain(err.Error()))
+	}
 	var known []string
 	for _, p := range req.route.Query {
 		known = append(known, p.Name)
