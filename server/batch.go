@@ -1,6 +1,7 @@
 package server
 
 import (
+	"log/slog"
 	"net/http"
 
 	"github.com/awaken-go/awaken"
@@ -22,15 +23,15 @@ func (h *batches) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "POST", Path: "/v1/approvals", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.decide),
 			Summary: "Submit decisions on several waiting tool calls", Body: decisionBatch{}, Replies: map[int]any{200: batchResult{}}},
-		route("/v1/runs/cancel", protocol.Runners, "Cancel several runs", each(func(req *request, id string) (string, error) {
+		route("/v1/runs/cancel", protocol.Runners, "Cancel several runs", h.each(func(req *request, id string) (string, error) {
 			return "cancel_requested", explainMissing(req.tenant.Cancel(req.ctx, id), "run", id)
 		})),
-		route("/v1/runs/continue", protocol.Runners, "Continue several runs that wait for budget or for their pinned versions", each(func(req *request, id string) (string, error) {
+		route("/v1/runs/continue", protocol.Runners, "Continue several runs that wait for budget or for their pinned versions", h.each(func(req *request, id string) (string, error) {
 			_, err := req.tenant.Continue(req.ctx, id)
 			return "continue_requested", explainMissing(err, "run", id)
 		})),
 		route("/v1/dead-letters/retry", protocol.Admins, "Retry several dead letters, each as a new run", h.retry),
-		route("/v1/dead-letters/delete", protocol.Admins, "Delete several dead letters", each(func(req *request, id string) (string, error) {
+		route("/v1/dead-letters/delete", protocol.Admins, "Delete several dead letters", h.each(func(req *request, id string) (string, error) {
 			return "deleted", explainMissing(req.tenant.DropDeadLetter(req.ctx, id), "dead letter", id)
 		})),
 	}
@@ -58,6 +59,7 @@ type batchResult struct {
 	Items  []batchItem `json:"items"`
 	Failed int         `json:"failed"` // how many items have an error
 	broken bool        // the rest is not tried
+	logger *slog.Logger
 }
 
 // batchItem is what became of one item. Either Result or Error is set.
@@ -85,21 +87,21 @@ func checkBatch(field string, n int) error {
 }
 
 // each adapts a function of one id.
-func each(do func(req *request, id string) (result string, err error)) func(req *request, body *batch) error {
+func (h *batches) each(do func(req *request, id string) (result string, err error)) func(req *request, body *batch) error {
 	return func(req *request, body *batch) error {
-		return answerBatch(req, body, func(item *batchItem) (err error) {
+		return h.answer(req, body, func(item *batchItem) (err error) {
 			item.Result, err = do(req, item.ID)
 			return err
 		})
 	}
 }
 
-// answerBatch calls do for each id, and replies with what became of it.
-func answerBatch(req *request, body *batch, do func(item *batchItem) error) error {
+// answer calls do for each id, and replies with what became of it.
+func (h *batches) answer(req *request, body *batch, do func(item *batchItem) error) error {
 	if err := checkBatch("ids", len(body.IDs)); err != nil {
 		return err
 	}
-	var out batchResult
+	out := batchResult{logger: h.approvals.log.logger}
 	for _, id := range body.IDs {
 		if err := out.try(req, batchItem{ID: id}, do); err != nil {
 			return err
@@ -132,7 +134,10 @@ func (b *batchResult) try(req *request, item batchItem, do func(item *batchItem)
 		if f.Status >= 500 && len(b.Items) == 0 {
 			return err
 		}
-		b.broken = b.broken || f.Status >= 500
+		if f.Status >= 500 && !b.broken { // the response has no details
+			b.logger.Error("the item of a batch failed", "route", req.route.Path, "id", item.ID, "error", err)
+			b.broken = true
+		}
 		b.Failed++
 		item = batchItem{ID: item.ID, TicketID: item.TicketID, Status: f.Status, Error: f.Message, Code: f.Code, Decision: f.Decision}
 	}
@@ -141,7 +146,7 @@ func (b *batchResult) try(req *request, item batchItem, do func(item *batchItem)
 }
 
 func (h *batches) retry(req *request, body *batch) error {
-	return answerBatch(req, body, func(item *batchItem) error {
+	return h.answer(req, body, func(item *batchItem) error {
 		r, err := req.tenant.RetryDeadLetter(req.ctx, item.ID)
 		if err != nil {
 			return explainMissing(err, "dead letter", item.ID)
@@ -155,7 +160,7 @@ func (h *batches) decide(req *request, body *decisionBatch) error {
 	if err := checkBatch("decisions", len(body.Decisions)); err != nil {
 		return err
 	}
-	var out batchResult
+	out := batchResult{logger: h.approvals.log.logger}
 	for i := range body.Decisions {
 		d := &body.Decisions[i]
 		err := out.try(req, batchItem{ID: d.RunID, TicketID: d.TicketID}, func(item *batchItem) error {
