@@ -118,11 +118,17 @@ func (h *signIns) get(req *request) error {
 	return h.reply(req, s)
 }
 
-// begin signs the caller in. With a key it begins a session, with the cookie of one it renews that.
+// begin signs the caller in. With a key it begins a session, with the cookie of one it renews that. A page of another
+// origin, which may have a key of its own, cannot sign a browser in here.
 func (h *signIns) begin(req *request) error {
 	c, err := credentialOf(req.r)
 	if err != nil {
 		return err
+	}
+	if req.r.Header.Get("Origin") != "" {
+		if err := checkPage(req.r); err != nil {
+			return err
+		}
 	}
 	var s *session
 	switch {

@@ -197,6 +197,12 @@ func TestSession_OnlyPagesOfTheServerUseIt(t *testing.T) {
 			t.Errorf("%s: signing out is answered with %d, want 403", name, status)
 		}
 	}
+	for _, origin := range []string{"http://127.0.0.1:1", "https://app.example"} { // with a key of its own
+		if status, text := g.ask("POST", "/v1/session", "", append([]string{"Origin", origin}, admin...)...); status != 403 || !strings.Contains(text, "forbidden_origin") {
+			t.Errorf("a page of %s signs the browser in: %d %s, want 403", origin, status, text)
+		}
+		g.want(200, "GET", "/v1/keys", "", append([]string{"Origin", origin}, admin...)...) // but may use it
+	}
 	g.want(201, "POST", change, key, g.asPage(c)...)
 	g.want(200, "GET", "/v1/keys", "", append([]string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate"}, cookie...)...) // its address was typed in
 	resp := g.do("OPTIONS", change, "", "Origin", "https://app.example", "Access-Control-Request-Method", "POST")
