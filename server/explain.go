@@ -2,7 +2,9 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -87,12 +89,11 @@ func (h *explanations) explain(req *request) error {
 		return err
 	}
 	s := &situation{run: run, now: time.Now().UnixMilli(), admin: req.key != nil && req.key.Kind == AdminKey}
-	if s.own, err = req.tenant.Store.Dispatches(req.ctx, mailbox.Query{RunID: run.RunID, Limit: 200}); err != nil {
+	if s.own, err = telling(req.ctx, req.tenant.Store, run); err != nil {
 		return err
 	}
 	if run.Status != awaken.RunDone {
-		live := []mailbox.Status{mailbox.Queued, mailbox.Claimed}
-		if s.thread, err = req.tenant.Store.Dispatches(req.ctx, mailbox.Query{ThreadID: run.ThreadID, Statuses: live, Limit: 200}); err != nil {
+		if s.thread, err = req.tenant.Store.Dispatches(req.ctx, mailbox.Query{ThreadID: run.ThreadID, Statuses: liveStatuses, Limit: 200}); err != nil {
 			return err
 		}
 		if s.calls, err = req.tenant.Store.Calls(req.ctx, run.RunID); err != nil {
@@ -110,6 +111,26 @@ func (h *explanations) explain(req *request) error {
 		}
 	}
 	return req.Reply(200, explanation{RunID: run.RunID, ThreadID: run.ThreadID, Status: run.Status, Because: s.because(), NowMS: s.now})
+}
+
+// liveStatuses are the states of dispatches that still have something to do.
+var liveStatuses = []mailbox.Status{mailbox.Queued, mailbox.Claimed}
+
+// telling returns the dispatches of a run that say why it is in its state. A run has one for each time that it was woken, so
+// all of them may be many.
+func telling(ctx context.Context, store interface {
+	Dispatches(ctx context.Context, q mailbox.Query) ([]*mailbox.Dispatch, error)
+}, run *awaken.Run) ([]*mailbox.Dispatch, error) {
+	q := mailbox.Query{RunID: run.RunID, Statuses: liveStatuses, Limit: 200}
+	if run.Status == awaken.RunDone {
+		q.Statuses = []mailbox.Status{mailbox.DeadLetter}
+	}
+	list, err := store.Dispatches(ctx, q)
+	if err == nil && len(list) == 0 && run.Status == awaken.RunCreated { // what became of it
+		q.Statuses = nil
+		return store.Dispatches(ctx, q)
+	}
+	return list, err
 }
 
 // situation is what the stores know of a run at one moment.
@@ -164,8 +185,11 @@ func (s *situation) live() *mailbox.Dispatch {
 	return queued
 }
 
-func (s *situation) cancel() move {
-	return move{Name: "cancel", Method: "POST", Path: "/v1/runs/" + s.run.RunID + "/cancel"}
+func (s *situation) cancel() move { return s.move("cancel", "cancel") }
+
+// move returns a request to a route of the run.
+func (s *situation) move(name, route string) move {
+	return move{Name: name, Method: "POST", Path: "/v1/runs/" + url.PathEscape(s.run.RunID) + "/" + route}
 }
 
 // at is a moment, for people.
@@ -264,7 +288,7 @@ func (s *situation) waits(d *mailbox.Dispatch) []cause {
 			code, asks = causeInput, fmt.Sprintf("The call of %s waits for an answer of the user or the client", t.ToolName)
 		}
 		c := cause{Code: code, Since: cmp.Or(t.UpdatedAt, since), Ticket: t.TicketID, Until: t.ExpiresAt, RunID: t.RunID,
-			Actions: []move{{Name: "decide", Method: "POST", Path: "/v1/approvals/" + owner + "/" + t.TicketID}, s.cancel()}}
+			Actions: []move{{Name: "decide", Method: "POST", Path: "/v1/approvals/" + url.PathEscape(owner) + "/" + url.PathEscape(t.TicketID)}, s.cancel()}}
 		if t.RunID != "" {
 			asks += " in run " + t.RunID + ", which it waits for"
 		}
@@ -283,7 +307,7 @@ func (s *situation) waits(d *mailbox.Dispatch) []cause {
 		return []cause{s.poor(w, since)}
 	case w.Reason == awaken.WaitPin:
 		c := cause{Code: causePin, Since: since, Detail: fmt.Sprintf("The version %s that it is pinned to cannot be loaded.", s.run.ResolutionID),
-			Actions: []move{{Name: "continue", Method: "POST", Path: "/v1/runs/" + s.run.RunID + "/continue"}, s.cancel()}}
+			Actions: []move{s.move("continue", "continue"), s.cancel()}}
 		if d != nil {
 			c.Until = d.AvailableAt
 		}
@@ -298,7 +322,7 @@ func (s *situation) waits(d *mailbox.Dispatch) []cause {
 	}
 	if out == nil {
 		out = []cause{{Code: causeInput, Since: since, Detail: cmp.Or(w.Message, "It waits for a message."),
-			Actions: []move{{Name: "message", Method: "POST", Path: "/v1/runs/" + s.run.RunID + "/inputs"}, s.cancel()}}}
+			Actions: []move{s.move("message", "inputs"), s.cancel()}}}
 		if w.Reason == awaken.WaitBackgroundTasks {
 			out[0].Code, out[0].Detail = causeChild, cmp.Or(w.Message, "It waits for the runs that it has started.")
 		}
@@ -309,7 +333,7 @@ func (s *situation) waits(d *mailbox.Dispatch) []cause {
 // poor explains a run that waits for budget.
 func (s *situation) poor(w *awaken.Waiting, since int64) cause {
 	c := cause{Code: causeBudget, Since: since, Detail: cmp.Or(w.Message, "A budget is used up."),
-		Actions: []move{{Name: "continue", Method: "POST", Path: "/v1/runs/" + s.run.RunID + "/continue"}, s.cancel()}}
+		Actions: []move{s.move("continue", "continue"), s.cancel()}}
 	if b := w.Budget; b != nil {
 		c.Detail = fmt.Sprintf("The budget of %s is used up: %.4f of %.4f USD are spent, and the next call needs %.4f.", b.Account, b.SpentUSD, b.LimitUSD, b.NeededUSD)
 	}

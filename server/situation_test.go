@@ -1,6 +1,9 @@
 package server
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -131,5 +134,78 @@ func TestSituation_NamesTheRunThatAsks(t *testing.T) {
 	got := s.because()
 	if len(got) != 1 || got[0].RunID != "kid" || got[0].Actions[0].Path != "/v1/approvals/kid/q" || !strings.Contains(got[0].Detail, "in run kid") {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// Clients and models choose ids, which may have any characters. The paths of actions name them nevertheless.
+func TestSituation_PathsAreEscaped(t *testing.T) {
+	mux, got := http.NewServeMux(), ""
+	mux.HandleFunc("POST /v1/approvals/{run_id}/{ticket_id}", func(_ http.ResponseWriter, r *http.Request) {
+		got = r.PathValue("run_id") + " " + r.PathValue("ticket_id")
+	})
+	mux.HandleFunc("POST /v1/runs/{run_id}/{route}", func(_ http.ResponseWriter, r *http.Request) {
+		got = r.PathValue("run_id") + " " + r.PathValue("route")
+	})
+	run := func(w awaken.Waiting) *awaken.Run {
+		return in(awaken.RunWaiting, parked(w), func(r *awaken.Run) { r.RunID = "a/b?c" })
+	}
+	for _, tt := range []struct {
+		run  *awaken.Run
+		want string
+	}{
+		{run(awaken.Waiting{Reason: awaken.WaitToolPermission, Tickets: []awaken.WaitingTicket{{TicketID: "call/1%", ToolName: "rm"}}}), "a/b?c call/1%,a/b?c cancel"},
+		{run(awaken.Waiting{Reason: awaken.WaitBudget}), "a/b?c continue,a/b?c cancel"},
+		{run(awaken.Waiting{Reason: awaken.WaitUserInput}), "a/b?c inputs,a/b?c cancel"},
+	} {
+		var all []string
+		for _, m := range (&situation{now: now, run: tt.run}).because()[0].Actions {
+			got = ""
+			mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), m.Method, m.Path, nil))
+			all = append(all, got)
+		}
+		if strings.Join(all, ",") != tt.want {
+			t.Errorf("the actions reach %q, want %q", all, tt.want)
+		}
+	}
+}
+
+// manyWakes has the dispatches of a run that was woken often, in order.
+type manyWakes []*mailbox.Dispatch
+
+func (m manyWakes) Dispatches(_ context.Context, q mailbox.Query) (out []*mailbox.Dispatch, err error) {
+	for _, d := range m {
+		if len(out) < q.Limit && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, d.Status)) {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// However often a run was woken, its explanation knows the dispatch that counts.
+func TestSituation_OfARunThatWasWokenOften(t *testing.T) {
+	before := slices.Repeat(queuedAs(mailbox.Acked), 1000)
+	for _, tt := range []struct {
+		run  *awaken.Run
+		last []*mailbox.Dispatch
+		want string
+	}{
+		{in(awaken.RunRunning), queuedAs(mailbox.Claimed), causeStep},
+		{in(awaken.RunRunning), queuedAs(mailbox.Queued), causeQueued},
+		{in(awaken.RunCreated), queuedAs(mailbox.Queued), causeQueued},
+		{in(awaken.RunDone, ends(awaken.Termination{Type: awaken.Failed})), queuedAs(mailbox.DeadLetter), causeDeadLetter},
+		{in(awaken.RunDone, ends(awaken.Termination{Type: awaken.NaturalEnd})), queuedAs(mailbox.Acked), causeDone + "natural_end"},
+		{in(awaken.RunRunning), queuedAs(mailbox.Acked), causeUnowned},
+	} {
+		own, err := telling(t.Context(), manyWakes(slices.Concat(before, tt.last)), tt.run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (&situation{now: now, run: tt.run, own: own}).because(); got[0].Code != tt.want {
+			t.Errorf("the last dispatch is %s: %+v, want %s", tt.last[0].Status, got, tt.want)
+		}
+	}
+	own, err := telling(t.Context(), manyWakes(queuedAs(mailbox.Superseded)), in(awaken.RunCreated))
+	if err != nil || len(own) != 1 {
+		t.Errorf("a run that never began has the dispatches %v, %v", own, err)
 	}
 }
