@@ -76,6 +76,11 @@ func (c *Connection) examine(ctx context.Context, list []*sdk.Tool) (map[string]
 		return nil, nil, fmt.Errorf("cannot read what was approved of its tools: %w", err)
 	}
 	listed, fresh, ids := map[string]*listing{}, map[string]string{}, map[string]string{}
+	approved := map[string][]string{} // digests, by the id that agents know
+	for name, digest := range pins {
+		id := toolID(c.server.ID, name)
+		approved[id] = append(approved[id], digest)
+	}
 	bounds := &schema.Bounds{Bytes: 4 << 20, Parts: 20_000}
 	var tools []awaken.Tool
 	for _, t := range list {
@@ -87,17 +92,22 @@ func (c *Connection) examine(ctx context.Context, list []*sdk.Tool) (map[string]
 		if l.held != "" {
 			continue
 		}
-		switch pin := pins[t.Name]; {
-		case pin == "":
-			fresh[t.Name] = l.digest
-		case pin != l.digest && !c.server.TrustChanges:
+		if other, taken := ids[l.id]; taken {
+			l.held = fmt.Sprintf("tool %q has the same id", other)
+			continue
+		}
+		pin, was := pins[t.Name], approved[l.id]
+		if pin != "" {
+			was = []string{pin}
+		}
+		// Agents and rules know the tool by its id: another name with the same id is no other tool.
+		if len(was) > 0 && !slices.Contains(was, l.digest) && !c.server.TrustChanges {
 			l.changed, l.held = true, "its description, schema or hints differ from what was approved"
 			c.log.Warn("a tool of an MCP server has changed and is held until it is approved", "tool", t.Name)
 			continue
 		}
-		if other, taken := ids[l.id]; taken {
-			l.held = fmt.Sprintf("tool %q has the same id", other)
-			continue
+		if pin == "" {
+			fresh[t.Name] = l.digest
 		}
 		ids[l.id] = t.Name
 		tools = append(tools, newTool(c, l))
