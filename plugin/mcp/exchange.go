@@ -133,7 +133,7 @@ func (s *session) logged(p *sdk.LoggingMessageParams) {
 		}
 		text = string(data)
 	}
-	line := logLine{Level: string(p.Level), Logger: cut(p.Logger, 100), Text: cut(text, maxLine)}
+	line := logLine{Level: string(p.Level), Logger: cut(p.Logger, 100), Text: cut(s.conn.server.hide(text), maxLine)}
 	s.conn.log.Debug("MCP server", "level", line.Level, "logger", line.Logger, "message", line.Text)
 	s.mu.Lock()
 	var x *exchange

@@ -2,6 +2,9 @@ package mcp_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	goruntime "runtime"
@@ -86,5 +89,48 @@ func TestCall_OfAHostileServerFailsAndTheNextOneWorks(t *testing.T) {
 				t.Errorf("%+v", res)
 			}
 		})
+	}
+}
+
+// A program that stops reading what it is sent holds up neither its call nor the end of the connection.
+func TestCall_OfAProgramThatDoesNotReadEnds(t *testing.T) {
+	s, _ := program(t, "sealed")
+	c := connect(t, s, local)
+	eat := tool(t, c, "mcp__s__eat")
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	soon := func(what string, fn func()) {
+		t.Helper()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			fn()
+		}()
+		select {
+		case <-done:
+		case <-time.After(25 * time.Second): // less than a write may take
+			t.Fatalf("%s does not end", what)
+		}
+	}
+	soon("the call", func() {
+		args := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1<<20))
+		if _, err := eat.Call(ctx, &awaken.ToolCall{ID: "c", Tool: "mcp__s__eat", Key: "k", Args: json.RawMessage(args)}); err == nil {
+			t.Error("the call succeeds")
+		}
+	})
+	soon("the connection", func() { c.Close() })
+}
+
+// Keys in the address of a server are not in errors, which models and users read.
+func TestOpen_AFailureHidesTheQueryOfTheAddress(t *testing.T) {
+	c := dial(t, mcp.Server{ID: "s", URL: "http://joe:passw0rd@127.0.0.1:1/mcp?api_key=s3cr3t-key", Restart: mcp.Restart{Never: true}}, local)
+	err := c.Ready(patience(t))
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1/mcp") {
+		t.Fatalf("%v, want an error that names the address", err)
+	}
+	for _, secret := range []string{"s3cr3t", "passw0rd"} {
+		if text := err.Error() + c.Status().Error; strings.Contains(text, secret) {
+			t.Errorf("%q has %q", text, secret)
+		}
 	}
 }

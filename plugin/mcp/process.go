@@ -85,7 +85,7 @@ func start(s *Server, log *slog.Logger) (_ *process, err error) {
 		_ = stderr.Close()
 		return nil, fmt.Errorf("cannot start %q: %w", s.Command, err)
 	}
-	go p.readErrors(stderr, log)
+	go p.readErrors(stderr, s, log)
 	go func() {
 		p.err = p.cmd.Wait()
 		endGroup(p.cmd) // what the program has started
@@ -113,7 +113,7 @@ func environment(s *Server) []string {
 }
 
 // readErrors keeps the end of what the program writes to standard error, and logs it.
-func (p *process) readErrors(r *os.File, log *slog.Logger) {
+func (p *process) readErrors(r *os.File, s *Server, log *slog.Logger) {
 	defer close(p.heard)
 	defer r.Close()
 	lines := bufio.NewReaderSize(r, 4<<10)
@@ -122,7 +122,7 @@ func (p *process) readErrors(r *os.File, log *slog.Logger) {
 		if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 {
 			p.errors.add(line)
 			if log.Enabled(context.Background(), slog.LevelDebug) {
-				log.Debug("MCP server", "stderr", string(line))
+				log.Debug("MCP server", "stderr", s.hide(string(line)))
 			}
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
@@ -227,6 +227,35 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.ToValidUTF8(string(bytes.Join(t.lines, []byte(" | "))), "�")
+}
+
+// input writes to a program. One that does not read what it is sent must not hold up those who write: the
+// write fails, and with it the session.
+type input struct {
+	*os.File
+	limit time.Duration // of a write
+
+	mu     sync.Mutex
+	ending bool
+}
+
+func (in *input) Write(data []byte) (int, error) {
+	in.mu.Lock()
+	limit := in.limit
+	if in.ending {
+		limit = closeGrace
+	}
+	_ = in.SetWriteDeadline(time.Now().Add(limit)) // systems whose pipes have no deadlines wait
+	in.mu.Unlock()
+	return in.File.Write(data)
+}
+
+// end gives writes only a moment from now on, those in progress too.
+func (in *input) end() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ending = true
+	_ = in.SetWriteDeadline(time.Now().Add(closeGrace)) // the file may be closed
 }
 
 // objects reads the lines of r that are JSON objects. Programs that are no careful servers print other

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,6 +58,9 @@ func play(role string) {
 	case "deaf": // to what it does not know
 		deaf()
 		return
+	case "sealed":
+		sealed()
+		return
 	case "family":
 		child := exec.Command("sleep", "1000")
 		if err := child.Start(); err != nil {
@@ -88,6 +92,34 @@ func deaf() {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"old","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
 		}
 	}
+}
+
+// sealed answers until its tools are listed. When it is called it says that they have changed, and reads
+// nothing any more.
+func sealed() {
+	in := bufio.NewReader(os.Stdin)
+	for listed := false; !listed; {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		switch _ = json.Unmarshal(line, &m); {
+		case m.Method == "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"sealed","version":"1"}}}`+"\n", m.ID)
+		case m.Method == "tools/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"eat","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
+			listed = true
+		case m.ID != nil:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}`+"\n", m.ID)
+		}
+	}
+	_, _ = in.ReadByte()
+	fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	time.Sleep(time.Hour)
 }
 
 // note adds a line to the file that the test reads.

@@ -151,13 +151,22 @@ func (s *Server) address() string {
 	return strings.Join(slices.Concat([]string{s.URL, s.Command}, s.Args), "\x00")
 }
 
-// hide removes the server's secrets from a text.
+// hide removes the server's secrets from a text: the values of its variables and headers, and the user and
+// the query of its address, which hold keys.
 func (s *Server) hide(text string) string {
+	var secrets []string
 	for _, values := range []map[string]awaken.Secret{s.Env, s.Headers} {
 		for _, v := range values {
-			if secret := v.Expose(); len(secret) > 3 {
-				text = strings.ReplaceAll(text, secret, "***")
-			}
+			secrets = append(secrets, v.Expose())
+		}
+	}
+	if u, err := url.Parse(s.URL); err == nil {
+		secrets = append(secrets, u.RawQuery, u.User.String())
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
+	for _, secret := range secrets {
+		if len(secret) > 3 {
+			text = strings.ReplaceAll(text, secret, "***")
 		}
 	}
 	return text

@@ -142,6 +142,9 @@ func (s *session) send(x *exchange, params sdk.CallToolParams) {
 	}()
 }
 
+// cancelGrace is how long a call that was cancelled may take to end.
+const cancelGrace = time.Second
+
 // follow shows what the server says about a call, and answers what it asks, until the call ends. If a
 // person must answer, it holds the call and returns an error that suspends it.
 func (t *tool) follow(ctx context.Context, s *session, x *exchange, d *dialogue) (answer, error) {
@@ -160,6 +163,7 @@ func (t *tool) follow(ctx context.Context, s *session, x *exchange, d *dialogue)
 		}
 	}
 	news, rest := x.news, (<-chan time.Time)(nil)
+	over, late := x.ctx.Done(), (<-chan time.Time)(nil)
 	for {
 		select {
 		case <-news:
@@ -173,6 +177,11 @@ func (t *tool) follow(ctx context.Context, s *session, x *exchange, d *dialogue)
 				s.hold(x, q)
 				return answer{}, err
 			}
+		case <-over:
+			over, late = nil, time.After(cancelGrace)
+		case <-late: // the call is not even sent: the server does not read
+			s.leave(x)
+			return answer{err: context.Cause(x.ctx)}, nil
 		case a := <-x.done:
 			x.report()
 			s.leave(x)

@@ -29,8 +29,10 @@ func (s *session) transport() (sdk.Transport, error) {
 			return nil, err
 		}
 		s.proc = p
+		in := &input{File: p.stdin, limit: server.Timeout}
+		context.AfterFunc(s.ctx, in.end)
 		// The session owns the pipes: the transport only closes the program's input.
-		return &sdk.IOTransport{Reader: io.NopCloser(newObjects(p.stdout, server.MaxMessage)), Writer: p.stdin, MaxLineLength: -1}, nil
+		return &sdk.IOTransport{Reader: io.NopCloser(newObjects(p.stdout, server.MaxMessage)), Writer: in, MaxLineLength: -1}, nil
 	}
 	client := *s.conn.opts.Client
 	home, err := url.Parse(server.URL)
