@@ -127,11 +127,14 @@ func serveEditor(ctx context.Context, con *console, k *core, agentID, user strin
 	return nil
 }
 
+// editorCall is how long a call of an MCP server of the editor may take. The user sees it, and can cancel it.
+const editorCall = 10 * time.Minute
+
 // connectEditor connects an MCP server of the editor. The user whose editor names it may reach every
 // address, and has seen its tools as they are now: none is held.
 func connectEditor(t acp.ToolServer, log *slog.Logger) (acp.Toolbox, error) {
 	c, err := mcp.Connect(mcp.Server{ID: t.ID, Command: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Env, URL: t.URL, SSE: t.SSE, Headers: t.Headers,
-		Roots: rootsOf(t.Dir), TrustChanges: true}, mcp.Options{Client: &http.Client{}, Logger: log})
+		Roots: rootsOf(t.Dir), TrustChanges: true, Unattended: true, Timeout: editorCall}, mcp.Options{Client: &http.Client{}, Logger: log})
 	if err != nil {
 		return nil, err
 	}

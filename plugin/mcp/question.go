@@ -171,10 +171,14 @@ func (t *tool) respond(ctx context.Context, call *awaken.ToolCall, d *dialogue, 
 			}
 		}
 		return reply{elicit: r}, nil
+	case q.elicit != nil && t.conn.server.Unattended:
+		return reply{elicit: &sdk.ElicitResult{Action: "decline"}}, nil
 	case q.elicit != nil:
 		return reply{}, t.ask(call, d, q)
 	case t.conn.server.Sampling == nil:
 		return reply{err: errors.New("models do not answer this server")}, nil
+	case t.conn.server.Sampling.Ask && !known && t.conn.server.Unattended:
+		return reply{err: errors.New("no person can allow models to answer this server")}, nil
 	case t.conn.server.Sampling.Ask && !known:
 		if d.Samples >= t.conn.server.Sampling.MaxPerCall {
 			return reply{err: fmt.Errorf("models answer at most %d times in a call", t.conn.server.Sampling.MaxPerCall)}, nil
@@ -267,7 +271,14 @@ const holdFor = 15 * time.Minute
 func (s *session) hold(x *exchange, q *question) {
 	x.unhook()
 	x.open = q
-	x.expire = time.AfterFunc(holdFor, func() { s.leave(x) })
+	x.expire = time.AfterFunc(holdFor, func() {
+		s.mu.Lock()
+		if s.held[x.call.Key] == x {
+			delete(s.held, x.call.Key)
+		}
+		s.mu.Unlock()
+		s.leave(x)
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held == nil {

@@ -130,6 +130,19 @@ func TestElicitation_SuspendsTheCallUntilAPersonAnswers(t *testing.T) {
 	}
 }
 
+// Without a person, a server that asks is told so, and the call does not wait.
+func TestElicitation_IsDeclinedWithoutAPerson(t *testing.T) {
+	for revision := range handlers(nil) {
+		t.Run(revision, func(t *testing.T) {
+			srv := newTravel()
+			c := connect(t, mcp.Server{ID: "s", URL: serve(t, handlers(srv.Server)[revision]), Unattended: true}, local)
+			if res := call(t, c, "mcp__s__book", `{}`); res.Status != awaken.ToolError || srv.booked.Load() != 0 {
+				t.Errorf("%+v; booked %d", res, srv.booked.Load())
+			}
+		})
+	}
+}
+
 func TestElicitation_SurvivesARestart(t *testing.T) {
 	for revision := range handlers(nil) {
 		t.Run(revision, func(t *testing.T) {

@@ -49,6 +49,8 @@ type Server struct {
 	TrustChanges bool
 	// Roots are the addresses (file:///…) that the server is told it may work in.
 	Roots []string
+	// Unattended says that no person can answer the server: what it asks people is declined.
+	Unattended bool
 	// Sampling lets an agent answer the server. Nil refuses.
 	Sampling *Sampling
 }

@@ -86,7 +86,10 @@ var errSilent = errors.New("the server did not answer")
 // client returns the client of the SDK, with what it does for the server.
 func (s *session) client() *sdk.Client {
 	server := &s.conn.server
-	caps := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}}
+	caps := &sdk.ClientCapabilities{}
+	if !server.Unattended {
+		caps.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
+	}
 	if len(server.Roots) > 0 {
 		caps.RootsV2 = &sdk.RootCapabilities{}
 	}
