@@ -15,7 +15,8 @@
 // dies before it is counted; it then has the same id.
 //
 // A delivery that fails is repeated with growing pauses, until the receiver has refused everything for [Config.GiveUp]. A receiver that
-// answers 410 is not asked again. The last attempts are kept with the hook (field Attempts).
+// answers 410 is not asked again. The last attempts are kept with the hook (field Attempts). A host that does
+// not answer gets few requests at once, so that it does not delay what others are told.
 //
 // Requests go to public addresses only, unless others are allowed (Config.Allow); redirects are not followed. They have the headers of Standard
 // Webhooks: webhook-id, webhook-timestamp and, if the hook has a secret, webhook-signature.

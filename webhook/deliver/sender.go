@@ -58,6 +58,7 @@ type Sender struct {
 	name   string
 	wakeup chan struct{} // cap 1: a hook may be due
 	posts  chan struct{} // has one for each request in flight
+	hosts  hosts
 
 	mu   sync.Mutex
 	held int
@@ -82,7 +83,8 @@ func New(cfg Config) (*Sender, error) {
 	}
 	client := *cfg.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Sender{cfg: cfg, client: &client, name: ids.New(), wakeup: make(chan struct{}, 1), posts: make(chan struct{}, cfg.Requests)}, nil
+	return &Sender{cfg: cfg, client: &client, name: ids.New(), wakeup: make(chan struct{}, 1), posts: make(chan struct{}, cfg.Requests),
+		hosts: hosts{few: max(1, cfg.Requests/16), known: map[string]*host{}}}, nil
 }
 
 // errBusy is returned if a hook changes all the time.
@@ -179,7 +181,7 @@ func (s *Sender) warn(ctx context.Context, what string, err error) {
 }
 
 // take takes hooks that are due, as many as there is room for.
-func (s *Sender) take(ctx context.Context) (out []*webhook.Hook, err error) {
+func (s *Sender) take(ctx context.Context) (out []*hold, err error) {
 	s.mu.Lock()
 	room := s.cfg.Hooks - s.held
 	s.mu.Unlock()
@@ -187,7 +189,8 @@ func (s *Sender) take(ctx context.Context) (out []*webhook.Hook, err error) {
 		return nil, nil
 	}
 	hooks, err := s.cfg.Store.Hooks(ctx, webhook.Query{Due: true, Limit: min(room, 100)})
-	for _, h := range hooks {
+	for _, hook := range hooks {
+		h := &hold{Hook: hook}
 		h.Holder = s.name
 		if s.keep(ctx, h) {
 			out = append(out, h)
@@ -211,9 +214,9 @@ func (s *Sender) leave() {
 }
 
 // keep stores a hook that this sender holds for another lease. It reports false if another process has changed it meanwhile.
-func (s *Sender) keep(ctx context.Context, h *webhook.Hook) bool {
-	h.Wait = s.cfg.Lease
-	return s.swap(ctx, h)
+func (s *Sender) keep(ctx context.Context, h *hold) bool {
+	h.Wait, h.kept = s.cfg.Lease, time.Now()
+	return s.swap(ctx, h.Hook)
 }
 
 func (s *Sender) swap(ctx context.Context, h *webhook.Hook) bool {
@@ -226,19 +229,19 @@ func (s *Sender) swap(ctx context.Context, h *webhook.Hook) bool {
 }
 
 // rest gives a hook back.
-func (s *Sender) rest(ctx context.Context, h *webhook.Hook, wait time.Duration) {
+func (s *Sender) rest(ctx context.Context, h *hold, wait time.Duration) {
 	h.Holder, h.Wait = "", wait
 	if h.Ended != "" {
 		h.Wait = -1
 	}
-	s.swap(ctx, h)
+	s.swap(ctx, h.Hook)
 }
 
 // holdTime is how long a sender holds a hook whose run is in progress before it gives others a turn.
 const holdTime = 10 * time.Second
 
 // serve delivers what there is for a hook, and for a while what follows.
-func (s *Sender) serve(ctx context.Context, h *webhook.Hook) {
+func (s *Sender) serve(ctx context.Context, h *hold) {
 	kind, ok := s.cfg.Kinds[h.Kind]
 	if !ok { // of another version
 		s.rest(ctx, h, s.cfg.MaxRetry)
@@ -276,7 +279,7 @@ func (s *Sender) serve(ctx context.Context, h *webhook.Hook) {
 		}
 		switch {
 		case run.Status == awaken.RunDone:
-			end(h, webhook.Delivered)
+			end(h.Hook, webhook.Delivered)
 			s.rest(ctx, h, 0)
 			return
 		case run.Status != awaken.RunRunning || time.Now().After(until):
@@ -296,16 +299,23 @@ func (s *Sender) serve(ctx context.Context, h *webhook.Hook) {
 // idleTime is how long a hook rests, at most, whose run waits.
 const idleTime = 30 * time.Second
 
-// deliver sends the messages that the receiver has not accepted. It reports false if the hook is no longer held.
-func (s *Sender) deliver(ctx context.Context, h *webhook.Hook, messages [][]byte, contentType string) bool {
+// deliver sends the messages that the receiver has not accepted. It reports false if the hook is no longer held. A request ends well before the
+// lease does, however long the hook has waited for its turn.
+func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, contentType string) bool {
 	for h.Sent < len(messages) {
-		select {
-		case s.posts <- struct{}{}:
-		case <-ctx.Done():
-			return true
+		done := s.turn(ctx, h)
+		if done == nil {
+			return ctx.Err() != nil
 		}
-		a := s.post(ctx, h, h.Sent+1, messages[h.Sent], contentType)
-		<-s.posts
+		a := webhook.Attempt{Status: http.StatusOK}
+		held := time.Since(h.kept) <= s.cfg.Lease-2*s.cfg.Timeout || s.keep(ctx, h)
+		if held {
+			a = s.post(ctx, h.Hook, h.Sent+1, messages[h.Sent], contentType)
+		}
+		done(&a)
+		if !held {
+			return false
+		}
 		if a.Error != "" && ctx.Err() != nil {
 			return true // it was not the receiver that failed
 		}
@@ -319,9 +329,9 @@ func (s *Sender) deliver(ctx context.Context, h *webhook.Hook, messages [][]byte
 			}
 			continue
 		case a.Status == http.StatusGone:
-			end(h, "the receiver answered 410: it wants no more messages")
+			end(h.Hook, "the receiver answered 410: it wants no more messages")
 		case a.At.Sub(h.Failing) >= s.cfg.GiveUp:
-			end(h, "the receiver has accepted nothing since %s: %s", h.Failing.Format(time.RFC3339), a.Error)
+			end(h.Hook, "the receiver has accepted nothing since %s: %s", h.Failing.Format(time.RFC3339), a.Error)
 		}
 		log.Warn("cannot deliver", "error", a.Error, "ended", h.Ended)
 		s.rest(ctx, h, s.backoff(h.Failures))
