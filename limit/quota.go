@@ -10,7 +10,8 @@ import (
 
 // Quota limits how often something happens in a fleet, for each of many names, such as the requests of API
 // keys. A process takes a share of what a name may do at once, an eighth, and asks the store again when
-// it is used up or a second old. It is safe for concurrent use.
+// it is used up or a second old. What is left of it then, it gives back if the store has less than half of
+// the burst. It is safe for concurrent use.
 type Quota struct {
 	store     Store
 	perSecond float64
@@ -18,15 +19,17 @@ type Quota struct {
 
 	mu    sync.Mutex
 	names map[string]*share
+	err   error     // why the store failed when it was last asked, or nil
+	again time.Time // when to ask a store that failed again
 }
 
 // share is what a process may do of what a name may do.
 type share struct {
-	mu    sync.Mutex // held while the store is asked
+	lock  chan struct{} // cap 1: full while a caller reads or asks the store
 	left  int
-	until time.Time // when what is left is lost
-	again time.Time // when to ask the store again: it has nothing, or has failed
-	err   error     // why it has failed
+	until time.Time // when what is left is given back
+	after stock     // what the share left in the store
+	again time.Time // when to ask the store again, which has nothing
 }
 
 const (
@@ -45,42 +48,76 @@ func NewQuota(store Store, perSecond float64, burst int) *Quota {
 }
 
 // Take counts an event of a name. If the name has had its quota, it returns how long to wait. An error means that the
-// store does not say.
+// store does not say. One that fails delays the events that find it out, and then one event every other second.
 func (q *Quota) Take(ctx context.Context, name string) (wait time.Duration, err error) {
-	s := q.share(name)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	if now.After(s.until) {
-		s.left = 0
+	s, err := q.share(name)
+	if err != nil {
+		return 0, err
 	}
-	if s.left == 0 && !now.Before(s.again) {
-		if s.err = q.ask(ctx, name, s); s.err != nil && ctx.Err() == nil {
-			s.again = time.Now().Add(quotaTime)
+	select {
+	case s.lock <- struct{}{}:
+		defer func() { <-s.lock }()
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+	if now := time.Now(); (s.left == 0 || now.After(s.until)) && !now.Before(s.again) {
+		if err := q.mayAsk(now); err != nil {
+			return 0, err
+		}
+		err := q.ask(ctx, name, s)
+		q.asked(ctx, err)
+		if err != nil {
+			return 0, err
 		}
 	}
-	switch {
-	case s.left > 0:
+	if s.left > 0 {
 		s.left--
 		return 0, nil
-	case s.err != nil:
-		return 0, s.err
 	}
 	return max(time.Millisecond, time.Until(s.again)), nil
 }
 
-func (q *Quota) share(name string) *share {
+// mayAsk returns the error of a store that fails. Now and then it lets one caller try it again.
+func (q *Quota) mayAsk(now time.Time) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.err != nil && now.Before(q.again) {
+		return q.err
+	}
+	q.again = now.Add(2 * quotaTime) // the others do not wait for the answer
+	return nil
+}
+
+// asked notes whether the store answered.
+func (q *Quota) asked(ctx context.Context, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case err == nil, err == errContended:
+		q.err = nil
+	case ctx.Err() != nil: // perhaps it would have
+		q.again = time.Time{}
+	default:
+		q.err, q.again = err, time.Now().Add(quotaTime)
+	}
+}
+
+// share returns what the process has of a name, or the error of a store that fails.
+func (q *Quota) share(name string) (*share, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.err != nil && time.Now().Before(q.again) {
+		return nil, q.err
+	}
 	s := q.names[name]
 	if s == nil {
 		if len(q.names) >= maxNames {
 			clear(q.names)
 		}
-		s = &share{}
+		s = &share{lock: make(chan struct{}, 1)}
 		q.names[name] = s
 	}
-	return s
+	return s, nil
 }
 
 // stock is what a name may do at a time of the store's clock, as it is stored.
@@ -89,7 +126,7 @@ type stock struct {
 	At    int64   `json:"at"` // Unix ms
 }
 
-// ask takes a share from the store. The caller holds s.mu.
+// ask takes a share from the store, and gives back what is left of the last one. The caller holds s.lock.
 func (q *Quota) ask(ctx context.Context, name string, s *share) error {
 	ctx, cancel := context.WithTimeout(ctx, quotaTime)
 	defer cancel()
@@ -103,11 +140,15 @@ func (q *Quota) ask(ctx context.Context, name string, s *share) error {
 		if len(list) > 0 {
 			stored = list[0]
 			if json.Unmarshal(stored.Data, &have) == nil {
-				have.Level = min(float64(q.burst), have.Level+q.perSecond*max(0, float64(now.UnixMilli()-have.At)/1000))
-				have.At = now.UnixMilli()
+				have = q.filled(have, now)
 			}
 		}
+		if s.left > 0 { // up to half of the burst: the rest may be in the hands of other processes
+			room := float64(q.burst) - q.filled(s.after, now).Level // that there would be if it had not been taken
+			have.Level = max(have.Level, min(float64(q.burst)/2, have.Level+min(float64(s.left), room)))
+		}
 		if have.Level < 1 {
+			s.left = 0
 			s.again = time.Now().Add(time.Duration((1 - have.Level) / q.perSecond * float64(time.Second)))
 			return nil
 		}
@@ -121,9 +162,15 @@ func (q *Quota) ask(ctx context.Context, name string, s *share) error {
 			return err
 		}
 		if done {
-			s.left, s.until = n, time.Now().Add(shareTime)
+			s.left, s.until, s.after = n, time.Now().Add(shareTime), have
 			return nil
 		}
 	}
 	return errContended
+}
+
+// filled returns a stock at a later time.
+func (q *Quota) filled(s stock, now time.Time) stock {
+	at := now.UnixMilli()
+	return stock{Level: min(float64(q.burst), s.Level+q.perSecond*max(0, float64(at-s.At)/1000)), At: at}
 }

@@ -1,6 +1,9 @@
 package limit_test
 
 import (
+	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,6 +87,101 @@ func TestQuota_TellsThatItsStoreFails(t *testing.T) {
 			if wait, err := q.Take(t.Context(), "a"); err != nil || wait != 0 {
 				t.Errorf("a store that is back says %s, %v", wait, err)
 			}
+		}
+	})
+}
+
+// A client that stays below its rate keeps half of its burst and more, also if its shares grow old before they are used up.
+func TestQuota_SharesThatGrowOldAreNotLost(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		store := &limit.Memory{}
+		fleet := []*limit.Quota{limit.NewQuota(store, 1, 80), limit.NewQuota(store, 1, 80)}
+		taken := func(i int) bool {
+			wait, err := fleet[i%2].Take(t.Context(), "a")
+			return err == nil && wait == 0
+		}
+		for i := range 100 {
+			if !taken(i) {
+				t.Fatalf("event %d at less than the rate did not pass", i)
+			}
+			time.Sleep(1100 * time.Millisecond)
+		}
+		n := 0
+		for i := range 200 {
+			if taken(i) {
+				n++
+			}
+		}
+		if n < 40 || n > 80 {
+			t.Errorf("%d events passed at once, want 40 to 80", n)
+		}
+		time.Sleep(time.Hour) // what is given back after that is no more than the burst
+		n = 0
+		for i := range 200 {
+			if taken(i) {
+				n++
+			}
+		}
+		if n < 70 || n > 80 {
+			t.Errorf("%d events passed at once after an hour, want 80", n)
+		}
+	})
+}
+
+// While a store does not answer, the events of all names together wait for it now and then, and not each name's.
+func TestQuota_AStoreThatHangsDelaysFewEvents(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		store := &stuck{Store: &limit.Memory{}}
+		q := limit.NewQuota(store, 10, 5)
+		if _, err := q.Take(t.Context(), "known"); err != nil {
+			t.Fatal(err)
+		}
+		store.set("hangs")
+		began, slow := time.Now(), 0
+		for i := 0; time.Since(began) < 30*time.Second; i++ {
+			event := time.Now()
+			for range 5 {
+				if _, err := q.Take(t.Context(), fmt.Sprint("name", i)); err == nil {
+					t.Error("a store that hangs gives shares")
+				}
+			}
+			if time.Since(event) > 0 {
+				slow++
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if slow > 16 {
+			t.Errorf("%d events waited for a store that hangs for 30s", slow)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		store.set("")
+		time.Sleep(time.Second)
+		q.Take(gone, "b") // its client has left: that says nothing about the store
+		if wait, err := q.Take(t.Context(), "c"); err != nil || wait != 0 {
+			t.Errorf("a store that is back says %s, %v", wait, err)
+		}
+	})
+}
+
+// Events that wait while another of their name asks a store that hangs do not ask it again, one after the other.
+func TestQuota_EventsThatWaitTogetherWaitOnce(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		store := &stuck{Store: &limit.Memory{}}
+		store.set("hangs")
+		q := limit.NewQuota(store, 10, 5)
+		began := time.Now()
+		var all sync.WaitGroup
+		for i := range 50 {
+			all.Go(func() {
+				if _, err := q.Take(t.Context(), fmt.Sprint("name", i%5)); err == nil {
+					t.Error("a store that hangs gives shares")
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("50 events at once took %s", took)
 		}
 	})
 }
