@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -320,7 +320,7 @@ func TestSteps_DoubtIsSettled(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				made := 0
 				l := &life{Store: memory.New(), at: "after effect 1", world: &stepWorld{made: map[string]int{}}}
 				pay := payTool{probe: tt.probe, Tool: awaken.NewTool(awaken.ToolSpec{ID: "pay", Effect: awaken.Idempotent, InDoubt: awaken.DoubtSuspend, Timeout: time.Minute},

@@ -8,13 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
 // Every process that serves is in the list of every other: with its versions, its last error without details,
 // and whether it is alive. One that stops leaves the list at once, one that is gone without a word in an hour.
 func TestReplicas_TellOfEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := memory.NewProfile()
 		a, b := NewReplicas(store), NewReplicas(store)
 		start := func(r *Replicas, id string, config int64) (stop func()) {

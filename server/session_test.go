@@ -8,12 +8,13 @@ import (
 
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
 // A session lasts until it is not renewed in time, and at most as long as a session may.
 func TestSessions_LastWhileTheyAreRenewed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		const lasts, most = time.Hour, 3 * time.Hour
 		k := NewKeys(memory.NewProfile())
 		_, secret, err := k.Make(t.Context(), Key{Kind: RunKey}, nil)
@@ -58,7 +59,7 @@ func TestSessions_LastWhileTheyAreRenewed(t *testing.T) {
 func TestSessions_EndInEveryProcess(t *testing.T) {
 	for _, how := range []string{"signed out", "key revoked"} {
 		for _, cut := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
+			bubbletest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				m, store := bustest.NewMemory(7999, bustest.Faults{}), memory.NewProfile()
 				join := func() *Keys {
@@ -127,7 +128,7 @@ func TestSessions_EndInEveryProcess(t *testing.T) {
 
 // A key has a bounded number of sessions: those that have expired go first, then the oldest.
 func TestSessions_AreBoundedByKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		k := NewKeys(memory.NewProfile())
 		const secret = "the-secret-of-a-fixed-key"
 		if err := k.Fix(secret, Key{ID: "fixed", Kind: ReadKey}); err != nil {

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 servers of the older revisions log, sample and ask for roots; the SDK keeps these deprecated features for them
+
 package mcp
 
 import (

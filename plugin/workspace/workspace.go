@@ -45,7 +45,7 @@ type Config struct {
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Folder != "" && !fs.ValidPath(c.Folder) {
-		errs = append(errs, fmt.Errorf("folder is %q, want a relative path with slashes and without ..", c.Folder))
+		errs = append(errs, fmt.Errorf("folder is %q, want a relative path with slashes, without the element .. in it", c.Folder))
 	}
 	if c.MaxFileBytes < 1 || c.MaxFileBytes > 16<<20 {
 		errs = append(errs, fmt.Errorf("max_file_bytes is %d, want 1 to %d", c.MaxFileBytes, 16<<20))

@@ -120,7 +120,7 @@ func TestSection(t *testing.T) {
 func TestSection_Mistakes(t *testing.T) {
 	t.Parallel()
 	for section, want := range map[string]string{
-		`{"folder":"../other"}`: `folder is "../other", want a relative path with slashes and without ..`,
+		`{"folder":"../other"}`: `folder is "../other", want a relative path with slashes, without the element .. in it`,
 		`{"folder":"/etc"}`:     `folder is "/etc"`,
 		`{"max_file_bytes":0}`:  `max_file_bytes is 0, want 1 to 16777216`,
 		`{"max_results":-1}`:    `max_results is -1, want 1 to 10000`,

@@ -352,11 +352,13 @@ func TestSender_Failures(t *testing.T) {
 		fail func(w http.ResponseWriter, r *http.Request)
 		want string
 	}{
-		"fails":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, "status 500"},
-		"refuses":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, "status 404"},
-		"hangs":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no answer within 100ms"},
-		"hangs up":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
-		"redirects": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, private.URL, 307) }, "redirects are not followed"},
+		"fails":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, "status 500"},
+		"refuses":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, "status 404"},
+		"hangs":    {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no answer within 100ms"},
+		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		"redirects": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, private.URL, http.StatusTemporaryRedirect)
+		}, "redirects are not followed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)
