@@ -31,6 +31,7 @@ type exchange struct {
 	resumed bool // the message continues a task that waited
 	stale   int  // how often the task was seen asking what has been answered
 	heard   bool // something arrived since the last look
+	shown   int  // bytes of activities
 }
 
 var errTimeout = errors.New("timeout")
@@ -286,7 +287,7 @@ func (e *exchange) setStatus(s *status) bool {
 		progress["message"] = clip(text, 4<<10)
 	}
 	if data, err := json.Marshal(progress); err == nil {
-		e.x.Show("a2a-task-progress", data)
+		e.show("a2a-task-progress", data)
 	}
 	return false
 }
@@ -391,6 +392,8 @@ func (e *exchange) finish() error {
 // say yields what an update of the answer adds.
 func (e *exchange) say(u update) error {
 	switch {
+	case len(e.reply.parts) > maxArtifacts:
+		return &taskError{fmt.Sprintf("the task has more than %d artifacts", maxArtifacts)}
 	case e.reply.size > maxAnswer:
 		return &taskError{fmt.Sprintf("the answer is longer than %d bytes", maxAnswer)}
 	case u.retracts:
@@ -413,6 +416,13 @@ func (e *exchange) emit(d llm.Delta) bool {
 // showArtifact shows an artifact that is not text.
 func (e *exchange) showArtifact(a *artifact) {
 	if data, err := json.Marshal(a); err == nil && len(data) <= 256<<10 {
-		e.x.Show("a2a-artifact:"+a.ArtifactID, data)
+		e.show("a2a-artifact:"+a.ArtifactID, data)
+	}
+}
+
+// show shows an activity, unless the exchange has shown too much already: the thread's log keeps each.
+func (e *exchange) show(activityType string, content json.RawMessage) {
+	if e.shown += len(activityType) + len(content); e.shown <= maxShown {
+		e.x.Show(activityType, content)
 	}
 }

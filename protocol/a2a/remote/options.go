@@ -26,16 +26,18 @@ type Options struct {
 
 // Limits on what a server sends and on how long it may take.
 const (
-	maxCard     = 256 << 10        // bytes of a card
-	maxResponse = 16 << 20         // bytes of a response that is not a stream
-	maxEvent    = 8 << 20          // bytes of an event
-	maxStream   = 256 << 20        // bytes of a stream
-	maxAnswer   = 4 << 20          // bytes of the text of an answer
-	maxID       = 512              // bytes of an id
-	cardTimeout = 10 * time.Second // for a card
-	unaryTime   = time.Minute      // for a request that does not stream
-	streamIdle  = time.Minute      // of a stream, before the task is looked at
-	cancelTime  = 5 * time.Second  // for cancelling a task
+	maxCard      = 256 << 10        // bytes of a card
+	maxResponse  = 16 << 20         // bytes of a response that is not a stream
+	maxEvent     = 8 << 20          // bytes of an event
+	maxStream    = 256 << 20        // bytes of a stream
+	maxAnswer    = 4 << 20          // bytes of the text of an answer
+	maxShown     = 4 << 20          // bytes of the activities that an exchange shows
+	maxArtifacts = 4096             // of a task
+	maxID        = 512              // bytes of an id
+	cardTimeout  = 10 * time.Second // for a card
+	unaryTime    = time.Minute      // for a request that does not stream
+	streamIdle   = time.Minute      // of a stream, before the task is looked at
+	cancelTime   = 5 * time.Second  // for cancelling a task
 )
 
 // guarded returns the HTTP client for agents. It follows no redirects: they would get the credentials.
