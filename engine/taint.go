@@ -43,12 +43,9 @@ func (oc *outcomes) taintBy(ctx context.Context, c *call) {
 func (op *opening) inheritTaint(ctx context.Context, req *awaken.RunRequest) error {
 	op.rec.Taint = req.Taint
 	last := op.cp.Run
-	if th := &op.cp.Thread; last == nil && th.ParentThreadID != "" && th.MessageCount > 0 && req.Taint == nil {
-		parent, err := op.rt.cfg.Store.Thread(ctx, th.ParentThreadID)
-		if err == nil && parent.LatestRunID != "" {
-			last, err = op.rt.cfg.Store.LoadRun(ctx, parent.LatestRunID)
-		}
-		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+	if last == nil && req.Taint == nil {
+		var err error
+		if last, err = op.originalRun(ctx); err != nil {
 			return err
 		}
 	}
@@ -56,4 +53,27 @@ func (op *opening) inheritTaint(ctx context.Context, req *awaken.RunRequest) err
 		op.rec.Taint = last.Taint
 	}
 	return nil
+}
+
+// originalRun returns the last run of the thread that the messages of a fork come from, or nil. That
+// thread may be a fork that has no run either.
+func (op *opening) originalRun(ctx context.Context) (*awaken.Run, error) {
+	th := &op.cp.Thread
+	for th.ParentThreadID != "" && th.MessageCount > 0 {
+		parent, err := op.rt.cfg.Store.Thread(ctx, th.ParentThreadID)
+		if err == nil && parent.LatestRunID != "" {
+			var run *awaken.Run
+			if run, err = op.rt.cfg.Store.LoadRun(ctx, parent.LatestRunID); err == nil {
+				return run, nil
+			}
+		}
+		if errors.Is(err, awaken.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		th = parent
+	}
+	return nil, nil
 }

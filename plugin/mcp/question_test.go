@@ -192,8 +192,17 @@ func greedy() *sdk.Server {
 
 func TestSampling_IsLimitedAndCounts(t *testing.T) {
 	s := mcp.Server{ID: "s", URL: serve(t, handlers(greedy())["2025-11-25"]), Sampling: &mcp.Sampling{Agent: "sampler"}}
-	rt, _ := process(t, memory.New(), s, llmtest.Use("mcp__s__write", `{}`), llmtest.Say("ok"))
+	store := memory.New()
+	rt, _ := process(t, store, s, llmtest.Use("mcp__s__write", `{}`), llmtest.Say("ok"))
 	res, _ := ask(t, rt)
+	calls, err := store.Calls(t.Context(), res.RunID)
+	if err != nil || len(calls) != 1 {
+		t.Fatal(calls, err)
+	}
+	answer, err := store.LoadRun(t.Context(), awaken.ChildID(calls[0].Key+"/sample/1"))
+	if err != nil || answer.Taint == nil || answer.Taint.Tool != "mcp__s__write" {
+		t.Errorf("the run that answers is tainted by %+v, %v: the server has written its messages", answer, err)
+	}
 	if got := lastResult(t, rt); !strings.HasPrefix(got, "3: a poem about rain; ") || !strings.Contains(got, "at most 3 times") {
 		t.Errorf("the result is %q", got)
 	}

@@ -40,6 +40,7 @@ func (t *tool) sample(ctx context.Context, call *awaken.ToolCall, d *dialogue, p
 	}
 	id := awaken.ChildID(fmt.Sprintf("%s/sample/%d", call.Key, d.Samples))
 	res, err := call.Host.Run(ctx, awaken.RunRequest{AgentID: cfg.Agent, ThreadID: id, RunID: id, Messages: messages, Attended: true, Untrusted: true,
+		Taint:          &awaken.Taint{RunID: call.Run.RunID, CallID: call.ID, Tool: call.Tool, At: call.Host.Now().UnixMilli()}, // the server has written the messages
 		ParentThreadID: call.Run.ThreadID, ParentRunID: call.Run.RunID, ParentToolCallID: call.ID, SessionID: call.Run.SessionID, UserID: call.Run.UserID,
 		Origin: "mcp", Adapter: call.Run.Adapter, Depth: call.Run.Depth + 1, ResolutionID: call.Host.ResolutionID()},
 		awaken.SinkFunc(func(context.Context, awaken.Entry) error { return nil }))
