@@ -101,6 +101,7 @@ func (o *offer) translate(token string) string {
 // begin records the activation of a skill: its text, what it allows, and the deferred tools that it
 // needs.
 func (o *offer) begin(rec interface {
+	state.Reader
 	state.Writer
 	awaken.Recorder
 }, act *active, tools []llm.Tool) {
@@ -113,10 +114,14 @@ func (o *offer) begin(rec interface {
 	}
 }
 
-// grant records which calls need no approval while the skill is active.
-func (o *offer) grant(w state.Writer, act *active) {
-	if o.cfg.Grant && len(act.Tools) > 0 {
-		builtin.Grants.Update(w, builtin.Grant{By: grantor(act.Name), Tools: act.Tools})
+// grant records which calls need no approval while the skill is active. What an earlier text of the skill
+// allowed is taken back.
+func (o *offer) grant(rec interface {
+	state.Reader
+	state.Writer
+}, act *active) {
+	if _, had := builtin.Grants.Get(rec)[grantor(act.Name)]; had || o.cfg.Grant && len(act.Tools) > 0 {
+		builtin.Grants.Update(rec, builtin.Grant{By: grantor(act.Name), Tools: act.Tools})
 	}
 }
 

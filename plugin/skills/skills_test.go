@@ -1,6 +1,7 @@
 package skills_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -279,6 +281,41 @@ func TestReload_IsTakenInAtTheBorderOfAStep(t *testing.T) {
 	if got := request(reqs[2]); !strings.Contains(got, "Second.") || reqs[2].Model != "strong-1" {
 		t.Errorf("the new skill is not active, or its model is not used: %s", got)
 	}
+}
+
+// A skill that is loaded again, and no longer names a tool, does not keep what its earlier text allowed.
+func TestReload_TakesBackWhatTheSkillAllowed(t *testing.T) {
+	t.Parallel()
+	dir := write(t, t.TempDir(), map[string]string{"a/SKILL.md": md("a", "allowed-tools: save_note\n", "First.")})
+	seen := &grants{}
+	r := newRig(t, setup{folder: dir, plugins: []awaken.Plugin{seen}, ids: []string{seen.Name()}}, use("a"), llmtest.Use("save_note", `{}`), use("a"), llmtest.Say("ok"))
+	r.OnEvent = func(e awaken.Entry) {
+		if done, ok := e.Event.(*awaken.ToolCallDone); ok && done.Result != nil && done.Result.ToolName == "save_note" {
+			write(t, dir, map[string]string{"a/SKILL.md": md("a", "", "Second.")})
+			if changed, err := r.lib.Reload(); err != nil || !changed {
+				t.Errorf("reload: %t, %v", changed, err)
+			}
+		}
+	}
+	if rec := r.Say("go"); rec.Err != nil {
+		t.Fatal(rec.Err)
+	}
+	if want := []int{1, 1, 0, 0}; !slices.Equal(seen.counts, want) {
+		t.Errorf("after the steps there are %v grants, want %v", seen.counts, want)
+	}
+}
+
+// grants is a plugin that counts what skills allow, after each step.
+type grants struct{ counts []int }
+
+func (*grants) Name() string { return "grants" }
+
+func (g *grants) Register(r *awaken.Registrar) error {
+	r.On(awaken.PhaseStepEnd, func(_ context.Context, h *awaken.HookCall) error {
+		g.counts = append(g.counts, len(builtin.Grants.Get(h)))
+		return nil
+	})
+	return nil
 }
 
 // A library keeps its skills while its folder cannot be read, and notices that nothing changed.
