@@ -17,10 +17,12 @@ const (
 	peersTime = time.Second
 	// whereAreYou asks the other processes for the revision that they have followed to.
 	whereAreYou = "?"
+	// leaving says that a process follows no longer.
+	leaving = "bye"
 )
 
 // peers knows how far the other processes of a bus have followed. A message has a revision of the head,
-// or asks for one. If messages are lost, a write is not waited for, or for too long, and nothing else.
+// asks for one, or says goodbye. If messages are lost, a write is not waited for, or for too long, and nothing else.
 type peers struct {
 	current *current
 	bus     *bus.Exchange // nil if there are no other processes
@@ -53,6 +55,12 @@ func (p *peers) hear(from, text string) {
 	case whereAreYou:
 		p.tell()
 		return
+	case leaving:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.at, from)
+		p.move()
+		return
 	}
 	revision, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -68,8 +76,20 @@ func (p *peers) hear(from, text string) {
 	defer p.mu.Unlock()
 	if revision > p.at[from] {
 		p.at[from] = revision
-		close(p.moved)
-		p.moved = make(chan struct{})
+		p.move()
+	}
+}
+
+// move wakes those that wait for another process. The caller holds p.mu.
+func (p *peers) move() {
+	close(p.moved)
+	p.moved = make(chan struct{})
+}
+
+// leave tells the others not to wait for this process any more, which stops following.
+func (p *peers) leave(ctx context.Context) {
+	if p.bus != nil {
+		_ = p.bus.Send(ctx, peersPart, bus.Message{Text: leaving}) // if it is lost, they wait once
 	}
 }
 

@@ -45,6 +45,7 @@ func (m *Manager) Work(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), retryAfter)
+			m.peers.leave(last)
 			m.canary.flush(last)
 			cancel()
 			return context.Cause(ctx)
