@@ -134,14 +134,23 @@ func (f *fetcher) fetch(ctx context.Context, _ *awaken.ToolCall, in fetchArgs) (
 	if kind == "text/html" || kind == "application/xhtml+xml" {
 		out.Title, out.Text = textOf(out.Text)
 	}
-	if out.Truncated = len(out.Text) > f.MaxTextBytes; out.Truncated {
-		n := f.MaxTextBytes
-		for n > 0 && !utf8.RuneStart(out.Text[n]) {
-			n--
-		}
-		out.Text = out.Text[:n]
-	}
+	out.Title, _ = cut(out.Title, maxTitle)
+	out.Text, out.Truncated = cut(out.Text, f.MaxTextBytes)
 	return out, nil
+}
+
+// maxTitle limits the title of a page, in bytes.
+const maxTitle = 1000
+
+// cut returns at most n bytes of a text, and reports whether there are more.
+func cut(text string, n int) (string, bool) {
+	if len(text) <= n {
+		return text, false
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n], true
 }
 
 // readable reports whether a media type is one of texts.

@@ -155,7 +155,7 @@ func (j *jail) readTool() awaken.Tool {
 			from := min(in.Offset, len(lines))
 			to := len(lines)
 			if in.Limit > 0 {
-				to = min(to, from+in.Limit)
+				to = from + min(to-from, in.Limit)
 			}
 			return fileText{name, strings.Join(lines[from:to], ""), len(lines)}, nil
 		})
@@ -264,6 +264,8 @@ func (j *jail) writeTool() awaken.Tool {
 				return written{}, err
 			}
 			defer root.Close()
+			j.edits.Lock()
+			defer j.edits.Unlock()
 			return written{name, len(in.Text)}, j.write(root, name, []byte(in.Text), unique(call))
 		})
 }
@@ -307,6 +309,8 @@ func (j *jail) editTool() awaken.Tool {
 				return written{}, err
 			}
 			return awaken.Step(ctx, call, "write", awaken.Idempotent, func(context.Context, string) (written, error) {
+				j.edits.Lock()
+				defer j.edits.Unlock()
 				text, err := j.text(root, name)
 				switch {
 				case err != nil:

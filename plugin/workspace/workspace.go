@@ -19,11 +19,13 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
@@ -60,12 +62,13 @@ func (c *Config) Validate() error {
 func New(dir string) awaken.Plugin {
 	s := awaken.NewSection(Name, Config{MaxFileBytes: 256 << 10, MaxResults: 500})
 	s.Info = awaken.SectionInfo{DisplayName: "Workspace", Category: "tools", Description: "Tools to read, search, write and edit the files of a folder."}
-	return &plugin{dir, s}
+	return &plugin{dir: dir, section: s}
 }
 
 type plugin struct {
 	dir     string
 	section *awaken.Section[Config]
+	edits   sync.Mutex
 }
 
 func (*plugin) Name() string { return Name }
@@ -76,7 +79,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil // the registry reports an invalid section
 	}
-	j := &jail{dir: p.dir, Config: cfg}
+	j := &jail{dir: p.dir, edits: &p.edits, Config: cfg}
 	r.Tool(j.listTool(), j.readTool(), j.searchTool())
 	if cfg.Write {
 		r.Tool(j.writeTool(), j.editTool())
@@ -86,7 +89,8 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 
 // jail is the folder of an agent.
 type jail struct {
-	dir string // of the program
+	dir   string      // of the program
+	edits *sync.Mutex // held while a file is read and written: the calls of a step, and runs, may edit the same one
 	Config
 }
 
@@ -150,19 +154,14 @@ func (j *jail) read(root *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data := make([]byte, j.MaxFileBytes+1)
-	n := 0
-	for n < len(data) {
-		k, err := f.Read(data[n:])
-		n += k
-		if err != nil || k == 0 {
-			break
-		}
+	data, err := io.ReadAll(io.LimitReader(f, int64(j.MaxFileBytes)+1))
+	if err != nil { // what was read is not the whole file
+		return nil, plain(name, err)
 	}
-	if n > j.MaxFileBytes {
+	if len(data) > j.MaxFileBytes {
 		return nil, fmt.Errorf("%s is larger than %d bytes", name, j.MaxFileBytes)
 	}
-	return data[:n], nil
+	return data, nil
 }
 
 // openRegular opens a regular file for reading. It does not wait for what is none, such as a pipe.

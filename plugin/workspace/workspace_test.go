@@ -260,3 +260,12 @@ func TestWrite(t *testing.T) {
 		}
 	}
 }
+
+// A limit of lines may be as large as a number can be.
+func TestRead_LargeLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if got := w.use("", [2]string{"file_read", `{"path":"a.txt","offset":1,"limit":9223372036854775807}`}); !strings.Contains(got, `two\nthree`) {
+		t.Errorf("the result is %s", got)
+	}
+}
