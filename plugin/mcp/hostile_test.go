@@ -134,3 +134,23 @@ func TestOpen_AFailureHidesTheQueryOfTheAddress(t *testing.T) {
 		}
 	}
 }
+
+// Servers that accept a connection and say nothing are given up, by every transport.
+func TestOpen_AnAddressThatIsSilentIsGivenUp(t *testing.T) {
+	for name, headers := range map[string]bool{"before the headers": false, "after the headers": true} {
+		for _, sse := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, SSE %t", name, sse), func(t *testing.T) {
+				url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(io.Discard, r.Body) // the end of the client is noticed after it
+					if headers {
+						w.Header().Set("Content-Type", "text/event-stream")
+						_ = http.NewResponseController(w).Flush()
+					}
+					<-r.Context().Done()
+				}))
+				c := dial(t, mcp.Server{ID: "s", URL: url, SSE: sse, OpenTimeout: 50 * time.Millisecond, Restart: mcp.Restart{MaxAttempts: 5, Delay: time.Millisecond}}, local)
+				until(t, "it is given up", func() bool { return c.Status().Failed })
+			})
+		}
+	}
+}

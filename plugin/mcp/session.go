@@ -17,8 +17,7 @@ import (
 type session struct {
 	conn *Connection
 	*sdk.ClientSession
-	proc *process       // nil for an address
-	wire sdk.Connection // below the ClientSession
+	proc *process // nil for an address
 
 	ctx    context.Context // done when the session is closed
 	cancel context.CancelCauseFunc
@@ -27,6 +26,7 @@ type session struct {
 	relist chan struct{} // signals that the list of tools has changed
 
 	mu    sync.Mutex
+	wire  sdk.Connection       // below the ClientSession
 	calls map[string]*exchange // by progress token
 	held  map[string]*exchange // whose question waits for a person, by the key of the call
 }
@@ -177,8 +177,11 @@ func (s *session) abandon() {
 	if s.proc != nil {
 		s.proc.kill()
 	}
-	if s.wire != nil {
-		_ = s.wire.Close() // it was not opened
+	s.mu.Lock()
+	wire := s.wire
+	s.mu.Unlock()
+	if wire != nil {
+		_ = wire.Close() // it was not opened
 	}
 }
 

@@ -62,8 +62,13 @@ type lasting struct {
 
 func (l lasting) Connect(context.Context) (sdk.Connection, error) {
 	c, err := l.Transport.Connect(l.s.ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
 	l.s.wire = c
-	return c, err
+	return c, nil
 }
 
 // edge adds the headers of a server to requests, sends none to another server, and limits the messages in
