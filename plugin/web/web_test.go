@@ -82,7 +82,7 @@ func TestSection(t *testing.T) {
 		{"another host", `{"hosts":["go.dev","*.go.dev"]}`, "/json", `host "127.0.0.1" is not allowed`},
 		{"max_bytes", `{"max_bytes":100}`, "/long", `response is too large`},
 		{"max_text_bytes", `{"max_text_bytes":5}`, "/long", `"text":"ää","truncated":true`},
-		{"a title without end", ``, "/title", strings.Repeat("t", 1000) + `","text":"x"`},
+		{"a title without end", ``, "/title", `"title":"` + strings.Repeat("t", 1000) + `","text":"x"`},
 		{"timeout_seconds", `{"timeout_seconds":60}`, "/json", `"status":200`},
 		{"a redirect to an address that is not public", ``, "/away", `address is not allowed`},
 	} {
