@@ -221,6 +221,19 @@ func checkRoom(h *webhook.Hook, hooks []*webhook.Hook) error {
 	return nil
 }
 
+// room refuses a message whose configuration is one too many, before it is taken.
+func (x pushes) room(c *pushConfig, run *awaken.Run) error {
+	if c == nil {
+		return nil
+	}
+	h := x.hook(c, run)
+	old, err := x.cfg.Hooks.Of(x.Context(), h.Tenant, h.RunID)
+	if err != nil {
+		return err
+	}
+	return checkRoom(h, old)
+}
+
 // toldUntil returns how many messages there are for receivers, of the entries up to a cursor, if there is one.
 func (x pushes) toldUntil(run *awaken.Run, until *awaken.Cursor) (int, error) {
 	entries, err := x.Tenant().Store.Entries(x.Context(), run.ThreadID, awaken.EntryQuery{RunID: run.RunID})

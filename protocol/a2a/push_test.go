@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/a2a"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
@@ -251,6 +252,30 @@ func TestPush_Refused(t *testing.T) {
 			if r := g.ask(method, map[string]any{"taskId": "none", "id": "c", "url": "https://example.com/"}); r.reason != "TASK_NOT_FOUND" {
 				t.Errorf("%s: %+v", method, r)
 			}
+		}
+	})
+}
+
+// A message whose configuration is one too many for its task is not taken.
+func TestPush_NoRoom(t *testing.T) {
+	g, _, _ := newPushRig(t, nil)
+	both(t, g, func(t *testing.T, g *rig) {
+		task := g.say("RUN_TOOL ask", nil)
+		for i := range 10 {
+			if r := g.ask("CreateTaskPushNotificationConfig", map[string]any{"taskId": task.ID, "id": fmt.Sprint(i), "url": "https://example.com/"}); r.reason != "" {
+				t.Fatalf("%+v", r)
+			}
+		}
+		m := message("approve")
+		m.TaskID = task.ID
+		if r := g.ask("SendMessage", body(m, config{"taskPushNotificationConfig": map[string]any{"id": "more", "url": "https://example.com/"}}, "")); r.reason != "INVALID_PARAMS" || !strings.Contains(r.text, "10 push configurations") {
+			t.Errorf("%+v", r)
+		}
+		if run, err := g.Box.Tenant("").Store.LoadRun(t.Context(), task.ID); err != nil || run.Status != awaken.RunWaiting {
+			t.Errorf("the run is %+v, %v", run, err)
+		}
+		if unread, err := g.Box.Tenant("").Store.Unread(t.Context(), task.ContextID); err != nil || len(unread) > 0 {
+			t.Errorf("the message was taken: %v, %v", unread, err)
 		}
 	})
 }

@@ -160,6 +160,9 @@ func (d *delivery) toTask() error {
 		f.RetryAfter = time.Second
 		return f
 	}
+	if err := (pushes{d.exchange}).room(d.in.Configuration.Push, run); err != nil {
+		return err
+	}
 	s := &mailbox.Submission{Mode: mailbox.ModeResume, Request: awaken.RunRequest{RunID: run.RunID, ThreadID: run.ThreadID, Messages: []*llm.Message{d.msg}}}
 	if run.Waiting != nil {
 		decisions, rest, err := answers(m, d.msg, run.Waiting)
