@@ -187,7 +187,7 @@ func newHandler(t testing.TB, keys *server.Keys) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Keys: keys, Open: new(false), Limits: server.Limits{KeyRate: -1}})
+	srv, err := server.New(server.Config{Mailbox: box, Keys: keys, Open: new(false), Limits: server.Limits{KeyRate: -1, WrongKeys: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}
