@@ -209,15 +209,22 @@ func TestTransport_SlowReadersLoseTheStream(t *testing.T) {
 			t.Parallel()
 			g, client, url := listenBy(t, transport, func(c *server.Config) { c.Limits.StreamWrite, c.Limits.Streams = time.Second, 1 })
 			thread := g.id()
-			g.want(200, "POST", "/v1/runs", runBody("default", thread, strings.Repeat("x", 300<<10)), "Accept", "application/json") // more than the client has room for
+			for range 40 {
+				g.want(200, "POST", "/v1/runs", runBody("default", thread, "hello"), "Accept", "application/json")
+			}
+			if _, events := g.ask("GET", "/v1/threads/"+thread+"/events?limit=200", ""); len(events) < 128<<10 { // more than the client has room for
+				t.Fatalf("the events have %d bytes", len(events))
+			}
 			resp, err := call(t, client, "GET", url+"/v1/threads/"+thread+"/events/stream?cursor=0-0", "")
 			if err != nil || resp.StatusCode != 200 {
 				t.Fatalf("%v, %v", resp, err)
 			}
 			g.eventually("the end of the stream", func() bool {
-				if resp, err := call(t, client, "GET", url+"/v1/threads/"+thread, ""); err != nil || resp.StatusCode != 200 {
-					t.Fatalf("another request: %v, %v", resp, err)
+				get, err := call(t, client, "GET", url+"/v1/threads/"+thread, "")
+				if err != nil || get.StatusCode != 200 {
+					t.Fatalf("another request: %v, %v", get, err)
 				}
+				get.Body.Close() // it would take some of the connection's window
 				again, err := call(t, client, "GET", url+"/v1/threads/"+thread+"/events/stream", "")
 				if err != nil {
 					t.Fatal(err)
