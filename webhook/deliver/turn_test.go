@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/webhook"
 	"github.com/awaken-go/awaken/webhook/deliver"
 )
@@ -63,7 +63,7 @@ func usual(n *network, requests int) func(c *deliver.Config) {
 
 // A hook that waits for its turn longer than its lease is another process's by then: its messages are sent once, in order.
 func TestSender_WaitsForItsTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g, n := newRig(t), &network{accepted: map[string][]string{}}
 		id := g.run()
 		g.finish(id)
@@ -85,7 +85,7 @@ func TestSender_WaitsForItsTurn(t *testing.T) {
 
 // A receiver that never answers delays others once, until that is noticed, however many hooks it has.
 func TestSender_OthersDoNotWaitForAReceiverThatHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		g, n := newRig(t), &network{accepted: map[string][]string{}}
 		id := g.run()
 		g.finish(id)
