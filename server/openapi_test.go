@@ -374,6 +374,7 @@ var successes = map[string]func(g *rig, as []string) request{
 	"GET /v1/decisions": func(g *rig, as []string) request {
 		_, run, ticket := g.waits(as...)
 		g.want(202, "POST", "/v1/approvals/"+run+"/"+ticket, `{"action":"cancel","reason":"no"}`, as...)
+		g.eventually("the run is done", func() bool { return g.want(200, "GET", "/v1/runs/"+run, "", as...)["status"] == "done" })
 		return request{path: "/v1/decisions?run_id=" + run}
 	},
 	"POST /v1/approvals/{run_id}/{ticket_id}": func(g *rig, as []string) request {
