@@ -46,7 +46,7 @@ type cause struct {
 
 // move is a request that would move the run.
 type move struct {
-	Name   string `json:"name"` // decide, cancel, continue, retry, message, raise_budget
+	Name   string `json:"name"` // decide, cancel, continue, retry or message
 	Method string `json:"method"`
 	Path   string `json:"path"`
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/awaken-go/awaken/server"
 )
@@ -21,16 +20,6 @@ func (g *rig) because(run string, headers ...string) []string {
 		out = append(out, c["code"].(string))
 	}
 	return out
-}
-
-// until polls until a condition holds.
-func (g *rig) until(what string, ok func() bool) {
-	g.t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			g.t.Fatal("a minute has passed before " + what)
-		}
-	}
 }
 
 func TestExplain_FollowsARunFromTheQueueToItsEnd(t *testing.T) {
@@ -51,7 +40,7 @@ func TestExplain_FollowsARunFromTheQueueToItsEnd(t *testing.T) {
 	behind := g.want(200, "GET", "/v1/runs?status=created", "", admin...)["items"].([]any)[0].(map[string]any)["run_id"].(string)
 	is(behind, "queued.behind")
 	g.want(202, "POST", "/v1/runs/"+running+"/cancel", "", admin...)
-	g.until("the run is cancelled", func() bool { return fmt.Sprint(g.because(running, admin...)) == "[done.cancelled]" })
+	g.eventually("the run is cancelled", func() bool { return fmt.Sprint(g.because(running, admin...)) == "[done.cancelled]" })
 
 	g.stop()
 	g.idle = true
@@ -64,7 +53,7 @@ func TestExplain_FollowsARunFromTheQueueToItsEnd(t *testing.T) {
 	g.stop()
 	g.idle = false
 	g.start()
-	g.until("the runs end", func() bool {
+	g.eventually("the runs end", func() bool {
 		return fmt.Sprint(g.because(queued, admin...), g.because(waits, admin...)) == "[done.natural_end] [done.natural_end]"
 	})
 

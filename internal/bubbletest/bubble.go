@@ -11,13 +11,15 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // Test is [synctest.Test]. With the race detector, one thread at a time runs Go code until the
 // last bubble of the process has ended.
 func Test(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	if race {
+	if testenv.Race {
 		threads.hold()
 		defer threads.release()
 	}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package bubbletest
-
-const race = false
