@@ -76,7 +76,13 @@ func (h *approvals) list(req *request) error {
 	}
 	out := approvalList{Items: []approval{}, HasMore: len(runs) > limit}
 	runs = runs[:min(limit, len(runs))]
-	decided, err := decidedTickets(req, runs)
+	var asking []string
+	for _, r := range runs {
+		if len(r.Waiting.Tickets) > 0 {
+			asking = append(asking, r.RunID)
+		}
+	}
+	decided, err := decidedTickets(req, asking)
 	if err != nil {
 		return err
 	}
@@ -91,14 +97,9 @@ func (h *approvals) list(req *request) error {
 	return req.Reply(200, out)
 }
 
-// decidedTickets returns which questions of runs have an accepted decision, by run and ticket.
-func decidedTickets(req *request, runs []*awaken.Run) (map[[2]string]bool, error) {
-	var ids []string
-	for _, r := range runs {
-		if len(r.Waiting.Tickets) > 0 {
-			ids = append(ids, r.RunID)
-		}
-	}
+// decidedTickets returns which questions of the runs with these ids have an accepted decision, by run and
+// ticket.
+func decidedTickets(req *request, ids []string) (map[[2]string]bool, error) {
 	out := map[[2]string]bool{}
 	q := mailbox.DecisionQuery{RunIDs: ids, Limit: 1000}
 	for len(ids) > 0 {

@@ -106,7 +106,7 @@ func (h *explanations) explain(req *request) error {
 		s.open = t.OpenRunID
 	}
 	if run.Status == awaken.RunWaiting {
-		if s.decided, err = decidedTickets(req, []*awaken.Run{run}); err != nil {
+		if s.decided, err = decidedTickets(req, s.asking()); err != nil {
 			return err
 		}
 	}
@@ -143,6 +143,19 @@ type situation struct {
 	decided map[[2]string]bool // by run and ticket
 	now     int64
 	admin   bool // the caller may see errors and names of workers
+}
+
+// asking returns the runs whose questions the run waits for: itself, or runs below it.
+func (s *situation) asking() (ids []string) {
+	if s.run.Waiting == nil {
+		return nil
+	}
+	for _, t := range s.run.Waiting.Tickets {
+		if id := cmp.Or(t.RunID, s.run.RunID); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // because returns the causes, the most important one first.

@@ -132,6 +132,9 @@ func TestSituation_CodesAreDocumented(t *testing.T) {
 func TestSituation_NamesTheRunThatAsks(t *testing.T) {
 	s := situation{now: now, run: in(awaken.RunWaiting, parked(awaken.Waiting{Reason: awaken.WaitToolPermission, Tickets: []awaken.WaitingTicket{{TicketID: "q", ToolName: "rm", RunID: "kid"}}}))}
 	got := s.because()
+	if ids := s.asking(); len(ids) != 1 || ids[0] != "kid" {
+		t.Errorf("decisions are looked for of the runs %q", ids)
+	}
 	if len(got) != 1 || got[0].RunID != "kid" || got[0].Actions[0].Path != "/v1/approvals/kid/q" || !strings.Contains(got[0].Detail, "in run kid") {
 		t.Errorf("got %+v", got)
 	}
