@@ -764,9 +764,10 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 		c.Limits.BodyRate, c.Limits.BodyGrace, c.Files.Rate, c.Files.Grace = 1<<40, time.Nanosecond, 1<<40, time.Nanosecond
 	})
 	broken := newBrokenRig(t, errors.New("the store is broken"))
-	full := &rig{t: t, db: heldDB{memory.NewDB()}, keys: plain.keys}
+	held := make(chan struct{}, 1)
+	full := &rig{t: t, db: heldDB{memory.NewDB(), held}, keys: plain.keys}
 	full.start(func(c *server.Config) { c.Limits.Requests, c.Limits.Streams, c.Limits.RequestTime = 1, 1, time.Hour })
-	full.occupy()
+	full.occupy(held)
 
 	var busy atomic.Bool
 	contested := &rig{t: t, db: memory.NewDB(), keys: plain.keys, conf: contestedConfig{memory.NewDB().Config(), &busy}}
@@ -882,36 +883,41 @@ func (d *openAPI) matches(method, path string) (found bool) {
 	return found
 }
 
-// occupy takes the only slot for requests and the only one for streams.
-func (g *rig) occupy() {
+// occupy takes the only slot for requests and the only one for streams. The database sends on held when the request has its slot:
+// to ask for a refusal instead would take the slot from that request.
+func (g *rig) occupy(held <-chan struct{}) {
 	g.t.Helper()
-	held, err := http.NewRequestWithContext(g.t.Context(), "GET", g.http.URL+"/v1/threads?resource_id=held", nil)
+	req, err := http.NewRequestWithContext(g.t.Context(), "GET", g.http.URL+"/v1/threads?resource_id=held", nil)
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	go func() {
-		if resp, err := http.DefaultClient.Do(held); err == nil {
+		if resp, err := http.DefaultClient.Do(req); err == nil {
 			resp.Body.Close()
 		}
 	}()
-	g.eventually("a full server", func() bool {
-		status, _ := g.ask("GET", "/v1/runs", "")
-		return status == 503
-	})
+	<-held
 	stream := g.do("POST", "/v1/runs", runBody("default", "busy", "RUN_TOOL wait {}"))
 	g.t.Cleanup(func() { stream.Body.Close() })
 	readFrames(g.t, stream.Body, is("tool_call_ready"))
 }
 
-// heldDB is a database that never counts the threads of the resource "held".
-type heldDB struct{ *memory.DB }
+// heldDB is a database that never counts the threads of the resource "held"; it sends on held when it was asked to.
+type heldDB struct {
+	*memory.DB
+	held chan<- struct{}
+}
 
-func (d heldDB) Handle(tenant string) mailbox.Handle { return heldStore{d.Store(tenant)} }
+func (d heldDB) Handle(tenant string) mailbox.Handle { return heldStore{d.Store(tenant), d.held} }
 
-type heldStore struct{ *memory.Store }
+type heldStore struct {
+	*memory.Store
+	held chan<- struct{}
+}
 
 func (s heldStore) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
 	if q.ResourceID == "held" {
+		s.held <- struct{}{}
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
