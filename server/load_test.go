@@ -87,11 +87,14 @@ func spawn(tb testing.TB, role string, settings ...string) *process {
 		tb.Fatal(err)
 	}
 	p := &process{tb, cmd, in, bufio.NewReader(out)}
-	tb.Cleanup(func() {
-		in.Close() // each ends with its standard input
-		_ = cmd.Wait()
-	})
+	tb.Cleanup(p.end)
 	return p
+}
+
+// end ends the process, which ends with its standard input.
+func (p *process) end() {
+	p.in.Close()
+	_ = p.cmd.Wait()
 }
 
 // line returns the next line of the process's output.

@@ -47,24 +47,30 @@ func protocolRoutes() ([]protocol.Route, error) {
 }
 
 // BenchmarkProtocols compares the other protocols with AI SDK: the server's CPU time for a streamed run of W6, and when its first
-// event arrives. It prints medians of rounds in which each had its turn on one server. Use -benchtime=1x.
+// event arrives. It prints medians of rounds in which each had its turn. Every turn has a server of its own, because one that serves
+// all of them keeps all their runs in memory, and what collecting that costs depends on who came before. Use -benchtime=1x.
 func BenchmarkProtocols(b *testing.B) {
-	const rounds, turn = 7, 700
-	srv := spawn(b, "server", fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))
-	addr := srv.line()
+	const rounds, warm, turn = 11, 300, 1500
 	for _, clients := range []int{1, 64} {
 		b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) {
 			ratios := map[string][]float64{}
 			for range rounds {
 				var base [2]float64
 				for _, name := range []string{"aisdk", "a2a-rest", "a2a-rpc", "mcp-2025", "mcp-2026", "openai"} {
-					before := srv.cpu()
-					load := spawn(b, "runners", "PROTOCOL="+name, "ADDR="+addr, fmt.Sprint("CLIENTS=", clients), fmt.Sprint("MS=", turn))
-					var r w6Result
-					if err := json.Unmarshal([]byte(load.line()), &r); err != nil {
-						b.Fatal(err)
+					srv := spawn(b, "server", fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))
+					addr := srv.line()
+					load := func(ms int) (r w6Result) {
+						p := spawn(b, "runners", "PROTOCOL="+name, "ADDR="+addr, fmt.Sprint("CLIENTS=", clients), fmt.Sprint("MS=", ms))
+						if err := json.Unmarshal([]byte(p.line()), &r); err != nil {
+							b.Fatal(err)
+						}
+						return r
 					}
+					load(warm)
+					before := srv.cpu()
+					r := load(turn)
 					cpu, first := (srv.cpu()-before).Seconds()/float64(r.Runs), r.First.Seconds()
+					srv.end()
 					b.Logf("%s: %d runs, %.0f µs of CPU each, first event %s", name, r.Runs, cpu*1e6, r.First)
 					if name == "aisdk" {
 						base = [2]float64{cpu, first}
