@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/threads"
+	"github.com/awaken-go/awaken/timeline"
 )
 
 // body is the content of a thread. table.mu guards it; elements of its slices are
@@ -16,6 +17,18 @@ type body struct {
 	runs   map[string]*threads.Run
 	blocks []block
 	loaded int // entries of blocks before this index are only in the journal
+	// commits are the commits of all runs, in order.
+	commits []committed
+}
+
+// committed is a commit, without what its events say.
+type committed struct {
+	runID string
+	fence uint64
+	time  int64
+	last  uint64 // the end of the event log
+	kinds timeline.Kinds
+	block int // that has its events, or -1
 }
 
 // block holds the entries of one record.
@@ -60,7 +73,22 @@ func (b *body) apply(r *summary, c *contents, at span, entries []awaken.Entry, s
 		}
 		b.blocks = append(b.blocks, bl)
 	}
+	if r.Op == opCommit {
+		b.addCommit(r, c)
+	}
 	return b.size - before
+}
+
+// addCommit adds a commit whose events, if it has any, are in the last block.
+func (b *body) addCommit(r *summary, c *contents) {
+	done := committed{runID: r.RunID, fence: r.Fence, time: r.Time, kinds: timeline.CallKinds(c.Calls), block: -1}
+	if n := len(b.blocks); n > 0 {
+		done.last = b.blocks[n-1].last
+		if r.Log != nil {
+			done.block = n - 1
+		}
+	}
+	b.commits = append(b.commits, done)
 }
 
 func (b *body) applyCommit(r *summary, c *contents) {

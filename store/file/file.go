@@ -48,6 +48,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/failpoint"
+	"github.com/awaken-go/awaken/timeline"
 )
 
 // ErrLocked is returned by Open when another process, or another Store of this process,
@@ -102,7 +103,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Store implements [awaken.Store], [awaken.EventLog], [awaken.ThreadEditor] and
+// Store implements [awaken.Store], [awaken.EventLog], [awaken.ThreadEditor], [timeline.Log] and
 // [awaken.Pipelined]. Each of its parts implements one of the ports.
 type Store struct {
 	reader
@@ -252,4 +253,5 @@ var (
 	_ awaken.EventLog     = (*Store)(nil)
 	_ awaken.ThreadEditor = (*Store)(nil)
 	_ awaken.Pipelined    = (*Store)(nil)
+	_ timeline.Log        = (*Store)(nil)
 )

@@ -72,7 +72,7 @@ func (s *committer) commit(c *awaken.Commit) error {
 	if t.Created == nil {
 		t.Created = make([]int64, 0, 4)
 	}
-	t.Seq = max(t.Seq, t.entries.append(c.Entries))
+	t.Seq = t.entries.commit(c, t.Seq)
 	t.Append(c.Messages, c.Time)
 	t.MessageCount += len(c.Messages)
 	t.Read(c.Read)

@@ -3,6 +3,7 @@ package memory
 import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/store/internal/threads"
+	"github.com/awaken-go/awaken/timeline"
 )
 
 // entryLog is the event log of a thread. It grows by blocks, so that appending copies nothing, and
@@ -19,12 +20,41 @@ type entryBlock struct {
 	last    uint64  // the highest number of an event
 }
 
-// entry is an awaken.Entry in half the space.
+// entry is an awaken.Entry in half the space. The last entry of a commit is also the record of the
+// commit. A commit without entries, or one that was made long after its last event, has an entry
+// without event instead.
 type entry struct {
 	*origin
 	seq   uint64
-	time  int64
+	stamp stamp
 	event awaken.Event // a coalesced event if the entry has chunks
+}
+
+// stamp is a time in Unix ms, until the year 2109, above the bits that say that the entry is the last
+// of a commit: how many ms later that was made, what kinds it has, and whether there is one.
+type stamp int64
+
+const (
+	delayBits = 13
+	kindBits  = 7
+	timeShift = delayBits + kindBits + 1
+)
+
+func newStamp(time int64) stamp { return stamp(time << timeShift) }
+
+// time returns the time of the event.
+func (s stamp) time() int64 { return int64(s >> timeShift) }
+
+// commit returns the time and the kinds of the commit, if there is one.
+func (s stamp) commit() (time int64, kinds timeline.Kinds, ok bool) {
+	delay := s >> (kindBits + 1) & (1<<delayBits - 1)
+	return s.time() + int64(delay), timeline.Kinds(s >> 1 & (1<<kindBits - 1)), s&1 != 0
+}
+
+// committed returns the stamp with a commit. It reports false if the time of the commit does not fit.
+func (s stamp) committed(time int64, kinds timeline.Kinds) (stamp, bool) {
+	delay := time - s.time()
+	return s | stamp(delay)<<(kindBits+1) | stamp(kinds)<<1 | 1, delay >= 0 && delay < 1<<delayBits
 }
 
 // origin is what consecutive entries of a run have in common.
@@ -41,7 +71,7 @@ type coalesced struct {
 
 // export returns the entry as it was appended.
 func (e *entry) export() awaken.Entry {
-	out := awaken.Entry{Cursor: awaken.Cursor{Epoch: e.epoch, Seq: e.seq}, RunID: e.runID, Time: e.time, Event: e.event}
+	out := awaken.Entry{Cursor: awaken.Cursor{Epoch: e.epoch, Seq: e.seq}, RunID: e.runID, Time: e.stamp.time(), Event: e.event}
 	if c, ok := e.event.(*coalesced); ok {
 		out.Event, out.Chunks = c.Event, c.chunks
 	}
@@ -51,6 +81,29 @@ func (e *entry) export() awaken.Entry {
 // maxBlock is the highest number of entries in a block, unless one commit has more.
 const maxBlock = 128
 
+// commit adds the entries of a commit, and its record, to a log whose highest number is last. It
+// returns the highest number after it.
+func (l *entryLog) commit(c *awaken.Commit, last uint64) uint64 {
+	last = max(last, l.append(c.Entries))
+	kinds := timeline.CallKinds(c.Calls) | timeline.EventKinds(c.Entries)
+	if len(c.Entries) > 0 {
+		b := &l.blocks[len(l.blocks)-1]
+		e := &b.entries[len(b.entries)-1]
+		if with, ok := e.stamp.committed(c.Time, kinds); ok {
+			e.stamp = with
+			return last
+		}
+	}
+	b, of := l.room(1), l.last()
+	if of.runID != c.Run.RunID || of.epoch != c.Fence {
+		of = l.begin(c.Run.RunID, c.Fence)
+	}
+	with, _ := newStamp(c.Time).committed(c.Time, kinds)
+	b.entries = append(b.entries, entry{origin: of, seq: last, stamp: with})
+	b.last = max(b.last, last)
+	return last
+}
+
 // append adds entries and returns the highest number of their events.
 func (l *entryLog) append(entries []awaken.Entry) (last uint64) {
 	for len(entries) > 0 {
@@ -59,13 +112,13 @@ func (l *entryLog) append(entries []awaken.Entry) (last uint64) {
 		for i := range entries[:n] {
 			e := &entries[i]
 			if of.runID != e.RunID || of.epoch != e.Epoch {
-				of = l.begin(e)
+				of = l.begin(e.RunID, e.Epoch)
 			}
 			event := e.Event
 			if len(e.Chunks) > 0 {
 				event = &coalesced{e.Event, e.Chunks}
 			}
-			b.entries = append(b.entries, entry{of, e.Seq, e.Time, event})
+			b.entries = append(b.entries, entry{of, e.Seq, newStamp(e.Time), event})
 			b.last = max(b.last, e.Last()) // coalesced deltas may reach beyond the last entry
 		}
 		last, entries = max(last, b.last), entries[n:]
@@ -99,13 +152,13 @@ func (l *entryLog) last() *origin {
 	return &l.origin
 }
 
-// begin returns the origin of e, which differs from that of the entry before it.
-func (l *entryLog) begin(e *awaken.Entry) *origin {
+// begin returns an origin that differs from that of the entry before it.
+func (l *entryLog) begin(runID string, epoch uint64) *origin {
 	of := &l.origin
 	if len(l.blocks[0].entries) > 0 {
 		of = new(origin)
 	}
-	*of = origin{e.RunID, e.Epoch}
+	*of = origin{runID, epoch}
 	return of
 }
 
@@ -117,11 +170,43 @@ func (l *entryLog) find(q *awaken.EntryQuery) (out []awaken.Entry) {
 			continue
 		}
 		for j := range b.entries {
-			if e := b.entries[j].export(); threads.SelectsEntry(q, &e) {
+			if e := b.entries[j].export(); e.Event != nil && threads.SelectsEntry(q, &e) {
 				if out = append(out, e); q.Limit > 0 && len(out) == q.Limit {
 					return out
 				}
 			}
+		}
+	}
+	return out
+}
+
+// commits returns the commits of a run that q selects.
+func (l *entryLog) commits(runID string, q timeline.Query) (out []timeline.Commit) {
+	numbers := timeline.Numbering{Query: q}
+	var first, last uint64 // events since the last commit
+	for i := range l.blocks {
+		for j := range l.blocks[i].entries {
+			e := &l.blocks[i].entries[j]
+			if e.event != nil {
+				if first == 0 {
+					first = e.seq
+				}
+				x := e.export()
+				last = max(last, x.Last())
+			}
+			time, kinds, ok := e.stamp.commit()
+			if !ok {
+				continue
+			}
+			if e.runID == runID {
+				if place, selected := numbers.Next(e.epoch); selected {
+					out = append(out, timeline.Commit{Place: place, Time: time, First: first, Last: max(last, e.seq), Kinds: kinds})
+				}
+				if numbers.Full() {
+					return out
+				}
+			}
+			first = 0
 		}
 	}
 	return out

@@ -11,10 +11,11 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
+	"github.com/awaken-go/awaken/timeline"
 )
 
 // Store is the store of one tenant of a DB. It implements [awaken.Store], [awaken.EventLog],
-// [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader] and [mailbox.Handle];
+// [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader], [timeline.Log] and [mailbox.Handle];
 // each of its parts implements some of them. The zero value is not usable; call New or
 // [DB.Store].
 type Store struct {
@@ -34,6 +35,7 @@ var (
 	_ awaken.ThreadEditor = (*Store)(nil)
 	_ money.Budget        = (*Store)(nil)
 	_ awaken.UsageReader  = (*Store)(nil)
+	_ timeline.Log        = (*Store)(nil)
 	_ blob.Keeper         = (*Store)(nil)
 	_ blob.Sweeper        = (*DB)(nil)
 )

@@ -8,9 +8,10 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
+	"github.com/awaken-go/awaken/timeline"
 )
 
-// reader implements [awaken.ThreadStore], [awaken.RunStore], [awaken.EventLog] and
+// reader implements [awaken.ThreadStore], [awaken.RunStore], [awaken.EventLog], [timeline.Log] and
 // [awaken.UsageReader].
 type reader struct{ *records }
 
@@ -138,6 +139,21 @@ func (s *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, er
 // Entries returns entries of a thread's event log.
 func (s *reader) Entries(_ context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
 	return ofThread(s.records, threadID, func(t *thread) []awaken.Entry { return t.entries.find(&q) })
+}
+
+// Commits returns commits of a run.
+func (s *reader) Commits(_ context.Context, runID string, q timeline.Query) ([]timeline.Commit, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.runs[runID]
+	if r == nil {
+		return nil, threads.RunNotFound(runID)
+	}
+	t, err := s.thread(r.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	return t.entries.commits(runID, q), nil
 }
 
 // UsageTotals sums up the usage and cost of runs by agent.

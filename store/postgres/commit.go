@@ -167,7 +167,7 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	if err := documents(p, "message", c.Messages); err != nil {
 		return nil, err
 	}
-	if err := p.entries(c.Entries, c.Run.RunID); err != nil {
+	if err := p.entries(c); err != nil {
 		return nil, err
 	}
 	if err := documents(p, "call", c.Calls); err != nil {
@@ -184,12 +184,14 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	return p, nil
 }
 
-// entries adds the first and last sequence number, the highest epoch and the entries.
-func (p *params) entries(entries []awaken.Entry, runID string) (err error) {
+// entries adds the first and last sequence number, the highest epoch and the entries. The epoch of a
+// commit without entries is its fence, so that its row names its owner.
+func (p *params) entries(c *awaken.Commit) (err error) {
+	entries := c.Entries
 	if len(entries) == 0 {
 		p.bigint(math.MaxInt64)
 		p.bigint(0)
-		p.bigint(0)
+		p.bigint(int64(c.Fence))
 		p.null()
 		return nil
 	}
@@ -202,7 +204,7 @@ func (p *params) entries(entries []awaken.Entry, runID string) (err error) {
 	p.bigint(int64(epoch))
 	start := len(p.buf)
 	for i := range entries {
-		if p.buf, err = entryrow.Append(append(p.buf, "[,"[min(i, 1)]), &entries[i], epoch, runID); err != nil {
+		if p.buf, err = entryrow.Append(append(p.buf, "[,"[min(i, 1)]), &entries[i], epoch, c.Run.RunID); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,7 @@ type commit struct {
 	calls    any
 	first    uint64 // sequence number of the first entry; MaxInt64 without entries
 	last     uint64 // highest sequence number of the entries, or 0
-	epoch    uint64 // highest epoch of the entries
+	epoch    uint64 // highest epoch of the entries; without entries, the fence
 }
 
 // encode encodes c as JSON, outside the transaction.
@@ -77,6 +77,9 @@ func (c *commit) encode() (err error) {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	c.first = math.MaxInt64
+	if len(c.Entries) == 0 {
+		c.epoch = c.Fence // so that the row names its owner
+	}
 	for i := range c.Entries {
 		c.first, c.last, c.epoch = c.Entries[0].Seq, max(c.last, c.Entries[i].Last()), max(c.epoch, c.Entries[i].Epoch)
 	}

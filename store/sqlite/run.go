@@ -22,19 +22,13 @@ func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, e
 
 // calls returns the last record of each call of a run, by step and index.
 func (c tenantConn) calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
-	var thread string
-	var first, last int64
-	found, err := c.row(ctx, `SELECT thread, first_seq, last_seq FROM {p}_runs WHERE tenant = ?1 AND id = ?2
-		UNION ALL SELECT thread, 1, 0 FROM `+sqlstore.CreatedRuns+` AND d.tenant = ?1 AND d.run = ?2`, []any{c.tenant, runID}, &thread, &first, &last)
-	if err == nil && !found {
-		err = threads.RunNotFound(runID)
-	}
+	of, err := c.rows(ctx, runID)
 	if err != nil {
 		return nil, err
 	}
 	var out []*awaken.CallState
 	err = c.query(ctx, `SELECT calls FROM {p}_commits WHERE tenant = ? AND thread = ? AND last >= ? AND last <= ? AND run = ? AND calls IS NOT NULL ORDER BY last, upto, rowid`,
-		[]any{c.tenant, thread, first, last, runID}, func(scan sqlstore.Scan) error {
+		of.args(), func(scan sqlstore.Scan) error {
 			var text string
 			if err := scan(&text); err != nil {
 				return err
@@ -50,4 +44,23 @@ func (c tenantConn) calls(ctx context.Context, runID string) ([]*awaken.CallStat
 		return nil, err
 	}
 	return sqlstore.Ledger(out), nil
+}
+
+// runRows is where the commits of a run are.
+type runRows struct {
+	tenant, thread, run string
+	first, last         int64 // bounds of their column last
+}
+
+func (r *runRows) args() []any { return []any{r.tenant, r.thread, r.first, r.last, r.run} }
+
+// rows returns where the commits of a run are. A run that has not started has none.
+func (c tenantConn) rows(ctx context.Context, runID string) (*runRows, error) {
+	r := &runRows{tenant: c.tenant, run: runID}
+	found, err := c.row(ctx, `SELECT thread, first_seq, last_seq FROM {p}_runs WHERE tenant = ?1 AND id = ?2
+		UNION ALL SELECT thread, 1, 0 FROM `+sqlstore.CreatedRuns+` AND d.tenant = ?1 AND d.run = ?2`, []any{c.tenant, runID}, &r.thread, &r.first, &r.last)
+	if err == nil && !found {
+		err = threads.RunNotFound(runID)
+	}
+	return r, err
 }

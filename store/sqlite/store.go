@@ -6,11 +6,12 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/timeline"
 )
 
 // Store is the store of one tenant. It implements [awaken.Store],
 // [awaken.EventLog], [awaken.ThreadEditor], [money.Budget], [awaken.UsageReader],
-// [awaken.Pipelined] and [mailbox.Handle].
+// [awaken.Pipelined], [timeline.Log] and [mailbox.Handle].
 type Store struct {
 	ports
 	scope
@@ -22,6 +23,7 @@ var (
 	_ money.Budget        = (*Store)(nil)
 	_ awaken.UsageReader  = (*Store)(nil)
 	_ awaken.Pipelined    = (*Store)(nil)
+	_ timeline.Log        = (*Store)(nil)
 	_ blob.Keeper         = (*Store)(nil)
 )
 

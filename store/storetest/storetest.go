@@ -4,7 +4,7 @@
 //		storetest.Test(t, func(t *testing.T) awaken.Store { return open(t) })
 //	}
 //
-// If a store also implements [awaken.EventLog], [awaken.ThreadEditor] or [money.Budget],
+// If a store also implements [awaken.EventLog], [awaken.ThreadEditor], [timeline.Log] or [money.Budget],
 // the suite checks those too.
 package storetest
 
@@ -39,6 +39,7 @@ func Test(t *testing.T, open func(t *testing.T) awaken.Store) {
 		{"ThreadEditor", editorCases},
 		{"Budget", budgetCases},
 		{"Users", userCases},
+		{"Timeline", timelineCases},
 	} {
 		t.Run(area.name, func(t *testing.T) {
 			for _, c := range area.cases {
