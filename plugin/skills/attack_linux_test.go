@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/sandbox"
 )
 
 // arenas counts the arenas, so that each has a mark of its own.
@@ -268,7 +270,7 @@ type arena struct {
 
 func newArena(t *testing.T) *arena {
 	a := &arena{plant: newPlant(t), mark: fmt.Sprint(10_000_000*arenas.Add(1) + int64(os.Getpid()))}
-	if runtime.GOOS != "linux" || landlockVersion() < minLandlock {
+	if sandbox.Available() != nil {
 		t.Skip("this system cannot confine scripts")
 	}
 	a.must(os.Setenv("ATTACK_"+a.token[:8], a.token))
@@ -447,7 +449,7 @@ func TestAttack_Scripts(t *testing.T) {
 			time    time.Duration
 		}{{short, 20 * time.Second}, {endless, 600 * time.Millisecond}} {
 			a.runner.limits.Time = round.time
-			for some := range slices.Chunk(round.scripts, a.runner.limits.Parallel) {
+			for some := range slices.Chunk(round.scripts, cap(a.runner.slots)) {
 				if !a.attack(ext, some...) {
 					return // what follows would blame the wrong attack
 				}
@@ -518,7 +520,7 @@ func TestAttack_ScriptsOfTheSameUser(t *testing.T) {
 	if os.Getuid() != 0 || runtime.GOOS != "linux" {
 		t.Skip("the process is not root: TestAttack_Scripts has shown it")
 	}
-	if landlockVersion() < minLandlock {
+	if sandbox.Available() != nil {
 		t.Skip("this system cannot confine scripts")
 	}
 	t.Parallel()
@@ -539,7 +541,7 @@ func TestAttack_ScriptsOfTheSameUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "-test.run=^TestAttack_Scripts$", "-test.v")
-	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=" + systemPath, "HOME=" + dir}
+	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=" + sandbox.Path, "HOME=" + dir}
 	const user = 64123
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 	out, err := cmd.CombinedOutput()

@@ -1,4 +1,4 @@
-package skills
+package sandbox
 
 import "syscall"
 
@@ -10,10 +10,10 @@ const (
 
 // deniedHere are further denied calls, by their numbers on this architecture: reading and writing
 // other processes, modules, programs in the kernel, scheduling, files by handle, namespaces,
-// memory in a file without a name.
-var deniedHere = []uint32{264, 265, 268, 270, 271, 272, 273, 274, 279, 280, 282, 294}
+// memory in a file without a name, notices.
+var deniedHere = []uint32{264, 265, 268, 270, 271, 272, 273, 274, 279, 280, 282, 294, 262}
 
-// deniedToOwners are the calls by which a script could change files that it cannot open.
+// deniedToOwners are the calls by which a program could change files that it cannot open.
 var deniedToOwners = []uint32{
 	syscall.SYS_FCHMODAT, 452, syscall.SYS_FCHOWNAT,
 	syscall.SYS_SETXATTR, syscall.SYS_LSETXATTR, syscall.SYS_REMOVEXATTR, syscall.SYS_LREMOVEXATTR, 463, 466,

@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package skills
+package sandbox
 
 import (
 	"syscall"
@@ -20,6 +20,7 @@ const (
 	bpfEqual = 0x15
 	bpfAtMin = 0x35 // greater or equal
 	bpfBits  = 0x45 // has one of these bits
+	bpfAnd   = 0x54
 	bpfRet   = 0x06
 
 	retAllow = 0x7fff0000
@@ -34,15 +35,13 @@ const (
 )
 
 // refusedFlags are the flags of clone that make new namespaces, in which a process has rights that it
-// does not have elsewhere, and CLONE_PARENT, which makes a process a child of the server: the server
-// would never reap it.
+// does not have elsewhere, and CLONE_PARENT, which makes a process a child of the warden.
 const refusedFlags = 0x7e020000 | 0x8000
 
-// filter limits the system calls of this thread, and of the script that it becomes. A call that is
-// refused fails with EPERM. Owner says that the script belongs to the same user as the process that
-// started it, so that the rights of files do not protect those; signals that the kernel does not
-// confine them.
-func filter(owner, signals bool) error {
+// filter limits the system calls of this thread, and of the program that it becomes. A call that is
+// refused fails with EPERM. Same says that the program belongs to the same user as the process that
+// started it, so that the rights of files do not protect those.
+func filter(o *order, same bool) error {
 	refused := retErrno | uint32(syscall.EPERM)
 	prog := []instruction{
 		{bpfLoad, 0, 0, offArch}, {bpfEqual, 1, 0, auditArch}, {bpfRet, 0, 0, retKill},
@@ -63,9 +62,23 @@ func filter(owner, signals bool) error {
 	}
 	deny(denied...)
 	deny(deniedHere...)
+	if !o.Alone { // a program could leave the group of processes that is ended with it
+		deny(syscall.SYS_SETSID, syscall.SYS_SETPGID)
+	}
+	if !o.Network {
+		deny(syscall.SYS_SOCKET)
+	} else {
+		prog = append(prog, // streams and datagrams of IPv4 and IPv6
+			instruction{bpfEqual, 0, 9, syscall.SYS_SOCKET},
+			instruction{bpfLoad, 0, 0, offArg0}, instruction{bpfEqual, 1, 0, syscall.AF_INET}, instruction{bpfEqual, 0, 4, syscall.AF_INET6},
+			instruction{bpfLoad, 0, 0, offArg1}, instruction{bpfAnd, 0, 0, 0xf}, instruction{bpfEqual, 2, 0, syscall.SOCK_STREAM}, instruction{bpfEqual, 1, 0, syscall.SOCK_DGRAM},
+			instruction{bpfRet, 0, 0, refused},
+			instruction{bpfLoad, 0, 0, offNumber})
+	}
 	denyKinds(syscall.SYS_FCNTL, 8, 15)          // F_SETOWN, F_SETOWN_EX: signals to other processes
-	denyKinds(syscall.SYS_IOCTL, 0x8901, 0x8902) // FIOSETOWN, SIOCSPGRP: the same
-	if owner {
+	denyKinds(syscall.SYS_IOCTL, 0x8901, 0x8902, // FIOSETOWN, SIOCSPGRP: the same
+		0x5412, 0x541c) // TIOCSTI, TIOCLINUX: input for a terminal
+	if same {
 		deny(deniedToOwners...)
 		prog = append(prog, // futimens, which takes an open file and no path, is allowed
 			instruction{bpfEqual, 0, 6, syscall.SYS_UTIMENSAT},
@@ -74,7 +87,7 @@ func filter(owner, signals bool) error {
 			instruction{bpfRet, 0, 0, refused},
 			instruction{bpfLoad, 0, 0, offNumber})
 	}
-	if signals {
+	if landlockVersion() < 6 && !o.Alone { // the kernel does not confine signals
 		deny(syscall.SYS_KILL, syscall.SYS_TKILL, syscall.SYS_TGKILL, syscall.SYS_RT_SIGQUEUEINFO, syscall.SYS_RT_TGSIGQUEUEINFO, 424)
 	}
 	prog = append(prog, // memory that is shared and in no file is not in the limit of memory
@@ -95,17 +108,17 @@ func filter(owner, signals bool) error {
 	return asError(errno)
 }
 
-// denied are the calls that no script needs: sockets, namespaces, mounts, modules, other processes,
-// keys, and those that leave the group of processes that is ended with the script.
+// denied are the calls that no program needs: namespaces, mounts, modules, other processes, keys, the kernel's log, and
+// notices of what other programs do with files.
 var denied = []uint32{
-	syscall.SYS_SOCKET, syscall.SYS_SETSID, syscall.SYS_SETPGID, syscall.SYS_UNSHARE, syscall.SYS_MOUNT, syscall.SYS_UMOUNT2, syscall.SYS_PIVOT_ROOT, syscall.SYS_CHROOT,
+	syscall.SYS_UNSHARE, syscall.SYS_MOUNT, syscall.SYS_UMOUNT2, syscall.SYS_PIVOT_ROOT, syscall.SYS_CHROOT,
 	syscall.SYS_PTRACE, syscall.SYS_ACCT, syscall.SYS_SWAPON, syscall.SYS_SWAPOFF, syscall.SYS_REBOOT, syscall.SYS_INIT_MODULE, syscall.SYS_DELETE_MODULE, syscall.SYS_KEXEC_LOAD,
 	syscall.SYS_PERF_EVENT_OPEN, syscall.SYS_ADD_KEY, syscall.SYS_REQUEST_KEY, syscall.SYS_KEYCTL,
 	syscall.SYS_SHMGET, syscall.SYS_SHMAT, syscall.SYS_SEMGET, syscall.SYS_MSGGET, syscall.SYS_MQ_OPEN, syscall.SYS_SETPRIORITY, syscall.SYS_IOPRIO_SET, syscall.SYS_SCHED_SETSCHEDULER,
 	syscall.SYS_SCHED_SETPARAM, syscall.SYS_SCHED_SETAFFINITY, syscall.SYS_MIGRATE_PAGES, syscall.SYS_MOVE_PAGES, syscall.SYS_QUOTACTL, syscall.SYS_SETTIMEOFDAY, syscall.SYS_CLOCK_SETTIME,
-	syscall.SYS_SETHOSTNAME, syscall.SYS_SETDOMAINNAME,
+	syscall.SYS_SETHOSTNAME, syscall.SYS_SETDOMAINNAME, syscall.SYS_SYSLOG, syscall.SYS_INOTIFY_INIT1,
 	425, 426, 427, // io_uring, which could do all of this without calls
 	428, 429, 430, 431, 432, 433, 442, // mounts by file
-	438, 440, // pidfd_getfd, process_madvise
+	438, 440, 443, // pidfd_getfd, process_madvise, quotactl_fd
 	447, // memfd_secret, memory that is in no limit
 }

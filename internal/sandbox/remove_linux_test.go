@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package skills
+package sandbox
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func TestRemoveAll_DeepFolders(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 200, Max: was.Max}); err != nil {
 		t.Fatal(err)
 	}
-	removeAll(dir)
+	RemoveAll(dir)
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
 		t.Fatal(err)
 	}
@@ -52,18 +52,19 @@ func TestRemoveAll_DeepFolders(t *testing.T) {
 	}
 }
 
-// The output of a script ends with it, although a process that has left its group holds the pipes open.
+// The output of a program ends with it, although a process that has left its group holds the pipes open.
 func TestAttend_ProcessThatStays(t *testing.T) {
 	t.Parallel()
 	setsid, err := exec.LookPath("setsid")
 	if err != nil {
 		t.Skip("no program setsid")
 	}
-	cmd := exec.Command("/bin/sh", "-c", setsid+" sleep 60 & echo $!")
+	ready := filepath.Join(t.TempDir(), "ready")
+	cmd := exec.Command("/bin/sh", "-c", setsid+" sh -c 'echo $$ > "+ready+"; exec sleep 60' & while ! test -s "+ready+"; do sleep 0.02; done; cat "+ready)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	start := time.Now()
-	out, err := (&job{limits: Limits{}.withDefaults()}).attend(context.Background(), cmd, func() {})
-	if err != nil || !out.OK || time.Since(start) > 30*time.Second {
+	out, err := (&Command{Limits: Limits{}.WithDefaults()}).attend(context.Background(), &process{cmd: cmd, order: func() {}, finish: func() {}})
+	if err != nil || !out.OK() || time.Since(start) > 30*time.Second {
 		t.Fatalf("%+v, %v, after %v", out, err, time.Since(start))
 	}
 	if pid, err := strconv.Atoi(strings.TrimSpace(out.Stdout)); err == nil {
