@@ -16,8 +16,20 @@ func (m *Manager) Put(ctx context.Context, key Key, spec json.RawMessage, draft 
 	if err := m.code.writable(key); err != nil {
 		return nil, err
 	}
-	return m.publisher.change(ctx, intent{by: by, kind: "publish"}, key, c, func(_ context.Context, p *plan, old *Record) (*Record, error) {
+	v, err := m.publisher.change(ctx, intent{by: by, kind: "publish"}, key, c, func(_ context.Context, p *plan, old *Record) (*Record, error) {
 		return p.put(key, spec, old, draft)
+	})
+	if err != nil {
+		return nil, m.explain(ctx, key, spec, err)
+	}
+	return v, nil
+}
+
+// explain returns the error of a refused write with all mistakes of the document.
+func (m *Manager) explain(ctx context.Context, key Key, spec json.RawMessage, err error) error {
+	return explain(ctx, key, spec, err, func(ctx context.Context, spec json.RawMessage) error {
+		_, err := m.check(ctx, key, spec)
+		return err
 	})
 }
 
@@ -25,13 +37,28 @@ func (m *Manager) Put(ctx context.Context, key Key, spec json.RawMessage, draft 
 type Validation struct {
 	Normalized  json.RawMessage
 	Diagnostics []awaken.Diagnostic // warnings
+	Problems    []Problem           // the same, by field
 }
 
-// Validate does everything that Put does, but stores nothing.
+// Validate does everything that Put does, but stores nothing. A mistake is an [InvalidError].
 func (m *Manager) Validate(ctx context.Context, key Key, spec json.RawMessage) (*Validation, error) {
 	if err := m.code.writable(key); err != nil {
 		return nil, err
 	}
+	v, err := m.check(ctx, key, spec)
+	if err != nil {
+		return nil, m.explain(ctx, key, spec, err)
+	}
+	tree, err := parse(spec)
+	if err != nil {
+		return nil, invalid(key, err)
+	}
+	v.Problems = problemsIn(key, tree, v.Diagnostics)
+	return v, nil
+}
+
+// check is Validate up to the first kind of mistake.
+func (m *Manager) check(ctx context.Context, key Key, spec json.RawMessage) (*Validation, error) {
 	var p *plan
 	view, err := m.publisher.change(ctx, intent{kind: "publish", dry: true}, key, Condition{}, func(_ context.Context, next *plan, old *Record) (*Record, error) {
 		p = next

@@ -31,7 +31,7 @@ func (s *Server) serve(route *protocol.Route) http.Handler {
 				writeFailureAs(w, f, route.Errors(f))
 				return
 			}
-			writeFailure(w, f)
+			writeProblems(w, f, err)
 		}
 	})
 }

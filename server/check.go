@@ -31,6 +31,8 @@ type validated struct {
 	OK          bool            `json:"ok"`
 	Normalized  json.RawMessage `json:"normalized"`
 	Diagnostics []trouble       `json:"diagnostics"`
+	// Problems are the diagnostics by field.
+	Problems []config.Problem `json:"problems"`
 }
 
 func (h *checks) validate(req *request, key config.Key) error {
@@ -47,7 +49,7 @@ func (h *checks) validate(req *request, key config.Key) error {
 	if err != nil {
 		return err
 	}
-	return req.Reply(200, validated{true, out.Normalized, troubles(out.Diagnostics)})
+	return req.Reply(200, validated{true, out.Normalized, troubles(out.Diagnostics), append([]config.Problem{}, out.Problems...)})
 }
 
 type diagnosticList struct {

@@ -21,6 +21,19 @@ type errorBody struct {
 	Code  string `json:"code"`
 	// Decision is what was decided before, if the code is already_decided.
 	Decision *awaken.Decided `json:"decision,omitempty"`
+	// Problems are the mistakes in the request, all that were found, if the status is 400 or 422.
+	Problems []config.Problem `json:"problems,omitempty"`
+}
+
+// problemsOf returns the mistakes of a request that was answered with f, because of err.
+func problemsOf(f *protocol.Failure, err error) []config.Problem {
+	if f.Status != http.StatusBadRequest && f.Status != http.StatusUnprocessableEntity {
+		return nil
+	}
+	if list := config.ProblemsOf(err); len(list) > 0 {
+		return list
+	}
+	return []config.Problem{config.RequestProblem(f.Code, f.Message)}
 }
 
 func fail(status int, code, format string, args ...any) *protocol.Failure {
@@ -98,8 +111,11 @@ func plain(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
 const refusedBody = 2 * time.Second
 
 // writeFailure replies with an error.
-func writeFailure(w http.ResponseWriter, f *protocol.Failure) {
-	writeFailureAs(w, f, errorBody{Error: f.Message, Code: f.Code, Decision: f.Decision})
+func writeFailure(w http.ResponseWriter, f *protocol.Failure) { writeProblems(w, f, f) }
+
+// writeProblems replies with an error and the mistakes that caused it.
+func writeProblems(w http.ResponseWriter, f *protocol.Failure, err error) {
+	writeFailureAs(w, f, errorBody{Error: f.Message, Code: f.Code, Decision: f.Decision, Problems: problemsOf(f, err)})
 }
 
 // bearer is the challenge of routes that have no other.

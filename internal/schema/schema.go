@@ -330,7 +330,7 @@ func (s *Schema) Check(data []byte) error {
 		return err
 	}
 	var errs []error
-	collect(ve, &errs)
+	collect(ve, nil, &errs)
 	if more := len(errs) - maxErrors; more > 0 {
 		errs = append(errs[:maxErrors], fmt.Errorf("and %d more", more))
 	}
@@ -364,23 +364,52 @@ func outOfRange(data []byte) string {
 
 var printer = message.NewPrinter(language.English)
 
+// Violation is one way in which a document does not match a schema. The errors of [Schema.Check] are violations.
+type Violation struct {
+	Path             []string // of the value
+	Missing, Unknown []string // fields that it lacks, and fields that it must not have
+	Reason           string   // what else is wrong with it
+	// Form is the path of the value that must match one of several schemas, of which this is the violation of
+	// one; nil if the schema leaves no choice.
+	Form []string
+}
+
+// Error names the value by its path.
+func (v *Violation) Error() string {
+	at := "/" + strings.Join(v.Path, "/")
+	switch {
+	case len(v.Missing) > 0:
+		return fmt.Sprintf("%s: missing %s", at, quoted(v.Missing))
+	case len(v.Unknown) > 0:
+		return fmt.Sprintf("%s: unknown field %s", at, quoted(v.Unknown))
+	}
+	return fmt.Sprintf("%s: %s", at, v.Reason)
+}
+
 // collect flattens the validator's tree of errors into one error per leaf.
-func collect(ve *validator.ValidationError, out *[]error) {
+func collect(ve *validator.ValidationError, form []string, out *[]error) {
 	if len(ve.Causes) > 0 {
+		switch ve.ErrorKind.(type) {
+		case *kind.OneOf, *kind.AnyOf:
+			if form == nil {
+				form = append([]string{}, ve.InstanceLocation...)
+			}
+		}
 		for _, c := range ve.Causes {
-			collect(c, out)
+			collect(c, form, out)
 		}
 		return
 	}
-	at := "/" + strings.Join(ve.InstanceLocation, "/")
+	v := &Violation{Path: ve.InstanceLocation, Form: form}
 	switch k := ve.ErrorKind.(type) {
 	case *kind.Required:
-		*out = append(*out, fmt.Errorf("%s: missing %s", at, quoted(k.Missing)))
+		v.Missing = k.Missing
 	case *kind.AdditionalProperties:
-		*out = append(*out, fmt.Errorf("%s: unknown field %s", at, quoted(k.Properties)))
+		v.Unknown = k.Properties
 	default:
-		*out = append(*out, fmt.Errorf("%s: %s", at, k.LocalizedString(printer)))
+		v.Reason = k.LocalizedString(printer)
 	}
+	*out = append(*out, v)
 }
 
 func quoted(names []string) string {
