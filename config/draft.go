@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/awaken-go/awaken"
@@ -23,25 +24,72 @@ type Drafts struct {
 // List returns the records whose document is not live.
 func (d *Drafts) List(ctx context.Context) ([]*View, error) {
 	var out []*View
-	now := d.current.now()
-	for _, ns := range Namespaces {
-		for s, err := range d.records.stored(ctx, ns) {
-			if err != nil {
-				return nil, err
-			}
-			if s.Meta.Hidden {
-				continue
-			}
-			v, err := newView(Key{ns, s.ID}, &s.Record, now)
-			if err != nil {
-				return nil, err
-			}
-			if !v.Live {
-				out = append(out, v)
-			}
+	for v, err := range d.After(ctx, Key{}) {
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, v)
 	}
 	return out, nil
+}
+
+// After iterates over the drafts after a key, by namespace, in the order of Namespaces, and id. The zero Key comes before
+// all. It ends at the first error.
+func (d *Drafts) After(ctx context.Context, after Key) iter.Seq2[*View, error] {
+	return func(yield func(*View, error) bool) {
+		now := d.current.now()
+		for _, ns := range Namespaces[max(slices.Index(Namespaces, after.Namespace), 0):] {
+			for s, err := range d.records.storedAfter(ctx, ns, after.ID) {
+				var v *View
+				if err == nil && !s.Meta.Hidden {
+					v, err = newView(Key{ns, s.ID}, &s.Record, now)
+				}
+				if (err != nil || v != nil && !v.Live) && !yield(v, err) || err != nil {
+					return
+				}
+			}
+			after.ID = ""
+		}
+	}
+}
+
+// Discard removes a draft: the record becomes what is live again or, if nothing is live, is deleted, with the secrets that
+// only the draft had. awaken.ErrNotFound means that there is no draft.
+func (d *Drafts) Discard(ctx context.Context, key Key, c Condition, by Actor) error {
+	if _, err := key.Namespace.kind(); err != nil {
+		return err
+	}
+	_, err := d.publisher.write(ctx, intent{by: by, resource: key.String()}, func(ctx context.Context, p *plan) error {
+		old, err := p.expect(ctx, key, c)
+		if err != nil {
+			return err
+		}
+		live := p.now.doc(key)
+		if old == nil || old.Meta.Hidden || hashOf(effective(key, old)) == live.hash() {
+			return fmt.Errorf("draft of %s: %w", key, awaken.ErrNotFound)
+		}
+		p.log("discard", key, effective(key, old), live.text())
+		if live == nil {
+			p.erase(key, old)
+			p.forget(key, nil)
+			return nil
+		}
+		base := old
+		if old.Meta.Replaced != nil {
+			base = old.Meta.Replaced.record()
+		}
+		rec, err := p.become(key, base, live.raw)
+		if err != nil {
+			return err
+		}
+		if rec == nil { // what the draft replaced is what is live
+			rec = &Record{Spec: base.Spec, Meta: Meta{Source: base.Meta.Source, UserOverrides: base.Meta.UserOverrides}}
+		}
+		p.write(key, rec, old)
+		p.forget(key, rec)
+		return nil
+	})
+	return err
 }
 
 // Publish makes drafts live; no keys means all of them. With a canary, they are live only
@@ -128,6 +176,9 @@ func (d *Drafts) Restore(ctx context.Context, key Key, eventID string, c Conditi
 		rec, err := p.become(key, old, target)
 		if err != nil || rec == nil {
 			return old, err // the record has this document already
+		}
+		if rec.Meta.Source.Kind == User {
+			rec.Meta.Replaced = p.replaced(key, old)
 		}
 		p.write(key, rec, old)
 		p.log("restore", key, effective(key, old), target).RestoredFrom = eventID

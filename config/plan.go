@@ -102,7 +102,7 @@ func (p *plan) expect(ctx context.Context, key Key, c Condition) (*Record, error
 // write replaces a record. old may be nil.
 func (p *plan) write(key Key, rec, old *Record) {
 	at := p.at.UnixMilli()
-	rec.Meta.Revision, rec.Meta.CreatedAt, rec.Meta.UpdatedAt = 1, at, at
+	rec.Meta.Revision, rec.Meta.CreatedAt, rec.Meta.UpdatedAt, rec.Meta.UpdatedBy = 1, at, at, p.by.String()
 	c := RecordChange{Key: key, Record: rec}
 	if old != nil {
 		rec.Meta.Revision, rec.Meta.CreatedAt = old.Meta.Revision+1, old.Meta.CreatedAt
@@ -241,10 +241,24 @@ func (p *plan) put(key Key, spec json.RawMessage, old *Record, draft bool) (*Rec
 	if !draft {
 		return rec, p.publish(key, rec)
 	}
+	rec.Meta.Replaced = p.replaced(key, old)
 	if live := p.doc(key); live != nil && p.touches(live) {
 		return nil, fmt.Errorf("%w: %s: a draft cannot change a secret that is in use, because secrets have no versions: write it without draft", awaken.ErrInvalid, key)
 	}
 	return rec, nil
+}
+
+// replaced returns the builtin record that a draft in place of old, which may be nil, has to remember; nil if there is none.
+func (p *plan) replaced(key Key, old *Record) *Replaced {
+	switch {
+	case old == nil || old.Meta.Hidden:
+		return nil
+	case old.Meta.Source.Kind == Builtin:
+		return &Replaced{old.Meta.Source, string(old.Spec), string(old.Meta.UserOverrides)}
+	case hashOf(effective(key, old)) != p.doc(key).hash(): // a draft itself
+		return old.Meta.Replaced
+	}
+	return nil
 }
 
 // verb returns the audit log's name for a write.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/awaken-go/awaken"
 )
@@ -52,8 +53,24 @@ type Meta struct {
 	UserOverrides json.RawMessage `json:"user_overrides,omitempty"`
 	CreatedAt     int64           `json:"created_at"` // Unix ms
 	UpdatedAt     int64           `json:"updated_at"` // Unix ms
+	// UpdatedBy is the actor of the latest write, as the audit log shows it.
+	UpdatedBy string `json:"updated_by,omitempty"`
 	// Revision counts the writes and is the record's ETag.
 	Revision int64 `json:"revision"`
+	// Replaced is the builtin record that a draft replaced, for [Drafts.Discard]. Clients do not see it.
+	Replaced *Replaced `json:"replaced,omitempty"`
+}
+
+// Replaced is a builtin record in place of which a draft is stored. Its documents are sealed.
+type Replaced struct {
+	Source        Source `json:"source"`
+	Spec          string `json:"spec"`
+	UserOverrides string `json:"user_overrides,omitempty"`
+}
+
+// record returns the builtin record.
+func (r *Replaced) record() *Record {
+	return &Record{Spec: JSON(r.Spec), Meta: Meta{Source: r.Source, UserOverrides: JSON(r.UserOverrides)}}
 }
 
 // Source says where a document comes from.
@@ -102,19 +119,24 @@ type records struct {
 	tools *toolbox
 }
 
-// list iterates over the records of a namespace, including tools without a record.
-func (r *records) list(ctx context.Context, ns Namespace) iter.Seq2[Stored, error] {
+// list iterates over the records of a namespace whose ids come after one, including tools without a record.
+func (r *records) list(ctx context.Context, ns Namespace, after string) iter.Seq2[Stored, error] {
 	if ns == Tools {
-		return r.listTools(ctx)
+		return r.listTools(ctx, after)
 	}
-	return r.stored(ctx, ns)
+	return r.storedAfter(ctx, ns, after)
 }
 
 // stored iterates over the stored records of a namespace by id. It ends at the first error.
 func (r *records) stored(ctx context.Context, ns Namespace) iter.Seq2[Stored, error] {
+	return r.storedAfter(ctx, ns, "")
+}
+
+// storedAfter is stored for the records whose ids come after one.
+func (r *records) storedAfter(ctx context.Context, ns Namespace, after string) iter.Seq2[Stored, error] {
 	const page = 256
 	return func(yield func(Stored, error) bool) {
-		after := ""
+		after := after
 		for {
 			list, err := r.store.Records(ctx, ns, after, page)
 			if err != nil {
@@ -134,12 +156,12 @@ func (r *records) stored(ctx context.Context, ns Namespace) iter.Seq2[Stored, er
 	}
 }
 
-// listTools iterates over all tools by id. An overridden tool is listed as its record.
-func (r *records) listTools(ctx context.Context) iter.Seq2[Stored, error] {
+// listTools iterates over the tools after an id, by id. An overridden tool is listed as its record.
+func (r *records) listTools(ctx context.Context, after string) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
-		tools := r.tools.all()
+		tools := slices.DeleteFunc(r.tools.all(), func(t awaken.ToolSpec) bool { return t.ID <= after })
 		show := func(t awaken.ToolSpec) bool { return yield(Stored{ID: t.ID, Record: *toolRecord(t)}, nil) }
-		for s, err := range r.stored(ctx, Tools) {
+		for s, err := range r.storedAfter(ctx, Tools, after) {
 			for err == nil && len(tools) > 0 && tools[0].ID <= s.ID {
 				if tools[0].ID < s.ID && !show(tools[0]) {
 					return

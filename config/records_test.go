@@ -50,16 +50,16 @@ func TestRecords_ArePagedAndEndWithTheFirstError(t *testing.T) {
 		d.list = append(d.list, Stored{ID: fmt.Sprintf("%03d", i)})
 	}
 	r := &records{store: d}
-	got, err := readIDs(r.list(t.Context(), Agents), -1)
+	got, err := readIDs(r.list(t.Context(), Agents, ""), -1)
 	if err != nil || len(got) != 600 || !slices.IsSorted(got) || d.pages != 3 {
 		t.Errorf("%d records in %d pages (%v), want 600 in 3", len(got), d.pages, err)
 	}
 	d.pages = 0
-	if got, err := readIDs(r.list(t.Context(), Agents), 3); err != nil || len(got) != 3 || d.pages != 1 {
+	if got, err := readIDs(r.list(t.Context(), Agents, ""), 3); err != nil || len(got) != 3 || d.pages != 1 {
 		t.Errorf("%d records in %d pages (%v), want 3 in 1", len(got), d.pages, err)
 	}
 	d.fail = "255"
-	if got, err := readIDs(r.list(t.Context(), Agents), -1); !errors.Is(err, errDrawer) || len(got) != 256 {
+	if got, err := readIDs(r.list(t.Context(), Agents, ""), -1); !errors.Is(err, errDrawer) || len(got) != 256 {
 		t.Errorf("%d records and %v, want a page and the error", len(got), err)
 	}
 }
@@ -76,7 +76,7 @@ func TestRecords_OfToolsIncludeOverrides(t *testing.T) {
 	d := &drawer{list: []Stored{{"b", overridden}, {"c", overridden}}}
 	r := &records{store: d, tools: box}
 	revisions := map[string]int64{}
-	for s, err := range r.list(t.Context(), Tools) {
+	for s, err := range r.list(t.Context(), Tools, "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestRecords_OfToolsIncludeOverrides(t *testing.T) {
 		t.Errorf("tools by revision are %s", got)
 	}
 	for most := 1; most <= 4; most++ {
-		if got, err := readIDs(r.list(t.Context(), Tools), most); err != nil || !slices.Equal(got, []string{"a", "b", "c", "d"}[:most]) {
+		if got, err := readIDs(r.list(t.Context(), Tools, ""), most); err != nil || !slices.Equal(got, []string{"a", "b", "c", "d"}[:most]) {
 			t.Errorf("the first %d are %q (%v)", most, got, err)
 		}
 	}

@@ -137,7 +137,7 @@ func TestTools_DescriptionsAreOverridden(t *testing.T) {
 		t.Errorf("the description is %q", got)
 	}
 	r.override("tools/look", `{"description":"looks well"}`)
-	list, err := r.List(t.Context(), config.Tools, 0, 10)
+	list, err := r.List(t.Context(), config.Tools, "", 0, 10)
 	if err != nil || len(list) != 2 || !strings.Contains(string(list[0].Spec), "looks well") || list[1].Key.ID != "put" || !list[1].Live {
 		t.Errorf("tools are %v (%v)", list, err)
 	}

@@ -18,6 +18,10 @@ type View struct {
 	Meta Meta
 	// Live says whether the document is live. A draft is not.
 	Live bool
+	// Published says whether a document of this key is live, be it this one or the one that a draft is to replace. Base is
+	// the revision of the record that it was made from.
+	Published bool
+	Base      int64
 	// Diagnostics holds warnings about the document, such as a missing secret.
 	Diagnostics []awaken.Diagnostic
 }
@@ -39,9 +43,27 @@ func (m *Manager) Get(ctx context.Context, key Key) (*View, error) {
 	return newView(key, rec, m.current.now())
 }
 
+// Live returns the document that is live, or awaken.ErrNotFound. Of its metadata, only the revision of the record that it
+// was made from is known.
+func (m *Manager) Live(key Key) (*View, error) {
+	if _, err := key.Namespace.kind(); err != nil {
+		return nil, err
+	}
+	now := m.current.now()
+	rec := &Record{}
+	if doc := now.doc(key); doc != nil {
+		rec.Spec, rec.Meta.Revision = doc.raw, doc.Revision
+	} else if tool := m.tools.record(key.ID); tool != nil && key.Namespace == Tools {
+		rec = tool
+	} else {
+		return nil, fmt.Errorf("live document of %s: %w", key, awaken.ErrNotFound)
+	}
+	return newView(key, rec, now)
+}
+
 // List returns records of a namespace by id: at most limit (0 means 100) after the first
-// offset ones. For tools, it lists all tools.
-func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]*View, error) {
+// offset ones whose ids come after the given one. For tools, it lists all tools.
+func (m *Manager) List(ctx context.Context, ns Namespace, after string, offset, limit int) ([]*View, error) {
 	if _, err := ns.kind(); err != nil {
 		return nil, err
 	}
@@ -49,7 +71,7 @@ func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]
 		limit = 100
 	}
 	var out []*View
-	for v, err := range m.views(ctx, ns, offset) {
+	for v, err := range m.views(ctx, ns, after, offset) {
 		if err != nil {
 			return nil, err
 		}
@@ -62,14 +84,14 @@ func (m *Manager) List(ctx context.Context, ns Namespace, offset, limit int) ([]
 
 // All iterates over the records of a namespace by id. It ends at the first error.
 func (m *Manager) All(ctx context.Context, ns Namespace) iter.Seq2[*View, error] {
-	return m.views(ctx, ns, 0)
+	return m.views(ctx, ns, "", 0)
 }
 
-// views iterates over the records of a namespace after the first skip ones.
-func (m *Manager) views(ctx context.Context, ns Namespace, skip int) iter.Seq2[*View, error] {
+// views iterates over the records of a namespace after an id, without the first skip ones.
+func (m *Manager) views(ctx context.Context, ns Namespace, after string, skip int) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		now := m.current.now()
-		for s, err := range m.records.list(ctx, ns) {
+		for s, err := range m.records.list(ctx, ns, after) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -115,6 +137,7 @@ func newView(key Key, rec *Record, now *state) (*View, error) {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
 	v := &View{Key: key, Meta: rec.Meta}
+	v.Meta.Replaced = nil
 	if v.Spec, err = redact(key.Namespace, doc.raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
@@ -128,6 +151,11 @@ func newView(key Key, rec *Record, now *state) (*View, error) {
 	}
 	live := now.doc(key)
 	v.Live = !rec.Meta.Hidden && (live != nil && live.Hash == doc.Hash || key.Namespace == Tools && rec.Meta.Revision == 0)
+	if live != nil {
+		v.Published, v.Base = true, live.Revision
+	} else {
+		v.Published = key.Namespace == Tools && v.Live
+	}
 	for _, ref := range now.secrets.missing(doc) {
 		v.Diagnostics = append(v.Diagnostics, warning(key, "secret_missing", "secret %s is missing: set it again", ref))
 	}

@@ -348,7 +348,7 @@ func TestConfig_Restore(t *testing.T) {
 	if got := live(); got != "two" {
 		t.Errorf("what runs is %q, because something else was published", got)
 	}
-	g.says(200, `"revision":3},"live":false}`, "GET", "/v1/config/agents/meta", "")
+	g.says(200, `"revision":3,"live":true,"draft":true,"base_revision":2},"live":false}`, "GET", "/v1/config/agents/meta", "")
 	g.says(200, `"restored_from":"`+first, "GET", "/v1/audit-log?action=restore", "")
 	g.says(200, `"kind":"publish"`, "POST", "/v1/registry/publish", `{"records":[{"namespace":"agents","id":"a"}]}`)
 	if got := live(); got != "one" {

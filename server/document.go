@@ -28,7 +28,7 @@ func (h *documents) routes() []protocol.Route {
 	var doc rawDocument
 	return append(forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: ns, Handle: inNamespace(h.list),
-			Summary: "List the documents of a namespace by id", Query: configPage, Replies: map[int]any{200: recordList{}}},
+			Summary: "List the documents of a namespace by id", Query: documentPage, Replies: map[int]any{200: recordList{}}},
 		{Method: "POST", Path: ns, Handle: writable(h.create),
 			Summary: "Create a document and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
 			Failures: []int{409}},
@@ -37,7 +37,7 @@ func (h *documents) routes() []protocol.Route {
 		{Method: "GET", Path: ns + "/$schema", Handle: inNamespace(h.schema),
 			Summary: "Get the JSON Schema of a namespace's documents", Replies: map[int]any{200: json.RawMessage{}}},
 		{Method: "GET", Path: ns + "/{id}", Handle: inNamespace(h.get),
-			Summary: "Get a document, without its secrets", Replies: map[int]any{200: doc}},
+			Summary: "Get a document, without its secrets", Query: stateParam, Replies: map[int]any{200: doc}},
 		{Method: "PUT", Path: ns + "/{id}", Handle: writable(h.put),
 			Summary: "Create or replace a document and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
 			Failures: []int{409, 412}},
@@ -46,17 +46,21 @@ func (h *documents) routes() []protocol.Route {
 			Query:   []protocol.Param{param("force", "true|false", "for a provider, also delete its models that nothing else uses; default false")}, Headers: matchHeaders,
 			Replies: map[int]any{204: nil, 409: dependencyBody{}}, Failures: []int{412}},
 		{Method: "GET", Path: ns + "/{id}/meta", Handle: inNamespace(h.getMeta),
-			Summary: "Get the metadata of a document", Replies: map[int]any{200: config.Meta{}}},
+			Summary: "Get the metadata of a document", Replies: map[int]any{200: documentMeta{}}},
 		{Method: "POST", Path: ns + "/{id}/restore", Handle: inNamespace(h.restore),
 			Summary: "Restore a document from an audit event, as a draft", Headers: matchHeaders, Body: restoreBody{},
 			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{409, 412, 422}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: agentInPath(h.get),
-			Summary: "Get an agent", Replies: map[int]any{200: doc}},
+			Summary: "Get an agent", Query: stateParam, Replies: map[int]any{200: doc}},
 	}), protocol.Route{Method: "GET", Path: "/v1/agents", Access: protocol.Readers, Scope: protocol.Shared, Handle: agentInPath(h.listAgents),
-		Summary: "List agents by id: their documents for admins of the server, their names for others", Query: configPage, Replies: map[int]any{200: recordList{}}})
+		Summary: "List agents by id: their documents for admins of the server, their names for others", Query: documentPage, Replies: map[int]any{200: recordList{}}})
 }
 
-var publishParam = param("publish", "true|false", "false keeps the document as a draft; default true")
+var (
+	publishParam = param("publish", "true|false", "false keeps the document as a draft; default true")
+	stateParam   = []protocol.Param{param("state", "live|draft", "live is what new runs use, draft what is not published; default: the draft if there is one, else what is live")}
+	documentPage = append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page")}, configPage...)
+)
 
 // inNamespace adapts a handler that takes the key in the path. The key has no id if the path
 // names only a namespace.
@@ -92,17 +96,35 @@ type recordList struct {
 	Items     []json.RawMessage `json:"items"`
 	Offset    int               `json:"offset"`
 	Limit     int               `json:"limit"`
+	// NextCursor is the cursor of the next page, if there is one.
+	NextCursor string `json:"next_cursor,omitempty"`
+}
+
+// after returns the id that the cursor of a list begins after.
+func (l *recordList) after(req *request) (id string, err error) {
+	if s := req.value("cursor"); s != "" {
+		err = parseCursor(string(l.Namespace)+":", s, &id)
+	}
+	return id, err
 }
 
 func (h *documents) list(req *request, in config.Key) error {
 	offset, limit := req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 100, 1, 1000)
-	views, err := h.control.List(req.ctx, in.Namespace, offset, limit)
+	out := recordList{Namespace: in.Namespace, Items: []json.RawMessage{}, Offset: offset, Limit: limit}
+	after, err := out.after(req)
 	if err != nil {
 		return err
 	}
-	out := recordList{Namespace: in.Namespace, Items: make([]json.RawMessage, len(views)), Offset: offset, Limit: limit}
+	views, err := h.control.List(req.ctx, in.Namespace, after, offset, limit+1)
+	if err != nil {
+		return err
+	}
 	for i, v := range views {
-		out.Items[i] = dated(v)
+		if i == limit {
+			out.NextCursor = cursorText(string(in.Namespace)+":", views[i-1].Key.ID)
+			break
+		}
+		out.Items = append(out.Items, dated(v))
 	}
 	return req.Reply(200, out)
 }
@@ -121,8 +143,16 @@ func (h *documents) listAgents(req *request, in config.Key) error {
 		return h.list(req, in)
 	}
 	out := recordList{Namespace: in.Namespace, Items: []json.RawMessage{}, Offset: req.number("offset", 0, 0, math.MaxInt32), Limit: req.number("limit", 100, 1, 1000)}
-	specs := slices.DeleteFunc(agentsOf(h.registry()), func(a *awaken.AgentSpec) bool { return strings.HasPrefix(a.ID, "__") }) // the server's own
-	for _, a := range specs[min(out.Offset, len(specs)):min(out.Offset+out.Limit, len(specs))] {
+	after, err := out.after(req)
+	if err != nil {
+		return err
+	}
+	specs := slices.DeleteFunc(agentsOf(h.registry()), func(a *awaken.AgentSpec) bool { return strings.HasPrefix(a.ID, "__") || a.ID <= after }) // the server's own
+	end := min(out.Offset+out.Limit, len(specs))
+	if end < len(specs) {
+		out.NextCursor = cursorText(string(in.Namespace)+":", specs[end-1].ID)
+	}
+	for _, a := range specs[min(out.Offset, end):end] {
 		data, err := json.Marshal(agentName{a.ID, a.Description, a.ModelID})
 		if err != nil {
 			return err
@@ -141,8 +171,17 @@ func dated(v *config.View) json.RawMessage {
 	return fmt.Appendf(slices.Clip(body), `,"updated_at":%d}`, v.Meta.UpdatedAt)
 }
 
+// get shows a document. Without a state it is what a client edits, as in the original: the draft, if there is one.
 func (h *documents) get(req *request, key config.Key) error {
+	state := req.value("state")
+	if state == "live" {
+		v, err := h.control.Live(key)
+		return show(req, 200, v, err)
+	}
 	v, err := h.control.Get(req.ctx, key)
+	if err == nil && state == "draft" && (v.Live || v.Meta.Hidden) {
+		return protocol.NotFound("draft", key.String())
+	}
 	return show(req, 200, v, err)
 }
 
@@ -204,9 +243,30 @@ type dependencyBody struct {
 }
 
 type recordMeta struct {
-	ID   string      `json:"id"`
-	Meta config.Meta `json:"meta"`
-	Live bool        `json:"live"` // false for a draft
+	ID   string       `json:"id"`
+	Meta documentMeta `json:"meta"`
+	Live bool         `json:"live"` // false for a draft
+}
+
+// documentMeta is what clients see of the metadata of a record.
+type documentMeta struct {
+	Source        config.Source   `json:"source"`
+	Hidden        bool            `json:"hidden"`
+	UserOverrides json.RawMessage `json:"user_overrides,omitempty"`
+	CreatedAt     int64           `json:"created_at"`
+	UpdatedAt     int64           `json:"updated_at"`
+	UpdatedBy     string          `json:"updated_by,omitempty"`
+	Revision      int64           `json:"revision"`
+	Live          bool            `json:"live"`  // a document of this id is live
+	Draft         bool            `json:"draft"` // the record has a document that is not live
+	// BaseRevision is the revision of the record that the live document was made from.
+	BaseRevision int64 `json:"base_revision,omitempty"`
+}
+
+func metaOf(v *config.View) documentMeta {
+	m := v.Meta
+	return documentMeta{Source: m.Source, Hidden: m.Hidden, UserOverrides: m.UserOverrides, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, UpdatedBy: m.UpdatedBy, Revision: m.Revision,
+		Live: v.Published, Draft: !v.Live && !m.Hidden, BaseRevision: v.Base}
 }
 
 func (h *documents) listMeta(req *request, in config.Key) error {
@@ -215,7 +275,7 @@ func (h *documents) listMeta(req *request, in config.Key) error {
 		if err != nil {
 			return err
 		}
-		out = append(out, recordMeta{v.Key.ID, v.Meta, v.Live})
+		out = append(out, recordMeta{v.Key.ID, metaOf(v), v.Live})
 	}
 	return req.Reply(200, out)
 }
@@ -226,7 +286,7 @@ func (h *documents) getMeta(req *request, key config.Key) error {
 		return err
 	}
 	req.w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
-	return req.Reply(200, v.Meta)
+	return req.Reply(200, metaOf(v))
 }
 
 func (h *documents) schema(req *request, in config.Key) error {

@@ -513,6 +513,9 @@ func init() {
 			g.agent("?publish=false")
 			return request{path: "/v1/registry/drafts"}
 		},
+		"DELETE /v1/registry/drafts/{namespace}/{id}": func(g *rig, _ []string) request {
+			return request{path: "/v1/registry/drafts/agents/" + g.agent("?publish=false")}
+		},
 		"POST /v1/registry/publish": func(g *rig, _ []string) request {
 			return request{path: "/v1/registry/publish", body: fmt.Sprintf(`{"records":[{"namespace":"agents","id":%q}],"note":"a note"}`, g.agent("?publish=false"))}
 		},
@@ -620,9 +623,14 @@ var others = map[string][]other{
 		}},
 		about(404, "/v1/config/agents/helper/restore", `{"version":"missing"}`),
 	},
-	"GET /v1/config/{namespace}": {about(400, "/v1/config/agents?limit=x", "")},
-	"GET /v1/agents":             {about(400, "/v1/agents?offset=x", "")},
-	"GET /v1/registry/versions":  {about(400, "/v1/registry/versions?before=x", "")},
+	"GET /v1/config/{namespace}":      {about(400, "/v1/config/agents?limit=x", "")},
+	"GET /v1/config/{namespace}/{id}": {about(400, "/v1/config/agents/helper?state=x", "")},
+	"GET /v1/agents/{agent_id}":       {about(400, "/v1/agents/helper?state=x", "")},
+	"GET /v1/registry/drafts":         {about(400, "/v1/registry/drafts?cursor=x", "")},
+	"DELETE /v1/registry/drafts/{namespace}/{id}": {ifMatch(412, `"999"`, request{path: "/v1/registry/drafts/agents/helper"}),
+		ifMatch(400, "x", request{path: "/v1/registry/drafts/agents/helper"})},
+	"GET /v1/agents":            {about(400, "/v1/agents?offset=x", "")},
+	"GET /v1/registry/versions": {about(400, "/v1/registry/versions?before=x", "")},
 	"POST /v1/registry/versions/{version}/rollback": {{400, func(g *rig) request {
 		p, _, err := g.control.Versions().Preview(g.t.Context(), []byte(`{"model_id":"m"}`), config.Actor{})
 		if err != nil {

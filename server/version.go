@@ -22,7 +22,9 @@ func (h *versions) routes() []protocol.Route {
 		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: own(h.rollback),
 			Summary: "Roll back to an earlier version", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
 		{Method: "GET", Path: "/v1/registry/drafts", Handle: own(h.drafts),
-			Summary: "List drafts", Replies: map[int]any{200: draftList{}}},
+			Summary: "List drafts by namespace and id", Query: []protocol.Param{documentPage[0], configPage[1]}, Replies: map[int]any{200: draftList{}}},
+		{Method: "DELETE", Path: "/v1/registry/drafts/{namespace}/{id}", Handle: inNamespace(h.discard),
+			Summary: "Discard a draft", Headers: matchHeaders, Replies: map[int]any{204: nil}, Failures: []int{400, 409, 412}},
 		{Method: "POST", Path: "/v1/registry/publish", Handle: withBody(h.publish),
 			Summary: "Publish drafts, for all threads or as a canary", Headers: matchHeaders[2:], Body: publishBody{},
 			Replies: map[int]any{200: config.Publication{}}, Failures: []int{404, 409}},
@@ -79,24 +81,44 @@ func (h *versions) rollback(req *request) error {
 
 type draftList struct {
 	Items []draft `json:"items"`
+	// NextCursor is the cursor of the next page, if there is one.
+	NextCursor string `json:"next_cursor,omitempty"`
 }
 
 type draft struct {
 	config.Key
-	Spec rawDocument `json:"spec"`
-	Meta config.Meta `json:"meta"`
+	Spec rawDocument  `json:"spec"`
+	Meta documentMeta `json:"meta"`
 }
 
 func (h *versions) drafts(req *request) error {
-	views, err := h.control.Drafts().List(req.ctx)
+	var after config.Key
+	if s := req.value("cursor"); s != "" {
+		if err := parseCursor("drafts:", s, &after); err != nil {
+			return err
+		}
+	}
+	limit := req.number("limit", 100, 1, 1000)
+	out := draftList{Items: []draft{}}
+	for v, err := range h.control.Drafts().After(req.ctx, after) {
+		if err != nil {
+			return err
+		}
+		if n := len(out.Items); n == limit {
+			out.NextCursor = cursorText("drafts:", out.Items[n-1].Key)
+			break
+		}
+		out.Items = append(out.Items, draft{v.Key, rawDocument(v.Spec), metaOf(v)})
+	}
+	return req.Reply(200, out)
+}
+
+func (h *versions) discard(req *request, key config.Key) error {
+	cond, err := conditionOf(req)
 	if err != nil {
 		return err
 	}
-	out := draftList{[]draft{}}
-	for _, v := range views {
-		out.Items = append(out.Items, draft{v.Key, rawDocument(v.Spec), v.Meta})
-	}
-	return req.Reply(200, out)
+	return req.done(h.control.Drafts().Discard(req.ctx, key, cond, actorOf(req)))
 }
 
 type publishBody struct {
