@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/state"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
@@ -20,6 +21,7 @@ type committer struct {
 	remover *remover
 	copier  *copier
 	index   *indexFile
+	changes *changelog.Memory
 }
 
 // Acquire makes the caller the owner of a thread.
@@ -140,6 +142,7 @@ func (cm *committer) commit(t *thread, c *awaken.Commit) error {
 	for _, ch := range c.State {
 		r.State = append(r.State, change{ch.Key, ch.Scope == state.Thread, ch.Value})
 	}
+	before := cm.table.statusOf(run.RunID)
 	undo, err := cm.table.claim(t, r)
 	if err != nil {
 		return err
@@ -148,8 +151,22 @@ func (cm *committer) commit(t *thread, c *awaken.Commit) error {
 		undo()
 		return err
 	}
+	if cm.changes.Wanted() {
+		cm.logged(t, before, c)
+	}
 	c.Unread = len(t.unread) > 0
 	return nil
+}
+
+// logged adds what a commit changed to the log of changes. Requires t.writing.
+func (cm *committer) logged(t *thread, before awaken.RunStatus, c *awaken.Commit) {
+	if tickets := changelog.TicketsOf(c.Calls); len(tickets) > 0 {
+		cm.changes.Add("", changelog.Change{Kind: changelog.Tickets, ThreadID: t.ID, RunID: c.Run.RunID, Tickets: tickets, UserID: t.UserID})
+	}
+	if c.Run.Status != before {
+		run := c.Run
+		cm.changes.Add("", changelog.Change{Kind: changelog.Run, ThreadID: t.ID, RunID: run.RunID, Status: string(run.Status), Run: &run, UserID: t.UserID})
+	}
 }
 
 // Interrupt raises the thread's generation and returns the unfinished calls.

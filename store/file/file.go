@@ -47,6 +47,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/internal/failpoint"
 	"github.com/awaken-go/awaken/timeline"
 )
@@ -122,6 +123,7 @@ type Store struct {
 	bodies   *bodies
 	copier   *copier
 	index    *indexFile
+	changes  changelog.Memory
 }
 
 // Open opens the store in a folder, which it creates if it is missing. It fails with
@@ -166,7 +168,7 @@ func open(dir string, opts *Options, fsync func(*os.File) error) (_ *Store, err 
 
 // newStore connects the parts of a store. The caller opens it.
 func newStore(o Options, fsync func(*os.File) error) *Store {
-	s := &Store{home: home{folder: folder{fsync: fsync}}, journals: journals{folder: folder{fsync: fsync}, max: o.Files}, table: newTable()}
+	s := &Store{changes: changelog.Memory{Now: o.Now}, home: home{folder: folder{fsync: fsync}}, journals: journals{folder: folder{fsync: fsync}, max: o.Files}, table: newTable()}
 	dir := &s.home.folder
 	s.bodies = &bodies{table: s.table, journals: &s.journals, max: o.Cache}
 	s.copier = &copier{folder: dir, table: s.table, bodies: s.bodies, off: o.NoCopies, logger: o.Logger}
@@ -177,8 +179,8 @@ func newStore(o Options, fsync func(*os.File) error) *Store {
 
 	s.reader = reader{gate: &s.gate, table: s.table, bodies: s.bodies}
 	s.eventLog = eventLog{gate: &s.gate, bodies: s.bodies}
-	s.committer = committer{gate: &s.gate, table: s.table, bodies: s.bodies, writer: w, remover: rm, copier: s.copier, index: s.index}
-	s.inbox = inbox{gate: &s.gate, table: s.table, bodies: s.bodies, writer: w}
+	s.committer = committer{gate: &s.gate, table: s.table, bodies: s.bodies, writer: w, remover: rm, copier: s.copier, index: s.index, changes: &s.changes}
+	s.inbox = inbox{gate: &s.gate, table: s.table, bodies: s.bodies, writer: w, changes: &s.changes}
 	s.editor = editor{gate: &s.gate, table: s.table, writer: w, remover: rm, now: o.Now}
 	s.profile = &Profile{gate: &s.gate, folder: dir, now: o.Now, namespaces: map[string]bool{}}
 	return s
@@ -217,6 +219,9 @@ func (s *Store) recover(logger *slog.Logger) error {
 	}
 	return s.profile.clean()
 }
+
+// Changes returns the log of changes of tenant "". It is not stored: it begins when it is first read.
+func (s *Store) Changes() changelog.Store { return &s.changes }
 
 // Close waits for methods in flight, writes the copies and the index, and unlocks the
 // folder.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/changelog"
 )
 
 // inbox implements [awaken.Inbox].
@@ -15,6 +16,8 @@ type inbox struct {
 	table  *table
 	bodies *bodies
 	writer *writer
+
+	changes *changelog.Memory
 }
 
 // Post adds items to a thread's inbox. It ignores items that were posted before.
@@ -45,7 +48,7 @@ func (in *inbox) Post(_ context.Context, threadID string, items ...awaken.InboxI
 	if err != nil {
 		return err
 	}
-	undo, err := in.table.decide(items) // also those that were posted before
+	added, undo, err := in.table.decide(items) // also those that were posted before
 	if err != nil || len(r.Items) == 0 {
 		return err
 	}
@@ -57,6 +60,9 @@ func (in *inbox) Post(_ context.Context, threadID string, items ...awaken.InboxI
 	if err := in.writer.append(t, r); err != nil {
 		undo()
 		return err
+	}
+	for _, d := range added {
+		in.changes.Add("", changelog.Change{Kind: changelog.Decision, ThreadID: d.ThreadID, RunID: d.RunID, ID: d.TicketID, Decided: d, UserID: t.UserID})
 	}
 	return nil
 }

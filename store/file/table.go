@@ -149,6 +149,16 @@ func (tb *table) claim(t *thread, r *record) (undo func(), err error) {
 	return func() {}, nil
 }
 
+// statusOf returns the status of a run, or "" if it has no commit.
+func (tb *table) statusOf(runID string) awaken.RunStatus {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	if r := tb.runs[runID]; r != nil {
+		return r.status
+	}
+	return ""
+}
+
 // remember adds records of decisions that were posted to a thread.
 func (tb *table) remember(t *thread, ds []*awaken.Decided) {
 	t.decided = append(t.decided, ds...)
@@ -160,16 +170,16 @@ func (tb *table) remember(t *thread, ds []*awaken.Decided) {
 	}
 }
 
-// decide reserves the records of decisions, which the next record of a thread brings. Undo
+// decide reserves the records of decisions, which the next record of a thread brings, and returns those that are new. Undo
 // releases them. The error is the record of a question that is decided differently.
-func (tb *table) decide(items []awaken.InboxItem) (undo func(), err error) {
+func (tb *table) decide(items []awaken.InboxItem) (added []*awaken.Decided, undo func(), err error) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
 	if err := tb.decided.Check(items); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	added := tb.decided.Add(items)
-	return func() {
+	added = tb.decided.Add(items)
+	return added, func() {
 		tb.mu.Lock()
 		defer tb.mu.Unlock()
 		for _, d := range added {

@@ -76,6 +76,7 @@ func (s *committer) commit(c *awaken.Commit) error {
 	t.Append(c.Messages, c.Time)
 	t.MessageCount += len(c.Messages)
 	t.Read(c.Read)
+	s.asked(c)
 	s.saveRun(t, c)
 	c.Unread = len(t.Inbox) > 0
 	return nil
@@ -99,11 +100,14 @@ func (s *committer) isDone(runID string) bool {
 }
 
 func (s *committer) saveRun(t *thread, c *awaken.Commit) {
-	r := s.runs[c.Run.RunID]
+	r, before := s.runs[c.Run.RunID], awaken.RunStatus("")
 	if r == nil {
 		r = s.add(&c.Run)
+	} else {
+		before = r.Status
 	}
 	r.Run.Run = c.Run
+	s.runChanged(before, &c.Run)
 	t.run = r
 	t.SetRun(r.RunID, r.Status)
 	r.Enter(c.Calls)
@@ -143,7 +147,7 @@ func (s *committer) Post(_ context.Context, threadID string, items ...awaken.Inb
 	if err := s.decided.Check(items); err != nil {
 		return err
 	}
-	s.decided.Add(items)
+	s.decide(items)
 	t.Post(items)
 	return nil
 }

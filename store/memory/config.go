@@ -7,13 +7,23 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configstate"
 )
 
 // newConfig returns the configuration of a DB.
 func newConfig(db *DB) config.Store {
-	return configstate.NewStore(configstate.StoreOptions{Mu: new(sync.Mutex), State: configstate.New(), Pinned: db.pinned, Now: func() time.Time { return db.Now() }})
+	state := configstate.New()
+	do := func(d *configstate.Delta) error {
+		live := state.Head().Live
+		state.Do(d)
+		if now := state.Head().Live; now != live {
+			db.changes.Add(changelog.Server, changelog.Change{Kind: changelog.Publication, Status: "live", ID: strconv.FormatInt(now, 10)})
+		}
+		return nil
+	}
+	return configstate.NewStore(configstate.StoreOptions{Mu: new(sync.Mutex), State: state, Do: do, Pinned: db.pinned, Now: func() time.Time { return db.Now() }})
 }
 
 // Config returns the configuration of the DB, which belongs to no tenant.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
@@ -25,13 +26,16 @@ type DB struct {
 	tenants map[string]*Store
 	lines   *lines
 	config  config.Store
+	changes *changelog.Memory
 	// processes holds until when each process may be silent, Unix ms.
 	processes map[string]int64
 }
 
 // NewDB returns an empty DB.
 func NewDB() *DB {
-	db := &DB{Now: time.Now, tenants: map[string]*Store{}, lines: newLines(), processes: map[string]int64{}}
+	db := &DB{Now: time.Now, tenants: map[string]*Store{}, processes: map[string]int64{}}
+	db.changes = &changelog.Memory{Now: func() time.Time { return db.Now() }}
+	db.lines = newLines(db.changes)
 	db.config = newConfig(db)
 	return db
 }
@@ -49,9 +53,9 @@ func (db *DB) Store(tenant string) *Store {
 }
 
 func (db *DB) newStore(tenant string) *Store {
-	rs := &records{mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{}, decided: threads.Decided{}}
+	rs := &records{tenant: tenant, changes: db.changes, mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{}, decided: threads.Decided{}}
 	now := func() time.Time { return db.Now() }
-	ds := &dispatches{records: rs, tenant: tenant, lines: db.lines, processes: db.processes, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
+	ds := &dispatches{records: rs, lines: db.lines, processes: db.processes, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
 	bs := &blobs{records: rs, now: now, byID: map[string]*file{}, held: map[string][]*file{}}
 	return &Store{
 		reader: reader{rs}, committer: committer{rs}, editor: editor{records: rs, dispatches: ds, blobs: bs, now: now}, dispatches: ds, blobs: bs,
@@ -61,6 +65,9 @@ func (db *DB) newStore(tenant string) *Store {
 
 // Handle returns the store of a tenant.
 func (db *DB) Handle(tenant string) mailbox.Handle { return db.Store(tenant) }
+
+// Changes returns the log of changes, which begins when it is first read.
+func (db *DB) Changes() changelog.Store { return db.changes }
 
 // Claim claims available dispatches.
 func (db *DB) Claim(_ context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Dispatch, next time.Duration, err error) {

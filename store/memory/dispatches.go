@@ -18,8 +18,7 @@ import (
 // dispatches implements [mailbox.Store], the queue of one tenant.
 type dispatches struct {
 	*records
-	tenant string
-	lines  *lines
+	lines *lines
 	// processes holds until when each process may be silent.
 	processes map[string]int64
 	now       func() time.Time
@@ -80,7 +79,7 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 	if c.Interrupt {
 		t.Generation++
 	}
-	s.decided.Add(c.Post)
+	s.decide(c.Post)
 	t.Post(c.Post)
 	for _, r := range c.Runs {
 		s.record(r)
@@ -138,11 +137,12 @@ func (s *dispatches) put(t *thread, changed *mailbox.Dispatch) {
 
 // keep inserts or replaces a dispatch, which is the store's from then on. Requires s.mu.
 func (s *dispatches) keep(t *thread, changed *mailbox.Dispatch) {
-	d := s.byID[changed.ID]
+	d, before := s.byID[changed.ID], mailbox.Status("")
 	if d == nil {
 		d = changed
 		s.byID[changed.ID] = d
 	} else {
+		before = queued(d.Status)
 		same := func(o *mailbox.Dispatch) bool { return o == d }
 		t.live, t.over = slices.DeleteFunc(t.live, same), slices.DeleteFunc(t.over, same)
 		delete(s.lines.claimed, d)
@@ -150,6 +150,9 @@ func (s *dispatches) keep(t *thread, changed *mailbox.Dispatch) {
 		*d = *changed
 	}
 	d.Tenant, d.ThreadID = s.tenant, t.ID
+	if before != queued(d.Status) {
+		s.lines.changed(t, d)
+	}
 	if d.IdempotencyKey != "" {
 		s.byKey[d.IdempotencyKey] = d
 	}

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"slices"
 
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
@@ -17,10 +18,12 @@ type lines struct {
 	claimed   map[*mailbox.Dispatch]*thread
 	listeners map[int]func(mailbox.Signal)
 	listened  int // how often Listen was called
+	changes   *changelog.Memory
 }
 
-func newLines() *lines {
+func newLines(changes *changelog.Memory) *lines {
 	return &lines{
+		changes: changes,
 		claimed: map[*mailbox.Dispatch]*thread{}, listeners: map[int]func(mailbox.Signal){},
 		ready:    line{place: func(t *thread) *int { return &t.ready }, less: claimedFirst},
 		suspects: line{place: func(t *thread) *int { return &t.suspect }, less: claimedFirst},
@@ -79,6 +82,7 @@ func (l *lines) release(t *thread, d *mailbox.Dispatch, as mailbox.Status, avail
 		t.live = slices.DeleteFunc(t.live, func(o *mailbox.Dispatch) bool { return o == d })
 		t.over = append(t.over, d)
 	}
+	l.changed(t, d)
 	l.place(t, now)
 }
 

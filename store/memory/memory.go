@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/blob"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
@@ -42,6 +43,9 @@ var (
 
 // records holds the threads and runs of a tenant.
 type records struct {
+	tenant  string
+	changes *changelog.Memory // of the DB
+
 	mu      *sync.Mutex // of the DB; guards everything below
 	threads map[string]*thread
 	runs    map[string]*runRecord
@@ -114,8 +118,10 @@ func (r *records) record(run *awaken.Run) {
 	case old == nil:
 		r.clock++
 		r.add(run)
+		r.runChanged("", run)
 	case old.Status == awaken.RunCreated:
 		old.Run.Run = *run
+		r.runChanged(awaken.RunCreated, run)
 	}
 }
 

@@ -61,6 +61,7 @@ func (s *dispatches) settleRun(t *thread, d *mailbox.Dispatch, c *awaken.Commit,
 			}
 			t.live = slices.DeleteFunc(t.live, func(l *mailbox.Dispatch) bool { return l == o })
 			t.over = append(t.over, o)
+			s.lines.changed(t, o)
 		}
 	}
 	if wake != nil {

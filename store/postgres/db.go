@@ -24,6 +24,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/awaken-go/awaken/blob"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
@@ -78,6 +79,7 @@ type DB struct {
 	enqueuer  *enqueuer
 	announcer *announcer
 	logs      *sqlstore.Logs
+	horizon   *horizon
 }
 
 var (
@@ -116,7 +118,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, err)
 	}
 	a := newAnnouncer(d)
-	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs(d, o.Logger)}, nil
+	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs(d, o.Logger), horizon: &horizon{db: d}}, nil
 }
 
 // Close waits for operations in flight and closes all connections.
@@ -160,6 +162,11 @@ func (db *DB) Limits() limit.Store { return sqlstore.NewLimits(db.database) }
 
 // Hooks returns the hooks of runs, which the processes that use the database share.
 func (db *DB) Hooks() webhook.Store { return sqlstore.NewHooks(db.database) }
+
+// Changes returns the log of changes, which the processes that use the database share.
+func (db *DB) Changes() changelog.Store {
+	return &sqlstore.Changes{DB: db.database, Final: db.horizon.advance}
+}
 
 // SweepBlobs removes the blobs of all tenants that are held no more.
 func (db *DB) SweepBlobs(ctx context.Context, r blob.Retention) (int, error) {

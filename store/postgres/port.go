@@ -24,6 +24,8 @@ var dialect = &sqlstore.Dialect{
 		"tick": `nextval('{p}_clock')`, "born": `nextval('{p}_clock')`,
 		"clock": `({p}_now() / 1000)`, "lock": ` FOR UPDATE`, "share": ` FOR SHARE`, "keep": ` FOR KEY SHARE`, "lockable": `INNER`,
 		"accounts": `unnest(?2::text[], ?3::text[]) WITH ORDINALITY a (scope, id, n)`,
+		"calls":    `'[' || array_to_string(k.calls, ',') || ']'`, "commit": `k.tenant = c.tenant AND k.thread = c.thread AND k.last = c.seq AND k.n = c.n`,
+		"changed": `(SELECT s.last_value FROM {p}_changes_pos s)`,
 	},
 	Numbered: true,
 	Escape:   escape, Unescape: unescape, Text: text,

@@ -84,7 +84,7 @@ func TestCommit_PagesOfTheLog(t *testing.T) {
 		run  func()
 		most float64
 	}{
-		{"read-only", storetest.BenchRun(t, storetest.Waited{Store: db.Store("")}), 4.9},
+		{"read-only", storetest.BenchRun(t, storetest.Waited{Store: db.Store("")}), 5},
 		{"effectful", storetest.EffectfulRun(t, storetest.Waited{Store: db.Store("")}), 4.45},
 	} {
 		test.run()

@@ -30,6 +30,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/awaken-go/awaken/blob"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
@@ -125,6 +126,11 @@ func (db *DB) Limits() limit.Store { return sqlstore.NewLimits(db.database) }
 
 // Hooks returns the hooks of runs, which the processes that use the database share.
 func (db *DB) Hooks() webhook.Store { return sqlstore.NewHooks(db.database) }
+
+// Changes returns the log of changes, which the processes that use the database share.
+func (db *DB) Changes() changelog.Store {
+	return &sqlstore.Changes{DB: db.database, Final: db.database.lastChange}
+}
 
 // SweepBlobs removes the blobs of all tenants that are held no more.
 func (db *DB) SweepBlobs(ctx context.Context, r blob.Retention) (int, error) {

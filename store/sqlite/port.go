@@ -22,6 +22,8 @@ var dialect = &sqlstore.Dialect{
 		"born":  `1 + max(` + lastBorn + `, coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
 		"clock": `CAST(unixepoch('subsec') * 1000 AS INTEGER)`, "lock": ``, "share": ``, "keep": ``, "lockable": `LEFT`, // write transactions are exclusive
 		"accounts": `(SELECT s.value AS scope, i.value AS id, i.key AS n FROM json_each(?2) s JOIN json_each(?3) i ON i.key = s.key) a`,
+		"calls":    `replace(k.calls, char(1), k.run)`, "commit": `k.rowid = c.n`, // see packed.go
+		"changed": `coalesce((SELECT max(l.pos) FROM {p}_changes l), 0)`,
 	},
 	Text: func(data []byte) string { return string(data) },
 }

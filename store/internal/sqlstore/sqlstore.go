@@ -72,6 +72,8 @@ type Dialect struct {
 	//	{keep}               a clause that keeps others from removing the rows until the transaction ends
 	//	{lockable}           the kind of join for rows that {lock} locks
 	//	{accounts}           the list arguments ?2 and ?3 as rows a (scope, id, n)
+	//	{calls}, {commit}    the records of calls in a commit k as a JSON array, and the condition that it is that of a change c
+	//	{changed}            the last position in the log of changes
 	Words map[string]string
 	// Numbered is set if the engine writes arguments as $1, $2.
 	Numbered bool

@@ -1,0 +1,141 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/changelog"
+)
+
+// Changes implements [changelog.Store], except for the horizon, which engines have in their own way. The triggers of the
+// migrations write the log.
+type Changes struct {
+	DB DB
+	// Final returns the position up to which the log is complete.
+	Final func(ctx context.Context) (int64, error)
+}
+
+var _ changelog.Store = (*Changes)(nil)
+
+// Horizon implements [changelog.Store].
+func (s *Changes) Horizon(ctx context.Context) (int64, error) {
+	pos, err := s.Final(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("changes: %w", err)
+	}
+	return pos, nil
+}
+
+// changesOf selects the first ?4 changes of a tenant behind ?2, up to ?3.
+func changesOf(tenant string) string {
+	return `SELECT c.* FROM {p}_changes c WHERE c.tenant = ` + tenant + ` AND c.pos > ?2 AND c.pos <= ?3 ORDER BY c.pos LIMIT ?4`
+}
+
+// selectChanges selects changes of tenant ?1 and of the server, with what they refer to.
+var selectChanges = `SELECT c.pos, c.kind, c.time, c.thread, c.run, c.status, c.ref, coalesce(t.user_id, ''), r.id, ` + runRecord + `, d.data, {calls}
+	FROM (SELECT * FROM (` + changesOf(`?1`) + `) a UNION ALL SELECT * FROM (` + changesOf(`'`+changelog.Server+`'`) + `) b ORDER BY pos LIMIT ?4) c
+	LEFT JOIN {p}_threads t ON t.tenant = c.tenant AND t.id = c.thread
+	LEFT JOIN {p}_runs r ON c.kind = 'run' AND r.tenant = c.tenant AND r.id = c.run
+	LEFT JOIN {p}_decisions d ON c.kind = 'decision' AND d.tenant = c.tenant AND d.run = c.run AND d.ticket = c.ref
+	LEFT JOIN {p}_commits k ON c.kind = 'ticket' AND {commit} ORDER BY c.pos`
+
+// Changes implements [changelog.Store].
+func (s *Changes) Changes(ctx context.Context, q changelog.Query) (page *changelog.Page, err error) {
+	if q.Upto == 0 {
+		if q.Upto, err = s.Horizon(ctx); err != nil {
+			return nil, err
+		}
+	}
+	d := s.DB.Dialect()
+	err = read(ctx, s.DB, "changes", func(c Conn) error {
+		page = &changelog.Page{Upto: max(q.After, q.Upto)}
+		rows, last := 0, int64(0)
+		if err := c.Query(ctx, selectChanges, []any{d.escape(q.Tenant), q.After, q.Upto, int64(q.Size())}, func(scan Scan) error {
+			ch, err := d.scanChange(scan)
+			if err != nil {
+				return err
+			}
+			rows, last = rows+1, ch.Pos
+			if ch.Kind != changelog.Tickets || len(ch.Tickets) > 0 {
+				page.Changes = append(page.Changes, *ch)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if rows == q.Size() && last < q.Upto {
+			page.Upto, page.More = last, true
+		}
+		// Rows may have been removed until they were read, so the floor is read afterwards.
+		return c.Query(ctx, `SELECT f.pos, {changed} FROM {p}_changes_floor f`, nil, func(scan Scan) error {
+			var floor, end int64
+			if err := scan(&floor, &end); err != nil {
+				return err
+			}
+			if q.After < floor || q.After > end {
+				return fmt.Errorf("position %d: %w, which has those from %d to %d", q.After, changelog.ErrGone, floor, end)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// scanChange scans a row of selectChanges.
+func (d *Dialect) scanChange(scan Scan) (*changelog.Change, error) {
+	var ch changelog.Change
+	var kind string
+	var run *string
+	var record, decided, calls []byte
+	if err := scan(&ch.Pos, &kind, &ch.At, &ch.ThreadID, &ch.RunID, &ch.Status, &ch.ID, &ch.UserID, &run, &record, &decided, &calls); err != nil {
+		return nil, err
+	}
+	ch.Kind = changelog.Kind(kind)
+	if run != nil {
+		var err error
+		if ch.Run, err = d.DecodeRun(*run, ch.ThreadID, record); err != nil {
+			return nil, err
+		}
+	}
+	if decided != nil {
+		ch.Decided = new(awaken.Decided)
+		if err := json.Unmarshal(decided, ch.Decided); err != nil {
+			return nil, fmt.Errorf("decision on %s: %w", ch.ID, err)
+		}
+	}
+	if calls != nil {
+		var ledger []*awaken.CallState
+		if err := json.Unmarshal(calls, &ledger); err != nil {
+			return nil, fmt.Errorf("ledger of run %s: %w", ch.RunID, err)
+		}
+		ch.Tickets = changelog.TicketsOf(ledger)
+	}
+	d.unescape(&ch.ThreadID, &ch.RunID, &ch.ID, &ch.UserID)
+	if ch.Decided != nil { // JSON cannot represent every id
+		ch.Decided.RunID, ch.Decided.TicketID, ch.Decided.ThreadID = ch.RunID, ch.ID, ch.ThreadID
+	}
+	return &ch, nil
+}
+
+// TrimChanges implements [changelog.Store]. It keeps the last change, which the next position follows.
+func (s *Changes) TrimChanges(ctx context.Context, keep time.Duration) (n int, err error) {
+	err = s.DB.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) {
+		if _, err := c.Exec(ctx, statement(`UPDATE {p}_changes_floor SET pos = {max}(pos,
+			coalesce((SELECT max(c.pos) FROM {p}_changes c WHERE c.time <= {clock} - ?1 AND c.pos < (SELECT max(l.pos) FROM {p}_changes l)), 0))`, keep.Milliseconds())); err != nil {
+			return nil, err
+		}
+		gone, err := c.Exec(ctx, statement(`DELETE FROM {p}_changes WHERE pos <= (SELECT f.pos FROM {p}_changes_floor f)`))
+		n = int(gone)
+		return nil, err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("changes: %w", err)
+	}
+	return n, nil
+}
