@@ -60,6 +60,15 @@ func (cs *callSteps) openEffect() *awaken.CallStep {
 	return nil
 }
 
+// escapeID takes the slashes out of an id. Most ids have none.
+var escapeID = strings.NewReplacer("%", "%25", "/", "%2F")
+
+// callKey returns the key of a call. Keys of its steps begin with it and a slash; no key of another call
+// does, whatever clients call their runs.
+func callKey(runID string, step, index int) string {
+	return escapeID.Replace(runID) + "/" + strconv.Itoa(step) + "/" + strconv.Itoa(index)
+}
+
 // next returns the name of the next step that the tool calls by a name, and the key that a new
 // record of it has. A try after a failed one has the same key, unless it is effectful.
 func (cs *callSteps) next(callKey, name string, effect awaken.EffectClass) (numbered, key string) {

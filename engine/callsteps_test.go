@@ -262,6 +262,41 @@ func TestSteps_Names(t *testing.T) {
 	}
 }
 
+// Calls and steps of different runs have different keys, whatever the runs and the steps are called.
+func TestSteps_KeysOfRunsWithSlashesDiffer(t *testing.T) {
+	t.Parallel()
+	used := map[string]string{} // by key
+	note := func(key, what string) {
+		if other, taken := used[key]; taken {
+			t.Errorf("%s has the key %q of %s", what, key, other)
+		}
+		used[key] = what
+	}
+	calls := 0
+	for _, run := range []string{"r", "r/0", "r/0/0", "r%2F0", "r/0/0/0/0"} {
+		turns := []llmtest.Turn{uses("work"), llmtest.Say("Done.")}
+		g := newRig(t, turns, withTools(stepTool("work", func(ctx context.Context, c *awaken.ToolCall) (string, error) {
+			calls++
+			note(c.Key, "the call of run "+run)
+			for _, name := range []string{"0", "0/0", "0/0/0", "0/0/0/0"} {
+				if _, err := awaken.Step(ctx, c, name, awaken.Effectful, func(_ context.Context, key string) (int, error) {
+					note(key, "step "+name+" of run "+run)
+					return 0, nil
+				}); err != nil {
+					return "", err
+				}
+			}
+			return "worked", nil
+		})))
+		req := say("go")
+		req.RunID = run
+		g.run(req)
+	}
+	if calls != 5 || len(used) != 25 {
+		t.Errorf("%d calls with %d keys, want 5 with 25: %v", calls, len(used), used)
+	}
+}
+
 // An error is recorded, and the same again when the call is repeated; so is a result that is too
 // large. A call has a limited number of steps.
 func TestSteps_ErrorsAndLimits(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -197,7 +196,7 @@ func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 		return false, w.fail(context.Cause(ctx))
 	}
 	s := w.ledger.edit(c)
-	s.Key = w.info.RunID + "/" + strconv.Itoa(s.Step) + "/" + strconv.Itoa(s.Index)
+	s.Key = callKey(w.info.RunID, s.Step, s.Index)
 	if c.resume == nil && s.Decision != nil {
 		c.resume = &awaken.Resumption{Decision: *s.Decision, SuspensionID: s.SuspensionID()}
 		if s.Ticket != nil {

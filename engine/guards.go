@@ -114,7 +114,7 @@ func (gd *guards) hold(held *awaken.HeldMessage, t awaken.Ticket) *call {
 	gd.lastCount++
 	s := &awaken.CallState{CallID: awaken.HeldCallPrefix + m.ID, ToolName: heldTool(held.Point), Arguments: args, Message: held,
 		RunID: gd.info.RunID, Step: gd.lastStep, Index: -gd.lastCount, Effect: awaken.ReadOnly}
-	s.Key = fmt.Sprintf("%s/%d/%d", s.RunID, s.Step, s.Index)
+	s.Key = callKey(s.RunID, s.Step, s.Index)
 	c := &call{state: s}
 	gd.ledger.heldMessages = append(gd.ledger.heldMessages, c)
 	gd.ledger.ticket(c, t)
