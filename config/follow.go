@@ -153,7 +153,8 @@ func (f *follower) compileCanary(ctx context.Context, next, old *state) {
 }
 
 // retool applies changed tools of MCP servers to the live version, the canary and the
-// pinned versions.
+// pinned versions. Those of a server that one of them does not compile with are tried again at
+// the next poll.
 func (f *follower) retool(ctx context.Context) error {
 	if err := f.current.lock(ctx); err != nil {
 		return err
@@ -180,7 +181,11 @@ func (f *follower) retool(ctx context.Context) error {
 	next.live, errs[0] = with(now.live)
 	next.canary, errs[1] = with(now.canary)
 	f.current.swap(ctx, &next)
-	return errors.Join(errs[0], errs[1], f.pins.change(with))
+	if err := errors.Join(errs[0], errs[1], f.pins.change(with)); err != nil {
+		f.servers.keep(ids...)
+		return err
+	}
+	return nil
 }
 
 // loadSecrets reads the current secrets.

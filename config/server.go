@@ -22,7 +22,7 @@ type servers struct {
 
 	mu       sync.Mutex
 	open     map[string]*server // by id, hash and stamp
-	retooled map[string]bool    // ids of servers whose tools changed
+	retooled map[string]bool    // ids of servers whose changed tools no version has yet
 	wake     chan struct{}      // signals that retooled is not empty
 }
 
@@ -31,9 +31,27 @@ func newServers(c MCPConnector) *servers {
 }
 
 func (ss *servers) changed(id string) {
+	ss.keep(id)
+	ss.remind()
+}
+
+// keep remembers servers whose tools changed.
+func (ss *servers) keep(ids ...string) {
 	ss.mu.Lock()
-	ss.retooled[id] = true
+	defer ss.mu.Unlock()
+	for _, id := range ids {
+		ss.retooled[id] = true
+	}
+}
+
+// remind wakes the manager if there are tools that no version has.
+func (ss *servers) remind() {
+	ss.mu.Lock()
+	left := len(ss.retooled) > 0
 	ss.mu.Unlock()
+	if !left {
+		return
+	}
 	select {
 	case ss.wake <- struct{}{}:
 	default:

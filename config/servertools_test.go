@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
@@ -48,6 +51,79 @@ func TestMCP_AnUnusableToolIsSkipped(t *testing.T) {
 			t.Errorf("diagnostics are %v, want the tool that is there twice and the odd one", d)
 		}
 		r.open() // a process can start, whatever servers say
+	}
+}
+
+// moody is a connector to servers with one tool whose description is unusable once.
+type moody struct {
+	config.MCPConnector
+	bad *int // calls of Spec until then
+}
+
+type moodyConnection struct {
+	config.MCPConnection
+	bad *int
+}
+
+type moodyTool struct {
+	awaken.Tool
+	bad *int
+}
+
+func (o moody) Connect(ctx context.Context, spec *config.MCPServerSpec, changed func()) (config.MCPConnection, error) {
+	c, err := o.MCPConnector.Connect(ctx, spec, changed)
+	return moodyConnection{c, o.bad}, err
+}
+
+func (c moodyConnection) Tools() []awaken.Tool {
+	var out []awaken.Tool
+	for _, t := range c.MCPConnection.Tools() {
+		out = append(out, moodyTool{t, c.bad})
+	}
+	return out
+}
+
+func (t moodyTool) Spec() awaken.ToolSpec {
+	s := t.Tool.Spec()
+	if *t.bad--; *t.bad == 0 {
+		s.Parameters = json.RawMessage(`{"type":"nonsense"}`)
+	}
+	return s
+}
+
+// Tools that a version does not compile with are tried again, and are not forgotten.
+func TestMCP_ToolsThatDoNotCompileAreTriedAgain(t *testing.T) {
+	failures := 0
+	for n := 1; n < 20; n++ {
+		bubbletest.Test(t, func(t *testing.T) {
+			r := newRig(t, nil, nil)
+			bad := -1
+			var log strings.Builder
+			r.o.MCP, r.o.Logger = moody{r.mcp, &bad}, slog.New(slog.NewTextHandler(&log, nil))
+			r.open()
+			r.basics()
+			r.put("mcp-servers/files", mcpSpec)
+			ctx, cancel := context.WithCancel(t.Context())
+			go r.Work(ctx)
+			synctest.Wait()
+			bad = n
+			r.mcp.Server("files", "", "read")
+			synctest.Wait()
+			if strings.Contains(log.String(), "cannot update the tools of MCP servers") {
+				failures++
+				time.Sleep(time.Minute) // the next poll
+				synctest.Wait()
+			}
+			cancel()
+			synctest.Wait()
+			got, _ := r.ask(awaken.RunRequest{})
+			if skipped := len(r.Diagnostics()) > 0; got != "[sk-first-secret]one up 3 tools" && !skipped {
+				t.Errorf("unusable at call %d: the run says %q, and no diagnostic says why", n, got)
+			}
+		})
+	}
+	if failures == 0 {
+		t.Error("no version failed to compile")
 	}
 }
 

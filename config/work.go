@@ -51,6 +51,7 @@ func (m *Manager) Work(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-polls.C:
 			poke()
+			m.servers.remind()
 		case <-m.peers.ahead:
 			poke()
 		case <-look:
