@@ -81,9 +81,10 @@ type MCPConnection interface {
 	Inventory(ctx context.Context) (*MCPInventory, error)
 	// Restart closes the connection and connects again.
 	Restart(ctx context.Context) error
-	// Approve approves tools that are held because they have changed, all if there are no
-	// names, and returns the names of those that it approved.
-	Approve(ctx context.Context, names []string) ([]string, error)
+	// Approve approves tools by the digests of what was looked at (MCPTool.Digest), and returns
+	// their names. It returns awaken.ErrConflict, and approves none, if one has changed since,
+	// and awaken.ErrInvalid if the server has no such tool.
+	Approve(ctx context.Context, digests map[string]string) ([]string, error)
 	// Close closes the connection. It does not wait for the server.
 	Close() error
 }
@@ -106,7 +107,9 @@ type MCPStatus struct {
 // MCPTool is a tool of an MCP server, by the server's name for it.
 type MCPTool struct {
 	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
 	Description string `json:"description"`
+	Digest      string `json:"digest,omitempty"`  // of what models are told about it, by which it is approved
 	Held        string `json:"held,omitempty"`    // why agents do not have it
 	Changed     bool   `json:"changed,omitempty"` // it differs from what was approved, and waits for approval
 }

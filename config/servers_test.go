@@ -15,13 +15,13 @@ type line struct {
 	changed func()
 }
 
-func (l *line) Tools() []awaken.Tool                                { return nil }
-func (l *line) Start()                                              {}
-func (l *line) Approve(context.Context, []string) ([]string, error) { return nil, nil }
-func (l *line) Status() MCPStatus                                   { return MCPStatus{Connected: !l.closed} }
-func (l *line) Inventory(context.Context) (*MCPInventory, error)    { return &MCPInventory{}, nil }
-func (l *line) Restart(context.Context) error                       { return nil }
-func (l *line) Close() error                                        { l.closed = true; return nil }
+func (l *line) Tools() []awaken.Tool                                         { return nil }
+func (l *line) Start()                                                       {}
+func (l *line) Approve(context.Context, map[string]string) ([]string, error) { return nil, nil }
+func (l *line) Status() MCPStatus                                            { return MCPStatus{Connected: !l.closed} }
+func (l *line) Inventory(context.Context) (*MCPInventory, error)             { return &MCPInventory{}, nil }
+func (l *line) Restart(context.Context) error                                { return nil }
+func (l *line) Close() error                                                 { l.closed = true; return nil }
 
 // exchange is a connector that records its lines. It fails with err, if set.
 type exchange struct {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -33,7 +34,7 @@ func (h *connections) routes() []protocol.Route {
 		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Handle: own(h.restartMCP),
 			Summary: "Reconnect to an MCP server", Replies: map[int]any{202: nil}, Failures: []int{502}},
 		{Method: "POST", Path: "/v1/mcp-servers/{id}/approve", Handle: withBody(h.approveMCP),
-			Summary: "Approve changed tools of an MCP server", Body: mcpApproval{}, Replies: map[int]any{200: mcpApproval{}}, Failures: []int{502}},
+			Summary: "Approve changed tools of an MCP server", Body: mcpApproval{}, Replies: map[int]any{200: mcpApproved{}}, Failures: []int{409, 502}},
 		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Handle: own(h.a2aStatus),
 			Summary: "Get the status of an A2A server", Replies: map[int]any{200: config.A2AStatus{}}},
 	})
@@ -95,9 +96,14 @@ func (h *connections) restartMCP(req *request) error {
 	return req.Reply(202, nil)
 }
 
-// mcpApproval names tools of an MCP server by the server's names. In a request, none means all that
-// have changed.
+// mcpApproval approves tools of an MCP server.
 type mcpApproval struct {
+	// Tools maps the server's names of tools to their digests in the status that the admin has seen.
+	Tools map[string]string `json:"tools"`
+}
+
+// mcpApproved names the tools that were approved.
+type mcpApproved struct {
 	Tools []string `json:"tools"`
 }
 
@@ -106,17 +112,21 @@ func (h *connections) approveMCP(req *request, body *mcpApproval) error {
 	if err != nil {
 		return err
 	}
-	if err := h.control.Audit().Add(req.ctx, "approve", config.Key{Namespace: config.MCPServers, ID: req.path("id")}.String(), actorOf(req), nil); err != nil {
+	after, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	if err := h.control.Audit().Add(req.ctx, "approve", config.Key{Namespace: config.MCPServers, ID: req.path("id")}.String(), actorOf(req), after); err != nil {
 		return err
 	}
 	names, err := conn.Approve(req.ctx, body.Tools)
 	switch {
-	case errors.Is(err, awaken.ErrInvalid):
+	case errors.Is(err, awaken.ErrInvalid), errors.Is(err, awaken.ErrConflict):
 		return err
 	case err != nil:
 		return upstream("cannot approve tools of the MCP server", err)
 	}
-	return req.Reply(200, mcpApproval{Tools: append([]string{}, names...)})
+	return req.Reply(200, mcpApproved{Tools: append([]string{}, names...)})
 }
 
 func (h *connections) a2aStatus(req *request) error {

@@ -241,7 +241,7 @@ func TestGuide_Sections(t *testing.T) {
 	}
 	agent["sections"].(map[string]any)["permission"].(map[string]any)["default_behavior"] = "perhaps"
 	agent["id"] = "with-plugins"
-	h.refused("PUT", "/v1/config/agents/with-plugins", agent, "default_behavior")
+	h.refused(400, "PUT", "/v1/config/agents/with-plugins", agent, "default_behavior")
 }
 
 // What the guide says is rejected, is.
@@ -251,9 +251,9 @@ func TestGuide_Rejects(t *testing.T) {
 	for _, line := range curlLines(t, guide)[:5] {
 		h.apply(line)
 	}
-	h.refused("PUT", "/v1/config/agents/a", map[string]any{"id": "a", "model": "research-default"}, "model")
-	h.refused("PUT", "/v1/config/models/m", map[string]any{"id": "m", "provider": "anthropic-prod", "upstream_model": "x"}, "provider")
-	h.refused("POST", "/v1/runs", map[string]any{"agent_id": "research-assistant", "messages": []any{map[string]string{"role": "user", "content": "hi"}},
+	h.refused(400, "PUT", "/v1/config/agents/a", map[string]any{"id": "a", "model": "research-default"}, "model")
+	h.refused(400, "PUT", "/v1/config/models/m", map[string]any{"id": "m", "provider": "anthropic-prod", "upstream_model": "x"}, "provider")
+	h.refused(400, "POST", "/v1/runs", map[string]any{"agent_id": "research-assistant", "messages": []any{map[string]string{"role": "user", "content": "hi"}},
 		"overrides": map[string]string{"upstream_model": "claude-sonnet-4-6"}}, "upstream_model")
 	var out struct {
 		Adapters []string `json:"supported_adapters"`
@@ -271,8 +271,8 @@ func TestGuide_Rejects(t *testing.T) {
 	}
 }
 
-// refused makes a request as an admin that must be answered with 400 and a text that says why.
-func (h *hosted) refused(method, path string, body any, says string) {
+// refused makes a request as an admin that must be answered with a status and a text that says why.
+func (h *hosted) refused(want int, method, path string, body any, says string) {
 	h.t.Helper()
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -280,7 +280,7 @@ func (h *hosted) refused(method, path string, body any, says string) {
 	}
 	var out strings.Builder
 	status, err := curl(h.t.Context(), []string{"-X", method, "-H", "Authorization: Bearer " + h.key, "-H", "Content-Type: application/json", "-d", string(data), h.url + path}, &out)
-	if err != nil || status != 400 || !strings.Contains(out.String(), says) {
-		h.t.Errorf("%s %s %s: %d %v %s, want 400 and %q", method, path, data, status, err, out.String(), says)
+	if err != nil || status != want || !strings.Contains(out.String(), says) {
+		h.t.Errorf("%s %s %s: %d %v %s, want %d and %q", method, path, data, status, err, out.String(), want, says)
 	}
 }

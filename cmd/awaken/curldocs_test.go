@@ -34,6 +34,7 @@ var (
 		"TOOL_CALL": regexp.MustCompile(`"call_id":"(call_[^"]+)"`),
 		"COOKIE":    regexp.MustCompile(`Set-Cookie: (awaken_session[^;]+);`),
 		"KEY_ID":    regexp.MustCompile(`"id":"(key_[^"]+)"`),
+		"DIGEST":    regexp.MustCompile(`"name":"default",[^{}]*"digest":"([0-9a-f]{64})"`),
 		"TASK":      regexp.MustCompile(`"task":\{"id":"([^"]+)"`),
 	}
 )

@@ -119,7 +119,7 @@ func (c *mcpConnection) Status() config.MCPStatus {
 		PermanentlyFailed: s.Failed, SessionGeneration: s.Sessions, TransportReconnectCount: max(s.Sessions-1, 0),
 		LastAttemptAt: unix(s.Attempted), LastSuccessAt: unix(s.Succeeded), LastInitAt: unix(s.Initialized)}
 	for _, t := range s.Tools {
-		out.Tools = append(out.Tools, config.MCPTool{Name: t.Name, Description: t.Description, Held: t.Held, Changed: t.Changed})
+		out.Tools = append(out.Tools, config.MCPTool{Name: t.Name, Title: t.Title, Description: t.Description, Digest: t.Digest, Held: t.Held, Changed: t.Changed})
 	}
 	return out
 }
@@ -139,11 +139,6 @@ func (c *mcpConnection) Inventory(ctx context.Context) (*config.MCPInventory, er
 		return nil, err
 	}
 	return &config.MCPInventory{Prompts: append([]json.RawMessage{}, v.Prompts...), Resources: append([]json.RawMessage{}, v.Resources...)}, nil
-}
-
-// Approve implements [config.MCPConnection].
-func (c *mcpConnection) Approve(ctx context.Context, names []string) ([]string, error) {
-	return c.Connection.Approve(ctx, names...)
 }
 
 // Close implements [config.MCPConnection]. Calls in flight are completed in the background.

@@ -116,7 +116,7 @@ func TestSkills_FoldersAndDocuments(t *testing.T) {
 	if got, _, _ := h.run("skills", `RUN_TOOL skill {"skill":"written","arguments":{"who":"Ada"}}`); !strings.Contains(got, "Launching skill: written") {
 		t.Errorf("a new document: %q", got)
 	}
-	h.refused("PUT", "/v1/config/skills/bad", map[string]any{"id": "bad", "name": "B", "description": "d", "instructions_md": "i", "allowed_tools": []string{"(("}}, "allowed-tools[0]")
+	h.refused(400, "PUT", "/v1/config/skills/bad", map[string]any{"id": "bad", "name": "B", "description": "d", "instructions_md": "i", "allowed_tools": []string{"(("}}, "allowed-tools[0]")
 
 	ask := func(method, params string) string {
 		var out strings.Builder

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -129,7 +130,7 @@ func (c *mcpConnection) Status() config.MCPStatus {
 		st.LastError, st.ConsecutiveFailures = err.Error(), 1
 	}
 	for _, name := range s.tools {
-		st.Tools = append(st.Tools, config.MCPTool{Name: name, Description: "tool " + name})
+		st.Tools = append(st.Tools, config.MCPTool{Name: name, Description: "tool " + name, Digest: digest(name)})
 	}
 	return st
 }
@@ -150,18 +151,25 @@ func (c *mcpConnection) Restart(context.Context) error {
 }
 
 // Approve approves what is asked for: the tools of a server in memory never change.
-func (c *mcpConnection) Approve(_ context.Context, names []string) ([]string, error) {
+func (c *mcpConnection) Approve(_ context.Context, digests map[string]string) ([]string, error) {
 	s, err := c.server()
 	if err != nil {
 		return nil, err
 	}
+	names := slices.Sorted(maps.Keys(digests))
 	for _, name := range names {
-		if !slices.Contains(s.tools, name) {
+		switch {
+		case !slices.Contains(s.tools, name):
 			return nil, fmt.Errorf("%w: there is no tool %q", awaken.ErrInvalid, name)
+		case digests[name] != digest(name):
+			return nil, fmt.Errorf("%w: tool %q has changed", awaken.ErrConflict, name)
 		}
 	}
 	return names, nil
 }
+
+// digest returns the digest of a tool, which depends on nothing but its name.
+func digest(tool string) string { return "digest-" + tool }
 
 func (c *mcpConnection) Close() error {
 	c.f.mu.Lock()

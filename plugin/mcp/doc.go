@@ -26,8 +26,8 @@
 //
 // What a server says is not trusted:
 //
-//   - A tool is pinned when it is first seen (pin.go). One whose description, schema or hints differ
-//     later is held: agents lose it until [Connection.Approve] is called, because what a model is
+//   - A tool is pinned when it is first seen (pin.go). One whose title, description, schema or hints
+//     differ later is held: agents lose it until [Connection.Approve] is called, because what a model is
 //     told about a tool is what the tool can make a model do.
 //   - Messages, lists and results have a limit, and what exceeds it is cut off or refused. Log
 //     messages and progress reports are dropped if they come faster than they are shown.

@@ -102,7 +102,7 @@ func (c *Connection) examine(ctx context.Context, list []*sdk.Tool) (map[string]
 		}
 		// Agents and rules know the tool by its id: another name with the same id is no other tool.
 		if len(was) > 0 && !slices.Contains(was, l.digest) && !c.server.TrustChanges {
-			l.changed, l.held = true, "its description, schema or hints differ from what was approved"
+			l.changed, l.held = true, "its title, description, schema or hints differ from what was approved"
 			c.log.Warn("a tool of an MCP server has changed and is held until it is approved", "tool", t.Name)
 			continue
 		}
@@ -140,8 +140,8 @@ func (c *Connection) inspect(t *sdk.Tool, bounds *schema.Bounds) *listing {
 	if l.id == "" {
 		return refuse("its name has no letters or digits")
 	}
-	if len(t.Description) > maxDescription {
-		return refuse("its description has %d bytes, want at most %d", len(t.Description), maxDescription)
+	if n := len(t.Description) + len(title(t)); n > maxDescription {
+		return refuse("its title and description have %d bytes, want at most %d", n, maxDescription)
 	}
 	var err error
 	if t.InputSchema == nil {
@@ -161,7 +161,7 @@ func (c *Connection) inspect(t *sdk.Tool, bounds *schema.Bounds) *listing {
 			l.output, _ = bounds.Compile(raw) // without it, results are not checked
 		}
 	}
-	data, err := json.Marshal(map[string]any{"description": t.Description, "schema": l.params, "effect": effect(t)})
+	data, err := json.Marshal(map[string]any{"title": title(t), "description": t.Description, "schema": l.params, "effect": effect(t)})
 	if err != nil {
 		return refuse("its digest: %v", err)
 	}
@@ -170,32 +170,43 @@ func (c *Connection) inspect(t *sdk.Tool, bounds *schema.Bounds) *listing {
 	return l
 }
 
-// Approve approves tools that are held because they have changed, as the server lists them now. Without
-// names it approves all of them. It returns the names of those that it approved.
-func (c *Connection) Approve(ctx context.Context, names ...string) ([]string, error) {
+// Approve approves tools by the digests of what was looked at (ToolStatus.Digest), and returns their names.
+// A tool that the server lists differently by now is an awaken.ErrConflict, and none is approved.
+func (c *Connection) Approve(ctx context.Context, digests map[string]string) ([]string, error) {
 	c.lists.Lock()
 	defer c.lists.Unlock()
 	c.mu.Lock()
-	digests := map[string]string{}
 	list := make([]*sdk.Tool, 0, len(c.listed))
 	for _, name := range slices.Sorted(maps.Keys(c.listed)) {
-		l := c.listed[name]
-		list = append(list, l.tool)
-		if l.changed && (len(names) == 0 || slices.Contains(names, name)) {
-			digests[name] = l.digest
-		}
+		list = append(list, c.listed[name].tool)
 	}
+	err := c.approvable(digests)
 	c.mu.Unlock()
-	for _, name := range names {
-		if digests[name] == "" {
-			return nil, fmt.Errorf("%w: MCP server %q: tool %q does not wait for approval", awaken.ErrInvalid, c.server.ID, name)
-		}
-	}
-	if len(digests) == 0 {
-		return nil, nil
+	if err != nil {
+		return nil, fmt.Errorf("MCP server %q: %w", c.server.ID, err)
 	}
 	if err := c.opts.Pins.Approve(ctx, c.pinName(), digests); err != nil {
 		return nil, err
 	}
 	return slices.Sorted(maps.Keys(digests)), c.adopt(ctx, list)
+}
+
+// approvable returns an error unless the server lists tools with these digests. It requires c.mu.
+func (c *Connection) approvable(digests map[string]string) error {
+	if len(digests) == 0 {
+		return fmt.Errorf("%w: no tools to approve", awaken.ErrInvalid)
+	}
+	for _, name := range slices.Sorted(maps.Keys(digests)) {
+		switch l := c.listed[name]; {
+		case l == nil:
+			return fmt.Errorf("%w: it has no tool %q", awaken.ErrInvalid, name)
+		case l.held != "" && !l.changed:
+			return fmt.Errorf("%w: tool %q cannot be approved: %s", awaken.ErrInvalid, name, l.held)
+		case digests[name] == "":
+			return fmt.Errorf("%w: tool %q has no digest, want that of the tool as it was looked at", awaken.ErrInvalid, name)
+		case l.digest != digests[name]:
+			return fmt.Errorf("%w: tool %q has changed since it was looked at", awaken.ErrConflict, name)
+		}
+	}
+	return nil
 }

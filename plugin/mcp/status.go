@@ -30,7 +30,9 @@ type Status struct {
 // ToolStatus is a tool as the server lists it.
 type ToolStatus struct {
 	Name        string
+	Title       string
 	Description string
+	Digest      string // of what models are told about it, by which it is approved
 	ID          string // of the tool of agents
 	Held        string // why agents do not have it; "" if they do
 	Changed     bool   // it is held because it differs from what was approved
@@ -48,7 +50,7 @@ func (c *Connection) Status() Status {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.listed)) {
 		l := c.listed[name]
-		st.Tools = append(st.Tools, ToolStatus{Name: name, Description: l.tool.Description, ID: l.id, Held: l.held, Changed: l.changed})
+		st.Tools = append(st.Tools, ToolStatus{Name: name, Title: title(l.tool), Description: l.tool.Description, Digest: l.digest, ID: l.id, Held: l.held, Changed: l.changed})
 	}
 	return st
 }

@@ -58,12 +58,16 @@ func effect(t *sdk.Tool) awaken.EffectClass {
 	return awaken.Effectful
 }
 
-func newTool(c *Connection, l *listing) *tool {
-	title := l.tool.Title
-	if a := l.tool.Annotations; a != nil {
-		title = cmp.Or(title, a.Title)
+// title returns the title of a tool, or "".
+func title(t *sdk.Tool) string {
+	if a := t.Annotations; a != nil {
+		return cmp.Or(t.Title, a.Title)
 	}
-	return &tool{conn: c, listing: l, spec: awaken.ToolSpec{ID: l.id, Name: cmp.Or(title, l.tool.Name), Description: l.tool.Description, Parameters: l.params,
+	return t.Title
+}
+
+func newTool(c *Connection, l *listing) *tool {
+	return &tool{conn: c, listing: l, spec: awaken.ToolSpec{ID: l.id, Name: cmp.Or(title(l.tool), l.tool.Name), Description: l.tool.Description, Parameters: l.params,
 		Category: "mcp", Effect: effect(l.tool), Untrusted: true, Timeout: c.server.Timeout,
 		Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.tool": l.tool.Name, "mcp.transport": c.server.transport()}}}
 }
@@ -75,7 +79,7 @@ func sameTool(a, b awaken.Tool) bool {
 	if !own || !also {
 		return own == also && a.Spec().ID == b.Spec().ID
 	}
-	return x.conn == y.conn && x.digest == y.digest && x.spec.ID == y.spec.ID && x.spec.Name == y.spec.Name
+	return x.conn == y.conn && x.digest == y.digest && x.spec.ID == y.spec.ID
 }
 
 // Spec implements [awaken.Tool].
