@@ -218,6 +218,7 @@ func (c *Connection) open() (*session, error) {
 	c.mu.Lock()
 	c.caps = s.InitializeResult().Capabilities
 	c.mu.Unlock()
+	go s.askForLogs()
 	if err := c.refresh(ctx, s); err != nil {
 		s.close(errClosed)
 		return nil, err

@@ -91,9 +91,28 @@ func (s *session) busy() bool {
 	return len(s.calls) > 0
 }
 
+// logLevel is the lowest level of the log messages that servers are asked for.
+const logLevel sdk.LoggingLevel = "info"
+
+// askForLogs asks a server of the older revisions for its log messages. Those of the newer one are asked
+// with each call.
+func (s *session) askForLogs() {
+	if s.modern() || s.InitializeResult().Capabilities.Logging == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.conn.server.OpenTimeout)
+	defer cancel()
+	if err := s.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: logLevel}); err != nil {
+		s.conn.log.Debug("an MCP server does not send its log", "error", s.conn.server.hide(err.Error()))
+	}
+}
+
 // meta returns what the server is told about a call.
-func (x *exchange) meta() sdk.Meta {
+func (s *session) meta(x *exchange) sdk.Meta {
 	m := sdk.Meta{"progressToken": x.token, "awaken/idempotency_key": x.call.Key}
+	if s.modern() {
+		m[sdk.MetaKeyLogLevel] = logLevel
+	}
 	if r := x.call.Run; r != nil {
 		about := map[string]string{"agent_id": r.AgentID, "thread_id": r.ThreadID, "run_id": r.RunID, "call_id": x.call.ID}
 		if r.ParentRunID != "" {

@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -121,6 +125,71 @@ func TestCall_ShowsProgress(t *testing.T) {
 	if _, err := tool(t, c, "mcp__s__steps").Call(ctx, call); !errors.Is(err, context.Canceled) || patience(t).Err() != nil {
 		t.Errorf("the last step was not shown: %v", err)
 	}
+}
+
+// Log messages of a server are an activity of its call, over every transport and in both revisions.
+func TestCall_ShowsTheLogOfItsServer(t *testing.T) {
+	for name, s := range servers(t) {
+		if strings.HasSuffix(name, "JSON") {
+			continue // its answers have no room for messages
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := connect(t, s, local)
+			var shown atomic.Int32
+			call := &awaken.ToolCall{ID: "c1", Args: json.RawMessage(`{"text":""}`)}
+			call.EmitTo(func(e awaken.Event) {
+				if a, ok := e.(*awaken.ActivitySnapshot); ok && a.ActivityType == mcp.LogActivity {
+					shown.Add(1)
+					if want := `{"lines":[{"level":"info","text":"a line"}]}`; string(a.Content) != want {
+						t.Errorf("shown is %s, want %s", a.Content, want)
+					}
+				}
+			})
+			tell := tool(t, c, "mcp__s__tell")
+			until(t, "the log is shown", func() bool { // a call may end before its last line is read, and begin before the server was asked for them
+				if _, err := tell.Call(patience(t), call); err != nil {
+					t.Fatal(err)
+				}
+				return shown.Load() > 0
+			})
+		})
+	}
+}
+
+// What a program writes to standard error is logged and is in errors, without the secrets that it was given:
+// not even a part of one, at the end of what is kept of a long line.
+func TestProgram_SecretsInItsErrorsAreHidden(t *testing.T) {
+	s, _ := program(t, "blabber")
+	secret := strings.Repeat("hunter2-", 20)
+	s.Env["TOKEN"], s.Restart.Never = awaken.NewSecret(secret), true
+	var log strings.Builder
+	var mu sync.Mutex
+	c := dial(t, s, mcp.Options{Logger: slog.New(slog.NewTextHandler(locked{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	until(t, "it has failed", func() bool { return c.Status().Failed })
+	mu.Lock()
+	defer mu.Unlock()
+	text := log.String() + c.Status().Error
+	if strings.Contains(text, "hunter2") {
+		t.Errorf("the secret is in %q", text)
+	}
+	for _, want := range []string{"the token is ***", "4 KiB of filling", "the last line"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %q", want, text)
+		}
+	}
+}
+
+// locked is a writer for several goroutines.
+type locked struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 func TestCall_ThatCrashesItsServerIsInDoubtAndNotRepeated(t *testing.T) {

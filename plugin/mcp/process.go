@@ -3,7 +3,6 @@ package mcp
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -112,20 +111,29 @@ func environment(s *Server) []string {
 	return env
 }
 
-// readErrors keeps the end of what the program writes to standard error, and logs it.
+// maxErrorLine limits a line of standard error, in bytes. The rest of a longer one is dropped.
+const maxErrorLine = 4 << 10
+
+// readErrors keeps the end of what the program writes to standard error, and logs it, without secrets.
 func (p *process) readErrors(r *os.File, s *Server, log *slog.Logger) {
 	defer close(p.heard)
 	defer r.Close()
-	lines := bufio.NewReaderSize(r, 4<<10)
-	for {
-		line, err := lines.ReadSlice('\n') // at most the buffer; a longer line comes in pieces
-		if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 {
-			p.errors.add(line)
-			if log.Enabled(context.Background(), slog.LevelDebug) {
-				log.Debug("MCP server", "stderr", s.hide(string(line)))
+	secrets, longest := s.secrets(), 0
+	if len(secrets) > 0 {
+		longest = len(secrets[0])
+	}
+	lines := bufio.NewReaderSize(r, maxErrorLine)
+	for rest := false; ; { // rest: what comes belongs to a line that was cut off
+		part, err := lines.ReadSlice('\n')
+		long := errors.Is(err, bufio.ErrBufferFull)
+		if line := without(secrets, string(bytes.TrimRight(part, "\r\n"))); line != "" && !rest {
+			if long { // it may end within a secret
+				line = line[:max(len(line)-longest, 0)]
 			}
+			p.errors.add(line)
+			log.Debug("MCP server", "stderr", line)
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		if rest = long; err != nil && !long {
 			return
 		}
 	}
@@ -205,7 +213,7 @@ func (p *process) why() error {
 // tail keeps the last lines of a text.
 type tail struct {
 	mu    sync.Mutex
-	lines [][]byte
+	lines []string
 }
 
 // tailLines and tailLine limit what is kept.
@@ -214,10 +222,10 @@ const (
 	tailLine  = 400 // bytes
 )
 
-func (t *tail) add(line []byte) {
+func (t *tail) add(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lines = append(t.lines, slices.Clone(line[:min(len(line), tailLine)]))
+	t.lines = append(t.lines, strings.Clone(line[:min(len(line), tailLine)]))
 	if len(t.lines) > tailLines {
 		t.lines = slices.Delete(t.lines, 0, len(t.lines)-tailLines)
 	}
@@ -226,7 +234,7 @@ func (t *tail) add(line []byte) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.ToValidUTF8(string(bytes.Join(t.lines, []byte(" | "))), "�")
+	return strings.ToValidUTF8(strings.Join(t.lines, " | "), "�")
 }
 
 // input writes to a program. One that does not read what it is sent must not hold up those who write: the

@@ -54,6 +54,13 @@ func play(role string) {
 	case "broken":
 		fmt.Fprintln(os.Stderr, "cannot read the license of", os.Getenv("TOKEN"))
 		os.Exit(3)
+	case "blabber": // the second and third lines are cut off within the token
+		token := os.Getenv("TOKEN")
+		fmt.Fprintln(os.Stderr, "the token is", token)
+		fmt.Fprintln(os.Stderr, "4 KiB of filling", strings.Repeat(".", 4<<10-100), token, token)
+		fmt.Fprintln(os.Stderr, strings.Repeat(".", 350), token)
+		fmt.Fprintln(os.Stderr, "the last line")
+		os.Exit(3)
 	case "noise":
 		fmt.Println("Welcome to my server")
 		fmt.Println()
@@ -188,6 +195,11 @@ func newServer() *sdk.Server {
 		}
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
+	})
+	add(&sdk.Tool{Name: "tell", Annotations: readOnly}, func(ctx context.Context, r *sdk.CallToolRequest, _ words) (*sdk.CallToolResult, any, error) {
+		_ = r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: "a line"})
+		_ = r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "debug", Data: "too much"})
+		return answer(&sdk.TextContent{Text: "told"})
 	})
 	add(&sdk.Tool{Name: "grow"}, func(context.Context, *sdk.CallToolRequest, words) (*sdk.CallToolResult, any, error) {
 		add(&sdk.Tool{Name: "grown", Description: "A new tool."}, func(context.Context, *sdk.CallToolRequest, words) (*sdk.CallToolResult, any, error) {

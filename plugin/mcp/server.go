@@ -153,9 +153,9 @@ func (s *Server) address() string {
 	return strings.Join(slices.Concat([]string{s.URL, s.Command}, s.Args), "\x00")
 }
 
-// hide removes the server's secrets from a text: the values of its variables and headers, and the user and
-// the query of its address, which hold keys.
-func (s *Server) hide(text string) string {
+// secrets returns what texts must not show, the longest first: the values of the server's variables and headers, and
+// the user and the query of its address, which hold keys.
+func (s *Server) secrets() []string {
 	var secrets []string
 	for _, values := range []map[string]awaken.Secret{s.Env, s.Headers} {
 		for _, v := range values {
@@ -165,11 +165,18 @@ func (s *Server) hide(text string) string {
 	if u, err := url.Parse(s.URL); err == nil {
 		secrets = append(secrets, u.RawQuery, u.User.String())
 	}
+	secrets = slices.DeleteFunc(secrets, func(v string) bool { return len(v) <= 3 })
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
+	return secrets
+}
+
+// hide removes the server's secrets from a text.
+func (s *Server) hide(text string) string { return without(s.secrets(), text) }
+
+// without removes secrets from a text.
+func without(secrets []string, text string) string {
 	for _, secret := range secrets {
-		if len(secret) > 3 {
-			text = strings.ReplaceAll(text, secret, "***")
-		}
+		text = strings.ReplaceAll(text, secret, "***")
 	}
 	return text
 }

@@ -43,10 +43,16 @@ var (
 	errRestart = errors.New("the connection was restarted")
 )
 
-// connect opens a session. If ctx is done before that, it ends what it has begun.
-func (c *Connection) connect(ctx context.Context, revision string) (_ *session, err error) {
+// newSession returns a session that is not open.
+func newSession(c *Connection) *session {
 	s := &session{conn: c, lost: make(chan struct{}), relist: make(chan struct{}, 1), calls: map[string]*exchange{}}
 	s.ctx, s.cancel = context.WithCancelCause(c.ctx)
+	return s
+}
+
+// connect opens a session. If ctx is done before that, it ends what it has begun.
+func (c *Connection) connect(ctx context.Context, revision string) (_ *session, err error) {
+	s := newSession(c)
 	transport, err := s.transport()
 	if err != nil {
 		s.cancel(err)
@@ -82,6 +88,9 @@ func (c *Connection) connect(ctx context.Context, revision string) (_ *session, 
 	}()
 	return s, nil
 }
+
+// modern reports whether the session is one of the newer revision.
+func (s *session) modern() bool { return s.InitializeResult().ProtocolVersion > legacy }
 
 var errSilent = errors.New("the server did not answer")
 

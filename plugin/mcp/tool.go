@@ -114,7 +114,7 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 		}
 		if x == nil {
 			x = s.enter(ctx, call)
-			params.Meta = x.meta()
+			params.Meta = s.meta(x)
 			s.send(x, *params)
 		}
 		a, err := t.follow(ctx, s, x, &d)
