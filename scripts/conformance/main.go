@@ -1,8 +1,13 @@
-// Command conformance serves what the conformance suite of MCP asks for: tools, resources and prompts with certain
-// names. They are ordinary tools of an agent, on the server, the queue and the runtime of this project; scripts/conformance/run
-// starts it and runs the suite.
+// Command conformance is what the conformance suite of MCP tests; scripts/conformance/run runs the suite.
+//
+// As a server, it has what the suite asks for: tools, resources and prompts with certain names. They are
+// ordinary tools of an agent, on the server, the queue and the runtime of this project.
 //
 //	go run ./scripts/conformance -address 127.0.0.1:3999
+//
+// As a client, it is an agent that uses the tools of a server of the suite:
+//
+//	go run ./scripts/conformance client http://127.0.0.1:4000/mcp
 package main
 
 import (
@@ -26,7 +31,15 @@ func main() {
 	address := flag.String("address", "127.0.0.1:3999", "`address` to listen on")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := serve(ctx, *address)
+	var err error
+	switch {
+	case flag.Arg(0) == "client" && flag.NArg() == 2:
+		err = act(ctx, flag.Arg(1))
+	case flag.NArg() == 0:
+		err = serve(ctx, *address)
+	default:
+		err = fmt.Errorf("arguments are %q, want none, or client and the address of a server", flag.Args())
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
