@@ -56,6 +56,9 @@ type Dispatch struct {
 	Crashes     int    `json:"crash_count"`                // processes that died while they ran it, since the run last completed a step
 	LostAt      int64  `json:"lost_at,omitempty"`          // when it was found that its last owner was lost; 0 if an owner has settled it since
 	LastError   string `json:"last_error,omitempty"`
+	// Failures are the failures of its attempts, the last MaxFailures of them, oldest first. The store keeps
+	// them when it settles or reclaims the dispatch; a claim need not have them, and a Change does not change them.
+	Failures []Failure `json:"failures,omitempty"`
 
 	// The claim, while the status is Claimed.
 	ClaimToken string `json:"claim_token,omitempty"`
@@ -78,6 +81,27 @@ type Dispatch struct {
 	CreatedAt   int64 `json:"created_at"`
 	UpdatedAt   int64 `json:"updated_at"`
 	CompletedAt int64 `json:"completed_at,omitempty"`
+}
+
+// MaxFailures is how many failures a store keeps of a dispatch.
+const MaxFailures = 20
+
+// Failure is an attempt that failed: a claim that was settled as failed, or with a new error as a dead letter, or whose
+// owner was lost.
+type Failure struct {
+	At     int64  `json:"at"`               // Unix ms
+	Error  string `json:"error,omitempty"`  // what its worker reported; "" if the owner was lost
+	Worker string `json:"worker,omitempty"` // the worker's process
+	Lost   bool   `json:"lost,omitempty"`   // the process died, or was silent for too long
+}
+
+// Fail adds a failure of the worker that has d claimed, at now.
+func (d *Dispatch) Fail(now int64, err string, lost bool) {
+	f := Failure{At: now, Error: err, Worker: d.ClaimedBy, Lost: lost}
+	if lost {
+		f.Error = ""
+	}
+	d.Failures = append(slices.Clone(d.Failures[max(0, len(d.Failures)-MaxFailures+1):]), f)
 }
 
 // NewRun returns the record of the run that d will start, created at d.CreatedAt. d.Request must

@@ -22,6 +22,16 @@ type process struct {
 	trust time.Time
 }
 
+// Replica returns the name of the worker ([Config.Consumer]) that a process belongs to: the process without its random
+// part.
+func Replica(process string) string {
+	const random = len("-00000000-0000-7000-8000-000000000000")
+	if n := len(process) - random; n > 0 && process[n] == '-' {
+		return process[:n]
+	}
+	return process
+}
+
 // current returns the id of the process, and whether it lives at now.
 func (p *process) current(now time.Time) (id string, alive bool) {
 	p.mu.Lock()

@@ -59,6 +59,11 @@ type Store interface {
 	Submitted(ctx context.Context, key string) (*Dispatch, error)
 	// Dispatches lists dispatches in the order that Query defines.
 	Dispatches(ctx context.Context, q Query) ([]*Dispatch, error)
+	// Backlog returns live dispatches, the oldest first by id: of the threads that it is given or, if it is given none, of
+	// all. It returns at most limit of them, and the open runs of their threads by thread.
+	Backlog(ctx context.Context, limit int, threadIDs ...string) (live []*Dispatch, open map[string]string, err error)
+	// CountDispatches returns the number of dispatches in each status.
+	CountDispatches(ctx context.Context) (map[Status]int, error)
 	// PurgeDispatches removes all terminal dispatches that q selects, ignoring its page, and
 	// returns how many it removed.
 	PurgeDispatches(ctx context.Context, q Query) (int, error)
@@ -81,9 +86,14 @@ type Query struct {
 	ThreadID string
 	RunID    string
 	Statuses []Status
+	AgentID  string // the agent of the run or, until that starts, of the request
+	Worker   string // the process that has it claimed
 	// Offset and Limit select a page of the list; a limit of 0 means 50. Dispatches of one
-	// thread or run are in the order of [Dispatch.Before], others are newest first.
+	// thread or run are in the order of [Dispatch.Before], others have the greatest id first: ids
+	// are made in the order of time.
 	Offset, Limit int
+	// After selects what follows the dispatch of that id in a list that is not of one thread or run.
+	After string
 }
 
 // Queue is the stored queues of all tenants, as workers see them. Stores implement it.

@@ -88,7 +88,7 @@ func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
 			shown.IdempotencyKey = key // without the user
 		}
 		if by.key == nil || by.key.Kind != AdminKey {
-			shown.LastError, shown.ClaimedBy = "", ""
+			shown.LastError, shown.ClaimedBy, shown.Failures = "", "", nil
 		}
 		out.Items = append(out.Items, &shown)
 	}

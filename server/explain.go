@@ -35,7 +35,7 @@ type explanation struct {
 
 // cause is one reason, in a sentence.
 type cause struct {
-	Code    string `json:"code"`            // one of causeCodes
+	Code    string `json:"code"`            // one of causeCodes, or of a dispatch that is settled
 	Since   int64  `json:"since,omitempty"` // Unix ms; 0 if it is not known
 	Detail  string `json:"detail"`
 	RunID   string `json:"run_id,omitempty"`    // another run that it depends on
@@ -74,9 +74,10 @@ const (
 	causeDone       = "done."            // followed by the type of the termination
 	causeDeadLetter = "done.dead_letter" // given up by the queue
 	causeDropped    = "done.never_begun" // cancelled or superseded in the queue
+	causeSettled    = "settled."         // of a dispatch; followed by what became of it
 )
 
-// causeCodes lists every code.
+// causeCodes lists every code of a run.
 var causeCodes = []string{causeQueued, causeDelayed, causeRetry, causeBehind, causeLost, causeSuspect, causeUnqueued,
 	causeTool, causeStep, causeCancelling, causeSilent, causeUnowned,
 	causeDecision, causeInput, causeChild, causeDecided, causeBudget, causePin,

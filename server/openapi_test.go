@@ -409,6 +409,14 @@ var successes = map[string]func(g *rig, as []string) request{
 		return request{path: "/v1/dead-letters/" + g.dead(g.tenant)}
 	},
 	"GET /v1/usage": plainly("/v1/usage", ""),
+	"GET /v1/queue": func(g *rig, _ []string) request {
+		g.runs(admin...)
+		return request{path: "/v1/queue"}
+	},
+	"GET /v1/dispatches": func(g *rig, _ []string) request {
+		g.dead(g.tenant)
+		return request{path: "/v1/dispatches?limit=2"}
+	},
 	"GET /v1/deliveries": func(g *rig, _ []string) request {
 		g.notified()
 		return request{path: "/v1/deliveries"}
@@ -748,6 +756,7 @@ var mistakes = map[string]string{
 	"GET /v1/approvals":                                   "/v1/approvals?limit=x",
 	"GET /v1/decisions":                                   "/v1/decisions?since=yesterday",
 	"GET /v1/dead-letters":                                "/v1/dead-letters?limit=x",
+	"GET /v1/dispatches":                                  "/v1/dispatches?status=odd",
 	"GET /v1/providers/limits":                            "/v1/providers/limits?limit=x",
 	"GET /v1/usage":                                       "/v1/usage?agent_id=%01",
 	"GET /v1/deliveries":                                  "/v1/deliveries?limit=x",
@@ -964,6 +973,9 @@ func (s brokenStore) Enqueue(context.Context, mailbox.Terms, ...*mailbox.Dispatc
 func (s brokenStore) Dispatch(context.Context, string) (*mailbox.Dispatch, error)  { return nil, s.err }
 func (s brokenStore) Submitted(context.Context, string) (*mailbox.Dispatch, error) { return nil, s.err }
 func (s brokenStore) Decisions(context.Context, mailbox.DecisionQuery) ([]*awaken.Decided, error) {
+	return nil, s.err
+}
+func (s brokenStore) CountDispatches(context.Context) (map[mailbox.Status]int, error) {
 	return nil, s.err
 }
 func (s brokenStore) Dispatches(context.Context, mailbox.Query) ([]*mailbox.Dispatch, error) {

@@ -28,6 +28,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&pending{}).routes(),
 		(&files{limits: cfg.Files, serving: s.serving}).routes(),
 		(&dispatches{}).routes(),
+		(&queues{}).routes(),
 		(&explanations{}).routes(),
 		(&usage{}).routes(),
 		(&modelHealth{registry: registry}).routes(),

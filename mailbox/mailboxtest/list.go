@@ -32,13 +32,85 @@ var listCases = []testCase{
 		})
 		equal(k, "of a run that was woken", []string{"a", "again"}, k.list(mailbox.Query{RunID: "run-a"}))
 	}},
-	{"OfAllIsNewestFirst", func(k *kit) {
+	{"OfAllIsInTheOrderOfIDs", func(k *kit) {
 		for _, id := range []string{"b", "a", "c"} {
 			k.enqueue(dispatch("t-"+id, id, priority(len(id))))
 			k.Advance(time.Second)
 		}
-		equal(k, "dispatches", []string{"c", "a", "b"}, k.list(mailbox.Query{}))
-		equal(k, "dispatches", []string{"c", "a", "b"}, k.list(mailbox.Query{Statuses: []mailbox.Status{mailbox.Queued}}))
+		equal(k, "dispatches", []string{"c", "b", "a"}, k.list(mailbox.Query{}))
+		equal(k, "dispatches", []string{"c", "b", "a"}, k.list(mailbox.Query{Statuses: []mailbox.Status{mailbox.Queued}}))
+	}},
+	{"ContinuesAfterAnID", func(k *kit) {
+		for i := range 7 {
+			k.enqueue(dispatch(number("t", i), number("d", i)))
+		}
+		for i, d := range k.claim(3) {
+			k.as(d, []mailbox.Status{mailbox.DeadLetter, mailbox.Acked, mailbox.Cancelled}[i])
+		}
+		newer := 0
+		for _, q := range []mailbox.Query{{}, {Statuses: []mailbox.Status{mailbox.Queued}}, {Statuses: []mailbox.Status{mailbox.DeadLetter}}} {
+			want, got := k.list(q), []string(nil)
+			q.Limit = 2
+			for page := k.list(q); len(page) > 0; page = k.list(q) {
+				got = append(got, page...)
+				q.After = page[len(page)-1]
+				k.enqueue(dispatch(number("z", newer), number("z", newer))) // newer ones do not move the pages
+				newer++
+			}
+			equal(k, "all pages", want, got)
+		}
+	}},
+	{"SelectsByAgentAndWorker", func(k *kit) {
+		k.enqueue(dispatch("t", "a"))
+		k.enqueue(dispatch("u", "b", func(d *mailbox.Dispatch) { d.Request.AgentID = "other" }))
+		k.enqueue(dispatch("v", "c", func(d *mailbox.Dispatch) { d.Request.AgentID = "" }))
+		equal(k, "of an agent", []string{"b"}, k.list(mailbox.Query{AgentID: "other"}))
+		equal(k, "of no agent", []string{}, k.list(mailbox.Query{AgentID: "ghost"}))
+		d := k.claim(1)[0]
+		equal(k, "of a worker", []string{d.ID}, k.list(mailbox.Query{Worker: d.ClaimedBy}))
+		equal(k, "of another", []string{}, k.list(mailbox.Query{Worker: d.ClaimedBy + "x"}))
+		o := k.owns(d)
+		o.commit(func(c *awaken.Commit) { c.Run.AgentID = "handed" })
+		equal(k, "of the agent of the run's record", []string{d.ID}, k.list(mailbox.Query{AgentID: "handed"}))
+		k.as(d, mailbox.Acked)
+		equal(k, "of a worker that has settled it", []string{}, k.list(mailbox.Query{Worker: "worker"}))
+	}},
+	{"BacklogHasWhatIsLive", func(k *kit) {
+		backlog := func(limit int, threads ...string) ([]string, map[string]string) {
+			k.Helper()
+			ds, open, err := k.store.Backlog(k.Context(), limit, threads...)
+			if err != nil {
+				k.Fatal(err)
+			}
+			return dispatchIDs(ds), open
+		}
+		ids, _ := backlog(10)
+		equal(k, "of an empty queue", 0, len(ids))
+		k.enqueue(dispatch("t", "a"), dispatch("t", "b"), dispatch("u", "c", after(time.Hour)), dispatch("v", "d", priority(0)))
+		k.as(k.claim(1)[0], mailbox.Acked)
+		o := k.owns(k.claim(1)[0])
+		o.commit()
+		ids, open := backlog(10)
+		equal(k, "live", []string{"a", "b", "c"}, ids)
+		equal(k, "open runs", map[string]string{"t": "run-a"}, open)
+		ids, _ = backlog(2)
+		equal(k, "the oldest", []string{"a", "b"}, ids)
+		ids, open = backlog(10, "u", "v", "ghost")
+		equal(k, "of threads", []string{"c"}, ids)
+		equal(k, "open runs of threads", 0, len(open))
+		other, _, err := k.Queue.Handle("other").Backlog(k.Context(), 10)
+		if err != nil || len(other) > 0 {
+			k.Errorf("the backlog of another tenant is %v, %v", other, err)
+		}
+		counts, err := k.store.CountDispatches(k.Context())
+		if err != nil {
+			k.Fatal(err)
+		}
+		equal(k, "counts", map[mailbox.Status]int{mailbox.Claimed: 1, mailbox.Queued: 2, mailbox.Acked: 1}, counts)
+		counts, err = k.Queue.Handle("other").CountDispatches(k.Context())
+		if err != nil || len(counts) > 0 {
+			k.Errorf("the counts of another tenant are %v, %v", counts, err)
+		}
 	}},
 	{"SelectsByStatus", func(k *kit) {
 		all := []mailbox.Status{mailbox.Acked, mailbox.Cancelled, mailbox.Superseded, mailbox.DeadLetter, mailbox.Claimed, mailbox.Queued}
@@ -89,6 +161,88 @@ var listCases = []testCase{
 		for s, n := range counts {
 			equal(k, "count of "+string(s), 0, n)
 		}
+	}},
+}
+
+// failures returns what was recorded of failed attempts, without times and workers.
+func failures(k *kit, id string) (out []string) {
+	k.Helper()
+	for _, f := range k.get(id).Failures {
+		between(k, "time of the failure", f.At, 1, k.now())
+		switch {
+		case f.Worker == "":
+			k.Errorf("failure %+v of %s names no worker", f, id)
+		case f.Lost:
+			out = append(out, "lost")
+		default:
+			out = append(out, f.Error)
+		}
+	}
+	return out
+}
+
+var failureCases = []testCase{
+	{"OfAllAttemptsAreKept", func(k *kit) {
+		k.enqueue(dispatch("t", "a"))
+		fail := func(err string, failed bool, steps int) {
+			k.Helper()
+			c := k.claimOne("a").Claim()
+			c.Steps = steps
+			k.settle(mailbox.Settlement{Claim: c, Status: mailbox.Queued, Failed: failed, Error: err})
+		}
+		fail("first", true, 0)
+		fail("busy", false, 0) // is no attempt
+		fail("second\x00 \"quoted\" 字", true, 0)
+		fail("third", true, 2) // after progress
+		fail("third", true, 3)
+		equal(k, "attempts", 1, k.get("a").Attempts)
+		d := k.claimFor(1, time.Second)[0]
+		k.Advance(2 * time.Second)
+		equal(k, "reclaimed", 1, k.reclaim(10))
+		k.settle(mailbox.Settlement{Claim: k.claimOne("a").Claim(), Status: mailbox.DeadLetter, Error: "for good"})
+		want := []string{"first", "second\x00 \"quoted\" 字", "third", "third", "lost", "for good"}
+		equal(k, "failures", want, failures(k, "a"))
+		equal(k, "worker", d.ClaimedBy, k.get("a").Failures[0].Worker)
+		all, err := k.store.Dispatches(k.Context(), mailbox.Query{Statuses: []mailbox.Status{mailbox.DeadLetter}})
+		if err != nil || len(all) != 1 || len(all[0].Failures) != len(want) {
+			k.Errorf("the list has %+v, %v", all, err)
+		}
+	}},
+	{"OfADeadProcessAreKept", func(k *kit) {
+		k.enqueue(dispatch("t", "a"), dispatch("u", "b"))
+		k.join("p")
+		k.claimAs("p")
+		k.kill("p", 2)
+		equal(k, "failures", []string{"lost"}, failures(k, "a"))
+		equal(k, "worker", "p", k.get("b").Failures[0].Worker)
+		k.join("q")
+		k.claimAs("q")
+		k.leave("q") // in order
+		equal(k, "failures", []string{"lost"}, failures(k, "a"))
+	}},
+	{"SurviveAChangeAndAreBounded", func(k *kit) {
+		k.enqueue(dispatch("t", "a"))
+		for i := range mailbox.MaxFailures + 5 {
+			k.settle(mailbox.Settlement{Claim: k.claimOne("a").Claim(), Status: mailbox.Queued, Failed: true, Error: number("e", i)})
+		}
+		k.change("t", func(t *mailbox.Thread) {
+			d := *t.Live[0]
+			d.Revision++
+			t.Put = []*mailbox.Dispatch{&d}
+		})
+		got := failures(k, "a")
+		equal(k, "number of failures", mailbox.MaxFailures, len(got))
+		equal(k, "oldest and newest", []string{"e0005", number("e", mailbox.MaxFailures+4)}, []string{got[0], got[len(got)-1]})
+	}},
+	{"OfACommitThatSettles", func(k *kit) {
+		k.enqueue(dispatch("t", "a"))
+		d := k.claimOne("a")
+		o := k.owns(d)
+		o.commit()
+		if _, err := o.settle(mailbox.Settlement{Claim: d.Claim(), Status: mailbox.DeadLetter, Error: "invalid"}, nil, done); err != nil {
+			k.Fatal(err)
+		}
+		equal(k, "failures", []string{"invalid"}, failures(k, "a"))
 	}},
 }
 

@@ -40,6 +40,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		{"Terms", termsCases},
 		{"Runs", runCases},
 		{"List", listCases},
+		{"Failures", failureCases},
 		{"Recent", recentCases},
 		{"Claim", claimCases},
 		{"Renew", renewCases},

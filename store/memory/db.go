@@ -159,9 +159,7 @@ func (db *DB) Settle(_ context.Context, settlements ...mailbox.Settlement) ([]er
 			d.Attempts++
 		}
 		d.LostAt = 0
-		if s.Error != "" {
-			d.LastError = s.Error
-		}
+		settleError(d, &s, now)
 		db.lines.release(t, d, s.Status, now+s.Delay.Milliseconds(), now)
 	}
 	db.lines.notify(mailbox.Signal{Ready: true})
@@ -187,6 +185,7 @@ func (db *DB) Reclaim(_ context.Context, limit int) (int, error) {
 		if d.LeaseUntil <= now {
 			d.Attempts++
 			d.LostAt = now
+			d.Fail(now, "", true)
 			db.lines.release(t, d, mailbox.Queued, now, now)
 			n++
 		}

@@ -275,7 +275,7 @@ func (s *dispatches) Submitted(_ context.Context, key string) (*mailbox.Dispatch
 	return export(d), nil
 }
 
-// Dispatches lists dispatches: those of a thread or run in queue order, others newest
+// Dispatches lists dispatches: those of a thread or run in queue order, others by id, the greatest
 // first.
 func (s *dispatches) Dispatches(_ context.Context, q mailbox.Query) ([]*mailbox.Dispatch, error) {
 	s.mu.Lock()
@@ -286,12 +286,10 @@ func (s *dispatches) Dispatches(_ context.Context, q mailbox.Query) ([]*mailbox.
 	} else {
 		all = slices.Collect(maps.Values(s.byID))
 	}
-	all = slices.DeleteFunc(all, func(d *mailbox.Dispatch) bool { return !selects(q, d) })
+	all = slices.DeleteFunc(all, func(d *mailbox.Dispatch) bool { return !s.selects(q, d) })
 	mailbox.Sort(all)
 	if q.ThreadID == "" && q.RunID == "" {
-		slices.SortFunc(all, func(a, b *mailbox.Dispatch) int {
-			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
-		})
+		slices.SortFunc(all, func(a, b *mailbox.Dispatch) int { return cmp.Compare(b.ID, a.ID) })
 	}
 	var out []*mailbox.Dispatch
 	for _, d := range page(all, q.Offset, q.Limit) {
@@ -300,16 +298,59 @@ func (s *dispatches) Dispatches(_ context.Context, q mailbox.Query) ([]*mailbox.
 	return out, nil
 }
 
-func selects(q mailbox.Query, d *mailbox.Dispatch) bool {
+func (s *dispatches) selects(q mailbox.Query, d *mailbox.Dispatch) bool {
 	return (q.ThreadID == "" || q.ThreadID == d.ThreadID) && (q.RunID == "" || q.RunID == d.RunID) &&
-		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, d.Status))
+		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, d.Status)) &&
+		(q.Worker == "" || q.Worker == d.ClaimedBy) && (q.AgentID == "" || q.AgentID == s.agent(d)) && (q.After == "" || d.ID < q.After)
+}
+
+// agent returns the agent of a dispatch's run.
+func (s *dispatches) agent(d *mailbox.Dispatch) string {
+	if r := s.runs[d.RunID]; r != nil {
+		return r.AgentID
+	}
+	if d.Request != nil {
+		return d.Request.AgentID
+	}
+	return ""
+}
+
+// Backlog returns live dispatches, and the open runs of their threads.
+func (s *dispatches) Backlog(_ context.Context, limit int, threadIDs ...string) (live []*mailbox.Dispatch, open map[string]string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.byID {
+		if !d.Status.Terminal() && (len(threadIDs) == 0 || slices.Contains(threadIDs, d.ThreadID)) {
+			live = append(live, d)
+		}
+	}
+	slices.SortFunc(live, func(a, b *mailbox.Dispatch) int { return cmp.Compare(a.ID, b.ID) })
+	live, open = live[:min(len(live), max(limit, 0))], map[string]string{}
+	for i, d := range live {
+		live[i] = export(d)
+		if t := s.threads[d.ThreadID]; t.OpenRunID != "" {
+			open[d.ThreadID] = t.OpenRunID
+		}
+	}
+	return live, open, nil
+}
+
+// CountDispatches returns the number of the tenant's dispatches by status.
+func (s *dispatches) CountDispatches(context.Context) (map[mailbox.Status]int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[mailbox.Status]int{}
+	for _, d := range s.byID {
+		out[d.Status]++
+	}
+	return out, nil
 }
 
 // PurgeDispatches removes the completed dispatches that q selects, on all pages.
 func (s *dispatches) PurgeDispatches(_ context.Context, q mailbox.Query) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.purge(func(d *mailbox.Dispatch) bool { return selects(q, d) }), nil
+	return s.purge(func(d *mailbox.Dispatch) bool { return s.selects(q, d) }), nil
 }
 
 // purge removes the completed dispatches for which which returns true.

@@ -101,6 +101,7 @@ func (l *lines) bury(process string, now int64, dead bool) int {
 	for _, d := range claimed {
 		if dead {
 			d.LostAt = now
+			d.Fail(now, "", true)
 		}
 		l.release(l.claimed[d], d, mailbox.Queued, now, now)
 	}

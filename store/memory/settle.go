@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -81,11 +82,19 @@ func (s *dispatches) settleRun(t *thread, d *mailbox.Dispatch, c *awaken.Commit,
 	if x.Failed {
 		d.Attempts++
 	}
-	if x.Error != "" {
-		d.LastError = x.Error
-	}
+	settleError(d, &x, now)
 	s.lines.release(t, d, x.Status, now+x.Delay.Milliseconds(), now)
 	if t.head != nil {
 		s.lines.notify(mailbox.Signal{Ready: true})
+	}
+}
+
+// settleError records the error of a settlement.
+func settleError(d *mailbox.Dispatch, x *mailbox.Settlement, now int64) {
+	if x.Failed || x.Status == mailbox.DeadLetter && x.Error != "" && x.Error != d.LastError {
+		d.Fail(now, cmp.Or(x.Error, d.LastError), false)
+	}
+	if x.Error != "" {
+		d.LastError = x.Error
 	}
 }

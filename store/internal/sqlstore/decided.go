@@ -85,11 +85,7 @@ func (s *Tenant) Decisions(ctx context.Context, q mailbox.DecisionQuery) ([]*awa
 	where, args := `tenant = ?`, []any{s.scope.tenant}
 	and := func(condition string, more ...any) { where, args = where+` AND `+condition, append(args, more...) }
 	if q.RunIDs != nil {
-		runs := make([]string, len(q.RunIDs))
-		for i, id := range q.RunIDs {
-			runs[i] = s.scope.id(id)
-		}
-		and(`run IN (SELECT j.value FROM {texts})`, runs)
+		and(`run IN (SELECT j.value FROM {texts})`, s.scope.ids(q.RunIDs))
 	}
 	if q.Actor != "" {
 		by := s.scope.id(q.Actor)

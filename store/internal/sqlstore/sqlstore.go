@@ -156,6 +156,15 @@ func NewScope(db DB, tenant string) Scope { return Scope{db, tenant} }
 // id returns an escaped id.
 func (s *Scope) id(id string) string { return s.db.Dialect().escape(id) }
 
+// ids returns escaped ids.
+func (s *Scope) ids(ids []string) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = s.id(id)
+	}
+	return out
+}
+
 // Tenant implements the shared ports for one tenant: [awaken.ThreadStore],
 // [awaken.ThreadEditor], [awaken.UsageReader] and [money.Budget]; [awaken.RunStore] except
 // Calls; and the reading part of [awaken.Inbox] and [mailbox.Store].
