@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 )
 
 // query is a tool with which a model lists or reads the resources or prompts of a server. It has no side
@@ -66,17 +67,25 @@ func (q *query) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRe
 			return nil, fmt.Errorf("arguments: %w", err)
 		}
 	}
-	s, err := q.conn.acquire(ctx)
-	if err != nil {
+	d, _ := resumed(call)
+	s, err := q.conn.acquireFor(ctx, call)
+	var blocks []llm.Block
+	if err == nil {
+		blocks, err = q.ask(ctx, s, &in)
+	}
+	if needed, ok := errors.AsType[*oauth.Needed](err); ok {
+		return nil, q.conn.askAuthorization(ctx, call, &d, false, needed)
+	}
+	if s == nil {
 		return nil, err
 	}
-	blocks, err := q.ask(ctx, s, &in)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("MCP server %q: %s", q.conn.server.ID, cut(q.conn.server.hide(err.Error()), maxLine))
 	}
+	d.end(call)
 	res := &awaken.ToolResult{Metadata: map[string]any{"mcp.server": q.conn.server.ID}}
 	text, files := split(blocks)
 	if len(files) > 0 {

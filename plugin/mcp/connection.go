@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 )
 
 // Options configures connections beyond their servers.
@@ -22,6 +23,8 @@ type Options struct {
 	// Pins keeps what was approved of the servers' tools. Nil keeps it for as long as the
 	// connection lasts.
 	Pins Pins
+	// OAuth gives servers that have to be authorized their tokens. It is needed if there is one.
+	OAuth *oauth.Broker
 	// Changed is called when the tools of a connection have changed. It must return at once.
 	Changed func()
 	Logger  *slog.Logger // nil discards
@@ -33,6 +36,7 @@ type Connection struct {
 	server Server
 	opts   Options
 	log    *slog.Logger
+	auth   *authorization // nil if the server needs none
 
 	ctx      context.Context // done when the connection is closed
 	cancel   context.CancelFunc
@@ -93,17 +97,31 @@ func Connect(s Server, o Options) (*Connection, error) {
 	if o.Pins == nil {
 		o.Pins = &memoryPins{}
 	}
-	c := &Connection{server: s.withDefaults(), opts: o, log: o.Logger.With("mcp_server", s.ID),
+	if s.OAuth != nil && o.OAuth == nil {
+		return nil, fmt.Errorf("MCP server %q: OAuth is set, but Options.OAuth is nil", s.ID)
+	}
+	c := newConnection(s.withDefaults(), o)
+	c.auth = newAuthorization(c)
+	return c, nil
+}
+
+// newConnection returns a connection to a server with all its defaults.
+func newConnection(s Server, o Options) *Connection {
+	c := &Connection{server: s, opts: o, log: o.Logger.With("mcp_server", s.ID),
 		done: make(chan struct{}), restarts: make(chan chan error), moved: make(chan struct{}), modern: true}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	return c, nil
+	return c
 }
 
 // Start begins to connect, in the background. Calling it again does nothing.
 func (c *Connection) Start() {
 	c.begin.Do(func() {
 		c.enter(opening)
-		go c.run()
+		if c.hub() {
+			go c.serveUsers()
+		} else {
+			go c.run()
+		}
 	})
 }
 
@@ -114,6 +132,9 @@ func (c *Connection) Drain() {
 	s := c.session
 	c.move(closed)
 	c.mu.Unlock()
+	for end := time.Now().Add(c.server.Timeout); c.hub() && c.auth.anyBusy() && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
 	for end := time.Now().Add(c.server.Timeout); s != nil && s.busy() && time.Now().Before(end); {
 		select {
 		case <-s.lost:
@@ -186,6 +207,9 @@ func (c *Connection) run() {
 		}
 		failures++
 		delay, again := c.server.Restart.after(failures)
+		if e := c.auth.needed(); e != nil { // the shared authorization may come from any process; a user's makes another connection
+			err, delay, again = e, c.server.Restart.MaxDelay, c.auth.home == nil
+		}
 		c.fail(err, failures, delay, again)
 		if asked = c.pause(delay, again); asked != nil {
 			failures = 0
@@ -292,6 +316,12 @@ func (c *Connection) refresh(ctx context.Context, s *session) error {
 
 // take makes a list of tools the connection's.
 func (c *Connection) take(ctx context.Context, list []*sdk.Tool) error {
+	if c.auth != nil && c.auth.home != nil {
+		c.mu.Lock()
+		caps := c.caps
+		c.mu.Unlock()
+		return c.auth.home.learn(ctx, caps, list)
+	}
 	c.lists.Lock()
 	defer c.lists.Unlock()
 	return c.adopt(ctx, list)
@@ -322,6 +352,9 @@ func (c *Connection) fail(err error, failures int, delay time.Duration, again bo
 	text := c.server.hide(err.Error())
 	c.mu.Lock()
 	c.health.err, c.health.failures, c.health.next = errors.New(text), failures, time.Now().Add(delay)
+	if needed, ok := errors.AsType[*oauth.Needed](err); ok {
+		c.health.err = needed
+	}
 	c.move(waiting)
 	lost := false
 	if !again {
@@ -381,6 +414,9 @@ func (c *Connection) Restart(ctx context.Context) error {
 // the connection is open.
 func (c *Connection) Ready(ctx context.Context) error {
 	_, err := c.acquire(ctx)
+	if errors.Is(err, errPerUser) {
+		return nil
+	}
 	return err
 }
 
@@ -397,6 +433,8 @@ func (c *Connection) acquire(ctx context.Context) (*session, error) {
 		switch {
 		case state == up && s != nil:
 			return s, nil
+		case state == up && c.hub():
+			return nil, fmt.Errorf("MCP server %q: %w", c.server.ID, errPerUser)
 		case state == waiting && next.After(deadline):
 			return nil, c.downError(err, "the next attempt to connect is made in "+time.Until(next).Round(time.Second).String())
 		case state == failed:

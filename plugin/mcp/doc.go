@@ -21,7 +21,9 @@
 // the server says meanwhile, and the answer, belong to its exchange (exchange.go); result.go turns
 // the answer into a result. A server may ask in a call (question.go): the user, which suspends the call,
 // or a model (sampling.go), if its Server says which. For a server that has resources or prompts there are
-// tools that list and read them (catalogue.go). The [Plugin] (plugin.go) registers the tools with agents. When they
+// tools that list and read them (catalogue.go). A server that has to be authorized gets the tokens of
+// package oauth: one for all, or that of the user whose run calls it, over a connection of the user
+// (account.go); a call of a user who has not authorized the server is suspended. The [Plugin] (plugin.go) registers the tools with agents. When they
 // change, agents take the new ones in before their next step, never within one.
 //
 // What a server says is not trusted:

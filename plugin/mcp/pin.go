@@ -122,6 +122,9 @@ func (c *Connection) examine(ctx context.Context, list []*sdk.Tool) (map[string]
 			tools = append(tools, q)
 		}
 	}
+	if c.hub() && len(list) == 0 {
+		tools = append(tools, newEntrance(c))
+	}
 	slices.SortFunc(tools, func(a, b awaken.Tool) int { return strings.Compare(a.Spec().ID, b.Spec().ID) })
 	return listed, tools, nil
 }

@@ -53,6 +53,10 @@ type dialogue struct {
 	Answers map[string]json.RawMessage `json:"answers,omitempty"` // of people, by key
 	// Again says that the open question is whether to make the call again.
 	Again bool `json:"again,omitempty"`
+	// Unauthorized says that the open question is to authorize the server, and Answered that the call had an answer before
+	// it was asked.
+	Unauthorized bool `json:"unauthorized,omitempty"`
+	Answered     bool `json:"answered,omitempty"`
 	// Requests and State are what the server of the newer revision wants to know, and what it wants
 	// back with the answers.
 	Requests json.RawMessage `json:"requests,omitempty"`
@@ -120,7 +124,7 @@ func (t *tool) ask(call *awaken.ToolCall, d *dialogue, q *question) error {
 		s.Action, s.Message = SamplingAction, fmt.Sprintf("MCP server %q asks for an answer of agent %q. Allow it?", t.conn.server.ID, t.conn.server.Sampling.Agent)
 		s.Parameters, _ = json.Marshal(map[string]any{"server": t.conn.server.ID, "tool": t.tool.Name, "messages": q.sample.Messages, "system_prompt": q.sample.SystemPrompt})
 	}
-	return t.suspend(call, d, s)
+	return suspend(call, d, s)
 }
 
 // askAgain suspends a call whose session was lost while its question waited: the server may have begun
@@ -128,11 +132,18 @@ func (t *tool) ask(call *awaken.ToolCall, d *dialogue, q *question) error {
 func (t *tool) askAgain(call *awaken.ToolCall, d *dialogue) error {
 	d.Count++
 	d.Open, d.Again = "", true
-	return t.suspend(call, d, awaken.Suspension{ID: d.suspensionID(call.ID), Action: AgainAction, Parameters: call.Args,
+	return suspend(call, d, awaken.Suspension{ID: d.suspensionID(call.ID), Action: AgainAction, Parameters: call.Args,
 		Message: fmt.Sprintf("The connection to MCP server %q was lost before your answer reached it. The call of %q may have taken effect. Make it again, with your answer?", t.conn.server.ID, t.tool.Name)})
 }
 
-func (t *tool) suspend(call *awaken.ToolCall, d *dialogue, s awaken.Suspension) error {
+// end forgets the dialogue of a call that is over.
+func (d *dialogue) end(call *awaken.ToolCall) {
+	if d.Count > 0 {
+		dialogues.Update(call, dialogueOf{call.ID, nil})
+	}
+}
+
+func suspend(call *awaken.ToolCall, d *dialogue, s awaken.Suspension) error {
 	dialogues.Update(call, dialogueOf{call.ID, d})
 	return awaken.Suspend(awaken.Ticket{Suspension: s, ResumeMode: awaken.ReplayToolCall})
 }
@@ -145,6 +156,10 @@ func resumed(call *awaken.ToolCall) (d dialogue, answered bool) {
 	d = dialogues.Get(call)[call.ID]
 	if d.Count == 0 || call.Resume.SuspensionID != d.suspensionID(call.ID) {
 		return d, false
+	}
+	if d.Unauthorized {
+		d.Unauthorized = false
+		return d, d.Answered
 	}
 	if d.Again {
 		return d, true

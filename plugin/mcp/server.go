@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/check"
+	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 )
 
 // Server says how to reach an MCP server: a program to start, or an address.
@@ -35,6 +36,8 @@ type Server struct {
 	URL     string
 	SSE     bool                     // the address speaks the HTTP+SSE transport of 2024-11-05
 	Headers map[string]awaken.Secret // of every request
+	// OAuth says how to authorize the server. Nil means that it needs no authorization, or has it in Headers.
+	OAuth *oauth.Client
 
 	Timeout     time.Duration // of a call; 0 means 30 s
 	OpenTimeout time.Duration // for connecting and listing the tools; 0 means 30 s
@@ -91,9 +94,15 @@ func (s *Server) Validate() error {
 	case s.URL != "":
 		u, err := url.Parse(s.URL)
 		p.When(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "", "URL is %q, want one that begins with https:// or http://", s.URL)
+		if s.OAuth != nil {
+			p.Include(s.OAuth.Validate())
+			for name := range s.Headers {
+				p.When(strings.EqualFold(name, "Authorization"), "OAuth is set, but Headers has Authorization, too")
+			}
+		}
 		p.When(len(s.Args) > 0 || s.Dir != "" || len(s.Env) > 0, "Args, Dir or Env are set, but a server with a URL has no program")
 	default:
-		p.When(s.SSE || len(s.Headers) > 0, "SSE or Headers are set, but a program has no address")
+		p.When(s.SSE || len(s.Headers) > 0 || s.OAuth != nil, "SSE, Headers or OAuth are set, but a program has no address")
 		for name := range s.Env {
 			p.When(name == "" || strings.ContainsAny(name, "=\x00"), "Env has the variable name %q, want one without =", name)
 		}

@@ -11,20 +11,24 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 )
 
 // Status is the state of a connection.
 type Status struct {
 	Connected    bool
 	Reconnecting bool
-	Failed       bool   // it is not tried again before a restart
-	Error        string // why it is not connected
-	Failures     int    // in a row
-	Sessions     int    // that were opened
-	Attempted    time.Time
-	Succeeded    time.Time // the last time that the server answered
-	Initialized  time.Time
-	Tools        []ToolStatus // all that the server lists
+	// Authorization says whose authorization the server is used with. "" means that it needs none.
+	Authorization oauth.Grant
+	Failed        bool   // it is not tried again before a restart
+	Error         string // why it is not connected
+	Failures      int    // in a row
+	Sessions      int    // that were opened
+	Attempted     time.Time
+	Succeeded     time.Time // the last time that the server answered
+	Initialized   time.Time
+	Tools         []ToolStatus // all that the server lists
 }
 
 // ToolStatus is a tool as the server lists it.
@@ -43,8 +47,11 @@ func (c *Connection) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := &c.health
-	st := Status{Connected: c.session != nil, Reconnecting: c.state == waiting || c.state == opening && h.sessions+h.failures > 0, Failed: c.state == failed,
+	st := Status{Connected: c.session != nil || c.state == up && c.hub(), Reconnecting: c.state == waiting || c.state == opening && h.sessions+h.failures > 0, Failed: c.state == failed,
 		Failures: h.failures, Sessions: h.sessions, Attempted: h.attempted, Succeeded: h.succeeded, Initialized: h.initialized}
+	if c.auth != nil {
+		st.Authorization = cmp.Or(c.auth.server.Grant, oauth.PerUser)
+	}
 	if h.err != nil {
 		st.Error = h.err.Error()
 	}

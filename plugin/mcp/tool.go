@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 )
 
 // tool is a tool of a server, as it was listed.
@@ -89,7 +90,10 @@ func (t *tool) Spec() awaken.ToolSpec { return t.spec }
 // the call.
 func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolResult, error) {
 	d, answered := resumed(call)
-	s, err := t.conn.acquire(ctx)
+	s, err := t.conn.acquireFor(ctx, call)
+	if needed, ok := errors.AsType[*oauth.Needed](err); ok {
+		return nil, t.conn.askAuthorization(ctx, call, &d, answered, needed)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -122,11 +126,12 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 		case err != nil: // a question to a person
 			return nil, err
 		case a.err != nil:
+			if needed, ok := errors.AsType[*oauth.Needed](a.err); ok { // the server has refused the call
+				return nil, t.conn.askAuthorization(ctx, call, &d, false, needed)
+			}
 			return t.failure(ctx, s, a.err)
 		case !a.res.NeedsInput():
-			if answered {
-				dialogues.Update(call, dialogueOf{call.ID, nil})
-			}
+			d.end(call)
 			return t.result(a.res), nil
 		}
 		if d.Requests, err = json.Marshal(a.res.InputRequests); err != nil {

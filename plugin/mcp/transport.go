@@ -39,7 +39,7 @@ func (s *session) transport() (sdk.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	client.Transport = &edge{next: transportOf(&client), home: home, headers: server.Headers, limit: server.MaxMessage}
+	client.Transport = &edge{next: s.conn.auth.wrap(transportOf(&client)), home: home, headers: server.Headers, limit: server.MaxMessage}
 	if server.SSE {
 		return &sdk.SSEClientTransport{Endpoint: server.URL, HTTPClient: &client, MaxEventSize: server.MaxMessage}, nil
 	}

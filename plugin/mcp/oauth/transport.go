@@ -1,0 +1,98 @@
+package oauth
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// Transport adds the token of an owner to requests. A request that the server refuses for its token is sent once more,
+// with a renewed one; if there is none, it fails with [*Needed]. A request that fails so has had no effect.
+type Transport struct {
+	Broker *Broker
+	Server *Server
+	Owner  Owner
+	Base   http.RoundTripper
+
+	mu     sync.Mutex
+	token  Token   // the last one
+	needed *Needed // why the last request failed; nil if it did not
+}
+
+// Needed returns why the last request was not authorized, or nil if it was.
+func (t *Transport) Needed() *Needed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.needed
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.send(r)
+	needed, _ := err.(*Needed)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.needed = needed
+	return resp, err
+}
+
+func (t *Transport) send(r *http.Request) (*http.Response, error) {
+	token, err := t.current(r)
+	if err != nil {
+		return nil, err
+	}
+	for again := false; ; again = true {
+		own := r.Clone(r.Context())
+		if again && r.Body != nil {
+			if r.GetBody == nil {
+				return nil, fmt.Errorf("MCP server %q refuses the token, and the request cannot be sent again", t.Server.ID)
+			}
+			if own.Body, err = r.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		own.Header.Set("Authorization", "Bearer "+token.Access.Expose())
+		resp, err := t.Base.RoundTrip(own)
+		if err != nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+			return resp, err
+		}
+		d := parseDemand(resp.Header.Values("WWW-Authenticate"))
+		if resp.StatusCode == http.StatusForbidden && d.reason != "insufficient_scope" {
+			return resp, nil
+		}
+		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
+		_ = resp.Body.Close()
+		switch {
+		case resp.StatusCode == http.StatusForbidden:
+			return nil, &Needed{Server: t.Server.ID, Scopes: d.scopes, Reason: "the server needs the scopes " + quoted(d.scopes)}
+		case again:
+			return nil, &Needed{Server: t.Server.ID, Scopes: d.scopes, Reason: "the server does not accept the token that was issued for it"}
+		}
+		if token, err = t.Broker.Renew(r.Context(), t.Server, t.Owner, token); err != nil {
+			return nil, err
+		}
+		t.keep(token)
+	}
+}
+
+// current returns the last token, or another if that is due.
+func (t *Transport) current(r *http.Request) (Token, error) {
+	t.mu.Lock()
+	token := t.token
+	t.mu.Unlock()
+	if !token.Access.IsZero() && (token.Expires.IsZero() || t.Broker.cfg.Now().Before(token.Expires)) {
+		return token, nil
+	}
+	token, err := t.Broker.Token(r.Context(), t.Server, t.Owner)
+	if err == nil {
+		t.keep(token)
+	}
+	return token, err
+}
+
+func (t *Transport) keep(token Token) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.token = token
+}
