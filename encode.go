@@ -114,6 +114,8 @@ func (s *CallState) AppendJSON(dst []byte) ([]byte, error) {
 	buf = appendjson.TextIf(buf, `,"resume_mode":`, s.ResumeMode)
 	buf = e.valueIf(s.Ticket != nil, buf, `,"ticket":`, s.Ticket)
 	buf = appendjson.TrueIf(buf, `,"escalated":`, s.Escalated)
+	buf = appendjson.TextIf(buf, `,"probe":`, s.Probed.String())
+	buf = appendjson.IntIf(buf, `,"attempts":`, int64(s.Attempts))
 	buf = e.valueIf(s.Decision != nil, buf, `,"resume_input":`, s.Decision)
 	buf = e.valueIf(len(s.Earlier) > 0, buf, `,"earlier_decisions":`, s.Earlier)
 	buf = e.valueIf(len(s.Approved) > 0, buf, `,"approved":`, s.Approved)

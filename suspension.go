@@ -158,7 +158,12 @@ type CallState struct {
 	ResumeMode ResumeMode `json:"resume_mode,omitempty"`
 	Ticket     *Ticket    `json:"ticket,omitempty"`
 	Escalated  bool       `json:"escalated,omitempty"`
-	Decision   *Decision  `json:"resume_input,omitempty"`
+	// Probed is what the tool knew of the call when its outcome was in doubt.
+	Probed ProbeOutcome `json:"probe,omitempty"`
+	// Attempts is how often the call has begun, if that is more than once. Calls that only read begin
+	// without a commit, so it may be more.
+	Attempts uint32    `json:"attempts,omitempty"`
+	Decision *Decision `json:"resume_input,omitempty"`
 	// Earlier holds the decisions on the call's earlier suspensions, oldest first.
 	Earlier  []Decision `json:"earlier_decisions,omitempty"`
 	Approved []string   `json:"approved,omitempty"` // ids of the suspensions that were approved

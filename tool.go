@@ -99,6 +99,31 @@ const (
 	ProbeNotDone
 )
 
+// String returns done, not_done or "".
+func (o ProbeOutcome) String() string {
+	switch o {
+	case ProbeDone:
+		return "done"
+	case ProbeNotDone:
+		return "not_done"
+	}
+	return ""
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (o ProbeOutcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. What it does not know is unknown.
+func (o *ProbeOutcome) UnmarshalText(text []byte) error {
+	*o = 0
+	for _, known := range []ProbeOutcome{ProbeDone, ProbeNotDone} {
+		if string(text) == known.String() {
+			*o = known
+		}
+	}
+	return nil
+}
+
 // ToolCall is one call of a tool. The tool reads state from it and records updates in it,
 // which are committed with the result. The keys must be registered, by a plugin or in
 // engine.Config.Keys. Concurrent calls must not write the same exclusive key: the later one

@@ -356,6 +356,9 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 	intent := false
 	for _, c := range calls {
 		s := w.ledger.edit(c)
+		if s.StartedAt != 0 || s.Attempts > 0 {
+			s.Attempts = max(s.Attempts, 1) + 1
+		}
 		s.Status, s.StartedAt, s.UpdatedAt = awaken.CallRunning, now, now
 		if d, ok := c.entry.Tool.(awaken.Delegator); ok {
 			s.Child = d.ChildRun(c.tc)
@@ -374,6 +377,7 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 			for _, c := range calls {
 				s := w.ledger.edit(c)
 				s.Status, s.StartedAt = awaken.CallNew, 0 // the call has not begun
+				s.Attempts -= min(s.Attempts, 1)
 			}
 			return w.fail(err)
 		}

@@ -32,7 +32,9 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 			continue // only a step is in doubt: it is settled when the tool comes to it
 		}
 		atDoubt.Hit()
-		switch p := w.probe(ctx, c); {
+		p := w.probe(ctx, c)
+		w.ledger.edit(c).Probed = p.Outcome
+		switch {
 		case p.Outcome == awaken.ProbeDone:
 			c.tc = w.toolCall(c)
 			res, err := resultOf(c.state.ToolName, p.Result, nil)
@@ -44,7 +46,7 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 			}
 		case p.Outcome == awaken.ProbeNotDone:
 			s := w.ledger.edit(c)
-			s.Status, s.StartedAt = awaken.CallNew, 0
+			s.Status, s.StartedAt, s.Attempts = awaken.CallNew, 0, max(s.Attempts, 1)
 		case c.entry != nil && c.entry.Spec.InDoubt == awaken.DoubtSuspend:
 			if e := w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &awaken.Ticket{Suspension: awaken.Suspension{ID: "in_doubt_" + c.state.CallID, Action: doubtAction,
 				Message: fmt.Sprintf("Tool '%s' was cut off after it had begun. It may have taken effect. Make the call again?", c.state.ToolName), Parameters: c.state.Arguments}}}, nil); e != nil {

@@ -268,6 +268,9 @@ func (s *stream) add(d *llm.Delta, err error) error {
 		s.started = s.started || d.Kind != llm.FinishDelta
 		return nil
 	}
+	if !s.started {
+		out.time = out.now().UnixMilli() // of the first token
+	}
 	switch d.Kind {
 	case llm.TextDelta:
 		err = out.textDelta(s.ctx, d.Text)
