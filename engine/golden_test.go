@@ -116,6 +116,7 @@ type goldenPlayer struct {
 	kit     *kit
 	agent   *llmtest.Script
 	summary *llmtest.Script
+	store   watchedStore
 
 	versions *awakentest.Versions
 	tools    int // how many there are
@@ -135,7 +136,7 @@ func (p *goldenPlayer) run(id string) string {
 
 // goldenPlay plays a scenario and returns the archive as it should be.
 func goldenPlay(t *testing.T, a *txtar.Archive) *txtar.Archive {
-	p := &goldenPlayer{t: t, kit: &kit{}}
+	p := &goldenPlayer{t: t, kit: &kit{}, store: watchedStore{Store: memstore.New()}}
 	var script, summaries []llmtest.Turn
 	config := goldenConfig{}
 	var requests []txtar.File
@@ -195,6 +196,7 @@ func (p *goldenPlayer) start(c goldenConfig) {
 		Tools:     p.kit.tools(),
 		Plugins: []awaken.Plugin{kitBase{p.kit}, kitPlugin{p.kit, "a"}, kitPlugin{p.kit, "b"}, kitPlugin{p.kit, "c"},
 			permission.New(permission.Config{}), reminder.New(reminder.Config{}), guard.Rails(), deferred.New(), memory.New(), handoff.New(nil), delegate.New(delegate.Options{}), background.New()},
+		Store:   &p.store,
 		Profile: memstore.NewProfile(),
 		Limits: engine.Limits{
 			ToolTimeout:     time.Duration(c.Limits.ToolTimeoutMS) * time.Millisecond,
@@ -432,6 +434,7 @@ func (p *goldenPlayer) conclude() {
 			p.t.Fatal(err)
 		}
 		for _, r := range slices.Backward(list) {
+			p.checkTimeline(r)
 			if r.ResolutionID == p.h.Runtime.Registry().ID() {
 				r.ResolutionID = "registry-1" // it is random
 			}

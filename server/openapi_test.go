@@ -356,6 +356,7 @@ var successes = map[string]func(g *rig, as []string) request{
 	},
 	"GET /v1/runs/{run_id}":               ofRun("", ""),
 	"GET /v1/runs/{run_id}/explain":       ofRun("/explain", ""),
+	"GET /v1/runs/{run_id}/timeline":      ofRun("/timeline?limit=2", ""),
 	"GET /v1/runs/{run_id}/events":        ofRun("/events", ""),
 	"GET /v1/runs/{run_id}/events/stream": ofRun("/events/stream?cursor=0-0", ""),
 	"POST /v1/runs/{run_id}/inputs":       ofRun("/inputs", `{"messages":[{"role":"user","content":"more"}]}`),
@@ -849,7 +850,7 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 			d.ask(small, name, someone, q.body+strings.Repeat(" ", 100), append(q.headers, as...)...)
 			d.ask(impatient, name, someone, q.body+strings.Repeat(" ", 100_000), append(q.headers, as...)...)
 		}
-		if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/events/stream") {
+		if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/events/stream") || strings.HasSuffix(path, "/timeline") {
 			bare, _, _ := strings.Cut(q.path, "?")
 			d.ask(plain, name, bare+"?cursor=zzz", "")
 			d.ask(plain, name, bare+"?cursor=99-1", "")

@@ -30,6 +30,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&dispatches{}).routes(),
 		(&queues{}).routes(),
 		(&explanations{}).routes(),
+		(&timelines{}).routes(),
 		(&usage{}).routes(),
 		(&modelHealth{registry: registry}).routes(),
 	)

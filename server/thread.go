@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/timeline"
 )
 
 // threads has the handlers of threads.
@@ -45,10 +46,11 @@ func (h *threads) routes() []protocol.Route {
 var threadFilters = append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("resource_id", "string", "only threads of this resource"), param("resourceId", "string", "alias of resource_id"),
 	param("parent_thread_id", "string", "only children of this thread"), param("parentThreadId", "string", "alias of parent_thread_id"), param("root", "boolean", "only threads without a parent"), userParam}, pageParams...)
 
-// threadStore is what the routes of threads need of a store beyond what a mailbox needs.
+// threadStore is what the routes of threads and runs need of a store beyond what a mailbox needs.
 type threadStore interface {
 	mailbox.Handle
 	awaken.ThreadEditor
+	timeline.Log
 }
 
 // editor returns a tenant's store. New has verified that it is a threadStore.

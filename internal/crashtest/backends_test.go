@@ -16,12 +16,14 @@ import (
 	"github.com/awaken-go/awaken/store/file"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
+	"github.com/awaken-go/awaken/timeline"
 )
 
 // store is what a crash test needs of a backend.
 type store interface {
 	awaken.Store
 	awaken.EventLog
+	timeline.Log
 	Close() error
 }
 

@@ -38,6 +38,7 @@ func check(ctx context.Context, s store, j job) (problems []string) {
 	checkEffects(bad, calls, j.world().read(), cancelled)
 	checkMessages(ctx, bad, s, calls, cancelled)
 	checkEvents(ctx, bad, s, j)
+	checkTimeline(ctx, bad, s, j, run)
 	if sent, err := s.Unread(ctx, otherID); err != nil || len(sent) != 1 {
 		bad("the message of step 0 is there %d times: %v", len(sent), err)
 	}

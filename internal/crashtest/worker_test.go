@@ -61,21 +61,22 @@ func work(j job) error {
 	case stepStory:
 		return takeSteps(j, store)
 	}
+	watched := j.witnessed(store)
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: j.Mode, PluginIDs: []string{"marks"}}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
 		Providers: map[string]llm.Model{"p": llm.ModelFunc(model)},
 		Tools:     tools(j.world()),
 		Plugins:   []awaken.Plugin{marks{j.world()}},
-		Store:     store,
+		Store:     watched,
 	})
 	if err != nil {
 		return err
 	}
-	rt = rt.With(store, nil, post{store})
+	rt = rt.With(watched, nil, post{watched})
 	ctx := context.Background()
 	for {
-		res, err := advance(ctx, j, rt, store)
+		res, err := advance(ctx, j, rt, watched)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/timeline"
+)
+
+// timelines has the handler that tells what happened to a run.
+type timelines struct{}
+
+func (h *timelines) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/runs/{run_id}/timeline", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
+			Summary: "Tell what happened to a run: commits, owners, takeovers, steps, calls, waits",
+			Query:   []protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("limit", "integer", "maximum number of commits, 1 to 200; default 50")},
+			Replies: map[int]any{200: timelinePage{}}},
+	}
+}
+
+// timelinePage is a part of the timeline of a run, with what the run is now.
+type timelinePage struct {
+	RunID    string           `json:"run_id"`
+	ThreadID string           `json:"thread_id"`
+	AgentID  string           `json:"agent_id"`
+	Version  string           `json:"version,omitempty"` // of the registry, that the run is pinned to
+	Status   awaken.RunStatus `json:"status"`
+	timeline.Page
+	CostUSD      float64 `json:"cost_usd"`       // of the run so far
+	ChildCostUSD float64 `json:"child_cost_usd"` // of the runs below it that have ended
+	HasMore      bool    `json:"has_more"`
+	// NextCursor is also set on the last page: it has what happens later.
+	NextCursor string `json:"next_cursor"`
+}
+
+// timelineCursor is a place in the timeline of a run.
+type timelineCursor struct {
+	Run string `json:"r"`
+	timeline.Mark
+}
+
+func (h *timelines) get(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	run, err := req.run()
+	if err != nil {
+		return err
+	}
+	at := timelineCursor{Run: run.RunID}
+	if text := req.value("cursor"); text != "" {
+		if err := parseCursor("tml_", text, &at); err != nil || at.Run != run.RunID || at.Point.Steps < 0 || at.Point.Activations < 0 {
+			return errCursor
+		}
+	}
+	page, next, more, err := timeline.Read(req.ctx, editor(req.tenant), run, at.Mark, req.number("limit", 50, 1, 200))
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, timelinePage{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, Version: run.ResolutionID, Status: run.Status, Page: *page,
+		CostUSD: run.CostUSD, ChildCostUSD: run.ChildCostUSD, HasMore: more, NextCursor: cursorText("tml_", timelineCursor{run.RunID, next})})
+}
