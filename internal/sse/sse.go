@@ -26,12 +26,12 @@ type Writer struct {
 	deadline  time.Time // of the connection; zero if there is none
 }
 
-// How much is buffered before it is flushed. The buffer that net/http has for a connection holds 4 KiB:
-// a flush that fits into it, with the response's headers if they are not sent yet, is one write of the
-// connection. Another frame that makes it full usually fits too.
+// How much is buffered before it is flushed. The buffer that net/http has for a connection holds 4 KiB. The first flush fits
+// into it with the response's headers, so that the client gets them and its first frames in one write. Later ones take what is
+// there: net/http fills its own buffer and writes the rest at once, which is fewer writes than one for every 4 KiB.
 const (
 	maxFirst = 3400
-	maxLater = 3800
+	maxLater = 15 << 10
 )
 
 // maxPiece is how much the client has a timeout for.
@@ -40,7 +40,7 @@ const maxPiece = 64 << 10
 // Start begins the response to a request as a stream. Shared says that the connection has other streams, as
 // one of HTTP/2 does: there a deadline ends the stream when it passes, even if nothing is being written, so none
 // is left between flushes. Timeout is how long the client may at least take to read
-// what is flushed. The writer flushes once it has buffered almost 4 KiB or maxFrames frames; 0 or less means
+// what is flushed. The writer flushes once it has buffered almost 4 KiB, later 15, or maxFrames frames; 0 or less means
 // no limit of frames. An entry's frames that are added together are not split.
 func Start(w http.ResponseWriter, shared bool, timeout time.Duration, maxFrames int) *Writer {
 	h := w.Header()

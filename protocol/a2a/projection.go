@@ -105,6 +105,9 @@ func (p *projection) say(piece string) {
 	if p.fresh {
 		p.answer, p.fresh = p.answer[:0], false
 	}
+	if p.answer == nil {
+		p.answer = make([]byte, 0, max(1<<10, len(piece)))
+	}
 	p.answer = append(p.answer, piece...)
 	if p.resend {
 		p.resend, appends, piece = false, false, string(p.answer)
