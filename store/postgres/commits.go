@@ -99,11 +99,16 @@ func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 	defer c.Release()
 	conn := c.Conn().PgConn()
 	// A deadline is cheaper than a context, for which pgx starts a goroutine.
-	deadline, _ := ctx.Deadline()
-	if err := conn.Conn().SetDeadline(deadline); err != nil {
+	by, _ := ctx.Deadline()
+	if err := conn.Conn().SetDeadline(by); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, conn.Conn().SetDeadline(time.Time{})) }()
+	defer func() {
+		if !time.Now().Before(by) {
+			conn.CustomData()[passed] = true
+		}
+		err = errors.Join(err, conn.Conn().SetDeadline(time.Time{}))
+	}()
 	if len(members) == 1 && (members[0].settles == nil || members[0].call == &anyCommit) && !g.db.unprepared { // a batch costs another copy
 		p := members[0]
 		stmt, values, judge, err := g.statement(ctx, c, p)

@@ -110,6 +110,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 	d := &database{prefix: prefix, timeout: o.CommitTimeout, ping: o.Ping, now: o.Now, translate: dialect.Translator(prefix),
 		unprepared: config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement}
 	config.ConnConfig.OnPgError = d.noteFull(config.ConnConfig.OnPgError)
+	dropPassed(config)
 	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}

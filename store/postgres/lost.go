@@ -58,7 +58,7 @@ func outage(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return "" // the caller has given up
 	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) || lostConnection(err) {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) || lostConnection(err) || pgconn.Timeout(err) {
 		return unreachable
 	}
 	return ""
