@@ -1,35 +1,44 @@
 package server
 
 import (
+	"context"
+
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 )
 
-// budgets has the handlers of spending limits. The server has its routes only if every run is held
-// to a budget.
+// budgets has the handlers of spending limits.
 type budgets struct {
 	mailbox  *mailbox.Mailbox
 	registry func() *registry.Registry
 }
 
+// routes returns the routes that read. They say if no run is held to a budget.
 func (h *budgets) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/budget", Access: protocol.Readers, Scope: protocol.Operators, Handle: own(h.get),
 			Summary: "Get the budget of the tenant", Query: []protocol.Param{tenantParam}, Replies: map[int]any{200: balance{}}},
-		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Set the spending limit of the tenant", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Readers, Scope: protocol.Operators, Handle: own(h.get),
 			Summary: "Get the budget of an agent", Replies: map[int]any{200: balance{}}},
-		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Set the spending limit of an agent", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
 			Summary: "Get the budget of a thread", Replies: map[int]any{200: balance{}}},
-		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
-			Summary: "Set the spending limit of a thread", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "GET", Path: "/v1/runs/{run_id}/budget", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
 			Summary: "Get the budget of a run", Replies: map[int]any{200: balance{}}},
+	}
+}
+
+// limits returns the routes that set limits. The server has them only if every run is held to a budget:
+// otherwise limits would have no effect.
+func (h *budgets) limits() []protocol.Route {
+	return []protocol.Route{
+		{Method: "PUT", Path: "/v1/budget", Access: protocol.Admins, Handle: withBody(h.put),
+			Summary: "Set the spending limit of the tenant", Query: []protocol.Param{tenantParam}, Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
+		{Method: "PUT", Path: "/v1/agents/{agent_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
+			Summary: "Set the spending limit of an agent", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
+		{Method: "PUT", Path: "/v1/threads/{thread_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
+			Summary: "Set the spending limit of a thread", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 		{Method: "PUT", Path: "/v1/runs/{run_id}/budget", Access: protocol.Admins, Handle: withBody(h.put),
 			Summary: "Set the spending limit of a run", Body: budgetBody{}, Replies: map[int]any{200: balance{}}},
 	}
@@ -42,6 +51,7 @@ func budgetOf(t *mailbox.Tenant) money.Budget { return runtimeOf(t).Budget() }
 
 // balance is the state of an account, in US dollars.
 type balance struct {
+	Enabled bool `json:"enabled"` // whether every run is held to a budget; if not, nothing else is counted
 	money.Account
 	LimitUSD    *float64 `json:"limit_usd"` // null: the one in the configuration, if any
 	SpentUSD    float64  `json:"spent_usd"`
@@ -53,7 +63,7 @@ type budgetBody struct {
 	LimitUSD *float64 `json:"limit_usd"`
 }
 
-// account returns the account that the request is about and its tenant, which has a budget.
+// account returns the account that the request is about and its tenant.
 func (h *budgets) account(req *request) (*mailbox.Tenant, money.Account, error) {
 	tenant := req.tenant
 	if name := req.value("tenant"); name != "" {
@@ -94,18 +104,33 @@ func (h *budgets) get(req *request) error {
 }
 
 func replyBalance(req *request, t *mailbox.Tenant, a money.Account) error {
-	if err := runtimeOf(t).SettleLost(req.ctx); err != nil {
-		return err
+	if budgetOf(t) == nil {
+		return req.Reply(200, balance{Account: a})
 	}
-	list, err := budgetOf(t).Balances(req.ctx, a)
+	list, err := balancesOf(req.ctx, t, a)
 	if err != nil {
 		return err
 	}
-	out := balance{Account: a, SpentUSD: list[0].Spent.USD(), ReservedUSD: list[0].Reserved.USD(), InDoubtUSD: list[0].InDoubt.USD()}
-	if l := list[0].Limit; l != nil {
-		out.LimitUSD = new(l.USD())
+	return req.Reply(200, list[0])
+}
+
+// balancesOf returns the balances of accounts of a tenant that has a budget.
+func balancesOf(ctx context.Context, t *mailbox.Tenant, accounts ...money.Account) ([]balance, error) {
+	if err := runtimeOf(t).SettleLost(ctx); err != nil {
+		return nil, err
 	}
-	return req.Reply(200, out)
+	list, err := budgetOf(t).Balances(ctx, accounts...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]balance, len(list))
+	for i, b := range list {
+		out[i] = balance{Enabled: true, Account: accounts[i], SpentUSD: b.Spent.USD(), ReservedUSD: b.Reserved.USD(), InDoubtUSD: b.InDoubt.USD()}
+		if b.Limit != nil {
+			out[i].LimitUSD = new(b.Limit.USD())
+		}
+	}
+	return out, nil
 }
 
 func (h *budgets) put(req *request, body *budgetBody) error {

@@ -135,8 +135,8 @@ func TestUsage_TotalsByAgentAndThread(t *testing.T) {
 	}
 }
 
-// A server whose runs have no budget does not accept limits.
-func TestBudget_RoutesNeedABudget(t *testing.T) {
+// A server whose runs have no budget says so, and does not accept limits.
+func TestBudget_RoutesSayThatThereIsNone(t *testing.T) {
 	t.Parallel()
 	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, runtime(t).With)
 	if err != nil {
@@ -146,11 +146,15 @@ func TestBudget_RoutesNeedABudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]int{"/v1/budget": 404, "/v1/usage": 200} {
+	for request, want := range map[string]int{"GET /v1/budget": 200, "PUT /v1/budget": 405, "GET /v1/usage": 200, "GET /v1/runs/missing/budget": 404} {
+		method, path, _ := strings.Cut(request, " ")
 		w := httptest.NewRecorder()
-		srv.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+		srv.Handler().ServeHTTP(w, httptest.NewRequest(method, "http://localhost"+path, nil))
 		if w.Code != want {
-			t.Errorf("GET %s: status is %d, want %d", path, w.Code, want)
+			t.Errorf("%s: status is %d, want %d", request, w.Code, want)
+		}
+		if request == "GET /v1/budget" && strings.TrimSpace(w.Body.String()) != `{"enabled":false,"scope":"tenant","limit_usd":null,"spent_usd":0,"reserved_usd":0,"in_doubt_usd":0}` {
+			t.Errorf("%s: %s", request, w.Body)
 		}
 	}
 }

@@ -357,6 +357,7 @@ var successes = map[string]func(g *rig, as []string) request{
 	"GET /v1/runs/{run_id}":               ofRun("", ""),
 	"GET /v1/runs/{run_id}/explain":       ofRun("/explain", ""),
 	"GET /v1/runs/{run_id}/timeline":      ofRun("/timeline?limit=2", ""),
+	"GET /v1/runs/{run_id}/tree":          ofRun("/tree", ""),
 	"GET /v1/runs/{run_id}/events":        ofRun("/events", ""),
 	"GET /v1/runs/{run_id}/events/stream": ofRun("/events/stream?cursor=0-0", ""),
 	"POST /v1/runs/{run_id}/inputs":       ofRun("/inputs", `{"messages":[{"role":"user","content":"more"}]}`),

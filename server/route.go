@@ -31,6 +31,8 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&queues{}).routes(),
 		(&explanations{}).routes(),
 		(&timelines{}).routes(),
+		(&trees{registry: registry}).routes(),
+		(&budgets{mailbox: cfg.Mailbox, registry: registry}).routes(),
 		(&usage{}).routes(),
 		(&modelHealth{registry: registry}).routes(),
 	)
@@ -47,8 +49,8 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Limiter != nil {
 		all = append(all, (&providerLimits{limiter: cfg.Limiter}).routes()...)
 	}
-	if budgetOf(cfg.Mailbox.Tenant("")) != nil { // otherwise limits would have no effect
-		all = append(all, (&budgets{mailbox: cfg.Mailbox, registry: registry}).routes()...)
+	if budgetOf(cfg.Mailbox.Tenant("")) != nil {
+		all = append(all, (&budgets{mailbox: cfg.Mailbox, registry: registry}).limits()...)
 	}
 	if !cfg.HideConfig {
 		all = append(all, (&activity{stats: cfg.Stats, registry: registry}).routes()...)

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// trees has the handler that shows a run with the runs below it.
+type trees struct {
+	registry func() *registry.Registry
+}
+
+func (h *trees) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/runs/{run_id}/tree", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
+			Summary: "Get a run with its delegates and tasks, their cost, and the balances up to the tenant", Replies: map[int]any{200: runTree{}}},
+	}
+}
+
+// mostBelow is the number of runs that a tree shows below its root.
+const mostBelow = 500
+
+// runTree is a run with the runs below it.
+type runTree struct {
+	Run *treeNode `json:"run"`
+	// Truncated says that there are more runs below than the tree shows; total_usd lacks them.
+	Truncated bool        `json:"truncated"`
+	Budget    treeBalance `json:"budget"`
+}
+
+// treeNode is a run of a tree.
+type treeNode struct {
+	RunID      string                 `json:"run_id"`
+	ThreadID   string                 `json:"thread_id"`
+	AgentID    string                 `json:"agent_id"`
+	Origin     string                 `json:"origin,omitempty"`
+	Parent     string                 `json:"parent_run_id,omitempty"`
+	ToolCallID string                 `json:"parent_tool_call_id,omitempty"` // the call of the parent that started it
+	Status     awaken.RunStatus       `json:"status"`
+	Outcome    awaken.TerminationType `json:"outcome,omitempty"`
+	Waiting    awaken.WaitingReason   `json:"waiting_reason,omitempty"`
+	StartedAt  int64                  `json:"started_at,omitempty"`  // Unix seconds, as in its record
+	FinishedAt int64                  `json:"finished_at,omitempty"` // Unix seconds
+	CostUSD    float64                `json:"cost_usd"`              // its own
+	TotalUSD   float64                `json:"total_usd"`             // with those below that the tree shows
+	Children   []*treeNode            `json:"children"`              // oldest first
+}
+
+// treeBalance has the balances that the root run is held to, from the run up to the tenant. A client that is
+// confined to a user sees those of the run and of its thread.
+type treeBalance struct {
+	Enabled  bool      `json:"enabled"`
+	Balances []balance `json:"balances"`
+}
+
+func newTreeNode(r *awaken.Run) *treeNode {
+	n := &treeNode{RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, Origin: r.Origin, Parent: r.ParentRunID, ToolCallID: r.ParentToolCallID, Status: r.Status,
+		Outcome: r.Termination.Type, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, CostUSD: r.CostUSD, Children: []*treeNode{}}
+	if r.Waiting != nil {
+		n.Waiting = r.Waiting.Reason
+	}
+	return n
+}
+
+func (h *trees) get(req *request) error {
+	run, err := req.run()
+	if err != nil {
+		return err
+	}
+	out := runTree{Run: newTreeNode(run)}
+	if out.Truncated, err = grow(req, out.Run); err != nil {
+		return err
+	}
+	out.Run.sum()
+	if out.Budget, err = h.balances(req, run); err != nil {
+		return err
+	}
+	return req.Reply(200, out)
+}
+
+// grow adds the runs below a root, level by level, and reports whether some are left out. The thread of a
+// run is a child of the thread of the run that started it. A confined client sees only threads of its user.
+func grow(req *request, root *treeNode) (truncated bool, err error) {
+	q := awaken.ThreadQuery{Limit: 200}
+	if req.confined {
+		q.Owner = &req.user
+	}
+	room := mostBelow
+	for level := []*treeNode{root}; len(level) > 0; {
+		var next []*treeNode
+		for _, parent := range level {
+			q.ParentThreadID = parent.ThreadID
+			for thread, err := range awaken.Pages(req.ctx, q.Limit, func(ctx context.Context, offset, limit int) ([]*awaken.Thread, error) {
+				q := q
+				q.Offset, q.Limit = offset, limit
+				return req.tenant.Store.ListThreads(ctx, q)
+			}) {
+				if err != nil {
+					return false, err
+				}
+				below, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{ThreadID: thread.ID, Limit: 200})
+				if err != nil {
+					return false, err
+				}
+				for _, r := range below {
+					if r.ParentRunID != parent.RunID || r.RunID == parent.RunID {
+						continue
+					}
+					if room--; room < 0 {
+						return true, nil
+					}
+					parent.Children = append(parent.Children, newTreeNode(r))
+				}
+			}
+			slices.SortStableFunc(parent.Children, func(a, b *treeNode) int {
+				return cmp.Or(cmp.Compare(a.StartedAt, b.StartedAt), cmp.Compare(a.RunID, b.RunID))
+			})
+			next = append(next, parent.Children...)
+		}
+		level = next
+	}
+	return false, nil
+}
+
+// sum sets the total cost of a node and of those below it.
+func (n *treeNode) sum() money.Amount {
+	total := money.Dollars(n.CostUSD)
+	for _, c := range n.Children {
+		total += c.sum()
+	}
+	n.TotalUSD = total.USD()
+	return total
+}
+
+// balances returns the balances of the accounts that a run is held to.
+func (h *trees) balances(req *request, run *awaken.Run) (treeBalance, error) {
+	out := treeBalance{Balances: []balance{}}
+	budget := budgetOf(req.tenant)
+	if budget == nil {
+		return out, nil
+	}
+	accounts := []money.Account{{Scope: money.RunScope, ID: run.RunID}, {Scope: money.ThreadScope, ID: run.ThreadID}}
+	if !req.confined {
+		accounts = append(accounts, money.Account{Scope: money.AgentScope, ID: h.registry().Base(run.AgentID)}, money.Account{Scope: money.TenantScope})
+	}
+	list, err := balancesOf(req.ctx, req.tenant, accounts...)
+	return treeBalance{Enabled: true, Balances: list}, err
+}
