@@ -145,7 +145,7 @@ func newManager(o Options) (*Manager, error) {
 	m.publisher = &publisher{store: o.Store, vault: o.Vault, tools: m.tools, audit: m.audit, compiler: compiler, servers: m.servers, current: m.current,
 		follower: m.follower, peers: m.peers, patience: o.Patience, clock: o.Now, log: o.Logger}
 
-	m.versions = &Versions{store: o.Store, code: m.code, catalogue: catalogue, publisher: m.publisher}
+	m.versions = &Versions{store: o.Store, records: m.records, code: m.code, catalogue: catalogue, publisher: m.publisher}
 	m.canary = &Rollout{store: o.Store, publisher: m.publisher, catalogue: catalogue, current: m.current, log: o.Logger}
 	m.drafts = &Drafts{records: m.records, current: m.current, code: m.code, audit: m.audit, publisher: m.publisher, rollout: m.canary}
 	m.connections = &Connections{current: m.current, a2a: o.A2A}

@@ -49,6 +49,10 @@ type Store interface {
 	// Tallies returns the tallies of those publications that have one.
 	Tallies(ctx context.Context, numbers ...int64) (map[int64]Tally, error)
 
+	// Pins counts the unfinished runs of all tenants by the publication that they are pinned to and their agent. Runs
+	// that are pinned to none of the store's publications do not count. A store that does not know the runs has none.
+	Pins(ctx context.Context) ([]Pin, error)
+
 	// Purge removes audit events older than audit, and publications older than versions
 	// together with the documents that nothing refers to any more. 0 removes nothing of
 	// that kind. Purge keeps the live version, the canary and its control, the versions
@@ -76,6 +80,13 @@ type Turner interface {
 type Stored struct {
 	ID string
 	Record
+}
+
+// Pin counts the unfinished runs of an agent that are pinned to a publication.
+type Pin struct {
+	Version int64  `json:"version"`
+	AgentID string `json:"agent_id"`
+	Runs    int    `json:"runs"`
 }
 
 // Purged counts what [Store.Purge] removed.

@@ -18,7 +18,9 @@ type Versions struct {
 		publications
 		Head(ctx context.Context) (Head, error)
 		Publications(ctx context.Context, before int64, limit int) ([]*Publication, error)
+		Pins(ctx context.Context) ([]Pin, error)
 	}
+	records   *records
 	code      code
 	catalogue *catalogue
 	publisher *publisher

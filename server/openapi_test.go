@@ -513,8 +513,13 @@ func init() {
 			g.want(200, "PUT", "/v1/config/agents/"+id, fmt.Sprintf(`{"id":%q,"model_id":"m"}`, id), admin...)
 			return request{path: "/v1/config/agents/" + id + "/restore", body: fmt.Sprintf(`{"version":%q}`, event)}
 		},
-		"GET /v1/registry/versions":           plainly("/v1/registry/versions?limit=2", ""),
-		"GET /v1/registry/versions/{version}": plainly("/v1/registry/versions/1", ""),
+		"GET /v1/registry/versions":                            plainly("/v1/registry/versions?limit=2", ""),
+		"GET /v1/registry/versions/{version}":                  plainly("/v1/registry/versions/1", ""),
+		"GET /v1/registry/versions/{version}/{namespace}/{id}": plainly("/v1/registry/versions/1/agents/helper", ""),
+		"GET /v1/registry/diff": func(g *rig, _ []string) request {
+			g.agent("?publish=false")
+			return request{path: "/v1/registry/diff?from=1&to=draft&limit=1"}
+		},
 		"POST /v1/registry/versions/{version}/rollback": func(g *rig, _ []string) request {
 			g.agent("")
 			return request{path: "/v1/registry/versions/1/rollback"}
@@ -636,6 +641,7 @@ var others = map[string][]other{
 	"GET /v1/config/{namespace}":      {about(400, "/v1/config/agents?limit=x", "")},
 	"GET /v1/config/{namespace}/{id}": {about(400, "/v1/config/agents/helper?state=x", "")},
 	"GET /v1/agents/{agent_id}":       {about(400, "/v1/agents/helper?state=x", "")},
+	"GET /v1/registry/diff":           {about(400, "/v1/registry/diff?from=x", ""), about(404, "/v1/registry/diff?to=99999", "")},
 	"GET /v1/registry/drafts":         {about(400, "/v1/registry/drafts?cursor=x", "")},
 	"DELETE /v1/registry/drafts/{namespace}/{id}": {ifMatch(412, `"999"`, request{path: "/v1/registry/drafts/agents/helper"}),
 		ifMatch(400, "x", request{path: "/v1/registry/drafts/agents/helper"})},

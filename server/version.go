@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/awaken-go/awaken/config"
@@ -18,7 +19,14 @@ func (h *versions) routes() []protocol.Route {
 			Summary: "List published versions, newest first", Query: []protocol.Param{param("before", "integer", "only versions before this one"), configPage[1]},
 			Replies: map[int]any{200: versionList{}}},
 		{Method: "GET", Path: "/v1/registry/versions/{version}", Handle: own(h.get),
-			Summary: "Get a published version with its documents", Replies: map[int]any{200: config.Publication{}}},
+			Summary: "Get a published version with its documents, and the runs that have it", Replies: map[int]any{200: versionView{}}},
+		{Method: "GET", Path: "/v1/registry/versions/{version}/{namespace}/{id}", Handle: inNamespace(h.document),
+			Summary: "Get a document of a published version, without its secrets", Replies: map[int]any{200: rawDocument{}}},
+		{Method: "GET", Path: "/v1/registry/diff", Handle: own(h.diff),
+			Summary: "Compare the documents of two versions, of what is live, or of the drafts",
+			Query: []protocol.Param{param("from", "string", "number of a version, live or draft; default live"), param("to", "string", "the same; default draft"),
+				documentPage[0], configPage[1]},
+			Replies: map[int]any{200: versionDiff{}}, Failures: []int{404}},
 		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: own(h.rollback),
 			Summary: "Roll back to an earlier version", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
 		{Method: "GET", Path: "/v1/registry/drafts", Handle: own(h.drafts),
@@ -32,9 +40,9 @@ func (h *versions) routes() []protocol.Route {
 }
 
 type versionList struct {
-	Live       int64                 `json:"live"`
-	Items      []*config.Publication `json:"items"`
-	NextBefore int64                 `json:"next_before,omitempty"` // the parameter before of the next page
+	Live       int64         `json:"live"`
+	Items      []versionView `json:"items"`
+	NextBefore int64         `json:"next_before,omitempty"` // the parameter before of the next page
 }
 
 func (h *versions) list(req *request) error {
@@ -47,7 +55,14 @@ func (h *versions) list(req *request) error {
 	if err != nil {
 		return err
 	}
-	out := versionList{Live: head.Live, Items: append([]*config.Publication{}, list...)}
+	runs, err := h.open(req)
+	if err != nil {
+		return err
+	}
+	out := versionList{Live: head.Live, Items: make([]versionView, len(list))}
+	for i, p := range list {
+		out.Items[i] = versionView{*p, runs[p.Number]}
+	}
 	if len(list) == limit {
 		out.NextBefore = list[len(list)-1].Number
 	}
@@ -68,7 +83,68 @@ func (h *versions) get(req *request) error {
 	if err != nil {
 		return err
 	}
-	return req.ok(h.control.Versions().Get(req.ctx, n))
+	pub, err := h.control.Versions().Get(req.ctx, n)
+	if err != nil {
+		return err
+	}
+	runs, err := h.open(req)
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, versionView{*pub, runs[n]})
+}
+
+// versionView is a version with the number of its runs.
+type versionView struct {
+	config.Publication
+	// OpenRuns is how many unfinished runs of all tenants are pinned to the version: GET /v1/runs?version= lists them.
+	OpenRuns int `json:"open_runs"`
+}
+
+// open returns how many unfinished runs are pinned to each version.
+func (h *versions) open(req *request) (map[int64]int, error) {
+	pins, err := h.control.Versions().Pins(req.ctx)
+	out := map[int64]int{}
+	for _, p := range pins {
+		out[p.Version] += p.Runs
+	}
+	return out, err
+}
+
+func (h *versions) document(req *request, key config.Key) error {
+	n, err := versionOf(req.path("version"))
+	if err != nil {
+		return err
+	}
+	doc, err := h.control.Versions().Document(req.ctx, n, key)
+	return req.ok(doc, err)
+}
+
+type versionDiff struct {
+	From  string                `json:"from"`
+	To    string                `json:"to"`
+	Items []config.DocumentDiff `json:"items"`
+	// NextCursor is the cursor of the next page, if there is one.
+	NextCursor string `json:"next_cursor,omitempty"`
+}
+
+func (h *versions) diff(req *request) error {
+	out := versionDiff{From: cmp.Or(req.value("from"), config.LiveSide), To: cmp.Or(req.value("to"), config.DraftSide), Items: []config.DocumentDiff{}}
+	prefix := "diff:" + out.From + ":" + out.To + ":"
+	var after config.Key
+	if s := req.value("cursor"); s != "" {
+		if err := parseCursor(prefix, s, &after); err != nil {
+			return err
+		}
+	}
+	list, more, err := h.control.Versions().Diff(req.ctx, out.From, out.To, after, req.number("limit", 100, 1, 1000))
+	if err != nil {
+		return err
+	}
+	if out.Items = append(out.Items, list...); more {
+		out.NextCursor = cursorText(prefix, list[len(list)-1].Key)
+	}
+	return req.Reply(200, out)
 }
 
 func (h *versions) rollback(req *request) error {

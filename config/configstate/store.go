@@ -22,7 +22,7 @@ type StoreOptions struct {
 	Removed func()
 	// Pinned returns the publications that unfinished runs are pinned to. If it is nil,
 	// Purge removes no publication.
-	Pinned func(ctx context.Context) ([]int64, error)
+	Pinned func(ctx context.Context) ([]config.Pin, error)
 	// Now is the clock that Purge uses.
 	Now func() time.Time
 }
@@ -125,6 +125,14 @@ func (s *Store) Tallies(ctx context.Context, numbers ...int64) (map[int64]config
 	return look(ctx, s, func(st *State) (map[int64]config.Tally, error) { return st.Tallies(numbers), nil })
 }
 
+// Pins counts unfinished runs by publication and agent.
+func (s *Store) Pins(ctx context.Context) ([]config.Pin, error) {
+	if ctx.Err() != nil || s.opts.Pinned == nil {
+		return nil, context.Cause(ctx)
+	}
+	return s.opts.Pinned(ctx)
+}
+
 // Purge removes audit events and unneeded publications that are older than the durations;
 // 0 keeps all.
 func (s *Store) Purge(ctx context.Context, audit, versions time.Duration) (purged config.Purged, err error) {
@@ -137,8 +145,12 @@ func (s *Store) Purge(ctx context.Context, audit, versions time.Duration) (purge
 	case s.opts.Pinned == nil:
 		versions = 0
 	default:
-		if pinned, err = s.opts.Pinned(ctx); err != nil {
+		pins, err := s.opts.Pinned(ctx)
+		if err != nil {
 			return purged, fmt.Errorf("purge the configuration: %w", err)
+		}
+		for _, p := range pins {
+			pinned = append(pinned, p.Version)
 		}
 	}
 	return look(ctx, s, func(st *State) (config.Purged, error) {

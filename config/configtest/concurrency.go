@@ -215,6 +215,7 @@ var contextCases = []testCase{
 			"Audit":        func() error { _, err := s.Audit(ctx, config.AuditQuery{}); return err },
 			"Tally":        func() error { return s.Tally(ctx, 1, config.Tally{Runs: 1}) },
 			"Tallies":      func() error { _, err := s.Tallies(ctx, 1); return err },
+			"Pins":         func() error { _, err := s.Pins(ctx); return err },
 			"Purge":        func() error { _, err := s.Purge(ctx, 1, 1); return err },
 		} {
 			if err := call(); !errors.Is(err, context.Canceled) {

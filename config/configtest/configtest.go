@@ -54,6 +54,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		{"Secrets", secretCases},
 		{"Audit", auditCases},
 		{"Tallies", tallyCases},
+		{"Pins", pinCases},
 		{"Purge", purgeCases},
 		{"Concurrency", concurrencyCases},
 		{"Contexts", contextCases},

@@ -17,10 +17,10 @@ import (
 
 // ConfigOptions configures a [Config]. The zero value, or nil, is ready for use.
 type ConfigOptions struct {
-	// Pinned returns the publications that unfinished runs are pinned to: the numbers in
-	// their resolution_id. The folder holds no runs, so Purge cannot know; if Pinned is
-	// nil, Purge removes no publication.
-	Pinned func(ctx context.Context) ([]int64, error)
+	// Pinned counts unfinished runs by the publication that they are pinned to, the number in
+	// their resolution_id, and their agent. The folder holds no runs, so Purge cannot know; if
+	// Pinned is nil, Purge removes no publication.
+	Pinned func(ctx context.Context) ([]config.Pin, error)
 	// Logger receives warnings: a torn log was truncated, a log could not be compacted.
 	// Nil discards them.
 	Logger *slog.Logger

@@ -42,12 +42,12 @@ func TestConfig(t *testing.T) {
 				defer mu.Unlock()
 				return time.Now().Add(ahead)
 			},
-			Pinned: func(context.Context) (out []int64, err error) {
+			Pinned: func(context.Context) (out []config.Pin, err error) {
 				mu.Lock()
 				defer mu.Unlock()
 				for n, pinned := range pins {
 					if pinned {
-						out = append(out, n)
+						out = append(out, config.Pin{Version: n, AgentID: "a", Runs: 1})
 					}
 				}
 				return out, nil

@@ -29,19 +29,24 @@ func newConfig(db *DB) config.Store {
 // Config returns the configuration of the DB, which belongs to no tenant.
 func (db *DB) Config() config.Store { return db.config }
 
-// pinned returns the publications that unfinished runs are pinned to.
-func (db *DB) pinned(context.Context) (out []int64, err error) {
+// pinned counts unfinished runs by the publication that they are pinned to and their agent.
+func (db *DB) pinned(context.Context) (out []config.Pin, err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	at := map[config.Pin]int{}
 	for _, s := range db.tenants {
 		for _, r := range s.reader.runs {
 			if r.Status == awaken.RunDone {
 				continue
 			}
 			if number, err := strconv.ParseInt(r.ResolutionID, 10, 64); err == nil { // other ids name registries made in code
-				out = append(out, number)
+				at[config.Pin{Version: number, AgentID: r.AgentID}]++
 			}
 		}
+	}
+	for p, n := range at {
+		p.Runs = n
+		out = append(out, p)
 	}
 	return out, nil
 }

@@ -209,6 +209,15 @@ func selected(q config.AuditQuery) (where string, args []any) {
 	return where, args
 }
 
+// Pins counts unfinished runs by publication and agent.
+func (s *Config) Pins(ctx context.Context) (out []config.Pin, err error) {
+	err = read(ctx, s.DB, "pins", func(c Conn) (err error) {
+		out, err = s.pins(ctx, c)
+		return err
+	})
+	return out, err
+}
+
 // Tallies returns the tallies of publications that have one.
 func (s *Config) Tallies(ctx context.Context, numbers ...int64) (map[int64]config.Tally, error) {
 	return collect(ctx, s.DB, "tallies", `SELECT p.number, p.runs, p.errors, p.cost, p.latency FROM {numbers} JOIN {p}_config_publications p ON p.number = j.value WHERE p.runs IS NOT NULL`,

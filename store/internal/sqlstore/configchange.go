@@ -273,9 +273,13 @@ func (s *Config) purgePublications(ctx context.Context, c Conn, h config.Head, b
 	if old, err := row(ctx, c, `SELECT 1 FROM {p}_config_publications WHERE at < ? LIMIT 1`, []any{before}, &one); err != nil || !old {
 		return 0, 0, err
 	}
-	pinned, err := s.pinned(ctx, c)
+	pins, err := s.pins(ctx, c)
 	if err != nil {
 		return 0, 0, err
+	}
+	var pinned []int64
+	for _, p := range pins {
+		pinned = append(pinned, p.Version)
 	}
 	var all []*config.Publication
 	err = c.Query(ctx, `SELECT number, base, at, manifest IS NOT NULL FROM {p}_config_publications`, nil, func(scan Scan) error {
@@ -302,19 +306,26 @@ func (s *Config) purgePublications(ctx context.Context, c Conn, h config.Head, b
 	return len(gone), int(n), err
 }
 
-// pinned returns the publications that unfinished runs of all tenants are pinned to. It
-// skips from tenant to tenant, because the index begins with the tenant.
-func (s *Config) pinned(ctx context.Context, c Conn) (out []int64, err error) {
-	ids, err := column[string](ctx, c, `WITH RECURSIVE t (tenant) AS (
+// pins counts unfinished runs of all tenants. It skips from tenant to tenant, because the index
+// begins with the tenant.
+func (s *Config) pins(ctx context.Context, c Conn) (out []config.Pin, err error) {
+	err = c.Query(ctx, `WITH RECURSIVE t (tenant) AS (
 			SELECT min(tenant) FROM {p}_runs
 			UNION ALL SELECT (SELECT min(r.tenant) FROM {p}_runs r WHERE r.tenant > t.tenant) FROM t WHERE t.tenant IS NOT NULL)
-		SELECT DISTINCT coalesce({record} ->> 'resolution_id', '') FROM (
+		SELECT coalesce({record} ->> 'resolution_id', ''), coalesce({record} ->> 'agent_id', ''), count(*) FROM (
 			SELECT `+runRecord+` AS record FROM t JOIN {p}_runs r ON r.tenant = t.tenant AND r.status IN ('created', 'running', 'waiting')
-			UNION ALL SELECT d.request FROM `+CreatedRuns+`) x`)
-	for _, id := range ids {
-		if number, err := strconv.ParseInt(id, 10, 64); err == nil { // other ids name registries made in code
-			out = append(out, number)
+			UNION ALL SELECT d.request FROM `+CreatedRuns+`) x
+		GROUP BY 1, 2`, nil, func(scan Scan) error {
+		var id string
+		var p config.Pin
+		if err := scan(&id, &p.AgentID, &p.Runs); err != nil {
+			return err
 		}
-	}
+		if n, err := strconv.ParseInt(id, 10, 64); err == nil { // other ids name registries made in code
+			p.Version = n
+			out = append(out, p)
+		}
+		return nil
+	})
 	return out, err
 }
