@@ -23,7 +23,9 @@ func (h *checks) routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/config/diagnostics", Handle: own(h.diagnostics),
 			Summary: "List problems of the live configuration", Replies: map[int]any{200: diagnosticList{}}},
 		{Method: "GET", Path: "/v1/config/providers/{id}/removal-preview", Handle: own(h.previewRemoval),
-			Summary: "Preview the deletion of a provider", Replies: map[int]any{200: config.RemovalPreview{}}},
+			Summary: "Preview the deletion of a provider", Replies: map[int]any{200: providerRemoval{}}},
+		{Method: "GET", Path: "/v1/config/{namespace}/{id}/removal-preview", Handle: inNamespace(h.previewAnyRemoval),
+			Summary: "Preview the deletion of a document", Replies: map[int]any{200: config.Removal{}}},
 	})
 }
 
@@ -81,6 +83,24 @@ func troubles(list []awaken.Diagnostic) []trouble {
 	return out
 }
 
+// providerRemoval is the preview of a provider's deletion, with what the original says of it.
+type providerRemoval struct {
+	config.RemovalPreview
+	config.Removal
+}
+
 func (h *checks) previewRemoval(req *request) error {
-	return req.ok(h.control.RemovalPreview(req.ctx, req.path("id")))
+	out, err := h.control.RemovalPreview(req.ctx, req.path("id"))
+	if err != nil {
+		return err
+	}
+	all, err := h.control.Removal(req.ctx, config.Key{Namespace: config.Providers, ID: req.path("id")})
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, providerRemoval{*out, *all})
+}
+
+func (h *checks) previewAnyRemoval(req *request, key config.Key) error {
+	return req.ok(h.control.Removal(req.ctx, key))
 }

@@ -497,15 +497,16 @@ func init() {
 		"POST /v1/config/{namespace}": func(g *rig, _ []string) request {
 			return request{path: "/v1/config/agents", body: fmt.Sprintf(`{"id":%q,"model_id":"m"}`, g.id())}
 		},
-		"POST /v1/config/{namespace}/validate":          plainly("/v1/config/agents/validate", `{"id":"new","model_id":"m"}`),
-		"GET /v1/config/{namespace}/meta":               plainly("/v1/config/agents/meta", ""),
-		"GET /v1/config/{namespace}/$schema":            plainly("/v1/config/agents/$schema", ""),
-		"GET /v1/config/{namespace}/{id}":               plainly("/v1/config/mcp-servers/files", ""),
-		"PUT /v1/config/{namespace}/{id}":               ofRecord("", `{"id":"ID","model_id":"m","system_prompt":"new"}`),
-		"DELETE /v1/config/{namespace}/{id}":            ofRecord("", ""),
-		"GET /v1/config/{namespace}/{id}/meta":          ofRecord("/meta", ""),
-		"GET /v1/config/diagnostics":                    plainly("/v1/config/diagnostics", ""),
-		"GET /v1/config/providers/{id}/removal-preview": plainly("/v1/config/providers/local/removal-preview", ""),
+		"POST /v1/config/{namespace}/validate":            plainly("/v1/config/agents/validate", `{"id":"new","model_id":"m"}`),
+		"GET /v1/config/{namespace}/meta":                 plainly("/v1/config/agents/meta", ""),
+		"GET /v1/config/{namespace}/$schema":              plainly("/v1/config/agents/$schema", ""),
+		"GET /v1/config/{namespace}/{id}":                 plainly("/v1/config/mcp-servers/files", ""),
+		"PUT /v1/config/{namespace}/{id}":                 ofRecord("", `{"id":"ID","model_id":"m","system_prompt":"new"}`),
+		"DELETE /v1/config/{namespace}/{id}":              ofRecord("", ""),
+		"GET /v1/config/{namespace}/{id}/meta":            ofRecord("/meta", ""),
+		"GET /v1/config/diagnostics":                      plainly("/v1/config/diagnostics", ""),
+		"GET /v1/config/{namespace}/{id}/removal-preview": plainly("/v1/config/models/local-model/removal-preview", ""),
+		"GET /v1/config/providers/{id}/removal-preview":   plainly("/v1/config/providers/local/removal-preview", ""),
 		"POST /v1/config/{namespace}/{id}/restore": func(g *rig, _ []string) request {
 			id := g.agent("")
 			g.want(200, "PUT", "/v1/config/agents/"+id, fmt.Sprintf(`{"id":%q,"model_id":"m","system_prompt":"other"}`, id), admin...)
