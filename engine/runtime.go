@@ -72,6 +72,9 @@ func (rt *Runtime) With(store awaken.Store, values profile.Store, queue awaken.Q
 	return c
 }
 
+// Profile returns the profile that runs use, or nil if there is none.
+func (rt *Runtime) Profile() profile.Store { return rt.cfg.Profile }
+
 // Budget returns the budget that all runs are subject to, or nil if only agents, requests or
 // parents set limits.
 func (rt *Runtime) Budget() money.Budget {

@@ -10,13 +10,13 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/webhook"
 )
 
@@ -57,8 +57,9 @@ type Config struct {
 	Assistant *assistant.Assistant
 	// Adapters are the names of the known provider adapters, listed in capabilities.
 	Adapters []string
-	// Permissions previews the tool permissions of an agent. Nil makes the route unavailable.
-	Permissions func(reg *registry.Registry, agentID string) (*PermissionPreview, error)
+	// Permission is the plugin of package permission that agents load, for previews of what its rules decide. Nil makes
+	// their routes unavailable.
+	Permission awaken.Plugin
 	// Stats is the recent activity of the agents. Nil makes its routes unavailable.
 	Stats *Stats
 	// Hooks are the receivers of push notifications. Nil makes the route that lists deliveries unavailable.

@@ -21,7 +21,6 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/aisdk"
-	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -73,19 +72,7 @@ func (g *rig) openControl(cfg *server.Config) {
 	}
 	own.Manager = g.control
 	cfg.Control, cfg.Assistant, cfg.Stats, cfg.Adapters = g.control, own, g.stats, []string{"openai", "scripted"}
-	cfg.Permissions = func(reg *registry.Registry, id string) (*server.PermissionPreview, error) {
-		tools := reg.ToolIDs(id)
-		v, err := permission.PreviewOf(rules, reg.Agent(id), tools)
-		if err != nil {
-			return nil, err
-		}
-		out := &server.PermissionPreview{AgentID: id, PluginEnabled: v.Enabled, DefaultBehavior: string(v.DefaultBehavior), CandidateTools: tools,
-			UnconditionallyDenied: v.Denied, EffectiveTools: v.Effective}
-		for _, r := range v.Conditional {
-			out.ArgsConditionalRules = append(out.ArgsConditionalRules, server.ConditionalRule{Tool: r.Tool, Behavior: string(r.Behavior), Pattern: r.Pattern})
-		}
-		return out, nil
-	}
+	cfg.Permission = rules
 }
 
 // openProvider makes the models of documents: the demo's, or real ones.

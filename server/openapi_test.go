@@ -557,6 +557,8 @@ func init() {
 		"POST /v1/mcp-servers/{id}/approve":            plainly("/v1/mcp-servers/files/approve", `{"tools":{"read":"digest-read"}}`),
 		"GET /v1/a2a-servers/{id}/status":              plainly("/v1/a2a-servers/peer/status", ""),
 		"GET /v1/audit-log":                            plainly("/v1/audit-log?limit=2", ""),
+		"POST /v1/agents/permission-preview":           plainly("/v1/agents/permission-preview", `{"agent":"helper","calls":[{"tool":"ask","arguments":{"path":"a"}}]}`),
+		"POST /v1/patterns/match":                      plainly("/v1/patterns/match", `{"pattern":"Bash(npm *)","calls":[{"tool":"Bash","arguments":{"command":"npm i"}}]}`),
 		"GET /v1/agents/{agent_id}/permission-preview": plainly("/v1/agents/helper/permission-preview", ""),
 		"GET /v1/admin/assistant/config":               plainly("/v1/admin/assistant/config", ""),
 		"PUT /v1/admin/assistant/config": func(g *rig, _ []string) request {
@@ -665,6 +667,7 @@ var others = map[string][]other{
 		about(409, "/v1/mcp-servers/files/approve", `{"tools":{"read":"digest-of-another"}}`)},
 	"GET /v1/audit-log":                       {about(400, "/v1/audit-log?since=yesterday", "")},
 	"PUT /v1/admin/assistant/config":          {about(400, "/v1/admin/assistant/config", `{"policy_prompt":"","model_id":"missing","revision":0}`), about(409, "/v1/admin/assistant/config", `{"policy_prompt":"","revision":77}`)},
+	"POST /v1/agents/permission-preview":      {about(404, "/v1/agents/permission-preview", `{"agent":"none"}`)},
 	"GET /v1/agents/runtime-stats":            {about(400, "/v1/agents/runtime-stats?window=x", "")},
 	"GET /v1/agents/{agent_id}/runtime-stats": {about(400, "/v1/agents/default/runtime-stats?window=0", "")},
 }
@@ -778,7 +781,8 @@ var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/provider
 	// They are about what is in memory.
 	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
 	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,
-	"GET /v1/deliveries 500": true, "GET /v1/agents/runtime-stats 500": true, "GET /v1/agents/{agent_id}/runtime-stats 500": true}
+	"POST /v1/patterns/match 500": true,
+	"GET /v1/deliveries 500":      true, "GET /v1/agents/runtime-stats 500": true, "GET /v1/agents/{agent_id}/runtime-stats 500": true}
 
 func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	t.Parallel()

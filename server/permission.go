@@ -1,58 +1,70 @@
 package server
 
 import (
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 )
 
-// permissions has the handler that previews an agent's tool permissions.
+// permissions has the handlers that preview an agent's tool permissions.
 type permissions struct {
-	preview  func(reg *registry.Registry, agentID string) (*PermissionPreview, error) // nil if the permission plugin is missing
+	plugin   awaken.Plugin // nil if the permission plugin is missing
 	registry func() *registry.Registry
+	control  *config.Manager
 }
 
 func (h *permissions) routes() []protocol.Route {
 	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Handle: own(h.get),
-			Summary: "Preview an agent's tool permissions", Replies: map[int]any{200: PermissionPreview{}}},
+			Summary: "Preview an agent's tool permissions", Replies: map[int]any{200: permissionPreview{}}},
+		{Method: "POST", Path: "/v1/agents/permission-preview", Handle: withBody(h.try),
+			Summary: "Preview what the permission rules of an agent, saved or not, decide about calls", Body: trialBody{}, Replies: map[int]any{200: trialReply{}}, Failures: []int{404}},
+		{Method: "POST", Path: "/v1/patterns/match", Handle: withBody(matchPattern),
+			Summary: "Explain whether the pattern of a rule matches calls", Body: patternBody{}, Replies: map[int]any{200: patternReply{}}},
 	})
 }
 
-// PermissionPreview is what an agent may do without approval, as far as that is independent of
+// permissionPreview is what an agent may do without approval, as far as that is independent of
 // arguments.
-type PermissionPreview struct {
+type permissionPreview struct {
 	AgentID               string            `json:"agent_id"`
 	PluginEnabled         bool              `json:"permission_plugin_enabled"`
 	DefaultBehavior       string            `json:"default_behavior"`
 	CandidateTools        []string          `json:"candidate_tools"`
 	UnconditionallyDenied []string          `json:"unconditionally_denied"`
 	EffectiveTools        []string          `json:"effective_tools"`
-	ArgsConditionalRules  []ConditionalRule `json:"args_conditional_rules"`
+	ArgsConditionalRules  []conditionalRule `json:"args_conditional_rules"`
 }
 
-// ConditionalRule is a permission rule that depends on a call's arguments.
-type ConditionalRule struct {
+// conditionalRule is a permission rule that depends on a call's arguments.
+type conditionalRule struct {
 	Tool     string `json:"tool"`
 	Behavior string `json:"behavior"`
 	Pattern  string `json:"pattern"`
 }
 
+var errNoPermissions = unavailable("this server has no permission plugin")
+
 func (h *permissions) get(req *request) error {
-	preview := h.preview
-	if preview == nil {
-		return unavailable("this server has no permission plugin")
+	if h.plugin == nil {
+		return errNoPermissions
 	}
 	reg, id := h.registry(), req.path("agent_id")
-	if reg.Agent(id) == nil {
+	spec := reg.Agent(id)
+	if spec == nil {
 		return protocol.NotFound("agent", id)
 	}
-	out, err := preview(reg, id)
+	tools := reg.ToolIDs(id)
+	v, err := permission.PreviewOf(h.plugin, spec, tools)
 	if err != nil {
 		return err
 	}
-	for _, list := range []*[]string{&out.CandidateTools, &out.UnconditionallyDenied, &out.EffectiveTools} {
-		*list = append([]string{}, *list...) // never null
+	out := permissionPreview{AgentID: id, PluginEnabled: v.Enabled, DefaultBehavior: string(v.DefaultBehavior), CandidateTools: append([]string{}, tools...),
+		UnconditionallyDenied: append([]string{}, v.Denied...), EffectiveTools: append([]string{}, v.Effective...), ArgsConditionalRules: []conditionalRule{}}
+	for _, r := range v.Conditional {
+		out.ArgsConditionalRules = append(out.ArgsConditionalRules, conditionalRule{Tool: r.Tool, Behavior: string(r.Behavior), Pattern: r.Pattern})
 	}
-	out.ArgsConditionalRules = append([]ConditionalRule{}, out.ArgsConditionalRules...)
 	return req.Reply(200, out)
 }

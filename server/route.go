@@ -86,7 +86,7 @@ func controlTable(cfg *Config, registry func() *registry.Registry) []protocol.Ro
 		(&canaries{control: cfg.Control}).routes(),
 		(&connections{control: cfg.Control, registry: registry}).routes(),
 		(&audits{control: cfg.Control, mailbox: cfg.Mailbox}).routes(),
-		(&permissions{preview: cfg.Permissions, registry: registry}).routes(),
+		(&permissions{plugin: cfg.Permission, registry: registry, control: cfg.Control}).routes(),
 		(&assistants{control: cfg.Control}).routes(),
 	)
 }

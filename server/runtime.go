@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
 )
 
@@ -16,6 +17,8 @@ type runtime interface {
 	Registry() *registry.Registry
 	// Budget returns the budget that every run of the tenant is held to, or nil if there is none.
 	Budget() money.Budget
+	// Profile returns the profile of the tenant, or nil if there is none.
+	Profile() profile.Store
 	// SettleLost settles reservations whose owner is gone.
 	SettleLost(ctx context.Context) error
 }

@@ -5,12 +5,16 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/awaken-go/awaken/store/memory"
 )
 
 // Documents of versions can be read and compared, and a version says how many runs still have it.
 func TestVersions_ReadAndCompare(t *testing.T) {
 	t.Parallel()
-	g := newRig(t)
+	db := memory.NewDB()
+	g := &rig{t: t, db: db, conf: db.Config(), keys: adminKeys(t)} // runs and versions are in one database
+	g.start()
 	number := func(prompt string) float64 {
 		g.want(200, "PUT", "/v1/config/agents/v", `{"id":"v","model_id":"m","system_prompt":"`+prompt+`"}`, admin...)
 		return g.want(200, "GET", "/v1/registry/versions?limit=1", "", admin...)["live"].(float64)

@@ -353,25 +353,8 @@ func keyFile(s *settings.Settings) string {
 func (c *control) serve(sc *server.Config, s *settings.Settings) {
 	sc.Control, sc.HideConfig, sc.NoAudit, sc.Assistant, sc.Adapters = c.manager, !s.Admin.Config, !s.Audit.Enabled, c.assistant, adapters()
 	if i := slices.IndexFunc(c.plugins, func(p awaken.Plugin) bool { return p.Name() == permission.Name }); i >= 0 {
-		p := c.plugins[i]
-		sc.Permissions = func(reg *registry.Registry, agentID string) (*server.PermissionPreview, error) {
-			return permissionPreview(p, reg, agentID)
-		}
+		sc.Permission = c.plugins[i]
 	}
-}
-
-func permissionPreview(p awaken.Plugin, reg *registry.Registry, agentID string) (*server.PermissionPreview, error) {
-	tools := reg.ToolIDs(agentID)
-	v, err := permission.PreviewOf(p, reg.Agent(agentID), tools)
-	if err != nil {
-		return nil, err
-	}
-	out := &server.PermissionPreview{AgentID: agentID, PluginEnabled: v.Enabled, DefaultBehavior: string(v.DefaultBehavior), CandidateTools: tools,
-		UnconditionallyDenied: v.Denied, EffectiveTools: v.Effective, ArgsConditionalRules: []server.ConditionalRule{}}
-	for _, r := range v.Conditional {
-		out.ArgsConditionalRules = append(out.ArgsConditionalRules, server.ConditionalRule{Tool: r.Tool, Behavior: string(r.Behavior), Pattern: r.Pattern})
-	}
-	return out, nil
 }
 
 // work follows changes by other processes, until stop is called or ctx is done.

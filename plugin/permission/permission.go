@@ -192,6 +192,7 @@ type rule struct {
 	// restricts reports that the rule makes calls harder than they are without it. Such a rule
 	// looks for its primary argument in every value of a call.
 	restricts bool
+	at        int // its place among the rules that it was compiled with; -1 if it was remembered
 }
 
 // matches reports whether the rule applies to a call.
@@ -220,7 +221,7 @@ func compile(rules []Rule, fallback Behavior) ([]rule, error) {
 		if r.When != "" && r.When != Tainted {
 			errs = append(errs, fmt.Errorf("rules[%d].when is %q, want tainted or nothing", i, r.When))
 		}
-		out = append(out, rule{r, p, r.Behavior == Deny || r.Behavior == Ask && (fallback == Allow || r.When != "")})
+		out = append(out, rule{r, p, r.Behavior == Deny || r.Behavior == Ask && (fallback == Allow || r.When != ""), i})
 	}
 	return out, errors.Join(errs...)
 }

@@ -79,11 +79,22 @@ func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule
 			return r.Scope == Once && ok && by != h.Tool.ID
 		})
 	}
+	return g.weigh(c, taintOf(h) != nil, func() ([]rule, error) { return keptRules(ctx, h) }, func() bool { return granted(c, builtin.Grants.Get(h)) },
+		rules, remembered(threadRules.Get(h)), remembered(runRules.Get(h)))
+}
+
+// weigh returns what rules, and after them those that were remembered for the run, decide about a call. Kept returns the
+// rules in the profile, and grants reports whether the call needs no approval anyway.
+func (g *guard) weigh(c *pattern.Call, tainted bool, kept func() ([]rule, error), grants func() bool, rules []rule, held ...[]rule) (Behavior, *rule, error) {
 	of := func(when Condition) *rule {
-		return strongest(c, having(when, rules), having(when, remembered(threadRules.Get(h))), having(when, remembered(runRules.Get(h))))
+		lists := [][]rule{having(when, rules)}
+		for _, l := range held {
+			lists = append(lists, having(when, l))
+		}
+		return strongest(c, lists...)
 	}
 	r, when := of(""), Condition("")
-	if taintOf(h) != nil && (r == nil || r.Behavior != Deny) && strongest(c, having(Tainted, rules)) != nil {
+	if tainted && (r == nil || r.Behavior != Deny) && strongest(c, having(Tainted, rules)) != nil {
 		r, when = of(Tainted), Tainted
 	}
 	if r != nil && r.Behavior != Ask {
@@ -92,14 +103,14 @@ func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule
 	if r == nil && g.fallback != Ask {
 		return g.fallback, nil, nil
 	}
-	kept, err := keptRules(ctx, h)
+	all, err := kept()
 	if err != nil {
 		return "", nil, err
 	}
-	if a := strongest(c, having(when, kept)); a != nil {
+	if a := strongest(c, having(when, all)); a != nil {
 		return Allow, a, nil
 	}
-	if r == nil && granted(c, builtin.Grants.Get(h)) {
+	if r == nil && grants() {
 		return Allow, nil, nil
 	}
 	return Ask, r, nil

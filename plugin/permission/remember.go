@@ -46,7 +46,7 @@ func remembered(rules []Rule) []rule {
 	var out []rule
 	for _, r := range rules {
 		if p, err := pattern.Compile(r.Tool); err == nil && r.Behavior == Allow {
-			out = append(out, rule{Rule: r, pattern: p})
+			out = append(out, rule{Rule: r, pattern: p, at: -1})
 		}
 	}
 	return out

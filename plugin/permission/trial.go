@@ -1,0 +1,92 @@
+package permission
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/pattern"
+)
+
+// Trial is a call that is judged without being made.
+type Trial struct {
+	Tool string
+	Args json.RawMessage
+	// Tainted says that the run has read untrusted content and that the tool is not read-only.
+	Tainted bool
+}
+
+// Ruling is what the rules of an agent decide about a call that is the first of its run.
+type Ruling struct {
+	Behavior Behavior
+	Rule     *Matched  // the rule that decides; nil means the default
+	Others   []Matched // the other rules that match the call, those that take precedence first
+}
+
+// Matched is a rule that matches a call.
+type Matched struct {
+	Rule
+	Source Source
+	Index  int // its place in Source; 0 if it was remembered
+}
+
+// Source says where a rule comes from.
+type Source string
+
+// The sources of rules.
+const (
+	FromServer   Source = "server"     // given to [New], for all agents
+	FromAgent    Source = "agent"      // in the agent's section
+	FromApproval Source = "remembered" // left by an approval
+)
+
+// Try returns what a plugin returned by [New] decides about calls of an agent, before the first one of a run. Kept are the
+// rules that approvals left; see [Remembered].
+func Try(p awaken.Plugin, spec *awaken.AgentSpec, kept []Rule) (func(Trial) Ruling, error) {
+	own, ok := p.(*plugin)
+	if !ok {
+		return nil, fmt.Errorf("%w: plugin %q was not created by permission.New", awaken.ErrInvalid, p.Name())
+	}
+	if !slices.Contains(spec.PluginIDs, Name) {
+		return func(Trial) Ruling { return Ruling{Behavior: Allow, Others: []Matched{}} }, nil
+	}
+	cfg, err := own.section.Read(spec)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+	}
+	rules, err := compile(slices.Concat(own.base.Rules, cfg.Rules), cfg.DefaultBehavior)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
+	}
+	g := &guard{rules: rules, fallback: cfg.DefaultBehavior}
+	approvals := remembered(kept)
+	from := func(r *rule) Matched {
+		switch base := len(own.base.Rules); {
+		case r.at < 0:
+			return Matched{r.Rule, FromApproval, 0}
+		case r.at < base:
+			return Matched{r.Rule, FromServer, r.at}
+		default:
+			return Matched{r.Rule, FromAgent, r.at - base}
+		}
+	}
+	return func(t Trial) Ruling {
+		c := pattern.NewCall(t.Tool, t.Args)
+		behavior, winner, _ := g.weigh(c, t.Tainted, func() ([]rule, error) { return approvals, nil }, func() bool { return false }, rules)
+		out := Ruling{Behavior: behavior, Others: []Matched{}}
+		won := Matched{}
+		if winner != nil {
+			won = from(winner)
+			out.Rule = &won
+		}
+		for _, r := range slices.Concat(rules, approvals) {
+			if m := from(&r); r.matches(c) && (r.When == "" || t.Tainted) && (winner == nil || m != won) {
+				out.Others = append(out.Others, m)
+			}
+		}
+		slices.SortStableFunc(out.Others, func(a, b Matched) int { return cmp.Compare(b.Behavior.rank(), a.Behavior.rank()) })
+		return out
+	}, nil
+}
