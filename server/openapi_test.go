@@ -550,12 +550,26 @@ func init() {
 			g.canary()
 			return request{path: "/v1/registry/canary"}
 		},
-		"POST /v1/providers/{id}/test":                 plainly("/v1/providers/local/test", ""),
-		"GET /v1/mcp-servers/{id}/status":              plainly("/v1/mcp-servers/files/status", ""),
-		"GET /v1/mcp-servers/{id}/inventory":           plainly("/v1/mcp-servers/files/inventory", ""),
-		"POST /v1/mcp-servers/{id}/restart":            plainly("/v1/mcp-servers/files/restart", ""),
-		"POST /v1/mcp-servers/{id}/approve":            plainly("/v1/mcp-servers/files/approve", `{"tools":{"read":"digest-read"}}`),
-		"GET /v1/a2a-servers/{id}/status":              plainly("/v1/a2a-servers/peer/status", ""),
+		"POST /v1/providers/{id}/test":       plainly("/v1/providers/local/test", ""),
+		"GET /v1/mcp-servers/{id}/status":    plainly("/v1/mcp-servers/files/status", ""),
+		"GET /v1/mcp-servers/{id}/inventory": plainly("/v1/mcp-servers/files/inventory", ""),
+		"POST /v1/mcp-servers/{id}/restart":  plainly("/v1/mcp-servers/files/restart", ""),
+		"POST /v1/mcp-servers/{id}/approve":  plainly("/v1/mcp-servers/files/approve", `{"tools":{"read":"digest-read"}}`),
+		"GET /v1/a2a-servers/{id}/status":    plainly("/v1/a2a-servers/peer/status", ""),
+		"GET /v1/remembered-approvals":       plainly("/v1/remembered-approvals?agent_id=default", ""),
+		"DELETE /v1/remembered-approvals":    plainly("/v1/remembered-approvals?user_id=u", ""),
+		"DELETE /v1/remembered-approvals/{id}": func(g *rig, _ []string) request {
+			return request{path: "/v1/remembered-approvals/" + g.approved("u") + "?user_id=u"}
+		},
+		"GET /v1/memories": func(g *rig, _ []string) request {
+			g.recall("", "u", "one")
+			return request{path: "/v1/memories?user_id=u&limit=1"}
+		},
+		"DELETE /v1/memories": plainly("/v1/memories?user_id=u", ""),
+		"DELETE /v1/memories/{id}": func(g *rig, _ []string) request {
+			g.recall("", "u", "two")
+			return request{path: "/v1/memories/two?user_id=u"}
+		},
 		"GET /v1/audit-log":                            plainly("/v1/audit-log?limit=2", ""),
 		"POST /v1/agents/permission-preview":           plainly("/v1/agents/permission-preview", `{"agent":"helper","calls":[{"tool":"ask","arguments":{"path":"a"}}]}`),
 		"POST /v1/patterns/match":                      plainly("/v1/patterns/match", `{"pattern":"Bash(npm *)","calls":[{"tool":"Bash","arguments":{"command":"npm i"}}]}`),
@@ -641,11 +655,17 @@ var others = map[string][]other{
 		}},
 		about(404, "/v1/config/agents/helper/restore", `{"version":"missing"}`),
 	},
-	"GET /v1/config/{namespace}":      {about(400, "/v1/config/agents?limit=x", "")},
-	"GET /v1/config/{namespace}/{id}": {about(400, "/v1/config/agents/helper?state=x", "")},
-	"GET /v1/agents/{agent_id}":       {about(400, "/v1/agents/helper?state=x", "")},
-	"GET /v1/registry/diff":           {about(400, "/v1/registry/diff?from=x", ""), about(404, "/v1/registry/diff?to=99999", "")},
-	"GET /v1/registry/drafts":         {about(400, "/v1/registry/drafts?cursor=x", "")},
+	"GET /v1/config/{namespace}":           {about(400, "/v1/config/agents?limit=x", "")},
+	"GET /v1/config/{namespace}/{id}":      {about(400, "/v1/config/agents/helper?state=x", "")},
+	"GET /v1/agents/{agent_id}":            {about(400, "/v1/agents/helper?state=x", "")},
+	"GET /v1/remembered-approvals":         {about(400, "/v1/remembered-approvals?agent_id=a&user_id=u", "")},
+	"DELETE /v1/remembered-approvals":      {about(400, "/v1/remembered-approvals", "")},
+	"DELETE /v1/remembered-approvals/{id}": {about(400, "/v1/remembered-approvals/x", ""), about(404, "/v1/remembered-approvals/x?user_id=u", "")},
+	"GET /v1/memories":                     {about(400, "/v1/memories?user_id=u&cursor=x", "")},
+	"DELETE /v1/memories":                  {about(400, "/v1/memories", "")},
+	"DELETE /v1/memories/{id}":             {about(400, "/v1/memories/x", ""), about(404, "/v1/memories/x?user_id=u", "")},
+	"GET /v1/registry/diff":                {about(400, "/v1/registry/diff?from=x", ""), about(404, "/v1/registry/diff?to=99999", "")},
+	"GET /v1/registry/drafts":              {about(400, "/v1/registry/drafts?cursor=x", "")},
 	"DELETE /v1/registry/drafts/{namespace}/{id}": {ifMatch(412, `"999"`, request{path: "/v1/registry/drafts/agents/helper"}),
 		ifMatch(400, "x", request{path: "/v1/registry/drafts/agents/helper"})},
 	"GET /v1/agents":            {about(400, "/v1/agents?offset=x", "")},
@@ -781,8 +801,9 @@ var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/provider
 	// They are about what is in memory.
 	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
 	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,
-	"POST /v1/patterns/match 500": true,
-	"GET /v1/deliveries 500":      true, "GET /v1/agents/runtime-stats 500": true, "GET /v1/agents/{agent_id}/runtime-stats 500": true}
+	"POST /v1/patterns/match 500": true, "GET /v1/remembered-approvals 500": true, "GET /v1/memories 500": true, // the test breaks no profile of a tenant
+
+	"GET /v1/deliveries 500": true, "GET /v1/agents/runtime-stats 500": true, "GET /v1/agents/{agent_id}/runtime-stats 500": true}
 
 func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&usage{}).routes(),
 		(&modelHealth{registry: registry}).routes(),
 	)
+	all = append(all, (&remembered{audit: cfg.Control}).routes()...)
 	if cfg.Hooks != nil {
 		all = append(all, (&deliveries{hooks: cfg.Hooks}).routes()...)
 	}

@@ -51,6 +51,14 @@ type rig struct {
 	stats   *server.Stats
 	hooks   *webhook.Memory
 	stop    func() // the process
+
+	profiles sync.Map // tenant -> profile.Store
+}
+
+// profile returns the profile of a tenant.
+func (g *rig) profile(tenant string) profile.Store {
+	values, _ := g.profiles.LoadOrStore(tenant, memory.NewProfile())
+	return values.(profile.Store)
 }
 
 const adminKey = "the-admin-key"
@@ -131,8 +139,7 @@ func (g *rig) start(change ...func(*server.Config)) {
 	g.openControl(&cfg)
 	var err error
 	rt := runtime(g.t, func(c *engine.Config) { *c = engine.Config{Versions: g.control, Budgets: true} })
-	values := memory.NewProfile()
-	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Profile: func(string) profile.Store { return values },
+	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Profile: g.profile,
 		Sink: func(string) awaken.Sink { return g.stats.Sink(nil) }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}, rt.With); err != nil {
 		g.t.Fatal(err)
 	}

@@ -7,7 +7,7 @@
 // the run's user ([awaken.RunRequest].UserID); the tools fail in a run without a user.
 // Memories are text written by a model, and are shown to models as such.
 //
-// [Export] returns everything remembered about a user, and [Erase] deletes it.
+// [Export] returns everything remembered about a user, [Forget] deletes one memory, and [Erase] all.
 package memory
 
 import (
@@ -72,6 +72,18 @@ func Erase(ctx context.Context, s profile.Store, user string) error {
 		err = errors.Join(err, s.Delete(ctx, namespace(user), e.Key))
 	}
 	return err
+}
+
+// Forget deletes one memory of a user. It returns awaken.ErrNotFound if there is none with that id.
+func Forget(ctx context.Context, s profile.Store, user, id string) error {
+	e, err := s.Get(ctx, namespace(user), id)
+	if err == nil && e == nil {
+		err = fmt.Errorf("memory %q: %w", id, awaken.ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Delete(ctx, namespace(user), id)
 }
 
 // New returns the plugin.

@@ -2,12 +2,15 @@ package permission
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -267,18 +270,56 @@ func keptRules(ctx context.Context, h *awaken.HookCall) ([]rule, error) {
 // Remembered returns the rules that approvals left in a profile, for an agent
 // (profile.AgentType) or a user (profile.User).
 func Remembered(ctx context.Context, s profile.Store, of string) ([]Rule, error) {
+	list, err := Approvals(ctx, s, of)
+	var rules []Rule
+	for _, a := range list {
+		rules = append(rules, a.Rule)
+	}
+	return rules, err
+}
+
+// Approval is a rule that an approval left in a profile.
+type Approval struct {
+	Rule
+	ID string    // names it among those of its owner
+	At time.Time // of the latest approval that wanted it
+}
+
+// Approvals returns what [Remembered] returns, with the names of the rules.
+func Approvals(ctx context.Context, s profile.Store, of string) ([]Approval, error) {
 	entries, err := s.List(ctx, namespace(of))
 	if err != nil {
 		return nil, err
 	}
-	var rules []Rule
+	var out []Approval
 	for _, e := range entries {
-		var r Rule
-		if json.Unmarshal(e.Value, &r) == nil {
-			rules = append(rules, r)
+		a := Approval{ID: approvalID(e.Key), At: e.UpdatedAt}
+		if json.Unmarshal(e.Value, &a.Rule) == nil {
+			out = append(out, a)
 		}
 	}
-	return rules, nil
+	return out, nil
+}
+
+// approvalID returns the name of a rule, which fits into a URL as patterns do not.
+func approvalID(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:12])
+}
+
+// ForgetApproval deletes one of the rules that [Approvals] returns. It returns awaken.ErrNotFound if there is none of that
+// name.
+func ForgetApproval(ctx context.Context, s profile.Store, of, id string) error {
+	entries, err := s.List(ctx, namespace(of))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if approvalID(e.Key) == id {
+			return s.Delete(ctx, namespace(of), e.Key)
+		}
+	}
+	return fmt.Errorf("remembered approval %q: %w", id, awaken.ErrNotFound)
 }
 
 // Forget deletes the rules that [Remembered] returns.

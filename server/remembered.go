@@ -1,0 +1,205 @@
+package server
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/plugin/memory"
+	"github.com/awaken-go/awaken/plugin/permission"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// remembered has the handlers of what plugins keep in the profile of a tenant: approvals, of agents and users, and
+// memories, of users.
+type remembered struct {
+	audit *config.Manager // nil keeps no audit log
+}
+
+func (h *remembered) routes() []protocol.Route {
+	const approvals, memories = "/v1/remembered-approvals", "/v1/memories"
+	user := param("user_id", "string", "the user that they belong to")
+	owner := []protocol.Param{param("agent_id", "string", "the agent that they belong to, for all its users"), user}
+	page := []protocol.Param{documentPage[0], configPage[1]}
+	return []protocol.Route{
+		{Method: "GET", Path: approvals, Access: protocol.Admins, Handle: own(h.listApprovals), Query: append(owner, page...),
+			Summary: "List the approvals that are remembered for an agent or a user", Replies: map[int]any{200: rememberedList{}}},
+		{Method: "DELETE", Path: approvals, Access: protocol.Admins, Handle: own(h.forgetApprovals), Query: owner, Headers: matchHeaders[2:],
+			Summary: "Forget all approvals that are remembered for an agent or a user", Replies: map[int]any{204: nil}},
+		{Method: "DELETE", Path: approvals + "/{id}", Access: protocol.Admins, Handle: own(h.forgetApprovals), Query: owner, Headers: matchHeaders[2:],
+			Summary: "Forget a remembered approval", Replies: map[int]any{204: nil}},
+		{Method: "GET", Path: memories, Access: protocol.Admins, Handle: own(h.listMemories), Query: append([]protocol.Param{user}, page...),
+			Summary: "List what agents remember about a user, by id", Replies: map[int]any{200: memoryList{}}},
+		{Method: "DELETE", Path: memories, Access: protocol.Admins, Handle: own(h.forgetMemories), Query: []protocol.Param{user}, Headers: matchHeaders[2:],
+			Summary: "Forget all that agents remember about a user", Replies: map[int]any{204: nil}},
+		{Method: "DELETE", Path: memories + "/{id}", Access: protocol.Admins, Handle: own(h.forgetMemories), Query: []protocol.Param{user}, Headers: matchHeaders[2:],
+			Summary: "Forget a memory about a user", Replies: map[int]any{204: nil}},
+	}
+}
+
+// ownerOf returns the owner that a request names, as a key of the profile, and its name in the audit log.
+func ownerOf(req *request, users bool) (of, resource string, err error) {
+	agent, user := "", req.value("user_id")
+	if !users {
+		agent = req.value("agent_id")
+	}
+	switch {
+	case (agent == "") == (user == "") && users:
+		return "", "", protocol.BadRequest("user_id is missing")
+	case (agent == "") == (user == ""):
+		return "", "", protocol.BadRequest("agent_id is %q and user_id is %q, want one of them", agent, user)
+	case agent != "":
+		return profile.AgentType(agent), "agents/" + agent, protocol.CheckID("agent_id", agent)
+	}
+	return profile.User(user), "users/" + user, protocol.CheckID("user_id", user)
+}
+
+// profileOf returns the profile of the tenant of a request.
+func profileOf(req *request) (profile.Store, error) {
+	if values := runtimeOf(req.tenant).Profile(); values != nil {
+		return values, nil
+	}
+	return nil, unavailable("this server has no profile")
+}
+
+// record writes to the audit log that something was forgotten.
+func (h *remembered) record(req *request, what, resource string) error {
+	if h.audit == nil {
+		return nil
+	}
+	if name := req.tenant.Name(); name != "" {
+		resource = "tenants/" + name + "/" + resource
+	}
+	return h.audit.Audit().Add(req.ctx, "forget", strings.TrimSuffix(what+"/"+resource+"/"+req.path("id"), "/"), actorOf(req), nil)
+}
+
+type rememberedList struct {
+	Items []rememberedApproval `json:"items"`
+	// NextCursor is the cursor of the next page, if there is one.
+	NextCursor string `json:"next_cursor,omitempty"`
+}
+
+// rememberedApproval is a remembered approval: calls that match Tool are allowed without a question.
+type rememberedApproval struct {
+	ID        string `json:"id"`
+	Tool      string `json:"tool"`
+	Scope     string `json:"scope"`
+	When      string `json:"when,omitempty"`
+	UpdatedAt int64  `json:"updated_at"` // Unix ms
+}
+
+func (h *remembered) listApprovals(req *request) error {
+	of, _, err := ownerOf(req, false)
+	if err != nil {
+		return err
+	}
+	values, err := profileOf(req)
+	if err != nil {
+		return err
+	}
+	list, err := permission.Approvals(req.ctx, values, of)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(list, func(a, b permission.Approval) int { return strings.Compare(a.ID, b.ID) })
+	out := rememberedList{Items: []rememberedApproval{}}
+	out.NextCursor, err = pageOf(req, of, list, func(a permission.Approval) string { return a.ID }, func(a permission.Approval) {
+		out.Items = append(out.Items, rememberedApproval{a.ID, a.Tool, string(a.Scope), string(a.When), a.At.UnixMilli()})
+	})
+	return req.ok(out, err)
+}
+
+// pageOf calls add for the page of a sorted list that a request asks for, and returns the cursor of the next one, if any.
+func pageOf[T any](req *request, of string, list []T, id func(T) string, add func(T)) (next string, err error) {
+	after, limit, n := "", req.number("limit", 100, 1, 1000), 0
+	if s := req.value("cursor"); s != "" {
+		if err := parseCursor(of+":", s, &after); err != nil {
+			return "", err
+		}
+	}
+	last := ""
+	for _, item := range list {
+		if id(item) <= after {
+			continue
+		}
+		if n == limit {
+			return cursorText(of+":", last), nil
+		}
+		add(item)
+		last, n = id(item), n+1
+	}
+	return "", nil
+}
+
+func (h *remembered) forgetApprovals(req *request) error {
+	of, resource, err := ownerOf(req, false)
+	if err != nil {
+		return err
+	}
+	values, err := profileOf(req)
+	if err != nil {
+		return err
+	}
+	if err := h.record(req, "remembered-approvals", resource); err != nil {
+		return err
+	}
+	if id := req.path("id"); id != "" {
+		return req.done(permission.ForgetApproval(req.ctx, values, of, id))
+	}
+	return req.done(permission.Forget(req.ctx, values, of))
+}
+
+type memoryList struct {
+	Items []memoryItem `json:"items"`
+	// NextCursor is the cursor of the next page, if there is one.
+	NextCursor string `json:"next_cursor,omitempty"`
+}
+
+// memoryItem is a memory of a user.
+type memoryItem struct {
+	ID      string   `json:"id"`
+	Text    string   `json:"text"`
+	Tags    []string `json:"tags"`
+	AgentID string   `json:"agent_id"` // the agent that saved it
+	SavedAt int64    `json:"saved_at"` // Unix ms
+}
+
+func (h *remembered) listMemories(req *request) error {
+	of, _, err := ownerOf(req, true)
+	if err != nil {
+		return err
+	}
+	values, err := profileOf(req)
+	if err != nil {
+		return err
+	}
+	list, err := memory.Export(req.ctx, values, req.value("user_id"))
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(list, func(a, b memory.Memory) int { return strings.Compare(a.ID, b.ID) })
+	out := memoryList{Items: []memoryItem{}}
+	out.NextCursor, err = pageOf(req, of, list, func(m memory.Memory) string { return m.ID }, func(m memory.Memory) {
+		out.Items = append(out.Items, memoryItem{m.ID, m.Text, append([]string{}, m.Tags...), m.Agent, m.SavedAt.UnixMilli()})
+	})
+	return req.ok(out, err)
+}
+
+func (h *remembered) forgetMemories(req *request) error {
+	_, resource, err := ownerOf(req, true)
+	if err != nil {
+		return err
+	}
+	values, err := profileOf(req)
+	if err != nil {
+		return err
+	}
+	if err := h.record(req, "memories", resource); err != nil {
+		return err
+	}
+	if id := req.path("id"); id != "" {
+		return req.done(memory.Forget(req.ctx, values, req.value("user_id"), id))
+	}
+	return req.done(memory.Erase(req.ctx, values, req.value("user_id")))
+}
