@@ -65,8 +65,8 @@ func TestRemoval(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		got := fmt.Sprint(v.Allowed, v.UsedBy, v.Affected, v.OpenRuns)
-		if diff := cmp.Diff(fmt.Sprint(c.allowed, c.used, c.all, c.runs), got); diff != "" {
+		got := fmt.Sprintln(v.Allowed, v.UsedBy, v.Affected, v.OpenRuns)
+		if diff := cmp.Diff(fmt.Sprintln(c.allowed, c.used, c.all, c.runs), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		sum := 0

@@ -30,9 +30,9 @@ func (h *checks) routes() []protocol.Route {
 }
 
 type validated struct {
-	OK          bool            `json:"ok"`
-	Normalized  json.RawMessage `json:"normalized"`
-	Diagnostics []trouble       `json:"diagnostics"`
+	OK          bool        `json:"ok"`
+	Normalized  rawDocument `json:"normalized"`
+	Diagnostics []trouble   `json:"diagnostics"`
 	// Problems are the diagnostics by field.
 	Problems []config.Problem `json:"problems"`
 }
@@ -51,7 +51,7 @@ func (h *checks) validate(req *request, key config.Key) error {
 	if err != nil {
 		return err
 	}
-	return req.Reply(200, validated{true, out.Normalized, troubles(out.Diagnostics), append([]config.Problem{}, out.Problems...)})
+	return req.Reply(200, validated{true, rawDocument(out.Normalized), troubles(out.Diagnostics), append([]config.Problem{}, out.Problems...)})
 }
 
 type diagnosticList struct {

@@ -20,6 +20,14 @@ var (
 // rawDocument is a config document as a body. Its namespace determines what it may contain.
 type rawDocument json.RawMessage
 
+// Documents of one namespace, and what overrides take, in the OpenAPI document.
+type (
+	agentDocument json.RawMessage
+	skillDocument json.RawMessage
+	toolDocument  json.RawMessage
+	patchDocument json.RawMessage
+)
+
 // UnmarshalJSON keeps the document byte for byte.
 func (d *rawDocument) UnmarshalJSON(data []byte) error {
 	*d = append((*d)[:0], data...)

@@ -234,7 +234,8 @@ func TestConfig_Dependants(t *testing.T) {
 	g.says(409, `"used_by":[{"namespace":"agents","id":"helper"}]`, "DELETE", "/v1/config/models/local-model", "")
 	g.says(409, `"used_by":[{"namespace":"models","id":"local-model"}]`, "DELETE", "/v1/config/providers/local?force=true", "")
 	preview := g.want(200, "GET", "/v1/config/providers/local/removal-preview", "", admin...)
-	if fmt.Sprint(preview) != "map[agent_ids:[helper] block_if_referenced_allowed:false cascade_unused_models_allowed:false model_ids:[local-model] provider_id:local]" {
+	if fmt.Sprint(preview) != "map[affected:[map[id:helper namespace:agents] map[id:local-model namespace:models]] agent_ids:[helper] allowed:false block_if_referenced_allowed:false "+
+		"cascade_unused_models_allowed:false model_ids:[local-model] open_runs:0 provider_id:local resource:map[id:local namespace:providers] runs:[] used_by:[map[id:local-model namespace:models]]]" {
 		t.Errorf("the preview is %v", preview)
 	}
 	g.says(404, "providers/missing", "GET", "/v1/config/providers/missing/removal-preview", "")
@@ -539,7 +540,7 @@ func TestConnections_None(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	g := newRig(t, func(c *server.Config) { c.Control, c.Assistant, c.Permissions = m, nil, nil })
+	g := newRig(t, func(c *server.Config) { c.Control, c.Assistant, c.Permission = m, nil, nil })
 	g.says(201, "", "POST", "/v1/config/mcp-servers", `{"id":"s","transport":"stdio","command":"c"}`)
 	g.says(201, "", "POST", "/v1/config/a2a-servers", `{"id":"s","base_url":"https://x.example"}`)
 	for _, path := range []string{"GET /v1/mcp-servers/s/status", "GET /v1/mcp-servers/s/inventory", "POST /v1/mcp-servers/s/restart", "GET /v1/a2a-servers/s/status", "GET /v1/agents/default/permission-preview"} {

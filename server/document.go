@@ -51,7 +51,7 @@ func (h *documents) routes() []protocol.Route {
 			Summary: "Restore a document from an audit event, as a draft", Headers: matchHeaders, Body: restoreBody{},
 			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{409, 412, 422}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: agentInPath(h.get),
-			Summary: "Get an agent", Query: stateParam, Replies: map[int]any{200: doc}},
+			Summary: "Get an agent", Query: stateParam, Replies: map[int]any{200: agentDocument{}}},
 	}), protocol.Route{Method: "GET", Path: "/v1/agents", Access: protocol.Readers, Scope: protocol.Shared, Handle: agentInPath(h.listAgents),
 		Summary: "List agents by id: their documents for admins of the server, their names for others", Query: documentPage, Replies: map[int]any{200: recordList{}}})
 }
@@ -92,10 +92,10 @@ func agentInPath(handle func(req *request, key config.Key) error) func(protocol.
 }
 
 type recordList struct {
-	Namespace config.Namespace  `json:"namespace"`
-	Items     []json.RawMessage `json:"items"`
-	Offset    int               `json:"offset"`
-	Limit     int               `json:"limit"`
+	Namespace config.Namespace `json:"namespace"`
+	Items     []rawDocument    `json:"items"`
+	Offset    int              `json:"offset"`
+	Limit     int              `json:"limit"`
 	// NextCursor is the cursor of the next page, if there is one.
 	NextCursor string `json:"next_cursor,omitempty"`
 }
@@ -110,7 +110,7 @@ func (l *recordList) after(req *request) (id string, err error) {
 
 func (h *documents) list(req *request, in config.Key) error {
 	offset, limit := req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 100, 1, 1000)
-	out := recordList{Namespace: in.Namespace, Items: []json.RawMessage{}, Offset: offset, Limit: limit}
+	out := recordList{Namespace: in.Namespace, Items: []rawDocument{}, Offset: offset, Limit: limit}
 	after, err := out.after(req)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (h *documents) list(req *request, in config.Key) error {
 			out.NextCursor = cursorText(string(in.Namespace)+":", views[i-1].Key.ID)
 			break
 		}
-		out.Items = append(out.Items, dated(v))
+		out.Items = append(out.Items, rawDocument(dated(v)))
 	}
 	return req.Reply(200, out)
 }
@@ -142,7 +142,7 @@ func (h *documents) listAgents(req *request, in config.Key) error {
 	if req.governs() {
 		return h.list(req, in)
 	}
-	out := recordList{Namespace: in.Namespace, Items: []json.RawMessage{}, Offset: req.number("offset", 0, 0, math.MaxInt32), Limit: req.number("limit", 100, 1, 1000)}
+	out := recordList{Namespace: in.Namespace, Items: []rawDocument{}, Offset: req.number("offset", 0, 0, math.MaxInt32), Limit: req.number("limit", 100, 1, 1000)}
 	after, err := out.after(req)
 	if err != nil {
 		return err

@@ -124,7 +124,9 @@ func failuresOf(r *protocol.Route) []int {
 	}
 	if r.Body != nil {
 		out = append(out, 400, 408, 413, 415)
-		if _, ok := r.Body.(rawDocument); !ok { // mistakes in documents are 400
+		switch r.Body.(type) {
+		case rawDocument, patchDocument: // mistakes in documents are 400
+		default:
 			out = append(out, 422)
 		}
 	}

@@ -571,7 +571,7 @@ func init() {
 			return request{path: "/v1/memories/two?user_id=u"}
 		},
 		"GET /v1/audit-log":                            plainly("/v1/audit-log?limit=2", ""),
-		"POST /v1/agents/permission-preview":           plainly("/v1/agents/permission-preview", `{"agent":"helper","calls":[{"tool":"ask","arguments":{"path":"a"}}]}`),
+		"POST /v1/agents/permission-preview":           plainly("/v1/agents/permission-preview", `{"agent":"helper","recent":{"limit":3}}`),
 		"POST /v1/patterns/match":                      plainly("/v1/patterns/match", `{"pattern":"Bash(npm *)","calls":[{"tool":"Bash","arguments":{"command":"npm i"}}]}`),
 		"GET /v1/agents/{agent_id}/permission-preview": plainly("/v1/agents/helper/permission-preview", ""),
 		"GET /v1/admin/assistant/config":               plainly("/v1/admin/assistant/config", ""),
@@ -802,6 +802,7 @@ var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/provider
 	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
 	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,
 	"POST /v1/patterns/match 500": true, "GET /v1/remembered-approvals 500": true, "GET /v1/memories 500": true, // the test breaks no profile of a tenant
+	"DELETE /v1/remembered-approvals 500": true, "DELETE /v1/remembered-approvals/{id} 500": true, "DELETE /v1/memories 500": true, "DELETE /v1/memories/{id} 500": true,
 
 	"GET /v1/deliveries 500": true, "GET /v1/agents/runtime-stats 500": true, "GET /v1/agents/{agent_id}/runtime-stats 500": true}
 

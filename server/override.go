@@ -15,25 +15,25 @@ type overrides struct {
 
 func (h *overrides) routes() []protocol.Route {
 	return forGlobalAdmins(slices.Concat(
-		h.of(config.Agents, "a builtin agent", 422),
-		h.of(config.Tools, "a tool"),
-		h.of(config.Skills, "a builtin skill", 422),
+		h.of(config.Agents, "a builtin agent", agentDocument{}, 422),
+		h.of(config.Tools, "a tool", toolDocument{}),
+		h.of(config.Skills, "a builtin skill", skillDocument{}, 422),
 	))
 }
 
-// of returns the routes of a namespace. More are statuses of errors that only this namespace has.
-func (h *overrides) of(ns config.Namespace, what string, more ...int) []protocol.Route {
+// of returns the routes of a namespace, whose documents are of the type of doc. More are statuses of errors that only this namespace has.
+func (h *overrides) of(ns config.Namespace, what string, doc any, more ...int) []protocol.Route {
 	path := "/v1/config/" + string(ns) + "/{id}/overrides"
 	check := func(req *request) error { return h.override(req, ns, true) }
 	write := func(req *request) error { return h.override(req, ns, false) }
 	clear := func(req *request) error { return h.clear(req, ns) }
-	var doc rawDocument
+	var patch patchDocument
 	return []protocol.Route{
 		{Method: "POST", Path: path, Handle: own(check),
-			Summary: "Validate overrides of " + what + " without saving them", Headers: matchHeaders[:2], Body: doc, Replies: map[int]any{200: doc},
+			Summary: "Validate overrides of " + what + " without saving them", Headers: matchHeaders[:2], Body: patch, Replies: map[int]any{200: doc},
 			Failures: append([]int{412}, more...)},
 		{Method: "PATCH", Path: path, Handle: own(write),
-			Summary: "Override fields of " + what, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
+			Summary: "Override fields of " + what, Headers: matchHeaders, Body: patch, Replies: map[int]any{200: doc},
 			Failures: append([]int{409, 412}, more...)},
 		{Method: "DELETE", Path: path, Handle: own(clear),
 			Summary: "Delete all overrides of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},

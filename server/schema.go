@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -18,6 +19,40 @@ import (
 
 // object is a JSON object of the OpenAPI document.
 type object = map[string]any
+
+// documentNames are the names of the schemas of config documents.
+var documentNames = map[config.Namespace]string{config.Agents: "AgentDocument", config.Models: "ModelDocument", config.Pools: "ModelPoolDocument", config.Providers: "ProviderDocument",
+	config.MCPServers: "McpServerDocument", config.A2AServers: "A2aServerDocument", config.Skills: "SkillDocument", config.Tools: "ToolDocument"}
+
+// anyDocument returns the schema of a document whose namespace is in the path.
+func anyDocument() object {
+	var all []any
+	for _, ns := range config.Namespaces {
+		all = append(all, ref(documentNames[ns]))
+	}
+	return object{"anyOf": all, "description": "a config document of the namespace"}
+}
+
+// addDocuments defines the documents of all namespaces, by the schemas that $schema serves.
+func (d *definitions) addDocuments() {
+	for ns, name := range documentNames {
+		var s object
+		if err := json.Unmarshal(config.Schema(ns), &s); err != nil {
+			panic(fmt.Sprintf("schema of %s: %v", ns, err))
+		}
+		delete(s, "$schema")
+		d.schemas[name] = s
+	}
+}
+
+// isDocument reports whether the schema of a type refers to those of documents.
+func isDocument(t reflect.Type) bool {
+	switch t {
+	case reflect.TypeFor[rawDocument](), reflect.TypeFor[agentDocument](), reflect.TypeFor[skillDocument](), reflect.TypeFor[toolDocument]():
+		return true
+	}
+	return false
+}
 
 // definitions collects the schemas of the document, one for each named type on the wire.
 type definitions struct {
@@ -33,7 +68,11 @@ func enum[T ~string](values ...T) object { return object{"type": "string", "enum
 var wire = map[reflect.Type]object{
 	reflect.TypeFor[json.RawMessage](): {"description": "any JSON"},
 	reflect.TypeFor[time.Time]():       {"type": "string", "format": "date-time"},
-	reflect.TypeFor[rawDocument]():     {"type": "object", "description": "a config document: GET /v1/config/{namespace}/$schema describes it"},
+	reflect.TypeFor[rawDocument]():     anyDocument(),
+	reflect.TypeFor[agentDocument]():   ref(documentNames[config.Agents]),
+	reflect.TypeFor[skillDocument]():   ref(documentNames[config.Skills]),
+	reflect.TypeFor[toolDocument]():    ref(documentNames[config.Tools]),
+	reflect.TypeFor[patchDocument]():   {"type": "object", "description": "fields of a document; null clears a field, and _clear lists overrides to remove"},
 	reflect.TypeFor[nullableText]():    {"type": []string{"string", "null"}, "description": "null clears the field"},
 	reflect.TypeFor[awaken.RunStatus](): enum(awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting,
 		awaken.RunDone),
@@ -179,6 +218,9 @@ func (d *definitions) of(t reflect.Type) object {
 		return d.structure(t)
 	}
 	known := wire[t]
+	if isDocument(t) && d.schemas[documentNames[config.Agents]] == nil {
+		d.addDocuments()
+	}
 	if t.Kind() == reflect.Struct && t != reflect.TypeFor[nullableText]() && t != reflect.TypeFor[time.Time]() {
 		name := nameOf(t)
 		if old, ok := d.types[name]; ok {

@@ -194,7 +194,7 @@ func (h *permissions) recent(req *request, spec *awaken.AgentSpec, q *recentCall
 	runs, complete, err := recentRuns(req, spec.ID, since)
 	threads := map[string]bool{}
 	for _, run := range runs {
-		if err != nil || threads[run.ThreadID] {
+		if threads[run.ThreadID] {
 			continue
 		}
 		if threads[run.ThreadID] = true; len(threads) > maxTrialThreads {
