@@ -3,6 +3,8 @@ package server
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
@@ -19,7 +21,11 @@ func (h *approvals) routes() []protocol.Route {
 		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.decideRun),
 			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.list),
-			Summary: "List tool calls that wait for a decision, on all threads", Query: append([]protocol.Param{userParam}, pageParams...), Replies: map[int]any{200: approvalList{}}},
+			Summary: "List what waits for a person, on all threads: calls that wait for a decision, and runs that wait for budget or for their version",
+			Query: slices.Concat([]protocol.Param{userParam, param("agent_id", "string", "only of runs of this agent"), param("tool", "string", "only calls of this tool"),
+				param("reason", strings.Join(approvalReasons, "|"), "only what waits for this"), param("order", "newest|oldest", "what comes first; default newest"),
+				param("context", "integer", "number of messages before each question, 0 to 10; default 3"), param("cursor", "string", "next_cursor of the previous page")}, pageParams),
+			Replies: map[int]any{200: approvalList{}}},
 		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.decideRun),
 			Summary: "Submit a decision on a tool call that waits for one", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 		{Method: "GET", Path: "/v1/decisions", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.decisions),
@@ -49,52 +55,6 @@ func (h *approvals) decideRun(req *request, body *decisionBody) error {
 		return err
 	}
 	return req.Reply(202, runAccepted{Status: "decision_submitted", RunID: id, ToolCallID: target})
-}
-
-type approval struct {
-	awaken.WaitingTicket
-	RunID     string `json:"run_id"`
-	ThreadID  string `json:"thread_id"`
-	AgentID   string `json:"agent_id"`
-	WaitingOn string `json:"waiting_reason"`
-}
-
-type approvalList struct {
-	Items   []approval `json:"items"`
-	HasMore bool       `json:"has_more"` // whether more runs wait
-}
-
-func (h *approvals) list(req *request) error {
-	offset, limit := req.page()
-	owner, err := req.owner()
-	if err != nil {
-		return err
-	}
-	runs, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{Status: awaken.RunWaiting, Owner: owner, Offset: offset, Limit: limit + 1})
-	if err != nil {
-		return err
-	}
-	out := approvalList{Items: []approval{}, HasMore: len(runs) > limit}
-	runs = runs[:min(limit, len(runs))]
-	var asking []string
-	for _, r := range runs {
-		if len(r.Waiting.Tickets) > 0 {
-			asking = append(asking, r.RunID)
-		}
-	}
-	decided, err := decidedTickets(req, asking)
-	if err != nil {
-		return err
-	}
-	for _, r := range runs {
-		for _, t := range r.Waiting.Tickets {
-			if t.RunID != "" || decided[[2]string{r.RunID, t.TicketID}] {
-				continue // belongs to a child run, which is listed itself; or is decided, and its run about to resume
-			}
-			out.Items = append(out.Items, approval{WaitingTicket: t, RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, WaitingOn: string(r.Waiting.Reason)})
-		}
-	}
-	return req.Reply(200, out)
 }
 
 // decidedTickets returns which questions of the runs with these ids have an accepted decision, by run and

@@ -371,7 +371,8 @@ var successes = map[string]func(g *rig, as []string) request{
 	},
 	"GET /v1/approvals": func(g *rig, as []string) request {
 		g.waits(as...)
-		return request{path: "/v1/approvals"}
+		g.poor(as...)
+		return request{path: "/v1/approvals?limit=2"}
 	},
 	"GET /v1/decisions": func(g *rig, as []string) request {
 		_, run, ticket := g.waits(as...)

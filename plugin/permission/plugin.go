@@ -204,6 +204,8 @@ type parameters struct {
 	Tool     string          `json:"tool_name"`
 	Args     json.RawMessage `json:"tool_args"`
 	Remember choice          `json:"remember"`
+	// Rule is the pattern of the rule that asks; "" if the default does.
+	Rule string `json:"rule,omitempty"`
 	// TaintedBy is the result because of which the call needs approval.
 	TaintedBy *awaken.Taint `json:"tainted_by,omitempty"`
 }
@@ -213,6 +215,9 @@ func (g *guard) question(h *awaken.HookCall, r *rule) (awaken.Ticket, error) {
 	offer := g.offers(h, r)
 	message := fmt.Sprintf("Tool '%s' needs your approval", h.Tool.Tool)
 	p := parameters{Tool: h.Tool.Tool, Args: h.Tool.Args, Remember: offer}
+	if r != nil {
+		p.Rule = r.pattern.String()
+	}
 	if r != nil && r.When == Tainted {
 		p.TaintedBy = taintOf(h)
 		message += fmt.Sprintf(": the run has read untrusted content, the result of tool '%s' (call %s)", p.TaintedBy.Tool, p.TaintedBy.CallID)
