@@ -68,12 +68,30 @@ func (op *opening) originalRun(ctx context.Context) (*awaken.Run, error) {
 			}
 		}
 		if errors.Is(err, awaken.ErrNotFound) {
-			return nil, nil
+			break
 		}
 		if err != nil {
 			return nil, err
 		}
 		th = parent
+	}
+	return op.lostRun(ctx, th)
+}
+
+// lostRun returns the run that wrote messages of a thread that has had none: the thread is a fork, and its original was
+// deleted. What that run has read is not known, so it counts as tainted. lostRun returns nil if no run wrote them.
+func (op *opening) lostRun(ctx context.Context, th *awaken.Thread) (*awaken.Run, error) {
+	if th.MessageCount == 0 {
+		return nil, nil
+	}
+	list, err := op.rt.cfg.Store.Messages(ctx, th.ID, awaken.MessageQuery{Limit: 100})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range list {
+		if m.RunID != "" {
+			return &awaken.Run{RunID: m.RunID, Taint: &awaken.Taint{RunID: m.RunID, Tool: "unknown", At: op.rt.cfg.Now().UnixMilli()}}, nil
+		}
 	}
 	return nil, nil
 }

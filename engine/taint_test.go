@@ -60,6 +60,29 @@ func TestTaint_StaysWithTheThread(t *testing.T) {
 	}
 }
 
+// A fork whose original was deleted stays tainted.
+func TestTaint_StaysWithForksOfDeletedThreads(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, []llmtest.Turn{uses("fetch"), llmtest.Say("Read."), llmtest.Say("Fork."), llmtest.Say("Fork of a fork.")}, withTools(fetch()))
+	first, _ := g.run(say("go"))
+	for _, ids := range [][2]string{{"t", "fork"}, {"fork", "second"}} {
+		if _, err := g.store.Fork(t.Context(), ids[0], 4, ids[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.store.DeleteThread(t.Context(), "t", awaken.DetachChildren); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"second", "fork"} {
+		req := say("in the fork")
+		req.ThreadID = id
+		run, _ := g.run(req)
+		if got := g.record(run.RunID).Taint; got == nil || got.RunID != first.RunID {
+			t.Errorf("the run on %s is tainted by %+v, want run %s", id, got, first.RunID)
+		}
+	}
+}
+
 // Taint travels to the runs that a run starts, to the threads that it writes to, and back with results and reports.
 func TestTaint_TravelsWithWhatIsRead(t *testing.T) {
 	t.Parallel()
