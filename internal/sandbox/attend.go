@@ -67,6 +67,7 @@ func (c *Command) attend(ctx context.Context, p *process) (*Result, error) {
 	killGroup(p.cmd.Process.Pid) // before the process is reaped: its number is its group's
 	<-exited
 	err = wait()
+	awaitGroup(p.cmd.Process.Pid)
 	defer time.AfterFunc(lingering, func() { // a process that has left the group may hold the pipes open
 		for _, in := range ins {
 			_ = in.Close()

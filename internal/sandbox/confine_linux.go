@@ -31,7 +31,7 @@ func confine() {
 		}
 	}
 	var o order
-	in := os.NewFile(3, "order")
+	in := os.NewFile(orderFile, "order")
 	data, err := io.ReadAll(in)
 	must("order", err)
 	must("order", json.Unmarshal(data, &o))
@@ -39,7 +39,7 @@ func confine() {
 	must("files", closeOthers())
 	rules, err := newRuleset(&o)
 	must("landlock", err)
-	must("folder", os.Chdir(o.Dir)) // while the folders above it can be passed
+	must("folder", syscall.Fchdir(dirFile))
 	same := os.Geteuid() != 0
 	if !same {
 		must("user", become(&o))
@@ -112,7 +112,7 @@ func program(o *order) (path *byte, argv, env []*byte, err error) {
 // become makes this process, which is root, one of a user without rights: the owner of the folder, or one that gets the
 // folder. That one has no other processes, if the system permits it, so that their number is the program's alone.
 func become(o *order) error {
-	uid, gid, err := ownerOf(o.Dir)
+	uid, gid, err := owner(dirFile)
 	if err != nil {
 		return err
 	}
@@ -137,10 +137,10 @@ func become(o *order) error {
 		}
 	}
 	if !o.AsOwner {
-		err = give(o.Dir, uid, gid)
+		err = give(dirFile, uid, gid)
 	}
-	if o.Temp != "" {
-		err = errors.Join(err, give(o.Temp, uid, gid))
+	if o.Temp {
+		err = errors.Join(err, give(tempFile, uid, gid))
 	}
 	return errors.Join(err, syscall.Setresuid(uid, uid, uid))
 }
@@ -150,18 +150,16 @@ const noUser = 65534
 
 var errOfRoot = errors.New("the folder belongs to root, and programs run as its owner: give it to a user without rights")
 
-// ownerOf returns the user and the group that a folder belongs to.
-func ownerOf(dir string) (uid, gid int, err error) {
+// owner returns the user and the group that a folder belongs to.
+func owner(fd int) (uid, gid int, err error) {
 	var st syscall.Stat_t
-	if err := syscall.Stat(dir, &st); err != nil {
-		return 0, 0, &fs.PathError{Op: "stat", Path: dir, Err: err}
-	}
-	return int(st.Uid), int(st.Gid), nil
+	err = syscall.Fstat(fd, &st)
+	return int(st.Uid), int(st.Gid), err
 }
 
 // give gives a folder, with all that is in it, to a user.
-func give(dir string, uid, gid int) error {
-	root, err := os.OpenRoot(dir)
+func give(fd, uid, gid int) error {
+	root, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(fd))
 	if err != nil {
 		return err
 	}

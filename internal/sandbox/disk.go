@@ -17,20 +17,15 @@ const (
 // diskUsed returns how many bytes are in the folders that the program can write to.
 func (c *Command) diskUsed() int64 {
 	used := DiskUsed(c.Dir)
-	if c.Temp != "" {
+	if c.Temp != nil {
 		used = add(used, DiskUsed(c.Temp))
 	}
 	return used
 }
 
 // DiskUsed returns how many bytes the files of a folder have. A file counts as often as it has names, and at least 512 bytes.
-// A folder with too many files, or folders that are too deep, has the largest number. A folder that cannot be opened has none.
-func DiskUsed(dir string) int64 {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return 0
-	}
-	defer func() { _ = root.Close() }()
+// A folder with too many files, or folders that are too deep, has the largest number.
+func DiskUsed(root *os.Root) int64 {
 	s := &survey{root: root}
 	if !s.folder(".", 0) {
 		return math.MaxInt64

@@ -92,15 +92,19 @@ func newRuleset(o *order) (int, error) {
 		return 0, errno
 	}
 	add := func(name string, rights uint64, required bool) error {
-		err := addRule(int(fd), name, rights&attr.fs)
+		err := addPath(int(fd), name, rights&attr.fs)
 		if !required && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return err
 	}
-	err := add(o.Dir, ownDir, true)
-	if o.Temp != "" {
-		err = errors.Join(err, add(o.Temp, ownDir, true))
+	dir := uint64(ownDir)
+	if o.ReadOnly {
+		dir = readable
+	}
+	err := addRule(int(fd), dirFile, dir&attr.fs)
+	if o.Temp {
+		err = errors.Join(err, addRule(int(fd), tempFile, ownDir&attr.fs))
 	}
 	patterns := system
 	if o.Network {
@@ -124,14 +128,19 @@ func newRuleset(o *order) (int, error) {
 	return int(fd), err
 }
 
-// addRule permits the rights below the file or folder with that name.
-func addRule(rules int, name string, rights uint64) error {
+// addPath permits the rights below the file or folder with that name.
+func addPath(rules int, name string, rights uint64) error {
 	const oPath = 0x200000
 	fd, err := syscall.Open(name, oPath|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer func() { _ = syscall.Close(fd) }()
+	return addRule(rules, fd, rights)
+}
+
+// addRule permits the rights below an open file or folder.
+func addRule(rules, fd int, rights uint64) error {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(fd, &st); err != nil {
 		return err

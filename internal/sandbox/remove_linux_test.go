@@ -63,7 +63,7 @@ func TestAttend_ProcessThatStays(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", setsid+" sh -c 'echo $$ > "+ready+"; exec sleep 60' & while ! test -s "+ready+"; do sleep 0.02; done; cat "+ready)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	start := time.Now()
-	out, err := (&Command{Limits: Limits{}.WithDefaults()}).attend(context.Background(), &process{cmd: cmd, order: func() {}, finish: func() {}})
+	out, err := (&Command{Dir: folder(t), Limits: Limits{}.WithDefaults()}).attend(context.Background(), &process{cmd: cmd, order: func() {}, finish: func() {}})
 	if err != nil || !out.OK() || time.Since(start) > 30*time.Second {
 		t.Fatalf("%+v, %v, after %v", out, err, time.Since(start))
 	}

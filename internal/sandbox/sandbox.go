@@ -1,7 +1,7 @@
 // Package sandbox runs programs that the kernel confines.
 //
 //	res, err := sandbox.Run(ctx, &sandbox.Command{
-//		Argv: []string{"/bin/sh", "-c", "make"}, Dir: dir, Env: []string{"PATH=" + sandbox.Path},
+//		Argv: []string{"/bin/sh", "-c", "make"}, Dir: root, Env: []string{"PATH=" + sandbox.Path},
 //	})
 //
 // The program can write to its folder only, and read that and the programs and libraries of the system. It has no
@@ -21,6 +21,7 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -32,9 +33,11 @@ type Command struct {
 	// Argv is the program, an absolute path or one below Dir that begins with ./, and its arguments.
 	Argv []string
 	Env  []string // the whole environment
-	Dir  string   // the working folder, which the program can write to
-	Temp string   // another folder that it can write to, or ""
+	Dir  *os.Root // the working folder, which the program can write to
+	Temp *os.Root // another folder that it can write to, or nil
 	Read []string // files and folders that it can read, beside the system's programs and libraries
+	// ReadOnly lets the program write to Temp only.
+	ReadOnly bool
 	// AsOwner runs the program as the user that Dir belongs to, if this process is root; a folder of root's is
 	// refused. Without it, Dir is given to a user without rights that is made for the program.
 	AsOwner bool

@@ -43,14 +43,21 @@ func asleep(mark string) (pids []int) {
 }
 
 // folder returns a folder that programs of other users can reach.
-func folder(t *testing.T) string {
+func folder(t *testing.T) *os.Root {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "awaken-sandbox-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { RemoveAll(dir) })
-	return dir
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = root.Close()
+		RemoveAll(dir)
+	})
+	return root
 }
 
 func needSandbox(t *testing.T) {
@@ -73,7 +80,7 @@ func inModes(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-func sh(dir, text string, l Limits) *Command {
+func sh(dir *os.Root, text string, l Limits) *Command {
 	return &Command{Argv: []string{"/bin/sh", "-c", text}, Dir: dir, Env: []string{"PATH=" + Path}, Limits: l}
 }
 
@@ -90,7 +97,12 @@ func call(dir string) {
 		_ = cmd.Run()
 		return
 	}
-	if _, err := Run(context.Background(), sh(dir, text, Limits{})); err != nil {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := Run(context.Background(), sh(root, text, Limits{})); err != nil {
 		fmt.Println(err)
 	}
 }
@@ -100,7 +112,7 @@ func kills(t *testing.T, env []string, left func(pids []int) bool) []int {
 	t.Helper()
 	dir, mark := folder(t), newMark()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append([]string{"SANDBOX_CALLER=" + dir, "SANDBOX_MARK=" + mark, "PATH=" + Path}, env...)
+	cmd.Env = append([]string{"SANDBOX_CALLER=" + dir.Name(), "SANDBOX_MARK=" + mark, "PATH=" + Path}, env...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -219,7 +231,7 @@ func TestRun_AsOwner(t *testing.T) {
 	if res, err := Run(t.Context(), c); !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "belongs to root") {
 		t.Errorf("in a folder of root's: %+v, %v", res, err)
 	}
-	if err := os.Chown(dir, 64001, 64001); err != nil {
+	if err := dir.Chown(".", 64001, 64001); err != nil {
 		t.Fatal(err)
 	}
 	if res, err := Run(t.Context(), c); err != nil || res.Stdout != "64001\n" || !res.OK() {

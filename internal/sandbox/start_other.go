@@ -15,7 +15,7 @@ func (c *Command) prepare() (*process, error) {
 	if !c.Unconfined {
 		return nil, Available()
 	}
-	cmd := &exec.Cmd{Path: c.Argv[0], Args: c.Argv, Env: c.Env, Dir: c.Dir}
+	cmd := &exec.Cmd{Path: c.Argv[0], Args: c.Argv, Env: c.Env, Dir: c.Dir.Name()}
 	return &process{cmd: cmd, order: func() {}, finish: func() {}}, nil
 }
 
@@ -39,6 +39,9 @@ func killGroup(pid int) {
 		_ = p.Kill()
 	}
 }
+
+// awaitGroup does nothing: there is none.
+func awaitGroup(int) {}
 
 // memoryOf returns 0: this system does not say it.
 func memoryOf(int) int64 { return 0 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -35,11 +36,18 @@ func init() {
 	}
 }
 
-// order is what the warden is told, through its file 3, and passes on to the process that becomes the program. The file
-// stays open until the caller ends.
+// The files of the warden, and of the process that becomes the program.
+const (
+	orderFile = 3 // the order; the warden's stays open until the caller ends
+	dirFile   = 4
+	tempFile  = 5 // if there is one
+)
+
+// order is what the warden is told, and passes on to the process that becomes the program.
 type order struct {
 	Argv, Env, Read []string
-	Dir, Temp       string
+	ReadOnly        bool
+	Temp            bool // there is one
 	User            int  // to become, if the process is root
 	AsOwner         bool // of Dir, instead
 	Network         bool
@@ -65,11 +73,15 @@ func (c *Command) prepare() (*process, error) {
 		if !c.Unconfined {
 			return nil, err
 		}
-		cmd := &exec.Cmd{Path: c.Argv[0], Args: c.Argv, Env: c.Env, Dir: c.Dir, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+		cmd := &exec.Cmd{Path: c.Argv[0], Args: c.Argv, Env: c.Env, Dir: c.Dir.Name(), SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 		return &process{cmd: cmd, order: func() {}, finish: func() {}}, nil
 	}
 	if c.AsOwner && os.Geteuid() == 0 {
-		if uid, _, err := ownerOf(c.Dir); err == nil && uid == 0 {
+		info, err := c.Dir.Stat(".")
+		if err != nil {
+			return nil, err
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid == 0 {
 			return nil, &UnavailableError{errOfRoot.Error()}
 		}
 	}
@@ -77,21 +89,39 @@ func (c *Command) prepare() (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	files := []*os.File{in}
+	closeFiles := func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}
+	for _, root := range []*os.Root{c.Dir, c.Temp} {
+		if root == nil {
+			continue
+		}
+		f, err := root.Open(".")
+		if err != nil {
+			closeFiles()
+			_ = out.Close()
+			return nil, err
+		}
+		files = append(files, f)
+	}
 	attr := &syscall.SysProcAttr{Setsid: true} // no terminal
 	if !noNamespaces.Load() {
 		c.isolate(attr)
 	}
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{wardenName}, Env: []string{"GOTRACEBACK=none"}, Dir: "/", ExtraFiles: []*os.File{in}, SysProcAttr: attr}
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{wardenName}, Env: []string{"GOTRACEBACK=none"}, Dir: "/", ExtraFiles: files, SysProcAttr: attr}
 	p := &process{cmd: cmd,
 		finish: func() {
-			_ = in.Close()
+			closeFiles()
 			_ = out.Close()
 		}}
 	p.order = func() {
 		pid, alone := p.cmd.Process.Pid, p.cmd.SysProcAttr.Cloneflags != 0
-		o := order{Argv: c.Argv, Env: c.Env, Read: c.Read, Dir: c.Dir, Temp: c.Temp, User: firstUser + pid, AsOwner: c.AsOwner, Network: c.Network, Alone: alone,
+		o := order{Argv: c.Argv, Env: c.Env, Read: c.Read, ReadOnly: c.ReadOnly, Temp: c.Temp != nil, User: firstUser + pid, AsOwner: c.AsOwner, Network: c.Network, Alone: alone,
 			Memory: c.Limits.Memory, FileBytes: c.Limits.FileBytes, Processes: c.Limits.Processes, Files: c.Limits.Files, Seconds: int(c.Limits.Time.Seconds()) + 5}
-		_ = in.Close()
+		closeFiles()
 		go func() { _ = json.NewEncoder(out).Encode(&o) }() // if it fails, the warden has ended and says why
 	}
 	return p, nil
@@ -149,6 +179,16 @@ func launch(p *process) (exited <-chan struct{}, wait func() error, err error) {
 // killGroup ends the warden and all processes of a program. With the warden, its namespace of processes ends.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
+// awaitGroup waits until no process of a group that was killed runs: some may still be ending.
+func awaitGroup(pid int) {
+	for range 200 {
+		if syscall.Kill(-pid, 0) != nil || !runs(pid) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
 // guard is the warden: it starts the program, ends what it leaves behind, and ends all when the process that gave the order
 // ends. It does not return.
 func guard() {
@@ -160,9 +200,13 @@ func guard() {
 	if err := closeOthers(); err != nil {
 		fail("files", err)
 	}
-	in := os.NewFile(3, "order")
-	var o json.RawMessage
-	if err := json.NewDecoder(in).Decode(&o); err != nil {
+	in := os.NewFile(orderFile, "order")
+	var data json.RawMessage
+	if err := json.NewDecoder(in).Decode(&data); err != nil {
+		fail("order", err)
+	}
+	var o order
+	if err := json.Unmarshal(data, &o); err != nil {
 		fail("order", err)
 	}
 	if err := prctl(36, 1); err != nil { // PR_SET_CHILD_SUBREAPER: what the program leaves behind belongs to the warden
@@ -177,13 +221,17 @@ func guard() {
 	if err != nil {
 		fail("order", err)
 	}
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{launcherName}, Env: []string{"GOTRACEBACK=none"}, Dir: "/", ExtraFiles: []*os.File{pass}, Stdout: os.Stdout, Stderr: os.Stderr,
+	files := []*os.File{pass, os.NewFile(dirFile, "dir")}
+	if o.Temp {
+		files = append(files, os.NewFile(tempFile, "temp"))
+	}
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{launcherName}, Env: []string{"GOTRACEBACK=none"}, Dir: "/", ExtraFiles: files, Stdout: os.Stdout, Stderr: os.Stderr,
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	if err := cmd.Start(); err != nil {
 		fail("start", err)
 	}
 	_ = pass.Close()
-	_, err = io.Copy(give, bytes.NewReader(o))
+	_, err = io.Copy(give, bytes.NewReader(data))
 	if err = errors.Join(err, give.Close()); err != nil {
 		fail("order", err)
 	}

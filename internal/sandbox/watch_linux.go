@@ -9,27 +9,51 @@ import (
 	"strings"
 )
 
-// memoryOf returns how much memory, in bytes, the processes below a process have for themselves.
-func memoryOf(pid int) (total int64) {
-	parents := map[int]int{}
+// status is what the kernel says about a process.
+type status struct {
+	state         string
+	parent, group int
+}
+
+// everyStatus returns the status of all processes, by their numbers.
+func everyStatus() map[int]status {
+	out := map[int]status{}
 	list, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range list {
 		data, err := os.ReadFile(dir + "/stat")
 		if err != nil {
 			continue // it has ended
 		}
-		_, rest, _ := strings.Cut(string(data[max(0, strings.LastIndex(string(data), ")")):]), " ")
-		fields := strings.Fields(rest)
-		if len(fields) < 2 {
+		text := string(data)
+		fields := strings.Fields(text[strings.LastIndex(text, ")")+1:]) // the name before it may have any characters
+		if len(fields) < 3 {
 			continue
 		}
 		n, _ := strconv.Atoi(filepath.Base(dir))
-		parents[n], _ = strconv.Atoi(fields[1])
+		parent, _ := strconv.Atoi(fields[1])
+		group, _ := strconv.Atoi(fields[2])
+		out[n] = status{fields[0], parent, group}
 	}
-	for n := range parents {
+	return out
+}
+
+// runs reports whether a process of a group has not ended.
+func runs(group int) bool {
+	for _, s := range everyStatus() {
+		if s.group == group && s.state != "Z" && s.state != "X" {
+			return true
+		}
+	}
+	return false
+}
+
+// memoryOf returns how much memory, in bytes, the processes below a process have for themselves.
+func memoryOf(pid int) (total int64) {
+	all := everyStatus()
+	for n := range all {
 		at := n
 		for depth := 0; at > 1 && at != pid && depth < 1000; depth++ {
-			at = parents[at]
+			at = all[at].parent
 		}
 		if at != pid || n == pid {
 			continue

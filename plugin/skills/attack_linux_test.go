@@ -534,7 +534,10 @@ func TestAttack_ScriptsOfTheSameUser(t *testing.T) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	program := filepath.Join(dir, "attack.test")
-	if err := os.WriteFile(program, exe, 0o755); err != nil {
+	syscall.ForkLock.RLock() // a process that is started meanwhile would have the file open, and it could not be executed
+	err = os.WriteFile(program, exe, 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(dir, 0o777); err != nil {
@@ -551,5 +554,25 @@ func TestAttack_ScriptsOfTheSameUser(t *testing.T) {
 	}
 	if attacks.Add(int64(n)); err != nil || n == 0 || bad != 0 {
 		t.Errorf("%d attacks, %d escapes: %v\n%s", n, bad, err, out)
+	}
+}
+
+// A disk that fills while a script writes, or while its folder is made, fails the call, and nothing is left on it.
+func TestRunner_FullDisk(t *testing.T) {
+	a := newArena(t)
+	if err := syscall.Mount("tmpfs", a.temp, "tmpfs", 0, "size=1m,mode=0755"); err != nil {
+		t.Skip("cannot mount a small disk: ", err)
+	}
+	t.Cleanup(func() { a.must(syscall.Unmount(a.temp, 0)) })
+	out, err := a.run(".sh", "head -c 5000000 /dev/zero > big; echo exit $?")
+	if err != nil || !strings.Contains(out.Stderr, "No space left") || !strings.Contains(out.Stdout, "exit 1") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	s := sealed(t, map[string]File{"scripts/x.sh": {Data: []byte("echo x")}, "assets/a": {Data: make([]byte, 1<<20-1)}, "assets/b": {Data: make([]byte, 1<<19)}})
+	if out, err := a.runner.run(context.Background(), s, "scripts/x.sh", nil, "key"); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("a folder that does not fit: %+v, %v", out, err)
+	}
+	if left, err := os.ReadDir(a.temp); err != nil || len(left) > 0 {
+		t.Errorf("folders are left: %v, %v", left, err)
 	}
 }

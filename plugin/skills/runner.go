@@ -122,10 +122,15 @@ func (r *Runner) run(ctx context.Context, s *Skill, script string, args []string
 		return nil, err
 	}
 	defer sandbox.RemoveAll(dir)
-	if err := unpack(s, dir); err != nil {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
 		return nil, err
 	}
-	res, err := sandbox.Run(ctx, &sandbox.Command{Argv: append(argv, args...), Dir: dir, Env: r.environment(s, dir, key), Read: r.read, Limits: r.limits, Unconfined: r.unconfined})
+	defer func() { _ = root.Close() }()
+	if err := unpack(s, root); err != nil {
+		return nil, err
+	}
+	res, err := sandbox.Run(ctx, &sandbox.Command{Argv: append(argv, args...), Dir: root, Env: r.environment(s, dir, key), Read: r.read, Limits: r.limits, Unconfined: r.unconfined})
 	if e, ok := errors.AsType[*sandbox.UnavailableError](err); ok {
 		return nil, &refusal{"sandbox_unavailable", e.Error()}
 	}
@@ -167,13 +172,8 @@ func (r *Runner) environment(s *Skill, dir, key string) []string {
 	return env
 }
 
-// unpack writes the files of a skill below dir, which is new and empty.
-func unpack(s *Skill, dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
+// unpack writes the files of a skill to a folder that is new and empty.
+func unpack(s *Skill, root *os.Root) error {
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
 		if parent := path.Dir(name); parent != "." {
 			if err := root.MkdirAll(parent, 0o700); err != nil {

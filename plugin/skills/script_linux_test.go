@@ -3,13 +3,20 @@ package skills_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/sandbox"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/skills"
+	"github.com/awaken-go/awaken/store/file"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -111,4 +118,66 @@ func TestFork_WaitsAndContinuesElsewhere(t *testing.T) {
 	if got := request(reqs[2]); !strings.Contains(got, `"response":"tea it is"`) {
 		t.Errorf("the parent sees %s", got)
 	}
+}
+
+// A script whose server is killed ends, is in doubt, and is not repeated when another takes the run over.
+func TestScript_ServerIsKilled(t *testing.T) {
+	const seconds = "72345"
+	options := func(dir string) setup {
+		st, err := file.Open(filepath.Join(dir, "store"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = st.Close() })
+		return setup{folder: filepath.Join(dir, "skills"), section: `{"scripts":"allow"}`, options: skills.Options{Runner: skills.NewRunner(skills.RunnerOptions{})}, config: func(c *engine.Config) { c.Store = st }}
+	}
+	if dir := os.Getenv("SKILLS_SERVER"); dir != "" {
+		r := newRig(t, options(dir), llmtest.Use("skill_script", `{"skill":"slow","script":"scripts/x.sh"}`))
+		r.Run(awaken.RunRequest{ThreadID: "t", RunID: "r", Messages: []*llm.Message{llm.UserText("go")}})
+		return
+	}
+	if err := sandbox.Available(); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "skills"), map[string]string{"slow/SKILL.md": md("slow", "", "Wait."), "slow/scripts/x.sh": "setsid sleep " + seconds + " & sleep " + seconds})
+	server := exec.Command("/proc/self/exe", "-test.run=^TestScript_ServerIsKilled$")
+	server.Env = append(os.Environ(), "SKILLS_SERVER="+dir)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the script begins", func() bool { return sleepers(seconds) > 0 })
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Wait()
+	await(t, "the script ends", func() bool { return sleepers(seconds) == 0 })
+	r := newRig(t, options(dir), llmtest.Say("told"))
+	rec := r.Run(awaken.RunRequest{Continue: "r"})
+	if got := r.results(); rec.Err != nil || rec.Result.Response != "told" || !strings.Contains(got, "[in_doubt]") || strings.Contains(got, "exit_code") || sleepers(seconds) > 0 {
+		t.Errorf("the model is told %s (%v)", got, rec.Err)
+	}
+}
+
+// await waits until something is so.
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for range 6000 {
+		if so() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("waited in vain: %s", what)
+}
+
+// sleepers counts the processes that sleep so many seconds.
+func sleepers(seconds string) (n int) {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range lines {
+		if data, _ := os.ReadFile(f); string(data) == "sleep\x00"+seconds+"\x00" {
+			n++
+		}
+	}
+	return n
 }

@@ -1,0 +1,94 @@
+//go:build linux && (amd64 || arm64)
+
+package sandboxtest
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Run makes all attacks, several at a time, and fails the test if one does damage. It calls run, which runs a command in the
+// arena's folder and returns its output.
+func Run(t *testing.T, run func(a *Arena, attack Attack) string) {
+	list := Attacks()
+	var escapes atomic.Int64
+	each(list, func(at Attack) {
+		a := NewArena(t)
+		out := run(a, at)
+		if damage := a.Damage(out); damage != "" {
+			escapes.Add(1)
+			t.Errorf("%s: %s: %.500s", at.Text, damage, out)
+		}
+	})
+	t.Logf("%d attacks, %d escapes", len(list), escapes.Load())
+	if len(list) < 120 {
+		t.Errorf("%d attacks, want at least 120", len(list))
+	}
+}
+
+// Control makes the attacks without a sandbox that are safe to show, and fails the test if one does no damage: it would show nothing.
+func Control(t *testing.T) {
+	root, shown := isRoot(), atomic.Int64{}
+	each(Attacks(), func(at Attack) {
+		if !at.Shown && !(at.ByRoot && root) || !has(at.Text) {
+			return
+		}
+		a := NewArena(t)
+		out := a.Unconfined(at.Text)
+		shown.Add(1)
+		damage := a.Damage(out)
+		for tries := 0; damage == "" && tries < 100; tries++ { // processes and sockets take a moment
+			time.Sleep(50 * time.Millisecond)
+			damage = a.Damage(out)
+		}
+		if damage == "" {
+			t.Errorf("%s: does nothing without a sandbox: %.500s", at.Text, out)
+		}
+	})
+	t.Logf("%d attacks succeed without a sandbox", shown.Load())
+}
+
+// isRoot reports whether this process has all rights that attacks of root need: in a container, it may not.
+func isRoot() bool {
+	data, _ := os.ReadFile("/proc/self/status")
+	_, caps, _ := strings.Cut(string(data), "CapEff:")
+	caps, _, _ = strings.Cut(strings.TrimSpace(caps), "\n")
+	n, _ := strconv.ParseUint(caps, 16, 64)
+	const most = 1<<0 | 1<<1 | 1<<3 | 1<<7 | 1<<18 | 1<<19 | 1<<21 | 1<<27 // chown, dac_override, fowner, setuid, chroot, ptrace, admin, mknod
+	return os.Geteuid() == 0 && n&most == most
+}
+
+// has reports whether the system has the program that an attack begins with.
+func has(text string) bool {
+	program, _, _ := strings.Cut(text, " ")
+	switch program {
+	case "python3", "renice", "taskset", "prlimit", "ionice", "chrt", "setsid", "unshare", "nsenter":
+		_, err := exec.LookPath(program)
+		return err == nil
+	}
+	return true
+}
+
+// each calls f for all attacks, four at a time.
+func each(list []Attack, f func(Attack)) {
+	var wg sync.WaitGroup
+	work := make(chan Attack)
+	for range 4 {
+		wg.Go(func() {
+			for at := range work {
+				f(at)
+			}
+		})
+	}
+	for _, at := range list {
+		work <- at
+	}
+	close(work)
+	wg.Wait()
+}
