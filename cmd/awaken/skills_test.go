@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -20,6 +21,7 @@ import (
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/deferred"
+	"github.com/awaken-go/awaken/plugin/handoff"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/plugin/skills"
 )
@@ -190,6 +192,41 @@ func TestSkills_AndOtherPlugins(t *testing.T) {
 		}
 		if reqs := h.Requests(); slices.Contains(reqs[0].Tools, "save_note") || !slices.Contains(reqs[1].Tools, "save_note") {
 			t.Errorf("%s: the tools are %q, then %q, want save_note once the skill is active", tt.name, reqs[0].Tools, reqs[1].Tools)
+		}
+	}
+}
+
+// What an active skill allows ends when the thread is handed to another agent.
+func TestSkills_GrantsEndWithTheAgent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "free"), 0o755), os.WriteFile(filepath.Join(dir, "free/SKILL.md"), []byte("---\nname: free\ndescription: d\nallowed-tools: time_now handoff_to_second\n---\nx"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, handed := range []bool{false, true} {
+		lib, err := skills.Open(skills.Folder(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plugins, err := skills.New(skills.Options{Library: lib})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules := json.RawMessage(`{"default_behavior":"ask","rules":[{"tool":"skill","behavior":"allow"},{"tool":"handoff_to_second","behavior":"allow"}]}`)
+		first := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{skills.DiscoveryID, skills.InstructionsID, permission.Name, handoff.PluginID},
+			Sections: map[string]json.RawMessage{permission.Name: rules, handoff.PluginID: json.RawMessage(`{"agents":["second"]}`)}}
+		second := &awaken.AgentSpec{ID: "second", PluginIDs: []string{permission.Name}, Sections: map[string]json.RawMessage{permission.Name: rules}}
+		turns := []llmtest.Turn{llmtest.Use("skill", `{"skill":"free"}`)}
+		if handed {
+			turns = append(turns, llmtest.Use("handoff_to_second", `{}`))
+		}
+		ran := false
+		now := awaken.NewTool(awaken.ToolSpec{ID: "time_now"}, func(_ context.Context, _ *awaken.ToolCall, _ struct{}) (string, error) { ran = true; return "now", nil })
+		h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{first, second}, Tools: []awaken.Tool{now}, Plugins: append(plugins, permission.New(permission.Config{}), handoff.New(nil))},
+			append(turns, llmtest.Use("time_now", `{}`), llmtest.Say("ok"))...)
+		rec := h.Say("go")
+		if asked := rec.Result.Termination.Type == awaken.Suspended; asked != handed || ran == handed {
+			t.Errorf("handed over: %t; the call asks: %t, and ran: %t (%+v, %v)", handed, asked, ran, rec.Result, rec.Err)
 		}
 	}
 }

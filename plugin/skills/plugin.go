@@ -86,6 +86,16 @@ func (d *discovery) Register(r *awaken.Registrar) error {
 	return nil
 }
 
+// Deactivate takes back what active skills allow, before the thread is handed to another agent: that one has its own rules.
+func (*discovery) Deactivate(_ context.Context, h *awaken.HookCall) error {
+	for _, a := range used.Get(h).Active {
+		builtin.Grants.Update(h, builtin.Grant{By: grantor(a.Name)})
+	}
+	return nil
+}
+
+var _ awaken.Deactivator = (*discovery)(nil)
+
 // offer is what one agent is offered.
 type offer struct {
 	*shelf
