@@ -51,6 +51,9 @@ func openControl(ctx context.Context, con *console, s *settings.Settings, b *bac
 	if err != nil {
 		return nil, err
 	}
+	if err := openWorkspace(s, log); err != nil {
+		return nil, err
+	}
 	servers := newMCPServers(s, b, allow, log)
 	manager, err := openManager(ctx, s, b, code, shop, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir, envHosts: s.Providers.EnvKeyHosts, limiter: limiter, servers: servers}, log)
 	if err != nil {
@@ -82,6 +85,9 @@ func newCode(s *settings.Settings) *code {
 		cfg := demo.Config()
 		c.tools = cfg.Tools
 		c.plugins = slices.DeleteFunc(cfg.Plugins, func(p awaken.Plugin) bool { return p.Name() == skills.DiscoveryID || p.Name() == skills.InstructionsID }) // the server has its own
+	}
+	if s.Workspace.Dir != "" {
+		c.plugins = append(c.plugins, workspacePlugin(s))
 	}
 	return c
 }

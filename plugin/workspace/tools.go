@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,18 +31,20 @@ type entry struct {
 type listing struct {
 	Entries   []entry `json:"entries"`
 	Truncated bool    `json:"truncated,omitempty"` // there are more
+	Note      string  `json:"note,omitempty"`      // what was left out, and why
 }
 
 func (j *jail) listTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_list", Effect: awaken.ReadOnly, Description: "Lists the files and folders of the workspace."},
-		func(ctx context.Context, _ *awaken.ToolCall, in listArgs) (listing, error) {
-			name, root, err := j.enter(in.Path)
+	return awaken.NewTool(awaken.ToolSpec{ID: "file_list", Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Lists the files and folders of the workspace."},
+		func(ctx context.Context, call *awaken.ToolCall, in listArgs) (listing, error) {
+			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
 				return listing{}, err
 			}
 			defer root.Close()
 			out := listing{Entries: []entry{}}
-			err = j.walk(ctx, root, name, in.Recursive, func(name string, info fs.FileInfo) bool {
+			w := &walk{jail: j, root: root, top: name, deep: in.Recursive}
+			err = w.run(ctx, func(name string, info fs.FileInfo) bool {
 				if out.Truncated = len(out.Entries) == j.MaxResults; out.Truncated {
 					return false
 				}
@@ -52,6 +55,10 @@ func (j *jail) listTool() awaken.Tool {
 				out.Entries = append(out.Entries, e)
 				return true
 			})
+			if out.Truncated {
+				w.leave("there are more than %d entries (max_results): list a folder below", j.MaxResults)
+			}
+			out.Note, out.Truncated = w.note(), out.Truncated || w.partial()
 			return out, err
 		})
 }
@@ -68,60 +75,107 @@ func kind(mode fs.FileMode) string {
 	return "other"
 }
 
-// enter checks a path and opens the workspace.
-func (j *jail) enter(name string) (string, *os.Root, error) {
+// enter checks a path and opens the workspace of a call.
+func (j *jail) enter(ctx context.Context, call *awaken.ToolCall, name string) (string, *os.Root, error) {
 	name, err := j.check(name)
 	if err != nil {
 		return "", nil, err
 	}
-	root, err := j.open()
+	root, err := j.open(ctx, call.Run)
 	return name, root, err
 }
 
-// maxVisits limits how many files a call looks at.
-const maxVisits = 100_000
+// The limits of a walk: how many files it looks at, and how deep.
+const (
+	maxVisits = 100_000
+	maxDepth  = 64
+)
 
-// walk calls f for what is in a folder, in the order of names, until f returns false. It follows no links.
-func (j *jail) walk(ctx context.Context, root *os.Root, name string, deep bool, f func(name string, info fs.FileInfo) bool) error {
-	visits := 0
-	stop := errors.New("stop")
-	var list func(dir string, depth int) error
-	list = func(dir string, depth int) error {
-		entries, err := fs.ReadDir(root.FS(), dir)
-		if err != nil && dir == name {
-			return plain(dir, err)
-		}
-		for _, e := range entries {
-			if visits++; visits > maxVisits || ctx.Err() != nil {
-				return stop
-			}
-			at := path.Join(dir, e.Name())
-			if !j.Hidden && hidden(e.Name()) {
-				continue
-			}
-			info, err := root.Lstat(at)
-			if err != nil {
-				continue // it is gone
-			}
-			if !f(at, info) {
-				return stop
-			}
-			if deep && info.IsDir() && depth < 64 {
-				if err := list(at, depth+1); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+// walk visits what is in a folder.
+type walk struct {
+	*jail
+	root    *os.Root
+	top     string // the folder
+	deep    bool   // the folders below it, too
+	visits  int
+	stopped bool     // at a limit of this type
+	unread  int      // files and folders that could not be read
+	left    []string // what was left out, for the model
+}
+
+// leave notes that something was left out, once.
+func (w *walk) leave(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(w.left, text) {
+		w.left = append(w.left, text)
 	}
-	if info, err := root.Stat(name); err == nil && !info.IsDir() {
-		return fmt.Errorf("%s is not a folder", name)
+}
+
+// note says what was left out, or "".
+func (w *walk) note() string {
+	if w.unread > 0 {
+		w.leave("%d files or folders could not be read", w.unread)
 	}
-	err := list(name, 0)
-	if errors.Is(err, stop) {
+	return strings.Join(w.left, "; ")
+}
+
+// partial reports whether something was left out.
+func (w *walk) partial() bool { return w.stopped || w.unread > 0 }
+
+var errStop = errors.New("stop")
+
+// run calls f for what is in the folder, in the order of names, until f returns false. It follows no links.
+func (w *walk) run(ctx context.Context, f func(name string, info fs.FileInfo) bool) error {
+	if info, err := w.root.Stat(w.top); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is not a folder", w.top)
+	}
+	err := w.folder(ctx, w.top, 0, f)
+	if errors.Is(err, errStop) {
 		err = context.Cause(ctx)
 	}
 	return err
+}
+
+func (w *walk) folder(ctx context.Context, dir string, depth int, f func(name string, info fs.FileInfo) bool) error {
+	entries, err := fs.ReadDir(w.root.FS(), dir)
+	if err != nil && dir == w.top {
+		return plain(dir, err)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.unread++
+	}
+	for _, e := range entries {
+		if w.visits++; w.visits > maxVisits {
+			w.stopped = true
+			w.leave("only %d files were looked at: name a folder below", maxVisits)
+			return errStop
+		}
+		if ctx.Err() != nil {
+			return errStop
+		}
+		at := path.Join(dir, e.Name())
+		if !w.Hidden && hidden(e.Name()) {
+			continue
+		}
+		info, err := w.root.Lstat(at)
+		if err != nil {
+			continue // it is gone
+		}
+		if !f(at, info) {
+			return errStop
+		}
+		if !w.deep || !info.IsDir() {
+			continue
+		}
+		if depth == maxDepth {
+			w.stopped = true
+			w.leave("folders below %d levels were left out: name one of them", maxDepth)
+			continue
+		}
+		if err := w.folder(ctx, at, depth+1, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type readArgs struct {
@@ -137,9 +191,9 @@ type fileText struct {
 }
 
 func (j *jail) readTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_read", Effect: awaken.ReadOnly, Description: "Reads a text file of the workspace."},
-		func(_ context.Context, _ *awaken.ToolCall, in readArgs) (fileText, error) {
-			name, root, err := j.enter(in.Path)
+	return awaken.NewTool(awaken.ToolSpec{ID: "file_read", Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Reads a text file of the workspace."},
+		func(ctx context.Context, call *awaken.ToolCall, in readArgs) (fileText, error) {
+			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
 				return fileText{}, err
 			}
@@ -168,10 +222,12 @@ func (j *jail) text(root *os.Root, name string) (string, error) {
 		return "", err
 	}
 	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
-		return "", fmt.Errorf("%s is not a text file", name)
+		return "", fmt.Errorf("%s is %w", name, errNotText)
 	}
 	return string(data), nil
 }
+
+var errNotText = errors.New("not a text file")
 
 type searchArgs struct {
 	Text string `json:"text" jsonschema:"what to look for; not a pattern"`
@@ -187,37 +243,54 @@ type found struct {
 
 type findings struct {
 	Found     []found `json:"found"`
-	Truncated bool    `json:"truncated,omitempty"`
+	Truncated bool    `json:"truncated,omitempty"` // there may be more
+	Note      string  `json:"note,omitempty"`      // what was left out, and why
 }
 
 // maxLine limits how much of a line a search shows.
 const maxLine = 300
 
 func (j *jail) searchTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_search", Effect: awaken.ReadOnly, Description: "Finds the lines with a text in the files of the workspace."},
-		func(ctx context.Context, _ *awaken.ToolCall, in searchArgs) (findings, error) {
+	return awaken.NewTool(awaken.ToolSpec{ID: "file_search", Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Finds the lines with a text in the files of the workspace."},
+		func(ctx context.Context, call *awaken.ToolCall, in searchArgs) (findings, error) {
 			if in.Text == "" || len(in.Text) > 1000 || strings.Contains(in.Text, "\n") {
 				return findings{}, fmt.Errorf("text is %d bytes long, want one line of 1 to 1000", len(in.Text))
 			}
 			if _, err := path.Match(in.Name, ""); err != nil || len(in.Name) > 200 {
 				return findings{}, fmt.Errorf("name is %.100q, want a pattern such as *.go", in.Name)
 			}
-			name, root, err := j.enter(in.Path)
+			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
 				return findings{}, err
 			}
 			defer root.Close()
 			out := findings{Found: []found{}}
-			err = j.walk(ctx, root, name, true, func(name string, info fs.FileInfo) bool {
+			w := &walk{jail: j, root: root, top: name, deep: true}
+			large := 0
+			err = w.run(ctx, func(name string, info fs.FileInfo) bool {
 				if ok, _ := path.Match(in.Name, path.Base(name)); !info.Mode().IsRegular() || in.Name != "" && !ok {
+					return true
+				}
+				if info.Size() > int64(j.MaxFileBytes) {
+					large++
 					return true
 				}
 				text, err := j.text(root, name)
 				if err != nil {
-					return true // too large, not text, or gone
+					if _, gone := root.Lstat(name); gone == nil && !errors.Is(err, errNotText) {
+						w.unread++
+					}
+					return true
 				}
 				return out.add(name, text, in.Text, j.MaxResults)
 			})
+			if large > 0 {
+				w.leave("%d files are larger than %d bytes (max_file_bytes) and were not searched", large, j.MaxFileBytes)
+			}
+			if out.Truncated {
+				w.leave("there are more than %d lines (max_results): search a folder, or for a longer text", j.MaxResults)
+			}
+			out.Note, out.Truncated = w.note(), out.Truncated || w.partial() || large > 0
 			return out, err
 		})
 }
@@ -258,8 +331,8 @@ func unique(call *awaken.ToolCall) string {
 
 func (j *jail) writeTool() awaken.Tool {
 	return awaken.NewTool(awaken.ToolSpec{ID: "file_write", Effect: awaken.Idempotent, Description: "Writes a text file of the workspace: creates it, or replaces its content."},
-		func(_ context.Context, call *awaken.ToolCall, in writeArgs) (written, error) {
-			name, root, err := j.enter(in.Path)
+		func(ctx context.Context, call *awaken.ToolCall, in writeArgs) (written, error) {
+			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
 				return written{}, err
 			}
@@ -290,7 +363,7 @@ func (j *jail) editTool() awaken.Tool {
 			if in.Old == "" || in.Old == in.New {
 				return written{}, errors.New("old is empty or the same as new, want the text to replace")
 			}
-			name, root, err := j.enter(in.Path)
+			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
 				return written{}, err
 			}

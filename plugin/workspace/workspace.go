@@ -1,7 +1,7 @@
-// Package workspace gives agents tools to work with the files of one folder: file_list, file_read, file_search, file_write
-// and file_edit.
+// Package workspace gives agents tools to work in a folder: file_list, file_read, file_search, file_write, file_edit
+// and shell.
 //
-//	cfg.Plugins = append(cfg.Plugins, workspace.New("/srv/projects"))
+//	cfg.Plugins = append(cfg.Plugins, workspace.New(workspace.Options{Dir: "/srv/projects"}))
 //
 // An agent that lists "workspace" in plugin_ids works in the folder that its section names, below the one
 // of the program:
@@ -12,11 +12,22 @@
 // [os.Root], which follows no link out of it, also not one that changes in the middle of a call. Paths are
 // relative, with slashes. Only regular files and folders are opened: no devices, pipes or sockets.
 //
+// All runs share the folder, or those of a tenant, of a user or of a thread; see [Scope].
+//
 // file_write and file_edit are idempotent: a call that is repeated after a crash leaves the same file. An edit says
 // which text it replaces, and that text must be in the file once; it records what it is about to do, so it is not made twice.
+//
+// The tool shell runs a command line in the folder, if the program ([Options.Shell]) and the section ("shell": {"enabled": true}) permit
+// it. The kernel confines the command, with all that it starts: it can write only to the folder (nowhere without "write"), has no network,
+// few variables of the environment, and limits of time, memory, processes, files and output. Where the kernel cannot, calls are refused.
+// A person decides about each call, unless the section or permission rules say otherwise. A command whose run was cut off is in doubt, and not repeated.
+//
+// Files may hold text of authors who want to instruct the model. So results taint the run ([awaken.Taint]) if others can have written
+// what they hold: if the folder is not that of a thread, unless the section says "trusted", and if commands have a network.
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +40,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
+	"github.com/awaken-go/awaken/internal/schema"
 )
 
 // Name is the name of the plugin and of its section.
@@ -36,38 +49,70 @@ const Name = "workspace"
 
 // Config is the section "workspace".
 type Config struct {
-	Folder       string `json:"folder" jsonschema:"the agent's folder, below that of the program; it must exist; empty means that folder itself"`
-	Write        bool   `json:"write" jsonschema:"whether the agent may write and edit files"`
-	MaxFileBytes int    `json:"max_file_bytes" jsonschema:"files that are larger are neither read nor written"`
-	MaxResults   int    `json:"max_results" jsonschema:"maximum number of entries of a list and of lines that a search finds"`
-	Hidden       bool   `json:"hidden" jsonschema:"whether files and folders whose names begin with a dot can be used"`
+	Folder       string      `json:"folder" jsonschema:"the agent's folder, below that of the program, tenant, user or thread; empty means that folder itself; below that of the program it must exist"`
+	Scope        Scope       `json:"scope" jsonschema:"which runs share the folder: those of a thread, of a user, of a tenant, or all; empty means what the program says"`
+	Write        bool        `json:"write" jsonschema:"whether the agent may write and edit files"`
+	MaxBytes     int64       `json:"max_bytes" jsonschema:"bytes of all files in the folder; 0 means what the program says, which is the maximum"`
+	MaxFileBytes int         `json:"max_file_bytes" jsonschema:"files that are larger are neither read nor written"`
+	MaxResults   int         `json:"max_results" jsonschema:"maximum number of entries of a list and of lines that a search finds"`
+	Hidden       bool        `json:"hidden" jsonschema:"whether files and folders whose names begin with a dot can be used; commands of the shell always can"`
+	Trusted      bool        `json:"trusted" jsonschema:"only authors who may instruct the model write to the folder, so what tools read there does not taint the run"`
+	Shell        ShellConfig `json:"shell" jsonschema:"commands"`
+}
+
+// DescribeSchema adds constraints that Go types cannot express.
+func (*Config) DescribeSchema(s *schema.Node) {
+	s.Property("scope").Enum("", string(ScopeThread), string(ScopeUser), string(ScopeTenant), string(ScopeAll))
+	s.Property("shell").Property("approval").Enum(string(Ask), string(Allow))
 }
 
 // Validate reports every mistake in the section.
 func (c *Config) Validate() error {
-	var errs []error
-	if c.Folder != "" && !fs.ValidPath(c.Folder) {
-		errs = append(errs, fmt.Errorf("folder is %q, want a relative path with slashes, without the element .. in it", c.Folder))
+	var bad check.Problems
+	bad.When(c.Folder != "" && !fs.ValidPath(c.Folder), "folder is %q, want a relative path with slashes, without the element .. in it", c.Folder)
+	if c.Scope != "" {
+		bad.OneOf("scope", string(c.Scope), string(ScopeThread), string(ScopeUser), string(ScopeTenant), string(ScopeAll))
 	}
-	if c.MaxFileBytes < 1 || c.MaxFileBytes > 16<<20 {
-		errs = append(errs, fmt.Errorf("max_file_bytes is %d, want 1 to %d", c.MaxFileBytes, 16<<20))
-	}
-	if c.MaxResults < 1 || c.MaxResults > 10_000 {
-		errs = append(errs, fmt.Errorf("max_results is %d, want 1 to 10000", c.MaxResults))
-	}
-	return errors.Join(errs...)
+	bad.When(c.MaxBytes < 0, "max_bytes is %d, want 0 or more", c.MaxBytes)
+	inRange(&bad, "max_file_bytes", int64(c.MaxFileBytes), 1, 16<<20)
+	inRange(&bad, "max_results", int64(c.MaxResults), 1, 10_000)
+	c.Shell.validate(&bad)
+	return bad.Err()
 }
 
-// New returns the plugin. Agents work in the folder dir, or below it.
-func New(dir string) awaken.Plugin {
-	s := awaken.NewSection(Name, Config{MaxFileBytes: 256 << 10, MaxResults: 500})
-	s.Info = awaken.SectionInfo{DisplayName: "Workspace", Category: "tools", Description: "Tools to read, search, write and edit the files of a folder."}
-	return &plugin{dir: dir, section: s}
+// Options configures the plugin.
+type Options struct {
+	Dir string // the folder that agents work in, or below; it must exist
+	// Scope says which runs share a folder, if the agent's section does not; "" means [ScopeAll].
+	Scope Scope
+	// MaxBytes limits the files of a folder; 0 means no limit. A section may set a lower one.
+	MaxBytes int64
+	// Shell permits agents to run commands. With nil, none can.
+	Shell *Shell
+}
+
+// Shell says what commands may do. The zero value gives them no network, and no variables of the environment.
+type Shell struct {
+	Network  bool     // commands of agents whose section says so may connect to all that this machine reaches
+	Env      []string // variables of the environment that sections may give commands
+	Parallel int      // commands that run at the same time; 0 means 4
+}
+
+// New returns the plugin.
+func New(o Options) awaken.Plugin {
+	s := awaken.NewSection(Name, Config{MaxFileBytes: 256 << 10, MaxResults: 500, Shell: defaultShell})
+	s.Info = awaken.SectionInfo{DisplayName: "Workspace", Category: "tools", Description: "Tools to read, search, write and edit the files of a folder, and to run commands in it."}
+	p := &plugin{options: o, section: s}
+	if o.Shell != nil {
+		p.shell = newShell(o.Shell)
+	}
+	return p
 }
 
 type plugin struct {
-	dir     string
+	options Options
 	section *awaken.Section[Config]
+	shell   *shell // nil if there are no commands
 	edits   sync.Mutex
 }
 
@@ -79,10 +124,23 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil // the registry reports an invalid section
 	}
-	j := &jail{dir: p.dir, edits: &p.edits, Config: cfg}
+	if err := p.shell.check(&cfg.Shell); err != nil {
+		return err
+	}
+	cfg.Scope = cmp.Or(cfg.Scope, p.options.Scope, ScopeAll)
+	if most := p.options.MaxBytes; most > 0 && (cfg.MaxBytes == 0 || cfg.MaxBytes > most) {
+		cfg.MaxBytes = most
+	}
+	j := &jail{dir: p.options.Dir, edits: &p.edits, shell: p.shell, Config: cfg}
 	r.Tool(j.listTool(), j.readTool(), j.searchTool())
 	if cfg.Write {
 		r.Tool(j.writeTool(), j.editTool())
+	}
+	if cfg.Shell.Enabled {
+		r.Tool(j.shellTool())
+		if cfg.Shell.Approval == Ask && !slices.Contains(r.Agent.PluginIDs, "permission") { // which asks by its rules
+			r.Gate(j.gate)
+		}
 	}
 	return nil
 }
@@ -91,25 +149,12 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 type jail struct {
 	dir   string      // of the program
 	edits *sync.Mutex // held while a file is read and written: the calls of a step, and runs, may edit the same one
+	shell *shell
 	Config
 }
 
-// open opens the agent's folder. Every call opens it anew, so that none holds one that was removed.
-func (j *jail) open() (*os.Root, error) {
-	root, err := os.OpenRoot(j.dir)
-	if err != nil {
-		return nil, errors.New("the workspace is not available") // its place is none of a model's business
-	}
-	if j.Folder == "" || j.Folder == "." {
-		return root, nil
-	}
-	defer root.Close()
-	below, err := root.OpenRoot(j.Folder)
-	if err != nil {
-		return nil, errors.New("the workspace is not available")
-	}
-	return below, nil
-}
+// shared reports whether authors that the model does not know of may have written files.
+func (j *jail) shared() bool { return j.Scope != ScopeThread && !j.Trusted }
 
 // check returns a path that a model has named, in its simplest form, or an error.
 func (j *jail) check(name string) (string, error) {
@@ -191,8 +236,11 @@ func (j *jail) write(root *os.Root, name string, data []byte, unique string) err
 	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
 	}
+	if err := j.room(root, int64(len(data))); err != nil {
+		return err
+	}
 	dir := path.Dir(name)
-	if err := root.MkdirAll(dir, 0o755); err != nil {
+	if err := makeFolders(root, dir); err != nil {
 		return plain(dir, err)
 	}
 	temp := path.Join(dir, ".awaken-"+unique)
@@ -203,6 +251,9 @@ func (j *jail) write(root *os.Root, name string, data []byte, unique string) err
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = adopt(root, temp)
+	}
 	if err == nil {
 		err = root.Rename(temp, name)
 	}

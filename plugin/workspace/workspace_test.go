@@ -15,7 +15,9 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/sandbox"
 	"github.com/awaken-go/awaken/internal/sectiontest"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/workspace"
 )
@@ -25,6 +27,7 @@ type world struct {
 	*testing.T
 	outside string // the folder around it
 	dir     string
+	options workspace.Options
 }
 
 const secret = "TOP-SECRET-CONTENT"
@@ -33,6 +36,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, outside: t.TempDir()}
 	w.dir = filepath.Join(w.outside, "desk")
+	w.options.Dir = w.dir
 	for _, dir := range []string{"desk/sub/deep", "other", "desk-evil"} {
 		w.must(os.MkdirAll(filepath.Join(w.outside, dir), 0o755))
 	}
@@ -67,7 +71,7 @@ func (w *world) use(section string, calls ...[2]string) string {
 	if section != "" {
 		spec.Sections = map[string]json.RawMessage{workspace.Name: json.RawMessage(section)}
 	}
-	h := awakentest.New(w.T, engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(w.dir)}}, append(turns, llmtest.Say("ok"))...)
+	h := awakentest.New(w.T, engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(w.options)}}, append(turns, llmtest.Say("ok"))...)
 	rec := h.Say("go")
 	last := ""
 	for _, m := range h.Messages(rec.Result.ThreadID) {
@@ -76,6 +80,29 @@ func (w *world) use(section string, calls ...[2]string) string {
 		}
 	}
 	return last
+}
+
+// allowed returns a section with a shell that needs no approval.
+func allowed(fields string) string {
+	return `{"write":true,"trusted":true,"shell":{"enabled":true,"approval":"allow"` + fields + `}}`
+}
+
+// shellCases are sections with their effect on a command. TestSection checks that they have every field.
+var shellCases = []struct{ name, section, command, want string }{
+	{"enabled", allowed(``), "cat a.txt; echo e >&2; exit 3", `{"ok":false,"exit_code":3,"stdout":"one\ntwo\nthree\n","stderr":"e\n"}`},
+	{"write", allowed(``), "echo four >> a.txt && tail -1 a.txt", `"stdout":"four\n"`},
+	{"no write", `{"trusted":true,"shell":{"enabled":true,"approval":"allow"}}`, "(echo x > n || echo refused) 2>/dev/null; echo y > $TMPDIR/t; cat $TMPDIR/t; ls n", `"stdout":"refused\ny\n"`},
+	{"timeout_seconds", allowed(`,"timeout_seconds":1`), "sleep 100", `"ended":"timeout"`},
+	{"max_output_bytes", allowed(`,"max_output_bytes":3`), "echo 12345", `"stdout":"123","stderr":"","stdout_truncated":true`},
+	{"memory_bytes", allowed(`,"memory_bytes":67108864`), `x=$(head -c 100000000 /dev/zero | tr '\0' x); echo ${#x}`, `cannot allocate`},
+	{"processes", allowed(`,"processes":4,"timeout_seconds":5`), "for i in $(seq 40); do sleep 10 & done", `fork: `},
+	{"max_file_bytes", allowed(`,"max_file_bytes":1000`), "head -c 2000 /dev/zero > f; wc -c < f", `1000\n`},
+	{"open_files", allowed(`,"open_files":20`), "ulimit -n", `"stdout":"20\n"`},
+	{"no network", allowed(``), "exec 3<>/dev/tcp/127.0.0.1/PORT && echo reached", `"stdout":""`},
+	{"network", allowed(`,"network":true`), "exec 3<>/dev/tcp/127.0.0.1/PORT && echo reached", `"stdout":"reached\n"`},
+	{"env", allowed(`,"env":["WORKSPACE_TEST"]`), "echo $WORKSPACE_TEST $WORKSPACE_OTHER $PATH", `"stdout":"given ` + sandbox.Path + `\n"`},
+	{"no env", allowed(``), "env | cut -d= -f1 | sort | tr '\\n' ' '", `"stdout":"AWAKEN_IDEMPOTENCY_KEY HOME LANG PATH PWD SHLVL TMPDIR _ "`},
+	{"max_bytes", strings.Replace(allowed(``), "{", `{"max_bytes":30000,`, 1), "i=0; while :; do i=$((i+1)); head -c 10000 /dev/zero > f$i; done", `"ended":"disk_limit"`},
 }
 
 // Every field of the section has its effect, and every tool does its work.
@@ -99,7 +126,12 @@ func TestSection(t *testing.T) {
 		{"edit what is there twice", `{"write":true}`, "file_edit", `{"path":"a.txt","old":"e","new":"E"}`, `old is in a.txt 3 times, want once: add text around it`},
 		{"max_file_bytes of a read", `{"max_file_bytes":5}`, "file_read", `{"path":"a.txt"}`, `a.txt is larger than 5 bytes`},
 		{"max_file_bytes of a write", `{"write":true,"max_file_bytes":5}`, "file_write", `{"path":"n","text":"123456"}`, `the content is 6 bytes long, want at most 5`},
-		{"max_results", `{"max_results":1}`, "file_list", `{}`, `{"entries":[{"path":"a.txt","type":"file","size":14}],"truncated":true}`},
+		{"max_results", `{"max_results":1}`, "file_list", `{}`, `{"entries":[{"path":"a.txt","type":"file","size":14}],"truncated":true,"note":"there are more than 1 entries (max_results): list a folder below"}`},
+		{"max_results of a search", `{"max_results":1}`, "file_search", `{"text":"t"}`, `{"found":[{"path":"a.txt","line":2,"text":"two"}],"truncated":true,"note":"there are more than 1 lines (max_results): search a folder, or for a longer text"}`},
+		{"max_file_bytes of a search", `{"max_file_bytes":15}`, "file_search", `{"text":"two"}`, `{"found":[{"path":"a.txt","line":2,"text":"two"}],"truncated":true,"note":"1 files are larger than 15 bytes (max_file_bytes) and were not searched"}`},
+		{"max_bytes", `{"write":true,"max_bytes":3000}`, "file_write", `{"path":"n","text":"x"}`, `the workspace is full: it has at most 3000 bytes; delete files first`},
+		{"scope", `{"scope":"thread"}`, "file_list", `{}`, `{"entries":[]}`},
+		{"scope of the tenant", `{"scope":"tenant","folder":"a/b"}`, "file_list", `{}`, `{"entries":[]}`},
 		{"hidden by default", ``, "file_read", `{"path":".env"}`, `path is ".env": names that begin with a dot are not available in this workspace`},
 		{"hidden", `{"hidden":true}`, "file_read", `{"path":".env"}`, `{"path":".env","text":"KEY=` + secret + `","lines":1}`},
 		{"not text", ``, "file_read", `{"path":"bin"}`, `bin is not a text file`},
@@ -113,6 +145,10 @@ func TestSection(t *testing.T) {
 			}
 		})
 	}
+	for _, tt := range shellCases {
+		docs = append(docs, tt.section)
+	}
+	docs = append(docs, `{"trusted":true}`) // TestTaint
 	sectiontest.Covers[workspace.Config](t, docs...)
 }
 
@@ -120,13 +156,19 @@ func TestSection(t *testing.T) {
 func TestSection_Mistakes(t *testing.T) {
 	t.Parallel()
 	for section, want := range map[string]string{
-		`{"folder":"../other"}`: `folder is "../other", want a relative path with slashes, without the element .. in it`,
-		`{"folder":"/etc"}`:     `folder is "/etc"`,
-		`{"max_file_bytes":0}`:  `max_file_bytes is 0, want 1 to 16777216`,
-		`{"max_results":-1}`:    `max_results is -1, want 1 to 10000`,
+		`{"folder":"../other"}`:          `folder is "../other", want a relative path with slashes, without the element .. in it`,
+		`{"folder":"/etc"}`:              `folder is "/etc"`,
+		`{"max_file_bytes":0}`:           `max_file_bytes is 0, want 1 to 16777216`,
+		`{"max_results":-1}`:             `max_results is -1, want 1 to 10000`,
+		`{"max_bytes":-1}`:               `max_bytes is -1, want 0 or more`,
+		`{"scope":"planet"}`:             `/scope: value must be one of`,
+		`{"shell":{"approval":"never"}}`: `shell/approval: value must be one of`, `{"shell":{"timeout_seconds":0}}`: `shell.timeout_seconds is 0, want 1 to 3600`,
+		`{"shell":{"max_output_bytes":0}}`: `shell.max_output_bytes is 0, want 1 to 1048576`, `{"shell":{"memory_bytes":1}}`: `shell.memory_bytes is 1, want 16777216 to`,
+		`{"shell":{"processes":0}}`: `shell.processes is 0, want 1 to 1000`, `{"shell":{"max_file_bytes":0}}`: `shell.max_file_bytes is 0, want 1 to`, `{"shell":{"open_files":1}}`: `shell.open_files is 1, want 16 to 10000`,
+		`{"shell":{"enabled":true}}`: `shell.enabled is true, but this program does not run commands`,
 	} {
 		spec := &awaken.AgentSpec{ID: "a", ModelID: "m", PluginIDs: []string{workspace.Name}, Sections: map[string]json.RawMessage{workspace.Name: json.RawMessage(section)}}
-		_, err := engine.New(engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(t.TempDir())}})
+		_, err := engine.New(engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(workspace.Options{Dir: t.TempDir()})}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: the error is %v, want %s", section, err, want)
 		}
@@ -267,5 +309,83 @@ func TestRead_LargeLimit(t *testing.T) {
 	w := newWorld(t)
 	if got := w.use("", [2]string{"file_read", `{"path":"a.txt","offset":1,"limit":9223372036854775807}`}); !strings.Contains(got, `two\nthree`) {
 		t.Errorf("the result is %s", got)
+	}
+}
+
+// Edits of one file by calls of the same step, which run at the same time, are all made, or refused with what has changed: none is lost.
+func TestEdit_OneAtATime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var text strings.Builder
+	var uses []llmtest.Call
+	for i := range 20 {
+		fmt.Fprintf(&text, "<%d>\n", i)
+		uses = append(uses, llmtest.Call{Name: "file_edit", Arguments: fmt.Appendf(nil, `{"path":"many.txt","old":"<%d>","new":"[%d]"}`, i, i)})
+	}
+	w.must(os.WriteFile(filepath.Join(w.dir, "many.txt"), []byte(text.String()), 0o644))
+	spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{workspace.Name}, Sections: map[string]json.RawMessage{workspace.Name: json.RawMessage(`{"write":true}`)}, ToolExecutionMode: awaken.ParallelStreaming}
+	h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(w.options)}}, llmtest.Turn{ToolCalls: uses}, llmtest.Say("ok"))
+	rec := h.Say("go")
+	done, refused := 0, 0
+	for _, m := range h.Messages(rec.Result.ThreadID) {
+		switch {
+		case m.ToolCallID == "":
+		case strings.Contains(m.Text(), `"bytes"`):
+			done++
+		case strings.Contains(m.Text(), "has changed in the meantime"):
+			refused++
+		default:
+			t.Errorf("a call says %s", m.Text())
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(w.dir, "many.txt"))
+	if made := strings.Count(string(data), "["); err != nil || done == 0 || done+refused != 20 || made != done {
+		t.Errorf("%d edits are reported, %d refused, and %d made (%v)", done, refused, made, err)
+	}
+}
+
+// Folders that are too deep, and results that are left out for another reason, are mentioned.
+func TestWalk_SaysWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(os.MkdirAll(filepath.Join(w.dir, strings.Repeat("d/", 70)), 0o755))
+	for tool, args := range map[string]string{"file_list": `{"recursive":true}`, "file_search": `{"text":"two"}`} {
+		if got := w.use("", [2]string{tool, args}); !strings.Contains(got, `"truncated":true,"note":"folders below 64 levels were left out: name one of them"`) {
+			t.Errorf("%s: %.300s", tool, got)
+		}
+	}
+}
+
+// Runs on different threads, of different users and of different tenants do not see each other's files.
+func TestScope_KeepsApart(t *testing.T) {
+	t.Parallel()
+	type who struct{ thread, user string }
+	for _, tt := range []struct {
+		scope workspace.Scope
+		a, b  who
+		same  bool
+	}{
+		{workspace.ScopeThread, who{"t1", "u"}, who{"t2", "u"}, false}, {workspace.ScopeThread, who{"t1", "u"}, who{"t1", "u"}, true}, {workspace.ScopeThread, who{"../t1", "u"}, who{"t1", "u"}, false}, {workspace.ScopeThread, who{"T1", "u"}, who{"t1", "u"}, false},
+		{workspace.ScopeUser, who{"t1", "u"}, who{"t2", "u"}, true}, {workspace.ScopeUser, who{"t1", "u"}, who{"t2", "v"}, false}, {workspace.ScopeUser, who{"t1", ""}, who{"t2", ""}, false},
+		{workspace.ScopeTenant, who{"t1", "u"}, who{"t2", "v"}, true}, {workspace.ScopeAll, who{"t1", "u"}, who{"t2", "v"}, true},
+	} {
+		w := newWorld(t)
+		w.options.Scope = tt.scope
+		spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{workspace.Name}, Sections: map[string]json.RawMessage{workspace.Name: json.RawMessage(`{"write":true}`)}}
+		h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(w.options)}},
+			llmtest.Use("file_write", `{"path":"mine","text":"x"}`), llmtest.Say("ok"), llmtest.Use("file_list", `{}`), llmtest.Say("ok"))
+		last := ""
+		for _, p := range []who{tt.a, tt.b} {
+			rec := h.Run(awaken.RunRequest{ThreadID: p.thread, UserID: p.user, Messages: []*llm.Message{llm.UserText("go")}})
+			for _, m := range h.Messages(rec.Result.ThreadID) {
+				if m.ToolCallID != "" {
+					last = m.Text()
+				}
+			}
+		}
+		if strings.Contains(last, `"mine"`) != tt.same {
+			t.Errorf("%s, %v and %v: the second sees %s", tt.scope, tt.a, tt.b, last)
+		}
+		w.checkOutside()
 	}
 }

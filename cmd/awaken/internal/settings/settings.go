@@ -108,6 +108,14 @@ type Settings struct {
 		Scripts   bool
 		ScriptEnv []string
 	}
+	// Workspace selects the folder that agents work in, which runs share one, and whether commands run there.
+	Workspace struct {
+		Dir, Scope   string
+		MaxBytes     int // 0 means no limit
+		Shell        bool
+		ShellNetwork bool
+		ShellEnv     []string
+	}
 	// Outbound lists private networks that providers and agents of other servers may be in.
 	Outbound struct{ Allow []string }
 	Log      struct{ Level, Format string }
@@ -179,7 +187,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.mcp_tool_agent", to: &v.MCP.ToolAgent, def: "default", Doc: "agent whose catalogue and permissions apply to mcp_tools"},
 		{Name: "server.mcp_commands", to: &v.MCP.Commands, Doc: "programs that documents in mcp-servers may start, as they name them; * allows all, empty means none. Who may write documents can then run them on this machine"},
 		{Name: "server.mcp_refresh_interval", to: &v.MCP.Refresh, def: "0s", check: atLeast(0), Doc: "how often to list the tools of MCP servers, besides when they say that their tools have changed; 0s means never"},
-	}, evalTable(), l.table(), s.skillTable(), []*Value{
+	}, evalTable(), l.table(), s.skillTable(), s.workspaceTable(), []*Value{
 
 		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &s.Admin.Token, check: isKey, Doc: "the admin key; on an address that other machines can reach, one that is hard to guess"},
 		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "origins whose pages may call the server from a browser"},
@@ -247,6 +255,19 @@ func (s *Settings) skillTable() []*Value {
 		{Name: "skills.poll_interval", to: &s.Skills.Poll, def: "2s", check: aTime, Doc: "how often to look for changed skills"},
 		{Name: "skills.scripts", Env: "AWAKEN_SKILLS_SCRIPTS", to: &s.Skills.Scripts, Doc: "let agents run the scripts of skills, confined; a person is asked before each call, unless the agent says otherwise"},
 		{Name: "skills.script_env", to: &s.Skills.ScriptEnv, Doc: "environment variables of the server that scripts get"},
+	}
+}
+
+// workspaceTable defines the settings of workspaces.
+func (s *Settings) workspaceTable() []*Value {
+	w := &s.Workspace
+	return []*Value{
+		{Name: "workspace.dir", Env: "AWAKEN_WORKSPACE_DIR", to: &w.Dir, Doc: "folder for the files of agents that list the plugin workspace; created if missing. Without it, the server has no such plugin"},
+		{Name: "workspace.scope", to: &w.Scope, def: "thread", check: oneOf("thread", "user", "tenant", "all"), Doc: "which runs share a folder, unless the agent says otherwise: those of a thread, of a user or of a tenant, or all"},
+		{Name: "workspace.max_bytes", to: &w.MaxBytes, def: "268435456", check: atLeast(0), Doc: "size of all files in a folder; 0 means no limit. Agents may have a lower one"},
+		{Name: "workspace.shell", Env: "AWAKEN_WORKSPACE_SHELL", to: &w.Shell, Doc: "let agents whose section says so run commands in their folders, confined; a person is asked before each, unless the agent says otherwise"},
+		{Name: "workspace.shell_network", to: &w.ShellNetwork, Doc: "let agents whose section says so give commands the network: all that this machine reaches, its own services among them"},
+		{Name: "workspace.shell_env", to: &w.ShellEnv, Doc: "environment variables of the server that agents may give commands"},
 	}
 }
 

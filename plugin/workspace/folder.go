@@ -1,0 +1,165 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ownership"
+	"github.com/awaken-go/awaken/internal/sandbox"
+)
+
+// Scope says which runs share a folder.
+type Scope string
+
+// The scopes of folders.
+const (
+	ScopeThread Scope = "thread" // the runs of a thread
+	ScopeUser   Scope = "user"   // the runs of a user of a tenant; a run without one has the folder of its thread
+	ScopeTenant Scope = "tenant" // the runs of a tenant
+	ScopeAll    Scope = "all"    // all runs: the folder is that of the program
+)
+
+// owner is an owner of runs that knows their tenant.
+type owner interface {
+	For() (tenant string, background bool)
+}
+
+// place returns the path of the folder of a run, below that of the program.
+func (j *jail) place(ctx context.Context, run *awaken.RunInfo) (string, error) {
+	if j.Scope == ScopeAll {
+		return ".", nil
+	}
+	tenant := ""
+	if o, ok := ownership.Of[owner](ctx); ok {
+		tenant, _ = o.For()
+	}
+	if run == nil || run.ThreadID == "" {
+		return "", errors.New("the run has no thread, and so no workspace")
+	}
+	name := "thread-" + plainName(run.ThreadID)
+	switch {
+	case j.Scope == ScopeTenant:
+		name = "tenant"
+	case j.Scope == ScopeUser && run.UserID != "":
+		name = "user-" + plainName(run.UserID)
+	}
+	return path.Join("tenant-"+plainName(tenant), name), nil
+}
+
+// plainName returns a name of a folder for an id: the id itself, if it is short and has only lower-case letters, digits,
+// hyphens and underscores, and otherwise a hash. Different ids have different names.
+func plainName(id string) string {
+	special := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_' }
+	if id != "" && len(id) <= 64 && !strings.ContainsFunc(id, special) {
+		return id
+	}
+	return fmt.Sprintf("~%x", sha256.Sum256([]byte(id)))[:41]
+}
+
+var errNoFolder = errors.New("the workspace is not available") // its place is none of a model's business
+
+// open opens the folder of a run. Every call opens it anew, so that none holds one that was removed. A folder of a thread, a user or a
+// tenant is made when it is first used.
+func (j *jail) open(ctx context.Context, run *awaken.RunInfo) (*os.Root, error) {
+	at, err := j.place(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(j.dir)
+	if err != nil {
+		return nil, errNoFolder
+	}
+	if at != "." {
+		top := root
+		root, err = openOwn(top, at)
+		_ = top.Close()
+		if err != nil {
+			return nil, errNoFolder
+		}
+	}
+	if j.Folder == "" || j.Folder == "." {
+		return root, nil
+	}
+	defer func() { _ = root.Close() }()
+	if at != "." {
+		if err := makeFolders(root, j.Folder); err != nil {
+			return nil, errNoFolder
+		}
+	}
+	below, err := root.OpenRoot(j.Folder)
+	if err != nil {
+		return nil, errNoFolder
+	}
+	return below, nil
+}
+
+// openOwn opens a folder of a thread, a user or a tenant, and makes it first if need be. A process that is root gives it
+// to a user without rights, which commands run as.
+func openOwn(top *os.Root, at string) (*os.Root, error) {
+	if root, err := top.OpenRoot(at); err == nil {
+		return root, nil
+	}
+	if err := top.MkdirAll(path.Dir(at), 0o711); err != nil {
+		return nil, err
+	}
+	if err := top.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if os.Geteuid() == 0 {
+		sum := sha256.Sum256([]byte(at))
+		id := firstOwner + int(binary.BigEndian.Uint32(sum[:])%owners)
+		if top.Lchown(at, id, id) != nil {
+			if err := top.Lchown(at, noUser, noUser); err != nil { // a container may have no other
+				return nil, err
+			}
+		}
+	}
+	return top.OpenRoot(at)
+}
+
+// The users that folders belong to: no system has the first ones, all have the last.
+const (
+	firstOwner = 1_600_000_000
+	owners     = 100_000_000
+	noUser     = 65534
+)
+
+// makeFolders makes a folder of the workspace, with those above it. They belong to the owner of the workspace.
+func makeFolders(root *os.Root, name string) error {
+	if name == "." {
+		return nil
+	}
+	if err := makeFolders(root, path.Dir(name)); err != nil {
+		return err
+	}
+	err := root.Mkdir(name, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		if info, err := root.Stat(name); err != nil || !info.IsDir() {
+			return &fs.PathError{Op: "mkdir", Path: name, Err: errors.New("not a folder")}
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return adopt(root, name)
+}
+
+// room returns an error unless the workspace has room for n more bytes.
+func (j *jail) room(root *os.Root, n int64) error {
+	if j.MaxBytes == 0 {
+		return nil
+	}
+	if used := sandbox.DiskUsed(root); used > j.MaxBytes-n {
+		return fmt.Errorf("the workspace is full: it has at most %d bytes; delete files first", j.MaxBytes)
+	}
+	return nil
+}
