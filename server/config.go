@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/webhook"
 )
 
@@ -87,6 +88,8 @@ type Config struct {
 	Version       string
 	// Settings are those of the program, for admins to look at.
 	Settings []Setting
+	// Rollups keeps figures about the runs of the mailbox's queue, which Serve counts. Nil disables the routes.
+	Rollups rollup.Store
 	// Replicas tells admins of all processes that serve, of which Serve makes this one. Nil disables the route.
 	Replicas *Replicas
 

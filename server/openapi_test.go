@@ -28,6 +28,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -411,7 +412,8 @@ var successes = map[string]func(g *rig, as []string) request{
 	"DELETE /v1/dead-letters/{dispatch_id}": func(g *rig, _ []string) request {
 		return request{path: "/v1/dead-letters/" + g.dead(g.tenant)}
 	},
-	"GET /v1/usage": plainly("/v1/usage", ""),
+	"GET /v1/usage":        plainly("/v1/usage", ""),
+	"GET /v1/stats/series": plainly("/v1/stats/series?metric=latency_p95_ms&by=agent&step=hour", ""),
 	"GET /v1/queue": func(g *rig, _ []string) request {
 		g.runs(admin...)
 		return request{path: "/v1/queue"}
@@ -790,6 +792,7 @@ var mistakes = map[string]string{
 	"GET /v1/decisions":                                   "/v1/decisions?since=yesterday",
 	"GET /v1/dead-letters":                                "/v1/dead-letters?limit=x",
 	"GET /v1/dispatches":                                  "/v1/dispatches?status=odd",
+	"GET /v1/stats/series":                                "/v1/stats/series?metric=odd",
 	"GET /v1/providers/limits":                            "/v1/providers/limits?limit=x",
 	"GET /v1/usage":                                       "/v1/usage?agent_id=%01",
 	"GET /v1/deliveries":                                  "/v1/deliveries?limit=x",
@@ -1011,6 +1014,19 @@ func (s brokenStore) Submitted(context.Context, string) (*mailbox.Dispatch, erro
 func (s brokenStore) Decisions(context.Context, mailbox.DecisionQuery) ([]*awaken.Decided, error) {
 	return nil, s.err
 }
+
+// brokenRollups fails.
+type brokenRollups struct {
+	rollup.Store
+	err error
+}
+
+func (b brokenDB) Rollups() rollup.Store { return brokenRollups{b.DB.Rollups(), b.err} }
+
+func (s brokenRollups) Figures(context.Context, rollup.Query) ([]rollup.Row, error) {
+	return nil, s.err
+}
+
 func (s brokenStore) CountDispatches(context.Context) (map[mailbox.Status]int, error) {
 	return nil, s.err
 }

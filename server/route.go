@@ -33,10 +33,13 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&timelines{}).routes(),
 		(&trees{registry: registry}).routes(),
 		(&budgets{mailbox: cfg.Mailbox, registry: registry}).routes(),
-		(&usage{}).routes(),
+		(&usage{figures: cfg.Rollups}).routes(),
 		(&modelHealth{registry: registry}).routes(),
 	)
 	all = append(all, (&remembered{audit: cfg.Control}).routes()...)
+	if cfg.Rollups != nil {
+		all = append(all, (&series{store: cfg.Rollups}).routes()...)
+	}
 	if cfg.Hooks != nil {
 		all = append(all, (&deliveries{hooks: cfg.Hooks}).routes()...)
 	}

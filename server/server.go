@@ -14,6 +14,7 @@ import (
 
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/rollup"
 )
 
 // Server answers HTTP requests. It is safe for concurrent use.
@@ -113,6 +114,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 				failed <- err
 			}
 		})
+	}
+	if s.cfg.Rollups != nil && !s.cfg.ManualMailbox {
+		queue := s.cfg.Mailbox.Queue()
+		roller := &rollup.Roller{Store: s.cfg.Rollups, Runs: func(tenant string) rollup.Runs { return queue.Handle(tenant) }, Logger: s.cfg.Logger}
+		working.Go(func() { roller.Work(ctx) })
 	}
 	if r := s.cfg.Replicas; r != nil {
 		working.Go(func() { r.work(ctx, s.cfg.NewID(), s.cfg.Version, s.configVersion, s.cfg.Logger) })

@@ -26,6 +26,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/webhook"
@@ -144,6 +145,9 @@ func (g *rig) start(change ...func(*server.Config)) {
 		g.t.Fatal(err)
 	}
 	cfg.Mailbox = g.box
+	if db, ok := g.db.(interface{ Rollups() rollup.Store }); ok {
+		cfg.Rollups = db.Rollups()
+	}
 	for _, c := range change {
 		c(&cfg)
 	}

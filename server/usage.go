@@ -5,29 +5,36 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/rollup"
 )
 
 // usage has the handler of the token usage and cost of runs.
-type usage struct{}
+type usage struct {
+	figures rollup.Store // may be nil
+}
 
 func (h *usage) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.get),
-			Summary: "Get token usage and cost of runs, by agent",
-			Query:   []protocol.Param{param("thread_id", "string", "only runs on this thread"), param("agent_id", "string", "only runs of this agent"), userParam},
+			Summary: "Get token usage and cost: of all runs by agent or, with since, until or by, of those that ended in that time",
+			Query: []protocol.Param{param("thread_id", "string", "only runs on this thread"), param("agent_id", "string", "only runs of this agent"), userParam,
+				sinceParam, untilParam, param(byParam.Name, byParam.Kind, "what to distinguish; model counts requests and tool counts calls; default agent")},
 			Replies: map[int]any{200: usageBody{}}},
 	}
 }
 
 // usageBody is the token usage and cost of runs.
 type usageBody struct {
-	Items   []awaken.UsageTotal `json:"items"` // one per agent
-	Runs    int                 `json:"runs"`
-	Usage   llm.Usage           `json:"usage"`
-	CostUSD float64             `json:"cost_usd"`
+	Items   []usageItem `json:"items"` // one per agent, or per key of the dimension that was asked for
+	Runs    int         `json:"runs"`
+	Usage   llm.Usage   `json:"usage"`
+	CostUSD float64     `json:"cost_usd"`
 }
 
 func (h *usage) get(req *request) error {
+	if req.query.Has("since") || req.query.Has("until") || req.query.Has("by") {
+		return h.over(req)
+	}
 	r, ok := req.tenant.Store.(awaken.UsageReader)
 	if !ok {
 		return protocol.NotFound("usage", "of this store")
@@ -40,10 +47,10 @@ func (h *usage) get(req *request) error {
 	if err != nil {
 		return err
 	}
-	out := usageBody{Items: []awaken.UsageTotal{}}
+	out := usageBody{Items: []usageItem{}}
 	total := money.Amount(0)
 	for _, t := range list {
-		out.Items = append(out.Items, t)
+		out.Items = append(out.Items, usageItem{UsageTotal: t})
 		out.Runs += t.Runs
 		out.Usage.Add(t.Usage)
 		total += money.Dollars(t.CostUSD)

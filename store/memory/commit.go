@@ -106,6 +106,9 @@ func (s *committer) saveRun(t *thread, c *awaken.Commit) {
 	} else {
 		before = r.Status
 	}
+	if s.ended != nil && c.Run.Status == awaken.RunDone && r.Status != awaken.RunDone {
+		s.ended(c.Run.RunID)
+	}
 	r.Run.Run = c.Run
 	s.runChanged(before, &c.Run)
 	t.run = r

@@ -29,6 +29,7 @@ type DB struct {
 	changes *changelog.Memory
 	// processes holds until when each process may be silent, Unix ms.
 	processes map[string]int64
+	rollups   *rollups // nil until it is used
 }
 
 // NewDB returns an empty DB.
@@ -54,6 +55,9 @@ func (db *DB) Store(tenant string) *Store {
 
 func (db *DB) newStore(tenant string) *Store {
 	rs := &records{tenant: tenant, changes: db.changes, mu: &db.mu, threads: map[string]*thread{}, runs: map[string]*runRecord{}, decided: threads.Decided{}}
+	if db.rollups != nil {
+		db.rollups.follow(tenant, rs)
+	}
 	now := func() time.Time { return db.Now() }
 	ds := &dispatches{records: rs, lines: db.lines, processes: db.processes, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
 	bs := &blobs{records: rs, now: now, byID: map[string]*file{}, held: map[string][]*file{}}

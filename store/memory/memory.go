@@ -50,8 +50,9 @@ type records struct {
 	threads map[string]*thread
 	runs    map[string]*runRecord
 	decided threads.Decided
-	clock   int64  // grows with every commit, to order threads and runs
-	floor   uint64 // above the fences of deleted threads; new threads begin with it
+	clock   int64              // grows with every commit, to order threads and runs
+	floor   uint64             // above the fences of deleted threads; new threads begin with it
+	ended   func(runID string) // is called when a run ends; nil if nothing counts them
 }
 
 type thread struct {
@@ -114,6 +115,9 @@ func (r *records) open(id, user string, now int64) *thread {
 // record stores the record of a run that has not started.
 func (r *records) record(run *awaken.Run) {
 	old := r.runs[run.RunID]
+	if r.ended != nil && run.Status == awaken.RunDone && (old == nil || old.Status == awaken.RunCreated) {
+		r.ended(run.RunID)
+	}
 	switch {
 	case old == nil:
 		r.clock++

@@ -29,6 +29,7 @@ import (
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/webhook"
 )
@@ -168,6 +169,9 @@ func (db *DB) Hooks() webhook.Store { return sqlstore.NewHooks(db.database) }
 func (db *DB) Changes() changelog.Store {
 	return &sqlstore.Changes{DB: db.database, Final: db.horizon.advance}
 }
+
+// Rollups returns the figures about the runs of all tenants.
+func (db *DB) Rollups() rollup.Store { return sqlstore.NewRollups(db.database) }
 
 // SweepBlobs removes the blobs of all tenants that are held no more.
 func (db *DB) SweepBlobs(ctx context.Context, r blob.Retention) (int, error) {

@@ -1,0 +1,15 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/rollup/rolluptest"
+)
+
+func TestRollups(t *testing.T) {
+	rolluptest.Test(t, func(t *testing.T) rolluptest.Backend {
+		db := open(t)
+		return rolluptest.Backend{Rollups: db.Rollups(), Store: func(tenant string) mailbox.Handle { return db.Store(tenant) }}
+	})
+}
