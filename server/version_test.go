@@ -53,3 +53,55 @@ func TestVersions_ReadAndCompare(t *testing.T) {
 		}
 	}
 }
+
+// A secret that is planted in every kind of document is in no answer about versions, drafts, differences, previews and
+// mistakes.
+func TestVersions_HaveNoSecrets(t *testing.T) {
+	t.Parallel()
+	const planted = "planted-secret-c0ffee"
+	g := newRig(t)
+	write := func(query, path, doc string) {
+		t.Helper()
+		g.want(200, "PUT", "/v1/config/"+path+query, doc, admin...)
+	}
+	for i, query := range []string{"", "", "?publish=false"} {
+		secret := fmt.Sprint(planted, i)
+		write(query, fmt.Sprint("providers/p", i/2), fmt.Sprintf(`{"id":"p%d","adapter":"scripted","api_key":%q,"adapter_options":{"headers":{"X-Key-%d":%q}}}`, i/2, secret, i, secret))
+		write(query, fmt.Sprint("a2a-servers/s", i/2), fmt.Sprintf(`{"id":"s%d","base_url":"https://h%d.example","auth":{"type":"bearer","token":%q}}`, i/2, i, secret))
+		write(query, fmt.Sprint("agents/a", i/2), fmt.Sprintf(`{"id":"a%d","model_id":"m","sections":{"x":{"api_key":%q,"n":%d}}}`, i/2, secret, i))
+	}
+	paths := []string{"GET /v1/registry/drafts", "GET /v1/registry/versions", "GET /v1/registry/diff", "GET /v1/registry/diff?from=1&to=draft", "GET /v1/registry/diff?from=draft&to=1",
+		"GET /v1/config/agents/a0/removal-preview", "GET /v1/config/providers/p0/removal-preview", "GET /v1/config/agents/meta", "GET /v1/config/agents/a1?state=draft", "GET /v1/config/agents/a0?state=live",
+		"GET /v1/config/providers", "DELETE /v1/registry/drafts/agents/a1", "GET /v1/audit-log"}
+	live := int(g.want(200, "GET", "/v1/registry/versions?limit=1", "", admin...)["live"].(float64))
+	for n := 1; n <= live; n++ {
+		for _, doc := range []string{"providers/p0", "a2a-servers/s0", "agents/a0"} {
+			paths = append(paths, fmt.Sprintf("GET /v1/registry/versions/%d/%s", n, doc))
+		}
+	}
+	seen := 0
+	for _, p := range paths {
+		method, path, _ := strings.Cut(p, " ")
+		status, text := g.ask(method, path, "", admin...)
+		if status < 300 {
+			seen++
+		}
+		if strings.Contains(text, planted) || strings.Contains(text, "$secret") && !strings.HasPrefix(path, "/v1/audit-log") {
+			t.Errorf("%s: %d %s has a secret", p, status, text)
+		}
+	}
+	if seen < 18 {
+		t.Errorf("only %d requests succeeded", seen)
+	}
+	for _, body := range []string{`{"id":"new","model_id":"none","sections":{"x":{"api_key":"` + planted + `"}}}`, `{"id":"new","model_id":"m","endpoint":{"base_url":"https://h?token=` + planted + `"},"extra":1}`} {
+		for _, p := range []string{"/v1/config/agents/validate", "/v1/agents/permission-preview"} {
+			text := body
+			if strings.HasSuffix(p, "preview") {
+				text = `{"agent":` + body + `,"calls":[{"tool":"x"}]}`
+			}
+			if status, answer := g.ask("POST", p, text, admin...); status != 400 || strings.Contains(answer, planted) {
+				t.Errorf("%s: %d %s", p, status, answer)
+			}
+		}
+	}
+}
