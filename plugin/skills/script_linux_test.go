@@ -122,7 +122,7 @@ func TestFork_WaitsAndContinuesElsewhere(t *testing.T) {
 
 // A script whose server is killed ends, is in doubt, and is not repeated when another takes the run over.
 func TestScript_ServerIsKilled(t *testing.T) {
-	const seconds = "72345"
+	seconds := fmt.Sprint(72_000_000 + os.Getpid()) // which nothing else sleeps
 	options := func(dir string) setup {
 		st, err := file.Open(filepath.Join(dir, "store"), nil)
 		if err != nil {

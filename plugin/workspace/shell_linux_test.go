@@ -3,6 +3,7 @@
 package workspace_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -306,7 +307,8 @@ func TestShell_ServerIsKilled(t *testing.T) {
 		return engine.Config{Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{workspace.Name}, Sections: map[string]json.RawMessage{workspace.Name: section}}}, Store: st,
 			Plugins: []awaken.Plugin{workspace.New(workspace.Options{Dir: filepath.Join(dir, "desk"), Shell: &workspace.Shell{}})}}
 	}
-	text := "echo once >> count; setsid sleep 71234 & sleep 71234"
+	seconds := cmp.Or(os.Getenv("WORKSPACE_SECONDS"), fmt.Sprint(71_000_000+os.Getpid())) // which nothing else sleeps
+	text := "echo once >> count; setsid sleep " + seconds + " & sleep " + seconds
 	if dir := os.Getenv("WORKSPACE_SERVER"); dir != "" {
 		h := awakentest.New(t, config(dir), llmtest.Use("shell", command(text)))
 		h.Run(awaken.RunRequest{ThreadID: "t", RunID: "r", Messages: []*llm.Message{llm.UserText("go")}})
@@ -315,9 +317,9 @@ func TestShell_ServerIsKilled(t *testing.T) {
 	w := newShellWorld(t)
 	count := filepath.Join(w.dir, "count")
 	server := exec.Command("/proc/self/exe", "-test.run=^TestShell_ServerIsKilled$")
-	server.Env = append(os.Environ(), "WORKSPACE_SERVER="+w.outside)
+	server.Env = append(os.Environ(), "WORKSPACE_SERVER="+w.outside, "WORKSPACE_SECONDS="+seconds)
 	w.must(server.Start())
-	for tries := 0; len(sleepers("71234")) < 2; tries++ {
+	for tries := 0; len(sleepers(seconds)) < 2; tries++ {
 		if tries == 3000 {
 			t.Fatal("the command does not begin")
 		}
@@ -325,9 +327,9 @@ func TestShell_ServerIsKilled(t *testing.T) {
 	}
 	w.must(server.Process.Kill())
 	_ = server.Wait()
-	for tries := 0; len(sleepers("71234")) > 0; tries++ {
+	for tries := 0; len(sleepers(seconds)) > 0; tries++ {
 		if tries == 3000 {
-			t.Fatalf("processes are left: %v", sleepers("71234"))
+			t.Fatalf("processes are left: %v", sleepers(seconds))
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

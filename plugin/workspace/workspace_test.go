@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/internal/sandbox"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
@@ -387,5 +388,40 @@ func TestScope_KeepsApart(t *testing.T) {
 			t.Errorf("%s, %v and %v: the second sees %s", tt.scope, tt.a, tt.b, last)
 		}
 		w.checkOutside()
+	}
+}
+
+// tenant is an owner of runs of a tenant.
+type tenant string
+
+func (tenant) Check() error          { return nil }
+func (n tenant) For() (string, bool) { return string(n), false }
+
+// Runs of different tenants do not see each other's files, whatever the names of their threads.
+func TestScope_KeepsTenantsApart(t *testing.T) {
+	t.Parallel()
+	for _, scope := range []workspace.Scope{workspace.ScopeThread, workspace.ScopeUser, workspace.ScopeTenant} {
+		for _, pair := range [][2]tenant{{"", "acme"}, {"acme", "Acme"}, {"acme", "../tenant-acme"}, {"acme", "acme"}} {
+			w := newWorld(t)
+			w.options.Scope = scope
+			spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{workspace.Name}, Sections: map[string]json.RawMessage{workspace.Name: json.RawMessage(`{"write":true}`)}}
+			cfg := engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(w.options)}}
+			last := ""
+			for i, turn := range []llmtest.Turn{llmtest.Use("file_write", `{"path":"mine","text":"x"}`), llmtest.Use("file_list", `{}`)} {
+				h := awakentest.New(t, cfg, turn, llmtest.Say("ok")) // a tenant has a store of its own
+				if _, err := h.Runtime.Run(ownership.With(t.Context(), pair[i]), awaken.RunRequest{ThreadID: "t", UserID: "u", Messages: []*llm.Message{llm.UserText("go")}}, nil); err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range h.Messages("t") {
+					if m.ToolCallID != "" {
+						last = m.Text()
+					}
+				}
+			}
+			if strings.Contains(last, `"mine"`) != (pair[0] == pair[1]) {
+				t.Errorf("%s, %q: the second sees %s", scope, pair, last)
+			}
+			w.checkOutside()
+		}
 	}
 }
