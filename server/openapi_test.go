@@ -413,6 +413,7 @@ var successes = map[string]func(g *rig, as []string) request{
 		return request{path: "/v1/dead-letters/" + g.dead(g.tenant)}
 	},
 	"GET /v1/usage":        plainly("/v1/usage", ""),
+	"GET /v1/search":       plainly("/v1/search?q=default", ""),
 	"GET /v1/stats/series": plainly("/v1/stats/series?metric=latency_p95_ms&by=agent&step=hour", ""),
 	"GET /v1/queue": func(g *rig, _ []string) request {
 		g.runs(admin...)
@@ -792,6 +793,7 @@ var mistakes = map[string]string{
 	"GET /v1/decisions":                                   "/v1/decisions?since=yesterday",
 	"GET /v1/dead-letters":                                "/v1/dead-letters?limit=x",
 	"GET /v1/dispatches":                                  "/v1/dispatches?status=odd",
+	"GET /v1/search":                                      "/v1/search?limit=x",
 	"GET /v1/stats/series":                                "/v1/stats/series?metric=odd",
 	"GET /v1/providers/limits":                            "/v1/providers/limits?limit=x",
 	"GET /v1/usage":                                       "/v1/usage?agent_id=%01",

@@ -29,6 +29,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&files{limits: cfg.Files, serving: s.serving}).routes(),
 		(&dispatches{}).routes(),
 		(&queues{}).routes(),
+		(&searches{registry: registry}).routes(),
 		(&explanations{}).routes(),
 		(&timelines{}).routes(),
 		(&trees{registry: registry}).routes(),
