@@ -55,8 +55,9 @@ func (m *metric) get(f *rollup.Figures) *float64 {
 var steps = map[string]time.Duration{"hour": time.Hour, "6h": 6 * time.Hour, "day": rollup.Day, "week": 7 * rollup.Day}
 
 const (
-	maxPoints  = 1000 // of a series
-	maxKeys    = 200  // series of a response
+	maxPoints  = 1100           // of a series: as many days as are kept
+	maxHours   = 8 * rollup.Day // for steps of less than a day, of which every value has many rows
+	maxKeys    = 200            // series of a response
 	seriesTime = 24 * time.Hour
 )
 
@@ -125,7 +126,7 @@ func span(req *request, store rollup.Store) (q rollup.Query, err error) {
 	case step > 0:
 	case long <= 2*rollup.Day:
 		step = time.Hour
-	case long <= 14*rollup.Day:
+	case long <= maxHours:
 		step = 6 * time.Hour
 	default:
 		step = rollup.Day
@@ -154,6 +155,9 @@ func (h *series) get(req *request) error {
 	q.Durations = m.durations
 	step := int64(q.Step / time.Second)
 	points := (q.Until - q.Since + step - 1) / step
+	if time.Duration(q.Until-q.Since)*time.Second > maxHours+rollup.Day && q.Step < rollup.Day {
+		return protocol.BadRequest("step is %s and since and until are more than 8 days apart, want step=day or week, or a shorter time", req.value("step"))
+	}
 	if points > maxPoints {
 		return protocol.BadRequest("from since to until there are %d steps, want at most %d: ask for a shorter time or a longer step", points, maxPoints)
 	}
