@@ -2,13 +2,16 @@ package mcp_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	goruntime "runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/plugin/mcp"
 )
 
@@ -34,11 +38,138 @@ var misbehaviours = map[string]func(w http.ResponseWriter){
 		w.Header().Set("Content-Type", "text/event-stream")
 		endless(w, "data: ")
 	},
+	"a bomb": func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		endless(z, `{"jsonrpc":"`)
+		_ = z.Close()
+	},
 	"no JSON": func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, "<html>")
 	},
 }
+
+// streams are ways to answer a call with a stream that has no answer. They last for 20 seconds.
+var streams = map[string]func(w http.ResponseWriter){
+	"events without end": func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		event := []byte("event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"more\"}}\n\n")
+		for end, err := time.Now().Add(20*time.Second), error(nil); err == nil && time.Now().Before(end); {
+			_, err = w.Write(event)
+		}
+	},
+	"a stream that says nothing": func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for end, err := time.Now().Add(20*time.Second), error(nil); err == nil && time.Now().Before(end); time.Sleep(time.Millisecond) {
+			_, err = io.WriteString(w, ": wait\n\n")
+			_ = http.NewResponseController(w).Flush()
+		}
+	},
+}
+
+// hostileHandler serves a server with the tool go, whose calls are answered badly.
+func hostileHandler(misbehave func(http.ResponseWriter), called func()) http.Handler {
+	srv := sdk.NewServer(&sdk.Implementation{Name: "hostile", Version: "1"}, nil)
+	srv.AddTool(&sdk.Tool{Name: "go", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return nil, errors.New("it is never called")
+	})
+	good := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if bytes.Contains(body, []byte(`"tools/call"`)) {
+			called()
+			misbehave(w)
+			return
+		}
+		good.ServeHTTP(w, r)
+	})
+}
+
+// told has the hostile servers, and what the model is told about the call of each.
+var told = map[string]string{
+	"hostile crash":                     "exit status 7: out of cheese. Whether the call took effect is not known, and it was not repeated",
+	"hostile hang at open":              "not found",
+	"hostile hang":                      "timed out",
+	"hostile lines without end":         "not known",
+	"hostile long line":                 "a line exceeds 8388608 bytes",
+	"hostile nesting":                   "Whether the call took effect is not known",
+	"hostile notifications":             "I went.",
+	"hostile notifications without end": "timed out",
+	"hostile sampling":                  "I went.",
+	"hostile answers":                   "I went.",
+	"hostile errors":                    "I went.",
+	"hostile change":                    "I went.",
+	"hostile giant list":                "not found",
+	"hostile giant description":         "not found",
+	"hostile endless list":              "not found",
+	"a length that is not true":         "not known",
+	"an object without end":             "not known",
+	"an event without end":              "not known",
+	"events without end":                "timed out",
+	"a stream that says nothing":        "timed out",
+	"a bomb":                            "not known",
+	"no JSON":                           "not known",
+}
+
+// Whatever a server does, an agent that calls its tool continues, is told why the call failed, and makes it once. When
+// the server is gone, nothing of it is left in the process.
+func TestHostile_ServersHarmNeitherAgentsNorTheProcess(t *testing.T) {
+	for name, want := range told {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, file, calls := attack{Name: name, Rounds: 1, Timeout: time.Minute, OpenTimeout: time.Minute}, t.TempDir()+"/notes", 0
+			switch {
+			case want == "timed out":
+				a.Timeout = time.Second
+			case strings.HasSuffix(name, "hang at open"):
+				a.OpenTimeout = time.Second
+			}
+			if testenv.Long() {
+				a.Rounds = 10
+			}
+			var mu sync.Mutex
+			misbehave := misbehaviours[name]
+			if misbehave == nil {
+				misbehave = streams[name]
+			}
+			if misbehave != nil {
+				a.URL = serve(t, hostileHandler(misbehave, func() { mu.Lock(); calls++; mu.Unlock() }))
+			}
+			d, err := attacked(patience(t), a, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("heap %d to %d KiB, goroutines %d to %d, files %d to %d, RSS %d, up to %d, then %d MiB; told: %.200s", d.Before.Heap, d.After.Heap, d.Before.Goroutines, d.After.Goroutines,
+				d.Before.Files, d.After.Files, d.Before.RSS>>10, d.Peak>>10, d.After.RSS>>10, d.Told)
+			if !strings.Contains(d.Told, want) {
+				t.Errorf("the model is told %q, want %q", d.Told, want)
+			}
+			for _, answer := range d.Answers {
+				if answer != "I am well. done" {
+					t.Errorf("the run ends with %q", answer)
+				}
+			}
+			mu.Lock()
+			made := calls + strings.Count(strings.Join(notes(t, file), " "), "call")
+			mu.Unlock()
+			if want := map[bool]int{false: a.Rounds}[want == "not found"]; made != want {
+				t.Errorf("the server was called %d times in %d runs, want %d", made, a.Rounds, want)
+			}
+			if d.After.Goroutines > d.Before.Goroutines || d.After.Files > d.Before.Files || d.After.Heap > d.Before.Heap+1<<10 {
+				t.Errorf("before %+v, after %+v", d.Before, d.After)
+			}
+			if !testenv.Race && d.Peak > d.Before.RSS+maxDamage {
+				t.Errorf("the process takes up to %d MiB, %d MiB before", d.Peak>>10, d.Before.RSS>>10)
+			}
+		})
+	}
+}
+
+// maxDamage is how much memory an attack may take while it lasts, in KiB: some times a message of 8 MiB.
+const maxDamage = 128 << 10
 
 // endless writes at most 256 MiB.
 func endless(w io.Writer, begin string) {

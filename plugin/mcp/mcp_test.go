@@ -141,13 +141,13 @@ func TestCall_ShowsTheLogOfItsServer(t *testing.T) {
 			call.EmitTo(func(e awaken.Event) {
 				if a, ok := e.(*awaken.ActivitySnapshot); ok && a.ActivityType == mcp.LogActivity {
 					shown.Add(1)
-					if want := `{"lines":[{"level":"info","text":"a line"}]}`; string(a.Content) != want {
-						t.Errorf("shown is %s, want %s", a.Content, want)
+					if line := `{"level":"info","text":"a line"}`; !strings.Contains(string(a.Content), line) || strings.Contains(string(a.Content), "debug") {
+						t.Errorf("shown is %s, want %s", a.Content, line)
 					}
 				}
 			})
 			tell := tool(t, c, "mcp__s__tell")
-			until(t, "the log is shown", func() bool { // a call may end before its last line is read, and begin before the server was asked for them
+			until(t, "the log is shown", func() bool { // a call may end before its line is read, which is the next call's then, and begin before the server was asked for it
 				if _, err := tell.Call(patience(t), call); err != nil {
 					t.Fatal(err)
 				}

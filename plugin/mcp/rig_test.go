@@ -30,7 +30,17 @@ import (
 const roleVariable = "MCP_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	if role := os.Getenv(roleVariable); role != "" {
+	switch role := os.Getenv(roleVariable); {
+	case role == "victim":
+		if err := victim(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	case strings.HasPrefix(role, "hostile "):
+		hostile(role)
+		return
+	case role != "":
 		play(role)
 		return
 	}
@@ -253,7 +263,18 @@ func notes(t testing.TB, name string) []string {
 func serve(t testing.TB, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)
-	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			s.Close()
+		}()
+		select {
+		case <-closed:
+		case <-time.After(5 * time.Second): // a call may wait forever for the answer of a client that is gone
+		}
+	})
 	return s.URL
 }
 
