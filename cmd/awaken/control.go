@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -225,6 +226,9 @@ func seedManager(ctx context.Context, m *config.Manager, s *settings.Settings) e
 	return nil
 }
 
+// mcpDemo is the document of the MCP server in the settings.
+const mcpDemo = "mcp_demo"
+
 // seedDocuments returns the documents of the profile, adjusted by the settings.
 func seedDocuments(s *settings.Settings) ([]config.Document, error) {
 	cfg := demo.Minimal()
@@ -260,6 +264,11 @@ func seedDocuments(s *settings.Settings) ([]config.Document, error) {
 		}
 	}
 	docs, err := documents([]awaken.ProviderSpec{p}, cfg.Models, cfg.Agents)
+	if words := strings.Fields(s.Agent.MCPCommand); len(words) > 0 && err == nil {
+		var data []byte
+		data, err = json.Marshal(config.MCPServerSpec{ID: mcpDemo, Transport: "stdio", Command: words[0], Args: words[1:]})
+		docs = append(docs, config.Document{Key: config.Key{Namespace: config.MCPServers, ID: mcpDemo}, Spec: data})
+	}
 	if s.SeedProfile != "demo" || err != nil {
 		return docs, err
 	}

@@ -26,6 +26,7 @@ import (
 // mcpServers connects to the MCP servers of documents.
 type mcpServers struct {
 	commands []string // that documents may start
+	own      []string // the program in the settings, with its arguments
 	dir      string   // has the working folders of programs
 	refresh  time.Duration
 	client   *http.Client
@@ -36,7 +37,7 @@ type mcpServers struct {
 
 // newMCPServers returns a connector that obeys the settings. It keeps what was approved in b.
 func newMCPServers(s *settings.Settings, b *backend, allow []netip.Prefix, log *slog.Logger) *mcpServers {
-	return &mcpServers{commands: s.Server.MCP.Commands, dir: filepath.Join(s.StorageDir, "mcp"), refresh: s.Server.MCP.Refresh, client: provider.Guarded(allow...),
+	return &mcpServers{commands: s.Server.MCP.Commands, own: strings.Fields(s.Agent.MCPCommand), dir: filepath.Join(s.StorageDir, "mcp"), refresh: s.Server.MCP.Refresh, client: provider.Guarded(allow...),
 		pins: &storedPins{b.profile(systemTenant)}, log: log}
 }
 
@@ -96,7 +97,7 @@ func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error
 		s.URL, s.SSE, s.Headers = spec.URL, spec.Transport == "sse", o.headers
 		return s, nil
 	}
-	if !slices.Contains(m.commands, "*") && !slices.Contains(m.commands, spec.Command) {
+	if !slices.Contains(m.commands, "*") && !slices.Contains(m.commands, spec.Command) && !slices.Equal(m.own, slices.Concat([]string{spec.Command}, spec.Args)) {
 		return s, fmt.Errorf("command is %q, which documents may not start: add it to the setting server.mcp_commands (AWAKEN_SERVER_MCP_COMMANDS)", spec.Command)
 	}
 	s.Command, s.Args, s.Env, s.Inherit, s.Dir = spec.Command, spec.Args, spec.Env, slices.Concat(mcp.DefaultInherit, o.inheritEnv), filepath.Join(m.dir, spec.ID)

@@ -10,8 +10,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/plugin/mcp"
 )
 
 // status returns the status of an MCP server, once ok accepts it.
@@ -107,4 +109,56 @@ func TestMCPServers_NeedTheOperatorsConsent(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", id, st, c.want)
 		}
 	}
+}
+
+// MCP_SERVER_CMD gives the tools of a program to agents, as in the original's starter. The one that is part of this
+// program needs no network.
+func TestMCPServers_TheOneInTheSettings(t *testing.T) {
+	h := host(t, func(s *settings.Settings) { s.SeedProfile, s.Agent.MCPCommand = "demo", "awaken mcp-demo" })
+	h.status("mcp_demo", func(st *config.MCPStatus) bool { return st.Connected && len(st.Tools) == 4 })
+	h.says(`RUN_TOOL mcp__mcp_demo__echo {"text":"I am here."}`, "I am here.")
+	h.says(`RUN_TOOL mcp__mcp_demo__add {"a":2,"b":3}`, `{"sum":5}`)
+	h.says(`RUN_TOOL mcp__mcp_demo__count {"to":3}`, "I counted to 3.")
+	h.says(`RUN_TOOL mcp__mcp_demo__read_resource {"uri":"demo://readme"}`, "A server for trying out")
+	h.says(`RUN_TOOL mcp__mcp_demo__get_prompt {"name":"haiku","arguments":{"topic":"rain"}}`, "Write a haiku about rain.")
+
+	// The user is asked, and the call is continued with the answer.
+	var run struct {
+		RunID  string `json:"run_id"`
+		Status string
+	}
+	message := []any{map[string]string{"role": "user", "content": "RUN_TOOL mcp__mcp_demo__greet {}"}}
+	h.call("POST", "/v1/runs", map[string]any{"agent_id": "default", "thread_id": "asked", "stream": false, "messages": message}, &run)
+	var view struct {
+		Waiting struct{ Tickets []awaken.WaitingTicket }
+	}
+	h.call("GET", "/v1/runs/"+run.RunID, nil, &view)
+	if len(view.Waiting.Tickets) != 1 || view.Waiting.Tickets[0].Suspension.Action != mcp.ElicitationAction {
+		t.Fatalf("%+v waits for %+v", run, view)
+	}
+	h.call("POST", "/v1/runs/"+run.RunID+"/decision", map[string]any{"tool_call_id": view.Waiting.Tickets[0].TicketID, "action": "resume", "payload": map[string]string{"name": "Ada"}}, nil)
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		var out strings.Builder
+		if _, err := curl(t.Context(), []string{"-H", "Authorization: Bearer " + h.key, h.url + "/v1/threads/asked/messages"}, &out); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), "Hello, Ada!") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the thread has %s", out.String())
+		}
+	}
+
+	// Documents may start the program as it is in the settings, and in no other way.
+	h.call("POST", "/v1/config/mcp-servers", map[string]any{"id": "other", "transport": "stdio", "command": "awaken", "args": []string{"serve"}}, nil)
+	if st := h.status("other", func(st *config.MCPStatus) bool { return st.LastError != "" }); !strings.Contains(st.LastError, "server.mcp_commands") {
+		t.Errorf("%+v", st)
+	}
+
+	// Without the setting, the document is gone.
+	h.stop()
+	h.settings.Agent.MCPCommand = ""
+	h.start(newCode(h.settings))
+	h.says("RUN_TOOL mcp__mcp_demo__echo {}", "not found")
 }

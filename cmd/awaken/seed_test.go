@@ -309,12 +309,11 @@ func TestAgent_NamedByAHandoffIsInUse(t *testing.T) {
 
 // Variables of the original's starters that are set but not acted on are reported at start.
 func TestServe_WarnsAboutVariablesOfTheOriginal(t *testing.T) {
-	t.Setenv("MCP_SERVER_CMD", "files --all")
 	t.Setenv("AGENT_ID", "helper")
 	t.Setenv("RUST_LOG", "debug")
 	h := host(t, func(*settings.Settings) {})
 	h.stop()
-	for name, want := range map[string]bool{"AGENT_ID": true, "MCP_SERVER_CMD": true, "OPENAI_ADAPTER": false, "A2A_REMOTE_URL": false, "RUST_LOG": true, "AGENT_CONFIG": false} {
+	for name, want := range map[string]bool{"AGENT_ID": true, "OPENAI_ADAPTER": false, "A2A_REMOTE_URL": false, "RUST_LOG": true, "AGENT_CONFIG": false} {
 		if got := strings.Contains(h.log.String(), "variable="+name); got != want {
 			t.Errorf("%s: warned is %v; the log has %s", name, got, h.log.String())
 		}

@@ -120,7 +120,6 @@ func addSettingsOf(cmd *cobra.Command, folder func() (string, error), flags ...s
 var foreign = []struct{ name, instead string }{
 	{"AGENT_ID", "name the agent in the request; the default agent is called default"},
 	{"OPENAI_ADAPTER", "set the adapter of the provider document"},
-	{"MCP_SERVER_CMD", "write a document in the namespace mcp-servers"},
 	{"A2A_REMOTE_URL", "write a document in the namespace a2a-servers"},
 	{"A2A_BEARER_TOKEN", "set auth in the document of the A2A server"},
 	{"AGENT_CONFIG", "set AGENT_SYSTEM_PROMPT, or write a document in the namespace agents"},

@@ -138,7 +138,9 @@ func TestHostile_ServersHarmNeitherAgentsNorTheProcess(t *testing.T) {
 			if misbehave != nil {
 				a.URL = serve(t, hostileHandler(misbehave, func() { mu.Lock(); calls++; mu.Unlock() }))
 			}
-			d, err := attacked(patience(t), a, file)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			d, err := attacked(ctx, a, file)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -116,7 +116,7 @@ func suffer(a attack) (*damage, error) {
 // round runs an agent whose model calls a tool of the hostile server, then one of a good server, and then
 // answers.
 func (d *damage) round(a attack) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	self, err := os.Executable()
 	if err != nil {

@@ -147,6 +147,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"log.level":               {"debug", "loud", "want debug, info, warn or error", "info"},
 	"log.format":              {"json", "xml", "want text or json", "text"},
 	"retention.threads_days":  {"30", "-1", "want a whole number, 0 or more", "0"},
+	"agent.mcp_command":       {"awaken mcp-demo", "", "", `""`},
 }
 
 // A new setting needs a case.

@@ -83,6 +83,7 @@ type Settings struct {
 		Model, SystemPrompt string
 		MaxRounds           int
 		ReasoningEffort     string
+		MCPCommand          string
 	}
 	OpenAI struct {
 		BaseURL string
@@ -237,6 +238,7 @@ func (s *Settings) table() []*Value {
 		{Name: "agent.system_prompt", Env: "AGENT_SYSTEM_PROMPT", to: &s.Agent.SystemPrompt, Doc: "system prompt of the default agent"},
 		{Name: "agent.max_rounds", Env: "AGENT_MAX_ROUNDS", to: &s.Agent.MaxRounds, check: atLeast(1), Doc: "round limit of the default agent"},
 		{Name: "agent.reasoning_effort", Env: "AGENT_REASONING_EFFORT", to: &s.Agent.ReasoningEffort, check: isEffort, Doc: "reasoning effort of the default agent: none, low, medium, high, max or a number of tokens"},
+		{Name: "agent.mcp_command", Env: "MCP_SERVER_CMD", to: &s.Agent.MCPCommand, Doc: "program of an MCP server, with its arguments, separated by spaces; its tools are mcp__mcp_demo__*. 'awaken mcp-demo' is one to try out"},
 		{Name: "openai.base_url", Env: "OPENAI_BASE_URL", to: &s.OpenAI.BaseURL, check: isURL, Doc: "base URL of the default provider: OpenAI or a compatible server. Without it and a key, a scripted model answers"},
 		{Name: "openai.api_key", Env: "OPENAI_API_KEY", to: &s.OpenAI.APIKey, Doc: "API key of the default provider"},
 		{Name: "budget.enabled", to: &s.Budget.Enabled, Doc: "enforce the limits set with PUT /v1/budget on all runs; budgets of agents and requests always apply"},
