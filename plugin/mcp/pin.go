@@ -183,7 +183,7 @@ func (c *Connection) Approve(ctx context.Context, digests map[string]string) ([]
 	for _, name := range slices.Sorted(maps.Keys(c.listed)) {
 		list = append(list, c.listed[name].tool)
 	}
-	err := c.approvable(digests)
+	err := approvable(c.listed, digests)
 	c.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("MCP server %q: %w", c.server.ID, err)
@@ -194,13 +194,13 @@ func (c *Connection) Approve(ctx context.Context, digests map[string]string) ([]
 	return slices.Sorted(maps.Keys(digests)), c.adopt(ctx, list)
 }
 
-// approvable returns an error unless the server lists tools with these digests. It requires c.mu.
-func (c *Connection) approvable(digests map[string]string) error {
+// approvable returns an error unless there are tools with these digests.
+func approvable(listed map[string]*listing, digests map[string]string) error {
 	if len(digests) == 0 {
 		return fmt.Errorf("%w: no tools to approve", awaken.ErrInvalid)
 	}
 	for _, name := range slices.Sorted(maps.Keys(digests)) {
-		switch l := c.listed[name]; {
+		switch l := listed[name]; {
 		case l == nil:
 			return fmt.Errorf("%w: it has no tool %q", awaken.ErrInvalid, name)
 		case l.held != "" && !l.changed:
