@@ -71,10 +71,32 @@ type MessageQuery struct {
 
 // RunQuery selects runs. An empty field selects all.
 type RunQuery struct {
-	ThreadID      string
-	Status        RunStatus
-	Owner         *string // only runs on threads of this user, or of none if it points to ""
-	Offset, Limit int     // a limit of 0 means 50
+	ThreadID    string
+	Status      RunStatus
+	Owner       *string // only runs on threads of this user, or of none if it points to ""
+	AgentID     string
+	Version     string // the registry version that it is pinned to, Run.ResolutionID
+	Origin      string
+	Outcome     TerminationType // only runs that ended so
+	Waiting     WaitingReason   // only runs that wait for this
+	ParentRunID string
+	Root        bool    // only runs without a parent
+	Tool        string  // only runs that called this tool
+	InDoubt     bool    // only runs with a call of which it was not known whether it took effect
+	ErrorCode   string  // only runs that failed with this code
+	MinCostUSD  float64 // only runs that wait or are done and cost at least this much, without children
+	Since       int64   // created at this time or later, Unix ms
+	Until       int64   // created before this time, Unix ms
+	// Text selects runs whose ids, agent, reason, error or last answer contain this text. Case does not matter
+	// in English.
+	Text          string
+	Offset, Limit int // a limit of 0 means 50
+	// At is where the page begins: the place that the page before ended at, or "" for the first page. ListRuns
+	// sets it to the place where the page ends, or to "" if it is the last one. A page may then have fewer
+	// runs than the limit, even none, because ListRuns limits how many it reads. New runs do not move a page.
+	//
+	// If At is set, CountRuns reads no more than 10,000 runs, and sets it to "" if it has read all.
+	At *string
 }
 
 // Committer makes durable changes to threads. A run writes only through it.

@@ -92,14 +92,14 @@ func (r *Route) IDs() []string {
 	return out
 }
 
-// Param is a parameter in the query or a header. Its kind is string, integer, boolean, or the list of
+// Param is a parameter in the query or a header. Its kind is string, integer, number, boolean, or the list of
 // its values, such as "asc|desc". The server checks query parameters against their kind.
 type Param struct{ Name, Kind, Doc string }
 
-// Values returns the values that a parameter can take, or nil for kinds string and integer.
+// Values returns the values that a parameter can take, or nil for kinds string, integer and number.
 func (p Param) Values() []string {
 	switch p.Kind {
-	case "string", "integer":
+	case "string", "integer", "number":
 		return nil
 	case "boolean":
 		return []string{"true", "false"}

@@ -104,7 +104,7 @@ func (d *definitions) operation(r *protocol.Route) object {
 // schemaOf returns the schema of a parameter.
 func schemaOf(p protocol.Param) object {
 	switch p.Kind {
-	case "string", "integer", "boolean":
+	case "string", "integer", "number", "boolean":
 		return object{"type": p.Kind}
 	}
 	return enum(p.Values()...)

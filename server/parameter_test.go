@@ -57,7 +57,8 @@ func TestLists_RefuseUnknownParameters(t *testing.T) {
 	g := newRig(t)
 	thread, _ := g.done()
 	for path, want := range map[string]string{
-		"/v1/runs?agent=default":                     `unknown parameter \"agent\", want`,
+		"/v1/runs?agent=default":                     `did you mean \"agent_id\"?`,
+		"/v1/runs?colour=red":                        `unknown parameter \"colour\", want`,
 		"/v1/runs?stauts=done":                       `did you mean \"status\"?`,
 		"/v1/runs?status=done&ofset=1":               `did you mean \"offset\"?`,
 		"/v1/runs/summary?user=ada":                  `did you mean \"user_id\"?`,

@@ -125,6 +125,10 @@ func checkParam(p protocol.Param, value string) error {
 		if _, err := strconv.Atoi(value); err != nil {
 			return protocol.BadRequest("%s is %q, want a whole number", p.Name, value)
 		}
+	case p.Kind == "number":
+		if _, err := strconv.ParseFloat(value, 64); err != nil {
+			return protocol.BadRequest("%s is %q, want a number", p.Name, value)
+		}
 	case !slices.Contains(p.Values(), value):
 		return protocol.BadRequest("%s is %q, want %s", p.Name, value, strings.Join(p.Values(), ", "))
 	}

@@ -126,6 +126,8 @@ func param(name, kind, doc string) protocol.Param {
 
 var (
 	pageParams = []protocol.Param{param("offset", "integer", "number of items to skip; default 0"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	// listParams are those of a list that has cursors, too.
+	listParams = append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page, with the same filters")}, pageParams...)
 	onceOnly   = []protocol.Param{param("Idempotency-Key", "string", "makes retries safe: a repeated request with the same key has no effect and gets the first response")}
 )
 

@@ -3,6 +3,8 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -19,13 +21,13 @@ type runs struct {
 func (h *runs) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
-			Summary: "List the thread's runs, newest first", Query: append([]protocol.Param{statusParam}, pageParams...), Replies: map[int]any{200: runList{}}},
+			Summary: "List the thread's runs, newest first", Query: slices.Concat(runFilters, listParams), Replies: map[int]any{200: runList{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.latest),
 			Summary: "Get the thread's latest run", Replies: map[int]any{200: awaken.Run{}}},
 		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.active),
 			Summary: "Get the thread's open run", Replies: map[int]any{200: activeRunBody{}}},
 		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.list),
-			Summary: "List runs, newest first", Query: append([]protocol.Param{statusParam, userParam}, pageParams...), Replies: map[int]any{200: runList{}}},
+			Summary: "List runs, newest first", Query: slices.Concat(runFilters, []protocol.Param{param("thread_id", "string", "only runs of this thread"), userParam}, listParams), Replies: map[int]any{200: runList{}}},
 		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.start),
 			Summary: "Start a run and stream its events, or wait for its result", Headers: onceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
 			Failures: []int{409, 504}, Stream: true, Events: "#Event"},
@@ -40,7 +42,22 @@ func (h *runs) routes() []protocol.Route {
 	}
 }
 
-var statusParam = param("status", "created|running|waiting|done", "only runs with this status")
+// runFilters are the parameters that [runQuery] reads.
+var runFilters = []protocol.Param{param("status", "created|running|waiting|done", "only runs with this status"),
+	param("agent_id", "string", "only runs of this agent"),
+	param("version", "string", "only runs that are pinned to this registry version"),
+	param("origin", "user|mcp|subagent|internal", "only runs with this origin"),
+	param("outcome", "natural_end|behavior_requested|stopped|cancelled|blocked|error", "only runs that ended so"),
+	param("waiting_reason", "tool_permission|user_input|background_tasks|budget_exhausted|pin_unavailable", "only runs that wait for this"),
+	param("parent_run_id", "string", "only children of this run"),
+	param("root", "boolean", "only runs without a parent"),
+	param("tool", "string", "only runs that called this tool"),
+	param("in_doubt", "boolean", "only runs with a call of which it was not known whether it took effect"),
+	param("error_code", "string", "only runs that failed with this code"),
+	param("min_cost_usd", "number", "only runs that wait or are done and cost at least this much, without children"),
+	param("since", "string", "only runs created at or after this time, in RFC 3339"),
+	param("until", "string", "only runs created before this time, in RFC 3339"),
+	param("q", "string", "only runs whose ids, agent, reason, error or answer contain this text; case does not matter")}
 
 // run returns the run that the path names.
 func (req *request) run() (*awaken.Run, error) {
@@ -52,41 +69,76 @@ func (req *request) run() (*awaken.Run, error) {
 }
 
 type runList struct {
-	Items   []*awaken.Run `json:"items"`
-	Total   int           `json:"total"`
-	HasMore bool          `json:"has_more"`
+	Items []*awaken.Run `json:"items"`
+	Total int           `json:"total"`
+	// TotalAtLeast says that there may be more than Total: the server does not count further.
+	TotalAtLeast bool   `json:"total_at_least,omitempty"`
+	HasMore      bool   `json:"has_more"`
+	NextCursor   string `json:"next_cursor,omitempty"`
 }
 
 // list lists all runs, or those of the thread that the path names.
 func (h *runs) list(req *request) error {
-	err := req.checkKnown()
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	q, err := runQuery(req)
 	if err != nil {
 		return err
 	}
-	q := awaken.RunQuery{Status: awaken.RunStatus(req.value("status"))}
+	filters := filtersOf(req, q)
+	at, skip, err := req.place("run_", filters)
+	if err != nil {
+		return err
+	}
 	q.Offset, q.Limit = req.page()
-	if q.Owner, err = req.owner(); err != nil {
-		return err
+	if skip > 0 {
+		q.Offset = skip
 	}
-	if id := req.path("thread_id"); id != "" {
-		if _, err := req.thread(); err != nil {
-			return err
-		}
-		q.ThreadID = id
-	}
-	s := editor(req.tenant)
-	total, err := s.CountRuns(req.ctx, q)
+	counted := ""
+	q.At = &counted
+	total, err := req.tenant.Store.CountRuns(req.ctx, q)
 	if err != nil {
 		return err
 	}
-	list, err := s.ListRuns(req.ctx, q)
+	q.At = &at
+	list, err := req.tenant.Store.ListRuns(req.ctx, q)
 	if err != nil {
-		return err
+		return badPlace(err)
 	}
 	if list == nil {
 		list = []*awaken.Run{}
 	}
-	return req.Reply(200, runList{Items: list, Total: total, HasMore: q.Offset+len(list) < total})
+	return req.Reply(200, runList{Items: list, Total: total, TotalAtLeast: counted != "", HasMore: at != "", NextCursor: nextCursor("run_", at, filters)})
+}
+
+// runQuery parses the filters of a list of runs.
+func runQuery(req *request) (q awaken.RunQuery, err error) {
+	q = awaken.RunQuery{Status: awaken.RunStatus(req.value("status")), AgentID: req.value("agent_id"), Version: req.value("version"), Origin: req.value("origin"),
+		Outcome: awaken.TerminationType(req.value("outcome")), Waiting: awaken.WaitingReason(req.value("waiting_reason")),
+		ParentRunID: req.value("parent_run_id"), Root: req.value("root") == "true", Tool: req.value("tool"), InDoubt: req.value("in_doubt") == "true",
+		ErrorCode: req.value("error_code"), Text: req.value("q"), ThreadID: req.value("thread_id")}
+	if q.Root && q.ParentRunID != "" {
+		return q, protocol.BadRequest("root=true cannot be combined with parent_run_id")
+	}
+	if text := req.value("min_cost_usd"); text != "" {
+		if q.MinCostUSD, err = strconv.ParseFloat(text, 64); err != nil || !(q.MinCostUSD >= 0 && q.MinCostUSD <= 1e9) {
+			return q, protocol.BadRequest("min_cost_usd is %q, want 0 to 1000000000", text)
+		}
+	}
+	if q.Since, q.Until, err = req.times(); err != nil {
+		return q, err
+	}
+	if q.Owner, err = req.owner(); err != nil {
+		return q, err
+	}
+	if id := req.path("thread_id"); id != "" {
+		if _, err := req.thread(); err != nil {
+			return q, err
+		}
+		q.ThreadID = id
+	}
+	return q, nil
 }
 
 func (h *runs) get(req *request) error {

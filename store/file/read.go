@@ -163,7 +163,7 @@ func (rd *reader) loadRun(id string) (*awaken.Run, error) {
 	return c.Run, err
 }
 
-// findRuns returns the runs that q selects, unsorted.
+// findRuns returns the runs that q may select by their status, thread and user, the newest first.
 func (rd *reader) findRuns(q awaken.RunQuery) (all []listed[*runRef]) {
 	add := func(r *runRef) {
 		if r.at.Len > 0 && r.thread.life == alive && (q.Status == "" || r.status == q.Status) && (q.Owner == nil || r.thread.UserID == *q.Owner) {
@@ -181,6 +181,7 @@ func (rd *reader) findRuns(q awaken.RunQuery) (all []listed[*runRef]) {
 			add(r)
 		}
 	}
+	slices.SortFunc(all, func(a, b listed[*runRef]) int { return threads.Newest(a.time, b.time, a.id, b.id) })
 	return all
 }
 
@@ -190,7 +191,50 @@ func (rd *reader) CountRuns(_ context.Context, q awaken.RunQuery) (int, error) {
 		return 0, err
 	}
 	defer rd.gate.leave()
-	return len(rd.findRuns(q)), nil
+	all := rd.findRuns(q)
+	if q.At != nil {
+		*q.At = ""
+	}
+	if !filtered(q) {
+		return len(all), nil
+	}
+	n := 0
+	for i, l := range all {
+		if q.At != nil && i == threads.MostCounted {
+			*q.At = "more"
+			break
+		}
+		run, err := rd.selected(&q, l.id)
+		if err != nil {
+			return 0, err
+		}
+		if run != nil {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// filtered reports whether q selects runs by more than their status, thread and user.
+func filtered(q awaken.RunQuery) bool {
+	q.ThreadID, q.Status, q.Owner, q.Offset, q.Limit, q.At = "", "", nil, 0, 0, nil
+	return q != (awaken.RunQuery{})
+}
+
+// selected returns a run if q selects it, or nil. A run that was deleted meanwhile is not selected.
+func (rd *reader) selected(q *awaken.RunQuery, id string) (*awaken.Run, error) {
+	run, err := rd.loadRun(id)
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && !threads.SelectsRun(q, run) {
+		return nil, nil
+	}
+	if err != nil || q.Tool == "" && !q.InDoubt {
+		return run, err
+	}
+	calls, err := rd.calls(id)
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && !threads.SelectsCalls(q, calls) {
+		return nil, nil
+	}
+	return run, err
 }
 
 // ListRuns returns runs, the newest first.
@@ -199,19 +243,42 @@ func (rd *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run,
 		return nil, err
 	}
 	defer rd.gate.leave()
-	all, limit := pageOf(rd.findRuns(q), q.Offset, q.Limit)
-	var out []*awaken.Run
-	for _, l := range all {
-		if len(out) == limit {
-			break
-		}
-		run, err := rd.loadRun(l.id)
-		switch {
-		case err == nil && (q.Status == "" || run.Status == q.Status):
-			out = append(out, run)
-		case err == nil || errors.Is(err, awaken.ErrNotFound): // its status changed, or it was deleted, in the meantime
-		default:
+	var from threads.Place
+	if q.At != nil {
+		var err error
+		if from, err = threads.ParsePlace(*q.At); err != nil {
 			return nil, err
+		}
+		*q.At = ""
+	}
+	offset, limit := threads.Page(q.Offset, q.Limit)
+	all := rd.findRuns(q)
+	if !filtered(q) && q.At == nil { // each is on the list
+		all, offset = all[min(offset, len(all)):], 0
+	}
+	var out []*awaken.Run
+	var last threads.Place
+	for _, l := range all {
+		if !from.Before(l.time, l.id) {
+			continue
+		}
+		run, err := rd.selected(&q, l.id)
+		switch {
+		case err != nil:
+			return nil, err
+		case run == nil:
+		case offset > 0:
+			offset--
+		case len(out) == limit:
+			if q.At != nil {
+				*q.At = last.String()
+			}
+			return out, nil
+		default:
+			out, last = append(out, run), threads.Place{Time: l.time, ID: l.id}
+		}
+		if len(out) == limit && q.At == nil {
+			break
 		}
 	}
 	return out, nil
@@ -223,6 +290,10 @@ func (rd *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, e
 		return nil, err
 	}
 	defer rd.gate.leave()
+	return rd.calls(runID)
+}
+
+func (rd *reader) calls(runID string) ([]*awaken.CallState, error) {
 	rd.table.mu.Lock()
 	ref, err := rd.table.findRun(runID)
 	rd.table.mu.Unlock()

@@ -90,8 +90,12 @@ func (s *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, 
 	defer s.mu.Unlock()
 	all := s.findRuns(q)
 	slices.SortFunc(all, func(a, b *runRecord) int { return threads.Newest(a.born, b.born, a.RunID, b.RunID) })
+	all, err := threads.Cut(all, q.Offset, q.Limit, q.At, func(r *runRecord) threads.Place { return threads.Place{Time: r.born, ID: r.RunID} })
+	if err != nil {
+		return nil, err
+	}
 	var out []*awaken.Run
-	for _, r := range page(all, q.Offset, q.Limit) {
+	for _, r := range all {
 		run := r.Run.Run
 		out = append(out, &run)
 	}
@@ -105,7 +109,7 @@ func (s *reader) findRuns(q awaken.RunQuery) (all []*runRecord) {
 		from = s.threads[q.ThreadID].all
 	}
 	for r := range from {
-		if (q.Status == "" || r.Status == q.Status) && s.owns(q.Owner, r.ThreadID) {
+		if threads.SelectsRun(&q, &r.Run.Run) && s.owns(q.Owner, r.ThreadID) && threads.SelectsCalls(&q, r.Calls) {
 			all = append(all, r)
 		}
 	}
@@ -122,6 +126,9 @@ func (s *reader) owns(owner *string, threadID string) bool {
 func (s *reader) CountRuns(_ context.Context, q awaken.RunQuery) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if q.At != nil {
+		*q.At = ""
+	}
 	return len(s.findRuns(q)), nil
 }
 

@@ -33,6 +33,11 @@ func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error 
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
 	defer p.params.free()
+	marks := s.commits.marks.New(s.tenant, c)
+	if len(marks) > 0 {
+		p.call, p.quick = &markedCommit, nil
+		p.params.array(len(marks), func(i int) { p.params.idElement(marks[i]) })
+	}
 	p.Owner = s.tenant
 	s.commits.lanes.Do(context.WithoutCancel(ctx), p)
 	if p.err != nil {
@@ -41,6 +46,7 @@ func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error 
 	switch code := p.code; { // 0001_init.sql documents the codes
 	case code == 0 || code == 1:
 		c.Unread = code == 1
+		s.commits.marks.Written(s.tenant, c, marks)
 		return nil
 	case code == -1:
 		return threads.NotFound(c.ThreadID)
@@ -60,11 +66,12 @@ func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error 
 	return fmt.Errorf("commit thread %s: unknown result code %d", c.ThreadID, p.code)
 }
 
-// anyCommit calls the SQL function that applies any commit, and userCommit the one that also
-// sets the user of a new thread.
+// anyCommit calls the SQL function that applies any commit, userCommit the one that also
+// sets the user of a new thread, and markedCommit the one that also adds marks to the run.
 var (
-	anyCommit  = shortcut{`SELECT {p}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`, 24}
-	userCommit = shortcut{`SELECT {p}_user_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`, 25}
+	anyCommit    = shortcut{`SELECT {p}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`, 24}
+	userCommit   = shortcut{`SELECT {p}_user_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`, 25}
+	markedCommit = shortcut{`SELECT {p}_marked_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`, 26}
 )
 
 // firstOfUser reports whether a commit may be the first on a thread that belongs to a user. A

@@ -23,6 +23,7 @@ type commits struct {
 	db      *database
 	lanes   sqlstore.Lanes[*pending]
 	quickly func(c *awaken.Commit) *shortcut // the shortcut for a commit, or nil
+	marks   sqlstore.Marks
 }
 
 func newCommits(db *database, lanes int) *commits {

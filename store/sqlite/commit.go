@@ -16,19 +16,31 @@ import (
 // Commit makes c durable, all or nothing. It ignores ctx, because the owner would not know
 // the outcome of a cancelled commit.
 func (s *scope) Commit(_ context.Context, c *awaken.Commit) error {
-	w := commit{Commit: c, tenant: s.tenant, invalid: c.Run.Validate()}
-	if err := w.encode(); err != nil {
-		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
+	w, err := s.newCommit(c)
+	if err != nil {
+		return err
 	}
 	var refused error
-	err := s.db.writer.write(s.tenant, func(c *conn) (err error) {
+	err = s.db.writer.write(s.tenant, func(c *conn) (err error) {
 		refused, err = w.write(c)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
+	if refused == nil {
+		s.db.marks.Written(s.tenant, c, w.marks)
+	}
 	return refused
+}
+
+// newCommit returns a commit in flight.
+func (s *scope) newCommit(c *awaken.Commit) (*commit, error) {
+	w := &commit{Commit: c, tenant: s.tenant, invalid: c.Run.Validate(), marks: s.db.marks.New(s.tenant, c)}
+	if err := w.encode(); err != nil {
+		return nil, fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
+	}
+	return w, nil
 }
 
 // commit is a commit in flight.
@@ -41,9 +53,10 @@ type commit struct {
 	messages any    // packed, or nil if there are none, like the fields below
 	entries  any
 	calls    any
-	first    uint64 // sequence number of the first entry; MaxInt64 without entries
-	last     uint64 // highest sequence number of the entries, or 0
-	epoch    uint64 // highest epoch of the entries; without entries, the fence
+	first    uint64   // sequence number of the first entry; MaxInt64 without entries
+	last     uint64   // highest sequence number of the entries, or 0
+	epoch    uint64   // highest epoch of the entries; without entries, the fence
+	marks    []string // that the run may not have yet; see [sqlstore.Marks]
 }
 
 // encode encodes c as JSON, outside the transaction.
@@ -139,6 +152,12 @@ func (c *commit) write(db *conn) (refused, err error) {
 		VALUES (?1, ?2, coalesce(?3, (SELECT last_seq FROM {p}_threads WHERE tenant = ?1 AND id = ?2)), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
 		c.tenant, c.ThreadID, last, c.Expect, c.Expect+len(c.Messages), c.Time, c.Run.RunID, int64(c.epoch), c.messages, c.entries, c.calls); err != nil {
 		return nil, err
+	}
+	for _, mark := range c.marks {
+		if _, err := db.exec(`INSERT OR IGNORE INTO {p}_run_marks (tenant, run, mark, born) SELECT tenant, id, ?3, born FROM {p}_runs WHERE tenant = ?1 AND id = ?2`,
+			c.tenant, c.Run.RunID, mark); err != nil {
+			return nil, err
+		}
 	}
 	return nil, c.writeState(db)
 }
@@ -266,12 +285,18 @@ func (c *commit) writeRun(db *conn, before uint64) error {
 	if c.running() {
 		last = math.MaxInt64 // while the row of its thread holds the record
 	}
-	_, err := db.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq)
+	f := dialect.Facets(r)
+	set := ""
+	if c.Number <= 1 || r.FirstAgentID != "" { // otherwise they are what they were; SQLite would write their indexes again
+		set = `, agent = excluded.agent, version = excluded.version, origin = excluded.origin, parent = excluded.parent, created = excluded.created`
+	}
+	_, err := db.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq, agent, version, origin, parent, detail, error, cost, created, user_id)
 		VALUES (?1, ?2, ?3, ?4, coalesce((SELECT born FROM {p}_dispatches WHERE tenant = ?1 AND run = ?2 AND born IS NOT NULL),
-			max((SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), 1 + `+lastBorn+`)), ?6, ?7, ?8)
+			max((SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), 1 + `+lastBorn+`)), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+			coalesce((SELECT user_id FROM {p}_threads WHERE tenant = ?1 AND id = ?3), ''))
 		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data,
-		first_seq = min(first_seq, excluded.first_seq), last_seq = excluded.last_seq`,
-		c.tenant, r.RunID, r.ThreadID, string(r.Status), c.ThreadID, c.run, int64(before), last)
+		first_seq = min(first_seq, excluded.first_seq), last_seq = excluded.last_seq, detail = excluded.detail, error = excluded.error, cost = excluded.cost`+set,
+		c.tenant, r.RunID, r.ThreadID, string(r.Status), c.ThreadID, c.run, int64(before), last, f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error, f.Cost, f.Created)
 	return err
 }
 

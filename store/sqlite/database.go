@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
 // busyTimeout is how long SQLite waits for locks of other processes.
@@ -26,6 +28,7 @@ type database struct {
 	writer    writer
 	// readers holds the idle connections; nil stands for one that is not open yet.
 	readers chan *conn
+	marks   sqlstore.Marks
 
 	statements, transactions atomic.Int64       // counters for tests
 	trace                    func(query string) // for tests; nil for none

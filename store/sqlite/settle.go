@@ -12,9 +12,9 @@ import (
 // CommitAndSettle makes a commit that ends or parks a run, and settles its dispatches in the
 // same transaction. Like Commit, it ignores ctx.
 func (s *scope) CommitAndSettle(_ context.Context, cm *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (out mailbox.Settled, err error) {
-	w := commit{Commit: cm, tenant: s.tenant, invalid: cm.Run.Validate()}
-	if err := w.encode(); err != nil {
-		return out, fmt.Errorf("commit thread %s: %w", cm.ThreadID, err)
+	w, err := s.newCommit(cm)
+	if err != nil {
+		return out, err
 	}
 	var refused error
 	err = s.db.writer.write(s.tenant, func(conn *conn) (err error) {
@@ -40,6 +40,7 @@ func (s *scope) CommitAndSettle(_ context.Context, cm *awaken.Commit, x mailbox.
 		return err
 	})
 	if err == nil && refused == nil {
+		s.db.marks.Written(s.tenant, cm, w.marks)
 		return out, nil
 	}
 	if err != nil {

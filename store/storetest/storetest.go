@@ -34,6 +34,7 @@ func Test(t *testing.T, open func(t *testing.T) awaken.Store) {
 		{"Decisions", decisionCases},
 		{"Threads", threadCases},
 		{"Runs", runCases},
+		{"ListsOfRuns", runListCases},
 		{"Concurrency", concurrencyCases},
 		{"EventLog", eventCases},
 		{"ThreadEditor", editorCases},

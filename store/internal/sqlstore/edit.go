@@ -187,6 +187,10 @@ func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 		ON CONFLICT (tenant) DO UPDATE SET floor = {max}(f.floor, excluded.floor)`)
 	do(`DELETE FROM {p}_commits WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_segments WHERE tenant = ? AND thread = ?`)
+	do(`WITH RECURSIVE marks (mark) AS (SELECT min(mark) FROM {p}_run_marks WHERE tenant = ?1
+			UNION ALL SELECT (SELECT min(m.mark) FROM {p}_run_marks m WHERE m.tenant = ?1 AND m.mark > marks.mark) FROM marks WHERE marks.mark IS NOT NULL)
+		DELETE FROM {p}_run_marks WHERE (tenant, mark, born, run) IN (
+			SELECT r.tenant, k.mark, r.born, r.id FROM {p}_runs r CROSS JOIN marks k WHERE r.tenant = ?1 AND r.thread = ?2 AND k.mark IS NOT NULL)`)
 	do(`DELETE FROM {p}_runs WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_state WHERE tenant = ? AND thread = ?`)
 	do(`DELETE FROM {p}_inbox WHERE tenant = ? AND thread = ?`)

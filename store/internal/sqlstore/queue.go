@@ -20,10 +20,15 @@ func (s *Scope) PutRun(r *awaken.Run) (Statement, error) {
 	if err != nil {
 		return Statement{}, fmt.Errorf("run %s: %w", r.RunID, err)
 	}
-	return statement(`INSERT INTO {p}_runs AS r (tenant, thread, id, status, data, born, first_seq, last_seq) VALUES (?1, ?2, ?3, ?4, ?5,
-			coalesce((SELECT d.born FROM {p}_dispatches d WHERE d.tenant = ?1 AND d.run = ?3 AND d.born IS NOT NULL), {born}), 9223372036854775807, 0)
-		ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status, data = excluded.data WHERE r.status = 'created' AND r.thread = excluded.thread`,
-		s.tenant, s.id(r.ThreadID), s.id(r.RunID), string(r.Status), data), nil
+	f := s.db.Dialect().Facets(r)
+	return statement(`INSERT INTO {p}_runs AS r (tenant, thread, id, status, data, agent, version, origin, parent, detail, error, cost, created, born, first_seq, last_seq, user_id)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+			coalesce((SELECT d.born FROM {p}_dispatches d WHERE d.tenant = ?1 AND d.run = ?3 AND d.born IS NOT NULL), {born}), 9223372036854775807, 0,
+			coalesce((SELECT t.user_id FROM {p}_threads t WHERE t.tenant = ?1 AND t.id = ?2), ''))
+		ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status, data = excluded.data, agent = excluded.agent, version = excluded.version, origin = excluded.origin,
+			parent = excluded.parent, detail = excluded.detail, error = excluded.error, cost = excluded.cost, created = excluded.created
+			WHERE r.status = 'created' AND r.thread = excluded.thread`,
+		s.tenant, s.id(r.ThreadID), s.id(r.RunID), string(r.Status), data, f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error, f.Cost, f.Created), nil
 }
 
 // QueueChange is a change of a thread's queue in flight.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
@@ -29,7 +27,7 @@ const CreatedRuns = `{p}_dispatches d WHERE d.completed = 0 AND ` + isRecord
 // isRecord is the condition that a dispatch d is the record of its run.
 const isRecord = `d.born IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {p}_runs x WHERE x.tenant = d.tenant AND x.id = d.run)`
 
-// The columns of a run r, and those of a dispatch d that is the record of one, which scanAny scans.
+// The columns of a run r, and those of a dispatch d that is the record of one, which decodeAny decodes.
 const (
 	runFields      = RunColumns + ` AS record, '' AS dispatch, 0 AS created`
 	dispatchFields = `d.run, d.thread, d.request, d.id, d.created`
@@ -61,23 +59,26 @@ func (d *Dialect) DecodeRun(id, thread string, data []byte) (*awaken.Run, error)
 	return r, nil
 }
 
-// scanAny scans a row of runFields or dispatchFields.
-func (d *Dialect) scanAny(scan Scan) (*awaken.Run, error) {
-	var id, thread, dispatch string
-	var data []byte
-	var created int64
-	if err := scan(&id, &thread, &data, &dispatch, &created); err != nil {
-		return nil, err
-	}
-	if dispatch == "" {
-		return d.DecodeRun(id, thread, data)
+// listedRun is a row of runFields or dispatchFields, and its place in the order of runs.
+type listedRun struct {
+	id, thread, dispatch string
+	data                 []byte // nil if the list does not have it
+	created              int64
+	born                 int64
+}
+
+// decodeListed decodes the record of a row.
+func (d *Dialect) decodeListed(row *listedRun) (*awaken.Run, error) {
+	if row.dispatch == "" {
+		return d.DecodeRun(row.id, row.thread, row.data)
 	}
 	q := new(awaken.RunRequest)
-	if err := json.Unmarshal(data, q); err != nil {
-		return nil, fmt.Errorf("run %s: %w", id, err)
+	if err := json.Unmarshal(row.data, q); err != nil {
+		return nil, fmt.Errorf("run %s: %w", row.id, err)
 	}
+	id, thread, dispatch := row.id, row.thread, row.dispatch
 	d.unescape(&id, &thread, &dispatch)
-	return (&mailbox.Dispatch{ID: dispatch, ThreadID: thread, RunID: id, Request: q, CreatedAt: created}).NewRun(), nil
+	return (&mailbox.Dispatch{ID: dispatch, ThreadID: thread, RunID: id, Request: q, CreatedAt: row.created}).NewRun(), nil
 }
 
 // Run returns a run that has started or ended, or nil if there is none.
@@ -93,7 +94,13 @@ func (s *Tenant) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 	err := s.scope.db.Read(ctx, func(c Conn) error {
 		return c.Query(ctx, `SELECT `+runFields+` FROM {p}_runs r WHERE r.tenant = ?1 AND r.id = ?2
 			UNION ALL SELECT `+dispatchFields+` FROM {p}_dispatches d WHERE d.tenant = ?1 AND d.run = ?2 AND `+isRecord,
-			[]any{s.scope.tenant, s.scope.id(id)}, func(scan Scan) (err error) { r, err = s.scope.db.Dialect().scanAny(scan); return err })
+			[]any{s.scope.tenant, s.scope.id(id)}, func(scan Scan) (err error) {
+				var row listedRun
+				if err = scan(&row.id, &row.thread, &row.data, &row.dispatch, &row.created); err == nil {
+					r, err = s.scope.db.Dialect().decodeListed(&row)
+				}
+				return err
+			})
 	})
 	if err == nil && r == nil {
 		err = threads.RunNotFound(id)
@@ -102,54 +109,6 @@ func (s *Tenant) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
 		return nil, err
 	}
 	return r, nil
-}
-
-// ListRuns returns runs, the newest first: those that have started or ended, and those whose dispatch
-// is still their record, in one order.
-func (s *Tenant) ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error) {
-	offset, limit := threads.Page(q.Offset, q.Limit)
-	first := limit // of each table
-	if first < math.MaxInt64-offset {
-		first += offset
-	} else {
-		first = math.MaxInt64
-	}
-	runs, created, args := s.selectedRuns(q)
-	n := len(args)
-	args = append(args, first, limit, offset)
-	query := fmt.Sprintf(`SELECT id, thread, record, dispatch, created FROM (
-			SELECT * FROM (SELECT %s, r.born AS born FROM {p}_runs r WHERE %s ORDER BY r.born DESC, r.id LIMIT ?%d) a
-			UNION ALL SELECT * FROM (SELECT %s, d.born FROM %s ORDER BY d.born DESC LIMIT ?%d) b) l
-		ORDER BY born DESC, id LIMIT ?%d OFFSET ?%d`, runFields, runs, n+1, dispatchFields, created, n+1, n+2, n+3)
-	return list(ctx, s.scope.db, "list runs", query, args, s.scope.db.Dialect().scanAny)
-}
-
-// CountRuns returns how many runs q selects, on all pages.
-func (s *Tenant) CountRuns(ctx context.Context, q awaken.RunQuery) (int, error) {
-	runs, created, args := s.selectedRuns(q)
-	return count(ctx, s.scope.db, "count runs", `SELECT (SELECT count(*) FROM {p}_runs r WHERE `+runs+`) + (SELECT count(*) FROM `+created+`)`, args)
-}
-
-// selectedRuns returns the conditions of a query: for runs r, and the table and conditions for dispatches
-// d that are the records of runs. Both use the same arguments.
-func (s *Tenant) selectedRuns(q awaken.RunQuery) (runs, created string, args []any) {
-	runs, created, args = `r.tenant = ?1`, CreatedRuns+` AND d.tenant = ?1`, []any{s.scope.tenant}
-	add := func(runCondition, dispatchCondition string, arg any) {
-		args = append(args, arg)
-		param := fmt.Sprintf("?%d", len(args))
-		runs += ` AND ` + strings.ReplaceAll(runCondition, "?", param)
-		created += ` AND ` + strings.ReplaceAll(dispatchCondition, "?", param)
-	}
-	if q.ThreadID != "" {
-		add(`r.thread = ?`, `d.thread = ?`, s.scope.id(q.ThreadID))
-	}
-	if q.Status != "" {
-		add(`r.status = ?`, `CAST(? AS text) = 'created'`, s.scope.id(string(q.Status)))
-	}
-	if q.Owner != nil {
-		add(ofUser("r", *q.Owner, "?"), ofUser("d", *q.Owner, "?"), s.scope.id(*q.Owner))
-	}
-	return runs, created, args
 }
 
 // UsageTotals sums up the usage and cost of runs by agent.

@@ -170,6 +170,7 @@ func (s *Scope) ids(ids []string) []string {
 // Calls; and the reading part of [awaken.Inbox] and [mailbox.Store].
 type Tenant struct {
 	Budget
+	Runs
 	scope  Scope
 	engine *Engine
 	logs   *Logs
@@ -177,7 +178,7 @@ type Tenant struct {
 
 // NewTenant returns the shared ports of a tenant. All tenants of a database share logs.
 func NewTenant(s Scope, engine *Engine, logs *Logs) Tenant {
-	return Tenant{Budget{s, engine}, s, engine, logs}
+	return Tenant{Budget{s, engine}, Runs{s}, s, engine, logs}
 }
 
 // Engine is what the shared ports need from an engine beyond SQL. Ids are escaped.

@@ -1,0 +1,136 @@
+package server_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken/server"
+)
+
+// field returns a field of each item of a list.
+func field(list map[string]any, name string) []string {
+	out := []string{}
+	for _, item := range list["items"].([]any) {
+		out = append(out, fmt.Sprint(item.(map[string]any)[name]))
+	}
+	return out
+}
+
+// pages follows the cursors of a list and returns a field of the items on all pages.
+func (g *rig) pages(path, name string, headers ...string) (out []string) {
+	g.t.Helper()
+	join := "?"
+	if strings.Contains(path, "?") {
+		join = "&"
+	}
+	cursor := ""
+	for range 100 {
+		at := path
+		if cursor != "" {
+			at += join + "cursor=" + cursor
+		}
+		list := g.want(200, "GET", at, "", headers...)
+		out = append(out, field(list, name)...)
+		next, _ := list["next_cursor"].(string)
+		if more := list["has_more"]; more != nil && more.(bool) != (next != "") {
+			g.t.Fatalf("%s: has_more is %v and the next cursor %q", at, more, next)
+		}
+		if next == "" {
+			return out
+		}
+		cursor = next
+	}
+	g.t.Fatalf("%s: the list does not end", path)
+	return nil
+}
+
+// A list of runs has those that all of its filters select.
+func TestRuns_AreListedByWhatTheyDid(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	_, plain := g.done()
+	thread, waits, _ := g.waits()
+	poor := g.poor()
+	for query, want := range map[string][]string{
+		"":                                {poor, waits, plain},
+		"status=done":                     {plain},
+		"outcome=natural_end":             {plain},
+		"outcome=error":                   {},
+		"status=waiting":                  {poor, waits},
+		"waiting_reason=budget_exhausted": {poor},
+		"waiting_reason=tool_permission&tool=ask": {waits},
+		"tool=ask":            {waits},
+		"tool=missing":        {},
+		"in_doubt=true":       {},
+		"thread_id=" + thread: {waits},
+		"q=" + strings.ToUpper(waits[:12]) + waits[12:]: {waits},
+		"agent_id=default&root=true&limit=2":            {poor, waits, plain},
+		"agent_id=missing":                              {},
+		"origin=user":                                   {poor, waits, plain},
+		"origin=mcp":                                    {},
+		"error_code=busy":                               {},
+		"min_cost_usd=1000":                             {},
+		"since=2026-01-02T15:04:05Z&until=2026-01-02T15:04:06Z": {},
+		"since=2001-01-02T15:04:05Z&limit=1":                    {poor, waits, plain},
+		"parent_run_id=missing":                                 {},
+		"version=missing":                                       {},
+	} {
+		if got := g.pages("/v1/runs?"+query, "run_id"); !slices.Equal(got, want) {
+			t.Errorf("%s: runs are %v, want %v", query, got, want)
+		}
+	}
+	for query, want := range map[string]string{
+		"min_cost_usd=x":             "min_cost_usd is \\\"x\\\", want a number",
+		"min_cost_usd=-1":            "want 0 to",
+		"min_cost_usd=NaN":           "want 0 to",
+		"since=yesterday":            "want a time such as",
+		"until=1969-01-02T15:04:05Z": "want a time after 1970",
+		"root=true&parent_run_id=x":  "cannot be combined",
+		"origin=nowhere":             "want user, mcp, subagent, internal",
+		"cursor=run_x":               "pagination token",
+		"cursor=thr_e30":             "pagination token",
+	} {
+		if status, text := g.ask("GET", "/v1/runs?"+query, ""); status != 400 || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s, want 400 with %s", query, status, text, want)
+		}
+	}
+}
+
+// A cursor belongs to the filters of its list, and to whom the list is for.
+func TestRuns_ACursorBelongsToItsFilters(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for range 3 {
+		g.done()
+	}
+	cursor := g.want(200, "GET", "/v1/runs?limit=1&agent_id=default", "")["next_cursor"].(string)
+	g.want(200, "GET", "/v1/runs?limit=2&agent_id=default&cursor="+cursor, "")
+	for _, query := range []string{"", "&agent_id=other", "&agent_id=default&status=done", "&agent_id=default&q=x"} {
+		if status, text := g.ask("GET", "/v1/runs?cursor="+cursor+query, ""); status != 400 || !strings.Contains(text, "other filters") {
+			t.Errorf("%s: %d %s, want 400 with other filters", query, status, text)
+		}
+	}
+	if got := len(g.want(200, "GET", "/v1/runs?cursor=2", "")["items"].([]any)); got != 1 {
+		t.Errorf("a cursor that is a number has %d runs, want the 1 behind that many", got)
+	}
+}
+
+// A user's key lists the user's own runs, whatever it asks for.
+func TestRuns_AUserListsItsOwn(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	ann, bo := g.keyed(server.Key{ID: "ann", Kind: server.RunKey, User: "ann"}), g.keyed(server.Key{ID: "bo", Kind: server.RunKey, User: "bo"})
+	_, mine := g.done(ann...)
+	thread, other := g.done(bo...)
+	for _, query := range []string{"", "?agent_id=default", "?q=t", "?status=done&root=true", "?user_id=ann"} {
+		if got := g.pages("/v1/runs"+query, "run_id", ann...); !slices.Equal(got, []string{mine}) {
+			t.Errorf("%s: ann lists %v, want %s and not %s", query, got, mine, other)
+		}
+	}
+	if got := g.pages("/v1/runs?thread_id="+thread, "run_id", ann...); len(got) > 0 {
+		t.Errorf("ann lists %v of another user's thread", got)
+	}
+	g.want(403, "GET", "/v1/runs?user_id=bo", "", ann...)
+}

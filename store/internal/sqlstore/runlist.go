@@ -1,0 +1,403 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/store/internal/threads"
+)
+
+// A list of runs reads windows: the next rows of one index, which is chosen for the query, from a place on. A
+// row that another condition excludes has no record in the window, and only says how far the window has come.
+// So the cost of a page depends on the rows that it reads, which are limited, and never on the rows before
+// it or on the size of the table.
+const (
+	mostExamined = 5_000 // rows for one page, if the caller continues from a place
+	mostWindow   = 2_000 // rows in a window
+	clockSkew    = 10 * time.Minute
+	dearRun      = 100_000_000 // billionths of a US dollar: the runs in the index of costs
+)
+
+// Runs lists the runs of a tenant.
+type Runs struct{ scope Scope }
+
+// Facets are the columns of a run that lists select by, besides its status and place. The texts are escaped.
+type Facets struct {
+	Agent, Version, Origin, Parent string
+	Detail                         string // how it ended or what it waits for; "" while it does neither
+	Error                          string // its code
+	Cost                           int64  // billionths of a US dollar
+	Created                        int64  // Unix ms
+}
+
+// Facets returns the facets of a run.
+func (d *Dialect) Facets(r *awaken.Run) Facets {
+	f := Facets{Agent: d.escape(r.AgentID), Version: d.escape(r.ResolutionID), Origin: d.escape(r.Origin), Parent: d.escape(r.ParentRunID),
+		Detail: d.escape(string(r.Termination.Type)), Cost: int64(money.Dollars(r.CostUSD)), Created: r.CreatedAt * 1000}
+	if r.Waiting != nil {
+		f.Detail = d.escape(string(r.Waiting.Reason))
+	}
+	if r.ErrorPayload != nil {
+		f.Error = d.escape(r.ErrorPayload.Code)
+	}
+	return f
+}
+
+// runList is the query of a list of runs as SQL. In it, r is a run and d a dispatch that is the record of one.
+type runList struct {
+	from  string   // the rows of one index, in the order of runs: a table with conditions
+	born  string   // the column of from with the place of the run, and
+	id    string   // the one with its id
+	rest  []string // the other conditions
+	live  string   // dispatches; "" if q selects none
+	exact bool     // the conditions on dispatches are complete
+	args  []any
+}
+
+// param adds an argument and returns its text.
+func (l *runList) param(arg any) string {
+	l.args = append(l.args, arg)
+	return fmt.Sprintf("?%d", len(l.args))
+}
+
+// condition is a condition on a run. A condition that an index answers has the text that makes the planner
+// see that.
+type condition struct{ text, index string }
+
+// runList returns the list of a query.
+func (s *Runs) runList(ctx context.Context, q *awaken.RunQuery) (*runList, error) {
+	l := &runList{from: `{p}_runs r WHERE r.tenant = ?1`, born: "r.born", id: "r.id", args: []any{s.scope.tenant}}
+	conditions := s.conditions(l, q)
+	if q.InDoubt || q.Tool != "" {
+		l.born, l.id = "m.born", "m.run"
+		mark := func(name string) string { return l.param(s.scope.id(name)) }
+		switch {
+		case !q.InDoubt:
+			l.from = markedRuns + mark(toolMark(q.Tool))
+		case q.Tool != "":
+			l.rest = append(l.rest, `EXISTS (SELECT 1 FROM {p}_run_marks x WHERE x.tenant = r.tenant AND x.mark = `+mark(toolMark(q.Tool))+` AND x.born = r.born AND x.run = r.id)`)
+			fallthrough
+		default:
+			l.from = markedRuns + mark(doubtMark)
+		}
+	}
+	chosen := l.born == "m.born"
+	for _, c := range conditions {
+		if c.index != "" && !chosen {
+			chosen = true
+			l.from += ` AND ` + c.text + ` AND ` + c.index
+		} else {
+			l.rest = append(l.rest, c.text)
+		}
+	}
+	return l, s.addTimes(ctx, l, q)
+}
+
+// addLive adds the dispatches that are the records of runs.
+func (s *Runs) addLive(l *runList, q *awaken.RunQuery) {
+	if q.Outcome != "" || q.Waiting != "" || q.Tool != "" || q.InDoubt || q.ErrorCode != "" || q.MinCostUSD > 0 || q.Status != "" && q.Status != awaken.RunCreated {
+		return // they have nothing of that
+	}
+	l.live, l.exact = CreatedRuns+` AND d.tenant = ?1`, q.AgentID == "" && q.Version == "" && q.Origin == "" && q.ParentRunID == "" && !q.Root && q.Text == ""
+	if q.ThreadID != "" {
+		l.live += ` AND d.thread = ` + l.param(s.scope.id(q.ThreadID))
+	}
+	if q.Owner != nil {
+		l.live += ` AND ` + ofUser("d", *q.Owner, l.param(s.scope.id(*q.Owner)))
+	}
+	const created = ` AND d.created / 1000 * 1000 ` // as the record has it
+	if q.Since > 0 {
+		l.live += created + `>= ` + l.param(q.Since)
+	}
+	if q.Until > 0 {
+		l.live += created + `< ` + l.param(q.Until)
+	}
+}
+
+// markedRuns are the runs with a mark, whose parameter follows.
+const markedRuns = `{p}_run_marks m JOIN {p}_runs r ON r.tenant = m.tenant AND r.id = m.run WHERE m.tenant = ?1 AND m.mark = `
+
+// conditions returns the conditions of a query on a row r, except those on times and calls. Those whose index
+// probably has the fewest rows come first.
+func (s *Runs) conditions(l *runList, q *awaken.RunQuery) (out []condition) {
+	equals := func(column, value, index string) {
+		if value != "" {
+			out = append(out, condition{column + ` = ` + l.param(s.scope.id(value)), index})
+		}
+	}
+	const unusual = `r.detail <> '' AND r.detail <> 'natural_end'`
+	equals(`r.error`, q.ErrorCode, `r.error <> ''`)
+	equals(`r.parent`, q.ParentRunID, `r.parent <> ''`)
+	equals(`r.thread`, q.ThreadID, `true`)
+	if q.Waiting != "" {
+		equals(`r.detail`, string(q.Waiting), unusual)
+		out = append(out, condition{`r.status = 'waiting'`, ""})
+	}
+	if q.Outcome != "" {
+		index := unusual
+		if q.Outcome == awaken.NaturalEnd {
+			index = ""
+		}
+		equals(`r.detail`, string(q.Outcome), index)
+		out = append(out, condition{`r.status = 'done'`, ""})
+	}
+	if q.Status == awaken.RunDone {
+		equals(`r.status`, string(q.Status), "")
+	} else {
+		equals(`r.status`, string(q.Status), `r.status <> 'done'`)
+	}
+	if least := int64(money.Dollars(q.MinCostUSD)); least > 0 {
+		index := ""
+		if least >= dearRun {
+			index = fmt.Sprintf(`r.cost >= %d`, dearRun)
+		}
+		out = append(out, condition{`r.cost >= ` + l.param(least), index}, condition{`r.status <> 'running'`, ""})
+	}
+	if q.Origin == "user" {
+		equals(`r.origin`, q.Origin, "")
+	} else {
+		equals(`r.origin`, q.Origin, `r.origin <> 'user'`)
+	}
+	if q.Owner != nil && *q.Owner == "" {
+		out = append(out, condition{`r.user_id = ''`, ""})
+	} else if q.Owner != nil {
+		equals(`r.user_id`, *q.Owner, `r.user_id <> ''`)
+	}
+	equals(`r.version`, q.Version, `r.version <> ''`)
+	equals(`r.agent`, q.AgentID, `true`)
+	if q.Root {
+		out = append(out, condition{`r.parent = ''`, ""})
+	}
+	return out
+}
+
+// addTimes adds the conditions on times. Runs are in the order of their creation, as exactly as the clocks of
+// the processes agree, so it finds the places of the times by bisection, and no index has them.
+func (s *Runs) addTimes(ctx context.Context, l *runList, q *awaken.RunQuery) error {
+	bound := func(at int64, op string, skew time.Duration, pick func(low, high int64) (string, int64)) error {
+		if at <= 0 {
+			return nil
+		}
+		low, high, err := s.bornAt(ctx, at+skew.Milliseconds())
+		if err != nil {
+			return err
+		}
+		compare, place := pick(low, high)
+		l.from += ` AND ` + l.born + compare + l.param(place)
+		l.rest = append(l.rest, `r.created `+op+l.param(at))
+		return nil
+	}
+	if err := bound(q.Since, `>= `, -clockSkew, func(low, _ int64) (string, int64) { return ` > `, low }); err != nil {
+		return err
+	}
+	return bound(q.Until, `< `, clockSkew, func(_, high int64) (string, int64) { return ` <= `, high })
+}
+
+// bornAt returns places of runs around a time: those up to low were created before it, and those behind high
+// at it or later.
+func (s *Runs) bornAt(ctx context.Context, at int64) (low, high int64, err error) {
+	err = read(ctx, s.scope.db, "list runs", func(c Conn) error {
+		probe := func(before int64) (born, created int64, err error) {
+			_, err = row(ctx, c, `SELECT r.born, r.created FROM {p}_runs r WHERE r.tenant = ? AND r.born <= ? ORDER BY r.born DESC LIMIT 1`, []any{s.scope.tenant, before}, &born, &created)
+			return born, created, err
+		}
+		born, created, err := probe(math.MaxInt64)
+		if low, high = 0, born; err != nil || created < at {
+			low, high = born, math.MaxInt64
+			return err
+		}
+		for high-low > 128 {
+			mid := low + (high-low)/2
+			born, created, err := probe(mid)
+			switch {
+			case err != nil:
+				return err
+			case born > low && created >= at:
+				high = born
+			default:
+				low = mid
+			}
+		}
+		return nil
+	})
+	return low, high, err
+}
+
+// and returns conditions that follow others.
+func and(conditions []string) string {
+	if len(conditions) == 0 {
+		return ""
+	}
+	return ` AND ` + strings.Join(conditions, ` AND `)
+}
+
+// window reads the next n rows from a place on, after the first offset ones.
+func (s *Runs) window(ctx context.Context, l *runList, at threads.Place, offset, n int) ([]listedRun, error) {
+	query, args := l.window(at, s.scope.id(at.ID), offset, n)
+	return list(ctx, s.scope.db, "list runs", query, args, func(scan Scan) (r listedRun, err error) {
+		return r, scan(&r.id, &r.thread, &r.data, &r.dispatch, &r.created, &r.born)
+	})
+}
+
+// window returns the statement of a window. The id of the place is escaped.
+func (l *runList) window(at threads.Place, id string, offset, n int) (string, []any) {
+	w := &runList{args: l.args[:len(l.args):len(l.args)]}
+	from, live, most := l.from, l.live, w.param(offset+n)
+	if at.ID != "" {
+		time, id := w.param(at.Time), w.param(id)
+		from += ` AND ` + l.born + ` <= ` + time + ` AND (` + l.born + ` < ` + time + ` OR ` + l.id + ` > ` + id + `)`
+		live += ` AND d.born <= ` + time + ` AND (d.born < ` + time + ` OR d.run > ` + id + `)`
+	}
+	record := runRecord
+	if len(l.rest) > 0 {
+		record = `CASE WHEN ` + strings.Join(l.rest, ` AND `) + ` THEN ` + record + ` END`
+	}
+	query := `SELECT r.id AS id, r.thread, ` + record + ` AS record, '' AS dispatch, 0 AS created, r.born AS born FROM (
+		SELECT r.* FROM ` + from + ` ORDER BY ` + l.born + ` DESC, ` + l.id + ` LIMIT ` + most + `) r`
+	if l.live != "" {
+		query += ` UNION ALL SELECT ` + dispatchFields + `, d.born FROM (SELECT d.* FROM ` + live + ` ORDER BY d.born DESC, d.run LIMIT ` + most + `) d`
+	}
+	query += ` ORDER BY born DESC, id LIMIT ` + w.param(n)
+	if offset > 0 {
+		query += ` OFFSET ` + w.param(offset)
+	}
+	return query, w.args
+}
+
+// ListRuns returns runs, the newest first: those that have started or ended, and those whose dispatch
+// is still their record, in one order.
+func (s *Runs) ListRuns(ctx context.Context, q awaken.RunQuery) (out []*awaken.Run, err error) {
+	var at threads.Place
+	if q.At != nil {
+		if at, err = threads.ParsePlace(*q.At); err != nil {
+			return nil, err
+		}
+		*q.At = ""
+	}
+	l, err := s.runList(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	s.addLive(l, &q)
+	offset, limit := threads.Page(q.Offset, q.Limit)
+	skip := 0 // in the statement
+	if len(l.rest) == 0 && q.Text == "" && (l.live == "" || l.exact) && offset < math.MaxInt32 {
+		skip, offset = offset, 0
+	}
+	n := min(limit, mostWindow-1) + 1 // one more tells whether there is another page
+	var last threads.Place            // of out
+	for examined := 0; ; n = min(4*n, mostWindow) {
+		rows, err := s.window(ctx, l, at, skip, n)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			row := &rows[i]
+			at = threads.Place{Time: row.born, ID: row.id}
+			s.scope.db.Dialect().unescape(&at.ID)
+			if row.data == nil {
+				continue
+			}
+			run, err := s.scope.db.Dialect().decodeListed(row)
+			switch {
+			case err != nil:
+				return nil, err
+			case (row.dispatch != "" || q.Text != "") && !threads.SelectsRun(&q, run):
+			case offset > 0:
+				offset--
+			case len(out) == limit:
+				if q.At != nil {
+					*q.At = last.String()
+				}
+				return out, nil
+			default:
+				out, last = append(out, run), at
+			}
+		}
+		examined, skip = examined+len(rows), 0
+		switch {
+		case len(rows) < n, q.At == nil && len(out) == limit:
+			return out, nil
+		case q.At != nil && offset == 0 && examined >= mostExamined:
+			*q.At = at.String()
+			return out, nil
+		}
+	}
+}
+
+// CountRuns returns how many runs q selects, on all pages.
+func (s *Runs) CountRuns(ctx context.Context, q awaken.RunQuery) (n int, err error) {
+	if q.Text != "" {
+		return s.countOneByOne(ctx, q)
+	}
+	l, err := s.runList(ctx, &q)
+	if err != nil {
+		return 0, err
+	}
+	query := `SELECT count(*), count(*) FROM ` + l.from + and(l.rest)
+	if q.At != nil {
+		query = `SELECT count(*), count(CASE WHEN true` + and(l.rest) + ` THEN 1 END) FROM (
+			SELECT r.* FROM ` + l.from + ` ORDER BY ` + l.born + fmt.Sprintf(` DESC, `+l.id+` LIMIT %d) r`, threads.MostCounted)
+	}
+	var seen, created int
+	err = read(ctx, s.scope.db, "count runs", func(c Conn) error {
+		if _, err := row(ctx, c, query, l.args, &seen, &n); err != nil {
+			return err
+		}
+		created, err = s.countCreated(ctx, c, &q)
+		return err
+	})
+	if n, seen = n+created, seen+created; q.At != nil {
+		if *q.At = ""; seen >= threads.MostCounted {
+			*q.At = "more"
+		}
+	}
+	return n, err
+}
+
+// countCreated returns how many dispatches that are the records of runs a list selects.
+func (s *Runs) countCreated(ctx context.Context, c Conn, q *awaken.RunQuery) (n int, err error) {
+	l, most := &runList{args: []any{s.scope.tenant}}, ""
+	if s.addLive(l, q); l.live == "" {
+		return 0, nil
+	}
+	if q.At != nil {
+		most = fmt.Sprintf(` LIMIT %d`, threads.MostCounted)
+	}
+	if l.exact {
+		_, err = row(ctx, c, `SELECT count(*) FROM (SELECT d.id FROM `+l.live+most+`) x`, l.args, &n)
+		return n, err
+	}
+	err = c.Query(ctx, `SELECT `+dispatchFields+` FROM `+l.live+most, l.args, func(scan Scan) error {
+		var row listedRun
+		if err := scan(&row.id, &row.thread, &row.data, &row.dispatch, &row.created); err != nil {
+			return err
+		}
+		run, err := s.scope.db.Dialect().decodeListed(&row)
+		if err == nil && threads.SelectsRun(q, run) {
+			n++
+		}
+		return err
+	})
+	return n, err
+}
+
+// countOneByOne counts the runs of a query that statements do not answer in full.
+func (s *Runs) countOneByOne(ctx context.Context, q awaken.RunQuery) (n int, err error) {
+	at, bounded := "", q.At
+	q.At, q.Offset, q.Limit = &at, 0, mostWindow-1
+	for {
+		page, err := s.ListRuns(ctx, q)
+		if n += len(page); err != nil || at == "" || bounded != nil {
+			if bounded != nil {
+				*bounded = at
+			}
+			return n, err
+		}
+	}
+}

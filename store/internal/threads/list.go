@@ -1,0 +1,104 @@
+package threads
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/money"
+)
+
+// MostCounted is how far a list with a place is counted.
+const MostCounted = 10_000
+
+// Place is the place of an item in a list that is ordered by [Newest]. The zero Place is before all items.
+type Place struct {
+	Time int64
+	ID   string
+}
+
+// ParsePlace parses the text of a place. "" is the zero Place.
+func ParsePlace(text string) (p Place, err error) {
+	if text == "" {
+		return p, nil
+	}
+	at, id, ok := strings.Cut(text, ".")
+	if p.Time, err = strconv.ParseInt(at, 10, 64); err != nil || !ok || id == "" {
+		return Place{}, fmt.Errorf("%w: place is %q, want one that a list returned", awaken.ErrInvalid, text)
+	}
+	p.ID = id
+	return p, nil
+}
+
+// String returns the text of the place.
+func (p Place) String() string { return strconv.FormatInt(p.Time, 10) + "." + p.ID }
+
+// Before reports whether an item is behind the place.
+func (p Place) Before(time int64, id string) bool {
+	return p.ID == "" || Newest(p.Time, time, p.ID, id) < 0
+}
+
+// Cut returns a page of a list that is sorted by [Newest], and sets at, unless it is nil, to where the page
+// ends. PlaceOf returns the place of an item.
+func Cut[T any](all []T, offset, limit int, at *string, placeOf func(T) Place) ([]T, error) {
+	if at != nil {
+		from, err := ParsePlace(*at)
+		if err != nil {
+			return nil, err
+		}
+		first := slices.IndexFunc(all, func(item T) bool { p := placeOf(item); return from.Before(p.Time, p.ID) })
+		if first < 0 {
+			first = len(all)
+		}
+		all = all[first:]
+	}
+	offset, limit = Page(offset, limit)
+	all = all[min(offset, len(all)):]
+	page := all[:min(limit, len(all))]
+	if at != nil {
+		if *at = ""; len(page) < len(all) {
+			*at = placeOf(page[len(page)-1]).String()
+		}
+	}
+	return page, nil
+}
+
+// SelectsRun reports whether q selects a run by its record: it does not look at Owner, Tool and InDoubt.
+func SelectsRun(q *awaken.RunQuery, r *awaken.Run) bool {
+	created := r.CreatedAt * 1000
+	return (q.ThreadID == "" || r.ThreadID == q.ThreadID) &&
+		(q.Status == "" || r.Status == q.Status) &&
+		(q.AgentID == "" || r.AgentID == q.AgentID) &&
+		(q.Version == "" || r.ResolutionID == q.Version) &&
+		(q.Origin == "" || r.Origin == q.Origin) &&
+		(q.Outcome == "" || r.Termination.Type == q.Outcome) &&
+		(q.Waiting == "" || r.Waiting != nil && r.Waiting.Reason == q.Waiting) &&
+		(q.ParentRunID == "" || r.ParentRunID == q.ParentRunID) &&
+		(!q.Root || r.ParentRunID == "") &&
+		(q.ErrorCode == "" || r.ErrorPayload != nil && r.ErrorPayload.Code == q.ErrorCode) &&
+		(q.MinCostUSD <= 0 || r.Status != awaken.RunRunning && money.Dollars(r.CostUSD) >= money.Dollars(q.MinCostUSD)) &&
+		(q.Since <= 0 || created >= q.Since) && (q.Until <= 0 || created < q.Until) &&
+		(q.Text == "" || mentions(r, strings.ToLower(q.Text)))
+}
+
+// mentions reports whether a run contains a text, which is in lower case.
+func mentions(r *awaken.Run, text string) bool {
+	in := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
+	return in(r.RunID) || in(r.ThreadID) || in(r.AgentID) || in(r.StatusReason) || in(r.Termination.Message) || in(r.FinalOutput) ||
+		r.ErrorPayload != nil && in(r.ErrorPayload.Message)
+}
+
+// SelectsCalls reports whether q selects a run by its calls.
+func SelectsCalls(q *awaken.RunQuery, calls []*awaken.CallState) bool {
+	return (q.Tool == "" || slices.ContainsFunc(calls, func(c *awaken.CallState) bool { return c.ToolName == q.Tool && !c.IsHeld() })) &&
+		(!q.InDoubt || slices.ContainsFunc(calls, Doubtful))
+}
+
+// Doubtful reports whether it was not known, at some time, whether a call took effect.
+func Doubtful(c *awaken.CallState) bool {
+	return c.Result != nil && c.Result.Metadata["in_doubt"] == true ||
+		c.Ticket != nil && (c.Ticket.Suspension.Action == "tool:in_doubt" || c.Ticket.Suspension.Action == "tool:step_in_doubt") ||
+		slices.ContainsFunc(c.Steps, func(s *awaken.CallStep) bool { return s.InDoubt })
+}
