@@ -11,7 +11,7 @@ import (
 
 // doubtMargin returns how long after its time limit a call may still take effect: the lost owner may
 // begin it until it knows that it is lost, and tools end a little after they are told to.
-func (rt *Runtime) doubtMargin() time.Duration {
+func doubtMargin(rt *Runtime) time.Duration {
 	margin := 10 * time.Second
 	if q, ok := rt.queue.(interface{ Silence() time.Duration }); ok {
 		margin = max(margin, q.Silence()+6*time.Second)
@@ -94,7 +94,7 @@ func (w *crew) ask(ctx context.Context, entry *registry.Tool, tc *awaken.ToolCal
 		return awaken.Probe{}
 	}
 	limit := w.callLimit(entry)
-	if p.Outcome == awaken.ProbeNotDone && (limit <= 0 || w.rt.cfg.Now().UnixMilli() < startedAt+(limit+w.rt.doubtMargin()).Milliseconds()) {
+	if p.Outcome == awaken.ProbeNotDone && (limit <= 0 || w.rt.cfg.Now().UnixMilli() < startedAt+(limit+doubtMargin(w.rt)).Milliseconds()) {
 		return awaken.Probe{} // the lost owner may still make the call
 	}
 	return p

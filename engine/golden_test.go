@@ -44,6 +44,9 @@ var goldenUpdate = flag.Bool("update", false, "write what happens into testdata/
 // TestGolden plays the scenarios in testdata/runs and compares what happens with
 // what the file says. The format is described in testdata/runs/README.md.
 func TestGolden(t *testing.T) {
+	t.Cleanup(func() {
+		t.Logf("%d requests were made again exactly", shownExactly.Load())
+	})
 	for _, file := range goldenFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -32,7 +33,7 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 	}
 	var used state.Batch
 	inf.takeOverride(req, &used)
-	inf.clampOutput(req)
+	clampOutput(inf.agent, req)
 	if inf.wallet.spending != nil && req.Model != inf.agent.ModelSpec.UpstreamModel {
 		return fmt.Errorf("%w: the run has a budget, but the price of model %q is unknown; only %q may be used", awaken.ErrInvalid, req.Model, inf.agent.ModelSpec.UpstreamModel)
 	}
@@ -98,12 +99,12 @@ func (inf *inference) fitRequest(ctx context.Context, req *llm.Request) error {
 
 // clampOutput lowers the limit of the answer to that of the model. Without a context policy, which
 // may leave the limit to the provider, the model's limit is the default.
-func (inf *inference) clampOutput(req *llm.Request) {
-	m := inf.agent.ModelSpec
+func clampOutput(agent *registry.Agent, req *llm.Request) {
+	m := agent.ModelSpec
 	if req.Model != m.UpstreamModel {
 		return
 	}
-	if n := m.MaxOutputTokens; n > 0 && (req.MaxTokens == nil && inf.agent.Limits == nil || req.MaxTokens != nil && *req.MaxTokens > n) {
+	if n := m.MaxOutputTokens; n > 0 && (req.MaxTokens == nil && agent.Limits == nil || req.MaxTokens != nil && *req.MaxTokens > n) {
 		req.MaxTokens = &m.MaxOutputTokens
 		if m.ContextWindow > 0 && n >= m.ContextWindow {
 			req.MaxTokens = new(max(1, m.ContextWindow/2)) // leave room for the request
@@ -112,7 +113,7 @@ func (inf *inference) clampOutput(req *llm.Request) {
 	if req.MaxTokens == nil {
 		return
 	}
-	if l := inf.agent.Limits; l != nil && *req.MaxTokens >= l.Context {
+	if l := agent.Limits; l != nil && *req.MaxTokens >= l.Context {
 		req.MaxTokens = new(max(1, l.Context/2))
 	}
 }

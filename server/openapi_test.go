@@ -355,13 +355,15 @@ var successes = map[string]func(g *rig, as []string) request{
 		id, _ := g.queue(thread, as...)
 		return request{path: "/v1/threads/" + thread + "/pending/" + id + "?revision=0"}
 	},
-	"GET /v1/runs/{run_id}":               ofRun("", ""),
-	"GET /v1/runs/{run_id}/explain":       ofRun("/explain", ""),
-	"GET /v1/runs/{run_id}/timeline":      ofRun("/timeline?limit=2", ""),
-	"GET /v1/runs/{run_id}/tree":          ofRun("/tree", ""),
-	"GET /v1/runs/{run_id}/events":        ofRun("/events", ""),
-	"GET /v1/runs/{run_id}/events/stream": ofRun("/events/stream?cursor=0-0", ""),
-	"POST /v1/runs/{run_id}/inputs":       ofRun("/inputs", `{"messages":[{"role":"user","content":"more"}]}`),
+	"GET /v1/runs/{run_id}":          ofRun("", ""),
+	"GET /v1/runs/{run_id}/explain":  ofRun("/explain", ""),
+	"GET /v1/runs/{run_id}/timeline": ofRun("/timeline?limit=2", ""),
+	"GET /v1/runs/{run_id}/tree":     ofRun("/tree", ""),
+
+	"GET /v1/runs/{run_id}/steps/{step}/request": ofRun("/steps/0/request", ""),
+	"GET /v1/runs/{run_id}/events":               ofRun("/events", ""),
+	"GET /v1/runs/{run_id}/events/stream":        ofRun("/events/stream?cursor=0-0", ""),
+	"POST /v1/runs/{run_id}/inputs":              ofRun("/inputs", `{"messages":[{"role":"user","content":"more"}]}`),
 	"POST /v1/runs/{run_id}/cancel": func(g *rig, as []string) request {
 		_, run := g.runs(as...)
 		return request{path: "/v1/runs/" + run + "/cancel"}

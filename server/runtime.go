@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/timeline"
 )
 
 // runtime is what the server needs of a mailbox's runtimes beyond what the mailbox needs. New
@@ -19,6 +20,8 @@ type runtime interface {
 	Budget() money.Budget
 	// Profile returns the profile of the tenant, or nil if there is none.
 	Profile() profile.Store
+	// Shown returns what the model was shown in a step of a run. It returns ErrNotFound if the step has no answer.
+	Shown(ctx context.Context, runID string, step int) (*timeline.ShownRequest, error)
 	// SettleLost settles reservations whose owner is gone.
 	SettleLost(ctx context.Context) error
 }

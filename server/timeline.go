@@ -1,7 +1,10 @@
 package server
 
 import (
+	"strconv"
+
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/timeline"
 )
@@ -15,7 +18,46 @@ func (h *timelines) routes() []protocol.Route {
 			Summary: "Tell what happened to a run: commits, owners, takeovers, steps, calls, waits",
 			Query:   []protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("limit", "integer", "maximum number of commits, 1 to 200; default 50")},
 			Replies: map[int]any{200: timelinePage{}}},
+		{Method: "GET", Path: "/v1/runs/{run_id}/steps/{step}/request", Access: protocol.Readers, Scope: protocol.Operators, Handle: own(h.shown),
+			Summary: "Show what the model was asked in a step, and what of it is not certain", Replies: map[int]any{200: shownRequest{}}},
 	}
+}
+
+// shownRequest is what the model was shown in a step, with the last messages only if they are too long.
+type shownRequest struct {
+	RunID string `json:"run_id"`
+	timeline.ShownRequest
+	// OmittedMessages is how many of the first messages this response leaves out, because it would be too long.
+	OmittedMessages int `json:"omitted_messages"`
+}
+
+// shown shows the request of a step. It has the agent's prompt, so clients that are confined to a user do not get it.
+func (h *timelines) shown(req *request) error {
+	run, err := req.run()
+	if err != nil {
+		return err
+	}
+	step, err := strconv.Atoi(req.path("step"))
+	if err != nil || step < 0 {
+		return protocol.NotFound("step", req.path("step"))
+	}
+	got, err := runtimeOf(req.tenant).Shown(req.ctx, run.RunID, step)
+	if err != nil {
+		return explainMissing(err, "step", req.path("step"))
+	}
+	out := shownRequest{RunID: run.RunID, ShownRequest: *got}
+	size, first := 0, len(got.Messages)
+	var text []byte
+	for ; first > 0; first-- {
+		if text, err = got.Messages[first-1].AppendJSON(text[:0]); err != nil {
+			return err
+		}
+		if size += len(text); size > pageBytes && first < len(got.Messages) {
+			break
+		}
+	}
+	out.Messages, out.OmittedMessages = append([]*llm.Message{}, got.Messages[first:]...), first
+	return req.Reply(200, out)
 }
 
 // timelinePage is a part of the timeline of a run, with what the run is now.

@@ -64,6 +64,23 @@ func TestTimeline_TellsOfCommitsOwnersAndDecisions(t *testing.T) {
 	g.want(404, "GET", path, "", g.keyed(server.Key{ID: "other", Kind: server.ReadKey, Tenant: "b"})...)
 }
 
+func TestShown_HasThePromptForAllButConfinedClients(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	ann := g.keyed(server.Key{ID: "ann", Kind: server.RunKey, User: "ann"})
+	_, run, _ := g.waits(ann...)
+	got := g.want(200, "GET", "/v1/runs/"+run+"/steps/0/request", "", admin...)
+	if m := got["messages"].([]any); len(m) != 1 || m[0].(map[string]any)["role"] != "user" || got["model"] == "" || len(got["tools"].([]any)) == 0 || got["unrecorded"] == nil {
+		t.Errorf("the model was shown %v", got)
+	}
+	g.want(403, "GET", "/v1/runs/"+run+"/steps/0/request", "", ann...)
+	for _, step := range []string{"1", "-1", "x", "99999999999999999999"} {
+		g.want(404, "GET", "/v1/runs/"+run+"/steps/"+step+"/request", "", admin...)
+	}
+	g.want(404, "GET", "/v1/runs/none/steps/0/request", "", admin...)
+	g.want(404, "GET", "/v1/runs/"+run+"/steps/0/request", "", g.keyed(server.Key{ID: "other", Kind: server.AdminKey, Tenant: "b"})...)
+}
+
 // A run that has not begun has an empty timeline.
 func TestTimeline_OfARunInTheQueueIsEmpty(t *testing.T) {
 	t.Parallel()

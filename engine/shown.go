@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/timeline"
+)
+
+// Shown returns what the model was shown in a step of a run that it has answered. It returns ErrNotFound if the run
+// does not exist or the step has no answer, and ErrPinUnavailable if the version of the run cannot be loaded.
+func (rt *Runtime) Shown(ctx context.Context, runID string, step int) (*timeline.ShownRequest, error) {
+	run, err := rt.cfg.Store.LoadRun(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	log, err := rt.cfg.Store.View(ctx, run.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	if run.Call != nil {
+		return nil, fmt.Errorf("step %d of run %s: %w: the run is one planned call, and asked no model", step, runID, awaken.ErrNotFound)
+	}
+	before := answerOf(log.Log(), runID, step)
+	if before < 0 {
+		return nil, fmt.Errorf("step %d of run %s: %w: it has no answer", step, runID, awaken.ErrNotFound)
+	}
+	reg, err := rt.pinnedRegistry(ctx, run.ResolutionID)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := reg.Runnable(run.AgentID)
+	if err != nil {
+		return nil, fmt.Errorf("version %q: %w: %w", run.ResolutionID, awaken.ErrPinUnavailable, err)
+	}
+	var view awaken.View
+	view.Append(log.Log()[:before]...)
+	req := llm.Request{Model: agent.ModelSpec.UpstreamModel}
+	req.ReasoningEffort = agent.Spec.ReasoningEffort
+	if l := agent.Limits; l != nil && l.Output > 0 {
+		req.MaxTokens = &l.Output
+	}
+	if run.Overrides != nil {
+		run.Overrides.Apply(&req)
+	}
+	clampOutput(agent, &req)
+	out := &timeline.ShownRequest{Step: step, AgentID: run.AgentID, Version: run.ResolutionID, Model: req.Model, System: agent.System, Messages: view.Messages(), Tools: agent.Offered,
+		Temperature: req.Temperature, TopP: req.TopP, MaxTokens: req.MaxTokens, ReasoningEffort: req.ReasoningEffort, Unrecorded: []timeline.Unrecorded{}}
+	out.System, out.Tools = append([]llm.Block{}, out.System...), append([]llm.Tool{}, out.Tools...)
+	if reg.ID() != run.ResolutionID {
+		doubt(out, "version", "", "the version of the run is not kept; this is the live one")
+	}
+	for _, m := range view.Messages() {
+		if m.IsSummary() {
+			out.Summarised += m.Metadata.Compaction.ToSeq - m.Metadata.Compaction.FromSeq + 1
+		}
+	}
+	if err := addStateDoubts(ctx, rt.cfg.Store, run, out); err != nil {
+		return nil, err
+	}
+	addDoubts(out, run, agent)
+	return out, nil
+}
+
+func doubt(s *timeline.ShownRequest, code, plugin, detail string) {
+	s.Unrecorded = append(s.Unrecorded, timeline.Unrecorded{Code: code, Plugin: plugin, Detail: detail})
+}
+
+// addDoubts adds what may change the requests of an agent.
+func addDoubts(s *timeline.ShownRequest, run *awaken.Run, agent *registry.Agent) {
+	var hooks []string
+	for _, list := range agent.Hooks {
+		for i := range list {
+			if !slices.Contains(hooks, list[i].Plugin) {
+				hooks = append(hooks, list[i].Plugin)
+			}
+		}
+	}
+	for _, plugin := range hooks {
+		doubt(s, "hook", plugin, "its hooks may have added context messages, filtered tools or overridden parameters")
+	}
+	for _, p := range agent.Plugins {
+		if _, ok := p.(registry.Reviser); ok {
+			doubt(s, "tools", p.Name(), "its tools may have been others at the time of the step")
+		}
+	}
+	for i := range agent.Transforms {
+		doubt(s, "transform", agent.Transforms[i].Plugin, "it may have changed the request")
+	}
+	for _, d := range []struct {
+		applies      bool
+		code, detail string
+	}{
+		{agent.Limits != nil, "context_window", "messages may have been left out, and long results shortened, to fit the context window"},
+		{len(run.FrontendTools) > 0, "client_tools", "the client's tools, which are in the record of the run, were offered too"},
+		{agent.Output != nil || len(run.OutputSchema) > 0, "output_schema", "the answer had to fit a schema, which is in the record of the run or the agent"},
+		{agent.Cutoff != "", "knowledge_cutoff", "the model was told the date and where its knowledge ends"},
+		{run.FirstAgentID != "", "handoff", "the run was handed to another agent; this is the request of the last one"},
+		{len(agent.Guards) > 0, "guards", "guards may have changed what the model was shown"},
+		{run.Budgeted || run.Budget != nil || agent.Spec.Budget != nil, "budget", "max_tokens may have been lowered to what the budget could pay for"},
+		{agent.Remote != nil, "remote", "the agent runs on another server, which has its own prompt"},
+		{len(agent.Members) > 0, "pool", "a member of the pool answered, whose parameters may differ"},
+	} {
+		if d.applies {
+			doubt(s, d.code, "", d.detail)
+		}
+	}
+}
+
+// addStateDoubts adds that tools have scheduled something for later requests of the run, which snapshots of its state
+// show.
+func addStateDoubts(ctx context.Context, store awaken.Store, run *awaken.Run, s *timeline.ShownRequest) error {
+	log, ok := store.(awaken.EventLog)
+	if !ok {
+		doubt(s, "state", "", "the store keeps no events, so what was scheduled for later requests is not known")
+		return nil
+	}
+	entries, err := log.Entries(ctx, run.ThreadID, awaken.EntryQuery{RunID: run.RunID})
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		if _, ok := entries[i].Event.(*awaken.StateSnapshot); !ok {
+			continue
+		}
+		text, err := awaken.AppendEvent(nil, entries[i].Event)
+		if err != nil {
+			return err
+		}
+		for _, key := range []state.AnyKey{builtin.ContextMessages, builtin.ToolFilter, builtin.StepOverride} {
+			if bytes.Contains(text, []byte(`"`+key.Name()+`":`)) {
+				doubt(s, "state", "", "context messages, a tool filter or an override were scheduled in the run")
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// answerOf returns the index of the answer of a step in a log, or -1. A step that was begun anew has the last one.
+func answerOf(log []*llm.Message, runID string, step int) int {
+	for i, m := range slices.Backward(log) {
+		if md := m.Metadata; m.Role == llm.Assistant && md != nil && md.RunID == runID && md.StepIndex != nil && *md.StepIndex == step && md.Compaction == nil {
+			return i
+		}
+	}
+	return -1
+}
