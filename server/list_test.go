@@ -134,3 +134,28 @@ func TestRuns_AUserListsItsOwn(t *testing.T) {
 	}
 	g.want(403, "GET", "/v1/runs?user_id=bo", "", ann...)
 }
+
+// A summary of a thread says how its latest run is.
+func TestThreads_SummariesHaveTheLatestRun(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	over, done := g.done()
+	asks, waits, _ := g.waits()
+	empty := g.want(201, "POST", "/v1/threads", `{"title":"Plans"}`)["id"].(string)
+	got := map[string]map[string]any{}
+	for _, item := range g.want(200, "GET", "/v1/threads/summaries", "")["items"].([]any) {
+		got[item.(map[string]any)["id"].(string)] = item.(map[string]any)
+	}
+	for thread, want := range map[string]string{
+		over:  fmt.Sprint(map[string]any{"run_id": done, "status": "done", "outcome": "natural_end"}),
+		asks:  fmt.Sprint(map[string]any{"run_id": waits, "status": "waiting", "waiting_reason": "tool_permission"}),
+		empty: fmt.Sprint(nil),
+	} {
+		if run := fmt.Sprint(got[thread]["latest_run"]); run != want || got[thread]["created_at"].(float64) == 0 {
+			t.Errorf("thread %s: the latest run is %s, want %s, in %v", thread, run, want, got[thread])
+		}
+	}
+	if n := got[over]["message_count"]; n != float64(2) || got[empty]["message_count"] != float64(0) {
+		t.Errorf("the numbers of messages are %v and %v, want 2 and 0", n, got[empty]["message_count"])
+	}
+}

@@ -121,6 +121,17 @@ type threadSummary struct {
 	Title          string `json:"title,omitempty"`
 	UpdatedAt      int64  `json:"updated_at"`
 	AgentID        string `json:"agent_id,omitempty"` // agent of the latest run
+	CreatedAt      int64  `json:"created_at"`         // Unix ms
+	MessageCount   int    `json:"message_count"`
+	// LatestRun is the run that started last.
+	LatestRun *latestRunSummary `json:"latest_run,omitempty"`
+}
+
+type latestRunSummary struct {
+	RunID         string                 `json:"run_id"`
+	Status        awaken.RunStatus       `json:"status"`
+	Outcome       awaken.TerminationType `json:"outcome,omitempty"`        // how it ended
+	WaitingReason awaken.WaitingReason   `json:"waiting_reason,omitempty"` // what it waits for
 }
 
 type threadSummaries struct {
@@ -151,8 +162,15 @@ func (h *threads) summarize(req *request) error {
 		if err != nil {
 			return err
 		}
-		out.Items = append(out.Items, threadSummary{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID, Title: t.Metadata.Title,
-			UpdatedAt: t.Metadata.UpdatedAt, AgentID: run.AgentID})
+		item := threadSummary{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID, Title: t.Metadata.Title,
+			UpdatedAt: t.Metadata.UpdatedAt, AgentID: run.AgentID, CreatedAt: t.Metadata.CreatedAt, MessageCount: t.MessageCount}
+		if run.RunID != "" {
+			item.LatestRun = &latestRunSummary{RunID: run.RunID, Status: run.Status, Outcome: run.Termination.Type}
+			if run.Waiting != nil {
+				item.LatestRun.WaitingReason = run.Waiting.Reason
+			}
+		}
+		out.Items = append(out.Items, item)
 	}
 	return req.Reply(200, out)
 }
