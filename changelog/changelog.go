@@ -18,6 +18,11 @@
 // changes of one thread are in the order of their commits. A store adds changes in the transactions that make them, and gives them
 // positions while the thread is locked. A transaction that began earlier may still be running, and its positions
 // are lower than some that can be read already: therefore readers read only up to the [Store.Horizon], below which nothing is added any more.
+//
+// # Many readers
+//
+// A [Feed] reads the log once for all readers of its process, and keeps the last changes of each tenant that has readers in memory.
+// A [Reader] that is further behind reads the store, page by page.
 package changelog
 
 import (
@@ -67,7 +72,7 @@ type Change struct {
 	// What the change does not say itself was looked up when it was read, and may have changed since it was made. It is missing if the
 	// thread was deleted.
 	UserID string      // of the thread
-	Run    *awaken.Run // the record of a run, of a change of kind Run; nil while its dispatch is its record
+	Run    *awaken.Run // the record of a run, of a change of kind Run; nil if it was created, since its dispatch is its record then
 }
 
 // Ticket is a question to a person.
@@ -101,6 +106,9 @@ type Store interface {
 	// TrimChanges removes changes that are older than keep, of all tenants, and returns how many it removed. It may keep some.
 	TrimChanges(ctx context.Context, keep time.Duration) (int, error)
 }
+
+// Retention is how long changes are kept where a mailbox works on the store.
+const Retention = 24 * time.Hour
 
 // Query selects changes of a tenant and of the server.
 type Query struct {

@@ -2,10 +2,12 @@ package mailbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/awaken-go/awaken/blob"
+	"github.com/awaken-go/awaken/changelog"
 )
 
 // recoverLost reclaims the dispatches of lost workers before this worker starts. It returns nil
@@ -32,7 +34,7 @@ func (b *Mailbox) recoverLost(ctx context.Context) error {
 // pendingFiles is how long files are kept for a thread that does not exist yet.
 const pendingFiles = time.Hour
 
-// maintain reclaims the dispatches of lost workers, and purges old ones and files that are held no
+// maintain reclaims the dispatches of lost workers, and purges old ones, old changes and files that are held no
 // more, until ctx is done.
 func (b *Mailbox) maintain(ctx context.Context) {
 	sweep, purge, files := time.NewTicker(b.cfg.Sweep), time.NewTicker(b.cfg.GC), time.NewTicker(min(max(b.cfg.Uploads/4, time.Second), time.Hour))
@@ -40,6 +42,7 @@ func (b *Mailbox) maintain(ctx context.Context) {
 	defer purge.Stop()
 	defer files.Stop()
 	keeper, _ := b.cfg.Queue.(blob.Sweeper)
+	changes, _ := b.cfg.Queue.(interface{ Changes() changelog.Store })
 	for {
 		var m Maintenance
 		select {
@@ -52,6 +55,12 @@ func (b *Mailbox) maintain(ctx context.Context) {
 			start := time.Now()
 			m.Purged, m.Err = b.cfg.Queue.Purge(ctx, b.cfg.TTL)
 			b.cfg.Observer.Operated("purge", time.Since(start), m.Err)
+			if changes != nil {
+				start := time.Now()
+				_, err := changes.Changes().TrimChanges(ctx, changelog.Retention)
+				b.cfg.Observer.Operated("trim_changes", time.Since(start), err)
+				m.Err = errors.Join(m.Err, err)
+			}
 		case <-files.C:
 			if keeper == nil {
 				continue

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/internal/ids"
@@ -65,6 +66,8 @@ type Config struct {
 	Stats *Stats
 	// Hooks are the receivers of push notifications. Nil makes the route that lists deliveries unavailable.
 	Hooks webhook.Store
+	// Changes is the log of what changes in tenants. Nil makes the feed unavailable.
+	Changes changelog.Store
 	// Users says how users of a tenant are told apart.
 	Users Users
 	// TrustClients lets clients instruct the agents: system messages and context join the system

@@ -309,12 +309,16 @@ func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
 	before := b.state(t)
 	for _, c := range callers {
 		body, ok := b.body(r)
-		list := r.Scope == protocol.ByCaller && r.Method == "GET" && !names(r)
-		if r.Scope == protocol.ByCaller && !list && !ok && !names(r) && !r.Raw {
+		path, feed := b.path(r), r.Path == "/v1/events/stream"
+		if feed { // what else it has, TestFeed_IsThatOfTheCaller reads
+			path += "?thread_id=" + b.thread
+		}
+		list := r.Scope == protocol.ByCaller && r.Method == "GET" && !names(r) && !feed
+		if r.Scope == protocol.ByCaller && !list && !ok && !names(r) && !r.Raw && !feed {
 			t.Errorf("%s: the test has no body that names a thread", route)
 		}
 		want := refusal(r, &c)
-		status, text := g.send(r.Method, b.path(r), body, c.headers()...)
+		status, text := g.send(r.Method, path, body, c.headers()...)
 		if strings.Contains(text, `"reason":"TASK_NOT_FOUND"`) || strings.Contains(text, `"data":{"status":404`) { // JSON-RPC answers with status 200
 			status = http.StatusNotFound
 		}

@@ -322,6 +322,10 @@ var successes = map[string]func(g *rig, as []string) request{
 		thread, _, _ := g.waits(as...)
 		return request{path: "/v1/threads/" + thread + "/events"}
 	},
+	"GET /v1/events/stream": func(g *rig, as []string) request {
+		thread, _ := g.done(as...)
+		return request{path: "/v1/events/stream?after=0-0&thread_id=" + thread}
+	},
 	"GET /v1/threads/{thread_id}/events/stream": ofThread("/events/stream?cursor=0-0", ""),
 	"GET /v1/threads/{thread_id}/pending": func(g *rig, as []string) request {
 		thread, _ := g.runs(as...)
@@ -896,6 +900,11 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 			bare, _, _ := strings.Cut(q.path, "?")
 			d.ask(plain, name, bare+"?cursor=zzz", "")
 			d.ask(plain, name, bare+"?cursor=99-1", "")
+		}
+		if path == "/v1/events/stream" { // without a thread that has ended, it does not end
+			missing = q.path
+			d.ask(plain, name, path+"?thread_id=missing", "")
+			d.ask(plain, name, path+"?cursor=1", "")
 		}
 		if access != "" {
 			d.ask(closed, name, q.path, q.body)

@@ -44,6 +44,9 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Hooks != nil {
 		all = append(all, (&deliveries{hooks: cfg.Hooks}).routes()...)
 	}
+	if cfg.Changes != nil {
+		all = append(all, newChanges(cfg, s.streams).routes()...)
+	}
 	if cfg.Replicas != nil {
 		all = append(all, (&fleet{replicas: cfg.Replicas, config: s.configVersion}).routes()...)
 	}

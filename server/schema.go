@@ -195,6 +195,7 @@ func (d *definitions) addEvents() {
 		all = append(all, ref(name))
 	}
 	d.schemas["Event"] = object{"oneOf": all}
+	d.schemas["FeedEvent"] = object{"anyOf": []any{d.of(reflect.TypeFor[changeView]()), d.of(reflect.TypeFor[canonicalEvent]())}}
 	for _, t := range []reflect.Type{reflect.TypeFor[llm.Source](), reflect.TypeFor[llm.Opaque](), reflect.TypeFor[llm.Block]()} {
 		d.of(t) // schemas above refer to them by name
 	}

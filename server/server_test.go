@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configtest"
 	"github.com/awaken-go/awaken/engine"
@@ -137,6 +138,9 @@ func (g *rig) start(change ...func(*server.Config)) {
 	cfg := server.Config{Keys: g.keys, Hooks: g.hooks, Limits: server.Limits{WrongKeys: -1}, Limiter: limit.New(limit.Config{}), // tests send wrong keys on purpose
 		Replicas: server.NewReplicas(memory.NewProfile()), Settings: []server.Setting{{Name: "log.level", Value: "info", Source: "default"}}}
 	g.t.Cleanup(cfg.Limiter.Close)
+	if log, ok := g.db.(interface{ Changes() changelog.Store }); ok {
+		cfg.Changes = log.Changes()
+	}
 	g.openControl(&cfg)
 	var err error
 	rt := runtime(g.t, func(c *engine.Config) { *c = engine.Config{Versions: g.control, Budgets: true} })

@@ -104,7 +104,7 @@ func curlMain() {
 	}
 }
 
-// firstFrame is a writer that has enough after one frame of a stream.
+// firstFrame is a writer that has enough after one frame of a stream with data.
 type firstFrame struct {
 	buf  bytes.Buffer
 	done context.CancelFunc
@@ -112,7 +112,7 @@ type firstFrame struct {
 
 func (w *firstFrame) Write(p []byte) (int, error) {
 	w.buf.Write(p)
-	if strings.Contains(w.buf.String(), "\n\n") {
+	if _, data, ok := strings.Cut(w.buf.String(), "data: "); ok && strings.Contains(data, "\n\n") {
 		w.done()
 	}
 	return len(p), nil

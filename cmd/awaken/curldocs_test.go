@@ -130,7 +130,7 @@ func runCurl(t *testing.T, h *hosted, line string, vars map[string]string) strin
 	defer cancel()
 	var buf bytes.Buffer
 	var out io.Writer = &buf
-	endless := strings.Contains(line, "/v1/threads/") && strings.Contains(line, "/events/stream")
+	endless := (strings.Contains(line, "/v1/threads/") || strings.Contains(line, "/v1/events/")) && strings.Contains(line, "/events/stream")
 	if endless {
 		out = &firstFrame{done: cancel}
 	}

@@ -185,7 +185,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	}
 	sc.Routes = slices.Concat(sc.Routes, a2aRoutes, mcpRoutes)
 	control.serve(&sc, s)
-	sc.Stats, sc.Limiter, sc.Hooks, sc.Rollups = k.stats, k.limiter, b.hooks, b.rollups
+	sc.Stats, sc.Limiter, sc.Hooks, sc.Rollups, sc.Changes = k.stats, k.limiter, b.hooks, b.rollups, b.changes
 	if !s.DatabaseURL.IsZero() { // an SQLite file is one server's
 		sc.KeyRates = b.limits
 	}

@@ -38,7 +38,7 @@ func changesOf(tenant string) string {
 var selectChanges = `SELECT c.pos, c.kind, c.time, c.thread, c.run, c.status, c.ref, coalesce(t.user_id, ''), r.id, ` + runRecord + `, d.data, {calls}
 	FROM (SELECT * FROM (` + changesOf(`?1`) + `) a UNION ALL SELECT * FROM (` + changesOf(`'`+changelog.Server+`'`) + `) b ORDER BY pos LIMIT ?4) c
 	LEFT JOIN {p}_threads t ON t.tenant = c.tenant AND t.id = c.thread
-	LEFT JOIN {p}_runs r ON c.kind = 'run' AND r.tenant = c.tenant AND r.id = c.run
+	LEFT JOIN {p}_runs r ON c.kind = 'run' AND c.status <> 'created' AND r.tenant = c.tenant AND r.id = c.run
 	LEFT JOIN {p}_decisions d ON c.kind = 'decision' AND d.tenant = c.tenant AND d.run = c.run AND d.ticket = c.ref
 	LEFT JOIN {p}_commits k ON c.kind = 'ticket' AND {commit} ORDER BY c.pos`
 

@@ -1,0 +1,310 @@
+package changelog
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+)
+
+// FeedConfig configures a [Feed]. Only Store is required.
+type FeedConfig struct {
+	Store Store
+	// Poll is how often the log is looked at while it has readers; 0 means 100 ms.
+	Poll time.Duration
+	// Keep is how many changes of a tenant with readers stay in memory; 0 means 4,096.
+	Keep int
+	// Encode is called once for each change that readers get from memory; its result is [Item.Data]. Nil means no data.
+	Encode func(c *Change) []byte
+	Logger *slog.Logger // nil discards
+}
+
+// Feed reads a log once for all readers of its process. It is safe for concurrent use. It runs a goroutine while it has readers.
+type Feed struct {
+	cfg FeedConfig
+
+	mu    sync.Mutex
+	tails map[string]*tail // by tenant; those that have readers
+	stop  func()           // ends the goroutine; nil if there is none
+}
+
+// NewFeed returns a feed of a log.
+func NewFeed(cfg FeedConfig) *Feed {
+	cfg.Poll, cfg.Keep = cmp.Or(cfg.Poll, 100*time.Millisecond), cmp.Or(cfg.Keep, 4096)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	if cfg.Encode == nil {
+		cfg.Encode = func(*Change) []byte { return nil }
+	}
+	return &Feed{cfg: cfg, tails: map[string]*tail{}}
+}
+
+// Item is a change with its encoding. Readers share it and must not change it.
+type Item struct {
+	Change
+	Data []byte
+}
+
+// tail is the end of a tenant's log, in memory.
+type tail struct {
+	tenant  string
+	readers int           // guarded by Feed.mu
+	filling chan struct{} // holds a token for the reader that reads the store: one at a time
+
+	mu      sync.Mutex
+	items   []*Item // all changes behind from, up to upto; what is in the slice is never overwritten
+	from    int64
+	upto    int64
+	changed chan struct{} // closed when upto grows
+}
+
+// Now makes [Feed.Follow] begin at the end of the log.
+const Now = int64(-1)
+
+// Follow returns a reader of a tenant's changes behind a position. The caller closes it. A position that the log does not
+// have is [ErrGone]; a reader that is much slower than the log is trimmed may get it later.
+func (f *Feed) Follow(ctx context.Context, tenant string, after int64) (*Reader, error) {
+	end, err := f.cfg.Store.Horizon(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := f.join(tenant, end)
+	r := &Reader{feed: f, tail: t, pos: after, begun: after}
+	t.mu.Lock()
+	from, upto := t.from, t.upto
+	t.mu.Unlock()
+	switch {
+	case after == Now:
+		r.pos = upto
+	case after < from:
+		if r.early, err = r.catchUp(ctx); err != nil {
+			r.Close()
+			return nil, err
+		}
+	case after > upto: // another process has read further than this one, or the log is not the one that it was
+		if _, err := f.cfg.Store.Changes(ctx, Query{Tenant: tenant, After: after, Upto: after, Limit: 1}); err != nil {
+			r.Close()
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// join counts a reader of a tenant. A tail that is new begins at end.
+func (f *Feed) join(tenant string, end int64) *tail {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.tails[tenant]
+	if t == nil {
+		t = &tail{tenant: tenant, filling: make(chan struct{}, 1), from: end, upto: end, changed: make(chan struct{})}
+		f.tails[tenant] = t
+	}
+	t.readers++
+	if f.stop == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		f.stop = func() { cancel(); <-done }
+		go func() { defer close(done); f.run(ctx) }()
+	}
+	return t
+}
+
+// leave ends what join began.
+func (f *Feed) leave(t *tail) {
+	f.mu.Lock()
+	if t.readers--; t.readers == 0 {
+		delete(f.tails, t.tenant)
+	}
+	var stop func()
+	if len(f.tails) == 0 {
+		stop, f.stop = f.stop, nil
+	}
+	f.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// run reads the log until ctx is done.
+func (f *Feed) run(ctx context.Context) {
+	timer := time.NewTimer(f.cfg.Poll)
+	defer timer.Stop()
+	failed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		err := f.advance(ctx)
+		if err != nil && ctx.Err() == nil && !failed {
+			f.cfg.Logger.Warn("the log of changes cannot be read; trying again", "error", err)
+		}
+		failed = err != nil
+		timer.Reset(f.cfg.Poll)
+	}
+}
+
+// advance reads what is new.
+func (f *Feed) advance(ctx context.Context) error {
+	end, err := f.cfg.Store.Horizon(ctx)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	tails := make([]*tail, 0, len(f.tails))
+	for _, t := range f.tails {
+		tails = append(tails, t)
+	}
+	f.mu.Unlock()
+	for _, t := range tails {
+		if err := f.extend(ctx, t, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// extend reads the changes of a tenant up to end. Only run calls it, so it alone changes t.upto.
+func (f *Feed) extend(ctx context.Context, t *tail, end int64) error {
+	for t.upto < end {
+		page, err := f.cfg.Store.Changes(ctx, Query{Tenant: t.tenant, After: t.upto, Upto: end})
+		if err != nil {
+			return err
+		}
+		items := f.items(page.Changes)
+		t.mu.Lock()
+		t.items = append(t.items, items...)
+		if n := len(t.items) - f.cfg.Keep; n > 0 {
+			t.from = t.items[n-1].Pos
+			t.items = slices.Clone(t.items[n:])
+		}
+		t.upto = page.Upto
+		close(t.changed)
+		t.changed = make(chan struct{})
+		t.mu.Unlock()
+	}
+	return nil
+}
+
+func (f *Feed) items(cs []Change) []*Item {
+	out := make([]*Item, len(cs))
+	for i := range cs {
+		out[i] = &Item{cs[i], f.cfg.Encode(&cs[i])}
+	}
+	return out
+}
+
+// batchSize is how many changes a reader gets at a time.
+const batchSize = 256
+
+// look returns what follows a position, if it is in memory, and where it ends. Behind is set if it is not in memory any more. Otherwise
+// wait is closed when there is more.
+func (t *tail) look(pos int64) (items []*Item, upto int64, behind bool, wait <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if pos < t.from {
+		return nil, pos, true, nil
+	}
+	if pos >= t.upto {
+		return nil, pos, false, t.changed
+	}
+	at := sort.Search(len(t.items), func(i int) bool { return t.items[i].Pos > pos })
+	items, upto = t.items[at:], t.upto
+	if len(items) > batchSize {
+		items = items[:batchSize]
+		upto = items[batchSize-1].Pos
+	}
+	return items, upto, false, nil
+}
+
+// Reader reads the changes of a tenant. One goroutine uses it.
+type Reader struct {
+	feed   *Feed
+	tail   *tail
+	pos    int64
+	early  []*Item // that Follow has read
+	begun  int64   // where the reader is as long as there are such
+	closed bool
+}
+
+// Pos returns the position up to which the reader has read.
+func (r *Reader) Pos() int64 {
+	if len(r.early) > 0 {
+		return r.begun
+	}
+	return r.pos
+}
+
+// Next waits until there is more to read, and returns changes and sets Pos. There may be no changes, if only those of other tenants
+// were made.
+func (r *Reader) Next(ctx context.Context) ([]*Item, error) {
+	if items := r.early; len(items) > 0 {
+		r.early = nil
+		return items, nil
+	}
+	for {
+		items, upto, behind, wait := r.tail.look(r.pos)
+		switch {
+		case behind:
+			items, err := r.catchUp(ctx)
+			if err != nil || len(items) > 0 {
+				return items, err
+			}
+		case wait == nil:
+			r.pos = upto
+			return items, nil
+		default:
+			select {
+			case <-wait:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		}
+	}
+}
+
+// catchUp reads what is not in memory from the store. If it fits into memory it stays there, for the other readers that come back at the same
+// time, and the caller looks again; otherwise catchUp returns the next part.
+func (r *Reader) catchUp(ctx context.Context) ([]*Item, error) {
+	t, f := r.tail, r.feed
+	select {
+	case t.filling <- struct{}{}:
+		defer func() { <-t.filling }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	t.mu.Lock()
+	from, room := t.from, f.cfg.Keep-len(t.items)
+	t.mu.Unlock()
+	if r.pos >= from { // another reader has read it meanwhile
+		return nil, nil
+	}
+	page, err := f.cfg.Store.Changes(ctx, Query{Tenant: t.tenant, After: r.pos, Upto: from, Limit: max(batchSize, room)})
+	if err != nil {
+		return nil, err
+	}
+	items := f.items(page.Changes)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if page.Upto == t.from && len(items)+len(t.items) <= f.cfg.Keep {
+		t.items, t.from = slices.Concat(items, t.items), r.pos
+		return nil, nil
+	}
+	if len(items) > batchSize {
+		items = items[:batchSize]
+		page.Upto = items[batchSize-1].Pos
+	}
+	r.pos = page.Upto
+	return items, nil
+}
+
+// Close ends the reader.
+func (r *Reader) Close() {
+	if !r.closed {
+		r.closed = true
+		r.feed.leave(r.tail)
+	}
+}
