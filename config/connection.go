@@ -89,9 +89,42 @@ type MCPConnection interface {
 	Close() error
 }
 
+// MCPAuthorizer is an MCPConnection to a server that may have to be authorized.
+type MCPAuthorizer interface {
+	// AuthorizationGrant returns whose authorization the server is used with: "user", "server" or "client_credentials", or
+	// "" if it needs none.
+	AuthorizationGrant() string
+	// Authorization returns what is known of the authorization of a tenant's user.
+	Authorization(ctx context.Context, tenant, user string) (*MCPAuthorization, error)
+	// Authorize begins an authorization. The user opens the address that it returns.
+	Authorize(ctx context.Context, tenant, user string) (*MCPAuthorizationRequest, error)
+	// Revoke ends an authorization, at the authorization server too if that offers it.
+	Revoke(ctx context.Context, tenant, user string) error
+}
+
+// MCPAuthorization is what is known of an authorization. It has no secrets. Times are Unix milliseconds; 0 means unknown.
+type MCPAuthorization struct {
+	Server     string   `json:"server"`
+	Grant      string   `json:"grant"` // user, server or client_credentials
+	Authorized bool     `json:"authorized"`
+	Reason     string   `json:"reason,omitempty"` // why it is not authorized
+	Issuer     string   `json:"issuer,omitempty"`
+	Scopes     []string `json:"scopes,omitempty"`
+	Since      int64    `json:"since,omitempty"`
+	ExpiresAt  int64    `json:"expires_at,omitempty"` // of the access token
+	Refreshes  bool     `json:"refreshes,omitempty"`  // the access token is refreshed when it expires
+}
+
+// MCPAuthorizationRequest is an authorization that has begun.
+type MCPAuthorizationRequest struct {
+	URL       string `json:"authorization_url"`
+	ExpiresAt int64  `json:"expires_at"` // Unix ms
+}
+
 // MCPStatus is the state of a connection. Times are Unix seconds; 0 means never.
 type MCPStatus struct {
 	Connected               bool      `json:"connected"`
+	Authorization           string    `json:"authorization,omitempty"` // whose it is used with: user, server or client_credentials; "" if it needs none
 	LastError               string    `json:"last_error,omitempty"`
 	Tools                   []MCPTool `json:"tools"`
 	ConsecutiveFailures     int       `json:"consecutive_failures"`

@@ -237,7 +237,7 @@ var secretText = map[Namespace]string{
 		"Clients see `***`; writing that back keeps the secret.",
 	Providers: "Secrets: `api_key`, the values of `adapter_options.headers`, and every string in `adapter_options` whose name suggests a secret, such as `private_key`, `password` or `token`. " +
 		"Clients see `has_api_key` instead of `api_key`; a write that omits `api_key` keeps it, `null` or `\"\"` clears it. Clients see the others as `***`; writing that back keeps the secret.",
-	MCPServers: "Secrets: the values of `env`, and in `config` headers and every string whose name suggests a secret, such as `api_key`, `password` or `token`. " +
+	MCPServers: "Secrets: the values of `env`, the `client_secret` of `auth`, and in `config` headers and every string whose name suggests a secret, such as `api_key`, `password` or `token`. " +
 		"Clients see `has_env` and `env_keys` instead of `env`; a write that omits `env` keeps it, `null` or `{}` clears it, and a value of `***` keeps that variable. Clients see the secrets in `config` as `***`; writing that back keeps the secret.",
 	A2AServers: "Secrets: `auth.token`, and in `options` headers and every string whose name suggests a secret, such as `api_key`, `password` or `token`. " +
 		"Clients see `has_auth` instead of `auth`; a write that omits `auth` keeps it, `null` clears it. Clients see the secrets in `options` as `***`; writing that back keeps the secret.",

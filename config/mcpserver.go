@@ -23,6 +23,9 @@ type MCPServerSpec struct {
 	Args []string `json:"args,omitempty"`
 	// URL is the address of the server. Only for http and sse.
 	URL string `json:"url,omitempty"`
+	// Auth says how to authorize the server. Only for http and sse. Nil means that it needs no authorization, or has it
+	// in the headers of Config.
+	Auth *MCPAuth `json:"auth,omitempty"`
 	// Config holds options of the connection: headers, inherit_env, roots, max_result_bytes,
 	// sampling and trust_changes. Headers, and values whose names suggest a secret, are stored as secrets.
 	Config map[string]json.RawMessage `json:"config,omitempty"`
@@ -33,6 +36,43 @@ type MCPServerSpec struct {
 	// RestartPolicy says whether and how to reconnect when the connection is lost. Nil makes up
 	// to 5 attempts.
 	RestartPolicy *RestartPolicy `json:"restart_policy,omitempty"`
+}
+
+// MCPAuth says how to authorize an MCP server.
+type MCPAuth struct {
+	// Type is oauth.
+	Type string `json:"type"`
+	// Grant says whose authorization is used: user, that of the user whose run calls the server; server, one that an
+	// administrator gives for all; client_credentials, the client's own. "" means user.
+	Grant string `json:"grant,omitempty"`
+	// ClientID is what the authorization server knows this server by. "" uses the client ID metadata document or registers
+	// a client, whichever the authorization server supports.
+	ClientID string `json:"client_id,omitempty"`
+	// ClientSecret is the secret of ClientID, if it has one. It is stored as a secret.
+	ClientSecret awaken.Secret `json:"client_secret,omitzero"`
+	// Scopes are what to ask for. Without any, it is what the MCP server says that it needs.
+	Scopes []string `json:"scopes,omitempty"`
+	// Issuer is the authorization server to use, one of those that the MCP server names. "" means the first.
+	Issuer string `json:"issuer,omitempty"`
+}
+
+// check reports mistakes.
+func (a *MCPAuth) check(m *mistakes) {
+	m.When(a.Type != "oauth", "auth.type is %q, want oauth", a.Type)
+	switch a.Grant {
+	case "", "user", "server":
+	case "client_credentials":
+		m.When(a.ClientID == "" || a.ClientSecret.IsZero(), "auth.grant is client_credentials, but auth.client_id or auth.client_secret is empty")
+	default:
+		m.Add("auth.grant is %q, want user, server or client_credentials", a.Grant)
+	}
+	m.When(a.ClientID == "" && !a.ClientSecret.IsZero(), "auth.client_secret is set, but auth.client_id is empty")
+	for _, s := range a.Scopes {
+		m.When(s == "" || strings.ContainsAny(s, " \t\n\"\\"), "auth.scopes has %q, want a word without spaces and quotes", s)
+	}
+	if a.Issuer != "" {
+		m.url("auth.issuer", a.Issuer)
+	}
 }
 
 // RestartPolicy says whether and how to reconnect to a server.
@@ -76,6 +116,10 @@ func (s *MCPServerSpec) Validate() error {
 		m.When(s.Command != "" || len(s.Args) > 0, "command or args are set, but transport %s does not use them", s.Transport)
 	default:
 		m.Add("transport is %q, want stdio, http or sse", s.Transport)
+	}
+	if s.Auth != nil {
+		m.When(s.Transport == "stdio", "auth is set, but transport stdio does not use it")
+		s.Auth.check(&m)
 	}
 	m.When(s.TimeoutSecs < 0, "timeout_secs is %d, want more than 0", s.TimeoutSecs)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {

@@ -106,9 +106,11 @@ var kinds = map[Namespace]*kind{
 		update: func(tree map[string]any) error { delete(tree, "env_keys"); return nil },
 		unseen: "env",
 		keep:   dropNullEnv,
-		secret: func(p []string) bool { return p[0] == "env" || p[0] == "config" && sensitive(p) },
-		to:     []string{"url"},
-		show:   showEnv,
+		secret: func(p []string) bool {
+			return p[0] == "env" || p[0] == "config" && sensitive(p) || p[0] == "auth" && p[len(p)-1] == "client_secret"
+		},
+		to:   []string{"url"},
+		show: showEnv,
 	}, (*MCPServerSpec).fill, (*MCPServerSpec).Validate),
 	A2AServers: typed(kind{
 		what:   "A2A server",

@@ -30,7 +30,7 @@ func (k *kind) server(tree map[string]any, path []string) string {
 func (k *kind) destination(path []string) []string {
 	last := len(path) - 1
 	switch {
-	case last > 0 && path[last] == "client_secret" && path[last-1] == "auth":
+	case last > 0 && path[last] == "client_secret" && path[last-1] == "auth" && !slices.Equal(k.to, []string{"url"}): // an MCP server says itself who authorizes it
 		return append(slices.Clone(path[:last]), "token_url")
 	case k.to == nil || len(k.to) > 1 && path[0] != k.to[0]:
 		return nil

@@ -62,6 +62,9 @@ type Config struct {
 	// Permission is the plugin of package permission that agents load, for previews of what its rules decide. Nil makes
 	// their routes unavailable.
 	Permission awaken.Plugin
+	// Authorizer completes the authorizations of the MCP servers in Control's documents. Nil makes the routes with which
+	// users authorize them unavailable.
+	Authorizer Authorizer
 	// Stats is the recent activity of the agents. Nil makes its routes unavailable.
 	Stats *Stats
 	// Hooks are the receivers of push notifications. Nil makes the route that lists deliveries unavailable.

@@ -55,7 +55,10 @@ func openControl(ctx context.Context, con *console, s *settings.Settings, b *bac
 	if err := openWorkspace(s, log); err != nil {
 		return nil, err
 	}
-	servers := newMCPServers(s, b, allow, log)
+	servers, err := newMCPServers(s, b, allow, log)
+	if err != nil {
+		return nil, err
+	}
 	manager, err := openManager(ctx, s, b, code, shop, outbound{guarded: true, allow: allow, keyDir: s.Providers.KeyDir, envHosts: s.Providers.EnvKeyHosts, limiter: limiter, servers: servers}, log)
 	if err != nil {
 		return nil, err
@@ -367,6 +370,9 @@ func keyFile(s *settings.Settings) string {
 // serve adds the control plane to the configuration of a server.
 func (c *control) serve(sc *server.Config, s *settings.Settings) {
 	sc.Control, sc.HideConfig, sc.NoAudit, sc.Assistant, sc.Adapters = c.manager, !s.Admin.Config, !s.Audit.Enabled, c.assistant, adapters()
+	if b := c.servers.broker; b != nil {
+		sc.Authorizer = authorizer{b}
+	}
 	if i := slices.IndexFunc(c.plugins, func(p awaken.Plugin) bool { return p.Name() == permission.Name }); i >= 0 {
 		sc.Permission = c.plugins[i]
 	}

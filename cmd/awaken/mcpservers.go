@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -20,6 +21,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/llm/provider"
 	"github.com/awaken-go/awaken/plugin/mcp"
+	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 	"github.com/awaken-go/awaken/profile"
 )
 
@@ -31,14 +33,19 @@ type mcpServers struct {
 	refresh  time.Duration
 	client   *http.Client
 	pins     mcp.Pins
+	broker   *oauth.Broker // nil if the address of the server is not known
 	log      *slog.Logger
 	closing  sync.WaitGroup
 }
 
 // newMCPServers returns a connector that obeys the settings. It keeps what was approved in b.
-func newMCPServers(s *settings.Settings, b *backend, allow []netip.Prefix, log *slog.Logger) *mcpServers {
+func newMCPServers(s *settings.Settings, b *backend, allow []netip.Prefix, log *slog.Logger) (*mcpServers, error) {
+	broker, err := newBroker(s, b, allow, log)
+	if err != nil {
+		return nil, err
+	}
 	return &mcpServers{commands: s.Server.MCP.Commands, own: strings.Fields(s.Agent.MCPCommand), dir: filepath.Join(s.StorageDir, "mcp"), refresh: s.Server.MCP.Refresh, client: provider.Guarded(allow...),
-		pins: &storedPins{b.profile(systemTenant)}, log: log}
+		pins: &storedPins{b.profile(systemTenant)}, log: log, broker: broker}, nil
 }
 
 // close waits for the connections that were closed to end.
@@ -50,11 +57,15 @@ func (m *mcpServers) Connect(_ context.Context, spec *config.MCPServerSpec, chan
 	if err != nil {
 		return nil, err
 	}
-	c, err := mcp.Connect(s, mcp.Options{Client: m.client, Pins: m.pins, Changed: changed, Logger: m.log})
+	c, err := mcp.Connect(s, mcp.Options{Client: m.client, Pins: m.pins, OAuth: m.broker, Changed: changed, Logger: m.log})
 	if err != nil {
 		return nil, err
 	}
-	return &mcpConnection{c, m}, nil
+	out := &mcpConnection{Connection: c, servers: m}
+	if s.OAuth != nil {
+		out.oauth = &oauth.Server{ID: s.ID, URL: s.URL, Client: *s.OAuth}
+	}
+	return out, nil
 }
 
 // mcpOptions are the options in the config of an MCP server.
@@ -95,6 +106,12 @@ func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error
 	}
 	if spec.Transport != "stdio" {
 		s.URL, s.SSE, s.Headers = spec.URL, spec.Transport == "sse", o.headers
+		if a := spec.Auth; a != nil {
+			if m.broker == nil {
+				return s, errors.New("auth is set, but authorization servers do not know where to send users back to: set server.public_url")
+			}
+			s.OAuth = &oauth.Client{Grant: oauth.Grant(a.Grant), ID: a.ClientID, Secret: a.ClientSecret, Scopes: a.Scopes, Issuer: a.Issuer}
+		}
 		return s, nil
 	}
 	if !slices.Contains(m.commands, "*") && !slices.Contains(m.commands, spec.Command) && !slices.Equal(m.own, slices.Concat([]string{spec.Command}, spec.Args)) {
@@ -111,12 +128,13 @@ func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error
 type mcpConnection struct {
 	*mcp.Connection
 	servers *mcpServers
+	oauth   *oauth.Server // nil if the server needs no authorization
 }
 
 // Status implements [config.MCPConnection].
 func (c *mcpConnection) Status() config.MCPStatus {
 	s := c.Connection.Status()
-	out := config.MCPStatus{Connected: s.Connected, LastError: s.Error, Tools: []config.MCPTool{}, ConsecutiveFailures: s.Failures, Reconnecting: s.Reconnecting,
+	out := config.MCPStatus{Connected: s.Connected, Authorization: string(s.Authorization), LastError: s.Error, Tools: []config.MCPTool{}, ConsecutiveFailures: s.Failures, Reconnecting: s.Reconnecting,
 		PermanentlyFailed: s.Failed, SessionGeneration: s.Sessions, TransportReconnectCount: max(s.Sessions-1, 0),
 		LastAttemptAt: unix(s.Attempted), LastSuccessAt: unix(s.Succeeded), LastInitAt: unix(s.Initialized)}
 	for _, t := range s.Tools {

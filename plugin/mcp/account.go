@@ -120,7 +120,7 @@ func (c *Connection) account(grant string, o oauth.Owner) (*Connection, error) {
 	if c.ctx.Err() != nil {
 		return nil, c.downError(errClosed, "its configuration has changed")
 	}
-	if own := a.all[grant]; own != nil && !own.over() {
+	if own := a.all[grant]; own != nil && !over(own) {
 		a.used[grant] = time.Now()
 		return own, nil
 	}
@@ -139,7 +139,7 @@ func (c *Connection) account(grant string, o oauth.Owner) (*Connection, error) {
 }
 
 // over reports whether a connection is not tried again.
-func (c *Connection) over() bool {
+func over(c *Connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state == failed || c.state == closed
@@ -155,8 +155,8 @@ func (a *authorization) remove(grant string) {
 	delete(a.used, grant)
 }
 
-// busy reports whether the connection has calls in flight.
-func (c *Connection) busy() bool {
+// busy reports whether a connection has calls in flight.
+func busy(c *Connection) bool {
 	c.mu.Lock()
 	s := c.session
 	c.mu.Unlock()
@@ -167,7 +167,7 @@ func (c *Connection) busy() bool {
 func (a *authorization) evict() bool {
 	grants := slices.SortedFunc(maps.Keys(a.all), func(x, y string) int { return a.used[x].Compare(a.used[y]) })
 	for _, grant := range grants {
-		if !a.all[grant].busy() {
+		if !busy(a.all[grant]) {
 			a.remove(grant)
 			return true
 		}
@@ -180,7 +180,7 @@ func (a *authorization) tidy(now time.Time, all bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for grant, own := range a.all {
-		if all || now.Sub(a.used[grant]) > accountIdle && !own.busy() {
+		if all || now.Sub(a.used[grant]) > accountIdle && !busy(own) {
 			a.remove(grant)
 		}
 	}
@@ -191,7 +191,7 @@ func (a *authorization) anyBusy() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, own := range a.all {
-		if own.busy() {
+		if busy(own) {
 			return true
 		}
 	}

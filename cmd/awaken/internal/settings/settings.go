@@ -50,6 +50,7 @@ type Settings struct {
 			Commands      []string      // that documents may start
 			Refresh       time.Duration // of the tools of servers
 		}
+		PublicURL string // under which browsers reach the server
 	}
 	Limits Limits
 	Admin  struct {
@@ -184,6 +185,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.a2a_card_key_file", to: &v.A2A.CardKeyFile, Doc: "file with the private key that signs agent cards: PEM (PKCS #8), Ed25519 or ECDSA P-256; needs server.a2a_url"},
 		{Name: "server.mcp_agents", to: &v.MCP.Agents, Doc: "agents that are tools of MCP clients; empty means all"},
 		{Name: "server.mcp_url", to: &v.MCP.URL, check: isURL, Doc: "address of the server in the metadata of its MCP route; default the host that a request names"},
+		{Name: "server.public_url", to: &v.PublicURL, check: isURL, Doc: "address under which browsers reach the server, such as https://agents.example: authorization servers of MCP servers send users back to it; default the one of server.address, if that is of this machine"},
 		{Name: "server.mcp_tools", to: &v.MCP.Tools, Doc: "patterns of tools that MCP clients may call without a model; empty means none"},
 		{Name: "server.mcp_tool_agent", to: &v.MCP.ToolAgent, def: "default", Doc: "agent whose catalogue and permissions apply to mcp_tools"},
 		{Name: "server.mcp_commands", to: &v.MCP.Commands, Doc: "programs that documents in mcp-servers may start, as they name them; * allows all, empty means none. Who may write documents can then run them on this machine"},

@@ -1,0 +1,269 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// Authorizer completes the authorizations of MCP servers that users or administrators have begun.
+type Authorizer interface {
+	// Complete takes the parameters of an authorization server's response. It calls allow before it acts, and
+	// fails as that does. A result beside an error has calls to resume, which will ask again.
+	Complete(ctx context.Context, response url.Values, allow func(*Authorized) error) (*Authorized, error)
+	// ClientDocument returns the client ID metadata document, or nil if there is none.
+	ClientDocument() json.RawMessage
+}
+
+// Authorized is the end of an authorization.
+type Authorized struct {
+	Server       string
+	Shared       bool // it is one for all, which an administrator gives
+	Tenant, User string
+	Denied       string // why the authorization server refuses; "" if it does not
+	Calls        []AuthorizedCall
+}
+
+// AuthorizedCall is a suspended call that waits for the authorization.
+type AuthorizedCall struct{ RunID, TicketID string }
+
+// authorizations has the handlers with which users authorize MCP servers. Each acts for the caller's own user.
+type authorizations struct {
+	control    *config.Manager
+	authorizer Authorizer
+	auth       *auth
+	mailbox    *mailbox.Mailbox
+	log        decisionLog
+	logger     *slog.Logger
+}
+
+// callbackParams are those of an authorization server's response.
+var callbackParams = []protocol.Param{param("state", "string", "of the authorization request"), param("code", "string", "to get tokens with"), param("iss", "string", "the authorization server"),
+	param("error", "string", "why the authorization server refuses"), param("error_description", "string", "the same, for people"), param("again", "boolean", "the page has loaded itself again, so that the browser sends its cookie")}
+
+func (h *authorizations) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Readers, Scope: protocol.Shared, Handle: own(h.get),
+			Summary: "Get whether the caller's user has authorized an MCP server", Replies: map[int]any{200: config.MCPAuthorization{}}},
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.Shared, Handle: own(h.begin),
+			Summary: "Begin to authorize an MCP server for the caller's user", Replies: map[int]any{200: config.MCPAuthorizationRequest{}}, Failures: []int{502}},
+		{Method: "DELETE", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.Shared, Handle: own(h.revoke),
+			Summary: "End the authorization of an MCP server by the caller's user", Replies: map[int]any{204: nil}, Failures: []int{502}},
+		{Method: "GET", Path: "/v1/mcp-oauth/callback", Handle: own(h.callback), Query: callbackParams,
+			Summary: "Complete an authorization, in the browser of the user who began it", Replies: map[int]any{200: text("")}, Failures: []int{400, 403, 500, 503}},
+		{Method: "POST", Path: "/v1/mcp-oauth/callback", Access: protocol.Runners, Scope: protocol.Shared, Handle: withBody(h.deliver),
+			Summary: "Complete an authorization, by the application of the user who began it", Body: authorizationResponse{}, Replies: map[int]any{200: authorizedBody{}}, Failures: []int{502}},
+		{Method: "GET", Path: "/v1/mcp-oauth/client.json", Handle: own(h.document),
+			Summary: "Get the client ID metadata document, for authorization servers", Replies: map[int]any{200: clientDocument{}}, Failures: []int{404}},
+	}
+}
+
+// connection returns the connection that the path names, if people authorize its server. Change says that the caller
+// wants to change the authorization.
+func (h *authorizations) connection(req *request, change bool) (config.MCPAuthorizer, error) {
+	id := req.path("id")
+	conn, err := h.control.Connections().MCP(id)
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
+		return nil, upstream("not connected", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a, ok := conn.(config.MCPAuthorizer)
+	if !ok || a.AuthorizationGrant() == "" {
+		return nil, protocol.BadRequest("MCP server %q needs no authorization: its document has no auth", id)
+	}
+	if change && a.AuthorizationGrant() != "user" && !req.governs() {
+		return nil, forbidden("MCP server %q has one authorization for all: use an admin key without a tenant", id)
+	}
+	return a, nil
+}
+
+func (h *authorizations) get(req *request) error {
+	a, err := h.connection(req, false)
+	if err != nil {
+		return err
+	}
+	return req.ok(a.Authorization(req.ctx, req.tenantName(), req.user))
+}
+
+func (h *authorizations) begin(req *request) error {
+	a, err := h.connection(req, true)
+	if err != nil {
+		return err
+	}
+	out, err := a.Authorize(req.ctx, req.tenantName(), req.user)
+	if err != nil {
+		return upstream("cannot begin the authorization", err)
+	}
+	return req.Reply(http.StatusOK, out)
+}
+
+func (h *authorizations) revoke(req *request) error {
+	a, err := h.connection(req, true)
+	if err != nil {
+		return err
+	}
+	if err := h.audit(req, "revoke", req.path("id"), req.tenantName(), req.user); err != nil {
+		return err
+	}
+	if err := a.Revoke(req.ctx, req.tenantName(), req.user); err != nil {
+		return upstream("cannot revoke the authorization", err)
+	}
+	return req.Reply(http.StatusNoContent, nil)
+}
+
+func (h *authorizations) audit(req *request, action, server, tenant, user string) error {
+	after, _ := json.Marshal(map[string]string{"tenant": tenant, "user": user}) // cannot fail
+	return h.control.Audit().Add(context.WithoutCancel(req.ctx), action, config.Key{Namespace: config.MCPServers, ID: server}.String()+"/authorization", actorOf(req), after)
+}
+
+// errOwner is the error of a response that the client of another user delivers.
+var errOwner = forbidden("the authorization was begun by another user")
+
+// complete completes an authorization for the caller, if it is the one who began it.
+func (h *authorizations) complete(req *request, response url.Values) (*Authorized, error) {
+	done, err := h.authorizer.Complete(req.ctx, response, func(a *Authorized) error {
+		if a.Shared && req.governs() || !a.Shared && a.Tenant == req.tenantName() && a.User == req.user {
+			return nil
+		}
+		return errOwner
+	})
+	if done == nil {
+		return nil, err
+	}
+	ctx := context.WithoutCancel(req.ctx)
+	if err == nil && done.Denied == "" {
+		if aerr := h.audit(req, "authorize", done.Server, done.Tenant, done.User); aerr != nil {
+			h.logger.Error("cannot add an authorization to the audit log", "mcp_server", done.Server, "error", aerr)
+		}
+	}
+	for _, c := range done.Calls {
+		d := awaken.Decision{Target: c.TicketID, Action: awaken.ActionResume, Actor: author(req)}
+		if err == nil && done.Denied != "" {
+			d.Action, d.Reason = awaken.ActionCancel, "the user did not authorize MCP server "+done.Server+": "+done.Denied
+		}
+		r, derr := h.mailbox.Tenant(done.Tenant).Decide(ctx, c.RunID, d)
+		if derr != nil { // it was decided in another way, or has ended
+			h.logger.Debug("a call does not wait for an authorization any more", "run", c.RunID, "ticket", c.TicketID, "error", derr)
+			continue
+		}
+		h.log.add(req, r.Decided)
+	}
+	if done.Shared && err == nil {
+		if conn, cerr := h.control.Connections().MCP(done.Server); cerr == nil {
+			rctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+			defer cancel()
+			_ = conn.Restart(rctx) // its status tells; other processes connect soon
+		}
+	}
+	return done, err
+}
+
+// authorizationResponse is the response of an authorization server.
+type authorizationResponse struct {
+	State            string `json:"state"`
+	Code             string `json:"code,omitempty"`
+	Issuer           string `json:"iss,omitempty"`
+	Error            string `json:"error,omitempty"`
+	ErrorDescription string `json:"error_description,omitempty"`
+}
+
+// authorizedBody is the result of an authorization.
+type authorizedBody struct {
+	Server     string `json:"server"`
+	Authorized bool   `json:"authorized"`
+	Reason     string `json:"reason,omitempty"` // why not
+}
+
+func (h *authorizations) deliver(req *request, body *authorizationResponse) error {
+	q := url.Values{}
+	for name, v := range map[string]string{"state": body.State, "code": body.Code, "iss": body.Issuer, "error": body.Error, "error_description": body.ErrorDescription} {
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	done, err := h.complete(req, q)
+	switch {
+	case errors.Is(err, errOwner):
+		return err
+	case err != nil && done == nil:
+		return protocol.BadRequest("%s", plain(err.Error()))
+	case err != nil:
+		return upstream("the authorization failed", err)
+	}
+	return req.Reply(http.StatusOK, authorizedBody{Server: done.Server, Authorized: done.Denied == "", Reason: done.Denied})
+}
+
+// callback answers the browser that an authorization server sends here. The cookie with which a user is signed in is not
+// sent with a request that another site has caused, so the page loads itself once more.
+func (h *authorizations) callback(req *request) error {
+	c, err := h.auth.identify(req.r, protocol.Runners)
+	if err != nil && failureOf(err).Status >= 500 {
+		return err
+	}
+	known := err == nil
+	if known {
+		req.caller = c
+	}
+	q := req.r.URL.Query()
+	again := q.Has("again")
+	q.Del("again")
+	var done *Authorized
+	if err = errOwner; known {
+		done, err = h.complete(req, q)
+	}
+	switch {
+	case errors.Is(err, errOwner) && !again && q.Get("state") != "":
+		q.Set("again", "true")
+		return h.page(req, http.StatusOK, `<meta http-equiv="refresh" content="0;url=callback?`+html.EscapeString(q.Encode())+`">`, "One moment …")
+	case errors.Is(err, errOwner):
+		return h.page(req, http.StatusForbidden, "", "Sign in to this server as the user who began this authorization, in this browser, and load this page again. An application can deliver the parameters of this address with POST /v1/mcp-oauth/callback instead.")
+	case err != nil:
+		h.logger.Warn("an authorization of an MCP server failed", "error", err)
+		return h.page(req, http.StatusBadRequest, "", "The authorization failed: "+plain(err.Error())+". Begin it again.")
+	case done.Denied != "":
+		return h.page(req, http.StatusOK, "", "The server was not authorized: "+plain(done.Denied)+". You can close this page.")
+	}
+	return h.page(req, http.StatusOK, "", fmt.Sprintf("MCP server %q is authorized. You can close this page.", done.Server))
+}
+
+// page replies with a page of one sentence. It loads nothing, and no other site learns its address.
+func (h *authorizations) page(req *request, status int, head, sentence string) error {
+	header := req.w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	req.w.WriteHeader(status)
+	_, _ = io.WriteString(req.w, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Authorization</title>"+head+"</head><body><p>"+html.EscapeString(sentence)+"</p></body></html>\n")
+	return nil
+}
+
+// clientDocument is a client ID metadata document.
+type clientDocument struct {
+	ClientID     string   `json:"client_id"`
+	ClientName   string   `json:"client_name"`
+	RedirectURIs []string `json:"redirect_uris"`
+}
+
+func (h *authorizations) document(req *request) error {
+	doc := h.authorizer.ClientDocument()
+	if doc == nil {
+		return protocol.NotFound("document", "client.json")
+	}
+	req.w.Header().Set("Cache-Control", "public, max-age=3600")
+	return req.Reply(http.StatusOK, doc)
+}
