@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"io/fs"
+	"testing/fstest"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -11,6 +13,23 @@ import (
 // OpenConfig opens a database with a pool configuration.
 func OpenConfig(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, error) {
 	return open(ctx, config, opts)
+}
+
+// MigrateTo migrates a database to a version.
+func MigrateTo(ctx context.Context, pool *pgxpool.Pool, prefix string, version int) error {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	files := fstest.MapFS{}
+	for _, name := range names[:version] {
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		files[name] = &fstest.MapFile{Data: text}
+	}
+	return migrate(ctx, pool, files, prefix)
 }
 
 // StepCommit returns the statement of most commits.
