@@ -188,7 +188,7 @@ func hostile(kind string) {
 			}
 			send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"hostile","version":"1"}}}`, m.ID)
 		case "tools/list":
-			tools, next := fmt.Sprintf(`{"name":"go","description":"Goes.","inputSchema":{"type":"object"}}`), ""
+			tools, next := `{"name":"go","description":"Goes.","inputSchema":{"type":"object"}}`, ""
 			switch kind {
 			case "hostile giant list":
 				tools = strings.TrimPrefix(strings.Repeat(","+strings.Replace(tools, "Goes.", strings.Repeat("x", 1<<10), 1), 5000), ",")
