@@ -122,26 +122,40 @@ func addStateDoubts(ctx context.Context, store awaken.Store, run *awaken.Run, s 
 		doubt(s, "state", "", "the store keeps no events, so what was scheduled for later requests is not known")
 		return nil
 	}
-	entries, err := log.Entries(ctx, run.ThreadID, awaken.EntryQuery{RunID: run.RunID})
-	if err != nil {
-		return err
-	}
-	for i := range entries {
-		if _, ok := entries[i].Event.(*awaken.StateSnapshot); !ok {
-			continue
-		}
-		text, err := awaken.AppendEvent(nil, entries[i].Event)
+	for q := (awaken.EntryQuery{RunID: run.RunID, Limit: 1000}); ; {
+		entries, err := log.Entries(ctx, run.ThreadID, q)
 		if err != nil {
 			return err
 		}
-		for _, key := range []state.AnyKey{builtin.ContextMessages, builtin.ToolFilter, builtin.StepOverride} {
-			if bytes.Contains(text, []byte(`"`+key.Name()+`":`)) {
+		for i := range entries {
+			scheduled, err := schedules(entries[i].Event)
+			if err != nil {
+				return err
+			}
+			if scheduled {
 				doubt(s, "state", "", "context messages, a tool filter or an override were scheduled in the run")
 				return nil
 			}
+			q.After = max(q.After, entries[i].Seq) // a coalesced entry may reach beyond those behind it
+		}
+		if len(entries) < q.Limit {
+			return nil
 		}
 	}
-	return nil
+}
+
+// schedules reports whether an event is a snapshot of state that has something for later requests.
+func schedules(ev awaken.Event) (bool, error) {
+	if _, ok := ev.(*awaken.StateSnapshot); !ok {
+		return false, nil
+	}
+	text, err := awaken.AppendEvent(nil, ev)
+	for _, key := range []state.AnyKey{builtin.ContextMessages, builtin.ToolFilter, builtin.StepOverride} {
+		if bytes.Contains(text, []byte(`"`+key.Name()+`":`)) {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 // answerOf returns the index of the answer of a step in a log, or -1. A step that was begun anew has the last one.

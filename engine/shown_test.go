@@ -1,0 +1,57 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/timeline"
+)
+
+// pagedStore counts the queries of entries, and those that have no limit.
+type pagedStore struct {
+	*memory.Store
+	unlimited, pages int
+}
+
+func (s *pagedStore) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+	s.pages++
+	if q.Limit == 0 {
+		s.unlimited++
+	}
+	return s.Store.Entries(ctx, threadID, q)
+}
+
+// What a run scheduled is found in pages of its events, also if it is behind the first one.
+func TestShown_ReadsTheEventsOfARunInPages(t *testing.T) {
+	t.Parallel()
+	late := tool("late", func(_ context.Context, c *awaken.ToolCall, _ args) (*awaken.ToolResult, error) {
+		builtin.AddContextMessage.Schedule(c, builtin.SystemContext("date", "It is Monday."))
+		return awaken.TextResult("done"), nil
+	})
+	var turns []llmtest.Turn
+	for range 150 {
+		turns = append(turns, uses("echo"))
+	}
+	store := &pagedStore{Store: memory.New()}
+	g := newRig(t, append(turns, uses("late"), llmtest.Say("Done.")), withTools(echo("echo"), late), func(c *engine.Config) {
+		c.Store, c.Agents[0].MaxRounds = store, new(0)
+	})
+	res, _ := g.run(say("Go"))
+	store.pages, store.unlimited = 0, 0
+	got, err := g.rt.Shown(t.Context(), res.RunID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if store.unlimited > 0 || store.pages < 2 {
+		t.Errorf("%d of %d queries have no limit, want none of several", store.unlimited, store.pages)
+	}
+	if !slices.ContainsFunc(got.Unrecorded, func(u timeline.Unrecorded) bool { return u.Code == "state" }) {
+		t.Errorf("what was scheduled is not among %+v", got.Unrecorded)
+	}
+}
