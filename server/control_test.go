@@ -707,7 +707,8 @@ func TestHideConfig(t *testing.T) {
 	d := readDocument(t, g)
 	for _, path := range []string{"/v1/config/agents", "/v1/config/agents/helper", "/v1/config/diagnostics", "/v1/registry/versions", "/v1/registry/drafts", "/v1/registry/canary", "/v1/audit-log",
 		"/v1/mcp-servers/files/status", "/v1/mcp-servers/files/inventory", "/v1/a2a-servers/peer/status", "/v1/agents/helper/permission-preview", "/v1/admin/assistant/config",
-		"/v1/runs/summary", "/v1/agents/runtime-stats", "/v1/agents/helper/runtime-stats", "/v1/agents", "/v1/agents/helper"} {
+		"/v1/runs/summary", "/v1/agents/runtime-stats", "/v1/agents/helper/runtime-stats", "/v1/agents", "/v1/agents/helper",
+		"/v1/runs/x/steps/0/request"} {
 		if status, text := g.ask("GET", path, "", admin...); status != 404 && status != 405 {
 			t.Errorf("GET %s: %d %s", path, status, text)
 		}
@@ -718,7 +719,7 @@ func TestHideConfig(t *testing.T) {
 		}
 	}
 	for path := range d.doc["paths"].(map[string]any) {
-		if strings.HasPrefix(path, "/v1/config") || strings.HasPrefix(path, "/v1/registry") || strings.HasPrefix(path, "/v1/admin") {
+		if strings.HasPrefix(path, "/v1/config") || strings.HasPrefix(path, "/v1/registry") || strings.HasPrefix(path, "/v1/admin") || strings.HasSuffix(path, "/request") {
 			t.Errorf("the document has %s", path)
 		}
 	}

@@ -61,6 +61,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		all = append(all, (&budgets{mailbox: cfg.Mailbox, registry: registry}).limits()...)
 	}
 	if !cfg.HideConfig {
+		all = append(all, (&timelines{}).requests()...)
 		all = append(all, (&activity{stats: cfg.Stats, registry: registry}).routes()...)
 	}
 	if cfg.Control != nil && !cfg.HideConfig {

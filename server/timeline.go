@@ -18,9 +18,15 @@ func (h *timelines) routes() []protocol.Route {
 			Summary: "Tell what happened to a run: commits, owners, takeovers, steps, calls, waits",
 			Query:   []protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("limit", "integer", "maximum number of commits, 1 to 200; default 50")},
 			Replies: map[int]any{200: timelinePage{}}},
-		{Method: "GET", Path: "/v1/runs/{run_id}/steps/{step}/request", Access: protocol.Readers, Scope: protocol.Operators, Handle: own(h.shown),
-			Summary: "Show what the model was asked in a step, and what of it is not certain", Replies: map[int]any{200: shownRequest{}}},
 	}
+}
+
+// requests returns the routes that show what agents are made of, as their documents do.
+func (h *timelines) requests() []protocol.Route {
+	return forGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/runs/{run_id}/steps/{step}/request", Handle: own(h.shown),
+			Summary: "Show what the model was asked in a step, and what of it is not certain", Replies: map[int]any{200: shownRequest{}}},
+	})
 }
 
 // shownRequest is what the model was shown in a step, with the last messages only if they are too long.
@@ -31,7 +37,7 @@ type shownRequest struct {
 	OmittedMessages int `json:"omitted_messages"`
 }
 
-// shown shows the request of a step. It has the agent's prompt, so clients that are confined to a user do not get it.
+// shown shows the request of a step. It has the agent's prompt and parameters, which only admins of the server may read.
 func (h *timelines) shown(req *request) error {
 	run, err := req.run()
 	if err != nil {

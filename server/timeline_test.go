@@ -64,7 +64,8 @@ func TestTimeline_TellsOfCommitsOwnersAndDecisions(t *testing.T) {
 	g.want(404, "GET", path, "", g.keyed(server.Key{ID: "other", Kind: server.ReadKey, Tenant: "b"})...)
 }
 
-func TestShown_HasThePromptForAllButConfinedClients(t *testing.T) {
+// The prompt of an agent is in its document, which only admins of the server may read. So is what the model was shown.
+func TestShown_HasThePromptOnlyForAdminsOfTheServer(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	ann := g.keyed(server.Key{ID: "ann", Kind: server.RunKey, User: "ann"})
@@ -73,12 +74,17 @@ func TestShown_HasThePromptForAllButConfinedClients(t *testing.T) {
 	if m := got["messages"].([]any); len(m) != 1 || m[0].(map[string]any)["role"] != "user" || got["model"] == "" || len(got["tools"].([]any)) == 0 || got["unrecorded"] == nil {
 		t.Errorf("the model was shown %v", got)
 	}
+	for _, key := range []server.Key{{ID: "read", Kind: server.ReadKey}, {ID: "run", Kind: server.RunKey}, {ID: "operator", Kind: server.RunKey, Operator: true}, {ID: "theirs", Kind: server.AdminKey, Tenant: "b"}} {
+		g.want(403, "GET", "/v1/runs/"+run+"/steps/0/request", "", g.keyed(key)...)
+	}
 	g.want(403, "GET", "/v1/runs/"+run+"/steps/0/request", "", ann...)
 	for _, step := range []string{"1", "-1", "x", "99999999999999999999"} {
 		g.want(404, "GET", "/v1/runs/"+run+"/steps/"+step+"/request", "", admin...)
 	}
 	g.want(404, "GET", "/v1/runs/none/steps/0/request", "", admin...)
-	g.want(404, "GET", "/v1/runs/"+run+"/steps/0/request", "", g.keyed(server.Key{ID: "other", Kind: server.AdminKey, Tenant: "b"})...)
+	_, theirs, _ := g.waits(g.keyed(server.Key{ID: "other", Kind: server.RunKey, Tenant: "b"})...)
+	g.want(404, "GET", "/v1/runs/"+theirs+"/steps/0/request", "", admin...)
+	g.want(200, "GET", "/v1/runs/"+theirs+"/steps/0/request", "", append([]string{"X-Awaken-Tenant", "b"}, admin...)...)
 }
 
 // A run that has not begun has an empty timeline.
