@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
@@ -70,6 +71,25 @@ func TestSection(t *testing.T) {
 		})
 	}
 	sectiontest.Covers[basics.Config](t, docs...)
+}
+
+// A question expires after ask_timeout_seconds, and never by default.
+func TestSection_AskTimeout(t *testing.T) {
+	t.Parallel()
+	for section, after := range map[string]time.Duration{``: 0, `{"ask_timeout_seconds":60}`: time.Minute} {
+		h := start(t, section, llmtest.Use(basics.AskUser, `{"question":"Which?"}`))
+		rec := h.Say("go")
+		if rec.Result.Waiting == nil || len(rec.Result.Waiting.Tickets) != 1 {
+			t.Fatalf("%s: the run waits for %+v", section, rec.Result.Waiting)
+		}
+		ticket, want := rec.Result.Waiting.Tickets[0], int64(0)
+		if after > 0 {
+			want = ticket.UpdatedAt + after.Milliseconds()
+		}
+		if ticket.ExpiresAt != want {
+			t.Errorf("%s: the question of %d expires at %d, want %d", section, ticket.UpdatedAt, ticket.ExpiresAt, want)
+		}
+	}
 }
 
 // A mistake in the section is reported with the field, the value and what is accepted.

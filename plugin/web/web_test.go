@@ -35,6 +35,8 @@ func site(t *testing.T) *httptest.Server {
 		case "/title":
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, "<title>"+strings.Repeat("t", 500_000)+"</title>x")
+		case "/slow":
+			<-r.Context().Done() // the client gives up
 		case "/away":
 			http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusFound)
 		}
@@ -83,7 +85,7 @@ func TestSection(t *testing.T) {
 		{"max_bytes", `{"max_bytes":100}`, "/long", `response is too large`},
 		{"max_text_bytes", `{"max_text_bytes":5}`, "/long", `"text":"ää","truncated":true`},
 		{"a title without end", ``, "/title", `"title":"` + strings.Repeat("t", 1000) + `","text":"x"`},
-		{"timeout_seconds", `{"timeout_seconds":60}`, "/json", `"status":200`},
+		{"timeout_seconds", `{"timeout_seconds":1}`, "/slow", `Client.Timeout exceeded`},
 		{"a redirect to an address that is not public", ``, "/away", `address is not allowed`},
 	} {
 		docs = append(docs, tt.section)
