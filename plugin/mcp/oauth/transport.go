@@ -16,7 +16,6 @@ type Transport struct {
 	Base   http.RoundTripper
 
 	mu     sync.Mutex
-	token  Token   // the last one
 	needed *Needed // why the last request failed; nil if it did not
 }
 
@@ -38,7 +37,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (t *Transport) send(r *http.Request) (*http.Response, error) {
-	token, err := t.current(r)
+	token, err := t.Broker.Token(r.Context(), t.Server, t.Owner) // for each request: it may be revoked at any moment
 	if err != nil {
 		return nil, err
 	}
@@ -72,27 +71,5 @@ func (t *Transport) send(r *http.Request) (*http.Response, error) {
 		if token, err = t.Broker.Renew(r.Context(), t.Server, t.Owner, token); err != nil {
 			return nil, err
 		}
-		t.keep(token)
 	}
-}
-
-// current returns the last token, or another if that is due.
-func (t *Transport) current(r *http.Request) (Token, error) {
-	t.mu.Lock()
-	token := t.token
-	t.mu.Unlock()
-	if !token.Access.IsZero() && (token.Expires.IsZero() || t.Broker.cfg.Now().Before(token.Expires)) {
-		return token, nil
-	}
-	token, err := t.Broker.Token(r.Context(), t.Server, t.Owner)
-	if err == nil {
-		t.keep(token)
-	}
-	return token, err
-}
-
-func (t *Transport) keep(token Token) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.token = token
 }

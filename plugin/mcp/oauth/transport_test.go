@@ -57,6 +57,15 @@ func TestTransport_SendsARefusedRequestOnceMore(t *testing.T) {
 		t.Errorf("error is %v, want that more scopes are needed", err)
 	}
 	bodies = nil
+	if err := g.process().Revoke(t.Context(), s, alice()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = post("/")
+	g.needs(err, "was revoked")
+	if len(bodies) != 0 {
+		t.Error("the token was sent after another process had revoked the authorization")
+	}
+	g.authorize(b, s, alice(), "alice@idp")
 	_, err = post("/never")
 	g.needs(err, "does not accept")
 	if len(bodies) != 2 {
