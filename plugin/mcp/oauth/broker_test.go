@@ -191,7 +191,7 @@ func TestComplete_ByAnotherProcessAfterARestart(t *testing.T) {
 	w := &oauth.Waiter{RunID: "r", ThreadID: "t", Target: "mcp_c_1"}
 	address := g.begin(g.process(), s, alice(), w)
 	other := &oauth.Waiter{RunID: "r2", ThreadID: "t2", Target: "mcp_c_1"}
-	g.begin(g.process(), s, alice(), other)
+	second := g.begin(g.process(), s, alice(), other)
 	g.begin(g.process(), s, bob(), &oauth.Waiter{RunID: "r3"})
 	c, err := g.process().Complete(t.Context(), g.Approve(address, "alice@idp"), nil)
 	if err != nil || c.Owner.User != "alice" || c.Server != "issues" || !slices.Equal(c.Waiters, []oauth.Waiter{*w, *other}) {
@@ -199,6 +199,10 @@ func TestComplete_ByAnotherProcessAfterARestart(t *testing.T) {
 	}
 	if g.User(g.token(g.process(), s, alice())) != "alice@idp" {
 		t.Error("the token is not alice's")
+	}
+	// The other call may not have been suspended yet, so that it could not be resumed: its address works.
+	if c, err := g.process().Complete(t.Context(), g.Approve(second, "alice@idp"), nil); err != nil || !slices.Equal(c.Waiters, []oauth.Waiter{*other}) {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 
@@ -367,6 +371,7 @@ func TestRegister_UsesWhatIsConfigured(t *testing.T) {
 }
 
 func TestDiscover_RefusesMetadata(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
 	for _, c := range []struct {
 		name string
 		o    oauthtest.Options
@@ -378,13 +383,18 @@ func TestDiscover_RefusesMetadata(t *testing.T) {
 		{"with a script as address", oauthtest.Options{Metadata: func(m map[string]any) { m["authorization_endpoint"] = "javascript:alert(1)" }}, "authorization_endpoint"},
 		{"with a plain token endpoint", oauthtest.Options{Metadata: func(m map[string]any) { m["token_endpoint"] = "http://idp.example/token" }}, "token_endpoint"},
 		{"with a plain revocation endpoint", oauthtest.Options{Metadata: func(m map[string]any) { m["revocation_endpoint"] = "http://idp.example/revoke" }}, "revocation_endpoint"},
+		{"with a long token endpoint", oauthtest.Options{Metadata: func(m map[string]any) { m["token_endpoint"] = "https://idp.example/" + long }}, "token_endpoint"},
+		{"with a long issuer", oauthtest.Options{Metadata: func(m map[string]any) { m["issuer"] = "https://idp.example/" + long }}, "issuer"},
+		{"with many scopes", oauthtest.Options{Scopes: strings.SplitAfter(long, "xxxx")}, "scopes"},
 		{"of another resource", oauthtest.Options{Resource: func(m *oauthex.ProtectedResourceMetadata) { m.Resource = "https://evil.example/mcp" }}, "who authorizes it"},
 		{"without an authorization server", oauthtest.Options{Resource: func(m *oauthex.ProtectedResourceMetadata) { m.AuthorizationServers = nil }}, "no authorization server"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newRig(t, c.o)
 			if _, err := g.process().Begin(t.Context(), g.server(), alice(), nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error is %v, want one with %q", err, c.want)
+				t.Errorf("error is %.1000s, want one with %q", err, c.want)
+			} else if len(err.Error()) > 4<<10 {
+				t.Errorf("the error has %d bytes", len(err.Error()))
 			}
 		})
 	}

@@ -53,9 +53,7 @@ func (b *Broker) register(ctx context.Context, s *Server, a *authority) (*regist
 	case a.RegistrationEndpoint == "":
 		return nil, fmt.Errorf("the authorization server %s registers no clients: register one there with the redirect URI %s, and configure its client ID", short(a.Issuer), b.cfg.RedirectURL)
 	}
-	sum := sha256.Sum256([]byte(a.Issuer + "\x00" + b.cfg.RedirectURL))
-	p := place{values: b.cfg.Shared, namespace: "mcp.clients", key: hex.EncodeToString(sum[:16])}
-	p.name = p.namespace + "\x00" + p.key
+	p := b.registered(a.Issuer)
 	for {
 		var r registration
 		old, found, err := b.read(ctx, p, &r)
@@ -68,6 +66,9 @@ func (b *Broker) register(ctx context.Context, s *Server, a *authority) (*regist
 		made, err := oauthex.RegisterClient(ctx, a.RegistrationEndpoint, b.metadata(), b.cfg.Client)
 		if err != nil {
 			return nil, fmt.Errorf("cannot register a client at the authorization server %s: %w", short(a.Issuer), registrationError(err))
+		}
+		if n := len(made.ClientID) + len(made.ClientSecret); n > maxAddress {
+			return nil, fmt.Errorf("the authorization server %s registers a client whose ID and secret have %d bytes, want at most %d", short(a.Issuer), n, maxAddress)
 		}
 		r = registration{ID: made.ClientID, Secret: made.ClientSecret, Method: made.TokenEndpointAuthMethod}
 		if !made.ClientSecretExpiresAt.IsZero() {
@@ -82,6 +83,32 @@ func (b *Broker) register(ctx context.Context, s *Server, a *authority) (*regist
 	}
 }
 
+// registered returns the place of the client that an authorization server has registered.
+func (b *Broker) registered(issuer string) place {
+	sum := sha256.Sum256([]byte(issuer + "\x00" + b.cfg.RedirectURL))
+	p := place{values: b.cfg.Shared, namespace: "mcp.clients", key: hex.EncodeToString(sum[:16])}
+	p.name = p.namespace + "\x00" + p.key
+	return p
+}
+
+// unregister lets the next authorization register another client, if the error says that the authorization server does
+// not know this one any more.
+func (b *Broker) unregister(ctx context.Context, issuer string, e *endpoint, err error) {
+	if refused, ok := errors.AsType[*refusal](err); !ok || refused.code != "invalid_client" {
+		return
+	}
+	p := b.registered(issuer)
+	var r registration
+	old, found, err := b.read(ctx, p, &r)
+	if err == nil && found && r.ID == e.ID {
+		r.Expires = 1
+		_, _, err = b.write(ctx, p, old, &r)
+	}
+	if err != nil {
+		b.cfg.Logger.Warn("cannot forget a client that its authorization server does not know", "error", err)
+	}
+}
+
 // registrationError returns an error without what the server sent, which may hold a secret.
 func registrationError(err error) error {
 	if e, ok := errors.AsType[*oauthex.ClientRegistrationError](err); ok {
@@ -92,7 +119,7 @@ func registrationError(err error) error {
 	}
 	text, _, _ := strings.Cut(err.Error(), "(")
 	text, _, _ = strings.Cut(text, ": {")
-	return errors.New(strings.TrimSpace(text))
+	return limited(errors.New(strings.TrimSpace(text)))
 }
 
 // metadata describes the program to authorization servers.

@@ -43,10 +43,13 @@ func (b *Broker) discover(ctx context.Context, s *Server) (*authority, error) {
 		}
 		issuer = s.Issuer
 	}
+	if err := checkAddress(issuer); err != nil {
+		return nil, fmt.Errorf("the authorization server: %w", err)
+	}
 	meta, err := auth.GetAuthServerMetadata(ctx, issuer, b.cfg.Client)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("metadata of the authorization server %s: %w", short(issuer), err)
+		return nil, fmt.Errorf("metadata of the authorization server %s: %w", short(issuer), limited(err))
 	case meta == nil:
 		return nil, fmt.Errorf("the authorization server %s has no metadata", short(issuer))
 	case !slices.Contains(meta.CodeChallengeMethodsSupported, "S256"):
@@ -54,12 +57,17 @@ func (b *Broker) discover(ctx context.Context, s *Server) (*authority, error) {
 	case meta.TokenEndpoint == "":
 		return nil, fmt.Errorf("the metadata of the authorization server %s have no token_endpoint", short(issuer))
 	}
-	if err := checkAddress(meta.RevocationEndpoint); err != nil {
-		return nil, fmt.Errorf("revocation_endpoint of the authorization server %s: %w", short(issuer), err)
+	for _, e := range []struct{ name, address string }{{"authorization_endpoint", meta.AuthorizationEndpoint}, {"token_endpoint", meta.TokenEndpoint}, {"revocation_endpoint", meta.RevocationEndpoint}} {
+		if err := checkAddress(e.address); err != nil {
+			return nil, fmt.Errorf("%s of the authorization server %s: %w", e.name, short(issuer), err)
+		}
 	}
 	a := &authority{AuthServerMeta: meta, resource: resource.Resource, scopes: named.scopes}
 	if len(a.scopes) == 0 {
 		a.scopes = resource.ScopesSupported
+	}
+	if n := len(strings.Join(a.scopes, " ")); n > maxScopeBytes {
+		return nil, fmt.Errorf("the scopes of the server have %d bytes, want at most %d", n, maxScopeBytes)
 	}
 	return a, nil
 }
@@ -71,8 +79,12 @@ type demand struct {
 	reason   string   // error code
 }
 
-// maxScopes limits the scopes that a server may ask for.
-const maxScopes = 100
+// Limits of what a server may ask for. It is stored for each authorization that has begun, and shown to users.
+const (
+	maxScopes     = 100 // in a challenge
+	maxScopeBytes = 8 << 10
+	maxAddress    = 2 << 10 // bytes
+)
 
 // parseDemand reads the challenges of a response. Headers that cannot be understood demand nothing.
 func parseDemand(headers []string) (d demand) {
@@ -145,7 +157,7 @@ func (b *Broker) resource(ctx context.Context, s *Server, named string) (*oauthe
 		m, err := oauthex.GetProtectedResourceMetadata(ctx, c.at, c.of, b.cfg.Client)
 		switch {
 		case err != nil:
-			errs = append(errs, plainError(err))
+			errs = append(errs, limited(plainError(err)))
 		case len(m.AuthorizationServers) == 0:
 			return nil, errors.New("the metadata of the server name no authorization server")
 		default:
@@ -164,7 +176,7 @@ func checkAddress(address string) error {
 		return nil
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil {
+	if err != nil || u.Host == "" || u.User != nil || len(address) > maxAddress {
 		return fmt.Errorf("%s is not an address", short(address))
 	}
 	if u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()) {
@@ -186,6 +198,14 @@ func plainError(err error) error {
 			u.RawQuery, u.User = "", nil
 			return fmt.Errorf("%s %s: %w", e.Op, short(u.String()), e.Err)
 		}
+	}
+	return err
+}
+
+// limited returns an error without the rest of a long text, which another server has chosen.
+func limited(err error) error {
+	if text := err.Error(); len(text) > 1000 {
+		return errors.New(strings.ToValidUTF8(text[:1000], "") + "…")
 	}
 	return err
 }

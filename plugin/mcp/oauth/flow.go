@@ -209,6 +209,7 @@ func (b *Broker) Complete(ctx context.Context, q url.Values, allow func(c *Compl
 	}
 	t, err := b.ask(ctx, &f.At, url.Values{"grant_type": {"authorization_code"}, "code": {q.Get("code")}, "redirect_uri": {f.Redirect}, "code_verifier": {f.Verifier}})
 	if err != nil {
+		b.unregister(ctx, f.Issuer, &f.At, err)
 		return c, fmt.Errorf("MCP server %q: %w", s.ID, err)
 	}
 	g := &grant{ID: ids.New(), URL: f.URL, Issuer: f.Issuer, At: f.At, Asked: f.Scopes, Scopes: f.Scopes, Since: b.cfg.Now().UnixMilli()}
@@ -241,26 +242,19 @@ func (b *Broker) consume(ctx context.Context, p place, id string) (*flow, error)
 	}
 }
 
-// others removes all flows of an owner, and returns their waiters beside those given: the owner has authorized
-// the server, so none of them has to.
+// others returns the waiters of an owner beside those given: the owner has authorized the server, so none of them has to.
+// Their flows stay open until they expire: a call that is not suspended yet cannot be resumed, and its address must work.
 func (b *Broker) others(ctx context.Context, p place, out []Waiter) ([]Waiter, error) {
-	for {
-		var all []flow
-		old, _, err := b.read(ctx, p, &all)
-		if err != nil || len(all) == 0 {
-			return out, err
-		}
-		if _, ok, err := b.write(ctx, p, old, []flow{}); err != nil {
-			return out, err
-		} else if ok {
-			for _, f := range all {
-				if f.Waiter != nil && !slices.Contains(out, *f.Waiter) {
-					out = append(out, *f.Waiter)
-				}
-			}
-			return out, nil
+	var all []flow
+	if _, _, err := b.read(ctx, p, &all); err != nil {
+		return out, err
+	}
+	for _, f := range b.live(all) {
+		if f.Waiter != nil && !slices.Contains(out, *f.Waiter) {
+			out = append(out, *f.Waiter)
 		}
 	}
+	return out, nil
 }
 
 // replace stores a grant in place of the one that is there, if any, and revokes that.

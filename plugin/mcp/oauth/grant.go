@@ -58,6 +58,9 @@ func (g *grant) token() Token {
 	return t
 }
 
+// good reports whether the access token can be used, even if it is due.
+func (g *grant) good(now int64, refused string) bool { return g.Access != refused && now < g.Expires }
+
 // fits returns why a grant is of no use for a server, or "".
 func (g *grant) fits(s *Server) string {
 	switch {
@@ -98,6 +101,7 @@ func (b *Broker) token(ctx context.Context, s *Server, o Owner, refused string) 
 		return b.ownToken(ctx, s, refused)
 	}
 	p := b.place(grantsKind, s, o)
+	waited := "" // for another process to refresh this token
 	for {
 		var g grant
 		raw, found, err := b.read(ctx, p, &g)
@@ -115,10 +119,17 @@ func (b *Broker) token(ctx context.Context, s *Server, o Owner, refused string) 
 			return g.token(), nil
 		}
 		if now < g.Turn { // another process refreshes it
+			if g.good(now, refused) {
+				return g.token(), nil
+			}
+			waited = g.Access
 			if err := wait(ctx, turnPoll); err != nil {
 				return Token{}, err
 			}
 			continue
+		}
+		if g.Turn == 0 && g.Access == waited { // if all who wait tried in turn, the last would wait for long
+			return Token{}, fmt.Errorf("another call could not refresh the authorization of MCP server %q", s.ID)
 		}
 		next, done, err := b.refresh(ctx, p, s, raw, g, refused)
 		if err != nil {
@@ -135,6 +146,8 @@ const (
 	// because the first has used the refresh token and was lost before it stored the new one.
 	turnTime = 30 * time.Second
 	turnPoll = 50 * time.Millisecond
+	// retryAfter is when a refresh that has failed is tried again, while the old token is good.
+	retryAfter = 5 * time.Second
 )
 
 func wait(ctx context.Context, d time.Duration) error {
@@ -166,13 +179,20 @@ func (b *Broker) refresh(ctx context.Context, p place, s *Server, raw json.RawMe
 		at.Secret = s.Secret.Expose() // it may have been replaced
 	}
 	t, err := b.ask(ctx, &at, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {g.Refresh}})
-	if r, refusedIt := errors.AsType[*refusal](err); refusedIt && (r.code == "invalid_grant" || r.code == "invalid_client" || r.code == "unauthorized_client") {
+	if r, ok := errors.AsType[*refusal](err); ok && (r.code == "invalid_grant" || s.Client.ID == "" && (r.code == "invalid_client" || r.code == "unauthorized_client")) {
+		b.unregister(ctx, g.Issuer, &at, err)
 		return nil, false, b.end(ctx, p, mine, s, g, "the authorization has expired or was revoked: "+r.Error())
 	}
 	if err != nil {
-		_, _, werr := b.write(ctx, p, mine, &before) // others may try at once
-		if now.UnixMilli() < before.Expires && before.Access != refused {
-			return &before, true, werr // it is still good
+		after := b.cfg.Now()
+		before.Turn = 0
+		good := before.good(after.UnixMilli(), refused)
+		if good { // calls do not wait for a server that does not answer, one after the other
+			before.Due = min(after.Add(retryAfter).UnixMilli(), before.Expires)
+		}
+		_, _, werr := b.write(ctx, p, mine, &before)
+		if good {
+			return &before, true, werr
 		}
 		return nil, false, fmt.Errorf("cannot refresh the authorization of MCP server %q: %w", s.ID, err)
 	}

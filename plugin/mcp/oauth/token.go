@@ -56,7 +56,7 @@ func (b *Broker) ask(ctx context.Context, e *endpoint, form url.Values) (*issued
 		return nil, err
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxTokens))
 	if err != nil {
 		return nil, plainError(err)
 	}
@@ -90,6 +90,9 @@ func (b *Broker) post(ctx context.Context, e *endpoint, to string, form url.Valu
 // errAnswer is the error of an answer that is not one of a token endpoint. It does not quote the answer, which may
 // hold tokens.
 var errAnswer = errors.New("the authorization server answers with what is not a token")
+
+// maxTokens limits the answer of a token endpoint, in bytes. It is stored.
+const maxTokens = 64 << 10
 
 // maxLasts is the longest time that a token is believed to last.
 const maxLasts = 10 * 365 * 24 * time.Hour
