@@ -117,7 +117,7 @@ func (c *Connection) account(grant string, o oauth.Owner) (*Connection, error) {
 	a := c.auth
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if c.ctx.Err() != nil {
+	if c.ctx.Err() != nil || over(c) {
 		return nil, c.downError(errClosed, "its configuration has changed")
 	}
 	if own := a.all[grant]; own != nil && !over(own) {

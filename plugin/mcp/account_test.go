@@ -286,6 +286,19 @@ func TestAuthorization_IsRefreshedWhileTheSessionIsOpen(t *testing.T) {
 	}
 }
 
+func TestDrain_TakesNoFurtherCallsOfUsers(t *testing.T) {
+	g := newGuarded(t, oauthtest.Options{})
+	w := g.process(llmtest.Use("mcp__s__authorize", `{}`), llmtest.Say("ok"))
+	w.complete(g.Approve(g.ticket(w.ask("a", "alice")), "alice@idp"))
+	conn := w.plugin.Connection("s")
+	whoAmI := tool(t, conn, whoami)
+	conn.Drain()
+	_, err := whoAmI.Call(t.Context(), &awaken.ToolCall{ID: "c", Tool: whoami, Run: &awaken.RunInfo{UserID: "alice"}, Profile: g.values})
+	if err == nil || !strings.Contains(err.Error(), "its configuration has changed") {
+		t.Errorf("error is %v, want that the call was not made", err)
+	}
+}
+
 func TestAuthorization_SharedByAll(t *testing.T) {
 	g := newGuarded(t, oauthtest.Options{})
 	g.grant = oauth.Shared
