@@ -2,6 +2,8 @@ package mcp_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -389,6 +391,25 @@ func TestPin_AToolThatChangesIsHeldUntilItIsApproved(t *testing.T) {
 	}
 	if res := call(t, c, "mcp__s__mail", `{}`); res.Plain() != "sent" || calls != 1 {
 		t.Errorf("%+v; %d calls", res, calls)
+	}
+}
+
+// approved is what was approved of a server's tools.
+type approved map[string]string
+
+func (p approved) Load(context.Context, string) (map[string]string, error)  { return p, nil }
+func (p approved) Approve(context.Context, string, map[string]string) error { return nil }
+
+// What was approved before titles were pinned is not held if it has none.
+func TestPin_DigestsOfBeforeTitlesHold(t *testing.T) {
+	srv := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	srv.AddTool(&sdk.Tool{Name: "mail", Description: "Sends mail.", InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
+	sum := sha256.Sum256([]byte(`{"description":"Sends mail.","effect":"","schema":{"type":"object"}}`))
+	options := local
+	options.Pins = approved{"mail": hex.EncodeToString(sum[:])}
+	c := connect(t, mcp.Server{ID: "s", URL: serve(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil))}, options)
+	if st := c.Status().Tools; len(st) != 1 || st[0].Held != "" {
+		t.Errorf("%+v", st)
 	}
 }
 

@@ -164,7 +164,11 @@ func (c *Connection) inspect(t *sdk.Tool, bounds *schema.Bounds) *listing {
 			l.output, _ = bounds.Compile(raw) // without it, results are not checked
 		}
 	}
-	data, err := json.Marshal(map[string]any{"title": title(t), "description": t.Description, "schema": l.params, "effect": effect(t)})
+	seen := map[string]any{"description": t.Description, "schema": l.params, "effect": effect(t)}
+	if name := title(t); name != "" { // digests of before titles were pinned hold for tools without one
+		seen["title"] = name
+	}
+	data, err := json.Marshal(seen)
 	if err != nil {
 		return refuse("its digest: %v", err)
 	}
