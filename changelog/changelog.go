@@ -71,8 +71,9 @@ type Change struct {
 
 	// What the change does not say itself was looked up when it was read, and may have changed since it was made. It is missing if the
 	// thread was deleted.
-	UserID string      // of the thread
-	Run    *awaken.Run // the record of a run, of a change of kind Run; nil if it was created, since its dispatch is its record then
+	UserID  string      // of the thread
+	Deleted bool        // the thread does not exist any more, so whose it was is not known
+	Run     *awaken.Run // the record of a run, of a change of kind Run; nil if it was created, since its dispatch is its record then
 }
 
 // Ticket is a question to a person.
@@ -99,7 +100,7 @@ var ErrGone = errors.New("position is not in the log of changes")
 // Store is a log of changes. Implementations are safe for concurrent use; the package changelog/changelogtest tests them.
 type Store interface {
 	// Horizon returns a position up to which the log is complete: changes up to it can be read, and none is added below or at it
-	// any more. It does not decrease, and passes every change soon after its transaction.
+	// any more. It does not decrease, unless the log itself was set back (its database was restored), and passes every change soon after its transaction.
 	Horizon(ctx context.Context) (int64, error)
 	// Changes returns the changes that q selects, in the order of their positions.
 	Changes(ctx context.Context, q Query) (*Page, error)

@@ -254,7 +254,7 @@ func (f *changeStream) sees(c *changelog.Change) bool {
 	if c.Kind == changelog.Publication {
 		return slices.Contains(f.kinds, c.Kind) && f.req.governs()
 	}
-	return slices.Contains(f.kinds, c.Kind) && (f.owner == nil || c.UserID == *f.owner && c.ThreadID != "")
+	return slices.Contains(f.kinds, c.Kind) && (f.owner == nil || !c.Deleted && c.UserID == *f.owner && c.ThreadID != "")
 }
 
 // part is what one of the sources of a feed has.

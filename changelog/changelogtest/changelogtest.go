@@ -34,17 +34,18 @@ type Backend struct {
 // Test tests the promises of a store. Without a queue, the store has only the tenant "".
 func Test(t *testing.T, open func(t *testing.T) Backend) {
 	cases := map[string]func(k *kit){
-		"RunsAndQuestionsAreLogged":     logsRuns,
-		"StepsAreNot":                   skipsSteps,
-		"PagesAreTheLogInParts":         pages,
-		"APositionThatIsGoneIsRefused":  trims,
-		"EveryReaderReadsTheSame":       together,
-		"DispatchesAreLogged":           logsDispatches,
-		"TenantsAreApart":               keepsApart,
-		"PublicationsAreOfEveryTenant":  publishes,
-		"AChangeHasTheUserOfItsThread":  users,
-		"TheLastPositionSurvivesATrim":  trimsAll,
-		"AnArgumentIsNotTakenForTicket": looksLike,
+		"RunsAndQuestionsAreLogged":           logsRuns,
+		"StepsAreNot":                         skipsSteps,
+		"PagesAreTheLogInParts":               pages,
+		"APositionThatIsGoneIsRefused":        trims,
+		"EveryReaderReadsTheSame":             together,
+		"DispatchesAreLogged":                 logsDispatches,
+		"TenantsAreApart":                     keepsApart,
+		"PublicationsAreOfEveryTenant":        publishes,
+		"AChangeHasTheUserOfItsThread":        users,
+		"TheLastPositionSurvivesATrim":        trimsAll,
+		"AnArgumentIsNotTakenForTicket":       looksLike,
+		"DeletedThreadsHaveNoChangesOfOthers": deletes,
 	}
 	for promise, check := range cases {
 		t.Run(promise, func(t *testing.T) {
@@ -222,6 +223,49 @@ func logsRuns(k *kit) {
 	want := changelog.Ticket{ID: "ask-c1", ToolCallID: "c1", ToolName: "pay", Open: true}
 	if diff := cmp.Diff([]changelog.Ticket{want}, got[1].Tickets); diff != "" {
 		k.Errorf("the question (-want +got):\n%s", diff)
+	}
+}
+
+// deletes deletes a thread; another one may get its place in the store, and not its place in the log.
+func deletes(k *kit) {
+	s := k.Store("")
+	o := acquire(k.T, s, "t", "r")
+	o.commit(awaken.RunRunning)
+	o.commit(awaken.RunDone, call("r", "mine", awaken.CallSucceeded))
+	if err := s.(awaken.ThreadEditor).DeleteThread(k.Context(), "t", awaken.RejectChildren); err != nil {
+		k.Fatal(err)
+	}
+	o = acquire(k.T, s, "u", "r2")
+	o.commit(awaken.RunRunning)
+	o.commit(awaken.RunDone, call("r2", "theirs", awaken.CallSucceeded))
+	var got []changelog.Change
+	for after, deadline, open := k.from, time.Now().Add(time.Minute), 2; open > 0; time.Sleep(time.Millisecond) { // until both changes of the last commit are there
+		if time.Now().After(deadline) {
+			k.Fatalf("the log has %q", summary(got))
+		}
+		page, err := k.Changes.Changes(k.Context(), changelog.Query{After: after})
+		if err != nil {
+			k.Fatal(err)
+		}
+		got, after = append(got, page.Changes...), page.Upto
+		for _, c := range page.Changes {
+			if c.ThreadID == "u" && (c.Status == "done" || c.Kind == changelog.Tickets) {
+				open--
+			}
+		}
+	}
+	for _, c := range got {
+		for _, ticket := range c.Tickets {
+			if (ticket.ToolCallID == "theirs") != (c.ThreadID == "u") {
+				k.Errorf("thread %s has the question of call %s", c.ThreadID, ticket.ToolCallID)
+			}
+		}
+		if c.Deleted && c.ThreadID != "t" {
+			k.Errorf("thread %s is said to be deleted", c.ThreadID)
+		}
+		if c.ThreadID == "t" && c.UserID == "" && !c.Deleted && k.Other != nil {
+			k.Errorf("%s %s of a deleted thread is said to be of the user that has no name", c.Kind, c.Status)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ var dialect = &sqlstore.Dialect{
 		"born":  `1 + max(` + lastBorn + `, coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
 		"clock": `CAST(unixepoch('subsec') * 1000 AS INTEGER)`, "lock": ``, "share": ``, "keep": ``, "lockable": `LEFT`, // write transactions are exclusive
 		"accounts": `(SELECT s.value AS scope, i.value AS id, i.key AS n FROM json_each(?2) s JOIN json_each(?3) i ON i.key = s.key) a`,
-		"calls":    `replace(k.calls, char(1), k.run)`, "commit": `k.rowid = c.n`, // see packed.go
+		"calls":    `replace(k.calls, char(1), k.run)`, "commit": `k.rowid = c.n AND k.tenant = c.tenant AND k.thread = c.thread AND k.run = c.run`, // see packed.go; another commit may have the row of a deleted one
 		"changed": `coalesce((SELECT max(l.pos) FROM {p}_changes l), 0)`,
 	},
 	Text: func(data []byte) string { return string(data) },

@@ -35,7 +35,7 @@ func changesOf(tenant string) string {
 }
 
 // selectChanges selects changes of tenant ?1 and of the server, with what they refer to.
-var selectChanges = `SELECT c.pos, c.kind, c.time, c.thread, c.run, c.status, c.ref, coalesce(t.user_id, ''), r.id, ` + runRecord + `, d.data, {calls}
+var selectChanges = `SELECT c.pos, c.kind, c.time, c.thread, c.run, c.status, c.ref, t.user_id, r.id, ` + runRecord + `, d.data, {calls}
 	FROM (SELECT * FROM (` + changesOf(`?1`) + `) a UNION ALL SELECT * FROM (` + changesOf(`'`+changelog.Server+`'`) + `) b ORDER BY pos LIMIT ?4) c
 	LEFT JOIN {p}_threads t ON t.tenant = c.tenant AND t.id = c.thread
 	LEFT JOIN {p}_runs r ON c.kind = 'run' AND c.status <> 'created' AND r.tenant = c.tenant AND r.id = c.run
@@ -91,12 +91,15 @@ func (s *Changes) Changes(ctx context.Context, q changelog.Query) (page *changel
 func (d *Dialect) scanChange(scan Scan) (*changelog.Change, error) {
 	var ch changelog.Change
 	var kind string
-	var run *string
+	var run, user *string
 	var record, decided, calls []byte
-	if err := scan(&ch.Pos, &kind, &ch.At, &ch.ThreadID, &ch.RunID, &ch.Status, &ch.ID, &ch.UserID, &run, &record, &decided, &calls); err != nil {
+	if err := scan(&ch.Pos, &kind, &ch.At, &ch.ThreadID, &ch.RunID, &ch.Status, &ch.ID, &user, &run, &record, &decided, &calls); err != nil {
 		return nil, err
 	}
 	ch.Kind = changelog.Kind(kind)
+	if ch.Deleted = user == nil && ch.ThreadID != ""; user != nil {
+		ch.UserID = *user
+	}
 	if run != nil {
 		var err error
 		if ch.Run, err = d.DecodeRun(*run, ch.ThreadID, record); err != nil {
