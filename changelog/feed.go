@@ -3,6 +3,8 @@ package changelog
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sort"
@@ -28,7 +30,8 @@ type Feed struct {
 
 	mu    sync.Mutex
 	tails map[string]*tail // by tenant; those that have readers
-	stop  func()           // ends the goroutine; nil if there is none
+	// stop tells the goroutine to end, and returns what is closed when it has; nil if there is none.
+	stop func() <-chan struct{}
 }
 
 // NewFeed returns a feed of a log.
@@ -57,7 +60,8 @@ type tail struct {
 	items   []*Item // all changes behind from, up to upto; what is in the slice is never overwritten
 	from    int64
 	upto    int64
-	changed chan struct{} // closed when upto grows
+	changed chan struct{} // closed when upto grows, or err is set
+	err     error         // the log does not continue behind upto; readers that are there get it
 }
 
 // Now makes [Feed.Follow] begin at the end of the log.
@@ -66,11 +70,14 @@ const Now = int64(-1)
 // Follow returns a reader of a tenant's changes behind a position. The caller closes it. A position that the log does not
 // have is [ErrGone]; a reader that is much slower than the log is trimmed may get it later.
 func (f *Feed) Follow(ctx context.Context, tenant string, after int64) (*Reader, error) {
-	end, err := f.cfg.Store.Horizon(ctx)
-	if err != nil {
-		return nil, err
+	t := f.join(tenant, nil)
+	if t == nil { // the first reader of the tenant; the others need no position from the store
+		end, err := f.cfg.Store.Horizon(ctx)
+		if err != nil {
+			return nil, err
+		}
+		t = f.join(tenant, &end)
 	}
-	t := f.join(tenant, end)
 	r := &Reader{feed: f, tail: t, pos: after, begun: after}
 	t.mu.Lock()
 	from, upto := t.from, t.upto
@@ -79,6 +86,7 @@ func (f *Feed) Follow(ctx context.Context, tenant string, after int64) (*Reader,
 	case after == Now:
 		r.pos = upto
 	case after < from:
+		var err error
 		if r.early, err = r.catchUp(ctx); err != nil {
 			r.Close()
 			return nil, err
@@ -92,20 +100,23 @@ func (f *Feed) Follow(ctx context.Context, tenant string, after int64) (*Reader,
 	return r, nil
 }
 
-// join counts a reader of a tenant. A tail that is new begins at end.
-func (f *Feed) join(tenant string, end int64) *tail {
+// join counts a reader of a tenant. A tail that is new begins at end; if that is nil, join returns nil in place of a new one.
+func (f *Feed) join(tenant string, end *int64) *tail {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.tails[tenant]
+	if t == nil && end == nil {
+		return nil
+	}
 	if t == nil {
-		t = &tail{tenant: tenant, filling: make(chan struct{}, 1), from: end, upto: end, changed: make(chan struct{})}
+		t = &tail{tenant: tenant, filling: make(chan struct{}, 1), from: *end, upto: *end, changed: make(chan struct{})}
 		f.tails[tenant] = t
 	}
 	t.readers++
 	if f.stop == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})
-		f.stop = func() { cancel(); <-done }
+		f.stop = func() <-chan struct{} { cancel(); return done }
 		go func() { defer close(done); f.run(ctx) }()
 	}
 	return t
@@ -114,17 +125,30 @@ func (f *Feed) join(tenant string, end int64) *tail {
 // leave ends what join began.
 func (f *Feed) leave(t *tail) {
 	f.mu.Lock()
-	if t.readers--; t.readers == 0 {
+	if t.readers--; t.readers == 0 && f.tails[t.tenant] == t {
 		delete(f.tails, t.tenant)
 	}
-	var stop func()
-	if len(f.tails) == 0 {
-		stop, f.stop = f.stop, nil
+	var ended <-chan struct{}
+	if len(f.tails) == 0 && f.stop != nil {
+		ended, f.stop = f.stop(), nil
 	}
 	f.mu.Unlock()
-	if stop != nil {
-		stop()
+	if ended != nil {
+		<-ended
 	}
+}
+
+// abandon ends the readers of a tail with an error. Later readers of the tenant get another tail.
+func (f *Feed) abandon(t *tail, err error) {
+	f.mu.Lock()
+	if f.tails[t.tenant] == t {
+		delete(f.tails, t.tenant)
+	}
+	f.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = err
+	close(t.changed)
 }
 
 // run reads the log until ctx is done.
@@ -149,26 +173,41 @@ func (f *Feed) run(ctx context.Context) {
 
 // advance reads what is new.
 func (f *Feed) advance(ctx context.Context) error {
+	tails := f.followed(ctx) // before the horizon, which is therefore behind none of them
 	end, err := f.cfg.Store.Horizon(ctx)
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	tails := make([]*tail, 0, len(f.tails))
-	for _, t := range f.tails {
-		tails = append(tails, t)
-	}
-	f.mu.Unlock()
 	for _, t := range tails {
-		if err := f.extend(ctx, t, end); err != nil {
+		switch err := f.extend(ctx, t, end); {
+		case errors.Is(err, ErrGone):
+			f.cfg.Logger.Warn("the log of changes does not continue where its readers are; they have to begin again", "tenant", t.tenant, "error", err)
+			f.abandon(t, err)
+		case err != nil:
 			return err
 		}
 	}
 	return nil
 }
 
+// followed returns the tails, or none if ctx is done: then they are those of the goroutine that has taken over.
+func (f *Feed) followed(ctx context.Context) (out []*tail) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil
+	}
+	for _, t := range f.tails {
+		out = append(out, t)
+	}
+	return out
+}
+
 // extend reads the changes of a tenant up to end. Only run calls it, so it alone changes t.upto.
 func (f *Feed) extend(ctx context.Context, t *tail, end int64) error {
+	if end < t.upto {
+		return fmt.Errorf("position %d: %w, which ends at %d", t.upto, ErrGone, end)
+	}
 	for t.upto < end {
 		page, err := f.cfg.Store.Changes(ctx, Query{Tenant: t.tenant, After: t.upto, Upto: end})
 		if err != nil {
@@ -201,15 +240,15 @@ func (f *Feed) items(cs []Change) []*Item {
 const batchSize = 256
 
 // look returns what follows a position, if it is in memory, and where it ends. Behind is set if it is not in memory any more. Otherwise
-// wait is closed when there is more.
-func (t *tail) look(pos int64) (items []*Item, upto int64, behind bool, wait <-chan struct{}) {
+// wait is closed when there is more. The error is that of a log that does not continue.
+func (t *tail) look(pos int64) (items []*Item, upto int64, behind bool, wait <-chan struct{}, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if pos < t.from {
-		return nil, pos, true, nil
+		return nil, pos, true, nil, nil
 	}
 	if pos >= t.upto {
-		return nil, pos, false, t.changed
+		return nil, pos, false, t.changed, t.err
 	}
 	at := sort.Search(len(t.items), func(i int) bool { return t.items[i].Pos > pos })
 	items, upto = t.items[at:], t.upto
@@ -217,7 +256,7 @@ func (t *tail) look(pos int64) (items []*Item, upto int64, behind bool, wait <-c
 		items = items[:batchSize]
 		upto = items[batchSize-1].Pos
 	}
-	return items, upto, false, nil
+	return items, upto, false, nil, nil
 }
 
 // Reader reads the changes of a tenant. One goroutine uses it.
@@ -246,8 +285,10 @@ func (r *Reader) Next(ctx context.Context) ([]*Item, error) {
 		return items, nil
 	}
 	for {
-		items, upto, behind, wait := r.tail.look(r.pos)
+		items, upto, behind, wait, err := r.tail.look(r.pos)
 		switch {
+		case err != nil:
+			return nil, err
 		case behind:
 			items, err := r.catchUp(ctx)
 			if err != nil || len(items) > 0 {
@@ -282,7 +323,11 @@ func (r *Reader) catchUp(ctx context.Context) ([]*Item, error) {
 	if r.pos >= from { // another reader has read it meanwhile
 		return nil, nil
 	}
-	page, err := f.cfg.Store.Changes(ctx, Query{Tenant: t.tenant, After: r.pos, Upto: from, Limit: max(batchSize, room)})
+	limit := batchSize
+	if from-r.pos <= int64(room) { // it fits, whatever part of it is of this tenant
+		limit = room
+	}
+	page, err := f.cfg.Store.Changes(ctx, Query{Tenant: t.tenant, After: r.pos, Upto: from, Limit: limit})
 	if err != nil {
 		return nil, err
 	}

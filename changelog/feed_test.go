@@ -180,3 +180,133 @@ func TestFeed_WaitsForTheStore(t *testing.T) {
 		readTo(t, r, 3)
 	})
 }
+
+// setBack is a log that can lose its end, like one whose database was restored, and loses its beginning for one tenant.
+type setBack struct {
+	counted
+	lost     atomic.Int64 // from the end
+	horizons atomic.Int64
+}
+
+func (s *setBack) Horizon(ctx context.Context) (int64, error) {
+	s.horizons.Add(1)
+	end, err := s.counted.Horizon(ctx)
+	return end - s.lost.Load(), err
+}
+
+func (s *setBack) Changes(ctx context.Context, q changelog.Query) (*changelog.Page, error) {
+	if q.Tenant == "trimmed" {
+		return nil, fmt.Errorf("trimmed: %w", changelog.ErrGone)
+	}
+	return s.counted.Changes(ctx, q)
+}
+
+// Readers whose log does not continue are told so, and do not wait forever; those of other tenants are not held up.
+func TestFeed_ALogThatDoesNotContinue(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		log := &setBack{}
+		f := changelog.NewFeed(changelog.FeedConfig{Store: log})
+		r := follow(t, f, changelog.Now)
+		defer r.Close()
+		trimmed, err := f.Follow(t.Context(), "trimmed", changelog.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer trimmed.Close()
+		log.add(10)
+		readTo(t, r, 10)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := trimmed.Next(ctx); !errors.Is(err, changelog.ErrGone) {
+			t.Errorf("a reader whose next changes were removed: %v", err)
+		}
+		log.lost.Store(5)
+		if _, err := r.Next(ctx); !errors.Is(err, changelog.ErrGone) {
+			t.Errorf("a reader of a log that was set back: %v", err)
+		}
+		again := follow(t, f, changelog.Now)
+		defer again.Close()
+		log.add(10)
+		readTo(t, again, 10)
+	})
+}
+
+// Readers that join others ask the store for nothing.
+func TestFeed_JoiningReadsNothing(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		log := &setBack{}
+		f := changelog.NewFeed(changelog.FeedConfig{Store: log})
+		for range 1000 {
+			defer follow(t, f, changelog.Now).Close()
+		}
+		if n, m := log.horizons.Load(), log.reads.Load(); n > 1 || m > 0 {
+			t.Errorf("1000 readers asked %d times for the horizon and read %d times, want once and never", n, m)
+		}
+	})
+}
+
+// A reader that is far behind reads every change from the store once.
+func TestFeed_CatchingUpReadsEachChangeOnce(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		log := &sized{}
+		start, _ := log.Horizon(t.Context())
+		log.add(9000)
+		f := changelog.NewFeed(changelog.FeedConfig{Store: log})
+		r := follow(t, f, start)
+		defer r.Close()
+		readTo(t, r, 9000)
+		if n := log.changes.Load(); n > 9000 {
+			t.Errorf("9000 changes cost %d of the store", n)
+		}
+	})
+}
+
+// sized is a log that counts what it returns.
+type sized struct {
+	counted
+	changes atomic.Int64
+}
+
+func (s *sized) Changes(ctx context.Context, q changelog.Query) (*changelog.Page, error) {
+	page, err := s.counted.Changes(ctx, q)
+	if page != nil {
+		s.changes.Add(int64(len(page.Changes)))
+	}
+	return page, err
+}
+
+// A feed whose last reader leaves while another comes has one goroutine that reads, and readers have each change once.
+func TestFeed_ReadersComeAndGo(t *testing.T) {
+	log := &counted{}
+	_, _ = log.Horizon(t.Context())
+	f := changelog.NewFeed(changelog.FeedConfig{Store: log, Poll: time.Microsecond})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 200 {
+				r, err := f.Follow(t.Context(), "t", changelog.Now)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				log.add(2)
+				last := int64(0)
+				for n := 0; n < 2; {
+					items, err := r.Next(t.Context())
+					if err != nil {
+						t.Error(err)
+						break
+					}
+					for _, it := range items {
+						if it.Pos <= last {
+							t.Errorf("position %d comes after %d", it.Pos, last)
+						}
+						last, n = it.Pos, n+1
+					}
+				}
+				r.Close()
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -160,5 +161,101 @@ func TestChanges_TransactionsOfAnyLength(t *testing.T) {
 	}
 	if len(seen) != writers*each || len(got[0]) != len(seen) {
 		t.Errorf("%d changes of %d transactions were read, of %d runs", len(got[0]), writers*each, len(seen))
+	}
+}
+
+// A process that begins while a transaction lasts follows the log from where it can be read; its readers are not before that forever.
+func TestChanges_AProcessBeginsWhileATransactionIsRunning(t *testing.T) {
+	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+	opts := &postgres.Options{Prefix: prefix}
+	log := openAt(t, shared(), opts).Changes()
+	for _, run := range []string{"first", "second", "third"} {
+		if err := slowTransaction(t, shared(), prefix, run).Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := 0; n == 0; time.Sleep(time.Millisecond) { // until the clock has advanced
+		var err error
+		if n, err = log.TrimChanges(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slow := slowTransaction(t, shared(), prefix, "slow")
+	late := openAt(t, shared(), opts).Changes()
+	feed := changelog.NewFeed(changelog.FeedConfig{Store: late, Poll: time.Millisecond})
+	r, err := feed.Follow(t.Context(), "", changelog.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := slow.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for found := false; !found; {
+		items, err := r.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = slices.ContainsFunc(items, func(it *changelog.Item) bool { return it.RunID == "slow" })
+	}
+}
+
+// A log that is set back, since its database was restored, is followed again; a reader that was further is told so.
+func TestChanges_ALogThatIsSetBack(t *testing.T) {
+	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+	log := openAt(t, shared(), &postgres.Options{Prefix: prefix}).Changes()
+	for _, run := range []string{"first", "second", "third"} {
+		if err := slowTransaction(t, shared(), prefix, run).Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for got, at := 0, int64(0); got < 3; {
+		var runs []string
+		runs, at = readAll(t, log, at)
+		got += len(runs)
+	}
+	feed := changelog.NewFeed(changelog.FeedConfig{Store: log, Poll: time.Millisecond})
+	r, err := feed.Follow(t.Context(), "", changelog.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	conn, err := pgx.Connect(t.Context(), shared())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), `DELETE FROM `+prefix+`_changes WHERE pos > 1`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `SELECT setval('`+prefix+`_changes_pos', 1)`); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = r.Next(t.Context())
+	}
+	if !errors.Is(err, changelog.ErrGone) {
+		t.Errorf("a reader that was further: %v", err)
+	}
+	again, err := feed.Follow(t.Context(), "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if err := slowTransaction(t, shared(), prefix, "fourth").Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for len(got) == 0 {
+		items, err := again.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range items {
+			got = append(got, it.RunID)
+		}
+	}
+	if !slices.Equal(got, []string{"fourth"}) {
+		t.Errorf("a new reader has %q, want the fourth run", got)
 	}
 }

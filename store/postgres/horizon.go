@@ -19,9 +19,11 @@ import (
 type horizon struct {
 	db *database
 
-	mu    sync.Mutex // held during advance: concurrent callers would ask the same
-	pos   int64      // the log is complete up to it
-	marks []mark     // the oldest first
+	mu      sync.Mutex // held during advance: concurrent callers would ask the same
+	pos     int64      // the log is complete up to it
+	marks   []mark     // the oldest first
+	last    int64      // the sequence's value when it was last looked at
+	running uint64     // the oldest running transaction then
 }
 
 // mark says that the log is complete up to a position once all transactions before one have ended.
@@ -40,13 +42,22 @@ const oldest = `pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 func (h *horizon) advance(ctx context.Context) (int64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var last int64
+	var last, floor int64
 	var called bool
 	var running uint64
-	if err := h.row(ctx, `SELECT last_value, is_called, `+oldest+` FROM {p}_changes_pos`, &last, &called, &running); err != nil {
+	if err := h.row(ctx, `SELECT s.last_value, s.is_called, `+oldest+`, f.pos FROM {p}_changes_pos s, {p}_changes_floor f`, &last, &called, &running, &floor); err != nil {
 		return 0, err
 	}
+	if last < h.last { // the database was restored: another log has these positions
+		h.pos, h.marks = 0, nil
+	}
+	if running < h.running { // and there, transactions have other IDs
+		h.marks = nil
+	}
+	h.last, h.running = last, running
 	h.pass(running)
+	// What was removed cannot be read. A process that begins while a transaction lasts knows nothing else.
+	h.pos = max(h.pos, floor)
 	known := h.pos
 	if n := len(h.marks); n > 0 {
 		known = h.marks[n-1].pos
@@ -66,7 +77,7 @@ func (h *horizon) advance(ctx context.Context) (int64, error) {
 // pass takes the marks that were passed, given the oldest running transaction.
 func (h *horizon) pass(running uint64) {
 	for len(h.marks) > 0 && running >= h.marks[0].before {
-		h.pos, h.marks = h.marks[0].pos, h.marks[1:]
+		h.pos, h.marks = max(h.pos, h.marks[0].pos), h.marks[1:]
 	}
 }
 
