@@ -74,7 +74,11 @@ func (h *trees) get(req *request) error {
 		return err
 	}
 	out := runTree{Run: newTreeNode(run)}
-	if out.Truncated, err = grow(req, out.Run); err != nil {
+	var owner *string
+	if req.confined {
+		owner = &req.user
+	}
+	if out.Truncated, err = grow(req.ctx, req.tenant.Store, owner, out.Run); err != nil {
 		return err
 	}
 	out.Run.sum()
@@ -84,39 +88,31 @@ func (h *trees) get(req *request) error {
 	return req.Reply(200, out)
 }
 
-// grow adds the runs below a root, level by level, and reports whether some are left out. The thread of a
-// run is a child of the thread of the run that started it. A confined client sees only threads of its user.
-func grow(req *request, root *treeNode) (truncated bool, err error) {
-	q := awaken.ThreadQuery{Limit: 200}
-	if req.confined {
-		q.Owner = &req.user
-	}
+// runLister lists what a tree is made of. Stores implement it.
+type runLister interface {
+	ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error)
+	ListRuns(ctx context.Context, q awaken.RunQuery) ([]*awaken.Run, error)
+}
+
+// grow adds the runs below a root, level by level, and reports whether some are left out. If owner is not nil, it adds
+// only runs on threads of that user.
+func grow(ctx context.Context, store runLister, owner *string, root *treeNode) (truncated bool, err error) {
 	room := mostBelow
 	for level := []*treeNode{root}; len(level) > 0; {
 		var next []*treeNode
 		for _, parent := range level {
-			q.ParentThreadID = parent.ThreadID
-			for thread, err := range awaken.Pages(req.ctx, q.Limit, func(ctx context.Context, offset, limit int) ([]*awaken.Thread, error) {
-				q := q
-				q.Offset, q.Limit = offset, limit
-				return req.tenant.Store.ListThreads(ctx, q)
-			}) {
-				if err != nil {
-					return false, err
+			below, err := startedBy(ctx, store, owner, parent)
+			if err != nil {
+				return false, err
+			}
+			for _, r := range below {
+				if r.ParentRunID != parent.RunID || r.RunID == parent.RunID {
+					continue
 				}
-				below, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{ThreadID: thread.ID, Limit: 200})
-				if err != nil {
-					return false, err
+				if room--; room < 0 {
+					return true, nil
 				}
-				for _, r := range below {
-					if r.ParentRunID != parent.RunID || r.RunID == parent.RunID {
-						continue
-					}
-					if room--; room < 0 {
-						return true, nil
-					}
-					parent.Children = append(parent.Children, newTreeNode(r))
-				}
+				parent.Children = append(parent.Children, newTreeNode(r))
 			}
 			slices.SortStableFunc(parent.Children, func(a, b *treeNode) int {
 				return cmp.Or(cmp.Compare(a.StartedAt, b.StartedAt), cmp.Compare(a.RunID, b.RunID))
@@ -126,6 +122,30 @@ func grow(req *request, root *treeNode) (truncated bool, err error) {
 		level = next
 	}
 	return false, nil
+}
+
+// fewThreads is how many threads below that of a run are looked at one by one.
+const fewThreads = 50
+
+// startedBy returns the runs that a run started, perhaps among others, and no more than a tree has room for and one. The
+// thread of a run is a child of the thread of the run that started it. If that has many children, as a thread has after
+// many runs, a list by parent is cheaper; it is not for all, because it also reads the runs that have not begun.
+func startedBy(ctx context.Context, store runLister, owner *string, parent *treeNode) (below []*awaken.Run, err error) {
+	threads, err := store.ListThreads(ctx, awaken.ThreadQuery{ParentThreadID: parent.ThreadID, Owner: owner, Limit: fewThreads + 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(threads) > fewThreads {
+		return store.ListRuns(ctx, awaken.RunQuery{ParentRunID: parent.RunID, Owner: owner, Limit: mostBelow + 1})
+	}
+	for _, thread := range threads {
+		runs, err := store.ListRuns(ctx, awaken.RunQuery{ThreadID: thread.ID, Limit: 200})
+		if err != nil {
+			return nil, err
+		}
+		below = append(below, runs...)
+	}
+	return below, nil
 }
 
 // sum sets the total cost of a node and of those below it.
