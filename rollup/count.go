@@ -1,6 +1,7 @@
 package rollup
 
 import (
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -12,6 +13,8 @@ type tally map[Key]*Figures
 
 // add adds figures of a dimension's value, for the hour and the day of a time.
 func (t tally) add(tenant string, by Dimension, value string, at int64, f *Figures) {
+	value = clip(value)
+	f.bound()
 	for _, span := range []time.Duration{Hour, Day} {
 		seconds := int64(span / time.Second)
 		k := Key{Tenant: tenant, By: by, Value: value, Span: span, At: at - at%seconds}
@@ -20,6 +23,18 @@ func (t tally) add(tenant string, by Dimension, value string, at int64, f *Figur
 		}
 		t[k].Add(f)
 	}
+}
+
+// maxValue is the maximum length of a value, in bytes: models make up names of tools of any length, but a store can keep figures only by
+// short ones.
+const maxValue = 256
+
+// clip returns the beginning of a value that is too long.
+func clip(value string) string {
+	if len(value) <= maxValue {
+		return value
+	}
+	return strings.ToValidUTF8(value[:maxValue], "")
 }
 
 // count adds a run that has ended. Its time is when it ended.

@@ -38,16 +38,17 @@ func (r *Roller) Work(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := pause + rand.N(pause) // processes that began together do not stay in step
 		n, err := r.Round(ctx)
-		if now := time.Now(); err == nil && now.Sub(trim) > trimmed {
-			trim = now
-			err = r.Store.TrimFigures(ctx, now.Add(-KeepHours).Unix(), now.Add(-KeepDays).Unix())
+		if err != nil && n == 0 {
+			wait = afterErr
 		}
-		switch {
-		case err != nil:
-			if wait = afterErr; ctx.Err() == nil && r.Logger != nil {
-				r.Logger.Warn("cannot count runs that have ended", "error", err)
-			}
-		case n == group:
+		if now := time.Now(); now.Sub(trim) > trimmed && ctx.Err() == nil {
+			trim = now
+			err = errors.Join(err, r.Store.TrimFigures(ctx, now.Add(-KeepHours).Unix(), now.Add(-KeepDays).Unix()))
+		}
+		if err != nil && ctx.Err() == nil && r.Logger != nil {
+			r.Logger.Warn("cannot count runs that have ended", "error", err)
+		}
+		if n == group {
 			continue
 		}
 		select {
@@ -57,30 +58,48 @@ func (r *Roller) Work(ctx context.Context) {
 	}
 }
 
-// Round counts some of the runs that have ended, and returns how many it found.
+// Round counts some of the runs that have ended, and returns how many it found. A run whose record or log cannot be read keeps its mark:
+// the others are counted, and the error is about the first such run. If there are no others, Round returns 0.
 func (r *Roller) Round(ctx context.Context) (int, error) {
 	ended, err := r.Store.Ended(ctx, group)
 	if err != nil || len(ended) == 0 {
 		return 0, err
 	}
-	figures := tally{}
+	var first error
+	figures, counted := tally{}, ended[:0:0]
 	for _, e := range ended {
-		runs := r.Runs(e.Tenant)
-		run, err := runs.LoadRun(ctx, e.RunID)
-		if errors.Is(err, awaken.ErrNotFound) {
-			continue // its thread was deleted
+		if err := r.count(ctx, e, figures); err == nil {
+			counted = append(counted, e)
+		} else if first == nil {
+			first = err
 		}
-		if err != nil {
-			return 0, fmt.Errorf("run %s: %w", e.RunID, err)
-		}
-		log, err := readLog(ctx, runs, run)
-		if err != nil {
-			return 0, fmt.Errorf("log of run %s: %w", e.RunID, err)
-		}
-		figures.count(e.Tenant, run, log)
 	}
-	_, err = r.Store.Count(ctx, ended, figures) // or another process has counted one of them, and the next round finds the others
-	return len(ended), err
+	if len(counted) == 0 || ctx.Err() != nil {
+		return 0, first
+	}
+	// It may also be that another process has counted one of them; then the next round finds the others.
+	if _, err = r.Store.Count(ctx, counted, figures); err != nil {
+		return 0, err
+	}
+	return len(ended), first
+}
+
+// count adds the figures of a run.
+func (r *Roller) count(ctx context.Context, e Ended, figures tally) error {
+	runs := r.Runs(e.Tenant)
+	run, err := runs.LoadRun(ctx, e.RunID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil // its thread was deleted
+	}
+	if err != nil {
+		return fmt.Errorf("run %s: %w", e.RunID, err)
+	}
+	log, err := readLog(ctx, runs, run)
+	if err != nil {
+		return fmt.Errorf("log of run %s: %w", e.RunID, err)
+	}
+	figures.count(e.Tenant, run, log)
+	return nil
 }
 
 // readLog returns what the log of a run says.

@@ -80,6 +80,16 @@ func (f *Figures) Add(o *Figures) {
 	}
 }
 
+// bound bounds the figures of one run, so that no provider that reports nonsense makes the sums of all overflow.
+func (f *Figures) bound() {
+	const tokens, cost = 1_000_000_000_000, 1_000_000 * money.Dollar
+	u := &f.Usage
+	for _, n := range []*int64{&u.PromptTokens, &u.CompletionTokens, &u.TotalTokens, &u.CacheReadTokens, &u.CacheCreationTokens, &u.ThinkingTokens} {
+		*n = min(max(*n, 0), tokens)
+	}
+	f.Cost = min(max(f.Cost, 0), cost)
+}
+
 // timed adds a duration.
 func (f *Figures) timed(ms int64) {
 	ms = max(ms, 0)

@@ -242,6 +242,9 @@ type usageItem struct {
 	Key string `json:"key,omitempty"`
 }
 
+// maxOver is how long, in seconds, a time may be that fits in a step: 200 years.
+const maxOver = 200 * 366 * 24 * 3600
+
 // over replies with the usage of runs that ended in a time, from the figures that are kept of them.
 func (h *usage) over(req *request) error {
 	if req.value("thread_id") != "" {
@@ -270,6 +273,7 @@ func (h *usage) over(req *request) error {
 		}
 		q.By, q.Value = rollup.User, owner
 	}
+	q.Until = min(q.Until, q.Since+maxOver)
 	q.Step = time.Duration(q.Until-q.Since+1) * time.Second // one
 	q.Step = (q.Step + rollup.Day - 1) / rollup.Day * rollup.Day
 	rows, err := h.figures.Figures(req.ctx, q)

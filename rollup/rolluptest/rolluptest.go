@@ -9,6 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +37,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 	for name, check := range map[string]func(t *testing.T, b Backend){
 		"EndedRunsAreMarkedOnce": marks, "SumsAreThoseOfTheRecords": sums, "LostRepliesCountNothingTwice": lost,
 		"SeveralRollersCountNothingTwice": several, "FiguresAreSelected": selects, "OldFiguresAreRemoved": trims, "DeletedRunsAreSkipped": deleted,
+		"ARunThatCannotBeReadHoldsUpNoOther": unreadable, "NonsenseOfProvidersIsBounded": nonsense,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, open(t)) })
 	}
@@ -307,6 +310,81 @@ func trims(t *testing.T, b Backend) {
 	}
 	if f, _ := total(t, &b, "", rollup.Total, rollup.Day); f.Count != 3 {
 		t.Errorf("the days have %d runs, want 3", f.Count)
+	}
+}
+
+// damaged cannot read one run.
+type damaged struct {
+	rollup.Runs
+	run string
+}
+
+func (s damaged) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
+	if id == s.run {
+		return nil, errors.New("damaged")
+	}
+	return s.Runs.LoadRun(ctx, id)
+}
+
+func unreadable(t *testing.T, b Backend) {
+	for i := range 3 {
+		run(t, b.Store(""), i)
+	}
+	r := b.roller()
+	r.Runs = func(tenant string) rollup.Runs { return damaged{b.Store(tenant), "run-0"} }
+	if _, err := r.Round(t.Context()); err == nil || !strings.Contains(err.Error(), "run-0") {
+		t.Errorf("error is %v, want one about run-0", err)
+	}
+	if n, err := r.Round(t.Context()); n != 0 || err == nil {
+		t.Errorf("found %d runs, %v, want none but the error", n, err)
+	}
+	if f, _ := total(t, &b, "", rollup.Total, rollup.Day); f.Count != 2 {
+		t.Errorf("counted %d runs, want the 2 that can be read", f.Count)
+	}
+	round(t, b.roller()) // it can be read again
+	if f, _ := total(t, &b, "", rollup.Total, rollup.Day); f.Count != 3 {
+		t.Errorf("counted %d runs, want 3", f.Count)
+	}
+}
+
+// lying says that every run used as much as there are numbers for, and called a tool with a name that no index takes.
+type lying struct{ rollup.Runs }
+
+func (s lying) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
+	r, err := s.Runs.LoadRun(ctx, id)
+	if err == nil {
+		const most = math.MaxInt64
+		r.CostUSD, r.Usage = 1e300, llm.Usage{PromptTokens: most, CompletionTokens: most, TotalTokens: most, CacheReadTokens: most, CacheCreationTokens: most, ThinkingTokens: most}
+	}
+	return r, err
+}
+
+func (s lying) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+	all, err := s.Runs.Entries(ctx, threadID, q)
+	for i := range all {
+		if ev, ok := all[i].Event.(*awaken.ToolCallReady); ok {
+			name, rnd := make([]byte, 6000), rand.New(rand.NewPCG(1, 20))
+			for i := range name {
+				name[i] = byte('0' + rnd.IntN(64))
+			}
+			all[i].Event = &awaken.ToolCallReady{ID: ev.ID, Name: string(name)}
+		}
+	}
+	return all, err
+}
+
+func nonsense(t *testing.T, b Backend) {
+	for i := range 4 {
+		run(t, b.Store(""), i)
+		r := b.roller()
+		r.Runs = func(tenant string) rollup.Runs { return lying{b.Store(tenant)} }
+		round(t, r)
+	}
+	if f, _ := total(t, &b, "", rollup.Total, rollup.Day); f.Count != 4 || f.Usage.TotalTokens <= 0 || f.Cost <= 0 {
+		t.Errorf("figures are %+v, want 4 runs with a positive usage and cost", f)
+	}
+	if f, tools := total(t, &b, "", rollup.Tool, rollup.Day); f.Count != 4 || len(tools) != 1 || len(tools[0]) > 256 {
+		t.Errorf("tools are %q with %d calls, want one with 4 and a short name", tools, f.Count)
 	}
 }
 

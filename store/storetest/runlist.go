@@ -91,6 +91,30 @@ var runListCases = []testCase{
 		equal(t, "runs of the agent it has", []string{"r"}, listRuns(t, s, awaken.RunQuery{AgentID: "other"}))
 		equal(t, "runs of the agent it had", []string{}, listRuns(t, s, awaken.RunQuery{AgentID: "agent"}))
 	}},
+	{"HaveRunsThatCalledToolsWithLongNames", func(t *testing.T, s awaken.Store) {
+		rnd := rand.New(rand.NewPCG(3, 19))
+		name := make([]byte, 6000) // that no database compresses to fit in an index
+		for i := range name {
+			name[i] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"[rnd.IntN(64)]
+		}
+		o := acquire(t, s, "t", "r")
+		o.commit()
+		call := ledger("r", "c", 0, 0, awaken.CallFailed)
+		call.ToolName = string(name)
+		o.commit(calls(call), func(c *awaken.Commit) { c.Run.Steps = 1 })
+		o.commit(done)
+		equal(t, "runs that called it", []string{"r"}, listRuns(t, s, awaken.RunQuery{Tool: string(name)}))
+		equal(t, "runs that called another", []string{}, listRuns(t, s, awaken.RunQuery{Tool: string(name[:5999])}))
+	}},
+	{"HaveRunsOfAnyCost", func(t *testing.T, s awaken.Store) {
+		for i, cost := range []float64{1e9, 1e12, 1e300} { // what a provider that reports nonsense may lead to
+			id := fmt.Sprint("r", i)
+			o := acquire(t, s, id, id)
+			o.commit()
+			o.commit(done, func(c *awaken.Commit) { c.Run.CostUSD = cost })
+		}
+		equal(t, "dear runs", []string{"r2", "r1", "r0"}, listRuns(t, s, awaken.RunQuery{MinCostUSD: 1e9}))
+	}},
 	{"RefuseAPlaceThatNoListReturned", func(t *testing.T, s awaken.Store) {
 		for _, at := range []string{"x", ".", "1", "1.", "x.r", "99999999999999999999.r"} {
 			if _, err := s.ListRuns(t.Context(), awaken.RunQuery{At: new(at)}); !errors.Is(err, awaken.ErrInvalid) {

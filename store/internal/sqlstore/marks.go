@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"sync"
 
@@ -12,8 +14,18 @@ import (
 // call in doubt.
 const doubtMark = "in_doubt"
 
-// toolMark returns the mark of the runs that called a tool.
-func toolMark(tool string) string { return "tool:" + tool }
+// toolMark returns the mark of the runs that called a tool. Models make up names of any length, but an index takes only short ones, so
+// the mark of a long name has its digest.
+func toolMark(tool string) string {
+	if len(tool) > maxToolName {
+		sum := sha256.Sum256([]byte(tool))
+		tool = "sha256:" + hex.EncodeToString(sum[:])
+	}
+	return "tool:" + tool
+}
+
+// maxToolName is the maximum length of a name in a mark, in bytes.
+const maxToolName = 256
 
 // Marks knows which marks the runs of this process have, so that a commit writes a mark only once. What it has
 // forgotten is written again, to no effect. It is safe for concurrent use; the zero value is ready.

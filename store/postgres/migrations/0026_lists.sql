@@ -32,7 +32,7 @@ BEGIN
 	NEW.parent := coalesce(x.parent_run_id, '');
 	NEW.detail := coalesce(x.waiting ->> 'reason', x.termination_reason ->> 'type', '');
 	NEW.error := coalesce(x.error_payload ->> 'code', '');
-	NEW.cost := coalesce(round(x.cost_usd * 1000000000), 0);
+	NEW.cost := least(round(coalesce(x.cost_usd, 0) * 1000000000), 9223372036854775807); -- nonsense does not keep a run from ending
 	NEW.created := coalesce(x.created_at, 0) * 1000;
 	IF TG_OP = 'INSERT' THEN
 		NEW.user_id := coalesce((SELECT t.user_id FROM {p}_threads t WHERE t.tenant = NEW.tenant AND t.id = NEW.thread), '');
@@ -42,7 +42,7 @@ END $$;
 UPDATE {p}_runs r SET (agent, version, origin, parent, detail, error, cost, created, user_id) = (
 	SELECT coalesce(x.agent_id, ''), coalesce(x.resolution_id, ''), coalesce(x.origin, ''), coalesce(x.parent_run_id, ''),
 		coalesce(x.waiting ->> 'reason', x.termination_reason ->> 'type', ''), coalesce(x.error_payload ->> 'code', ''),
-		coalesce(round(x.cost_usd * 1000000000), 0), coalesce(x.created_at, 0) * 1000,
+		least(round(coalesce(x.cost_usd, 0) * 1000000000), 9223372036854775807), coalesce(x.created_at, 0) * 1000,
 		coalesce((SELECT t.user_id FROM {p}_threads t WHERE t.tenant = r.tenant AND t.id = r.thread), '')
 	FROM json_to_record({p}_json(r.data)) AS x (agent_id text, resolution_id text, origin text, parent_run_id text, waiting json,
 		termination_reason json, error_payload json, cost_usd numeric, created_at bigint));
@@ -70,7 +70,7 @@ CREATE INDEX {p}_runs_cost ON {p}_runs (tenant, born) WHERE cost >= 100000000;
 ALTER TABLE {p}_runs DROP CONSTRAINT {p}_runs_pkey;
 ALTER TABLE {p}_runs ADD PRIMARY KEY (tenant, id); -- the newest index, see 0001_init.sql
 
--- What runs did: tool:<name> if it called that tool, in_doubt if it has a call of which it was not known whether it took
+-- What runs did: tool:<name> if it called that tool (the digest of a name that is too long for an index), in_doubt if it has a call of which it was not known whether it took
 -- effect.
 CREATE TABLE {p}_run_marks (
 	tenant text COLLATE "C" NOT NULL,
@@ -82,7 +82,8 @@ INSERT INTO {p}_run_marks (tenant, run, mark, born)
 	SELECT DISTINCT r.tenant, r.id, m.mark, r.born
 	FROM {p}_commits c JOIN {p}_runs r ON r.tenant = c.tenant AND r.id = c.run, unnest(c.calls) AS x (record),
 		LATERAL (SELECT {p}_json(x.record) AS call) j,
-		LATERAL (SELECT 'tool:' || (j.call ->> 'tool_name') AS mark UNION ALL SELECT 'in_doubt' WHERE x.record LIKE '%in_doubt%'
+		LATERAL (SELECT 'tool:' || CASE WHEN octet_length(j.call ->> 'tool_name') > 256 THEN 'sha256:' || encode(sha256(convert_to(j.call ->> 'tool_name', 'UTF8')), 'hex')
+			ELSE j.call ->> 'tool_name' END AS mark UNION ALL SELECT 'in_doubt' WHERE x.record LIKE '%in_doubt%'
 			AND (j.call -> 'result' -> 'metadata' ->> 'in_doubt' = 'true' OR j.call -> 'ticket' -> 'suspension' ->> 'action' IN ('tool:in_doubt', 'tool:step_in_doubt')
 			OR j.call ->> 'steps' LIKE '%"in_doubt":true%')) m
 	WHERE c.calls IS NOT NULL AND m.mark IS NOT NULL AND coalesce((j.call ->> 'index')::bigint, 0) >= 0;

@@ -32,7 +32,7 @@ CREATE TRIGGER {p}_threads_user_id AFTER UPDATE OF user_id ON {p}_threads WHEN O
 	UPDATE {p}_runs SET user_id = NEW.user_id WHERE tenant = NEW.tenant AND thread = NEW.id;
 END;
 
--- What runs did: tool:<name> if it called that tool, in_doubt if it has a call of which it was not known whether it took
+-- What runs did: tool:<name> if it called that tool (the digest of a name longer than 256 bytes; of calls before this migration, none), in_doubt if it has a call of which it was not known whether it took
 -- effect.
 CREATE TABLE {p}_run_marks (
 	tenant TEXT    NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE {p}_run_marks (
 INSERT INTO {p}_run_marks (tenant, run, mark, born)
 	SELECT DISTINCT c.tenant, c.run, 'tool:' || (j.value ->> 'tool_name'), r.born
 	FROM {p}_commits c JOIN {p}_runs r ON r.tenant = c.tenant AND r.id = c.run, json_each(replace(c.calls, char(1), c.run)) j
-	WHERE c.calls IS NOT NULL AND j.value ->> 'tool_name' IS NOT NULL AND coalesce(j.value ->> 'index', 0) >= 0;
+	WHERE c.calls IS NOT NULL AND length(CAST(j.value ->> 'tool_name' AS BLOB)) <= 256 AND coalesce(j.value ->> 'index', 0) >= 0;
 INSERT INTO {p}_run_marks (tenant, run, mark, born)
 	SELECT DISTINCT c.tenant, c.run, 'in_doubt', r.born
 	FROM {p}_commits c JOIN {p}_runs r ON r.tenant = c.tenant AND r.id = c.run, json_each(replace(c.calls, char(1), c.run)) j

@@ -32,6 +32,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"server.sse_buffer_size":                {"5", "0", "want 1 or more", "64"},
 	"server.sse_flush_window_ms":            {"20", "-1", "want a whole number, 0 or more", "0"},
 	"server.a2a_agents":                     {"default", "", "", "[]"},
+	"server.public_url":                     {"https://agents.example", "agents", "want a URL", `""`},
 	"server.a2a_url":                        {"https://agents.example", "agents", "want a URL", `""`},
 	"server.a2a_extended_card_bearer_token": {"t", "", "", `""`},
 	"server.a2a_card_key_file":              {"card.pem", "", "", `""`},
