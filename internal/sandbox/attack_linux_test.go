@@ -20,7 +20,7 @@ func TestAttacks(t *testing.T) {
 	t.Run("unconfined", sandboxtest.Control)
 	t.Run("confined", func(t *testing.T) {
 		defer sandbox.WithoutNamespaces(true)()
-		sandboxtest.Run(t, func(a *sandboxtest.Arena, at sandboxtest.Attack) string {
+		sandboxtest.Run(t, func(t *testing.T, a *sandboxtest.Arena, at sandboxtest.Attack) string {
 			root, err := os.OpenRoot(a.Dir)
 			if err != nil {
 				t.Error(err)

@@ -17,8 +17,19 @@ var errTimeout = errors.New("the program's time is over")
 // process is the process that runs a command.
 type process struct {
 	cmd    *exec.Cmd
-	order  func() // called when it has started
-	finish func() // called when it has ended
+	report *os.File // says why the command could not be confined, which has then not run; nil if it need not be
+	order  func()   // called when it has started
+	finish func()   // called when it has ended
+}
+
+// refusal returns why the command could not be confined, or "".
+func (p *process) refusal() string {
+	if p.report == nil {
+		return ""
+	}
+	_ = p.report.SetReadDeadline(time.Now().Add(lingering))
+	why, _ := io.ReadAll(io.LimitReader(p.report, 4<<10))
+	return string(why)
 }
 
 // attend starts a process and waits for the end of the command.
@@ -80,7 +91,10 @@ func (c *Command) attend(ctx context.Context, p *process) (*Result, error) {
 	if ended == Timeout && !errors.Is(context.Cause(ctx), errTimeout) {
 		return nil, context.Cause(ctx)
 	}
-	return result(p.cmd.ProcessState.ExitCode(), ended, stdout, stderr)
+	if why := p.refusal(); why != "" {
+		return nil, &UnavailableError{why}
+	}
+	return result(p.cmd.ProcessState.ExitCode(), ended, stdout, stderr), nil
 }
 
 // lingering is how long output is read that comes after a program's end.
@@ -115,19 +129,9 @@ func (c *Command) watch(ctx context.Context, pid int, exited, flooded <-chan str
 }
 
 // result describes how a program ended.
-func result(code int, ended Reason, stdout, stderr *capture) (*Result, error) {
-	out := &Result{ExitCode: code, Stdout: stdout.text(), Stderr: stderr.text(), StdoutTruncated: stdout.cut, StderrTruncated: stderr.cut, Ended: ended}
-	if why, failed := strings.CutPrefix(out.Stderr, confinementPrefix); failed && code == confinementFailed {
-		return nil, &UnavailableError{strings.TrimSpace(why)}
-	}
-	return out, nil
+func result(code int, ended Reason, stdout, stderr *capture) *Result {
+	return &Result{ExitCode: code, Stdout: stdout.text(), Stderr: stderr.text(), StdoutTruncated: stdout.cut, StderrTruncated: stderr.cut, Ended: ended}
 }
-
-// How the process that confines a program says that it could not.
-const (
-	confinementFailed = 126
-	confinementPrefix = "awaken: confine: "
-)
 
 // capture keeps the beginning of what is written to it, and passes all of it on.
 type capture struct {

@@ -5,7 +5,6 @@ package sandbox
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -21,13 +20,9 @@ import (
 func confine() {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
-	fail := func(what string, err error) {
-		fmt.Fprintf(os.Stderr, "%s%s: %v\n", confinementPrefix, what, err)
-		os.Exit(confinementFailed)
-	}
 	must := func(what string, err error) {
 		if err != nil {
-			fail(what, err)
+			refuse(what, err)
 		}
 	}
 	var o order
@@ -58,11 +53,11 @@ func confine() {
 		rlimitNproc: uint64(existing + o.Processes)} {
 		must("rlimit "+strconv.Itoa(resource), limit(resource, n))
 	}
-	must("seccomp", filter(&o, same))
+	must("seccomp", filter(&o, same || os.Getuid() < firstUser))
 	// Nothing is allocated between the limit of memory and the new program.
 	must("rlimit data", limit(syscall.RLIMIT_DATA, uint64(o.Memory)))
 	_, _, errno := syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
-	fail("execute "+o.Argv[0], errno)
+	refuse("execute "+o.Argv[0], errno)
 }
 
 const rlimitNproc = 6

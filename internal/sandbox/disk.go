@@ -42,10 +42,10 @@ type survey struct {
 
 // folder adds up the files below a folder. It reports false if there are too many.
 func (s *survey) folder(at string, depth int) bool {
-	f, err := s.root.Open(at)
+	f, err := openFolder(s.root, at)
 	if err != nil { // it may be one that the program has closed
 		_ = s.root.Chmod(at, 0o700)
-		if f, err = s.root.Open(at); err != nil {
+		if f, err = openFolder(s.root, at); err != nil {
 			return true
 		}
 	}
@@ -66,6 +66,11 @@ func (s *survey) folder(at string, depth int) bool {
 			return true
 		}
 	}
+}
+
+// openFolder opens a folder for reading. It does not wait for a pipe that a program has put in its place.
+func openFolder(root *os.Root, at string) (*os.File, error) {
+	return root.OpenFile(at, os.O_RDONLY|nonblock, 0)
 }
 
 // size returns how much a file counts. One with holes counts what it has on the disk, if the system says so.

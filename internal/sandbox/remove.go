@@ -42,7 +42,7 @@ func (c *clearing) clear(at string) {
 	_ = c.root.Chmod(at, 0o700)
 	for progress := true; progress; {
 		progress = false
-		f, err := c.root.Open(at)
+		f, err := openFolder(c.root, at)
 		if err != nil {
 			return
 		}

@@ -238,3 +238,60 @@ func TestRun_AsOwner(t *testing.T) {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
+
+// A program of root's cannot change files that its user has elsewhere, unless that user was made for the folder and has none.
+func TestRun_FilesOfItsUser(t *testing.T) {
+	needSandbox(t)
+	if os.Geteuid() != 0 {
+		t.Skip("the process is not root: the attacks show it")
+	}
+	outside := filepath.Join(folder(t).Name(), "file")
+	for _, uid := range []int{64001, firstUser + 100_000_000} {
+		dir := folder(t)
+		if err := errors.Join(os.WriteFile(outside, nil, 0o600), os.Chown(outside, uid, uid), os.Chmod(filepath.Dir(outside), 0o755), dir.Chown(".", uid, uid)); err != nil {
+			t.Fatal(err)
+		}
+		c := sh(dir, "touch own; chmod 700 own && echo own; chmod 666 "+outside+" && echo other", Limits{})
+		c.AsOwner = true
+		want := ""
+		if uid > firstUser {
+			want = "own\nother\n" // no system has this user, so none has such a file
+		}
+		if res, err := Run(t.Context(), c); err != nil || res.Stdout != want {
+			t.Errorf("user %d: %+v, %v", uid, res, err)
+		}
+	}
+}
+
+// A program that could not be confined has not run: the error says so, however little output is kept. A program that has run cannot feign it.
+func TestRun_Refusal(t *testing.T) {
+	needSandbox(t)
+	unavailable := &UnavailableError{}
+	c := &Command{Argv: []string{"./none"}, Dir: folder(t), Limits: Limits{Output: 1}}
+	if res, err := Run(t.Context(), c); !errors.As(err, &unavailable) || unavailable.Reason != "execute ./none: no such file or directory" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	const text = "awaken: confine: feigned"
+	if res, err := Run(t.Context(), sh(folder(t), "for i in 1 2 3 4 5 6 7; do echo "+text+" >&$i; done 2>/dev/null; echo "+text+" >&2; exit 126", Limits{})); err != nil || res.ExitCode != 126 || res.Stderr != text+"\n" {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// A pipe in the place of a folder, which a program can put there while its files are counted, is not waited for.
+func TestDiskUsed_PipeInPlaceOfFolder(t *testing.T) {
+	t.Parallel()
+	root := folder(t)
+	if err := syscall.Mkfifo(filepath.Join(root.Name(), "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan bool)
+	go func() {
+		(&survey{root: root}).folder("pipe", 0)
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for the other end of the pipe")
+	}
+}

@@ -39,9 +39,9 @@ const (
 const refusedFlags = 0x7e020000 | 0x8000
 
 // filter limits the system calls of this thread, and of the program that it becomes. A call that is
-// refused fails with EPERM. Same says that the program belongs to the same user as the process that
-// started it, so that the rights of files do not protect those.
-func filter(o *order, same bool) error {
+// refused fails with EPERM. Known says that the program's user may have files elsewhere, which their rights do not
+// protect: it is the user of the process that started it, or one that was not made for the folder.
+func filter(o *order, known bool) error {
 	refused := retErrno | uint32(syscall.EPERM)
 	prog := []instruction{
 		{bpfLoad, 0, 0, offArch}, {bpfEqual, 1, 0, auditArch}, {bpfRet, 0, 0, retKill},
@@ -78,7 +78,7 @@ func filter(o *order, same bool) error {
 	denyKinds(syscall.SYS_FCNTL, 8, 15)          // F_SETOWN, F_SETOWN_EX: signals to other processes
 	denyKinds(syscall.SYS_IOCTL, 0x8901, 0x8902, // FIOSETOWN, SIOCSPGRP: the same
 		0x5412, 0x541c) // TIOCSTI, TIOCLINUX: input for a terminal
-	if same {
+	if known {
 		deny(deniedToOwners...)
 		prog = append(prog, // futimens, which takes an open file and no path, is allowed
 			instruction{bpfEqual, 0, 6, syscall.SYS_UTIMENSAT},
@@ -118,7 +118,9 @@ var denied = []uint32{
 	syscall.SYS_SCHED_SETPARAM, syscall.SYS_SCHED_SETAFFINITY, syscall.SYS_MIGRATE_PAGES, syscall.SYS_MOVE_PAGES, syscall.SYS_QUOTACTL, syscall.SYS_SETTIMEOFDAY, syscall.SYS_CLOCK_SETTIME,
 	syscall.SYS_SETHOSTNAME, syscall.SYS_SETDOMAINNAME, syscall.SYS_SYSLOG, syscall.SYS_INOTIFY_INIT1,
 	425, 426, 427, // io_uring, which could do all of this without calls
-	428, 429, 430, 431, 432, 433, 442, // mounts by file
+	428, 429, 430, 431, 432, 433, 442, 467, // mounts by file
+	457, 458, // statmount, listmount: what is mounted
+	469,           // file_setattr, which needs no open file
 	438, 440, 443, // pidfd_getfd, process_madvise, quotactl_fd
 	447, // memfd_secret, memory that is in no limit
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -38,10 +37,20 @@ func init() {
 
 // The files of the warden, and of the process that becomes the program.
 const (
-	orderFile = 3 // the order; the warden's stays open until the caller ends
-	dirFile   = 4
-	tempFile  = 5 // if there is one
+	orderFile  = 3 // the order; the warden's stays open until the caller ends
+	reportFile = 4 // why the program could not be confined; it is closed when the program begins
+	dirFile    = 5
+	tempFile   = 6 // if there is one
 )
+
+// refuse reports to the caller that the program could not be confined. It does not return.
+func refuse(what string, err error) {
+	_, _ = syscall.Write(reportFile, []byte(what+": "+err.Error()))
+	syscall.Exit(confinementFailed)
+}
+
+// confinementFailed is the exit code of a process that could not confine a program.
+const confinementFailed = 126
 
 // order is what the warden is told, and passes on to the process that becomes the program.
 type order struct {
@@ -89,7 +98,12 @@ func (c *Command) prepare() (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := []*os.File{in}
+	report, told, err := os.Pipe()
+	if err != nil {
+		_, _ = in.Close(), out.Close()
+		return nil, err
+	}
+	files := []*os.File{in, told}
 	closeFiles := func() {
 		for _, f := range files {
 			_ = f.Close()
@@ -102,7 +116,7 @@ func (c *Command) prepare() (*process, error) {
 		f, err := root.Open(".")
 		if err != nil {
 			closeFiles()
-			_ = out.Close()
+			_, _ = out.Close(), report.Close()
 			return nil, err
 		}
 		files = append(files, f)
@@ -112,10 +126,10 @@ func (c *Command) prepare() (*process, error) {
 		c.isolate(attr)
 	}
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{wardenName}, Env: []string{"GOTRACEBACK=none"}, Dir: "/", ExtraFiles: files, SysProcAttr: attr}
-	p := &process{cmd: cmd,
+	p := &process{cmd: cmd, report: report,
 		finish: func() {
 			closeFiles()
-			_ = out.Close()
+			_, _ = out.Close(), report.Close()
 		}}
 	p.order = func() {
 		pid, alone := p.cmd.Process.Pid, p.cmd.SysProcAttr.Cloneflags != 0
@@ -127,7 +141,7 @@ func (c *Command) prepare() (*process, error) {
 	return p, nil
 }
 
-// firstUser is the first of the users that programs run as: no system has them.
+// firstUser is the first of the users that programs run as and folders are given to: no system has them.
 const firstUser = 1_500_000_000
 
 // noNamespaces says that the system refuses to give programs namespaces of their own.
@@ -190,50 +204,46 @@ func awaitGroup(pid int) {
 }
 
 // guard is the warden: it starts the program, ends what it leaves behind, and ends all when the process that gave the order
-// ends. It does not return.
+// ends. It does not return. It exits without what package os does before: nothing is left to do, and the race detector would wait for a second.
 func guard() {
-	fail := func(what string, err error) {
-		fmt.Fprintf(os.Stderr, "%s%s: %v\n", confinementPrefix, what, err)
-		os.Exit(confinementFailed)
-	}
 	runtime.LockOSThread() // the program ends with the thread that starts it
 	if err := closeOthers(); err != nil {
-		fail("files", err)
+		refuse("files", err)
 	}
 	in := os.NewFile(orderFile, "order")
 	var data json.RawMessage
 	if err := json.NewDecoder(in).Decode(&data); err != nil {
-		fail("order", err)
+		refuse("order", err)
 	}
 	var o order
 	if err := json.Unmarshal(data, &o); err != nil {
-		fail("order", err)
+		refuse("order", err)
 	}
 	if err := prctl(36, 1); err != nil { // PR_SET_CHILD_SUBREAPER: what the program leaves behind belongs to the warden
-		fail("subreaper", err)
+		refuse("subreaper", err)
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // until the caller has ended
 		_ = syscall.Kill(0, syscall.SIGKILL)
-		os.Exit(confinementFailed) // the first process of a namespace does not kill itself
+		syscall.Exit(confinementFailed) // the first process of a namespace does not kill itself
 	}()
 	pass, give, err := os.Pipe()
 	if err != nil {
-		fail("order", err)
+		refuse("order", err)
 	}
-	files := []*os.File{pass, os.NewFile(dirFile, "dir")}
+	files := []*os.File{pass, os.NewFile(reportFile, "report"), os.NewFile(dirFile, "dir")}
 	if o.Temp {
 		files = append(files, os.NewFile(tempFile, "temp"))
 	}
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{launcherName}, Env: []string{"GOTRACEBACK=none"}, Dir: "/", ExtraFiles: files, Stdout: os.Stdout, Stderr: os.Stderr,
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	if err := cmd.Start(); err != nil {
-		fail("start", err)
+		refuse("start", err)
 	}
 	_ = pass.Close()
 	_, err = io.Copy(give, bytes.NewReader(data))
 	if err = errors.Join(err, give.Close()); err != nil {
-		fail("order", err)
+		refuse("order", err)
 	}
 	for {
 		var status syscall.WaitStatus
@@ -241,11 +251,11 @@ func guard() {
 		switch {
 		case err == syscall.EINTR || err == nil && pid != cmd.Process.Pid:
 		case err != nil:
-			fail("wait", err)
+			refuse("wait", err)
 		case status.Signaled():
-			os.Exit(128 + int(status.Signal()))
+			syscall.Exit(128 + int(status.Signal()))
 		default:
-			os.Exit(status.ExitStatus())
+			syscall.Exit(status.ExitStatus())
 		}
 	}
 }

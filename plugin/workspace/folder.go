@@ -104,25 +104,29 @@ func (j *jail) open(ctx context.Context, run *awaken.RunInfo) (*os.Root, error) 
 // openOwn opens a folder of a thread, a user or a tenant, and makes it first if need be. A process that is root gives it
 // to a user without rights, which commands run as.
 func openOwn(top *os.Root, at string) (*os.Root, error) {
-	if root, err := top.OpenRoot(at); err == nil {
-		return root, nil
+	root, err := top.OpenRoot(at)
+	if err != nil {
+		if err := top.MkdirAll(path.Dir(at), 0o711); err != nil {
+			return nil, err
+		}
+		if err := top.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if root, err = top.OpenRoot(at); err != nil {
+			return nil, err
+		}
 	}
-	if err := top.MkdirAll(path.Dir(at), 0o711); err != nil {
-		return nil, err
-	}
-	if err := top.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	if os.Geteuid() == 0 {
+	if ofRoot(root) { // it is new, also if another call, or a process that was killed, has made it
 		sum := sha256.Sum256([]byte(at))
 		id := firstOwner + int(binary.BigEndian.Uint32(sum[:])%owners)
-		if top.Lchown(at, id, id) != nil {
-			if err := top.Lchown(at, noUser, noUser); err != nil { // a container may have no other
+		if root.Chown(".", id, id) != nil {
+			if err := root.Chown(".", noUser, noUser); err != nil { // a container may have no other
+				_ = root.Close()
 				return nil, err
 			}
 		}
 	}
-	return top.OpenRoot(at)
+	return root, nil
 }
 
 // The users that folders belong to: no system has the first ones, all have the last.

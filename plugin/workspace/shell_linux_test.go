@@ -169,6 +169,33 @@ func TestShell_Refuses(t *testing.T) {
 	}
 }
 
+// A folder of a thread that a process of root's had made when it was killed, before it gave it away, is given away by the next call.
+func TestShell_FolderOfRoot(t *testing.T) {
+	t.Parallel()
+	w := newShellWorld(t)
+	if os.Geteuid() != 0 {
+		t.Skip("the process is not root")
+	}
+	section := strings.Replace(allowed(``), "{", `{"scope":"thread",`, 1)
+	for range 2 {
+		spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{workspace.Name}, Sections: map[string]json.RawMessage{workspace.Name: json.RawMessage(section)}}
+		h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(w.options)}}, llmtest.Use("shell", command("echo ran")), llmtest.Say("ok"))
+		rec := h.Run(awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{llm.UserText("go")}})
+		calls, err := h.Store.Calls(t.Context(), rec.Result.RunID)
+		if err != nil || len(calls) != 1 || calls[0].Result == nil || !strings.Contains(string(calls[0].Result.Data), `"stdout":"ran\n"`) {
+			t.Errorf("the ledger has %+v (%v)", calls, err)
+		}
+		found, err := filepath.Glob(filepath.Join(w.dir, "tenant-*/thread-*"))
+		w.must(err)
+		if len(found) == 0 {
+			t.Fatal("no thread has a folder")
+		}
+		for _, dir := range found {
+			w.must(os.Chown(dir, 0, 0))
+		}
+	}
+}
+
 // A folder that a command replaces by a link is not followed by the next command.
 func TestShell_FolderBecomesLink(t *testing.T) {
 	t.Parallel()
@@ -191,7 +218,7 @@ func TestShell_Attacks(t *testing.T) {
 	if err := sandbox.Available(); err != nil {
 		t.Skip(err)
 	}
-	sandboxtest.Run(t, func(a *sandboxtest.Arena, at sandboxtest.Attack) string {
+	sandboxtest.Run(t, func(t *testing.T, a *sandboxtest.Arena, at sandboxtest.Attack) string {
 		if os.Geteuid() == 0 {
 			uid := newUser()
 			if err := os.Chown(a.Dir, uid, uid); err != nil {

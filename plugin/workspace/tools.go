@@ -136,7 +136,7 @@ func (w *walk) run(ctx context.Context, f func(name string, info fs.FileInfo) bo
 }
 
 func (w *walk) folder(ctx context.Context, dir string, depth int, f func(name string, info fs.FileInfo) bool) error {
-	entries, err := fs.ReadDir(w.root.FS(), dir)
+	entries, err := readFolder(w.root, dir)
 	if err != nil && dir == w.top {
 		return plain(dir, err)
 	}

@@ -209,6 +209,18 @@ func (j *jail) read(root *os.Root, name string) ([]byte, error) {
 	return data, nil
 }
 
+// readFolder lists a folder, in the order of names. It does not wait for a pipe that a command has put in its place.
+func readFolder(root *os.Root, name string) ([]fs.DirEntry, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
 // openRegular opens a regular file for reading. It does not wait for what is none, such as a pipe.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)

@@ -72,14 +72,15 @@ func NewArena(t *testing.T) *Arena {
 	a.must(a.victim.Start())
 	t.Cleanup(func() { _ = a.victim.Process.Kill(); _ = a.victim.Wait() })
 	a.socket, a.abstract = filepath.Join(dir, "sock"), "\x00awaken-arena-"+a.mark
-	for _, at := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", a.socket}, {"unix", "@" + a.abstract[1:]}} {
-		l, err := net.Listen(at[0], at[1])
+	tcp, udp := a.listen()
+	listeners := []net.Listener{tcp}
+	for _, at := range []string{a.socket, "@" + a.abstract[1:]} {
+		l, err := net.Listen("unix", at)
 		a.must(err)
+		listeners = append(listeners, l)
+	}
+	for _, l := range listeners {
 		t.Cleanup(func() { _ = l.Close() })
-		if at[0] == "tcp" {
-			_, a.port, err = net.SplitHostPort(l.Addr().String())
-			a.must(err)
-		}
 		go func() {
 			for {
 				c, err := l.Accept()
@@ -92,8 +93,6 @@ func NewArena(t *testing.T) *Arena {
 		}()
 	}
 	a.must(os.Chmod(a.socket, 0o777))
-	udp, err := net.ListenPacket("udp", "127.0.0.1:"+a.port)
-	a.must(err)
 	t.Cleanup(func() { _ = udp.Close() })
 	go func() {
 		if _, _, err := udp.ReadFrom(make([]byte, 10)); err == nil {
@@ -104,6 +103,25 @@ func NewArena(t *testing.T) *Arena {
 	a.must(err)
 	t.Cleanup(func() { _ = syscall.Close(a.leaked) })
 	return a
+}
+
+// listen listens at the same port for streams and for datagrams: at one that no other program has for either.
+func (a *Arena) listen() (net.Listener, net.PacketConn) {
+	a.t.Helper()
+	for tries := 0; ; tries++ {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		a.must(err)
+		udp, err := net.ListenPacket("udp", l.Addr().String())
+		if err == nil {
+			_, a.port, err = net.SplitHostPort(l.Addr().String())
+			a.must(err)
+			return l, udp
+		}
+		_ = l.Close()
+		if tries == 20 {
+			a.t.Fatal(err)
+		}
+	}
 }
 
 func (a *Arena) must(err error) {

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Run makes all attacks, several at a time, and fails the test if one does damage. It calls run, which runs a command in the
-// arena's folder and returns its output.
-func Run(t *testing.T, run func(a *Arena, attack Attack) string) {
+// Run makes all attacks, several at a time, each in a test of its own, and fails the test if one does damage. It calls run, which runs a
+// command in the arena's folder and returns its output.
+func Run(t *testing.T, run func(t *testing.T, a *Arena, attack Attack) string) {
 	list := Attacks()
 	var escapes atomic.Int64
-	each(list, func(at Attack) {
+	each(t, list, func(t *testing.T, at Attack) {
 		a := NewArena(t)
-		out := run(a, at)
+		out := run(t, a, at)
 		if damage := a.Damage(out); damage != "" {
 			escapes.Add(1)
 			t.Errorf("%s: %s: %.500s", at.Text, damage, out)
@@ -35,7 +35,7 @@ func Run(t *testing.T, run func(a *Arena, attack Attack) string) {
 // Control makes the attacks without a sandbox that are safe to show, and fails the test if one does no damage: it would show nothing.
 func Control(t *testing.T) {
 	root, shown := isRoot(), atomic.Int64{}
-	each(Attacks(), func(at Attack) {
+	each(t, Attacks(), func(t *testing.T, at Attack) {
 		if !at.Shown && !(at.ByRoot && root) || !has(at.Text) {
 			return
 		}
@@ -75,19 +75,19 @@ func has(text string) bool {
 	return true
 }
 
-// each calls f for all attacks, four at a time.
-func each(list []Attack, f func(Attack)) {
+// each calls f for all attacks, four at a time. What an attack needs is removed when it is over: the next ones look at all processes.
+func each(t *testing.T, list []Attack, f func(*testing.T, Attack)) {
 	var wg sync.WaitGroup
-	work := make(chan Attack)
+	work := make(chan int)
 	for range 4 {
 		wg.Go(func() {
-			for at := range work {
-				f(at)
+			for i := range work {
+				t.Run(strconv.Itoa(i), func(t *testing.T) { f(t, list[i]) })
 			}
 		})
 	}
-	for _, at := range list {
-		work <- at
+	for i := range list {
+		work <- i
 	}
 	close(work)
 	wg.Wait()
