@@ -37,6 +37,7 @@ func (g *rig) userOf(body string, headers ...string) string {
 func TestUser_ComesFromTheKeyOrTheProxy(t *testing.T) {
 	t.Parallel()
 	const alice, all = "the-key-of-alice", "the-key-of-all"
+	long := `X-User is \"` + strings.Repeat("x", 80) + `…\", want at most 512 bytes of UTF-8 without control characters`
 	keys := func(g *rig) {
 		for secret, key := range map[string]server.Key{alice: {ID: "a", Kind: server.RunKey, User: "alice"}, all: {ID: "b", Kind: server.RunKey}} {
 			if err := g.keys.Fix(secret, key); err != nil {
@@ -66,7 +67,7 @@ func TestUser_ComesFromTheKeyOrTheProxy(t *testing.T) {
 		{proxied, `{"user_id":"bob"}`, []string{"X-User", "bob"}, "bob"},
 		{proxied, `{"user_id":"eve"}`, []string{"X-User", "bob"}, `403 {"error":"user_id is \"eve\", but the request is made by user \"bob\"","code":"forbidden"}`},
 		{proxied, `{"user_id":"eve"}`, nil, `403 {"error":"user_id is \"eve\", but the request is made by no user, and its key is not an operator's","code":"forbidden"}`},
-		{proxied, `{}`, []string{"X-User", strings.Repeat("x", 513)}, `400 {"error":"X-User is \"` + strings.Repeat("x", 80) + `…\", want at most 512 bytes of UTF-8 without control characters","code":"invalid_request"}`},
+		{proxied, `{}`, []string{"X-User", strings.Repeat("x", 513)}, `400 {"error":"` + long + `","code":"invalid_request","problems":[{"path":"","code":"invalid_request","message":"` + long + `","severity":"error"}]}`},
 		{proxied, `{}`, []string{"X-User", "bob", "Authorization", "Bearer " + alice}, `403 {"error":"X-User is \"bob\", but the key or token belongs to user \"alice\"","code":"forbidden"}`},
 		{proxied, `{}`, []string{"X-User", "alice", "Authorization", "Bearer " + alice}, "alice"},
 		{proxied, `{}`, []string{"Authorization", "Bearer " + alice}, "alice"},
