@@ -1,0 +1,88 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link } from "@tanstack/react-router";
+import { basePath } from "../api/client";
+import { Empty, Failure, Skeleton } from "../ui/state";
+import { useLanguage } from "./i18n/i18n";
+import { Shell } from "./shell";
+import { SignIn } from "./signin";
+
+/** What the address of the list of runs may say: the filters of GET /v1/runs. */
+export interface RunSearch {
+  status?: string;
+  outcome?: string;
+  waiting_reason?: string;
+  agent_id?: string;
+  user_id?: string;
+  thread_id?: string;
+  tool?: string;
+  origin?: string;
+  version?: string;
+  in_doubt?: string;
+  q?: string;
+}
+
+const runFilters: (keyof RunSearch)[] = ["status", "outcome", "waiting_reason", "agent_id", "user_id", "thread_id", "tool", "origin", "version", "in_doubt", "q"];
+
+/** pick returns those values of an address that are texts and are known. */
+function pick<K extends string>(search: Record<string, unknown>, names: K[]): Partial<Record<K, string>> {
+  const out: Partial<Record<K, string>> = {};
+  for (const name of names) {
+    const value = search[name];
+    if (typeof value === "string" && value !== "") out[name] = value;
+    else if (typeof value === "number" || typeof value === "boolean") out[name] = String(value);
+  }
+  return out;
+}
+
+function NotFound() {
+  const { t } = useLanguage();
+  return (
+    <Empty title={t("state.notThere")} top>
+      <Link to="/" className="link">
+        {t("nav.overview")}
+      </Link>
+    </Empty>
+  );
+}
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+const at = <P extends string>(path: P) => ({ getParentRoute: () => root, path }) as const;
+
+const overview = createRoute({ ...at("/"), component: lazyRouteComponent(() => import("../features/overview/overview"), "Overview") });
+const signIn = createRoute({ ...at("/sign-in"), validateSearch: (s: Record<string, unknown>): { next?: string } => pick(s, ["next"]), component: SignIn });
+const runs = createRoute({ ...at("/runs"), validateSearch: (s: Record<string, unknown>): RunSearch => pick(s, runFilters), component: lazyRouteComponent(() => import("../features/runs/runs"), "Runs") });
+const runPage = lazyRouteComponent(() => import("../features/runs/run"), "RunPage");
+const runSearch = (s: Record<string, unknown>): { tab?: string } => pick(s, ["tab"]);
+const run = createRoute({ ...at("/runs/$id"), validateSearch: runSearch, component: runPage });
+const runStep = createRoute({ ...at("/runs/$id/steps/$step"), validateSearch: runSearch, component: runPage });
+const runCall = createRoute({ ...at("/runs/$id/calls/$call"), validateSearch: runSearch, component: runPage });
+const threads = createRoute({ ...at("/threads"), validateSearch: (s: Record<string, unknown>): { user_id?: string; q?: string; agent_id?: string } => pick(s, ["user_id", "q", "agent_id"]), component: lazyRouteComponent(() => import("../features/threads/threads"), "Threads") });
+const threadPage = lazyRouteComponent(() => import("../features/threads/thread"), "ThreadPage");
+const newThread = createRoute({ ...at("/threads/new"), validateSearch: (s: Record<string, unknown>): { agent_id?: string } => pick(s, ["agent_id"]), component: lazyRouteComponent(() => import("../features/threads/new"), "NewThread") });
+const thread = createRoute({ ...at("/threads/$id"), component: threadPage });
+const approvalSearch = (s: Record<string, unknown>): { agent_id?: string; tool?: string; reason?: string; user_id?: string } => pick(s, ["agent_id", "tool", "reason", "user_id"]);
+const approvalsPage = lazyRouteComponent(() => import("../features/approvals/approvals"), "Approvals");
+const approvals = createRoute({ ...at("/approvals"), validateSearch: approvalSearch, component: approvalsPage });
+const approval = createRoute({ ...at("/approvals/$run/$ticket"), validateSearch: approvalSearch, component: approvalsPage });
+
+export const router = createRouter({
+  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval]),
+  basepath: basePath,
+  defaultPreload: "intent",
+  defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
+  defaultPendingComponent: () => <Skeleton />,
+  scrollRestoration: true,
+  // Values in addresses are texts, so that people can read and write them.
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search) => {
+    const params = new URLSearchParams();
+    for (const [name, value] of Object.entries(search)) if (value !== undefined && value !== "") params.set(name, String(value));
+    const text = params.toString();
+    return text && `?${text}`;
+  },
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

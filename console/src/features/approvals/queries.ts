@@ -1,0 +1,31 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { api, ask } from "../../api/client";
+import type { components } from "../../api/schema";
+
+export type Approval = components["schemas"]["Approval"];
+
+/** waitingQuery counts what waits for a person. */
+export const waitingQuery = queryOptions({
+  queryKey: ["approvals", "count"],
+  queryFn: ({ signal }) => ask(api.GET("/v1/approvals", { params: { query: { limit: 1, order: "oldest", context: 0 } }, signal })),
+});
+
+export interface ApprovalFilter {
+  agent_id?: string;
+  tool?: string;
+  reason?: string;
+  user_id?: string;
+}
+
+/** approvalsQuery lists what waits for a person, the oldest first. */
+export const approvalsQuery = (filter: ApprovalFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["approvals", "list", filter],
+    queryFn: ({ pageParam, signal }) => ask(api.GET("/v1/approvals", { params: { query: { ...filter, order: "oldest", limit: 50, cursor: pageParam || undefined } as never }, signal })),
+    initialPageParam: "",
+    getNextPageParam: (page) => (page.has_more ? (page.next_cursor ?? undefined) : undefined),
+  });
+
+/** keyOf returns what tells an item apart: a run that waits for budget or its version has no ticket. */
+export const keyOf = (a: Approval) => `${a.run_id}/${a.ticket_id || a.waiting_reason}`;
+export const ticketOf = (a: Approval) => a.ticket_id || a.waiting_reason;

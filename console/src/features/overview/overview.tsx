@@ -1,0 +1,207 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { ArrowRight, Bot, CircleAlert, Code, Hand, MessageSquarePlus, type LucideIcon } from "lucide-react";
+import type { ReactNode } from "react";
+import { agentsQuery } from "../../api/agents";
+import { api, ask, base } from "../../api/client";
+import { now, toMs } from "../../api/time";
+import { useLanguage } from "../../app/i18n/i18n";
+import { useSession } from "../../app/session";
+import { usePolling } from "../../live/live";
+import { CopyButton, short } from "../../ui/id";
+import { Page } from "../../ui/page";
+import { Loaded, Skeleton } from "../../ui/state";
+import { Badge, lookOfRun, stateOf } from "../../ui/status";
+import { Ago } from "../../ui/time";
+
+const hour = 3_600_000;
+
+/** Overview says what needs attention, what happens now, and how to begin. */
+export function Overview() {
+  const { t } = useLanguage();
+  const session = useSession();
+  const polling = usePolling();
+  const counts = useQuery({ queryKey: ["counts"], queryFn: ({ signal }) => ask(api.GET("/v1/runs/summary", { signal })), refetchInterval: polling });
+  const recent = useQuery({ queryKey: ["runs", "recent"], queryFn: ({ signal }) => ask(api.GET("/v1/runs", { params: { query: { limit: 10 } }, signal })), refetchInterval: polling });
+  const failed = useQuery({
+    queryKey: ["runs", "failed"],
+    queryFn: ({ signal }) => ask(api.GET("/v1/runs", { params: { query: { outcome: "error", since: new Date(now() - hour).toISOString(), limit: 5 } }, signal })),
+    refetchInterval: polling || 60_000,
+  });
+  const waiting = useQuery({ queryKey: ["approvals", "oldest"], queryFn: ({ signal }) => ask(api.GET("/v1/approvals", { params: { query: { limit: 5, order: "oldest" } }, signal })), refetchInterval: polling });
+  const none = recent.data !== undefined && recent.data.items.length === 0;
+  return (
+    <Page crumbs={[{ text: t("nav.overview") }]} badge={session && <span className="text-muted">{t("shell.version", { version: session.version })}</span>}>
+      <div className="min-h-0 flex-1 overflow-auto">
+        <div className="mx-auto grid max-w-6xl gap-4 p-4 lg:grid-cols-2">
+          <Box title={t("overview.attention")}>
+            {waiting.data && failed.data ? (
+              waiting.data.total === 0 && failed.data.total === 0 ? (
+                <p className="px-4 py-6 text-muted">{t("overview.nothing")}</p>
+              ) : (
+                <ul>
+                  {waiting.data.total > 0 && (
+                    <Line icon={Hand} tone="text-wait" action={<Link to="/approvals" className="link font-medium">{t("approvals.decide")}</Link>}>
+                      {t("approvals.waiting", { n: waiting.data.total })}
+                      {waiting.data.items[0] && (
+                        <span className="text-muted">
+                          {" · "}
+                          {t("approvals.oldest")} <Ago at={waiting.data.items[0].requested_at} />
+                        </span>
+                      )}
+                    </Line>
+                  )}
+                  {failed.data.total > 0 && (
+                    <Line icon={CircleAlert} tone="text-fail" action={<Link to="/runs" search={{ outcome: "error" }} className="link font-medium">{t("overview.look")}</Link>}>
+                      {t("overview.failed", { n: failed.data.total })}
+                      <span className="block truncate text-muted">{failed.data.items[0]?.error_payload?.message}</span>
+                    </Line>
+                  )}
+                </ul>
+              )
+            ) : (
+              <Skeleton rows={2} />
+            )}
+          </Box>
+          <Box title={t("overview.now")}>
+            <Loaded query={counts} rows={2}>
+              {(c) => (
+                <dl className="grid grid-cols-3 gap-2 px-4 py-3">
+                  <Figure n={c.running} word={t("status.running")} search={{ status: "running" }} />
+                  <Figure n={c.created} word={t("status.queued")} search={{ status: "created" }} />
+                  <Figure n={c.waiting} word={t("status.waiting")} search={{ status: "waiting" }} />
+                </dl>
+              )}
+            </Loaded>
+          </Box>
+          {none && <FirstSteps />}
+          {!none && (
+            <Box title={t("overview.recent")} action={<Link to="/runs" className="link">{t("overview.all")}</Link>}>
+              <Loaded query={recent}>
+                {(list) => (
+                  <ul>
+                    {list.items.map((r) => (
+                      <li key={r.run_id}>
+                        <Link to="/runs/$id" params={{ id: r.run_id }} className="row-link touch grid min-h-8 grid-cols-[9rem_minmax(0,1fr)_auto] items-center gap-2 px-4">
+                          <span className="flex min-w-0">
+                            <Badge look={lookOfRun(stateOf(r))} />
+                          </span>
+                          <span className="truncate">
+                            {r.agent_id} <span className="mono text-muted">{short(r.run_id)}</span>
+                          </span>
+                          <span className="text-muted">
+                            <Ago at={toMs(r.created_at)} />
+                          </span>
+                        </Link>
+                      </li>
+                    ))}
+                  </ul>
+                )}
+              </Loaded>
+            </Box>
+          )}
+          {!none && <Agents />}
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function Box({ title, action, children, wide }: { title: string; action?: ReactNode; children: ReactNode; wide?: boolean }) {
+  return (
+    <section aria-label={title} className={`panel overflow-hidden ${wide ? "lg:col-span-2" : ""}`}>
+      <header className="flex items-center justify-between border-b border-line px-4 py-2">
+        <h2 className="font-semibold">{title}</h2>
+        {action}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+function Line({ icon: Icon, tone, children, action }: { icon: LucideIcon; tone: string; children: ReactNode; action: ReactNode }) {
+  return (
+    <li className="flex min-h-11 items-center gap-3 px-4 py-2">
+      <Icon aria-hidden className={`size-4 shrink-0 ${tone}`} />
+      <span className="min-w-0 flex-1">{children}</span>
+      {action}
+    </li>
+  );
+}
+
+function Figure({ n, word, search }: { n: number; word: string; search: { status: string } }) {
+  const { number } = useLanguage();
+  return (
+    <div>
+      <dt className="text-muted">{word}</dt>
+      <dd>
+        <Link to="/runs" search={search} className="text-figure font-semibold tabular-nums hover:underline">
+          {number(n)}
+        </Link>
+      </dd>
+    </div>
+  );
+}
+
+function Agents() {
+  const { t } = useLanguage();
+  const agents = useQuery(agentsQuery);
+  return (
+    <Box title={t("overview.agents")}>
+      <Loaded query={agents}>
+        {(list) => (
+          <ul className="max-h-80 overflow-auto" tabIndex={0} aria-label={t("overview.agents")}>
+            {list.map((a) => (
+              <li key={a.id}>
+                <Link to="/threads/new" search={{ agent_id: a.id }} className="row-link touch flex min-h-8 items-center gap-2 px-4">
+                  <Bot aria-hidden className="size-3.5 shrink-0 text-muted" />
+                  <span className="shrink-0 font-medium">{a.id}</span>
+                  <span className="truncate text-muted">{a.description}</span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Box>
+  );
+}
+
+/** FirstSteps is what to do on a server that has run nothing yet. */
+function FirstSteps() {
+  const { t } = useLanguage();
+  const session = useSession();
+  const key = session?.open ? "" : ' -H "Authorization: Bearer $AWAKEN_KEY"';
+  const curl = `curl -N ${base}/v1/runs${key} -H 'Content-Type: application/json' \\\n  -d '{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}'`;
+  return (
+    <Box title={t("overview.first")} wide>
+      <ol className="grid gap-4 p-4 md:grid-cols-2">
+        <li className="flex flex-col gap-2">
+          <h3 className="flex items-center gap-2 font-medium">
+            <MessageSquarePlus aria-hidden className="size-4 text-accent" />
+            {t("overview.try")}
+          </h3>
+          <p className="text-muted">{t("overview.tryHint")}</p>
+          <Link to="/threads/new" className="link inline-flex items-center gap-1 font-medium">
+            {t("threads.new")} <ArrowRight aria-hidden className="size-3.5" />
+          </Link>
+        </li>
+        <li className="flex flex-col gap-2">
+          <h3 className="flex items-center gap-2 font-medium">
+            <Code aria-hidden className="size-4 text-accent" />
+            {t("overview.code")}
+          </h3>
+          <p className="text-muted">{t("overview.codeHint")}</p>
+          <div className="relative">
+            <pre tabIndex={0} aria-label={t("overview.code")} className="mono overflow-auto rounded-md bg-sunken p-2 pr-9">
+              {curl}
+            </pre>
+            <div className="absolute top-1 right-1">
+              <CopyButton text={curl} />
+            </div>
+          </div>
+        </li>
+      </ol>
+    </Box>
+  );
+}

@@ -1,0 +1,171 @@
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { X } from "lucide-react";
+import { useMemo } from "react";
+import { agentsQuery } from "../../api/agents";
+import { toMs } from "../../api/time";
+import { useLanguage, type Key } from "../../app/i18n/i18n";
+import type { RunSearch } from "../../app/router";
+import { usePolling } from "../../live/live";
+import { Choice, Filter } from "../../ui/filter";
+import { short } from "../../ui/id";
+import { Page } from "../../ui/page";
+import { Rows } from "../../ui/rows";
+import { Empty, Loaded } from "../../ui/state";
+import { Badge, lookOfRun, stateOf } from "../../ui/status";
+import { Ago } from "../../ui/time";
+import { usePhone } from "../../ui/phone";
+import { runsQuery, type Run } from "./queries";
+
+const choices: { name: keyof RunSearch; word: Key; values: [string, Key][] }[] = [
+  {
+    name: "status",
+    word: "runs.status",
+    values: [
+      ["created", "status.queued"],
+      ["running", "status.running"],
+      ["waiting", "status.waiting"],
+      ["done", "status.ended"],
+    ],
+  },
+  {
+    name: "outcome",
+    word: "runs.outcome",
+    values: [
+      ["natural_end", "status.done"],
+      ["stopped", "status.stopped"],
+      ["cancelled", "status.cancelled"],
+      ["blocked", "status.blocked"],
+      ["error", "status.failed"],
+    ],
+  },
+  {
+    name: "waiting_reason",
+    word: "runs.waitsFor",
+    values: [
+      ["tool_permission", "reason.tool_permission"],
+      ["user_input", "reason.user_input"],
+      ["background_tasks", "reason.background_tasks"],
+      ["budget_exhausted", "reason.budget_exhausted"],
+      ["pin_unavailable", "reason.pin_unavailable"],
+    ],
+  },
+];
+
+/** Runs lists runs, the newest first, with the filters of the address. */
+export function Runs() {
+  const { t } = useLanguage();
+  const search = useSearch({ from: "/runs" });
+  const navigate = useNavigate();
+  const polling = usePolling();
+  const phone = usePhone();
+  const query = useInfiniteQuery({ ...runsQuery(search), placeholderData: keepPreviousData, refetchInterval: polling });
+  const agents = useQuery(agentsQuery);
+  const items = useMemo(() => query.data?.pages.flatMap((p) => p.items) ?? [], [query.data]);
+  const first = query.data?.pages[0];
+  const set = (change: RunSearch) => void navigate({ to: "/runs", search: (s: RunSearch) => ({ ...s, ...change }), replace: true });
+  const filtered = Object.keys(search).length > 0;
+  return (
+    <Page crumbs={[{ text: t("nav.runs") }]} badge={first && <span className="text-muted">{t(first.total_at_least ? "runs.countAtLeast" : "runs.count", { n: first.total })}</span>}>
+      <div role="search" aria-label={t("runs.filters")} className="flex gap-2 overflow-x-auto border-b border-line px-4 py-2">
+        <Filter value={search.q ?? ""} onChange={(q) => set({ q: q || undefined })} label={t("runs.search")} />
+        {choices.map((c) => (
+          <Choice key={c.name} label={t(c.word)} value={search[c.name] ?? ""} onChange={(v) => set({ [c.name]: v || undefined })} options={c.values.map(([value, word]) => ({ value, text: t(word) }))} />
+        ))}
+        <Choice label={t("runs.agent")} value={search.agent_id ?? ""} onChange={(v) => set({ agent_id: v || undefined })} options={(agents.data ?? []).map((a) => ({ value: a.id, text: a.id }))} />
+        <Choice label={t("runs.inDoubt")} value={search.in_doubt ?? ""} onChange={(v) => set({ in_doubt: v || undefined })} options={[{ value: "true", text: t("runs.onlyInDoubt") }]} />
+        {filtered && (
+          <button type="button" className="touch inline-flex min-h-8 items-center gap-1 px-2 whitespace-nowrap text-muted hover:text-text" onClick={() => void navigate({ to: "/runs", search: {}, replace: true })}>
+            <X aria-hidden className="size-3.5" />
+            {t("filter.clear")}
+          </button>
+        )}
+      </div>
+      <Loaded query={query} rows={12}>
+        {() =>
+          items.length === 0 ? (
+            <Empty title={filtered ? t("runs.noMatch") : t("runs.empty")}>
+              {filtered ? t("runs.noMatchHint") : t("runs.emptyHint")}{" "}
+              {!filtered && (
+                <Link to="/threads/new" className="link">
+                  {t("threads.new")}
+                </Link>
+              )}
+            </Empty>
+          ) : (
+            <>
+              {!phone && (
+                <div aria-hidden className="grid grid-cols-[9rem_8rem_minmax(0,1fr)_minmax(0,1.2fr)_4rem_5rem_5rem_4rem] gap-3 border-b border-line px-4 py-1 text-caption text-muted">
+                  <span>{t("runs.status")}</span>
+                  <span>{t("runs.run")}</span>
+                  <span>{t("runs.agent")}</span>
+                  <span>{t("runs.thread")}</span>
+                  <span className="text-right">{t("runs.steps")}</span>
+                  <span className="text-right">{t("runs.tokens")}</span>
+                  <span className="text-right">{t("runs.cost")}</span>
+                  <span className="text-right">{t("runs.age")}</span>
+                </div>
+              )}
+              <Rows
+                items={items}
+                keyOf={(r) => r.run_id}
+                height={phone ? 68 : 33}
+                label={t("nav.runs")}
+                more={query.hasNextPage && !query.isFetching ? () => void query.fetchNextPage() : undefined}
+                open={(r) => void navigate({ to: "/runs/$id", params: { id: r.run_id } })}
+                row={(r) => (phone ? <RunCard run={r} /> : <RunRow run={r} />)}
+                foot={query.isFetchingNextPage ? <p className="p-3 text-center text-muted">{t("state.loading")}</p> : null}
+              />
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function RunRow({ run }: { run: Run }) {
+  const { number, money } = useLanguage();
+  return (
+    <div className="grid h-full grid-cols-[9rem_8rem_minmax(0,1fr)_minmax(0,1.2fr)_4rem_5rem_5rem_4rem] items-center gap-3 px-4">
+      <span className="flex min-w-0">
+        <Badge look={lookOfRun(stateOf(run))} />
+      </span>
+      <Link to="/runs/$id" params={{ id: run.run_id }} className="mono link truncate" title={run.run_id}>
+        {short(run.run_id)}
+      </Link>
+      <span className="truncate">{run.agent_id}</span>
+      <Link to="/threads/$id" params={{ id: run.thread_id }} className="mono truncate text-muted hover:underline" title={run.thread_id}>
+        {short(run.thread_id)}
+      </Link>
+      <span className="mono text-right">{number(run.steps)}</span>
+      <span className="mono text-right">{number(run.input_tokens + run.output_tokens)}</span>
+      <span className="mono text-right">{run.cost_usd ? money(run.cost_usd) : "–"}</span>
+      <span className="text-right text-muted">
+        <Ago at={toMs(run.created_at)} />
+      </span>
+    </div>
+  );
+}
+
+function RunCard({ run }: { run: Run }) {
+  const { money } = useLanguage();
+  return (
+    <div className="flex h-full flex-col justify-center gap-1 px-4">
+      <div className="flex items-center gap-2">
+        <Badge look={lookOfRun(stateOf(run))} />
+        <Link to="/runs/$id" params={{ id: run.run_id }} className="mono link truncate">
+          {short(run.run_id)}
+        </Link>
+        <span className="ml-auto text-muted">
+          <Ago at={toMs(run.created_at)} />
+        </span>
+      </div>
+      <div className="flex gap-2 text-muted">
+        <span className="truncate">{run.agent_id}</span>
+        <span className="mono truncate">{short(run.thread_id)}</span>
+        <span className="mono ml-auto">{run.cost_usd ? money(run.cost_usd) : ""}</span>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+import type { components } from "../api/schema";
+import type { Envelope } from "./log";
+
+type Event = components["schemas"]["Event"];
+
+/** What the events of a log say about a call, beyond its row in the timeline. */
+export interface FoldedCall {
+  id: string;
+  name: string;
+  args: unknown;
+  /** The arguments as far as the model has written them. */
+  partial: string;
+  result?: components["schemas"]["ToolResult"] | null;
+  outcome?: string;
+}
+
+/** One answer of a model. */
+export interface FoldedStep {
+  messageId: string;
+  runId: string;
+  text: string;
+  reasoning: string;
+  calls: string[];
+  done: boolean;
+}
+
+/** Fold is what a log says, in a form that pages show. It is never changed: fold returns a new one. */
+export interface Fold {
+  events: Envelope[];
+  seen: Set<string>;
+  steps: FoldedStep[];
+  calls: Map<string, FoldedCall>;
+}
+
+export const emptyFold: Fold = { events: [], seen: new Set(), steps: [], calls: new Map() };
+
+/** cursorIn returns the position of an event in the log of its run. */
+export function cursorIn(e: Envelope, scope: "run" | "thread"): string {
+  return e.cursors_by_scope.find((c) => c.scope.scope_type === scope)?.cursor ?? "";
+}
+
+/** fold adds events to a fold. Duplicates do not count; a reset takes back what it names. */
+export function fold(before: Fold, added: Envelope[], scope: "run" | "thread" = "run"): Fold {
+  const fresh = added.filter((e) => !before.seen.has(e.event_id));
+  if (fresh.length === 0) return before;
+  const reset = fresh.some((e) => (e.payload as Event).event_type === "stream_reset");
+  if (!reset) return apply({ events: [...before.events, ...fresh], seen: new Set(before.seen), steps: [...before.steps], calls: new Map(before.calls) }, fresh);
+  let kept = before.events;
+  for (const e of fresh) {
+    const p = e.payload as Event;
+    if (p.event_type === "stream_reset") {
+      const to = p.cursor ?? "";
+      const i = kept.findLastIndex((k) => cursorIn(k, scope) === to);
+      kept = i >= 0 || to === "" || to.endsWith("-0") ? kept.slice(0, i + 1) : kept;
+    }
+    kept = [...kept, e];
+  }
+  return apply({ events: kept, seen: new Set(), steps: [], calls: new Map() }, kept);
+}
+
+function apply(f: Fold, events: Envelope[]): Fold {
+  for (const e of events) {
+    f.seen.add(e.event_id);
+    const p = e.payload as Event;
+    const last = f.steps.length - 1;
+    const change = (c: Partial<FoldedStep>) => {
+      if (last >= 0) f.steps[last] = { ...f.steps[last]!, ...c };
+    };
+    const call = (id: string, c: Partial<FoldedCall>) => f.calls.set(id, { ...(f.calls.get(id) ?? { id, name: "", args: undefined, partial: "" }), ...c });
+    switch (p.event_type) {
+      case "step_start":
+        f.steps.push({ messageId: p.message_id, runId: e.run_id ?? "", text: "", reasoning: "", calls: [], done: false });
+        break;
+      case "text_delta":
+        change({ text: (f.steps[last]?.text ?? "") + p.delta });
+        break;
+      case "reasoning_delta":
+        change({ reasoning: (f.steps[last]?.reasoning ?? "") + p.delta });
+        break;
+      case "tool_call_start":
+        call(p.id, { name: p.name });
+        if (last >= 0 && !f.steps[last]!.calls.includes(p.id)) change({ calls: [...f.steps[last]!.calls, p.id] });
+        break;
+      case "tool_call_delta":
+        call(p.id, { partial: (f.calls.get(p.id)?.partial ?? "") + p.args_delta });
+        break;
+      case "tool_call_ready":
+        call(p.id, { name: p.name, args: p.arguments });
+        break;
+      case "tool_call_done":
+        call(p.id, { result: p.result, outcome: p.outcome, ...(p.arguments !== undefined ? { args: p.arguments } : {}) });
+        break;
+      case "step_end":
+        change({ done: true });
+    }
+  }
+  return f;
+}

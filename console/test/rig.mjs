@@ -1,0 +1,70 @@
+// A real server with the demo agents, and a browser. Nothing is mocked.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** serve starts the server. AWAKEN_URL and AWAKEN_KEY name one that runs already. */
+export async function serve(...args) {
+  if (process.env.AWAKEN_URL && args.length === 0) return { url: process.env.AWAKEN_URL, key: process.env.AWAKEN_KEY, stop: async () => {} };
+  const dir = mkdtempSync(join(tmpdir(), "awaken-console-"));
+  const server = spawn(process.env.AWAKEN_BIN, ["serve", "--seed", "demo", "--address", "127.0.0.1:0", "--storage-dir", dir, "--log-level", "error", ...args], { cwd: dir, stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  await new Promise((resolve, reject) => {
+    server.stdout.on("data", (chunk) => {
+      said += chunk;
+      if (/All routes/.test(said)) resolve();
+    });
+    server.on("exit", (code) => reject(new Error(`the server ended with status ${code}: ${said}`)));
+  });
+  server.removeAllListeners("exit");
+  const gone = new Promise((resolve) => server.on("exit", resolve));
+  return {
+    url: /listens on (\S+)/.exec(said)[1],
+    key: /Admin key, shown only now: (\S+)/.exec(said)?.[1],
+    async stop() {
+      server.kill();
+      await gone;
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** run has an agent answer a message, and returns the response. */
+export async function run(url, agent, text, more = {}) {
+  const res = await fetch(`${url}/v1/runs`, { method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" }, body: JSON.stringify({ agent_id: agent, messages: [{ role: "user", content: text }], ...more }) });
+  if (!res.ok) throw new Error(`${res.status} ${await res.text()}`);
+  return res.json();
+}
+
+export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+
+/** visit opens a page and records what must not happen: errors in the console, violations of the policy, failed requests. */
+export async function visit(browser, url, options = {}) {
+  const { theme = "light", locale = "en", allow = [], ...rest } = options;
+  const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, reducedMotion: "reduce", ...rest });
+  await context.addInitScript(([t, l]) => {
+    localStorage.setItem("awaken.admin.theme", t);
+    localStorage.setItem("awaken.locale", l);
+    document.addEventListener("securitypolicyviolation", (e) => console.error(`CSP: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
+  }, [theme, locale]);
+  const page = await context.newPage();
+  const bad = [];
+  const record = (text) => allow.some((a) => a.test(text)) || bad.push(text);
+  page.on("console", (m) => (m.type() === "error" || m.type() === "warning") && record(`${m.type()}: ${m.text()}`));
+  page.on("pageerror", (e) => record(`page: ${e.message}`));
+  page.on("response", (r) => r.status() >= 400 && record(`${r.status()} ${r.url()}`));
+  await page.goto(url);
+  return { page, context, bad };
+}
+
+/** violations returns what axe finds in a page. */
+export async function violations(page) {
+  await page.evaluate(axe);
+  const { violations: list } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+  return list.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target.join(" ")} ${n.html.slice(0, 160)} ${(n.any[0] ?? n.all[0] ?? n.none[0])?.message ?? ""}`));
+}
