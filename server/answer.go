@@ -93,8 +93,11 @@ func (s *Server) answer(c *call, ids []string) error {
 // that may only run agents can neither see nor approve what these agents do.
 const ownTenant = "awaken.admin"
 
-// unknown answers requests that match no route, in the form of the protocol that the path belongs to.
+// unknown answers requests that match no route: with the console, or in the form of the protocol that the path belongs to.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	if s.cfg.Console != nil && s.cfg.Console.Serve(w, r) {
+		return
+	}
 	write := writeFailure
 	if form := s.formAt(r.URL.Path); form != nil {
 		write = func(w http.ResponseWriter, f *protocol.Failure) { writeFailureAs(w, f, form(f)) }

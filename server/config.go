@@ -101,11 +101,22 @@ type Config struct {
 
 	Logger *slog.Logger // nil discards
 	NewID  func() string
+	// Console is the web console, see package console. Nil means that the server has none.
+	Console Console
+	// BasePath is a path such as /awaken at which clients see the server, for example behind a proxy. Requests are
+	// served with and without it, so the proxy may remove it or not.
+	BasePath string
 	// Routes are the routes of protocols.
 	Routes []protocol.Route
 	// Handlers are further handlers by their http.ServeMux pattern. None of the checks of a
 	// route apply to them.
 	Handlers map[string]http.Handler
+}
+
+// Console answers requests that no route is for: those of browsers for its pages and their files.
+type Console interface {
+	// Serve answers a request and reports true, or does nothing and reports false.
+	Serve(w http.ResponseWriter, r *http.Request) (served bool)
 }
 
 // withDefaults returns c with defaults in place of zero fields, or an error if c is invalid.
@@ -140,6 +151,9 @@ func (c Config) withDefaults() (Config, error) {
 		if local, err := IsLocal(c.DebugAddress); err != nil || !local {
 			return c, fmt.Errorf("server: debug address is %q, want an address of this machine such as 127.0.0.1:6060", c.DebugAddress)
 		}
+	}
+	if err := checkBase(c.BasePath); err != nil {
+		return c, fmt.Errorf("server: %w", err)
 	}
 	if err := c.Users.check(); err != nil {
 		return c, fmt.Errorf("server: %w", err)

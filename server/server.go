@@ -71,7 +71,7 @@ func New(cfg Config) (*Server, error) {
 		s.mux.Handle(pattern, h)
 	}
 	s.mux.HandleFunc("/", s.unknown)
-	s.handler = s.observe(s.auth.protect(s.mux))
+	s.handler = atBase(cfg.BasePath, s.observe(s.auth.protect(s.mux)))
 	return s, nil
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
+	webconsole "github.com/awaken-go/awaken/server/console"
 	"github.com/awaken-go/awaken/server/jwt"
 	"github.com/awaken-go/awaken/webhook/deliver"
 )
@@ -168,6 +169,11 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	control, box := k.control, k.box
 	sc := serverConfig(s, box, keys, k.metrics, log)
 	sc.Replicas, sc.Settings = replicas, settingsOf(s)
+	if s.Console.Enabled {
+		if sc.Console, err = webconsole.New(s.Server.BasePath); err != nil {
+			return failed(err)
+		}
+	}
 	if sc.Users.Tokens, err = openTokens(s); err != nil {
 		return err
 	}
@@ -237,7 +243,7 @@ func settingsOf(s *settings.Settings) (out []server.Setting) {
 
 func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys, metrics *server.Metrics, log *slog.Logger) server.Config {
 	v, l := &s.Server, &s.Limits
-	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, CertFile: v.CertFile, KeyFile: v.KeyFile, NoHTTP2: !v.HTTP2, DebugAddress: v.DebugAddress, Keys: keys,
+	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, BasePath: v.BasePath, CertFile: v.CertFile, KeyFile: v.KeyFile, NoHTTP2: !v.HTTP2, DebugAddress: v.DebugAddress, Keys: keys,
 		Hosts: v.Hosts, Origins: s.Admin.Origins, Users: server.Users{On: v.Users, Header: v.UserHeader}, TrustClients: v.TrustClients, Metrics: metrics, PublicMetrics: v.PublicMetrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes()), Version: moduleVersion(), Logger: log,
 		Limits: server.Limits{Body: int64(l.Body), BodyMemory: int64(l.BodyMemory), BodyRate: l.BodyRate, BodyGrace: l.BodyGrace, Depth: l.Depth, Values: l.Values, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, HTTP2Streams: l.HTTP2Streams, RequestTime: l.RequestTime,
 			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, StreamFrames: v.SSEBuffer, StreamCollect: l.StreamCollect, Heartbeat: l.Heartbeat,

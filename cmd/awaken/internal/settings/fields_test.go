@@ -9,6 +9,8 @@ import (
 // are valid) with the expected error, and the default.
 var cases = map[string]struct{ good, bad, want, def string }{
 	"server.address":                        {"0.0.0.0:3000", "3000", "want host:port", "127.0.0.1:3000"},
+	"server.base_path":                      {"/awaken", "awaken/", "want a path", `""`},
+	"console.enabled":                       {"false", "no", "want true or false", "true"},
 	"server.debug_address":                  {"127.0.0.1:6060", "6060", "want host:port", `""`},
 	"server.tls.cert_file":                  {"c.pem", "", "", `""`},
 	"server.tls.key_file":                   {"k.pem", "", "", `""`},

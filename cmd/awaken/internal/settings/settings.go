@@ -24,6 +24,7 @@ type Limits struct {
 type Settings struct {
 	Server struct {
 		Address, DebugAddress string
+		BasePath              string
 		CertFile, KeyFile     string
 		HTTP2                 bool
 		RequireKey            bool
@@ -58,6 +59,8 @@ type Settings struct {
 		Origins []string
 		Config  bool
 	}
+	// Console says whether the server has its web console.
+	Console struct{ Enabled bool }
 	// Secrets selects the key that encrypts secrets: a key, or a file with keys.
 	Secrets struct {
 		Key     awaken.Secret
@@ -157,6 +160,7 @@ func (s *Settings) table() []*Value {
 	v, l, m := &s.Server, &s.Limits, &s.Mailbox
 	return slices.Concat([]*Value{
 		{Name: "server.address", Env: "AWAKEN_HTTP_ADDR", Flag: "address", to: &v.Address, def: "127.0.0.1:3000", check: isAddress, Doc: "address to listen on; port 0 selects a free port"},
+		{Name: "server.base_path", to: &v.BasePath, check: isBasePath, Doc: "path such as /awaken at which clients see the server behind a proxy, which may remove it or not"},
 		{Name: "server.debug_address", Env: "AWAKEN_DEBUG_ADDRESS", Flag: "debug-address", to: &v.DebugAddress, check: isAddress, Doc: "loopback address to serve profiles and metrics on"},
 		{Name: "server.tls.cert_file", Flag: "tls-cert", to: &v.CertFile, Doc: "PEM `file` with the certificate and its chain: the server then speaks TLS. Read again when it changes"},
 		{Name: "server.tls.key_file", Flag: "tls-key", to: &v.KeyFile, Doc: "PEM `file` with the key of the certificate"},
@@ -195,6 +199,7 @@ func (s *Settings) table() []*Value {
 		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &s.Admin.Token, check: isKey, Doc: "the admin key; on an address that other machines can reach, one that is hard to guess"},
 		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "origins whose pages may call the server from a browser"},
 		{Name: "admin.expose_config_routes", to: &s.Admin.Config, def: "true", Doc: "serve the routes that read and write documents"},
+		{Name: "console.enabled", to: &s.Console.Enabled, def: "true", Doc: "serve the web console at /"},
 		{Name: "admin.expose_trace_routes", Env: "AWAKEN_EXPOSE_TRACE_ROUTES", to: new(bool), Unused: noTraces},
 		{Name: "admin.expose_eval_routes", to: new(bool), def: "true", Unused: noEval},
 

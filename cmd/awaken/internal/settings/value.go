@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -222,6 +223,10 @@ var (
 	limit = want("1 or more, or -1 for no limit", func(v *Value) bool { return v.number() >= 1 || v.number() == -1 })
 
 	aTime = want("more than 0", func(v *Value) bool { return v.number() > 0 })
+
+	isBasePath = want("a path such as /awaken, without a slash at its end", func(v *Value) bool {
+		return strings.HasPrefix(v.text(), "/") && path.Clean(v.text()) == v.text() && v.text() != "/"
+	})
 
 	isAddress = want("host:port, such as 127.0.0.1:3000", func(v *Value) bool {
 		_, port, err := net.SplitHostPort(v.text())
