@@ -113,8 +113,7 @@ test("what the model saw is three clicks from the list of runs", async (t) => {
   await page.getByRole("list", { name: "Runs" }).getByRole("listitem").first().getByRole("link").first().click();
   await page.getByRole("list", { name: "Timeline" }).getByRole("link").first().click();
   await page.getByRole("button", { name: "What the model saw" }).click();
-  await page.getByText("messages", { exact: true }).click();
-  await page.locator("pre").filter({ hasText: "the exact prompt" }).first().waitFor();
+  await page.getByRole("region", { name: "What the model saw" }).getByText("the exact prompt", { exact: true }).waitFor();
 });
 
 test("a key signs in, no script can read it, and it signs out", async (t) => {

@@ -16,7 +16,11 @@ before(async () => {
   const waiting = await run(server.url, "permission", 'RUN_TOOL append_note {"text":"buy milk"}');
   const asked = await run(server.url, "scenario", "scenario:approval");
   const ticket = asked.waiting.ticket_ids[0];
+  const decided = await run(server.url, "scenario", "scenario:approval");
+  await new Promise((resolve) => setTimeout(resolve, 2500)); // a person thinks
+  await fetch(`${server.url}/v1/approvals/${decided.run_id}/${decided.waiting.ticket_ids[0]}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"action":"resume","reason":"it is old"}' });
   pages = {
+    decided: `/runs/${decided.run_id}/calls/${decided.waiting.tickets[0].tool_call_id}`,
     overview: "/",
     approvals: "/approvals",
     approval: `/approvals/${asked.run_id}/${ticket}`,

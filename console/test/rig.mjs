@@ -8,11 +8,11 @@ import { chromium } from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** serve starts the server. AWAKEN_URL and AWAKEN_KEY name one that runs already. */
-export async function serve(...args) {
-  if (process.env.AWAKEN_URL && args.length === 0) return { url: process.env.AWAKEN_URL, key: process.env.AWAKEN_KEY, stop: async () => {} };
-  const dir = mkdtempSync(join(tmpdir(), "awaken-console-"));
-  const server = spawn(process.env.AWAKEN_BIN, ["serve", "--seed", "demo", "--address", "127.0.0.1:0", "--storage-dir", dir, "--log-level", "error", ...args], { cwd: dir, stdio: ["ignore", "pipe", "inherit"] });
+/** serve starts the server. AWAKEN_URL and AWAKEN_KEY name one that runs already, for tests that need nothing special. */
+export async function serve({ env = {}, dir, address = "127.0.0.1:0" } = {}) {
+  if (process.env.AWAKEN_URL && arguments.length === 0) return { url: process.env.AWAKEN_URL, key: process.env.AWAKEN_KEY, stop: async () => {} };
+  const folder = dir ?? mkdtempSync(join(tmpdir(), "awaken-console-"));
+  const server = spawn(process.env.AWAKEN_BIN, ["serve", "--seed", "demo", "--address", address, "--storage-dir", folder, "--log-level", "error"], { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
   let said = "";
   await new Promise((resolve, reject) => {
     server.stdout.on("data", (chunk) => {
@@ -26,17 +26,23 @@ export async function serve(...args) {
   return {
     url: /listens on (\S+)/.exec(said)[1],
     key: /Admin key, shown only now: (\S+)/.exec(said)?.[1],
+    dir: folder,
+    /** kill ends the process as a crash does, and keeps its folder. */
+    async kill() {
+      server.kill("SIGKILL");
+      await gone;
+    },
     async stop() {
       server.kill();
       await gone;
-      rmSync(dir, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
 /** run has an agent answer a message, and returns the response. */
-export async function run(url, agent, text, more = {}) {
-  const res = await fetch(`${url}/v1/runs`, { method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" }, body: JSON.stringify({ agent_id: agent, messages: [{ role: "user", content: text }], ...more }) });
+export async function run(url, agent, text, more = {}, key = "") {
+  const res = await fetch(`${url}/v1/runs`, { method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json", ...(key && { Authorization: `Bearer ${key}` }) }, body: JSON.stringify({ agent_id: agent, messages: [{ role: "user", content: text }], ...more }) });
   if (!res.ok) throw new Error(`${res.status} ${await res.text()}`);
   return res.json();
 }

@@ -5,8 +5,11 @@ import { pause, read } from "./sse";
 
 export type Envelope = components["schemas"]["CanonicalEvent"];
 
-/** useLog follows the log of a run or thread from a cursor while the tab is visible, and calls take with what arrived, once per frame of the
- * screen. It resumes after the last event that it has seen. A hidden tab lets go of its connection after a minute. */
+const LOCK = "awaken.log";
+
+/** useLog follows the log of a run or thread from a cursor, and calls take with what arrived, once per frame of the screen. It resumes after the
+ * last event that it has seen. A browser has six connections to a server for all its tabs, so only the tab that was looked at last has this one:
+ * the others are "off". A hidden tab lets go of it after a minute. */
 export function useLog(path: string | null, from: string, take: (events: Envelope[]) => void): "off" | "live" | "lost" {
   const [status, setStatus] = useState<"off" | "live" | "lost">("off");
   const taker = useRef(take);
@@ -52,8 +55,17 @@ export function useLog(path: string | null, from: string, take: (events: Envelop
       }
     };
     const begin = () => {
-      stop = new AbortController();
-      void follow(stop.signal);
+      const own = new AbortController();
+      stop = own;
+      if (!navigator.locks) return void follow(own.signal); // pages that are not on a secure origin have no locks
+      const held = navigator.locks.request(LOCK, { steal: true }, () => follow(own.signal));
+      held.catch(() => {
+        own.abort(); // another tab has taken it
+        if (stop === own) {
+          stop = null;
+          setStatus("off");
+        }
+      });
     };
     const visibility = () => {
       window.clearTimeout(hidden);
@@ -61,9 +73,11 @@ export function useLog(path: string | null, from: string, take: (events: Envelop
       else if (!stop) begin();
     };
     document.addEventListener("visibilitychange", visibility);
+    window.addEventListener("focus", visibility);
     begin();
     return () => {
       document.removeEventListener("visibilitychange", visibility);
+      window.removeEventListener("focus", visibility);
       window.clearTimeout(hidden);
       cancelAnimationFrame(frame);
       stop?.abort();

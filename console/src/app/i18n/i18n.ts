@@ -32,8 +32,8 @@ export interface Language {
   time: (ms: number) => string;
   /** Returns "5 minutes ago", in short. */
   ago: (ms: number, now: number) => string;
-  /** Returns a duration such as 1.9 s. */
-  span: (ms: number) => string;
+  /** Returns a duration such as 1.9s, to a precision in milliseconds if one is given. */
+  span: (ms: number, precision?: number) => string;
   setLocale: (locale: Locale) => void;
 }
 
@@ -41,7 +41,8 @@ export function languageOf(locale: Locale, words: Words, setLocale: (l: Locale) 
   const plural = new Intl.PluralRules(locale);
   const number = (n: number, options?: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options).format(n);
   const unit = (n: number, u: string, digits = 0) => number(n, { style: "unit", unit: u, unitDisplay: "narrow", maximumFractionDigits: digits });
-  const span = (ms: number) => {
+  const span = (ms: number, precision?: number) => {
+    if (precision && precision < 1000 && ms >= 1000 && ms < 600_000) return unit(ms / 1000, "second", Math.ceil(3 - Math.log10(Math.max(1, precision))));
     if (ms < 1000) return unit(Math.max(0, Math.round(ms)), "millisecond");
     if (ms < 59_500) return unit(ms / 1000, "second", ms < 10_000 ? 1 : 0);
     if (ms < 3_600_000) return unit(Math.floor(ms / 60_000), "minute");

@@ -88,7 +88,7 @@ export function RunPage() {
 function View({ run, tab, step, call }: { run: Run; tab: Tab; step?: string; call?: string }) {
   const polling = usePolling(2000);
   const open = run.status !== "done";
-  const events = useEvents(run.run_id, open);
+  const events = useEvents(run.run_id, run.status);
   const timeline = useQuery({ ...timelineQuery(run.run_id), refetchInterval: open ? polling : false });
   switch (tab) {
     case "steps": {

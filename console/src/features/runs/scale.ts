@@ -15,6 +15,8 @@ export interface Scale {
   x: (ms: number) => number;
   breaks: Break[];
   ticks: { at: number; ms: number }[];
+  /** The distance of ticks. */
+  step: number;
 }
 
 const FOLDED = 0.03;
@@ -62,5 +64,5 @@ export function scaleOf(spans: Span[], from: number, to: number, folds: boolean)
       ms += Math.max(0, Math.floor((g.to - t) / step) * step); // skip what is folded
     }
   }
-  return { x, ticks, breaks: gaps.map((g) => ({ at: (x(g.from) + x(g.to)) / 2, ms: g.to - g.from })) };
+  return { x, ticks, step, breaks: gaps.map((g) => ({ at: (x(g.from) + x(g.to)) / 2, ms: g.to - g.from })) };
 }

@@ -1,39 +1,121 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { ChevronRight } from "lucide-react";
+import { useState, type ReactNode } from "react";
 import { api, ask } from "../../api/client";
-import { useLanguage } from "../../app/i18n/i18n";
+import type { components } from "../../api/schema";
+import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
 import { Json } from "../../ui/json";
 import { Loaded } from "../../ui/state";
 
+type Shown = components["schemas"]["ShownRequest"];
+type Block = components["schemas"]["Block"];
+
 /** Seen shows what the model was asked in a step, once the user asks for it: it can be large. */
 export function Seen({ run, step }: { run: string; step: number }) {
-  const { t, number } = useLanguage();
+  const { t } = useLanguage();
   const [open, setOpen] = useState(false);
   const query = useQuery({
-    queryKey: ["run", run, "request", step],
+    queryKey: ["request", run, step],
     queryFn: ({ signal }) => ask(api.GET("/v1/runs/{run_id}/steps/{step}/request", { params: { path: { run_id: run, step: String(step) } }, signal })),
     enabled: open,
     retry: false,
   });
   if (!open) return <Button onClick={() => setOpen(true)}>{t("run.seen")}</Button>;
   return (
-    <section aria-label={t("run.seen")}>
-      <h3 className="mb-1 text-dense font-semibold text-muted">{t("run.seen")}</h3>
+    <section aria-label={t("run.seen")} className="border-t border-line pt-3">
+      <h3 className="mb-2 font-semibold">{t("run.seen")}</h3>
       <Loaded query={query} rows={4}>
-        {(data) => (
-          <div className="flex flex-col gap-3">
-            {Object.entries(data as Record<string, unknown>).map(([name, value]) => (
-              <details key={name} open={name === "system"}>
-                <summary className="cursor-pointer">
-                  <span className="mono">{name}</span> {Array.isArray(value) && <span className="text-muted">{number(value.length)}</span>}
-                </summary>
-                <Json value={value} label={name} />
-              </details>
-            ))}
-          </div>
-        )}
+        {(data) => <Request shown={data} />}
       </Loaded>
     </section>
   );
+}
+
+function Fold({ title, count, open, children }: { title: string; count?: number; open?: boolean; children: ReactNode }) {
+  const { number } = useLanguage();
+  return (
+    <details open={open} className="group/fold">
+      <summary className="touch flex min-h-7 cursor-pointer list-none items-center gap-1.5 [&::-webkit-details-marker]:hidden">
+        <ChevronRight aria-hidden className="size-3.5 text-muted group-open/fold:rotate-90" />
+        <span className="font-medium">{title}</span>
+        {count !== undefined && <span className="mono text-muted">{number(count)}</span>}
+      </summary>
+      <div className="pt-1 pb-2 pl-5">{children}</div>
+    </details>
+  );
+}
+
+function Request({ shown }: { shown: Shown }) {
+  const { t } = useLanguage();
+  const parameters = Object.entries({ temperature: shown.temperature, top_p: shown.top_p, max_tokens: shown.max_tokens, reasoning_effort: shown.reasoning_effort }).filter(([, v]) => v !== undefined);
+  return (
+    <div className="flex flex-col gap-1">
+      <Fold title={t("run.system")} open>
+        <Blocks blocks={shown.system} />
+      </Fold>
+      {shown.summarised > 0 && <p className="text-muted">{t("run.summarised", { n: shown.summarised })}</p>}
+      {shown.omitted_messages > 0 && <p className="text-muted">{t("run.omitted", { n: shown.omitted_messages })}</p>}
+      <Fold title={t("run.messages")} count={shown.messages.length} open={shown.messages.length < 30}>
+        <ul className="flex flex-col gap-2">
+          {shown.messages.map((m, i) => (
+            <li key={m.id ?? i}>
+              <span className="text-dense font-semibold text-muted">{t(`role.${m.role}` as Key)}</span>
+              <Blocks blocks={m.content} />
+              {m.tool_calls?.map((c) => (
+                <p key={c.id} className="mono [overflow-wrap:anywhere]">
+                  {c.name} <span className="text-muted">{JSON.stringify(c.arguments)}</span>
+                </p>
+              ))}
+            </li>
+          ))}
+        </ul>
+      </Fold>
+      <Fold title={t("run.tools")} count={shown.tools.length}>
+        <ul>
+          {shown.tools.map((tool) => (
+            <li key={tool.name}>
+              <details>
+                <summary className="min-h-6 cursor-pointer">
+                  <span className="mono">{tool.name}</span> <span className="text-muted">{tool.description}</span>
+                </summary>
+                <Json value={tool} label={tool.name} />
+              </details>
+            </li>
+          ))}
+        </ul>
+      </Fold>
+      {parameters.length > 0 && (
+        <Fold title={t("run.parameters")} count={parameters.length}>
+          <Json value={Object.fromEntries(parameters)} label={t("run.parameters")} />
+        </Fold>
+      )}
+      {shown.unrecorded.length > 0 && (
+        <Fold title={t("run.unrecorded")} count={shown.unrecorded.length}>
+          <Json value={shown.unrecorded} label={t("run.unrecorded")} />
+        </Fold>
+      )}
+      <Fold title="JSON">
+        <Json value={shown} label="JSON" />
+      </Fold>
+    </div>
+  );
+}
+
+function Blocks({ blocks }: { blocks: Block[] }) {
+  return blocks.map((b, i) => {
+    if (b.type === "text" && "text" in b)
+      return (
+        <p key={i} className="prose-model">
+          {b.text}
+        </p>
+      );
+    if (b.type === "thinking" && "thinking" in b)
+      return (
+        <p key={i} className="prose-model text-muted">
+          {b.thinking}
+        </p>
+      );
+    return <Json key={i} value={b} label={b.type ?? "JSON"} />;
+  });
 }

@@ -62,9 +62,16 @@ export function TimelineView({ timeline, selected }: { timeline: Timeline; selec
           )}
         </div>
         <div aria-hidden className="relative mr-6 h-9 flex-1">
-          {scale.ticks.filter((tick) => tick.at < 0.95).map((tick) => (
+          {scale.ticks
+            .filter((tick) => tick.at < 0.95 && !scale.breaks.some((b) => Math.abs(b.at - tick.at) < 0.08))
+            .map((tick) => (
             <span key={tick.ms} className="absolute top-0 border-l border-line pl-1 whitespace-nowrap tabular-nums" style={{ left: `${tick.at * 100}%` }}>
-              {span(tick.ms)}
+                {span(tick.ms, scale.step)}
+              </span>
+            ))}
+          {scale.breaks.map((b) => (
+            <span key={b.at} title={t("run.idle", { time: span(b.ms) })} className="absolute inset-y-0 z-10 -translate-x-1/2 bg-sunken px-1 pt-0.5 whitespace-nowrap text-muted" style={{ left: `${b.at * 100}%` }}>
+              ⋯ {span(b.ms)}
             </span>
           ))}
           {timeline.commits.map((c) => (
@@ -80,7 +87,7 @@ export function TimelineView({ timeline, selected }: { timeline: Timeline; selec
       <div ref={scroller} className="relative min-h-0 flex-1 overflow-auto">
         <ol aria-label={t("run.timeline")} className="relative" style={{ height: rows.length * ROW }}>
           {rows.slice(first, last).map((row, i) => (
-            <li key={row.key} className="row-link absolute inset-x-0 flex items-center" data-selected={row.key === selected} style={{ top: (first + i) * ROW, height: ROW }}>
+            <li key={row.key} className="group row-link absolute inset-x-0 flex items-center" data-selected={row.key === selected} style={{ top: (first + i) * ROW, height: ROW }}>
               <RowView row={row} timeline={timeline} scale={scale} now={now} />
             </li>
           ))}
@@ -182,8 +189,8 @@ function Bar({ scale, from, to, className, label, tone = "text-muted" }: { scale
       <span aria-hidden className={`absolute top-1/2 -translate-y-1/2 ${className}`} style={{ left: `min(${a * 100}%, calc(100% - 4px))`, width: `max(4px, ${(b - a) * 100}%)` }} />
       {label && (
         <span
-          className={`absolute top-1/2 -translate-y-1/2 text-caption whitespace-nowrap tabular-nums ${tone} ${right && a > 0.3 ? "pr-1.5 text-right" : right ? "rounded-sm bg-panel px-1" : "pl-1.5"}`}
-          style={right ? (a > 0.3 ? { right: `${(1 - a) * 100}%` } : { right: 4 }) : { left: `max(calc(${a * 100}% + 4px), ${b * 100}%)` }}
+          className={`absolute top-1/2 -translate-y-1/2 bg-bg text-caption whitespace-nowrap tabular-nums group-hover:bg-sunken group-data-[selected=true]:bg-sunken ${tone} ${right && a > 0.3 ? "pr-1.5 pl-1 text-right" : right ? "rounded-sm px-1" : "pl-1.5"}`}
+          style={right ? (a > 0.3 ? { right: `max(6px, ${(1 - a) * 100}%)` } : { right: 4 }) : { left: `max(calc(${a * 100}% + 4px), ${b * 100}%)` }}
         >
           {label}
         </span>

@@ -231,7 +231,7 @@ function CallView({ name, args, result, run, id }: { name: string; args: unknown
 /** Streaming shows the steps of an open run whose messages are not there yet. */
 function Streaming({ run, known, grown }: { run: Run; known: Message[]; grown: (size: number) => void }) {
   const { t } = useLanguage();
-  const { fold } = useEvents(run.run_id, true);
+  const { fold } = useEvents(run.run_id, run.status);
   const ids = new Set(known.map((m) => m.id));
   const steps = fold.steps.filter((s) => !ids.has(s.messageId));
   const size = steps.reduce((n, s) => n + s.text.length + s.reasoning.length + s.calls.length, 0);
