@@ -109,7 +109,9 @@ test("filters are in the address, and Back works", async (t) => {
 
 test("what the model saw is three clicks from the list of runs", async (t) => {
   await run(server.url, "default", "the exact prompt");
-  const page = await open(t, "/runs?agent_id=default");
+  const page = await open(t, "/sign-in?next=" + encodeURIComponent("/runs?agent_id=default"));
+  await page.getByLabel("Key", { exact: true }).fill(server.key);
+  await page.keyboard.press("Enter");
   await page.getByRole("list", { name: "Runs" }).getByRole("listitem").first().getByRole("link").first().click();
   await page.getByRole("list", { name: "Timeline" }).getByRole("link").first().click();
   await page.getByRole("button", { name: "What the model saw" }).click();

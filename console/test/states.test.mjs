@@ -105,3 +105,11 @@ test("what does not exist is told apart from what is not allowed", async (t) => 
   await page.goto(server.url + "/threads/none");
   await page.getByRole("heading", { name: "This does not exist" }).waitFor();
 });
+
+test("without the console, its addresses are those of the API: JSON", async (t) => {
+  const server = await serve({ env: { AWAKEN_CONSOLE_ENABLED: "false" } });
+  t.after(() => server.stop());
+  const res = await fetch(server.url + "/", { headers: { Accept: "text/html" } });
+  assert.equal(res.status, 404);
+  assert.equal((await res.json()).code, "not_found");
+});

@@ -1,8 +1,9 @@
-import { queryOptions, useQuery, type QueryClient } from "@tanstack/react-query";
+import { queryOptions, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { api, ask, base, headers } from "../api/client";
 import { failureOf } from "../api/errors";
 import type { components } from "../api/schema";
-import { learnClock } from "../api/time";
+import { learnClock, now } from "../api/time";
 
 export type Session = components["schemas"]["SessionBody"];
 export type Ability = keyof Session["may"];
@@ -24,18 +25,51 @@ export const useSession = () => useQuery(sessionQuery).data;
 /** useMay returns whether the caller has an ability. */
 export const useMay = (ability: Ability) => useSession()?.may[ability] ?? false;
 
+/** useGoverns returns whether the caller administers the whole server, and not only a tenant. */
+export function useGoverns(): boolean {
+  const session = useSession();
+  return session?.may.admin === true && session.key?.tenant === "";
+}
+
+/** become shows the pages as another caller sees them. What the one before has seen is forgotten. */
+function become(client: QueryClient, session: Session) {
+  learnClock(session.now_ms);
+  client.setQueryData(sessionQuery.queryKey, session);
+  client.removeQueries({ predicate: (q) => q.queryKey[0] !== "session" });
+}
+
+async function post(key?: string): Promise<Session> {
+  const res = await fetch(`${base}/v1/session`, { method: "POST", headers: { ...headers(), ...(key ? { Authorization: `Bearer ${key}` } : {}) } });
+  if (!res.ok) throw await failureOf(res);
+  return (await res.json()) as Session;
+}
+
 /** signIn exchanges a key for a cookie. The page does not keep the key. */
 export async function signIn(client: QueryClient, key: string) {
-  const res = await fetch(`${base}/v1/session`, { method: "POST", headers: { ...headers(), Authorization: `Bearer ${key}` } });
-  if (!res.ok) throw await failureOf(res);
-  const session = (await res.json()) as Session;
-  learnClock(session.now_ms);
-  client.clear();
-  client.setQueryData(sessionQuery.queryKey, session);
+  become(client, await post(key));
 }
 
 export async function signOut(client: QueryClient) {
   await api.DELETE("/v1/session");
-  client.clear();
-  await client.invalidateQueries();
+  become(client, await ask(api.GET("/v1/session")));
+}
+
+/** useRenewal extends the cookie before it ends, for as long as the server allows and a tab is open. */
+export function useRenewal() {
+  const client = useQueryClient();
+  const terms = useSession()?.session;
+  const ends = terms && terms.expires_ms < terms.last_ms ? terms.expires_ms : 0;
+  useEffect(() => {
+    if (!ends) return;
+    const timer = window.setTimeout(
+      () => {
+        post().then(
+          (session) => client.setQueryData(sessionQuery.queryKey, session),
+          () => client.invalidateQueries({ queryKey: sessionQuery.queryKey }),
+        );
+      },
+      Math.min(2 ** 31 - 1, Math.max(10_000, (ends - now()) / 2)),
+    );
+    return () => window.clearTimeout(timer);
+  }, [client, ends]);
 }

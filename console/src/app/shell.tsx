@@ -10,7 +10,7 @@ import { useLanguage } from "./i18n/i18n";
 import { enableKeys, keysEnabled, useKeys } from "./keys";
 import { places } from "./nav";
 import { Overlay, Palette } from "./palette";
-import { sessionQuery, signOut, useSession } from "./session";
+import { sessionQuery, signOut, useRenewal, useSession } from "./session";
 import { useTheme } from "./theme";
 
 const tool = "touch inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken hover:text-text";
@@ -18,6 +18,7 @@ const tool = "touch inline-flex size-8 items-center justify-center rounded-md te
 /** Shell is what surrounds every page. It shows none before it knows what the caller may do. */
 export function Shell() {
   const session = useQuery(sessionQuery);
+  useRenewal();
   if (session.data) {
     const { key, tenant, may } = session.data;
     const frame = <Frame />;
@@ -37,8 +38,7 @@ function Frame() {
     useCallback(() => setHelp(true), []),
   );
   const session = useSession();
-  const path = useRouterState({ select: (s) => s.location.pathname });
-  const signingIn = path === "/sign-in";
+  const signingIn = useRouterState({ select: (s) => s.matches.some((m) => m.routeId === "/sign-in") }); // what is shown, not where it leads
   const skip = () => document.getElementById("main")?.focus();
   return (
     <div className="flex h-full">

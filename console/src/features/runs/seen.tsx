@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link, useRouterState } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { api, ask } from "../../api/client";
 import type { components } from "../../api/schema";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useGoverns } from "../../app/session";
 import { Button } from "../../ui/button";
 import { Json } from "../../ui/json";
 import { Loaded } from "../../ui/state";
@@ -14,6 +16,8 @@ type Block = components["schemas"]["Block"];
 /** Seen shows what the model was asked in a step, once the user asks for it: it can be large. */
 export function Seen({ run, step }: { run: string; step: number }) {
   const { t } = useLanguage();
+  const governs = useGoverns();
+  const here = useRouterState({ select: (s) => s.location.href });
   const [open, setOpen] = useState(false);
   const query = useQuery({
     queryKey: ["request", run, step],
@@ -21,7 +25,23 @@ export function Seen({ run, step }: { run: string; step: number }) {
     enabled: open,
     retry: false,
   });
-  if (!open) return <Button onClick={() => setOpen(true)}>{t("run.seen")}</Button>;
+  if (!open) {
+    return (
+      <div className="flex flex-col gap-1">
+        <Button why={governs ? undefined : t("may.govern")} onClick={() => setOpen(true)}>
+          {t("run.seen")}
+        </Button>
+        {!governs && (
+          <p className="text-dense text-muted">
+            {t("may.govern")}{" "}
+            <Link to="/sign-in" search={{ next: here }} className="link underline">
+              {t("session.signIn")}
+            </Link>
+          </p>
+        )}
+      </div>
+    );
+  }
   return (
     <section aria-label={t("run.seen")} className="border-t border-line pt-3">
       <h3 className="mb-2 font-semibold">{t("run.seen")}</h3>

@@ -1,1 +1,0 @@
-import{G as e,K as t}from"./time-BNpz_sQ_.js";function n(n,r){return e(n,t,r)}export{n as t};
