@@ -319,6 +319,10 @@ func (c *Connection) forget(ctx context.Context) error {
 // the parameters. The call continues when that has happened.
 const AuthorizationAction = "mcp:authorization"
 
+// maxRefusals is how often a user is asked in one call for another authorization than the one that the server refuses. A
+// server that refuses each would ask for ever.
+const maxRefusals = 2
+
 // askAuthorization suspends a call until its user has authorized the server.
 func (c *Connection) askAuthorization(ctx context.Context, call *awaken.ToolCall, d *dialogue, answered bool, needed *oauth.Needed) error {
 	switch {
@@ -326,6 +330,12 @@ func (c *Connection) askAuthorization(ctx context.Context, call *awaken.ToolCall
 		return fmt.Errorf("%w. The call was not made: an administrator has to authorize the server", needed)
 	case c.server.Unattended:
 		return fmt.Errorf("%w. The call was not made, and no person can authorize the server", needed)
+	}
+	if needed.Refused {
+		d.Refusals++
+	}
+	if d.Refusals > maxRefusals {
+		return fmt.Errorf("%w. The call was not made: the server has refused %d authorizations", needed, d.Refusals)
 	}
 	if d.Count++; d.Count > maxQuestions {
 		return fmt.Errorf("%w. The call was not made: its user was asked %d times", needed, maxQuestions)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -29,6 +30,7 @@ type guarded struct {
 	store  awaken.Store
 	values profile.Store
 	grant  oauth.Grant
+	client http.Client // with which the server is reached
 
 	mu    sync.Mutex
 	ahead time.Duration
@@ -61,7 +63,7 @@ func (g *guarded) process(turns ...llmtest.Turn) *worker {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	p, err := mcp.New(mcp.Config{Servers: []mcp.Server{{ID: "s", URL: g.URL, OAuth: &oauth.Client{Grant: g.grant}}}, Options: mcp.Options{Client: &http.Client{}, OAuth: broker}})
+	p, err := mcp.New(mcp.Config{Servers: []mcp.Server{{ID: "s", URL: g.URL, OAuth: &oauth.Client{Grant: g.grant}}}, Options: mcp.Options{Client: &g.client, OAuth: broker}})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -247,6 +249,37 @@ func TestAuthorization_IsAskedForAgainAfterARevocation(t *testing.T) {
 	}
 	if said := w.said("b"); said[0] != "alice@other" {
 		t.Errorf("alice is %q", said)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A server that wants more whatever it gets does not ask its user for ever.
+func TestAuthorization_IsNotAskedForWithoutEnd(t *testing.T) {
+	g := newGuarded(t, oauthtest.Options{})
+	g.client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		w := httptest.NewRecorder()
+		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="mcp.write"`)
+		if strings.Contains(r.Header.Get("Mcp-Method"), "discover") {
+			w.WriteHeader(http.StatusForbidden)
+		} else { // as a server does that knows the new revision only
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		return w.Result(), nil
+	})
+	w := g.process(llmtest.Use("mcp__s__authorize", `{}`), llmtest.Say("what a pity"))
+	res := w.ask("t", "alice")
+	asked := 0
+	for ; res.Waiting != nil && asked < 10; asked++ {
+		res = w.complete(g.Approve(g.ticket(res), "alice@idp"))[0]
+	}
+	if asked != 3 || res.Response != "what a pity" {
+		t.Errorf("alice was asked %d times, want 3; %+v", asked, res)
+	}
+	if said := w.said("t"); len(said) != 1 || !strings.Contains(said[0], "refused 3 authorizations") {
+		t.Errorf("the model is told %q", said)
 	}
 }
 

@@ -57,6 +57,7 @@ type dialogue struct {
 	// it was asked.
 	Unauthorized bool `json:"unauthorized,omitempty"`
 	Answered     bool `json:"answered,omitempty"`
+	Refusals     int  `json:"refusals,omitempty"` // of authorizations, by the server
 	// Requests and State are what the server of the newer revision wants to know, and what it wants
 	// back with the answers.
 	Requests json.RawMessage `json:"requests,omitempty"`

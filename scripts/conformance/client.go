@@ -32,13 +32,26 @@ func act(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 25*time.Second) // the suite gives it 30
 	defer cancel()
 	local := provider.Guarded(netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")) // where the suite serves
-	p, err := mcp.New(mcp.Config{Servers: []mcp.Server{{ID: "suite", URL: url, Restart: mcp.Restart{Never: true}}}, Options: mcp.Options{Client: local}})
+	u, err := newUser(local)
+	if err != nil {
+		return err
+	}
+	auth, err := guarded(os.Getenv("MCP_CONFORMANCE_SCENARIO"))
+	if err != nil {
+		return err
+	}
+	p, err := mcp.New(mcp.Config{Servers: []mcp.Server{{ID: "suite", URL: url, Restart: mcp.Restart{Never: true}, OAuth: auth}}, Options: mcp.Options{Client: local, OAuth: u.broker}})
 	if err != nil {
 		return err
 	}
 	defer p.Close()
 	if err := p.Ready(ctx); err != nil {
 		return err
+	}
+	if auth != nil && auth.Grant == "" {
+		if err := u.authorize(ctx, p); err != nil {
+			return err
+		}
 	}
 	c := &client{conn: p.Connection("suite"), tools: map[string]awaken.Tool{}}
 	for _, t := range c.conn.Tools() {
@@ -58,7 +71,7 @@ func act(ctx context.Context, url string) error {
 			turns = append(turns, llmtest.Use(t.Spec().ID, string(call.Arguments)))
 		}
 	}
-	return run(ctx, p, append(turns, llmtest.Say("done")))
+	return u.run(ctx, p, append(turns, llmtest.Say("done")))
 }
 
 // call is a call of a tool.
@@ -151,8 +164,8 @@ func (c *client) choose(ctx context.Context, args map[string]any) error {
 	return nil
 }
 
-// run runs an agent whose model makes turns, and answers the questions that it waits for.
-func run(ctx context.Context, p awaken.Plugin, turns []llmtest.Turn) error {
+// run runs an agent of the user whose model makes turns, and answers the questions that it waits for.
+func (u *user) run(ctx context.Context, p awaken.Plugin, turns []llmtest.Turn) error {
 	rt, err := engine.New(engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m", PluginIDs: []string{mcp.PluginID}, MaxRounds: new(len(turns) + 1)}}, Models: []awaken.ModelSpec{{ID: "m", ProviderID: "m", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"m": llmtest.NewScript(turns...)}, Plugins: []awaken.Plugin{p}, Store: memory.New()})
@@ -182,7 +195,11 @@ func run(ctx context.Context, p awaken.Plugin, turns []llmtest.Turn) error {
 		}
 		req = awaken.RunRequest{ThreadID: "t"}
 		for i := range res.Waiting.Tickets {
-			req.Decisions = append(req.Decisions, res.Waiting.Tickets[i].Answer(json.RawMessage(`{}`)))
+			d, err := u.decide(ctx, &res.Waiting.Tickets[i])
+			if err != nil {
+				return err
+			}
+			req.Decisions = append(req.Decisions, d)
 		}
 	}
 }

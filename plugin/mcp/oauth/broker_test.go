@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -402,6 +403,36 @@ func TestDiscover_RefusesMetadata(t *testing.T) {
 	_, err := g.process().Begin(t.Context(), g.server(func(s *oauth.Server) { s.Issuer = "https://other.example" }), alice(), nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "https://other.example") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// A server may refuse only what clients send: requests with POST, or those with GET of the older transport.
+func TestDiscover_AsksAsClientsDo(t *testing.T) {
+	g := newRig(t, oauthtest.Options{})
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		t.Run(method, func(t *testing.T) {
+			var h *httptest.Server
+			h = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/hidden/metadata":
+					w.Header().Set("Content-Type", "application/json")
+					_ = json.NewEncoder(w).Encode(map[string]any{"resource": h.URL + "/mcp", "authorization_servers": []string{g.Issuer}})
+				case r.URL.Path == "/mcp" && r.Method == method:
+					w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+h.URL+`/hidden/metadata", scope="mcp.write"`)
+					w.WriteHeader(http.StatusUnauthorized)
+				default:
+					w.WriteHeader(http.StatusNotFound)
+				}
+			}))
+			t.Cleanup(h.Close)
+			req, err := g.process().Begin(t.Context(), g.server(func(s *oauth.Server) { s.URL = h.URL + "/mcp" }), alice(), nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if scope := query(t, req.URL).Get("scope"); scope != "mcp.write offline_access" {
+				t.Errorf("scope is %q, want what the server asks for", scope)
+			}
+		})
 	}
 }
 

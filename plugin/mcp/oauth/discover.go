@@ -119,23 +119,56 @@ func parseDemand(headers []string) (d demand) {
 	return d
 }
 
-// challenge asks a server without a token.
+// challenge asks a server without a token. It sends what a client of the newest revision sends first, which changes
+// nothing, and then the GET of the older transport: a server may know only one of them.
 func (b *Broker) challenge(ctx context.Context, s *Server) (demand, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
-	if err != nil {
-		return demand{}, err
+	const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	var failed error
+	answered := false
+	for _, body := range []string{discover, ""} {
+		d, ok, err := b.refused(ctx, s, body)
+		switch {
+		case ok:
+			return d, nil
+		case err != nil && failed == nil:
+			failed = err
+		case err == nil:
+			answered = true // perhaps it refuses only some requests; its metadata say more
+		}
 	}
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	resp, err := b.cfg.Client.Do(req)
-	if err != nil {
-		return demand{}, fmt.Errorf("cannot ask the server who authorizes it: %w", plainError(err))
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusUnauthorized { // perhaps it refuses only some requests; its metadata say more
+	if answered {
 		return demand{}, nil
 	}
+	return demand{}, fmt.Errorf("cannot ask the server who authorizes it: %w", plainError(failed))
+}
+
+// refused sends a request without a token: a GET if the body is "". It returns what the server demands, and whether it
+// refuses the request.
+func (b *Broker) refused(ctx context.Context, s *Server, body string) (d demand, ok bool, err error) {
+	method := http.MethodGet
+	if body != "" {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.URL, strings.NewReader(body))
+	if err != nil {
+		return d, false, err
+	}
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("MCP-Protocol-Version", "2026-07-28")
+		req.Header.Set("Mcp-Method", "server/discover")
+	}
+	resp, err := b.cfg.Client.Do(req)
+	if err != nil {
+		return d, false, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusUnauthorized {
+		return d, false, nil
+	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
-	return parseDemand(resp.Header.Values("WWW-Authenticate")), nil
+	return parseDemand(resp.Header.Values("WWW-Authenticate")), true, nil
 }
 
 // resource returns the metadata of a server: from the address that it names, or else from the usual ones.

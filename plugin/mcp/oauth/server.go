@@ -76,9 +76,10 @@ func (s *Server) grant() Grant {
 
 // Needed is the error of a request that is not authorized: its owner has to authorize the server first.
 type Needed struct {
-	Server string
-	Scopes []string // that the server asks for beside those it was asked for before
-	Reason string   // why there is no authorization that can be used
+	Server  string
+	Scopes  []string // that the server asks for beside those it was asked for before
+	Reason  string   // why there is no authorization that can be used
+	Refused bool     // there is one, but the server refused it
 }
 
 func (e *Needed) Error() string {

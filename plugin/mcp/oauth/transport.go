@@ -16,10 +16,10 @@ type Transport struct {
 	Base   http.RoundTripper
 
 	mu     sync.Mutex
-	needed *Needed // why the last request failed; nil if it did not
+	needed *Needed
 }
 
-// Needed returns why the last request was not authorized, or nil if it was.
+// Needed returns why a request was not authorized, or nil if the server has answered a later one well.
 func (t *Transport) Needed() *Needed {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,10 +29,13 @@ func (t *Transport) Needed() *Needed {
 // RoundTrip implements [http.RoundTripper].
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.send(r)
-	needed, _ := err.(*Needed)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.needed = needed
+	if needed, ok := err.(*Needed); ok {
+		t.needed = needed
+	} else if err == nil && resp.StatusCode < 400 { // a client whose first request is refused may try another, which the server does not know
+		t.needed = nil
+	}
 	return resp, err
 }
 
@@ -64,9 +67,9 @@ func (t *Transport) send(r *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		switch {
 		case resp.StatusCode == http.StatusForbidden:
-			return nil, &Needed{Server: t.Server.ID, Scopes: d.scopes, Reason: "the server needs the scopes " + quoted(d.scopes)}
+			return nil, &Needed{Server: t.Server.ID, Scopes: d.scopes, Refused: true, Reason: "the server needs the scopes " + quoted(d.scopes)}
 		case again:
-			return nil, &Needed{Server: t.Server.ID, Scopes: d.scopes, Reason: "the server does not accept the token that was issued for it"}
+			return nil, &Needed{Server: t.Server.ID, Scopes: d.scopes, Refused: true, Reason: "the server does not accept the token that was issued for it"}
 		}
 		if token, err = t.Broker.Renew(r.Context(), t.Server, t.Owner, token); err != nil {
 			return nil, err

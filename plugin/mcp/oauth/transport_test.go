@@ -32,6 +32,8 @@ func TestTransport_SendsARefusedRequestOnceMore(t *testing.T) {
 		case r.URL.Path == "/more":
 			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="mcp.write mcp.admin"`)
 			w.WriteHeader(http.StatusForbidden)
+		case r.URL.Path == "/unknown":
+			w.WriteHeader(http.StatusBadRequest)
 		case r.URL.Path == "/forbidden":
 			w.WriteHeader(http.StatusForbidden)
 		}
@@ -55,6 +57,12 @@ func TestTransport_SendsARefusedRequestOnceMore(t *testing.T) {
 	_, err := post("/more")
 	if e, ok := errors.AsType[*oauth.Needed](err); !ok || !slices.Equal(e.Scopes, []string{"mcp.write", "mcp.admin"}) || transport.Needed() == nil {
 		t.Errorf("error is %v, want that more scopes are needed", err)
+	}
+	if resp, err := post("/unknown"); err != nil || resp.StatusCode != http.StatusBadRequest || transport.Needed() == nil {
+		t.Errorf("%v, %v: after it, %v is needed", resp, err, transport.Needed())
+	}
+	if _, err := post("/"); err != nil || transport.Needed() != nil {
+		t.Errorf("%v: after it, %v is needed", err, transport.Needed())
 	}
 	bodies = nil
 	if err := g.process().Revoke(t.Context(), s, alice()); err != nil {
