@@ -459,9 +459,10 @@ func TestAttack_ForeignTenant(t *testing.T) {
 		}
 		resp.Body.Close()
 		own := []string{"POST /v1/runs", "POST /v1/threads", "POST /v1/keys", "POST /v1/threads/{thread_id}/mailbox", "GET /v1/threads/{thread_id}/mailbox",
-			"GET /v1/agents/{agent_id}/budget", "PUT /v1/agents/{agent_id}/budget"}
+			"GET /v1/agents/{agent_id}/budget", "PUT /v1/agents/{agent_id}/budget",
+			"GET /v1/mcp-servers/{id}/authorization", "POST /v1/mcp-servers/{id}/authorization", "DELETE /v1/mcp-servers/{id}/authorization"}
 		switch {
-		case name == "PUT /v1/budget" || op["x-scope"] == "server": // not even its own
+		case name == "PUT /v1/budget" || name == "POST "+callback || op["x-scope"] == "server": // not even its own
 			if resp.StatusCode != 403 {
 				t.Errorf("%s: status is %d, want 403: %s", name, resp.StatusCode, data)
 			}

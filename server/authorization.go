@@ -55,15 +55,15 @@ var callbackParams = []protocol.Param{param("state", "string", "of the authoriza
 
 func (h *authorizations) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Readers, Scope: protocol.Shared, Handle: own(h.get),
-			Summary: "Get whether the caller's user has authorized an MCP server", Replies: map[int]any{200: config.MCPAuthorization{}}},
-		{Method: "POST", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.Shared, Handle: own(h.begin),
-			Summary: "Begin to authorize an MCP server for the caller's user", Replies: map[int]any{200: config.MCPAuthorizationRequest{}}, Failures: []int{502}},
-		{Method: "DELETE", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.Shared, Handle: own(h.revoke),
-			Summary: "End the authorization of an MCP server by the caller's user", Replies: map[int]any{204: nil}, Failures: []int{502}},
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.get),
+			Summary: "Get whether the caller's user has authorized an MCP server", Replies: map[int]any{200: config.MCPAuthorization{}}, Failures: []int{400, 502}},
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: own(h.begin),
+			Summary: "Begin to authorize an MCP server for the caller's user", Replies: map[int]any{200: config.MCPAuthorizationRequest{}}, Failures: []int{400, 502}},
+		{Method: "DELETE", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: own(h.revoke),
+			Summary: "End the authorization of an MCP server by the caller's user", Replies: map[int]any{204: nil}, Failures: []int{400, 502}},
 		{Method: "GET", Path: "/v1/mcp-oauth/callback", Handle: own(h.callback), Query: callbackParams,
-			Summary: "Complete an authorization, in the browser of the user who began it", Replies: map[int]any{200: text("")}, Failures: []int{400, 403, 500, 503}},
-		{Method: "POST", Path: "/v1/mcp-oauth/callback", Access: protocol.Runners, Scope: protocol.Shared, Handle: withBody(h.deliver),
+			Summary: "Complete an authorization, in the browser of the user who began it", Replies: map[int]any{200: page(""), 400: page(""), 403: page("")}, Failures: []int{500, 503}},
+		{Method: "POST", Path: "/v1/mcp-oauth/callback", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.deliver),
 			Summary: "Complete an authorization, by the application of the user who began it", Body: authorizationResponse{}, Replies: map[int]any{200: authorizedBody{}}, Failures: []int{502}},
 		{Method: "GET", Path: "/v1/mcp-oauth/client.json", Handle: own(h.document),
 			Summary: "Get the client ID metadata document, for authorization servers", Replies: map[int]any{200: clientDocument{}}, Failures: []int{404}},
@@ -254,9 +254,13 @@ func (h *authorizations) page(req *request, status int, head, sentence string) e
 
 // clientDocument is a client ID metadata document.
 type clientDocument struct {
-	ClientID     string   `json:"client_id"`
-	ClientName   string   `json:"client_name"`
-	RedirectURIs []string `json:"redirect_uris"`
+	ClientID                string   `json:"client_id"`
+	ClientName              string   `json:"client_name,omitempty"`
+	RedirectURIs            []string `json:"redirect_uris"`
+	TokenEndpointAuthMethod string   `json:"token_endpoint_auth_method"`
+	ApplicationType         string   `json:"application_type"`
+	GrantTypes              []string `json:"grant_types"`
+	ResponseTypes           []string `json:"response_types"`
 }
 
 func (h *authorizations) document(req *request) error {

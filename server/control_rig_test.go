@@ -31,6 +31,8 @@ var seeds = []config.Document{
 	{Key: config.Key{Namespace: config.Models, ID: "local-model"}, Spec: json.RawMessage(`{"id":"local-model","provider_id":"local","upstream_model":"x"}`)},
 	{Key: config.Key{Namespace: config.MCPServers, ID: "files"}, Spec: json.RawMessage(`{"id":"files","transport":"stdio","command":"files","env":{"FILES_TOKEN":"env-secret"}}`)},
 	{Key: config.Key{Namespace: config.MCPServers, ID: "down"}, Spec: json.RawMessage(`{"id":"down","transport":"http","url":"https://mcp.example"}`)},
+	{Key: config.Key{Namespace: config.MCPServers, ID: "issues"}, Spec: json.RawMessage(`{"id":"issues","transport":"http","url":"https://issues.example","auth":{"type":"oauth"}}`)},
+	{Key: config.Key{Namespace: config.MCPServers, ID: "shared"}, Spec: json.RawMessage(`{"id":"shared","transport":"http","url":"https://shared.example","auth":{"type":"oauth","grant":"server"}}`)},
 	{Key: config.Key{Namespace: config.A2AServers, ID: "peer"}, Spec: json.RawMessage(`{"id":"peer","base_url":"https://peer.example"}`)},
 	{Key: config.Key{Namespace: config.Skills, ID: "greet"}, Spec: json.RawMessage(`{"id":"greet","name":"Greet","description":"Greets people","instructions_md":"Say hello."}`)},
 	{Key: config.Key{Namespace: config.Agents, ID: "helper"}, Spec: json.RawMessage(`{"id":"helper","model_id":"local-model","system_prompt":"Help."}`)},
@@ -43,7 +45,7 @@ func (g *rig) openControl(cfg *server.Config) {
 		g.conf = memory.NewDB().Config()
 	}
 	if g.mcp == nil {
-		g.mcp, g.stats = &configtest.MCP{}, server.NewStats(nil)
+		g.mcp, g.stats = &configtest.MCP{Unusable: map[string]string{"unusable": "its secrets cannot be read"}}, server.NewStats(nil)
 		g.mcp.Server("files", "", "read")
 		g.mcp.Server("down", "connection refused")
 	}
@@ -72,7 +74,7 @@ func (g *rig) openControl(cfg *server.Config) {
 	}
 	own.Manager = g.control
 	cfg.Control, cfg.Assistant, cfg.Stats, cfg.Adapters = g.control, own, g.stats, []string{"openai", "scripted"}
-	cfg.Permission = rules
+	cfg.Permission, cfg.Authorizer = rules, authorizer{g.mcp}
 }
 
 // openProvider makes the models of documents: the demo's, or real ones.

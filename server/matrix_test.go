@@ -74,6 +74,7 @@ type belongings struct {
 	thread, run, dispatch, ticket string
 	queued, pending               string
 	blob                          string // that the thread holds
+	consent                       *authorization
 }
 
 // own makes belongings of a user.
@@ -107,12 +108,12 @@ func (g *rig) own(tenant, user string) *belongings {
 			break
 		}
 	}
-	b.state(g.t) // waits until the dispatch is settled
 	stored, err := blob.Of(b.tenant.Store).Put(g.t.Context(), "text/plain", strings.NewReader(b.thread), blob.Thread(b.thread))
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	b.blob = stored.ID
+	b.blob, b.consent = stored.ID, g.authorize(tenant, user, b.thread)
+	b.state(g.t) // waits until the dispatch is settled
 	return b
 }
 
@@ -145,6 +146,7 @@ func (b *belongings) state(t testing.TB) string {
 			claimed = claimed || slices.ContainsFunc(ds, func(d *mailbox.Dispatch) bool { return d.Status == mailbox.Claimed })
 			all = append(all, th, runs, ds, items)
 		}
+		all = append(all, b.consent.now(t))
 		if !claimed || time.Now().After(deadline) {
 			data, err := json.MarshalIndent(all, "", " ")
 			if err != nil {
@@ -161,12 +163,19 @@ func (b *belongings) path(r *protocol.Route) string {
 	if strings.Contains(r.Path, "/pending") {
 		thread = b.queued
 	}
+	if r.Path == callback && r.Method == "GET" {
+		return fmt.Sprintf("%s?state=%s&code=all&again=true", callback, b.consent.state)
+	}
+	server := "helper"
+	if consents(r) {
+		server = "issues"
+	}
 	task := b.run
 	if r.Method == "POST" {
 		task += ":cancel"
 	}
 	return strings.NewReplacer("{thread_id}", thread, "{run_id}", b.run, "{dispatch_id}", b.dispatch, "{ticket_id}", b.ticket, "{pending_id}", b.pending, "{blob_id}", b.blob,
-		"{agent_id}", "default", "{namespace}", "agents", "{id}", "helper", "{version}", "1", "{field}", "x", "{model}", "default",
+		"{agent_id}", "default", "{namespace}", "agents", "{id}", server, "{version}", "1", "{field}", "x", "{model}", "default",
 		"{task_id}", task, "{path...}", "default/tasks/"+task).Replace(r.Path)
 }
 
@@ -181,6 +190,7 @@ func (b *belongings) body(r *protocol.Route) (string, bool) {
 		"POST /v1/mcp":                                       fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"default","arguments":{"message":"hello","thread_id":%q}}}`, thread),
 		"POST /v1/a2a/message:send":                          message,
 		"POST /v1/a2a/message:stream":                        message,
+		"POST " + callback:                                   fmt.Sprintf(`{"state":%q,"code":"all"}`, b.consent.state),
 		"POST /v1/runs":                                      fmt.Sprintf(`{"agent_id":"default","thread_id":%q,"messages":[{"role":"user","content":"hello"}]}`, thread),
 		"POST /v1/threads":                                   fmt.Sprintf(`{"parent_thread_id":%q}`, thread),
 		"POST /v1/ai-sdk/chat":                               chat,
@@ -242,7 +252,9 @@ func (g *rig) send(method, path, body string, headers ...string) (int, string) {
 func refusal(r *protocol.Route, c *caller) int {
 	allowed := c.key.Kind == server.AdminKey || r.Access != protocol.Admins
 	switch {
-	case r.Access == protocol.Everyone:
+	case r.Path == callback && c.name != "owner": // only who has begun an authorization completes it
+		return http.StatusForbidden
+	case r.Access == protocol.Everyone, consents(r): // every caller has its own authorizations
 		return 0
 	case r.Method+" "+r.Path == "PUT /v1/budget" && c.key.Tenant != "": // a tenant's admin must not raise the tenant's limit
 		return http.StatusForbidden
@@ -294,6 +306,13 @@ func names(r *protocol.Route) bool {
 	return slices.ContainsFunc([]string{"{thread_id}", "{run_id}", "{dispatch_id}", "{task_id}", "{path...}", "{blob_id}"}, func(id string) bool { return strings.Contains(r.Path, id) })
 }
 
+const callback = "/v1/mcp-oauth/callback"
+
+// consents reports whether a route is about the authorizations of the caller's own user, whatever else the caller may use.
+func consents(r *protocol.Route) bool {
+	return r.Path == callback || strings.HasSuffix(r.Path, "/authorization")
+}
+
 func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
 	t := g.t
 	t.Helper()
@@ -313,8 +332,8 @@ func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
 		if feed { // what else it has, TestFeed_IsThatOfTheCaller reads
 			path += "?thread_id=" + b.thread
 		}
-		list := r.Scope == protocol.ByCaller && r.Method == "GET" && !names(r) && !feed
-		if r.Scope == protocol.ByCaller && !list && !ok && !names(r) && !r.Raw && !feed {
+		list := r.Scope == protocol.ByCaller && r.Method == "GET" && !names(r) && !feed && !consents(r)
+		if r.Scope == protocol.ByCaller && !list && !ok && !names(r) && !r.Raw && !feed && !consents(r) {
 			t.Errorf("%s: the test has no body that names a thread", route)
 		}
 		want := refusal(r, &c)
@@ -323,7 +342,7 @@ func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
 			status = http.StatusNotFound
 		}
 		switch {
-		case r.Access == protocol.Everyone: // such a route knows no callers
+		case r.Access == protocol.Everyone && !consents(r): // such a route knows no callers
 		case r.Raw && want == http.StatusNotFound: // what is uploaded belongs to the caller
 		case route == "DELETE /v1/a2a/{path...}": // such a route has no operation
 		case route == "GET /v1/mcp": // it is about the run that Last-Event-ID names
@@ -345,7 +364,10 @@ func checkRoute(g *rig, r *protocol.Route, tenant string, callers []caller) {
 		case want == 0 && (status == 401 || status == 403 || status == 404 && r.Scope != protocol.Operators || status >= 500 && r.Access != protocol.Admins):
 			t.Errorf("%s by %s: %d %.300s, want it to be allowed", route, c.name, status, text)
 		}
-		if want != 0 || r.Method == "GET" {
+		if mine := c.name == "owner"; consents(r) && strings.Contains(text, b.thread) != (mine && r.Method == "GET" && r.Path != callback) {
+			t.Errorf("%s by %s: %d %.300s, which shows the authorization of alice: want so for alice", route, c.name, status, text)
+		}
+		if want != 0 || r.Method == "GET" && r.Path != callback || consents(r) && c.name != "owner" {
 			if diff := cmp.Diff(before, b.state(t)); diff != "" {
 				t.Errorf("%s by %s: changed what belongs to alice (-before +after):\n%s", route, c.name, diff)
 			}

@@ -143,6 +143,11 @@ func (d *definitions) content(r *protocol.Route, status int, v any) object {
 		content["*/*"] = object{"schema": object{"type": "string", "format": "binary"}}
 	case text:
 		content["text/plain"] = object{"schema": object{"type": "string"}}
+	case page:
+		content["text/html"] = object{"schema": object{"type": "string"}}
+		if status >= 400 {
+			content["application/json"] = object{"schema": d.of(reflect.TypeFor[errorBody]())}
+		}
 	case object:
 		content["application/json"] = object{"schema": object{"type": "object"}}
 	default:

@@ -560,14 +560,24 @@ func init() {
 			g.canary()
 			return request{path: "/v1/registry/canary"}
 		},
-		"POST /v1/providers/{id}/test":       plainly("/v1/providers/local/test", ""),
-		"GET /v1/mcp-servers/{id}/status":    plainly("/v1/mcp-servers/files/status", ""),
-		"GET /v1/mcp-servers/{id}/inventory": plainly("/v1/mcp-servers/files/inventory", ""),
-		"POST /v1/mcp-servers/{id}/restart":  plainly("/v1/mcp-servers/files/restart", ""),
-		"POST /v1/mcp-servers/{id}/approve":  plainly("/v1/mcp-servers/files/approve", `{"tools":{"read":"digest-read"}}`),
-		"GET /v1/a2a-servers/{id}/status":    plainly("/v1/a2a-servers/peer/status", ""),
-		"GET /v1/remembered-approvals":       plainly("/v1/remembered-approvals?agent_id=default", ""),
-		"DELETE /v1/remembered-approvals":    plainly("/v1/remembered-approvals?user_id=u", ""),
+		"POST /v1/providers/{id}/test":              plainly("/v1/providers/local/test", ""),
+		"GET /v1/mcp-servers/{id}/status":           plainly("/v1/mcp-servers/files/status", ""),
+		"GET /v1/mcp-servers/{id}/inventory":        plainly("/v1/mcp-servers/files/inventory", ""),
+		"POST /v1/mcp-servers/{id}/restart":         plainly("/v1/mcp-servers/files/restart", ""),
+		"POST /v1/mcp-servers/{id}/approve":         plainly("/v1/mcp-servers/files/approve", `{"tools":{"read":"digest-read"}}`),
+		"GET /v1/mcp-servers/{id}/authorization":    plainly("/v1/mcp-servers/issues/authorization", ""),
+		"POST /v1/mcp-servers/{id}/authorization":   plainly("/v1/mcp-servers/issues/authorization", ""),
+		"DELETE /v1/mcp-servers/{id}/authorization": plainly("/v1/mcp-servers/issues/authorization", ""),
+		"GET /v1/mcp-oauth/callback": func(g *rig, as []string) request {
+			return request{path: callback + "?code=read&state=" + g.begin("issues", as...)}
+		},
+		"POST /v1/mcp-oauth/callback": func(g *rig, as []string) request {
+			return request{path: callback, body: fmt.Sprintf(`{"state":%q,"code":"read"}`, g.begin("issues", as...))}
+		},
+		"GET /v1/mcp-oauth/client.json":   plainly("/v1/mcp-oauth/client.json", ""),
+		"GET /v1/a2a-servers/{id}/status": plainly("/v1/a2a-servers/peer/status", ""),
+		"GET /v1/remembered-approvals":    plainly("/v1/remembered-approvals?agent_id=default", ""),
+		"DELETE /v1/remembered-approvals": plainly("/v1/remembered-approvals?user_id=u", ""),
 		"DELETE /v1/remembered-approvals/{id}": func(g *rig, _ []string) request {
 			return request{path: "/v1/remembered-approvals/" + g.approved("u") + "?user_id=u"}
 		},
@@ -695,11 +705,40 @@ var others = map[string][]other{
 	"POST /v1/mcp-servers/{id}/restart":  {about(502, "/v1/mcp-servers/down/restart", "")},
 	"POST /v1/mcp-servers/{id}/approve": {about(502, "/v1/mcp-servers/down/approve", `{"tools":{"read":"digest-read"}}`), about(400, "/v1/mcp-servers/files/approve", `{"tools":{"missing":"x"}}`),
 		about(409, "/v1/mcp-servers/files/approve", `{"tools":{"read":"digest-of-another"}}`)},
+	"GET /v1/mcp-servers/{id}/authorization":    {about(400, "/v1/mcp-servers/files/authorization", ""), {500, noConsent("lost")}, {502, noConsent("unusable")}},
+	"POST /v1/mcp-servers/{id}/authorization":   {about(400, "/v1/mcp-servers/files/authorization", ""), about(403, "/v1/mcp-servers/shared/authorization", ""), {502, noConsent("lost")}, {502, noConsent("unusable")}},
+	"DELETE /v1/mcp-servers/{id}/authorization": {about(400, "/v1/mcp-servers/files/authorization", ""), about(403, "/v1/mcp-servers/shared/authorization", ""), {502, noConsent("lost")}, {502, noConsent("unusable")}},
+	"GET /v1/mcp-oauth/callback": {about(400, callback+"?state=unknown", ""), about(400, callback, ""),
+		{200, func(g *rig) request {
+			return request{path: callback + "?error=access_denied&state=" + g.begin("issues")}
+		}},
+		{200, func(g *rig) request { return request{path: callback + "?code=c&state=" + g.begin("shared", admin...)} }},
+		{403, func(g *rig) request {
+			return request{path: callback + "?code=c&again=true&state=" + g.begin("shared", admin...)}
+		}}},
+	"POST /v1/mcp-oauth/callback": {about(400, callback, `{"state":"unknown","code":"c"}`), {200, delivered("issues", "error", "access_denied")}, {502, delivered("issues", "code", "wrong")},
+		{403, delivered("shared", "code", "c")}},
 	"GET /v1/audit-log":                       {about(400, "/v1/audit-log?since=yesterday", "")},
 	"PUT /v1/admin/assistant/config":          {about(400, "/v1/admin/assistant/config", `{"policy_prompt":"","model_id":"missing","revision":0}`), about(409, "/v1/admin/assistant/config", `{"policy_prompt":"","revision":77}`)},
 	"POST /v1/agents/permission-preview":      {about(404, "/v1/agents/permission-preview", `{"agent":"none"}`)},
 	"GET /v1/agents/runtime-stats":            {about(400, "/v1/agents/runtime-stats?window=x", "")},
 	"GET /v1/agents/{agent_id}/runtime-stats": {about(400, "/v1/agents/default/runtime-stats?window=0", "")},
+}
+
+// noConsent asks for the authorization of a server that no user can authorize now.
+func noConsent(id string) func(g *rig) request {
+	return func(g *rig) request {
+		g.mcp.Server("lost", "connection refused")
+		g.want(200, "PUT", "/v1/config/mcp-servers/"+id, fmt.Sprintf(`{"id":%q,"transport":"http","url":"https://%s.example","auth":{"type":"oauth"}}`, id, id), admin...)
+		return request{path: "/v1/mcp-servers/" + id + "/authorization"}
+	}
+}
+
+// delivered delivers the response to an authorization that has begun, with a parameter.
+func delivered(id, name, value string) func(g *rig) request {
+	return func(g *rig) request {
+		return request{path: callback, body: fmt.Sprintf(`{"state":%q,%q:%q}`, g.begin(id, admin...), name, value)}
+	}
 }
 
 func noCanary(path string) func(g *rig) request {
@@ -813,6 +852,8 @@ var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/provider
 	// They are about what is in memory.
 	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
 	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,
+	// What fails is another server.
+	"POST /v1/mcp-servers/{id}/authorization 500": true, "POST /v1/mcp-oauth/callback 500": true,
 	"POST /v1/patterns/match 500": true, "GET /v1/remembered-approvals 500": true, "GET /v1/memories 500": true, // the test breaks no profile of a tenant
 	"DELETE /v1/remembered-approvals 500": true, "DELETE /v1/remembered-approvals/{id} 500": true, "DELETE /v1/memories 500": true, "DELETE /v1/memories/{id} 500": true,
 
@@ -914,7 +955,7 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 			d.ask(full, name, missing, q.body, as...)
 		}
 		d.ask(broken, name, missing, q.body, append(q.headers, as...)...)
-		if strings.HasPrefix(path, "/v1/agents/") || op["x-scope"] == "server" { // which are not in the store
+		if strings.HasPrefix(path, "/v1/agents/") || strings.HasSuffix(path, "/authorization") || op["x-scope"] == "server" { // which are not in the store
 			d.ask(broken, name, q.path, q.body, as...)
 		}
 	})
@@ -922,8 +963,10 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	away, wary := newBrokenRig(t, &fault.Outage{Reason: "the store is away", Err: io.EOF}), newRig(t, func(c *server.Config) { c.Limits.WrongKeys = 1 })
 	for _, g := range []*rig{broken, away, wary, wary} {
 		d.ask(g, "GET /v1/session", "/v1/session", "", "Authorization", "Bearer a-wrong-key")
+		d.ask(g, "GET "+callback, callback+"?state=s", "", "Authorization", "Bearer a-wrong-key")
 		d.ask(g, "DELETE /v1/session", "/v1/session", "", "Cookie", cookieOf(g)+"=0123456789abcdef0123456789abcdef.x", "Origin", g.http.URL)
 	}
+	d.ask(newRig(t, func(c *server.Config) { c.Authorizer = undocumented{} }), "GET /v1/mcp-oauth/client.json", "/v1/mcp-oauth/client.json", "")
 	d.ask(slow, "POST /v1/runs", "/v1/runs", runBody("default", "", "RUN_TOOL wait {}"), "Accept", "application/json")
 
 	d.operations(func(method, path string, op map[string]any) {

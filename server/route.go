@@ -140,3 +140,6 @@ var (
 
 // text is a response that is not JSON.
 type text string
+
+// page is a response for browsers. One that is an error can be JSON too.
+type page string

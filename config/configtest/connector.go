@@ -16,6 +16,9 @@ import (
 // MCP is a [config.MCPConnector] to servers in memory. A server that was not set up is up
 // and has no tools.
 type MCP struct {
+	Unusable map[string]string // why there is no connection at all, by id
+
+	consents
 	mu      sync.Mutex
 	servers map[string]*mcpServer // by id
 	open    []*mcpConnection
@@ -68,6 +71,9 @@ func (f *MCP) Started() int {
 
 // Connect implements [config.MCPConnector].
 func (f *MCP) Connect(_ context.Context, spec *config.MCPServerSpec, changed func()) (config.MCPConnection, error) {
+	if why, ok := f.Unusable[spec.ID]; ok {
+		return nil, errors.New(why)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.made++
@@ -125,7 +131,7 @@ func (c *mcpConnection) Tools() []awaken.Tool {
 
 func (c *mcpConnection) Status() config.MCPStatus {
 	s, err := c.server()
-	st := config.MCPStatus{Connected: err == nil, SessionGeneration: c.generation, Tools: []config.MCPTool{}}
+	st := config.MCPStatus{Connected: err == nil, Authorization: c.AuthorizationGrant(), SessionGeneration: c.generation, Tools: []config.MCPTool{}}
 	if err != nil {
 		st.LastError, st.ConsecutiveFailures = err.Error(), 1
 	}
