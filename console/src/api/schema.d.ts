@@ -2632,9 +2632,13 @@ export interface components {
             tool_name: string;
         };
         ClientDocument: {
+            application_type: string;
             client_id: string;
-            client_name: string;
+            client_name?: string;
+            grant_types: string[];
             redirect_uris: string[];
+            response_types: string[];
+            token_endpoint_auth_method: string;
         };
         CommitRow: {
             at: number;
@@ -10985,7 +10989,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/plain": string;
+                    "text/html": string;
                 };
             };
             /** @description Bad Request */
@@ -10995,6 +10999,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
                 };
             };
             /** @description Forbidden */
@@ -11004,6 +11009,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
                 };
             };
             /** @description Internal Server Error */
@@ -11360,6 +11366,15 @@ export interface operations {
                     "application/json": components["schemas"]["ConfigMCPAuthorization"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -11407,6 +11422,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description Bad Gateway */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Service Unavailable */
             503: {
                 headers: {
@@ -11438,6 +11462,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConfigMCPAuthorizationRequest"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Unauthorized */
@@ -11526,6 +11559,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
             };
             /** @description Unauthorized */
             401: {
