@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { launch, run, serve, violations, visit } from "./rig.mjs";
+import { launch, long, run, serve, settled, violations, visit } from "./rig.mjs";
 
 const shots = process.env.SHOTS; // a folder for screenshots
 let server, browser, pages;
@@ -55,13 +55,13 @@ const looks = {
 };
 
 for (const [look, options] of Object.entries(looks)) {
-  test(`pages in ${look}`, async (t) => {
+  test(`pages in ${look}`, { skip: !long && look !== "light" }, async (t) => {
     for (const [name, path] of Object.entries(pages)) {
       await t.test(name, async () => {
         const { page, context, bad } = await visit(browser, server.url + path, options);
         try {
           await page.locator("h1, h2").first().waitFor();
-          await page.waitForTimeout(600);
+          await settled(page);
           if (shots) await page.screenshot({ path: join(shots, `${name}-${look}.png`) });
           assert.deepEqual(await violations(page), []);
           const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -6,6 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
+/** long is whether all tests run, and not only those that find most in little time. */
+export const long = process.env.AWAKEN_LONG === "1";
+
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** serve starts the server. AWAKEN_URL and AWAKEN_KEY name one that runs already, for tests that need nothing special. */
@@ -64,8 +67,24 @@ export async function visit(browser, url, options = {}) {
   page.on("console", (m) => (m.type() === "error" || m.type() === "warning") && record(`${m.type()}: ${m.text()}`));
   page.on("pageerror", (e) => record(`page: ${e.message}`));
   page.on("response", (r) => r.status() >= 400 && record(`${r.status()} ${r.url()}`));
+  const busy = new Set();
+  page.on("request", (q) => q.url().includes("/events/stream") || busy.add(q));
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (q) => busy.delete(q));
+  pending.set(page, busy);
   await page.goto(url);
   return { page, context, bad };
+}
+
+const pending = new WeakMap(); // the requests of a page that are not answered yet
+
+/** settled waits until a page has what it asked for and shows it: no request, no skeleton, no animation. */
+export async function settled(page) {
+  const end = Date.now() + 20_000;
+  for (let quiet = 0; quiet < 4 && Date.now() < end; ) {
+    const still = pending.get(page).size === 0 && (await page.evaluate(() => !document.querySelector(".skeleton") && document.getAnimations().every((a) => a.playState !== "running")));
+    quiet = still ? quiet + 1 : 0;
+    await page.waitForTimeout(50);
+  }
 }
 
 /** violations returns what axe finds in a page. */

@@ -1,7 +1,7 @@
 // What the console says when something is missing: a key, a permission, the server.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, run, serve, violations, visit } from "./rig.mjs";
+import { launch, long, run, serve, violations, visit } from "./rig.mjs";
 
 let browser;
 
@@ -49,7 +49,7 @@ test("a server that needs a key says so, and a key that may only read finds no b
   assert.deepEqual(bad, []);
 });
 
-test("a page follows its server through a crash", async (t) => {
+test("a page follows its server through a crash", { skip: !long }, async (t) => {
   let server = await serve({});
   t.after(() => server.stop());
   const { page, context } = await visit(browser, server.url + "/runs");
@@ -63,7 +63,7 @@ test("a page follows its server through a crash", async (t) => {
   await page.getByRole("link", { name: `…${made.run_id.slice(-6)}` }).waitFor();
 });
 
-test("every address works below a base path", async (t) => {
+test("every address works below a base path", { skip: !long }, async (t) => {
   const server = await serve({ env: { AWAKEN_SERVER_BASE_PATH: "/tools/awaken" } });
   t.after(() => server.stop());
   const made = await run(server.url + "/tools/awaken", "default", "hello");
@@ -77,7 +77,7 @@ test("every address works below a base path", async (t) => {
   assert.deepEqual(bad, []);
 });
 
-test("seven tabs of one browser leave connections for all", async (t) => {
+test("seven tabs of one browser leave connections for all", { skip: !long }, async (t) => {
   const server = await serve({});
   t.after(() => server.stop());
   const asked = await run(server.url, "scenario", "scenario:approval");
@@ -106,7 +106,7 @@ test("what does not exist is told apart from what is not allowed", async (t) => 
   await page.getByRole("heading", { name: "This does not exist" }).waitFor();
 });
 
-test("without the console, its addresses are those of the API: JSON", async (t) => {
+test("without the console, its addresses are those of the API: JSON", { skip: !long }, async (t) => {
   const server = await serve({ env: { AWAKEN_CONSOLE_ENABLED: "false" } });
   t.after(() => server.stop());
   const res = await fetch(server.url + "/", { headers: { Accept: "text/html" } });

@@ -2,17 +2,29 @@ import { Gauge, Hand, ListTree, MessagesSquare, type LucideIcon } from "lucide-r
 import type { Key } from "./i18n/i18n";
 
 export interface Place {
-  to: "/" | "/approvals" | "/runs" | "/threads";
+  to: string;
   word: Key;
   icon: LucideIcon;
   /** Typed after g. */
-  key: string;
+  key?: string;
+}
+
+export interface Group {
+  /** The first group has no name: its pages are those of every day, and are at hand on phones. */
+  word?: Key;
+  places: Place[];
 }
 
 /** The pages in the sidebar, the palette and the help of keys. */
-export const places: Place[] = [
-  { to: "/", word: "nav.overview", icon: Gauge, key: "o" },
-  { to: "/approvals", word: "nav.approvals", icon: Hand, key: "a" },
-  { to: "/runs", word: "nav.runs", icon: ListTree, key: "r" },
-  { to: "/threads", word: "nav.threads", icon: MessagesSquare, key: "t" },
+export const groups: Group[] = [
+  {
+    places: [
+      { to: "/", word: "nav.overview", icon: Gauge, key: "o" },
+      { to: "/approvals", word: "nav.approvals", icon: Hand, key: "a" },
+      { to: "/runs", word: "nav.runs", icon: ListTree, key: "r" },
+      { to: "/threads", word: "nav.threads", icon: MessagesSquare, key: "t" },
+    ],
+  },
 ];
+
+export const places = groups.flatMap((g) => g.places);

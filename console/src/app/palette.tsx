@@ -41,7 +41,7 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
   };
   const items = useMemo<Item[]>(() => {
     const q = text.trim();
-    const list: Item[] = places.filter((p) => t(p.word).toLowerCase().includes(q.toLowerCase())).map((p) => ({ id: p.to, label: t(p.word), hint: `g ${p.key}`, run: () => void navigate({ to: p.to }) }));
+    const list: Item[] = places.filter((p) => t(p.word).toLowerCase().includes(q.toLowerCase())).map((p) => ({ id: p.to, label: t(p.word), hint: p.key ? `g ${p.key}` : "", run: () => void navigate({ to: p.to }) }));
     if (looksLikeID.test(q)) {
       const go = async () => {
         const run = await api.GET("/v1/runs/{run_id}", { params: { path: { run_id: q } } }).catch(() => null);

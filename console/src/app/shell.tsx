@@ -8,7 +8,7 @@ import { Live, useFeedState, usePolling } from "../live/live";
 import { Failure } from "../ui/state";
 import { useLanguage } from "./i18n/i18n";
 import { enableKeys, keysEnabled, useKeys } from "./keys";
-import { places } from "./nav";
+import { groups, places } from "./nav";
 import { Overlay, Palette } from "./palette";
 import { sessionQuery, signOut, useRenewal, useSession } from "./session";
 import { useTheme } from "./theme";
@@ -81,7 +81,7 @@ function Frame() {
           {session?.may.read || signingIn ? <Outlet /> : <SignInFirst />}
         </main>
         <nav aria-label={t("shell.shortcuts")} className="flex shrink-0 border-t border-line bg-panel md:hidden">
-          {places.map((p) => (
+          {groups[0]!.places.map((p) => (
             <Link key={p.to} to={p.to} activeOptions={{ exact: p.to === "/" }} className="flex min-h-12 flex-1 flex-col items-center justify-center text-caption text-muted data-[status=active]:text-accent">
               <p.icon aria-hidden className="size-4" />
               {t(p.word)}
@@ -126,23 +126,28 @@ function Sidebar({ leave }: { leave?: () => void }) {
         Awaken
       </div>
       <nav aria-label={t("shell.pages")} className="flex flex-1 flex-col gap-0.5 overflow-auto p-2">
-        {places.map((p) => (
-          <Link
-            key={p.to}
-            to={p.to}
-            onClick={leave}
-            activeOptions={{ exact: p.to === "/" }}
-            className="touch flex min-h-8 items-center gap-2.5 rounded-md px-2 text-muted hover:bg-sunken hover:text-text data-[status=active]:bg-sunken data-[status=active]:font-medium data-[status=active]:text-text"
-          >
-            <p.icon aria-hidden className="size-4" />
-            {t(p.word)}
-            {p.to === "/approvals" && count > 0 && (
-              <span className="mono ml-auto rounded-full bg-wait px-1.5 text-panel" title={t("approvals.waiting", { n: count })}>
-                {number(count)}
-                <span className="sr-only"> {t("approvals.waiting", { n: count })}</span>
-              </span>
-            )}
-          </Link>
+        {groups.map((g) => (
+          <div key={g.word ?? ""} role={g.word ? "group" : undefined} aria-label={g.word && t(g.word)} className="flex flex-col gap-0.5">
+            {g.word && <div className="mt-3 px-2 pb-0.5 text-caption font-semibold text-muted">{t(g.word)}</div>}
+            {g.places.map((p) => (
+              <Link
+                key={p.to}
+                to={p.to}
+                onClick={leave}
+                activeOptions={{ exact: p.to === "/" }}
+                className="touch flex min-h-8 items-center gap-2.5 rounded-md px-2 text-muted hover:bg-sunken hover:text-text data-[status=active]:bg-sunken data-[status=active]:font-medium data-[status=active]:text-text"
+              >
+                <p.icon aria-hidden className="size-4" />
+                {t(p.word)}
+                {p.to === "/approvals" && count > 0 && (
+                  <span className="mono ml-auto rounded-full bg-wait px-1.5 text-panel" title={t("approvals.waiting", { n: count })}>
+                    {number(count)}
+                    <span className="sr-only"> {t("approvals.waiting", { n: count })}</span>
+                  </span>
+                )}
+              </Link>
+            ))}
+          </div>
         ))}
       </nav>
       <div className="border-t border-line px-4 py-2 text-caption text-muted">
@@ -230,7 +235,7 @@ function Help({ open, onOpenChange }: { open: boolean; onOpenChange: (open: bool
   const [on, setOn] = useState(keysEnabled);
   const keys: [string, string][] = [
     ["⌘K", t("palette.title")],
-    ...places.map((p): [string, string] => [`g ${p.key}`, t("keys.go", { page: t(p.word) })]),
+    ...places.filter((p) => p.key).map((p): [string, string] => [`g ${p.key}`, t("keys.go", { page: t(p.word) })]),
     ["/", t("keys.filter")],
     ["j k", t("keys.move")],
     ["Enter", t("keys.open")],

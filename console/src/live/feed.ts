@@ -104,7 +104,7 @@ export class Feed {
           },
           signal,
           () => {
-            const missed = attempt > 0 && !this.cursor;
+            const missed = !this.cursor; // also the first time: what pages have read is older than the stream
             attempt = 0;
             this.move("live");
             if (missed) this.again();
