@@ -20,7 +20,7 @@ import (
 
 func TestChanges(t *testing.T) {
 	changelogtest.Test(t, func(t *testing.T) changelogtest.Backend {
-		opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))}
+		opts := &postgres.Options{Prefix: tables(t)}
 		db, other := openAt(t, shared(), opts), openAt(t, shared(), opts)
 		return changelogtest.Backend{Changes: db.Changes(), Other: other.Changes(), Store: func(tenant string) awaken.Store { return db.Store(tenant) }, Queue: db, Config: db.Config()}
 	})

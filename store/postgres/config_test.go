@@ -16,7 +16,7 @@ import (
 func TestConfig(t *testing.T) {
 	configtest.Test(t, func(t *testing.T) configtest.Backend {
 		var ahead atomic.Int64
-		opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1)), Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
+		opts := &postgres.Options{Prefix: tables(t), Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
 		db := openAt(t, shared(), opts)
 		return configtest.Backend{
 			Store: db.Config(), Other: openAt(t, shared(), opts).Config(),

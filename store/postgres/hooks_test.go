@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/awaken-go/awaken/store/postgres"
@@ -11,7 +10,7 @@ import (
 
 func TestHooks(t *testing.T) {
 	webhooktest.Test(t, func(t *testing.T) (webhook.Store, func() webhook.Store) {
-		prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+		prefix := tables(t)
 		join := func() webhook.Store {
 			return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Hooks()
 		}

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/awaken-go/awaken/limit"
@@ -11,7 +10,7 @@ import (
 
 func TestLimits(t *testing.T) {
 	limittest.Test(t, func(t *testing.T) (limit.Store, func() limit.Store) {
-		prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+		prefix := tables(t)
 		join := func() limit.Store {
 			return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Limits()
 		}

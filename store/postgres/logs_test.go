@@ -17,7 +17,7 @@ import (
 // another returns a function that opens a database as another process does. Settings are added to its
 // URL.
 func another(t *testing.T, settings string) func() awaken.Store {
-	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+	prefix := tables(t)
 	return func() awaken.Store {
 		return openAt(t, shared()+settings, &postgres.Options{Prefix: prefix}).Store("tenant")
 	}

@@ -29,7 +29,7 @@ func TestMailbox_EnqueuesManyLikeFew(t *testing.T) {
 }
 
 func backend(t *testing.T) mailboxtest.Backend {
-	opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))}
+	opts := &postgres.Options{Prefix: tables(t)}
 	db := openAt(t, shared(), opts)
 	var mu sync.Mutex
 	var shift time.Duration

@@ -9,7 +9,7 @@ import (
 
 func TestRollups(t *testing.T) {
 	rolluptest.Test(t, func(t *testing.T) rolluptest.Backend {
-		db := open(t)
+		db := openSuite(t)
 		return rolluptest.Backend{Rollups: db.Rollups(), Store: func(tenant string) mailbox.Handle { return db.Store(tenant) }}
 	})
 }

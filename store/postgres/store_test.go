@@ -27,10 +27,16 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(testenv.WithPostgres(m, &server)) }
 
-// open returns a DB with its own tables.
+// open returns a DB with new tables.
 func open(t testing.TB) *postgres.DB {
 	t.Helper()
 	return openAt(t, shared(), &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))})
+}
+
+// openSuite returns a DB for a case of a suite, with [tables] of its own.
+func openSuite(t *testing.T) *postgres.DB {
+	t.Helper()
+	return openAt(t, shared(), &postgres.Options{Prefix: tables(t)})
 }
 
 func openAt(t testing.TB, url string, opts *postgres.Options) *postgres.DB {
@@ -44,7 +50,7 @@ func openAt(t testing.TB, url string, opts *postgres.Options) *postgres.DB {
 }
 
 func TestStore(t *testing.T) {
-	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t).Store("tenant") })
+	storetest.Test(t, func(t *testing.T) awaken.Store { return openSuite(t).Store("tenant") })
 }
 
 func TestBudget_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
@@ -57,7 +63,7 @@ func TestBudget_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
 }
 
 func TestStore_WithoutShortcuts(t *testing.T) {
-	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t).WithoutShortcuts().Store("tenant") })
+	storetest.Test(t, func(t *testing.T) awaken.Store { return openSuite(t).WithoutShortcuts().Store("tenant") })
 }
 
 func TestStore_TakeOver(t *testing.T) {
@@ -77,10 +83,10 @@ func TestEventLog(t *testing.T) {
 		if strings.HasSuffix(t.Name(), "/AReaderResumesAtEveryCut") && !testenv.Long() {
 			t.Skip("10,000 cuts take a while; scripts/test -long makes them")
 		}
-		return open(t).Store("tenant")
+		return openSuite(t).Store("tenant")
 	})
 }
 
 func TestProfile(t *testing.T) {
-	profiletest.Test(t, func(t *testing.T) profile.Store { return open(t).Profile("tenant") })
+	profiletest.Test(t, func(t *testing.T) profile.Store { return openSuite(t).Profile("tenant") })
 }
