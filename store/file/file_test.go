@@ -37,12 +37,17 @@ func TestStore_WithoutCache(t *testing.T) {
 // The store is reopened before every call.
 func TestStore_ReopenedBeforeEveryCall(t *testing.T) {
 	t.Parallel()
-	storetest.Test(t, func(t *testing.T) awaken.Store { return newReopener(t) })
+	storetest.Test(t, func(t *testing.T) awaken.Store {
+		if strings.HasSuffix(t.Name(), "/HaveWhatAPlainFilterSelects") && !testenv.Long() {
+			t.Skip("a thousand pages take a while; scripts/test -long reads them, and the other cases of lists are made")
+		}
+		return newReopener(t)
+	})
 }
 
-// large reports whether a case writes too much to be read again for every call.
+// large reports whether a case writes or asks too much for everything to be read again for every call.
 func large(t *testing.T) bool {
-	return strings.Contains(t.Name(), "/Concurrency/") || strings.HasSuffix(t.Name(), "/KeepsLargeValues")
+	return strings.Contains(t.Name(), "/Concurrency/") || strings.HasSuffix(t.Name(), "/KeepsLargeValues") || strings.HasSuffix(t.Name(), "/HaveWhatAPlainFilterSelects")
 }
 
 func TestStore_TakeOver(t *testing.T) {
@@ -56,7 +61,12 @@ func TestStore_TakeOver(t *testing.T) {
 
 func TestEventLog(t *testing.T) {
 	t.Parallel()
-	eventlogtest.Test(t, func(t *testing.T) eventlogtest.Store { return quick(t, t.TempDir(), nil) })
+	eventlogtest.Test(t, func(t *testing.T) eventlogtest.Store {
+		if strings.HasSuffix(t.Name(), "/AReaderResumesAtEveryCut") && !testenv.Long() {
+			t.Skip("10,000 cuts take a while; scripts/test -long makes them")
+		}
+		return quick(t, t.TempDir(), nil)
+	})
 }
 
 func TestProfile(t *testing.T) {
