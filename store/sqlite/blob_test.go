@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 
 func TestBlobs(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T, now func() time.Time) blobtest.Backend {
-		db := openAt(t, filepath.Join(t.TempDir(), "awaken.db"), &sqlite.Options{Now: now})
+		db := openAt(t, newFile(t), &sqlite.Options{Now: now})
 		return blobtest.Backend{Store: db.Store("a"), Other: db.Store("b"), Sweeper: db}
 	})
 }

@@ -30,7 +30,7 @@ func TestRead_OneThatIsGivenUpDisturbsNoOther(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {
-			for i := range 300 {
+			for i := range 100 {
 				ctx, cancel := context.WithCancel(t.Context())
 				if w%2 == 0 {
 					time.AfterFunc(time.Duration(i%20)*20*time.Microsecond, cancel)

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/awaken-go/awaken"
@@ -10,7 +9,7 @@ import (
 
 func TestChanges(t *testing.T) {
 	changelogtest.Test(t, func(t *testing.T) changelogtest.Backend {
-		path := filepath.Join(t.TempDir(), "awaken.db")
+		path := newFile(t)
 		db, other := openAt(t, path, nil), openAt(t, path, nil)
 		return changelogtest.Backend{Changes: db.Changes(), Other: other.Changes(), Store: func(tenant string) awaken.Store { return db.Store(tenant) }, Queue: db, Config: db.Config()}
 	})

@@ -15,7 +15,7 @@ import (
 
 func TestConfig(t *testing.T) {
 	configtest.Test(t, func(t *testing.T) configtest.Backend {
-		path := filepath.Join(t.TempDir(), "awaken.db")
+		path := newFile(t)
 		var ahead atomic.Int64
 		opts := &sqlite.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
 		db, other := openAt(t, path, opts), openAt(t, path, opts)

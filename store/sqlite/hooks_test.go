@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/awaken-go/awaken/webhook"
@@ -10,7 +9,7 @@ import (
 
 func TestHooks(t *testing.T) {
 	webhooktest.Test(t, func(t *testing.T) (webhook.Store, func() webhook.Store) {
-		path := filepath.Join(t.TempDir(), "awaken.db")
+		path := newFile(t)
 		return openAt(t, path, nil).Hooks(), func() webhook.Store { return openAt(t, path, nil).Hooks() }
 	})
 }

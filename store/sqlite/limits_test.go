@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/awaken-go/awaken/limit"
@@ -10,7 +9,7 @@ import (
 
 func TestLimits(t *testing.T) {
 	limittest.Test(t, func(t *testing.T) (limit.Store, func() limit.Store) {
-		path := filepath.Join(t.TempDir(), "awaken.db")
+		path := newFile(t)
 		return openAt(t, path, nil).Limits(), func() limit.Store { return openAt(t, path, nil).Limits() }
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 func TestMailbox(t *testing.T) {
 	mailboxtest.Test(t, func(t *testing.T) mailboxtest.Backend {
-		path := filepath.Join(t.TempDir(), "awaken.db")
+		path := newFile(t)
 		db, other := openAt(t, path, nil), openAt(t, path, nil)
 		for _, db := range []*sqlite.DB{db, other} { // under load, two busy writers wait long for each other
 			if err := db.Pragma("busy_timeout = 60000"); err != nil {

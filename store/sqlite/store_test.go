@@ -1,8 +1,12 @@
 package sqlite_test
 
 import (
+	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/awaken-go/awaken"
@@ -17,7 +21,39 @@ import (
 // open opens a database in a temporary folder.
 func open(t testing.TB) *sqlite.DB {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "awaken.db"), nil)
+	return openAt(t, newFile(t), nil)
+}
+
+// empty is a database file with its schema and nothing else: its migrations take ten times as long as opening it.
+var empty = sync.OnceValues(func() (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "sqlite")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "awaken.db")
+	db, err := sqlite.Open(context.Background(), path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// newFile returns the path of a database that has its schema and nothing else.
+func newFile(t testing.TB) string {
+	t.Helper()
+	data, err := empty()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "awaken.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func openAt(t testing.TB, path string, opts *sqlite.Options) *sqlite.DB {
