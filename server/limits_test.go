@@ -82,7 +82,7 @@ func TestLimits_RequestTime(t *testing.T) {
 	t.Parallel()
 	slow := slowDB{memory.NewDB()}
 	g := &rig{t: t, db: slow, keys: server.NewKeys(nil)}
-	g.start(func(c *server.Config) { c.Limits.RequestTime = time.Second }) // the answer has as long again
+	g.start(func(c *server.Config) { c.Limits.RequestTime = 5 * time.Second }) // the answer has as long again
 	out := g.want(503, "GET", "/v1/threads", "")
 	if out["code"] != "timeout" {
 		t.Errorf("got %v", out)

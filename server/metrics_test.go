@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -120,12 +121,14 @@ func TestProbes_AskTheStoreOncePerSecond(t *testing.T) {
 	m.Depths(db)
 	g := &rig{t: t, db: db, keys: adminKeys(t)}
 	g.start(func(c *server.Config) { c.Metrics = m })
+	start := time.Now()
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() { g.ask("GET", "/metrics", ""); g.ask("GET", "/health", "") })
 	}
 	wg.Wait()
-	if n := asked.Load(); n > 6 { // the requests may take more than a second on a busy machine
-		t.Errorf("50 requests asked the store %d times", n)
+	seconds := int64(time.Since(start).Seconds()) + 1 // one on an idle machine, many on a busy one
+	if n := asked.Load(); n > 2*seconds+2 {
+		t.Errorf("50 requests asked the store %d times in %d seconds", n, seconds)
 	}
 }
