@@ -2,6 +2,7 @@ package eval
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"reflect"
 	"strings"
 	"testing"
@@ -235,6 +236,69 @@ func FuzzDataset(f *testing.F) {
 		}
 		if _, err := ParseDataset(out); err != nil {
 			t.Errorf("%s was written as %s, which is refused: %v", data, out, err)
+		}
+	})
+}
+
+// Reports that are written can be read by programs that know fewer or more fields; others are refused by their line.
+func TestReports_AreReadAndWritten(t *testing.T) {
+	t.Parallel()
+	items := []Item{{FixtureID: "a", Report: &Report{FixtureID: "a", Passed: true, Failures: []Failure{}}}, {FixtureID: "b", Report: &Report{FixtureID: "b", Failures: []Failure{{Kind: ForbiddenToolUsed, Tool: "rm"}}}}}
+	var b strings.Builder
+	if err := WriteReports(&b, items); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadReports(strings.NewReader("\n" + strings.Replace(b.String(), "{", `{"newer":1,`, 1)))
+	if err != nil || !reflect.DeepEqual(got, items) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"{}": `line 1: fixture_id is missing`, "\n[]": `line 2: `, `{"fixture_id":"a","passed":true,"failures":[{"kind":"x"}]}`: `line 1: passed is true with 1 failures`,
+		strings.Repeat("x", maxReport+1): `line 1: `,
+	} {
+		if _, err := ReadReports(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: error is %v, want one with %s", text, err, want)
+		}
+	}
+}
+
+// Names of cases and models cannot break out of a table or a file of tests.
+func TestFormats_EscapeNames(t *testing.T) {
+	t.Parallel()
+	name := "a|b<script>`x`\n&\x01"
+	changes := Diff(nil, []Item{{FixtureID: name, Cell: &Cell{ModelID: "m"}, SampleIndex: ref(1), Report: &Report{FixtureID: name, Failures: []Failure{{Kind: ForbiddenToolUsed}}}}})
+	var md, junit strings.Builder
+	if err := WriteMarkdown(&md, changes); err != nil {
+		t.Fatal(err)
+	}
+	if want := "**Blocked:** 1 new\n\n| Case | Change | |\n|---|---|---|\n| a\\|b&lt;script>\\`x\\` &\x01 with m, sample 1 | is new and fails | blocks |\n"; md.String() != want {
+		t.Errorf("table is %q, want %q", md.String(), want)
+	}
+	if err := WriteJUnit(&junit, "suite", changes, nil); err != nil {
+		t.Fatal(err)
+	}
+	var suite testSuite
+	if err := xml.Unmarshal([]byte(junit.String()), &suite); err != nil || suite.Failures != 1 || suite.Cases[0].Failure == nil || !strings.HasPrefix(suite.Cases[0].Name, "a|b<script>`x`\n&") {
+		t.Errorf("%s is read as %+v, %v", junit.String(), suite, err)
+	}
+}
+
+func FuzzReports(f *testing.F) {
+	f.Add("{\"fixture_id\":\"a\",\"passed\":true}\n{\"fixture_id\":\"b\",\"failures\":[{\"kind\":\"x\"}]}")
+	f.Fuzz(func(t *testing.T, text string) {
+		items, err := ReadReports(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if changes := Diff(items, items); len(changes) != len(items) {
+			t.Errorf("%d cases have %d changes", len(items), len(changes))
+		}
+		var b strings.Builder
+		if err := WriteReports(&b, items); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := ReadReports(strings.NewReader(b.String())); err != nil || len(again) != len(items) {
+			t.Errorf("%q cannot be read again: %v", b.String(), err)
 		}
 	})
 }

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken/eval"
+)
+
+func evalCommand(con *console) *cobra.Command {
+	cmd := &cobra.Command{Use: "eval", Short: "Compare evaluations of agents"}
+	cmd.AddCommand(evalDiffCommand(con))
+	return cmd
+}
+
+const evalDiffHelp = `Compare a file of reports with a baseline, case by case. A file has one report per line,
+as evaluations write them.
+
+A regression, a case that is missing, one that passes but differs, and a new case that fails
+block a release.
+
+Exit status:
+  0  nothing blocks
+  1  something does
+  2  invalid file or command line`
+
+// diffFormats are the formats of awaken eval diff.
+var diffFormats = map[string]func(con *console, changes []eval.Change, latest []eval.Item) error{
+	"text": func(con *console, changes []eval.Change, _ []eval.Item) error {
+		for i := range changes {
+			c := &changes[i]
+			if c.Kind == eval.Unchanged {
+				continue
+			}
+			mark := " "
+			if c.Blocking() {
+				mark = "!"
+			}
+			if _, err := fmt.Fprintf(con.out, "%s %s: %s\n", mark, printable(c.Title(), false), printable(c.Explain(), false)); err != nil {
+				return err
+			}
+		}
+		_, err := fmt.Fprintln(con.out, eval.Summary(changes))
+		return err
+	},
+	"json": func(con *console, changes []eval.Change, _ []eval.Item) error {
+		return json.NewEncoder(con.out).Encode(changes)
+	},
+	"junit": func(con *console, changes []eval.Change, latest []eval.Item) error {
+		return eval.WriteJUnit(con.out, "awaken eval", changes, latest)
+	},
+	"markdown": func(con *console, changes []eval.Change, _ []eval.Item) error {
+		return eval.WriteMarkdown(con.out, changes)
+	},
+}
+
+func evalDiffCommand(con *console) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:     "diff BASELINE NEW",
+		Short:   "Compare reports with those of a baseline",
+		Long:    evalDiffHelp,
+		Example: "  awaken eval diff main.ndjson branch.ndjson --format markdown",
+		Args:    cobra.ExactArgs(2),
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "`format` of the comparison: text, json, junit or markdown")
+	cmd.RunE = func(_ *cobra.Command, files []string) error {
+		write, ok := diffFormats[format]
+		if !ok {
+			return usageError("--format is %q; want text, json, junit or markdown", format)
+		}
+		baseline, err := reportsOf(files[0])
+		if err != nil {
+			return err
+		}
+		latest, err := reportsOf(files[1])
+		if err != nil {
+			return err
+		}
+		changes := eval.Diff(baseline, latest)
+		if err := write(con, changes, latest); err != nil {
+			return written(err)
+		}
+		var blocking []string
+		for i := range changes {
+			if changes[i].Blocking() {
+				blocking = append(blocking, changes[i].Title())
+			}
+		}
+		if n := len(blocking); n > 5 {
+			blocking = append(blocking[:5], fmt.Sprintf("and %d more", n-5))
+		}
+		if len(blocking) > 0 {
+			return failed(fmt.Errorf("blocked by %s", strings.Join(blocking, ", ")))
+		}
+		return nil
+	}
+	return cmd
+}
+
+func reportsOf(file string) ([]eval.Item, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, configError("%w", err)
+	}
+	defer f.Close()
+	items, err := eval.ReadReports(f)
+	if err != nil {
+		return nil, configError("%s: %w", file, err)
+	}
+	return items, nil
+}
