@@ -113,7 +113,7 @@ test("what the model saw is three clicks from the list of runs", async (t) => {
   await page.getByLabel("Key", { exact: true }).fill(server.key);
   await page.keyboard.press("Enter");
   await page.getByRole("list", { name: "Runs" }).getByRole("listitem").first().getByRole("link").first().click();
-  await page.getByRole("list", { name: "Timeline" }).getByRole("link").first().click();
+  await page.getByRole("treegrid", { name: "Timeline" }).getByRole("link").first().click();
   await page.getByRole("button", { name: "What the model saw" }).click();
   await page.getByRole("region", { name: "What the model saw" }).getByText("the exact prompt", { exact: true }).waitFor();
 });

@@ -1,4 +1,4 @@
-import { Gauge, Hand, ListTree, MessagesSquare, type LucideIcon } from "lucide-react";
+import { ChartColumn, Gauge, Hand, Layers, ListTree, MessagesSquare, ScrollText, type LucideIcon } from "lucide-react";
 import type { Key } from "./i18n/i18n";
 
 export interface Place {
@@ -23,6 +23,14 @@ export const groups: Group[] = [
       { to: "/approvals", word: "nav.approvals", icon: Hand, key: "a" },
       { to: "/runs", word: "nav.runs", icon: ListTree, key: "r" },
       { to: "/threads", word: "nav.threads", icon: MessagesSquare, key: "t" },
+    ],
+  },
+  {
+    word: "nav.operate",
+    places: [
+      { to: "/queue", word: "nav.queue", icon: Layers, key: "q" },
+      { to: "/cost", word: "nav.cost", icon: ChartColumn, key: "c" },
+      { to: "/audit", word: "nav.audit", icon: ScrollText, key: "u" },
     ],
   },
 ];

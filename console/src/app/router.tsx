@@ -17,10 +17,13 @@ export interface RunSearch {
   origin?: string;
   version?: string;
   in_doubt?: string;
+  since?: string;
+  until?: string;
+  min_cost_usd?: string;
   q?: string;
 }
 
-const runFilters: (keyof RunSearch)[] = ["status", "outcome", "waiting_reason", "agent_id", "user_id", "thread_id", "tool", "origin", "version", "in_doubt", "q"];
+const runFilters: (keyof RunSearch)[] = ["status", "outcome", "waiting_reason", "agent_id", "user_id", "thread_id", "tool", "origin", "version", "in_doubt", "since", "until", "min_cost_usd", "q"];
 
 /** pick returns those values of an address that are texts and are known. */
 function pick<K extends string>(search: Record<string, unknown>, names: K[]): Partial<Record<K, string>> {
@@ -55,17 +58,28 @@ const runSearch = (s: Record<string, unknown>): { tab?: string } => pick(s, ["ta
 const run = createRoute({ ...at("/runs/$id"), validateSearch: runSearch, component: runPage });
 const runStep = createRoute({ ...at("/runs/$id/steps/$step"), validateSearch: runSearch, component: runPage });
 const runCall = createRoute({ ...at("/runs/$id/calls/$call"), validateSearch: runSearch, component: runPage });
-const threads = createRoute({ ...at("/threads"), validateSearch: (s: Record<string, unknown>): { user_id?: string; q?: string; agent_id?: string } => pick(s, ["user_id", "q", "agent_id"]), component: lazyRouteComponent(() => import("../features/threads/threads"), "Threads") });
+const threads = createRoute({ ...at("/threads"), validateSearch: (s: Record<string, unknown>): { user_id?: string; q?: string; root?: string } => pick(s, ["user_id", "q", "root"]), component: lazyRouteComponent(() => import("../features/threads/threads"), "Threads") });
 const threadPage = lazyRouteComponent(() => import("../features/threads/thread"), "ThreadPage");
 const newThread = createRoute({ ...at("/threads/new"), validateSearch: (s: Record<string, unknown>): { agent_id?: string } => pick(s, ["agent_id"]), component: lazyRouteComponent(() => import("../features/threads/new"), "NewThread") });
 const thread = createRoute({ ...at("/threads/$id"), component: threadPage });
-const approvalSearch = (s: Record<string, unknown>): { agent_id?: string; tool?: string; reason?: string; user_id?: string } => pick(s, ["agent_id", "tool", "reason", "user_id"]);
+const approvalSearch = (s: Record<string, unknown>): { agent_id?: string; tool?: string; reason?: string; user_id?: string; view?: string; actor?: string } => pick(s, ["agent_id", "tool", "reason", "user_id", "view", "actor"]);
 const approvalsPage = lazyRouteComponent(() => import("../features/approvals/approvals"), "Approvals");
 const approvals = createRoute({ ...at("/approvals"), validateSearch: approvalSearch, component: approvalsPage });
 const approval = createRoute({ ...at("/approvals/$run/$ticket"), validateSearch: approvalSearch, component: approvalsPage });
 
+const queueSearch = (s: Record<string, unknown>): { view?: string; agent_id?: string; worker?: string; id?: string } => pick(s, ["view", "agent_id", "worker", "id"]);
+const queuePage = lazyRouteComponent(() => import("../features/queue/queue"), "QueuePage");
+const queue = createRoute({ ...at("/queue"), validateSearch: queueSearch, component: queuePage });
+const deadLetter = createRoute({ ...at("/dead-letters/$dispatch"), validateSearch: queueSearch, component: queuePage });
+const cost = createRoute({ ...at("/cost"), validateSearch: (s: Record<string, unknown>): { metric?: string; by?: string; range?: string; key?: string } => pick(s, ["metric", "by", "range", "key"]), component: lazyRouteComponent(() => import("../features/cost/cost"), "Cost") });
+const auditSearch = (s: Record<string, unknown>): { actor?: string; resource?: string; action?: string; range?: string } => pick(s, ["actor", "resource", "action", "range"]);
+const auditPage = lazyRouteComponent(() => import("../features/audit/audit"), "Audit");
+const audit = createRoute({ ...at("/audit"), validateSearch: auditSearch, component: auditPage });
+const auditEvent = createRoute({ ...at("/audit/$event"), validateSearch: auditSearch, component: auditPage });
+const operation = [queue, deadLetter, cost, audit, auditEvent] as const;
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval]),
+  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, ...operation]),
   basepath: basePath,
   defaultPreload: "intent",
   defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,

@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { useLanguage } from "../app/i18n/i18n";
 import { CopyButton } from "./id";
+import { save } from "./save";
 
 const LARGE = 256 * 1024;
 
@@ -9,15 +10,8 @@ export function Json({ value, label }: { value: unknown; label: string }) {
   const { t } = useLanguage();
   const text = useMemo(() => (typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "")), [value]);
   if (text.length > LARGE) {
-    const save = () => {
-      const a = document.createElement("a");
-      a.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-      a.download = "value.json";
-      a.click();
-      URL.revokeObjectURL(a.href);
-    };
     return (
-      <button type="button" className="link" onClick={save}>
+      <button type="button" className="link" onClick={() => save("value.json", text, "application/json")}>
         {t("action.download", { kb: Math.round(text.length / 1024) })}
       </button>
     );

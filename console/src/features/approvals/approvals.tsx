@@ -10,12 +10,40 @@ import { usePhone } from "../../ui/phone";
 import { Empty, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
 import { Card } from "./card";
+import { Ledger } from "./decided";
+import { like, plain, Several } from "./several";
 import { approvalsQuery, keyOf, ticketOf, type Approval, type ApprovalFilter } from "./queries";
 
 const reasons = ["tool_permission", "user_input", "budget_exhausted", "pin_unavailable"];
 
-/** Approvals lists what waits for a person, the oldest first, beside the question that is open. On a phone it is one or the other. */
+/** Approvals shows what waits for a person, or what was decided. */
 export function Approvals() {
+  const { t } = useLanguage();
+  const { view } = useSearch({ strict: false }) as ApprovalFilter;
+  const { run } = useParams({ strict: false }) as { run?: string };
+  if (view !== "decided" || run) return <Waiting />;
+  return (
+    <Page crumbs={[{ text: t("nav.approvals") }]} actions={<Views view="decided" />}>
+      <Ledger />
+    </Page>
+  );
+}
+
+function Views({ view }: { view: "waiting" | "decided" }) {
+  const { t } = useLanguage();
+  return (
+    <nav aria-label={t("queue.view")} className="inline-flex rounded-md border border-border">
+      {(["waiting", "decided"] as const).map((v) => (
+        <Link key={v} to="/approvals" search={{ view: v === "decided" ? v : undefined }} activeOptions={{ exact: true, includeSearch: true, explicitUndefined: true }} data-on={v === view} className="touch inline-flex min-h-8 items-center px-3 first:rounded-l-[5px] last:rounded-r-[5px] data-[on=true]:bg-accent data-[on=true]:font-medium data-[on=true]:text-on-accent">
+          {t(`approvals.${v === "waiting" ? "open" : v}`)}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** Waiting lists what waits for a person, the oldest first, beside the question that is open. On a phone it is one or the other. */
+function Waiting() {
   const { t } = useLanguage();
   const filter: ApprovalFilter = useSearch({ strict: false });
   const { run, ticket } = useParams({ strict: false }) as { run?: string; ticket?: string };
@@ -39,6 +67,9 @@ export function Approvals() {
   useEffect(() => {
     if (key && !found && hasNextPage && !isFetching) void fetchNextPage(); // an address names a question on a later page
   }, [key, found, hasNextPage, isFetching, fetchNextPage]);
+  const [keys, setKeys] = useState<ReadonlySet<string>>(new Set());
+  const [selecting, setSelecting] = useState(false);
+  const chosen = items.filter((a) => keys.has(keyOf(a)));
   const known = (name: "agent_id" | "tool_name") => [...new Set(items.map((a) => a[name]).filter(Boolean))].sort().map((v) => ({ value: v, text: v }));
   return (
     <Page
@@ -57,14 +88,29 @@ export function Approvals() {
           </span>
         )
       }
+      actions={!(phone && key) && <Views view="waiting" />}
     >
       {!(phone && key) && (
         <div role="search" aria-label={t("runs.filters")} className="flex gap-2 overflow-x-auto border-b border-line px-4 py-2">
           <Choice label={t("runs.agent")} value={filter.agent_id ?? ""} onChange={(v) => set({ agent_id: v || undefined })} options={known("agent_id")} />
           <Choice label={t("approvals.tool")} value={filter.tool ?? ""} onChange={(v) => set({ tool: v || undefined })} options={known("tool_name")} />
           <Choice label={t("approvals.reason")} value={filter.reason ?? ""} onChange={(v) => set({ reason: v || undefined })} options={reasons.map((r) => ({ value: r, text: t(`reason.${r}` as Key) }))} />
+          {items.some(plain) && (
+            <label className="touch ml-auto inline-flex min-h-8 items-center gap-2 whitespace-nowrap">
+              <input
+                type="checkbox"
+                checked={selecting}
+                onChange={(e) => {
+                  setSelecting(e.target.checked);
+                  setKeys(new Set());
+                }}
+              />
+              {t("approvals.several")}
+            </label>
+          )}
         </div>
       )}
+      {!(phone && key) && <Several chosen={chosen} clear={() => setKeys(new Set())} />}
       <Loaded query={query}>
         {() =>
           items.length === 0 && !open ? (
@@ -76,14 +122,15 @@ export function Approvals() {
               {!(phone && key) && (
                 <ul aria-label={t("nav.approvals")} className="w-full min-w-0 shrink-0 overflow-auto border-r border-line md:w-80">
                   {items.map((a) => (
-                    <li key={keyOf(a)}>
+                    <li key={keyOf(a)} className="flex">
+                      {selecting && <Pick approval={a} first={chosen[0]} picked={keys.has(keyOf(a))} pick={(on) => setKeys(on ? new Set([...keys, keyOf(a)]) : new Set([...keys].filter((k) => k !== keyOf(a))))} />}
                       <Link
                         to="/approvals/$run/$ticket"
                         params={{ run: a.run_id, ticket: ticketOf(a) }}
                         search={filter}
                         replace={!phone}
                         aria-current={open && keyOf(open) === keyOf(a) ? "true" : undefined}
-                        className="row-link flex min-h-16 flex-col justify-center gap-0.5 border-b border-line px-4 py-2 aria-[current]:bg-sunken"
+                        className="row-link flex min-h-16 min-w-0 flex-1 flex-col justify-center gap-0.5 border-b border-line px-4 py-2 aria-[current]:bg-sunken"
                       >
                         <span className="flex items-center gap-2">
                           <span className="mono truncate font-medium">{a.tool_name || t(`reason.${a.waiting_reason}` as Key)}</span>
@@ -127,5 +174,16 @@ export function Approvals() {
         }
       </Loaded>
     </Page>
+  );
+}
+
+/** Pick chooses a question. Only those that are like the first one can be decided together. */
+function Pick({ approval: a, first, picked, pick }: { approval: Approval; first?: Approval; picked: boolean; pick: (on: boolean) => void }) {
+  const { t } = useLanguage();
+  const why = !plain(a) ? t("approvals.alone") : first && !like(a, first) ? t("approvals.notAlike") : undefined;
+  return (
+    <label className="flex w-10 shrink-0 items-center justify-center border-b border-line" title={why}>
+      <input type="checkbox" checked={picked} disabled={why !== undefined} onChange={(e) => pick(e.target.checked)} aria-label={t("queue.select", { id: a.tool_name || a.waiting_reason })} />
+    </label>
   );
 }

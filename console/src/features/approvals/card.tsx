@@ -11,9 +11,10 @@ import { Button } from "../../ui/button";
 import { short } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { formable, SchemaForm, schemaOfValue } from "../../ui/schemaform";
-import { Ago } from "../../ui/time";
+import { Ago, useNow } from "../../ui/time";
 import { HoldButton } from "./hold";
 import { keyOf, ticketOf, type Approval } from "./queries";
+import { Raise } from "./raise";
 
 interface Remember {
   scopes: string[];
@@ -134,6 +135,7 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
       {a.budget && (
         <Section title={t("run.budget")}>
           <Budget exhausted={a.budget} />
+          <Raise approval={a} />
         </Section>
       )}
       {a.context.length > 0 && (
@@ -174,6 +176,14 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
                 </select>
               )}
             </fieldset>
+          )}
+          {inDoubt && (
+            <Section title={t("approvals.happened")} hint={t("approvals.happenedHint")}>
+              <textarea className="field mono w-full" rows={3} aria-label={t("approvals.happened")} value={text} onChange={(e) => setText(e.target.value)} disabled={busy || !may} />
+              <Button className="mt-2" why={why} disabled={busy || text.trim() === ""} onClick={() => decide.mutate({ action: "resume", payload: parsed(text) })}>
+                {t("approvals.happenedSend")}
+              </Button>
+            </Section>
           )}
           <label className="flex flex-col gap-1 font-medium">
             {t("approvals.note")}
@@ -239,8 +249,13 @@ function Section({ title, hint, children }: { title: string; hint?: string; chil
 }
 
 function Expiry({ at }: { at: number }) {
-  const { t, date } = useLanguage();
-  return <p className="text-wait">{t("approvals.expires", { time: date(at) })}</p>;
+  const { t, date, span } = useLanguage();
+  const now = useNow(1000);
+  return (
+    <p className="text-wait" title={date(at)}>
+      {at > now ? t("approvals.expiresIn", { time: span(at - now) }) : t("approvals.expires", { time: date(at) })}
+    </p>
+  );
 }
 
 function Budget({ exhausted: e }: { exhausted: NonNullable<Approval["budget"]> }) {

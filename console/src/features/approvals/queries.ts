@@ -15,10 +15,21 @@ export interface ApprovalFilter {
   tool?: string;
   reason?: string;
   user_id?: string;
+  view?: string;
+  actor?: string;
 }
 
+/** decisionsQuery lists what was decided, the newest first. */
+export const decisionsQuery = (filter: { tool?: string; actor?: string }) =>
+  infiniteQueryOptions({
+    queryKey: ["approvals", "decided", filter],
+    queryFn: ({ pageParam, signal }) => ask(api.GET("/v1/decisions", { params: { query: { ...filter, limit: 100, cursor: pageParam || undefined } }, signal })),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+
 /** approvalsQuery lists what waits for a person, the oldest first. */
-export const approvalsQuery = (filter: ApprovalFilter) =>
+export const approvalsQuery = ({ view: _view, actor: _actor, ...filter }: ApprovalFilter) =>
   infiniteQueryOptions({
     queryKey: ["approvals", "list", filter],
     queryFn: ({ pageParam, signal }) => ask(api.GET("/v1/approvals", { params: { query: { ...filter, order: "oldest", limit: 50, cursor: pageParam || undefined } as never }, signal })),

@@ -25,6 +25,47 @@ export function rowsOf(t: Timeline): Row[] {
   return rows.sort((a, b) => a.order - b.order || a.sub - b.sub || rank[a.kind] - rank[b.kind]);
 }
 
+/** A row at its place in the tree: calls are below their step, and the rows of a child run below its call. */
+export interface Placed {
+  row: Row;
+  /** Tells it apart from the rows of all runs that are shown. */
+  key: string;
+  level: number;
+  timeline: Timeline;
+  /** Whether there are rows below it, and whether they are shown. */
+  expands: boolean;
+  expanded: boolean;
+  /** The run below it, if it is not here yet. */
+  loads?: string;
+}
+
+/** placedOf returns the rows that are shown. Steps are unfolded unless their key is in folded, child runs only if theirs is in unfolded. */
+export function placedOf(t: Timeline, folded: ReadonlySet<string>, unfolded: ReadonlySet<string>, children: ReadonlyMap<string, Timeline>, level = 1, out: Placed[] = []): Placed[] {
+  const withCalls = new Set(t.calls.map((c) => c.step));
+  let hidden = -1;
+  for (const row of rowsOf(t)) {
+    const key = `${t.run_id}/${row.key}`;
+    if (row.kind === "step") {
+      const expands = withCalls.has(row.row.step);
+      const expanded = expands && !folded.has(key);
+      hidden = expands && !expanded ? row.row.step : -1;
+      out.push({ row, key, level, timeline: t, expands, expanded });
+      continue;
+    }
+    if (row.kind === "call") {
+      if (row.row.step === hidden) continue;
+      const child = row.row.child_run_id;
+      const expanded = child !== undefined && unfolded.has(key);
+      const below = child ? children.get(child) : undefined;
+      out.push({ row, key, level: level + 1, timeline: t, expands: child !== undefined, expanded, ...(expanded && !below && { loads: child }) });
+      if (expanded && below && level < 40) placedOf(below, folded, unfolded, children, level + 2, out);
+      continue;
+    }
+    out.push({ row, key, level, timeline: t, expands: false, expanded: false });
+  }
+  return out;
+}
+
 /** spansOf returns when the run was at work. Waiting is not work. */
 export function spansOf(t: Timeline, now: number): Span[] {
   return [
