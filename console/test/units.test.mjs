@@ -120,3 +120,52 @@ test("the colours of texts can be read on every surface", () => {
     assert.ok(contrast("on-accent", "accent") >= 4.5, `${theme}: on-accent`);
   }
 });
+
+test("the text of a model is Markdown without HTML, and only addresses of the web are links", async () => {
+  const { blocksOf, safe } = await load("ui/markdown.tsx");
+  assert.deepEqual(
+    blocksOf("# Title\n\none\ntwo\n\n- a\n- b\n\n```js\nlet x = '<b>';\n```\n> said\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n---\n").map((b) => b.kind),
+    ["heading", "p", "list", "code", "quote", "table", "rule"],
+  );
+  assert.equal(blocksOf("<script>alert(1)</script>")[0].kind, "p");
+  assert.deepEqual(blocksOf("```\nstill open"), [{ kind: "code", lang: "", text: "still open" }]);
+  for (const bad of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", " javascript:alert(1)", "data:text/html,x", "vbscript:x", "//host", "/v1/keys", "file:///etc/passwd", "blob:x"]) assert.equal(safe(bad), "", bad);
+  assert.equal(safe("https://example.com/a?b"), "https://example.com/a?b");
+  for (const text of ["*".repeat(5000), "[".repeat(5000), "`".repeat(5000), "|\n".repeat(2000), "> ".repeat(5000), "_a".repeat(3000)]) {
+    const began = performance.now();
+    blocksOf(text);
+    assert.ok(performance.now() - began < 2000, "a text of a model stops the page");
+  }
+});
+
+test("what changed between two documents is named by its path", async () => {
+  const { changesOf } = await load("features/audit/diff.ts");
+  assert.deepEqual(changesOf({ a: 1, b: { c: [1], d: "x" } }, { a: 1, b: { c: [2], d: "x" }, e: null }), [
+    { path: "b.c", before: [1], after: [2] },
+    { path: "e", before: undefined, after: null },
+  ]);
+  assert.deepEqual(changesOf({ a: 1 }, { a: 1 }), []);
+});
+
+test("rows of a timeline fold below their step, and unfold below their call", async () => {
+  const { placedOf } = await load("features/runs/rows.ts");
+  const none = { commits: [], activations: [], takeovers: [], waits: [], resets: [] };
+  const parent = { run_id: "p", ...none, steps: [{ step: 0, started_at: 1 }, { step: 1, started_at: 5 }], calls: [{ step: 0, index: 0, call_id: "c", child_run_id: "k", queued_at: 2 }] };
+  const child = { run_id: "k", ...none, steps: [{ step: 0, started_at: 3 }], calls: [] };
+  const shown = (folded, unfolded, children = []) => placedOf(parent, new Set(folded), new Set(unfolded), new Map(children)).map((p) => `${p.key}@${p.level}${p.loads ? " loads" : ""}`);
+  assert.deepEqual(shown([], []), ["p/s0@1", "p/c0/c@2", "p/s1@1"]);
+  assert.deepEqual(shown(["p/s0"], []), ["p/s0@1", "p/s1@1"]);
+  assert.deepEqual(shown([], ["p/c0/c"]), ["p/s0@1", "p/c0/c@2 loads", "p/s1@1"]);
+  assert.deepEqual(shown([], ["p/c0/c"], [["k", child]]), ["p/s0@1", "p/c0/c@2", "k/s0@3", "p/s1@1"]);
+});
+
+test("a long log is folded without being copied for each event", async () => {
+  const { fold, emptyFold } = await load("live/fold.ts");
+  let f = emptyFold;
+  for (let n = 1; n <= 2500; n += 5) f = fold(f, [n, n + 1, n + 2, n + 3, n + 4].map((i) => at(i, { event_type: "state" })));
+  assert.equal(f.events.length, 2500);
+  assert.deepEqual(f.seen.map((part) => part.size), [1000, 1000, 500]);
+  const more = fold(f, [at(2500, { event_type: "state" }), at(2501, { event_type: "state" }), at(2501, { event_type: "state" })]);
+  assert.equal(more.events.length, 2501);
+  assert.equal(more.seen[0], f.seen[0], "a full part was copied");
+});

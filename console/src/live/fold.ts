@@ -27,12 +27,30 @@ export interface FoldedStep {
 /** Fold is what a log says, in a form that pages show. It is never changed: fold returns a new one. */
 export interface Fold {
   events: Envelope[];
-  seen: Set<string>;
+  /** The ids of all events, in parts that do not change once they are full, so that a long log is not copied for each event. */
+  seen: ReadonlySet<string>[];
   steps: FoldedStep[];
   calls: Map<string, FoldedCall>;
 }
 
-export const emptyFold: Fold = { events: [], seen: new Set(), steps: [], calls: new Map() };
+export const emptyFold: Fold = { events: [], seen: [], steps: [], calls: new Map() };
+
+const PART = 1000;
+
+/** noted returns the parts of seen with further ids. */
+function noted(seen: ReadonlySet<string>[], events: Envelope[]): ReadonlySet<string>[] {
+  const parts = [...seen];
+  let last = new Set(parts.pop() ?? []);
+  for (const e of events) {
+    if (last.size === PART) {
+      parts.push(last);
+      last = new Set();
+    }
+    last.add(e.event_id);
+  }
+  parts.push(last);
+  return parts;
+}
 
 /** cursorIn returns the position of an event in the log of its run. */
 export function cursorIn(e: Envelope, scope: "run" | "thread"): string {
@@ -41,10 +59,11 @@ export function cursorIn(e: Envelope, scope: "run" | "thread"): string {
 
 /** fold adds events to a fold. Duplicates do not count; a reset takes back what it names. */
 export function fold(before: Fold, added: Envelope[], scope: "run" | "thread" = "run"): Fold {
-  const fresh = added.filter((e) => !before.seen.has(e.event_id));
+  const once = new Set<string>();
+  const fresh = added.filter((e) => !before.seen.some((part) => part.has(e.event_id)) && !once.has(e.event_id) && once.add(e.event_id));
   if (fresh.length === 0) return before;
   const reset = fresh.some((e) => (e.payload as Event).event_type === "stream_reset");
-  if (!reset) return apply({ events: [...before.events, ...fresh], seen: new Set(before.seen), steps: [...before.steps], calls: new Map(before.calls) }, fresh);
+  if (!reset) return apply({ events: [...before.events, ...fresh], seen: noted(before.seen, fresh), steps: [...before.steps], calls: new Map(before.calls) }, fresh);
   let kept = before.events;
   for (const e of fresh) {
     const p = e.payload as Event;
@@ -55,12 +74,11 @@ export function fold(before: Fold, added: Envelope[], scope: "run" | "thread" = 
     }
     kept = [...kept, e];
   }
-  return apply({ events: kept, seen: new Set(), steps: [], calls: new Map() }, kept);
+  return apply({ events: kept, seen: noted([], kept), steps: [], calls: new Map() }, kept);
 }
 
 function apply(f: Fold, events: Envelope[]): Fold {
   for (const e of events) {
-    f.seen.add(e.event_id);
     const p = e.payload as Event;
     const last = f.steps.length - 1;
     const change = (c: Partial<FoldedStep>) => {

@@ -9,7 +9,18 @@ export type Pending = components["schemas"]["Pending"];
 
 export interface ThreadFilter {
   user_id?: string;
+  root?: boolean;
 }
+
+/** foundQuery finds threads whose title or id contains a text. */
+export const foundQuery = (q: string) =>
+  queryOptions({
+    queryKey: ["threads", "found", q],
+    queryFn: async ({ signal }) => {
+      const found = await ask(api.GET("/v1/search", { params: { query: { q, limit: 50 } }, signal }));
+      return { items: found.items.filter((i) => i.kind === "thread"), partial: found.partial };
+    },
+  });
 
 export const threadsQuery = (filter: ThreadFilter) =>
   infiniteQueryOptions({

@@ -12,10 +12,12 @@ import { usePolling } from "../../live/live";
 import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
+import { Markdown } from "../../ui/markdown";
 import { Page } from "../../ui/page";
 import { Empty, Failure, Loaded } from "../../ui/state";
 import { Badge, lookOfRun, stateOf } from "../../ui/status";
 import { Ago } from "../../ui/time";
+import { Keep } from "./keep";
 import { messagesQuery, pendingQuery, textOf, threadQuery, threadRunsQuery, type Message, type Pending, type Run } from "./queries";
 
 /** ThreadPage is a conversation: what was said, what is being said, and a field to say more. */
@@ -45,7 +47,12 @@ export function ThreadPage() {
           {thread.data?.user_id && <span className="text-muted">{thread.data.user_id}</span>}
         </span>
       }
-      actions={open && <Interrupt id={id} />}
+      actions={
+        <>
+          {open && <Interrupt id={id} />}
+          {thread.data && <Keep thread={thread.data} />}
+        </>
+      }
     >
       <div className="flex min-h-0 flex-1">
         <div className="flex min-w-0 flex-1 flex-col">
@@ -190,7 +197,7 @@ function MessageView({ message, results, agents }: { message: Message; results: 
           <p className="prose-model">{thinking}</p>
         </details>
       )}
-      {text && <p className={`prose-model ${m.role === "user" ? "panel px-3 py-2" : ""}`}>{text}</p>}
+      {text && (m.role === "user" ? <p className="prose-model panel px-3 py-2">{text}</p> : <Markdown text={text} />)}
       {other.map((b, i) => (
         <span key={i} className="mono text-muted">
           {b.type}
@@ -261,7 +268,7 @@ function StepView({ step, fold, run }: { step: FoldedStep; fold: Fold; run: Run 
   return (
     <Said who={run.agent_id || t("role.assistant")} run={run.run_id}>
       {step.reasoning && !step.text && <p className="prose-model text-muted">{step.reasoning}</p>}
-      {step.text && <p className="prose-model">{step.text}</p>}
+      {step.text && <Markdown text={step.text} />}
       {step.calls.map((id) => {
         const c = fold.calls.get(id);
         return c && <CallView key={id} id={id} name={c.name} args={c.args ?? c.partial} result={c.result ? JSON.stringify(c.result.data) : undefined} run={run.run_id} />;

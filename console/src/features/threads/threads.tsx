@@ -1,9 +1,10 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useMemo } from "react";
 import { useLanguage } from "../../app/i18n/i18n";
 import { usePolling } from "../../live/live";
+import { Filter } from "../../ui/filter";
 import { short } from "../../ui/id";
 import { Page } from "../../ui/page";
 import { usePhone } from "../../ui/phone";
@@ -11,20 +12,23 @@ import { Rows } from "../../ui/rows";
 import { Empty, Loaded } from "../../ui/state";
 import { Badge, lookOfRun } from "../../ui/status";
 import { Ago } from "../../ui/time";
-import { threadsQuery, type Summary } from "./queries";
+import { foundQuery, threadsQuery, type Summary } from "./queries";
 
 const columns = "grid-cols-[minmax(0,2fr)_minmax(0,1fr)_9rem_5rem_4rem]";
 
 /** Threads lists conversations, the most recently active first. */
 export function Threads() {
   const { t } = useLanguage();
-  const { user_id } = useSearch({ from: "/threads" });
+  const { user_id, q, root } = useSearch({ from: "/threads" });
   const navigate = useNavigate();
   const polling = usePolling();
   const phone = usePhone();
-  const query = useInfiniteQuery({ ...threadsQuery(user_id ? { user_id } : {}), placeholderData: keepPreviousData, refetchInterval: polling });
+  const query = useInfiniteQuery({ ...threadsQuery({ ...(user_id && { user_id }), ...(root && { root: true }) }), placeholderData: keepPreviousData, refetchInterval: polling });
+  const found = useQuery({ ...foundQuery(q ?? ""), enabled: Boolean(q), placeholderData: keepPreviousData });
   const items = useMemo(() => query.data?.pages.flatMap((p) => p.items) ?? [], [query.data]);
   const total = query.data?.pages[0]?.total;
+  const set = (change: { user_id?: string; q?: string; root?: string }) => void navigate({ to: "/threads", search: (s: { user_id?: string; q?: string; root?: string }) => ({ ...s, ...change }), replace: true });
+  const filtered = Boolean(user_id || root);
   return (
     <Page
       crumbs={[{ text: t("nav.threads") }]}
@@ -36,10 +40,43 @@ export function Threads() {
         </Link>
       }
     >
+      <div role="search" aria-label={t("runs.filters")} className="flex flex-wrap gap-2 border-b border-line px-4 py-2">
+        <Filter value={q ?? ""} onChange={(v) => set({ q: v || undefined })} label={t("threads.search")} />
+        {!q && (
+          <>
+            <Filter value={user_id ?? ""} onChange={(v) => set({ user_id: v || undefined })} label={t("threads.user")} />
+            <label className="touch inline-flex min-h-8 items-center gap-2 whitespace-nowrap">
+              <input type="checkbox" checked={root !== undefined} onChange={(e) => set({ root: e.target.checked ? "true" : undefined })} />
+              {t("threads.root")}
+            </label>
+          </>
+        )}
+      </div>
+      {q ? (
+        <Loaded query={found} rows={6}>
+          {(f) =>
+            f.items.length === 0 ? (
+              <Empty title={t("runs.noMatch")}>{t("threads.noMatchHint")}</Empty>
+            ) : (
+              <ul aria-label={t("threads.found")} className="min-h-0 flex-1 overflow-auto">
+                {f.items.map((x) => (
+                  <li key={x.id}>
+                    <Link to="/threads/$id" params={{ id: x.id }} className="row-link touch flex min-h-9 items-center gap-3 border-b border-line px-4">
+                      <span className="link truncate">{x.title || short(x.id)}</span>
+                      <span className="mono truncate text-muted">{short(x.id)}</span>
+                    </Link>
+                  </li>
+                ))}
+                {f.partial && <li className="px-4 py-2 text-dense text-muted">{t("threads.partial")}</li>}
+              </ul>
+            )
+          }
+        </Loaded>
+      ) : (
       <Loaded query={query} rows={12}>
         {() =>
           items.length === 0 ? (
-            <Empty title={t("threads.empty")}>{t("threads.emptyHint")}</Empty>
+            <Empty title={t(filtered ? "runs.noMatch" : "threads.empty")}>{t(filtered ? "runs.noMatchHint" : "threads.emptyHint")}</Empty>
           ) : (
             <>
               {!phone && (
@@ -64,6 +101,7 @@ export function Threads() {
           )
         }
       </Loaded>
+      )}
     </Page>
   );
 }
