@@ -84,14 +84,20 @@ func (op *opening) lostRun(ctx context.Context, th *awaken.Thread) (*awaken.Run,
 	if th.MessageCount == 0 {
 		return nil, nil
 	}
-	list, err := op.rt.cfg.Store.Messages(ctx, th.ID, awaken.MessageQuery{Limit: 100})
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range list {
-		if m.RunID != "" {
-			return &awaken.Run{RunID: m.RunID, Taint: &awaken.Taint{RunID: m.RunID, Tool: "unknown", At: op.rt.cfg.Now().UnixMilli()}}, nil
+	const page = 500
+	for after := 0; ; {
+		list, err := op.rt.cfg.Store.Messages(ctx, th.ID, awaken.MessageQuery{After: after, Limit: page})
+		if err != nil {
+			return nil, err
 		}
+		for _, m := range list {
+			if m.RunID != "" {
+				return &awaken.Run{RunID: m.RunID, Taint: &awaken.Taint{RunID: m.RunID, Tool: "unknown", At: op.rt.cfg.Now().UnixMilli()}}, nil
+			}
+		}
+		if len(list) < page {
+			return nil, nil
+		}
+		after = list[len(list)-1].Seq
 	}
-	return nil, nil
 }

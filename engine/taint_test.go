@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -63,10 +64,21 @@ func TestTaint_StaysWithTheThread(t *testing.T) {
 // A fork whose original was deleted stays tainted.
 func TestTaint_StaysWithForksOfDeletedThreads(t *testing.T) {
 	t.Parallel()
+	for _, before := range []int{0, 499, 500, 1200} { // messages that no run wrote
+		t.Run(strconv.Itoa(before), func(t *testing.T) { staysWithForks(t, before) })
+	}
+}
+
+func staysWithForks(t *testing.T, before int) {
+	t.Parallel()
 	g := newRig(t, []llmtest.Turn{uses("fetch"), llmtest.Say("Read."), llmtest.Say("Fork."), llmtest.Say("Fork of a fork.")}, withTools(fetch()))
-	first, _ := g.run(say("go"))
+	long := say("go")
+	for range before {
+		long.Messages = append(long.Messages, llm.UserText("and"))
+	}
+	first, _ := g.run(long)
 	for _, ids := range [][2]string{{"t", "fork"}, {"fork", "second"}} {
-		if _, err := g.store.Fork(t.Context(), ids[0], 4, ids[1]); err != nil {
+		if _, err := g.store.Fork(t.Context(), ids[0], before+4, ids[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
