@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"crypto/rand"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"strconv"
@@ -14,7 +16,42 @@ func RemoveAll(dir string) {
 	if err != nil {
 		return
 	}
-	defer func() { _ = os.Remove(dir) }()
+	empty(root)
+	_ = os.Remove(dir)
+}
+
+// RemoveIn is [RemoveAll] for a folder below top, which no link leads out of. It is no error if there is none, and one if
+// something is left of it. What is no folder is not removed.
+func RemoveIn(top *os.Root, name string) error {
+	info, err := top.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &fs.PathError{Op: "remove", Path: name, Err: errors.New("not a folder")}
+	}
+	root, err := top.OpenRoot(name)
+	if errors.Is(err, fs.ErrPermission) && top.Chmod(name, 0o700) == nil {
+		root, err = top.OpenRoot(name)
+	}
+	if err != nil {
+		return err
+	}
+	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) { // a link has taken its place
+		_ = root.Close()
+		return &fs.PathError{Op: "remove", Path: name, Err: errors.New("it changes")}
+	}
+	empty(root)
+	if err := top.Remove(name); !errors.Is(err, fs.ErrNotExist) { // another process may do the same
+		return err
+	}
+	return nil
+}
+
+// empty removes what a folder holds, and closes it.
+func empty(root *os.Root) {
 	defer func() { _ = root.Close() }()
 	c := &clearing{root: root, trash: rand.Text()}
 	_ = root.Chmod(".", 0o700)

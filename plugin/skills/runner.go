@@ -86,8 +86,12 @@ func NewRunner(o RunnerOptions) *Runner {
 			r.interpreters[ext] = found
 		}
 	}
+	sandbox.SweepTemp(r.temp, tempPrefix)
 	return r
 }
+
+// tempPrefix begins the names of the folders that scripts run in.
+const tempPrefix = "awaken-skill-"
 
 // refusal is why a script did not run, with a code for the model.
 type refusal struct{ code, message string }
@@ -117,12 +121,12 @@ func (r *Runner) run(ctx context.Context, s *Skill, script string, args []string
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	dir, err := os.MkdirTemp(r.temp, "awaken-skill-")
+	temp, err := sandbox.NewTemp(r.temp, tempPrefix)
 	if err != nil {
 		return nil, err
 	}
-	defer sandbox.RemoveAll(dir)
-	root, err := os.OpenRoot(dir)
+	defer temp.Remove()
+	root, err := os.OpenRoot(temp.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +134,7 @@ func (r *Runner) run(ctx context.Context, s *Skill, script string, args []string
 	if err := unpack(s, root); err != nil {
 		return nil, err
 	}
-	res, err := sandbox.Run(ctx, &sandbox.Command{Argv: append(argv, args...), Dir: root, Env: r.environment(s, dir, key), Read: r.read, Limits: r.limits, Unconfined: r.unconfined})
+	res, err := sandbox.Run(ctx, &sandbox.Command{Argv: append(argv, args...), Dir: root, Env: r.environment(s, temp.Path, key), Read: r.read, Limits: r.limits, Unconfined: r.unconfined})
 	if e, ok := errors.AsType[*sandbox.UnavailableError](err); ok {
 		return nil, &refusal{"sandbox_unavailable", e.Error()}
 	}
