@@ -38,7 +38,7 @@ type control struct {
 	manager *config.Manager
 	servers *mcpServers
 	skills  *skillShop
-	unwatch func() // ends the reading of changed skills
+	unwatch func() // ends the reading of changed skills, and the removal of workspaces
 }
 
 // openControl opens the control plane and loads the documents of the profile and of the files
@@ -52,7 +52,8 @@ func openControl(ctx context.Context, con *console, s *settings.Settings, b *bac
 	if err != nil {
 		return nil, err
 	}
-	if err := openWorkspace(s, log); err != nil {
+	sweep, err := openWorkspace(ctx, s, b, log)
+	if err != nil {
 		return nil, err
 	}
 	servers, err := newMCPServers(s, b, allow, log)
@@ -67,7 +68,7 @@ func openControl(ctx context.Context, con *console, s *settings.Settings, b *bac
 		if len(s.Skills.Dirs) > 0 {
 			shop.library.Watch(ctx, s.Skills.Poll, log)
 		}
-	})}
+	}, sweep)}
 	if err := c.fill(ctx, con, s); err != nil {
 		c.close()
 		return nil, err
@@ -89,9 +90,6 @@ func newCode(s *settings.Settings) *code {
 		cfg := demo.Config()
 		c.tools = cfg.Tools
 		c.plugins = slices.DeleteFunc(cfg.Plugins, func(p awaken.Plugin) bool { return p.Name() == skills.DiscoveryID || p.Name() == skills.InstructionsID }) // the server has its own
-	}
-	if s.Workspace.Dir != "" {
-		c.plugins = append(c.plugins, workspacePlugin(s))
 	}
 	return c
 }
@@ -119,6 +117,10 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 	if !s.Audit.Enabled {
 		store = withoutAudit(store)
 	}
+	workspaces, err := workspacePlugins(ctx, s, b)
+	if err != nil {
+		return nil, err
+	}
 	plugins, err := shop.plugins(nil)
 	if err != nil {
 		return nil, configError("%w", err)
@@ -129,7 +131,7 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 	}
 	a2a := remote.New(remote.Options{Allow: out.allow})
 	m, err := config.Open(ctx, config.Options{Store: store, Vault: vault, AuditAge: s.Audit.Retention, VersionAge: s.Versions, Sweep: s.Audit.Sweep, Logger: log,
-		Code:  registry.Config{Tools: c.tools, Plugins: append(slices.Concat(c.plugins, plugins), c.assistant, listed), Backends: map[string]registry.RemoteBackend{"a2a": a2a}, Keys: mcp.Keys()},
+		Code:  registry.Config{Tools: c.tools, Plugins: append(slices.Concat(c.plugins, workspaces, plugins), c.assistant, listed), Backends: map[string]registry.RemoteBackend{"a2a": a2a}, Keys: mcp.Keys()},
 		A2A:   a2aServers{a2a},
 		Model: complete, Skills: shop.plugins,
 		Provider: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {

@@ -365,11 +365,13 @@ func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *serve
 	})
 }
 
-// inBackground calls fn in a goroutine. Stop cancels its context and waits until it returns.
-func inBackground(ctx context.Context, fn func(ctx context.Context)) (stop func()) {
+// inBackground calls each function in a goroutine. Stop cancels their context and waits until they return.
+func inBackground(ctx context.Context, fns ...func(ctx context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { fn(ctx) })
+	for _, fn := range fns {
+		wg.Go(func() { fn(ctx) })
+	}
 	return func() { cancel(); wg.Wait() }
 }
 

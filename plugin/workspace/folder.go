@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -32,26 +33,62 @@ type owner interface {
 	For() (tenant string, background bool)
 }
 
-// place returns the path of the folder of a run, below that of the program.
-func (j *jail) place(ctx context.Context, run *awaken.RunInfo) (string, error) {
+// holder is whose a folder of a scope is.
+type holder struct {
+	Tenant string `json:"tenant"`
+	User   string `json:"user,omitempty"`
+	Thread string `json:"thread,omitempty"`
+	// Created is when the thread was created, Unix ms. A thread that is created anew after it was deleted has another folder.
+	Created int64  `json:"created_at,omitempty"`
+	Origin  string `json:"origin,omitempty"` // as in [Options]
+}
+
+// place returns the path of the folder, below that of the program.
+func (h *holder) place() string {
+	name := "tenant"
+	switch {
+	case h.User != "":
+		name = "user-" + plainName(h.User)
+	case h.Thread != "" && h.Created == 0:
+		name = "thread-" + plainName(h.Thread)
+	case h.Thread != "":
+		name = "thread-" + plainName(h.Thread) + "." + strconv.FormatInt(h.Created, 36)
+	}
+	return path.Join("tenant-"+plainName(h.Tenant), name)
+}
+
+// holder returns whose the folder of a call is. It is nil if the folder is that of the program.
+func (j *jail) holder(ctx context.Context, call *awaken.ToolCall) (*holder, error) {
 	if j.Scope == ScopeAll {
-		return ".", nil
+		return nil, nil
 	}
-	tenant := ""
+	h := &holder{Origin: j.origin}
 	if o, ok := ownership.Of[owner](ctx); ok {
-		tenant, _ = o.For()
+		h.Tenant, _ = o.For()
 	}
+	run := call.Run
 	if run == nil || run.ThreadID == "" {
-		return "", errors.New("the run has no thread, and so no workspace")
+		return nil, errors.New("the run has no thread, and so no workspace")
 	}
-	name := "thread-" + plainName(run.ThreadID)
 	switch {
 	case j.Scope == ScopeTenant:
-		name = "tenant"
+		return h, nil
 	case j.Scope == ScopeUser && run.UserID != "":
-		name = "user-" + plainName(run.UserID)
+		h.User = run.UserID
+		return h, nil
 	}
-	return path.Join("tenant-"+plainName(tenant), name), nil
+	h.Thread = run.ThreadID
+	if call.Host == nil {
+		return h, nil
+	}
+	t, err := call.Host.Store().Thread(ctx, run.ThreadID)
+	switch {
+	case err == nil:
+		h.Created = t.Metadata.CreatedAt
+	case !errors.Is(err, awaken.ErrNotFound): // otherwise nothing of the thread is stored yet: the call only reads, and there is nothing
+		return nil, err
+	}
+	return h, nil
 }
 
 // plainName returns a name of a folder for an id: the id itself, if it is short and has only lower-case letters, digits,
@@ -68,8 +105,8 @@ var errNoFolder = errors.New("the workspace is not available") // its place is n
 
 // open opens the folder of a run. Every call opens it anew, so that none holds one that was removed. A folder of a thread, a user or a
 // tenant is made when it is first used.
-func (j *jail) open(ctx context.Context, run *awaken.RunInfo) (*os.Root, error) {
-	at, err := j.place(ctx, run)
+func (j *jail) open(ctx context.Context, call *awaken.ToolCall) (*os.Root, error) {
+	h, err := j.holder(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +114,9 @@ func (j *jail) open(ctx context.Context, run *awaken.RunInfo) (*os.Root, error) 
 	if err != nil {
 		return nil, errNoFolder
 	}
-	if at != "." {
+	if h != nil {
 		top := root
-		root, err = openOwn(top, at)
+		root, err = openOwn(top, h)
 		_ = top.Close()
 		if err != nil {
 			return nil, errNoFolder
@@ -89,7 +126,7 @@ func (j *jail) open(ctx context.Context, run *awaken.RunInfo) (*os.Root, error) 
 		return root, nil
 	}
 	defer func() { _ = root.Close() }()
-	if at != "." {
+	if h != nil {
 		if err := makeFolders(root, j.Folder); err != nil {
 			return nil, errNoFolder
 		}
@@ -103,10 +140,14 @@ func (j *jail) open(ctx context.Context, run *awaken.RunInfo) (*os.Root, error) 
 
 // openOwn opens a folder of a thread, a user or a tenant, and makes it first if need be. A process that is root gives it
 // to a user without rights, which commands run as.
-func openOwn(top *os.Root, at string) (*os.Root, error) {
+func openOwn(top *os.Root, h *holder) (*os.Root, error) {
+	at := h.place()
 	root, err := top.OpenRoot(at)
 	if err != nil {
 		if err := top.MkdirAll(path.Dir(at), 0o711); err != nil {
+			return nil, err
+		}
+		if err := h.note(top); err != nil {
 			return nil, err
 		}
 		if err := top.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -71,8 +71,12 @@ type shell struct {
 }
 
 func newShell(o *Shell) *shell {
+	sandbox.SweepTemp(os.TempDir(), tempPrefix)
 	return &shell{program: cmp.Or(sandbox.Lookup("bash"), "/bin/sh"), network: o.Network, env: o.Env, slots: make(chan struct{}, cmp.Or(o.Parallel, 4))}
 }
+
+// tempPrefix begins the names of the folders that commands have beside the workspace.
+const tempPrefix = "awaken-shell-"
 
 // check reports what an agent wants that the program does not permit.
 func (s *shell) check(c *ShellConfig) error {
@@ -146,7 +150,7 @@ func (j *jail) shellTool() awaken.Tool {
 
 // run runs a command in the folder of a call.
 func (j *jail) run(ctx context.Context, call *awaken.ToolCall, in shellArgs) (*shellOutput, error) {
-	root, err := j.open(ctx, call.Run)
+	root, err := j.open(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -160,12 +164,12 @@ func (j *jail) run(ctx context.Context, call *awaken.ToolCall, in shellArgs) (*s
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	home, err := os.MkdirTemp("", "awaken-shell-")
+	home, err := sandbox.NewTemp(os.TempDir(), tempPrefix)
 	if err != nil {
 		return nil, err
 	}
-	defer sandbox.RemoveAll(home)
-	temp, err := os.OpenRoot(home)
+	defer home.Remove()
+	temp, err := os.OpenRoot(home.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +182,7 @@ func (j *jail) run(ctx context.Context, call *awaken.ToolCall, in shellArgs) (*s
 		limits.Time = min(limits.Time, time.Duration(n)*time.Second)
 	}
 	call.Progress(awaken.Progress{Message: firstLine(in.Command)})
-	res, err := sandbox.Run(ctx, &sandbox.Command{Argv: []string{j.shell.program, "-c", in.Command}, Env: j.environment(home, call.Key), Dir: root, Temp: temp, ReadOnly: !j.Write, AsOwner: true,
+	res, err := sandbox.Run(ctx, &sandbox.Command{Argv: []string{j.shell.program, "-c", in.Command}, Env: j.environment(home.Path, call.Key), Dir: root, Temp: temp, ReadOnly: !j.Write, AsOwner: true,
 		Network: j.Shell.Network, Limits: limits, Output: call.Output})
 	if err != nil {
 		return nil, err

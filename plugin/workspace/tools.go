@@ -81,7 +81,7 @@ func (j *jail) enter(ctx context.Context, call *awaken.ToolCall, name string) (s
 	if err != nil {
 		return "", nil, err
 	}
-	root, err := j.open(ctx, call.Run)
+	root, err := j.open(ctx, call)
 	return name, root, err
 }
 

@@ -85,6 +85,8 @@ type Options struct {
 	Dir string // the folder that agents work in, or below; it must exist
 	// Scope says which runs share a folder, if the agent's section does not; "" means [ScopeAll].
 	Scope Scope
+	// Origin names the database that the threads are in, if several use Dir: a [Sweeper] removes the folders of its own.
+	Origin string
 	// MaxBytes limits the files of a folder; 0 means no limit. A section may set a lower one.
 	MaxBytes int64
 	// Shell permits agents to run commands. With nil, none can.
@@ -131,7 +133,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if most := p.options.MaxBytes; most > 0 && (cfg.MaxBytes == 0 || cfg.MaxBytes > most) {
 		cfg.MaxBytes = most
 	}
-	j := &jail{dir: p.options.Dir, edits: &p.edits, shell: p.shell, Config: cfg}
+	j := &jail{dir: p.options.Dir, origin: p.options.Origin, edits: &p.edits, shell: p.shell, Config: cfg}
 	r.Tool(j.listTool(), j.readTool(), j.searchTool())
 	if cfg.Write {
 		r.Tool(j.writeTool(), j.editTool())
@@ -147,9 +149,10 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 
 // jail is the folder of an agent.
 type jail struct {
-	dir   string      // of the program
-	edits *sync.Mutex // held while a file is read and written: the calls of a step, and runs, may edit the same one
-	shell *shell
+	dir    string      // of the program
+	origin string      // of the threads
+	edits  *sync.Mutex // held while a file is read and written: the calls of a step, and runs, may edit the same one
+	shell  *shell
 	Config
 }
 
