@@ -1,9 +1,9 @@
 // Package rollup keeps figures about runs by hour and by day: how many ran, how many failed, what they used and cost and how long
 // they took, in total and by agent, model, tool, user and version. The figures survive restarts, and those of all processes add up.
 //
-// A run is counted when it has ended, once, by a process in the background: the store marks a run in the transaction that
-// ends it, and a [Roller] takes marked runs, derives their [Figures] from their records and logs, and adds these in the transaction that
-// removes the marks. So a commit does no more than to mark, and whatever process is killed, a run is counted exactly once.
+// A run is counted when it has ended, once, by a process in the background: a [Roller] takes runs of which the store knows that they
+// ended and are not counted, derives their [Figures] from their records and logs, and adds these in the transaction that says that they are.
+// So a commit does nothing for it, and whatever process is killed, a run is counted exactly once.
 //
 //	roller := &rollup.Roller{Store: db.Rollups(), Runs: func(tenant string) rollup.Runs { return db.Store(tenant) }}
 //	go roller.Work(ctx)

@@ -34,18 +34,19 @@ type Backend struct {
 // Test tests the promises of a store. Without a queue, the store has only the tenant "".
 func Test(t *testing.T, open func(t *testing.T) Backend) {
 	cases := map[string]func(k *kit){
-		"RunsAndQuestionsAreLogged":           logsRuns,
-		"StepsAreNot":                         skipsSteps,
-		"PagesAreTheLogInParts":               pages,
-		"APositionThatIsGoneIsRefused":        trims,
-		"EveryReaderReadsTheSame":             together,
-		"DispatchesAreLogged":                 logsDispatches,
-		"TenantsAreApart":                     keepsApart,
-		"PublicationsAreOfEveryTenant":        publishes,
-		"AChangeHasTheUserOfItsThread":        users,
-		"TheLastPositionSurvivesATrim":        trimsAll,
-		"AnArgumentIsNotTakenForTicket":       looksLike,
-		"DeletedThreadsHaveNoChangesOfOthers": deletes,
+		"RunsAndQuestionsAreLogged":            logsRuns,
+		"StepsAreNot":                          skipsSteps,
+		"PagesAreTheLogInParts":                pages,
+		"PagesMayEndBetweenARunAndItsDispatch": parts,
+		"APositionThatIsGoneIsRefused":         trims,
+		"EveryReaderReadsTheSame":              together,
+		"DispatchesAreLogged":                  logsDispatches,
+		"TenantsAreApart":                      keepsApart,
+		"PublicationsAreOfEveryTenant":         publishes,
+		"AChangeHasTheUserOfItsThread":         users,
+		"TheLastPositionSurvivesATrim":         trimsAll,
+		"AnArgumentIsNotTakenForTicket":        looksLike,
+		"DeletedThreadsHaveNoChangesOfOthers":  deletes,
 	}
 	for promise, check := range cases {
 		t.Run(promise, func(t *testing.T) {
@@ -423,6 +424,41 @@ func pages(k *kit) {
 	page, err := k.Changes.Changes(k.Context(), changelog.Query{After: all[3].Pos, Upto: all[9].Pos})
 	if err != nil || len(page.Changes) != 6 || page.Upto != all[9].Pos || page.More {
 		k.Errorf("the changes behind the fourth, up to the tenth, are %v, %v", page, err)
+	}
+}
+
+// parts reads dispatches, which may be stored together with what they create, from every position to every other one.
+func parts(k *kit) {
+	k.needsQueue()
+	for i := range 3 {
+		k.enqueue("", dispatch(fmt.Sprint("t", i), fmt.Sprint("d", i)))
+		k.enqueue("other", dispatch(fmt.Sprint("t", i), fmt.Sprint("e", i)))
+	}
+	all, end := k.read(k.Changes, "", 6), k.horizon()
+	ends := []int64{k.from}
+	for _, c := range all {
+		ends = append(ends, c.Pos)
+	}
+	for from := range ends {
+		for to := from; to < len(ends); to++ {
+			for limit := 1; limit <= 3; limit++ {
+				got := []changelog.Change{}
+				for q, more := (changelog.Query{After: ends[from], Upto: ends[to], Limit: limit}), to > from; more; {
+					page, err := k.Changes.Changes(k.Context(), q)
+					if err != nil {
+						k.Fatal(err)
+					}
+					if len(page.Changes) > limit {
+						k.Fatalf("a page of %d has %d changes", limit, len(page.Changes))
+					}
+					got = append(got, page.Changes...)
+					q.After, more = page.Upto, page.More
+				}
+				if diff := cmp.Diff(summary(all[from:to]), summary(got)); diff != "" {
+					k.Fatalf("from %d to %d of %d, pages of %d (-want +got):\n%s", from, to, end, limit, diff)
+				}
+			}
+		}
 	}
 }
 

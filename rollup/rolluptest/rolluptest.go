@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
@@ -30,6 +31,16 @@ import (
 type Backend struct {
 	Rollups rollup.Store
 	Store   func(tenant string) mailbox.Handle
+	// Changes is the log of changes that says which runs have ended; nil if it does not.
+	Changes changelog.Store
+	// Settle waits until the store knows which runs have ended; nil if it knows at once.
+	Settle func()
+}
+
+func (b *Backend) settle() {
+	if b.Settle != nil {
+		b.Settle()
+	}
 }
 
 // Test runs every case, each on a backend of its own.
@@ -38,6 +49,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		"EndedRunsAreMarkedOnce": marks, "SumsAreThoseOfTheRecords": sums, "LostRepliesCountNothingTwice": lost,
 		"SeveralRollersCountNothingTwice": several, "FiguresAreSelected": selects, "OldFiguresAreRemoved": trims, "DeletedRunsAreSkipped": deleted,
 		"ARunThatCannotBeReadHoldsUpNoOther": unreadable, "NonsenseOfProvidersIsBounded": nonsense,
+		"ARunWhoseEndWasTrimmedIsCounted": trimmed,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, open(t)) })
 	}
@@ -46,8 +58,9 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 // start is a whole day, Unix seconds.
 const start = 20_000 * 86_400
 
-// roller returns a roller of the backend.
+// roller returns a roller of the backend, once that knows which runs have ended.
 func (b *Backend) roller() *rollup.Roller {
+	b.settle()
 	return &rollup.Roller{Store: b.Rollups, Runs: func(tenant string) rollup.Runs { return b.Store(tenant) }}
 }
 
@@ -68,6 +81,7 @@ func round(t *testing.T, r *rollup.Roller) {
 // ended returns the runs that are marked.
 func (b *Backend) ended(t *testing.T) (out []string) {
 	t.Helper()
+	b.settle()
 	all, err := b.Rollups.Ended(t.Context(), 1000)
 	if err != nil {
 		t.Fatal(err)
@@ -245,9 +259,9 @@ func several(t *testing.T, b Backend) {
 	want := records(t, &b, 40)
 	var all sync.WaitGroup
 	for range 4 {
+		r := b.roller()
+		r.Store = &failing{Store: b.Rollups}
 		all.Go(func() {
-			r := b.roller()
-			r.Store = &failing{Store: b.Rollups}
 			for range 100 {
 				if n, err := r.Round(t.Context()); n == 0 && err == nil {
 					return
@@ -311,6 +325,22 @@ func trims(t *testing.T, b Backend) {
 	if f, _ := total(t, &b, "", rollup.Total, rollup.Day); f.Count != 3 {
 		t.Errorf("the days have %d runs, want 3", f.Count)
 	}
+}
+
+func trimmed(t *testing.T, b Backend) {
+	if b.Changes == nil {
+		t.Skip("the log of changes does not say which runs have ended")
+	}
+	want := records(t, &b, 3)
+	b.settle()
+	for n := 0; n == 0; time.Sleep(time.Millisecond) { // until the clock has advanced
+		var err error
+		if n, err = b.Changes.TrimChanges(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	round(t, b.roller())
+	equal(t, &b, &want)
 }
 
 // damaged cannot read one run.

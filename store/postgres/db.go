@@ -166,12 +166,14 @@ func (db *DB) Limits() limit.Store { return sqlstore.NewLimits(db.database) }
 func (db *DB) Hooks() webhook.Store { return sqlstore.NewHooks(db.database) }
 
 // Changes returns the log of changes, which the processes that use the database share.
-func (db *DB) Changes() changelog.Store {
+func (db *DB) Changes() changelog.Store { return db.changes() }
+
+func (db *DB) changes() *sqlstore.Changes {
 	return &sqlstore.Changes{DB: db.database, Final: db.horizon.advance}
 }
 
 // Rollups returns the figures about the runs of all tenants.
-func (db *DB) Rollups() rollup.Store { return sqlstore.NewRollups(db.database) }
+func (db *DB) Rollups() rollup.Store { return sqlstore.NewRollups(db.changes()) }
 
 // SweepBlobs removes the blobs of all tenants that are held no more.
 func (db *DB) SweepBlobs(ctx context.Context, r blob.Retention) (int, error) {

@@ -74,7 +74,7 @@ func empty(prefix string) error {
 			FOR r IN SELECT relname AS old, '%[2]s' || substr(relname, length('%[1]s') + 1) AS new, relkind, oid FROM pg_class
 				WHERE relname LIKE '%[1]s\_%%' AND relkind IN ('r', 'S') AND relname <> '%[1]s_schema' LOOP
 				IF r.relkind = 'S' THEN
-					PERFORM setval(r.oid, 1, false);
+					PERFORM setval(r.oid, (SELECT s.seqstart FROM pg_sequence s WHERE s.seqrelid = r.oid), false);
 				ELSIF pg_relation_size(r.oid) > 65536 THEN
 					EXECUTE format('TRUNCATE %%I', r.old);
 				ELSIF pg_relation_size(r.oid) > 0 THEN

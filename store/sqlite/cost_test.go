@@ -84,8 +84,8 @@ func TestCommit_PagesOfTheLog(t *testing.T) {
 		run  func()
 		most float64
 	}{
-		{"read-only", storetest.BenchRun(t, storetest.Waited{Store: db.Store("")}), 5.35},
-		{"effectful", storetest.EffectfulRun(t, storetest.Waited{Store: db.Store("")}), 4.6},
+		{"read-only", storetest.BenchRun(t, storetest.Waited{Store: db.Store("")}), 5.25},
+		{"effectful", storetest.EffectfulRun(t, storetest.Waited{Store: db.Store("")}), 4.55},
 	} {
 		test.run()
 		before, made := stat(t, path+"-wal"), transactions(db)

@@ -17,7 +17,7 @@ import (
 func TestRollups(t *testing.T) {
 	rolluptest.Test(t, func(t *testing.T) rolluptest.Backend {
 		db := openAt(t, newFile(t), nil)
-		return rolluptest.Backend{Rollups: db.Rollups(), Store: func(tenant string) mailbox.Handle { return db.Store(tenant) }}
+		return rolluptest.Backend{Rollups: db.Rollups(), Changes: db.Changes(), Store: func(tenant string) mailbox.Handle { return db.Store(tenant) }}
 	})
 }
 

@@ -29,9 +29,12 @@ func (s *Changes) Horizon(ctx context.Context) (int64, error) {
 	return pos, nil
 }
 
-// changesOf selects the first ?4 changes of a tenant behind ?2, up to ?3.
+// accepted is the kind of a row that is two changes: a run was created, at the position before that of the row, and its dispatch was queued.
+const accepted = "accepted"
+
+// changesOf selects the first ?4 rows of a tenant with changes behind ?2, up to ?3.
 func changesOf(tenant string) string {
-	return `SELECT c.* FROM {p}_changes c WHERE c.tenant = ` + tenant + ` AND c.pos > ?2 AND c.pos <= ?3 ORDER BY c.pos LIMIT ?4`
+	return `SELECT c.* FROM {p}_changes c WHERE c.tenant = ` + tenant + ` AND c.pos > ?2 AND c.pos <= ?3 + 1 ORDER BY c.pos LIMIT ?4`
 }
 
 // selectChanges selects changes of tenant ?1 and of the server, with what they refer to.
@@ -59,8 +62,10 @@ func (s *Changes) Changes(ctx context.Context, q changelog.Query) (page *changel
 				return err
 			}
 			rows, last = rows+1, ch.Pos
-			if ch.Kind != changelog.Tickets || len(ch.Tickets) > 0 {
-				page.Changes = append(page.Changes, *ch)
+			for _, ch := range changesOfRow(ch) {
+				if ch.Pos > q.After && ch.Pos <= q.Upto {
+					page.Changes = append(page.Changes, ch)
+				}
 			}
 			return nil
 		}); err != nil {
@@ -68,6 +73,10 @@ func (s *Changes) Changes(ctx context.Context, q changelog.Query) (page *changel
 		}
 		if rows == q.Size() && last < q.Upto {
 			page.Upto, page.More = last, true
+		}
+		if len(page.Changes) > q.Size() {
+			page.Changes = page.Changes[:q.Size()]
+			page.Upto, page.More = page.Changes[q.Size()-1].Pos, true
 		}
 		// Rows may have been removed until they were read, so the floor is read afterwards.
 		return c.Query(ctx, `SELECT f.pos, {changed} FROM {p}_changes_floor f`, nil, func(scan Scan) error {
@@ -85,6 +94,21 @@ func (s *Changes) Changes(ctx context.Context, q changelog.Query) (page *changel
 		return nil, err
 	}
 	return page, nil
+}
+
+// changesOfRow returns the changes that a row is.
+func changesOfRow(ch *changelog.Change) []changelog.Change {
+	switch {
+	case ch.Kind == changelog.Tickets && len(ch.Tickets) == 0:
+		return nil
+	case ch.Kind != accepted:
+		return []changelog.Change{*ch}
+	}
+	run, dispatch := *ch, *ch
+	run.Kind, run.Status, run.ID = changelog.Run, string(awaken.RunCreated), ""
+	run.Pos--
+	dispatch.Kind = changelog.Dispatch
+	return []changelog.Change{run, dispatch}
 }
 
 // scanChange scans a row of selectChanges.
@@ -126,19 +150,43 @@ func (d *Dialect) scanChange(scan Scan) (*changelog.Change, error) {
 	return &ch, nil
 }
 
-// TrimChanges implements [changelog.Store]. It keeps the last change, which the next position follows.
+// A trim that finds nothing to remove reads trimLooks rows; otherwise it removes up to trimAtOnce in one transaction.
+const trimLooks, trimAtOnce = 100, 10_000
+
+// oldest is the position of the last change older than ?1 ms among the first ?2 that were not removed. The last change of the log is
+// not among them: the next position follows it.
+const oldest = `SELECT coalesce(max(a.pos), 0) FROM (SELECT c.pos, c.time FROM {p}_changes c WHERE c.pos > (SELECT f.pos FROM {p}_changes_floor f)
+	ORDER BY c.pos LIMIT ?2) a WHERE a.time <= {clock} - ?1 AND a.pos < (SELECT max(l.pos) FROM {p}_changes l)`
+
+// TrimChanges implements [changelog.Store].
 func (s *Changes) TrimChanges(ctx context.Context, keep time.Duration) (n int, err error) {
+	upto, err := count(ctx, s.DB, "changes", oldest, []any{keep.Milliseconds(), trimLooks})
+	for more := upto > 0; more && err == nil; {
+		var removed int
+		removed, err = s.trim(ctx, keep)
+		n, more = n+removed, removed >= trimAtOnce
+	}
+	if err != nil {
+		return n, fmt.Errorf("changes: %w", err)
+	}
+	return n, nil
+}
+
+// trim removes up to trimAtOnce changes. Runs whose ends it removes are marked for [Rollups] first.
+func (s *Changes) trim(ctx context.Context, keep time.Duration) (n int, err error) {
 	err = s.DB.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) {
-		if _, err := c.Exec(ctx, statement(`UPDATE {p}_changes_floor SET pos = {max}(pos,
-			coalesce((SELECT max(c.pos) FROM {p}_changes c WHERE c.time <= {clock} - ?1 AND c.pos < (SELECT max(l.pos) FROM {p}_changes l)), 0))`, keep.Milliseconds())); err != nil {
+		var marked, upto int64
+		n = 0
+		if _, err := row(ctx, c, `SELECT marked FROM {p}_changes_floor{lock}`, nil, &marked); err != nil {
 			return nil, err
 		}
-		gone, err := c.Exec(ctx, statement(`DELETE FROM {p}_changes WHERE pos <= (SELECT f.pos FROM {p}_changes_floor f)`))
+		if _, err := row(ctx, c, oldest, []any{keep.Milliseconds(), trimAtOnce}, &upto); err != nil || upto == 0 {
+			return nil, err
+		}
+		gone, err := c.Exec(ctx, markEnded(marked, upto), statement(`UPDATE {p}_changes_floor SET pos = ?1, marked = {max}(marked, ?1)`, upto),
+			statement(`DELETE FROM {p}_changes WHERE pos <= ?`, upto))
 		n = int(gone)
 		return nil, err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("changes: %w", err)
-	}
-	return n, nil
+	return n, err
 }

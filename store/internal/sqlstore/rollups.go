@@ -12,13 +12,16 @@ import (
 	"github.com/awaken-go/awaken/rollup"
 )
 
-// Rollups implements [rollup.Store]. Triggers of the migrations mark runs that end.
-type Rollups struct{ db DB }
+// Rollups implements [rollup.Store]. The runs that it counts are those whose ends are in the log of changes.
+type Rollups struct {
+	db  DB
+	log *Changes
+}
 
 var _ rollup.Store = (*Rollups)(nil)
 
-// NewRollups returns the figures of a database.
-func NewRollups(db DB) *Rollups { return &Rollups{db} }
+// NewRollups returns the figures of a database with a log of changes.
+func NewRollups(log *Changes) *Rollups { return &Rollups{log.DB, log} }
 
 // figures are the columns of figures without those of the histogram, bars those.
 var figures, bars = []string{"n", "errors", "prompt", "completion", "tokens", "cache_read", "cache_made", "thinking", "cost", "timed", "ms"},
@@ -51,13 +54,68 @@ func values(f *rollup.Figures) []any {
 	return out
 }
 
-// Ended returns runs that are not counted.
+// Ended returns runs that are not counted. They have marks; if these are few, Ended first marks those that have ended since.
 func (s *Rollups) Ended(ctx context.Context, limit int) ([]rollup.Ended, error) {
+	out, err := s.marked(ctx, limit)
+	if err != nil || len(out) == limit {
+		return out, err
+	}
+	more, err := s.mark(ctx)
+	if err != nil || !more {
+		return out, err
+	}
+	return s.marked(ctx, limit)
+}
+
+// marked returns runs that are marked.
+func (s *Rollups) marked(ctx context.Context, limit int) ([]rollup.Ended, error) {
 	return list(ctx, s.db, "runs to count", `SELECT mark, tenant, run FROM {p}_ended ORDER BY mark LIMIT ?`, []any{limit}, func(scan Scan) (e rollup.Ended, err error) {
 		err = scan(&e.Mark, &e.Tenant, &e.RunID)
 		s.db.Dialect().unescape(&e.Tenant, &e.RunID)
 		return e, err
 	})
+}
+
+// endings are the changes behind ?1, up to ?2, that are ends of runs.
+const endings = ` FROM {p}_changes c WHERE c.pos > ?1 AND c.pos <= ?2 AND c.kind = 'run' AND c.status = 'done'`
+
+// markEnded is the statement that marks the runs that ended behind a position, up to another one.
+func markEnded(after, upto int64) Statement {
+	return statement(`INSERT INTO {p}_ended (tenant, run) SELECT c.tenant, c.run`+endings+` ORDER BY c.pos`, after, upto)
+}
+
+// markAtOnce is how many positions of the log are looked at in one transaction.
+const markAtOnce = 100_000
+
+// mark marks runs that have ended since the last time, in any process, and reports whether there are any.
+func (s *Rollups) mark(ctx context.Context) (bool, error) {
+	upto, err := s.log.Horizon(ctx)
+	if err != nil {
+		return false, err
+	}
+	var after, found int64
+	if err := read(ctx, s.db, "runs to count", func(c Conn) error {
+		if _, err := row(ctx, c, `SELECT marked FROM {p}_changes_floor`, nil, &after); err != nil {
+			return err
+		}
+		upto = min(upto, after+markAtOnce)
+		_, err := row(ctx, c, `SELECT count(*) FROM (SELECT 1`+endings+` LIMIT 1) a`, []any{after, upto}, &found)
+		return err
+	}); err != nil || found == 0 && upto < after+markAtOnce {
+		return false, err
+	}
+	err = s.db.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) {
+		n, err := c.Exec(ctx, statement(`UPDATE {p}_changes_floor SET marked = ?2 WHERE marked = ?1`, after, upto))
+		if err != nil || n == 0 { // another process has marked them
+			return nil, err
+		}
+		_, err = c.Exec(ctx, markEnded(after, upto))
+		return nil, err
+	})
+	if err != nil {
+		return false, fmt.Errorf("mark runs: %w", err)
+	}
+	return found > 0, nil
 }
 
 // Count adds figures of runs, and removes their marks. The marks are removed first: a process that counts the same runs waits there, and

@@ -4,7 +4,8 @@
 -- more. A step of a run writes nothing here. A position is taken while the transaction holds the lock of the thread or its queue, so the
 -- changes of a thread are in the order of their commits. Positions become visible in another order; see horizon.go.
 
-CREATE SEQUENCE {p}_changes_pos;
+-- Only every second position is of a row: one of kind accepted is two changes, and the first of them has the position before.
+CREATE SEQUENCE {p}_changes_pos INCREMENT BY 2 START WITH 2;
 
 CREATE TABLE {p}_changes (
 	tenant text COLLATE "C" NOT NULL,
@@ -17,7 +18,7 @@ CREATE TABLE {p}_changes (
 	ref    text COLLATE "C" NOT NULL DEFAULT '', -- the dispatch, the ticket that was decided, or the number of the publication
 	seq    bigint,                               -- of kind ticket: the columns last and n of the commit
 	n      bigint,
-	PRIMARY KEY (tenant, pos)
+	PRIMARY KEY (pos, tenant)
 );
 
 CREATE TABLE {p}_changes_floor (
@@ -34,17 +35,11 @@ END $$;
 CREATE TRIGGER {p}_made AFTER INSERT ON {p}_runs FOR EACH ROW EXECUTE FUNCTION {p}_run_changed();
 CREATE TRIGGER {p}_changed AFTER UPDATE OF status ON {p}_runs FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION {p}_run_changed();
 
--- A dispatch that is the record of its run is the beginning of both.
+-- A dispatch that is the record of its run is the beginning of both: the run was created, and then the dispatch.
 CREATE FUNCTION {p}_dispatch_made() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	IF NEW.born IS NOT NULL THEN
-		INSERT INTO {p}_changes (tenant, kind, time, thread, run, status, ref) VALUES
-			(NEW.tenant, 'run', NEW.created, NEW.thread, NEW.run, 'created', ''),
-			(NEW.tenant, 'dispatch', NEW.created, NEW.thread, NEW.run, NEW.status, NEW.id);
-	ELSE
-		INSERT INTO {p}_changes (tenant, kind, time, thread, run, status, ref)
-			VALUES (NEW.tenant, 'dispatch', NEW.created, NEW.thread, NEW.run, NEW.status, NEW.id);
-	END IF;
+	INSERT INTO {p}_changes (tenant, kind, time, thread, run, status, ref)
+		VALUES (NEW.tenant, CASE WHEN NEW.born IS NULL THEN 'dispatch' ELSE 'accepted' END, NEW.created, NEW.thread, NEW.run, NEW.status, NEW.id);
 	RETURN NULL;
 END $$;
 CREATE FUNCTION {p}_dispatch_changed() RETURNS trigger LANGUAGE plpgsql AS $$

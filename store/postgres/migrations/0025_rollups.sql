@@ -1,5 +1,5 @@
--- Figures about runs by hour and by day. A trigger marks a run when it ends; a process that counts it removes the mark in the
--- transaction that adds its figures.
+-- Figures about runs by hour and by day. A process marks the runs that the log of changes says have ended; one that counts a run removes
+-- its mark in the transaction that adds its figures.
 
 CREATE TABLE {p}_ended (
 	mark   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- about in the order in which they ended
@@ -8,13 +8,8 @@ CREATE TABLE {p}_ended (
 );
 INSERT INTO {p}_ended (tenant, run) SELECT tenant, id FROM {p}_runs WHERE status = 'done' ORDER BY born;
 
-CREATE FUNCTION {p}_run_ended() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-	INSERT INTO {p}_ended (tenant, run) VALUES (NEW.tenant, NEW.id);
-	RETURN NULL;
-END $$;
-CREATE TRIGGER {p}_ended AFTER UPDATE OF status ON {p}_runs FOR EACH ROW WHEN (NEW.status = 'done' AND OLD.status <> 'done') EXECUTE FUNCTION {p}_run_ended();
-CREATE TRIGGER {p}_ended_at_once AFTER INSERT ON {p}_runs FOR EACH ROW WHEN (NEW.status = 'done') EXECUTE FUNCTION {p}_run_ended();
+ALTER TABLE {p}_changes_floor ADD COLUMN marked bigint NOT NULL DEFAULT 0; -- the runs whose ends are up to this position are marked
+UPDATE {p}_changes_floor SET marked = (SELECT coalesce(max(pos), 0) FROM {p}_changes);
 
 CREATE TABLE {p}_rollups (
 	tenant text COLLATE "C" NOT NULL,

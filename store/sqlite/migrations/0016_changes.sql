@@ -29,10 +29,12 @@ CREATE TRIGGER {p}_runs_changed AFTER UPDATE OF status ON {p}_runs WHEN OLD.stat
 	INSERT INTO {p}_changes (tenant, kind, time, thread, run, status) VALUES (NEW.tenant, 'run', CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.thread, NEW.id, NEW.status);
 END;
 
--- A dispatch that is the record of its run is the beginning of both.
+-- A dispatch that is the record of its run is the beginning of both: the run was created, and then the dispatch. It is one row, and the
+-- first of the two changes has the position before.
 CREATE TRIGGER {p}_dispatches_made AFTER INSERT ON {p}_dispatches BEGIN
-	INSERT INTO {p}_changes (tenant, kind, time, thread, run, status) SELECT NEW.tenant, 'run', NEW.created, NEW.thread, NEW.run, 'created' WHERE NEW.born IS NOT NULL;
-	INSERT INTO {p}_changes (tenant, kind, time, thread, run, status, ref) VALUES (NEW.tenant, 'dispatch', NEW.created, NEW.thread, NEW.run, NEW.status, NEW.id);
+	INSERT INTO {p}_changes (pos, tenant, kind, time, thread, run, status, ref)
+		VALUES ((SELECT coalesce(max(pos), 0) FROM {p}_changes) + iif(NEW.born IS NULL, 1, 2), NEW.tenant, iif(NEW.born IS NULL, 'dispatch', 'accepted'),
+			NEW.created, NEW.thread, NEW.run, NEW.status, NEW.id);
 END;
 CREATE TRIGGER {p}_dispatches_changed AFTER UPDATE ON {p}_dispatches
 	WHEN OLD.status <> NEW.status OR NEW.completed = 0 AND (NEW.available <> OLD.available OR NEW.attempts > OLD.attempts OR NEW.lost > OLD.lost) BEGIN

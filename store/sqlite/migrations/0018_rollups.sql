@@ -1,5 +1,5 @@
--- Figures about runs by hour and by day. A trigger marks a run when it ends; a process that counts it removes the mark in the
--- transaction that adds its figures.
+-- Figures about runs by hour and by day. A process marks the runs that the log of changes says have ended; one that counts a run removes
+-- its mark in the transaction that adds its figures.
 
 CREATE TABLE {p}_ended (
 	mark   INTEGER PRIMARY KEY, -- in the order in which they ended; used again once it is removed
@@ -8,12 +8,8 @@ CREATE TABLE {p}_ended (
 );
 INSERT INTO {p}_ended (tenant, run) SELECT tenant, id FROM {p}_runs WHERE status = 'done' ORDER BY born;
 
-CREATE TRIGGER {p}_runs_ended AFTER UPDATE OF status ON {p}_runs WHEN NEW.status = 'done' AND OLD.status <> 'done' BEGIN
-	INSERT INTO {p}_ended (tenant, run) VALUES (NEW.tenant, NEW.id);
-END;
-CREATE TRIGGER {p}_runs_ended_at_once AFTER INSERT ON {p}_runs WHEN NEW.status = 'done' BEGIN
-	INSERT INTO {p}_ended (tenant, run) VALUES (NEW.tenant, NEW.id);
-END;
+ALTER TABLE {p}_changes_floor ADD COLUMN marked INTEGER NOT NULL DEFAULT 0; -- the runs whose ends are up to this position are marked
+UPDATE {p}_changes_floor SET marked = (SELECT coalesce(max(pos), 0) FROM {p}_changes);
 
 CREATE TABLE {p}_rollups (
 	tenant TEXT    NOT NULL,
