@@ -94,6 +94,14 @@ func TicketsOf(calls []*awaken.CallState) (out []Ticket) {
 	return out
 }
 
+// Position is a place in a log with what tells the log from others that have the same place: a database that was restored from a backup
+// has a log of its own from there on.
+type Position struct {
+	Pos int64 // the last change up to here was read
+	// Check is when that change was made, Unix ms, in the log that the position is of. 0 means that it is not known, and not checked.
+	Check int64
+}
+
 // ErrGone is the error of a position from which the log cannot be read any more: changes behind it were removed, or it is not of this log.
 var ErrGone = errors.New("position is not in the log of changes")
 
@@ -115,6 +123,7 @@ const Retention = 24 * time.Hour
 type Query struct {
 	Tenant string
 	After  int64 // only changes behind this position
+	Check  int64 // [Position.Check] of After; a log in which it is another one does not have the position
 	Upto   int64 // only changes up to this position, which is at most a horizon; 0 means the horizon
 	Limit  int   // 0 means 500
 }
@@ -131,7 +140,8 @@ func (q *Query) Size() int {
 type Page struct {
 	Changes []Change
 	// Upto is the position up to which the log was read: the next page begins behind it. It is at least Query.After.
-	Upto int64
+	Upto  int64
+	Check int64 // [Position.Check] of Upto
 	// More is set if Upto is below that of the query, because there were too many changes.
 	More bool
 }

@@ -50,6 +50,9 @@ type Item struct {
 	Data []byte
 }
 
+// position returns the position behind the change.
+func (it *Item) position() Position { return Position{it.Pos, it.At} }
+
 // tail is the end of a tenant's log, in memory.
 type tail struct {
 	tenant  string
@@ -59,49 +62,66 @@ type tail struct {
 	mu      sync.Mutex
 	items   []*Item // all changes behind from, up to upto; what is in the slice is never overwritten
 	from    int64
-	upto    int64
+	upto    Position
 	changed chan struct{} // closed when upto grows, or err is set
 	err     error         // the log does not continue behind upto; readers that are there get it
 }
 
 // Now makes [Feed.Follow] begin at the end of the log.
-const Now = int64(-1)
+var Now = Position{Pos: -1}
 
 // Follow returns a reader of a tenant's changes behind a position. The caller closes it. A position that the log does not
 // have is [ErrGone]; a reader that is much slower than the log is trimmed may get it later.
-func (f *Feed) Follow(ctx context.Context, tenant string, after int64) (*Reader, error) {
+func (f *Feed) Follow(ctx context.Context, tenant string, after Position) (*Reader, error) {
 	t := f.join(tenant, nil)
 	if t == nil { // the first reader of the tenant; the others need no position from the store
-		end, err := f.cfg.Store.Horizon(ctx)
+		end, err := f.end(ctx, tenant)
 		if err != nil {
 			return nil, err
 		}
 		t = f.join(tenant, &end)
 	}
-	r := &Reader{feed: f, tail: t, pos: after, begun: after}
+	r := &Reader{feed: f, tail: t, at: after, begun: after}
 	t.mu.Lock()
-	from, upto := t.from, t.upto
+	from, upto, known := t.from, t.upto, t.has(after)
 	t.mu.Unlock()
+	var err error
 	switch {
 	case after == Now:
-		r.pos = upto
-	case after < from:
-		var err error
-		if r.early, err = r.catchUp(ctx); err != nil {
-			r.Close()
-			return nil, err
-		}
-	case after > upto: // another process has read further than this one, or the log is not the one that it was
-		if _, err := f.cfg.Store.Changes(ctx, Query{Tenant: tenant, After: after, Upto: after, Limit: 1}); err != nil {
-			r.Close()
-			return nil, err
-		}
+		r.at = upto
+	case after.Pos < from:
+		r.early, err = r.catchUp(ctx)
+	case !known: // another process has read further than this one, or it is not a position of this log
+		_, err = f.cfg.Store.Changes(ctx, Query{Tenant: tenant, After: after.Pos, Check: after.Check, Upto: after.Pos, Limit: 1})
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
 	}
 	return r, nil
 }
 
+// end returns the end of the log.
+func (f *Feed) end(ctx context.Context, tenant string) (Position, error) {
+	pos, err := f.cfg.Store.Horizon(ctx)
+	if err != nil {
+		return Position{}, err
+	}
+	page, err := f.cfg.Store.Changes(ctx, Query{Tenant: tenant, After: pos, Upto: pos, Limit: 1})
+	if err != nil {
+		return Position{}, err
+	}
+	return Position{pos, page.Check}, nil
+}
+
+// has reports whether a position, which is not before t.from, is known to be one of this log. It requires t.mu.
+func (t *tail) has(p Position) bool {
+	i := sort.Search(len(t.items), func(i int) bool { return t.items[i].Pos >= p.Pos })
+	return p == t.upto || p.Check == 0 && p.Pos <= t.upto.Pos || i < len(t.items) && p == t.items[i].position()
+}
+
 // join counts a reader of a tenant. A tail that is new begins at end; if that is nil, join returns nil in place of a new one.
-func (f *Feed) join(tenant string, end *int64) *tail {
+func (f *Feed) join(tenant string, end *Position) *tail {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.tails[tenant]
@@ -109,7 +129,7 @@ func (f *Feed) join(tenant string, end *int64) *tail {
 		return nil
 	}
 	if t == nil {
-		t = &tail{tenant: tenant, filling: make(chan struct{}, 1), from: *end, upto: *end, changed: make(chan struct{})}
+		t = &tail{tenant: tenant, filling: make(chan struct{}, 1), from: end.Pos, upto: *end, changed: make(chan struct{})}
 		f.tails[tenant] = t
 	}
 	t.readers++
@@ -205,11 +225,11 @@ func (f *Feed) followed(ctx context.Context) (out []*tail) {
 
 // extend reads the changes of a tenant up to end. Only run calls it, so it alone changes t.upto.
 func (f *Feed) extend(ctx context.Context, t *tail, end int64) error {
-	if end < t.upto {
-		return fmt.Errorf("position %d: %w, which ends at %d", t.upto, ErrGone, end)
+	if end < t.upto.Pos {
+		return fmt.Errorf("position %d: %w, which ends at %d", t.upto.Pos, ErrGone, end)
 	}
-	for t.upto < end {
-		page, err := f.cfg.Store.Changes(ctx, Query{Tenant: t.tenant, After: t.upto, Upto: end})
+	for t.upto.Pos < end {
+		page, err := f.cfg.Store.Changes(ctx, Query{Tenant: t.tenant, After: t.upto.Pos, Check: t.upto.Check, Upto: end})
 		if err != nil {
 			return err
 		}
@@ -220,7 +240,7 @@ func (f *Feed) extend(ctx context.Context, t *tail, end int64) error {
 			t.from = t.items[n-1].Pos
 			t.items = slices.Clone(t.items[n:])
 		}
-		t.upto = page.Upto
+		t.upto = Position{page.Upto, page.Check}
 		close(t.changed)
 		t.changed = make(chan struct{})
 		t.mu.Unlock()
@@ -241,20 +261,20 @@ const batchSize = 256
 
 // look returns what follows a position, if it is in memory, and where it ends. Behind is set if it is not in memory any more. Otherwise
 // wait is closed when there is more. The error is that of a log that does not continue.
-func (t *tail) look(pos int64) (items []*Item, upto int64, behind bool, wait <-chan struct{}, err error) {
+func (t *tail) look(pos Position) (items []*Item, upto Position, behind bool, wait <-chan struct{}, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if pos < t.from {
+	if pos.Pos < t.from {
 		return nil, pos, true, nil, nil
 	}
-	if pos >= t.upto {
+	if pos.Pos >= t.upto.Pos {
 		return nil, pos, false, t.changed, t.err
 	}
-	at := sort.Search(len(t.items), func(i int) bool { return t.items[i].Pos > pos })
+	at := sort.Search(len(t.items), func(i int) bool { return t.items[i].Pos > pos.Pos })
 	items, upto = t.items[at:], t.upto
 	if len(items) > batchSize {
 		items = items[:batchSize]
-		upto = items[batchSize-1].Pos
+		upto = items[batchSize-1].position()
 	}
 	return items, upto, false, nil, nil
 }
@@ -263,21 +283,21 @@ func (t *tail) look(pos int64) (items []*Item, upto int64, behind bool, wait <-c
 type Reader struct {
 	feed   *Feed
 	tail   *tail
-	pos    int64
-	early  []*Item // that Follow has read
-	begun  int64   // where the reader is as long as there are such
+	at     Position
+	early  []*Item  // that Follow has read
+	begun  Position // where the reader is as long as there are such
 	closed bool
 }
 
-// Pos returns the position up to which the reader has read.
-func (r *Reader) Pos() int64 {
+// Position returns the position up to which the reader has read.
+func (r *Reader) Position() Position {
 	if len(r.early) > 0 {
 		return r.begun
 	}
-	return r.pos
+	return r.at
 }
 
-// Next waits until there is more to read, and returns changes and sets Pos. There may be no changes, if only those of other tenants
+// Next waits until there is more to read, and returns changes and sets Position. There may be no changes, if only those of other tenants
 // were made.
 func (r *Reader) Next(ctx context.Context) ([]*Item, error) {
 	if items := r.early; len(items) > 0 {
@@ -285,7 +305,7 @@ func (r *Reader) Next(ctx context.Context) ([]*Item, error) {
 		return items, nil
 	}
 	for {
-		items, upto, behind, wait, err := r.tail.look(r.pos)
+		items, upto, behind, wait, err := r.tail.look(r.at)
 		switch {
 		case err != nil:
 			return nil, err
@@ -295,7 +315,7 @@ func (r *Reader) Next(ctx context.Context) ([]*Item, error) {
 				return items, err
 			}
 		case wait == nil:
-			r.pos = upto
+			r.at = upto
 			return items, nil
 		default:
 			select {
@@ -320,14 +340,14 @@ func (r *Reader) catchUp(ctx context.Context) ([]*Item, error) {
 	t.mu.Lock()
 	from, room := t.from, f.cfg.Keep-len(t.items)
 	t.mu.Unlock()
-	if r.pos >= from { // another reader has read it meanwhile
+	if r.at.Pos >= from { // another reader has read it meanwhile
 		return nil, nil
 	}
 	limit := batchSize
-	if from-r.pos <= int64(room) { // it fits, whatever part of it is of this tenant
+	if from-r.at.Pos <= int64(room) { // it fits, whatever part of it is of this tenant
 		limit = room
 	}
-	page, err := f.cfg.Store.Changes(ctx, Query{Tenant: t.tenant, After: r.pos, Upto: from, Limit: limit})
+	page, err := f.cfg.Store.Changes(ctx, Query{Tenant: t.tenant, After: r.at.Pos, Check: r.at.Check, Upto: from, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -335,14 +355,14 @@ func (r *Reader) catchUp(ctx context.Context) ([]*Item, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if page.Upto == t.from && len(items)+len(t.items) <= f.cfg.Keep {
-		t.items, t.from = slices.Concat(items, t.items), r.pos
+		t.items, t.from = slices.Concat(items, t.items), r.at.Pos
 		return nil, nil
 	}
+	r.at = Position{page.Upto, page.Check}
 	if len(items) > batchSize {
 		items = items[:batchSize]
-		page.Upto = items[batchSize-1].Pos
+		r.at = items[batchSize-1].position()
 	}
-	r.pos = page.Upto
 	return items, nil
 }
 

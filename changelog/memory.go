@@ -22,9 +22,9 @@ type Memory struct {
 	read atomic.Bool // was read
 
 	mu    sync.Mutex
-	log   []entry // oldest first
-	last  int64   // position of the last change, or where the log began
-	floor int64   // changes up to it are gone
+	log   []entry  // oldest first
+	last  int64    // position of the last change, or where the log began
+	floor Position // changes up to it are gone
 }
 
 type entry struct {
@@ -60,7 +60,7 @@ func (m *Memory) Add(tenant string, c Change) {
 // cut removes the n oldest changes. It requires m.mu.
 func (m *Memory) cut(n int) {
 	if n > 0 {
-		m.floor = m.log[n-1].Pos
+		m.floor = Position{m.log[n-1].Pos, m.log[n-1].At}
 		m.log = slices.Clone(m.log[n:])
 	}
 }
@@ -71,7 +71,7 @@ func (m *Memory) begin() {
 	defer m.mu.Unlock()
 	if !m.read.Load() {
 		m.last = m.now().UnixMicro()
-		m.floor = m.last
+		m.floor = Position{m.last, m.now().UnixMilli()}
 		m.read.Store(true)
 	}
 }
@@ -89,8 +89,11 @@ func (m *Memory) Changes(_ context.Context, q Query) (*Page, error) {
 	m.begin()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if q.After < m.floor || q.After > m.last {
-		return nil, fmt.Errorf("position %d: %w, which has those from %d to %d", q.After, ErrGone, m.floor, m.last)
+	if q.After < m.floor.Pos || q.After > m.last {
+		return nil, fmt.Errorf("position %d: %w, which has those from %d to %d", q.After, ErrGone, m.floor.Pos, m.last)
+	}
+	if check := m.check(q.After); q.Check != 0 && q.Check != check {
+		return nil, fmt.Errorf("position %d with check %d: %w, which has check %d there", q.After, q.Check, ErrGone, check)
 	}
 	if q.Upto == 0 || q.Upto > m.last {
 		q.Upto = m.last
@@ -105,7 +108,16 @@ func (m *Memory) Changes(_ context.Context, q Query) (*Page, error) {
 			page.Changes = append(page.Changes, e.Change)
 		}
 	}
+	page.Check = m.check(page.Upto)
 	return page, nil
+}
+
+// check returns [Position.Check]. It requires m.mu.
+func (m *Memory) check(pos int64) int64 {
+	if i := sort.Search(len(m.log), func(i int) bool { return m.log[i].Pos > pos }); i > 0 {
+		return m.log[i-1].At
+	}
+	return m.floor.Check
 }
 
 // TrimChanges implements [Store].

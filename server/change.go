@@ -128,12 +128,12 @@ func (h *changes) stream(req *request) error {
 	}
 	ctx, cancel := h.streams.whileServing(req)
 	defer cancel()
-	reader, err := h.feed.Follow(ctx, req.tenant.Name(), f.at.pos)
+	reader, err := h.feed.Follow(ctx, req.tenant.Name(), f.at.log)
 	if err != nil {
 		return gone(err)
 	}
 	defer reader.Close()
-	f.at.pos = reader.Pos()
+	f.at.log = reader.Position()
 	h.streams.metrics.streams.Inc()
 	defer h.streams.metrics.streams.Dec()
 	f.ctx, f.out = ctx, h.streams.start(req)
@@ -259,8 +259,8 @@ func (f *changeStream) sees(c *changelog.Change) bool {
 
 // part is what one of the sources of a feed has.
 type part struct {
-	items []*changelog.Item // changes, up to pos
-	pos   int64
+	items []*changelog.Item // changes, up to at
+	at    changelog.Position
 
 	thread *followed // or an event of a thread
 	cursor awaken.Cursor
@@ -287,7 +287,7 @@ func (f *changeStream) copy(wg *sync.WaitGroup, reader *changelog.Reader, s *str
 	wg.Go(func() {
 		for more := true; more; {
 			items, err := reader.Next(f.ctx)
-			more = send(part{items: items, pos: reader.Pos(), err: err})
+			more = send(part{items: items, at: reader.Position(), err: err})
 		}
 	})
 	for i := range f.also {
@@ -349,7 +349,7 @@ func (f *changeStream) send(p *part) error {
 		return f.out.Flush()
 	}
 	for _, it := range p.items {
-		f.at.pos = it.Pos
+		f.at.log = changelog.Position{Pos: it.Pos, Check: it.At}
 		if !f.sees(&it.Change) {
 			continue
 		}
@@ -359,7 +359,7 @@ func (f *changeStream) send(p *part) error {
 			return err
 		}
 	}
-	f.at.pos = p.pos
+	f.at.log = p.at
 	if !f.out.Pending() {
 		return nil
 	}
@@ -377,7 +377,7 @@ func (f *changeStream) idle() error {
 
 // changeCursor is a position in a feed: that of the changes, and those in the logs of its threads.
 type changeCursor struct {
-	pos     int64 // changelog.Now if it is not set
+	log     changelog.Position // changelog.Now if it is not set
 	threads map[string]awaken.Cursor
 }
 
@@ -395,9 +395,12 @@ func (c *changeCursor) set(threadID string, at awaken.Cursor) {
 	c.threads[threadKey(threadID)] = at
 }
 
-// append appends the text of the cursor, such as 42 or 42~1x9.3-17.
+// append appends the text of the cursor, such as 42.mi2bnwrk or 42.mi2bnwrk~1x9.3-17.
 func (c *changeCursor) append(buf []byte) []byte {
-	buf = strconv.AppendInt(buf, c.pos, 10)
+	buf = strconv.AppendInt(buf, c.log.Pos, 10)
+	if c.log.Check != 0 {
+		buf = strconv.AppendInt(append(buf, '.'), c.log.Check, 36)
+	}
 	keys := make([]string, 0, maxFollowed)
 	for key := range c.threads {
 		keys = append(keys, key)
@@ -413,12 +416,18 @@ func (c *changeCursor) append(buf []byte) []byte {
 // parseChangeCursor parses the text of a cursor; "" is the end of the log.
 func parseChangeCursor(text string) (c changeCursor, err error) {
 	if text == "" {
-		return changeCursor{pos: changelog.Now}, nil
+		return changeCursor{log: changelog.Now}, nil
 	}
 	bad := protocol.BadRequest("cursor is %.80q, want the id of a frame of this stream", text)
 	first, rest, more := strings.Cut(text, "~")
-	if c.pos, err = strconv.ParseInt(first, 10, 64); err != nil || c.pos < 0 || strconv.FormatInt(c.pos, 10) != first {
+	pos, check, checked := strings.Cut(first, ".")
+	if c.log.Pos, err = strconv.ParseInt(pos, 10, 64); err != nil || c.log.Pos < 0 || strconv.FormatInt(c.log.Pos, 10) != pos {
 		return c, bad
+	}
+	if checked {
+		if c.log.Check, err = strconv.ParseInt(check, 36, 64); err != nil || c.log.Check <= 0 || strconv.FormatInt(c.log.Check, 36) != check {
+			return c, bad
+		}
 	}
 	for more {
 		var one string

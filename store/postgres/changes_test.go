@@ -86,12 +86,11 @@ func TestChanges_NoReaderPassesATransactionThatIsStillRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for at := start; len(got) < 2; {
+	for at, deadline := start, time.Now().Add(time.Minute); len(got) < 2; time.Sleep(time.Millisecond) {
 		var runs []string
 		runs, at = readAll(t, log, at)
-		got = append(got, runs...)
-		if t.Context().Err() != nil {
-			t.Fatal("the changes are never read")
+		if got = append(got, runs...); time.Now().After(deadline) {
+			t.Fatalf("after a minute, a reader has %q", got)
 		}
 	}
 	if want := []string{"slow", "fast"}; !slices.Equal(got, want) {
@@ -134,9 +133,10 @@ func TestChanges_TransactionsOfAnyLength(t *testing.T) {
 		})
 	}
 	got := make([][]string, 4)
+	deadline := time.Now().Add(2 * time.Minute)
 	for r := range got {
 		wg.Go(func() {
-			for at := int64(0); len(got[r]) < writers*each && t.Context().Err() == nil && !t.Failed(); {
+			for at := int64(0); len(got[r]) < writers*each && time.Now().Before(deadline) && !t.Failed(); {
 				page, err := logs[r%2].Changes(t.Context(), changelog.Query{After: at})
 				if err != nil {
 					t.Error(err)
@@ -174,7 +174,10 @@ func TestChanges_AProcessBeginsWhileATransactionIsRunning(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for n := 0; n == 0; time.Sleep(time.Millisecond) { // until the clock has advanced
+	for n, deadline := 0, time.Now().Add(time.Minute); n == 0; time.Sleep(time.Millisecond) { // until the clock has advanced
+		if time.Now().After(deadline) {
+			t.Fatal("after a minute, no change was removed")
+		}
 		var err error
 		if n, err = log.TrimChanges(t.Context(), 0); err != nil {
 			t.Fatal(err)
@@ -191,8 +194,10 @@ func TestChanges_AProcessBeginsWhileATransactionIsRunning(t *testing.T) {
 	if err := slow.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for found := false; !found; {
-		items, err := r.Next(t.Context())
+		items, err := r.Next(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,10 +214,12 @@ func TestChanges_ALogThatIsSetBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for got, at := 0, int64(0); got < 3; {
+	for got, at, deadline := 0, int64(0), time.Now().Add(time.Minute); got < 3; time.Sleep(time.Millisecond) {
 		var runs []string
 		runs, at = readAll(t, log, at)
-		got += len(runs)
+		if got += len(runs); time.Now().After(deadline) {
+			t.Fatalf("after a minute, a reader has %d changes of 3", got)
+		}
 	}
 	feed := changelog.NewFeed(changelog.FeedConfig{Store: log, Poll: time.Millisecond})
 	r, err := feed.Follow(t.Context(), "", changelog.Now)
@@ -231,13 +238,15 @@ func TestChanges_ALogThatIsSetBack(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), `SELECT setval('`+prefix+`_changes_pos', 1)`); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for err == nil {
-		_, err = r.Next(t.Context())
+		_, err = r.Next(ctx)
 	}
 	if !errors.Is(err, changelog.ErrGone) {
 		t.Errorf("a reader that was further: %v", err)
 	}
-	again, err := feed.Follow(t.Context(), "", 1)
+	again, err := feed.Follow(t.Context(), "", changelog.Position{Pos: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +256,7 @@ func TestChanges_ALogThatIsSetBack(t *testing.T) {
 	}
 	var got []string
 	for len(got) == 0 {
-		items, err := again.Next(t.Context())
+		items, err := again.Next(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,5 +266,63 @@ func TestChanges_ALogThatIsSetBack(t *testing.T) {
 	}
 	if !slices.Equal(got, []string{"fourth"}) {
 		t.Errorf("a new reader has %q, want the fourth run", got)
+	}
+}
+
+// positionOf reads the log until it has n changes, and returns the position behind them.
+func positionOf(t *testing.T, log changelog.Store, n int) changelog.Position {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		page, err := log.Changes(t.Context(), changelog.Query{})
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("the log has %v, %v, want %d changes", page, err, n)
+		}
+		if len(page.Changes) == n {
+			return changelog.Position{Pos: page.Upto, Check: page.Check}
+		}
+	}
+}
+
+// A log that was set back and is as long again as it was, with other changes and with lower IDs of transactions, is not taken for the one that
+// it was: a reader with a position that both have is told so, and no reader waits for transactions of the other log.
+func TestChanges_ALogThatIsSetBackAndGrows(t *testing.T) {
+	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+	db := openAt(t, shared(), &postgres.Options{Prefix: prefix})
+	log := db.Changes()
+	add := func(run string) {
+		t.Helper()
+		if err := slowTransaction(t, shared(), prefix, run).Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Millisecond) // no two changes are made at once
+	}
+	add("kept")
+	kept := positionOf(t, log, 1)
+	add("lost")
+	lost := positionOf(t, log, 2)
+	look := witness(t)
+	for _, statement := range []string{`DELETE FROM %s_changes WHERE pos > 2`, `SELECT setval('%s_changes_pos', 2)`} {
+		if _, err := look.Exec(t.Context(), fmt.Sprintf(statement, prefix)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.AgeHorizon(1 << 40) // as if the transactions of the lost log had higher IDs
+	add("new")
+	if now := positionOf(t, log, 2); now.Pos != lost.Pos || now.Check == lost.Check {
+		t.Fatalf("the log ends at %+v, and ended at %+v: the test is about the same position of another log", now, lost)
+	}
+	feed := changelog.NewFeed(changelog.FeedConfig{Store: log, Poll: time.Millisecond})
+	if _, err := feed.Follow(t.Context(), "", lost); !errors.Is(err, changelog.ErrGone) {
+		t.Errorf("a reader of the lost change: %v, want that its position is gone", err)
+	}
+	r, err := feed.Follow(t.Context(), "", kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if items, err := r.Next(ctx); err != nil || len(items) != 1 || items[0].RunID != "new" {
+		t.Errorf("a reader of what was kept gets %v, %v, want the new change", items, err)
 	}
 }

@@ -51,3 +51,12 @@ func (db *DB) WithoutShortcuts() *DB {
 func (db *DB) Waiting() int {
 	return db.commits.lanes.Waiting()
 }
+
+// AgeHorizon lets the horizon remember IDs of transactions that are higher by so many, as after another log.
+func (db *DB) AgeHorizon(by uint64) {
+	h := db.horizon
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.running += by
+	h.marks = append(h.marks, mark{h.last + 1, h.running})
+}

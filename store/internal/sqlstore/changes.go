@@ -78,22 +78,49 @@ func (s *Changes) Changes(ctx context.Context, q changelog.Query) (page *changel
 			page.Changes = page.Changes[:q.Size()]
 			page.Upto, page.More = page.Changes[q.Size()-1].Pos, true
 		}
-		// Rows may have been removed until they were read, so the floor is read afterwards.
-		return c.Query(ctx, `SELECT f.pos, {changed} FROM {p}_changes_floor f`, nil, func(scan Scan) error {
-			var floor, end int64
-			if err := scan(&floor, &end); err != nil {
-				return err
-			}
-			if q.After < floor || q.After > end {
-				return fmt.Errorf("position %d: %w, which has those from %d to %d", q.After, changelog.ErrGone, floor, end)
-			}
-			return nil
-		})
+		return s.check(ctx, c, &q, page)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return page, nil
+}
+
+// changeAt is when the last change up to a position was made; none if it was removed.
+const changeAt = `SELECT c.time FROM {p}_changes c WHERE c.pos <= ?1 + 1 AND (c.pos <= ?1 OR c.kind = '` + accepted + `') ORDER BY c.pos DESC LIMIT 1`
+
+// check checks that the log has the position of q, and completes a page that was read.
+func (s *Changes) check(ctx context.Context, c Conn, q *changelog.Query, page *changelog.Page) error {
+	var have, floor, removed, end int64
+	var known, last bool
+	var err error
+	if q.Check != 0 {
+		if known, err = row(ctx, c, changeAt, []any{q.After}, &have); err != nil {
+			return err
+		}
+	}
+	if n := len(page.Changes); n > 0 && page.Changes[n-1].Pos == page.Upto {
+		page.Check, last = page.Changes[n-1].At, true
+	} else if last, err = row(ctx, c, changeAt, []any{page.Upto}, &page.Check); err != nil {
+		return err
+	}
+	// Rows may have been removed until they were read, so the floor is read afterwards.
+	if _, err := row(ctx, c, `SELECT f.pos, f.time, {changed} FROM {p}_changes_floor f`, nil, &floor, &removed, &end); err != nil {
+		return err
+	}
+	if !known {
+		have = removed
+	}
+	if !last {
+		page.Check = removed
+	}
+	switch {
+	case q.After < floor || q.After > end:
+		return fmt.Errorf("position %d: %w, which has those from %d to %d", q.After, changelog.ErrGone, floor, end)
+	case q.Check != 0 && q.Check != have:
+		return fmt.Errorf("position %d with check %d: %w, which has check %d there", q.After, q.Check, changelog.ErrGone, have)
+	}
+	return nil
 }
 
 // changesOfRow returns the changes that a row is.
@@ -183,7 +210,7 @@ func (s *Changes) trim(ctx context.Context, keep time.Duration) (n int, err erro
 		if _, err := row(ctx, c, oldest, []any{keep.Milliseconds(), trimAtOnce}, &upto); err != nil || upto == 0 {
 			return nil, err
 		}
-		gone, err := c.Exec(ctx, markEnded(marked, upto), statement(`UPDATE {p}_changes_floor SET pos = ?1, marked = {max}(marked, ?1)`, upto),
+		gone, err := c.Exec(ctx, markEnded(marked, upto), statement(`UPDATE {p}_changes_floor SET pos = ?1, time = (SELECT c.time FROM {p}_changes c WHERE c.pos = ?1), marked = {max}(marked, ?1)`, upto),
 			statement(`DELETE FROM {p}_changes WHERE pos <= ?`, upto))
 		n = int(gone)
 		return nil, err

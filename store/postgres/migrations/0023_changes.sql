@@ -22,8 +22,9 @@ CREATE TABLE {p}_changes (
 );
 
 CREATE TABLE {p}_changes_floor (
-	one integer NOT NULL PRIMARY KEY CHECK (one = 1),
-	pos bigint  NOT NULL DEFAULT 0 -- changes up to it may be gone
+	one  integer NOT NULL PRIMARY KEY CHECK (one = 1),
+	pos  bigint NOT NULL DEFAULT 0, -- changes up to it may be gone
+	time bigint NOT NULL DEFAULT 0  -- of the last of them
 );
 INSERT INTO {p}_changes_floor (one) VALUES (1);
 

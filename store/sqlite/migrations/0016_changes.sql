@@ -17,8 +17,9 @@ CREATE TABLE {p}_changes (
 );
 
 CREATE TABLE {p}_changes_floor (
-	one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
-	pos INTEGER NOT NULL DEFAULT 0 -- changes up to it may be gone
+	one  INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+	pos  INTEGER NOT NULL DEFAULT 0, -- changes up to it may be gone
+	time INTEGER NOT NULL DEFAULT 0  -- of the last of them
 );
 INSERT INTO {p}_changes_floor (one) VALUES (1);
 
