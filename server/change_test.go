@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/store/sqlite"
 )
 
 // feedClient reads a feed, and resumes it where it was.
@@ -198,6 +201,112 @@ func TestFeed_IsThatOfTheCaller(t *testing.T) {
 	}
 	g.want(403, "GET", "/v1/events/stream?user_id=bob", "", alice...)
 	g.want(404, "GET", "/v1/events/stream?thread_id="+bobs, "", alice...)
+}
+
+// Whose a deleted thread was is not known any more: its changes are for operators, and not for those who have no user either.
+func TestFeed_HidesDeletedThreads(t *testing.T) {
+	t.Parallel()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	g := &rig{t: t, db: db, keys: server.NewKeys(memory.NewProfile())}
+	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
+		t.Fatal(err)
+	}
+	g.start(func(c *server.Config) { c.Users = server.Users{On: true} }) // then a caller without a user has what belongs to none
+	alice, none := g.keyed(server.Key{ID: "k-alice", Kind: server.RunKey, User: "alice"}), g.keyed(server.Key{ID: "k-none", Kind: server.RunKey})
+	deleted, _ := g.done(alice...)
+	g.want(204, "DELETE", "/v1/threads/"+deleted, "", admin...)
+	hers, _ := g.done(alice...)
+	unowned, _ := g.done(none...)
+	for name, c := range map[string]struct {
+		headers []string
+		end     string
+		sees    bool
+	}{"the admin": {admin, unowned, true}, "the user": {alice, hers, false}, "no user": {none, unowned, false}} {
+		reader := &feedClient{g: g, path: "/v1/events/stream?kinds=run", headers: c.headers, cursor: "0"}
+		reader.connect()
+		if all := strings.Join(reader.until(c.end+" done"), "\n"); strings.Contains(all, deleted) != c.sees {
+			t.Errorf("%s has %q; changes of the deleted thread %s: want %t", name, all, deleted, c.sees)
+		}
+	}
+}
+
+// The feed ends when its key is revoked, although nothing changes.
+func TestFeed_EndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, func(c *server.Config) {
+		c.Open = new(bool)
+		c.Limits.Heartbeat = 20 * time.Millisecond
+	})
+	made := g.want(201, "POST", "/v1/keys", `{"kind":"read"}`, admin...)
+	resp := g.do("GET", "/v1/events/stream", "", "Authorization", "Bearer "+made["secret"].(string))
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 {
+		t.Fatal(resp.Status)
+	}
+	g.want(204, "DELETE", "/v1/keys/"+made["id"].(string), "", admin...)
+	frames := readFrames(t, resp.Body, func(f frame) bool { return f.event == "error" })
+	if n := len(frames); n == 0 || frames[n-1].event != "error" || !strings.Contains(frames[n-1].data, "unauthorized") {
+		t.Errorf("the feed has %v", frames)
+	}
+	if rest := readFrames(t, resp.Body, nil); len(rest) > 0 {
+		t.Errorf("after the error came %v", rest)
+	}
+}
+
+// The feed is the same over every transport, beside other requests of its connection.
+func TestFeed_OverEveryTransport(t *testing.T) {
+	t.Parallel()
+	for _, transport := range transports {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			_, client, url := listenBy(t, transport)
+			feed, err := call(t, client, "GET", url+"/v1/events/stream?kinds=run", "")
+			if err != nil || feed.StatusCode != 200 {
+				t.Fatal(feed, err)
+			}
+			resp, err := call(t, client, "POST", url+"/v1/runs", runBody("default", "t", "hello"), "Accept", "application/json")
+			if err != nil || resp.StatusCode != 200 {
+				t.Fatal(resp, err)
+			}
+			frames := readFrames(t, feed.Body, func(f frame) bool { return strings.Contains(f.data, `"status":"done"`) })
+			frames = slices.DeleteFunc(frames, func(f frame) bool { return f.data == "" })
+			if len(frames) != 3 || frames[0].event != "run" || !strings.Contains(frames[0].data, `"status":"created"`) || frames[2].id == "" {
+				t.Errorf("the feed has %v, want that a run was created, runs and is done", frames)
+			}
+		})
+	}
+}
+
+// A feed whose log cannot be read answers with an error, before its stream begins.
+func TestFeed_OfABrokenLogDoesNotBegin(t *testing.T) {
+	t.Parallel()
+	g := newBrokenRig(t, errors.New("dial tcp 10.0.0.7:5432"))
+	for _, query := range []string{"", "?cursor=1", "?cursor=1.mi2bnwrk"} {
+		if status, text := g.ask("GET", "/v1/events/stream"+query, "", admin...); status < 500 || strings.Contains(text, "10.0.0.7") {
+			t.Errorf("%q: %d %s", query, status, text)
+		}
+	}
+}
+
+// A cursor of a log that was replaced is refused, although the log has its position.
+func TestFeed_RefusesACursorOfAnotherLog(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	c := &feedClient{g: g, path: "/v1/events/stream?kinds=run"}
+	c.connect()
+	g.done()
+	c.until("done")
+	pos, check, ok := strings.Cut(c.cursor, ".")
+	if !ok || len(check) < 2 {
+		t.Fatalf("the cursor is %q", c.cursor)
+	}
+	g.says(410, "begin without a cursor", "GET", "/v1/events/stream?cursor="+pos+"."+check[:len(check)-1], "")
+	c.cancel()
+	c.connect()
 }
 
 func TestFeed_RefusesWhatItDoesNotKnow(t *testing.T) {

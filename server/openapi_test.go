@@ -22,6 +22,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/blob"
+	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/llm"
@@ -1044,6 +1045,16 @@ type brokenDB struct {
 }
 
 func (b brokenDB) Handle(tenant string) mailbox.Handle { return brokenStore{b.Store(tenant), b.err} }
+
+func (b brokenDB) Changes() changelog.Store { return brokenChanges{b.err} }
+
+type brokenChanges struct{ err error }
+
+func (b brokenChanges) Horizon(context.Context) (int64, error) { return 0, b.err }
+func (b brokenChanges) Changes(context.Context, changelog.Query) (*changelog.Page, error) {
+	return nil, b.err
+}
+func (b brokenChanges) TrimChanges(context.Context, time.Duration) (int, error) { return 0, b.err }
 
 type brokenStore struct {
 	*memory.Store
