@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,8 +20,12 @@ type explanation struct {
 	kind *kind
 	tree map[string]any // as written
 	list []Problem
+	more bool       // there are more than maxProblems
 	gone [][]string // paths that were left out
 }
+
+// maxProblems is how many mistakes of a document are listed. What is left of one with more is not checked.
+const maxProblems = 100
 
 // explain returns the error of a refused write with all mistakes of its document. Other errors are returned as they are.
 // Try validates a document as the write does; it is called only for namespaces whose documents open nothing.
@@ -41,15 +46,22 @@ func explain(ctx context.Context, key Key, spec json.RawMessage, err error, try 
 	if e.tree != nil && !compiled {
 		e.checkRest(ctx, try)
 	}
+	if e.more {
+		e.list = append(e.list, Problem{Code: "too_many_problems", Message: fmt.Sprintf("there are more mistakes than the %d that are listed", maxProblems), Severity: awaken.SeverityError})
+	}
 	return &InvalidError{err, e.list}
 }
 
-// add adds mistakes, unless one at the same place is known.
+// add adds mistakes, unless one at the same place is known, up to maxProblems.
 func (e *explanation) add(list []Problem) {
 	for _, p := range list {
-		if !slices.ContainsFunc(e.list, func(old Problem) bool { return old.Path == p.Path && (p.Path != "" || old.Message == p.Message) }) {
-			e.list = append(e.list, p)
+		if slices.ContainsFunc(e.list, func(old Problem) bool { return old.Path == p.Path && (p.Path != "" || old.Message == p.Message) }) {
+			continue
 		}
+		if e.more = e.more || len(e.list) == maxProblems; e.more {
+			return
+		}
+		e.list = append(e.list, p)
 	}
 }
 
@@ -59,7 +71,9 @@ func (e *explanation) checkRest(ctx context.Context, try func(ctx context.Contex
 	if e.kind.update != nil && e.kind.update(rest) != nil {
 		return
 	}
-	e.add(e.violations(rest))
+	if e.add(e.violations(rest)); e.more {
+		return
+	}
 	rest = e.without(rest)
 	if _, err := e.kind.read(clone(rest).(map[string]any)); err != nil {
 		e.add(e.independent(problemsOf(e.key, e.tree, invalid(e.key, err))))
@@ -73,7 +87,8 @@ func (e *explanation) checkRest(ctx context.Context, try func(ctx context.Contex
 	}
 }
 
-// violations returns how a document differs from the schema of its namespace.
+// violations returns how a document differs from the schema of its namespace. Of many unknown fields of an object it returns more than are
+// listed, but not all.
 func (e *explanation) violations(tree map[string]any) []Problem {
 	raw := Schema(e.key.Namespace)
 	s, err := schema.Compile(raw)
@@ -92,8 +107,8 @@ func (e *explanation) violations(tree map[string]any) []Problem {
 		case v.Form != nil:
 			out = append(out, Problem{Path: pointer(v.Form), Code: "invalid_value", Message: place(v.Form) + " matches none of the forms in the schema", Severity: awaken.SeverityError})
 		case len(v.Unknown) > 0:
-			known := namesIn(root, v.Path)
-			for _, name := range slices.Sorted(slices.Values(v.Unknown)) {
+			known, names := namesIn(root, v.Path), slices.Sorted(slices.Values(v.Unknown))
+			for _, name := range names[:min(len(names), maxProblems+1)] {
 				p := Problem{Path: pointer(append(slices.Clip(v.Path), name)), Code: "unknown_field", Severity: awaken.SeverityError,
 					Message: strict.Unknown(name, known).Error(), Suggestion: strict.Nearest(name, known)}
 				if hint, ok := e.kind.hints[name]; ok && len(v.Path) == 0 {

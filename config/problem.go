@@ -18,8 +18,8 @@ import (
 type Problem struct {
 	// Path is the JSON Pointer of the field, or the nearest one above it that is known. "" is the document.
 	Path string `json:"path"`
-	// Code is the kind of mistake: unknown_field, missing_field, duplicate_field, wrong_type, invalid_value, invalid_json, or
-	// the code of a diagnostic.
+	// Code is the kind of mistake: unknown_field, missing_field, duplicate_field, wrong_type, invalid_value, invalid_json,
+	// too_many_problems (only the first 100 are listed), or the code of a diagnostic.
 	Code       string `json:"code"`
 	Message    string `json:"message"`
 	Suggestion string `json:"suggestion,omitempty"` // what was probably meant: a name or an id

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,26 @@ func TestProblems_AllAtOnce(t *testing.T) {
 				t.Errorf("a write says %v, and differs (-validate +put):\n%s", put, diff)
 			}
 		})
+	}
+}
+
+// A document with very many mistakes is answered with the first of them, and that there are more: neither the time nor the answer grows
+// with the square of their number.
+func TestProblems_AreLimited(t *testing.T) {
+	const many = 100_000
+	r := newRig(t, memory.NewDB().Config(), nil)
+	r.basics()
+	var unknown strings.Builder
+	for i := range many {
+		fmt.Fprintf(&unknown, `"unknown_field_%d":1,`, i)
+	}
+	_, err := r.Validate(t.Context(), key("agents/a"), []byte(`{`+unknown.String()+`"id":"a","model_id":"m"}`))
+	list := config.ProblemsOf(err)
+	if len(list) != 101 {
+		t.Fatalf("%d problems are listed, want 100 and that there are more", len(list))
+	}
+	if last := list[100]; last.Code != "too_many_problems" || !strings.Contains(last.Message, "100") || last.Path != "" {
+		t.Errorf("the last problem is %+v", last)
 	}
 }
 
