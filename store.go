@@ -60,6 +60,22 @@ type ThreadQuery struct {
 	Root           bool   // only threads without a parent
 	// Owner selects the threads of a user, or those without one if it points to "".
 	Owner *string
+	// AgentID and Status select by the latest run: its agent, as it last began, waited or ended, and its status. If one of them is set,
+	// except for the status done, and neither ResourceID, ParentThreadID, a user nor Since, then the threads whose latest run was created
+	// last come first.
+	AgentID string
+	Status  RunStatus
+	Since   int64 // updated at this time or later, Unix ms
+	Until   int64 // updated before this time, Unix ms
+	// Text selects threads whose id, title or resource contain this text. Case does not matter in English.
+	Text string
+	// At is where the page begins, as [RunQuery].At is: ListThreads sets it to the place where the page ends, or to "" if it
+	// is the last one, and a page may have fewer threads than the limit, even none. A thread that becomes active is on
+	// the pages before.
+	//
+	// If At is set, CountThreads reads no more than 10,000 threads, and sets it to "" if it has read all. ListThreads may return ErrInvalid
+	// if it would read more than 100,000 for the Offset.
+	At *string
 }
 
 // MessageQuery selects records of a message log.
@@ -95,7 +111,8 @@ type RunQuery struct {
 	// sets it to the place where the page ends, or to "" if it is the last one. A page may then have fewer
 	// runs than the limit, even none, because ListRuns limits how many it reads. New runs do not move a page.
 	//
-	// If At is set, CountRuns reads no more than 10,000 runs, and sets it to "" if it has read all.
+	// If At is set, CountRuns reads no more than 10,000 runs, and sets it to "" if it has read all. ListRuns may return ErrInvalid if it
+	// would read more than 100,000 for the Offset.
 	At *string
 }
 

@@ -15,8 +15,9 @@ import (
 // keyset is the cursor of a list that continues behind an item: new items do not move its pages, and no page costs
 // more than the first.
 type keyset struct {
-	At string `json:"at"` // the place of the item
-	Of string `json:"of"` // digest of the list's filters
+	At string `json:"at"`          // the place of the item
+	Of string `json:"of"`          // digest of the list's filters
+	N  int    `json:"n,omitempty"` // items on the pages before, if the list shows that
 }
 
 // filtersOf returns the digest of a list's filters, which the cursors of the list are bound to.
@@ -31,40 +32,43 @@ func filtersOf(req *request, filters any) string {
 
 var errFilters = protocol.BadRequest("cursor is of a list with other filters, want the filters of the previous page")
 
-// place returns where the page begins that a request asks for, and for a cursor that is a number the offset that it
-// means. Cursors begin with prefix.
-func (req *request) place(prefix, filters string) (at string, offset int, err error) {
+// place returns where the page begins that a request asks for: the place of its cursor, with the number of items before it, or
+// for a cursor that is a number the offset that it means. Cursors begin with prefix.
+func (req *request) place(prefix, filters string) (from keyset, offset int, err error) {
+	from = keyset{Of: filters}
 	text := req.value("cursor")
 	if text == "" {
-		return "", 0, nil
+		return from, 0, nil
 	}
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
-		return "", n, nil
+		return from, n, nil
 	}
-	var from keyset
-	if err := parseCursor(prefix, text, &from); err != nil || from.At == "" {
-		return "", 0, errCursor
+	if err := parseCursor(prefix, text, &from); err != nil || from.At == "" || from.N < 0 {
+		return from, 0, errCursor
 	}
 	if from.Of != filters {
-		return "", 0, errFilters
+		return from, 0, errFilters
 	}
-	return from.At, 0, nil
+	return from, 0, nil
 }
 
-// next returns the cursor of the page that begins at a place, or "" if there is none.
-func nextCursor(prefix, at, filters string) string {
-	if at == "" {
+// next returns the cursor of the page that begins at the place, or "" if there is none.
+func (k keyset) next(prefix string) string {
+	if k.At == "" {
 		return ""
 	}
-	return cursorText(prefix, keyset{at, filters})
+	return cursorText(prefix, k)
 }
 
-// badPlace rewords the error of a list for a place that is not one.
-func badPlace(err error) error {
-	if errors.Is(err, awaken.ErrInvalid) {
-		return errCursor
+// badPlace rewords the error of a list for a place that is not one, or an offset that is too far.
+func badPlace(err error, offset int) error {
+	switch {
+	case !errors.Is(err, awaken.ErrInvalid):
+		return err
+	case offset > 0:
+		return protocol.BadRequest("offset is %d, which is too far, want next_cursor of the previous page as cursor", offset)
 	}
-	return err
+	return errCursor
 }
 
 // times returns the parameters since and until as Unix ms; 0 if they are not set.

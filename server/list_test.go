@@ -159,3 +159,71 @@ func TestThreads_SummariesHaveTheLatestRun(t *testing.T) {
 		t.Errorf("the numbers of messages are %v and %v, want 2 and 0", n, got[empty]["message_count"])
 	}
 }
+
+// A list of threads has those that all of its filters select, the most recently active first.
+func TestThreads_AreListedByTheirLatestRun(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	over, _ := g.done()
+	asks, _, _ := g.waits()
+	empty := g.want(201, "POST", "/v1/threads", `{"title":"Plans","resource_id":"r1"}`)["id"].(string)
+	for query, want := range map[string][]string{
+		"":                                   {empty, asks, over},
+		"limit=1":                            {empty, asks, over},
+		"status=done":                        {over},
+		"status=waiting":                     {asks},
+		"status=running":                     {},
+		"agent_id=default&limit=1":           {asks, over},
+		"agent_id=default&status=done":       {over},
+		"agent_id=missing":                   {},
+		"q=PLAN":                             {empty},
+		"q=R1&resourceId=r1&root=true":       {empty},
+		"until=2001-01-02T15:04:05Z":         {},
+		"since=2001-01-02T15:04:05Z&limit=2": {empty, asks, over},
+		"since=2001-01-02T15:04:05Z&agent_id=default&status=waiting": {asks},
+	} {
+		if got := g.pages("/v1/threads/summaries?"+query, "id"); !slices.Equal(got, want) {
+			t.Errorf("%s: threads are %v, want %v", query, got, want)
+		}
+		if n := len(g.want(200, "GET", "/v1/threads?limit=9&"+query, "")["items"].([]any)); n != len(want) { // the first limit counts
+			t.Errorf("%s: the list of ids has %d, want %d", query, n, len(want))
+		}
+	}
+	for query, want := range map[string]string{
+		"status=created":  "want running, waiting, done",
+		"since=yesterday": "want a time such as",
+	} {
+		if status, text := g.ask("GET", "/v1/threads?"+query, ""); status != 400 || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s, want 400 with %s", query, status, text, want)
+		}
+	}
+}
+
+// Pages of threads do not repeat threads when others become active, say how many came before, and belong to their filters. The numbers
+// that the original has as cursors work, too.
+func TestThreads_ACursorContinuesBehindItsPage(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	var threads []string
+	for range 4 {
+		thread, _ := g.done()
+		threads = append([]string{thread}, threads...)
+	}
+	first := g.want(200, "GET", "/v1/threads?limit=2&status=done", "")
+	g.done() // moves what an offset would count
+	path := "/v1/threads?limit=2&status=done&cursor=" + first["next_cursor"].(string)
+	second := g.want(200, "GET", path, "")
+	if got := fmt.Sprint(first["items"], second["items"], second["offset"]); got != fmt.Sprint(threads[:2], threads[2:], 2) || second["has_more"] != false {
+		t.Errorf("the pages are %s, want %v", got, threads)
+	}
+	for _, query := range []string{"", "&status=waiting", "&status=done&q=x"} {
+		if status, text := g.ask("GET", "/v1/threads?cursor="+first["next_cursor"].(string)+query, ""); status != 400 || !strings.Contains(text, "other filters") {
+			t.Errorf("%s: %d %s, want 400 with other filters", query, status, text)
+		}
+	}
+	for _, query := range []string{"cursor=3", "offset=3"} {
+		if got := g.want(200, "GET", "/v1/threads?"+query, ""); fmt.Sprint(got["items"]) != fmt.Sprint(threads[2:]) || got["offset"] != 3.0 {
+			t.Errorf("%s: %v, want %v", query, got, threads[2:])
+		}
+	}
+}

@@ -87,7 +87,7 @@ func (h *runs) list(req *request) error {
 		return err
 	}
 	filters := filtersOf(req, q)
-	at, skip, err := req.place("run_", filters)
+	from, skip, err := req.place("run_", filters)
 	if err != nil {
 		return err
 	}
@@ -101,15 +101,15 @@ func (h *runs) list(req *request) error {
 	if err != nil {
 		return err
 	}
-	q.At = &at
+	q.At = &from.At
 	list, err := req.tenant.Store.ListRuns(req.ctx, q)
 	if err != nil {
-		return badPlace(err)
+		return badPlace(err, q.Offset)
 	}
 	if list == nil {
 		list = []*awaken.Run{}
 	}
-	return req.Reply(200, runList{Items: list, Total: total, TotalAtLeast: counted != "", HasMore: at != "", NextCursor: nextCursor("run_", at, filters)})
+	return req.Reply(200, runList{Items: list, Total: total, TotalAtLeast: counted != "", HasMore: from.At != "", NextCursor: from.next("run_")})
 }
 
 // runQuery parses the filters of a list of runs.

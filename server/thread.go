@@ -1,10 +1,11 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -43,8 +44,14 @@ func (h *threads) routes() []protocol.Route {
 	}
 }
 
-var threadFilters = append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("resource_id", "string", "only threads of this resource"), param("resourceId", "string", "alias of resource_id"),
-	param("parent_thread_id", "string", "only children of this thread"), param("parentThreadId", "string", "alias of parent_thread_id"), param("root", "boolean", "only threads without a parent"), userParam}, pageParams...)
+// threadFilters are the parameters that [threadQuery] reads, and those of the page.
+var threadFilters = slices.Concat([]protocol.Param{param("resource_id", "string", "only threads of this resource"), param("resourceId", "string", "alias of resource_id"),
+	param("parent_thread_id", "string", "only children of this thread"), param("parentThreadId", "string", "alias of parent_thread_id"), param("root", "boolean", "only threads without a parent"), userParam,
+	param("agent_id", "string", "only threads whose latest run is of this agent"),
+	param("status", "running|waiting|done", "only threads whose latest run has this status"),
+	param("since", "string", "only threads updated at or after this time, in RFC 3339"),
+	param("until", "string", "only threads updated before this time, in RFC 3339"),
+	param("q", "string", "only threads whose id, title or resource contain this text; case does not matter")}, listParams)
 
 // threadStore is what the routes of threads and runs need of a store beyond what a mailbox needs.
 type threadStore interface {
@@ -102,11 +109,13 @@ func latestRun(req *request, t *awaken.Thread) (awaken.Run, error) {
 
 // listInfo is what a list has beside its items.
 type listInfo struct {
-	Offset     int    `json:"offset"`
-	Limit      int    `json:"limit"`
-	Total      int    `json:"total"`
-	HasMore    bool   `json:"has_more"`
-	NextCursor string `json:"next_cursor,omitempty"`
+	Offset int `json:"offset"`
+	Limit  int `json:"limit"`
+	Total  int `json:"total"`
+	// TotalAtLeast says that there may be more than Total: the server does not count further.
+	TotalAtLeast bool   `json:"total_at_least,omitempty"`
+	HasMore      bool   `json:"has_more"`
+	NextCursor   string `json:"next_cursor,omitempty"`
 }
 
 type threadIDs struct {
@@ -123,6 +132,8 @@ type threadSummary struct {
 	AgentID        string `json:"agent_id,omitempty"` // agent of the latest run
 	CreatedAt      int64  `json:"created_at"`         // Unix ms
 	MessageCount   int    `json:"message_count"`
+	// CostUSD is what the runs cost; one that is running counts as it last began or waited.
+	CostUSD float64 `json:"cost_usd"`
 	// LatestRun is the run that started last.
 	LatestRun *latestRunSummary `json:"latest_run,omitempty"`
 }
@@ -156,6 +167,10 @@ func (h *threads) summarize(req *request) error {
 	if err != nil {
 		return err
 	}
+	costs, err := threadCosts(req, list)
+	if err != nil {
+		return err
+	}
 	out := threadSummaries{Items: []threadSummary{}, listInfo: info}
 	for _, t := range list {
 		run, err := latestRun(req, t)
@@ -163,7 +178,7 @@ func (h *threads) summarize(req *request) error {
 			return err
 		}
 		item := threadSummary{ID: t.ID, ResourceID: t.ResourceID, ParentThreadID: t.ParentThreadID, Title: t.Metadata.Title,
-			UpdatedAt: t.Metadata.UpdatedAt, AgentID: run.AgentID, CreatedAt: t.Metadata.CreatedAt, MessageCount: t.MessageCount}
+			UpdatedAt: t.Metadata.UpdatedAt, AgentID: run.AgentID, CreatedAt: t.Metadata.CreatedAt, MessageCount: t.MessageCount, CostUSD: costs[t.ID]}
 		if run.RunID != "" {
 			item.LatestRun = &latestRunSummary{RunID: run.RunID, Status: run.Status, Outcome: run.Termination.Type}
 			if run.Waiting != nil {
@@ -175,70 +190,68 @@ func (h *threads) summarize(req *request) error {
 	return req.Reply(200, out)
 }
 
+// threadCosts returns what the runs of threads cost, by the id of the thread.
+func threadCosts(req *request, list []*awaken.Thread) (map[string]float64, error) {
+	s, ok := req.tenant.Store.(interface {
+		ThreadCosts(ctx context.Context, ids []string) (map[string]float64, error)
+	})
+	if !ok || len(list) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(list))
+	for i, t := range list {
+		ids[i] = t.ID
+	}
+	return s.ThreadCosts(req.ctx, ids)
+}
+
 // findThreads returns a page of threads.
 func findThreads(req *request) ([]*awaken.Thread, listInfo, error) {
+	fail := func(err error) ([]*awaken.Thread, listInfo, error) { return nil, listInfo{}, err }
 	if err := req.checkKnown(); err != nil {
-		return nil, listInfo{}, err
+		return fail(err)
 	}
-	q, at, err := threadQuery(req)
+	q, err := threadQuery(req)
 	if err != nil {
-		return nil, listInfo{}, err
+		return fail(err)
 	}
-	s := editor(req.tenant)
+	from, skip, err := req.place("thr_", filtersOf(req, q))
+	if err != nil {
+		return fail(err)
+	}
+	q.Offset, q.Limit = req.page()
+	if skip > 0 {
+		q.Offset = skip
+	}
+	counted, s := "", editor(req.tenant)
+	q.At = &counted
 	total, err := s.CountThreads(req.ctx, q)
 	if err != nil {
-		return nil, listInfo{}, err
+		return fail(err)
 	}
+	q.At = &from.At
 	list, err := s.ListThreads(req.ctx, q)
 	if err != nil {
-		return nil, listInfo{}, err
+		return fail(badPlace(err, q.Offset))
 	}
-	info := listInfo{Offset: q.Offset, Limit: q.Limit, Total: total, HasMore: q.Offset+len(list) < total}
-	if info.HasMore {
-		at.Offset = q.Offset + len(list)
-		info.NextCursor = cursorText("thr_", at)
-	}
+	info := listInfo{Offset: from.N + q.Offset, Limit: q.Limit, Total: total, TotalAtLeast: counted != "", HasMore: from.At != ""}
+	from.N = info.Offset + len(list)
+	info.NextCursor = from.next("thr_")
 	return list, info, nil
 }
 
-// threadCursor is the beginning of the next page, and the filters of the list it belongs to.
-type threadCursor struct {
-	Offset     int    `json:"offset"`
-	ResourceID string `json:"resource_id,omitempty"`
-	Parent     string `json:"parent_filter,omitempty"`
-	Root       bool   `json:"root,omitempty"`
-	User       string `json:"user,omitempty"`
-}
-
-// threadQuery parses the filters, the page and the cursor of a list of threads.
-func threadQuery(req *request) (q awaken.ThreadQuery, at threadCursor, err error) {
-	q.Offset, q.Limit = req.page()
-	q.ResourceID = req.value("resource_id", "resourceId")
-	q.ParentThreadID = req.value("parent_thread_id", "parentThreadId")
-	if q.Root = req.value("root") == "true"; q.Root && q.ParentThreadID != "" {
-		return q, at, protocol.BadRequest("root=true cannot be combined with parentThreadId")
+// threadQuery parses the filters of a list of threads.
+func threadQuery(req *request) (q awaken.ThreadQuery, err error) {
+	q = awaken.ThreadQuery{ResourceID: req.value("resource_id", "resourceId"), ParentThreadID: req.value("parent_thread_id", "parentThreadId"), Root: req.value("root") == "true",
+		AgentID: req.value("agent_id"), Status: awaken.RunStatus(req.value("status")), Text: req.value("q")}
+	if q.Root && q.ParentThreadID != "" {
+		return q, protocol.BadRequest("root=true cannot be combined with parentThreadId")
 	}
-	if q.Owner, err = req.owner(); err != nil {
-		return q, at, err
+	if q.Since, q.Until, err = req.times(); err != nil {
+		return q, err
 	}
-	at = threadCursor{ResourceID: q.ResourceID, Parent: q.ParentThreadID, Root: q.Root, User: req.value("user_id")}
-	text := req.value("cursor")
-	if text == "" {
-		return q, at, nil
-	}
-	if n, err := strconv.Atoi(text); err == nil && n >= 0 && at == (threadCursor{}) {
-		q.Offset = n
-		return q, at, nil
-	}
-	var from threadCursor
-	if err := parseCursor("thr_", text, &from); err != nil || from.Offset < 0 {
-		return q, at, errCursor
-	}
-	q.Offset, from.Offset = from.Offset, 0
-	if from != at {
-		return q, at, protocol.BadRequest("cursor is of a list with other filters, want the filters of the previous page")
-	}
-	return q, at, nil
+	q.Owner, err = req.owner()
+	return q, err
 }
 
 type newThread struct {

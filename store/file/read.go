@@ -38,45 +38,67 @@ type listed[T any] struct {
 	item T
 }
 
-// pageOf sorts a list, the newest first, and returns it from the beginning of a page on,
-// with the size of the page.
-func pageOf[T any](all []listed[T], offset, limit int) ([]listed[T], int) {
+// place returns the place of the item.
+func (l listed[T]) place() threads.Place { return threads.Place{Time: l.time, ID: l.id} }
+
+// sortListed sorts a list, the newest first.
+func sortListed[T any](all []listed[T]) {
 	slices.SortFunc(all, func(a, b listed[T]) int { return threads.Newest(a.time, b.time, a.id, b.id) })
-	offset, limit = threads.Page(offset, limit)
-	return all[min(offset, len(all)):], limit
 }
 
-// ListThreads returns threads, the most recently updated first.
+// ListThreads returns threads, the most recently active first.
 func (rd *reader) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
 	if err := rd.gate.enter(); err != nil {
 		return nil, err
 	}
 	defer rd.gate.leave()
-	all, limit := pageOf(rd.findThreads(q), q.Offset, q.Limit)
+	all, err := rd.findThreads(&q)
+	if err != nil {
+		return nil, err
+	}
+	sortListed(all)
+	page, err := threads.Cut(all, q.Offset, q.Limit, q.At, listed[*awaken.Thread].place)
+	if err != nil {
+		return nil, err
+	}
 	var out []*awaken.Thread
-	rd.table.mu.Lock()
-	defer rd.table.mu.Unlock()
-	for _, l := range all {
-		if len(out) == limit {
-			break
-		}
-		if l.item.life == alive { // it may have been deleted in the meantime
-			out = append(out, l.item.Export())
-		}
+	for _, l := range page {
+		out = append(out, l.item)
 	}
 	return out, nil
 }
 
 // findThreads returns the threads that q selects, unsorted.
-func (rd *reader) findThreads(q awaken.ThreadQuery) (all []listed[*thread]) {
+func (rd *reader) findThreads(q *awaken.ThreadQuery) ([]listed[*awaken.Thread], error) {
+	var all []listed[*awaken.Thread]
 	rd.table.mu.Lock()
-	defer rd.table.mu.Unlock()
 	for _, t := range rd.table.threads {
-		if t.life == alive && threads.Selects(q, &t.Thread) {
-			all = append(all, listed[*thread]{t.ID, t.Touched, t})
+		if t.life == alive && threads.Selects(q, &t.Thread) && (q.Status == "" || rd.table.latestIs(t, q.Status)) {
+			l := listed[*awaken.Thread]{t.ID, t.Touched, t.Export()}
+			if r := rd.table.runs[t.LatestRunID]; threads.ByRun(q) && r != nil {
+				l.id, l.time = r.id, r.born
+			}
+			all = append(all, l)
 		}
 	}
-	return all
+	rd.table.mu.Unlock()
+	if q.AgentID == "" {
+		return all, nil
+	}
+	out := all[:0]
+	for _, l := range all {
+		if l.item.LatestRunID == "" {
+			continue
+		}
+		run, err := rd.loadRun(l.item.LatestRunID)
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) { // it may have been deleted in the meantime
+			return nil, err
+		}
+		if err == nil && run.AgentID == q.AgentID {
+			out = append(out, l)
+		}
+	}
+	return out, nil
 }
 
 // CountThreads returns how many threads q selects, on all pages.
@@ -85,7 +107,11 @@ func (rd *reader) CountThreads(_ context.Context, q awaken.ThreadQuery) (int, er
 		return 0, err
 	}
 	defer rd.gate.leave()
-	return len(rd.findThreads(q)), nil
+	if q.At != nil {
+		*q.At = ""
+	}
+	all, err := rd.findThreads(&q)
+	return len(all), err
 }
 
 // Messages returns records of a thread's log.
@@ -181,7 +207,7 @@ func (rd *reader) findRuns(q awaken.RunQuery) (all []listed[*runRef]) {
 			add(r)
 		}
 	}
-	slices.SortFunc(all, func(a, b listed[*runRef]) int { return threads.Newest(a.time, b.time, a.id, b.id) })
+	sortListed(all)
 	return all
 }
 

@@ -149,6 +149,12 @@ func (tb *table) claim(t *thread, r *record) (undo func(), err error) {
 	return func() {}, nil
 }
 
+// latestIs reports whether the latest run of a thread has a status. Requires tb.mu.
+func (tb *table) latestIs(t *thread, status awaken.RunStatus) bool {
+	r := tb.runs[t.LatestRunID]
+	return r != nil && r.status == status
+}
+
 // statusOf returns the status of a run, or "" if it has no commit.
 func (tb *table) statusOf(runID string) awaken.RunStatus {
 	tb.mu.Lock()

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/awaken-go/awaken"
@@ -24,30 +25,73 @@ func (s *reader) Thread(_ context.Context, id string) (*awaken.Thread, error) {
 func (s *reader) ListThreads(_ context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.findThreads(q)
-	slices.SortFunc(all, func(a, b *thread) int { return threads.Newest(a.Touched, b.Touched, a.ID, b.ID) })
+	all := s.findThreads(&q)
+	place := func(t *thread) threads.Place { return threads.Place{Time: t.Touched, ID: t.ID} }
+	if threads.ByRun(&q) {
+		place = func(t *thread) threads.Place {
+			return threads.Place{Time: s.runs[t.LatestRunID].born, ID: t.LatestRunID}
+		}
+	}
+	slices.SortFunc(all, func(a, b *thread) int { return threads.ComparePlaced(place(a), place(b)) })
+	all, err := threads.Cut(all, q.Offset, q.Limit, q.At, place)
+	if err != nil {
+		return nil, err
+	}
 	var out []*awaken.Thread
-	for _, t := range page(all, q.Offset, q.Limit) {
+	for _, t := range all {
 		out = append(out, t.Export())
 	}
 	return out, nil
 }
 
 // findThreads returns the threads that q selects, unsorted.
-func (s *reader) findThreads(q awaken.ThreadQuery) (all []*thread) {
+func (s *reader) findThreads(q *awaken.ThreadQuery) (all []*thread) {
 	for _, t := range s.threads {
-		if threads.Selects(q, &t.Thread) {
+		if threads.Selects(q, &t.Thread) && s.latestIs(t, q.AgentID, q.Status) {
 			all = append(all, t)
 		}
 	}
 	return all
 }
 
+// latestIs reports whether the latest run of a thread is of an agent and has a status, as far as they are set.
+func (s *reader) latestIs(t *thread, agent string, status awaken.RunStatus) bool {
+	if agent == "" && status == "" {
+		return true
+	}
+	r := s.runs[t.LatestRunID]
+	return r != nil && (agent == "" || r.AgentID == agent) && (status == "" || r.Status == status)
+}
+
 // CountThreads returns how many threads q selects, on all pages.
 func (s *reader) CountThreads(_ context.Context, q awaken.ThreadQuery) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.findThreads(q)), nil
+	if q.At != nil {
+		*q.At = ""
+	}
+	return len(s.findThreads(&q)), nil
+}
+
+// ThreadCosts returns what the runs of threads cost, in US dollars, by the id of the thread.
+func (s *reader) ThreadCosts(_ context.Context, ids []string) (map[string]float64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]float64{}
+	for _, id := range ids {
+		t := s.threads[id]
+		if t == nil {
+			continue
+		}
+		var sum money.Amount
+		for r := range t.all {
+			if sum += money.Dollars(r.CostUSD); sum < 0 {
+				sum = math.MaxInt64
+			}
+		}
+		out[id] = sum.USD()
+	}
+	return out, nil
 }
 
 // page returns a page of a list.

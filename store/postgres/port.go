@@ -20,7 +20,7 @@ const record = `(CASE WHEN x.record ~ '\\u(0000|[dD][89a-fA-F])'
 // dialect is the dialect of the shared ports.
 var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
-		"texts": `unnest(?::text[]) AS j (value)`, "numbers": `unnest(?::bigint[]) AS j (value)`, "record": record, "bytes": ` COLLATE "C"`, "max": `greatest`,
+		"texts": `unnest(?::text[]) AS j (value)`, "numbers": `unnest(?::bigint[]) AS j (value)`, "record": record, "bytes": ` COLLATE "C"`, "max": `greatest`, "min": `least`,
 		"tick": `nextval('{p}_clock')`, "born": `nextval('{p}_clock')`,
 		"clock": `({p}_now() / 1000)`, "lock": ` FOR UPDATE`, "share": ` FOR SHARE`, "keep": ` FOR KEY SHARE`, "lockable": `INNER`,
 		"accounts": `unnest(?2::text[], ?3::text[]) WITH ORDINALITY a (scope, id, n)`,

@@ -17,7 +17,7 @@ const lastBorn = `max(coalesce((SELECT max(born) FROM {p}_runs WHERE tenant = ?1
 // dialect is the dialect of the shared ports.
 var dialect = &sqlstore.Dialect{
 	Words: map[string]string{
-		"texts": `json_each(?) j`, "numbers": `json_each(?) j`, "record": `x.record`, "bytes": ``, "max": `max`,
+		"texts": `json_each(?) j`, "numbers": `json_each(?) j`, "record": `x.record`, "bytes": ``, "max": `max`, "min": `min`,
 		"tick":  `1 + coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0)`,
 		"born":  `1 + max(` + lastBorn + `, coalesce((SELECT max(touched) FROM {p}_threads WHERE tenant = ?1), 0))`,
 		"clock": `CAST(unixepoch('subsec') * 1000 AS INTEGER)`, "lock": ``, "share": ``, "keep": ``, "lockable": `LEFT`, // write transactions are exclusive

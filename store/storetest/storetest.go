@@ -35,6 +35,7 @@ func Test(t *testing.T, open func(t *testing.T) awaken.Store) {
 		{"Threads", threadCases},
 		{"Runs", runCases},
 		{"ListsOfRuns", runListCases},
+		{"ListsOfThreads", threadListCases},
 		{"Concurrency", concurrencyCases},
 		{"EventLog", eventCases},
 		{"ThreadEditor", editorCases},

@@ -4329,6 +4329,7 @@ export interface components {
             next_cursor?: string;
             offset: number;
             total: number;
+            total_at_least?: boolean;
         };
         ThreadMetadata: {
             created_at?: number;
@@ -4362,9 +4363,11 @@ export interface components {
             next_cursor?: string;
             offset: number;
             total: number;
+            total_at_least?: boolean;
         };
         ThreadSummary: {
             agent_id?: string;
+            cost_usd: number;
             created_at: number;
             id: string;
             latest_run?: components["schemas"]["LatestRunSummary"];
@@ -16444,8 +16447,6 @@ export interface operations {
     get_v1_threads: {
         parameters: {
             query?: {
-                /** @description next_cursor of the previous page */
-                cursor?: string;
                 /** @description only threads of this resource */
                 resource_id?: string;
                 /** @description alias of resource_id */
@@ -16458,6 +16459,18 @@ export interface operations {
                 root?: boolean;
                 /** @description only what belongs to this user; callers that are not operators see only their own */
                 user_id?: string;
+                /** @description only threads whose latest run is of this agent */
+                agent_id?: string;
+                /** @description only threads whose latest run has this status */
+                status?: "running" | "waiting" | "done";
+                /** @description only threads updated at or after this time, in RFC 3339 */
+                since?: string;
+                /** @description only threads updated before this time, in RFC 3339 */
+                until?: string;
+                /** @description only threads whose id, title or resource contain this text; case does not matter */
+                q?: string;
+                /** @description next_cursor of the previous page, with the same filters */
+                cursor?: string;
                 /** @description number of items to skip; default 0 */
                 offset?: number;
                 /** @description maximum number of items, 1 to 200; default 50 */
@@ -16659,8 +16672,6 @@ export interface operations {
     get_v1_threads_summaries: {
         parameters: {
             query?: {
-                /** @description next_cursor of the previous page */
-                cursor?: string;
                 /** @description only threads of this resource */
                 resource_id?: string;
                 /** @description alias of resource_id */
@@ -16673,6 +16684,18 @@ export interface operations {
                 root?: boolean;
                 /** @description only what belongs to this user; callers that are not operators see only their own */
                 user_id?: string;
+                /** @description only threads whose latest run is of this agent */
+                agent_id?: string;
+                /** @description only threads whose latest run has this status */
+                status?: "running" | "waiting" | "done";
+                /** @description only threads updated at or after this time, in RFC 3339 */
+                since?: string;
+                /** @description only threads updated before this time, in RFC 3339 */
+                until?: string;
+                /** @description only threads whose id, title or resource contain this text; case does not matter */
+                q?: string;
+                /** @description next_cursor of the previous page, with the same filters */
+                cursor?: string;
                 /** @description number of items to skip; default 0 */
                 offset?: number;
                 /** @description maximum number of items, 1 to 200; default 50 */

@@ -3,25 +3,16 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
-// A list of runs reads windows: the next rows of one index, which is chosen for the query, from a place on. A
-// row that another condition excludes has no record in the window, and only says how far the window has come.
-// So the cost of a page depends on the rows that it reads, which are limited, and never on the rows before
-// it or on the size of the table.
-const (
-	mostExamined = 5_000 // rows for one page, if the caller continues from a place
-	mostWindow   = 2_000 // rows in a window
-	clockSkew    = 10 * time.Minute
-	dearRun      = 100_000_000 // billionths of a US dollar: the runs in the index of costs
-)
+// dearRun is the cost of the runs in the index of costs, in billionths of a US dollar.
+const dearRun = 100_000_000
 
 // Runs lists the runs of a tenant.
 type Runs struct{ scope Scope }
@@ -56,22 +47,12 @@ type runList struct {
 	rest  []string // the other conditions
 	live  string   // dispatches; "" if q selects none
 	exact bool     // the conditions on dispatches are complete
-	args  []any
+	arguments
 }
-
-// param adds an argument and returns its text.
-func (l *runList) param(arg any) string {
-	l.args = append(l.args, arg)
-	return fmt.Sprintf("?%d", len(l.args))
-}
-
-// condition is a condition on a run. A condition that an index answers has the text that makes the planner
-// see that.
-type condition struct{ text, index string }
 
 // runList returns the list of a query.
 func (s *Runs) runList(ctx context.Context, q *awaken.RunQuery) (*runList, error) {
-	l := &runList{from: `{p}_runs r WHERE r.tenant = ?1`, born: "r.born", id: "r.id", args: []any{s.scope.tenant}}
+	l := &runList{from: `{p}_runs r WHERE r.tenant = ?1`, born: "r.born", id: "r.id", arguments: arguments{s.scope.tenant}}
 	conditions := s.conditions(l, q)
 	if q.InDoubt || q.Tool != "" {
 		l.born, l.id = "m.born", "m.run"
@@ -86,15 +67,7 @@ func (s *Runs) runList(ctx context.Context, q *awaken.RunQuery) (*runList, error
 			l.from = markedRuns + mark(doubtMark)
 		}
 	}
-	chosen := l.born == "m.born"
-	for _, c := range conditions {
-		if c.index != "" && !chosen {
-			chosen = true
-			l.from += ` AND ` + c.text + ` AND ` + c.index
-		} else {
-			l.rest = append(l.rest, c.text)
-		}
-	}
+	choose(conditions, l.born == "m.born", &l.from, &l.rest)
 	return l, s.addTimes(ctx, l, q)
 }
 
@@ -179,61 +152,24 @@ func (s *Runs) conditions(l *runList, q *awaken.RunQuery) (out []condition) {
 // addTimes adds the conditions on times. Runs are in the order of their creation, as exactly as the clocks of
 // the processes agree, so it finds the places of the times by bisection, and no index has them.
 func (s *Runs) addTimes(ctx context.Context, l *runList, q *awaken.RunQuery) error {
-	bound := func(at int64, op string, skew time.Duration, pick func(low, high int64) (string, int64)) error {
-		if at <= 0 {
-			return nil
-		}
-		low, high, err := s.bornAt(ctx, at+skew.Milliseconds())
+	const probe = `SELECT r.born, r.created FROM {p}_runs r WHERE r.tenant = ? AND r.born <= ? ORDER BY r.born DESC LIMIT 1`
+	if q.Since > 0 {
+		low, _, err := s.scope.placeAt(ctx, probe, q.Since-clockSkew.Milliseconds())
 		if err != nil {
 			return err
 		}
-		compare, place := pick(low, high)
-		l.from += ` AND ` + l.born + compare + l.param(place)
-		l.rest = append(l.rest, `r.created `+op+l.param(at))
-		return nil
+		l.from += ` AND ` + l.born + ` > ` + l.param(low)
+		l.rest = append(l.rest, `r.created >= `+l.param(q.Since))
 	}
-	if err := bound(q.Since, `>= `, -clockSkew, func(low, _ int64) (string, int64) { return ` > `, low }); err != nil {
-		return err
-	}
-	return bound(q.Until, `< `, clockSkew, func(_, high int64) (string, int64) { return ` <= `, high })
-}
-
-// bornAt returns places of runs around a time: those up to low were created before it, and those behind high
-// at it or later.
-func (s *Runs) bornAt(ctx context.Context, at int64) (low, high int64, err error) {
-	err = read(ctx, s.scope.db, "list runs", func(c Conn) error {
-		probe := func(before int64) (born, created int64, err error) {
-			_, err = row(ctx, c, `SELECT r.born, r.created FROM {p}_runs r WHERE r.tenant = ? AND r.born <= ? ORDER BY r.born DESC LIMIT 1`, []any{s.scope.tenant, before}, &born, &created)
-			return born, created, err
-		}
-		born, created, err := probe(math.MaxInt64)
-		if low, high = 0, born; err != nil || created < at {
-			low, high = born, math.MaxInt64
+	if q.Until > 0 {
+		_, high, err := s.scope.placeAt(ctx, probe, q.Until+clockSkew.Milliseconds())
+		if err != nil {
 			return err
 		}
-		for high-low > 128 {
-			mid := low + (high-low)/2
-			born, created, err := probe(mid)
-			switch {
-			case err != nil:
-				return err
-			case born > low && created >= at:
-				high = born
-			default:
-				low = mid
-			}
-		}
-		return nil
-	})
-	return low, high, err
-}
-
-// and returns conditions that follow others.
-func and(conditions []string) string {
-	if len(conditions) == 0 {
-		return ""
+		l.from += ` AND ` + l.born + ` <= ` + l.param(high)
+		l.rest = append(l.rest, `r.created < `+l.param(q.Until))
 	}
-	return ` AND ` + strings.Join(conditions, ` AND `)
+	return nil
 }
 
 // window reads the next n rows from a place on, after the first offset ones.
@@ -246,7 +182,7 @@ func (s *Runs) window(ctx context.Context, l *runList, at threads.Place, offset,
 
 // window returns the statement of a window. The id of the place is escaped.
 func (l *runList) window(at threads.Place, id string, offset, n int) (string, []any) {
-	w := &runList{args: l.args[:len(l.args):len(l.args)]}
+	w := slices.Clip(l.arguments)
 	from, live, most := l.from, l.live, w.param(offset+n)
 	if at.ID != "" {
 		time, id := w.param(at.Time), w.param(id)
@@ -266,68 +202,36 @@ func (l *runList) window(at threads.Place, id string, offset, n int) (string, []
 	if offset > 0 {
 		query += ` OFFSET ` + w.param(offset)
 	}
-	return query, w.args
+	return query, w
 }
 
 // ListRuns returns runs, the newest first: those that have started or ended, and those whose dispatch
 // is still their record, in one order.
 func (s *Runs) ListRuns(ctx context.Context, q awaken.RunQuery) (out []*awaken.Run, err error) {
-	var at threads.Place
-	if q.At != nil {
-		if at, err = threads.ParsePlace(*q.At); err != nil {
-			return nil, err
-		}
-		*q.At = ""
+	p := pages[listedRun, awaken.Run]{at: q.At}
+	if err := p.begin(q.Offset, q.Limit); err != nil {
+		return nil, err
 	}
 	l, err := s.runList(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
 	s.addLive(l, &q)
-	offset, limit := threads.Page(q.Offset, q.Limit)
-	skip := 0 // in the statement
-	if len(l.rest) == 0 && q.Text == "" && (l.live == "" || l.exact) && offset < math.MaxInt32 {
-		skip, offset = offset, 0
+	p.exact = len(l.rest) == 0 && q.Text == "" && (l.live == "" || l.exact)
+	p.window = func(at threads.Place, offset, n int) ([]listedRun, error) { return s.window(ctx, l, at, offset, n) }
+	p.item = func(row *listedRun) (threads.Place, *awaken.Run, error) {
+		at := threads.Place{Time: row.born, ID: row.id}
+		s.scope.db.Dialect().unescape(&at.ID)
+		if row.data == nil {
+			return at, nil, nil
+		}
+		run, err := s.scope.db.Dialect().decodeListed(row)
+		if err == nil && (row.dispatch != "" || q.Text != "") && !threads.SelectsRun(&q, run) {
+			run = nil
+		}
+		return at, run, err
 	}
-	n := min(limit, mostWindow-1) + 1 // one more tells whether there is another page
-	var last threads.Place            // of out
-	for examined := 0; ; n = min(4*n, mostWindow) {
-		rows, err := s.window(ctx, l, at, skip, n)
-		if err != nil {
-			return nil, err
-		}
-		for i := range rows {
-			row := &rows[i]
-			at = threads.Place{Time: row.born, ID: row.id}
-			s.scope.db.Dialect().unescape(&at.ID)
-			if row.data == nil {
-				continue
-			}
-			run, err := s.scope.db.Dialect().decodeListed(row)
-			switch {
-			case err != nil:
-				return nil, err
-			case (row.dispatch != "" || q.Text != "") && !threads.SelectsRun(&q, run):
-			case offset > 0:
-				offset--
-			case len(out) == limit:
-				if q.At != nil {
-					*q.At = last.String()
-				}
-				return out, nil
-			default:
-				out, last = append(out, run), at
-			}
-		}
-		examined, skip = examined+len(rows), 0
-		switch {
-		case len(rows) < n, q.At == nil && len(out) == limit:
-			return out, nil
-		case q.At != nil && offset == 0 && examined >= mostExamined:
-			*q.At = at.String()
-			return out, nil
-		}
-	}
+	return p.list()
 }
 
 // CountRuns returns how many runs q selects, on all pages.
@@ -346,7 +250,7 @@ func (s *Runs) CountRuns(ctx context.Context, q awaken.RunQuery) (n int, err err
 	}
 	var seen, created int
 	err = read(ctx, s.scope.db, "count runs", func(c Conn) error {
-		if _, err := row(ctx, c, query, l.args, &seen, &n); err != nil {
+		if _, err := row(ctx, c, query, l.arguments, &seen, &n); err != nil {
 			return err
 		}
 		created, err = s.countCreated(ctx, c, &q)
@@ -362,7 +266,7 @@ func (s *Runs) CountRuns(ctx context.Context, q awaken.RunQuery) (n int, err err
 
 // countCreated returns how many dispatches that are the records of runs a list selects.
 func (s *Runs) countCreated(ctx context.Context, c Conn, q *awaken.RunQuery) (n int, err error) {
-	l, most := &runList{args: []any{s.scope.tenant}}, ""
+	l, most := &runList{arguments: arguments{s.scope.tenant}}, ""
 	if s.addLive(l, q); l.live == "" {
 		return 0, nil
 	}
@@ -370,10 +274,10 @@ func (s *Runs) countCreated(ctx context.Context, c Conn, q *awaken.RunQuery) (n 
 		most = fmt.Sprintf(` LIMIT %d`, threads.MostCounted)
 	}
 	if l.exact {
-		_, err = row(ctx, c, `SELECT count(*) FROM (SELECT d.id FROM `+l.live+most+`) x`, l.args, &n)
+		_, err = row(ctx, c, `SELECT count(*) FROM (SELECT d.id FROM `+l.live+most+`) x`, l.arguments, &n)
 		return n, err
 	}
-	err = c.Query(ctx, `SELECT `+dispatchFields+` FROM `+l.live+most, l.args, func(scan Scan) error {
+	err = c.Query(ctx, `SELECT `+dispatchFields+` FROM `+l.live+most, l.arguments, func(scan Scan) error {
 		var row listedRun
 		if err := scan(&row.id, &row.thread, &row.data, &row.dispatch, &row.created); err != nil {
 			return err

@@ -240,15 +240,6 @@ func read(ctx context.Context, db DB, what string, f func(c Conn) error) error {
 	return nil
 }
 
-// count returns the number that a query returns.
-func count(ctx context.Context, db DB, what, query string, args []any) (n int, err error) {
-	err = read(ctx, db, what, func(c Conn) error {
-		_, err := row(ctx, c, query, args, &n)
-		return err
-	})
-	return n, err
-}
-
 // row scans one row. It reports whether there is one.
 func row(ctx context.Context, c Conn, query string, args []any, dest ...any) (found bool, err error) {
 	err = c.Query(ctx, query, args, func(scan Scan) error {

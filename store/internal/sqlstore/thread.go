@@ -84,41 +84,6 @@ func (s *Tenant) Thread(ctx context.Context, id string) (*awaken.Thread, error) 
 	return &t.Thread, nil
 }
 
-// ListThreads returns threads, the most recently updated first.
-func (s *Tenant) ListThreads(ctx context.Context, q awaken.ThreadQuery) ([]*awaken.Thread, error) {
-	where, args := s.selectedThreads(q)
-	offset, limit := threads.Page(q.Offset, q.Limit)
-	return list(ctx, s.scope.db, "list threads", `SELECT `+ThreadColumns+` FROM {p}_threads WHERE `+where+` ORDER BY touched DESC, id LIMIT ? OFFSET ?`,
-		append(args, limit, offset), func(scan Scan) (*awaken.Thread, error) {
-			var t Thread
-			return &t.Thread, t.Scan(s.scope.db.Dialect(), scan)
-		})
-}
-
-// CountThreads returns how many threads q selects, on all pages.
-func (s *Tenant) CountThreads(ctx context.Context, q awaken.ThreadQuery) (int, error) {
-	where, args := s.selectedThreads(q)
-	return count(ctx, s.scope.db, "count threads", `SELECT count(*) FROM {p}_threads WHERE `+where, args)
-}
-
-// selectedThreads returns the WHERE clause of a query, with its arguments.
-func (s *Tenant) selectedThreads(q awaken.ThreadQuery) (where string, args []any) {
-	where, args = `tenant = ?`, []any{s.scope.tenant}
-	if q.ResourceID != "" {
-		where, args = where+` AND resource = ? AND resource <> ''`, append(args, s.scope.id(q.ResourceID))
-	}
-	if q.ParentThreadID != "" {
-		where, args = where+` AND parent = ? AND parent <> ''`, append(args, s.scope.id(q.ParentThreadID))
-	}
-	if q.Owner != nil {
-		where, args = where+` AND `+ownedBy(*q.Owner, "?"), append(args, s.scope.id(*q.Owner))
-	}
-	if q.Root {
-		where += ` AND parent = ''`
-	}
-	return where, args
-}
-
 // ownedBy returns the condition that a thread belongs to a user, whose escaped id is a parameter. The
 // second half lets the planner use the index, which has no threads without a user.
 func ownedBy(user, param string) string {

@@ -40,6 +40,9 @@ func (p Place) Before(time int64, id string) bool {
 	return p.ID == "" || Newest(p.Time, time, p.ID, id) < 0
 }
 
+// ComparePlaced compares items by their places.
+func ComparePlaced(a, b Place) int { return Newest(a.Time, b.Time, a.ID, b.ID) }
+
 // Cut returns a page of a list that is sorted by [Newest], and sets at, unless it is nil, to where the page
 // ends. PlaceOf returns the place of an item.
 func Cut[T any](all []T, offset, limit int, at *string, placeOf func(T) Place) ([]T, error) {
@@ -65,6 +68,26 @@ func Cut[T any](all []T, offset, limit int, at *string, placeOf func(T) Place) (
 	return page, nil
 }
 
+// Selects reports whether q selects a thread by its record: it does not look at AgentID and Status, which are those of its
+// latest run.
+func Selects(q *awaken.ThreadQuery, t *awaken.Thread) bool {
+	return (q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID) && (q.ResourceID == "" || t.ResourceID == q.ResourceID) &&
+		(!q.Root || t.ParentThreadID == "") && (q.Owner == nil || t.UserID == *q.Owner) &&
+		(q.Since <= 0 || t.Metadata.UpdatedAt >= q.Since) && (q.Until <= 0 || t.Metadata.UpdatedAt < q.Until) &&
+		(q.Text == "" || contains(strings.ToLower(q.Text), t.ID, t.Metadata.Title, t.ResourceID))
+}
+
+// ByRun reports whether the threads that q selects are ordered by when their latest runs began; see [awaken.ThreadQuery].
+func ByRun(q *awaken.ThreadQuery) bool {
+	return (q.AgentID != "" || q.Status != "" && q.Status != awaken.RunDone) && q.ParentThreadID == "" && q.ResourceID == "" &&
+		(q.Owner == nil || *q.Owner == "") && q.Since <= 0
+}
+
+// contains reports whether one of several texts contains a text, which is in lower case. Case does not matter.
+func contains(text string, in ...string) bool {
+	return slices.ContainsFunc(in, func(s string) bool { return strings.Contains(strings.ToLower(s), text) })
+}
+
 // SelectsRun reports whether q selects a run by its record: it does not look at Owner, Tool and InDoubt.
 func SelectsRun(q *awaken.RunQuery, r *awaken.Run) bool {
 	created := r.CreatedAt * 1000
@@ -85,9 +108,8 @@ func SelectsRun(q *awaken.RunQuery, r *awaken.Run) bool {
 
 // mentions reports whether a run contains a text, which is in lower case.
 func mentions(r *awaken.Run, text string) bool {
-	in := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
-	return in(r.RunID) || in(r.ThreadID) || in(r.AgentID) || in(r.StatusReason) || in(r.Termination.Message) || in(r.FinalOutput) ||
-		r.ErrorPayload != nil && in(r.ErrorPayload.Message)
+	return contains(text, r.RunID, r.ThreadID, r.AgentID, r.StatusReason, r.Termination.Message, r.FinalOutput) ||
+		r.ErrorPayload != nil && contains(text, r.ErrorPayload.Message)
 }
 
 // SelectsCalls reports whether q selects a run by its calls.

@@ -206,12 +206,6 @@ func Set(m *map[string]json.RawMessage, key string, value json.RawMessage) {
 	(*m)[key] = value
 }
 
-// Selects reports whether q selects t.
-func Selects(q awaken.ThreadQuery, t *awaken.Thread) bool {
-	return (q.ParentThreadID == "" || t.ParentThreadID == q.ParentThreadID) && (q.ResourceID == "" || t.ResourceID == q.ResourceID) &&
-		(!q.Root || t.ParentThreadID == "") && (q.Owner == nil || t.UserID == *q.Owner)
-}
-
 // SelectsEntry reports whether q selects e.
 func SelectsEntry(q *awaken.EntryQuery, e *awaken.Entry) bool {
 	return e.Last() > q.After && e.Epoch > q.Epoch && (q.RunID == "" || e.RunID == q.RunID)
