@@ -73,6 +73,7 @@ type ScheduledAction struct {
 	Phase   Phase           `json:"phase"`
 	Key     string          `json:"key"`
 	Payload json.RawMessage `json:"payload"`
+	Source  string          `json:"source,omitempty"` // see [HookCall]; the runtime sets it
 	err     error
 }
 

@@ -196,6 +196,8 @@ type InferenceComplete struct {
 	CostUSD    float64    `json:"cost_usd,omitempty"` // by the prices of the model that answered
 	// FinishReason says why the model stopped. It is empty if the answer broke off.
 	FinishReason llm.FinishReason `json:"finish_reason,omitempty"`
+	// Composition says what the request was made of. It is nil if nothing was added, left out or changed.
+	Composition *llm.Composition `json:"composition,omitempty"`
 }
 
 // StateSnapshot is the state of the run and the thread. In the process of the run, keys can
@@ -336,6 +338,13 @@ func appendEventFields(buf []byte, ev Event) ([]byte, error) {
 		buf = appendjson.Int(buf, `,"duration_ms":`, ev.DurationMS)
 		buf = e.keep(appendjson.FloatIf(buf, `,"cost_usd":`, ev.CostUSD))
 		buf = appendjson.TextIf(buf, `,"finish_reason":`, ev.FinishReason)
+		if ev.Composition != nil {
+			body, err := json.Marshal(ev.Composition)
+			if err != nil {
+				return nil, err
+			}
+			buf = append(append(buf, `,"composition":`...), body...)
+		}
 	case *StateSnapshot:
 		buf = e.keep(ev.Snapshot.AppendJSON(append(buf, `,"snapshot":`...)))
 	case *RunStart:

@@ -72,6 +72,9 @@ type HookCall struct {
 	Result *ToolResult // in PhaseAfterToolExecute
 	Reply  *llm.Reply  // in PhaseAfterInference
 
+	// Source is who calls: the plugin of a hook; in a handler of an action, who scheduled it: a plugin, or "tool:" and a tool's name.
+	Source string
+
 	state.Snapshot // the state that the hook reads
 	Command        // what it records
 }
@@ -214,6 +217,8 @@ type ContextMessage struct {
 	Persistent       bool `json:"persistent,omitempty"`
 	ConsumeAfterEmit bool `json:"consume_after_emit,omitempty"`
 	Priority         int  `json:"priority,omitempty"` // order within a target: lower comes first
+	// Source is who added it; see [llm.ContextNote]. The runtime sets it.
+	Source string `json:"source,omitempty"`
 }
 
 // ContextTarget is the position of a context message in the request.

@@ -126,6 +126,7 @@ func handlers() []awaken.ActionHandler {
 				}
 				contextThrottle.Update(h, throttleEntry{m.Key, step, hash})
 			}
+			m.Source = h.Source
 			ContextMessages.Update(h, ContextUpdate{Put: &m})
 			return nil
 		}),

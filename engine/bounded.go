@@ -71,7 +71,19 @@ func bounded[T any](ctx context.Context, a *activation, fn func(ctx context.Cont
 
 // runHook calls a hook.
 func (a *activation) runHook(ctx context.Context, hook *registry.Hook, h *awaken.HookCall) error {
+	h.Source = hook.Plugin
 	_, err := bounded(ctx, a, func(ctx context.Context) (struct{}, error) { return struct{}{}, hook.Run(ctx, h) },
 		"hook of plugin %q in %s", hook.Plugin, h.Phase)
+	if err == nil { // or it may still be running
+		sign(&h.Command, "", h.Source)
+	}
 	return err
+}
+
+// sign says who scheduled the actions of a command: the name, of a kind.
+func sign(c *awaken.Command, kind, name string) {
+	actions := c.Recorded().Actions
+	for i := range actions {
+		actions[i].Source = kind + name
+	}
 }

@@ -14,11 +14,12 @@ import (
 // answer. Leading system messages stay, and so do the user's latest message and the most recent
 // messages, which are shortened if necessary.
 type cut struct {
-	msgs   llm.Messages
-	recent int // messages to keep at least
-	budget int // tokens
-	from   int // where the kept part began last time; then where it begins now
-	tokens int // of the result
+	msgs      llm.Messages
+	recent    int // messages to keep at least
+	budget    int // tokens
+	from      int // where the kept part began last time; then where it begins now
+	tokens    int // of the result
+	shortened int // messages of the result that are not whole
 }
 
 var errNoRoom = errors.New("no room for the conversation")
@@ -44,11 +45,15 @@ func (c *cut) do() (llm.Messages, error) {
 	var asked []*llm.Message
 	if i := c.asked(); err == nil && i >= lead && i < c.from {
 		m := c.msgs.At(i)
+		whole := m
 		if m.Tokens() > room/2 {
 			m = shorten(m, room/2)
 		}
 		asked, first = []*llm.Message{m}, first+m.Tokens()
 		kept, rest, err = c.keep(lead, room-m.Tokens())
+		if m != whole {
+			c.shortened++
+		}
 	}
 	if err != nil {
 		return llm.Messages{}, err
@@ -72,6 +77,7 @@ func (c *cut) asked() int {
 
 // keep returns the end of the conversation that is within room, and its tokens. It sets from.
 func (c *cut) keep(lead, room int) (kept llm.Messages, rest int, err error) {
+	c.shortened = 0
 	rest = tokens(c.msgs.From(c.from))
 	if c.from <= lead || c.from >= c.msgs.Len() || rest > room || !c.splits(c.from) {
 		// Drop more than needed, so that the next requests share a prefix and hit the prompt cache.
@@ -159,9 +165,11 @@ func (c *cut) shorten(room int) ([]*llm.Message, error) {
 		}
 		next := c.next()
 		if share >= minShare || next == c.msgs.Len() {
+			c.shortened = 0
 			for i, m := range list {
 				if m.Tokens() > share {
 					list[i] = shorten(m, share)
+					c.shortened++
 				}
 			}
 			if tokens(llm.NewMessages(list...)) <= room {

@@ -114,7 +114,7 @@ func (inf *inference) completed(s *stream) *awaken.InferenceComplete {
 		usage llm.Usage
 	}{usage: s.usage}
 	done.Model, done.DurationMS, done.CostUSD = s.answeredBy(), inf.rt.cfg.Now().Sub(s.began).Milliseconds(), s.cost.USD()
-	done.FinishReason = s.got.Finish()
+	done.FinishReason, done.Composition = s.got.Finish(), inf.composed(s)
 	if s.usage != (llm.Usage{}) {
 		done.Usage = &done.usage
 	}

@@ -346,6 +346,7 @@ func (op *opening) restore(req *awaken.RunRequest) error {
 		if m.Role == llm.System && !op.trusts(req.Untrusted) {
 			m.Role, m.Content = llm.User, asData("context", m.Content)
 		}
+		m.Source = "client"
 		builtin.ContextMessages.Update(&b, builtin.ContextUpdate{Put: &m})
 	}
 	return op.st.Apply(&b)

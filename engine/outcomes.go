@@ -45,7 +45,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 	}
 	if cmd != nil {
 		oc.addChildUsage(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
-		if err := oc.submitCall(cmd); err != nil {
+		if err := oc.submitCall(c, cmd); err != nil {
 			res = awaken.ErrorResult("state", fmt.Sprintf("tool %q ran, but its state updates could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
 			if _, conflict := errors.AsType[*state.ConflictError](err); !conflict { // a programming error
@@ -126,7 +126,7 @@ func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
 func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
 	if cmd != nil {
 		oc.addChildUsage(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
-		if err := oc.submitCall(cmd); err != nil {
+		if err := oc.submitCall(c, cmd); err != nil {
 			return oc.fail(err)
 		}
 	}
@@ -147,7 +147,8 @@ func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command
 
 // submitCall applies what a call recorded. Concurrent calls started from the same state, so they
 // must not write the same exclusive key.
-func (oc *outcomes) submitCall(cmd *awaken.Command) error {
+func (oc *outcomes) submitCall(c *call, cmd *awaken.Command) error {
+	sign(cmd, "tool:", c.state.ToolName)
 	if oc.agent.Spec.ExecutionMode() != awaken.Sequential {
 		if err := oc.written.Merge(&cmd.Batch); err != nil {
 			return fmt.Errorf("%w: another call of this step wrote it too", err)

@@ -178,6 +178,7 @@ func (ph *phases) due(p awaken.Phase) []awaken.ScheduledAction {
 // runAction runs one scheduled action and removes it from the queue, even if it fails.
 func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.ScheduledAction, in about) error {
 	h := ph.hooks.call(p, in)
+	h.Source = a.Source
 	handler, ok := ph.agent.Actions[a.Key]
 	err := fmt.Errorf("action %q has no handler", a.Key) // after a handoff
 	if ok {
@@ -185,6 +186,7 @@ func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.Schedu
 			"action %q of plugin %q", a.Key, handler.Plugin)
 	}
 	if err == nil {
+		sign(&h.Command, "", handler.Plugin)
 		builtin.PendingActions.Update(h, builtin.QueueUpdate{Remove: a.ID})
 		err = ph.submit(&h.Command)
 		if err == nil {
@@ -262,6 +264,7 @@ func (ph *phases) lifecycle(ctx context.Context, p awaken.Plugin, what string, f
 	if err != nil {
 		return err
 	}
+	sign(&h.Command, "", p.Name())
 	return ph.submit(&h.Command)
 }
 

@@ -32,6 +32,7 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 		o.Apply(req)
 	}
 	var used state.Batch
+	inf.stream.made = nil
 	inf.takeOverride(req, &used)
 	clampOutput(inf.agent, req)
 	if inf.wallet.spending != nil && req.Model != inf.agent.ModelSpec.UpstreamModel {
@@ -71,6 +72,7 @@ func (inf *inference) fitFirst(ctx context.Context, req *llm.Request) error {
 func (inf *inference) takeOverride(req *llm.Request, used *state.Batch) {
 	if o, ok := builtin.StepOverride.Lookup(inf.st); ok {
 		o.Apply(req)
+		inf.made().Overridden = true
 		builtin.StepOverride.Clear(used)
 	}
 }
@@ -78,7 +80,11 @@ func (inf *inference) takeOverride(req *llm.Request, used *state.Batch) {
 // takeFilter applies the tool filters of the step, and removes them from the state.
 func (inf *inference) takeFilter(req *llm.Request, used *state.Batch) {
 	if f, ok := builtin.ToolFilter.Lookup(inf.st); ok {
+		all := len(req.Tools)
 		req.Tools = f.Apply(req.Tools)
+		if n := all - len(req.Tools); n > 0 {
+			inf.made().Withheld = n
+		}
 		builtin.ToolFilter.Clear(used)
 	}
 }
@@ -141,6 +147,7 @@ func (inf *inference) placeContext(req *llm.Request, stored map[string]awaken.Co
 	})
 	req.System = slices.Clip(req.System)
 	for _, m := range list {
+		inf.noteContext(&m)
 		msg := &llm.Message{Role: m.Role, Content: m.Content, Visibility: m.Visibility}
 		switch {
 		case m.Target == awaken.TargetSuffix:
@@ -181,7 +188,7 @@ const cutoffKey = "knowledge_cutoff.context"
 
 // cutoffContext tells the model the date and its knowledge cutoff.
 func cutoffContext(cutoff string, now time.Time) awaken.ContextMessage {
-	return awaken.ContextMessage{Key: cutoffKey, Role: llm.System, Priority: -100, Content: []llm.Block{llm.Text(fmt.Sprintf(
+	return awaken.ContextMessage{Key: cutoffKey, Source: "runtime", Role: llm.System, Priority: -100, Content: []llm.Block{llm.Text(fmt.Sprintf(
 		"Today is %s (UTC). Your knowledge ends at %s: you do not know what happened after that unless this conversation or a tool tells you.",
 		now.UTC().Format(time.DateOnly), cutoff))}}
 }

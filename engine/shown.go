@@ -62,8 +62,14 @@ func (rt *Runtime) Shown(ctx context.Context, runID string, step int) (*timeline
 			out.Summarised += m.Metadata.Compaction.ToSeq - m.Metadata.Compaction.FromSeq + 1
 		}
 	}
-	if err := addStateDoubts(ctx, rt.cfg.Store, run, out); err != nil {
+	scheduled, err := readComposition(ctx, rt.cfg.Store, run, log.Log()[before].ID, out)
+	if err != nil {
 		return nil, err
+	}
+	if c := out.Composition; c == nil && scheduled {
+		doubt(out, "state", "", "context messages, a tool filter or an override were scheduled in the run")
+	} else if c != nil {
+		addNoted(out, c)
 	}
 	addDoubts(out, run, agent)
 	return out, nil
@@ -84,6 +90,9 @@ func addDoubts(s *timeline.ShownRequest, run *awaken.Run, agent *registry.Agent)
 		}
 	}
 	for _, plugin := range hooks {
+		if s.Composition != nil {
+			break // what they added and changed was noted
+		}
 		doubt(s, "hook", plugin, "its hooks may have added context messages, filtered tools or overridden parameters")
 	}
 	for _, p := range agent.Plugins {
@@ -98,10 +107,10 @@ func addDoubts(s *timeline.ShownRequest, run *awaken.Run, agent *registry.Agent)
 		applies      bool
 		code, detail string
 	}{
-		{agent.Limits != nil, "context_window", "messages may have been left out, and long results shortened, to fit the context window"},
+		{agent.Limits != nil && s.Composition == nil, "context_window", "messages may have been left out, and long results shortened, to fit the context window"},
 		{len(run.FrontendTools) > 0, "client_tools", "the client's tools, which are in the record of the run, were offered too"},
 		{agent.Output != nil || len(run.OutputSchema) > 0, "output_schema", "the answer had to fit a schema, which is in the record of the run or the agent"},
-		{agent.Cutoff != "", "knowledge_cutoff", "the model was told the date and where its knowledge ends"},
+		{agent.Cutoff != "" && s.Composition == nil, "knowledge_cutoff", "the model was told the date and where its knowledge ends"},
 		{run.FirstAgentID != "", "handoff", "the run was handed to another agent; this is the request of the last one"},
 		{len(agent.Guards) > 0, "guards", "guards may have changed what the model was shown"},
 		{run.Budgeted || run.Budget != nil || agent.Spec.Budget != nil, "budget", "max_tokens may have been lowered to what the budget could pay for"},
@@ -114,41 +123,62 @@ func addDoubts(s *timeline.ShownRequest, run *awaken.Run, agent *registry.Agent)
 	}
 }
 
-// addStateDoubts adds that tools have scheduled something for later requests of the run, which snapshots of its state
-// show.
-func addStateDoubts(ctx context.Context, store awaken.Store, run *awaken.Run, s *timeline.ShownRequest) error {
+// addNoted adds what was noted about a request and cannot be made again.
+func addNoted(s *timeline.ShownRequest, c *llm.Composition) {
+	for _, m := range c.Context {
+		doubt(s, "context", m.Source, fmt.Sprintf("context message %q of about %d tokens was added (%s); its content was not kept", m.Key, m.Tokens, m.Target))
+	}
+	if c.LeftOut > 0 || c.Shortened > 0 {
+		doubt(s, "context_window", "", fmt.Sprintf("%d of these messages were left out, and %d shown in part, to fit the context window", c.LeftOut, c.Shortened))
+	}
+	if c.Overridden {
+		doubt(s, "override", "", "parameters were overridden for this request")
+	}
+	if c.Withheld > 0 {
+		doubt(s, "tool_filter", "", fmt.Sprintf("%d of these tools were not offered", c.Withheld))
+	}
+}
+
+// readComposition reads what the run noted about the request that a message answers, and reports whether tools or plugins have scheduled
+// something for requests of the run, which snapshots of its state show.
+func readComposition(ctx context.Context, store awaken.Store, run *awaken.Run, messageID string, s *timeline.ShownRequest) (scheduled bool, err error) {
 	log, ok := store.(awaken.EventLog)
 	if !ok {
 		doubt(s, "state", "", "the store keeps no events, so what was scheduled for later requests is not known")
-		return nil
+		return false, nil
 	}
+	step := ""
 	for q := (awaken.EntryQuery{RunID: run.RunID, Limit: 1000}); ; {
 		entries, err := log.Entries(ctx, run.ThreadID, q)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for i := range entries {
-			scheduled, err := schedules(entries[i].Event)
-			if err != nil {
-				return err
-			}
-			if scheduled {
-				doubt(s, "state", "", "context messages, a tool filter or an override were scheduled in the run")
-				return nil
+			switch ev := entries[i].Event.(type) {
+			case *awaken.StepStart:
+				step = ev.MessageID
+			case *awaken.InferenceComplete:
+				if step == messageID {
+					s.Composition = ev.Composition
+				}
+			case *awaken.StateSnapshot:
+				if scheduled {
+					break
+				}
+				if scheduled, err = schedules(ev); err != nil {
+					return false, err
+				}
 			}
 			q.After = max(q.After, entries[i].Seq) // a coalesced entry may reach beyond those behind it
 		}
 		if len(entries) < q.Limit {
-			return nil
+			return scheduled, nil
 		}
 	}
 }
 
-// schedules reports whether an event is a snapshot of state that has something for later requests.
-func schedules(ev awaken.Event) (bool, error) {
-	if _, ok := ev.(*awaken.StateSnapshot); !ok {
-		return false, nil
-	}
+// schedules reports whether a snapshot of state has something for later requests.
+func schedules(ev *awaken.StateSnapshot) (bool, error) {
 	text, err := awaken.AppendEvent(nil, ev)
 	for _, key := range []state.AnyKey{builtin.ContextMessages, builtin.ToolFilter, builtin.StepOverride} {
 		if bytes.Contains(text, []byte(`"`+key.Name()+`":`)) {

@@ -28,11 +28,12 @@ type stream struct {
 	began   time.Time
 
 	tried     tries
-	lost      []string     // tools whose calls broke off with the stream
-	usage     llm.Usage    // of all pieces
-	cost      money.Amount // of all pieces
-	allowance allowance    // of the current piece
-	member    string       // the member of a pool that answers
+	lost      []string         // tools whose calls broke off with the stream
+	usage     llm.Usage        // of all pieces
+	cost      money.Amount     // of all pieces
+	allowance allowance        // of the current piece
+	member    string           // the member of a pool that answers
+	made      *llm.Composition // of the request, or nil
 	err       error
 }
 
@@ -41,9 +42,9 @@ type tries struct{ continued, retries, recoveries, overflows int }
 
 // reset prepares the stream for another answer.
 func (s *stream) reset(inf *inference, ctx context.Context) {
-	open := s.open[:0]
+	open, made := s.open[:0], s.made
 	*s = stream{} // in place, because a composite literal would be built on the stack first
-	s.inf, s.ctx, s.open, s.began = inf, ctx, open, inf.rt.cfg.Now()
+	s.inf, s.ctx, s.open, s.made, s.began = inf, ctx, open, made, inf.rt.cfg.Now()
 	if inf.yield == nil {
 		inf.yield = inf.take
 	}

@@ -24,6 +24,8 @@ type window struct {
 	// The current request.
 	estimate      int            // tokens of the whole request
 	before, after []*llm.Message // context messages around the conversation
+	leftOut       int            // messages of the conversation that it does not have
+	shortened     int            // messages that it has in part
 	plain         *llm.Request   // before transforms, if there are any
 
 	job *compaction // the summary in progress, or nil
@@ -126,7 +128,7 @@ func (cv *conversation) fit(req *llm.Request) error {
 	fixed := req.FixedTokens() + tokens(llm.NewMessages(w.before...)) + tokens(llm.NewMessages(w.after...))
 	msgs := w.history(cv.msgs)
 	room := w.budget(req) - fixed
-	w.estimate = fixed + w.Tokens
+	w.estimate, w.leftOut, w.shortened = fixed+w.Tokens, 0, w.Previews
 	if w.Tokens <= room {
 		w.LeftOut = 0
 	} else {
@@ -136,6 +138,7 @@ func (cv *conversation) fit(req *llm.Request) error {
 		if msgs, err = c.do(); err != nil {
 			return w.tooLarge(req, fixed, err)
 		}
+		w.leftOut, w.shortened = c.msgs.Len()-msgs.Len(), c.shortened
 		w.LeftOut = c.from - c.lead()
 		w.estimate = fixed + c.tokens
 	}
@@ -152,6 +155,7 @@ func (w *window) refit(req *llm.Request) error {
 		if req.Messages, err = c.do(); err != nil {
 			return w.tooLarge(req, fixed, err)
 		}
+		w.leftOut, w.shortened = w.leftOut+c.msgs.Len()-req.Messages.Len(), w.shortened+c.shortened
 	}
 	w.estimate = fixed + c.tokens
 	return nil

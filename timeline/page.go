@@ -72,8 +72,9 @@ type StepRow struct {
 	FirstTokenAt int64            `json:"first_token_at,omitempty"` // of the answer
 	AnsweredAt   int64            `json:"answered_at,omitempty"`
 	EndedAt      int64            `json:"ended_at,omitempty"`
-	Begun        int              `json:"begun"`           // how often the model was asked, or would be
-	Model        string           `json:"model,omitempty"` // that answered, in the provider's words
+	Begun        int              `json:"begun"`            // how often the model was asked, or would be
+	Model        string           `json:"model,omitempty"`  // that answered, in the provider's words
+	Member       string           `json:"member,omitempty"` // of a pool, that answered
 	Usage        *llm.Usage       `json:"usage,omitempty"`
 	CostUSD      float64          `json:"cost_usd,omitempty"`
 	DurationMS   int64            `json:"duration_ms,omitempty"` // of the model's answer

@@ -19,6 +19,8 @@ type ShownRequest struct {
 	MaxTokens       *int        `json:"max_tokens,omitempty"`
 	ReasoningEffort *llm.Effort `json:"reasoning_effort,omitempty"`
 
+	// Composition says what was added to, left out of or changed in this, as far as the run recorded it; nil if it recorded nothing.
+	Composition *llm.Composition `json:"composition,omitempty"`
 	// Summarised is how many messages of the log summaries stand for.
 	Summarised int `json:"summarised"`
 	// Unrecorded says what may have changed the request and was not recorded. If it is empty, the model

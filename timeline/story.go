@@ -127,6 +127,9 @@ func (t *teller) tell(e *awaken.Entry) {
 		t.speak(e)
 		if s := t.current(); s != nil {
 			s.AnsweredAt, s.Model, s.Usage, s.CostUSD, s.DurationMS, s.FinishReason = e.Time, ev.Model, ev.Usage, ev.CostUSD, ev.DurationMS, ev.FinishReason
+			if ev.Composition != nil {
+				s.Member = ev.Composition.Member
+			}
 		}
 	case *awaken.StreamReset:
 		t.page.Resets = append(t.page.Resets, Reset{Seq: e.Seq, At: e.Time, Step: t.at.Steps - 1, Reason: ev.Reason})

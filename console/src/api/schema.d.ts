@@ -2648,6 +2648,14 @@ export interface components {
             last_seq: number;
             number: number;
         };
+        Composition: {
+            context?: components["schemas"]["ContextNote"][];
+            left_out?: number;
+            member?: string;
+            overridden?: boolean;
+            shortened?: number;
+            withheld_tools?: number;
+        };
         ConditionalRule: {
             behavior: string;
             pattern: string;
@@ -2819,9 +2827,18 @@ export interface components {
             priority?: number;
             /** @enum {string} */
             role: "system" | "user" | "assistant" | "tool";
+            source?: string;
             target?: string;
             /** @enum {string} */
             visibility?: "all" | "internal";
+        };
+        ContextNote: {
+            key: string;
+            /** @enum {string} */
+            role: "system" | "user" | "assistant" | "tool";
+            source?: string;
+            target: string;
+            tokens: number;
         };
         Decided: {
             /** @enum {string} */
@@ -3085,6 +3102,7 @@ export interface components {
             id: string;
         };
         InferenceCompleteEvent: {
+            composition?: components["schemas"]["Composition"];
             cost_usd?: number;
             duration_ms: number;
             /** @constant */
@@ -4125,6 +4143,7 @@ export interface components {
         };
         ShownRequest: {
             agent_id: string;
+            composition?: components["schemas"]["Composition"];
             max_tokens?: number;
             messages: components["schemas"]["Message"][];
             model: string;
@@ -4239,6 +4258,7 @@ export interface components {
             fence: number;
             finish_reason?: string;
             first_token_at?: number;
+            member?: string;
             message_id: string;
             model?: string;
             seq: number;
