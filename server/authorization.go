@@ -23,12 +23,18 @@ type Authorizer interface {
 	// Complete takes the parameters of an authorization server's response. It calls allow before it acts, and
 	// fails as that does. A result beside an error has calls to resume, which will ask again.
 	Complete(ctx context.Context, response url.Values, allow func(*Authorized) error) (*Authorized, error)
+	// Settle says that the calls of an authorization, [Authorized.ID], were resumed.
+	Settle(ctx context.Context, id string) error
+	// Sweep calls resume with authorizations that have ended and were not settled, because the process that ended them was lost, and
+	// settles them unless resume fails.
+	Sweep(ctx context.Context, resume func(ctx context.Context, done *Authorized) error) error
 	// ClientDocument returns the client ID metadata document, or nil if there is none.
 	ClientDocument() json.RawMessage
 }
 
 // Authorized is the end of an authorization.
 type Authorized struct {
+	ID           string // for Settle
 	Server       string
 	Shared       bool // it is one for all, which an administrator gives
 	Tenant, User string
@@ -47,6 +53,15 @@ type authorizations struct {
 	mailbox    *mailbox.Mailbox
 	log        decisionLog
 	logger     *slog.Logger
+}
+
+// authorizations returns the handlers, or nil if the server has none.
+func (s *Server) authorizations() *authorizations {
+	cfg := &s.cfg
+	if cfg.Control == nil || cfg.Authorizer == nil {
+		return nil
+	}
+	return &authorizations{control: cfg.Control, authorizer: cfg.Authorizer, auth: s.auth, mailbox: cfg.Mailbox, log: decisionLog{cfg.Control, cfg.Logger}, logger: cfg.Logger}
 }
 
 // callbackParams are those of an authorization server's response.
@@ -150,17 +165,16 @@ func (h *authorizations) complete(req *request, response url.Values) (*Authorize
 			h.logger.Error("cannot add an authorization to the audit log", "mcp_server", done.Server, "error", aerr)
 		}
 	}
-	for _, c := range done.Calls {
-		d := awaken.Decision{Target: c.TicketID, Action: awaken.ActionResume, Actor: author(req)}
-		if err == nil && done.Denied != "" {
-			d.Action, d.Reason = awaken.ActionCancel, "the user did not authorize MCP server "+done.Server+": "+done.Denied
-		}
-		r, derr := h.mailbox.Tenant(done.Tenant).Decide(ctx, c.RunID, d)
-		if derr != nil { // it was decided in another way, or has ended
-			h.logger.Debug("a call does not wait for an authorization any more", "run", c.RunID, "ticket", c.TicketID, "error", derr)
-			continue
-		}
-		h.log.add(req, r.Decided)
+	d := awaken.Decision{Action: awaken.ActionResume, Actor: author(req)}
+	if err == nil && done.Denied != "" {
+		d.Action, d.Reason = awaken.ActionCancel, "the user did not authorize MCP server "+done.Server+": "+done.Denied
+	}
+	rerr := h.resume(ctx, done, d, func(made []*awaken.Decided) { h.log.add(req, made) })
+	if rerr == nil {
+		rerr = h.authorizer.Settle(ctx, done.ID)
+	}
+	if rerr != nil { // a sweep tries again
+		h.logger.Error("cannot resume what waited for an authorization", "mcp_server", done.Server, "error", rerr)
 	}
 	if done.Shared && err == nil {
 		if conn, cerr := h.control.Connections().MCP(done.Server); cerr == nil {
@@ -170,6 +184,50 @@ func (h *authorizations) complete(req *request, response url.Values) (*Authorize
 		}
 	}
 	return done, err
+}
+
+// resume decides for the calls that wait for an authorization. It fails if one of them may still wait.
+func (h *authorizations) resume(ctx context.Context, done *Authorized, d awaken.Decision, made func([]*awaken.Decided)) error {
+	var errs []error
+	for _, c := range done.Calls {
+		d.Target = c.TicketID
+		r, err := h.mailbox.Tenant(done.Tenant).Decide(ctx, c.RunID, d)
+		switch {
+		case err != nil && failureOf(err).Status >= 500:
+			errs = append(errs, fmt.Errorf("run %s: %w", c.RunID, err))
+		case err != nil: // it was decided in another way, or has ended
+			h.logger.Debug("a call does not wait for an authorization any more", "run", c.RunID, "ticket", c.TicketID, "error", err)
+		default:
+			made(r.Decided)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// settleEvery is how often the calls are looked for whose authorization has ended without them.
+const settleEvery = time.Minute
+
+// work resumes the calls of authorizations that a process which was lost has ended, until ctx is done.
+func (h *authorizations) work(ctx context.Context) {
+	tick := time.NewTicker(settleEvery)
+	defer tick.Stop()
+	for {
+		err := h.authorizer.Sweep(ctx, func(ctx context.Context, done *Authorized) error {
+			d := awaken.Decision{Action: awaken.ActionResume}
+			if done.User != "" {
+				d.Actor = &awaken.Actor{User: done.User}
+			}
+			return h.resume(ctx, done, d, func([]*awaken.Decided) {})
+		})
+		if err != nil && ctx.Err() == nil {
+			h.logger.Error("cannot resume what waited for authorizations", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // authorizationResponse is the response of an authorization server.

@@ -39,6 +39,12 @@ func (a authorizer) Complete(_ context.Context, response url.Values, allow func(
 	return done, nil
 }
 
+func (authorizer) Settle(context.Context, string) error { return nil }
+
+func (authorizer) Sweep(context.Context, func(context.Context, *server.Authorized) error) error {
+	return nil
+}
+
 func (authorizer) ClientDocument() json.RawMessage {
 	return json.RawMessage(`{"client_id":"https://awaken.example/v1/mcp-oauth/client.json","client_name":"Awaken","redirect_uris":["https://awaken.example/v1/mcp-oauth/callback"],
 		"token_endpoint_auth_method":"none","application_type":"web","grant_types":["authorization_code","refresh_token"],"response_types":["code"]}`)

@@ -67,8 +67,8 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Control != nil && !cfg.HideConfig {
 		all = append(all, controlTable(cfg, registry)...)
 	}
-	if cfg.Control != nil && cfg.Authorizer != nil {
-		all = append(all, (&authorizations{control: cfg.Control, authorizer: cfg.Authorizer, auth: s.auth, mailbox: cfg.Mailbox, log: decisionLog{cfg.Control, cfg.Logger}, logger: cfg.Logger}).routes()...)
+	if a := s.authorizations(); a != nil {
+		all = append(all, a.routes()...)
 	}
 	if cfg.Control != nil {
 		all = append(all, (&inventory{control: cfg.Control, assistant: cfg.Assistant, adapters: cfg.Adapters, registry: registry}).routes()...)

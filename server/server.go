@@ -120,6 +120,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		roller := &rollup.Roller{Store: s.cfg.Rollups, Runs: func(tenant string) rollup.Runs { return queue.Handle(tenant) }, Logger: s.cfg.Logger}
 		working.Go(func() { roller.Work(ctx) })
 	}
+	if a := s.authorizations(); a != nil && !s.cfg.ManualMailbox {
+		working.Go(func() { a.work(ctx) })
+	}
 	if r := s.cfg.Replicas; r != nil {
 		working.Go(func() { r.work(ctx, s.cfg.NewID(), s.cfg.Version, s.configVersion, s.cfg.Logger) })
 	}

@@ -121,8 +121,13 @@ func (a authorizer) Complete(ctx context.Context, response url.Values, allow fun
 	return authorized(done), err
 }
 
+// Sweep implements [server.Authorizer].
+func (a authorizer) Sweep(ctx context.Context, resume func(ctx context.Context, done *server.Authorized) error) error {
+	return a.Broker.Sweep(ctx, func(ctx context.Context, c *oauth.Completed) error { return resume(ctx, authorized(c)) })
+}
+
 func authorized(c *oauth.Completed) *server.Authorized {
-	out := &server.Authorized{Server: c.Server, Shared: c.Grant != oauth.PerUser, Tenant: c.Owner.Tenant, User: c.Owner.User, Denied: c.Denied}
+	out := &server.Authorized{ID: c.ID, Server: c.Server, Shared: c.Grant != oauth.PerUser, Tenant: c.Owner.Tenant, User: c.Owner.User, Denied: c.Denied}
 	for _, w := range c.Waiters {
 		out.Calls = append(out.Calls, server.AuthorizedCall{RunID: w.RunID, TicketID: w.Target})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth/oauthtest"
 )
 
@@ -222,5 +223,48 @@ func TestMCPOAuth_OfTwoUsers(t *testing.T) {
 				t.Errorf("a secret is in %s", where)
 			}
 		}
+	}
+}
+
+// A run that waits for an authorization continues, also if the process that completed the authorization was lost before it
+// resumed the run.
+func TestMCPOAuth_ResumesAfterACrash(t *testing.T) {
+	idp := oauthtest.New(t, oauthtest.Options{})
+	h := host(t, func(s *settings.Settings) {
+		s.SeedProfile, s.Outbound.Allow, s.Server.UserHeader, s.Server.PublicURL = "demo", []string{"127.0.0.0/8"}, "X-User", "http://localhost:3000"
+	})
+	alice := &member{h, "alice", &strings.Builder{}}
+	h.call("POST", "/v1/config/mcp-servers", map[string]any{"id": "issues", "transport": "http", "url": idp.URL, "auth": map[string]any{"type": "oauth"}}, nil)
+	h.status("issues", func(st *config.MCPStatus) bool { return st.Connected && st.Authorization == "user" })
+	run := alice.order("RUN_TOOL mcp__issues__authorize {}")
+	response := idp.Approve(alice.ticket(run.RunID), "alice@idp")
+	h.stop()
+	complete(t, h.settings, response)
+	h.start(newCode(h.settings))
+	alice.ends(run.RunID)
+	if who := alice.sees(); !strings.HasSuffix(who, "alice@idp") {
+		t.Errorf("alice is %q", who)
+	}
+}
+
+// complete completes an authorization as a process does that was lost some minutes ago, before it resumed anything.
+func complete(t *testing.T, s *settings.Settings, response url.Values) {
+	t.Helper()
+	b, err := openBackend(t.Context(), s, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close(&err)
+	vault, err := openVault(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broker, err := oauth.New(oauth.Config{Values: b.profile, Shared: b.profile(systemTenant), Sealer: vaultSealer{vault}, RedirectURL: s.Server.PublicURL + "/v1/mcp-oauth/callback", Client: http.DefaultClient,
+		Now: func() time.Time { return time.Now().Add(-3 * time.Minute) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := broker.Complete(t.Context(), response, nil); err != nil {
+		t.Fatal(err)
 	}
 }

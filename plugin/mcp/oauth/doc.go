@@ -18,7 +18,8 @@
 // authorization, [Broker.Token] (grant.go) fails with [*Needed]; [Broker.Begin] (flow.go) asks the MCP server
 // who authorizes it (discover.go), registers the program there if it has to (client.go), and returns the
 // address that the user opens. The authorization server sends the browser back to RedirectURL, and
-// [Broker.Complete] exchanges the code for tokens (token.go). Token then returns the access token, and
+// [Broker.Complete] exchanges the code for tokens (token.go). What waited for it is resumed once it is settled,
+// also if a process is lost in between (settle.go). Token then returns the access token, and
 // refreshes it when it is due. [Broker.Revoke] (revoke.go) ends an authorization.
 //
 // What callers may rely on:

@@ -159,11 +159,18 @@ func (b *Broker) open(state string) (ref stateRef, s *Server, o Owner, err error
 	if err != nil || json.Unmarshal(plain, &ref) != nil {
 		return ref, nil, o, ErrState
 	}
-	return ref, &Server{ID: ref.Server, Client: Client{Grant: ref.Grant}}, Owner{Tenant: ref.Tenant, User: ref.User}, nil
+	s, o = ref.of()
+	return ref, s, o, nil
+}
+
+// of returns the server and the owner of what is referred to.
+func (r *stateRef) of() (*Server, Owner) {
+	return &Server{ID: r.Server, Client: Client{Grant: r.Grant}}, Owner{Tenant: r.Tenant, User: r.User}
 }
 
 // Completed is the end of an authorization.
 type Completed struct {
+	ID     string // for [Broker.Settle]
 	Server string
 	Grant  Grant
 	Owner  Owner
@@ -176,13 +183,14 @@ type Completed struct {
 
 // Complete ends an authorization with the parameters of the authorization server's response. Allow says whether the
 // client that delivers the response acts for the owner; nil allows all. A response counts once. If Complete returns a
-// Completed with an error, the authorization failed, and its waiters should be resumed so that they ask again.
+// Completed with an error, the authorization failed, and its waiters should be resumed so that they ask again. After the
+// waiters were resumed, the caller settles it with [Broker.Settle].
 func (b *Broker) Complete(ctx context.Context, q url.Values, allow func(c *Completed) error) (*Completed, error) {
 	ref, s, o, err := b.open(q.Get("state"))
 	if err != nil {
 		return nil, err
 	}
-	c := &Completed{Server: ref.Server, Grant: ref.Grant, Owner: o}
+	c := &Completed{ID: ref.ID, Server: ref.Server, Grant: ref.Grant, Owner: o}
 	if allow != nil {
 		if err := allow(c); err != nil {
 			return nil, err
@@ -190,7 +198,7 @@ func (b *Broker) Complete(ctx context.Context, q url.Values, allow func(c *Compl
 	}
 	ctx = context.WithoutCancel(ctx) // the code works once
 	p := b.place(flowsKind, s, o)
-	f, err := b.consume(ctx, p, ref.ID)
+	f, err := b.take(ctx, p, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -220,6 +228,20 @@ func (b *Broker) Complete(ctx context.Context, q url.Values, allow func(c *Compl
 	b.cfg.Logger.Info("an MCP server was authorized", "mcp_server", s.ID)
 	c.Waiters, err = b.others(ctx, p, c.Waiters)
 	return c, err
+}
+
+// flow returns a flow of an owner.
+func (b *Broker) flow(ctx context.Context, p place, id string) (*flow, error) {
+	var all []flow
+	if _, _, err := b.read(ctx, p, &all); err != nil {
+		return nil, err
+	}
+	for _, f := range b.live(all) {
+		if f.ID == id {
+			return &f, nil
+		}
+	}
+	return nil, ErrState
 }
 
 // consume removes a flow from those of its owner and returns it.

@@ -9,7 +9,7 @@ import (
 
 // Handler returns a handler for [Config.RedirectURL], for programs without a server of this module. Signed says for
 // whom a request acts; a response that another user's authorization awaits is refused. Resume gets every
-// authorization that has ended, and resumes its waiters.
+// authorization that has ended, and resumes its waiters; what it fails for, [Broker.Sweep] has.
 func (b *Broker) Handler(signed func(r *http.Request) (Owner, error), resume func(ctx context.Context, c *Completed) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := b.Complete(r.Context(), r.URL.Query(), func(c *Completed) error {
@@ -20,7 +20,12 @@ func (b *Broker) Handler(signed func(r *http.Request) (Owner, error), resume fun
 			return nil
 		})
 		if c != nil {
-			if rerr := resume(context.WithoutCancel(r.Context()), c); rerr != nil {
+			ctx := context.WithoutCancel(r.Context())
+			rerr := resume(ctx, c)
+			if rerr == nil {
+				rerr = b.Settle(ctx, c.ID)
+			}
+			if rerr != nil {
 				b.cfg.Logger.Error("cannot resume what waited for an authorization", "mcp_server", c.Server, "error", rerr)
 			}
 		}
