@@ -11,6 +11,7 @@ import { enableKeys, keysEnabled, useKeys } from "./keys";
 import { groups, places } from "./nav";
 import { Overlay, Palette } from "./palette";
 import { sessionQuery, signOut, useRenewal, useSession } from "./session";
+import { TenantSwitch } from "./tenant";
 import { useTheme } from "./theme";
 
 const tool = "touch inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken hover:text-text";
@@ -69,6 +70,7 @@ function Frame() {
               ⌘K
             </kbd>
           </button>
+          <TenantSwitch />
           {session?.may.read && <LiveDot />}
           <ThemeButton />
           <LocaleButton />

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { ArrowRight, Bot, CircleAlert, Code, Hand, MessageSquarePlus, type LucideIcon } from "lucide-react";
+import { ArrowRight, Bot, CircleAlert, CircleHelp, Code, Hand, MessageSquarePlus, Skull, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 import { agentsQuery } from "../../api/agents";
 import { api, ask, base } from "../../api/client";
 import { now, toMs } from "../../api/time";
 import { useLanguage } from "../../app/i18n/i18n";
-import { useSession } from "../../app/session";
+import { useMay, useSession } from "../../app/session";
 import { usePolling } from "../../live/live";
 import { CopyButton, short } from "../../ui/id";
 import { Page } from "../../ui/page";
@@ -29,6 +29,12 @@ export function Overview() {
     refetchInterval: polling || 60_000,
   });
   const waiting = useQuery({ queryKey: ["approvals", "oldest"], queryFn: ({ signal }) => ask(api.GET("/v1/approvals", { params: { query: { limit: 5, order: "oldest" } }, signal })), refetchInterval: polling });
+  const admin = useMay("admin");
+  const queue = useQuery({ queryKey: ["queue", "state"], queryFn: ({ signal }) => ask(api.GET("/v1/queue", { signal })), enabled: admin, refetchInterval: polling || 30_000 });
+  const doubt = useQuery({ queryKey: ["runs", "doubt"], queryFn: ({ signal }) => ask(api.GET("/v1/runs", { params: { query: { in_doubt: true, status: "waiting", limit: 1 } }, signal })), refetchInterval: polling });
+  const dead = queue.data?.counts.DeadLetter ?? 0;
+  const silent = queue.data?.workers.filter((w) => w.silent).length ?? 0;
+  const doubts = doubt.data?.total ?? 0;
   const none = recent.data !== undefined && recent.data.items.length === 0;
   return (
     <Page crumbs={[{ text: t("nav.overview") }]} badge={session && <span className="text-muted">{t("shell.version", { version: session.version })}</span>}>
@@ -36,10 +42,25 @@ export function Overview() {
         <div className="mx-auto grid max-w-6xl gap-4 p-4 lg:grid-cols-2">
           <Box title={t("overview.attention")}>
             {waiting.data && failed.data ? (
-              waiting.data.total === 0 && failed.data.total === 0 ? (
+              waiting.data.total === 0 && failed.data.total === 0 && dead === 0 && silent === 0 && doubts === 0 ? (
                 <p className="px-4 py-6 text-muted">{t("overview.nothing")}</p>
               ) : (
                 <ul>
+                  {doubts > 0 && (
+                    <Line icon={CircleHelp} tone="text-doubt" action={<Link to="/runs" search={{ in_doubt: "true", status: "waiting" }} className="link font-medium">{t("overview.settle")}</Link>}>
+                      {t("overview.doubts", { n: doubts })}
+                    </Line>
+                  )}
+                  {dead > 0 && (
+                    <Line icon={Skull} tone="text-fail" action={<Link to="/queue" search={{ view: "dead" }} className="link font-medium">{t("overview.look")}</Link>}>
+                      {t("overview.dead", { n: dead })}
+                    </Line>
+                  )}
+                  {silent > 0 && (
+                    <Line icon={CircleAlert} tone="text-fail" action={<Link to="/queue" className="link font-medium">{t("overview.look")}</Link>}>
+                      {t("overview.silent", { n: silent })}
+                    </Line>
+                  )}
                   {waiting.data.total > 0 && (
                     <Line icon={Hand} tone="text-wait" action={<Link to="/approvals" className="link font-medium">{t("approvals.decide")}</Link>}>
                       {t("approvals.waiting", { n: waiting.data.total })}
@@ -73,6 +94,7 @@ export function Overview() {
                 </dl>
               )}
             </Loaded>
+            <Today />
           </Box>
           {none && <FirstSteps />}
           {!none && (
@@ -104,6 +126,37 @@ export function Overview() {
         </div>
       </div>
     </Page>
+  );
+}
+
+/** Today has the figures of the last day, and leads to the page with more. */
+function Today() {
+  const { t, money, number, span } = useLanguage();
+  const all = !useSession()?.user;
+  const figure = (metric: "cost_usd" | "error_rate" | "latency_p95_ms") => ({
+    queryKey: ["stats", "today", metric],
+    queryFn: async ({ signal }: { signal: AbortSignal }) => (await ask(api.GET("/v1/stats/series", { params: { query: { metric, by: "total" as const } }, signal }))).series[0]?.total ?? null,
+    enabled: all,
+    refetchInterval: 60_000,
+  });
+  const cost = useQuery(figure("cost_usd"));
+  const errors = useQuery(figure("error_rate"));
+  const latency = useQuery(figure("latency_p95_ms"));
+  if (!all) return null;
+  const show = (v: number | null | undefined, f: (v: number) => string) => (v === null || v === undefined ? "–" : f(v));
+  return (
+    <Link to="/cost" search={{ range: "day" }} className="row-link touch flex min-h-9 flex-wrap items-center gap-x-4 border-t border-line px-4 py-1.5">
+      <span className="text-muted">{t("range.day")}</span>
+      <span>
+        {t("metric.cost_usd")} <span className="mono font-semibold">{show(cost.data, money)}</span>
+      </span>
+      <span>
+        {t("metric.error_rate")} <span className="mono font-semibold">{show(errors.data, (v) => number(v, { style: "percent", maximumFractionDigits: 1 }))}</span>
+      </span>
+      <span>
+        {t("metric.latency_p95_ms")} <span className="mono font-semibold">{show(latency.data, (v) => span(v))}</span>
+      </span>
+    </Link>
   );
 }
 

@@ -25,17 +25,18 @@ export const explainQuery = (id: string) =>
 export const treeQuery = (id: string) =>
   queryOptions({ queryKey: ["run", id, "tree"], queryFn: ({ signal }) => ask(api.GET("/v1/runs/{run_id}/tree", { params: { path: { run_id: id } }, signal })) });
 
-/** timelineQuery reads the whole timeline: pages repeat the last step of the page before, and later rows replace earlier ones. */
+/** timelineQuery reads the whole timeline, and shows its first page while it reads the others: pages repeat the last step of the page before, and later rows replace earlier ones. */
 export const timelineQuery = (id: string) =>
   queryOptions({
     queryKey: ["run", id, "timeline"],
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal, client, queryKey }) => {
       let all: Timeline | undefined;
       let cursor: string | undefined;
       for (let pages = 0; pages < 200; pages++) {
         const page = await ask(api.GET("/v1/runs/{run_id}/timeline", { params: { path: { run_id: id }, query: { cursor, limit: 200 } }, signal }));
         all = all ? merge(all, page) : page;
         if (!page.has_more) break;
+        if (pages === 0 && client.getQueryData(queryKey) === undefined) client.setQueryData(queryKey, all);
         cursor = page.next_cursor;
       }
       return all!;
