@@ -21,6 +21,8 @@ type console struct {
 	color                 bool
 
 	lines lineReader // of in
+
+	browse bool // open the web console once the server listens
 }
 
 func newConsole(in, out, err *os.File) *console {

@@ -59,7 +59,7 @@ Exit status:
   2  invalid command line or configuration`
 
 const serveExamples = `  awaken serve
-  awaken serve --seed demo
+  awaken serve --seed demo --open
   awaken serve --config-dir documents
   awaken serve --address 127.0.0.1:8080 --storage-dir /var/lib/awaken
   awaken serve --address 0.0.0.0:8443 --tls-cert server.pem --tls-key server.key
@@ -68,10 +68,14 @@ const serveExamples = `  awaken serve
 func serveCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "serve", Short: "Run the server", Long: serveHelp, Example: serveExamples, Args: cobra.NoArgs}
 	load := addSettings(cmd)
+	cmd.Flags().BoolVar(&con.browse, "open", false, "open the console in a browser: $BROWSER, or the system's")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
 		if err != nil {
 			return configError("%w", err)
+		}
+		if con.browse && !s.Console.Enabled {
+			return configError("--open: console.enabled is false, so there is no console to open")
 		}
 		limitMemory(os.DirFS("/"))
 		sig := listen()
@@ -305,12 +309,16 @@ func openTokens(s *settings.Settings) (*jwt.Verifier, error) {
 	return v, nil
 }
 
-// greet prints where the server listens and what to try.
+// greet prints where the console is, where the server listens and what to try, and opens the console if that was asked for.
 func greet(con *console, s *settings.Settings, addr net.Addr, names []string, b *backend, made awaken.Secret) error {
 	var sb strings.Builder
 	url := "http://" + addr.String()
 	if s.Server.CertFile != "" {
 		url = "https://" + addr.String()
+	}
+	page := url + strings.TrimSuffix(s.Server.BasePath, "/") + "/"
+	if s.Console.Enabled {
+		fmt.Fprintf(&sb, "Console: %s\n", page)
 	}
 	fmt.Fprintf(&sb, "Awaken listens on %s\nThreads are kept in %s\nAgents: %s\n", url, b.name, strings.Join(names, ", "))
 	if !made.IsZero() {
@@ -331,8 +339,15 @@ Try it:
 
 All routes: %s/openapi.json, explained in docs/http.md. Ctrl-C stops.
 `, url, key, agent, url)
-	_, err := con.out.Write([]byte(sb.String()))
-	return err
+	if _, err := con.out.Write([]byte(sb.String())); err != nil {
+		return err
+	}
+	if con.browse {
+		if err := browse(page); err != nil {
+			fmt.Fprintf(con.err, "awaken: --open: %v. Open %s yourself.\n", err, page)
+		}
+	}
+	return nil
 }
 
 // unstoredAge is how long a response that its client has asked not to store is kept for an answer to its
