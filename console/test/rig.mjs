@@ -52,15 +52,20 @@ export async function run(url, agent, text, more = {}, key = "") {
 
 export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
-/** visit opens a page and records what must not happen: errors in the console, violations of the policy, failed requests. */
+/** visit opens a page, signed in with options.key, and records what must not happen: errors in the console, violations of the policy, failed requests. */
 export async function visit(browser, url, options = {}) {
-  const { theme = "light", locale = "en", allow = [], ...rest } = options;
+  const { theme = "light", locale = "en", allow = [], key, ...rest } = options;
   const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, reducedMotion: "reduce", ...rest });
   await context.addInitScript(([t, l]) => {
     localStorage.setItem("awaken.admin.theme", t);
     localStorage.setItem("awaken.locale", l);
     document.addEventListener("securitypolicyviolation", (e) => console.error(`CSP: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
   }, [theme, locale]);
+  if (key) {
+    const origin = new URL(url).origin;
+    const res = await context.request.post(`${origin}/v1/session`, { headers: { Authorization: `Bearer ${key}`, Origin: origin } });
+    if (!res.ok()) throw new Error(`signing in: ${res.status()} ${await res.text()}`);
+  }
   const page = await context.newPage();
   const bad = [];
   const record = (text) => allow.some((a) => a.test(text)) || bad.push(text);

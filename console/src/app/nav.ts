@@ -1,4 +1,4 @@
-import { ChartColumn, Gauge, Hand, Layers, ListTree, MessagesSquare, ScrollText, type LucideIcon } from "lucide-react";
+import { BookOpen, Bot, Boxes, ChartColumn, Cpu, Gauge, GitBranch, Hand, KeyRound, Layers, ListTree, MessagesSquare, Plug, ScrollText, Server, type LucideIcon } from "lucide-react";
 import type { Key } from "./i18n/i18n";
 
 export interface Place {
@@ -26,11 +26,29 @@ export const groups: Group[] = [
     ],
   },
   {
+    word: "nav.agentsGroup",
+    places: [
+      { to: "/agents", word: "nav.agents", icon: Bot, key: "e" },
+      { to: "/skills", word: "nav.skills", icon: BookOpen },
+      { to: "/versions", word: "nav.versions", icon: GitBranch, key: "v" },
+    ],
+  },
+  {
     word: "nav.operate",
     places: [
       { to: "/queue", word: "nav.queue", icon: Layers, key: "q" },
       { to: "/cost", word: "nav.cost", icon: ChartColumn, key: "c" },
       { to: "/audit", word: "nav.audit", icon: ScrollText, key: "u" },
+    ],
+  },
+  {
+    word: "nav.connectGroup",
+    places: [
+      { to: "/providers", word: "nav.providers", icon: Server },
+      { to: "/models", word: "nav.models", icon: Cpu },
+      { to: "/pools", word: "nav.pools", icon: Boxes },
+      { to: "/mcp-servers", word: "nav.mcp", icon: Plug },
+      { to: "/keys", word: "nav.keys", icon: KeyRound },
     ],
   },
 ];

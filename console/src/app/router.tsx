@@ -66,6 +66,26 @@ const approvalSearch = (s: Record<string, unknown>): { agent_id?: string; tool?:
 const approvalsPage = lazyRouteComponent(() => import("../features/approvals/approvals"), "Approvals");
 const approvals = createRoute({ ...at("/approvals"), validateSearch: approvalSearch, component: approvalsPage });
 const approval = createRoute({ ...at("/approvals/$run/$ticket"), validateSearch: approvalSearch, component: approvalsPage });
+const agents = createRoute({ ...at("/agents"), validateSearch: (s: Record<string, unknown>): { q?: string; model?: string; source?: string } => pick(s, ["q", "model", "source"]), component: lazyRouteComponent(() => import("../features/agents/agents"), "Agents") });
+const agentPage = lazyRouteComponent(() => import("../features/agents/agent"), "AgentPage");
+const agent = createRoute({ ...at("/agents/$id"), component: agentPage });
+const agentTab = createRoute({ ...at("/agents/$id/$tab"), component: agentPage });
+const versionsPage = lazyRouteComponent(() => import("../features/versions/versions"), "Versions");
+const versions = createRoute({ ...at("/versions"), component: versionsPage });
+const version = createRoute({ ...at("/versions/$n"), component: versionsPage });
+const searched = { validateSearch: (s: Record<string, unknown>): { q?: string } => pick(s, ["q"]) };
+const resources = () => import("../features/connect/resources");
+const providers = createRoute({ ...at("/providers"), ...searched, component: lazyRouteComponent(resources, "Providers") });
+const provider = createRoute({ ...at("/providers/$id"), component: lazyRouteComponent(resources, "ProviderPage") });
+const models = createRoute({ ...at("/models"), ...searched, component: lazyRouteComponent(resources, "Models") });
+const model = createRoute({ ...at("/models/$id"), component: lazyRouteComponent(resources, "ModelPage") });
+const pools = createRoute({ ...at("/pools"), ...searched, component: lazyRouteComponent(resources, "Pools") });
+const pool = createRoute({ ...at("/pools/$id"), component: lazyRouteComponent(resources, "PoolPage") });
+const mcpServers = createRoute({ ...at("/mcp-servers"), ...searched, component: lazyRouteComponent(resources, "McpServers") });
+const mcpServer = createRoute({ ...at("/mcp-servers/$id"), component: lazyRouteComponent(resources, "McpServerPage") });
+const skills = createRoute({ ...at("/skills"), ...searched, component: lazyRouteComponent(resources, "Skills") });
+const skill = createRoute({ ...at("/skills/$id"), component: lazyRouteComponent(resources, "SkillPage") });
+const keys = createRoute({ ...at("/keys"), component: lazyRouteComponent(() => import("../features/connect/keys"), "Keys") });
 
 const queueSearch = (s: Record<string, unknown>): { view?: string; agent_id?: string; worker?: string; id?: string } => pick(s, ["view", "agent_id", "worker", "id"]);
 const queuePage = lazyRouteComponent(() => import("../features/queue/queue"), "QueuePage");
@@ -79,7 +99,7 @@ const auditEvent = createRoute({ ...at("/audit/$event"), validateSearch: auditSe
 const operation = [queue, deadLetter, cost, audit, auditEvent] as const;
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, ...operation]),
+  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, skills, skill, keys, ...operation]),
   basepath: basePath,
   defaultPreload: "intent",
   defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,

@@ -26,6 +26,8 @@ export interface Language {
   locale: Locale;
   /** Returns the text for a key, with {name} replaced by values. {n|one text|other text} chooses by number. */
   t: (key: Key, values?: Values) => string;
+  /** Returns the text for a key that may have none. */
+  word: (key: string) => string | undefined;
   number: (n: number, options?: Intl.NumberFormatOptions) => string;
   money: (usd: number) => string;
   date: (ms: number) => string;
@@ -54,6 +56,7 @@ export function languageOf(locale: Locale, words: Words, setLocale: (l: Locale) 
     setLocale,
     number,
     span,
+    word: (key) => (words as Record<string, string>)[key],
     t: (key, values) =>
       words[key].replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name: string, one?: string, other?: string) => {
         const value = values?.[name] ?? "";

@@ -1,18 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { ArrowRight, Bot, CircleAlert, CircleHelp, Code, Hand, MessageSquarePlus, Skull, type LucideIcon } from "lucide-react";
-import type { ReactNode } from "react";
+import { Bot, CircleAlert, CircleHelp, Hand, Skull, type LucideIcon } from "lucide-react";
+import { useEffect, useState, type ReactNode } from "react";
 import { agentsQuery } from "../../api/agents";
-import { api, ask, base } from "../../api/client";
+import { api, ask } from "../../api/client";
 import { now, toMs } from "../../api/time";
 import { useLanguage } from "../../app/i18n/i18n";
 import { useMay, useSession } from "../../app/session";
 import { usePolling } from "../../live/live";
-import { CopyButton, short } from "../../ui/id";
+import { short } from "../../ui/id";
 import { Page } from "../../ui/page";
 import { Loaded, Skeleton } from "../../ui/state";
 import { Badge, lookOfRun, stateOf } from "../../ui/status";
 import { Ago } from "../../ui/time";
+import { FirstSteps } from "./first";
 
 const hour = 3_600_000;
 
@@ -35,7 +36,12 @@ export function Overview() {
   const dead = queue.data?.counts.DeadLetter ?? 0;
   const silent = queue.data?.workers.filter((w) => w.silent).length ?? 0;
   const doubts = doubt.data?.total ?? 0;
-  const none = recent.data !== undefined && recent.data.items.length === 0;
+  const [first, setFirst] = useState<boolean>(); // what the page began with: the first answer does not take the steps away
+  const empty = recent.data && recent.data.items.length === 0;
+  useEffect(() => {
+    if (empty !== undefined) setFirst((f) => f ?? empty);
+  }, [empty]);
+  const none = first ?? empty ?? false;
   return (
     <Page crumbs={[{ text: t("nav.overview") }]} badge={session && <span className="text-muted">{t("shell.version", { version: session.version })}</span>}>
       <div className="min-h-0 flex-1 overflow-auto">
@@ -160,9 +166,9 @@ function Today() {
   );
 }
 
-function Box({ title, action, children, wide }: { title: string; action?: ReactNode; children: ReactNode; wide?: boolean }) {
+function Box({ title, action, children }: { title: string; action?: ReactNode; children: ReactNode }) {
   return (
-    <section aria-label={title} className={`panel overflow-hidden ${wide ? "lg:col-span-2" : ""}`}>
+    <section aria-label={title} className="panel overflow-hidden">
       <header className="flex items-center justify-between border-b border-line px-4 py-2">
         <h2 className="font-semibold">{title}</h2>
         {action}
@@ -216,45 +222,6 @@ function Agents() {
           </ul>
         )}
       </Loaded>
-    </Box>
-  );
-}
-
-/** FirstSteps is what to do on a server that has run nothing yet. */
-function FirstSteps() {
-  const { t } = useLanguage();
-  const session = useSession();
-  const key = session?.open ? "" : ' -H "Authorization: Bearer $AWAKEN_KEY"';
-  const curl = `curl -N ${base}/v1/runs${key} -H 'Content-Type: application/json' \\\n  -d '{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}'`;
-  return (
-    <Box title={t("overview.first")} wide>
-      <ol className="grid gap-4 p-4 md:grid-cols-2">
-        <li className="flex flex-col gap-2">
-          <h3 className="flex items-center gap-2 font-medium">
-            <MessageSquarePlus aria-hidden className="size-4 text-accent" />
-            {t("overview.try")}
-          </h3>
-          <p className="text-muted">{t("overview.tryHint")}</p>
-          <Link to="/threads/new" className="link inline-flex items-center gap-1 font-medium">
-            {t("threads.new")} <ArrowRight aria-hidden className="size-3.5" />
-          </Link>
-        </li>
-        <li className="flex flex-col gap-2">
-          <h3 className="flex items-center gap-2 font-medium">
-            <Code aria-hidden className="size-4 text-accent" />
-            {t("overview.code")}
-          </h3>
-          <p className="text-muted">{t("overview.codeHint")}</p>
-          <div className="relative">
-            <pre tabIndex={0} aria-label={t("overview.code")} className="mono overflow-auto rounded-md bg-sunken p-2 pr-9">
-              {curl}
-            </pre>
-            <div className="absolute top-1 right-1">
-              <CopyButton text={curl} />
-            </div>
-          </div>
-        </li>
-      </ol>
     </Box>
   );
 }

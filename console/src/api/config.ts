@@ -1,0 +1,130 @@
+import { queryOptions } from "@tanstack/react-query";
+import { api, ask, base, headers } from "./client";
+import { ApiError, failureOf } from "./errors";
+import type { components } from "./schema";
+
+export type Doc = Record<string, unknown>;
+export type Meta = components["schemas"]["DocumentMeta"];
+export type Problem = components["schemas"]["ConfigProblem"];
+export type Namespace = "agents" | "providers" | "models" | "model-pools" | "mcp-servers" | "a2a-servers" | "skills" | "tools";
+
+/** A document with the revision that it was read at. */
+export interface Read {
+  doc: Doc;
+  etag: string;
+}
+
+/** call sends a request for documents, whose types depend on the namespace, and returns the body and the revision. */
+export async function call(method: string, path: string, body?: unknown, more: Record<string, string> = {}, signal?: AbortSignal): Promise<{ data: unknown; etag: string }> {
+  let res: Response;
+  try {
+    res = await fetch(base + path, {
+      method,
+      credentials: "same-origin",
+      signal,
+      headers: { Accept: "application/json", ...headers(), ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...more },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (err) {
+    if (err instanceof DOMException) throw err;
+    throw new ApiError(0, { error: String(err) }, "");
+  }
+  if (!res.ok) throw await failureOf(res);
+  const text = await res.text();
+  return { data: text ? JSON.parse(text) : undefined, etag: res.headers.get("ETag") ?? "" };
+}
+
+const at = (ns: Namespace, id: string) => `/v1/config/${ns}/${encodeURIComponent(id)}`;
+
+/** documentsQuery lists the documents of a namespace, with their metadata. */
+export const documentsQuery = (ns: Namespace) =>
+  queryOptions({
+    queryKey: ["config", ns, "list"],
+    queryFn: async ({ signal }) => {
+      const [list, metas] = await Promise.all([documents(ns, signal), call("GET", `/v1/config/${ns}/meta`, undefined, {}, signal)]);
+      const by = new Map((metas.data as { id: string; meta: Meta }[]).map((m) => [m.id, m.meta]));
+      return list.map((doc) => ({ doc, meta: by.get(String(doc.id)) }));
+    },
+  });
+
+async function documents(ns: Namespace, signal: AbortSignal): Promise<Doc[]> {
+  const out: Doc[] = [];
+  let cursor = "";
+  do {
+    const { data } = await call("GET", `/v1/config/${ns}?limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, undefined, {}, signal);
+    const page = data as { items: Doc[]; next_cursor?: string };
+    out.push(...page.items);
+    cursor = page.next_cursor ?? "";
+  } while (cursor);
+  return out;
+}
+
+/** documentQuery reads what is edited: the draft, if there is one. */
+export const documentQuery = (ns: Namespace, id: string) =>
+  queryOptions({
+    queryKey: ["config", ns, "document", id],
+    queryFn: async ({ signal }): Promise<Read> => {
+      const { data, etag } = await call("GET", at(ns, id), undefined, {}, signal);
+      return { doc: data as Doc, etag };
+    },
+  });
+
+/** liveQuery reads what new runs use, or null. */
+export const liveQuery = (ns: Namespace, id: string) =>
+  queryOptions({
+    queryKey: ["config", ns, "live", id],
+    queryFn: async ({ signal }): Promise<Doc | null> => {
+      try {
+        return (await call("GET", `${at(ns, id)}?state=live`, undefined, {}, signal)).data as Doc;
+      } catch (err) {
+        if (err instanceof ApiError && err.status === 404) return null;
+        throw err;
+      }
+    },
+  });
+
+export const metaQuery = (ns: Namespace, id: string) =>
+  queryOptions({ queryKey: ["config", ns, "meta", id], queryFn: async ({ signal }) => (await call("GET", `${at(ns, id)}/meta`, undefined, {}, signal)).data as Meta });
+
+export const schemaQuery = (ns: Namespace) =>
+  queryOptions({ queryKey: ["schema", ns], queryFn: async ({ signal }) => (await call("GET", `/v1/config/${ns}/$schema`, undefined, {}, signal)).data as Doc, staleTime: Infinity });
+
+export const capabilitiesQuery = queryOptions({ queryKey: ["config", "capabilities"], queryFn: ({ signal }) => ask(api.GET("/v1/capabilities", { signal })) });
+
+export const draftsQuery = queryOptions({ queryKey: ["config", "drafts"], queryFn: ({ signal }) => ask(api.GET("/v1/registry/drafts", { signal })) });
+
+/** validate returns all problems of a document. */
+export async function validate(ns: Namespace, id: string, doc: Doc): Promise<Problem[]> {
+  try {
+    const { data } = await call("POST", `/v1/config/${ns}/validate${id ? `?id=${encodeURIComponent(id)}` : ""}`, doc);
+    return (data as { problems?: Problem[] }).problems ?? [];
+  } catch (err) {
+    if (err instanceof ApiError && (err.status === 400 || err.status === 422)) return problemsOf(err);
+    throw err;
+  }
+}
+
+export const problemsOf = (err: unknown): Problem[] => (err instanceof ApiError ? ((err.body as { problems?: Problem[] }).problems ?? []) : []);
+
+/** save writes a document: as a draft, or for new runs. A built-in document keeps what it is made of, so only its changed fields are written. */
+export async function save(ns: Namespace, id: string, doc: Doc, how: { publish: boolean; etag?: string; builtin?: boolean; live?: Doc | null }): Promise<Read> {
+  const match = how.etag ? { "If-Match": how.etag } : undefined;
+  if (!id) {
+    const { data, etag } = await call("POST", `/v1/config/${ns}${how.publish ? "" : "?publish=false"}`, doc);
+    return { doc: data as Doc, etag };
+  }
+  if (how.builtin && how.publish && how.live && (ns === "agents" || ns === "skills" || ns === "tools")) {
+    const patch: Doc = {};
+    for (const name of new Set([...Object.keys(doc), ...Object.keys(how.live)])) {
+      if (name !== "id" && JSON.stringify(doc[name]) !== JSON.stringify(how.live[name])) patch[name] = doc[name] ?? null;
+    }
+    const { data, etag } = await call("PATCH", `${at(ns, id)}/overrides`, patch, match);
+    return { doc: data as Doc, etag };
+  }
+  const { data, etag } = await call("PUT", `${at(ns, id)}${how.publish ? "" : "?publish=false"}`, doc, match);
+  return { doc: data as Doc, etag };
+}
+
+export const remove = (ns: Namespace, id: string) => call("DELETE", at(ns, id));
+export const discardDraft = (ns: Namespace, id: string) => call("DELETE", `/v1/registry/drafts/${ns}/${encodeURIComponent(id)}`);
+export const removalPreview = async (ns: Namespace, id: string) => (await call("GET", `${at(ns, id)}/removal-preview`)).data as components["schemas"]["ConfigRemoval"];

@@ -1,0 +1,210 @@
+import { Tabs } from "@base-ui/react/tabs";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { FlaskConical, MessageSquarePlus } from "lucide-react";
+import { useMemo, useState, type ReactNode } from "react";
+import { api, ask } from "../../api/client";
+import { capabilitiesQuery, documentsQuery, liveQuery, metaQuery, schemaQuery, type Doc } from "../../api/config";
+import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useMay } from "../../app/session";
+import { Button } from "../../ui/button";
+import { DocForm, Problems, type Schema } from "../../ui/docform";
+import { Json } from "../../ui/json";
+import { Page } from "../../ui/page";
+import { Empty, Failure, Loaded, Skeleton } from "../../ui/state";
+import { useEditing } from "../config/editing";
+import { Guard, RemoveButton, SaveBar, useWhy } from "../config/parts";
+import { Raw } from "../config/raw";
+import { Endpoints, History, Offered, Sections, type Plugin } from "./panels";
+import { Permissions } from "./permissions";
+import { Sandbox } from "./sandbox";
+
+const fields = {
+  basics: ["id", "description", "model_id", "max_rounds", "max_continuation_retries", "reasoning_effort", "system_prompt"],
+  tools: ["allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns", "tool_execution_mode"],
+  plugins: ["plugin_ids", "active_hook_filter"],
+  delegates: ["delegates"],
+};
+const tabs = ["basics", "tools", "plugins", "delegates", "advanced", "permissions", "history"] as const;
+type Tab = (typeof tabs)[number];
+
+/** tabOf returns the tab with the field of a problem. */
+function tabOf(path: string): Tab {
+  const name = path.split("/")[1] ?? "";
+  if (path.startsWith("/sections/permission")) return "permissions";
+  if (name === "sections") return "plugins";
+  for (const [tab, names] of Object.entries(fields)) if (names.includes(name)) return tab as Tab;
+  return "advanced";
+}
+
+/** AgentPage edits an agent: fields or JSON, what differs from the version that runs use, and a place to try it before it is saved. */
+export function AgentPage() {
+  const { t } = useLanguage();
+  const { id: param, tab: at } = useParams({ strict: false }) as { id: string; tab?: string };
+  const config = useMay("config");
+  const id = param === "new" ? "" : param;
+  if (!config) return <ReadOnly id={id} />;
+  return <Editor key={param} id={id} tab={(tabs as readonly string[]).includes(at ?? "") ? (at as Tab) : "basics"} title={id || t("agents.new")} />;
+}
+
+const fresh: Doc = { id: "", model_id: "", system_prompt: "" };
+
+function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
+  const { t } = useLanguage();
+  const navigate = useNavigate();
+  const capabilities = useQuery(capabilitiesQuery);
+  const models = useQuery(documentsQuery("models"));
+  const schema = useQuery(schemaQuery("agents"));
+  const live = useQuery({ ...liveQuery("agents", id), enabled: id !== "" });
+  const meta = useQuery({ ...metaQuery("agents", id), enabled: id !== "" });
+  const { query, editing } = useEditing("agents", id, fresh);
+  const [said, setSaid] = useState("");
+  const [sandbox, setSandbox] = useState(false);
+  const why = useWhy();
+  const caps = capabilities.data as unknown as { agents: string[]; tools: { id: string }[]; plugins: Plugin[]; model_pools: { id: string }[] } | undefined;
+  const choices = useMemo(() => {
+    const tools = (caps?.tools ?? []).map((x) => x.id);
+    const plugins = (caps?.plugins ?? []).map((p) => p.id);
+    return {
+      model_id: [...(models.data ?? []).map((m) => String(m.doc.id)), ...(caps?.model_pools ?? []).map((p) => p.id)],
+      allowed_tools: tools,
+      excluded_tools: tools,
+      plugin_ids: plugins,
+      active_hook_filter: plugins,
+      delegates: (caps?.agents ?? []).filter((a) => a !== id),
+      reasoning_effort: ["none", "low", "medium", "high", "max"],
+    };
+  }, [caps, models.data, id]);
+  const crumbs = [{ text: t("nav.agents"), to: "/agents" }, { text: title }];
+  const failed = (query.isError && !editing && query) || (schema.isError && schema);
+  if (failed) {
+    return (
+      <Page crumbs={crumbs}>
+        <Failure error={failed.error} retry={() => void failed.refetch()} />
+      </Page>
+    );
+  }
+  if (!editing || !schema.data) {
+    return (
+      <Page crumbs={crumbs}>
+        <Skeleton />
+      </Page>
+    );
+  }
+  const doc = editing.doc;
+  const s = schema.data as Schema;
+  const known = new Set([...Object.values(fields).flat(), "sections", "registry"]);
+  const rest = Object.keys(s.properties ?? {}).filter((n) => !known.has(n));
+  const counts = new Map<Tab, number>();
+  for (const p of editing.problems) counts.set(tabOf(p.path), (counts.get(tabOf(p.path)) ?? 0) + 1);
+  const form = (names: string[]) => <DocForm schema={s} fields={names} value={doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} disabled={why !== undefined} labels={{ id: t("agents.id") }} />;
+  const panels: Record<Tab, () => ReactNode> = {
+    basics: () => (
+      <>
+        {form(id ? fields.basics.slice(1) : fields.basics)}
+        {id && <Endpoints id={id} />}
+      </>
+    ),
+    tools: () => (
+      <>
+        {form(fields.tools)}
+        {id && <Offered id={id} />}
+      </>
+    ),
+    plugins: () => (
+      <>
+        <h2 className="sr-only">{t("agent.tab.plugins")}</h2>
+        {form(fields.plugins)}
+        <Sections editing={editing} plugins={caps?.plugins ?? []} disabled={why !== undefined} live={live.data} />
+      </>
+    ),
+    delegates: () => form(fields.delegates),
+    advanced: () => (
+      <>
+        {form(rest)}
+        <Raw editing={editing} />
+      </>
+    ),
+    permissions: () => <Permissions editing={editing} disabled={why !== undefined} saved={id !== ""} />,
+    history: () => (id ? <History id={id} /> : <Empty title={t("agents.noHistory")} />),
+  };
+  const general = editing.problems.filter((p) => p.path === "" || p.resource !== undefined);
+  return (
+    <Page
+      crumbs={crumbs}
+      badge={
+        <span className="flex items-center gap-2 text-muted">
+          {meta.data?.source.kind === "builtin" && t(Object.keys(meta.data.user_overrides ?? {}).length ? "source.customized" : "source.builtin")}
+          {doc.endpoint ? t("agents.remote") : ""}
+        </span>
+      }
+      actions={
+        <>
+          <Button className="xl:hidden" aria-pressed={sandbox} onClick={() => setSandbox(!sandbox)}>
+            <FlaskConical aria-hidden className="size-3.5" />
+            {t("sandbox.title")}
+          </Button>
+          {id && (
+            <Link to="/threads/new" search={{ agent_id: id }} className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-border px-3 font-medium whitespace-nowrap hover:bg-sunken max-sm:hidden">
+              <MessageSquarePlus aria-hidden className="size-3.5" />
+              {t("threads.new")}
+            </Link>
+          )}
+          {id && meta.data && meta.data.source.kind !== "builtin" && <RemoveButton ns="agents" id={id} done={() => void navigate({ to: "/agents" })} />}
+        </>
+      }
+    >
+      <Guard dirty={editing.dirty} stays={(path) => decodeURIComponent(path).includes(`/agents/${id || "new"}/`)} />
+      <div className="flex min-h-0 flex-1">
+        <div className={`min-w-0 flex-1 overflow-auto ${sandbox ? "max-xl:hidden" : ""}`}>
+          <SaveBar
+            ns="agents"
+            id={id}
+            editing={editing}
+            done={(read, how) => {
+              setSaid(t(how === "draft" ? "agents.drafted" : how === "canary" ? "agents.canaried" : "agents.saved", { id: String(read.doc.id) }));
+              if (!id) void navigate({ to: "/agents/$id/$tab", params: { id: String(read.doc.id), tab }, ignoreBlocker: true });
+            }}
+          />
+          {said && !editing.dirty && (
+            <p role="alert" className="border-b border-line bg-sunken px-4 py-1.5 text-ok">
+              {said}
+            </p>
+          )}
+          <Tabs.Root value={tab} onValueChange={(v) => void navigate({ to: "/agents/$id/$tab", params: { id: id || "new", tab: String(v) }, replace: true })}>
+            <Tabs.List aria-label={t("agent.sections")} className="flex overflow-x-auto border-b border-line px-2">
+              {tabs.map((x) => (
+                <Tabs.Tab key={x} value={x} className="touch min-h-9 shrink-0 border-b-2 border-transparent px-3 whitespace-nowrap text-muted hover:text-text data-active:border-accent data-active:font-medium data-active:text-text">
+                  {t(`agent.tab.${x}` as Key)}
+                  {(counts.get(x) ?? 0) > 0 && <span className="mono ml-1.5 text-fail">{counts.get(x)}</span>}
+                </Tabs.Tab>
+              ))}
+            </Tabs.List>
+            <Tabs.Panel value={tab} className="flex max-w-4xl flex-col gap-6 p-4">
+              <Problems list={general} />
+              {panels[tab]()}
+            </Tabs.Panel>
+          </Tabs.Root>
+        </div>
+        <aside aria-label={t("sandbox.title")} className={`w-96 shrink-0 flex-col border-l border-line bg-panel xl:flex ${sandbox ? "flex max-xl:w-full" : "hidden"}`}>
+          <Sandbox doc={doc} live={live.data ?? undefined} dirty={editing.dirty} />
+        </aside>
+      </div>
+    </Page>
+  );
+}
+
+/** ReadOnly shows an agent to those who may not change it. */
+function ReadOnly({ id }: { id: string }) {
+  const { t } = useLanguage();
+  const why = useWhy();
+  const list = useQuery({ queryKey: ["agents", "read"], queryFn: ({ signal }) => ask(api.GET("/v1/agents", { params: { query: { limit: 200 } }, signal })), enabled: id !== "" });
+  return (
+    <Page crumbs={[{ text: t("nav.agents"), to: "/agents" }, { text: id || t("agents.new") }]}>
+      <div className="min-h-0 flex-1 overflow-auto p-4">
+        <p className="mb-3 text-muted">{why}</p>
+        {id && <Loaded query={list}>{(page) => <Json value={(page.items as { id: string }[]).find((a) => a.id === id) ?? {}} label={id} />}</Loaded>}
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,138 @@
+import { useQuery } from "@tanstack/react-query";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { tenantOf } from "../../api/client";
+import { documentQuery, validate, type Doc, type Namespace, type Problem, type Read } from "../../api/config";
+import { tidy } from "../../ui/diff";
+
+/** An edit that was not saved. It is kept in this browser, without secrets, so that a reload, signing out or a crash loses no text. */
+interface Kept {
+  doc: Doc;
+  base: Read;
+  at: number;
+}
+
+const hidden = new Set(["api_key", "client_secret", "token", "bearer_token", "env", "auth", "adapter_options", "config"]);
+
+/** bare returns a document without what may be secret. */
+function bare(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(bare);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !hidden.has(name)).map(([name, v]) => [name, bare(v)]));
+}
+
+const keyOf = (ns: Namespace, id: string) => `awaken.edit.${tenantOf()}.${ns}/${id}`;
+
+function recall(key: string): Kept | undefined {
+  try {
+    return JSON.parse(localStorage.getItem(key) ?? "") as Kept;
+  } catch {
+    return undefined;
+  }
+}
+
+const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+
+export interface Editing {
+  doc: Doc;
+  set: (doc: Doc) => void;
+  /** What the edit began with. */
+  base: Read;
+  dirty: boolean;
+  /** What is there now, if another writer changed it since the edit began. */
+  theirs?: Read;
+  restored?: number;
+  problems: Problem[];
+  checked: boolean;
+  /** Begins again with what was saved. */
+  saved: (read: Read) => void;
+  discard: () => void;
+  /** Continues with a document that has what others wrote in it. */
+  rebase: (doc: Doc, on: Read) => void;
+}
+
+/** useEditing keeps the edit of a document apart from what is read again and again. id is "" for a new document, which begins as fresh. */
+export function useEditing(ns: Namespace, id: string, fresh: Doc) {
+  const query = useQuery({ ...documentQuery(ns, id), enabled: id !== "" });
+  const read: Read | undefined = id === "" ? { doc: fresh, etag: "" } : query.data;
+  const key = keyOf(ns, id);
+  const [state, setState] = useState<{ doc: Doc; base: Read; restored?: number }>();
+  const [problems, setProblems] = useState<Problem[]>([]);
+  const [checked, setChecked] = useState(false);
+  const loaded = useRef("");
+  if (read && loaded.current !== key) {
+    loaded.current = key;
+    const kept = recall(key);
+    setState(kept && !same(kept.doc, bare(read.doc)) ? { doc: { ...secretsOf(read.doc), ...kept.doc }, base: { doc: kept.base.doc, etag: kept.base.etag }, restored: kept.at } : { doc: read.doc, base: read });
+    setProblems([]);
+  }
+  const dirty = state !== undefined && !same(tidy(state.doc), tidy(state.base.doc));
+  // What is not edited follows the server.
+  useEffect(() => {
+    if (read && state && !dirty && read.etag !== state.base.etag && id !== "") setState({ doc: read.doc, base: read });
+  }, [read, state, dirty, id]);
+  useEffect(() => {
+    if (!state) return;
+    if (!dirty) {
+      localStorage.removeItem(key);
+      return;
+    }
+    const keep = () => localStorage.setItem(key, JSON.stringify({ doc: bare(state.doc), base: { doc: bare(state.base.doc), etag: state.base.etag }, at: Date.now() }));
+    const timer = window.setTimeout(keep, 500);
+    window.addEventListener("pagehide", keep);
+    return () => {
+      window.clearTimeout(timer);
+      window.removeEventListener("pagehide", keep);
+    };
+  }, [state, dirty, key]);
+  const text = state && JSON.stringify(state.doc);
+  useEffect(() => {
+    if (!text || !dirty) {
+      setChecked(false);
+      if (!dirty) setProblems([]);
+      return;
+    }
+    let current = true;
+    setChecked(false);
+    const timer = window.setTimeout(() => {
+      validate(ns, id, JSON.parse(text) as Doc).then(
+        (list) => {
+          if (!current) return;
+          setProblems(list);
+          setChecked(true);
+        },
+        () => {}, // saving says what is wrong
+      );
+    }, 400);
+    return () => {
+      current = false;
+      window.clearTimeout(timer);
+    };
+  }, [text, dirty, ns, id]);
+  const set = useCallback((doc: Doc) => setState((s) => s && { ...s, doc }), []);
+  const saved = useCallback(
+    (r: Read) => {
+      localStorage.removeItem(key);
+      setState({ doc: r.doc, base: r });
+    },
+    [key],
+  );
+  const editing: Editing | undefined = state && {
+    doc: state.doc,
+    base: state.base,
+    restored: state.restored,
+    dirty,
+    problems,
+    checked,
+    set,
+    saved,
+    theirs: dirty && read && id !== "" && read.etag !== state.base.etag ? read : undefined,
+    discard: () => read && saved(read),
+    rebase: (doc, on) => setState({ doc, base: on }),
+  };
+  return { query, editing };
+}
+
+/** secretsOf returns the fields that a kept edit does not have. */
+function secretsOf(doc: Doc): Doc {
+  return Object.fromEntries(Object.entries(doc).filter(([name]) => hidden.has(name)));
+}
