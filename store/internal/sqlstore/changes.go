@@ -187,7 +187,11 @@ const oldest = `SELECT coalesce(max(a.pos), 0) FROM (SELECT c.pos, c.time FROM {
 
 // TrimChanges implements [changelog.Store].
 func (s *Changes) TrimChanges(ctx context.Context, keep time.Duration) (n int, err error) {
-	upto, err := count(ctx, s.DB, "changes", oldest, []any{keep.Milliseconds(), trimLooks})
+	var upto int64
+	err = read(ctx, s.DB, "changes", func(c Conn) error {
+		_, err := row(ctx, c, oldest, []any{keep.Milliseconds(), trimLooks}, &upto)
+		return err
+	})
 	for more := upto > 0; more && err == nil; {
 		var removed int
 		removed, err = s.trim(ctx, keep)
