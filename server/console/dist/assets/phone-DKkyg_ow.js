@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime-WkwZ5CU-.js";import{_t as t}from"./time-t2a5MINr.js";var n=e(t(),1),r=window.matchMedia(`(max-width: 767px)`),i=()=>(0,n.useSyncExternalStore)(e=>(r.addEventListener(`change`,e),()=>r.removeEventListener(`change`,e)),()=>r.matches);export{i as t};

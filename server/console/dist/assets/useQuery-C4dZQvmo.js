@@ -1,1 +1,0 @@
-import{G as e,K as t}from"./time-t2a5MINr.js";function n(n,r){return e(n,t,r)}export{n as t};
