@@ -2,8 +2,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, ask } from "../api/client";
 import type { components } from "../api/schema";
-import { cursorIn, emptyFold, fold, type Fold } from "./fold";
-import { useLog } from "./log";
+import { cursorIn, emptyFold, fold, type Fold, retract, seqOf } from "./fold";
+import { type Envelope, useLog } from "./log";
 
 const MOST = 50_000;
 const POLL = 3000;
@@ -19,41 +19,46 @@ export interface Followed {
 export function useEvents(id: string, status: components["schemas"]["Run"]["status"]): Followed {
   const client = useQueryClient();
   const [state, setState] = useState<Followed>({ fold: emptyFold, loaded: false, error: null });
-  const last = useRef("0-0");
-  const reading = useRef(false);
-  const add = useCallback((events: Fold["events"]) => setState((s) => ({ fold: fold(s.fold, events), loaded: true, error: null })), []);
+  // What was read of the log is durable. What the stream has added since may be taken back: a process that is killed commits nothing more.
+  const durable = useRef({ fold: emptyFold, cursor: "0-0" });
+  const live = useRef<Envelope[]>([]);
+  const turn = useRef(Promise.resolve());
 
-  // catchUp reads what is new, all of it at first.
+  // catchUp reads what is new, all of it at first, and shows it instead of what the stream has said about it. A run that is not at work has no more than
+  // its log. Reads take turns, so that one that begins when the run ends is not left out because of an older one.
   const catchUp = useCallback(
-    async (signal: AbortSignal) => {
-      if (reading.current) return;
-      reading.current = true;
-      try {
-        for (let read = 0; read < MOST; ) {
-          const page = await ask(api.GET("/v1/runs/{run_id}/events", { params: { path: { run_id: id }, query: { cursor: last.current, limit: 200 } }, signal }));
+    (signal: AbortSignal, works: boolean) => {
+      const readOn = async () => {
+        for (let read = 0; read < MOST && !signal.aborted; ) {
+          const page = await ask(api.GET("/v1/runs/{run_id}/events", { params: { path: { run_id: id }, query: { cursor: durable.current.cursor, limit: 200 } }, signal }));
           const end = page.items.at(-1);
-          if (end) last.current = cursorIn(end, "run") || last.current;
-          add(page.items);
+          const cursor = (end && cursorIn(end, "run")) || durable.current.cursor;
+          durable.current = { fold: fold(durable.current.fold, page.items), cursor };
+          live.current = works ? live.current.filter((e) => seqOf(cursorIn(e, "run")) > seqOf(cursor)) : [];
+          setState({ fold: fold(durable.current.fold, live.current), loaded: true, error: null });
           read += page.items.length;
           if (!page.has_more || !page.next_cursor) break;
-          last.current = page.next_cursor;
+          durable.current.cursor = page.next_cursor;
         }
-      } catch (error) {
+      };
+      turn.current = turn.current.then(readOn).catch((error: unknown) => {
         if (!signal.aborted) setState((s) => (s.loaded ? s : { ...s, error }));
-      } finally {
-        reading.current = false;
-      }
+      });
+      return turn.current;
     },
-    [id, add],
+    [id],
   );
 
   const [from, setFrom] = useState("");
   const timer = useRef(0);
   const works = status === "running" || status === "created";
   const following = useLog(works && from ? `/v1/runs/${encodeURIComponent(id)}/events/stream` : null, from, (events) => {
-    const end = events.at(-1);
-    if (end) last.current = cursorIn(end, "run") || last.current;
-    add(events);
+    for (const e of events) {
+      const p = e.payload as components["schemas"]["Event"];
+      if (p.event_type === "stream_reset") live.current = retract(live.current, p.cursor ?? "");
+      else live.current.push(e);
+    }
+    setState((s) => ({ fold: fold(s.fold, events), loaded: true, error: null }));
     // The timeline has what the log does not say. It is asked again when something was committed, not for every delta.
     if (!timer.current && events.some((e) => !/Delta/.test(e.event_kind))) {
       timer.current = window.setTimeout(() => {
@@ -65,17 +70,21 @@ export function useEvents(id: string, status: components["schemas"]["Run"]["stat
   useEffect(() => () => window.clearTimeout(timer.current), []);
   useEffect(() => {
     const stop = new AbortController();
-    void catchUp(stop.signal).then(() => !stop.signal.aborted && setFrom(last.current));
+    void catchUp(stop.signal, works).then(() => !stop.signal.aborted && setFrom(durable.current.cursor));
     return () => stop.abort();
-  }, [catchUp, status]);
+  }, [catchUp, works, status]);
   useEffect(() => {
     if (!works || following === "live") return;
     const stop = new AbortController();
-    const poll = window.setInterval(() => void catchUp(stop.signal), POLL);
-    return () => {
-      window.clearInterval(poll);
-      stop.abort();
+    const poll = async () => {
+      for (;;) {
+        await new Promise((resolve) => window.setTimeout(resolve, POLL));
+        if (stop.signal.aborted) return;
+        await catchUp(stop.signal, works);
+      }
     };
+    void poll();
+    return () => stop.abort();
   }, [works, following, catchUp]);
   return state;
 }

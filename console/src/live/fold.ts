@@ -57,8 +57,20 @@ export function cursorIn(e: Envelope, scope: "run" | "thread"): string {
   return e.cursors_by_scope.find((c) => c.scope.scope_type === scope)?.cursor ?? "";
 }
 
+/** seqOf returns the number of an event in the log of its thread: the second part of a cursor. A lost owner's events, which were never committed,
+ * have the numbers of those that its successor makes. */
+export function seqOf(cursor: string): number {
+  return Number(cursor.slice(cursor.indexOf("-") + 1));
+}
+
+/** retract returns events without those that a reset takes back: all after the one whose cursor it names. */
+export function retract(events: Envelope[], cursor: string): Envelope[] {
+  const upto = seqOf(cursor);
+  return events.filter((e) => seqOf(cursorIn(e, "run")) <= upto);
+}
+
 /** fold adds events to a fold. Duplicates do not count; a reset takes back what it names. */
-export function fold(before: Fold, added: Envelope[], scope: "run" | "thread" = "run"): Fold {
+export function fold(before: Fold, added: Envelope[]): Fold {
   const once = new Set<string>();
   const fresh = added.filter((e) => !before.seen.some((part) => part.has(e.event_id)) && !once.has(e.event_id) && once.add(e.event_id));
   if (fresh.length === 0) return before;
@@ -67,11 +79,7 @@ export function fold(before: Fold, added: Envelope[], scope: "run" | "thread" = 
   let kept = before.events;
   for (const e of fresh) {
     const p = e.payload as Event;
-    if (p.event_type === "stream_reset") {
-      const to = p.cursor ?? "";
-      const i = kept.findLastIndex((k) => cursorIn(k, scope) === to);
-      kept = i >= 0 || to === "" || to.endsWith("-0") ? kept.slice(0, i + 1) : kept;
-    }
+    if (p.event_type === "stream_reset") kept = retract(kept, p.cursor ?? "");
     kept = [...kept, e];
   }
   return apply({ events: kept, seen: noted([], kept), steps: [], calls: new Map() }, kept);
