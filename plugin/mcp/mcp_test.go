@@ -293,9 +293,14 @@ func TestProgram_GetsTheVariablesThatAreListedAndAFolderOfItsOwn(t *testing.T) {
 	if wd, _ := os.Getwd(); err != nil || len(entries) > 0 || dir == wd {
 		t.Errorf("folder %s: %v, %v", dir, entries, err)
 	}
+	if _, err := os.Stat(dir + ".lock"); err != nil {
+		t.Errorf("the folder has no lock, so a later process cannot tell whether it was left: %v", err)
+	}
 	c.Close()
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
+	for _, name := range []string{dir, dir + ".lock"} {
+		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
 	}
 }
 

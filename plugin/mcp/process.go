@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/sandbox"
 )
 
 // process is a program that is a server. It leads a group of processes, which ends with it.
@@ -21,7 +23,7 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
 	stdout *os.File
-	temp   string        // the working folder, if it was made for the program
+	temp   *sandbox.Temp // the working folder, if it was made for the program
 	errors *tail         // the end of what it wrote to standard error
 	heard  chan struct{} // closed when all of that was read
 	ended  chan struct{}
@@ -33,15 +35,21 @@ type process struct {
 // was asked to.
 const stopGrace = 2 * time.Second
 
+const tempPrefix = "awaken-mcp-"
+
+// sweep removes the working folders that killed processes have left.
+var sweep = sync.OnceFunc(func() { sandbox.SweepTemp(os.TempDir(), tempPrefix) })
+
 // start starts the program of a server.
 func start(s *Server, log *slog.Logger) (_ *process, err error) {
 	p := &process{errors: &tail{}, heard: make(chan struct{}), ended: make(chan struct{})}
 	dir := s.Dir
 	if dir == "" {
-		if p.temp, err = os.MkdirTemp("", "mcp-"); err != nil {
+		sweep()
+		if p.temp, err = sandbox.NewTemp(os.TempDir(), tempPrefix); err != nil {
 			return nil, fmt.Errorf("working folder: %w", err)
 		}
-		dir = p.temp
+		dir = p.temp.Path
 	}
 	var theirs []*os.File // the ends of the program
 	defer func() {
@@ -184,8 +192,8 @@ func (p *process) release() {
 			_ = f.Close()
 		}
 	}
-	if p.temp != "" {
-		_ = os.RemoveAll(p.temp) // a folder that stays behind is empty or the program's own
+	if p.temp != nil {
+		p.temp.Remove()
 	}
 }
 
