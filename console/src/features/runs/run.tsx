@@ -76,7 +76,7 @@ export function RunPage() {
               ))}
             </div>
             <div id="run-view" role="tabpanel" aria-labelledby={`tab-${tab}`} className="flex min-h-0 flex-1 flex-col">
-              <View run={r} tab={tab} step={step} call={call} />
+              <View key={r.run_id} run={r} tab={tab} step={step} call={call} />
             </div>
           </>
         )}
