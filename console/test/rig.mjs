@@ -73,7 +73,10 @@ export async function visit(browser, url, options = {}) {
   page.on("pageerror", (e) => record(`page: ${e.message}`));
   page.on("response", (r) => r.status() >= 400 && record(`${r.status()} ${r.url()}`));
   const busy = new Set();
-  page.on("request", (q) => q.url().includes("/events/stream") || busy.add(q));
+  page.on("request", (q) => {
+    if (q.isNavigationRequest() && q.frame() === page.mainFrame()) busy.clear(); // what the page before had asked for does not end any more
+    if (!q.url().includes("/events/stream")) busy.add(q);
+  });
   for (const end of ["requestfinished", "requestfailed"]) page.on(end, (q) => busy.delete(q));
   pending.set(page, busy);
   await page.goto(url);
