@@ -1,0 +1,204 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Source is what a recording is read from. Stores implement it.
+type Source interface {
+	awaken.RunStore
+	awaken.EventLog
+	// Messages returns records of the message log, ordered by Seq.
+	Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error)
+}
+
+// Recording is what is recorded of a run. It must not be changed.
+type Recording struct {
+	Run *awaken.Run
+	// Before is the log of the thread before the run's input, as far as it was read; see [Recorder].
+	Before []*llm.Message
+	// Input are the messages that the run started with.
+	Input []*llm.Message
+	// Messages are the records of the log since the input, up to the last one of the run: answers and results, and what arrived while it ran.
+	Messages []awaken.MessageRecord
+	// Turns are what models said, one for each step.
+	Turns []Turn
+	// Calls is the ledger, ordered by step and index.
+	Calls []*awaken.CallState
+	// Decisions are those that people made about calls, in the order in which they were accepted.
+	Decisions []awaken.Decision
+	// Events are the events of the run, each as clients received it.
+	Events []awaken.Entry
+	// Children are the runs that it started, the oldest first.
+	Children []*Recording
+}
+
+// Record reads a run with everything that it started. It returns ErrNotFound if the run does not exist.
+func Record(ctx context.Context, from Source, runID string) (*Recording, error) {
+	return (&Recorder{Source: from}).Record(ctx, runID)
+}
+
+// Recorder reads recordings.
+type Recorder struct {
+	Source
+	// Before makes recordings include the log of the thread before the run.
+	Before bool
+	// Alone leaves out the children.
+	Alone bool
+}
+
+// maxDepth bounds how deep a recording is read. The engine allows far fewer generations.
+const maxDepth = 64
+
+// Record reads a run. It returns ErrNotFound if the run does not exist.
+func (r *Recorder) Record(ctx context.Context, runID string) (*Recording, error) {
+	run, err := r.LoadRun(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	return r.read(ctx, run, 0)
+}
+
+func (r *Recorder) read(ctx context.Context, run *awaken.Run, depth int) (*Recording, error) {
+	rec := &Recording{Run: run}
+	if run.StartedAt == 0 {
+		return rec, nil // accepted, or ended before it started
+	}
+	if err := r.readMessages(ctx, rec); err != nil {
+		return nil, err
+	}
+	var err error
+	if rec.Calls, err = r.Calls(ctx, run.RunID); err != nil {
+		return nil, err
+	}
+	rec.Decisions = decisions(rec.Calls)
+	if err := r.readEvents(ctx, rec); err != nil {
+		return nil, err
+	}
+	rec.Turns = turns(rec)
+	if r.Alone || depth == maxDepth {
+		return rec, nil
+	}
+	list := func(ctx context.Context, offset, limit int) ([]*awaken.Run, error) {
+		return r.ListRuns(ctx, awaken.RunQuery{ParentRunID: run.RunID, Offset: offset, Limit: limit})
+	}
+	for child, err := range awaken.Pages(ctx, 100, list) {
+		if err != nil {
+			return nil, err
+		}
+		if child.RunID == run.RunID {
+			return nil, fmt.Errorf("run %s is its own parent", run.RunID)
+		}
+		c, err := r.read(ctx, child, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		rec.Children = append(rec.Children, c)
+	}
+	slices.Reverse(rec.Children) // stores list the newest first
+	return rec, nil
+}
+
+// readMessages reads the log around the run.
+func (r *Recorder) readMessages(ctx context.Context, rec *Recording) error {
+	first, last := rec.Run.Input.FromSeq, max(rec.Run.Input.ToSeq, rec.Run.Output.ToSeq)
+	if first == 0 {
+		first = rec.Run.Output.FromSeq
+	}
+	if first == 0 { // neither was told nor said anything
+		return nil
+	}
+	q := awaken.MessageQuery{After: first - 1, Before: last + 1}
+	if r.Before {
+		q.After = 0
+	}
+	records, err := r.Source.Messages(ctx, rec.Run.ThreadID, q)
+	if err != nil {
+		return err
+	}
+	for _, m := range records {
+		switch {
+		case m.Seq < first:
+			rec.Before = append(rec.Before, m.Message)
+		case m.Seq <= rec.Run.Input.ToSeq:
+			rec.Input = append(rec.Input, m.Message)
+		default:
+			rec.Messages = append(rec.Messages, m)
+		}
+	}
+	return nil
+}
+
+// atOnce is how many entries are read at once.
+const atOnce = 1000
+
+// readEvents reads the events of the run, with coalesced deltas as they were received.
+func (r *Recorder) readEvents(ctx context.Context, rec *Recording) error {
+	for q := (awaken.EntryQuery{RunID: rec.Run.RunID, Limit: atOnce}); ; {
+		entries, err := r.Entries(ctx, rec.Run.ThreadID, q)
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			rec.Events = append(rec.Events, entries[i].Split()...)
+			q.After = max(q.After, entries[i].Seq) // a coalesced entry may reach beyond those behind it
+		}
+		if len(entries) < q.Limit {
+			break
+		}
+	}
+	slices.SortStableFunc(rec.Events, func(a, b awaken.Entry) int {
+		switch {
+		case a.Before(b.Cursor):
+			return -1
+		case b.Before(a.Cursor):
+			return 1
+		}
+		return 0
+	})
+	rec.Events = slices.CompactFunc(rec.Events, func(a, b awaken.Entry) bool { return a.Cursor == b.Cursor }) // read twice at the border of two pages
+	return nil
+}
+
+// decisions returns the decisions in a ledger, in the order in which they were accepted.
+func decisions(calls []*awaken.CallState) []awaken.Decision {
+	var out []awaken.Decision
+	for _, c := range calls {
+		out = append(out, c.Earlier...)
+		if c.Decision != nil {
+			out = append(out, *c.Decision)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b awaken.Decision) int { return int(a.UpdatedAt - b.UpdatedAt) })
+	return out
+}
+
+// Result returns the result of a call, or nil if it has none.
+func (rec *Recording) Result(callID string) *awaken.ToolResult {
+	for _, c := range rec.Calls {
+		if c.CallID == callID {
+			return c.Result
+		}
+	}
+	return nil
+}
+
+// UserText returns the text of the user's messages in the input, joined by blank lines.
+func (rec *Recording) UserText() string {
+	text := ""
+	for _, m := range rec.Input {
+		if m.Role != llm.User || m.IsInternal() || m.Text() == "" {
+			continue
+		}
+		if text != "" {
+			text += "\n\n"
+		}
+		text += m.Text()
+	}
+	return text
+}

@@ -1,0 +1,265 @@
+package trace
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Turn is what a model said in one step. A step that a new owner began anew has what the model said last.
+type Turn struct {
+	Step      int    // from 0
+	MessageID string // of the answer
+	Model     string // that answered, in the provider's words; "" if none did
+	Member    string // of a pool, that answered
+
+	Reasoning string
+	Text      string
+	ToolCalls []llm.ToolCall
+	// Finish says why the model stopped. It is "" if the answer broke off, or was none of a model's.
+	Finish llm.FinishReason
+	// Answered says that the model has finished its answer.
+	Answered bool
+	// Error says why the model did not answer.
+	Error string
+
+	Usage      *llm.Usage // nil if the model reported none
+	CostUSD    float64
+	DurationMS int64
+	// Times in Unix ms, 0 if unknown.
+	StartedAt    int64
+	FirstTokenAt int64
+	EndedAt      int64
+
+	// Streams are what the model streamed, one for each request. All but the last broke off or were withdrawn. The last one ends with a
+	// finish if the model answered.
+	Streams []Stream
+}
+
+// Stream is what a model streamed to one request.
+type Stream struct {
+	Deltas []llm.Delta
+	// Lost says why what follows replaces the stream, or continues it; "" in the last one.
+	Lost string
+	// Withdrawn says that the stream does not count.
+	Withdrawn bool
+}
+
+// turns reads the turns of a recording from its events and messages.
+func turns(rec *Recording) []Turn {
+	t := turnReader{rec: rec}
+	for i := range rec.Events {
+		t.event(&rec.Events[i])
+	}
+	t.end()
+	return t.out
+}
+
+type turnReader struct {
+	rec  *Recording
+	out  []Turn
+	open bool // the last turn has no end yet
+	text strings.Builder
+	mind strings.Builder
+}
+
+// current returns the turn that the model is taking, or nil.
+func (t *turnReader) current() *Turn {
+	if !t.open {
+		return nil
+	}
+	return &t.out[len(t.out)-1]
+}
+
+func (t *turnReader) event(e *awaken.Entry) {
+	switch ev := e.Event.(type) {
+	case *awaken.StepStart:
+		t.begin(e, ev.MessageID)
+	case *awaken.TextDelta:
+		t.text.WriteString(ev.Delta)
+		t.say(e, llm.Delta{Kind: llm.TextDelta, Text: ev.Delta})
+	case *awaken.ReasoningDelta:
+		t.mind.WriteString(ev.Delta)
+		t.say(e, llm.Delta{Kind: llm.ReasoningDelta, Text: ev.Delta})
+	case *awaken.ReasoningEncryptedValue:
+		if s := t.current(); s != nil {
+			t.say(e, llm.Delta{Kind: llm.OpaqueDelta, Opaque: t.opaque(s.MessageID, ev.EncryptedValue)})
+		}
+	case *awaken.ToolCallStart:
+		d := llm.Delta{Kind: llm.ToolCallStart, ID: ev.ID, Name: ev.Name}
+		if c := t.call(ev.ID); c != nil {
+			d.Opaque = c.Opaque
+		}
+		t.say(e, d)
+	case *awaken.ToolCallDelta:
+		t.say(e, llm.Delta{Kind: llm.ToolCallDelta, ID: ev.ID, Text: ev.ArgsDelta})
+	case *awaken.ToolCallReady:
+		if s := t.current(); s != nil {
+			c := llm.ToolCall{ID: ev.ID, Name: ev.Name, Arguments: ev.Arguments}
+			if said := t.call(ev.ID); said != nil {
+				c.Opaque = said.Opaque
+			}
+			s.ToolCalls = append(s.ToolCalls, c)
+		}
+	case *awaken.StreamReset:
+		t.lose(ev.Reason, true)
+	case *awaken.ToolCallCancel:
+		if s := t.current(); s != nil && len(s.ToolCalls) == 0 && breaksOff(ev.Reason) {
+			t.lose(ev.Reason, false)
+		}
+	case *awaken.InferenceComplete:
+		t.complete(e, ev)
+	case *awaken.StepEnd, *awaken.RunFinish:
+		t.end()
+	}
+}
+
+// breaksOff reports whether a call is cancelled because the stream was over, and another continues it.
+func breaksOff(reason string) bool {
+	return reason == "out of tokens" || reason == "the answer broke off" || reason == "the answer costs more than was reserved for it"
+}
+
+// begin begins a turn, or takes the last one anew.
+func (t *turnReader) begin(e *awaken.Entry, messageID string) {
+	t.end()
+	n := len(t.out)
+	step := n
+	if n > 0 {
+		step = t.out[n-1].Step + 1
+		if t.out[n-1].MessageID == messageID {
+			step, t.out = t.out[n-1].Step, t.out[:n-1]
+		}
+	}
+	for i := max(0, step-1); i <= step+1; i++ { // a step that is not counted has no number
+		if ids.Of(t.rec.Run.RunID, i) == messageID {
+			step = i
+		}
+	}
+	t.out = append(t.out, Turn{Step: step, MessageID: messageID, StartedAt: e.Time, Streams: []Stream{{}}})
+	t.open = true
+	t.text.Reset()
+	t.mind.Reset()
+}
+
+// say adds a delta to the turn.
+func (t *turnReader) say(e *awaken.Entry, d llm.Delta) {
+	s := t.current()
+	if s == nil {
+		return
+	}
+	if s.FirstTokenAt == 0 {
+		s.FirstTokenAt = e.Time
+	}
+	last := &s.Streams[len(s.Streams)-1]
+	last.Deltas = append(last.Deltas, d)
+}
+
+// lose ends a stream that another replaces or continues.
+func (t *turnReader) lose(reason string, withdrawn bool) {
+	s := t.current()
+	if s == nil {
+		return
+	}
+	last := &s.Streams[len(s.Streams)-1]
+	if last.Lost != "" || len(last.Deltas) == 0 && !withdrawn {
+		return // several calls of one stream
+	}
+	last.Lost, last.Withdrawn = reason, withdrawn
+	if withdrawn {
+		t.text.Reset()
+		t.mind.Reset()
+	}
+	s.Streams = append(s.Streams, Stream{})
+}
+
+// complete ends the model's answer. An answer that was not streamed, because a guard had to see it first, is that of the message.
+func (t *turnReader) complete(e *awaken.Entry, ev *awaken.InferenceComplete) {
+	s := t.current()
+	if s == nil {
+		return
+	}
+	s.Model, s.Usage, s.CostUSD, s.DurationMS, s.Finish, s.EndedAt = ev.Model, ev.Usage, ev.CostUSD, ev.DurationMS, ev.FinishReason, e.Time
+	s.Answered = ev.FinishReason != ""
+	if ev.Composition != nil {
+		s.Member = ev.Composition.Member
+	}
+	m := t.message(s.MessageID)
+	last := &s.Streams[len(s.Streams)-1]
+	if m != nil && len(last.Deltas) == 0 && len(s.Streams) == 1 {
+		for _, b := range m.Content {
+			switch {
+			case b.Type == llm.ThinkingBlock && b.Opaque != nil:
+				last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ReasoningDelta, Text: b.Text}, llm.Delta{Kind: llm.OpaqueDelta, Opaque: b.Opaque})
+				t.mind.WriteString(b.Text)
+			case b.Type == llm.ThinkingBlock:
+				last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ReasoningDelta, Text: b.Text})
+				t.mind.WriteString(b.Text)
+			case b.Type == llm.TextBlock:
+				last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.TextDelta, Text: b.Text})
+				t.text.WriteString(b.Text)
+			}
+		}
+		for _, c := range m.ToolCalls {
+			last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ToolCallStart, ID: c.ID, Name: c.Name, Opaque: c.Opaque}, llm.Delta{Kind: llm.ToolCallDelta, ID: c.ID, Text: string(c.Arguments)})
+		}
+	}
+	if m != nil && m.Opaque != nil {
+		last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ResponseDelta, Opaque: m.Opaque})
+	}
+	if ev.Usage != nil {
+		last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.UsageDelta, Usage: ev.Usage})
+	}
+	if ev.FinishReason != "" {
+		last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.FinishDelta, Finish: ev.FinishReason})
+	}
+}
+
+// end ends the turn.
+func (t *turnReader) end() {
+	s := t.current()
+	if s == nil {
+		return
+	}
+	t.open = false
+	s.Text, s.Reasoning = t.text.String(), t.mind.String()
+	if run := t.rec.Run; !s.Answered && run.Status == awaken.RunDone && run.Termination.Type == awaken.Failed {
+		s.Error = strings.TrimPrefix(run.Termination.Message, "inference: ")
+	}
+}
+
+// message returns the message with that id, or nil.
+func (t *turnReader) message(id string) *llm.Message {
+	for _, r := range slices.Backward(t.rec.Messages) {
+		if r.Message.ID == id && r.Message.Role == llm.Assistant {
+			return r.Message
+		}
+	}
+	return nil
+}
+
+// call returns the call of a message with that id, or nil.
+func (t *turnReader) call(id string) *llm.ToolCall {
+	for _, r := range slices.Backward(t.rec.Messages) {
+		for i := range r.Message.ToolCalls {
+			if r.Message.ToolCalls[i].ID == id {
+				return &r.Message.ToolCalls[i]
+			}
+		}
+	}
+	return nil
+}
+
+// opaque returns what the message keeps of encrypted reasoning.
+func (t *turnReader) opaque(messageID, value string) *llm.Opaque {
+	if m := t.message(messageID); m != nil {
+		for _, b := range m.Content {
+			if o := b.Opaque; o != nil && (o.Signature == value || o.Signature == "" && string(o.Data) == value) {
+				return o
+			}
+		}
+	}
+	return &llm.Opaque{Signature: value}
+}
