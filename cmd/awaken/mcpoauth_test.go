@@ -226,6 +226,51 @@ func TestMCPOAuth_OfTwoUsers(t *testing.T) {
 	}
 }
 
+// With the grant "server", an administrator authorizes once for all users, across a restart. Users can neither give nor end the
+// authorization.
+func TestMCPOAuth_OfTheServer(t *testing.T) {
+	idp := oauthtest.New(t, oauthtest.Options{})
+	h := host(t, func(s *settings.Settings) {
+		s.SeedProfile, s.Outbound.Allow, s.Server.UserHeader, s.Server.PublicURL = "demo", []string{"127.0.0.0/8"}, "X-User", "http://localhost:3000"
+	})
+	alice, bob := &member{h, "alice", &strings.Builder{}}, &member{h, "bob", &strings.Builder{}}
+	h.call("POST", "/v1/config/mcp-servers", map[string]any{"id": "issues", "transport": "http", "url": idp.URL, "auth": map[string]any{"type": "oauth", "grant": "server"}}, nil)
+	h.status("issues", func(st *config.MCPStatus) bool { return st.Authorization == "server" })
+	const path = "/v1/mcp-servers/issues/authorization"
+	if status, text := alice.ask("POST", path, nil); status != 403 {
+		t.Errorf("alice, who authorizes for all, gets %d %s", status, text)
+	}
+	var req config.MCPAuthorizationRequest
+	h.call("POST", path, nil, &req)
+	response := flat(idp.Approve(req.URL, "team@idp"))
+	if status, text := alice.ask("POST", "/v1/mcp-oauth/callback", response); status != 403 {
+		t.Errorf("alice, who completes an administrator's authorization, gets %d %s", status, text)
+	}
+	h.call("POST", "/v1/mcp-oauth/callback", response, nil)
+	h.stop()
+	h.start(newCode(h.settings))
+	h.status("issues", func(st *config.MCPStatus) bool { return st.Connected })
+	for _, m := range []*member{alice, bob} {
+		if got := m.sees(); !strings.Contains(got, "team@idp") {
+			t.Errorf("%s is told %q", m.name, got)
+		}
+	}
+	if status, text := bob.ask("DELETE", path, nil); status != 403 {
+		t.Errorf("bob, who ends the authorization of all, gets %d %s", status, text)
+	}
+	h.call("DELETE", path, nil, nil)
+	if n := len(idp.Revocations()); n != 1 {
+		t.Errorf("the authorization server has had %d revocations, want 1", n)
+	}
+	var st config.MCPAuthorization
+	if h.call("GET", path, nil, &st); st.Authorized {
+		t.Errorf("after its end, the authorization is %+v", st)
+	}
+	if got := alice.sees(); strings.Contains(got, "team@idp") {
+		t.Errorf("after the end, alice is told %q", got)
+	}
+}
+
 // A run that waits for an authorization continues, also if the process that completed the authorization was lost before it
 // resumed the run.
 func TestMCPOAuth_ResumesAfterACrash(t *testing.T) {
