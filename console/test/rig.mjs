@@ -12,17 +12,19 @@ export const long = process.env.AWAKEN_LONG === "1";
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** serve starts the server. AWAKEN_URL and AWAKEN_KEY name one that runs already, for tests that need nothing special. */
-export async function serve({ env = {}, dir, address = "127.0.0.1:0" } = {}) {
+export async function serve({ env = {}, dir, address = "127.0.0.1:0", log = "error", seed = "demo" } = {}) {
   if (process.env.AWAKEN_URL && arguments.length === 0) return { url: process.env.AWAKEN_URL, key: process.env.AWAKEN_KEY, stop: async () => {} };
   const folder = dir ?? mkdtempSync(join(tmpdir(), "awaken-console-"));
-  const server = spawn(process.env.AWAKEN_BIN, ["serve", "--seed", "demo", "--address", address, "--storage-dir", folder, "--log-level", "error"], { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
+  const server = spawn(process.env.AWAKEN_BIN, ["serve", ...(seed ? ["--seed", seed] : []), "--address", address, "--storage-dir", folder, "--log-level", log], { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", log === "error" ? "inherit" : "pipe"] });
   let said = "";
+  let logged = "";
+  server.stderr?.on("data", (chunk) => (logged += chunk));
   await new Promise((resolve, reject) => {
     server.stdout.on("data", (chunk) => {
       said += chunk;
       if (/All routes/.test(said)) resolve();
     });
-    server.on("exit", (code) => reject(new Error(`the server ended with status ${code}: ${said}`)));
+    server.on("exit", (code) => reject(new Error(`the server ended with status ${code}: ${said} ${logged}`)));
   });
   server.removeAllListeners("exit");
   const gone = new Promise((resolve) => server.on("exit", resolve));
@@ -30,6 +32,8 @@ export async function serve({ env = {}, dir, address = "127.0.0.1:0" } = {}) {
     url: /listens on (\S+)/.exec(said)[1],
     key: /Admin key, shown only now: (\S+)/.exec(said)?.[1],
     dir: folder,
+    /** log returns what the server logged, if it logs more than errors. */
+    log: () => logged,
     /** kill ends the process as a crash does, and keeps its folder. */
     async kill() {
       server.kill("SIGKILL");
@@ -56,6 +60,7 @@ export const launch = () => chromium.launch({ executablePath: process.env.CHROMI
 export async function visit(browser, url, options = {}) {
   const { theme = "light", locale = "en", allow = [], key, ...rest } = options;
   const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, reducedMotion: "reduce", ...rest });
+  context.setDefaultTimeout(120_000); // what a test waits for comes, however busy the machine is
   await context.addInitScript(([t, l]) => {
     localStorage.setItem("awaken.admin.theme", t);
     localStorage.setItem("awaken.locale", l);
@@ -73,10 +78,12 @@ export async function visit(browser, url, options = {}) {
   page.on("pageerror", (e) => record(`page: ${e.message}`));
   page.on("response", (r) => r.status() >= 400 && record(`${r.status()} ${r.url()}`));
   const busy = new Set();
+  const leaves = (q) => q.isNavigationRequest() && q.frame() === page.mainFrame() && busy.clear(); // what the page before had asked for does not end any more
   page.on("request", (q) => {
-    if (q.isNavigationRequest() && q.frame() === page.mainFrame()) busy.clear(); // what the page before had asked for does not end any more
+    leaves(q);
     if (!q.url().includes("/events/stream")) busy.add(q);
   });
+  page.on("response", (r) => leaves(r.request()));
   for (const end of ["requestfinished", "requestfailed"]) page.on(end, (q) => busy.delete(q));
   pending.set(page, busy);
   await page.goto(url);
@@ -87,7 +94,7 @@ const pending = new WeakMap(); // the requests of a page that are not answered y
 
 /** settled waits until a page has what it asked for and shows it: no request, no skeleton, no animation. */
 export async function settled(page) {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 60_000;
   for (let quiet = 0; quiet < 4 && Date.now() < end; ) {
     const still = pending.get(page).size === 0 && (await page.evaluate(() => !document.querySelector(".skeleton") && document.getAnimations().every((a) => a.playState !== "running")));
     quiet = still ? quiet + 1 : 0;
@@ -101,3 +108,24 @@ export async function violations(page) {
   const { violations: list } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
   return list.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target.join(" ")} ${n.html.slice(0, 160)} ${(n.any[0] ?? n.all[0] ?? n.none[0])?.message ?? ""}`));
 }
+
+/** kept returns all that a page has and leaves behind: its document, fields, storage, databases, cookies, address, history and the clipboard. */
+export const kept = (page) =>
+  page.evaluate(async () => {
+    const values = [...document.querySelectorAll("input,textarea,select")].map((e) => e.value).join("\n");
+    const bases = await Promise.all(
+      (await indexedDB.databases()).map(
+        (d) =>
+          new Promise((resolve) => {
+            const open = indexedDB.open(d.name);
+            open.onsuccess = async () => {
+              const db = open.result;
+              const all = await Promise.all([...db.objectStoreNames].map((s) => new Promise((r) => (db.transaction(s).objectStore(s).getAll().onsuccess = (e) => r(e.target.result)))));
+              db.close();
+              resolve(JSON.stringify(all));
+            };
+          }),
+      ),
+    );
+    return [document.documentElement.outerHTML, values, JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie, location.href, JSON.stringify(history.state), ...bases, await navigator.clipboard.readText().catch(() => "")].join("\n");
+  });

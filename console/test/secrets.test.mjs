@@ -1,11 +1,7 @@
 // A secret that is given to the server comes back nowhere: not in a page, its storage or address, the clipboard, a response or the log.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { launch, long, settled, visit } from "./rig.mjs";
+import { kept, launch, long, serve, settled, visit } from "./rig.mjs";
 
 const planted = (name) => `planted-${name}-7d1f0c9a55`;
 
@@ -18,37 +14,24 @@ const documents = {
 };
 
 test("a planted secret is found nowhere", { timeout: 400_000 }, async (t) => {
-  const dir = mkdtempSync(join(tmpdir(), "awaken-secrets-"));
-  const server = spawn(process.env.AWAKEN_BIN, ["serve", "--seed", "demo", "--address", "127.0.0.1:0", "--storage-dir", dir, "--log-level", "debug"], { cwd: dir, env: { ...process.env, AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" }, stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
-  let log = "";
-  server.stderr.on("data", (chunk) => (log += chunk));
-  await new Promise((resolve, reject) => {
-    server.stdout.on("data", (chunk) => /All routes/.test((said += chunk)) && resolve());
-    server.on("exit", (code) => reject(new Error(`the server ended with status ${code}: ${said} ${log}`)));
-  });
-  server.removeAllListeners("exit");
+  const server = await serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" }, log: "debug" });
   const browser = await launch();
   t.after(async () => {
     await browser.close();
-    const gone = new Promise((resolve) => server.on("exit", resolve));
-    server.kill();
-    await gone;
-    rmSync(dir, { recursive: true, force: true });
+    await server.stop();
   });
-  const url = /listens on (\S+)/.exec(said)[1];
-  const key = /Admin key, shown only now: (\S+)/.exec(said)[1];
+  const { url, key } = server;
   const auth = { "Content-Type": "application/json", Authorization: `Bearer ${key}` };
 
-  const kept = [];
+  const made = [];
   for (const [name, body] of Object.entries(documents)) {
     const res = await fetch(`${url}/v1/config/${name.split("/")[0]}`, { method: "POST", headers: auth, body: JSON.stringify(body) });
     const text = await res.text();
-    if (res.ok) kept.push(name);
+    if (res.ok) made.push(name);
     else t.diagnostic(`${name} was refused: ${res.status} ${text.slice(0, 200)}`);
     assert.ok(!text.includes("planted-"), `the answer to ${name} has the secret: ${text.slice(0, 300)}`);
   }
-  assert.deepEqual(kept, Object.keys(documents));
+  assert.deepEqual(made, Object.keys(documents));
 
   const { page, context } = await visit(browser, url + "/sign-in", { permissions: ["clipboard-read", "clipboard-write"] });
   const heard = [];
@@ -60,37 +43,20 @@ test("a planted secret is found nowhere", { timeout: 400_000 }, async (t) => {
   await page.getByRole("button", { name: "Sign out" }).waitFor();
 
   const events = (await (await fetch(`${url}/v1/audit-log?limit=20`, { headers: auth })).json()).items;
-  const pages = ["/", "/runs", "/queue", "/cost", "/audit", ...events.map((e) => `/audit/${e.id}`), "/providers", "/mcp-servers", "/a2a-servers", "/models", "/keys", "/system", "/versions", ...kept.map((n) => `/${n}`), ...kept.map((n) => `/config/${n}`)];
+  const pages = ["/", "/runs", "/queue", "/cost", "/audit", ...events.map((e) => `/audit/${e.id}`), "/providers", "/mcp-servers", "/a2a-servers", "/models", "/keys", "/system", "/versions", ...made.map((n) => `/${n}`), ...made.map((n) => `/config/${n}`)];
   const secrets = [key, ...Object.keys({ "api-key": 0, header: 0, env: 0, token: 0 }).map(planted)];
   for (const path of long ? pages : pages.filter((p) => !p.startsWith("/config/"))) {
     await page.goto(url + path);
     await page.locator("h1, h2").first().waitFor();
     await settled(page);
     for (const copy of (await page.getByRole("button", { name: /^Copy/ }).all()).slice(0, long ? 20 : 4)) await copy.click({ timeout: 2000 }).catch(() => {});
-    const state = await page.evaluate(async () => {
-      const values = [...document.querySelectorAll("input,textarea,select")].map((e) => e.value).join("\n");
-      const bases = await Promise.all(
-        (await indexedDB.databases()).map(
-          (d) =>
-            new Promise((resolve) => {
-              const open = indexedDB.open(d.name);
-              open.onsuccess = async () => {
-                const db = open.result;
-                const all = await Promise.all([...db.objectStoreNames].map((s) => new Promise((r) => (db.transaction(s).objectStore(s).getAll().onsuccess = (e) => r(e.target.result)))));
-                db.close();
-                resolve(JSON.stringify(all));
-              };
-            }),
-        ),
-      );
-      return [document.documentElement.outerHTML, values, JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie, location.href, JSON.stringify(history.state), ...bases, await navigator.clipboard.readText().catch(() => "")].join("\n");
-    });
+    const state = await kept(page);
     for (const secret of secrets) assert.ok(!state.includes(secret), `${path} has ${secret.slice(0, 20)}`);
   }
   for (const [from, text] of await Promise.all(bodies)) for (const secret of secrets) assert.ok(!text.includes(secret), `${from} has ${secret.slice(0, 20)}`);
   for (const secret of secrets) {
     assert.ok(!heard.join("\n").includes(secret), "the browser's console has a secret");
-    assert.ok(!log.includes(secret), "the log of the server has a secret");
+    assert.ok(!server.log().includes(secret), "the log of the server has a secret");
   }
   await context.close();
 });

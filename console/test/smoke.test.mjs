@@ -1,0 +1,142 @@
+// The short part of the suite: each thing that people do with the console, once, in one browser with one real server.
+// The other files try all of it in depth: npm run test:long.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { kept, launch, run, serve, settled, violations, visit } from "./rig.mjs";
+
+let server, browser, asked, done;
+const heard = []; // what each page wrote to the browser's console
+
+const call = async (method, path, body) => {
+  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` }, body: body && JSON.stringify(body) });
+  const text = await res.text();
+  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
+  return text ? JSON.parse(text) : undefined;
+};
+
+before(async () => {
+  [server, browser] = await Promise.all([serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" }, log: "debug" }), launch()]);
+  await call("POST", "/v1/config/agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse." });
+  done = await run(server.url, "default", "Where should I go?");
+  asked = await run(server.url, "scenario", "scenario:approval");
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** open shows a page for a test that fails if the page had an error, a request that failed or something that the policy refused. */
+async function open(t, path, options = {}) {
+  const v = await visit(browser, server.url + path, { key: server.key, ...options });
+  v.page.on("console", (m) => heard.push(m.text()));
+  t.after(async () => {
+    await v.context.close();
+    assert.deepEqual(v.bad, []);
+  });
+  return v.page;
+}
+
+test("the console opens at /, and a key signs in and out", async (t) => {
+  const page = await open(t, "/", { key: undefined });
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  t.diagnostic(`first paint after ${Math.round(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime))} ms`);
+  await page.getByRole("link", { name: "Sign in" }).click();
+  await page.getByLabel("Key", { exact: true }).fill(server.key);
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+  assert.ok(!(await kept(page)).includes(server.key), "the page keeps the key");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("link", { name: "Sign in" }).waitFor();
+});
+
+test("a run is followed live, from its question to its end", async (t) => {
+  const page = await open(t, "/threads/new");
+  await page.getByRole("combobox", { name: "Agent" }).selectOption("scenario");
+  await page.getByRole("textbox", { name: "Message" }).fill("scenario:slow");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText(/tick0/).first().waitFor();
+  const { items } = await call("GET", "/v1/runs?agent_id=scenario&limit=1");
+  await page.goto(`${server.url}/runs/${items[0].run_id}`);
+  await page.getByRole("main").getByText("Done", { exact: true }).waitFor();
+  await page.getByRole("treegrid", { name: "Timeline" }).getByRole("link").first().waitFor();
+});
+
+test("a call is approved with edited arguments, by keyboard, and the run continues", async (t) => {
+  const one = await run(server.url, "scenario", "scenario:approval");
+  const page = await open(t, `/approvals/${one.run_id}/${one.waiting.ticket_ids[0]}`);
+  await page.getByLabel("path").fill("/tmp/y");
+  await page.getByRole("button", { name: "Approve as edited" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("Approved. The run continues.").waitFor();
+  const { items } = await call("GET", `/v1/decisions?run_id=${one.run_id}`);
+  assert.deepEqual([items[0].action, items[0].arguments], ["resume", { path: "/tmp/y" }]);
+});
+
+test("a prompt is edited, and published, and the next run has it", async (t) => {
+  const page = await open(t, "/agents/poet/basics");
+  await page.getByLabel("System prompt", { exact: true }).fill("Answer in haiku.");
+  await page.getByText("no problems").waitFor();
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByRole("button", { name: "Publish now" }).click();
+  await page.getByText('Agent "poet" saved').waitFor();
+  assert.equal((await call("GET", "/v1/config/agents/poet?state=live")).system_prompt, "Answer in haiku.");
+  const made = await run(server.url, "poet", "hello");
+  assert.match(JSON.stringify(await call("GET", `/v1/runs/${made.run_id}/steps/0/request`)), /Answer in haiku\./);
+});
+
+const pages = {
+  overview: () => "/",
+  approvals: () => `/approvals/${asked.run_id}/${asked.waiting.ticket_ids[0]}`,
+  runs: () => "/runs",
+  run: () => `/runs/${asked.run_id}/calls/${asked.waiting.tickets[0].tool_call_id}`,
+  threads: () => "/threads",
+  thread: () => `/threads/${done.thread_id}`,
+  agents: () => "/agents",
+  agent: () => "/agents/permission/permissions",
+  versions: () => "/versions",
+  queue: () => "/queue",
+  cost: () => "/cost",
+  audit: () => "/audit",
+  providers: () => "/providers",
+  keys: () => "/keys",
+};
+
+test("axe finds nothing on the main pages, and the policy refuses nothing", async (t) => {
+  const page = await open(t, "/");
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(server.url + path());
+    await page.locator("h1, h2").first().waitFor();
+    await settled(page);
+    assert.deepEqual(await violations(page), [], name);
+  }
+});
+
+test("the same on a phone, in the dark, in Chinese", async (t) => {
+  const page = await open(t, pages.approvals(), { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, theme: "dark", locale: "zh-CN" });
+  for (const name of ["approvals", "overview", "run"]) {
+    await page.goto(server.url + pages[name]());
+    await page.locator("h1, h2").first().waitFor();
+    await settled(page);
+    assert.deepEqual(await violations(page), [], name);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${name} is ${wide} px wider than the window`);
+  }
+});
+
+test("a planted secret is in no page, storage, response or log", async (t) => {
+  const secret = "planted-api-key-7d1f0c9a55";
+  await call("POST", "/v1/config/providers", { id: "secret-provider", adapter: "openai", base_url: "http://127.0.0.1:9", api_key: secret });
+  const { items } = await call("GET", "/v1/audit-log?resource=providers/secret-provider");
+  const page = await open(t, "/providers/secret-provider");
+  const bodies = [];
+  page.on("response", (r) => /\/v1\//.test(r.url()) && !/stream/.test(r.url()) && bodies.push(r.text().catch(() => "")));
+  for (const path of ["/providers/secret-provider", `/audit/${items[0].id}`]) {
+    await page.goto(server.url + path);
+    await page.locator("h1, h2").first().waitFor();
+    await settled(page);
+    assert.ok(!(await kept(page)).includes(secret), `${path} has the secret`);
+  }
+  for (const text of [...(await Promise.all(bodies)), ...heard, server.log()]) assert.ok(!text.includes(secret), `the secret is in ${text.slice(0, 200)}`);
+  assert.ok(server.log().length > 0, "the server logged nothing");
+});
