@@ -153,7 +153,7 @@ test("an edit is not lost: leaving asks, and a reload brings it back", async (t)
   const page = await open(t, "/agents/poet/basics");
   await page.getByLabel("Description", { exact: true }).fill("a draft in my head");
   await page.getByRole("link", { name: "Runs", exact: true }).click();
-  const ask = page.getByRole("dialog", { name: "Leave unsaved changes?" });
+  const ask = page.getByRole("dialog", { name: "Discard unsaved changes" });
   await ask.waitFor();
   assert.deepEqual(await violations(page), []);
   await ask.getByRole("button", { name: "Keep editing" }).click();

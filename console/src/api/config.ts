@@ -34,6 +34,11 @@ export async function call(method: string, path: string, body?: unknown, more: R
   return { data: text ? JSON.parse(text) : undefined, etag: res.headers.get("ETag") ?? "" };
 }
 
+const leaving = new Set<string>(); // documents that are being removed: the page of one does not ask for it meanwhile
+
+/** present returns whether a document can be asked for, for queries about it. id is "" for one that is being made. */
+export const present = (ns: Namespace, id: string) => () => id !== "" && !leaving.has(`${ns}/${id}`);
+
 const at = (ns: Namespace, id: string) => `/v1/config/${ns}/${encodeURIComponent(id)}`;
 
 /** documentsQuery lists the documents of a namespace, with their metadata. */
@@ -63,6 +68,7 @@ async function documents(ns: Namespace, signal: AbortSignal): Promise<Doc[]> {
 export const documentQuery = (ns: Namespace, id: string) =>
   queryOptions({
     queryKey: ["config", ns, "document", id],
+    enabled: present(ns, id),
     queryFn: async ({ signal }): Promise<Read> => {
       const { data, etag } = await call("GET", at(ns, id), undefined, {}, signal);
       return { doc: data as Doc, etag };
@@ -73,6 +79,7 @@ export const documentQuery = (ns: Namespace, id: string) =>
 export const liveQuery = (ns: Namespace, id: string) =>
   queryOptions({
     queryKey: ["config", ns, "live", id],
+    enabled: present(ns, id),
     queryFn: async ({ signal }): Promise<Doc | null> => {
       try {
         return (await call("GET", `${at(ns, id)}?state=live`, undefined, {}, signal)).data as Doc;
@@ -84,7 +91,7 @@ export const liveQuery = (ns: Namespace, id: string) =>
   });
 
 export const metaQuery = (ns: Namespace, id: string) =>
-  queryOptions({ queryKey: ["config", ns, "meta", id], queryFn: async ({ signal }) => (await call("GET", `${at(ns, id)}/meta`, undefined, {}, signal)).data as Meta });
+  queryOptions({ queryKey: ["config", ns, "meta", id], enabled: present(ns, id), queryFn: async ({ signal }) => (await call("GET", `${at(ns, id)}/meta`, undefined, {}, signal)).data as Meta });
 
 export const schemaQuery = (ns: Namespace) =>
   queryOptions({ queryKey: ["schema", ns], queryFn: async ({ signal }) => (await call("GET", `/v1/config/${ns}/$schema`, undefined, {}, signal)).data as Doc, staleTime: Infinity });
@@ -125,6 +132,28 @@ export async function save(ns: Namespace, id: string, doc: Doc, how: { publish: 
   return { doc: data as Doc, etag };
 }
 
-export const remove = (ns: Namespace, id: string) => call("DELETE", at(ns, id));
+/** remove removes a document, and then leaves its page. */
+export async function remove(ns: Namespace, id: string, leave: () => Promise<void>) {
+  leaving.add(`${ns}/${id}`);
+  try {
+    await call("DELETE", at(ns, id));
+    await leave();
+  } finally {
+    leaving.delete(`${ns}/${id}`);
+  }
+}
+
 export const discardDraft = (ns: Namespace, id: string) => call("DELETE", `/v1/registry/drafts/${ns}/${encodeURIComponent(id)}`);
 export const removalPreview = async (ns: Namespace, id: string) => (await call("GET", `${at(ns, id)}/removal-preview`)).data as components["schemas"]["ConfigRemoval"];
+
+/** override replaces fields of a built-in document, at once and for new runs. */
+export async function override(ns: Namespace, id: string, patch: Doc, etag?: string): Promise<Read> {
+  const { data, etag: now } = await call("PATCH", `${at(ns, id)}/overrides`, patch, etag ? { "If-Match": etag } : {});
+  return { doc: data as Doc, etag: now };
+}
+
+/** revert gives a field of a built-in document back the value that it came with. */
+export async function revert(ns: Namespace, id: string, field: string, etag?: string): Promise<Read> {
+  const { data, etag: now } = await call("DELETE", `${at(ns, id)}/overrides/${encodeURIComponent(field)}`, undefined, etag ? { "If-Match": etag } : {});
+  return { doc: data as Doc, etag: now };
+}

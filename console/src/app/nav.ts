@@ -1,4 +1,4 @@
-import { BookOpen, Bot, Boxes, ChartColumn, Cpu, Gauge, GitBranch, Hand, KeyRound, Layers, ListTree, MessagesSquare, Plug, ScrollText, Server, type LucideIcon } from "lucide-react";
+import { BookOpen, Bot, Boxes, ChartColumn, Cpu, Gauge, GitBranch, Hand, KeyRound, Layers, ListTree, MessagesSquare, Network, Plug, ScrollText, Server, Settings, Wrench, type LucideIcon } from "lucide-react";
 import type { Key } from "./i18n/i18n";
 
 export interface Place {
@@ -29,6 +29,7 @@ export const groups: Group[] = [
     word: "nav.agentsGroup",
     places: [
       { to: "/agents", word: "nav.agents", icon: Bot, key: "e" },
+      { to: "/tools", word: "nav.tools", icon: Wrench },
       { to: "/skills", word: "nav.skills", icon: BookOpen },
       { to: "/versions", word: "nav.versions", icon: GitBranch, key: "v" },
     ],
@@ -48,7 +49,9 @@ export const groups: Group[] = [
       { to: "/models", word: "nav.models", icon: Cpu },
       { to: "/pools", word: "nav.pools", icon: Boxes },
       { to: "/mcp-servers", word: "nav.mcp", icon: Plug },
+      { to: "/a2a-servers", word: "nav.a2a", icon: Network },
       { to: "/keys", word: "nav.keys", icon: KeyRound },
+      { to: "/system", word: "nav.system", icon: Settings },
     ],
   },
 ];

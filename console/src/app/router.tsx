@@ -83,8 +83,13 @@ const pools = createRoute({ ...at("/pools"), ...searched, component: lazyRouteCo
 const pool = createRoute({ ...at("/pools/$id"), component: lazyRouteComponent(resources, "PoolPage") });
 const mcpServers = createRoute({ ...at("/mcp-servers"), ...searched, component: lazyRouteComponent(resources, "McpServers") });
 const mcpServer = createRoute({ ...at("/mcp-servers/$id"), component: lazyRouteComponent(resources, "McpServerPage") });
+const a2aServers = createRoute({ ...at("/a2a-servers"), ...searched, component: lazyRouteComponent(resources, "A2aServers") });
+const a2aServer = createRoute({ ...at("/a2a-servers/$id"), component: lazyRouteComponent(resources, "A2aServerPage") });
 const skills = createRoute({ ...at("/skills"), ...searched, component: lazyRouteComponent(resources, "Skills") });
 const skill = createRoute({ ...at("/skills/$id"), component: lazyRouteComponent(resources, "SkillPage") });
+const tools = createRoute({ ...at("/tools"), validateSearch: (s: Record<string, unknown>): { q?: string; only?: string } => pick(s, ["q", "only"]), component: lazyRouteComponent(() => import("../features/tools/tools"), "Tools") });
+const tool = createRoute({ ...at("/tools/$id"), component: lazyRouteComponent(() => import("../features/tools/tool"), "ToolPage") });
+const system = createRoute({ ...at("/system"), validateSearch: (s: Record<string, unknown>): { q?: string; only?: string } => pick(s, ["q", "only"]), component: lazyRouteComponent(() => import("../features/system/system"), "System") });
 const keys = createRoute({ ...at("/keys"), component: lazyRouteComponent(() => import("../features/connect/keys"), "Keys") });
 
 const queueSearch = (s: Record<string, unknown>): { view?: string; agent_id?: string; worker?: string; id?: string } => pick(s, ["view", "agent_id", "worker", "id"]);
@@ -99,7 +104,7 @@ const auditEvent = createRoute({ ...at("/audit/$event"), validateSearch: auditSe
 const operation = [queue, deadLetter, cost, audit, auditEvent] as const;
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, skills, skill, keys, ...operation]),
+  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, a2aServers, a2aServer, skills, skill, tools, tool, keys, system, ...operation]),
   basepath: basePath,
   defaultPreload: "intent",
   defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,

@@ -27,6 +27,8 @@ interface Common {
   choices?: Record<string, string[]>;
   /** Labels in place of those that follow from names. */
   labels?: Record<string, string>;
+  /** Hints in place of those of the schema. */
+  hints?: Record<string, string>;
 }
 
 const secrets = new Set(["api_key", "client_secret", "token", "bearer_token"]);
@@ -71,12 +73,12 @@ export function DocForm({ schema, fields, value, onChange, path = "", ...common 
   );
 }
 
-function Field({ name, path, schema, required, value, stored, onChange, problems, disabled, live, choices, labels }: { name: string; path: string; schema: Schema; required: boolean; value: unknown; stored: boolean; onChange: (value: unknown) => void } & Common) {
+function Field({ name, path, schema, required, value, stored, onChange, problems, disabled, live, choices, labels, hints }: { name: string; path: string; schema: Schema; required: boolean; value: unknown; stored: boolean; onChange: (value: unknown) => void } & Common) {
   const { t, word } = useLanguage();
   const label = useLabel();
   const id = useId();
   const type = typeOf(schema);
-  const hint = (path === `/${name}` ? word(`hint.${name}`) : undefined) ?? schema.description; // names within objects mean other things
+  const hint = hints?.[name] ?? (path === `/${name}` ? word(`hint.${name}`) : undefined) ?? schema.description; // names within objects mean other things
   const own = problems.filter((p) => p.path === path || (type !== "object" && p.path.startsWith(`${path}/`)));
   const text = labels?.[name] ?? label(name);
   const invalid = own.some((p) => p.severity !== "warning");
@@ -91,10 +93,25 @@ function Field({ name, path, schema, required, value, stored, onChange, problems
       <details className="panel lg:col-span-2" open={(name !== "backend" && value !== undefined && value !== null) || problems.some((p) => p.path.startsWith(`${path}/`))}>
         <summary className="cursor-pointer px-3 py-2 font-medium">
           <span id={`${id}-label`}>{text}</span>
-          {differs && <Differs onReset={() => onChange(live?.[name])} disabled={disabled} labelled={`${id}-label`} />}
+          {stored && <span className="ml-2 text-dense font-normal text-muted">{value === null ? t("secret.removed") : value === undefined ? t("secret.stored") : t("secret.replaced")}</span>}
+          {differs && !stored && <Differs onReset={() => onChange(live?.[name])} disabled={disabled} labelled={`${id}-label`} />}
         </summary>
         <div className="flex flex-col gap-3 border-t border-line p-3">
           {schema.description && <p className="text-dense text-muted">{schema.description}</p>}
+          {stored && (
+            <div className="flex flex-wrap items-center gap-2">
+              <p className="min-w-0 flex-1 text-dense text-muted">{t("secret.objectHint")}</p>
+              {value === undefined ? (
+                <Button kind="quiet" disabled={disabled} onClick={() => onChange(null)}>
+                  {t("secret.remove")}
+                </Button>
+              ) : (
+                <Button kind="quiet" disabled={disabled} onClick={() => onChange(undefined)}>
+                  {t("secret.keep")}
+                </Button>
+              )}
+            </div>
+          )}
           <DocForm
             schema={schema}
             value={(value as Doc | null) ?? {}}

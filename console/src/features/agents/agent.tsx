@@ -12,9 +12,9 @@ import { DocForm, Problems, type Schema } from "../../ui/docform";
 import { Json } from "../../ui/json";
 import { Page } from "../../ui/page";
 import { Empty, Failure, Loaded, Skeleton } from "../../ui/state";
-import { useEditing } from "../config/editing";
-import { Guard, RemoveButton, SaveBar, useWhy } from "../config/parts";
-import { Raw } from "../config/raw";
+import { useEditing } from "../../ui/editing";
+import { Guard, RemoveButton, SaveBar, useWhy } from "../../ui/savebar";
+import { Raw } from "../../ui/raw";
 import { Endpoints, History, Offered, Sections, type Plugin } from "./panels";
 import { Permissions } from "./permissions";
 import { Sandbox } from "./sandbox";
@@ -55,8 +55,8 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
   const capabilities = useQuery(capabilitiesQuery);
   const models = useQuery(documentsQuery("models"));
   const schema = useQuery(schemaQuery("agents"));
-  const live = useQuery({ ...liveQuery("agents", id), enabled: id !== "" });
-  const meta = useQuery({ ...metaQuery("agents", id), enabled: id !== "" });
+  const live = useQuery(liveQuery("agents", id));
+  const meta = useQuery(metaQuery("agents", id));
   const { query, editing } = useEditing("agents", id, fresh);
   const [said, setSaid] = useState("");
   const [sandbox, setSandbox] = useState(false);
@@ -150,11 +150,11 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
               {t("threads.new")}
             </Link>
           )}
-          {id && meta.data && meta.data.source.kind !== "builtin" && <RemoveButton ns="agents" id={id} done={() => void navigate({ to: "/agents" })} />}
+          {id && meta.data && meta.data.source.kind !== "builtin" && <RemoveButton ns="agents" id={id} done={() => navigate({ to: "/agents" })} />}
         </>
       }
     >
-      <Guard dirty={editing.dirty} stays={(path) => decodeURIComponent(path).includes(`/agents/${id || "new"}/`)} />
+      <Guard dirty={editing.dirty} discard={editing.discard} stays={(path) => decodeURIComponent(path).includes(`/agents/${id || "new"}/`)} />
       <div className="flex min-h-0 flex-1">
         <div className={`min-w-0 flex-1 overflow-auto ${sandbox ? "max-xl:hidden" : ""}`}>
           <SaveBar

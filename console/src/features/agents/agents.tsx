@@ -12,7 +12,7 @@ import { usePhone } from "../../ui/phone";
 import { Rows } from "../../ui/rows";
 import { Empty, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
-import { useWhy } from "../config/parts";
+import { useWhy } from "../../ui/savebar";
 
 interface Item {
   doc: Doc;

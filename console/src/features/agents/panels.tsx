@@ -10,8 +10,8 @@ import { CopyButton } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { Empty, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
-import type { Editing } from "../config/editing";
-import { pretty, useWhy } from "../config/parts";
+import type { Editing } from "../../ui/editing";
+import { pretty, useWhy } from "../../ui/savebar";
 
 export interface Plugin {
   id: string;

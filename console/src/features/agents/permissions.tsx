@@ -10,7 +10,7 @@ import { Problems } from "../../ui/docform";
 import { Failure, Skeleton } from "../../ui/state";
 import { toneOf, type Tone } from "../../ui/status";
 import { Ago } from "../../ui/time";
-import type { Editing } from "../config/editing";
+import type { Editing } from "../../ui/editing";
 import { withSection } from "./panels";
 
 interface Rule {

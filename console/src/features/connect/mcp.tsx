@@ -1,16 +1,16 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link2, RotateCw, ShieldAlert } from "lucide-react";
 import { api, ask } from "../../api/client";
-import { call } from "../../api/config";
+import { call, present } from "../../api/config";
 import { ApiError } from "../../api/errors";
 import type { components } from "../../api/schema";
 import { useLanguage } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
 import { Failure, Skeleton } from "../../ui/state";
 import { Ago } from "../../ui/time";
-import { useWhy } from "../config/parts";
+import { useWhy } from "../../ui/savebar";
 
-const statusQuery = (id: string) => queryOptions({ queryKey: ["config", "mcp-servers", "status", id], queryFn: ({ signal }) => ask(api.GET("/v1/mcp-servers/{id}/status", { params: { path: { id } }, signal })), refetchInterval: 5000, retry: false });
+const statusQuery = (id: string) => queryOptions({ queryKey: ["config", "mcp-servers", "status", id], queryFn: ({ signal }) => ask(api.GET("/v1/mcp-servers/{id}/status", { params: { path: { id } }, signal })), refetchInterval: 5000, enabled: present("mcp-servers", id), retry: false });
 
 function useStateOf(status?: components["schemas"]["ConfigMCPStatus"]) {
   const { t } = useLanguage();

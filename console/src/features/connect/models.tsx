@@ -5,7 +5,7 @@ import { api, ask } from "../../api/client";
 import { documentsQuery } from "../../api/config";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
-import { useWhy } from "../config/parts";
+import { useWhy } from "../../ui/savebar";
 
 /** ModelHealth says whether requests reach a model. */
 export function ModelHealth({ id }: { id: string }) {

@@ -13,15 +13,17 @@ import { usePhone } from "../../ui/phone";
 import { Rows } from "../../ui/rows";
 import { Empty, Failure, Loaded, Skeleton } from "../../ui/state";
 import { Ago } from "../../ui/time";
-import { useEditing } from "../config/editing";
-import { Guard, RemoveButton, SaveBar, useWhy } from "../config/parts";
-import { Raw } from "../config/raw";
+import { UsedBy } from "../../ui/usedby";
+import { useEditing } from "../../ui/editing";
+import { Guard, RemoveButton, SaveBar, useWhy } from "../../ui/savebar";
+import { Raw } from "../../ui/raw";
+import { A2aPanel, A2aState } from "./a2a";
 import { McpPanel, McpState } from "./mcp";
 import { ModelHealth, ProviderTest } from "./models";
 
 interface Kind {
   ns: Namespace;
-  path: "/providers" | "/models" | "/pools" | "/mcp-servers" | "/skills";
+  path: "/providers" | "/models" | "/pools" | "/mcp-servers" | "/a2a-servers" | "/skills";
   word: Key;
   /** The fields in the order of a form; others follow. */
   first: string[];
@@ -34,6 +36,7 @@ const kinds: Record<string, Kind> = {
   models: { ns: "models", path: "/models", word: "nav.models", first: ["id", "provider_id", "upstream_model", "context_window", "max_output_tokens", "input_token_price_per_million_usd", "output_token_price_per_million_usd"], fresh: { id: "", provider_id: "", upstream_model: "" }, says: (d) => `${String(d.provider_id)} · ${String(d.upstream_model)}` },
   pools: { ns: "model-pools", path: "/pools", word: "nav.pools", first: ["id", "members"], fresh: { id: "", members: [{ model_id: "", role: "member" }] }, says: (d) => ((d.members as { model_id: string }[] | null) ?? []).map((m) => m.model_id).join(", ") },
   mcp: { ns: "mcp-servers", path: "/mcp-servers", word: "nav.mcp", first: ["id", "transport", "url", "command", "args", "timeout_secs", "auth"], fresh: { id: "", transport: "http" }, says: (d) => String(d.url ?? [d.command, ...((d.args as string[] | undefined) ?? [])].filter(Boolean).join(" ")) },
+  a2a: { ns: "a2a-servers", path: "/a2a-servers", word: "nav.a2a", first: ["id", "base_url", "target", "timeout_ms", "auth", "options"], fresh: { id: "", base_url: "" }, says: (d) => [d.base_url, d.target].filter(Boolean).join(" · ") },
   skills: { ns: "skills", path: "/skills", word: "nav.skills", first: ["id", "name", "description", "when_to_use", "instructions_md", "allowed_tools", "context"], fresh: { id: "", name: "", description: "", instructions_md: "" }, says: (d) => String(d.description ?? "") },
 };
 
@@ -45,6 +48,8 @@ export const Pools = () => <List kind={kinds.pools!} />;
 export const PoolPage = () => <One kind={kinds.pools!} />;
 export const McpServers = () => <List kind={kinds.mcp!} />;
 export const McpServerPage = () => <One kind={kinds.mcp!} />;
+export const A2aServers = () => <List kind={kinds.a2a!} />;
+export const A2aServerPage = () => <One kind={kinds.a2a!} />;
 export const Skills = () => <List kind={kinds.skills!} />;
 export const SkillPage = () => <One kind={kinds.skills!} />;
 
@@ -133,6 +138,8 @@ function extra(kind: Kind, doc: Doc, t: (key: Key) => string): ReactNode {
       return <ModelHealth id={id} />;
     case "mcp-servers":
       return <McpState id={id} />;
+    case "a2a-servers":
+      return <A2aState id={id} />;
     default:
       return null;
   }
@@ -153,8 +160,8 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
   const ns = kind.ns;
   const name = kind.path.slice(1);
   const schema = useQuery(schemaQuery(ns));
-  const live = useQuery({ ...liveQuery(ns, id), enabled: id !== "" });
-  const meta = useQuery({ ...metaQuery(ns, id), enabled: id !== "" });
+  const live = useQuery(liveQuery(ns, id));
+  const meta = useQuery(metaQuery(ns, id));
   const capabilities = useQuery(capabilitiesQuery);
   const { query, editing } = useEditing(ns, id, kind.fresh);
   const [raw, setRaw] = useState(false);
@@ -169,6 +176,7 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
   const s = schema.data as Schema;
   const names = [...kind.first, ...Object.keys(s.properties ?? {}).filter((n) => !kind.first.includes(n))].filter((n) => !(id && n === "id"));
   const labels: Record<string, string> = ns === "providers" ? { id: t("providers.id") } : {};
+  const hints: Record<string, string> = ns === "a2a-servers" ? { id: t("a2a.idHint", { id: String(editing.doc.id || "id") }), base_url: t("a2a.urlHint"), target: t("a2a.targetHint"), timeout_ms: t("a2a.timeoutHint"), options: t("a2a.optionsHint") } : {};
   const shown = names.filter((n) => ns !== "mcp-servers" || !(n === "url" || n === "auth" ? editing.doc.transport === "stdio" : n === "command" || n === "args" || n === "env" ? editing.doc.transport !== "stdio" : false)).filter((n) => n !== "env_keys" && n !== "paths");
   return (
     <Page
@@ -179,11 +187,11 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
           <Button aria-pressed={raw} onClick={() => setRaw(!raw)}>
             {t(raw ? "connect.form" : "agent.raw")}
           </Button>
-          {id && meta.data && meta.data.source.kind !== "builtin" && <RemoveButton ns={ns} id={id} done={() => void navigate({ to: kind.path })} />}
+          {id && meta.data && meta.data.source.kind !== "builtin" && <RemoveButton ns={ns} id={id} done={() => navigate({ to: kind.path })} />}
         </>
       }
     >
-      <Guard dirty={editing.dirty} stays={(path) => decodeURIComponent(path).endsWith(`${kind.path}/${id || "new"}`)} />
+      <Guard dirty={editing.dirty} discard={editing.discard} stays={(path) => decodeURIComponent(path).endsWith(`${kind.path}/${id || "new"}`)} />
       <div className="min-h-0 flex-1 overflow-auto">
         <SaveBar
           ns={ns}
@@ -202,8 +210,10 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
         <div className="flex max-w-4xl flex-col gap-6 p-4">
           {id && ns === "providers" && <ProviderTest id={id} />}
           {id && ns === "mcp-servers" && <McpPanel id={id} />}
+          {id && ns === "a2a-servers" && <A2aPanel id={id} />}
           <Problems list={editing.problems.filter((p) => p.path === "" || p.resource !== undefined)} />
-          {raw ? <Raw editing={editing} /> : <DocForm schema={s} fields={shown} value={editing.doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} labels={labels} disabled={why !== undefined} />}
+          {raw ? <Raw editing={editing} /> : <DocForm schema={s} fields={shown} value={editing.doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} labels={labels} hints={hints} disabled={why !== undefined} />}
+          {id && meta.data?.live && <UsedBy ns={ns} id={id} />}
         </div>
       </div>
     </Page>

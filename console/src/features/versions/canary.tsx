@@ -6,7 +6,7 @@ import { call } from "../../api/config";
 import { useLanguage } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
 import { Ago } from "../../ui/time";
-import { useWhy } from "../config/parts";
+import { useWhy } from "../../ui/savebar";
 import type { Report } from "./versions";
 
 interface Limit {

@@ -12,7 +12,7 @@ import { Button } from "../../ui/button";
 import { Page } from "../../ui/page";
 import { Empty, Failure, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
-import { useWhy } from "../config/parts";
+import { useWhy } from "../../ui/savebar";
 import { CanaryPanel } from "./canary";
 import { DiffView } from "./diff";
 

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { tenantOf } from "../../api/client";
-import { documentQuery, validate, type Doc, type Namespace, type Problem, type Read } from "../../api/config";
-import { tidy } from "../../ui/diff";
+import { tenantOf } from "../api/client";
+import { documentQuery, validate, type Doc, type Namespace, type Problem, type Read } from "../api/config";
+import { tidy } from "./diff";
 
 /** An edit that was not saved. It is kept in this browser, without secrets, so that a reload, signing out or a crash loses no text. */
 interface Kept {
@@ -52,7 +52,7 @@ export interface Editing {
 
 /** useEditing keeps the edit of a document apart from what is read again and again. id is "" for a new document, which begins as fresh. */
 export function useEditing(ns: Namespace, id: string, fresh: Doc) {
-  const query = useQuery({ ...documentQuery(ns, id), enabled: id !== "" });
+  const query = useQuery(documentQuery(ns, id));
   const read: Read | undefined = id === "" ? { doc: fresh, etag: "" } : query.data;
   const key = keyOf(ns, id);
   const [state, setState] = useState<{ doc: Doc; base: Read; restored?: number }>();

@@ -2,17 +2,17 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useBlocker } from "@tanstack/react-router";
 import { Check, CircleAlert, GitCompare, RotateCcw, Save, Send, Trash2 } from "lucide-react";
 import { useMemo, useState, type ReactNode } from "react";
-import { api } from "../../api/client";
-import { call, discardDraft, liveQuery, metaQuery, problemsOf, removalPreview, remove, save, type Doc, type Namespace, type Read } from "../../api/config";
-import { ApiError } from "../../api/errors";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { Overlay } from "../../app/palette";
-import { useSession } from "../../app/session";
-import { Button } from "../../ui/button";
-import { Code } from "../../ui/code";
-import { differences } from "../../ui/diff";
-import { useLabel } from "../../ui/docform";
-import { Ago } from "../../ui/time";
+import { api } from "../api/client";
+import { call, discardDraft, liveQuery, metaQuery, present, problemsOf, removalPreview, remove, save, type Doc, type Namespace, type Read } from "../api/config";
+import { ApiError } from "../api/errors";
+import { useLanguage, type Key } from "../app/i18n/i18n";
+import { Overlay } from "../app/palette";
+import { useSession } from "../app/session";
+import { Button } from "./button";
+import { Code } from "./code";
+import { differences } from "./diff";
+import { useLabel } from "./docform";
+import { Ago } from "./time";
 import type { Editing } from "./editing";
 
 /** useWhy says why the caller may not change the configuration, or undefined. */
@@ -25,18 +25,25 @@ export function useWhy(): string | undefined {
 
 export const pretty = (doc: unknown) => JSON.stringify(doc, null, 2);
 
-/** Guard asks before an edit that was not saved is left. */
-export function Guard({ dirty, stays }: { dirty: boolean; stays: (path: string) => boolean }) {
+/** Guard asks before an edit that was not saved is left. One that the browser keeps can also be left for later. */
+export function Guard({ dirty, stays, discard, keeps = true }: { dirty: boolean; stays: (path: string) => boolean; discard: () => void; keeps?: boolean }) {
   const { t } = useLanguage();
   const { status, proceed, reset } = useBlocker({ shouldBlockFn: ({ next }) => dirty && !stays(next.pathname), enableBeforeUnload: () => dirty, withResolver: true });
   return (
     <Overlay open={status === "blocked"} onOpenChange={(open) => !open && reset?.()} title={t("edit.leaveTitle")} className="p-4">
       <h2 className="mb-1 text-title font-semibold">{t("edit.leaveTitle")}</h2>
-      <p className="mb-4 text-muted">{t("edit.leaveHint")}</p>
+      <p className="mb-4 text-muted">{t(keeps ? "edit.leaveHint" : "edit.leaveForgets")}</p>
       <div className="flex flex-wrap justify-end gap-2">
         <Button onClick={() => reset?.()}>{t("edit.keepEditing")}</Button>
-        <Button kind="danger" onClick={() => proceed?.()}>
-          {t("edit.leave")}
+        {keeps && <Button onClick={() => proceed?.()}>{t("edit.leave")}</Button>}
+        <Button
+          kind="danger"
+          onClick={() => {
+            discard();
+            proceed?.();
+          }}
+        >
+          {t("edit.discard")}
         </Button>
       </div>
     </Overlay>
@@ -48,8 +55,8 @@ export function SaveBar({ ns, id, editing, done, extra }: { ns: Namespace; id: s
   const { t, time } = useLanguage();
   const client = useQueryClient();
   const why = useWhy();
-  const live = useQuery({ ...liveQuery(ns, id), enabled: id !== "" });
-  const meta = useQuery({ ...metaQuery(ns, id), enabled: id !== "" });
+  const live = useQuery(liveQuery(ns, id));
+  const meta = useQuery(metaQuery(ns, id));
   const [diff, setDiff] = useState(false);
   const [publish, setPublish] = useState(false);
   const hasDraft = meta.data?.draft === true;
@@ -290,17 +297,15 @@ function Conflict({ ns, id, editing, theirs }: { ns: Namespace; id: string; edit
 const show = (v: unknown) => (v === undefined ? "–" : typeof v === "string" ? v : pretty(v));
 
 /** RemoveButton shows what goes and who uses it, then removes. */
-export function RemoveButton({ ns, id, done }: { ns: Namespace; id: string; done: () => void }) {
+export function RemoveButton({ ns, id, done }: { ns: Namespace; id: string; done: () => Promise<void> }) {
   const { t } = useLanguage();
   const why = useWhy();
   const client = useQueryClient();
   const [open, setOpen] = useState(false);
-  const preview = useQuery({ queryKey: ["config", ns, "removal", id], queryFn: () => removalPreview(ns, id), enabled: open, staleTime: 0 });
+  const preview = useQuery({ queryKey: ["config", ns, "removal", id], queryFn: () => removalPreview(ns, id), enabled: () => open && present(ns, id)(), staleTime: 0 });
   const go = useMutation({
-    mutationFn: () => remove(ns, id),
+    mutationFn: () => remove(ns, id, done),
     onSuccess: () => {
-      setOpen(false);
-      done();
       for (const queryKey of [["config"], ["agents"]]) void client.invalidateQueries({ queryKey });
     },
   });

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
-import type { Doc } from "../../api/config";
-import { useLanguage } from "../../app/i18n/i18n";
-import { Code } from "../../ui/code";
+import type { Doc } from "../api/config";
+import { useLanguage } from "../app/i18n/i18n";
+import { Code } from "./code";
 import type { Editing } from "./editing";
-import { pretty } from "./parts";
+import { pretty } from "./savebar";
 
 /** Raw edits the document as JSON. It never disagrees with the form: what cannot be read does not take effect. */
 export function Raw({ editing }: { editing: Editing }) {

@@ -1,0 +1,192 @@
+// Tools, A2A servers and the system page, in a browser, with a real server.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { launch, long, serve, settled, violations, visit } from "./rig.mjs";
+
+const shots = process.env.SHOTS; // a folder for screenshots
+let server, browser, partner;
+
+/** startPartner starts an A2A server that has only a card. */
+async function startPartner() {
+  const card = { name: "Translator", description: "Translates texts.", version: "2.1", protocolVersion: "0.3.0", capabilities: { streaming: true }, defaultInputModes: ["text/plain"], defaultOutputModes: ["text/plain"], provider: { organization: "Partner & Co", url: "javascript:alert(1)" }, skills: [{ id: "translate", name: "Translate", description: "From one language to another.", tags: ["language"], examples: ["Translate this to Portuguese."] }] };
+  const http = createServer((req, res) => {
+    if (!req.url.includes("agent-card") && !req.url.includes("agent.json")) {
+      res.statusCode = 404;
+      res.end();
+      return;
+    }
+    res.setHeader("Content-Type", "application/json");
+    res.end(JSON.stringify({ ...card, url: `${url}/a2a`, preferredTransport: "JSONRPC", supportedInterfaces: [{ url: `${url}/a2a`, protocolBinding: "JSONRPC", protocolVersion: "1.0" }] }));
+  });
+  await new Promise((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${http.address().port}`;
+  return { url, close: () => http.close() };
+}
+
+before(async () => {
+  [server, browser, partner] = await Promise.all([serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" } }), launch(), startPartner()]);
+  if (shots) mkdirSync(shots, { recursive: true });
+  await call("POST", "/v1/config/a2a-servers", { id: "down", base_url: "http://127.0.0.1:9" });
+});
+
+after(async () => {
+  partner?.close();
+  await browser?.close();
+  await server?.stop();
+});
+
+const call = async (method, path, body) => {
+  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` }, body: body && JSON.stringify(body) });
+  const text = await res.text();
+  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
+  return text ? JSON.parse(text) : undefined;
+};
+
+async function open(t, path, options = {}) {
+  const v = await visit(browser, server.url + path, { key: server.key, ...options });
+  t.after(async () => {
+    await v.context.close();
+    assert.deepEqual(v.bad, []);
+  });
+  return v.page;
+}
+
+const looks = {
+  light: {},
+  dark: { theme: "dark" },
+  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+  chinese: { locale: "zh-CN" },
+};
+
+const pages = {
+  tools: "/tools",
+  toolsCustomized: "/tools?only=customized",
+  tool: "/tools/get_weather",
+  toolNone: "/tools/nothing",
+  a2aServers: "/a2a-servers",
+  a2aServer: "/a2a-servers/down",
+  a2aNew: "/a2a-servers/new",
+  system: "/system",
+};
+
+for (const [look, options] of Object.entries(looks)) {
+  test(`tools, A2A servers and the system in ${look}`, { skip: !long && "all looks take minutes" }, async (t) => {
+    for (const [name, path] of Object.entries(pages)) {
+      await t.test(name, async () => {
+        const { page, context, bad } = await visit(browser, server.url + path, { key: server.key, ...options });
+        try {
+          await page.locator("h1").first().waitFor();
+          await settled(page);
+          if (shots) await page.screenshot({ path: join(shots, `${name}-${look}.png`) });
+          assert.deepEqual(await violations(page), []);
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+          assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);
+          assert.deepEqual(bad, []);
+        } finally {
+          await context.close();
+        }
+      });
+    }
+  });
+}
+
+test("a tool's description is changed, is what the model reads, and reverts", async (t) => {
+  const page = await open(t, "/tools?q=weather");
+  await page.getByRole("link", { name: "get_weather", exact: true }).click();
+  const text = page.getByLabel("Description", { exact: true });
+  await text.waitFor();
+  assert.equal(await text.inputValue(), "Tells the weather at a place.");
+  await page.getByRole("region", { name: "Used by" }).getByRole("link", { name: "default", exact: true }).waitFor();
+  await text.fill("x".repeat(1025));
+  await page.getByText("Longer than 1,024 characters").waitFor();
+  await text.fill("Tells the weather, now and tomorrow.");
+  await page.getByText("Longer than").waitFor({ state: "hidden" });
+  await page.getByRole("region", { name: "What the model reads" }).getByText("now and tomorrow").waitFor();
+  await page.getByRole("link", { name: "Runs", exact: true }).click();
+  const ask = page.getByRole("dialog", { name: "Discard unsaved changes" });
+  await ask.getByRole("button", { name: "Keep editing" }).click();
+  await ask.waitFor({ state: "hidden" });
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Saved. New runs have it.").waitFor();
+  assert.equal((await call("GET", "/v1/config/tools/get_weather?state=live")).description, "Tells the weather, now and tomorrow.");
+  await settled(page);
+  assert.deepEqual(await violations(page), []);
+  await page.goto(`${server.url}/tools`);
+  await page.getByLabel("Only customized").check();
+  await page.getByText(/^1 tool/).waitFor();
+  assert.deepEqual(await violations(page), []);
+  await page.getByRole("link", { name: "get_weather", exact: true }).click();
+  await page.getByRole("button", { name: "Revert to the original" }).click();
+  await page.getByText("The original description is back.").waitFor();
+  assert.equal((await call("GET", "/v1/config/tools/get_weather?state=live")).description, "Tells the weather at a place.");
+});
+
+test("an A2A server is added, its card is read live, and it is removed", async (t) => {
+  const page = await open(t, "/a2a-servers", { allow: [/400/] });
+  await page.getByText("Cannot be used").waitFor();
+  await page.getByRole("link", { name: "New A2A server" }).click();
+  await page.getByLabel("ID", { exact: true }).fill("partner");
+  await page.getByLabel("Base URL", { exact: true }).fill(partner.url);
+  await page.getByText("Authorization", { exact: true }).click();
+  await page.getByLabel("Type", { exact: true }).selectOption("bearer");
+  await page.getByLabel("Token", { exact: true }).fill("tok-planted-secret");
+  await page.getByText("no problems").waitFor();
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByRole("button", { name: "Publish now" }).click();
+  await page.waitForURL(/\/a2a-servers\/partner$/);
+  const card = page.getByRole("region", { name: "Agent card" });
+  await card.getByRole("heading", { name: /Translator/ }).waitFor();
+  await card.getByRole("region", { name: "Interfaces" }).getByText("JSONRPC").first().waitFor();
+  await card.getByRole("region", { name: "Skills" }).getByText("From one language to another.").waitFor();
+  assert.equal(await card.getByRole("link", { name: "Partner & Co" }).count(), 0, "a card makes a link that runs code");
+  const [again] = await Promise.all([page.waitForResponse(/\/a2a-servers\/partner\/status$/), card.getByRole("button", { name: "Refresh" }).click()]);
+  assert.equal((await again.json()).card.name, "Translator");
+  await call("POST", "/v1/config/agents", { id: "caller", model_id: "default", delegates: ["partner/helper"] });
+  await page.getByRole("region", { name: "Used by" }).getByRole("link", { name: "caller" }).waitFor();
+  await settled(page);
+  if (shots) await page.screenshot({ path: join(shots, "a2a-card.png"), fullPage: true });
+  assert.deepEqual(await violations(page), []);
+  const kept = await page.evaluate(() => JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.documentElement.outerHTML + [...document.querySelectorAll("input")].map((i) => i.value).join());
+  assert.ok(!kept.includes("tok-planted-secret"), "the page keeps the secret");
+  await call("DELETE", "/v1/config/agents/caller");
+  await page.getByRole("region", { name: "Used by" }).getByText("Nothing uses it.").waitFor();
+  await page.getByRole("button", { name: "Remove", exact: true }).first().click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove partner" }).click();
+  await page.waitForURL(/\/a2a-servers$/);
+  await page.getByRole("link", { name: "down", exact: true }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "partner", exact: true }).count(), 0);
+});
+
+test("the system page says where settings come from, and its bundle has no secret", async (t) => {
+  const own = await serve({ env: { AWAKEN_SERVER_A2A_EXTENDED_CARD_BEARER_TOKEN: "ext-planted-secret" } });
+  t.after(() => own.stop());
+  const { page, context, bad } = await visit(browser, `${own.url}/system`, { key: own.key });
+  t.after(() => context.close());
+  await page.getByRole("region", { name: "Replicas" }).getByText("Up to date").waitFor();
+  await page.getByRole("region", { name: "Diagnostics" }).getByText("Nothing is wrong").waitFor();
+  await page.getByLabel("Only what is set").check();
+  await page.getByText("--storage-dir", { exact: true }).waitFor();
+  await settled(page);
+  assert.deepEqual(await violations(page), []);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Support bundle" }).click()]);
+  const text = readFileSync(await file.path(), "utf8");
+  const bundle = JSON.parse(text);
+  assert.ok(bundle.info.version && bundle.settings.items.length > 50 && bundle.replicas.items.length === 1 && bundle.diagnostics.diagnostics.length === 0);
+  assert.ok(bundle.settings.items.some((s) => s.secret && s.value === "***"), "the bundle does not say that a secret is set");
+  assert.ok(!text.includes("planted-secret") && !(await page.content()).includes("planted-secret"), "a secret is shown");
+  assert.deepEqual(bad, []);
+});
+
+test("who may only read finds no page here that fails", { skip: !long && "takes long" }, async (t) => {
+  const made = await call("POST", "/v1/keys", { kind: "read", label: "reader" });
+  const page = await open(t, "/tools", { key: made.secret });
+  for (const path of ["/tools", "/tools/get_weather", "/a2a-servers", "/a2a-servers/down", "/system"]) {
+    await page.goto(server.url + path);
+    await page.getByRole("heading", { name: "Your key may not do this" }).waitFor();
+    await settled(page);
+    assert.deepEqual(await violations(page), []);
+  }
+});
