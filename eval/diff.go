@@ -13,21 +13,34 @@ type Item struct {
 	SampleIndex *int    `json:"sample_index,omitempty"`
 }
 
-// Cell is the variant with which a case was run.
+// Cell is the variant with which a case was run: a model, an agent, or both.
 type Cell struct {
-	ModelID string `json:"model_id"`
+	ModelID string `json:"model_id,omitempty"`
+	AgentID string `json:"agent_id,omitempty"`
+}
+
+// String returns the model and the agent.
+func (c *Cell) String() string {
+	switch {
+	case c.AgentID == "":
+		return c.ModelID
+	case c.ModelID == "":
+		return c.AgentID
+	}
+	return c.AgentID + " on " + c.ModelID
 }
 
 // place identifies a case, its variant and its sample.
 type place struct {
-	fixture, model string
-	sample         int
+	fixture string
+	cell    Cell
+	sample  int
 }
 
 func (i *Item) place() place {
 	p := place{fixture: i.FixtureID, sample: -1}
 	if i.Cell != nil {
-		p.model = i.Cell.ModelID
+		p.cell = *i.Cell
 	}
 	if i.SampleIndex != nil {
 		p.sample = *i.SampleIndex

@@ -6,15 +6,19 @@ import (
 )
 
 // Title names the case of a change with its variant and sample.
-func (c *Change) Title() string {
-	title := c.FixtureID
-	if c.Cell != nil {
-		title += " with " + c.Cell.ModelID
+func (c *Change) Title() string { return title(c.FixtureID, c.Cell, c.SampleIndex) }
+
+// Title names the case of an item with its variant and sample.
+func (i *Item) Title() string { return title(i.FixtureID, i.Cell, i.SampleIndex) }
+
+func title(fixture string, cell *Cell, sample *int) string {
+	if cell != nil {
+		fixture += " with " + cell.String()
 	}
-	if c.SampleIndex != nil {
-		title += fmt.Sprintf(", sample %d", *c.SampleIndex)
+	if sample != nil {
+		fixture += fmt.Sprintf(", sample %d", *sample)
 	}
-	return title
+	return fixture
 }
 
 // Explain says in a few words what became of the case.
@@ -40,6 +44,39 @@ func (c *Change) Explain() string {
 		return "is new and fails"
 	}
 	return "did not change"
+}
+
+// Explain says in a few words what the run did not do, or should not have done.
+func (f *Failure) Explain() string {
+	kind := strings.ReplaceAll(string(f.Kind), "_", " ")
+	switch {
+	case f.Failure != nil && f.Failure.Message != "":
+		return strings.ReplaceAll(string(f.Failure.Kind), "_", " ") + ": " + f.Failure.Message
+	case f.Failure != nil:
+		return strings.ReplaceAll(string(f.Failure.Kind), "_", " ")
+	case f.Phrase != "":
+		return fmt.Sprintf("%s %q", kind, f.Phrase)
+	case f.Tool != "":
+		return kind + ": " + f.Tool
+	case f.Required != nil && f.Matched != nil:
+		return fmt.Sprintf("%s: %s, %d calls fit", kind, f.Required.Name, *f.Matched)
+	case f.Kind == ToolSequenceMismatch:
+		return fmt.Sprintf("%s: %s instead of %s", kind, list(f.Actual), list(f.Expected))
+	case f.Limit != nil && f.Value != nil:
+		return fmt.Sprintf("%s: %g, the limit is %g", kind, *f.Value, *f.Limit)
+	case f.ActualErrorType != "":
+		return fmt.Sprintf("%s: %s instead of %s", kind, f.ActualErrorType, f.ErrorType)
+	case f.ErrorType != "":
+		return kind + ": " + f.ErrorType
+	}
+	return kind
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "no call"
+	}
+	return strings.Join(names, ", ")
 }
 
 func join(kinds []FailureKind) string {

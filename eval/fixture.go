@@ -30,6 +30,34 @@ type Fixture struct {
 	Expect       Expectation   `json:"expect"`
 	// ContinuedTurns are what the user says after the first answer, each in a run of its own on the same thread.
 	ContinuedTurns []Exchange `json:"continued_turns,omitempty"`
+	// ToolResults are what tools return, instead of being called.
+	ToolResults []ToolResult `json:"tool_results,omitempty"`
+	// Decide is what is answered to calls that wait for a person: approve or deny. Without it, a run that waits has failed.
+	Decide Decide `json:"decide,omitempty"`
+}
+
+// Decide is an answer to calls that wait for a person.
+type Decide string
+
+// The answers.
+const (
+	Approve Decide = "approve"
+	Deny    Decide = "deny"
+)
+
+// ToolResult is a recorded result of a tool. A call gets the first one that fits it and was not used, or else the last one that
+// fits it.
+type ToolResult struct {
+	Name string `json:"name"`
+	// ArgsSubset is contained in the arguments of the calls that the result fits. Without it, it fits all.
+	ArgsSubset json.RawMessage `json:"args_subset,omitempty"`
+	Result     json.RawMessage `json:"result,omitempty"` // any JSON value
+	Error      string          `json:"error,omitempty"`  // the call fails with this text instead
+}
+
+// Fits reports whether a call of a tool with these arguments gets the result.
+func (r *ToolResult) Fits(name string, args json.RawMessage) bool {
+	return r.Name == name && contains(args, r.ArgsSubset)
 }
 
 // Exchange is a message of the user with what the model answers to it.
@@ -56,7 +84,9 @@ type Reply struct {
 	Kind ReplyKind `json:"kind"`
 
 	Content      string `json:"content,omitempty"`       // of a chat response
-	FinishReason string `json:"finish_reason,omitempty"` // of a chat response; the default is EndTurn
+	FinishReason string `json:"finish_reason,omitempty"` // of a chat response; the default is EndTurn, or ToolUse with calls
+	// ToolCalls are calls that a chat response makes beside its text. The original has none.
+	ToolCalls []ReplyCall `json:"tool_calls,omitempty"`
 
 	ID        string          `json:"id,omitempty"`        // of a tool call
 	Name      string          `json:"name,omitempty"`      // of a tool call
@@ -67,6 +97,13 @@ type Reply struct {
 
 	// Tokens is the number of output tokens of a chat response or a tool call.
 	Tokens *int `json:"tokens,omitempty"`
+}
+
+// ReplyCall is a tool call of a chat response.
+type ReplyCall struct {
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // the default is {}
 }
 
 // MockResponse is the answer of a model that is asked once.
@@ -127,6 +164,17 @@ func (f *Fixture) Validate() error {
 			return fmt.Errorf("continued_turns[%d].provider_script: want a script for every turn of a case or for none", i)
 		}
 	}
+	if d := f.Decide; d != "" && d != Approve && d != Deny {
+		return fmt.Errorf("decide is %q; want %q or %q", d, Approve, Deny)
+	}
+	for i := range f.ToolResults {
+		switch r := &f.ToolResults[i]; {
+		case r.Name == "":
+			return fmt.Errorf("tool_results[%d].name is empty; want the name of a tool", i)
+		case r.Error != "" && len(r.Result) > 0:
+			return fmt.Errorf("tool_results[%d].result and error are both set; want one of them", i)
+		}
+	}
 	return f.Expect.validate()
 }
 
@@ -145,6 +193,14 @@ func (x *Exchange) validate() error {
 func (r *Reply) validate() error {
 	switch r.Kind {
 	case ChatResponse:
+		if _, err := finishReason(r.FinishReason); err != nil {
+			return err
+		}
+		for i := range r.ToolCalls {
+			if r.ToolCalls[i].Name == "" {
+				return fmt.Errorf("tool_calls[%d].name is empty; want the name of the tool that is called", i)
+			}
+		}
 	case ToolCall:
 		if r.Name == "" {
 			return fmt.Errorf("name is empty; want the name of the tool that is called")
@@ -155,6 +211,9 @@ func (r *Reply) validate() error {
 		}
 	default:
 		return fmt.Errorf("kind is %q; want one of %q, %q, %q", r.Kind, ChatResponse, ToolCall, ReplyError)
+	}
+	if r.Kind != ChatResponse && len(r.ToolCalls) > 0 {
+		return fmt.Errorf("tool_calls is set on a reply of kind %q; want kind %q", r.Kind, ChatResponse)
 	}
 	if r.Tokens != nil && *r.Tokens < 0 {
 		return fmt.Errorf("tokens is %d; want 0 or more", *r.Tokens)
@@ -189,6 +248,23 @@ func errorKind(name string) (llm.Kind, error) {
 		known = append(known, string(kind))
 	}
 	return "", fmt.Errorf("error_type is %q; want one of %s", name, strings.Join(known, ", "))
+}
+
+var finishReasons = []llm.FinishReason{llm.EndTurn, llm.MaxTokens, llm.ToolUse, llm.StopSequence}
+
+// finishReason returns the finish reason that name stands for, or "" for none.
+func finishReason(name string) (llm.FinishReason, error) {
+	if name == "" {
+		return "", nil
+	}
+	var known []string
+	for _, reason := range finishReasons {
+		if fold(name) == fold(string(reason)) {
+			return reason, nil
+		}
+		known = append(known, string(reason))
+	}
+	return "", fmt.Errorf("finish_reason is %q; want one of %s", name, strings.Join(known, ", "))
 }
 
 func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }

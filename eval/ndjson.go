@@ -11,22 +11,29 @@ import (
 // maxReport is the size up to which a line of a file of reports is read.
 const maxReport = 16 << 20
 
-// ReadReports reads reports, one JSON object per line, as items without variants. It skips blank lines and accepts fields that it does
-// not know, because newer programs write more. Errors name the line.
+// line is a report in a file, with its variant and sample.
+type line struct {
+	*Report
+	Cell        *Cell `json:"cell,omitempty"`
+	SampleIndex *int  `json:"sample_index,omitempty"`
+}
+
+// ReadReports reads reports, one JSON object per line. It skips blank lines and accepts fields that it does not know, because newer
+// programs write more. Errors name the line.
 func ReadReports(r io.Reader) ([]Item, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxReport)
 	var items []Item
-	seen := map[string]int{}
+	seen := map[place]int{}
 	n := 0
 	for lines.Scan() {
 		n++
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 {
 			continue
 		}
-		var report Report
-		if err := json.Unmarshal(line, &report); err != nil {
+		report := line{Report: &Report{}}
+		if err := json.Unmarshal(text, &report); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		if report.FixtureID == "" {
@@ -35,11 +42,12 @@ func ReadReports(r io.Reader) ([]Item, error) {
 		if report.Passed != (len(report.Failures) == 0) {
 			return nil, fmt.Errorf("line %d: passed is %t with %d failures; want true with none, or false", n, report.Passed, len(report.Failures))
 		}
-		if first, ok := seen[report.FixtureID]; ok {
-			return nil, fmt.Errorf("line %d: fixture_id is %q, as in line %d; want one report per case", n, report.FixtureID, first)
+		item := Item{FixtureID: report.FixtureID, Report: report.Report, Cell: report.Cell, SampleIndex: report.SampleIndex}
+		if first, ok := seen[item.place()]; ok {
+			return nil, fmt.Errorf("line %d: fixture_id is %q, as in line %d; want one report per case, variant and sample", n, report.FixtureID, first)
 		}
-		seen[report.FixtureID] = n
-		items = append(items, Item{FixtureID: report.FixtureID, Report: &report})
+		seen[item.place()] = n
+		items = append(items, item)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("line %d: %w", n+1, err)
@@ -51,7 +59,8 @@ func ReadReports(r io.Reader) ([]Item, error) {
 func WriteReports(w io.Writer, items []Item) error {
 	enc := json.NewEncoder(w)
 	for i := range items {
-		if err := enc.Encode(items[i].Report); err != nil {
+		it := &items[i]
+		if err := enc.Encode(line{it.Report, it.Cell, it.SampleIndex}); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ type Observation struct {
 	Calls           []Call // in the order in which they were made
 	Inferences      int
 	InferenceErrors int
+	Steps           int
 	InputTokens     int
 	OutputTokens    int
 	DurationMS      int64

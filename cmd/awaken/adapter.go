@@ -248,6 +248,18 @@ func (c *cassette) close() (note string, err error) {
 
 // useModel makes all agents use one model, given as provider:model.
 func (o outbound) useModel(cfg *engine.Config, name, keyFile string) error {
+	const id = "--model"
+	if err := o.addModel(cfg, id, name, keyFile); err != nil {
+		return err
+	}
+	for _, a := range cfg.Agents {
+		a.ModelID = id
+	}
+	return nil
+}
+
+// addModel adds a model, given as provider:model, under an id.
+func (o outbound) addModel(cfg *engine.Config, id, name, keyFile string) error {
 	adapter, upstream, ok := strings.Cut(name, ":")
 	if !ok || adapter == "" || upstream == "" {
 		return fmt.Errorf("--model is %q, want provider:model, such as openai:gpt-5.5", name)
@@ -259,11 +271,7 @@ func (o outbound) useModel(cfg *engine.Config, name, keyFile string) error {
 			return fmt.Errorf("--model %s: %w", name, err)
 		}
 	}
-	const id = "--model"
 	cfg.Providers[id] = m
 	cfg.Models = append(slices.Clone(cfg.Models), awaken.ModelSpec{ID: id, ProviderID: id, UpstreamModel: upstream})
-	for _, a := range cfg.Agents {
-		a.ModelID = id
-	}
 	return nil
 }

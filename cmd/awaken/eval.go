@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +14,8 @@ import (
 )
 
 func evalCommand(con *console) *cobra.Command {
-	cmd := &cobra.Command{Use: "eval", Short: "Compare evaluations of agents"}
-	cmd.AddCommand(evalDiffCommand(con))
+	cmd := &cobra.Command{Use: "eval", Short: "Evaluate agents"}
+	cmd.AddCommand(evalRunCommand(con), evalDiffCommand(con), evalBaselineCommand(con))
 	return cmd
 }
 
@@ -85,21 +87,26 @@ func evalDiffCommand(con *console) *cobra.Command {
 		if err := write(con, changes, latest); err != nil {
 			return written(err)
 		}
-		var blocking []string
-		for i := range changes {
-			if changes[i].Blocking() {
-				blocking = append(blocking, changes[i].Title())
-			}
-		}
-		if n := len(blocking); n > 5 {
-			blocking = append(blocking[:5], fmt.Sprintf("and %d more", n-5))
-		}
-		if len(blocking) > 0 {
-			return failed(fmt.Errorf("blocked by %s", strings.Join(blocking, ", ")))
-		}
-		return nil
+		return blocked(changes)
 	}
 	return cmd
+}
+
+// blocked fails if one of the changes blocks.
+func blocked(changes []eval.Change) error {
+	var blocking []string
+	for i := range changes {
+		if changes[i].Blocking() {
+			blocking = append(blocking, changes[i].Title())
+		}
+	}
+	if n := len(blocking); n > 5 {
+		blocking = append(blocking[:5], fmt.Sprintf("and %d more", n-5))
+	}
+	if len(blocking) > 0 {
+		return failed(fmt.Errorf("blocked by %s", strings.Join(blocking, ", ")))
+	}
+	return nil
 }
 
 func reportsOf(file string) ([]eval.Item, error) {
@@ -113,4 +120,24 @@ func reportsOf(file string) ([]eval.Item, error) {
 		return nil, configError("%s: %w", file, err)
 	}
 	return items, nil
+}
+
+// writeReports writes a file of reports, all or nothing.
+func writeReports(file string, items []eval.Item) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name())
+		}
+	}()
+	if err := eval.WriteReports(tmp, items); err != nil {
+		return errors.Join(err, tmp.Close())
+	}
+	if err := errors.Join(tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), file)
 }

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/eval/runner"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/store/memory"
+)
+
+const evalRunHelp = `Run cases and report what the agent did. The cases are in a file, or in the files of a
+folder whose names end with .json: fixtures, or datasets of them.
+
+The scripts of the cases answer instead of a model, so nothing leaves this machine: with a bare
+agent, or with the prompts, plugins and tools of the agents that --agent names. --live asks the
+agents' own models instead, and --model others. Several agents and models make a matrix.
+
+Tools have no effects. A call gets the result that its case has in tool_results; without one, a
+tool that only reads is called, and any other call fails.
+
+With --baseline, the reports are compared with those of a file: see 'awaken eval diff'.
+
+Exit status:
+  0  all cases passed; with --baseline, nothing blocks
+  1  a case failed; with --baseline, something blocks
+  2  invalid file or command line`
+
+const evalRunExamples = `  awaken eval run --fixtures cases --report new.ndjson
+  awaken eval run --fixtures cases --report new.ndjson --baseline main.ndjson --format markdown
+  awaken eval run --fixtures cases --report new.ndjson -f agent.yaml --agent support
+  awaken eval run --fixtures cases --report new.ndjson -f agent.yaml --model openai:gpt-5.5 --samples 5`
+
+// evalFlags are the flags of awaken eval run.
+type evalFlags struct {
+	runFlags
+	fixtures, report, baseline, format string
+	agents, models                     []string
+	live                               bool
+	samples, concurrency               int
+	tokens                             int64
+	usd                                float64
+	time                               time.Duration
+	judge, rubric                      string
+	votes                              int
+}
+
+func evalRunCommand(con *console) *cobra.Command {
+	var f evalFlags
+	cmd := &cobra.Command{Use: "run", Short: "Run cases and report", Long: evalRunHelp, Example: evalRunExamples, Args: cobra.NoArgs}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.fixtures, "fixtures", "", "`file` or folder with the cases")
+	fl.StringVar(&f.report, "report", "", "`file` to write the reports to, one JSON object per line")
+	fl.StringVar(&f.baseline, "baseline", "", "`file` of reports to compare with")
+	fl.StringVar(&f.format, "format", "text", "`format` of what is printed: text, json, junit or markdown")
+	fl.StringVarP(&f.file, "file", "f", "", "YAML or JSON `file` with agents, models and providers")
+	fl.StringArrayVar(&f.agents, "agent", nil, "`id` of an agent to run; may be repeated")
+	fl.StringArrayVar(&f.models, "model", nil, "`id` of a model of the file, or provider:model, to ask instead of the scripts; may be repeated")
+	fl.StringVar(&f.keyFile, "key-file", "", "`file` with the API key for --model; default the provider's environment variable")
+	fl.BoolVar(&f.live, "live", false, "ask the agents' own models instead of the scripts")
+	fl.IntVar(&f.samples, "samples", 0, "`number` of times that a model is asked for each case")
+	fl.IntVar(&f.concurrency, "concurrency", 5, "`number` of cases to run at a time")
+	fl.Int64Var(&f.tokens, "max-tokens", 0, "`number` of tokens after which nothing more is run; 0 means no limit")
+	fl.Float64Var(&f.usd, "max-cost", 0, "`US dollars` after which nothing more is run; 0 means no limit")
+	fl.DurationVar(&f.time, "max-time", 0, "`time` after which nothing more is run; 0 means no limit")
+	fl.StringVar(&f.judge, "judge", "", "`id` or provider:model of the model that grades answers")
+	fl.StringVar(&f.rubric, "rubric", "", "what a good answer is, for --judge")
+	fl.IntVar(&f.votes, "votes", 1, "`number` of times that --judge is asked about an answer; the median counts")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := f.check(); err != nil {
+			return err
+		}
+		return evalRun(cmd.Context(), con, &f)
+	}
+	return cmd
+}
+
+func (f *evalFlags) isLive() bool { return f.live || len(f.models) > 0 }
+
+func (f *evalFlags) check() error {
+	if _, ok := diffFormats[f.format]; !ok {
+		return usageError("--format is %q; want text, json, junit or markdown", f.format)
+	}
+	switch {
+	case f.fixtures == "":
+		return usageError("--fixtures is missing: the file or folder with the cases")
+	case f.report == "":
+		return usageError("--report is missing: the file to write the reports to")
+	case f.samples < 0 || f.samples > 0 && !f.isLive():
+		return usageError("--samples is %d; want 1 or more, with --live or --model: a script always answers alike", f.samples)
+	case f.concurrency < 1:
+		return usageError("--concurrency is %d; want 1 or more", f.concurrency)
+	case f.votes < 1:
+		return usageError("--votes is %d; want 1 or more", f.votes)
+	case f.tokens < 0 || f.usd < 0 || f.time < 0:
+		return usageError("--max-tokens, --max-cost and --max-time: want 0 or more")
+	case f.judge != "" && !f.isLive():
+		return usageError("--judge needs --live or --model: what a script says need not be graded")
+	}
+	return nil
+}
+
+func evalRun(ctx context.Context, con *console, f *evalFlags) error {
+	dataset, err := eval.Load(f.fixtures)
+	if err != nil {
+		return configError("%w", err)
+	}
+	for i := range dataset.Fixtures {
+		if c := &dataset.Fixtures[i]; c.Expect.MinJudgeScore != nil && f.judge == "" {
+			return configError("%s: fixture %q has expect.min_judge_score; want --judge, with --live or --model", f.fixtures, c.ID)
+		}
+	}
+	var baseline []eval.Item
+	if f.baseline != "" {
+		if baseline, err = reportsOf(f.baseline); err != nil {
+			return err
+		}
+	}
+	plan := &runner.Plan{Fixtures: dataset.Fixtures, Samples: f.samples, Limits: runner.Limits{Concurrency: f.concurrency, Time: f.time, Tokens: f.tokens, USD: f.usd}}
+	if err := f.vary(ctx, con, plan); err != nil {
+		return err
+	}
+	items := make([]eval.Item, plan.Len())
+	err = (&runner.Runner{Open: openCell}).Run(ctx, plan, func(n int, item eval.Item) error { items[n] = item; return nil })
+	if err != nil {
+		return failed(err)
+	}
+	if err := writeReports(f.report, items); err != nil {
+		return failed(err)
+	}
+	changes := eval.Diff(baseline, items)
+	if f.baseline == "" && f.format == "text" {
+		err = printItems(con, items)
+	} else {
+		err = diffFormats[f.format](con, changes, items)
+	}
+	if err != nil {
+		return written(err)
+	}
+	return blocked(changes)
+}
+
+// openCell returns the runtime of a cell.
+func openCell(s runner.Setup) (runner.Runtime, error) {
+	return engine.New(engine.Config{Versions: s.Versions, Executor: s.Executor, Store: memory.New(), Profile: memory.NewProfile()})
+}
+
+// vary adds the variants and the judge that the flags name.
+func (f *evalFlags) vary(ctx context.Context, con *console, plan *runner.Plan) error {
+	if !f.isLive() && len(f.agents) == 0 {
+		plan.Variants = []runner.Variant{runner.Scripted()}
+		return nil
+	}
+	f.quiet = true
+	cfg, err := configure(con, &f.runFlags, outbound{})
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(f.models, []string{f.judge}) {
+		known := slices.ContainsFunc(cfg.Models, func(m awaken.ModelSpec) bool { return m.ID == name }) || slices.ContainsFunc(cfg.Pools, func(p awaken.ModelPoolSpec) bool { return p.ID == name })
+		if name == "" || known {
+			continue
+		}
+		if err := (outbound{}).addModel(&cfg, name, name, f.keyFile); err != nil {
+			return configError("%w", err)
+		}
+	}
+	discover(ctx, &cfg, slog.New(slog.DiscardHandler))
+	rt, err := engine.New(cfg)
+	if err != nil {
+		return configError("%w", inFile(f.file, err))
+	}
+	reg := rt.Registry()
+	if len(f.agents) == 0 {
+		agent, err := chooseAgent(cfg.Agents, "")
+		if err != nil {
+			return configError("%w", inFile(f.file, err))
+		}
+		f.agents = []string{agent.ID}
+	}
+	if plan.Variants, err = f.variants(reg); err != nil {
+		return err
+	}
+	if f.judge != "" {
+		plan.Judge = &runner.Judge{Registry: reg, ModelID: f.judge, Rubric: f.rubric, Votes: f.votes}
+	}
+	return nil
+}
+
+// variants returns every agent with every model.
+func (f *evalFlags) variants(reg *registry.Registry) (out []runner.Variant, err error) {
+	models := f.models
+	if len(models) == 0 {
+		models = []string{""}
+	}
+	for _, agent := range f.agents {
+		for _, model := range models {
+			v := runner.Variant{Registry: reg, AgentID: agent, Scripted: !f.isLive()}
+			if v.Registry, err = runner.Patched(reg, agent, model, nil); err != nil {
+				return nil, configError("%w", inFile(f.file, err))
+			}
+			cell := eval.Cell{ModelID: model}
+			if len(f.agents) > 1 {
+				cell.AgentID = agent
+			}
+			if cell != (eval.Cell{}) {
+				v.Cell = &cell
+			}
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}
+
+// printItems prints the cases that failed, and how many passed.
+func printItems(con *console, items []eval.Item) error {
+	passed := 0
+	for i := range items {
+		it := &items[i]
+		if it.Report.Passed {
+			passed++
+			continue
+		}
+		var why []string
+		for j := range it.Report.Failures {
+			why = append(why, it.Report.Failures[j].Explain())
+		}
+		if _, err := fmt.Fprintf(con.out, "! %s: %s\n", printable(it.Title(), false), printable(strings.Join(why, "; "), false)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(con.out, "%d of %d passed\n", passed, len(items))
+	return err
+}
+
+const evalBaselineHelp = `Make the reports of a file the baseline that later ones are compared with. The baseline has no
+durations, and its cases are in order, so that it changes only if what agents do changes: keep
+it with the code.
+
+If the baseline exists, what changed is printed as 'awaken eval diff' does.`
+
+func evalBaselineCommand(con *console) *cobra.Command {
+	return &cobra.Command{
+		Use:     "baseline REPORTS BASELINE",
+		Short:   "Make reports the baseline",
+		Long:    evalBaselineHelp,
+		Example: "  awaken eval baseline new.ndjson main.ndjson",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, files []string) error {
+			items, err := reportsOf(files[0])
+			if err != nil {
+				return err
+			}
+			var before []eval.Item
+			if before, err = reportsOf(files[1]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			for i := range items {
+				items[i].Report.SessionDurationMS = 0
+			}
+			slices.SortStableFunc(items, func(a, b eval.Item) int { return strings.Compare(a.Title(), b.Title()) })
+			if err := writeReports(files[1], items); err != nil {
+				return failed(err)
+			}
+			return written(diffFormats["text"](con, eval.Diff(before, items), items))
+		},
+	}
+}

@@ -1,0 +1,188 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// Plan says what to run. Its cells are numbered from 0: the variants of the first case, each with its samples, then those of the
+// second.
+type Plan struct {
+	Fixtures []eval.Fixture
+	Variants []Variant
+	// Samples is how often a cell is run. 0 means once, without a number in its report.
+	Samples int
+	Limits  Limits
+	Judge   *Judge // nil: answers are not judged
+	// Done reports that a cell has a report from before. Nil means that none has.
+	Done func(n int) bool
+}
+
+// Limits bounds a run over a dataset. A field that is 0 sets no limit.
+type Limits struct {
+	Concurrency int           // cells at a time; 0 means 1
+	Time        time.Duration // of all cells together
+	Tokens      int64         // of all cells together, with those of the judge
+	USD         float64       // of all cells together
+}
+
+// Variant is an agent as it is tried.
+type Variant struct {
+	Cell     *eval.Cell         // names the variant in reports; nil if there is only one
+	Registry *registry.Registry // has the agent
+	AgentID  string
+	Scripted bool // the scripts of the cases answer instead of the agent's model
+}
+
+const (
+	scriptedAgent = "eval"
+	scriptedModel = "eval-script"
+	judgeAgent    = "eval-judge"
+)
+
+// Scripted returns a variant for cases with scripts: an agent that has no instructions, no plugins and only the tools for which
+// a case has results.
+func Scripted() Variant {
+	reg, err := registry.New(registry.Config{Builtin: builtin.For, ID: scriptedAgent, Lazy: true, Agents: []*awaken.AgentSpec{{ID: scriptedAgent, ModelID: scriptedModel}}})
+	if err != nil {
+		panic(err) // it depends on no input
+	}
+	return Variant{Registry: reg, AgentID: scriptedAgent, Scripted: true}
+}
+
+// Patched returns a registry in which an agent has another model, if modelID is not "", and the fields of a JSON object instead of its own,
+// if overrides is not nil. Errors are awaken.ErrNotFound, awaken.ErrInvalid or an *awaken.ConfigError.
+func Patched(reg *registry.Registry, agentID, modelID string, overrides json.RawMessage) (*registry.Registry, error) {
+	spec, err := copyOf(reg, agentID)
+	if err != nil {
+		return nil, err
+	}
+	if modelID != "" && !reg.HasModel(modelID) {
+		return nil, fmt.Errorf("model %q: %w", modelID, awaken.ErrNotFound)
+	}
+	if overrides != nil {
+		if spec, err = patch(spec, overrides); err != nil {
+			return nil, err
+		}
+	}
+	if modelID != "" {
+		spec.ModelID = modelID
+	}
+	return reg.Derive(registry.Edit{Agents: []*awaken.AgentSpec{spec}})
+}
+
+// copyOf returns a copy of an agent that this runtime can run.
+func copyOf(reg *registry.Registry, agentID string) (*awaken.AgentSpec, error) {
+	spec := reg.Agent(agentID)
+	if spec == nil {
+		return nil, fmt.Errorf("agent %q: %w", agentID, awaken.ErrNotFound)
+	}
+	if kind := spec.BackendKind(); kind != "" {
+		return nil, fmt.Errorf("agent %q: %w: it runs elsewhere (%s); want an agent that runs here", agentID, awaken.ErrInvalid, kind)
+	}
+	return patch(spec, nil)
+}
+
+// patch returns a copy of spec with the fields of a JSON object.
+func patch(spec *awaken.AgentSpec, overrides json.RawMessage) (*awaken.AgentSpec, error) {
+	data, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	if overrides != nil {
+		fields, changes := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+		if err := json.Unmarshal(data, &fields); err != nil {
+			return nil, err
+		}
+		if err := strict.Unmarshal(overrides, &changes); err != nil {
+			return nil, fmt.Errorf("agent_overrides: %w: %w", awaken.ErrInvalid, err)
+		}
+		for name, value := range changes {
+			if name == "id" || name == "endpoint" || name == "backend" {
+				return nil, fmt.Errorf("agent_overrides.%s: %w: it cannot be overridden", name, awaken.ErrInvalid)
+			}
+			if string(value) == "null" {
+				delete(fields, name)
+				continue
+			}
+			fields[name] = value
+		}
+		if data, err = json.Marshal(fields); err != nil {
+			return nil, err
+		}
+	}
+	out := new(awaken.AgentSpec)
+	if err := json.Unmarshal(data, out); err != nil {
+		return nil, fmt.Errorf("agent_overrides: %w: %w", awaken.ErrInvalid, err)
+	}
+	return out, nil
+}
+
+// scripted returns the registry of a cell whose replies come from a model. An error of the script is not retried: a reply answers
+// one inference.
+func (v *Variant) scripted(model llm.Model, tools []awaken.Tool) (*registry.Registry, error) {
+	spec, err := copyOf(v.Registry, v.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	spec.ModelID = scriptedModel
+	if spec.Sections == nil {
+		spec.Sections = map[string]json.RawMessage{}
+	}
+	spec.Sections["retry"] = json.RawMessage(`{"max_retries":0,"max_stream_retries":0}`)
+	return v.Registry.Derive(registry.Edit{Lazy: true, Agents: []*awaken.AgentSpec{spec}, Tools: tools, Providers: map[string]llm.Model{scriptedModel: model},
+		Models: []awaken.ModelSpec{{ID: scriptedModel, ProviderID: scriptedModel, UpstreamModel: scriptedModel}}})
+}
+
+// Len returns the number of cells.
+func (p *Plan) Len() int { return len(p.Fixtures) * len(p.Variants) * max(1, p.Samples) }
+
+// place is where a cell is in a plan.
+type place struct{ fixture, variant, sample int }
+
+func (p *Plan) place(n int) place {
+	samples := max(1, p.Samples)
+	return place{n / samples / len(p.Variants), n / samples % len(p.Variants), n % samples}
+}
+
+// item returns the item of a cell, without its report.
+func (p *Plan) item(at place) eval.Item {
+	it := eval.Item{FixtureID: p.Fixtures[at.fixture].ID, Cell: p.Variants[at.variant].Cell}
+	if p.Samples > 0 {
+		it.SampleIndex = &at.sample
+	}
+	return it
+}
+
+// twins returns, for each fixture, the first one that runs alike: they differ at most in what is expected of the run.
+func (p *Plan) twins() ([]int, error) {
+	first, out := map[[sha256.Size]byte]int{}, make([]int, len(p.Fixtures))
+	for i := range p.Fixtures {
+		f := &p.Fixtures[i]
+		data, err := json.Marshal(struct {
+			Turns   []eval.Exchange
+			Results []eval.ToolResult
+			Decide  eval.Decide
+			Unused  bool
+			Score   *float64
+		}{f.Turns(), f.ToolResults, f.Decide, f.AllowUnusedProviderScript, f.Expect.MinJudgeScore})
+		if err != nil {
+			return nil, fmt.Errorf("fixture %q: %w", f.ID, err)
+		}
+		digest := sha256.Sum256(data)
+		if _, ok := first[digest]; !ok {
+			first[digest] = i
+		}
+		out[i] = first[digest]
+	}
+	return out, nil
+}
