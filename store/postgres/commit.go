@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
@@ -34,9 +35,16 @@ func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error 
 	}
 	defer p.params.free()
 	marks := s.commits.marks.New(s.tenant, c)
-	if len(marks) > 0 {
-		p.call, p.quick = &markedCommit, nil
+	switch {
+	case len(marks) > 0:
+		if p.call = &markedCommit; p.quick == &stepCommit {
+			p.quick = &markedStepCommit
+		} else {
+			p.quick = nil
+		}
 		p.params.array(len(marks), func(i int) { p.params.idElement(marks[i]) })
+	case p.quick == &startCommit || p.quick == &endCommit:
+		p.params.facets(&c.Run)
 	}
 	p.Owner = s.tenant
 	s.commits.lanes.Do(context.WithoutCancel(ctx), p)
@@ -69,9 +77,9 @@ func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error 
 // anyCommit calls the SQL function that applies any commit, userCommit the one that also
 // sets the user of a new thread, and markedCommit the one that also adds marks to the run.
 var (
-	anyCommit    = shortcut{`SELECT {p}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`, 24}
-	userCommit   = shortcut{`SELECT {p}_user_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`, 25}
-	markedCommit = shortcut{`SELECT {p}_marked_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`, 26}
+	anyCommit    = shortcut{`SELECT {p}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`, 24, 0}
+	userCommit   = shortcut{`SELECT {p}_user_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`, 25, 0}
+	markedCommit = shortcut{`SELECT {p}_marked_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`, 26, 0}
 )
 
 // firstOfUser reports whether a commit may be the first on a thread that belongs to a user. A
@@ -85,6 +93,15 @@ func firstOfUser(c *awaken.Commit) bool {
 type shortcut struct {
 	query  string
 	params int // the number of leading arguments that it takes
+	more   int // the number of arguments that it takes of those behind userCommit's
+}
+
+// arguments returns those of the values that the statement takes.
+func (s *shortcut) arguments(values [][]byte) [][]byte {
+	if s.more == 0 {
+		return values[:s.params]
+	}
+	return slices.Concat(values[:s.params], values[userCommit.params:userCommit.params+s.more])
 }
 
 // quickly returns the shortcut for a commit, or nil.
@@ -96,7 +113,7 @@ func quickly(c *awaken.Commit) *shortcut {
 		return &stepCommit
 	case c.Number > 1 && run.Status == awaken.RunDone:
 		return &endCommit
-	case c.Number == 1 && run.Status == awaken.RunRunning && !c.RequireEmptyInbox && run.Output.FromSeq == 0 && !firstOfUser(c):
+	case c.Number == 1 && run.Status == awaken.RunRunning && !c.RequireEmptyInbox && run.Output.FromSeq == 0 && run.CostUSD == 0 && !firstOfUser(c):
 		return &startCommit
 	}
 	return nil
@@ -121,7 +138,14 @@ var stepCommit = shortcut{`WITH t AS (
 	UPDATE {p}_threads h SET ` + quickThread + `, run = $9
 	WHERE ` + quickGuard + ` AND h.open_run = $8 AND h.run IS NOT NULL
 	RETURNING h.last_seq, h.commits, h.messages, h.unread
-) ` + quickInsert, 15}
+) ` + quickInsert, 15, 0}
+
+// markedStepCommit is a stepCommit that also adds marks to the run.
+var markedStepCommit = shortcut{strings.TrimSuffix(stepCommit.query, ` `+quickInsert) + `, m AS (
+	INSERT INTO {p}_run_marks (tenant, run, mark, born)
+		SELECT $1, $8, m.mark, r.born FROM {p}_runs r, unnest($16::text[]) AS m (mark) WHERE r.tenant = $1 AND r.id = $8 AND EXISTS (SELECT FROM t)
+		ON CONFLICT DO NOTHING
+) ` + quickInsert, 15, 1}
 
 // endCommit applies the last commit of a running run.
 var endCommit = shortcut{`WITH t AS (
@@ -129,9 +153,10 @@ var endCommit = shortcut{`WITH t AS (
 	WHERE ` + quickGuard + ` AND h.open_run = $8 AND h.run IS NOT NULL AND (h.unread = 0 OR NOT $16)
 	RETURNING h.last_seq, h.commits, h.messages, h.unread
 ), r AS (
-	UPDATE {p}_runs r SET status = 'done', data = $9, last_seq = (SELECT t.last_seq FROM t)
+	UPDATE {p}_runs r SET status = 'done', data = $9, last_seq = (SELECT t.last_seq FROM t),
+		agent = $17, version = $18, origin = $19, parent = $20, detail = $21, error = $22, cost = $23, created = $24
 	WHERE r.tenant = $1 AND r.id = $8 AND EXISTS (SELECT FROM t)
-) ` + quickInsert, 16}
+) ` + quickInsert, 16, facetParams}
 
 // startCommit applies the first commit of a run that has no record yet, on a thread without
 // an open run.
@@ -139,12 +164,12 @@ var startCommit = shortcut{`WITH t AS (
 	UPDATE {p}_threads h SET ` + quickThread + `, run = $9, open_run = $8, latest_run = $8, touched = nextval('{p}_clock'),
 		parent = CASE WHEN h.latest_run = '' AND h.parent = '' THEN $17 ELSE h.parent END, created = CASE h.created WHEN 0 THEN $6 ELSE h.created END
 	WHERE ` + quickGuard + ` AND h.open_run = '' AND NOT $16 AND NOT EXISTS (SELECT FROM {p}_runs r WHERE r.tenant = $1 AND r.id = $8)
-	RETURNING h.last_seq, h.commits, h.messages, h.unread, h.touched
+	RETURNING h.last_seq, h.commits, h.messages, h.unread, h.touched, h.user_id
 ), r AS (
-	INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq)
+	INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq, agent, version, origin, parent, detail, error, cost, created, user_id)
 		SELECT $1, $8, $2, 'running', coalesce((SELECT d.born FROM {p}_dispatches d WHERE d.tenant = $1 AND d.run = $8 AND d.born IS NOT NULL), t.touched),
-			$9, least(t.last_seq, $11 - 1), 9223372036854775807 FROM t
-) ` + quickInsert, 17}
+			$9, least(t.last_seq, $11 - 1), 9223372036854775807, $18, $19, $20, $21, $22, $23, $24, $25, t.user_id FROM t
+) ` + quickInsert, 17, facetParams}
 
 // params returns the arguments of userCommit; all but the last are those of anyCommit.
 func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
@@ -189,6 +214,22 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p.boolean(isValid)
 	p.id(c.Run.UserID)
 	return p, nil
+}
+
+// facetParams is how many arguments facets adds.
+const facetParams = 8
+
+// facets adds what lists of runs select by. A statement that sets these columns saves the trigger that reads them from
+// the record.
+func (p *params) facets(r *awaken.Run) {
+	f := dialect.Facets(r)
+	for _, v := range []string{f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error} {
+		start := len(p.buf)
+		p.buf = append(p.buf, v...)
+		p.end(start)
+	}
+	p.bigint(f.Cost)
+	p.bigint(f.Created)
 }
 
 // entries adds the first and last sequence number, the highest epoch and the entries. The epoch of a

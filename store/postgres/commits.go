@@ -176,7 +176,7 @@ func (g *commits) text(p *pending) (stmt string, values [][]byte) {
 		p.settles.code = 0
 	}
 	how := cmp.Or(p.quick, p.call)
-	return g.db.sql(how.query), p.params.values[:how.params]
+	return g.db.sql(how.query), how.arguments(p.params.values)
 }
 
 // statement returns the prepared statement of a commit that is made alone, its arguments, and what

@@ -66,7 +66,7 @@ func TestShortcuts_StoreWhatTheFunctionStores(t *testing.T) {
 		run(awaken.RunRequest{ThreadID: "b", RunID: "mine"})
 		prefix, _, _ := strings.Cut(strings.SplitAfter(db.StepCommit(), "UPDATE ")[1], "_threads")
 		var out []string
-		for _, table := range []string{"threads", "commits", "runs", "state", "inbox"} {
+		for _, table := range []string{"threads", "commits", "runs", "run_marks", "state", "inbox"} {
 			rows, err := witness(t).Query(t.Context(), fmt.Sprintf("SELECT t::text FROM %s_%s t ORDER BY 1", prefix, table))
 			if err != nil {
 				t.Fatal(err)
