@@ -37,8 +37,8 @@ func (e *firstError) close(dst, object []byte) ([]byte, error) {
 	return append(object, '}'), nil
 }
 
-// AppendJSON appends the result of json.Marshal to dst. After an error it returns dst
-// unchanged.
+// AppendJSON appends the record to dst: what json.Marshal makes of its fields, with times in seconds, and then the
+// times in milliseconds. After an error it returns dst unchanged.
 func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	var e firstError
 	buf := appendjson.Text(dst, `{"run_id":`, r.RunID)
@@ -84,10 +84,10 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	if r.Output != (llm.Interval{}) {
 		buf = r.Output.AppendJSON(append(buf, `,"output":`...))
 	}
-	buf = appendjson.Int(buf, `,"created_at":`, r.CreatedAt)
-	buf = appendjson.IntIf(buf, `,"started_at":`, r.StartedAt)
-	buf = appendjson.IntIf(buf, `,"finished_at":`, r.FinishedAt)
-	buf = appendjson.Int(buf, `,"updated_at":`, r.UpdatedAt)
+	buf = appendjson.Int(buf, `,"created_at":`, r.CreatedAt/1000)
+	buf = appendjson.IntIf(buf, `,"started_at":`, r.StartedAt/1000)
+	buf = appendjson.IntIf(buf, `,"finished_at":`, r.FinishedAt/1000)
+	buf = appendjson.Int(buf, `,"updated_at":`, r.UpdatedAt/1000)
 	buf = appendjson.Int(buf, `,"steps":`, r.Steps)
 	buf = appendjson.Int(buf, `,"input_tokens":`, r.InputTokens)
 	buf = appendjson.Int(buf, `,"output_tokens":`, r.OutputTokens)
@@ -99,6 +99,10 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 		buf = r.ChildUsage.AppendJSON(append(buf, `,"child_usage":`...))
 	}
 	buf = e.keep(appendjson.FloatIf(buf, `,"child_cost_usd":`, r.ChildCostUSD))
+	buf = appendjson.IntIf(buf, `,"created_at_ms":`, r.CreatedAt)
+	buf = appendjson.IntIf(buf, `,"started_at_ms":`, r.StartedAt)
+	buf = appendjson.IntIf(buf, `,"finished_at_ms":`, r.FinishedAt)
+	buf = appendjson.IntIf(buf, `,"updated_at_ms":`, r.UpdatedAt)
 	return e.close(dst, buf)
 }
 

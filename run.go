@@ -391,6 +391,7 @@ type Run struct {
 	Input  llm.Interval `json:"input,omitzero"`  // records of the log that started the run
 	Output llm.Interval `json:"output,omitzero"` // records of the log that the run produced
 
+	// Times, Unix ms. JSON has each of them twice: in seconds by this name, and exactly by this name and _ms.
 	CreatedAt  int64 `json:"created_at"`
 	StartedAt  int64 `json:"started_at,omitempty"`
 	FinishedAt int64 `json:"finished_at,omitempty"`
@@ -404,6 +405,33 @@ type Run struct {
 	// Usage and cost of finished children, including their own children.
 	ChildUsage   llm.Usage `json:"child_usage,omitzero"`
 	ChildCostUSD float64   `json:"child_cost_usd,omitempty"`
+}
+
+// MarshalJSON encodes the record; see AppendJSON.
+func (r Run) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
+
+// UnmarshalJSON decodes the result of MarshalJSON. A time that the record has in seconds only, as records of
+// earlier versions have it, is the beginning of that second. Unknown fields are ignored: a later version may have
+// written them.
+func (r *Run) UnmarshalJSON(data []byte) error {
+	type plain Run
+	w := struct {
+		*plain
+		Created  *int64 `json:"created_at_ms"`
+		Started  *int64 `json:"started_at_ms"`
+		Finished *int64 `json:"finished_at_ms"`
+		Updated  *int64 `json:"updated_at_ms"`
+	}{plain: (*plain)(r)}
+	r.CreatedAt, r.StartedAt, r.FinishedAt, r.UpdatedAt = 0, 0, 0, 0
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	for _, t := range [...]struct{ at, exact *int64 }{{&r.CreatedAt, w.Created}, {&r.StartedAt, w.Started}, {&r.FinishedAt, w.Finished}, {&r.UpdatedAt, w.Updated}} {
+		if *t.at *= 1000; t.exact != nil {
+			*t.at = *t.exact
+		}
+	}
+	return nil
 }
 
 // Validate checks that the fields of the record agree with its status.

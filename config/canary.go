@@ -323,10 +323,10 @@ func (r *Rollout) Running() bool { return r.current.now().head.Canary != nil }
 // that began before the canary.
 func (r *Rollout) Observe(run *awaken.Run) {
 	c := r.current.now().head.Canary
-	if c == nil || run.Status != awaken.RunDone || run.ParentRunID != "" || (run.CreatedAt+1)*1000 < c.StartedAt {
+	if c == nil || run.Status != awaken.RunDone || run.ParentRunID != "" || run.CreatedAt < c.StartedAt {
 		return
 	}
-	t := Tally{Runs: 1, CostUSD: run.CostUSD + run.ChildCostUSD, LatencyMS: max(0, run.FinishedAt-run.StartedAt) * 1000}
+	t := Tally{Runs: 1, CostUSD: run.CostUSD + run.ChildCostUSD, LatencyMS: max(0, run.FinishedAt-run.StartedAt)}
 	if run.Termination.Type == awaken.Failed {
 		t.Errors = 1
 	}

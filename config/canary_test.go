@@ -224,15 +224,15 @@ func TestCanary_RuleCountsRunsOfAllReplicas(t *testing.T) {
 }
 
 var (
-	fine   = awaken.Run{Status: awaken.RunDone, Termination: awaken.Termination{Type: awaken.NaturalEnd}, CostUSD: 1, StartedAt: 10, FinishedAt: 12}
-	dear   = awaken.Run{Status: awaken.RunDone, Termination: awaken.Termination{Type: awaken.NaturalEnd}, CostUSD: 2, StartedAt: 10, FinishedAt: 14}
-	failed = awaken.Run{Status: awaken.RunDone, Termination: awaken.Termination{Type: awaken.Failed}, CostUSD: 1, StartedAt: 10, FinishedAt: 12}
+	fine   = awaken.Run{Status: awaken.RunDone, Termination: awaken.Termination{Type: awaken.NaturalEnd}, CostUSD: 1, StartedAt: 10_000, FinishedAt: 12_000}
+	dear   = awaken.Run{Status: awaken.RunDone, Termination: awaken.Termination{Type: awaken.NaturalEnd}, CostUSD: 2, StartedAt: 10_000, FinishedAt: 14_000}
+	failed = awaken.Run{Status: awaken.RunDone, Termination: awaken.Termination{Type: awaken.Failed}, CostUSD: 1, StartedAt: 10_000, FinishedAt: 12_000}
 )
 
 func (r *rig) observe(run awaken.Run, version string) {
 	run.ResolutionID = version
 	if run.CreatedAt == 0 {
-		run.CreatedAt = time.Now().Unix()
+		run.CreatedAt = time.Now().UnixMilli()
 	}
 	r.Canary().Observe(&run)
 }

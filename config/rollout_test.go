@@ -39,7 +39,7 @@ func newRollout(t *testing.T, canary *Canary) (*Rollout, *counter) {
 
 // finished returns a run that took two seconds.
 func finished(version string) awaken.Run {
-	return awaken.Run{Status: awaken.RunDone, ResolutionID: version, CreatedAt: 100, StartedAt: 100, FinishedAt: 102, CostUSD: 1, ChildCostUSD: 0.5}
+	return awaken.Run{Status: awaken.RunDone, ResolutionID: version, CreatedAt: 100_000, StartedAt: 100_000, FinishedAt: 102_000, CostUSD: 1, ChildCostUSD: 0.5}
 }
 
 func TestRollout_CountsRunsOfCanaryAndControl(t *testing.T) {

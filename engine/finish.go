@@ -131,7 +131,7 @@ func (r *run) reopen(ctx context.Context, e *end) bool {
 
 // conclude writes the end into the record.
 func (r *run) conclude(e *end) {
-	now := r.rt.cfg.Now().Unix()
+	now := r.rt.cfg.Now().UnixMilli()
 	t := e.Termination
 	r.rec.Status, r.rec.Waiting, r.rec.Termination = awaken.RunDone, nil, t
 	r.rec.StatusReason = cmp.Or(r.rec.StatusReason, statusReason(t)) // a run that ended before it started has one

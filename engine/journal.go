@@ -149,7 +149,7 @@ func (j *journal) collect(o commitOptions) (*commitBatch, error) {
 		return nil, err
 	}
 	now := j.rt.cfg.Now()
-	j.rec.UpdatedAt = now.Unix()
+	j.rec.UpdatedAt = now.UnixMilli()
 	if first := j.count + 1; len(j.conv.added) > 0 && first > j.rec.Input.ToSeq {
 		j.rec.Output = llm.Interval{FromSeq: cmp.Or(j.rec.Output.FromSeq, first), ToSeq: j.count + len(j.conv.added)}
 	}

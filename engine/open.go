@@ -200,7 +200,7 @@ func (op *opening) newRecord(ctx context.Context, req *awaken.RunRequest) error 
 	rec.RunID, rec.ThreadID, rec.Adapter, rec.Depth, rec.Call = op.active.runID, op.thread, req.Adapter, req.Depth, req.Call
 	rec.ParentRunID, rec.ParentThreadID, rec.ParentToolCallID = req.ParentRunID, req.ParentThreadID, req.ParentToolCallID
 	rec.DispatchID, rec.SessionID, rec.UserID, rec.TransportRequestID = req.DispatchID, req.SessionID, req.UserID, req.TransportRequestID
-	now := op.rt.cfg.Now().Unix()
+	now := op.rt.cfg.Now().UnixMilli()
 	rec.Status, rec.StartedAt, rec.CreatedAt = awaken.RunCreated, cmp.Or(rec.StartedAt, now), cmp.Or(rec.CreatedAt, now)
 	return op.inheritTaint(ctx, req)
 }

@@ -18,7 +18,7 @@ func (rt *Runtime) Report(ctx context.Context, child *awaken.Run) error {
 		return nil
 	}
 	rep := &awaken.ChildReport{RunID: child.RunID, ThreadID: child.ThreadID, AgentID: child.AgentID, Status: child.Status,
-		Termination: child.Termination, Response: child.FinalOutput, Task: child.Mode == "scheduled", FinishedAt: child.FinishedAt, Taint: child.Taint}
+		Termination: child.Termination, Response: child.FinalOutput, Task: child.Mode == "scheduled", FinishedAt: child.FinishedAt / 1000, Taint: child.Taint}
 	rep.Usage, rep.CostUSD = child.Total()
 	if child.ErrorPayload != nil {
 		rep.Error = child.ErrorPayload.Message

@@ -55,7 +55,7 @@ func evaluate(p awaken.StopPolicy, stats *awaken.StopStats) (d *awaken.StopDecis
 // counts returns the counters that the policies are evaluated with.
 func (sp stops) counts() builtin.StopCounts {
 	c := builtin.StopStats.Get(sp.st)
-	c.StartedMS = cmp.Or(c.StartedMS, sp.rec.StartedAt*1000)
+	c.StartedMS = cmp.Or(c.StartedMS, sp.rec.StartedAt)
 	return c
 }
 

@@ -107,11 +107,11 @@ func (d *Dispatch) Fail(now int64, err string, lost bool) {
 // NewRun returns the record of the run that d will start, created at d.CreatedAt. d.Request must
 // not be nil.
 func (d *Dispatch) NewRun() *awaken.Run {
-	q, at := d.Request, d.CreatedAt/1000
+	q := d.Request
 	r := &awaken.Run{RunID: d.RunID, ThreadID: d.ThreadID, AgentID: q.AgentID, DispatchID: d.ID, Status: awaken.RunCreated,
 		ParentRunID: q.ParentRunID, ParentThreadID: q.ParentThreadID, ParentToolCallID: q.ParentToolCallID,
 		SessionID: q.SessionID, UserID: q.UserID, TransportRequestID: q.TransportRequestID, Origin: q.Origin, Adapter: q.Adapter, Depth: q.Depth, ResolutionID: q.ResolutionID,
-		CreatedAt: at, UpdatedAt: at}
+		CreatedAt: d.CreatedAt, UpdatedAt: d.CreatedAt}
 	r.Origin = cmp.Or(r.Origin, "user")
 	if q.Mode != "foreground" {
 		r.Mode = q.Mode

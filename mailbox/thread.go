@@ -170,7 +170,7 @@ func (t *Thread) end(d *Dispatch, as Status, reason string) {
 func endedRun(run *awaken.Run, now int64, t awaken.Termination) *awaken.Run {
 	r := *run
 	r.Status, r.StatusReason, r.Termination = awaken.RunDone, t.String(), t
-	r.FinishedAt, r.UpdatedAt = now/1000, now/1000
+	r.FinishedAt, r.UpdatedAt = now, now
 	if t.Type == awaken.Failed {
 		r.ErrorPayload = &awaken.Error{Message: t.Message}
 	}

@@ -346,7 +346,7 @@ func TestThread_EndsRunsThatNeverStarted(t *testing.T) {
 	if err := r.Validate(); err != nil {
 		t.Error(err)
 	}
-	if r.Status != awaken.RunDone || r.Termination.Type != awaken.Cancelled || r.StatusReason != "cancelled" || r.CreatedAt != 1 || r.FinishedAt != 5 || r.AgentID != "agent" {
+	if r.Status != awaken.RunDone || r.Termination.Type != awaken.Cancelled || r.StatusReason != "cancelled" || r.CreatedAt != 1000 || r.FinishedAt != 5000 || r.AgentID != "agent" {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -46,14 +46,15 @@ func (t tally) count(tenant string, run *awaken.Run, log *logFigures) {
 	if log.begun {
 		f.timed(log.active)
 	}
+	at := run.FinishedAt / 1000
 	for by, value := range map[Dimension]string{Total: "", Agent: run.AgentID, User: run.UserID, Version: run.ResolutionID} {
-		t.add(tenant, by, value, run.FinishedAt, &f)
+		t.add(tenant, by, value, at, &f)
 	}
 	for model, f := range log.models {
-		t.add(tenant, Model, model, run.FinishedAt, f)
+		t.add(tenant, Model, model, at, f)
 	}
 	for tool, f := range log.tools {
-		t.add(tenant, Tool, tool, run.FinishedAt, f)
+		t.add(tenant, Tool, tool, at, f)
 	}
 }
 

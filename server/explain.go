@@ -175,7 +175,7 @@ func (s *situation) because() []cause {
 	case s.run.Status == awaken.RunCreated:
 		out = []cause{s.dropped()}
 	default:
-		out = []cause{{Code: causeUnowned, Since: s.run.UpdatedAt * 1000, Detail: "No worker of this server's queue has it: it was begun by a program that does not use the queue, or was interrupted."}}
+		out = []cause{{Code: causeUnowned, Since: s.run.UpdatedAt, Detail: "No worker of this server's queue has it: it was begun by a program that does not use the queue, or was interrupted."}}
 	}
 	for i := range out {
 		if out[i].Actions == nil {
@@ -285,7 +285,7 @@ func (s *situation) claimed(d *mailbox.Dispatch) []cause {
 
 // waits explains a run that is parked. D is its dispatch in the queue, or nil.
 func (s *situation) waits(d *mailbox.Dispatch) []cause {
-	w, since := s.run.Waiting, s.run.UpdatedAt*1000
+	w, since := s.run.Waiting, s.run.UpdatedAt
 	if w == nil {
 		w = &awaken.Waiting{}
 	}
@@ -364,7 +364,7 @@ func (s *situation) dropped() cause {
 		d := s.own[len(s.own)-1]
 		return cause{Code: causeDropped, Since: d.CompletedAt, Detail: "It was " + strings.ToLower(string(d.Status)) + " before it began."}
 	}
-	return cause{Code: causeUnqueued, Since: s.run.CreatedAt * 1000, Detail: "It has been recorded, and no queue has it: its dispatch was purged, or it was created by a program that does not use the queue."}
+	return cause{Code: causeUnqueued, Since: s.run.CreatedAt, Detail: "It has been recorded, and no queue has it: its dispatch was purged, or it was created by a program that does not use the queue."}
 }
 
 // givenUp explains a dead letter.
@@ -384,7 +384,7 @@ func (s *situation) ended() cause {
 		c = s.givenUp(s.own[i])
 	} else {
 		t := s.run.Termination
-		c = cause{Code: causeDone + string(t.Type), Since: s.run.FinishedAt * 1000}
+		c = cause{Code: causeDone + string(t.Type), Since: s.run.FinishedAt}
 		switch t.Type {
 		case awaken.NaturalEnd:
 			c.Detail = "The model finished its answer."

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -224,6 +225,23 @@ func TestThreads_ACursorContinuesBehindItsPage(t *testing.T) {
 	for _, query := range []string{"cursor=3", "offset=3"} {
 		if got := g.want(200, "GET", "/v1/threads?"+query, ""); fmt.Sprint(got["items"]) != fmt.Sprint(threads[2:]) || got["offset"] != 3.0 {
 			t.Errorf("%s: %v, want %v", query, got, threads[2:])
+		}
+	}
+}
+
+// The times of a run are in seconds and in milliseconds, wherever they are shown.
+func TestRuns_TimesAreInSecondsAndMilliseconds(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	thread, id := g.done()
+	run := g.want(200, "GET", "/v1/runs/"+id, "")
+	tree := g.want(200, "GET", "/v1/runs/"+id+"/tree", "")["run"].(map[string]any)
+	listed := g.want(200, "GET", "/v1/runs", "")["items"].([]any)[0].(map[string]any)
+	for name, at := range map[string]map[string]any{"created_at": run, "started_at": run, "finished_at": tree, "updated_at": listed,
+		"latest_run_updated_at": g.want(200, "GET", "/v1/threads/"+thread, "")} {
+		seconds, _ := at[name].(float64)
+		if ms, _ := at[name+"_ms"].(float64); seconds < 9e8 || math.Floor(ms/1000) != seconds {
+			t.Errorf("%s is %.0f, and %.0f in milliseconds", name, seconds, ms)
 		}
 	}
 }

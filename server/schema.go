@@ -291,6 +291,11 @@ func (d *definitions) structure(t reflect.Type) object {
 		}
 	}
 	add(t, nameOf(t))
+	if t == reflect.TypeFor[awaken.Run]() { // its encoding adds them
+		for _, name := range []string{"created_at_ms", "started_at_ms", "finished_at_ms", "updated_at_ms"} {
+			props[name] = object{"type": "integer", "description": "Unix milliseconds"}
+		}
+	}
 	return object{"type": "object", "properties": props, "required": required}
 }
 

@@ -97,7 +97,7 @@ func threadItem(t *awaken.Thread) searchItem {
 }
 
 func runItem(r *awaken.Run) searchItem {
-	return searchItem{Kind: "run", ID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, Status: r.Status, UpdatedAt: r.UpdatedAt * 1000}
+	return searchItem{Kind: "run", ID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, Status: r.Status, UpdatedAt: r.UpdatedAt}
 }
 
 // finding is a search in progress.

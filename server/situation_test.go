@@ -19,7 +19,7 @@ const now = 1_000_000
 
 // in returns a run with a status.
 func in(status awaken.RunStatus, change ...func(r *awaken.Run)) *awaken.Run {
-	r := &awaken.Run{RunID: "r", ThreadID: "t", Status: status, Steps: 2, CreatedAt: 900, UpdatedAt: 950}
+	r := &awaken.Run{RunID: "r", ThreadID: "t", Status: status, Steps: 2, CreatedAt: 900_000, UpdatedAt: 950_000}
 	for _, c := range change {
 		c(r)
 	}
@@ -27,7 +27,7 @@ func in(status awaken.RunStatus, change ...func(r *awaken.Run)) *awaken.Run {
 }
 
 func ends(t awaken.Termination) func(r *awaken.Run) {
-	return func(r *awaken.Run) { r.Termination, r.FinishedAt = t, 960 }
+	return func(r *awaken.Run) { r.Termination, r.FinishedAt = t, 960_000 }
 }
 
 func parked(w awaken.Waiting) func(r *awaken.Run) {

@@ -264,7 +264,7 @@ func (f *feed) ended(at awaken.Cursor) (over bool, err error) {
 	if run.StartedAt != 0 { // entries that came between reading the log and the record are stored by now
 		return true, f.copy(eventlog.Follow{RunID: f.runID, Committed: true}, nil)
 	}
-	return true, f.send(&awaken.Entry{Cursor: at, RunID: f.runID, Time: run.UpdatedAt * 1000, Event: &awaken.RunFinish{ThreadID: f.threadID, RunID: f.runID, Identity: run.Info(),
+	return true, f.send(&awaken.Entry{Cursor: at, RunID: f.runID, Time: run.UpdatedAt, Event: &awaken.RunFinish{ThreadID: f.threadID, RunID: f.runID, Identity: run.Info(),
 		Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}}, f.unlogged)
 }
 

@@ -75,8 +75,9 @@ func (req *request) thread() (*awaken.Thread, error) {
 // threadView is a thread in the form that clients get.
 type threadView struct {
 	awaken.Thread
-	ActiveRunID        string `json:"active_run_id,omitempty"` // the open run, if it is running
-	LatestRunUpdatedAt int64  `json:"latest_run_updated_at,omitempty"`
+	ActiveRunID        string `json:"active_run_id,omitempty"`         // the open run, if it is running
+	LatestRunUpdatedAt int64  `json:"latest_run_updated_at,omitempty"` // Unix seconds
+	LatestRunUpdatedMS int64  `json:"latest_run_updated_at_ms,omitempty"`
 }
 
 // replyThread replies with a thread, unless err is set.
@@ -85,7 +86,7 @@ func replyThread(req *request, t *awaken.Thread, err error) error {
 		return err
 	}
 	run, err := latestRun(req, t)
-	v := threadView{Thread: *t, LatestRunUpdatedAt: run.UpdatedAt}
+	v := threadView{Thread: *t, LatestRunUpdatedAt: run.UpdatedAt / 1000, LatestRunUpdatedMS: run.UpdatedAt}
 	if run.Status == awaken.RunRunning {
 		v.ActiveRunID = run.RunID
 	}

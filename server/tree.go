@@ -47,9 +47,11 @@ type treeNode struct {
 	Waiting    awaken.WaitingReason   `json:"waiting_reason,omitempty"`
 	StartedAt  int64                  `json:"started_at,omitempty"`  // Unix seconds, as in its record
 	FinishedAt int64                  `json:"finished_at,omitempty"` // Unix seconds
-	CostUSD    float64                `json:"cost_usd"`              // its own
-	TotalUSD   float64                `json:"total_usd"`             // with those below that the tree shows
-	Children   []*treeNode            `json:"children"`              // oldest first
+	StartedMS  int64                  `json:"started_at_ms,omitempty"`
+	FinishedMS int64                  `json:"finished_at_ms,omitempty"`
+	CostUSD    float64                `json:"cost_usd"`  // its own
+	TotalUSD   float64                `json:"total_usd"` // with those below that the tree shows
+	Children   []*treeNode            `json:"children"`  // oldest first
 }
 
 // treeBalance has the balances that the root run is held to, from the run up to the tenant. A client that is
@@ -61,7 +63,7 @@ type treeBalance struct {
 
 func newTreeNode(r *awaken.Run) *treeNode {
 	n := &treeNode{RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, Origin: r.Origin, Parent: r.ParentRunID, ToolCallID: r.ParentToolCallID, Status: r.Status,
-		Outcome: r.Termination.Type, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, CostUSD: r.CostUSD, Children: []*treeNode{}}
+		Outcome: r.Termination.Type, StartedAt: r.StartedAt / 1000, FinishedAt: r.FinishedAt / 1000, StartedMS: r.StartedAt, FinishedMS: r.FinishedAt, CostUSD: r.CostUSD, Children: []*treeNode{}}
 	if r.Waiting != nil {
 		n.Waiting = r.Waiting.Reason
 	}
@@ -115,7 +117,7 @@ func grow(ctx context.Context, store runLister, owner *string, root *treeNode) (
 				parent.Children = append(parent.Children, newTreeNode(r))
 			}
 			slices.SortStableFunc(parent.Children, func(a, b *treeNode) int {
-				return cmp.Or(cmp.Compare(a.StartedAt, b.StartedAt), cmp.Compare(a.RunID, b.RunID))
+				return cmp.Or(cmp.Compare(a.StartedMS, b.StartedMS), cmp.Compare(a.RunID, b.RunID))
 			})
 			next = append(next, parent.Children...)
 		}

@@ -240,7 +240,7 @@ func recentRuns(req *request, agentID string, since time.Time) (out []*awaken.Ru
 			return nil, false, err
 		}
 		for _, r := range page {
-			if r.AgentID == agentID && (since.IsZero() || r.UpdatedAt >= since.Unix()) {
+			if r.AgentID == agentID && (since.IsZero() || r.UpdatedAt >= since.UnixMilli()) {
 				out = append(out, r)
 			}
 		}

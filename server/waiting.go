@@ -147,7 +147,7 @@ func (h *approvals) waiting(req *request) (out []approval, partial bool, err err
 		}
 		if w := r.Waiting; tool == "" && len(w.Tickets) == 0 && (w.Reason == awaken.WaitPin || w.Reason == awaken.WaitBudget && !below[r.RunID]) {
 			a := base
-			a.RequestedAt, a.Budget, a.WaitingTicket = r.UpdatedAt*1000, w.Budget, awaken.WaitingTicket{ResumeMode: awaken.ReplayToolCall, Reason: w.Message, UpdatedAt: r.UpdatedAt * 1000}
+			a.RequestedAt, a.Budget, a.WaitingTicket = r.UpdatedAt, w.Budget, awaken.WaitingTicket{ResumeMode: awaken.ReplayToolCall, Reason: w.Message, UpdatedAt: r.UpdatedAt}
 			out = append(out, a)
 		}
 	}

@@ -67,10 +67,10 @@ func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 		return err
 	}
-	now := time.Now()
+	now := time.Now().UnixMilli()
 	run := awaken.Run{RunID: ids.New(), ThreadID: id, AgentID: f.agent, Origin: "internal",
 		Status: awaken.RunDone, StatusReason: "imported", Termination: awaken.Termination{Type: awaken.NaturalEnd},
-		CreatedAt: now.Unix(), StartedAt: now.Unix(), FinishedAt: now.Unix(), UpdatedAt: now.Unix()}
+		CreatedAt: now, StartedAt: now, FinishedAt: now, UpdatedAt: now}
 	if n := len(f.messages); n > 0 {
 		run.Input = llm.Interval{FromSeq: 1, ToSeq: n}
 	}
@@ -85,7 +85,7 @@ func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 		return errExists
 	}
 	err = store.Commit(ctx, &awaken.Commit{ThreadID: id, Fence: cp.Fence, Number: 1, Generation: cp.Generation,
-		Time: now.UnixMilli(), Messages: f.messages, Run: run})
+		Time: now, Messages: f.messages, Run: run})
 	if err != nil {
 		return err
 	}

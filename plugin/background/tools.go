@@ -92,7 +92,7 @@ func look(ctx context.Context, call *awaken.ToolCall, t Info) (Info, *awaken.Run
 	}
 	if t.Status == Running && run.Status == awaken.RunDone {
 		t.Status, t.Result, t.Error = outcome(run.Termination, run.FinalOutput)
-		t.complete(run.FinishedAt * 1000)
+		t.complete(run.FinishedAt)
 	}
 	return t, run, nil
 }

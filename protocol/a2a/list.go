@@ -43,7 +43,7 @@ type taskList struct {
 
 // place orders tasks: by the time of their status and then by id, both descending.
 type place struct {
-	at int64 // Unix seconds
+	at int64 // Unix ms
 	id string
 }
 
@@ -78,7 +78,7 @@ const (
 type filter struct {
 	*listRequest
 	size  int
-	since int64 // Unix seconds
+	since int64 // Unix ms
 	from  place
 }
 
@@ -103,7 +103,7 @@ func (r *listRequest) filter() (*filter, error) {
 		if err != nil {
 			return nil, protocol.BadRequest("statusTimestampAfter is %.80q, want a time such as 2026-01-31T12:00:00Z", r.StatusTimestampAfter)
 		}
-		f.since = at.Unix() // records have seconds
+		f.since = at.UnixMilli()
 	}
 	if r.PageToken != "" {
 		var err error

@@ -98,7 +98,7 @@ func agentMessage(text, id, contextID, taskID string) *Message {
 
 // statusOf returns the status that a run's record tells.
 func statusOf(run *awaken.Run) Status {
-	s := Status{State: stateOf(run), Timestamp: timestamp(run.UpdatedAt * 1000)}
+	s := Status{State: stateOf(run), Timestamp: timestamp(run.UpdatedAt)}
 	switch {
 	case s.State.Interrupted():
 		s.Message = questionMessage(run.Waiting, run.StatusReason, run.ThreadID, run.RunID)

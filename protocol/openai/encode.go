@@ -383,7 +383,7 @@ func (e *ResponseEncoder) end(ev *awaken.RunFinish) {
 // response returns what was encoded so far.
 func (e *ResponseEncoder) response(run *awaken.Run) *response {
 	if e.resp.ID == "" { // nothing yet
-		e.info, e.created, e.number = *run.Info(), run.CreatedAt, max(e.number, 1)
+		e.info, e.created, e.number = *run.Info(), run.CreatedAt/1000, max(e.number, 1)
 		e.identify()
 	}
 	out := e.resp

@@ -205,7 +205,7 @@ func feed(ctx context.Context, t *mailbox.Tenant, run *awaken.Run, enc protocol.
 		return err
 	}
 	if len(entries) == 0 && run.Status == awaken.RunDone { // cancelled while queued
-		entries = []awaken.Entry{{Cursor: awaken.Cursor{Seq: 1}, RunID: run.RunID, Time: run.UpdatedAt * 1000, Event: &awaken.RunFinish{ThreadID: run.ThreadID, RunID: run.RunID, Identity: run.Info(),
+		entries = []awaken.Entry{{Cursor: awaken.Cursor{Seq: 1}, RunID: run.RunID, Time: run.UpdatedAt, Event: &awaken.RunFinish{ThreadID: run.ThreadID, RunID: run.RunID, Identity: run.Info(),
 			Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}}}
 	}
 	var discarded protocol.Frames

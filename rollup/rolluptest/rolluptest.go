@@ -102,7 +102,7 @@ func run(t *testing.T, s mailbox.Handle, i int) *awaken.Run {
 	}
 	at := int64(start + i*3600)
 	r := awaken.Run{RunID: fmt.Sprintf("run-%d", i), ThreadID: thread, AgentID: fmt.Sprintf("agent-%d", i%3), UserID: fmt.Sprintf("user-%d", i%2), ResolutionID: "v1",
-		Origin: "user", Status: awaken.RunRunning, CreatedAt: at, StartedAt: at, UpdatedAt: at}
+		Origin: "user", Status: awaken.RunRunning, CreatedAt: at * 1000, StartedAt: at * 1000, UpdatedAt: at * 1000}
 	seq := uint64(0)
 	entry := func(ms int64, ev awaken.Event) awaken.Entry {
 		seq++
@@ -118,7 +118,7 @@ func run(t *testing.T, s mailbox.Handle, i int) *awaken.Run {
 	commit(1, entry(0, &awaken.RunStart{ThreadID: thread, RunID: r.RunID}))
 	commit(2, entry(100, &awaken.InferenceComplete{Model: "m", Usage: &usage, DurationMS: 100, CostUSD: 0.001, FinishReason: llm.EndTurn}),
 		entry(200, &awaken.ToolCallReady{ID: "c", Name: "search"}), entry(250, &awaken.ToolCallDone{ID: "c", Outcome: awaken.CallSucceeded, Result: &awaken.ToolResult{ToolName: "search"}}))
-	r.Status, r.FinishedAt, r.Termination, r.Usage, r.CostUSD = awaken.RunDone, at, awaken.Termination{Type: awaken.NaturalEnd}, usage, 0.001
+	r.Status, r.FinishedAt, r.Termination, r.Usage, r.CostUSD = awaken.RunDone, at*1000, awaken.Termination{Type: awaken.NaturalEnd}, usage, 0.001
 	if i%4 == 0 {
 		r.Termination = awaken.Termination{Type: awaken.Failed, Message: "x"}
 	}
@@ -150,7 +150,7 @@ func marks(t *testing.T, b Backend) {
 	run(t, b.Store("a\x00b"), 1)
 	if err := s.Change(t.Context(), "t", func(q *mailbox.Thread) error { // a run that ends without having begun
 		q.Create = true
-		q.Runs = []*awaken.Run{{RunID: "never", ThreadID: "t", Origin: "user", Status: awaken.RunDone, CreatedAt: 1, FinishedAt: start, Termination: awaken.Termination{Type: awaken.Cancelled}}}
+		q.Runs = []*awaken.Run{{RunID: "never", ThreadID: "t", Origin: "user", Status: awaken.RunDone, CreatedAt: 1, FinishedAt: start * 1000, Termination: awaken.Termination{Type: awaken.Cancelled}}}
 		return nil
 	}); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
@@ -192,7 +193,7 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p.id(c.Run.RunID)
 	start := len(p.buf)
 	var err error
-	if p.buf, err = c.Run.AppendJSON(p.buf); err != nil {
+	if p.buf, err = sqlstore.AppendRun(p.buf, &c.Run); err != nil {
 		return nil, err
 	}
 	p.json(start)

@@ -262,6 +262,14 @@ func TestOpen_AddsAQueueToAnOlderDatabase(t *testing.T) {
 	if err != nil || th.Metadata.Title != "Old" || th.ResourceID != "" || th.End != (awaken.Cursor{Epoch: 3, Seq: 9}) {
 		t.Errorf("thread is %+v, %v", th, err)
 	}
+	if r, err := s.LoadRun(t.Context(), "r"); err != nil || r.CreatedAt != 1000 || r.UpdatedAt != 1000 { // its record has seconds
+		t.Errorf("run is %+v, %v", r, err)
+	}
+	for since, want := range map[int64]int{1000: 1, 1001: 0} {
+		if rs, err := s.ListRuns(t.Context(), awaken.RunQuery{Since: since}); err != nil || len(rs) != want {
+			t.Errorf("%d runs since %d ms, want %d (%v)", len(rs), since, want, err)
+		}
+	}
 	d := dispatches("d", 1)[0]
 	d.ThreadID = "t"
 	if left, err := s.Enqueue(t.Context(), mailbox.Terms{}, d); err != nil || len(left) != 1 {

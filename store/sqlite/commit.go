@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/entryrow"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 
@@ -70,7 +71,7 @@ func (c *commit) encode() (err error) {
 			buffers.Put(buf)
 		}
 	}()
-	if *buf, err = c.Run.AppendJSON((*buf)[:0]); err != nil {
+	if *buf, err = sqlstore.AppendRun((*buf)[:0], &c.Run); err != nil {
 		return err
 	}
 	c.run = string(*buf)

@@ -142,7 +142,7 @@ func someRuns(t *testing.T, s awaken.Store, rnd *rand.Rand, n int) (all []*ranRu
 		o.run.AgentID, o.run.ResolutionID = pick(rnd, "a1", "a2", "a\"3'"), pick(rnd, "", "v1", "v2")
 		o.run.Origin = pick(rnd, "user", "user", "mcp", "subagent", "internal")
 		o.run.ParentRunID = pick(rnd, "", "", "run000", "run001")
-		o.run.CreatedAt = runsBegin + int64(i*600+rnd.IntN(100))
+		o.run.CreatedAt = runsBegin*1000 + int64(i*600_000+rnd.IntN(100_000))
 		o.commit()
 		for step := range rnd.IntN(3) {
 			call := ledger(o.run.RunID, fmt.Sprint("c", step), step, 0, awaken.CallSucceeded)
@@ -212,9 +212,9 @@ func someQuery(rnd *rand.Rand, all []*ranRun) (q awaken.RunQuery) {
 		case 13:
 			q.MinCostUSD = pick(rnd, 0.001, 0.05, 0.25, 1)
 		case 14:
-			q.Since = r.CreatedAt*1000 + int64(rnd.IntN(3)-1)
+			q.Since = r.CreatedAt + int64(rnd.IntN(3)-1)
 		case 15:
-			q.Until = r.CreatedAt*1000 + int64(rnd.IntN(3)-1)
+			q.Until = r.CreatedAt + int64(rnd.IntN(3)-1)
 		case 16:
 			q.Text = pick(rnd, "answer", "RUN00", "BROKE", "a1", "nothing at all")
 		}
@@ -227,7 +227,7 @@ func plainRuns(q awaken.RunQuery, all []*ranRun) []string {
 	out := []string{}
 	for _, r := range all {
 		text := strings.ToLower(strings.Join([]string{r.RunID, r.ThreadID, r.AgentID, r.StatusReason, r.Termination.Message, r.FinalOutput}, "\n"))
-		switch created := r.CreatedAt * 1000; {
+		switch created := r.CreatedAt; {
 		case q.ThreadID != "" && r.ThreadID != q.ThreadID, q.Status != "" && r.Status != q.Status, q.Owner != nil && r.owner != *q.Owner,
 			q.AgentID != "" && r.AgentID != q.AgentID, q.Version != "" && r.ResolutionID != q.Version, q.Origin != "" && r.Origin != q.Origin,
 			q.Outcome != "" && r.Termination.Type != q.Outcome, q.Waiting != "" && (r.Waiting == nil || r.Waiting.Reason != q.Waiting),

@@ -16,7 +16,7 @@ const MakeThread = `INSERT INTO {p}_threads (tenant, id, created, updated, user_
 // PutRun returns the statement that writes the record of a run that has not started, unless it has
 // started meanwhile. The run keeps its place in the order of runs.
 func (s *Scope) PutRun(r *awaken.Run) (Statement, error) {
-	data, err := s.db.Dialect().Encode(r)
+	data, err := AppendRun(nil, r)
 	if err != nil {
 		return Statement{}, fmt.Errorf("run %s: %w", r.RunID, err)
 	}
@@ -28,7 +28,7 @@ func (s *Scope) PutRun(r *awaken.Run) (Statement, error) {
 		ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status, data = excluded.data, agent = excluded.agent, version = excluded.version, origin = excluded.origin,
 			parent = excluded.parent, detail = excluded.detail, error = excluded.error, cost = excluded.cost, created = excluded.created
 			WHERE r.status = 'created' AND r.thread = excluded.thread`,
-		s.tenant, s.id(r.ThreadID), s.id(r.RunID), string(r.Status), data, f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error, f.Cost, f.Created), nil
+		s.tenant, s.id(r.ThreadID), s.id(r.RunID), string(r.Status), s.db.Dialect().Text(data), f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error, f.Cost, f.Created), nil
 }
 
 // QueueChange is a change of a thread's queue in flight.

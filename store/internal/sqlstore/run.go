@@ -59,6 +59,20 @@ func (d *Dialect) DecodeRun(id, thread string, data []byte) (*awaken.Run, error)
 	return r, nil
 }
 
+// AppendRun appends the record of a run as it is stored: without its ids, which its row has.
+func AppendRun(dst []byte, r *awaken.Run) ([]byte, error) {
+	const ids = `{"run_id":"","thread_id":"",`
+	anon := *r
+	anon.RunID, anon.ThreadID = "", ""
+	out, err := anon.AppendJSON(dst)
+	if err != nil {
+		return dst, err
+	}
+	at := len(dst)
+	n := copy(out[at+1:], out[at+len(ids):])
+	return out[:at+1+n], nil
+}
+
 // listedRun is a row of runFields or dispatchFields, and its place in the order of runs.
 type listedRun struct {
 	id, thread, dispatch string

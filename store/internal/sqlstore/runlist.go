@@ -29,7 +29,7 @@ type Facets struct {
 // Facets returns the facets of a run.
 func (d *Dialect) Facets(r *awaken.Run) Facets {
 	f := Facets{Agent: d.escape(r.AgentID), Version: d.escape(r.ResolutionID), Origin: d.escape(r.Origin), Parent: d.escape(r.ParentRunID),
-		Detail: d.escape(string(r.Termination.Type)), Cost: int64(money.Dollars(r.CostUSD)), Created: r.CreatedAt * 1000}
+		Detail: d.escape(string(r.Termination.Type)), Cost: int64(money.Dollars(r.CostUSD)), Created: r.CreatedAt}
 	if r.Waiting != nil {
 		f.Detail = d.escape(string(r.Waiting.Reason))
 	}
@@ -83,12 +83,11 @@ func (s *Runs) addLive(l *runList, q *awaken.RunQuery) {
 	if q.Owner != nil {
 		l.live += ` AND ` + ofUser("d", *q.Owner, l.param(s.scope.id(*q.Owner)))
 	}
-	const created = ` AND d.created / 1000 * 1000 ` // as the record has it
 	if q.Since > 0 {
-		l.live += created + `>= ` + l.param(q.Since)
+		l.live += ` AND d.created >= ` + l.param(q.Since)
 	}
 	if q.Until > 0 {
-		l.live += created + `< ` + l.param(q.Until)
+		l.live += ` AND d.created < ` + l.param(q.Until)
 	}
 }
 

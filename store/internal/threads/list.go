@@ -90,7 +90,6 @@ func contains(text string, in ...string) bool {
 
 // SelectsRun reports whether q selects a run by its record: it does not look at Owner, Tool and InDoubt.
 func SelectsRun(q *awaken.RunQuery, r *awaken.Run) bool {
-	created := r.CreatedAt * 1000
 	return (q.ThreadID == "" || r.ThreadID == q.ThreadID) &&
 		(q.Status == "" || r.Status == q.Status) &&
 		(q.AgentID == "" || r.AgentID == q.AgentID) &&
@@ -102,7 +101,7 @@ func SelectsRun(q *awaken.RunQuery, r *awaken.Run) bool {
 		(!q.Root || r.ParentRunID == "") &&
 		(q.ErrorCode == "" || r.ErrorPayload != nil && r.ErrorPayload.Code == q.ErrorCode) &&
 		(q.MinCostUSD <= 0 || r.Status != awaken.RunRunning && money.Dollars(r.CostUSD) >= money.Dollars(q.MinCostUSD)) &&
-		(q.Since <= 0 || created >= q.Since) && (q.Until <= 0 || created < q.Until) &&
+		(q.Since <= 0 || r.CreatedAt >= q.Since) && (q.Until <= 0 || r.CreatedAt < q.Until) &&
 		(q.Text == "" || mentions(r, strings.ToLower(q.Text)))
 }
 
