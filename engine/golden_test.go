@@ -55,7 +55,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got *txtar.Archive
-			bubbletest.Test(t, func(t *testing.T) { got = goldenPlay(t, want) })
+			bubbletest.Test(t, func(t *testing.T) { got, _ = goldenPlay(t, want) })
 			if bytes.Equal(txtar.Format(got), txtar.Format(want)) {
 				return
 			}
@@ -137,8 +137,8 @@ func (p *goldenPlayer) run(id string) string {
 	return p.lastRun
 }
 
-// goldenPlay plays a scenario and returns the archive as it should be.
-func goldenPlay(t *testing.T, a *txtar.Archive) *txtar.Archive {
+// goldenPlay plays a scenario and returns the archive as it should be, and the player.
+func goldenPlay(t *testing.T, a *txtar.Archive) (*txtar.Archive, *goldenPlayer) {
 	p := &goldenPlayer{t: t, kit: &kit{}, store: watchedStore{Store: memstore.New()}}
 	var script, summaries []llmtest.Turn
 	config := goldenConfig{}
@@ -172,7 +172,7 @@ func goldenPlay(t *testing.T, a *txtar.Archive) *txtar.Archive {
 			got.Files = append(got.Files, f)
 		}
 	}
-	return got
+	return got, p
 }
 
 func goldenStrict(t *testing.T, f txtar.File, v any) {
@@ -188,6 +188,23 @@ func goldenStrict(t *testing.T, f txtar.File, v any) {
 }
 
 func (p *goldenPlayer) start(c goldenConfig) {
+	cfg := p.config(c)
+	if c.Versions {
+		cfg.RegistryID = "registry-1"
+		reg, err := registry.New(cfg.Registry())
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.versions = awakentest.NewVersions(reg)
+		cfg.Versions = p.versions
+	}
+	p.tools = len(cfg.Tools)
+	p.h = awakentest.New(p.t, cfg)
+	p.kit.do = p.do
+}
+
+// config returns the configuration of the scenario's runtime.
+func (p *goldenPlayer) config(c goldenConfig) engine.Config {
 	prices := awaken.Prices{InputPrice: new(1.0), OutputPrice: new(2.0)}
 	cfg := engine.Config{
 		Agents: c.Agents,
@@ -216,21 +233,10 @@ func (p *goldenPlayer) start(c goldenConfig) {
 		a.PluginIDs = append([]string{"kit"}, a.PluginIDs...)
 		once(a)
 	}
-	if c.Versions {
-		for _, a := range cfg.Agents {
-			a.ModelID = cmp.Or(a.ModelID, awakentest.Scripted)
-		}
-		cfg.RegistryID = "registry-1"
-		reg, err := registry.New(cfg.Registry())
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		p.versions = awakentest.NewVersions(reg)
-		cfg.Versions = p.versions
+	for _, a := range cfg.Agents {
+		a.ModelID = cmp.Or(a.ModelID, awakentest.Scripted)
 	}
-	p.tools = len(cfg.Tools)
-	p.h = awakentest.New(p.t, cfg)
-	p.kit.do = p.do
+	return cfg
 }
 
 // goldenOp is one thing that is done to the runtime: a request section, or what a

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -61,7 +62,10 @@ func turns(rec *Recording) []Turn {
 type turnReader struct {
 	rec  *Recording
 	out  []Turn
-	open bool // the last turn has no end yet
+	open bool   // the last turn has no end yet
+	anew bool   // the turn was begun again, and no other answer has come yet
+	hid  string // the call that stands for an answer that a guard holds
+	none bool   // no model is asked in it: it holds a message of the user
 	text strings.Builder
 	mind strings.Builder
 }
@@ -75,6 +79,10 @@ func (t *turnReader) current() *Turn {
 }
 
 func (t *turnReader) event(e *awaken.Entry) {
+	switch e.Event.(type) {
+	case *awaken.TextDelta, *awaken.ReasoningDelta, *awaken.ReasoningEncryptedValue, *awaken.ToolCallStart, *awaken.InferenceComplete:
+		t.again(e)
+	}
 	switch ev := e.Event.(type) {
 	case *awaken.StepStart:
 		t.begin(e, ev.MessageID)
@@ -89,15 +97,23 @@ func (t *turnReader) event(e *awaken.Entry) {
 			t.say(e, llm.Delta{Kind: llm.OpaqueDelta, Opaque: t.opaque(s.MessageID, ev.EncryptedValue)})
 		}
 	case *awaken.ToolCallStart:
+		if t.held(ev.ID) != nil {
+			return
+		}
 		d := llm.Delta{Kind: llm.ToolCallStart, ID: ev.ID, Name: ev.Name}
 		if c := t.call(ev.ID); c != nil {
 			d.Opaque = c.Opaque
 		}
 		t.say(e, d)
 	case *awaken.ToolCallDelta:
+		if t.held(ev.ID) != nil {
+			return
+		}
 		t.say(e, llm.Delta{Kind: llm.ToolCallDelta, ID: ev.ID, Text: ev.ArgsDelta})
 	case *awaken.ToolCallReady:
-		if s := t.current(); s != nil {
+		if s := t.current(); s != nil && t.held(ev.ID) != nil {
+			t.hold(ev)
+		} else if s != nil {
 			c := llm.ToolCall{ID: ev.ID, Name: ev.Name, Arguments: ev.Arguments}
 			if said := t.call(ev.ID); said != nil {
 				c.Opaque = said.Opaque
@@ -112,6 +128,8 @@ func (t *turnReader) event(e *awaken.Entry) {
 		}
 	case *awaken.InferenceComplete:
 		t.complete(e, ev)
+	case *awaken.StateSnapshot:
+		t.unveil(ev)
 	case *awaken.StepEnd, *awaken.RunFinish:
 		t.end()
 	}
@@ -129,8 +147,9 @@ func (t *turnReader) begin(e *awaken.Entry, messageID string) {
 	step := n
 	if n > 0 {
 		step = t.out[n-1].Step + 1
-		if t.out[n-1].MessageID == messageID {
-			step, t.out = t.out[n-1].Step, t.out[:n-1]
+		if t.out[n-1].MessageID == messageID { // what counts is the answer before, unless there is another
+			t.open, t.anew = true, true
+			return
 		}
 	}
 	for i := max(0, step-1); i <= step+1; i++ { // a step that is not counted has no number
@@ -139,9 +158,19 @@ func (t *turnReader) begin(e *awaken.Entry, messageID string) {
 		}
 	}
 	t.out = append(t.out, Turn{Step: step, MessageID: messageID, StartedAt: e.Time, Streams: []Stream{{}}})
-	t.open = true
+	t.open, t.anew, t.none, t.hid = true, false, false, ""
 	t.text.Reset()
 	t.mind.Reset()
+}
+
+// again forgets the answer of a turn that has another.
+func (t *turnReader) again(e *awaken.Entry) {
+	if s := t.current(); s != nil && t.anew && t.hid == "" {
+		*s = Turn{Step: s.Step, MessageID: s.MessageID, StartedAt: e.Time, Streams: []Stream{{}}}
+		t.anew = false
+		t.text.Reset()
+		t.mind.Reset()
+	}
 }
 
 // say adds a delta to the turn.
@@ -186,25 +215,13 @@ func (t *turnReader) complete(e *awaken.Entry, ev *awaken.InferenceComplete) {
 	if ev.Composition != nil {
 		s.Member = ev.Composition.Member
 	}
+	if t.hid != "" {
+		return // a guard held it until now
+	}
 	m := t.message(s.MessageID)
 	last := &s.Streams[len(s.Streams)-1]
 	if m != nil && len(last.Deltas) == 0 && len(s.Streams) == 1 {
-		for _, b := range m.Content {
-			switch {
-			case b.Type == llm.ThinkingBlock && b.Opaque != nil:
-				last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ReasoningDelta, Text: b.Text}, llm.Delta{Kind: llm.OpaqueDelta, Opaque: b.Opaque})
-				t.mind.WriteString(b.Text)
-			case b.Type == llm.ThinkingBlock:
-				last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ReasoningDelta, Text: b.Text})
-				t.mind.WriteString(b.Text)
-			case b.Type == llm.TextBlock:
-				last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.TextDelta, Text: b.Text})
-				t.text.WriteString(b.Text)
-			}
-		}
-		for _, c := range m.ToolCalls {
-			last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ToolCallStart, ID: c.ID, Name: c.Name, Opaque: c.Opaque}, llm.Delta{Kind: llm.ToolCallDelta, ID: c.ID, Text: string(c.Arguments)})
-		}
+		t.speak(s, m)
 	}
 	if m != nil && m.Opaque != nil {
 		last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ResponseDelta, Opaque: m.Opaque})
@@ -217,6 +234,27 @@ func (t *turnReader) complete(e *awaken.Entry, ev *awaken.InferenceComplete) {
 	}
 }
 
+// speak adds a message to the turn as if it had been streamed.
+func (t *turnReader) speak(s *Turn, m *llm.Message) {
+	last := &s.Streams[len(s.Streams)-1]
+	for _, b := range m.Content {
+		switch {
+		case b.Type == llm.ThinkingBlock && b.Opaque != nil:
+			last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ReasoningDelta, Text: b.Text}, llm.Delta{Kind: llm.OpaqueDelta, Opaque: b.Opaque})
+			t.mind.WriteString(b.Text)
+		case b.Type == llm.ThinkingBlock:
+			last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ReasoningDelta, Text: b.Text})
+			t.mind.WriteString(b.Text)
+		case b.Type == llm.TextBlock:
+			last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.TextDelta, Text: b.Text})
+			t.text.WriteString(b.Text)
+		}
+	}
+	for _, c := range m.ToolCalls {
+		last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.ToolCallStart, ID: c.ID, Name: c.Name, Opaque: c.Opaque}, llm.Delta{Kind: llm.ToolCallDelta, ID: c.ID, Text: string(c.Arguments)})
+	}
+}
+
 // end ends the turn.
 func (t *turnReader) end() {
 	s := t.current()
@@ -224,10 +262,79 @@ func (t *turnReader) end() {
 		return
 	}
 	t.open = false
+	if t.none && !s.Answered {
+		t.out = t.out[:len(t.out)-1]
+		return
+	}
+	if n := len(s.Streams); n > 1 && !s.Answered && len(s.Streams[n-1].Deltas) == 0 {
+		s.Streams = s.Streams[:n-1] // the model was not asked again
+	}
 	s.Text, s.Reasoning = t.text.String(), t.mind.String()
 	if run := t.rec.Run; !s.Answered && run.Status == awaken.RunDone && run.Termination.Type == awaken.Failed {
 		s.Error = strings.TrimPrefix(run.Termination.Message, "inference: ")
 	}
+}
+
+// held returns the record of a message that a guard holds, or nil if the call is another.
+func (t *turnReader) held(callID string) *awaken.CallState {
+	if !strings.HasPrefix(callID, awaken.HeldCallPrefix) {
+		return nil
+	}
+	for _, c := range t.rec.Calls {
+		if c.CallID == callID && c.IsHeld() {
+			return c
+		}
+	}
+	return nil
+}
+
+// hold takes a message that a guard holds for what the model said, if it is that: an answer was not streamed before the guard had seen it.
+func (t *turnReader) hold(ev *awaken.ToolCallReady) {
+	if ev.Name != "guard_output" {
+		t.none = true
+		return
+	}
+	t.hid = ev.ID
+}
+
+// unveil reads an answer that a guard holds from a snapshot of the state.
+func (t *turnReader) unveil(ev *awaken.StateSnapshot) {
+	s := t.current()
+	if s == nil || t.hid == "" || len(s.Streams[len(s.Streams)-1].Deltas) > 0 {
+		return
+	}
+	c := CallIn(ev, t.hid)
+	if c == nil || c.Message == nil || len(c.Message.Messages) == 0 {
+		return
+	}
+	t.speak(s, c.Message.Messages[0])
+	last := &s.Streams[len(s.Streams)-1]
+	if u := c.Message.Usage; u != (llm.Usage{}) {
+		last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.UsageDelta, Usage: &u})
+	}
+	last.Deltas = append(last.Deltas, llm.Delta{Kind: llm.FinishDelta, Finish: c.Message.Finish})
+	s.Answered, s.Finish = true, c.Message.Finish
+}
+
+// CallIn returns the record of a call as a snapshot of the state shows it, or nil.
+func CallIn(ev *awaken.StateSnapshot, callID string) *awaken.CallState {
+	data, err := awaken.AppendEvent(nil, ev)
+	if err != nil {
+		return nil
+	}
+	var shown struct {
+		Snapshot struct {
+			Extensions struct {
+				States struct {
+					Calls map[string]*awaken.CallState `json:"calls"`
+				} `json:"__runtime.tool_call_states"`
+			} `json:"extensions"`
+		} `json:"snapshot"`
+	}
+	if json.Unmarshal(data, &shown) != nil {
+		return nil
+	}
+	return shown.Snapshot.Extensions.States.Calls[callID]
 }
 
 // message returns the message with that id, or nil.

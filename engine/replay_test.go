@@ -1,0 +1,149 @@
+package engine_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/bubbletest"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/registry"
+	memstore "github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/trace"
+	"github.com/awaken-go/awaken/trace/replay"
+)
+
+// TestReplay_OfEveryScenario plays the scenarios of the golden corpus, and then what was recorded of them: every event is the same.
+func TestReplay_OfEveryScenario(t *testing.T) {
+	var equal, exact, runs, events atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%d scenarios with %d runs and %d events replay equal, %d of them with all times", equal.Load(), runs.Load(), events.Load(), exact.Load())
+	})
+	for _, file := range goldenFiles(t) {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bubbletest.Test(t, func(t *testing.T) {
+				_, p := goldenPlay(t, a)
+				res, err := goldenReplay(t, a, p)
+				time.Sleep(time.Hour) // tools that were abandoned come to an end
+				if why := unplayable[name]; why != "" {
+					if err == nil && res.Difference == nil {
+						t.Logf("it replays equal, although %s", why)
+					}
+					return
+				}
+				switch {
+				case err != nil:
+					t.Fatal(err)
+				case res == nil:
+					return // nothing ran
+				case res.Difference != nil:
+					t.Fatal(res.Difference)
+				}
+				equal.Add(1)
+				runs.Add(int64(res.Runs))
+				events.Add(int64(res.Events))
+				if res.Exact {
+					exact.Add(1)
+				}
+			})
+		})
+	}
+}
+
+// unplayable are scenarios of which the log does not say enough.
+var unplayable = map[string]string{
+	"seed":         "the state that a request begins with is not recorded",
+	"client_state": "the context that a client gives is not recorded",
+
+	"guard_block_input":  "the text that a guard blocked is not recorded",
+	"guard_block_output": "the text that a guard blocked is not recorded",
+
+	"guard_suspend_superseded":    "messages that are held while the run waits are told from its input only by their time",
+	"guard_suspend_while_running": "messages that are held while the run waits are told from its input only by their time",
+
+	"pin_unavailable": "its version was lost and found again",
+
+	"cancel_in_tool_gate":           "it was cancelled by a hook, between two events",
+	"cancel_in_before_tool_execute": "it was cancelled by a hook, between two events",
+	"cancel_in_after_tool_execute":  "it was cancelled by a hook, between two events",
+	"cancel_before_effect":          "it was cancelled by a hook, between two events",
+	"park_cancelled":                "it was cancelled by a hook, between two events",
+	"park_refused":                  "a hook made the decision, between two events",
+	"resume_batch_while_running":    "a decision that waits for others is told only by its time",
+	"inbox_while_tool_runs":         "a message that arrives during a call is told only by its place between the results",
+	"delegate_parallel":             "two delegates and their parent run at once",
+
+	"budget_cut":       "what other runs had reserved is not recorded",
+	"budget_exhausted": "what other runs had reserved is not recorded",
+
+	"context_compaction":         "summaries are made in the background, and their requests are not recorded",
+	"context_compaction_fails":   "summaries are made in the background, and their requests are not recorded",
+	"context_compaction_late":    "summaries are made in the background, and their requests are not recorded",
+	"context_compaction_since":   "summaries are made in the background, and their requests are not recorded",
+	"context_compaction_waiting": "summaries are made in the background, and their requests are not recorded",
+	"context_overflow":           "summaries are made in the background, and their requests are not recorded",
+}
+
+// actsOnRun are the tools of the kit, and of plugins, that do nothing but change their run.
+var actsOnRun = []string{"write", "bump", "share", "remember", "finish", "handoff", "schedule", "start_task", "ToolSearch", "tool_search"}
+
+// goldenReplay replays all runs of a scenario.
+func goldenReplay(t *testing.T, a *txtar.Archive, p *goldenPlayer) (*replay.Result, error) {
+	t.Helper()
+	recs := goldenRecordings(t, p)
+	if len(recs) == 0 {
+		return nil, nil
+	}
+	q := &goldenPlayer{t: t, kit: &kit{do: func(goldenOp) error { return nil }}, store: watchedStore{Store: memstore.New()}, agent: llmtest.NewScript(), summary: llmtest.NewScript()}
+	var c goldenConfig
+	for _, f := range a.Files {
+		if f.Name == "config" {
+			goldenStrict(t, f, &c)
+		}
+	}
+	cfg := q.config(c)
+	reg, err := registry.New(cfg.Registry())
+	if err != nil {
+		return nil, err
+	}
+	player := &replay.Player{Registry: reg, Live: func(tool awaken.Tool) bool {
+		id := tool.Spec().ID
+		return replay.ActsOnRun(tool) || slices.Contains(actsOnRun, id)
+	}, Open: func(s replay.Setup) (replay.Runtime, error) {
+		return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Now: s.Now, NewID: s.NewID, Limits: cfg.Limits})
+	}}
+	return player.Play(t.Context(), recs...)
+}
+
+// goldenRecordings returns the recordings of the runs that were started from outside, the oldest first.
+func goldenRecordings(t *testing.T, p *goldenPlayer) []*trace.Recording {
+	t.Helper()
+	list, err := p.store.ListRuns(t.Context(), awaken.RunQuery{Root: true, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*trace.Recording
+	for _, run := range slices.Backward(list) {
+		rec, err := (&trace.Recorder{Source: p.store.Store, Before: true}).Record(t.Context(), run.RunID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rec.Events) > 0 {
+			out = append(out, rec)
+		}
+	}
+	return out
+}

@@ -1,0 +1,247 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// Difference is the first place where a replay is not as the record.
+type Difference struct {
+	RunID string `json:"run_id"`
+	Event int    `json:"event,omitempty"` // its number among the events of the run, from 0
+	Where string `json:"where"`           // an event, a message, a call
+	Want  string `json:"want"`            // the record
+	Got   string `json:"got"`             // the replay
+}
+
+// String shows the place and a little of what is around it.
+func (d *Difference) String() string {
+	want, got := around(d.Want, d.Got)
+	return fmt.Sprintf("run %s, %s: the record has %s, the replay %s", d.RunID, d.Where, want, got)
+}
+
+// around returns two texts without most of what they have in common.
+func around(a, b string) (string, string) {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	cut := func(s string) string {
+		if s == "" {
+			return "nothing"
+		}
+		from, dots := max(0, n-80), ""
+		if from > 0 {
+			dots = "…"
+		}
+		s = strings.ToValidUTF8(s[from:], "")
+		if len(s) > 400 {
+			s = strings.ToValidUTF8(s[:400], "") + "…"
+		}
+		return dots + s
+	}
+	return cut(a), cut(b)
+}
+
+// times matches the fields of events and records that hold a time or a duration.
+var times = regexp.MustCompile(`"(updated_at|started_at|ended_at|created_at|finished_at|expires_at|at|duration_ms|started_ms|not_before)":\d+`)
+
+func timeless(s string) string { return times.ReplaceAllString(s, `"$1":0`) }
+
+var revision = regexp.MustCompile(`"revision":\d+`)
+
+var drawn = regexp.MustCompile(`drawn-\d{8}`)
+
+// renamed returns a text with the ids of the record instead of those that the runtime drew. Where it has one that is not known yet, the
+// record's text says what it stands for. It requires the lock.
+func (s *stage) renamed(got, want string) string {
+	got = s.rename(got)
+	if !strings.Contains(got, "drawn-") {
+		return got
+	}
+	var pattern strings.Builder
+	var ids []string
+	last := 0
+	for _, at := range drawn.FindAllStringIndex(got, -1) {
+		pattern.WriteString(regexp.QuoteMeta(timeless(got[last:at[0]])) + `([^"]*?)`)
+		ids = append(ids, got[at[0]:at[1]])
+		last = at[1]
+	}
+	pattern.WriteString(regexp.QuoteMeta(timeless(got[last:])))
+	re, err := regexp.Compile("(?s)^" + pattern.String() + "$")
+	if err != nil {
+		return got
+	}
+	m := re.FindStringSubmatch(timeless(want))
+	if m == nil {
+		return got
+	}
+	for i, id := range ids {
+		if was, ok := s.names[id]; ok && was != m[i+1] {
+			return got
+		}
+		s.names[id] = m[i+1]
+	}
+	return s.rename(got)
+}
+
+func (s *stage) rename(text string) string {
+	return drawn.ReplaceAllStringFunc(text, func(id string) string {
+		if name, ok := s.names[id]; ok {
+			return name
+		}
+		return id
+	})
+}
+
+// advance compares an event with the next one of the record. It returns the run and the number of the event, or nil if the event is not
+// one of the record's.
+func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
+	data, err := awaken.AppendEvent(nil, e.Event)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.moved.Broadcast()
+	p = s.find(e)
+	switch {
+	case p == nil:
+		s.depart(&Difference{RunID: e.RunID, Where: "a run that the record does not have", Got: string(data)})
+		return nil, 0, nil
+	case !p.followed:
+		return nil, 0, nil
+	case p.pos >= len(p.lines):
+		s.depart(&Difference{RunID: e.RunID, Event: p.pos, Where: fmt.Sprintf("event %d", p.pos), Got: string(data)})
+		return nil, 0, nil
+	}
+	i = p.pos
+	if s.diff == nil {
+		want := p.lines[i]
+		got := s.renamed(string(data), want)
+		if got != want {
+			s.inexact = true
+			if p.cut.at >= 0 && i > p.cut.at { // how far the hooks had come is not recorded
+				got, want = revision.ReplaceAllString(got, `"revision":0`), revision.ReplaceAllString(want, `"revision":0`)
+			}
+			if timeless(got) != timeless(want) {
+				s.depart(&Difference{RunID: e.RunID, Event: i, Where: fmt.Sprintf("event %d", i), Want: want, Got: got})
+			}
+		}
+		s.compared++
+	}
+	p.pos++
+	s.clock = max(s.clock, p.events[i].Time)
+	switch ev := e.Event.(type) {
+	case *awaken.ToolCallDone:
+		p.done[ev.ID]++
+	case *awaken.ToolCallResumed:
+		p.done[ev.TargetID]++
+	}
+	return p, i, nil
+}
+
+// find returns the run of an event, or nil. A run that the runtime starts by itself, because a message arrived, has an id that it
+// drew: it is the next one that the record has on the thread. It requires the lock.
+func (s *stage) find(e *awaken.Entry) *part {
+	if p := s.parts[e.RunID]; p != nil {
+		return p
+	}
+	start, ok := e.Event.(*awaken.RunStart)
+	if !ok || !drawn.MatchString(e.RunID) {
+		return nil
+	}
+	for _, p := range s.order {
+		if p.rec.Run.ThreadID == start.ThreadID && p.rec.Run.Origin == "internal" && p.pos == 0 && p.alias == "" {
+			p.alias, s.parts[e.RunID], s.names[e.RunID] = e.RunID, p, p.rec.Run.RunID
+			return p
+		}
+	}
+	return nil
+}
+
+// conclude compares what the runs left behind.
+func (s *stage) conclude(ctx context.Context, store *memory.Store) (*Result, error) {
+	for _, p := range s.order {
+		if err := s.compareLeft(ctx, store, p); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Result{Difference: s.diff, Exact: s.diff == nil && !s.inexact, Events: s.compared, Runs: len(s.order)}, nil
+}
+
+// compareLeft compares the messages and calls of a run with the record's.
+func (s *stage) compareLeft(ctx context.Context, store *memory.Store, p *part) error {
+	got, err := (&trace.Recorder{Source: store, Alone: true}).Record(ctx, cmp.Or(p.alias, p.rec.Run.RunID))
+	if err != nil {
+		s.part(p, "the run", p.rec.Run.RunID, err.Error())
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.diff != nil {
+		return nil
+	}
+	for i := range max(len(p.rec.Messages), len(got.Messages)) {
+		var want, have string
+		if i < len(p.rec.Messages) {
+			want = said(p.rec.Messages[i].Message)
+		}
+		if i < len(got.Messages) {
+			have = said(got.Messages[i].Message)
+		}
+		if s.renamed(have, want) != want {
+			s.depart(&Difference{RunID: p.rec.Run.RunID, Where: fmt.Sprintf("message %d", i), Want: want, Got: have})
+			return nil
+		}
+	}
+	for i := range max(len(p.rec.Calls), len(got.Calls)) {
+		var want, have string
+		if i < len(p.rec.Calls) {
+			want = made(p.rec.Calls[i])
+		}
+		if i < len(got.Calls) {
+			have = made(got.Calls[i])
+		}
+		if have = s.renamed(have, want); timeless(have) != timeless(want) {
+			s.depart(&Difference{RunID: p.rec.Run.RunID, Where: fmt.Sprintf("call %d", i), Want: want, Got: have})
+			return nil
+		}
+	}
+	return nil
+}
+
+// said is what counts of a message.
+func said(m *llm.Message) string {
+	if m == nil {
+		return ""
+	}
+	c := *m
+	c.Metadata = nil
+	data, err := json.Marshal(&c)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+// made is what counts of a call.
+func made(c *awaken.CallState) string {
+	data, err := json.Marshal(&awaken.CallState{CallID: c.CallID, ToolName: c.ToolName, Arguments: c.Arguments, Status: c.Status, Step: c.Step, Index: c.Index, Key: c.Key,
+		Effect: c.Effect, Child: c.Child, Result: c.Result})
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}

@@ -1,0 +1,149 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// Stream is the model of all runs: it says what the run's model said.
+func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		p := s.of(req.Routing.RunID)
+		if p == nil {
+			yield(llm.Delta{}, &llm.Error{Kind: llm.InvalidRequest, Message: "the record has no run " + req.Routing.RunID})
+			return
+		}
+		st := s.speak(p, req)
+		if st == nil {
+			yield(llm.Delta{}, &llm.Error{Kind: llm.InvalidRequest, Message: "the record has no further answer"})
+			return
+		}
+		for _, d := range st.Deltas {
+			s.keepPace(ctx, p, p.position(s))
+			s.reachNext(p, d.Kind == llm.UsageDelta || d.Kind == llm.FinishDelta)
+			if !yield(d, nil) {
+				return
+			}
+		}
+		if st.Lost == "out of tokens" {
+			yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.MaxTokens}, nil)
+			return
+		}
+		if err := s.endStream(ctx, p, st); err != nil {
+			yield(llm.Delta{}, err)
+		}
+	}
+}
+
+// speak returns the next stream of a run, or nil. One without a word, in which every request failed, is given again.
+func (s *stage) speak(p *part, req *llm.Request) *stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.spoke > 0 && p.streams[p.spoke-1].last && continues(req) { // in vain: the record has one answer, which is cut off
+		t := p.streams[p.spoke-1].turn
+		return &stream{Stream: trace.Stream{Deltas: []llm.Delta{{Kind: llm.FinishDelta, Finish: t.Finish}}}, turn: t}
+	}
+	if p.spoke < len(p.streams) {
+		p.spoke++
+	} else if n := len(p.streams); n == 0 || p.streams[n-1].turn.Answered {
+		return nil
+	}
+	return &p.streams[p.spoke-1]
+}
+
+// continues reports whether a request asks for the rest of an answer that was cut off.
+func continues(req *llm.Request) bool {
+	n := req.Messages.Len()
+	return n > 0 && req.Messages.At(n-1).Role == llm.User && strings.HasPrefix(req.Messages.At(n-1).Text(), "Your answer was cut off because it was too long.")
+}
+
+func (p *part) position(s *stage) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return p.pos
+}
+
+// reachNext moves the clock to the next event of a run or, if the answer ends, to that of its end.
+func (s *stage) reachNext(p *part, end bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !p.followed {
+		return
+	}
+	for i := p.pos; i < len(p.events); i++ {
+		_, last := p.events[i].Event.(*awaken.InferenceComplete)
+		if !end || last {
+			s.clock = max(s.clock, p.events[i].Time)
+			return
+		}
+		if _, next := p.events[i].Event.(*awaken.StepEnd); next {
+			return
+		}
+	}
+}
+
+// endStream returns the error with which a stream ended, or nil.
+func (s *stage) endStream(ctx context.Context, p *part, st *stream) error {
+	switch {
+	case st.Lost != "" && st.Withdrawn:
+		return lostError(st.Lost)
+	case st.Lost != "":
+		return nil
+	case st.turn.Answered:
+		return nil
+	case st.turn.Error != "":
+		return failure(st.turn.Error)
+	case p.rec.Run.Termination.Type == awaken.Cancelled || !p.root:
+		<-ctx.Done()
+		return &llm.Error{Kind: llm.Cancelled, Err: context.Cause(ctx)}
+	}
+	if t := p.rec.Run.Termination; t.Type == awaken.Stopped { // after too many errors
+		for rest := t.Detail; ; {
+			_, after, ok := strings.Cut(rest, ": ")
+			if !ok {
+				break
+			}
+			if e := parse(after); e != nil {
+				return e
+			}
+			rest = after
+		}
+	}
+	return &llm.Error{Kind: llm.Overloaded, Message: "the record does not say why"}
+}
+
+// parse returns the error of a model that has that text, or nil.
+func parse(text string) *llm.Error {
+	for _, kind := range llm.Kinds {
+		name := (&llm.Error{Kind: kind}).Error()
+		if text == name {
+			return &llm.Error{Kind: kind}
+		}
+		if rest, ok := strings.CutPrefix(text, name+": "); ok {
+			return &llm.Error{Kind: kind, Message: rest}
+		}
+	}
+	return nil
+}
+
+// lostError is the error of a stream after which the model was asked again.
+func lostError(text string) error {
+	if e := parse(text); e != nil && e.Retryable() {
+		return e
+	}
+	return &llm.Error{Kind: llm.Interrupted, Message: text}
+}
+
+// failure is the error that ended a run. It is not one after which the model is asked again: it was, in vain.
+func failure(text string) error {
+	if e := parse(text); e != nil && !e.Retryable() {
+		return e
+	}
+	return errors.New(text)
+}

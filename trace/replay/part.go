@@ -1,0 +1,359 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// part is one run of the record: what it has to say and to do, and how far the replay is.
+type part struct {
+	rec    *trace.Recording
+	root   bool           // it was started from outside
+	before []*llm.Message // the log before it
+	rewind string         // the message that it began by hiding
+	events []awaken.Entry // of the activations that count
+	acts   []activation
+	// followed says that the events are compared. They are not if another owner took over.
+	followed bool
+
+	lines     []string                  // the events as JSON
+	outcomes  map[string][]outcome      // of calls, by id
+	shown     map[string][]shownEvent   // what calls showed while they ran
+	posts     map[int][]*llm.Message    // messages that arrive behind an event
+	decisions map[int][]awaken.Decision // that are made behind an event
+	cut       cancellation
+	alias     string   // the id of the run in the replay, if it is another
+	streams   []stream // what the model says, in order
+
+	pos   int            // events published so far
+	done  map[string]int // outcomes published so far, by call
+	next  map[string]int // the event that a call may show next
+	spoke int            // streams begun so far
+}
+
+// cancellation is how a run was cancelled.
+type cancellation struct {
+	at      int             // the event behind which it was, or -1
+	running map[string]bool // the calls during which it was, until they begin
+	done    bool
+}
+
+// activation is a time during which the run was active. From and to are its first event and the one behind its last.
+type activation struct {
+	from, to int
+	start    awaken.Entry
+	begin    *awaken.RunStart
+	finish   *awaken.RunFinish
+}
+
+func (a *activation) woken() bool {
+	return a.begin.Identity != nil && a.begin.Identity.Mode == "internal_wake"
+}
+
+// outcome is an event with the outcome of a call.
+type outcome struct {
+	at     int
+	result *awaken.ToolResult // pending if the call was suspended
+}
+
+type shownEvent struct {
+	at    int
+	event awaken.Event
+}
+
+type stream struct {
+	trace.Stream
+	turn *trace.Turn
+	last bool // of its turn
+}
+
+// cast makes the part of a recording, and of those below it.
+func (s *stage) cast(rec *trace.Recording, root bool) error {
+	if len(rec.Events) == 0 {
+		return fmt.Errorf("run %s: %w: the store has no events of it", rec.Run.RunID, ErrUnplayable)
+	}
+	if rec.Run.Status != awaken.RunDone && rec.Run.Status != awaken.RunWaiting {
+		return fmt.Errorf("run %s: %w: its status is %s, want done or waiting", rec.Run.RunID, ErrUnplayable, rec.Run.Status)
+	}
+	p := &part{rec: rec, root: root, before: rec.Before, outcomes: map[string][]outcome{}, shown: map[string][]shownEvent{}, posts: map[int][]*llm.Message{}, decisions: map[int][]awaken.Decision{},
+		done: map[string]int{}, next: map[string]int{}, cut: cancellation{at: -1, running: map[string]bool{}}, followed: true}
+	if n := len(p.before); n > 0 {
+		if md := p.before[n-1].Metadata; md != nil && md.Rewind != nil && md.RunID == rec.Run.RunID && md.Rewind.FromSeq <= n-1 && md.Rewind.FromSeq > 0 {
+			p.rewind, p.before = p.before[md.Rewind.FromSeq-1].ID, p.before[:n-1]
+		}
+	}
+	p.divide()
+	if len(p.acts) == 0 {
+		return fmt.Errorf("run %s: %w: no activation of it has ended", rec.Run.RunID, ErrUnplayable)
+	}
+	for i := range p.events {
+		line, err := awaken.AppendEvent(nil, p.events[i].Event)
+		if err != nil {
+			return err
+		}
+		p.lines = append(p.lines, string(line))
+		p.index(i)
+	}
+	for i := range rec.Turns {
+		t := &rec.Turns[i]
+		for j := range t.Streams {
+			p.streams = append(p.streams, stream{t.Streams[j], t, j == len(t.Streams)-1})
+		}
+	}
+	p.placePosts()
+	p.placeCancel()
+	p.placeDecisions(s)
+	s.parts[rec.Run.RunID] = p
+	s.order = append(s.order, p)
+	for _, child := range rec.Children {
+		if child.Run.StartedAt == 0 || len(child.Events) == 0 {
+			continue
+		}
+		if err := s.cast(child, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// divide finds the activations. If an owner was lost, the ones that count are those behind it, and events are not compared.
+func (p *part) divide() {
+	var open *activation
+	for _, e := range p.rec.Events {
+		switch ev := e.Event.(type) {
+		case *awaken.RunStart:
+			if open != nil { // its owner was lost
+				p.followed = false
+			}
+			open = &activation{from: len(p.events), start: e, begin: ev}
+		case *awaken.RunFinish:
+			p.events = append(p.events, e)
+			if open != nil {
+				open.finish, open.to = ev, len(p.events)
+				p.acts = append(p.acts, *open)
+				open = nil
+			}
+			continue
+		}
+		if open == nil {
+			continue
+		}
+		p.events = append(p.events, e)
+	}
+	if open != nil {
+		p.followed = false
+	}
+}
+
+// index notes what an event tells about a call.
+func (p *part) index(i int) {
+	switch ev := p.events[i].Event.(type) {
+	case *awaken.ToolCallDone:
+		p.outcomes[ev.ID] = append(p.outcomes[ev.ID], outcome{i, ev.Result})
+	case *awaken.ToolCallResumed:
+		if c := p.call(ev.TargetID); c != nil {
+			p.outcomes[ev.TargetID] = append(p.outcomes[ev.TargetID], outcome{i, c.Result})
+		}
+	case *awaken.ToolCallStreamDelta:
+		p.shown[ev.ID] = append(p.shown[ev.ID], shownEvent{i, ev})
+	case *awaken.ActivitySnapshot:
+		if id, ok := strings.CutPrefix(ev.MessageID, "tool_call:"); ok {
+			p.shown[id] = append(p.shown[id], shownEvent{i, ev})
+		}
+	case *awaken.ActivityDelta:
+		if id, ok := strings.CutPrefix(ev.MessageID, "tool_call:"); ok {
+			p.shown[id] = append(p.shown[id], shownEvent{i, ev})
+		}
+	}
+}
+
+// call returns the record of a call in the ledger, or nil.
+func (p *part) call(id string) *awaken.CallState {
+	for _, c := range p.rec.Calls {
+		if c.CallID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// agent is the agent that the run started with.
+func (p *part) agent() string {
+	if p.rec.Run.FirstAgentID != "" {
+		return p.rec.Run.FirstAgentID
+	}
+	return p.rec.Run.AgentID
+}
+
+// placePosts finds the events behind which messages arrived: the answer of the step before them.
+func (p *part) placePosts() {
+	if !p.root {
+		return
+	}
+	last := ""
+	for _, r := range p.rec.Messages {
+		m := r.Message
+		switch {
+		case m.Role == llm.Assistant:
+			last = m.ID
+		case fromOutside(&r) && !m.IsInternal():
+			if at := p.answerAt(last); at >= 0 && !p.startsActivation(at, m) {
+				p.posts[at] = append(p.posts[at], m)
+			}
+		}
+	}
+}
+
+// fromOutside reports whether a message of the log was neither said nor made by the run.
+func fromOutside(r *awaken.MessageRecord) bool {
+	return r.Message.Role == llm.User && !r.Message.IsSummary() && (r.Message.Metadata == nil || r.Message.Metadata.RunID == "")
+}
+
+// answerAt returns the event that ends the answer with that id, or -1.
+func (p *part) answerAt(messageID string) int {
+	in := false
+	for i := range p.events {
+		switch ev := p.events[i].Event.(type) {
+		case *awaken.StepStart:
+			in = ev.MessageID == messageID
+		case *awaken.InferenceComplete:
+			if in {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// startsActivation reports whether a message that follows the answer ended at an event arrived while the run waited: then it is part of
+// the request that continued the run.
+func (p *part) startsActivation(at int, _ *llm.Message) bool {
+	for i := range p.acts {
+		if a := &p.acts[i]; at >= a.from && at < a.to {
+			next := slices.IndexFunc(p.events[at:a.to], func(e awaken.Entry) bool { _, ok := e.Event.(*awaken.StepStart); return ok })
+			return next < 0 && a.finish.Termination.Type == awaken.Suspended && i+1 < len(p.acts)
+		}
+	}
+	return false
+}
+
+// placeDecisions finds the events behind which decisions were made while the run was active.
+func (p *part) placeDecisions(s *stage) {
+	if !p.root {
+		return
+	}
+	for i := range p.acts {
+		asked := map[string]int{}
+		for at := p.acts[i].from; at < p.acts[i].to; at++ {
+			switch ev := p.events[at].Event.(type) {
+			case *awaken.ToolCallDone:
+				if ev.Outcome == awaken.CallSuspended {
+					asked[ev.ID] = at
+				}
+			case *awaken.ToolCallResumed:
+				behind, ok := asked[ev.TargetID]
+				if !ok || ev.Decision == nil {
+					continue
+				}
+				switch p.events[at-1].Event.(type) {
+				case *awaken.ToolCallDone, *awaken.ToolCallResumed:
+					if !s.batch(p.rec.Run.AgentID) {
+						behind = at - 1
+					}
+				}
+				if d := s.decision(p, ev.Decision.TicketID); d != nil {
+					d.UpdatedAt = 0
+					p.decisions[behind] = append(p.decisions[behind], *d)
+				}
+			}
+		}
+	}
+}
+
+// seq returns the record of the log with that number, or nil.
+func (p *part) seq(n int) *llm.Message {
+	n -= len(p.rec.Before) + 1
+	if n < 0 {
+		if n += len(p.rec.Before); n >= 0 {
+			return p.rec.Before[n]
+		}
+		return nil
+	}
+	if n < len(p.rec.Input) {
+		return p.rec.Input[n]
+	}
+	if n -= len(p.rec.Input); n < len(p.rec.Messages) {
+		return p.rec.Messages[n].Message
+	}
+	return nil
+}
+
+// heldInput returns the messages of the user that a guard held at the beginning of the run. They are not in the input.
+func (p *part) heldInput() []*llm.Message {
+	var out []*llm.Message
+	for at := p.acts[0].from; at < p.acts[0].to; at++ {
+		ev, ok := p.events[at].Event.(*awaken.ToolCallReady)
+		if !ok || ev.Name != "guard_input" {
+			continue
+		}
+		if c := p.held(ev.ID, at); c != nil && c.Message != nil {
+			out = append(out, c.Message.Messages...)
+		}
+	}
+	return out
+}
+
+// held returns the record of a call as the next snapshot of the state shows it, or nil.
+func (p *part) held(callID string, behind int) *awaken.CallState {
+	for i := behind; i < len(p.events); i++ {
+		if ev, ok := p.events[i].Event.(*awaken.StateSnapshot); ok {
+			return trace.CallIn(ev, callID)
+		}
+	}
+	return nil
+}
+
+// placeCancel finds the event behind which the run was cancelled.
+func (p *part) placeCancel() {
+	a := p.acts[len(p.acts)-1]
+	if a.finish.Termination.Type != awaken.Cancelled || p.endsAtOnce(len(p.acts)-1) {
+		return
+	}
+	i := a.to - 1
+	for ; i > a.from; i-- {
+		switch ev := p.events[i].Event.(type) {
+		case *awaken.RunFinish, *awaken.StateSnapshot, *awaken.StepEnd, *awaken.ToolCallCancel, *awaken.StateDelta:
+			continue
+		case *awaken.InferenceComplete:
+			if ev.FinishReason == "" {
+				continue
+			}
+		case *awaken.ToolCallDone:
+			if interrupted(ev.Result) {
+				if !strings.Contains(ev.Result.Message, "the call was not made") {
+					p.cut.running[ev.ID] = true
+				}
+				continue
+			}
+		}
+		break
+	}
+	p.cut.at = i
+}
+
+// interrupted reports whether the runtime ended the call because the run ended.
+func interrupted(r *awaken.ToolResult) bool {
+	return r != nil && r.Status == awaken.ToolError && (strings.HasPrefix(r.Message, "[Tool execution was interrupted]") || strings.HasSuffix(r.Message, awaken.ErrCancelled.Error()))
+}
+
+// endsAtOnce reports whether an activation does nothing but end a waiting run.
+func (p *part) endsAtOnce(i int) bool {
+	a := &p.acts[i]
+	return i > 0 && a.finish.Termination.Type == awaken.Cancelled &&
+		!slices.ContainsFunc(p.events[a.from:a.to], func(e awaken.Entry) bool { _, ok := e.Event.(*awaken.StepStart); return ok })
+}

@@ -1,0 +1,191 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/ownership"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// ErrUnplayable is the error of a recording that cannot be played: it is not complete, or an agent runs on another server.
+var ErrUnplayable = errors.New("the run cannot be replayed")
+
+// Runtime runs agents. An *engine.Runtime is one.
+type Runtime interface {
+	Run(ctx context.Context, req awaken.RunRequest, sink awaken.Sink) (*awaken.RunResult, error)
+	Decide(ctx context.Context, runID string, decisions ...awaken.Decision) error
+	Send(ctx context.Context, threadID string, msgs ...*llm.Message) error
+	Cancel(ctx context.Context, id string) error
+	Settle(ctx context.Context) error
+}
+
+// Executor runs tool calls. It is an engine.Executor.
+type Executor interface {
+	Execute(ctx context.Context, tool awaken.Tool, call *awaken.ToolCall) (*awaken.ToolResult, error)
+}
+
+// Setup is what the runtime of a replay is made of: fields of engine.Config.
+type Setup struct {
+	Versions registry.Versions
+	Store    awaken.Store
+	Profile  profile.Store
+	Executor Executor
+	Detached func(threadID string) awaken.Sink
+	Now      func() time.Time
+	NewID    func() string
+}
+
+// Player plays recordings.
+type Player struct {
+	// Registry is the version of the runs. Its models are not asked.
+	Registry *registry.Registry
+	// Open makes a runtime without a queue.
+	Open func(s Setup) (Runtime, error)
+	// Live says which tools run again instead of answering as recorded. They must have no effect beyond the run. Nil means [ActsOnRun].
+	Live func(tool awaken.Tool) bool
+	// Patience is how long the player waits for an event of the record. 0 means ten seconds.
+	Patience time.Duration
+}
+
+// ActsOnRun reports whether a tool has no effect beyond its run and the runs that it starts: those of delegates, background tasks and
+// handoffs.
+func ActsOnRun(tool awaken.Tool) bool {
+	if _, ok := tool.(awaken.Delegator); ok {
+		return true
+	}
+	switch tool.Spec().Category {
+	case "delegate", "background", "handoff":
+		return true
+	}
+	return false
+}
+
+// Result is what came of a replay.
+type Result struct {
+	// Difference is where the replay parted from the record, or nil.
+	Difference *Difference
+	// Exact says that the events are those of the record byte for byte, with all times, after the ids that the runtime drew were renamed.
+	Exact  bool
+	Events int // that were compared
+	Runs   int
+}
+
+// Play plays runs that followed each other, the oldest first, with the runs that they started. The first one must have the log of its
+// thread before it, if there was any; see [trace.Recorder].
+func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, error) {
+	s := newStage(p)
+	s.batch = func(agentID string) bool {
+		spec := p.Registry.Agent(agentID)
+		return spec != nil && spec.ExecutionMode() == awaken.ParallelBatchApproval
+	}
+	for _, rec := range recs {
+		if err := s.cast(rec, true); err != nil {
+			return nil, err
+		}
+	}
+	reg, err := s.registry(p.Registry)
+	if err != nil {
+		return nil, err
+	}
+	store := memory.New()
+	rt, err := p.Open(Setup{Versions: single{reg}, Store: store, Profile: memory.NewProfile(), Executor: s, Detached: func(string) awaken.Sink { return s },
+		Now: s.now, NewID: s.draw})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ownership.With(ctx, s))
+	defer cancel()
+	s.rt, s.ctx = rt, ctx
+	for _, rec := range recs {
+		if err := s.play(ctx, store, s.of(rec.Run.RunID)); err != nil {
+			return nil, err
+		}
+	}
+	if err := rt.Settle(ctx); err != nil {
+		return nil, err
+	}
+	return s.conclude(ctx, store)
+}
+
+// single is a registry with one version.
+type single struct{ reg *registry.Registry }
+
+func (v single) Registry() *registry.Registry                               { return v.reg }
+func (v single) Choose(*awaken.Thread) *registry.Registry                   { return v.reg }
+func (v single) Pinned(context.Context, string) (*registry.Registry, error) { return v.reg, nil }
+
+// registry returns reg with the recorded models instead of its own.
+func (s *stage) registry(reg *registry.Registry) (*registry.Registry, error) {
+	for _, p := range s.order {
+		for _, id := range []string{p.rec.Run.AgentID, p.rec.Run.FirstAgentID} {
+			if id == "" {
+				continue
+			}
+			if a, err := reg.Runnable(id); err == nil && a.Remote != nil {
+				return nil, fmt.Errorf("%w: agent %q runs on another server", ErrUnplayable, id)
+			}
+		}
+	}
+	models := map[string]llm.Model{}
+	for _, id := range reg.ProviderIDs() {
+		models[id] = s
+	}
+	return reg.Derive(registry.Edit{ID: reg.ID(), Providers: models, Lazy: true})
+}
+
+// play plays the activations of a run that were begun from outside.
+func (s *stage) play(ctx context.Context, store *memory.Store, p *part) error {
+	run := p.rec.Run
+	if err := seed(ctx, store, p); err != nil {
+		return err
+	}
+	for i := range p.acts {
+		a := &p.acts[i]
+		s.reach(a.start.Time)
+		if a.woken() || run.Origin == "internal" && run.ParentRunID == "" && i == 0 {
+			s.await(ctx, p, a.to)
+			continue
+		}
+		req := p.request(s, i)
+		if i > 0 && p.followed && s.parted() {
+			break
+		}
+		_, err := s.rt.Run(ctx, req, s)
+		if err != nil && run.Termination.Type != awaken.Failed {
+			s.part(p, fmt.Sprintf("activation %d of the run", i+1), "", err.Error())
+		}
+	}
+	if p.followed {
+		s.awaitEnd(ctx, p)
+	}
+	return nil
+}
+
+// seed puts the log before a run into the store.
+func seed(ctx context.Context, store *memory.Store, p *part) error {
+	thread := p.rec.Run.ThreadID
+	if _, err := store.Thread(ctx, thread); err == nil || !errors.Is(err, awaken.ErrNotFound) {
+		return err // an earlier recording has played
+	}
+	before := p.before
+	if len(before) == 0 {
+		return nil
+	}
+	cp, err := store.Acquire(ctx, thread)
+	if err != nil {
+		return err
+	}
+	now := p.acts[0].start.Time
+	run := awaken.Run{RunID: "before " + p.rec.Run.RunID, ThreadID: thread, AgentID: p.agent(), Origin: "internal", Status: awaken.RunDone, UserID: p.rec.Run.UserID,
+		Termination: awaken.Termination{Type: awaken.NaturalEnd}, CreatedAt: now / 1000, StartedAt: now / 1000, FinishedAt: max(1, now/1000), UpdatedAt: now / 1000}
+	return store.Commit(ctx, &awaken.Commit{ThreadID: thread, Fence: cp.Fence, Number: 1, Generation: cp.Generation, Time: now, Messages: before, Run: run,
+		ParentThreadID: p.rec.Run.ParentThreadID})
+}

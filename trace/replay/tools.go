@@ -1,0 +1,211 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Execute answers a call as recorded, in the order of the record, or runs its tool if that acts on nothing but the run.
+func (s *stage) Execute(ctx context.Context, tool awaken.Tool, call *awaken.ToolCall) (*awaken.ToolResult, error) {
+	p := s.of(call.Run.RunID)
+	if p == nil {
+		return nil, fmt.Errorf("the record has no run %s", call.Run.RunID)
+	}
+	o, ok := s.next(p, call.ID)
+	late := ok && p.followed && p.cut.at >= 0 && o.at > p.cut.at // the run was cancelled before it was over
+	live := s.player.Live
+	if live == nil {
+		live = ActsOnRun
+	}
+	_, delegates := tool.(awaken.Delegator)
+	if live(tool) && (delegates || !late) {
+		s.begun(p, call.ID)
+		own := *call
+		own.EmitTo(func(ev awaken.Event) { s.forward(ctx, p, call, ev) })
+		res, err := tool.Call(ctx, &own)
+		call.Command = own.Command
+		if ok && !late {
+			s.turn(ctx, p, call, o.at)
+		}
+		return res, err
+	}
+	switch {
+	case !ok:
+		return nil, errors.New("the record has no result of the call")
+	case late:
+		s.show(ctx, p, call, o.at)
+		s.await(ctx, p, p.cut.at+1)
+		s.begun(p, call.ID)
+		<-ctx.Done()
+		if strings.HasPrefix(o.result.Message, "[Tool execution was interrupted]") { // it did not stop, and was abandoned
+			<-s.ctx.Done()
+		}
+		return nil, ctx.Err()
+	}
+	s.show(ctx, p, call, o.at)
+	s.keepPace(ctx, p, o.at)
+	s.turn(ctx, p, call, o.at)
+	return s.answer(o, p, call)
+}
+
+// soon is how long results wait for others before they are committed.
+const soon = 20 // ms
+
+// turn waits until a call may end with an event. Calls that follow each other do so anyway, unless one took so long that the results
+// before it were published meanwhile.
+func (s *stage) turn(ctx context.Context, p *part, call *awaken.ToolCall, at int) {
+	if call.Agent == nil || call.Agent.ExecutionMode() != awaken.Sequential || at > 0 && p.events[at].Time-p.events[at-1].Time >= soon {
+		s.await(ctx, p, at)
+	}
+	s.reach(p.events[at].Time)
+}
+
+// begun notes that a call has begun during which the run is cancelled.
+func (s *stage) begun(p *part, callID string) {
+	s.mu.Lock()
+	delete(p.cut.running, callID)
+	s.mu.Unlock()
+	s.cancelIfDue()
+}
+
+// cancelIfDue cancels runs that have come as far as they had when they were cancelled, with those below them.
+func (s *stage) cancelIfDue() {
+	s.mu.Lock()
+	var due []*part
+	for _, p := range s.order {
+		if p.root && p.cut.at >= 0 && !p.cut.done && s.cutOff(p) {
+			p.cut.done = true
+			due = append(due, p)
+		}
+	}
+	s.mu.Unlock()
+	for _, p := range due {
+		if err := s.rt.Cancel(s.ctx, p.rec.Run.RunID); err != nil {
+			s.part(p, "the cancellation", "", err.Error())
+		}
+	}
+}
+
+// cutOff reports whether a run and those below it are where they were cancelled. It requires the lock.
+func (s *stage) cutOff(p *part) bool {
+	if p.cut.at >= 0 && (p.pos <= p.cut.at || len(p.cut.running) > 0) {
+		return false
+	}
+	for _, c := range p.rec.Children {
+		if child := s.parts[c.Run.RunID]; child != nil && !s.cutOff(child) {
+			return false
+		}
+	}
+	return true
+}
+
+// next returns the next outcome of a call.
+func (s *stage) next(p *part, callID string) (outcome, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, list := p.done[callID], p.outcomes[callID]
+	if !p.followed { // what counts is how it ended
+		n = max(0, len(list)-1)
+		if c := p.call(callID); n < len(list) && c != nil && c.Result != nil {
+			return outcome{list[n].at, c.Result}, true
+		}
+	}
+	if n >= len(list) {
+		return outcome{}, false
+	}
+	return list[n], true
+}
+
+// show shows what a call showed before an event.
+func (s *stage) show(ctx context.Context, p *part, call *awaken.ToolCall, before int) {
+	for _, sh := range p.shown[call.ID] {
+		s.mu.Lock()
+		over := sh.at < p.pos || sh.at >= before
+		s.mu.Unlock()
+		if over {
+			continue
+		}
+		s.await(ctx, p, sh.at)
+		s.reach(p.events[sh.at].Time)
+		show(call, sh.event)
+	}
+}
+
+// answer returns what a tool returned.
+func (s *stage) answer(o outcome, p *part, call *awaken.ToolCall) (*awaken.ToolResult, error) {
+	res := *o.result
+	if res.Status == awaken.ToolPending && res.Suspension != nil {
+		t := *res.Suspension
+		if c := p.held(call.ID, o.at); c != nil && c.HeldResult != nil { // a guard suspended the call, behind the tool
+			return c.HeldResult, nil
+		}
+		if t.ExpiresAt > 0 {
+			t.ExpiresIn = time.UnixMilli(t.ExpiresAt).Sub(s.now())
+		}
+		t.Pending, t.ExpiresAt = awaken.PendingCall{}, 0
+		res.Suspension = &t
+		return &res, nil
+	}
+	if p.rec.Run.Termination.Type == awaken.Failed {
+		var data struct {
+			Error struct{ Code, Message string }
+		}
+		if json.Unmarshal(res.Data, &data) == nil && data.Error.Code == "fatal" {
+			return nil, awaken.Fatal(errors.New(strings.TrimPrefix(data.Error.Message, fmt.Sprintf("tool %q: ", call.Tool))))
+		}
+	}
+	return enlarged(&res), nil
+}
+
+var tooLarge = regexp.MustCompile(`(?s)^\[result_too_large\] the result of tool ".*" is (\d+) bytes long, the limit is \d+\. It begins: (.*)$`)
+
+// enlarged returns a result that is as large as one that was too large, and begins like it: what the record has is the error that took its place.
+func enlarged(r *awaken.ToolResult) *awaken.ToolResult {
+	m := tooLarge.FindStringSubmatch(r.Message)
+	if m == nil {
+		return r
+	}
+	size, err := strconv.Atoi(m[1])
+	if err != nil || size > 64<<20 || size < len(m[2]) {
+		return r
+	}
+	return awaken.TextResult(m[2] + strings.Repeat(".", size-len(m[2])))
+}
+
+// forward shows what a call that runs again shows, in the order of the record.
+func (s *stage) forward(ctx context.Context, p *part, call *awaken.ToolCall, ev awaken.Event) {
+	s.mu.Lock()
+	at := -1
+	for _, sh := range p.shown[call.ID] {
+		if sh.at >= p.pos && sh.at >= p.next[call.ID] {
+			at = sh.at
+			p.next[call.ID] = at + 1
+			break
+		}
+	}
+	s.mu.Unlock()
+	if at >= 0 {
+		s.await(ctx, p, at)
+		s.reach(p.events[at].Time)
+	}
+	show(call, ev)
+}
+
+func show(call *awaken.ToolCall, ev awaken.Event) {
+	switch ev := ev.(type) {
+	case *awaken.ToolCallStreamDelta:
+		call.Output(ev.Delta)
+	case *awaken.ActivitySnapshot:
+		_ = call.Activity(ev.ActivityType, ev.Content) // it is JSON
+	case *awaken.ActivityDelta:
+		call.ActivityDelta(ev.ActivityType, ev.Patch...)
+	}
+}
