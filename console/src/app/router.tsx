@@ -23,6 +23,15 @@ export interface RunSearch {
   q?: string;
 }
 
+/** What the address of the list of threads may say. */
+export interface ThreadSearch {
+  user_id?: string;
+  q?: string;
+  root?: string;
+  agent_id?: string;
+  status?: string;
+}
+
 const runFilters: (keyof RunSearch)[] = ["status", "outcome", "waiting_reason", "agent_id", "user_id", "thread_id", "tool", "origin", "version", "in_doubt", "since", "until", "min_cost_usd", "q"];
 
 /** pick returns those values of an address that are texts and are known. */
@@ -58,7 +67,7 @@ const runSearch = (s: Record<string, unknown>): { tab?: string } => pick(s, ["ta
 const run = createRoute({ ...at("/runs/$id"), validateSearch: runSearch, component: runPage });
 const runStep = createRoute({ ...at("/runs/$id/steps/$step"), validateSearch: runSearch, component: runPage });
 const runCall = createRoute({ ...at("/runs/$id/calls/$call"), validateSearch: runSearch, component: runPage });
-const threads = createRoute({ ...at("/threads"), validateSearch: (s: Record<string, unknown>): { user_id?: string; q?: string; root?: string } => pick(s, ["user_id", "q", "root"]), component: lazyRouteComponent(() => import("../features/threads/threads"), "Threads") });
+const threads = createRoute({ ...at("/threads"), validateSearch: (s: Record<string, unknown>): ThreadSearch => pick(s, ["user_id", "q", "root", "agent_id", "status"]), component: lazyRouteComponent(() => import("../features/threads/threads"), "Threads") });
 const threadPage = lazyRouteComponent(() => import("../features/threads/thread"), "ThreadPage");
 const newThread = createRoute({ ...at("/threads/new"), validateSearch: (s: Record<string, unknown>): { agent_id?: string } => pick(s, ["agent_id"]), component: lazyRouteComponent(() => import("../features/threads/new"), "NewThread") });
 const thread = createRoute({ ...at("/threads/$id"), component: threadPage });

@@ -220,8 +220,9 @@ function Who() {
   };
   return (
     <>
-      <span className="max-w-40 truncate px-2 text-dense text-muted max-sm:hidden" title={`${label || id} · ${kind}`}>
-        {label || id} · {t(`kind.${kind}`)}
+      <span className="flex max-w-56 min-w-0 gap-1 px-2 text-dense text-muted max-sm:hidden" title={`${label || id} · ${kind}`}>
+        <span className="truncate">{label || id}</span>
+        <span className="shrink-0">· {t(`kind.${kind}`)}</span>
       </span>
       {session.session && (
         <button type="button" className={tool} aria-label={t("session.signOut")} title={t("session.signOut")} onClick={() => void out()}>
@@ -241,6 +242,7 @@ function Help({ open, onOpenChange }: { open: boolean; onOpenChange: (open: bool
     ["/", t("keys.filter")],
     ["j k", t("keys.move")],
     ["Enter", t("keys.open")],
+    ["x", t("keys.pick")],
     ["a a · r r", t("keys.decide")],
     ["?", t("keys.title")],
   ];

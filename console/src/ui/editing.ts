@@ -3,32 +3,27 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { tenantOf } from "../api/client";
 import { documentQuery, validate, type Doc, type Namespace, type Problem, type Read } from "../api/config";
 import { tidy } from "./diff";
-
-/** An edit that was not saved. It is kept in this browser, without secrets, so that a reload, signing out or a crash loses no text. */
-interface Kept {
-  doc: Doc;
-  base: Read;
-  at: number;
-}
+import { forget, keep, recall, type Kept } from "./kept";
 
 const hidden = new Set(["api_key", "client_secret", "token", "bearer_token", "env", "auth", "adapter_options", "config"]);
 
 /** bare returns a document without what may be secret. */
-function bare(value: unknown): unknown {
+export function bare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(bare);
   if (value === null || typeof value !== "object") return value;
   return Object.fromEntries(Object.entries(value).filter(([name]) => !hidden.has(name)).map(([name, v]) => [name, bare(v)]));
 }
 
-const keyOf = (ns: Namespace, id: string) => `awaken.edit.${tenantOf()}.${ns}/${id}`;
-
-function recall(key: string): Kept | undefined {
-  try {
-    return JSON.parse(localStorage.getItem(key) ?? "") as Kept;
-  } catch {
-    return undefined;
-  }
+/** fill returns a document with what bare took away, as it is in another one. */
+export function fill(value: unknown, from: unknown): unknown {
+  if (Array.isArray(value)) return Array.isArray(from) && from.length === value.length ? value.map((v, i) => fill(v, from[i])) : value;
+  if (value === null || typeof value !== "object" || from === null || typeof from !== "object") return value;
+  const source = from as Record<string, unknown>;
+  const own = Object.fromEntries(Object.entries(value).map(([name, v]) => [name, fill(v, source[name])]));
+  return { ...own, ...Object.fromEntries(Object.entries(source).filter(([name]) => hidden.has(name) && !(name in own))) };
 }
+
+const keyOf = (ns: Namespace, id: string) => `${tenantOf()} ${ns}/${id}`;
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
@@ -50,7 +45,10 @@ export interface Editing {
   rebase: (doc: Doc, on: Read) => void;
 }
 
-/** useEditing keeps the edit of a document apart from what is read again and again. id is "" for a new document, which begins as fresh. */
+/**
+ * useEditing keeps the edit of a document apart from what is read again and again, and in this browser, without secrets, so that a reload, signing out or a
+ * crash loses no text. id is "" for a new document, which begins as fresh.
+ */
 export function useEditing(ns: Namespace, id: string, fresh: Doc) {
   const query = useQuery(documentQuery(ns, id));
   const read: Read | undefined = id === "" ? { doc: fresh, etag: "" } : query.data;
@@ -59,10 +57,18 @@ export function useEditing(ns: Namespace, id: string, fresh: Doc) {
   const [problems, setProblems] = useState<Problem[]>([]);
   const [checked, setChecked] = useState(false);
   const loaded = useRef("");
-  if (read && loaded.current !== key) {
+  const [recalled, setRecalled] = useState<{ key: string; kept?: Kept }>();
+  useEffect(() => {
+    let current = true;
+    void recall(key).then((kept) => current && setRecalled({ key, kept }));
+    return () => {
+      current = false;
+    };
+  }, [key]);
+  if (read && recalled?.key === key && loaded.current !== key) {
     loaded.current = key;
-    const kept = recall(key);
-    setState(kept && !same(kept.doc, bare(read.doc)) ? { doc: { ...secretsOf(read.doc), ...kept.doc }, base: { doc: kept.base.doc, etag: kept.base.etag }, restored: kept.at } : { doc: read.doc, base: read });
+    const { kept } = recalled;
+    setState(kept && !same(kept.doc, bare(read.doc)) ? { doc: fill(kept.doc, read.doc) as Doc, base: { doc: fill(kept.base.doc, read.doc) as Doc, etag: kept.base.etag }, restored: kept.at } : { doc: read.doc, base: read });
     setProblems([]);
   }
   const dirty = state !== undefined && !same(tidy(state.doc), tidy(state.base.doc));
@@ -70,18 +76,22 @@ export function useEditing(ns: Namespace, id: string, fresh: Doc) {
   useEffect(() => {
     if (read && state && !dirty && read.etag !== state.base.etag && id !== "") setState({ doc: read.doc, base: read });
   }, [read, state, dirty, id]);
+  const written = useRef(0);
   useEffect(() => {
     if (!state) return;
     if (!dirty) {
-      localStorage.removeItem(key);
+      forget(key);
       return;
     }
-    const keep = () => localStorage.setItem(key, JSON.stringify({ doc: bare(state.doc), base: { doc: bare(state.base.doc), etag: state.base.etag }, at: Date.now() }));
-    const timer = window.setTimeout(keep, 500);
-    window.addEventListener("pagehide", keep);
+    const now = () => {
+      written.current = Date.now();
+      keep(key, { doc: bare(state.doc) as Doc, base: { doc: bare(state.base.doc) as Doc, etag: state.base.etag }, at: Date.now() });
+    };
+    const timer = window.setTimeout(now, Math.max(0, Math.min(500, written.current + 1000 - Date.now()))); // also while the user types on and on
+    window.addEventListener("pagehide", now);
     return () => {
       window.clearTimeout(timer);
-      window.removeEventListener("pagehide", keep);
+      window.removeEventListener("pagehide", now);
     };
   }, [state, dirty, key]);
   const text = state && JSON.stringify(state.doc);
@@ -111,7 +121,7 @@ export function useEditing(ns: Namespace, id: string, fresh: Doc) {
   const set = useCallback((doc: Doc) => setState((s) => s && { ...s, doc }), []);
   const saved = useCallback(
     (r: Read) => {
-      localStorage.removeItem(key);
+      forget(key);
       setState({ doc: r.doc, base: r });
     },
     [key],
@@ -130,9 +140,4 @@ export function useEditing(ns: Namespace, id: string, fresh: Doc) {
     rebase: (doc, on) => setState({ doc, base: on }),
   };
   return { query, editing };
-}
-
-/** secretsOf returns the fields that a kept edit does not have. */
-function secretsOf(doc: Doc): Doc {
-  return Object.fromEntries(Object.entries(doc).filter(([name]) => hidden.has(name)));
 }

@@ -12,10 +12,12 @@ interface Props<T> {
   /** Opens an item, with Enter or a click on its row. */
   open?: (item: T) => void;
   foot?: ReactNode;
+  /** Chooses an item, or no longer, with x. */
+  pick?: (item: T) => void;
 }
 
 /** Rows is a list of which only what is visible is in the page. j and k, or the arrows, move through it. */
-export function Rows<T>({ items, keyOf, height, label, row, more, open, foot }: Props<T>) {
+export function Rows<T>({ items, keyOf, height, label, row, more, open, foot, pick }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(-1);
   const virtual = useVirtualizer({ count: items.length, getScrollElement: () => scroller.current, estimateSize: () => height, overscan: 12, getItemKey: (i) => keyOf(items[i]!) });
@@ -28,6 +30,15 @@ export function Rows<T>({ items, keyOf, height, label, row, more, open, foot }: 
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
       if (e.metaKey || e.ctrlKey || e.altKey || (e.target instanceof HTMLElement && e.target.closest("input,textarea,select,[contenteditable],[role=dialog]"))) return;
+      if (e.key === "x" && pick) {
+        const here = document.activeElement?.closest("[data-index]");
+        const item = here && scroller.current?.contains(here) ? items[Number(here.getAttribute("data-index"))] : undefined;
+        if (item !== undefined) {
+          e.preventDefault();
+          pick(item);
+        }
+        return;
+      }
       const own = scroller.current?.contains(document.activeElement);
       const step = e.key === "j" || (own && e.key === "ArrowDown") ? 1 : e.key === "k" || (own && e.key === "ArrowUp") ? -1 : 0;
       if (!step || items.length === 0) return;
@@ -41,7 +52,7 @@ export function Rows<T>({ items, keyOf, height, label, row, more, open, foot }: 
     };
     document.addEventListener("keydown", key);
     return () => document.removeEventListener("keydown", key);
-  }, [items.length, virtual]);
+  }, [items, pick, virtual]);
   return (
     <div ref={scroller} className="min-h-0 flex-1 overflow-auto">
       <ul aria-label={label} className="relative" style={{ height: virtual.getTotalSize() }}>
@@ -57,7 +68,7 @@ export function Rows<T>({ items, keyOf, height, label, row, more, open, foot }: 
               onClick={
                 open &&
                 ((e) => {
-                  if (!(e.target as HTMLElement).closest("a,button,input")) open(item);
+                  if (!(e.target as HTMLElement).closest("a,button,input,label")) open(item);
                 })
               }
               className={`row-link absolute inset-x-0 top-0 border-b border-line ${open ? "cursor-pointer" : ""}`}

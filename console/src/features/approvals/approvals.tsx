@@ -4,7 +4,7 @@ import { Hand, ShieldAlert } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { usePolling } from "../../live/live";
-import { Choice } from "../../ui/filter";
+import { Choice, Filters } from "../../ui/filter";
 import { Page } from "../../ui/page";
 import { usePhone } from "../../ui/phone";
 import { Empty, Loaded } from "../../ui/state";
@@ -91,24 +91,29 @@ function Waiting() {
       actions={!(phone && key) && <Views view="waiting" />}
     >
       {!(phone && key) && (
-        <div role="search" aria-label={t("runs.filters")} className="flex gap-2 overflow-x-auto border-b border-line px-4 py-2">
+        <Filters
+          active={[filter.agent_id, filter.tool, filter.reason].filter(Boolean).length}
+          clear={() => set({ agent_id: undefined, tool: undefined, reason: undefined })}
+          end={
+            items.some(plain) && (
+              <label className="touch inline-flex min-h-8 items-center gap-2 whitespace-nowrap">
+                <input
+                  type="checkbox"
+                  checked={selecting}
+                  onChange={(e) => {
+                    setSelecting(e.target.checked);
+                    setKeys(new Set());
+                  }}
+                />
+                {t("approvals.several")}
+              </label>
+            )
+          }
+        >
           <Choice label={t("runs.agent")} value={filter.agent_id ?? ""} onChange={(v) => set({ agent_id: v || undefined })} options={known("agent_id")} />
           <Choice label={t("approvals.tool")} value={filter.tool ?? ""} onChange={(v) => set({ tool: v || undefined })} options={known("tool_name")} />
           <Choice label={t("approvals.reason")} value={filter.reason ?? ""} onChange={(v) => set({ reason: v || undefined })} options={reasons.map((r) => ({ value: r, text: t(`reason.${r}` as Key) }))} />
-          {items.some(plain) && (
-            <label className="touch ml-auto inline-flex min-h-8 items-center gap-2 whitespace-nowrap">
-              <input
-                type="checkbox"
-                checked={selecting}
-                onChange={(e) => {
-                  setSelecting(e.target.checked);
-                  setKeys(new Set());
-                }}
-              />
-              {t("approvals.several")}
-            </label>
-          )}
-        </div>
+        </Filters>
       )}
       {!(phone && key) && <Several chosen={chosen} clear={() => setKeys(new Set())} />}
       <Loaded query={query}>
@@ -120,7 +125,7 @@ function Waiting() {
           ) : (
             <div className="flex min-h-0 flex-1">
               {!(phone && key) && (
-                <ul aria-label={t("nav.approvals")} className="w-full min-w-0 shrink-0 overflow-auto border-r border-line md:w-80">
+                <ul aria-label={t("nav.approvals")} className="w-full min-w-0 shrink-0 overflow-auto border-line md:w-80 md:border-r">
                   {items.map((a) => (
                     <li key={keyOf(a)} className="flex">
                       {selecting && <Pick approval={a} first={chosen[0]} picked={keys.has(keyOf(a))} pick={(on) => setKeys(on ? new Set([...keys, keyOf(a)]) : new Set([...keys].filter((k) => k !== keyOf(a))))} />}

@@ -19,6 +19,9 @@ export const runsQuery = (filter: RunSearch) =>
 export const runQuery = (id: string) =>
   queryOptions({ queryKey: ["run", id, "record"], queryFn: ({ signal }) => ask(api.GET("/v1/runs/{run_id}", { params: { path: { run_id: id } }, signal })) });
 
+/** liveVersionQuery reads the version that new runs get. */
+export const liveVersionQuery = queryOptions({ queryKey: ["versions", "live"], queryFn: async ({ signal }) => (await ask(api.GET("/v1/registry/versions", { params: { query: { limit: 1 } as never }, signal }))).live });
+
 export const explainQuery = (id: string) =>
   queryOptions({ queryKey: ["run", id, "explain"], queryFn: ({ signal }) => ask(api.GET("/v1/runs/{run_id}/explain", { params: { path: { run_id: id } }, signal })) });
 

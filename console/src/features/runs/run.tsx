@@ -19,7 +19,7 @@ import { Badge, lookOfRun, stateOf } from "../../ui/status";
 import { Ago } from "../../ui/time";
 import { Detail } from "./detail";
 import { useEvents } from "../../live/events";
-import { explainQuery, runQuery, timelineQuery, treeQuery, type Run } from "./queries";
+import { explainQuery, liveVersionQuery, runQuery, timelineQuery, treeQuery, type Run } from "./queries";
 import { TimelineView } from "./timeline";
 
 const tabs = ["steps", "events", "tree", "raw"] as const;
@@ -45,7 +45,7 @@ export function RunPage() {
             <CopyButton text={id} label={t("action.copyId")} />
             <Badge look={lookOfRun(stateOf(run.data))} />
             <span className="text-muted">{run.data.agent_id}</span>
-            {run.data.resolution_id && <span className="text-muted">v{run.data.resolution_id}</span>}
+            {run.data.resolution_id && <Pinned version={run.data.resolution_id} />}
             {cost > 0 && <span className="mono">{money(cost)}</span>}
             <span className="text-muted">
               <Ago at={toMs(run.data.created_at)} />
@@ -82,6 +82,21 @@ export function RunPage() {
         )}
       </Loaded>
     </Page>
+  );
+}
+
+/** Pinned names the version that a run has, and how it differs from the one that new runs get. */
+function Pinned({ version }: { version: string }) {
+  const { t } = useLanguage();
+  const config = useMay("config");
+  const live = useQuery({ ...liveVersionQuery, enabled: config }).data;
+  const look = "text-muted";
+  if (!config || !/^\d+$/.test(version)) return <span className={look}>v{version}</span>;
+  const old = live !== undefined && String(live) !== version;
+  return (
+    <Link to="/versions/$n" params={{ n: old ? `${version}...${live}` : version }} title={old ? t("run.pinned", { n: version, live }) : undefined} className={`link ${old ? "" : look}`}>
+      {old ? t("run.versionLive", { n: version, live }) : `v${version}`}
+    </Link>
   );
 }
 

@@ -1,13 +1,12 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { X } from "lucide-react";
-import { useMemo } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { agentsQuery } from "../../api/agents";
 import { toMs } from "../../api/time";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import type { RunSearch } from "../../app/router";
 import { usePolling } from "../../live/live";
-import { Choice, Filter } from "../../ui/filter";
+import { Choice, Filter, Filters } from "../../ui/filter";
 import { short } from "../../ui/id";
 import { Page } from "../../ui/page";
 import { Rows } from "../../ui/rows";
@@ -16,6 +15,7 @@ import { Badge, lookOfRun, stateOf } from "../../ui/status";
 import { Ago } from "../../ui/time";
 import { usePhone } from "../../ui/phone";
 import { runsQuery, type Run } from "./queries";
+import { Several } from "./several";
 
 const choices: { name: keyof RunSearch; word: Key; values: [string, Key][] }[] = [
   {
@@ -52,6 +52,9 @@ const choices: { name: keyof RunSearch; word: Key; values: [string, Key][] }[] =
   },
 ];
 
+const rare = ["version", "user_id", "tool", "origin", "in_doubt"] as const;
+const origins = ["user", "mcp", "subagent", "internal"] as const;
+
 /** Runs lists runs, the newest first, with the filters of the address. */
 export function Runs() {
   const { t } = useLanguage();
@@ -64,23 +67,52 @@ export function Runs() {
   const items = useMemo(() => query.data?.pages.flatMap((p) => p.items) ?? [], [query.data]);
   const first = query.data?.pages[0];
   const set = (change: RunSearch) => void navigate({ to: "/runs", search: (s: RunSearch) => ({ ...s, ...change }), replace: true });
+  const [selecting, setSelecting] = useState(false);
+  const [keys, setKeys] = useState<ReadonlySet<string>>(new Set());
+  const chosen = items.filter((r) => keys.has(r.run_id));
+  const pick = useCallback((r: Run) => {
+    setSelecting(true);
+    setKeys((k) => (k.has(r.run_id) ? new Set([...k].filter((id) => id !== r.run_id)) : new Set([...k, r.run_id])));
+  }, []);
   const filtered = Object.keys(search).length > 0;
   return (
     <Page crumbs={[{ text: t("nav.runs") }]} badge={first && <span className="text-muted">{t(first.total_at_least ? "runs.countAtLeast" : "runs.count", { n: first.total })}</span>}>
-      <div role="search" aria-label={t("runs.filters")} className="flex gap-2 overflow-x-auto border-b border-line px-4 py-2">
-        <Filter value={search.q ?? ""} onChange={(q) => set({ q: q || undefined })} label={t("runs.search")} />
+      <Filters
+        find={<Filter value={search.q ?? ""} onChange={(q) => set({ q: q || undefined })} label={t("runs.search")} />}
+        active={Object.keys(search).filter((k) => k !== "q").length}
+        activeMore={rare.filter((k) => search[k]).length}
+        clear={() => void navigate({ to: "/runs", search: {}, replace: true })}
+        more={
+          <>
+            <Filter value={search.version ?? ""} onChange={(v) => set({ version: v || undefined })} label={t("runs.version")} />
+            <Filter value={search.user_id ?? ""} onChange={(v) => set({ user_id: v || undefined })} label={t("runs.user")} />
+            <Filter value={search.tool ?? ""} onChange={(v) => set({ tool: v || undefined })} label={t("runs.tool")} />
+            <Choice label={t("runs.origin")} value={search.origin ?? ""} onChange={(v) => set({ origin: v || undefined })} options={origins.map((o) => ({ value: o, text: t(`origin.${o}`) }))} />
+            <Choice label={t("runs.inDoubt")} value={search.in_doubt ?? ""} onChange={(v) => set({ in_doubt: v || undefined })} options={[{ value: "true", text: t("runs.onlyInDoubt") }]} />
+          </>
+        }
+        end={
+          items.length > 0 && (
+            <label className="touch inline-flex min-h-8 items-center gap-2 whitespace-nowrap">
+              <input
+                type="checkbox"
+                checked={selecting}
+                onChange={(e) => {
+                  setSelecting(e.target.checked);
+                  setKeys(new Set());
+                }}
+              />
+              {t("approvals.several")}
+            </label>
+          )
+        }
+      >
         {choices.map((c) => (
           <Choice key={c.name} label={t(c.word)} value={search[c.name] ?? ""} onChange={(v) => set({ [c.name]: v || undefined })} options={c.values.map(([value, word]) => ({ value, text: t(word) }))} />
         ))}
         <Choice label={t("runs.agent")} value={search.agent_id ?? ""} onChange={(v) => set({ agent_id: v || undefined })} options={(agents.data ?? []).map((a) => ({ value: a.id, text: a.id }))} />
-        <Choice label={t("runs.inDoubt")} value={search.in_doubt ?? ""} onChange={(v) => set({ in_doubt: v || undefined })} options={[{ value: "true", text: t("runs.onlyInDoubt") }]} />
-        {filtered && (
-          <button type="button" className="touch inline-flex min-h-8 items-center gap-1 px-2 whitespace-nowrap text-muted hover:text-text" onClick={() => void navigate({ to: "/runs", search: {}, replace: true })}>
-            <X aria-hidden className="size-3.5" />
-            {t("filter.clear")}
-          </button>
-        )}
-      </div>
+      </Filters>
+      <Several chosen={chosen} clear={() => setKeys(new Set())} />
       <Loaded query={query} rows={12}>
         {() =>
           items.length === 0 ? (
@@ -95,7 +127,7 @@ export function Runs() {
           ) : (
             <>
               {!phone && (
-                <div aria-hidden className="grid grid-cols-[9rem_8rem_minmax(0,1fr)_minmax(0,1.2fr)_4rem_5rem_5rem_4rem] gap-3 border-b border-line px-4 py-1 text-caption text-muted">
+                <div aria-hidden className={`${selecting ? "ml-10 " : ""}grid grid-cols-[9rem_8rem_minmax(0,1fr)_minmax(0,1.2fr)_4rem_5rem_5rem_4rem] gap-3 border-b border-line px-4 py-1 text-caption text-muted`}>
                   <span>{t("runs.status")}</span>
                   <span>{t("runs.run")}</span>
                   <span>{t("runs.agent")}</span>
@@ -113,7 +145,17 @@ export function Runs() {
                 label={t("nav.runs")}
                 more={query.hasNextPage && !query.isFetching ? () => void query.fetchNextPage() : undefined}
                 open={(r) => void navigate({ to: "/runs/$id", params: { id: r.run_id } })}
-                row={(r) => (phone ? <RunCard run={r} /> : <RunRow run={r} />)}
+                pick={pick}
+                row={(r) => (
+                  <div className="flex h-full">
+                    {selecting && (
+                      <label className="flex w-10 shrink-0 items-center justify-center">
+                        <input type="checkbox" checked={keys.has(r.run_id)} onChange={() => pick(r)} aria-label={t("queue.select", { id: short(r.run_id) })} />
+                      </label>
+                    )}
+                    <div className="min-w-0 flex-1">{phone ? <RunCard run={r} /> : <RunRow run={r} />}</div>
+                  </div>
+                )}
                 foot={query.isFetchingNextPage ? <p className="p-3 text-center text-muted">{t("state.loading")}</p> : null}
               />
             </>

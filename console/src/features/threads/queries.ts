@@ -10,6 +10,8 @@ export type Pending = components["schemas"]["Pending"];
 export interface ThreadFilter {
   user_id?: string;
   root?: boolean;
+  agent_id?: string;
+  status?: "running" | "waiting" | "done";
 }
 
 /** foundQuery finds threads whose title or id contains a text. */

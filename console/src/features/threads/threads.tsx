@@ -2,9 +2,11 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useMemo } from "react";
-import { useLanguage } from "../../app/i18n/i18n";
+import { agentsQuery } from "../../api/agents";
+import { useLanguage, type Key } from "../../app/i18n/i18n";
+import type { ThreadSearch } from "../../app/router";
 import { usePolling } from "../../live/live";
-import { Filter } from "../../ui/filter";
+import { Choice, Filter, Filters } from "../../ui/filter";
 import { short } from "../../ui/id";
 import { Page } from "../../ui/page";
 import { usePhone } from "../../ui/phone";
@@ -14,21 +16,28 @@ import { Badge, lookOfRun } from "../../ui/status";
 import { Ago } from "../../ui/time";
 import { foundQuery, threadsQuery, type Summary } from "./queries";
 
+const states: [string, Key][] = [
+  ["running", "status.running"],
+  ["waiting", "status.waiting"],
+  ["done", "status.ended"],
+];
+
 const columns = "grid-cols-[minmax(0,2fr)_minmax(0,1fr)_9rem_5rem_4rem]";
 
 /** Threads lists conversations, the most recently active first. */
 export function Threads() {
   const { t } = useLanguage();
-  const { user_id, q, root } = useSearch({ from: "/threads" });
+  const { user_id, q, root, agent_id, status } = useSearch({ from: "/threads" });
   const navigate = useNavigate();
   const polling = usePolling();
   const phone = usePhone();
-  const query = useInfiniteQuery({ ...threadsQuery({ ...(user_id && { user_id }), ...(root && { root: true }) }), placeholderData: keepPreviousData, refetchInterval: polling });
+  const query = useInfiniteQuery({ ...threadsQuery({ ...(user_id && { user_id }), ...(root && { root: true }), ...(agent_id && { agent_id }), ...(status && { status: status as "done" }) }), placeholderData: keepPreviousData, refetchInterval: polling });
   const found = useQuery({ ...foundQuery(q ?? ""), enabled: Boolean(q), placeholderData: keepPreviousData });
   const items = useMemo(() => query.data?.pages.flatMap((p) => p.items) ?? [], [query.data]);
   const total = query.data?.pages[0]?.total;
-  const set = (change: { user_id?: string; q?: string; root?: string }) => void navigate({ to: "/threads", search: (s: { user_id?: string; q?: string; root?: string }) => ({ ...s, ...change }), replace: true });
-  const filtered = Boolean(user_id || root);
+  const agents = useQuery(agentsQuery);
+  const set = (change: ThreadSearch) => void navigate({ to: "/threads", search: (s: ThreadSearch) => ({ ...s, ...change }), replace: true });
+  const filtered = Boolean(user_id || root || agent_id || status);
   return (
     <Page
       crumbs={[{ text: t("nav.threads") }]}
@@ -40,10 +49,11 @@ export function Threads() {
         </Link>
       }
     >
-      <div role="search" aria-label={t("runs.filters")} className="flex flex-wrap gap-2 border-b border-line px-4 py-2">
-        <Filter value={q ?? ""} onChange={(v) => set({ q: v || undefined })} label={t("threads.search")} />
+      <Filters find={<Filter value={q ?? ""} onChange={(v) => set({ q: v || undefined })} label={t("threads.search")} />} active={[user_id, root, agent_id, status].filter(Boolean).length} clear={() => set({ user_id: undefined, root: undefined, agent_id: undefined, status: undefined })}>
         {!q && (
           <>
+            <Choice label={t("runs.agent")} value={agent_id ?? ""} onChange={(v) => set({ agent_id: v || undefined })} options={(agents.data ?? []).map((a) => ({ value: a.id, text: a.id }))} />
+            <Choice label={t("threads.latest")} value={status ?? ""} onChange={(v) => set({ status: v || undefined })} options={states.map(([value, word]) => ({ value, text: t(word) }))} />
             <Filter value={user_id ?? ""} onChange={(v) => set({ user_id: v || undefined })} label={t("threads.user")} />
             <label className="touch inline-flex min-h-8 items-center gap-2 whitespace-nowrap">
               <input type="checkbox" checked={root !== undefined} onChange={(e) => set({ root: e.target.checked ? "true" : undefined })} />
@@ -51,7 +61,7 @@ export function Threads() {
             </label>
           </>
         )}
-      </div>
+      </Filters>
       {q ? (
         <Loaded query={found} rows={6}>
           {(f) =>
