@@ -172,3 +172,12 @@ test("a long log is folded without being copied for each event", async () => {
   assert.equal(more.events.length, 2501);
   assert.equal(more.seen[0], f.seen[0], "a full part was copied");
 });
+
+test("an edit is kept without secrets, and has them again when it comes back", async () => {
+  const { bare, fill } = await load("ui/bare.ts");
+  const doc = { id: "x", api_key: "k", url: "u", sections: { a: { token: "t", n: 1 } }, list: [{ auth: { token: "t" }, name: "one" }] };
+  const kept = bare(doc);
+  assert.equal(JSON.stringify(kept).includes('"t"'), false);
+  assert.equal("api_key" in kept, false);
+  assert.deepEqual(fill({ ...kept, url: "edited" }, doc), { ...doc, url: "edited" });
+});

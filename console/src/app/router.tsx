@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, notFound, redirect } from "@tanstack/react-router";
 import { basePath } from "../api/client";
 import { Empty, Failure, Skeleton } from "../ui/state";
 import { useLanguage } from "./i18n/i18n";
@@ -71,6 +71,7 @@ const threads = createRoute({ ...at("/threads"), validateSearch: (s: Record<stri
 const threadPage = lazyRouteComponent(() => import("../features/threads/thread"), "ThreadPage");
 const newThread = createRoute({ ...at("/threads/new"), validateSearch: (s: Record<string, unknown>): { agent_id?: string } => pick(s, ["agent_id"]), component: lazyRouteComponent(() => import("../features/threads/new"), "NewThread") });
 const thread = createRoute({ ...at("/threads/$id"), component: threadPage });
+const threadMessage = createRoute({ ...at("/threads/$id/messages/$message"), component: threadPage });
 const approvalSearch = (s: Record<string, unknown>): { agent_id?: string; tool?: string; reason?: string; user_id?: string; view?: string; actor?: string } => pick(s, ["agent_id", "tool", "reason", "user_id", "view", "actor"]);
 const approvalsPage = lazyRouteComponent(() => import("../features/approvals/approvals"), "Approvals");
 const approvals = createRoute({ ...at("/approvals"), validateSearch: approvalSearch, component: approvalsPage });
@@ -110,7 +111,17 @@ const auditSearch = (s: Record<string, unknown>): { actor?: string; resource?: s
 const auditPage = lazyRouteComponent(() => import("../features/audit/audit"), "Audit");
 const audit = createRoute({ ...at("/audit"), validateSearch: auditSearch, component: auditPage });
 const auditEvent = createRoute({ ...at("/audit/$event"), validateSearch: auditSearch, component: auditPage });
-const operation = [queue, deadLetter, cost, audit, auditEvent] as const;
+const folders: Record<string, string> = { agents: "/agents/$id", providers: "/providers/$id", models: "/models/$id", "model-pools": "/pools/$id", "mcp-servers": "/mcp-servers/$id", "a2a-servers": "/a2a-servers/$id", skills: "/skills/$id", tools: "/tools/$id" };
+
+/** The page of a document, by the name that the API and the audit log have for it. */
+const configured = createRoute({
+  ...at("/config/$namespace/$id"),
+  beforeLoad: ({ params: { namespace, id } }) => {
+    const to = folders[namespace];
+    throw to ? redirect({ to, params: { id }, replace: true } as never) : notFound();
+  },
+});
+const operation = [configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, a2aServers, a2aServer, skills, skill, tools, tool, keys, system, ...operation]),

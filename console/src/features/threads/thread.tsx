@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { Ban, ChevronRight, Wrench } from "lucide-react";
+import { Ban, ChevronRight, Hash, Wrench } from "lucide-react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client";
 import { toMs } from "../../api/time";
@@ -23,7 +23,7 @@ import { messagesQuery, pendingQuery, textOf, threadQuery, threadRunsQuery, type
 /** ThreadPage is a conversation: what was said, what is being said, and a field to say more. */
 export function ThreadPage() {
   const { t } = useLanguage();
-  const { id } = useParams({ strict: false }) as { id: string };
+  const { id, message } = useParams({ strict: false }) as { id: string; message?: string };
   const polling = usePolling(2000);
   const thread = useQuery({ ...threadQuery(id), refetchInterval: polling });
   const runs = useQuery({ ...threadRunsQuery(id), refetchInterval: polling });
@@ -56,7 +56,7 @@ export function ThreadPage() {
     >
       <div className="flex min-h-0 flex-1">
         <div className="flex min-w-0 flex-1 flex-col">
-          <Conversation id={id} open={open} agents={agents} />
+          <Conversation id={id} open={open} agents={agents} message={message} />
           <Queued id={id} />
           <Composer id={id} agent={runs.data?.items[0]?.agent_id ?? "default"} busy={open !== undefined} />
         </div>
@@ -104,7 +104,7 @@ function Interrupt({ id }: { id: string }) {
 }
 
 /** Conversation shows the messages, then what the open run has said that is not a message yet. */
-function Conversation({ id, open, agents }: { id: string; open?: Run; agents: Map<string, string> }) {
+function Conversation({ id, open, agents, message }: { id: string; open?: Run; agents: Map<string, string>; message?: string }) {
   const { t } = useLanguage();
   const polling = usePolling(2000);
   const query = useInfiniteQuery({ ...messagesQuery(id), refetchInterval: polling });
@@ -112,9 +112,17 @@ function Conversation({ id, open, agents }: { id: string; open?: Run; agents: Ma
   const messages = useMemo(() => (query.data?.pages.flatMap((p) => p.messages) ?? []).slice().reverse(), [query.data]);
   const results = useMemo(() => new Map(messages.filter((m) => m.role === "tool").map((m) => [m.tool_call_id ?? "", m])), [messages]);
   const hidden = messages.filter((m) => m.visibility === "internal").length;
-  const shown = messages.filter((m) => m.role !== "tool" && (internal || m.visibility !== "internal"));
+  const named = messages.find((m) => m.id === message);
+  const shown = messages.filter((m) => m.role !== "tool" && (internal || m === named || m.visibility !== "internal"));
+  const { hasNextPage, isFetching, fetchNextPage } = query;
+  useEffect(() => {
+    if (message && query.data && !named && hasNextPage && !isFetching) void fetchNextPage(); // the address names an older message
+  }, [message, query.data, named, hasNextPage, isFetching, fetchNextPage]);
   const scroller = useRef<HTMLDivElement>(null);
-  const atEnd = useRef(true);
+  const atEnd = useRef(message === undefined);
+  useLayoutEffect(() => {
+    if (named) scroller.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "center" });
+  }, [named === undefined, message]); // eslint-disable-line
   const [size, setSize] = useState(0);
   useLayoutEffect(() => {
     const el = scroller.current;
@@ -147,7 +155,7 @@ function Conversation({ id, open, agents }: { id: string; open?: Run; agents: Ma
               </label>
             )}
             {shown.map((m, i) => (
-              <MessageView key={m.id ?? i} message={m} results={results} agents={agents} />
+              <MessageView key={m.id ?? i} thread={id} message={m} results={results} agents={agents} named={m === named} />
             ))}
             {shown.length === 0 && !open && <Empty title={t("threads.noMessages")} />}
             {open && <Streaming key={open.run_id} run={open} known={messages} grown={setSize} />}
@@ -158,10 +166,10 @@ function Conversation({ id, open, agents }: { id: string; open?: Run; agents: Ma
   );
 }
 
-function Said({ who, run, children, muted }: { who: string; run?: string; children: React.ReactNode; muted?: boolean }) {
+function Said({ who, run, children, muted, named, link }: { who: string; run?: string; children: React.ReactNode; muted?: boolean; named?: boolean; link?: React.ReactNode }) {
   const { t } = useLanguage();
   return (
-    <article className={muted ? "opacity-80" : ""}>
+    <article aria-current={named ? "true" : undefined} className={`group/said ${muted ? "opacity-80" : ""} ${named ? "-mx-3 rounded-md bg-sunken px-3 py-2" : ""}`}>
       <header className="mb-0.5 flex items-center gap-2 text-dense">
         <h2 className="font-semibold">{who}</h2>
         {run && (
@@ -169,13 +177,14 @@ function Said({ who, run, children, muted }: { who: string; run?: string; childr
             {t("threads.steps")}
           </Link>
         )}
+        {link}
       </header>
       <div className="flex flex-col gap-2">{children}</div>
     </article>
   );
 }
 
-function MessageView({ message, results, agents }: { message: Message; results: Map<string, Message>; agents: Map<string, string> }) {
+function MessageView({ thread, message, results, agents, named }: { thread: string; message: Message; results: Map<string, Message>; agents: Map<string, string>; named: boolean }) {
   const { t } = useLanguage();
   const m = message;
   const text = textOf(m.content);
@@ -190,7 +199,7 @@ function MessageView({ message, results, agents }: { message: Message; results: 
     );
   }
   return (
-    <Said who={m.role === "assistant" ? (m.metadata?.sender_agent_id ?? agents.get(m.metadata?.run_id ?? "") ?? t("role.assistant")) : t(`role.${m.role}` as Key)} run={m.role === "assistant" ? m.metadata?.run_id : undefined} muted={m.visibility === "internal"}>
+    <Said who={m.role === "assistant" ? (m.metadata?.sender_agent_id ?? agents.get(m.metadata?.run_id ?? "") ?? t("role.assistant")) : t(`role.${m.role}` as Key)} run={m.role === "assistant" ? m.metadata?.run_id : undefined} muted={m.visibility === "internal"} named={named} link={m.id && <MessageLink thread={thread} message={m.id} />}>
       {thinking && (
         <details className="text-muted">
           <summary className="cursor-pointer">{t("run.reasoning")}</summary>
@@ -209,6 +218,16 @@ function MessageView({ message, results, agents }: { message: Message; results: 
       })}
       {m.metadata?.interrupted && <p className="text-wait">{t("threads.interrupted")}</p>}
     </Said>
+  );
+}
+
+/** MessageLink is the address of a message, to send to others. */
+function MessageLink({ thread, message }: { thread: string; message: string }) {
+  const { t } = useLanguage();
+  return (
+    <Link to="/threads/$id/messages/$message" params={{ id: thread, message }} replace aria-label={t("threads.messageLink")} title={t("threads.messageLink")} className="inline-flex size-6 items-center justify-center rounded-sm text-muted opacity-0 group-hover/said:opacity-100 hover:text-text focus-visible:opacity-100 [@media(hover:none)]:opacity-100">
+      <Hash aria-hidden className="size-3.5" />
+    </Link>
   );
 }
 
