@@ -1,4 +1,4 @@
-import { BookOpen, Bot, Boxes, ChartColumn, Cpu, Gauge, GitBranch, Hand, KeyRound, Layers, ListTree, MessagesSquare, Network, Plug, ScrollText, Server, Settings, Wrench, type LucideIcon } from "lucide-react";
+import { BookOpen, Bot, Boxes, ChartColumn, Columns3, Cpu, Gauge, GitBranch, Hand, KeyRound, Layers, ListTree, MessagesSquare, Network, Plug, ScrollText, Server, Settings, Sparkles, Wrench, type LucideIcon } from "lucide-react";
 import type { Key } from "./i18n/i18n";
 
 export interface Place {
@@ -29,8 +29,10 @@ export const groups: Group[] = [
     word: "nav.agentsGroup",
     places: [
       { to: "/agents", word: "nav.agents", icon: Bot, key: "e" },
+      { to: "/compare", word: "nav.compare", icon: Columns3 },
       { to: "/tools", word: "nav.tools", icon: Wrench },
       { to: "/skills", word: "nav.skills", icon: BookOpen },
+      { to: "/assistant", word: "nav.assistant", icon: Sparkles },
       { to: "/versions", word: "nav.versions", icon: GitBranch, key: "v" },
     ],
   },

@@ -48,7 +48,7 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
         if (run) await navigate({ to: "/runs/$id", params: { id: q } });
         else await navigate({ to: "/threads/$id", params: { id: q } });
       };
-      list.unshift({ id: "go", label: t("palette.open", { id: q }), hint: "", run: () => void go() });
+      list.push({ id: "go", label: t("palette.open", { id: q }), hint: "", run: () => void go() });
     }
     if (q) list.push({ id: "search", label: t("palette.searchRuns", { q }), hint: "", run: () => void navigate({ to: "/runs", search: { q } }) });
     return list;

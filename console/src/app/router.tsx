@@ -100,6 +100,8 @@ const skill = createRoute({ ...at("/skills/$id"), component: lazyRouteComponent(
 const tools = createRoute({ ...at("/tools"), validateSearch: (s: Record<string, unknown>): { q?: string; only?: string } => pick(s, ["q", "only"]), component: lazyRouteComponent(() => import("../features/tools/tools"), "Tools") });
 const tool = createRoute({ ...at("/tools/$id"), component: lazyRouteComponent(() => import("../features/tools/tool"), "ToolPage") });
 const system = createRoute({ ...at("/system"), validateSearch: (s: Record<string, unknown>): { q?: string; only?: string } => pick(s, ["q", "only"]), component: lazyRouteComponent(() => import("../features/system/system"), "System") });
+const compare = createRoute({ ...at("/compare"), validateSearch: (s: Record<string, unknown>): { sides?: string } => pick(s, ["sides"]), component: lazyRouteComponent(() => import("../features/compare/compare"), "Compare") });
+const assistant = createRoute({ ...at("/assistant"), component: lazyRouteComponent(() => import("../features/assistant/assistant"), "Assistant") });
 const keys = createRoute({ ...at("/keys"), component: lazyRouteComponent(() => import("../features/connect/keys"), "Keys") });
 
 const queueSearch = (s: Record<string, unknown>): { view?: string; agent_id?: string; worker?: string; id?: string } => pick(s, ["view", "agent_id", "worker", "id"]);
@@ -124,7 +126,7 @@ const configured = createRoute({
 const operation = [configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, a2aServers, a2aServer, skills, skill, tools, tool, keys, system, ...operation]),
+  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, a2aServers, a2aServer, skills, skill, tools, tool, compare, assistant, keys, system, ...operation]),
   basepath: basePath,
   defaultPreload: "intent",
   defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
