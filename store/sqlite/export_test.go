@@ -35,3 +35,6 @@ func (db *DB) Pages(ctx context.Context) (n int, err error) {
 
 // CommitsAfter is the statement that reads messages.
 const CommitsAfter = commitsAfter
+
+// Translate returns a statement as SQLite gets it.
+func (db *DB) Translate(query string) string { return db.database.translate(query) }
