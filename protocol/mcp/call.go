@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -286,7 +287,14 @@ func (x *exchange) resume() error {
 		at = protocol.Position{}
 	}
 	opts.cfg = x.cfg
-	return x.stream(&protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, After: at, Resumed: true}, opts)
+	s := &protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, After: at, Resumed: true}
+	if cmp.Or(x.revision, x.Request().Header.Get("MCP-Protocol-Version")) >= legacy { // clients forget the position of the stream before: one that is cut off at once would begin without any
+		if lost {
+			last = opts.Prefix + startPosition
+		}
+		s.Opening = func(f *protocol.Frames) { prime(f, last) }
+	}
+	return x.stream(s, opts)
 }
 
 // cancelParams name a request to cancel.

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -235,6 +236,15 @@ func TestResume(t *testing.T) {
 	f := read(t, g.open(g.URL, "tools/call", object{"name": "slow", "arguments": object{"message": "go"}, "_meta": object{"progressToken": 1}}))
 	f.until("notifications/progress")
 	f.resp.Body.Close()
+
+	// A resumed stream that has nothing yet says where it is: clients forget the position of the stream before.
+	cut := g.send(http.MethodGet, other, "", "Last-Event-ID", f.id, "MCP-Protocol-Version", legacy)
+	frame := make([]byte, len("id: "+f.id+"\ndata: \n\n"))
+	if _, err := io.ReadFull(cut.Body, frame); err != nil || string(frame) != "id: "+f.id+"\ndata: \n\n" {
+		t.Errorf("the stream begins with %q, %v", frame, err)
+	}
+	cut.Body.Close()
+
 	close(slow)
 	again := g.send(http.MethodGet, other, "", "Last-Event-ID", f.id)
 	if again.StatusCode != 200 {

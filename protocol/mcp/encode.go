@@ -76,7 +76,12 @@ const startPosition = "0"
 
 // prime adds the first frame of a stream, which has only an id: a client that is cut off before anything else can resume.
 func (o *Options) prime(f *protocol.Frames) {
-	f.Into(append(append(append(f.Bytes(), "id: "...), o.Prefix...), startPosition+"\ndata: \n\n"...))
+	prime(f, o.Prefix+startPosition)
+}
+
+// prime adds a frame that has only an id.
+func prime(f *protocol.Frames, id string) {
+	f.Into(append(append(append(f.Bytes(), "id: "...), id...), "\ndata: \n\n"...))
 }
 
 // Encoder translates the entries of a run into the messages that answer a tools/call.
