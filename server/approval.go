@@ -100,11 +100,15 @@ func (h *approvals) decisions(req *request) error {
 	if !since.IsZero() {
 		q.Since = since.UnixMilli()
 	}
+	filters := filtersOf(req, []any{q.Actor, q.Tool, q.RunIDs, q.Owner, q.Since})
 	if s := req.value("cursor"); s != "" {
 		data, err := base64.RawURLEncoding.DecodeString(s)
 		var at decisionCursor
 		if err != nil || json.Unmarshal(data, &at) != nil {
 			return errCursor
+		}
+		if at.Of != filters {
+			return errFilters
 		}
 		q.After = &awaken.Decided{At: at.At, RunID: at.RunID, TicketID: at.TicketID}
 	}
@@ -114,7 +118,7 @@ func (h *approvals) decisions(req *request) error {
 	}
 	out := decisionList{Items: append([]*awaken.Decided{}, page...)}
 	if n := len(page); n == q.Limit {
-		data, err := json.Marshal(decisionCursor{page[n-1].At, page[n-1].RunID, page[n-1].TicketID})
+		data, err := json.Marshal(decisionCursor{page[n-1].At, page[n-1].RunID, page[n-1].TicketID, filters})
 		if err != nil {
 			return err
 		}
@@ -129,4 +133,5 @@ type decisionCursor struct {
 	At       int64  `json:"a"`
 	RunID    string `json:"r"`
 	TicketID string `json:"t"`
+	Of       string `json:"o,omitempty"` // digest of the list's filters
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/base64"
 	"strings"
 	"time"
 
@@ -39,14 +38,14 @@ func (h *audits) list(req *request) error {
 	if q.Until, err = timeOf("until", req.value("until")); err != nil {
 		return err
 	}
-	q.Limit = req.number("limit", 100, 1, 1000)
-	if s := req.value("cursor"); s != "" {
-		id, err := base64.RawURLEncoding.DecodeString(s)
-		if err != nil || !protocol.ValidID(string(id)) {
-			return errCursor
-		}
-		q.Before = string(id)
+	from, err := req.behind("aud_", filtersOf(req, q))
+	if err != nil {
+		return err
 	}
+	if from.At != "" && !protocol.ValidID(from.At) {
+		return errCursor
+	}
+	q.Before, q.Limit = from.At, req.number("limit", 100, 1, 1000)
 	events, err := h.control.Audit().List(req.ctx, q)
 	if err != nil {
 		return err
@@ -56,7 +55,8 @@ func (h *audits) list(req *request) error {
 		return err
 	}
 	if n := len(events); n == q.Limit {
-		next := base64.RawURLEncoding.EncodeToString([]byte(events[n-1].ID))
+		from.At = events[n-1].ID
+		next := from.next("aud_")
 		out.NextCursor = &next
 	}
 	return req.Reply(200, out)

@@ -611,6 +611,8 @@ func TestAuditLog(t *testing.T) {
 		t.Errorf("pages have %v", all)
 	}
 	g.says(400, "cursor", "GET", "/v1/audit-log?cursor=!!", "")
+	g.says(400, "other filters", "GET", "/v1/audit-log?resource=agents/a&cursor="+cursor, "")
+	g.says(400, "other filters", "GET", "/v1/audit-log?resource=agents&actor=x&cursor="+cursor, "")
 	g.says(400, "since is", "GET", "/v1/audit-log?since=now", "")
 	g.says(400, "limit is", "GET", "/v1/audit-log?limit=x", "")
 }

@@ -20,7 +20,7 @@ func (h *dispatches) routes() []protocol.Route {
 		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
 			Summary: "List the thread's dispatches", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
 		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.listDead),
-			Summary: "List dead letters, newest first", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
+			Summary: "List dead letters, newest first", Query: listParams, Replies: map[int]any{200: dispatchList{}}},
 		{Method: "DELETE", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.purgeDead),
 			Summary: "Delete all dead letters", Replies: map[int]any{200: purged{}}},
 		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Access: protocol.Admins, Handle: own(h.retryDead),
@@ -75,6 +75,8 @@ func compact(data json.RawMessage) []byte {
 
 type dispatchList struct {
 	Items []*mailbox.Dispatch `json:"items"`
+	// NextCursor is set in lists of dead letters that have another page.
+	NextCursor string `json:"next_cursor,omitempty"`
 }
 
 // listDispatches hides the claim token and, unless the caller is an admin, internal errors and the
@@ -102,9 +104,29 @@ func (h *dispatches) list(req *request) error {
 }
 
 func (h *dispatches) listDead(req *request) error {
-	offset, limit := req.page()
-	ds, err := req.tenant.DeadLetters(req.ctx, offset, limit)
-	return req.ok(listDispatches(req.caller, ds), err)
+	q := mailbox.Query{Statuses: []mailbox.Status{mailbox.DeadLetter}}
+	q.Offset, q.Limit = req.page()
+	from, skip, err := req.place("dead_", filtersOf(req, nil))
+	if err != nil {
+		return err
+	}
+	if q.After = from.At; skip > 0 {
+		q.Offset = skip
+	}
+	limit := q.Limit
+	q.Limit++ // one more tells whether there is another page
+	ds, err := req.tenant.Store.Dispatches(req.ctx, q)
+	if err != nil {
+		return err
+	}
+	from.At = ""
+	if len(ds) > limit {
+		ds = ds[:limit]
+		from.At = ds[limit-1].ID
+	}
+	out := listDispatches(req.caller, ds)
+	out.NextCursor = from.next("dead_")
+	return req.Reply(200, out)
 }
 
 func (h *dispatches) retryDead(req *request) error {

@@ -52,6 +52,15 @@ func (req *request) place(prefix, filters string) (from keyset, offset int, err 
 	return from, 0, nil
 }
 
+// behind is place for a list that has only cursors: a number is none of them.
+func (req *request) behind(prefix, filters string) (keyset, error) {
+	if _, err := strconv.Atoi(req.value("cursor")); err == nil {
+		return keyset{}, errCursor
+	}
+	from, _, err := req.place(prefix, filters)
+	return from, err
+}
+
 // next returns the cursor of the page that begins at the place, or "" if there is none.
 func (k keyset) next(prefix string) string {
 	if k.At == "" {

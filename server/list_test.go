@@ -118,6 +118,72 @@ func TestRuns_ACursorBelongsToItsFilters(t *testing.T) {
 	}
 }
 
+// So do those of the other lists; see TestAuditLog for the log.
+func TestLists_CursorsBelongToTheirFilters(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	thread := ""
+	for range 2 {
+		_, run, ticket := g.waits(admin...)
+		g.want(202, "POST", "/v1/approvals/"+run+"/"+ticket, `{"action":"cancel"}`, admin...)
+		thread, _, _ = g.waits(admin...)
+		g.dead("")
+	}
+	for list, other := range map[string]string{
+		"/v1/threads/" + thread + "/messages?visibility=all": "/v1/threads/" + thread + "/messages?visibility=all&order=desc",
+		"/v1/decisions?tool=ask":                             "/v1/decisions?tool=other",
+		"/v1/dispatches?agent_id=default":                    "/v1/dispatches?agent_id=default&status=live",
+		"/v1/approvals?order=oldest":                         "/v1/approvals?tool=ask&order=oldest",
+		"/v1/runs?agent_id=default":                          "/v1/runs?agent_id=other",
+		"/v1/threads/summaries?agent_id=default":             "/v1/threads/summaries?agent_id=default&status=done",
+	} {
+		cursor, _ := g.want(200, "GET", list+"&limit=1", "", admin...)["next_cursor"].(string)
+		if cursor == "" {
+			t.Fatalf("%s: the list has one page", list)
+		}
+		g.want(200, "GET", list+"&limit=2&cursor="+cursor, "", admin...)
+		if status, text := g.ask("GET", other+"&cursor="+cursor, "", admin...); status != 400 || !strings.Contains(text, "other filters") {
+			t.Errorf("%s: %d %s, want 400 with other filters", other, status, text)
+		}
+	}
+	first := g.want(200, "GET", "/v1/dead-letters?limit=1", "", admin...)
+	next := g.want(200, "GET", "/v1/dead-letters?cursor="+first["next_cursor"].(string), "", admin...)
+	if a, b := field(first, "dispatch_id"), field(next, "dispatch_id"); len(a) != 1 || len(b) != 1 || a[0] == b[0] || next["next_cursor"] != nil {
+		t.Errorf("pages of dead letters have %v and %v", a, b)
+	}
+	for _, path := range []string{"/v1/dispatches?cursor=1", "/v1/dispatches?cursor=" + first["next_cursor"].(string), "/v1/dead-letters?cursor=zzz"} {
+		if status, text := g.ask("GET", path, "", admin...); status != 400 || !strings.Contains(text, "pagination token") {
+			t.Errorf("%s: %d %s, want 400", path, status, text)
+		}
+	}
+}
+
+// New messages do not move the pages of a conversation that is read from its end.
+func TestMessages_NewOnesDoNotMoveThePages(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	post := func(id string) {
+		g.want(200, "POST", "/v1/runs", `{"agent_id":"default","stream":false,"thread_id":"moving","messages":[{"id":"`+id+`","role":"user","content":"hi"}]}`)
+	}
+	post("a")
+	post("b")
+	list := func(query string) (ids []string, cursor string) {
+		page := g.want(200, "GET", "/v1/threads/moving/messages?order=desc"+query, "")
+		for _, m := range page["messages"].([]any) {
+			ids = append(ids, fmt.Sprint(m.(map[string]any)["id"]))
+		}
+		cursor, _ = page["next_cursor"].(string)
+		return ids, cursor
+	}
+	want, _ := list("")
+	got, cursor := list("&limit=2")
+	post("c")
+	rest, _ := list("&cursor=" + cursor)
+	if got = append(got, rest...); len(want) != 4 || !slices.Equal(got, want) {
+		t.Errorf("pages have %v, want %v", got, want)
+	}
+}
+
 // A user's key lists the user's own runs, whatever it asks for.
 func TestRuns_AUserListsItsOwn(t *testing.T) {
 	t.Parallel()

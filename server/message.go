@@ -33,23 +33,30 @@ type messageList struct {
 	NextCursor string         `json:"next_cursor,omitempty"`
 }
 
+// messageCursor is the last message of a page, and how many came up to it in case that it was rewound since.
 type messageCursor struct {
-	Offset int `json:"offset"`
+	Offset int    `json:"offset"`
+	ID     string `json:"id,omitempty"`
+	Of     string `json:"of,omitempty"` // digest of the list's filters
 }
 
 func (h *messages) list(req *request) error {
 	offset, limit := req.page()
+	visibility, after, before := req.value("visibility"), req.number("after", 0, 0, math.MaxInt32), req.number("before", 0, 0, math.MaxInt32)
+	runID := req.value("run_id", "runId")
+	filters := filtersOf(req, []any{visibility, req.value("order"), after, before, runID})
+	var at messageCursor
 	if text := req.value("cursor"); text != "" {
-		var at messageCursor
 		if n, err := strconv.Atoi(text); err == nil && n >= 0 {
 			at.Offset = n
 		} else if err := parseCursor("msg_", text, &at); err != nil || at.Offset < 0 {
 			return errCursor
 		}
+		if at.Of != "" && at.Of != filters {
+			return errFilters
+		}
 		offset = at.Offset
 	}
-	visibility, after, before := req.value("visibility"), req.number("after", 0, 0, math.MaxInt32), req.number("before", 0, 0, math.MaxInt32)
-	runID := req.value("run_id", "runId")
 	if _, err := req.thread(); err != nil {
 		return err
 	}
@@ -58,20 +65,23 @@ func (h *messages) list(req *request) error {
 		return err
 	}
 	inside := between(view.Log(), after, before)
-	out := messageList{Messages: []*llm.Message{}}
+	var all []*llm.Message
 	for _, m := range inOrder(view.Messages(), req.value("order") == "desc") {
 		if visibility != "all" && m.IsInternal() != (visibility == "internal") || runID != "" && protocol.RunOf(m) != runID || inside != nil && !inside[m.ID] {
 			continue
 		}
-		if out.Total++; out.Total > offset && len(out.Messages) < limit {
-			out.Messages = append(out.Messages, m)
-		}
+		all = append(all, m)
 	}
+	if i := slices.IndexFunc(all, func(m *llm.Message) bool { return m.ID == at.ID }); at.ID != "" && i >= 0 {
+		offset = i + 1 // new messages do not move the page
+	}
+	page := all[min(offset, len(all)):]
+	out := messageList{Messages: append([]*llm.Message{}, page[:min(limit, len(page))]...), Total: len(all)}
 	if out.Messages, err = firstBytes(out.Messages, pageBytes); err != nil {
 		return err
 	}
-	if next := offset + len(out.Messages); next < out.Total {
-		out.HasMore, out.NextCursor = true, cursorText("msg_", messageCursor{next})
+	if n := len(out.Messages); n > 0 && n < len(page) {
+		out.HasMore, out.NextCursor = true, cursorText("msg_", messageCursor{offset + n, out.Messages[n-1].ID, filters})
 	}
 	return req.Reply(200, out)
 }

@@ -47,11 +47,6 @@ type explainedDispatches struct {
 	NowMS      int64               `json:"now_ms"`
 }
 
-// dispatchCursor identifies the last dispatch of a page.
-type dispatchCursor struct {
-	ID string `json:"i"`
-}
-
 func (h *queues) list(req *request) error {
 	if err := req.checkKnown(); err != nil {
 		return err
@@ -64,13 +59,11 @@ func (h *queues) list(req *request) error {
 	default:
 		q.Statuses = []mailbox.Status{mailbox.Status(status)}
 	}
-	if text := req.value("cursor"); text != "" {
-		var at dispatchCursor
-		if err := parseCursor("dsp_", text, &at); err != nil {
-			return err
-		}
-		q.After = at.ID
+	from, err := req.behind("dsp_", filtersOf(req, []any{q.AgentID, q.Worker, q.Statuses}))
+	if err != nil {
+		return err
 	}
+	q.After = from.At
 	page, err := req.tenant.Store.Dispatches(req.ctx, q)
 	if err != nil {
 		return err
@@ -99,7 +92,8 @@ func (h *queues) list(req *request) error {
 		out.Items = append(out.Items, explainedDispatch{Dispatch: *d, AgentID: agent, Because: v.explain(page[i])})
 	}
 	if len(page) == q.Limit {
-		next := cursorText("dsp_", dispatchCursor{page[len(page)-1].ID})
+		from.At = page[len(page)-1].ID
+		next := from.next("dsp_")
 		out.NextCursor = &next
 	}
 	return req.Reply(200, out)

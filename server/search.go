@@ -15,7 +15,7 @@ type searches struct {
 	registry func() *registry.Registry
 }
 
-// maxSearched is how many of the newest threads, and of the newest runs, a search looks at.
+// maxSearched is how many of the newest threads, and of the newest runs, that contain the text a search looks at.
 const maxSearched = 1000
 
 func (h *searches) routes() []protocol.Route {
@@ -69,14 +69,15 @@ func (h *searches) get(req *request) error {
 			return err
 		}
 	}
-	threads, err := s.ListThreads(req.ctx, awaken.ThreadQuery{Owner: owner, Limit: maxSearched})
+	moreThreads, moreRuns := "", ""
+	threads, err := s.ListThreads(req.ctx, awaken.ThreadQuery{Owner: owner, Text: req.value("q"), Limit: maxSearched, At: &moreThreads})
 	if err != nil {
 		return err
 	}
 	for _, t := range threads {
 		f.find(threadItem(t))
 	}
-	runs, err := s.ListRuns(req.ctx, awaken.RunQuery{Owner: owner, Limit: maxSearched})
+	runs, err := s.ListRuns(req.ctx, awaken.RunQuery{Owner: owner, Text: req.value("q"), Limit: maxSearched, At: &moreRuns})
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (h *searches) get(req *request) error {
 			f.find(searchItem{Kind: "agent", ID: id, Title: a.Description})
 		}
 	}
-	return req.Reply(200, searchBody{Items: append([]searchItem{}, f.items...), Partial: len(threads) == maxSearched || len(runs) == maxSearched})
+	return req.Reply(200, searchBody{Items: append([]searchItem{}, f.items...), Partial: moreThreads != "" || moreRuns != ""})
 }
 
 func threadItem(t *awaken.Thread) searchItem {

@@ -234,17 +234,18 @@ func (h *permissions) recent(req *request, spec *awaken.AgentSpec, q *recentCall
 // recentRuns returns the runs of an agent since a time, newest first. It reads a bounded number of runs, and reports
 // whether these were all.
 func recentRuns(req *request, agentID string, since time.Time) (out []*awaken.Run, complete bool, err error) {
-	for offset := 0; offset < maxTrialRuns; offset += 200 {
-		page, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{Offset: offset, Limit: 200})
+	at := ""
+	for range maxTrialRuns / 200 {
+		page, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{AgentID: agentID, Limit: 200, At: &at})
 		if err != nil {
 			return nil, false, err
 		}
 		for _, r := range page {
-			if r.AgentID == agentID && (since.IsZero() || r.UpdatedAt >= since.UnixMilli()) {
+			if since.IsZero() || r.UpdatedAt >= since.UnixMilli() {
 				out = append(out, r)
 			}
 		}
-		if len(page) < 200 {
+		if at == "" {
 			return out, true, nil
 		}
 	}

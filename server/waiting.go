@@ -59,6 +59,7 @@ type approvalCursor struct {
 	At       int64  `json:"a"`
 	RunID    string `json:"r"`
 	TicketID string `json:"t"`
+	Of       string `json:"o,omitempty"` // digest of the list's filters
 }
 
 // compare orders approvals by age, oldest first.
@@ -67,7 +68,7 @@ func (c *approvalCursor) compare(o *approvalCursor) int {
 }
 
 func (a *approval) cursor() *approvalCursor {
-	return &approvalCursor{a.RequestedAt, a.RunID, a.TicketID}
+	return &approvalCursor{At: a.RequestedAt, RunID: a.RunID, TicketID: a.TicketID}
 }
 
 func (h *approvals) list(req *request) error {
@@ -81,11 +82,15 @@ func (h *approvals) list(req *request) error {
 		order = (*approvalCursor).compare
 	}
 	slices.SortFunc(all, func(a, b approval) int { return order(a.cursor(), b.cursor()) })
+	filters := filtersOf(req, []string{req.value("agent_id"), req.value("tool"), req.value("user_id"), req.value("reason"), req.value("order")})
 	out := approvalList{Items: all, Total: len(all), Partial: partial}
 	if text := req.value("cursor"); text != "" {
 		var at approvalCursor
 		if err := parseCursor("apr_", text, &at); err != nil {
 			return err
+		}
+		if at.Of != filters {
+			return errFilters
 		}
 		from, found := slices.BinarySearchFunc(all, &at, func(a approval, at *approvalCursor) int { return order(a.cursor(), at) })
 		if found {
@@ -96,7 +101,9 @@ func (h *approvals) list(req *request) error {
 	out.Items = out.Items[min(offset, len(out.Items)):]
 	if out.HasMore = len(out.Items) > limit; out.HasMore {
 		out.Items = out.Items[:limit]
-		next := cursorText("apr_", out.Items[limit-1].cursor())
+		last := out.Items[limit-1].cursor()
+		last.Of = filters
+		next := cursorText("apr_", last)
 		out.NextCursor = &next
 	}
 	if out.Items, err = h.described(req, out.Items, req.number("context", 3, 0, 10)); err != nil {
