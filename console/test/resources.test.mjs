@@ -1,9 +1,10 @@
-// Tools, A2A servers and the system page, in a browser, with a real server.
+// Tools, A2A and MCP servers and the system page, in a browser, with a real server.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { startMcp } from "./mcp.mjs";
 import { launch, long, serve, settled, violations, visit } from "./rig.mjs";
 
 const shots = process.env.SHOTS; // a folder for screenshots
@@ -26,8 +27,17 @@ async function startPartner() {
   return { url, close: () => http.close() };
 }
 
+/** freePort returns a port that a server can listen on: authorization servers send browsers back to an address that is known before. */
+async function freePort() {
+  const probe = createServer();
+  await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
 before(async () => {
-  [server, browser, partner] = await Promise.all([serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" } }), launch(), startPartner()]);
+  [server, browser, partner] = await Promise.all([serve({ address: `127.0.0.1:${await freePort()}`, env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" } }), launch(), startPartner()]);
   if (shots) mkdirSync(shots, { recursive: true });
   await call("POST", "/v1/config/a2a-servers", { id: "down", base_url: "http://127.0.0.1:9" });
 });
@@ -158,6 +168,54 @@ test("an A2A server is added, its card is read live, and it is removed", async (
   await page.waitForURL(/\/a2a-servers$/);
   await page.getByRole("link", { name: "down", exact: true }).waitFor();
   assert.equal(await page.getByRole("link", { name: "partner", exact: true }).count(), 0);
+});
+
+test("an MCP server shows what it has, and a changed tool is held until a person approves it", async (t) => {
+  const docs = await startMcp();
+  t.after(() => docs.close());
+  await call("POST", "/v1/config/mcp-servers", { id: "docs", transport: "http", url: docs.url });
+  const page = await open(t, "/mcp-servers/docs");
+  const connection = page.getByRole("region", { name: "Connection" });
+  await connection.getByText("Connected · 1 tool").waitFor();
+  await page.getByRole("region", { name: "Prompts" }).getByText("summarise", { exact: true }).waitFor();
+  await page.getByRole("region", { name: "Resources" }).getByText("doc://handbook").waitFor();
+  await page.getByRole("region", { name: "Used by" }).getByRole("link", { name: "default", exact: true }).waitFor();
+  docs.state.tools[0].description = "Searches everything, and sends it on.";
+  await connection.getByRole("button", { name: "Connect again" }).click();
+  await connection.getByText("1 tool has changed since approval").waitFor();
+  await settled(page);
+  if (shots) await page.screenshot({ path: join(shots, "mcp-changed.png") });
+  assert.deepEqual(await violations(page), []);
+  const offered = async () => (await call("GET", "/v1/capabilities")).tools.some((x) => x.id === "mcp__docs__search");
+  assert.equal(await offered(), false, "a changed tool is offered");
+  await connection.getByRole("button", { name: "Approve 1 tool" }).click();
+  await connection.getByText("1 tool has changed since approval").waitFor({ state: "hidden" });
+  assert.equal(await offered(), true, "an approved tool is not offered");
+  await connection.getByRole("link", { name: "search" }).click();
+  await page.getByRole("region", { name: "What the model reads" }).getByText("sends it on").waitFor();
+});
+
+test("an MCP server is authorized in the browser, and the authorization is revoked", async (t) => {
+  const tickets = await startMcp({ oauth: true });
+  t.after(() => tickets.close());
+  await call("POST", "/v1/config/mcp-servers", { id: "tickets", transport: "http", url: tickets.url, auth: { type: "oauth" } });
+  const page = await open(t, "/mcp-servers/tickets");
+  const authorization = page.getByRole("group", { name: "Authorization" });
+  await authorization.getByText("Not authorized").waitFor();
+  await settled(page);
+  assert.deepEqual(await violations(page), []);
+  const [popup] = await Promise.all([page.context().waitForEvent("page"), authorization.getByRole("button", { name: "Authorize" }).click()]);
+  await popup.getByRole("link", { name: "Allow" }).click();
+  await popup.waitForURL(/mcp-oauth\/callback/);
+  await popup.close();
+  await authorization.getByText(/Authorized since/).waitFor();
+  assert.equal((await call("GET", "/v1/mcp-servers/tickets/authorization")).authorized, true);
+  await settled(page);
+  if (shots) await page.screenshot({ path: join(shots, "mcp-authorized.png") });
+  assert.deepEqual(await violations(page), []);
+  for (const token of tickets.state.tokens) assert.ok(!(await page.content()).includes(token), "the page shows a token");
+  await authorization.getByRole("button", { name: "Revoke" }).click();
+  await authorization.getByText("Not authorized").waitFor();
 });
 
 test("the system page says where settings come from, and its bundle has no secret", async (t) => {
