@@ -185,7 +185,7 @@ func seed(ctx context.Context, store *memory.Store, p *part) error {
 	}
 	now := p.acts[0].start.Time
 	run := awaken.Run{RunID: "before " + p.rec.Run.RunID, ThreadID: thread, AgentID: p.agent(), Origin: "internal", Status: awaken.RunDone, UserID: p.rec.Run.UserID,
-		Termination: awaken.Termination{Type: awaken.NaturalEnd}, CreatedAt: now / 1000, StartedAt: now / 1000, FinishedAt: max(1, now/1000), UpdatedAt: now / 1000}
+		Termination: awaken.Termination{Type: awaken.NaturalEnd}, CreatedAt: now, StartedAt: now, FinishedAt: max(1, now), UpdatedAt: now}
 	return store.Commit(ctx, &awaken.Commit{ThreadID: thread, Fence: cp.Fence, Number: 1, Generation: cp.Generation, Time: now, Messages: before, Run: run,
 		ParentThreadID: p.rec.Run.ParentThreadID})
 }
