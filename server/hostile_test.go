@@ -2,12 +2,20 @@ package server_test
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/store/postgres"
+	"github.com/awaken-go/awaken/store/sqlite"
 )
 
 // hostile are values that no operation expects.
@@ -130,4 +138,80 @@ func TestOpenAPI_DocumentsAreTyped(t *testing.T) {
 		}
 	}
 	t.Logf("the document has %d bytes", len(text))
+}
+
+// Every parameter of every operation that reads is answered with no 5xx, whatever its value, on every store: also those whose
+// paths name something that exists.
+func TestOpenAPI_HostileParametersAreNoServerError(t *testing.T) {
+	t.Parallel()
+	pg, err := testenv.StartPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pg.Stop() })
+	for _, store := range []string{"memory", "sqlite", "postgres"} {
+		t.Run(store, func(t *testing.T) {
+			var db mailbox.Queue = memory.NewDB()
+			switch store {
+			case "sqlite":
+				d, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "db"), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = d.Close() })
+				db = d
+			case "postgres":
+				d, err := postgres.Open(t.Context(), pg.Database(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(d.Close)
+				db = d
+			}
+			g := &rig{t: t, db: db, keys: adminKeys(t)}
+			g.start()
+			g.askEachParameter(rand.New(rand.NewPCG(3, 19)))
+		})
+	}
+}
+
+// askEachParameter sends each parameter of each operation that reads with some hostile values, alone and among others.
+func (g *rig) askEachParameter(rnd *rand.Rand) {
+	g.t.Helper()
+	asked := 0
+	ask := func(path string, query url.Values) {
+		asked++
+		if status, answer := g.ask("GET", path+"?"+query.Encode(), "", admin...); status >= 500 {
+			g.t.Errorf("GET %s?%s: %d %s", path, query.Encode(), status, answer)
+		}
+	}
+	parameters := map[string][]string{} // by operation
+	readDocument(g.t.(*testing.T), g).operations(func(method, path string, op map[string]any) {
+		for _, p := range op["parameters"].([]any) {
+			if p := p.(map[string]any); p["in"] == "query" && method == "GET" && !strings.HasSuffix(path, "/stream") {
+				parameters[method+" "+path] = append(parameters[method+" "+path], p["name"].(string))
+			}
+		}
+	})
+	for _, operation := range slices.Sorted(maps.Keys(parameters)) { // so that a failure can be repeated
+		names := parameters[operation]
+		at, _, _ := strings.Cut(successes[operation](g, admin).path, "?")
+		for _, name := range names {
+			for range 5 {
+				ask(at, url.Values{name: {hostile[rnd.IntN(len(hostile))]}})
+			}
+		}
+		for range 5 {
+			query := url.Values{}
+			for _, name := range names {
+				if rnd.IntN(3) == 0 {
+					query.Set(name, hostile[rnd.IntN(len(hostile))])
+				}
+			}
+			ask(at, query)
+		}
+	}
+	if asked < 500 {
+		g.t.Errorf("the test sent %d requests, want more: does the document have the parameters?", asked)
+	}
 }

@@ -180,14 +180,16 @@ func TestTransport_IdleStreamsLiveOn(t *testing.T) {
 	for _, transport := range transports {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
-			g, client, url := listenBy(t, transport, func(c *server.Config) { c.Limits.StreamWrite, c.Limits.Heartbeat = 500*time.Millisecond, time.Second })
+			g, client, url := listenBy(t, transport, func(c *server.Config) {
+				c.Limits.StreamWrite, c.Limits.Heartbeat = 2*time.Second, 2500*time.Millisecond
+			})
 			thread, _ := g.done()
 			resp, err := call(t, client, "GET", url+"/v1/threads/"+thread+"/events/stream", "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			lines, beats := bufio.NewReader(resp.Body), 0
-			for beats < 3 {
+			for beats < 2 {
 				line, err := lines.ReadString('\n')
 				if err != nil {
 					t.Fatalf("the stream ended after %d heartbeats: %v", beats, err)
