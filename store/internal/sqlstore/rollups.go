@@ -166,9 +166,12 @@ func (s *Rollups) Figures(ctx context.Context, q rollup.Query) ([]rollup.Row, er
 	if q.Durations {
 		columns = slices.Concat(figures, bars)
 	}
-	sums := make([]string, len(columns))
-	for i, c := range columns {
-		sums[i] = "CAST(sum(" + c + ") AS bigint)"
+	sums, group := columns, `` // a row is all of its step
+	if q.Step != q.Span() {
+		sums, group = make([]string, len(columns)), ` GROUP BY 1, 2`
+		for i, c := range columns {
+			sums[i] = "CAST(sum(" + c + ") AS bigint)"
+		}
 	}
 	d, step := s.db.Dialect(), int64(q.Step/time.Second)
 	where, args := ``, []any{d.escape(q.Tenant), string(q.By), int64(q.Span() / time.Second), q.Since, q.Until, step}
@@ -176,7 +179,7 @@ func (s *Rollups) Figures(ctx context.Context, q rollup.Query) ([]rollup.Row, er
 		where, args = ` AND value = ?7`, append(args, d.escape(*q.Value))
 	}
 	query := `SELECT value, (at - ?4) / ?6 AS step, ` + strings.Join(sums, ", ") + ` FROM {p}_rollups
-		WHERE tenant = ?1 AND dim = ?2 AND span = ?3 AND at >= ?4 AND at < ?5` + where + ` GROUP BY 1, 2`
+		WHERE tenant = ?1 AND dim = ?2 AND span = ?3 AND at >= ?4 AND at < ?5` + where + group
 	return list(ctx, s.db, "figures", query, args, func(scan Scan) (r rollup.Row, err error) {
 		u := &r.Usage
 		into := []any{&r.Value, &r.At, &r.Count, &r.Errors, &u.PromptTokens, &u.CompletionTokens, &u.TotalTokens, &u.CacheReadTokens, &u.CacheCreationTokens, &u.ThinkingTokens,
