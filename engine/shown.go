@@ -14,8 +14,8 @@ import (
 	"github.com/awaken-go/awaken/timeline"
 )
 
-// Shown returns what the model was shown in a step of a run that it has answered. It returns ErrNotFound if the run
-// does not exist or the step has no answer, and ErrPinUnavailable if the version of the run cannot be loaded.
+// Shown returns what the model was shown in a step of a run that it has answered, or in which the run failed. It returns ErrNotFound if
+// the run does not exist or the step has neither, and ErrPinUnavailable if the version of the run cannot be loaded.
 func (rt *Runtime) Shown(ctx context.Context, runID string, step int) (*timeline.ShownRequest, error) {
 	run, err := rt.cfg.Store.LoadRun(ctx, runID)
 	if err != nil {
@@ -28,8 +28,10 @@ func (rt *Runtime) Shown(ctx context.Context, runID string, step int) (*timeline
 	if run.Call != nil {
 		return nil, fmt.Errorf("step %d of run %s: %w: the run is one planned call, and asked no model", step, runID, awaken.ErrNotFound)
 	}
-	before := answerOf(log.Log(), runID, step)
-	if before < 0 {
+	before, answer := answerOf(log.Log(), runID, step), ""
+	if before >= 0 {
+		answer = log.Log()[before].ID
+	} else if before = unanswered(log.Log(), run, step); before < 0 {
 		return nil, fmt.Errorf("step %d of run %s: %w: it has no answer", step, runID, awaken.ErrNotFound)
 	}
 	reg, err := rt.pinnedRegistry(ctx, run.ResolutionID)
@@ -62,7 +64,7 @@ func (rt *Runtime) Shown(ctx context.Context, runID string, step int) (*timeline
 			out.Summarised += m.Metadata.Compaction.ToSeq - m.Metadata.Compaction.FromSeq + 1
 		}
 	}
-	scheduled, err := readComposition(ctx, rt.cfg.Store, run, log.Log()[before].ID, out)
+	scheduled, err := readComposition(ctx, rt.cfg.Store, run, answer, out)
 	if err != nil {
 		return nil, err
 	}
@@ -196,4 +198,18 @@ func answerOf(log []*llm.Message, runID string, step int) int {
 		}
 	}
 	return -1
+}
+
+// unanswered returns the length of the log when a run asked for the answer of its last step and got none, or -1.
+func unanswered(log []*llm.Message, run *awaken.Run, step int) int {
+	if run.Status != awaken.RunDone || step != run.Steps-1 || step > 0 && answerOf(log, run.RunID, step-1) < 0 {
+		return -1
+	}
+	end := run.Input.ToSeq
+	for i, m := range slices.Backward(log[min(end, len(log)):]) {
+		if md := m.Metadata; md != nil && md.RunID == run.RunID {
+			return min(end, len(log)) + i + 1
+		}
+	}
+	return min(end, len(log))
 }

@@ -2,12 +2,14 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/timeline"
@@ -53,5 +55,32 @@ func TestShown_ReadsTheEventsOfARunInPages(t *testing.T) {
 	}
 	if !slices.ContainsFunc(got.Unrecorded, func(u timeline.Unrecorded) bool { return u.Code == "state" }) {
 		t.Errorf("what was scheduled is not among %+v", got.Unrecorded)
+	}
+}
+
+// A run that fails because its model does shows what the model was asked, without what later runs of the thread said.
+func TestShown_HasTheRequestThatFailed(t *testing.T) {
+	t.Parallel()
+	failing := llmtest.Turn{Error: &llmtest.Failure{Kind: llm.Unauthorized, Message: "no key"}}
+	g := newRig(t, []llmtest.Turn{uses("echo"), failing, llmtest.Say("Later.")}, withTools(echo("echo")))
+	req := say("The exact prompt")
+	req.RunID = "failed"
+	if _, err := g.rt.Run(t.Context(), req, &tape{}); err == nil {
+		t.Fatal("the run did not fail")
+	}
+	g.run(say("And now?"))
+	got, err := g.rt.Shown(t.Context(), "failed", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var roles []llm.Role
+	for _, m := range got.Messages {
+		roles = append(roles, m.Role)
+	}
+	if want := []llm.Role{llm.User, llm.Assistant, llm.ToolRole}; !slices.Equal(roles, want) || got.Messages[0].Text() != "The exact prompt" {
+		t.Errorf("the model was shown %v, want %v with the prompt first", roles, want)
+	}
+	if _, err := g.rt.Shown(t.Context(), "failed", 2); !errors.Is(err, awaken.ErrNotFound) {
+		t.Errorf("a step that was never begun: %v, want %v", err, awaken.ErrNotFound)
 	}
 }
