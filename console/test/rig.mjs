@@ -60,7 +60,7 @@ export const launch = () => chromium.launch({ executablePath: process.env.CHROMI
 export async function visit(browser, url, options = {}) {
   const { theme = "light", locale = "en", allow = [], key, ...rest } = options;
   const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, reducedMotion: "reduce", ...rest });
-  context.setDefaultTimeout(120_000); // what a test waits for comes, however busy the machine is
+  context.setDefaultTimeout(Number(process.env.AWAKEN_PATIENCE_MS ?? 120_000)); // what a test waits for comes, however busy the machine is
   await context.addInitScript(([t, l]) => {
     localStorage.setItem("awaken.admin.theme", t);
     localStorage.setItem("awaken.locale", l);

@@ -216,7 +216,7 @@ export function Composer({ label, busy, why, send, stop, children }: { label: st
         <div className="ml-auto flex gap-2">
           {children}
           {busy && <Button onClick={stop}>{t("action.stop")}</Button>}
-          <Button kind="primary" type="submit" why={why} disabled={busy || (text.trim() === "" && files.length === 0)}>
+          <Button kind="primary" type="submit" why={why ?? (text.trim() === "" && files.length === 0 ? t("why.noMessage") : undefined)} disabled={busy}>
             {t("threads.send")}
           </Button>
         </div>

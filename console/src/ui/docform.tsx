@@ -314,7 +314,7 @@ function Words({ id, label, described, value, unset, onChange, onUnset, choices,
             ))}
           </datalist>
         )}
-        <Button onClick={add} disabled={disabled || text.trim() === ""} aria-label={t("doc.addTo", { name: label })}>
+        <Button onClick={add} why={text.trim() === "" ? t("why.noText") : undefined} disabled={disabled} aria-label={t("doc.addTo", { name: label })}>
           <Plus aria-hidden className="size-3.5" />
           {t("doc.add")}
         </Button>

@@ -137,11 +137,11 @@ export function SaveBar({ ns, id, editing, done, extra }: { ns: Namespace; id: s
               {t("edit.diff", { n: changes })}
             </Button>
           )}
-          <Button why={blocked} disabled={write.isPending || (!editing.dirty && id !== "")} onClick={() => write.mutate({ how: "draft" })}>
+          <Button why={blocked ?? (!editing.dirty && id !== "" ? t("why.unchanged") : undefined)} disabled={write.isPending} onClick={() => write.mutate({ how: "draft" })}>
             <Save aria-hidden className="size-3.5" />
             {t("edit.saveDraft")}
           </Button>
-          <Button kind="primary" why={blocked} disabled={write.isPending || (!editing.dirty && !hasDraft && id !== "")} onClick={() => setPublish(true)}>
+          <Button kind="primary" why={blocked ?? (!editing.dirty && !hasDraft && id !== "" ? t("why.unchanged") : undefined)} disabled={write.isPending} onClick={() => setPublish(true)}>
             <Send aria-hidden className="size-3.5" />
             {t("edit.publish")}
           </Button>

@@ -180,7 +180,7 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
           {inDoubt && (
             <Section title={t("approvals.happened")} hint={t("approvals.happenedHint")}>
               <textarea className="field mono w-full" rows={3} aria-label={t("approvals.happened")} value={text} onChange={(e) => setText(e.target.value)} disabled={busy || !may} />
-              <Button className="mt-2" why={why} disabled={busy || text.trim() === ""} onClick={() => decide.mutate({ action: "resume", payload: parsed(text) })}>
+              <Button className="mt-2" why={why ?? (text.trim() === "" ? t("why.noResult") : undefined)} disabled={busy} onClick={() => decide.mutate({ action: "resume", payload: parsed(text) })}>
                 {t("approvals.happenedSend")}
               </Button>
             </Section>

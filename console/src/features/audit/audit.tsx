@@ -98,7 +98,7 @@ function Contents() {
             {t("filter.clear")}
           </button>
         )}
-        <Button className="ml-auto" disabled={items.length === 0} onClick={csv}>
+        <Button className="ml-auto" why={items.length === 0 ? t("why.emptyList") : undefined} onClick={csv}>
           <Download aria-hidden className="size-3.5" />
           CSV
         </Button>

@@ -128,7 +128,7 @@ function Connect() {
       className="flex flex-col gap-3"
       onSubmit={(e) => {
         e.preventDefault();
-        connect.mutate();
+        if (model.trim()) connect.mutate();
       }}
     >
       <p className="text-muted">{real.length > 0 ? t("first.connected", { n: real.length }) : t("first.connectHint")}</p>
@@ -170,7 +170,7 @@ function Connect() {
       )}
       <div className="flex items-center gap-3">
         <span className="text-dense text-muted">{t("first.keyHint")}</span>
-        <Button kind="primary" type="submit" className="ml-auto" disabled={connect.isPending || model.trim() === ""}>
+        <Button kind="primary" type="submit" className="ml-auto" why={model.trim() === "" ? t("why.noModel") : undefined} disabled={connect.isPending}>
           {t(connect.isPending ? "providers.testing" : "first.test")}
         </Button>
       </div>
@@ -200,7 +200,7 @@ function Try() {
       <p className="text-muted">{t("overview.tryHint")}</p>
       <div className="flex gap-2">
         <input className="field min-w-0 flex-1" aria-label={t("threads.message")} placeholder={t("threads.placeholder")} value={text} onChange={(e) => setText(e.target.value)} />
-        <Button kind="primary" type="submit" why={may ? undefined : t("may.run")} disabled={say.isPending || text.trim() === ""}>
+        <Button kind="primary" type="submit" why={!may ? t("may.run") : text.trim() === "" ? t("why.noMessage") : undefined} disabled={say.isPending}>
           {t("threads.send")}
         </Button>
       </div>

@@ -53,10 +53,10 @@ export function DeadBar({ items, chosen, setChosen, more, total }: { items: Disp
             <input type="checkbox" checked={n > 0 && n === items.length} ref={(el) => void (el && (el.indeterminate = n > 0 && n < items.length))} onChange={(e) => void all(e.target.checked)} disabled={busy} />
             {n > 0 ? t("queue.chosen", { n }) : t("queue.all", { n: total })}
           </label>
-          <Button disabled={n === 0 || busy} onClick={() => setAsks("retry")}>
+          <Button why={n === 0 ? t("why.noneChosen") : undefined} disabled={busy} onClick={() => setAsks("retry")}>
             {n ? t("queue.retry", { n }) : t("queue.retryNone")}
           </Button>
-          <Button kind="danger" disabled={n === 0 || busy} onClick={() => setAsks("remove")}>
+          <Button kind="danger" why={n === 0 ? t("why.noneChosen") : undefined} disabled={busy} onClick={() => setAsks("remove")}>
             {n ? t("queue.remove", { n }) : t("queue.removeNone")}
           </Button>
         </div>

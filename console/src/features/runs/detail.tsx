@@ -70,11 +70,11 @@ function StepDetail({ run, step, timeline, fold }: { run: Run; step: Step; timel
           [t("run.model"), step.model],
           [t("run.began"), date(step.started_at)],
           [t("run.firstToken"), step.first_token_at ? span(step.first_token_at - step.started_at) : ""],
-          [t("run.took"), step.answered_at ? span(step.answered_at - step.started_at) : t("status.running")],
+          [t("run.took"), step.answered_at || step.ended_at ? span((step.answered_at || step.ended_at!) - step.started_at) : t("status.running")],
+          [t("run.finish"), step.ended_at && !step.answered_at ? t("run.noAnswer") : step.finish_reason],
           [t("run.input"), u?.prompt_tokens ? number(u.prompt_tokens) + (cached ? ` (${t("run.cached", { n: cached })})` : "") : ""],
           [t("run.output"), u?.completion_tokens ? number(u.completion_tokens) : ""],
           [t("runs.cost"), step.cost_usd ? money(step.cost_usd) : ""],
-          [t("run.finish"), step.finish_reason],
         ]}
       />
       {folded?.reasoning && (

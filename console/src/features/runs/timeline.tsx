@@ -10,7 +10,8 @@ import { timelineQuery, type Call, type Timeline } from "./queries";
 import { placedOf, rowsOf, spansOf, type Placed } from "./rows";
 import { scaleOf, type Scale } from "./scale";
 
-export const lookOf = (c: Call) => lookOfCall(c.in_doubt && c.status !== "succeeded" && c.status !== "failed" ? "in_doubt" : c.status);
+/** lookOf is how a call is shown. One in doubt stays so if it was given up without an answer of a person: then the model was told that it is not known. */
+export const lookOf = (c: Call) => lookOfCall(c.in_doubt && (c.status === "failed" ? !c.decisions?.length : c.status !== "succeeded") ? "in_doubt" : c.status);
 
 const ROW = 30;
 
@@ -268,7 +269,8 @@ function RowView({ placed, scale, now, toggle }: { placed: Placed; scale: Scale;
       const to = ended ?? (open ? now : s.started_at);
       const took = s.duration_ms ?? to - s.started_at;
       const tokens = s.usage?.total_tokens ?? 0;
-      const facts = [span(took), tokens ? t("run.tokens", { n: tokens }) : "", s.cost_usd ? money(s.cost_usd) : ""].filter(Boolean).join(" · ");
+      const failed = s.answered_at === undefined && s.ended_at !== undefined && timeline.status === "done";
+      const facts = [span(took), failed ? t("run.noAnswer") : "", tokens ? t("run.tokens", { n: tokens }) : "", s.cost_usd ? money(s.cost_usd) : ""].filter(Boolean).join(" · ");
       return (
         <>
           <Name placed={placed} toggle={toggle}>
@@ -283,7 +285,7 @@ function RowView({ placed, scale, now, toggle }: { placed: Placed; scale: Scale;
             </Link>
           </Name>
           <Track>
-            <Bar scale={scale} from={s.started_at} to={to} className={`h-3 rounded-sm ${open ? "bg-run opacity-60" : "bg-run"}`} label={facts} />
+            <Bar scale={scale} from={s.started_at} to={to} className={`h-3 rounded-sm ${failed ? "bg-fail" : open ? "bg-run opacity-60" : "bg-run"}`} label={facts} />
           </Track>
           <Marks safe={committed(timeline, ["step", "end", "wait", "question", "intent", "result"], ended)} />
         </>

@@ -66,7 +66,7 @@ export function NewThread() {
             {send.error.message}
           </p>
         )}
-        <Button kind="primary" type="submit" why={may ? undefined : t("may.run")} disabled={send.isPending || text.trim() === ""} className="self-end">
+        <Button kind="primary" type="submit" why={!may ? t("may.run") : text.trim() === "" ? t("why.noMessage") : undefined} disabled={send.isPending} className="self-end">
           {t("threads.send")} <kbd className="mono opacity-80 max-sm:hidden">⌘⏎</kbd>
         </Button>
       </form>

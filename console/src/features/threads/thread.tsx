@@ -379,7 +379,7 @@ function Composer({ id, agent, busy }: { id: string; agent: string; busy: boolea
             ))}
           </select>
         )}
-        <Button kind="primary" type="submit" why={may ? undefined : t("may.run")} disabled={send.isPending || text.trim() === ""}>
+        <Button kind="primary" type="submit" why={!may ? t("may.run") : text.trim() === "" ? t("why.noMessage") : undefined} disabled={send.isPending}>
           {t("threads.send")} <kbd className="mono opacity-80 max-sm:hidden">⌘⏎</kbd>
         </Button>
       </div>

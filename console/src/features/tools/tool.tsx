@@ -144,7 +144,7 @@ function Description({ tool }: { tool: Tool }) {
           </p>
         )}
         <div className="flex flex-wrap items-center gap-2">
-          <Button kind="primary" type="submit" why={why} disabled={!dirty || now.trim() === "" || write.isPending}>
+          <Button kind="primary" type="submit" why={why ?? (!dirty ? t("why.unchanged") : now.trim() === "" ? t("why.noText") : undefined)} disabled={write.isPending}>
             {t("tools.save")}
           </Button>
           {dirty && (
