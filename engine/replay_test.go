@@ -1,6 +1,11 @@
 package engine_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,9 +16,12 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/bubbletest"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/plugin/fork"
 	"github.com/awaken-go/awaken/registry"
 	memstore "github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/trace"
@@ -146,4 +154,118 @@ func goldenRecordings(t *testing.T, p *goldenPlayer) []*trace.Recording {
 		}
 	}
 	return out
+}
+
+// TestFork_OfEveryStep takes up every run of the golden corpus before each of its steps, on a thread of its own, with what its tools
+// returned: delegates, approvals, tasks and parallel tools among them. No effect happens again.
+func TestFork_OfEveryStep(t *testing.T) {
+	var forks, answered atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%d forks, %d calls answered as recorded, no effect", forks.Load(), answered.Load())
+		if forks.Load() < 200 || answered.Load() < 50 {
+			t.Error("there are too few forks to prove anything")
+		}
+	})
+	for _, file := range goldenFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bubbletest.Test(t, func(t *testing.T) {
+				_, p := goldenPlay(t, a)
+				for _, rec := range goldenRecordings(t, p) {
+					if rec.Run.Call != nil {
+						continue
+					}
+					for step := range rec.Steps() {
+						if goldenFork(t, a, p, rec, step, &answered) {
+							forks.Add(1)
+						}
+					}
+				}
+				time.Sleep(time.Hour)
+			})
+		})
+	}
+}
+
+// goldenFork forks a run before a step, and reports whether there was something to answer.
+func goldenFork(t *testing.T, a *txtar.Archive, p *goldenPlayer, rec *trace.Recording, step int, answered *atomic.Int64) bool {
+	t.Helper()
+	b, err := rec.Branch(step, nil)
+	if err != nil {
+		t.Fatalf("step %d of run %s: %v", step, rec.Run.RunID, err)
+	}
+	id := fmt.Sprintf("fork of %s at %d", rec.Run.RunID, step)
+	if _, err := p.store.Fork(t.Context(), rec.Run.ThreadID, b.Seq, id); err != nil {
+		t.Fatal(err)
+	}
+	section := fork.Config{Tools: fork.Recorded}
+	for _, c := range rec.Calls {
+		if c.Result != nil && !c.IsHeld() {
+			section.Results = append(section.Results, fork.Fixture{Tool: c.ToolName, Arguments: c.Arguments, Result: c.Result})
+		}
+	}
+	raw, err := json.Marshal(section)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &goldenPlayer{t: t, kit: &kit{do: func(goldenOp) error { return nil }}, agent: llmtest.NewScript(), summary: llmtest.NewScript()}
+	var c goldenConfig
+	for _, f := range a.Files {
+		if f.Name == "config" {
+			goldenStrict(t, f, &c)
+		}
+	}
+	cfg := q.config(c)
+	cfg.Store, cfg.Plugins, cfg.NewID = p.store.Store, append(cfg.Plugins, fork.New()), awakentest.Counter(id+" ")
+	cfg.Providers = map[string]llm.Model{awakentest.Scripted: &recited{turns: rec.Turns[min(step, len(rec.Turns)):]}}
+	for _, spec := range cfg.Agents {
+		if spec.Sections == nil {
+			spec.Sections = map[string]json.RawMessage{}
+		}
+		spec.Sections[fork.Name] = raw
+	}
+	rt := mustNew(t, cfg)
+	_, err = rt.Run(t.Context(), awaken.RunRequest{AgentID: rec.Run.AgentID, ThreadID: id}, awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
+		if done, ok := e.Event.(*awaken.ToolCallDone); ok && done.Outcome == awaken.CallSucceeded {
+			answered.Add(1)
+		}
+		return nil
+	}))
+	if errors.Is(err, awaken.ErrInvalid) {
+		return false // nothing to answer
+	}
+	if settled := rt.Settle(t.Context()); settled != nil {
+		t.Error(settled)
+	}
+	for _, note := range q.kit.notes {
+		if strings.Contains(note, " with key ") {
+			t.Errorf("the fork at step %d of run %s took effect: %s", step, rec.Run.RunID, note)
+		}
+	}
+	return true
+}
+
+// recited is a model that says what it said in a run, and then that it is over.
+type recited struct {
+	turns []trace.Turn
+	said  atomic.Int64
+}
+
+func (m *recited) Stream(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		n := int(m.said.Add(1)) - 1
+		deltas := []llm.Delta{{Kind: llm.TextDelta, Text: "Over."}, {Kind: llm.FinishDelta, Finish: llm.EndTurn}}
+		if n < len(m.turns) && m.turns[n].Answered {
+			deltas = m.turns[n].Streams[len(m.turns[n].Streams)-1].Deltas
+		}
+		for _, d := range deltas {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
 }

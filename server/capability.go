@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/plugin/fork"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 )
@@ -124,8 +125,8 @@ func (h *inventory) get(req *request) error {
 		out.Tools = append(out.Tools, v)
 	}
 	for _, p := range reg.Plugins() {
-		if p.ID == assistant.PluginID {
-			continue // only the admin assistant can load it
+		if p.ID == assistant.PluginID || p.ID == fork.Name {
+			continue // only the admin assistant, and forks of runs, can load them
 		}
 		v := pluginCapability{ID: p.ID, ConfigSchemas: []sectionSchema{}}
 		for _, s := range p.Sections {

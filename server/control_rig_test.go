@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/llm/openai"
 	"github.com/awaken-go/awaken/llm/provider"
+	"github.com/awaken-go/awaken/plugin/fork"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/aisdk"
@@ -58,7 +59,7 @@ func (g *rig) openControl(cfg *server.Config) {
 	if _, contested := g.conf.(contestedConfig); contested {
 		o.Patience = time.Millisecond
 	}
-	if o.Code.Plugins = []awaken.Plugin{own}; g.config != nil {
+	if o.Code.Plugins = []awaken.Plugin{own, fork.New()}; g.config != nil {
 		g.config(&o.Code)
 	}
 	if !slices.ContainsFunc(o.Code.Plugins, func(p awaken.Plugin) bool { return p.Name() == permission.Name }) {

@@ -311,6 +311,7 @@ var successes = map[string]func(g *rig, as []string) request{
 	"DELETE /v1/threads/{thread_id}":          ofThread("", ""),
 	"GET /v1/threads/{thread_id}/messages":    ofThread("/messages?visibility=all", ""),
 	"POST /v1/threads/{thread_id}/messages":   ofThread("/messages", `{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}`),
+	"POST /v1/threads/{thread_id}/fork":       ofThread("/fork", `{"seq":1}`),
 	"POST /v1/threads/{thread_id}/mailbox":    ofThread("/mailbox", `{"payload":{"text":"x"}}`),
 	"GET /v1/threads/{thread_id}/mailbox":     ofThread("/mailbox", ""),
 	"GET /v1/threads/{thread_id}/runs":        ofThread("/runs", ""),
@@ -365,6 +366,7 @@ var successes = map[string]func(g *rig, as []string) request{
 	"GET /v1/runs/{run_id}/timeline": ofRun("/timeline?limit=2", ""),
 	"GET /v1/runs/{run_id}/tree":     ofRun("/tree", ""),
 
+	"POST /v1/runs/{run_id}/replay":              ofRun("/replay", `{"from_step":0}`),
 	"GET /v1/runs/{run_id}/steps/{step}/request": ofRun("/steps/0/request", ""),
 	"GET /v1/runs/{run_id}/events":               ofRun("/events", ""),
 	"GET /v1/runs/{run_id}/events/stream":        ofRun("/events/stream?cursor=0-0", ""),
@@ -778,6 +780,14 @@ var conflicts = map[string]func(g *rig) request{
 		g.want(202, "POST", "/v1/approvals/"+run+"/"+ticket, `{"action":"cancel"}`)
 		g.ends(run)
 		return request{path: "/v1/approvals/" + run + "/" + ticket, body: `{"action":"resume"}`}
+	},
+	"POST /v1/threads/{thread_id}/fork": func(g *rig) request {
+		thread, _ := g.runs()
+		return request{path: "/v1/threads/" + thread + "/fork", body: `{"seq":0}`}
+	},
+	"POST /v1/runs/{run_id}/replay": func(g *rig) request {
+		_, run := g.runs()
+		return request{path: "/v1/runs/" + run + "/replay", body: `{"from_step":0}`}
 	},
 	"POST /v1/threads/{thread_id}/messages": twice("/v1/threads/THREAD/messages", `{"messages":[{"role":"user","content":"x"}]}`),
 	"POST /v1/threads/{thread_id}/mailbox":  twice("/v1/threads/THREAD/mailbox", `{"payload":"x"}`),

@@ -78,6 +78,8 @@ type threadView struct {
 	ActiveRunID        string `json:"active_run_id,omitempty"`         // the open run, if it is running
 	LatestRunUpdatedAt int64  `json:"latest_run_updated_at,omitempty"` // Unix seconds
 	LatestRunUpdatedMS int64  `json:"latest_run_updated_at_ms,omitempty"`
+	// ForkedFrom says where the thread was forked from.
+	ForkedFrom json.RawMessage `json:"forked_from,omitempty"`
 }
 
 // replyThread replies with a thread, unless err is set.
@@ -86,7 +88,7 @@ func replyThread(req *request, t *awaken.Thread, err error) error {
 		return err
 	}
 	run, err := latestRun(req, t)
-	v := threadView{Thread: *t, LatestRunUpdatedAt: run.UpdatedAt / 1000, LatestRunUpdatedMS: run.UpdatedAt}
+	v := threadView{Thread: *t, LatestRunUpdatedAt: run.UpdatedAt / 1000, LatestRunUpdatedMS: run.UpdatedAt, ForkedFrom: t.Metadata.Custom[forkedKey]}
 	if run.Status == awaken.RunRunning {
 		v.ActiveRunID = run.RunID
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/basics"
 	"github.com/awaken-go/awaken/plugin/deferred"
 	"github.com/awaken-go/awaken/plugin/delegate"
+	"github.com/awaken-go/awaken/plugin/fork"
 	"github.com/awaken-go/awaken/plugin/guard"
 	"github.com/awaken-go/awaken/plugin/handoff"
 	"github.com/awaken-go/awaken/plugin/memory"
@@ -46,7 +47,7 @@ func Config() engine.Config {
 // Plugins returns the plugins that every agent may load. Their sections configure them.
 func Plugins() []awaken.Plugin {
 	return []awaken.Plugin{permission.New(permission.Config{}), reminder.New(reminder.Config{}), deferred.New(), guard.Rails(), memory.New(),
-		handoff.New(nil), delegate.New(delegate.Options{}), background.New(), basics.New(), web.New(nil)}
+		handoff.New(nil), delegate.New(delegate.Options{}), background.New(), basics.New(), web.New(nil), fork.New()}
 }
 
 // Minimal returns the configuration of the default agent alone, without tools.

@@ -1,0 +1,148 @@
+// Package fork says what becomes of the tool calls of a run that is forked from another one: what they returned then is used again, they
+// are refused, or a person is asked.
+//
+// A fork takes up the conversation of a run before one of its steps, on a thread of its own. Calls before that step are history, and
+// never made again. Of the calls that follow, the section "fork" of the agent decides:
+//
+//	"fork": {
+//	  "tools": "recorded",
+//	  "results": [{"tool": "pay", "arguments": {"usd": 5}, "result": {"status": "success", "message": "receipt 7"}}]
+//	}
+//
+// An agent with the section loads the plugin. It only ever restricts: other plugins may still refuse or ask.
+package fork
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/check"
+	"github.com/awaken-go/awaken/internal/schema"
+)
+
+// Name is the name of the plugin and of its section.
+const Name = "fork"
+
+// Mode says what becomes of a call that has no result in the section.
+type Mode string
+
+// The modes.
+const (
+	Recorded Mode = "recorded"  // it is refused: only what is recorded can be used
+	Refuse   Mode = "refuse"    // it is refused, even if it is recorded
+	ReadOnly Mode = "read_only" // it is made if the tool only reads, and else refused
+	Real     Mode = "real"      // it is made if the tool only reads, and else a person is asked
+)
+
+// Config is the section "fork".
+type Config struct {
+	Tools Mode `json:"tools" jsonschema:"enum=recorded,enum=refuse,enum=read_only,enum=real,description=what becomes of calls without a result"`
+	// Results answer calls with the same tool and arguments, instead of the tool. The first one counts.
+	Results []Fixture `json:"results,omitempty" jsonschema:"results that answer equal calls instead of their tool"`
+	// Reads are the tools without side effects. Others are not made without a person's approval.
+	Reads []string `json:"reads,omitempty" jsonschema:"tools without side effects"`
+}
+
+// Fixture is the result of a call.
+type Fixture struct {
+	Tool string `json:"tool"`
+	// Arguments are those of the call. Without them the result is that of every call of the tool.
+	Arguments json.RawMessage    `json:"arguments,omitempty"`
+	Result    *awaken.ToolResult `json:"result"`
+}
+
+// DescribeSchema says what Go types cannot express: results have a form of their own.
+func (*Config) DescribeSchema(s *schema.Node) {
+	s.Property("results").Items().Property("result").Replace(`{"type": "object", "description": "as in the event tool_call_done: status, message, data, content"}`)
+}
+
+// Validate reports every mistake in the section.
+func (c *Config) Validate() error {
+	var bad check.Problems
+	bad.OneOf("tools", string(c.Tools), string(Recorded), string(Refuse), string(ReadOnly), string(Real))
+	for i := range c.Results {
+		f := &c.Results[i]
+		bad.Prefix = fmt.Sprintf("results[%d].", i)
+		bad.NotBlank("tool", f.Tool)
+		bad.When(f.Result == nil, "result is missing")
+		if r := f.Result; r != nil {
+			bad.OneOf("result.status", string(r.Status), "", string(awaken.ToolSuccess), string(awaken.ToolError))
+		}
+	}
+	return bad.Err()
+}
+
+// New returns the plugin.
+func New() awaken.Plugin {
+	s := awaken.NewSection(Name, Config{Tools: Recorded})
+	s.Info = awaken.SectionInfo{DisplayName: "Fork", Category: "safety", Description: "What becomes of the tool calls of a run that is forked from another one."}
+	return &plugin{s}
+}
+
+type plugin struct {
+	section *awaken.Section[Config]
+}
+
+func (p *plugin) Name() string { return Name }
+
+// Applies makes agents with the section load the plugin.
+func (p *plugin) Applies(spec *awaken.AgentSpec) bool { return spec.Sections[Name] != nil }
+
+func (p *plugin) Register(r *awaken.Registrar) error {
+	r.Section(p.section)
+	if r.Agent.Sections[Name] == nil {
+		return nil
+	}
+	cfg, err := p.section.Read(r.Agent)
+	if err != nil {
+		return nil // the registry reports an invalid section
+	}
+	r.Gate(func(_ context.Context, h *awaken.HookCall) (awaken.Verdict, error) { return cfg.judge(h.Tool), nil })
+	return nil
+}
+
+// judge decides about a call.
+func (c *Config) judge(call *awaken.ToolCall) awaken.Verdict {
+	if c.Tools != Refuse {
+		for i := range c.Results {
+			if f := &c.Results[i]; f.Tool == call.Tool && (f.Arguments == nil || sameJSON(f.Arguments, call.Args)) {
+				res := *f.Result
+				res.ToolName = call.Tool
+				return awaken.Answer(&res)
+			}
+		}
+	}
+	reads := slices.Contains(c.Reads, call.Tool)
+	switch {
+	case c.Tools == Real && !reads:
+		return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{ID: "fork_" + call.ID, Action: "tool:ForkConfirm",
+			Message: fmt.Sprintf("This run is a fork. Make the call of '%s' for real?", call.Tool)}})
+	case (c.Tools == Real || c.Tools == ReadOnly) && reads:
+		return awaken.Allow()
+	}
+	return awaken.Answer(awaken.ErrorResult("not_recorded", fmt.Sprintf("this run is a fork, in which calls are not made, and no result of this call of %q is recorded", call.Tool)))
+}
+
+// sameJSON reports whether two documents are equal, whatever the order of their fields.
+func sameJSON(a, b json.RawMessage) bool {
+	x, errX := canonical(a)
+	y, errY := canonical(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+func canonical(data json.RawMessage) ([]byte, error) {
+	if len(data) == 0 {
+		return []byte("{}"), nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}

@@ -1,0 +1,380 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/plugin/fork"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// forks has the handlers that take up a conversation on another thread.
+type forks struct {
+	newID    func() string
+	control  *config.Manager // nil if there is none
+	registry func() *registry.Registry
+}
+
+func (h *forks) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "POST", Path: "/v1/threads/{thread_id}/fork", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.forkThread),
+			Summary: "Take up a conversation on a new thread, from one of its messages", Body: forkBody{}, Replies: map[int]any{201: threadView{}}, Failures: []int{409}},
+	}
+}
+
+// replays returns the routes that run agents with changes, as previews do.
+func (h *forks) replays() []protocol.Route {
+	return forGlobalAdmins([]protocol.Route{
+		{Method: "POST", Path: "/v1/runs/{run_id}/replay", Handle: withBody(h.replay),
+			Summary: "Run a run again from one of its steps, with changes, on a new thread", Body: replayBody{}, Replies: map[int]any{202: replayAccepted{}}, Failures: []int{409}},
+	})
+}
+
+// forkedFrom says where a thread was forked from. It is kept in the thread's custom metadata.
+type forkedFrom struct {
+	ThreadID string `json:"thread_id"`
+	Seq      int    `json:"seq"` // messages that both threads share
+	RunID    string `json:"run_id,omitempty"`
+	Step     *int   `json:"step,omitempty"` // of the run, that the fork takes the place of
+}
+
+// forkedKey is the field of the custom metadata of a thread.
+const forkedKey = "forked_from"
+
+type forkBody struct {
+	// MessageID is the last message that the new thread begins with. Seq is how many messages it begins with, instead.
+	MessageID string `json:"message_id,omitempty"`
+	Seq       *int   `json:"seq,omitempty"`
+}
+
+func (h *forks) forkThread(req *request, body *forkBody) error {
+	t, err := req.thread()
+	if err != nil {
+		return err
+	}
+	if err := h.idle(req, t); err != nil {
+		return err
+	}
+	seq := 0
+	switch {
+	case (body.MessageID == "") == (body.Seq == nil):
+		return protocol.BadRequest("message_id and seq: want one of them")
+	case body.Seq != nil:
+		if seq = *body.Seq; seq < 0 || seq > t.MessageCount {
+			return protocol.BadRequest("seq is %d, want 0 to %d, the messages of the thread", seq, t.MessageCount)
+		}
+	default:
+		if seq, err = seqOf(req, t, body.MessageID); err != nil {
+			return err
+		}
+	}
+	made, err := h.fork(req, forkedFrom{ThreadID: t.ID, Seq: seq})
+	if err != nil {
+		return err
+	}
+	return req.Reply(201, threadView{Thread: *made, ForkedFrom: made.Metadata.Custom[forkedKey]})
+}
+
+// idle returns an error if the thread's run is running.
+func (h *forks) idle(req *request, t *awaken.Thread) error {
+	run, err := latestRun(req, t)
+	if err == nil && run.Status == awaken.RunRunning {
+		err = fail(409, "busy", "run %s of thread %s is running: wait for its end, or cancel it", run.RunID, t.ID)
+	}
+	return err
+}
+
+// seqOf returns the number of the last message with that id.
+func seqOf(req *request, t *awaken.Thread, messageID string) (int, error) {
+	const atOnce = 500
+	for before := 0; ; {
+		list, err := req.tenant.Store.Messages(req.ctx, t.ID, awaken.MessageQuery{Before: before, Limit: atOnce, Last: true})
+		if err != nil {
+			return 0, err
+		}
+		for i := len(list) - 1; i >= 0; i-- {
+			if list[i].Message.ID == messageID {
+				return list[i].Seq, nil
+			}
+		}
+		if len(list) < atOnce {
+			return 0, protocol.NotFound("message", messageID)
+		}
+		before = list[0].Seq
+	}
+}
+
+// fork makes a thread, and notes where it is from.
+func (h *forks) fork(req *request, from forkedFrom) (*awaken.Thread, error) {
+	note, err := json.Marshal(from)
+	if err != nil {
+		return nil, err
+	}
+	id := ids.New()
+	if h.newID != nil {
+		id = h.newID()
+	}
+	store := editor(req.tenant)
+	if _, err := store.Fork(req.ctx, from.ThreadID, from.Seq, id); err != nil {
+		return nil, err
+	}
+	return store.UpdateThread(req.ctx, id, func(t *awaken.Thread) error {
+		custom := maps.Clone(t.Metadata.Custom)
+		if custom == nil {
+			custom = map[string]json.RawMessage{}
+		}
+		custom[forkedKey] = note
+		t.Metadata.Custom = custom
+		return nil
+	})
+}
+
+type replayBody struct {
+	// FromStep is the step, from 0, that the fork takes the place of, with all that followed it.
+	FromStep *int `json:"from_step"`
+	// Version is the registry version whose agent runs: that of the run if it is empty, or live.
+	Version string `json:"version,omitempty"`
+	// Agent is the id of another agent, or the document of one that need not be saved.
+	Agent        json.RawMessage           `json:"agent,omitempty"`
+	ModelID      string                    `json:"model_id,omitempty"`      // instead of the agent's
+	SystemPrompt *string                   `json:"system_prompt,omitempty"` // instead of the agent's
+	Overrides    *awaken.InferenceOverride `json:"overrides,omitempty"`     // of parameters
+	// Results replace those of calls before the step, by the id of the call: a text, or a result as in events.
+	Results map[string]json.RawMessage `json:"results,omitempty"`
+	// Refused are calls before the step that count as refused by a person, with the reason.
+	Refused map[string]string `json:"refused,omitempty"`
+	// Tools says what becomes of calls in the fork: recorded (the default), refuse, read_only or real, which asks before every effect.
+	Tools fork.Mode `json:"tools,omitempty"`
+	// Fixtures are results of calls in the fork. They come before the recorded ones.
+	Fixtures []fork.Fixture `json:"fixtures,omitempty"`
+}
+
+// replayAccepted names the fork.
+type replayAccepted struct {
+	ThreadID   string     `json:"thread_id"`
+	RunID      string     `json:"run_id"`
+	AgentID    string     `json:"agent_id"`
+	Version    string     `json:"version"` // of the registry, made for this fork
+	ForkedFrom forkedFrom `json:"forked_from"`
+}
+
+// replay forks a run.
+func (h *forks) replay(req *request, body *replayBody) error {
+	run, err := req.run()
+	switch {
+	case err != nil:
+		return err
+	case body.FromStep == nil:
+		return protocol.BadRequest("from_step is missing, want the step to begin with, from 0")
+	case run.Call != nil:
+		return protocol.BadRequest("run %s is one planned call, and has no step of a model", run.RunID)
+	case run.Status == awaken.RunRunning || run.Status == awaken.RunCreated:
+		return fail(409, "busy", "run %s is %s: wait for its end, or cancel it", run.RunID, run.Status)
+	}
+	rec, err := (&trace.Recorder{Source: req.tenant.Store.(trace.Source), Alone: true}).Record(req.ctx, run.RunID)
+	if err != nil {
+		return err
+	}
+	results, err := body.results(rec)
+	if err != nil {
+		return err
+	}
+	branch, err := rec.Branch(*body.FromStep, results)
+	if err != nil {
+		return err
+	}
+	agentID, version, err := h.version(req, rec, body)
+	if err != nil {
+		return err
+	}
+	from := forkedFrom{ThreadID: run.ThreadID, Seq: branch.Seq, RunID: run.RunID, Step: body.FromStep}
+	t, err := h.fork(req, from)
+	if err != nil {
+		return err
+	}
+	runID, err := h.start(req, t, run, branch, body, agentID, version)
+	if err != nil {
+		if gone := editor(req.tenant).DeleteThread(context.WithoutCancel(req.ctx), t.ID, awaken.DetachChildren); gone != nil {
+			return errors.Join(err, gone)
+		}
+		return err
+	}
+	return req.Reply(202, replayAccepted{ThreadID: t.ID, RunID: runID, AgentID: agentID, Version: version, ForkedFrom: from})
+}
+
+// start puts changed results into the thread and submits the run of a fork.
+func (h *forks) start(req *request, t *awaken.Thread, run *awaken.Run, b *trace.Branch, body *replayBody, agentID, version string) (runID string, err error) {
+	if len(b.Messages) > 0 {
+		took := awaken.RunRequest{AgentID: agentID, ThreadID: t.ID, RunID: ids.New(), ResolutionID: version, UserID: t.UserID, Origin: "internal", Messages: b.Messages,
+			End: &awaken.Termination{Type: awaken.BehaviorRequested}}
+		if _, err := req.tenant.Runtime.Run(req.ctx, took, nil); err != nil {
+			return "", err
+		}
+	}
+	overrides := run.Overrides
+	if body.Overrides != nil {
+		all := *body.Overrides
+		if overrides != nil {
+			all = overrides.Merge(all)
+		}
+		overrides = &all
+	}
+	s := &mailbox.Submission{Request: awaken.RunRequest{AgentID: agentID, ThreadID: t.ID, ResolutionID: version, Overrides: overrides, FrontendTools: run.FrontendTools,
+		OutputSchema: run.OutputSchema, Budget: run.Budget, Taint: run.Taint}}
+	if err := sign(req, s); err != nil {
+		return "", err
+	}
+	s.IdempotencyKey, s.Digest, s.Request.UserID = "", "", t.UserID
+	r, err := req.tenant.Submit(req.ctx, *s)
+	if err != nil {
+		return "", err
+	}
+	return r.RunID, nil
+}
+
+// results returns the results that replace recorded ones.
+func (b *replayBody) results(rec *trace.Recording) (map[string]*awaken.ToolResult, error) {
+	out := map[string]*awaken.ToolResult{}
+	for id, raw := range b.Results {
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			out[id] = awaken.TextResult(text)
+			continue
+		}
+		res := new(awaken.ToolResult)
+		if err := strict.Unmarshal(raw, res); err != nil {
+			return nil, protocol.BadRequest("results[%q] is not a text and not a result: %v", id, err)
+		}
+		if res.Status != awaken.ToolSuccess && res.Status != awaken.ToolError && res.Status != "" {
+			return nil, protocol.BadRequest("results[%q].status is %q, want success or error", id, res.Status)
+		}
+		out[id] = res
+	}
+	for id, reason := range b.Refused {
+		if out[id] != nil {
+			return nil, protocol.BadRequest("call %q is in results and in refused, want it in one of them", id)
+		}
+		name := id
+		for _, c := range rec.Calls {
+			if c.CallID == id {
+				name = c.ToolName
+			}
+		}
+		if reason != "" {
+			reason = ": " + reason
+		}
+		out[id] = awaken.ErrorResult("", fmt.Sprintf("The call of tool %q was refused%s. It was not made.", name, reason))
+	}
+	return out, nil
+}
+
+// version publishes the agent of a fork, for this run only.
+func (h *forks) version(req *request, rec *trace.Recording, body *replayBody) (agentID, version string, err error) {
+	if h.control == nil {
+		return "", "", errNoControl
+	}
+	spec, err := h.agent(req, rec.Run, body)
+	if err != nil {
+		return "", "", err
+	}
+	section, err := h.section(spec, rec, body)
+	if err != nil {
+		return "", "", err
+	}
+	next := *spec
+	next.ID = spec.Base()
+	if body.ModelID != "" {
+		next.ModelID = body.ModelID
+	}
+	if body.SystemPrompt != nil {
+		next.SystemPrompt = *body.SystemPrompt
+	}
+	next.Sections = maps.Clone(spec.Sections)
+	if next.Sections == nil {
+		next.Sections = map[string]json.RawMessage{}
+	}
+	next.Sections[fork.Name] = section
+	id, version, err := h.publish(req, &next)
+	if errors.Is(err, config.ErrReadOnly) { // it is defined in code
+		next.ID += "-fork"
+		id, version, err = h.publish(req, &next)
+	}
+	return id, version, err
+}
+
+// publish publishes an agent for the runs that name the version.
+func (h *forks) publish(req *request, spec *awaken.AgentSpec) (agentID, version string, err error) {
+	doc, err := json.Marshal(spec)
+	if err != nil {
+		return "", "", err
+	}
+	v, id, err := h.control.Versions().Preview(req.ctx, doc, actorOf(req))
+	if err != nil {
+		return "", "", err
+	}
+	return id, v.ResolutionID(), nil
+}
+
+// agent returns the agent that a fork changes.
+func (h *forks) agent(req *request, run *awaken.Run, body *replayBody) (*awaken.AgentSpec, error) {
+	if raw := bytes.TrimSpace(body.Agent); len(raw) > 0 {
+		if body.Version != "" {
+			return nil, protocol.BadRequest("agent and version are both set, want only one of them")
+		}
+		return (&permissions{control: h.control, registry: h.registry}).agent(req, raw)
+	}
+	reg := h.registry()
+	if version := body.Version; version != "live" {
+		if version == "" {
+			version = run.ResolutionID
+		}
+		pinned, err := h.control.Pinned(req.ctx, version)
+		switch {
+		case err == nil:
+			reg = pinned
+		case body.Version != "":
+			return nil, explainMissing(err, "version", version)
+		case !errors.Is(err, awaken.ErrNotFound):
+			return nil, err
+		}
+	}
+	if spec := reg.Agent(run.AgentID); spec != nil {
+		return spec, nil
+	}
+	return nil, protocol.NotFound("agent", run.AgentID)
+}
+
+// section returns the section that says what becomes of calls.
+func (h *forks) section(spec *awaken.AgentSpec, rec *trace.Recording, body *replayBody) (json.RawMessage, error) {
+	c := fork.Config{Tools: body.Tools, Results: body.Fixtures}
+	if c.Tools == "" {
+		c.Tools = fork.Recorded
+	}
+	if err := c.Validate(); err != nil {
+		return nil, protocol.BadRequest("%v", err)
+	}
+	if c.Tools == fork.Recorded {
+		for _, call := range rec.Calls {
+			if call.Result != nil && call.Status.Terminal() && !call.IsHeld() {
+				c.Results = append(c.Results, fork.Fixture{Tool: call.ToolName, Arguments: call.Arguments, Result: call.Result})
+			}
+		}
+	}
+	for _, t := range h.registry().Offered(spec.Base()) {
+		if t.Effect == awaken.ReadOnly {
+			c.Reads = append(c.Reads, t.ID)
+		}
+	}
+	return json.Marshal(c)
+}
