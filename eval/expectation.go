@@ -20,6 +20,10 @@ type Expectation struct {
 	MaxDurationMS       *int64         `json:"max_duration_ms,omitempty"`
 	MinJudgeScore       *float64       `json:"min_judge_score,omitempty"` // 0 to 1
 	ExpectedErrorType   string         `json:"expected_error_type,omitempty"`
+	// Scorers are further checks. The original has none.
+	Scorers []Scorer `json:"scorers,omitempty"`
+	// Rubric is what a good answer is, for the judge, instead of the run's rubric.
+	Rubric string `json:"rubric,omitempty"`
 }
 
 // SequenceMode says how the tools that a run called are compared with those that are expected.
@@ -88,6 +92,11 @@ func (e *Expectation) validate() error {
 	}
 	if n := e.MaxDurationMS; n != nil && *n < 0 {
 		return fmt.Errorf("expect.max_duration_ms is %d; want 0 or more", *n)
+	}
+	for i := range e.Scorers {
+		if err := e.Scorers[i].validate(); err != nil {
+			return fmt.Errorf("expect.scorers[%d].%w", i, err)
+		}
 	}
 	if e.ExpectedErrorType != "" {
 		if _, err := errorKind(e.ExpectedErrorType); err != nil {

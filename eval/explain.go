@@ -54,6 +54,8 @@ func (f *Failure) Explain() string {
 		return strings.ReplaceAll(string(f.Failure.Kind), "_", " ") + ": " + f.Failure.Message
 	case f.Failure != nil:
 		return strings.ReplaceAll(string(f.Failure.Kind), "_", " ")
+	case f.Scorer != "":
+		return f.Scorer + ": " + f.Reason
 	case f.Phrase != "":
 		return fmt.Sprintf("%s %q", kind, f.Phrase)
 	case f.Tool != "":

@@ -18,6 +18,10 @@ type Observation struct {
 	JudgeScore      *float64
 	JudgeReasoning  string
 	Revisions       int // how often the agent was asked again because of the judge
+	// JudgeRevision identifies the judge: its model, its instructions and its rubric.
+	JudgeRevision string
+	// Functions are those of scorers, by name.
+	Functions map[string]ScoreFunc
 }
 
 // Call is a tool call of a run.
@@ -44,6 +48,8 @@ type Failure struct {
 	ErrorType       string          `json:"error_type,omitempty"`
 	ActualErrorType string          `json:"actual_error_type,omitempty"`
 	Failure         *RuntimeFailure `json:"failure,omitempty"`
+	Scorer          string          `json:"scorer,omitempty"` // that the run did not pass
+	Reason          string          `json:"reason,omitempty"` // why
 }
 
 // FailureKind names a failure.
@@ -62,6 +68,7 @@ const (
 	ExpectedErrorMissing         FailureKind = "expected_error_missing"
 	ErrorTypeMismatch            FailureKind = "error_type_mismatch"
 	ReplayRuntimeFailure         FailureKind = "replay_runtime_failure"
+	ScorerFailed                 FailureKind = "scorer_failed" // which the original does not have
 )
 
 // RuntimeFailure says that a case could not be run as it is written.
@@ -101,6 +108,8 @@ type Report struct {
 	RevisionCount       int                       `json:"revision_count,omitempty"`
 	JudgeScore          *float64                  `json:"judge_score,omitempty"`
 	JudgeReasoning      string                    `json:"judge_reasoning,omitempty"`
+	JudgeRevision       string                    `json:"judge_revision,omitempty"`
+	Scores              []Score                   `json:"scores,omitempty"`
 }
 
 // NewReport compares what a run of a case did with what the case expects. A run that failed passes only if its error is expected.
@@ -122,6 +131,13 @@ func NewReport(f *Fixture, o *Observation) *Report {
 		RevisionCount:       o.Revisions,
 		JudgeScore:          o.JudgeScore,
 		JudgeReasoning:      o.JudgeReasoning,
+		JudgeRevision:       o.JudgeRevision,
+	}
+	for i := range f.Expect.Scorers {
+		score := f.Expect.Scorers[i].Score(f, o, o.Functions)
+		if r.Scores = append(r.Scores, score); !score.Passed {
+			r.Failures = append(r.Failures, Failure{Kind: ScorerFailed, Scorer: score.Scorer, Reason: score.Reason})
+		}
 	}
 	for _, c := range o.Calls {
 		if c.Failed {

@@ -2,9 +2,12 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -51,6 +54,13 @@ func (g *Judge) question(inputs []string, answer string) string {
 	return b.String()
 }
 
+// Revision identifies what the judge is asked by: its model, its instructions and its rubric. Scores of different revisions should
+// not be compared.
+func (g *Judge) Revision() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{g.ModelID, judgePrompt, g.question(nil, "")}, "\x00")))
+	return hex.EncodeToString(sum[:6])
+}
+
 // agent returns a registry with the agent that grades.
 func (g *Judge) agent() (*registry.Registry, error) {
 	return g.Registry.Derive(registry.Edit{Agents: []*awaken.AgentSpec{{ID: judgeAgent, ModelID: g.ModelID, SystemPrompt: judgePrompt, AllowedTools: []string{}, MaxRounds: new(1)}}})
@@ -72,10 +82,15 @@ func ParseVerdict(text string) (Verdict, error) {
 
 // judged asks the judge about the answer, and the agent for a better one while it is not good enough.
 func (c *cell) judged(ctx context.Context) error {
-	g := c.plan.Judge
-	if g == nil {
+	if c.plan.Judge == nil {
 		return nil
 	}
+	own := *c.plan.Judge
+	g := &own
+	if rubric := c.fixture.Expect.Rubric; rubric != "" {
+		g.Rubric = rubric
+	}
+	c.seen.JudgeRevision = g.Revision()
 	var inputs []string
 	for _, turn := range c.fixture.Turns() {
 		inputs = append(inputs, turn.UserInput)
@@ -140,4 +155,56 @@ func (c *cell) ask(ctx context.Context, g *Judge, question string) (Verdict, err
 		return Verdict{}, errors.New("no votes")
 	}
 	return votes[(len(votes)-1)/2], nil
+}
+
+// Graded is an answer that a person has graded.
+type Graded struct {
+	Input  string
+	Answer string
+	Score  float64 // 0 to 1
+}
+
+// Calibration says how well a judge agrees with people.
+type Calibration struct {
+	Count int
+	// Error is the mean distance between the scores.
+	Error float64
+	// Agreement is the share of answers that both find good enough, or both do not, by the threshold; Kappa is Cohen's, which discounts what chance
+	// would agree on: 1 is perfect, 0 is chance.
+	Agreement float64
+	Kappa     float64
+}
+
+// Calibrate asks a judge about answers that people have graded, and compares.
+func (r *Runner) Calibrate(ctx context.Context, g *Judge, set []Graded, threshold float64) (*Calibration, error) {
+	if len(set) == 0 {
+		return nil, errors.New("calibrate: there is no graded answer")
+	}
+	c := &cell{job: &job{Runner: r, plan: &Plan{}, stop: func(error) {}}}
+	out := &Calibration{Count: len(set)}
+	var both, judge, person float64 // answers that are good enough
+	n := float64(len(set))
+	for i := range set {
+		v, err := c.ask(ctx, g, g.question([]string{set[i].Input}, set[i].Answer))
+		if err != nil {
+			return nil, fmt.Errorf("calibrate: answer %d: %w", i, err)
+		}
+		out.Error += math.Abs(v.Score-set[i].Score) / n
+		a, b := v.Score >= threshold, set[i].Score >= threshold
+		if a == b {
+			both++
+		}
+		if a {
+			judge++
+		}
+		if b {
+			person++
+		}
+	}
+	chance := (judge*person + (n-judge)*(n-person)) / (n * n)
+	out.Agreement = both / n
+	if out.Kappa = 1; chance < 1 {
+		out.Kappa = (out.Agreement - chance) / (1 - chance)
+	}
+	return out, nil
 }

@@ -23,6 +23,8 @@ type Plan struct {
 	Samples int
 	Limits  Limits
 	Judge   *Judge // nil: answers are not judged
+	// Functions are those that scorers of kind func name.
+	Functions map[string]eval.ScoreFunc
 	// Done reports that a cell has a report from before. Nil means that none has.
 	Done func(n int) bool
 }
@@ -78,6 +80,20 @@ func Patched(reg *registry.Registry, agentID, modelID string, overrides json.Raw
 		spec.ModelID = modelID
 	}
 	return reg.Derive(registry.Edit{Agents: []*awaken.AgentSpec{spec}})
+}
+
+// Live returns the variant of an agent with a model. Without an agent, the model answers alone, without instructions and tools. Errors
+// are those of [Patched].
+func Live(reg *registry.Registry, agentID, modelID string, overrides json.RawMessage) (v Variant, err error) {
+	v = Variant{Cell: &eval.Cell{ModelID: modelID}, AgentID: agentID}
+	if agentID == "" {
+		v.AgentID = scriptedAgent
+		if reg, err = reg.Derive(registry.Edit{Lazy: true, Agents: []*awaken.AgentSpec{{ID: scriptedAgent, AllowedTools: []string{}}}}); err != nil {
+			return v, err
+		}
+	}
+	v.Registry, err = Patched(reg, v.AgentID, modelID, overrides)
+	return v, err
 }
 
 // copyOf returns a copy of an agent that this runtime can run.
@@ -174,7 +190,8 @@ func (p *Plan) twins() ([]int, error) {
 			Decide  eval.Decide
 			Unused  bool
 			Score   *float64
-		}{f.Turns(), f.ToolResults, f.Decide, f.AllowUnusedProviderScript, f.Expect.MinJudgeScore})
+			Rubric  string
+		}{f.Turns(), f.ToolResults, f.Decide, f.AllowUnusedProviderScript, f.Expect.MinJudgeScore, f.Expect.Rubric})
 		if err != nil {
 			return nil, fmt.Errorf("fixture %q: %w", f.ID, err)
 		}

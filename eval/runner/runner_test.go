@@ -359,3 +359,31 @@ func TestParseVerdict_NamesWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestCalibrate_ComparesWithPeople(t *testing.T) {
+	t.Parallel()
+	judge := llmtest.NewRules(llmtest.Rule{Turn: func(req *llm.Request) llmtest.Turn {
+		if strings.Contains(req.Messages.At(req.Messages.Len()-1).Text(), "<<<answer\ngood") {
+			return llmtest.Say(`{"score": 0.9}`)
+		}
+		return llmtest.Say(`{"score": 0.1}`)
+	}})
+	k := newKit(t, judge)
+	g := &runner.Judge{Registry: k.reg, ModelID: "m"}
+	got, err := (&runner.Runner{Open: open}).Calibrate(t.Context(), g, []runner.Graded{{"x", "good one", 1}, {"x", "good too", 0.2}, {"x", "bad", 0}, {"x", "worse", 0}}, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
+	if got.Count != 4 || !near(got.Error, 0.25) || !near(got.Agreement, 0.75) || !near(got.Kappa, 0.5) {
+		t.Errorf("%+v", got)
+	}
+	other := *g
+	other.Rubric = "It rhymes."
+	if g.Revision() == other.Revision() || g.Revision() != (&runner.Judge{ModelID: "m"}).Revision() {
+		t.Error("a revision should change with the rubric, and with nothing else")
+	}
+	if _, err := (&runner.Runner{Open: open}).Calibrate(t.Context(), g, nil, 0.5); err == nil {
+		t.Error("no answers are calibrated")
+	}
+}

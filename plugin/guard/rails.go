@@ -197,6 +197,11 @@ func compileAll(exprs ...string) []*regexp.Regexp {
 	return out
 }
 
+// HasSecret reports whether a text contains what looks like a credential of a well-known form.
+func HasSecret(text string) bool {
+	return slices.ContainsFunc(knownSecrets, func(re *regexp.Regexp) bool { return re.MatchString(text) })
+}
+
 func (s secrets) Check(_ context.Context, t Text) (Verdict, error) {
 	text := t.Text
 	for _, re := range s.exprs {
