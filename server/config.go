@@ -99,6 +99,9 @@ type Config struct {
 	// Replicas tells admins of all processes that serve, of which Serve makes this one. Nil disables the route.
 	Replicas *Replicas
 
+	// Evals makes evaluations available, which are kept in the profiles of tenants. Nil disables their routes.
+	Evals *Evals
+
 	Logger *slog.Logger // nil discards
 	NewID  func() string
 	// Console is the web console, see package console. Nil means that the server has none.

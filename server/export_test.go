@@ -1,9 +1,22 @@
 package server
 
-import "github.com/awaken-go/awaken/protocol"
+import (
+	"context"
+
+	"github.com/awaken-go/awaken/protocol"
+)
 
 // Table returns the routes of a server.
 func (s *Server) Table() []protocol.Route { return s.routes }
 
 // WriteCertificate writes a certificate and its key.
 var WriteCertificate = writeCertificate
+
+// StopEvals stops the evaluations of this process, as the end of Serve does.
+func (s *Server) StopEvals() {
+	s.evals.jobs.stop()
+	s.evals.jobs.all.Wait()
+}
+
+// SweepEvals continues the evaluations that no process has.
+func (s *Server) SweepEvals(ctx context.Context) { s.evals.jobs.sweep(ctx) }

@@ -42,6 +42,11 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Rollups != nil {
 		all = append(all, (&series{store: cfg.Rollups}).routes()...)
 	}
+	if cfg.Evals != nil {
+		s.evals = newEvaluations(cfg, s.streams, registry)
+		all = append(all, (&datasets{newID: cfg.NewID, most: s.evals.limits.Imports, audit: cfg.Control}).routes()...)
+		all = append(all, s.evals.routes()...)
+	}
 	if cfg.Hooks != nil {
 		all = append(all, (&deliveries{hooks: cfg.Hooks}).routes()...)
 	}

@@ -300,13 +300,13 @@ func (d *definitions) structure(t reflect.Type) object {
 }
 
 // nameOf returns the name of a type in the document, or "" if it has none. Types of protocols and of
-// the control plane have their package as a prefix.
+// the control plane and of evaluations have their package as a prefix.
 func nameOf(t reflect.Type) string {
 	if t.Name() == "" {
 		return ""
 	}
 	switch pkg := path.Base(t.PkgPath()); pkg {
-	case "config", "assistant":
+	case "config", "assistant", "eval", "archive", "stat":
 		return title(pkg) + title(t.Name())
 	}
 	if _, name, ok := strings.Cut(t.PkgPath(), "/protocol/"); ok {

@@ -29,6 +29,7 @@ type Server struct {
 	previews *previews
 	tenants  *tenants
 	cert     *certificate // nil without TLS
+	evals    *evaluations // nil without evaluations
 
 	serving context.Context // until Stop
 	stop    context.CancelFunc
@@ -122,6 +123,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	if a := s.authorizations(); a != nil && !s.cfg.ManualMailbox {
 		working.Go(func() { a.work(ctx) })
+	}
+	if s.evals != nil && !s.cfg.ManualMailbox {
+		working.Go(func() { s.evals.jobs.work(ctx) })
 	}
 	if r := s.cfg.Replicas; r != nil {
 		working.Go(func() { r.work(ctx, s.cfg.NewID(), s.cfg.Version, s.configVersion, s.cfg.Logger) })

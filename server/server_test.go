@@ -21,6 +21,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configtest"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/eval/runner"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -107,6 +108,11 @@ func code() registry.Config {
 	}
 }
 
+// openCell returns a runtime for a cell of an evaluation.
+func openCell(s runner.Setup) (runner.Runtime, error) {
+	return engine.New(engine.Config{Versions: s.Versions, Executor: s.Executor, Store: memory.New(), Profile: memory.NewProfile()})
+}
+
 // far is a backend whose agents are never run.
 type far struct{}
 
@@ -149,6 +155,7 @@ func (g *rig) start(change ...func(*server.Config)) {
 		g.t.Fatal(err)
 	}
 	cfg.Mailbox = g.box
+	cfg.Evals = &server.Evals{Open: openCell, Limits: server.EvalLimits{Revisions: 3}}
 	if db, ok := g.db.(interface{ Rollups() rollup.Store }); ok {
 		cfg.Rollups = db.Rollups()
 	}

@@ -20,7 +20,7 @@ import (
 var (
 	shellBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```")
 	wanted     = regexp.MustCompile(`# (\d\d\d)$`)
-	atEnd      = regexp.MustCompile(`run_finish|TASK_STATE_COMPLETED|response\.completed|data: \[DONE\]|"jsonrpc":"2.0","id":\d+,"result":`)
+	atEnd      = regexp.MustCompile(`run_finish|"status":"done"|TASK_STATE_COMPLETED|response\.completed|data: \[DONE\]|"jsonrpc":"2.0","id":\d+,"result":`)
 	jqField    = regexp.MustCompile(`^jq -r '\.(\w+)'$`)
 	// What answers put into the variables of the commands after them.
 	learned = map[string]*regexp.Regexp{
@@ -35,6 +35,7 @@ var (
 		"COOKIE":    regexp.MustCompile(`Set-Cookie: (awaken_session[^;]+);`),
 		"KEY_ID":    regexp.MustCompile(`"id":"(key_[^"]+)"`),
 		"DIGEST":    regexp.MustCompile(`"name":"default",[^{}]*"digest":"([0-9a-f]{64})"`),
+		"EVAL":      regexp.MustCompile(`"run":\{"id":"([^"]+)","dataset_id"`),
 		"TASK":      regexp.MustCompile(`"task":\{"id":"([^"]+)"`),
 	}
 )

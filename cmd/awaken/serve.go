@@ -194,6 +194,10 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 		return err
 	}
 	sc.Routes = slices.Concat(sc.Routes, a2aRoutes, mcpRoutes)
+	if e := &s.Evals; e.Routes {
+		sc.Evals = &server.Evals{Open: openCell, Limits: server.EvalLimits{SyncCells: e.SyncCells, Concurrency: e.Concurrency, OnlineCells: e.OnlineCells, OnlineConcurrency: e.OnlineConcurrency,
+			Samples: e.Samples, Revisions: e.Revisions, Imports: e.Imports}}
+	}
 	control.serve(&sc, s)
 	sc.Stats, sc.Limiter, sc.Hooks, sc.Rollups, sc.Changes = k.stats, k.limiter, b.hooks, b.rollups, b.changes
 	if !s.DatabaseURL.IsZero() { // an SQLite file is one server's

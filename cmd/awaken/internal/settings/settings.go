@@ -59,6 +59,11 @@ type Settings struct {
 		Origins []string
 		Config  bool
 	}
+	// Evals says whether the server has evaluations, and how large they may be.
+	Evals struct {
+		Routes                                                                              bool
+		SyncCells, Concurrency, OnlineCells, OnlineConcurrency, Samples, Revisions, Imports int
+	}
 	// Console says whether the server has its web console.
 	Console struct{ Enabled bool }
 	// Secrets selects the key that encrypts secrets: a key, or a file with keys.
@@ -133,7 +138,6 @@ type Settings struct {
 const (
 	day = 24 * time.Hour
 
-	noEval   = "evaluations are not implemented yet"
 	noTraces = "traces are not implemented yet"
 )
 
@@ -194,14 +198,14 @@ func (s *Settings) table() []*Value {
 		{Name: "server.mcp_tool_agent", to: &v.MCP.ToolAgent, def: "default", Doc: "agent whose catalogue and permissions apply to mcp_tools"},
 		{Name: "server.mcp_commands", to: &v.MCP.Commands, Doc: "programs that documents in mcp-servers may start, as they name them; * allows all, empty means none. Who may write documents can then run them on this machine"},
 		{Name: "server.mcp_refresh_interval", to: &v.MCP.Refresh, def: "0s", check: atLeast(0), Doc: "how often to list the tools of MCP servers, besides when they say that their tools have changed; 0s means never"},
-	}, evalTable(), l.table(), s.skillTable(), s.workspaceTable(), []*Value{
+	}, s.evalTable(), l.table(), s.skillTable(), s.workspaceTable(), []*Value{
 
 		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &s.Admin.Token, check: isKey, Doc: "the admin key; on an address that other machines can reach, one that is hard to guess"},
 		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "origins whose pages may call the server from a browser"},
 		{Name: "admin.expose_config_routes", to: &s.Admin.Config, def: "true", Doc: "serve the routes that read and write documents"},
 		{Name: "console.enabled", to: &s.Console.Enabled, def: "true", Doc: "serve the web console at /"},
 		{Name: "admin.expose_trace_routes", Env: "AWAKEN_EXPOSE_TRACE_ROUTES", to: new(bool), Unused: noTraces},
-		{Name: "admin.expose_eval_routes", to: new(bool), def: "true", Unused: noEval},
+		{Name: "admin.expose_eval_routes", to: &s.Evals.Routes, def: "true", Doc: "serve the routes of evaluations: datasets, runs over them, and questions to several models"},
 
 		{Name: "audit.enabled", to: &s.Audit.Enabled, def: "true", Doc: "record who changed which document"},
 		{Name: "audit.retention_days", to: &s.Audit.Retention, def: "90", check: atLeast(0), Doc: "how long to keep audit events; 0 means forever"},
@@ -281,15 +285,16 @@ func (s *Settings) workspaceTable() []*Value {
 }
 
 // evalTable defines the settings of evaluations.
-func evalTable() []*Value {
+func (s *Settings) evalTable() []*Value {
+	e := &s.Evals
 	return []*Value{
-		{Name: "server.eval_limits.max_cells_per_sync_run", to: new(int), def: "100", check: atLeast(1), Unused: noEval},
-		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
-		{Name: "server.eval_limits.max_cells_per_sync_online", to: new(int), def: "10", check: atLeast(1), Unused: noEval},
-		{Name: "server.eval_limits.max_concurrent_online_cells", to: new(int), def: "5", check: atLeast(1), Unused: noEval},
-		{Name: "server.eval_limits.max_samples_per_cell", to: new(int), def: "20", check: atLeast(1), Unused: noEval},
-		{Name: "server.eval_limits.max_judge_revisions", to: new(int), def: "3", check: atLeast(0), Unused: noEval},
-		{Name: "server.eval_limits.default_import_traces_max", to: new(int), def: "50", check: atLeast(1), Unused: noEval},
+		{Name: "server.eval_limits.max_cells_per_sync_run", to: &e.SyncCells, def: "100", check: atLeast(1), Doc: "cells of an evaluation that a request waits for: fixtures, times models, times samples"},
+		{Name: "server.eval_limits.max_concurrent_matrix_cells", to: &e.Concurrency, def: "5", check: atLeast(1), Doc: "cells of an evaluation that run at a time"},
+		{Name: "server.eval_limits.max_cells_per_sync_online", to: &e.OnlineCells, def: "10", check: atLeast(1), Doc: "cells of an online evaluation: models, times samples"},
+		{Name: "server.eval_limits.max_concurrent_online_cells", to: &e.OnlineConcurrency, def: "5", check: atLeast(1), Doc: "cells of an online evaluation that run at a time"},
+		{Name: "server.eval_limits.max_samples_per_cell", to: &e.Samples, def: "20", check: atLeast(1), Doc: "how often an evaluation may ask a model for each fixture"},
+		{Name: "server.eval_limits.max_judge_revisions", to: &e.Revisions, def: "3", check: atLeast(0), Doc: "how often an agent may be asked again because of the judge"},
+		{Name: "server.eval_limits.default_import_traces_max", to: &e.Imports, def: "50", check: atLeast(1), Doc: "runs that are imported into a dataset, unless the request says otherwise"},
 	}
 }
 

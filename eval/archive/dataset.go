@@ -1,0 +1,152 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/profile"
+)
+
+// Archive keeps datasets and runs in a profile. It is safe for concurrent use.
+type Archive struct {
+	values profile.Store
+	now    func() time.Time
+}
+
+// New returns the archive in a profile.
+func New(values profile.Store) *Archive { return &Archive{values: values, now: time.Now} }
+
+const datasetsNamespace = "eval_datasets"
+
+// Dataset is a dataset as it is stored.
+type Dataset struct {
+	Spec eval.Dataset `json:"spec"`
+	Meta Meta         `json:"meta"`
+}
+
+// Meta is the metadata of a dataset.
+type Meta struct {
+	Source    Source `json:"source"`
+	Hidden    bool   `json:"hidden"`
+	CreatedAt int64  `json:"created_at"` // Unix ms
+	UpdatedAt int64  `json:"updated_at"` // Unix ms
+	UpdatedBy string `json:"updated_by,omitempty"`
+	Revision  int64  `json:"revision"` // counts the writes
+}
+
+// Source says where a dataset comes from. All come from users.
+type Source struct {
+	Kind string `json:"kind"`
+}
+
+// Stored is a dataset with its id.
+type Stored struct {
+	ID string
+	Dataset
+}
+
+// Datasets returns all datasets, by id.
+func (a *Archive) Datasets(ctx context.Context) ([]Stored, error) {
+	entries, err := a.values.List(ctx, datasetsNamespace)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Stored, len(entries))
+	for i, e := range entries {
+		out[i].ID = e.Key
+		if err := json.Unmarshal(e.Value, &out[i].Dataset); err != nil {
+			return nil, fmt.Errorf("dataset %q: %w", e.Key, err)
+		}
+	}
+	return out, nil
+}
+
+// Dataset returns a dataset, or awaken.ErrNotFound.
+func (a *Archive) Dataset(ctx context.Context, id string) (*Dataset, error) {
+	d, _, err := a.dataset(ctx, id)
+	return d, err
+}
+
+// dataset returns a dataset, and its entry to compare with.
+func (a *Archive) dataset(ctx context.Context, id string) (*Dataset, json.RawMessage, error) {
+	e, err := a.values.Get(ctx, datasetsNamespace, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if e == nil {
+		return nil, nil, fmt.Errorf("dataset %q: %w", id, awaken.ErrNotFound)
+	}
+	d := &Dataset{}
+	if err := json.Unmarshal(e.Value, d); err != nil {
+		return nil, nil, fmt.Errorf("dataset %q: %w", id, err)
+	}
+	return d, e.Value, nil
+}
+
+// Create stores a new dataset. It returns awaken.ErrConflict if there is one with that id.
+func (a *Archive) Create(ctx context.Context, id string, spec *eval.Dataset, by string) (*Dataset, error) {
+	now := a.now().UnixMilli()
+	d := &Dataset{Spec: *spec, Meta: Meta{Source: Source{"user"}, CreatedAt: now, UpdatedAt: now, UpdatedBy: by, Revision: 1}}
+	if err := a.set(ctx, id, nil, d); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (a *Archive) set(ctx context.Context, id string, old json.RawMessage, d *Dataset) error {
+	if d.Spec.Fixtures == nil {
+		d.Spec.Fixtures = []eval.Fixture{}
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	ok, err := a.values.CompareAndSet(ctx, datasetsNamespace, id, old, data)
+	switch {
+	case err != nil:
+		return err
+	case !ok && old == nil:
+		return fmt.Errorf("dataset %q: %w: there is one with that id", id, awaken.ErrConflict)
+	case !ok:
+		return fmt.Errorf("dataset %q: %w: it was changed at the same time", id, awaken.ErrConflict)
+	}
+	return nil
+}
+
+// Change replaces a dataset that has the expected revision with the result of change; -1 takes any. It returns awaken.ErrNotFound, or
+// awaken.ErrConflict if the revision is another one. If change fails, nothing is written.
+func (a *Archive) Change(ctx context.Context, id string, expected int64, by string, change func(*eval.Dataset) error) (*Dataset, error) {
+	d, old, err := a.dataset(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if expected >= 0 && d.Meta.Revision != expected {
+		return nil, stale(id, d.Meta.Revision, expected)
+	}
+	if err := change(&d.Spec); err != nil {
+		return nil, err
+	}
+	d.Meta.Revision++
+	d.Meta.UpdatedAt, d.Meta.UpdatedBy = a.now().UnixMilli(), by
+	return d, a.set(ctx, id, old, d)
+}
+
+// Delete deletes a dataset that has the expected revision; -1 takes any.
+func (a *Archive) Delete(ctx context.Context, id string, expected int64) error {
+	d, _, err := a.dataset(ctx, id)
+	if err != nil {
+		return err
+	}
+	if expected >= 0 && d.Meta.Revision != expected {
+		return stale(id, d.Meta.Revision, expected)
+	}
+	return a.values.Delete(ctx, datasetsNamespace, id)
+}
+
+func stale(id string, revision, expected int64) error {
+	return fmt.Errorf("dataset %q: %w: its revision is %d, not %d", id, awaken.ErrConflict, revision, expected)
+}

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/eval/archive"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+type onlineBody struct {
+	UserInput    string            `json:"user_input"`
+	Expectations *eval.Expectation `json:"expectations,omitempty"`
+	Persist      *bool             `json:"persist,omitempty"` // keep the run; default true
+	evalAgent
+}
+
+type onlineReply struct {
+	Run       *archive.Run `json:"run"`
+	Persisted bool         `json:"persisted"`
+	// Statistics are those of each model, with intervals of 95 percent.
+	Statistics []eval.Statistics `json:"statistics,omitempty"`
+}
+
+// online asks several models the same.
+func (h *evaluations) online(req *request, body *onlineBody) error {
+	a, err := archiveOf(req)
+	if err != nil {
+		return err
+	}
+	if err := body.check(&h.limits); err != nil {
+		return err
+	}
+	f := eval.Fixture{ID: "online", Exchange: eval.Exchange{UserInput: body.UserInput}}
+	if body.Expectations != nil {
+		f.Expect = *body.Expectations
+	}
+	if err := f.Validate(); err != nil {
+		return protocol.BadRequest("%s", strings.Replace(plain(err.Error()), "expect.", "expectations.", 1))
+	}
+	cases := []eval.Fixture{f}
+	plan, err := body.plan(h.registry(), cases, true)
+	if err != nil {
+		return err
+	}
+	if most := h.limits.OnlineCells; plan.Len() > most {
+		return protocol.BadRequest("the evaluation has %d cells; want at most %d", plan.Len(), most)
+	}
+	if plan.Limits.Time == 0 {
+		plan.Limits.Time = usualTime * time.Second
+	}
+	plan.Limits.Concurrency = h.limits.OnlineConcurrency
+	run := &archive.Run{ID: h.newID(), DatasetID: adhoc, ExecutionMode: liveMode, CellCount: plan.Len(), Samples: plan.Samples}
+	if body.Persist == nil || *body.Persist {
+		return h.launch(req, a, run, evalRunBody{DatasetID: adhoc, Mode: liveMode, evalAgent: body.evalAgent}, plan, cases, false, func(done *archive.Run) error {
+			r := replyOf(done, nil, false)
+			return req.Reply(200, onlineReply{Run: r.Run, Persisted: true, Statistics: r.Statistics})
+		})
+	}
+	ctx, cancel := h.streams.whileServing(req)
+	defer cancel()
+	run.Items, run.StartedAtSecs, run.Status = make([]eval.Item, plan.Len()), time.Now().Unix(), archive.Done
+	if err := h.runner.Run(ctx, plan, func(n int, it eval.Item) error { run.Items[n] = it; return nil }); err != nil {
+		return fmt.Errorf("evaluation: %w", err)
+	}
+	run.EndedAtSecs = time.Now().Unix()
+	r := replyOf(run, nil, false)
+	return req.Reply(200, onlineReply{Run: r.Run, Statistics: r.Statistics})
+}

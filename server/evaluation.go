@@ -1,0 +1,489 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/eval/archive"
+	"github.com/awaken-go/awaken/eval/runner"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// Evals configures evaluations.
+type Evals struct {
+	// Open returns a runtime for a cell of an evaluation, with a store of its own; see [runner.Runner].
+	Open   func(runner.Setup) (runner.Runtime, error)
+	Limits EvalLimits
+}
+
+// EvalLimits bounds evaluations. A field that is 0 has its default, except for Revisions.
+type EvalLimits struct {
+	SyncCells         int // cells of a run that a request waits for; default 100
+	AsyncCells        int // cells of any other run; default 20,000
+	Concurrency       int // cells of a run at a time; default 5
+	OnlineCells       int // cells of an online evaluation; default 10
+	OnlineConcurrency int // cells of an online evaluation at a time; default 5
+	Samples           int // samples of a cell; default 20
+	Revisions         int // revisions that a judge may ask for
+	Imports           int // runs that an import takes, unless the request says otherwise; default 50
+}
+
+func (l EvalLimits) withDefaults() EvalLimits {
+	for _, f := range []struct {
+		limit *int
+		def   int
+	}{{&l.SyncCells, 100}, {&l.AsyncCells, 20_000}, {&l.Concurrency, 5}, {&l.OnlineCells, 10}, {&l.OnlineConcurrency, 5}, {&l.Samples, 20}, {&l.Imports, 50}} {
+		if *f.limit <= 0 {
+			*f.limit = f.def
+		}
+	}
+	return l
+}
+
+// evaluations has the handlers of runs over datasets.
+type evaluations struct {
+	runner   *runner.Runner
+	limits   EvalLimits
+	registry func() *registry.Registry
+	control  *config.Manager // nil if there is none
+	streams  *streams
+	newID    func() string
+	jobs     *evalJobs
+}
+
+func newEvaluations(cfg *Config, s *streams, reg func() *registry.Registry) *evaluations {
+	h := &evaluations{runner: &runner.Runner{Open: cfg.Evals.Open}, limits: cfg.Evals.Limits.withDefaults(), registry: reg, control: cfg.Control, streams: s, newID: cfg.NewID}
+	h.jobs = &evalJobs{owner: cfg.NewID(), runner: h.runner, plan: h.again, logger: cfg.Logger, running: map[string]context.CancelCauseFunc{},
+		values: func(tenant string) profile.Store { return runtimeOf(cfg.Mailbox.Tenant(tenant)).Profile() }}
+	h.jobs.ctx, h.jobs.stop = context.WithCancel(s.serving)
+	return h
+}
+
+// again makes the plan of a run that began before, with the version of the registry that it began with.
+func (h *evaluations) again(ctx context.Context, header *archive.Header, cases []eval.Fixture) (*runner.Plan, error) {
+	var body evalRunBody
+	if err := json.Unmarshal(header.Request, &body); err != nil {
+		return nil, err
+	}
+	reg := h.registry()
+	if h.control != nil && header.ResolutionID != reg.ID() {
+		var err error
+		if reg, err = h.control.Pinned(ctx, header.ResolutionID); err != nil {
+			return nil, err
+		}
+	}
+	plan, err := body.plan(reg, cases, header.ExecutionMode == liveMode)
+	if err == nil {
+		plan.Limits.Concurrency = h.limits.Concurrency
+	}
+	return plan, err
+}
+
+func (h *evaluations) routes() []protocol.Route {
+	const all, one = "/v1/eval/runs", "/v1/eval/runs/{id}"
+	baseline := param("baseline", "string", "a run to compare with")
+	routes := []protocol.Route{
+		{Method: "GET", Path: all, Handle: own(h.list),
+			Summary: "List the runs over datasets, newest first", Replies: map[int]any{200: evalRunList{}},
+			Query: []protocol.Param{param("dataset_id", "string", "only runs over this dataset"), param("since_secs", "integer", "only runs that started at this time or later, Unix seconds"),
+				param("until_secs", "integer", "only runs that started before this time, Unix seconds"), param("limit", "integer", "maximum number of runs, 1 to 1000; default 100")}},
+		{Method: "POST", Path: all, Handle: withBody(h.start), Body: evalRunBody{}, Stream: true,
+			Headers: []protocol.Param{param("Prefer", "string", "respond-async: reply with status 202 at once; the run continues, also after a restart")},
+			Summary: "Run a dataset", Replies: map[int]any{200: evalRunReply{}, 202: evalRunReply{}}, Failures: []int{404}},
+		{Method: "GET", Path: one, Handle: own(h.get), Query: []protocol.Param{baseline, param("aggregate", "samples", "add up the samples of each cell")},
+			Summary: "Get a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
+		{Method: "DELETE", Path: one, Handle: own(h.delete),
+			Summary: "Delete a run over a dataset that has ended", Replies: map[int]any{204: nil}, Failures: []int{409}},
+		{Method: "POST", Path: one + "/cancel", Handle: own(h.cancel),
+			Summary: "Cancel a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
+		{Method: "GET", Path: one + "/events", Handle: own(h.follow), Stream: true, Events: "the progress of the run after each change, until it has ended: done, total, passed, failed and status",
+			Summary: "Stream the progress of a run over a dataset", Replies: map[int]any{200: nil}},
+		{Method: "POST", Path: "/v1/eval/online", Handle: withBody(h.online), Body: onlineBody{}, Stream: true,
+			Summary: "Ask several models the same", Replies: map[int]any{200: onlineReply{}}, Failures: []int{404}},
+	}
+	for i := range routes {
+		routes[i].Access = protocol.Admins
+	}
+	return routes
+}
+
+type evalRunList struct {
+	Runs []evalRunSummary `json:"runs"`
+}
+
+type evalRunSummary struct {
+	ID              string         `json:"id"`
+	DatasetID       string         `json:"dataset_id"`
+	DatasetRevision int64          `json:"dataset_revision"`
+	ExecutionMode   string         `json:"execution_mode"`
+	StartedAtSecs   int64          `json:"started_at_secs"`
+	EndedAtSecs     int64          `json:"ended_at_secs"` // 0 until it has ended
+	ItemCount       int            `json:"item_count"`
+	PassedCount     int            `json:"passed_count"`
+	FailedCount     int            `json:"failed_count"`
+	Status          archive.Status `json:"status"`
+	CellCount       int            `json:"cell_count"`
+}
+
+func (h *evaluations) list(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	a, err := archiveOf(req)
+	if err != nil {
+		return err
+	}
+	runs, err := a.Runs(req.ctx)
+	if err != nil {
+		return err
+	}
+	since, until := req.number("since_secs", 0, 0, math.MaxInt), req.number("until_secs", math.MaxInt, 0, math.MaxInt)
+	limit := req.number("limit", 100, 1, 1000)
+	out := evalRunList{Runs: []evalRunSummary{}}
+	for i := range runs {
+		r := &runs[i]
+		at := int(r.StartedAtSecs)
+		if id := req.value("dataset_id"); id != "" && id != r.DatasetID || at < since || at >= until {
+			continue
+		}
+		if len(out.Runs) == limit {
+			break
+		}
+		out.Runs = append(out.Runs, evalRunSummary{ID: r.ID, DatasetID: r.DatasetID, DatasetRevision: r.DatasetRevision, ExecutionMode: r.ExecutionMode, StartedAtSecs: r.StartedAtSecs,
+			EndedAtSecs: r.EndedAtSecs, ItemCount: r.Passed + r.Failed, PassedCount: r.Passed, FailedCount: r.Failed, Status: r.Status, CellCount: r.CellCount})
+	}
+	return req.Reply(200, out)
+}
+
+type evalRunBody struct {
+	DatasetID     string `json:"dataset_id"`
+	BaselineRunID string `json:"baseline_run_id,omitempty"`
+	Mode          string `json:"mode,omitempty"` // scripted, or live, which is the default with models
+	evalAgent
+}
+
+// Execution modes.
+const (
+	scriptedMode = "scripted"
+	liveMode     = "live"
+)
+
+// usualTokens and usualTime are the limits of an evaluation that has none.
+const (
+	usualTokens = 10_000
+	usualTime   = 60
+)
+
+// mode returns the execution mode, or what contradicts it.
+func (b *evalRunBody) mode() (string, error) {
+	mode := b.Mode
+	switch {
+	case mode == "" && b.Models != nil:
+		mode = liveMode
+	case mode == "":
+		mode = scriptedMode
+	}
+	switch mode {
+	case liveMode:
+		return mode, nil
+	case scriptedMode:
+	default:
+		return "", protocol.BadRequest("mode is %q; want %s or %s", mode, scriptedMode, liveMode)
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"models", b.Models != nil}, {"samples", b.Samples != nil}, {"agent_id", b.AgentID != ""}, {"agent_overrides", b.AgentOverrides != nil},
+		{"max_walltime_secs", b.MaxWalltime != nil}, {"max_total_tokens", b.MaxTokens != nil}, {"max_cost_usd", b.MaxCostUSD != nil}, {"judge", b.Judge != nil}} {
+		if f.set {
+			return "", protocol.BadRequest("%s is set, but the mode is %s; want mode %s", f.name, scriptedMode, liveMode)
+		}
+	}
+	return mode, nil
+}
+
+type evalRunReply struct {
+	Run        *archive.Run      `json:"run"`
+	Diff       []eval.Change     `json:"diff,omitempty"`
+	Aggregates []eval.Aggregate  `json:"aggregates,omitempty"`
+	Statistics []eval.Statistics `json:"statistics,omitempty"` // by cell, with intervals of 95 percent
+	Comparison *eval.Comparison  `json:"comparison,omitempty"` // with the baseline, by paired tests
+}
+
+// reply returns a run with what follows from its items.
+func replyOf(run *archive.Run, baseline *archive.Run, aggregate bool) evalRunReply {
+	out := evalRunReply{Run: run}
+	if run.Items == nil {
+		run.Items = []eval.Item{}
+	}
+	if baseline != nil {
+		out.Diff = eval.Diff(baseline.Items, run.Items)
+		c := eval.Compare(baseline.Items, run.Items)
+		out.Comparison = &c
+	}
+	if aggregate {
+		out.Aggregates = eval.Aggregates(run.Items)
+	}
+	if len(run.Items) > 0 {
+		out.Statistics = eval.Summarise(run.Items)
+	}
+	return out
+}
+
+// start runs a dataset.
+func (h *evaluations) start(req *request, body *evalRunBody) error {
+	a, err := archiveOf(req)
+	if err != nil {
+		return err
+	}
+	mode, err := body.mode()
+	if err != nil {
+		return err
+	}
+	if mode == liveMode {
+		if err := body.check(&h.limits); err != nil {
+			return err
+		}
+	}
+	if body.DatasetID == "" {
+		return protocol.BadRequest("dataset_id is missing; want the id of a dataset")
+	}
+	d, err := a.Dataset(req.ctx, body.DatasetID)
+	if err != nil {
+		return err
+	}
+	if len(d.Spec.Fixtures) == 0 {
+		return protocol.BadRequest("dataset %q has no fixtures; want one or more", body.DatasetID)
+	}
+	async := prefersAsync(req.r)
+	reg := h.registry()
+	plan, err := body.plan(reg, d.Spec.Fixtures, mode == liveMode)
+	if err != nil {
+		return err
+	}
+	if most := h.limits.SyncCells; !async && plan.Len() > most {
+		return protocol.BadRequest("the run has %d cells; want at most %d, or the header Prefer: respond-async", plan.Len(), most)
+	}
+	if most := h.limits.AsyncCells; plan.Len() > most {
+		return protocol.BadRequest("the run has %d cells; want at most %d", plan.Len(), most)
+	}
+	run := archive.Run{ID: h.newID(), DatasetID: body.DatasetID, DatasetRevision: d.Meta.Revision, ExecutionMode: mode, CellCount: plan.Len(), Samples: plan.Samples}
+	var baseline *archive.Run
+	if body.BaselineRunID != "" {
+		if baseline, err = baselineOf(req.ctx, a, body.BaselineRunID, &run); err != nil {
+			return err
+		}
+	}
+	if !async && mode == liveMode && plan.Limits.Time == 0 {
+		body.MaxWalltime = new(int64(usualTime))
+		plan.Limits.Time = usualTime * time.Second
+	}
+	return h.launch(req, a, &run, body, plan, d.Spec.Fixtures, async, func(done *archive.Run) error {
+		return req.Reply(200, replyOf(done, baseline, body.Samples != nil))
+	})
+}
+
+// launch begins a run, and waits for it unless the client does not want to. Ended replies with the run that has ended.
+func (h *evaluations) launch(req *request, a *archive.Archive, run *archive.Run, request any, plan *runner.Plan, cases []eval.Fixture, async bool, ended func(*archive.Run) error) error {
+	raw, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	if plan.Limits.Concurrency == 0 {
+		plan.Limits.Concurrency = h.limits.Concurrency
+	}
+	if err := recordEval(req, h.control, "run", "eval-runs/"+run.ID); err != nil {
+		return err
+	}
+	j, err := h.jobs.begin(req.ctx, a, req.tenant.Name(), &archive.Header{Run: *run, Request: raw, ResolutionID: h.registry().ID()}, cases)
+	if err != nil {
+		return err
+	}
+	if async {
+		h.jobs.spawn(j, plan)
+		req.w.Header().Set("Location", "/v1/eval/runs/"+run.ID)
+		req.w.Header().Set("Preference-Applied", "respond-async")
+		shown := j.header.Run
+		return req.Reply(http.StatusAccepted, replyOf(&shown, nil, false))
+	}
+	ctx, cancel := h.streams.whileServing(req)
+	defer cancel()
+	err = h.jobs.run(ctx, j, plan)
+	switch {
+	case err != nil && h.jobs.ctx.Err() != nil:
+		return unavailable("the server stops; the run continues, and GET /v1/eval/runs/" + run.ID + " has it")
+	case errors.Is(err, errEvalCancelled): // the reply shows it
+	case err != nil && ctx.Err() != nil:
+		return revoked(ctx, nil) // the client is gone
+	case err != nil:
+		return err
+	}
+	done, err := a.Run(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	return ended(done)
+}
+
+// prefersAsync reports whether a request has Prefer: respond-async.
+func prefersAsync(r *http.Request) bool {
+	for _, line := range r.Header.Values("Prefer") {
+		for p := range strings.SplitSeq(line, ",") {
+			if name, _, _ := strings.Cut(strings.TrimSpace(p), ";"); strings.EqualFold(strings.TrimSpace(name), "respond-async") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// baselineOf returns a run that another one can be compared with.
+func baselineOf(ctx context.Context, a *archive.Archive, id string, run *archive.Run) (*archive.Run, error) {
+	b, err := a.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	differs := func(what string, is, want any) error {
+		return protocol.BadRequest("baseline %q has %s %v; want %v, that of the run", id, what, is, want)
+	}
+	switch {
+	case b.DatasetID == adhoc || run.DatasetID == adhoc:
+		return nil, protocol.BadRequest("baseline %q or the run has no dataset; want two runs over the same dataset", id)
+	case b.DatasetID != run.DatasetID:
+		return nil, differs("dataset_id", strconv.Quote(b.DatasetID), strconv.Quote(run.DatasetID))
+	case b.DatasetRevision != run.DatasetRevision:
+		return nil, differs("dataset_revision", b.DatasetRevision, run.DatasetRevision)
+	case b.ExecutionMode != run.ExecutionMode:
+		return nil, differs("execution_mode", b.ExecutionMode, run.ExecutionMode)
+	case b.Samples != run.Samples:
+		return nil, differs("samples", b.Samples, run.Samples)
+	case b.Status != archive.Done:
+		return nil, protocol.BadRequest("baseline %q is %s; want a run that is done", id, b.Status)
+	}
+	return b, nil
+}
+
+func (h *evaluations) get(req *request) error {
+	a, err := archiveOf(req)
+	if err != nil {
+		return err
+	}
+	run, err := a.Run(req.ctx, req.path("id"))
+	if err != nil {
+		return err
+	}
+	var baseline *archive.Run
+	if id := req.value("baseline"); id != "" {
+		if baseline, err = baselineOf(req.ctx, a, id, run); err != nil {
+			return err
+		}
+	}
+	return req.Reply(200, replyOf(run, baseline, req.value("aggregate") == "samples"))
+}
+
+func (h *evaluations) delete(req *request) error {
+	a, err := archiveOf(req)
+	if err != nil {
+		return err
+	}
+	header, err := a.Header(req.ctx, req.path("id"))
+	if err != nil {
+		return err
+	}
+	if header.Status == archive.Running {
+		return fail(http.StatusConflict, "running", "eval run %q is running; cancel it first", header.ID)
+	}
+	if err := a.Remove(req.ctx, header.ID); err != nil {
+		return err
+	}
+	return req.done(recordEval(req, h.control, "delete", "eval-runs/"+header.ID))
+}
+
+func (h *evaluations) cancel(req *request) error {
+	a, err := archiveOf(req)
+	if err != nil {
+		return err
+	}
+	id := req.path("id")
+	if err := h.jobs.cancel(req.ctx, a, id); err != nil {
+		return err
+	}
+	if err := recordEval(req, h.control, "cancel", "eval-runs/"+id); err != nil {
+		return err
+	}
+	run, err := a.Run(req.ctx, id)
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, replyOf(run, nil, false))
+}
+
+// progress is how far a run over a dataset is.
+type progress struct {
+	Done   int            `json:"done"`
+	Total  int            `json:"total"`
+	Passed int            `json:"passed"`
+	Failed int            `json:"failed"`
+	Status archive.Status `json:"status"`
+}
+
+// followPause is how often the progress of a run is looked at.
+const followPause = 500 * time.Millisecond
+
+// follow streams the progress of a run until it has ended.
+func (h *evaluations) follow(req *request) error {
+	a, err := archiveOf(req)
+	if err != nil {
+		return err
+	}
+	id := req.path("id")
+	header, err := a.Header(req.ctx, id)
+	if err != nil || h.streams.headersOnly(req) {
+		return err
+	}
+	ctx, cancel := h.streams.whileServing(req)
+	defer cancel()
+	out := h.streams.start(req)
+	var shown *progress
+	beat := time.Now()
+	for n := 1; ; n++ {
+		now := progress{Done: header.Passed + header.Failed, Total: header.CellCount, Passed: header.Passed, Failed: header.Failed, Status: header.Status}
+		if shown == nil || *shown != now {
+			data, err := json.Marshal(now)
+			if err != nil {
+				return err
+			}
+			if out.Frame(strconv.Itoa(n), "progress", data) != nil || out.Flush() != nil {
+				return nil // the client is gone
+			}
+			shown, beat = &now, time.Now()
+		}
+		if header.Status != archive.Running {
+			return nil
+		}
+		if every := h.streams.heartbeat; every > 0 && time.Since(beat) > every {
+			if out.Comment("") != nil || out.Flush() != nil {
+				return nil
+			}
+			beat = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(followPause):
+		}
+		if header, err = a.Header(ctx, id); err != nil {
+			return nil // the client asks again
+		}
+	}
+}
