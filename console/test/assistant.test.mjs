@@ -119,7 +119,7 @@ test("the palette opens the assistant", async (t) => {
   await page.getByRole("log", { name: "Conversation with the assistant" }).waitFor();
 });
 
-test("one input is answered by the live agent, its draft and an older version, side by side", async (t) => {
+test("T-6: one input is answered by the live agent, its draft and an older version, side by side", async (t) => {
   const page = await open(t, "/compare");
   const column = (n) => page.getByRole("region", { name: `Column ${n}`, exact: true });
   await column(1).getByLabel("Agent", { exact: true }).selectOption("poet");

@@ -95,7 +95,7 @@ for (const [look, options] of Object.entries(looks)) {
   });
 }
 
-test("a prompt is changed, tried, compared and published, and the next run has it", async (t) => {
+test("T-3: a prompt is changed, tried, compared and published, and the next run has it", async (t) => {
   const page = await open(t, "/agents");
   await page.getByRole("link", { name: "poet", exact: true }).click();
   await page.getByLabel("System prompt", { exact: true }).fill("Answer in haiku.");
@@ -217,7 +217,7 @@ test("a provider is connected: its key is stored, tested, and never shown again"
   await page.getByRole("button", { name: "Remove", exact: true }).first().waitFor();
 });
 
-test("a canary's rule is drawn, it is promoted, and an old version comes back", async (t) => {
+test("T-7: a canary's rule is drawn, it is promoted, and an old version comes back", async (t) => {
   await make("agents", { id: "canary", model_id: "default", system_prompt: "old" });
   const before = (await call("GET", "/v1/registry/versions")).live;
   await call("PUT", "/v1/config/agents/canary?publish=false", { id: "canary", model_id: "default", system_prompt: "new" });

@@ -148,7 +148,7 @@ test("calls that are alike are decided together, and the ledger has each", async
   await ask(`/v1/runs/${other.run_id}/cancel`, "POST");
 });
 
-test("the audit log tells what changed, and brings it back", async (t) => {
+test("T-12: the audit log tells what changed, and brings it back", async (t) => {
   const page = await open(t, "/audit?resource=agents/poet");
   const events = page.getByRole("list", { name: "Audit" }).getByRole("link", { name: "agents/poet" });
   await events.first().click();

@@ -148,7 +148,7 @@ export function TimelineView({ timeline, selected }: { timeline: Timeline; selec
               </span>
             ))}
           {scale.breaks.map((b) => (
-            <span key={b.at} title={t("run.idle", { time: span(b.ms) })} className="absolute inset-y-0 z-10 -translate-x-1/2 bg-sunken px-1 pt-0.5 whitespace-nowrap text-muted" style={{ left: `${b.at * 100}%` }}>
+            <span key={b.at} title={t("run.idle", { time: span(b.ms) })} className="absolute inset-y-0 z-10 -translate-x-1/2 bg-sunken px-1 pt-0.5 whitespace-nowrap text-muted" style={{ left: `clamp(28px, ${b.at * 100}%, calc(100% - 28px))` }}>
               ⋯ {span(b.ms)}
             </span>
           ))}

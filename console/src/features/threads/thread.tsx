@@ -128,6 +128,15 @@ function Conversation({ id, open, agents, message }: { id: string; open?: Run; a
     const el = scroller.current;
     if (el && atEnd.current) el.scrollTop = el.scrollHeight;
   }, [shown.length, size]);
+  useEffect(() => {
+    const el = scroller.current!;
+    const end = new ResizeObserver(() => {
+      if (atEnd.current) el.scrollTop = el.scrollHeight;
+    });
+    end.observe(el); // fields below it appear and grow
+    if (el.firstElementChild) end.observe(el.firstElementChild);
+    return () => end.disconnect();
+  }, [query.isSuccess]);
   return (
     <div
       ref={scroller}
@@ -236,10 +245,10 @@ function CallView({ name, args, result, run, id }: { name: string; args: unknown
   return (
     <details className="group panel">
       <summary className="touch flex min-h-8 cursor-pointer list-none items-center gap-2 px-3 [&::-webkit-details-marker]:hidden">
-        <ChevronRight aria-hidden className="size-3.5 text-muted group-open:rotate-90" />
-        <Wrench aria-hidden className="size-3.5 text-muted" />
-        <span className="mono">{name}</span>
-        <span className="truncate text-muted">{result === undefined ? t("threads.noResult") : result.slice(0, 120)}</span>
+        <ChevronRight aria-hidden className="size-3.5 shrink-0 text-muted group-open:rotate-90" />
+        <Wrench aria-hidden className="size-3.5 shrink-0 text-muted" />
+        <span className="mono max-w-3/4 shrink-0 truncate">{name}</span>
+        <span className="min-w-0 truncate text-muted">{result === undefined ? t("threads.noResult") : result.slice(0, 120)}</span>
       </summary>
       <div className="flex flex-col gap-2 border-t border-line p-3">
         <Json value={args} label={t("call.arguments")} />

@@ -113,7 +113,7 @@ function Description({ tool }: { tool: Tool }) {
         className="flex flex-col gap-2"
         onSubmit={(e) => {
           e.preventDefault();
-          if (!why) write.mutate(now.trim());
+          if (!why && dirty && now.trim()) write.mutate(now.trim());
         }}
       >
         <div className="flex flex-wrap items-center gap-2">
