@@ -255,6 +255,7 @@ test("a key is made, its secret shown once, and it is revoked", async (t) => {
   assert.ok(!(await page.content()).includes(secret), "the page keeps the secret");
   await page.getByRole("button", { name: "Revoke the web site" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
+  await page.getByRole("dialog").waitFor({ state: "hidden" }); // it has the label, too
   await page.getByText("the web site").waitFor({ state: "hidden" });
 });
 

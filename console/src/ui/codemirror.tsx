@@ -67,7 +67,7 @@ export default function CodeMirror({ label, value, onChange, original, plain, in
     };
   }, [original, plain, readOnly]);
   useEffect(() => {
-    view.current?.dispatch({ effects: attributes.current.reconfigure(EditorView.contentAttributes.of({ "aria-label": label, ...(invalid ? { "aria-invalid": "true" } : {}) })) });
+    view.current?.dispatch({ effects: attributes.current.reconfigure(EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", ...(invalid ? { "aria-invalid": "true" } : {}) })) });
   }, [label, invalid, original, plain, readOnly]);
   useEffect(() => {
     const v = view.current;

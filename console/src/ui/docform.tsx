@@ -252,7 +252,7 @@ function Secret({ value, stored, onChange, id, ...rest }: { value: unknown; stor
     return (
       <div className="flex flex-wrap items-center gap-2">
         <span className="field inline-flex flex-1 items-center bg-sunken text-muted">{t("secret.stored")}</span>
-        <Button id={id} onClick={() => setOpen(true)} disabled={rest.disabled}>
+        <Button aria-describedby={`${id}-label`} onClick={() => setOpen(true)} disabled={rest.disabled}>
           {t("secret.replace")}
         </Button>
         <Button kind="quiet" onClick={() => onChange("")} disabled={rest.disabled}>

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useBlocker } from "@tanstack/react-router";
 import { Check, CircleAlert, GitCompare, RotateCcw, Save, Send, Trash2 } from "lucide-react";
-import { useMemo, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { api } from "../api/client";
 import { call, discardDraft, liveQuery, metaQuery, present, problemsOf, removalPreview, remove, save, type Doc, type Namespace, type Read } from "../api/config";
 import { ApiError } from "../api/errors";
@@ -48,6 +48,18 @@ export function Guard({ dirty, stays, discard, keeps = true }: { dirty: boolean;
       </div>
     </Overlay>
   );
+}
+
+let told = { about: "", text: "" };
+
+/** tell leaves a word for the page of a document that is opened next. */
+export const tell = (about: string, text: string) => void (told = { about, text });
+
+/** useTold returns what was left for the page of a document, and what it says since. */
+export function useTold(about: string) {
+  const state = useState(() => (told.about === about ? told.text : ""));
+  useEffect(() => tell("", ""), []);
+  return state;
 }
 
 /** SaveBar says in what state an edit is, and saves it: as a draft, for new runs, or for a share of them. */

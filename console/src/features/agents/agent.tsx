@@ -1,7 +1,7 @@
 import { Tabs } from "@base-ui/react/tabs";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { FlaskConical, MessageSquarePlus } from "lucide-react";
+import { ArrowLeft, FlaskConical, MessageSquarePlus } from "lucide-react";
 import { useMemo, useState, type ReactNode } from "react";
 import { api, ask } from "../../api/client";
 import { capabilitiesQuery, documentsQuery, liveQuery, metaQuery, schemaQuery, type Doc } from "../../api/config";
@@ -13,25 +13,28 @@ import { Json } from "../../ui/json";
 import { Page } from "../../ui/page";
 import { Empty, Failure, Loaded, Skeleton } from "../../ui/state";
 import { useEditing } from "../../ui/editing";
-import { Guard, RemoveButton, SaveBar, useWhy } from "../../ui/savebar";
+import { Guard, RemoveButton, SaveBar, tell, useTold, useWhy } from "../../ui/savebar";
 import { Raw } from "../../ui/raw";
-import { Endpoints, History, Offered, Sections, type Plugin } from "./panels";
+import { ContextPolicy, Patterns, Skills, StopConditions } from "./editors";
+import { Endpoints, History, InUse, Offered, Sections, schemaOf, withSection, type Plugin } from "./panels";
 import { Permissions } from "./permissions";
 import { Sandbox } from "./sandbox";
 
 const fields = {
   basics: ["id", "description", "model_id", "max_rounds", "max_continuation_retries", "reasoning_effort", "system_prompt"],
   tools: ["allowed_tools", "allowed_tool_patterns", "excluded_tools", "excluded_tool_patterns", "tool_execution_mode"],
+  skills: [] as string[],
   plugins: ["plugin_ids", "active_hook_filter"],
   delegates: ["delegates"],
 };
-const tabs = ["basics", "tools", "plugins", "delegates", "advanced", "permissions", "history"] as const;
+const tabs = ["basics", "tools", "skills", "plugins", "delegates", "advanced", "permissions", "history"] as const;
 type Tab = (typeof tabs)[number];
 
 /** tabOf returns the tab with the field of a problem. */
 function tabOf(path: string): Tab {
   const name = path.split("/")[1] ?? "";
   if (path.startsWith("/sections/permission")) return "permissions";
+  if (path.startsWith("/sections/skills")) return "skills";
   if (name === "sections") return "plugins";
   for (const [tab, names] of Object.entries(fields)) if (names.includes(name)) return tab as Tab;
   return "advanced";
@@ -58,10 +61,10 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
   const live = useQuery(liveQuery("agents", id));
   const meta = useQuery(metaQuery("agents", id));
   const { query, editing } = useEditing("agents", id, fresh);
-  const [said, setSaid] = useState("");
+  const [said, setSaid] = useTold(`agents/${id}`);
   const [sandbox, setSandbox] = useState(false);
   const why = useWhy();
-  const caps = capabilities.data as unknown as { agents: string[]; tools: { id: string }[]; plugins: Plugin[]; model_pools: { id: string }[] } | undefined;
+  const caps = capabilities.data as unknown as { agents: string[]; tools: { id: string }[]; plugins: Plugin[]; model_pools: { id: string }[]; skills: { id: string; name?: string; description?: string }[] } | undefined;
   const choices = useMemo(() => {
     const tools = (caps?.tools ?? []).map((x) => x.id);
     const plugins = (caps?.plugins ?? []).map((p) => p.id);
@@ -94,7 +97,17 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
   const doc = editing.doc;
   const s = schema.data as Schema;
   const known = new Set([...Object.values(fields).flat(), "sections", "registry"]);
-  const rest = Object.keys(s.properties ?? {}).filter((n) => !known.has(n));
+  const own = new Set(["stop_conditions", "context_policy"]); // have editors of their own
+  const rest = Object.keys(s.properties ?? {}).filter((n) => !known.has(n) && !own.has(n));
+  const put = (name: string, value: unknown) => {
+    const next = { ...doc };
+    if (value === undefined) delete next[name];
+    else next[name] = value;
+    editing.set(next);
+  };
+  const common = { disabled: why !== undefined, problems: editing.problems };
+  const skillSection = (caps?.plugins ?? []).flatMap((p) => p.config_schemas).find((c) => c.key === "skills");
+  const liveSection = (key: string) => (id && live.data ? ((live.data.sections as Record<string, Doc> | undefined)?.[key] ?? {}) : undefined);
   const counts = new Map<Tab, number>();
   for (const p of editing.problems) counts.set(tabOf(p.path), (counts.get(tabOf(p.path)) ?? 0) + 1);
   const form = (names: string[]) => <DocForm schema={s} fields={names} value={doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} disabled={why !== undefined} labels={{ id: t("agents.id") }} />;
@@ -107,10 +120,15 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
     ),
     tools: () => (
       <>
-        {form(fields.tools)}
+        {form(["allowed_tools"])}
+        <Patterns kind="allowed" value={doc.allowed_tool_patterns as string[] | undefined} onChange={(v) => put("allowed_tool_patterns", v)} tools={choices.allowed_tools} {...common} />
+        {form(["excluded_tools"])}
+        <Patterns kind="excluded" value={doc.excluded_tool_patterns as string[] | undefined} onChange={(v) => put("excluded_tool_patterns", v)} tools={choices.allowed_tools} {...common} />
+        {form(["tool_execution_mode"])}
         {id && <Offered id={id} />}
       </>
     ),
+    skills: () => <Skills doc={doc} set={editing.set} put={(v) => editing.set(withSection(doc, "skills", v))} skills={caps?.skills ?? []} schema={skillSection && schemaOf(skillSection)} live={liveSection("skills")} {...common} />,
     plugins: () => (
       <>
         <h2 className="sr-only">{t("agent.tab.plugins")}</h2>
@@ -121,6 +139,8 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
     delegates: () => form(fields.delegates),
     advanced: () => (
       <>
+        {s.properties?.context_policy && <ContextPolicy schema={s.properties.context_policy} value={doc.context_policy as Doc | undefined} onChange={(v) => put("context_policy", v)} live={id && live.data ? ((live.data.context_policy as Doc | null | undefined) ?? {}) : undefined} {...common} />}
+        <StopConditions value={doc.stop_conditions as Doc[] | undefined} onChange={(v) => put("stop_conditions", v)} tools={choices.allowed_tools} {...common} />
         {form(rest)}
         <Raw editing={editing} />
       </>
@@ -136,10 +156,14 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
         <span className="flex items-center gap-2 text-muted">
           {meta.data?.source.kind === "builtin" && t(Object.keys(meta.data.user_overrides ?? {}).length ? "source.customized" : "source.builtin")}
           {doc.endpoint ? t("agents.remote") : ""}
+          {id && meta.data?.live && <InUse id={id} />}
         </span>
       }
       actions={
         <>
+          <Link to="/agents" aria-label={t("agents.back")} title={t("agents.back")} className="touch inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken hover:text-text">
+            <ArrowLeft aria-hidden className="size-4" />
+          </Link>
           <Button className="xl:hidden" aria-pressed={sandbox} onClick={() => setSandbox(!sandbox)}>
             <FlaskConical aria-hidden className="size-3.5" />
             {t("sandbox.title")}
@@ -162,7 +186,9 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
             id={id}
             editing={editing}
             done={(read, how) => {
-              setSaid(t(how === "draft" ? "agents.drafted" : how === "canary" ? "agents.canaried" : "agents.saved", { id: String(read.doc.id) }));
+              const text = t(how === "draft" ? "agents.drafted" : how === "canary" ? "agents.canaried" : id ? "agents.saved" : "agents.created", { id: String(read.doc.id) });
+              if (id) setSaid(text);
+              else tell(`agents/${String(read.doc.id)}`, text);
               if (!id) void navigate({ to: "/agents/$id/$tab", params: { id: String(read.doc.id), tab }, ignoreBlocker: true });
             }}
           />

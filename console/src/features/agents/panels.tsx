@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, ask, base } from "../../api/client";
-import { call, type Doc } from "../../api/config";
+import { call, present, removalPreview, type Doc, type Problem } from "../../api/config";
 import { useLanguage } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
 import { Code } from "../../ui/code";
@@ -12,10 +13,18 @@ import { Empty, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
 import type { Editing } from "../../ui/editing";
 import { pretty, useWhy } from "../../ui/savebar";
+import { Deferred, Reminders } from "./editors";
 
 export interface Plugin {
   id: string;
-  config_schemas: { key: string; schema: Schema; display_name?: string; description?: string }[];
+  config_schemas: { key: string; schema: Schema; display_name?: string; description?: string; default_value?: Doc | null }[];
+}
+
+/** schemaOf returns the schema of a section, which says what its fields are if they are left out. */
+export function schemaOf({ schema, default_value }: Plugin["config_schemas"][number]): Schema {
+  const plain = (v: unknown) => typeof v === "string" || typeof v === "number" || typeof v === "boolean";
+  const properties = Object.entries(schema.properties ?? {}).map(([name, p]) => [name, p.default === undefined && plain(default_value?.[name]) ? { ...p, default: default_value![name] } : p]);
+  return { ...schema, properties: Object.fromEntries(properties) as Record<string, Schema> };
 }
 
 /** Sections edits the configuration of the plugins that the agent has. */
@@ -23,7 +32,7 @@ export function Sections({ editing, plugins, disabled, live }: { editing: Editin
   const { t } = useLanguage();
   const own = new Set((editing.doc.plugin_ids as string[] | undefined) ?? []);
   const sections = (editing.doc.sections as Record<string, Doc> | undefined) ?? {};
-  const shown = plugins.flatMap((p) => p.config_schemas.filter((s) => s.key !== "permission" && (own.has(p.id) || sections[s.key] !== undefined)));
+  const shown = plugins.flatMap((p) => p.config_schemas.filter((s) => s.key !== "permission" && s.key !== "skills" && (own.has(p.id) || sections[s.key] !== undefined)));
   if (shown.length === 0) return <p className="text-muted">{t("agent.noSections")}</p>;
   return (
     <>
@@ -33,16 +42,37 @@ export function Sections({ editing, plugins, disabled, live }: { editing: Editin
             {s.display_name ?? s.key} <span className="mono font-normal text-muted">{s.key}</span>
           </h3>
           {s.description && <p className="text-muted">{s.description}</p>}
-          <DocForm
-            schema={s.schema}
-            value={sections[s.key] ?? {}}
-            onChange={(v) => editing.set(withSection(editing.doc, s.key, v))}
-            problems={editing.problems}
-            path={`/sections/${s.key}`}
-            disabled={disabled}
-            live={live ? ((live.sections as Record<string, Doc> | undefined)?.[s.key] ?? {}) : undefined}
-          />
+          <Section schema={schemaOf(s)} name={s.key} value={sections[s.key] ?? {}} onChange={(v) => editing.set(withSection(editing.doc, s.key, v))} problems={editing.problems} disabled={disabled} live={live ? ((live.sections as Record<string, Doc> | undefined)?.[s.key] ?? {}) : undefined} />
         </section>
+      ))}
+    </>
+  );
+}
+
+/** Section edits a section: with an editor of its own, or by its schema. */
+function Section({ name, ...props }: { name: string; schema: Schema; value: Doc; onChange: (value: Doc) => void; problems: Problem[]; disabled: boolean; live?: Doc }) {
+  if (name === "reminder") return <Reminders {...props} />;
+  if (name === "deferred_tools") return <Deferred {...props} />;
+  return <DocForm {...props} path={`/sections/${name}`} />;
+}
+
+/** InUse says which version new runs have, and which ones unfinished runs still have. */
+export function InUse({ id }: { id: string }) {
+  const { t } = useLanguage();
+  const live = useQuery({ queryKey: ["versions", "live"], queryFn: ({ signal }) => ask(api.GET("/v1/registry/versions", { params: { query: { limit: 1 } }, signal })), select: (v) => v.live });
+  const pins = useQuery({ queryKey: ["config", "agents", "usedBy", id], queryFn: () => removalPreview("agents", id), enabled: present("agents", id), select: (p) => p.runs, retry: false });
+  const old = (pins.data ?? []).filter((p) => p.version !== live.data && p.agent_id === id);
+  return (
+    <>
+      {live.data !== undefined && (
+        <Link to="/versions/$n" params={{ n: String(live.data) }} className="hover:underline">
+          {t("agents.liveVersion", { n: live.data })}
+        </Link>
+      )}
+      {old.map((p) => (
+        <Link key={p.version} to="/runs" search={{ agent_id: id, version: String(p.version) }} className="text-wait hover:underline">
+          {t("agents.pinned", { n: p.runs, version: p.version })}
+        </Link>
       ))}
     </>
   );

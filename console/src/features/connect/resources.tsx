@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { Plus } from "lucide-react";
+import { Pencil, Plus } from "lucide-react";
 import { useMemo, useState, type ReactNode } from "react";
 import { capabilitiesQuery, documentsQuery, liveQuery, metaQuery, schemaQuery, type Doc, type Meta, type Namespace } from "../../api/config";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
@@ -15,10 +15,11 @@ import { Empty, Failure, Loaded, Skeleton } from "../../ui/state";
 import { Ago } from "../../ui/time";
 import { UsedBy } from "../../ui/usedby";
 import { useEditing } from "../../ui/editing";
-import { Guard, RemoveButton, SaveBar, useWhy } from "../../ui/savebar";
+import { Guard, RemoveButton, SaveBar, tell, useTold, useWhy } from "../../ui/savebar";
 import { Raw } from "../../ui/raw";
 import { A2aPanel, A2aState } from "./a2a";
 import { McpPanel, McpState } from "./mcp";
+import { Members } from "./members";
 import { ModelHealth, ProviderTest } from "./models";
 
 interface Kind {
@@ -103,7 +104,7 @@ function List({ kind }: { kind: Kind }) {
               label={t(kind.word)}
               open={(i) => void navigate({ to: `${kind.path}/$id`, params: { id: String(i.doc.id) } })}
               row={({ doc, meta }) => (
-                <div className={phone ? "flex h-full flex-col justify-center px-4" : "grid h-full grid-cols-[minmax(8rem,14rem)_minmax(0,1fr)_12rem_3rem] items-center gap-3 px-4"}>
+                <div className={phone ? "flex h-full flex-col justify-center px-4" : "grid h-full grid-cols-[minmax(8rem,14rem)_minmax(0,1fr)_12rem_3rem_2rem] items-center gap-3 px-4"}>
                   <span className="flex min-w-0 items-center gap-2">
                     <Link to={`${kind.path}/$id`} params={{ id: String(doc.id) }} className="truncate font-medium hover:underline">
                       {String(doc.id)}
@@ -117,6 +118,9 @@ function List({ kind }: { kind: Kind }) {
                       <span className="text-right text-muted">
                         <Ago at={meta?.updated_at} />
                       </span>
+                      <Link to={`${kind.path}/$id`} params={{ id: String(doc.id) }} aria-label={t("connect.edit", { id: String(doc.id) })} title={t("connect.edit", { id: String(doc.id) })} className="inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-panel hover:text-text">
+                        <Pencil aria-hidden className="size-3.5" />
+                      </Link>
                     </>
                   )}
                 </div>
@@ -165,7 +169,7 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
   const capabilities = useQuery(capabilitiesQuery);
   const { query, editing } = useEditing(ns, id, kind.fresh);
   const [raw, setRaw] = useState(false);
-  const [said, setSaid] = useState("");
+  const [said, setSaid] = useTold(`${ns}/${id}`);
   const caps = capabilities.data as unknown as { tools: { id: string }[]; models: { id: string }[]; providers: { id: string }[]; supported_adapters: string[] } | undefined;
   const choices = useMemo(() => ({ adapter: caps?.supported_adapters ?? [], provider_id: (caps?.providers ?? []).map((p) => p.id), allowed_tools: (caps?.tools ?? []).map((x) => x.id), model_override: (caps?.models ?? []).map((m) => m.id) }), [caps]);
   const crumbs = [{ text: t(kind.word), to: kind.path }, { text: id || t(`${name}.new` as Key) }];
@@ -178,6 +182,7 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
   const labels: Record<string, string> = ns === "providers" ? { id: t("providers.id") } : {};
   const hints: Record<string, string> = ns === "a2a-servers" ? { id: t("a2a.idHint", { id: String(editing.doc.id || "id") }), base_url: t("a2a.urlHint"), target: t("a2a.targetHint"), timeout_ms: t("a2a.timeoutHint"), options: t("a2a.optionsHint") } : {};
   const shown = names.filter((n) => ns !== "mcp-servers" || !(n === "url" || n === "auth" ? editing.doc.transport === "stdio" : n === "command" || n === "args" || n === "env" ? editing.doc.transport !== "stdio" : false)).filter((n) => n !== "env_keys" && n !== "paths");
+  const form = (fields: string[]) => <DocForm schema={s} fields={fields} value={editing.doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} labels={labels} hints={hints} disabled={why !== undefined} />;
   return (
     <Page
       crumbs={crumbs}
@@ -198,7 +203,9 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
           id={id}
           editing={editing}
           done={(read, how) => {
-            setSaid(t(how === "draft" ? "connect.drafted" : "connect.saved", { id: String(read.doc.id) }));
+            const text = t(how === "draft" ? "connect.drafted" : ns === "providers" ? "providers.saved" : "connect.saved", { id: String(read.doc.id) });
+            if (id) setSaid(text);
+            else tell(`${ns}/${String(read.doc.id)}`, text);
             if (!id) void navigate({ to: `${kind.path}/$id`, params: { id: String(read.doc.id) }, ignoreBlocker: true });
           }}
         />
@@ -212,7 +219,14 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
           {id && ns === "mcp-servers" && <McpPanel id={id} />}
           {id && ns === "a2a-servers" && <A2aPanel id={id} />}
           <Problems list={editing.problems.filter((p) => p.path === "" || p.resource !== undefined)} />
-          {raw ? <Raw editing={editing} /> : <DocForm schema={s} fields={shown} value={editing.doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} labels={labels} hints={hints} disabled={why !== undefined} />}
+          {raw && <Raw editing={editing} />}
+          {!raw && ns === "model-pools" && (
+            <>
+              {!id && form(["id"])}
+              <Members value={(editing.doc.members as { model_id: string }[] | null) ?? []} onChange={(members) => editing.set({ ...editing.doc, members })} models={(caps?.models ?? []).map((m) => m.id)} problems={editing.problems} disabled={why !== undefined} />
+            </>
+          )}
+          {!raw && form(ns === "model-pools" ? shown.filter((n) => n !== "id" && n !== "members") : shown)}
           {id && meta.data?.live && <UsedBy ns={ns} id={id} />}
         </div>
       </div>
