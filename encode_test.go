@@ -249,7 +249,7 @@ func TestEncoders_AreTestedWithEveryEvent(t *testing.T) {
 	tried := map[string]bool{}
 	for _, ev := range everyEvent() {
 		tried[ev.Type()] = true
-		if _, err := awaken.UnmarshalEvent(fmt.Appendf(nil, `{"event_type":%q,"no such field":1}`, ev.Type())); err == nil || strings.Contains(err.Error(), "event_type") {
+		if _, err := awaken.UnmarshalEvent(fmt.Appendf(nil, `{"event_type":%q,"of_a_later_version":1}`, ev.Type())); err != nil && !strings.Contains(err.Error(), `"termination" is missing`) {
 			t.Errorf("%s is not a type: %v", ev.Type(), err)
 		}
 	}

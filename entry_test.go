@@ -50,3 +50,17 @@ func TestEntry_RejectsChunksThatDoNotAddUpToItsText(t *testing.T) {
 		}
 	}
 }
+
+// Processes of two versions may write to one log: what one does not know of an event, it ignores.
+func TestUnmarshalEvent_IgnoresFieldsOfALaterVersion(t *testing.T) {
+	ev, err := awaken.UnmarshalEvent([]byte(`{"event_type":"inference_complete","model":"m","duration_ms":7,"composition":{"left_out":1},"of_a_later_version":{"x":[1]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := ev.(*awaken.InferenceComplete); !ok || got.Model != "m" || got.DurationMS != 7 || got.Composition == nil {
+		t.Errorf("got %+v", ev)
+	}
+	if _, err := awaken.UnmarshalEvent([]byte(`{"event_type":"of_a_later_version"}`)); err == nil {
+		t.Error("an event of an unknown type says nothing")
+	}
+}

@@ -368,7 +368,8 @@ func appendEventFields(buf []byte, ev Event) ([]byte, error) {
 	return buf, e.err
 }
 
-// UnmarshalEvent decodes the result of AppendEvent. Unknown types and fields are errors.
+// UnmarshalEvent decodes the result of AppendEvent. An unknown type is an error; unknown fields are ignored, because a process of a later
+// version may have written them to the same log.
 func UnmarshalEvent(data []byte) (Event, error) {
 	var fields map[string]json.RawMessage
 	if err := strict.Unmarshal(data, &fields); err != nil {
@@ -391,7 +392,7 @@ func UnmarshalEvent(data []byte) (Event, error) {
 		return nil, err
 	}
 	ev := reflect.New(t).Interface().(Event)
-	if err := strict.Unmarshal(body, ev); err != nil {
+	if err := strict.UnmarshalKnown(body, ev); err != nil {
 		return nil, fmt.Errorf("%s event: %w", name, err)
 	}
 	if f, ok := ev.(*RunFinish); ok && f.Termination == (Termination{}) {

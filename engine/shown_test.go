@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/awaken-go/awaken"
@@ -27,6 +28,44 @@ func (s *pagedStore) Entries(ctx context.Context, threadID string, q awaken.Entr
 		s.unlimited++
 	}
 	return s.Store.Entries(ctx, threadID, q)
+}
+
+// A history that was summarised is shown as the model got it: the summary, and how many messages it stands for.
+func TestShown_HasTheSummaryInPlaceOfWhatItStandsFor(t *testing.T) {
+	t.Parallel()
+	store := memory.New()
+	g := newRig(t, []llmtest.Turn{llmtest.Say("one"), llmtest.Say("two")}, func(c *engine.Config) { c.Store = store })
+	first, _ := g.run(say("First"))
+	cp, err := store.Acquire(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary := &llm.Message{ID: "sum", Role: llm.System, Visibility: llm.Internal, Content: []llm.Block{llm.Text("in short")}, Metadata: &llm.Metadata{Compaction: &llm.Interval{FromSeq: 1, ToSeq: 2}}}
+	run, err := store.LoadRun(t.Context(), first.RunID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.RunID = "summed"
+	if err := store.Commit(t.Context(), &awaken.Commit{ThreadID: "t", Fence: cp.Fence, Generation: cp.Generation, Number: 1, Time: run.UpdatedAt, Expect: 2, Run: *run, Messages: []*llm.Message{summary}}); err != nil {
+		t.Fatal(err)
+	}
+	second, _ := g.run(say("Second"))
+	for id, want := range map[string]struct {
+		summarised int
+		texts      string
+	}{first.RunID: {0, "First"}, second.RunID: {2, "in short,Second"}} {
+		got, err := g.rt.Shown(t.Context(), id, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, m := range got.Messages {
+			texts = append(texts, m.Text())
+		}
+		if got.Summarised != want.summarised || strings.Join(texts, ",") != want.texts {
+			t.Errorf("%d messages are summarised, and shown are %q; want %d and %s", got.Summarised, texts, want.summarised, want.texts)
+		}
+	}
 }
 
 // What a run scheduled is found in pages of its events, also if it is behind the first one.

@@ -147,6 +147,18 @@ func (t *talk) settled() (said []string) {
 	return said
 }
 
+// explain logs why messages may be in another order: attempts that failed are made again later.
+func (t *talk) explain() {
+	t.Helper()
+	all, err := t.store.Dispatches(t.Context(), mailbox.Query{ThreadID: "t", Limit: 1000})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, d := range all {
+		t.Logf("dispatch %s of run %s: %s, created %d, updated %d, %d attempts, %d crashes, %q, %+v", d.ID, d.RunID, d.Status, d.CreatedAt, d.UpdatedAt, d.Attempts, d.Crashes, d.LastError, d.Failures)
+	}
+}
+
 // ended checks that the runs ended before they started, and were not answered.
 func (t *talk) ended(how awaken.TerminationType, rs ...*mailbox.Receipt) {
 	t.Helper()
@@ -168,7 +180,10 @@ func bothWays(promise string, check func(t *talk) (want []string)) []testCase {
 		out = append(out, testCase{name, func(k *kit) {
 			t := newTalk(k, beside)
 			want := slices.Concat(before, check(t))
-			equal(k, "said", want, t.settled())
+			said := t.settled()
+			if equal(k, "said", want, said); !slices.Equal(want, said) {
+				t.explain()
+			}
 			if t.then != nil {
 				t.then()
 			}
