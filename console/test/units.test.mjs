@@ -1,6 +1,6 @@
 // The parts that need no browser.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createServer } from "vite";
 
@@ -180,4 +180,23 @@ test("an edit is kept without secrets, and has them again when it comes back", a
   assert.equal(JSON.stringify(kept).includes('"t"'), false);
   assert.equal("api_key" in kept, false);
   assert.deepEqual(fill({ ...kept, url: "edited" }, doc), { ...doc, url: "edited" });
+});
+
+test("features do not import each other", () => {
+  const root = new URL("../src/features/", import.meta.url);
+  const files = readdirSync(root, { recursive: true }).filter((f) => /\.tsx?$/.test(f));
+  assert.ok(files.length > 20);
+  const across = files.flatMap((f) => [...readFileSync(new URL(f, root), "utf8").matchAll(/from "(\.\.\/[^"]*)"/g)].filter((m) => /^\.\.\/(?!\.\.\/)/.test(m[1]) || m[1].includes("/features/")).map((m) => `${f}: ${m[1]}`));
+  assert.deepEqual(across, []);
+});
+
+test("a comparison's sides are what its address says", async () => {
+  const { sidesOf, textOf } = await load("features/compare/sides.ts");
+  assert.deepEqual(sidesOf("a@live,b/c@12~m,d,e@draft,f@1"), [
+    { agent: "a", version: "live", model: "" },
+    { agent: "b/c", version: "12", model: "m" },
+    { agent: "d", version: "live", model: "" },
+    { agent: "e", version: "draft", model: "" },
+  ]);
+  assert.equal(textOf(sidesOf("a@live,b@12~m")), "a@live,b@12~m");
 });
