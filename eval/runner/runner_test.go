@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -385,5 +386,47 @@ func TestCalibrate_ComparesWithPeople(t *testing.T) {
 	}
 	if _, err := (&runner.Runner{Open: open}).Calibrate(t.Context(), g, nil, 0.5); err == nil {
 		t.Error("no answers are calibrated")
+	}
+}
+
+// A run of 10,000 cells that is cut off five times asks its model once for every cell that was reported.
+func TestRun_ManyCellsAreAskedOnce(t *testing.T) {
+	t.Parallel()
+	const cells, cuts, atOnce = 10_000, 5, 4
+	var asked atomic.Int64
+	k := newKit(t, llmtest.NewRules(llmtest.Rule{Turn: func(*llm.Request) llmtest.Turn {
+		asked.Add(1)
+		return llmtest.Turn{Text: llmtest.Text{"yes"}, Usage: &llm.Usage{PromptTokens: 1, CompletionTokens: 1, TotalTokens: 2}}
+	}}))
+	plan := &runner.Plan{Variants: []runner.Variant{{Registry: k.reg, AgentID: "mail"}}, Limits: runner.Limits{Concurrency: atOnce}}
+	for i := range cells {
+		plan.Fixtures = append(plan.Fixtures, eval.Fixture{ID: fmt.Sprint(i), Exchange: eval.Exchange{UserInput: fmt.Sprint("case ", i)}})
+	}
+	done := map[int]bool{}
+	plan.Done = func(n int) bool { return done[n] }
+	var mu sync.Mutex
+	for cut := range cuts + 1 {
+		ctx, cancel := context.WithCancel(t.Context())
+		fresh := map[int]bool{}
+		err := (&runner.Runner{Open: open}).Run(ctx, plan, func(n int, it eval.Item) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if done[n] || fresh[n] || !it.Report.Passed {
+				t.Errorf("cell %d: reported before, or %+v", n, it.Report)
+			}
+			if fresh[n] = true; cut < cuts && len(fresh) == cells/(cuts+2) {
+				cancel()
+			}
+			return nil
+		})
+		cancel()
+		maps.Copy(done, fresh)
+		if (err != nil) != (cut < cuts) {
+			t.Fatalf("cut %d: %v", cut, err)
+		}
+	}
+	// What was running at a cut may have been asked without a report.
+	if n := asked.Load(); len(done) != cells || n < cells || n > cells+cuts*atOnce {
+		t.Errorf("%d cells are done, and the model was asked %d times; want %d, and at most %d more for those that ran at a cut", len(done), n, cells, cuts*atOnce)
 	}
 }
