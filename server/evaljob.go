@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -131,7 +132,7 @@ func (s *evalJobs) end(ctx context.Context, j *evalJob, count *evalCount, err, c
 		return cause
 	}
 	stopping := s.ctx.Err() != nil
-	_, updateErr := j.archive.Update(ctx, j.header.ID, func(h *archive.Header) error {
+	h, updateErr := j.archive.Update(ctx, j.header.ID, func(h *archive.Header) error {
 		if h.Owner != s.owner || h.Status != archive.Running {
 			return archive.ErrLost
 		}
@@ -148,7 +149,7 @@ func (s *evalJobs) end(ctx context.Context, j *evalJob, count *evalCount, err, c
 	if updateErr != nil {
 		return updateErr
 	}
-	if err == nil || !stopping {
+	if h.Status != archive.Running { // otherwise a sweep continues it
 		if forgetErr := s.values("").Delete(ctx, activeNamespace, j.header.ID); err == nil {
 			err = forgetErr
 		}
@@ -271,7 +272,7 @@ func (s *evalJobs) sweep(ctx context.Context) {
 		}
 		switch {
 		case err == nil, errors.Is(err, archive.ErrLost):
-		case errors.Is(err, errEvalEnded), errors.Is(err, awaken.ErrNotFound):
+		case errors.Is(err, errEvalEnded):
 			err = index.Delete(ctx, activeNamespace, e.Key)
 			fallthrough
 		default:
@@ -286,7 +287,7 @@ func (s *evalJobs) sweep(ctx context.Context) {
 func (s *evalJobs) resume(ctx context.Context, at activeEval) error {
 	values := s.values(at.Tenant)
 	if values == nil {
-		return awaken.ErrNotFound
+		return errEvalEnded
 	}
 	s.mu.Lock()
 	_, mine := s.running[at.ID]
@@ -302,20 +303,27 @@ func (s *evalJobs) resume(ctx context.Context, at activeEval) error {
 			return errEvalEnded
 		case h.Owner != "" && h.Until >= now.UnixMilli():
 			return archive.ErrLost
+		case h.Cancel: // its process was gone before it saw that
+			h.Status, h.EndedAtSecs, h.Owner = archive.Cancelled, now.Unix(), ""
+			return nil
 		}
 		h.Owner, h.Until = s.owner, now.Add(evalLease).UnixMilli()
 		return nil
 	})
+	if err == nil && h.Status != archive.Running || errors.Is(err, awaken.ErrNotFound) {
+		err = errEvalEnded
+	}
 	if err != nil {
 		return err
 	}
 	cases, err := a.Cases(ctx, at.ID)
-	if err != nil {
-		return err
+	var plan *runner.Plan
+	if err == nil {
+		plan, err = s.plan(ctx, h, cases)
 	}
-	plan, err := s.plan(ctx, h, cases)
-	if err != nil {
-		return err
+	if err != nil { // so that it can be cancelled at once
+		_, releaseErr := a.Update(ctx, at.ID, func(h *archive.Header) error { h.Owner, h.Until = "", 0; return nil })
+		return fmt.Errorf("prepare: %w", errors.Join(err, releaseErr))
 	}
 	s.spawn(&evalJob{a, h}, plan)
 	return nil

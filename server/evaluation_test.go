@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/registry"
@@ -340,6 +341,30 @@ func TestEvalRuns_AreCancelled(t *testing.T) {
 		t.Errorf("the model was asked %d times, want 4: a run that was cancelled does not continue", n)
 	}
 	g.want(204, "DELETE", "/v1/eval/runs/"+run, "", admin...)
+}
+
+// A run whose process is gone is cancelled by the one that would continue it.
+func TestEvalRuns_AreCancelledWithoutTheirProcess(t *testing.T) {
+	t.Parallel()
+	g, m, _ := hanging(t)
+	id := g.dataset(fourCases, admin...)
+	run := g.want(202, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"models":["m"]}`, id), async...)["run"].(map[string]any)["id"].(string)
+	g.eventually("two cells are done and two hang", func() bool { _, n := g.status(run); return n == 2 && m.asked.Load() == 4 })
+	a := archive.New(g.profile(""))
+	g.srv.StopEvals()
+	if _, err := a.Update(t.Context(), run, func(h *archive.Header) error { h.Cancel = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	g.stop()
+	g.start()
+	g.srv.SweepEvals(t.Context())
+	if status, n := g.status(run); status != "cancelled" || n != 2 || m.asked.Load() != 4 {
+		t.Errorf("%s with %d cells after %d requests", status, n, m.asked.Load())
+	}
+	g.srv.SweepEvals(t.Context())
+	if list, err := g.profile("").List(t.Context(), "eval_active"); err != nil || len(list) > 0 {
+		t.Errorf("%d runs are active, %v; want none", len(list), err)
+	}
 }
 
 func TestEvalRuns_StreamTheirProgress(t *testing.T) {
