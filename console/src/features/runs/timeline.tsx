@@ -343,8 +343,9 @@ function Bar({ scale, from, to, className, label, tone = "text-muted" }: { scale
       <span aria-hidden className={`absolute top-1/2 -translate-y-1/2 ${className}`} style={{ left: `min(${a * 100}%, calc(100% - 4px))`, width: `max(4px, ${(b - a) * 100}%)` }} />
       {label && (
         <span
-          className={`absolute top-1/2 -translate-y-1/2 bg-bg text-caption whitespace-nowrap tabular-nums group-hover:bg-sunken group-data-[selected=true]:bg-sunken ${tone} ${right && a > 0.3 ? "pr-1.5 pl-1 text-right" : right ? "rounded-sm px-1" : "pl-1.5"}`}
-          style={right ? (a > 0.3 ? { right: `max(6px, ${(1 - a) * 100}%)` } : { right: 4 }) : { left: `max(calc(${a * 100}% + 4px), ${b * 100}%)` }}
+          title={label}
+          className={`absolute top-1/2 -translate-y-1/2 truncate bg-bg text-caption tabular-nums group-hover:bg-sunken group-data-[selected=true]:bg-sunken ${tone} ${right && a > 0.3 ? "pr-1.5 pl-1 text-right" : right ? "rounded-sm px-1" : "pl-1.5"}`}
+          style={right ? (a > 0.3 ? { right: `max(6px, ${(1 - a) * 100}%)`, maxWidth: `${a * 100}%` } : { right: 4 }) : { left: `max(calc(${a * 100}% + 4px), ${b * 100}%)`, maxWidth: `calc(100% - max(${a * 100}% + 4px, ${b * 100}%))` }}
         >
           {label}
         </span>
