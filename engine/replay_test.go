@@ -127,7 +127,7 @@ func goldenReplay(t *testing.T, a *txtar.Archive, p *goldenPlayer) (*replay.Resu
 	if err != nil {
 		return nil, err
 	}
-	player := &replay.Player{Registry: reg, Live: func(tool awaken.Tool) bool {
+	player := &replay.Player{Registry: reg, Store: memstore.New(), Profile: memstore.NewProfile(), Live: func(tool awaken.Tool) bool {
 		id := tool.Spec().ID
 		return replay.ActsOnRun(tool) || slices.Contains(actsOnRun, id)
 	}, Open: func(s replay.Setup) (replay.Runtime, error) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -170,7 +169,7 @@ func (s *stage) find(e *awaken.Entry) *part {
 }
 
 // conclude compares what the runs left behind.
-func (s *stage) conclude(ctx context.Context, store *memory.Store) (*Result, error) {
+func (s *stage) conclude(ctx context.Context, store Store) (*Result, error) {
 	for _, p := range s.order {
 		if err := s.compareLeft(ctx, store, p); err != nil {
 			return nil, err
@@ -182,7 +181,7 @@ func (s *stage) conclude(ctx context.Context, store *memory.Store) (*Result, err
 }
 
 // compareLeft compares the messages and calls of a run with the record's.
-func (s *stage) compareLeft(ctx context.Context, store *memory.Store, p *part) error {
+func (s *stage) compareLeft(ctx context.Context, store Store, p *part) error {
 	got, err := (&trace.Recorder{Source: store, Alone: true}).Record(ctx, cmp.Or(p.alias, p.rec.Run.RunID))
 	if err != nil {
 		s.part(p, "the run", p.rec.Run.RunID, err.Error())

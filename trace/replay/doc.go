@@ -11,7 +11,7 @@
 // Of a run that was taken over by another process the events are not those of one owner, so messages, calls and results are compared
 // instead.
 //
-//	player := &replay.Player{Registry: version, Open: open} // open makes an engine.Runtime
+//	player := &replay.Player{Registry: version, Store: memory.New(), Open: open} // open makes an engine.Runtime
 //	result, err := player.Play(ctx, recording)
 //	if d := result.Difference; d != nil {
 //		fmt.Println(d)

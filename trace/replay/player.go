@@ -11,7 +11,6 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
-	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -43,10 +42,20 @@ type Setup struct {
 	NewID    func() string
 }
 
+// Store is what a replay needs of its store.
+type Store interface {
+	awaken.Store
+	awaken.EventLog
+}
+
 // Player plays recordings.
 type Player struct {
 	// Registry is the version of the runs. Its models are not asked.
 	Registry *registry.Registry
+	// Store is empty, and keeps what happens in the replay.
+	Store Store
+	// Profile is that of the replay; nil means none.
+	Profile profile.Store
 	// Open makes a runtime without a queue.
 	Open func(s Setup) (Runtime, error)
 	// Live says which tools run again instead of answering as recorded. They must have no effect beyond the run. Nil means [ActsOnRun].
@@ -95,8 +104,8 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	store := memory.New()
-	rt, err := p.Open(Setup{Versions: single{reg}, Store: store, Profile: memory.NewProfile(), Executor: s, Detached: func(string) awaken.Sink { return s },
+	store := p.Store
+	rt, err := p.Open(Setup{Versions: single{reg}, Store: store, Profile: p.Profile, Executor: s, Detached: func(string) awaken.Sink { return s },
 		Now: s.now, NewID: s.draw})
 	if err != nil {
 		return nil, err
@@ -142,7 +151,7 @@ func (s *stage) registry(reg *registry.Registry) (*registry.Registry, error) {
 }
 
 // play plays the activations of a run that were begun from outside.
-func (s *stage) play(ctx context.Context, store *memory.Store, p *part) error {
+func (s *stage) play(ctx context.Context, store Store, p *part) error {
 	run := p.rec.Run
 	if err := seed(ctx, store, p); err != nil {
 		return err
@@ -170,7 +179,7 @@ func (s *stage) play(ctx context.Context, store *memory.Store, p *part) error {
 }
 
 // seed puts the log before a run into the store.
-func seed(ctx context.Context, store *memory.Store, p *part) error {
+func seed(ctx context.Context, store Store, p *part) error {
 	thread := p.rec.Run.ThreadID
 	if _, err := store.Thread(ctx, thread); err == nil || !errors.Is(err, awaken.ErrNotFound) {
 		return err // an earlier recording has played

@@ -14,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/trace"
 	"github.com/awaken-go/awaken/trace/replay"
 )
@@ -64,7 +65,7 @@ func (sh *shop) replay(t *testing.T, rec *trace.Recording) *replay.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := (&replay.Player{Registry: reg, Open: open}).Play(t.Context(), rec)
+	res, err := (&replay.Player{Registry: reg, Store: memory.New(), Open: open}).Play(t.Context(), rec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestPlay_RefusesARunThatIsNotOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = (&replay.Player{Registry: reg, Open: open}).Play(t.Context(), &trace.Recording{Run: &running, Events: rec.Events})
+	_, err = (&replay.Player{Registry: reg, Store: memory.New(), Open: open}).Play(t.Context(), &trace.Recording{Run: &running, Events: rec.Events})
 	if !errors.Is(err, replay.ErrUnplayable) {
 		t.Errorf("the error is %v", err)
 	}

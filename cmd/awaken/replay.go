@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/trace"
+	"github.com/awaken-go/awaken/trace/replay"
+)
+
+const replayHelp = `Play a recorded run again, offline, and say where it parts from its record.
+
+The agent of the run's version runs on a store of its own. Models, tools and people say what
+they said; no model is asked, and no effect happens again. Every event is compared.
+
+RUN is the id of a run, or of a thread: then its latest run is played.
+
+The runs of a server need no file: their versions are in the database. -f has the agents of
+runs that 'awaken run -f' made; without it, and without documents, the demo agents are used.
+
+Exit status:
+  0  the run is as recorded
+  1  it is not, or cannot be replayed
+  2  invalid command line or configuration, or no such run`
+
+func replayCommand(con *console) *cobra.Command {
+	var tenant, file string
+	var asJSON bool
+	cmd := &cobra.Command{Use: "replay RUN", Short: "Play a recorded run again and compare", Long: replayHelp, Args: cobra.ExactArgs(1),
+		Example: "  awaken replay 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60"}
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant; default none")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "YAML or JSON `file` with the agents of the run")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	with := withBackend(cmd, false, "seed")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return with(cmd.Context(), func(s *settings.Settings, b *backend) error {
+			ctx := cmd.Context()
+			source, err := sourceOf(b, tenant)
+			if err != nil {
+				return err
+			}
+			id, err := runOf(ctx, source, args[0])
+			if err != nil {
+				return err
+			}
+			rec, err := (&trace.Recorder{Source: source, Before: true}).Record(ctx, id)
+			if err != nil {
+				return err
+			}
+			reg, done, err := replayRegistry(ctx, con, s, b, file, rec.Run)
+			if err != nil {
+				return err
+			}
+			defer done()
+			res, err := (&replay.Player{Registry: reg, Store: memory.New(), Profile: memory.NewProfile(), Open: openReplay}).Play(ctx, rec)
+			if err != nil {
+				return failed(err)
+			}
+			return printReplay(con, rec, res, asJSON)
+		})
+	}
+	return cmd
+}
+
+// records is what recordings are read from.
+type records interface {
+	trace.Source
+	Thread(ctx context.Context, id string) (*awaken.Thread, error)
+}
+
+// runOf returns the id of the run that an argument names: by its own id, or as the latest one of a thread.
+func runOf(ctx context.Context, from records, id string) (string, error) {
+	if _, err := from.LoadRun(ctx, id); err == nil || !errors.Is(err, awaken.ErrNotFound) {
+		return id, err
+	}
+	t, err := from.Thread(ctx, id)
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && t.LatestRunID == "" {
+		return "", configError("there is no run %s, and no thread of that id that has one", printable(id, false))
+	}
+	if err != nil {
+		return "", err
+	}
+	return t.LatestRunID, nil
+}
+
+// sourceOf returns what recordings of a tenant are read from.
+func sourceOf(b *backend, tenant string) (records, error) {
+	source, ok := b.queue.Handle(tenant).(records)
+	if !ok {
+		return nil, failed(errors.New("the store keeps no events"))
+	}
+	return source, nil
+}
+
+func openReplay(s replay.Setup) (replay.Runtime, error) {
+	return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Now: s.Now, NewID: s.NewID})
+}
+
+// replayRegistry returns the version of a run: that of its documents, or of a file.
+func replayRegistry(ctx context.Context, con *console, s *settings.Settings, b *backend, file string, run *awaken.Run) (reg *registry.Registry, done func(), err error) {
+	quiet := slog.New(slog.DiscardHandler)
+	if file == "" {
+		shop, err := openSkills(s, quiet)
+		if err != nil {
+			return nil, nil, err
+		}
+		m, err := openManager(ctx, s, b, newCode(s), shop, outbound{keyless: true}, quiet)
+		if err != nil {
+			return nil, nil, err
+		}
+		reg, err := m.Pinned(ctx, run.ResolutionID)
+		if err == nil && reg.Agent(run.AgentID) != nil {
+			return reg, func() { _ = m.Close() }, nil
+		}
+		_ = m.Close()
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return nil, nil, err
+		}
+	}
+	cfg, err := configure(con, &runFlags{file: file, quiet: true, thread: run.ThreadID}, outbound{keyless: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	reg, err = registry.New(cfg.Registry())
+	if err != nil {
+		return nil, nil, configError("%w", err)
+	}
+	return reg, func() {}, nil
+}
+
+// replayed is the result of a replay in JSON.
+type replayed struct {
+	RunID      string             `json:"run_id"`
+	Equal      bool               `json:"equal"`
+	Exact      bool               `json:"exact"`
+	Runs       int                `json:"runs"`
+	Events     int                `json:"events"`
+	Difference *replay.Difference `json:"difference,omitempty"`
+}
+
+func printReplay(con *console, rec *trace.Recording, res *replay.Result, asJSON bool) error {
+	d := res.Difference
+	var err error
+	switch {
+	case asJSON:
+		err = json.NewEncoder(con.out).Encode(replayed{rec.Run.RunID, d == nil, res.Exact, res.Runs, res.Events, d})
+	case d == nil:
+		_, err = fmt.Fprintf(con.out, "%d events of %d runs are as recorded\n", res.Events, res.Runs)
+	default:
+		_, err = fmt.Fprintln(con.out, printable(d.String(), true))
+	}
+	if err != nil {
+		return written(err)
+	}
+	if d != nil {
+		return failed(errors.New("the replay parts from the record"))
+	}
+	return nil
+}

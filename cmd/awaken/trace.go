@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/trace"
+)
+
+func traceCommand(con *console) *cobra.Command {
+	cmd := &cobra.Command{Use: "trace", Short: "Show what runs did"}
+	cmd.AddCommand(traceListCommand(con), traceShowCommand(con), traceExportCommand(con))
+	return cmd
+}
+
+func traceListCommand(con *console) *cobra.Command {
+	var q awaken.RunQuery
+	var tenant, status, outcome string
+	var asJSON bool
+	cmd := &cobra.Command{Use: "list", Short: "List runs, newest first", Args: cobra.NoArgs, Example: "  awaken trace list --agent desk --outcome error"}
+	fl := cmd.Flags()
+	fl.StringVar(&tenant, "tenant", "", "`name` of the tenant; default none")
+	fl.StringVar(&q.AgentID, "agent", "", "only runs of the agent with this `id`")
+	fl.StringVar(&q.Version, "version-id", "", "only runs of this registry `version`")
+	fl.StringVar(&status, "status", "", "only runs with this `status`: created, running, waiting or done")
+	fl.StringVar(&outcome, "outcome", "", "only runs that ended with this `outcome`, such as error")
+	fl.StringVar(&q.Tool, "tool", "", "only runs that called the tool with this `id`")
+	fl.Float64Var(&q.MinCostUSD, "min-cost", 0, "only runs that cost at least this many `US dollars`")
+	fl.StringVar(&q.Text, "text", "", "only runs whose ids, agent, reason, error or answer contain this `text`")
+	fl.IntVar(&q.Limit, "limit", 50, "maximum `number` of runs")
+	fl.BoolVar(&asJSON, "json", false, "print every run as a line of JSON")
+	with := withBackend(cmd, false)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if q.Limit < 1 {
+			return usageError("--limit is %d, want 1 or more", q.Limit)
+		}
+		q.Status, q.Outcome = awaken.RunStatus(status), awaken.TerminationType(outcome)
+		return with(cmd.Context(), func(_ *settings.Settings, b *backend) error {
+			source, err := sourceOf(b, tenant)
+			if err != nil {
+				return err
+			}
+			runs, err := source.ListRuns(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printLines(con, runs)
+			}
+			w := tabwriter.NewWriter(con.out, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "RUN\tAGENT\tSTATUS\tSTEPS\tUSD\tSTARTED")
+			for _, r := range runs {
+				end := string(r.Status)
+				if r.Status == awaken.RunDone {
+					end = r.Termination.String()
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%.4f\t%s\n", cell(r.RunID), cell(r.AgentID), cell(end), r.Steps, r.CostUSD, when(r.StartedAt))
+			}
+			return written(w.Flush())
+		})
+	}
+	return cmd
+}
+
+// withRecording opens the store for a command about one run.
+func withRecording(cmd *cobra.Command, fn func(rec *trace.Recording) error) {
+	var tenant string
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant; default none")
+	with := withBackend(cmd, false)
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return with(cmd.Context(), func(_ *settings.Settings, b *backend) error {
+			source, err := sourceOf(b, tenant)
+			if err != nil {
+				return err
+			}
+			id, err := runOf(cmd.Context(), source, args[0])
+			if err != nil {
+				return err
+			}
+			rec, err := trace.Record(cmd.Context(), source, id)
+			if err != nil {
+				return err
+			}
+			return fn(rec)
+		})
+	}
+}
+
+func traceShowCommand(con *console) *cobra.Command {
+	cmd := &cobra.Command{Use: "show RUN", Short: "Print what a run did, as a tree"}
+	withRecording(cmd, func(rec *trace.Recording) error { return written(showTrace(con.out, rec, 0)) })
+	return cmd
+}
+
+// showTrace prints a run with the runs below it.
+func showTrace(w io.Writer, rec *trace.Recording, depth int) error {
+	in := strings.Repeat("  ", depth)
+	end := string(rec.Run.Status)
+	if rec.Run.Status == awaken.RunDone {
+		end = rec.Run.Termination.String()
+	}
+	fmt.Fprintf(w, "%srun %s  %s  %s  $%.4f\n", in, cell(rec.Run.RunID), cell(rec.Run.AgentID), cell(end), rec.Run.CostUSD)
+	for _, ev := range rec.Lines(true) {
+		switch {
+		case ev.Inference != nil:
+			fmt.Fprintf(w, "%s  step %d  %s  %d+%d tokens  %d ms  %s\n", in, *ev.StepIndex, cell(ev.Inference.Model), ev.Inference.InputTokens, ev.Inference.OutputTokens, ev.DurationMS, short(ev.Inference.ResponseContent))
+		case ev.Tool != nil:
+			fmt.Fprintf(w, "%s    %s %s  %s  %d ms\n", in, cell(ev.Tool.Name), short(string(ev.Tool.Arguments)), ev.Tool.Status, ev.DurationMS)
+		case ev.Suspension != nil:
+			who := "waits for a decision"
+			if d := ev.Suspension.Decision; d != nil {
+				if who = string(d.Action); d.Actor != nil {
+					who += " by " + d.Actor.String()
+				}
+			}
+			fmt.Fprintf(w, "%s    %s asks: %s  %s\n", in, cell(ev.Suspension.ToolName), short(ev.Suspension.Message), cell(who))
+		}
+	}
+	for _, c := range rec.Children {
+		if err := showTrace(w, c, depth+1); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "")
+	return err
+}
+
+// short returns the beginning of a text on one line.
+func short(s string) string {
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	if len(r) > 80 {
+		r = append(r[:79], '…')
+	}
+	return cell(string(r))
+}
+
+func traceExportCommand(con *console) *cobra.Command {
+	var format, out string
+	cmd := &cobra.Command{Use: "export RUN", Short: "Write the trace of a run, with those of the runs below it",
+		Example: "  awaken trace export 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60 --format otlp -o trace.json"}
+	cmd.Flags().StringVar(&format, "format", "jsonl", "`format`: jsonl, one event per line, or otlp, JSON for OpenTelemetry collectors")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write; default the standard output")
+	withRecording(cmd, func(rec *trace.Recording) (err error) {
+		if format != "jsonl" && format != "otlp" {
+			return usageError("--format is %q; want jsonl or otlp", format)
+		}
+		w := con.out
+		if out != "" {
+			f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			if err != nil {
+				return configError("%w", err)
+			}
+			defer func() { err = errors.Join(err, f.Close()) }()
+			w = f
+		}
+		if format == "otlp" {
+			return written(json.NewEncoder(w).Encode(trace.OTLP(rec)))
+		}
+		return written(exportLines(w, rec))
+	})
+	return cmd
+}
+
+func exportLines(w io.Writer, rec *trace.Recording) error {
+	enc := json.NewEncoder(w)
+	for _, ev := range rec.Lines(true) {
+		if err := enc.Encode(ev); err != nil {
+			return err
+		}
+	}
+	for _, c := range rec.Children {
+		if err := exportLines(w, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+package trace
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+)
+
+// Event is one thing that a run did. It is one line of a trace, in the words of the original's.
+type Event struct {
+	Context
+	// One of these is set.
+	Inference  *Inference
+	Tool       *Tool
+	Suspension *Suspension
+	Child      *Child
+	Span
+}
+
+// Context says what an event is, and of which run.
+type Context struct {
+	Type             string `json:"type"` // inference, tool, suspension, handoff, delegation or background_task
+	RunID            string `json:"run_id"`
+	ThreadID         string `json:"thread_id"`
+	AgentID          string `json:"agent_id"`
+	ParentRunID      string `json:"parent_run_id,omitempty"`
+	ParentToolCallID string `json:"parent_tool_call_id,omitempty"`
+	ReleaseTag       string `json:"release_tag,omitempty"` // the registry version of the run
+	StepIndex        *int   `json:"step_index,omitempty"`
+	Operation        string `json:"operation,omitempty"`
+}
+
+// Span is when an event happened. Times are Unix ms, 0 if unknown.
+type Span struct {
+	DurationMS  int64 `json:"duration_ms"`
+	StartedAtMS int64 `json:"started_at_ms,omitempty"`
+	EndedAtMS   int64 `json:"ended_at_ms,omitempty"`
+}
+
+// MarshalJSON writes all fields into one object.
+func (e Event) MarshalJSON() ([]byte, error) {
+	switch {
+	case e.Inference != nil:
+		return json.Marshal(struct {
+			Context
+			*Inference
+			Span
+		}{e.Context, e.Inference, e.Span})
+	case e.Tool != nil:
+		return json.Marshal(struct {
+			Context
+			*Tool
+			Span
+		}{e.Context, e.Tool, e.Span})
+	case e.Suspension != nil:
+		return json.Marshal(struct {
+			Context
+			*Suspension
+			Span
+		}{e.Context, e.Suspension, e.Span})
+	}
+	return json.Marshal(struct {
+		Context
+		*Child
+		Span
+	}{e.Context, e.Child, e.Span})
+}
+
+// Inference is a request to a model.
+type Inference struct {
+	Model         string   `json:"model"`
+	ResponseModel string   `json:"response_model,omitempty"`
+	Provider      string   `json:"provider,omitempty"`
+	FinishReasons []string `json:"finish_reasons"`
+	ErrorType     string   `json:"error_type,omitempty"`
+	ErrorClass    string   `json:"error_class,omitempty"`
+
+	ThinkingTokens      int64 `json:"thinking_tokens,omitempty"`
+	InputTokens         int64 `json:"input_tokens"`
+	OutputTokens        int64 `json:"output_tokens"`
+	TotalTokens         int64 `json:"total_tokens"`
+	CacheReadTokens     int64 `json:"cache_read_input_tokens,omitempty"`
+	CacheCreationTokens int64 `json:"cache_creation_input_tokens,omitempty"`
+
+	Temperature *float64 `json:"temperature,omitempty"`
+	TopP        *float64 `json:"top_p,omitempty"`
+	MaxTokens   *int     `json:"max_tokens,omitempty"`
+
+	CostUSD           float64        `json:"cost_usd,omitempty"`
+	Attempts          int            `json:"attempts"` // requests of which something arrived
+	ResponseContent   string         `json:"response_content,omitempty"`
+	ResponseToolCalls []llm.ToolCall `json:"response_tool_calls,omitempty"`
+	RequestMessages   []*llm.Message `json:"request_messages,omitempty"` // of the first one: the input of the run
+}
+
+// Tool is a call of a tool.
+type Tool struct {
+	Name      string             `json:"name"`
+	CallID    string             `json:"call_id"`
+	Arguments json.RawMessage    `json:"call_arguments,omitempty"`
+	Result    *awaken.ToolResult `json:"call_result,omitempty"`
+	Status    awaken.CallStatus  `json:"status"`
+	Effect    awaken.EffectClass `json:"effect,omitempty"`
+	Error     string             `json:"error_type,omitempty"`
+	Attempts  int                `json:"attempts,omitempty"`
+}
+
+// Suspension is a question to a person, and who decided.
+type Suspension struct {
+	ToolCallID string           `json:"tool_call_id"`
+	ToolName   string           `json:"tool_name"`
+	Action     string           `json:"action"`
+	Message    string           `json:"message,omitempty"`
+	Decision   *awaken.Decision `json:"decision,omitempty"`
+}
+
+// Child is a run that the run started.
+type Child struct {
+	ChildRunID   string           `json:"child_run_id"`
+	ChildAgentID string           `json:"child_agent_id"`
+	ChildStatus  awaken.RunStatus `json:"child_status"`
+	ChildCostUSD float64          `json:"child_cost_usd,omitempty"`
+}
+
+// Lines returns the trace of a run, in the order of what happened: with bodies, what the model and tools were told and said too.
+func (rec *Recording) Lines(bodies bool) []Event {
+	var out []Event
+	calls := map[int][]*awaken.CallState{}
+	for _, c := range rec.Calls {
+		calls[c.Step] = append(calls[c.Step], c)
+	}
+	done := map[int]bool{}
+	for i := range rec.Turns {
+		t := &rec.Turns[i]
+		out = append(out, rec.inference(t, bodies, i == 0))
+		if done[t.Step] {
+			continue
+		}
+		done[t.Step] = true
+		for _, c := range calls[t.Step] {
+			out = append(out, rec.call(c, bodies)...)
+		}
+	}
+	for _, c := range rec.Calls { // of steps without a model
+		if !done[c.Step] {
+			out = append(out, rec.call(c, bodies)...)
+		}
+	}
+	if run := rec.Run; run.FirstAgentID != "" {
+		ev := rec.event("handoff", nil)
+		ev.Child = &Child{ChildRunID: run.RunID, ChildAgentID: run.AgentID, ChildStatus: run.Status}
+		out = append(out, ev)
+	}
+	for _, child := range rec.Children {
+		kind := "delegation"
+		if child.Run.Mode == "scheduled" {
+			kind = "background_task"
+		}
+		ev := rec.event(kind, nil)
+		ev.Child = &Child{ChildRunID: child.Run.RunID, ChildAgentID: child.Run.AgentID, ChildStatus: child.Run.Status, ChildCostUSD: child.Run.CostUSD + child.Run.ChildCostUSD}
+		ev.StartedAtMS, ev.EndedAtMS = child.Run.StartedAt, child.Run.FinishedAt
+		ev.DurationMS = max(0, ev.EndedAtMS-ev.StartedAtMS)
+		out = append(out, ev)
+	}
+	return out
+}
+
+// event returns an event of the run.
+func (rec *Recording) event(kind string, step *int) Event {
+	run := rec.Run
+	return Event{Context: Context{Type: kind, RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, ParentRunID: run.ParentRunID, ParentToolCallID: run.ParentToolCallID,
+		ReleaseTag: run.ResolutionID, StepIndex: step}}
+}
+
+func (rec *Recording) inference(t *Turn, bodies, first bool) Event {
+	ev := rec.event("inference", &t.Step)
+	ev.Operation = "chat"
+	in := &Inference{Model: t.Model, ResponseModel: t.Model, FinishReasons: []string{}, CostUSD: t.CostUSD}
+	if t.Finish != "" {
+		in.FinishReasons = append(in.FinishReasons, string(t.Finish))
+	}
+	for _, s := range t.Streams {
+		if len(s.Deltas) > 0 {
+			in.Attempts++
+		}
+	}
+	if o := rec.Run.Overrides; o != nil {
+		in.Temperature, in.TopP, in.MaxTokens = o.Temperature, o.TopP, o.MaxTokens
+	}
+	if u := t.Usage; u != nil {
+		in.ThinkingTokens, in.InputTokens, in.OutputTokens, in.TotalTokens = u.ThinkingTokens, u.PromptTokens, u.CompletionTokens, u.TotalTokens
+		in.CacheReadTokens, in.CacheCreationTokens = u.CacheReadTokens, u.CacheCreationTokens
+		if in.TotalTokens == 0 {
+			in.TotalTokens = in.InputTokens + in.OutputTokens
+		}
+	}
+	if t.Error != "" {
+		in.ErrorType, in.ErrorClass = errorKind(t.Error), "provider"
+	}
+	if bodies {
+		in.ResponseContent, in.ResponseToolCalls = t.Text, t.ToolCalls
+		if first {
+			in.RequestMessages = rec.Input
+		}
+	}
+	ev.Inference, ev.DurationMS, ev.StartedAtMS, ev.EndedAtMS = in, t.DurationMS, t.StartedAt, t.EndedAt
+	return ev
+}
+
+// errorKind returns the kind of a model's error, from its text.
+func errorKind(text string) string {
+	for _, kind := range llm.Kinds {
+		if strings.HasPrefix(text, (&llm.Error{Kind: kind}).Error()) {
+			return string(kind)
+		}
+	}
+	return "error"
+}
+
+// call returns the events of a call: its questions, and itself.
+func (rec *Recording) call(c *awaken.CallState, bodies bool) []Event {
+	var out []Event
+	if k := c.Ticket; k != nil && k.Child == "" {
+		ev := rec.event("suspension", &c.Step)
+		ev.Suspension = &Suspension{ToolCallID: c.CallID, ToolName: c.ToolName, Action: k.Suspension.Action, Message: k.Suspension.Message}
+		if d := c.Decision; d != nil {
+			decided := *d
+			if !bodies {
+				decided.Result, decided.Arguments = nil, nil
+			}
+			ev.Suspension.Decision, ev.EndedAtMS = &decided, d.UpdatedAt
+		}
+		out = append(out, ev)
+	}
+	if c.IsHeld() {
+		return out
+	}
+	ev := rec.event("tool", &c.Step)
+	ev.Operation = "execute_tool"
+	tool := &Tool{Name: c.ToolName, CallID: c.CallID, Status: c.Status, Effect: c.Effect, Attempts: int(c.Attempts)}
+	if bodies {
+		tool.Arguments, tool.Result = c.Arguments, c.Result
+	}
+	if c.Status == awaken.CallFailed || c.Status == awaken.CallCancelled {
+		tool.Error = "tool_error"
+	}
+	ev.Tool, ev.StartedAtMS = tool, c.StartedAt
+	if c.Status.Terminal() {
+		if ev.EndedAtMS = c.UpdatedAt; c.StartedAt > 0 {
+			ev.DurationMS = max(0, c.UpdatedAt-c.StartedAt)
+		}
+	}
+	return append(out, ev)
+}

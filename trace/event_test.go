@@ -1,0 +1,85 @@
+package trace_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/plugin/delegate"
+	"github.com/awaken-go/awaken/trace"
+)
+
+func TestLines_TellWhatHappenedInOrder(t *testing.T) {
+	t.Parallel()
+	h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{{ID: "default", Delegates: []string{"writer"}}, {ID: "writer", Description: "Writes."}},
+		Tools: []awaken.Tool{echo(), ask()}, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}},
+		llmtest.Turn{Text: llmtest.Text{"secret answer"}, ToolCalls: []llmtest.Call{{Name: "echo", Arguments: json.RawMessage(`{"text":"secret"}`)}, {Name: "ask"}}},
+		llmtest.Use("agent_run_writer", `{"prompt":"secret line"}`), llmtest.Say("secret line."), llmtest.Say("Here."))
+	run := h.Say("secret question").Result
+	h.Resume(run.RunID, awaken.Decision{Target: run.Waiting.TicketIDs[0], Action: awaken.ActionResume, Actor: &awaken.Actor{User: "ann"}})
+	rec := record(t, h, run.RunID)
+	var kinds []string
+	for _, ev := range rec.Lines(false) {
+		data, err := json.Marshal(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), "secret") {
+			t.Errorf("an event without bodies has a text: %s", data)
+		}
+		kinds = append(kinds, ev.Type)
+	}
+	if got := strings.Join(kinds, " "); got != "inference tool suspension tool inference tool inference delegation" {
+		t.Errorf("the events are %s", got)
+	}
+	all, err := json.Marshal(rec.Lines(true))
+	if err != nil || !strings.Contains(string(all), `"response_content":"secret answer"`) || !strings.Contains(string(all), `"user":"ann"`) {
+		t.Errorf("with bodies: %s, %v", all, err)
+	}
+}
+
+func TestOTLP_SpansFormATree(t *testing.T) {
+	t.Parallel()
+	h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{{ID: "default", Delegates: []string{"writer"}}, {ID: "writer", Description: "Writes."}},
+		Plugins: []awaken.Plugin{delegate.New(delegate.Options{})}},
+		llmtest.Use("agent_run_writer", `{"prompt":"secret"}`), llmtest.Say("A line."), llmtest.Say("Here."))
+	rec := record(t, h, h.Say("Go").Result.RunID)
+	data, err := json.Marshal(trace.OTLP(rec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), "secret") {
+		t.Errorf("the spans have texts: %s", data)
+	}
+	var out struct {
+		ResourceSpans []struct {
+			ScopeSpans []struct {
+				Spans []struct{ TraceID, SpanID, ParentSpanID, Name, StartTimeUnixNano, EndTimeUnixNano string }
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	spans := out.ResourceSpans[0].ScopeSpans[0].Spans
+	for _, s := range spans {
+		if len(s.TraceID) != 32 || len(s.SpanID) != 16 || s.TraceID != spans[0].TraceID || names[s.SpanID] != "" || s.StartTimeUnixNano > s.EndTimeUnixNano {
+			t.Errorf("a span is %+v", s)
+		}
+		names[s.SpanID] = s.Name
+	}
+	var tree []string
+	for _, s := range spans {
+		tree = append(tree, names[s.ParentSpanID]+" > "+s.Name)
+	}
+	want := []string{" > invoke_agent default", "invoke_agent default > chat scripted", "invoke_agent default > execute_tool agent_run_writer", "invoke_agent default > chat scripted",
+		"execute_tool agent_run_writer > invoke_agent writer", "invoke_agent writer > chat scripted"}
+	if strings.Join(tree, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the tree is\n%s", strings.Join(tree, "\n"))
+	}
+}
