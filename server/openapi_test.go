@@ -972,7 +972,8 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	})
 	d.ask(plain, "POST /v1/runs", "/v1/runs", runBody("default", "", "hello"), "Accept", "application/json")
 	away, wary := newBrokenRig(t, &fault.Outage{Reason: "the store is away", Err: io.EOF}), newRig(t, func(c *server.Config) { c.Limits.WrongKeys = 1 })
-	for _, g := range []*rig{broken, away, wary, wary} {
+	// Each wrong key doubles the wait, from a second to a minute: on a slow machine the second one may come after it.
+	for _, g := range append([]*rig{broken, away}, slices.Repeat([]*rig{wary}, 8)...) {
 		d.ask(g, "GET /v1/session", "/v1/session", "", "Authorization", "Bearer a-wrong-key")
 		d.ask(g, "GET "+callback, callback+"?state=s", "", "Authorization", "Bearer a-wrong-key")
 		d.ask(g, "DELETE /v1/session", "/v1/session", "", "Cookie", cookieOf(g)+"=0123456789abcdef0123456789abcdef.x", "Origin", g.http.URL)
