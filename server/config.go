@@ -53,6 +53,8 @@ type Config struct {
 	// all of them but capabilities: documents, audit log, connections, admin assistant, stats.
 	Control    *config.Manager
 	HideConfig bool
+	// Traces enables the routes of traces. They show what models and tools were told and said.
+	Traces bool
 	// NoAudit says that Control keeps no audit log.
 	NoAudit bool
 	// Assistant is the admin assistant, the server's own agent. It needs Control. Nil disables it.

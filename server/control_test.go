@@ -677,7 +677,7 @@ func TestSystem(t *testing.T) {
 	if info["config_store_enabled"] != true || info["audit_log_enabled"] != true || info["runtime_stats_enabled"] != true || info["scope_id"] != "default" || info["version"] != "dev" {
 		t.Errorf("info is %v", info)
 	}
-	if got := fmt.Sprint(g.want(200, "GET", "/v1/system/modules", "", admin...)["modules"]); got != "[run admin protocol config events]" {
+	if got := fmt.Sprint(g.want(200, "GET", "/v1/system/modules", "", admin...)["modules"]); got != "[run admin protocol config events trace]" {
 		t.Errorf("modules are %s", got)
 	}
 	g.waits()
@@ -726,7 +726,7 @@ func TestHideConfig(t *testing.T) {
 		}
 	}
 	g.says(200, `"helper"`, "GET", "/v1/capabilities", "")
-	if got := fmt.Sprint(g.want(200, "GET", "/v1/system/modules", "", admin...)["modules"]); got != "[run admin protocol events]" {
+	if got := fmt.Sprint(g.want(200, "GET", "/v1/system/modules", "", admin...)["modules"]); got != "[run admin protocol events trace]" {
 		t.Errorf("modules are %s", got)
 	}
 	g.done() // agents still run

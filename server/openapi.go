@@ -141,6 +141,8 @@ func (d *definitions) content(r *protocol.Route, status int, v any) object {
 	case nil:
 	case rawFile:
 		content["*/*"] = object{"schema": object{"type": "string", "format": "binary"}}
+	case ndjson:
+		content["application/x-ndjson"] = object{"schema": object{"type": "string"}}
 	case text:
 		content["text/plain"] = object{"schema": object{"type": "string"}}
 	case page:

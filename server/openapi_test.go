@@ -366,6 +366,11 @@ var successes = map[string]func(g *rig, as []string) request{
 	"GET /v1/runs/{run_id}/timeline": ofRun("/timeline?limit=2", ""),
 	"GET /v1/runs/{run_id}/tree":     ofRun("/tree", ""),
 
+	"GET /v1/traces": plainly("/v1/traces?limit=1", ""),
+	"GET /v1/traces/{run_id}": func(g *rig, as []string) request {
+		_, run := g.done(as...)
+		return request{path: "/v1/traces/" + run}
+	},
 	"POST /v1/runs/{run_id}/replay":              ofRun("/replay", `{"from_step":0}`),
 	"GET /v1/runs/{run_id}/steps/{step}/request": ofRun("/steps/0/request", ""),
 	"GET /v1/runs/{run_id}/events":               ofRun("/events", ""),
@@ -844,6 +849,8 @@ var mistakes = map[string]string{
 	"GET /v1/threads/{thread_id}/events":                  "/v1/threads/x/events?limit=x",
 	"GET /v1/runs/{run_id}/events":                        "/v1/runs/x/events?limit=x",
 	"GET /v1/runs":                                        "/v1/runs?status=odd",
+	"GET /v1/traces":                                      "/v1/traces?outcome=odd",
+	"GET /v1/traces/{run_id}":                             "/v1/traces/x?limit=x",
 	"GET /v1/runs/summary":                                "/v1/runs/summary?user_id=%01",
 	"GET /v1/approvals":                                   "/v1/approvals?limit=x",
 	"GET /v1/decisions":                                   "/v1/decisions?since=yesterday",

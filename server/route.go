@@ -16,7 +16,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger, box: cfg.Mailbox}).routes(),
 		newSignIns(cfg, s.auth).routes(),
-		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, audit: cfg.Control != nil && !cfg.NoAudit, stats: cfg.Stats != nil}).routes(),
+		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, traces: cfg.Traces, audit: cfg.Control != nil && !cfg.NoAudit, stats: cfg.Stats != nil}).routes(),
 		(&settings{list: cfg.Settings}).routes(),
 		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
 		(&threads{newID: cfg.NewID}).routes(),
@@ -38,6 +38,9 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&usage{figures: cfg.Rollups}).routes(),
 		(&modelHealth{registry: registry}).routes(),
 	)
+	if cfg.Traces {
+		all = append(all, (&traces{}).routes()...)
+	}
 	all = append(all, (&remembered{audit: cfg.Control}).routes()...)
 	if cfg.Rollups != nil {
 		all = append(all, (&series{store: cfg.Rollups}).routes()...)

@@ -13,6 +13,7 @@ type system struct {
 	started time.Time
 	control bool // whether there is a control plane
 	hidden  bool // whether it is hidden
+	traces  bool // there are routes of traces
 	audit   bool // whether there is an audit log
 	stats   bool // whether there are stats of agents
 }
@@ -50,5 +51,8 @@ func (h *system) modules(req *request) error {
 		out.Modules = append(out.Modules, "config")
 	}
 	out.Modules = append(out.Modules, "events")
+	if h.traces {
+		out.Modules = append(out.Modules, "trace")
+	}
 	return req.Reply(200, out)
 }

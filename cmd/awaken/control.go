@@ -371,6 +371,7 @@ func keyFile(s *settings.Settings) string {
 
 // serve adds the control plane to the configuration of a server.
 func (c *control) serve(sc *server.Config, s *settings.Settings) {
+	sc.Traces = s.Admin.Traces
 	sc.Control, sc.HideConfig, sc.NoAudit, sc.Assistant, sc.Adapters = c.manager, !s.Admin.Config, !s.Audit.Enabled, c.assistant, adapters()
 	if b := c.servers.broker; b != nil {
 		sc.Authorizer = authorizer{b}

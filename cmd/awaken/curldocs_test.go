@@ -102,7 +102,9 @@ func TestDocs_Curl(t *testing.T) {
 			if len(lines) < c.least {
 				t.Fatalf("%s has %d curl commands, want %d or more", c.path, len(lines), c.least)
 			}
-			h := host(t, func(s *settings.Settings) { s.SeedProfile, s.Server.MCP.Commands = c.seed, []string{"awaken"} })
+			h := host(t, func(s *settings.Settings) {
+				s.SeedProfile, s.Server.MCP.Commands, s.Admin.Traces = c.seed, []string{"awaken"}, true
+			})
 			vars := map[string]string{"AWAKEN_KEY": h.key}
 			for _, line := range lines {
 				runCurl(t, h, line, vars)

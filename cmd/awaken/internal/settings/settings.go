@@ -58,6 +58,7 @@ type Settings struct {
 		Token   awaken.Secret
 		Origins []string
 		Config  bool
+		Traces  bool
 	}
 	// Evals says whether the server has evaluations, and how large they may be.
 	Evals struct {
@@ -135,11 +136,7 @@ type Settings struct {
 	values []*Value
 }
 
-const (
-	day = 24 * time.Hour
-
-	noTraces = "traces are not implemented yet"
-)
+const day = 24 * time.Hour
 
 // Defaults returns the default settings.
 func Defaults() *Settings {
@@ -204,7 +201,7 @@ func (s *Settings) table() []*Value {
 		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "origins whose pages may call the server from a browser"},
 		{Name: "admin.expose_config_routes", to: &s.Admin.Config, def: "true", Doc: "serve the routes that read and write documents"},
 		{Name: "console.enabled", to: &s.Console.Enabled, def: "true", Doc: "serve the web console at /"},
-		{Name: "admin.expose_trace_routes", Env: "AWAKEN_EXPOSE_TRACE_ROUTES", to: new(bool), Unused: noTraces},
+		{Name: "admin.expose_trace_routes", Env: "AWAKEN_EXPOSE_TRACE_ROUTES", to: &s.Admin.Traces, def: "false", Doc: "serve the routes of traces, which show what models and tools were told and said"},
 		{Name: "admin.expose_eval_routes", to: &s.Evals.Routes, def: "true", Doc: "serve the routes of evaluations: datasets, runs over them, and questions to several models"},
 
 		{Name: "audit.enabled", to: &s.Audit.Enabled, def: "true", Doc: "record who changed which document"},

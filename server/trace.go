@@ -1,0 +1,147 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// traces has the handlers that show what runs did, in the shapes of the original.
+type traces struct{}
+
+// ndjson is a response of one JSON value per line.
+type ndjson string
+
+func (h *traces) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/traces", Access: protocol.Admins, Handle: own(h.list),
+			Summary: "List the traces of runs, newest first",
+			Query: slices.Concat(runFilters, []protocol.Param{param("thread_id", "string", "only runs of this thread"), userParam,
+				param("prompt_id", "string", "only runs with this prompt; none has one"), param("experiment_id", "string", "only runs of this experiment; none has one"),
+				param("variant_name", "string", "only runs of this variant; none has one")}, listParams),
+			Replies: map[int]any{200: traceList{}}},
+		{Method: "GET", Path: "/v1/traces/{run_id}", Access: protocol.Admins, Handle: own(h.get),
+			Summary: "Get what a run did, one event per line; the headers x-trace-total-events and x-trace-next-offset say how many there are and where the next page begins",
+			Query:   []protocol.Param{param("offset", "integer", "number of events to skip; default 0"), param("limit", "integer", "maximum number of events, 1 to 1000; default 1000")},
+			Replies: map[int]any{200: ndjson("")}},
+	}
+}
+
+type traceList struct {
+	Runs       []traceSummary `json:"runs"`
+	HasMore    bool           `json:"has_more"`
+	NextCursor string         `json:"next_cursor,omitempty"`
+}
+
+// traceSummary is a run in a list of traces.
+type traceSummary struct {
+	RunID       string   `json:"run_id"`
+	AgentID     string   `json:"agent_id"`
+	StartedAt   *string  `json:"started_at"`
+	EndedAt     *string  `json:"ended_at"`
+	PromptIDs   []string `json:"prompt_ids"` // always empty
+	FinalStatus string   `json:"final_status,omitempty"`
+
+	ThreadID  string           `json:"thread_id"`
+	Version   string           `json:"version,omitempty"` // of the registry
+	UserID    string           `json:"user_id,omitempty"`
+	Status    awaken.RunStatus `json:"status"`
+	ErrorCode string           `json:"error_code,omitempty"`
+	Steps     int              `json:"steps"`
+	CostUSD   float64          `json:"cost_usd"` // without children
+}
+
+func summaryOf(run *awaken.Run) traceSummary {
+	s := traceSummary{RunID: run.RunID, AgentID: run.AgentID, StartedAt: timeText(run.StartedAt), EndedAt: timeText(run.FinishedAt), PromptIDs: []string{},
+		FinalStatus: string(run.Termination.Type), ThreadID: run.ThreadID, Version: run.ResolutionID, UserID: run.UserID, Status: run.Status, Steps: run.Steps, CostUSD: run.CostUSD}
+	if run.ErrorPayload != nil {
+		s.ErrorCode = run.ErrorPayload.Code
+	}
+	return s
+}
+
+// timeText returns a time in Unix ms in RFC 3339, or nil for 0.
+func timeText(ms int64) *string {
+	if ms == 0 {
+		return nil
+	}
+	return new(time.UnixMilli(ms).UTC().Format(time.RFC3339Nano))
+}
+
+func (h *traces) list(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	q, err := runQuery(req)
+	if err != nil {
+		return err
+	}
+	from, skip, err := req.place("trc_", filtersOf(req, q))
+	if err != nil {
+		return err
+	}
+	q.Offset, q.Limit = req.page()
+	if skip > 0 {
+		q.Offset = skip
+	}
+	out := traceList{Runs: []traceSummary{}}
+	if req.value("prompt_id") != "" || req.value("experiment_id") != "" || req.value("variant_name") != "" {
+		return req.Reply(200, out)
+	}
+	q.At = &from.At
+	list, err := req.tenant.Store.ListRuns(req.ctx, q)
+	if err != nil {
+		return badPlace(err, q.Offset)
+	}
+	for _, run := range list {
+		out.Runs = append(out.Runs, summaryOf(run))
+	}
+	out.HasMore, out.NextCursor = from.At != "", from.next("trc_")
+	return req.Reply(200, out)
+}
+
+func (h *traces) get(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	run, err := req.run()
+	if err != nil {
+		return err
+	}
+	rec, err := (&trace.Recorder{Source: req.tenant.Store.(trace.Source), Alone: true}).Record(req.ctx, run.RunID)
+	if err != nil {
+		return err
+	}
+	children, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{ParentRunID: run.RunID, Limit: 200})
+	if err != nil {
+		return err
+	}
+	for _, child := range slices.Backward(children) {
+		rec.Children = append(rec.Children, &trace.Recording{Run: child})
+	}
+	lines := rec.Lines(true)
+	offset, limit := req.number("offset", 0, 0, 1<<31-1), req.number("limit", 1000, 1, 1000)
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	end := min(len(lines), offset+limit)
+	for i := min(offset, end); i < end; i++ {
+		if err := enc.Encode(lines[i]); err != nil {
+			return err
+		}
+	}
+	head := req.w.Header()
+	head.Set("Content-Type", "application/x-ndjson")
+	head.Set("X-Trace-Total-Events", strconv.Itoa(len(lines)))
+	if end < len(lines) {
+		head.Set("X-Trace-Next-Offset", strconv.Itoa(end))
+	}
+	req.w.WriteHeader(200)
+	_, _ = body.WriteTo(req.w) // the client may be gone
+	return nil
+}
