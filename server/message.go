@@ -65,22 +65,35 @@ func (h *messages) list(req *request) error {
 		return err
 	}
 	inside := between(view.Log(), after, before)
-	var all []*llm.Message
-	for _, m := range inOrder(view.Messages(), req.value("order") == "desc") {
-		if visibility != "all" && m.IsInternal() != (visibility == "internal") || runID != "" && protocol.RunOf(m) != runID || inside != nil && !inside[m.ID] {
+	selected := func(m *llm.Message) bool {
+		return (visibility == "all" || m.IsInternal() == (visibility == "internal")) && (runID == "" || protocol.RunOf(m) == runID) && (inside == nil || inside[m.ID])
+	}
+	list := inOrder(view.Messages(), req.value("order") == "desc")
+	if at.ID != "" {
+		n := 0
+		for _, m := range list {
+			if !selected(m) {
+				continue
+			}
+			if n++; m.ID == at.ID {
+				offset = n // new messages do not move the page
+				break
+			}
+		}
+	}
+	out := messageList{Messages: []*llm.Message{}}
+	for _, m := range list {
+		if !selected(m) {
 			continue
 		}
-		all = append(all, m)
+		if out.Total++; out.Total > offset && len(out.Messages) < limit {
+			out.Messages = append(out.Messages, m)
+		}
 	}
-	if i := slices.IndexFunc(all, func(m *llm.Message) bool { return m.ID == at.ID }); at.ID != "" && i >= 0 {
-		offset = i + 1 // new messages do not move the page
-	}
-	page := all[min(offset, len(all)):]
-	out := messageList{Messages: append([]*llm.Message{}, page[:min(limit, len(page))]...), Total: len(all)}
 	if out.Messages, err = firstBytes(out.Messages, pageBytes); err != nil {
 		return err
 	}
-	if n := len(out.Messages); n > 0 && n < len(page) {
+	if n := len(out.Messages); n > 0 && offset+n < out.Total {
 		out.HasMore, out.NextCursor = true, cursorText("msg_", messageCursor{offset + n, out.Messages[n-1].ID, filters})
 	}
 	return req.Reply(200, out)
