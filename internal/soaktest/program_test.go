@@ -119,7 +119,9 @@ func start(tb testing.TB, store, provider string) *program {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if out := p.out.String(); strings.Contains(out, "Ctrl-C stops") {
 			p.url, p.key = listening.FindStringSubmatch(out)[1], adminKey.FindStringSubmatch(out)[1]
-			return p
+			if _, err := p.profile(tb.Context(), "cmdline"); err == nil { // it listens on its debug address after it has said so
+				return p
+			}
 		}
 		if time.Now().After(deadline) {
 			tb.Fatalf("the program does not start:\n%s", p.out.String())
