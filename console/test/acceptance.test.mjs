@@ -210,6 +210,50 @@ test("T-9: a person takes over: queues a message, withdraws it, steers, interrup
   await page.getByRole("main").getByText("Cancelled", { exact: true }).waitFor();
 });
 
+test("T-9: a run is forked at a step, with another result of a call; the fork says what it is from, and the run stays as it was", async (t) => {
+  const one = await run(server.url, "scenario", "RUN_WEATHER_TOOL");
+  const before = await call("GET", `/v1/threads/${one.thread_id}/messages`);
+  const page = await open(t, `/runs/${one.run_id}/steps/1`);
+  await page.getByRole("button", { name: "Fork from this step…" }).click();
+  await page.waitForURL(/\/fork\?step=1$/);
+  assert.equal(await page.getByLabel("From step").inputValue(), "1");
+  await page.getByText("You are the scenario agent.").waitFor();
+  await page.getByRole("group", { name: /get_weather/ }).getByLabel("Another result").check();
+  await page.getByLabel(/^Result of get_weather/).fill("It rains frogs.");
+  await page.getByLabel("Temperature").fill("warm");
+  await page.getByRole("button", { name: "Add a result" }).click();
+  await page.getByRole("button", { name: "Fork", exact: true }).click();
+  await page.getByText("This is not a number.").waitFor();
+  await page.getByText("Name the tool.").waitFor();
+  assert.equal(await page.getByLabel("Temperature").getAttribute("aria-invalid"), "true");
+  assert.deepEqual(await violations(page), []);
+  await page.getByLabel("Temperature").fill("0");
+  await page.getByRole("button", { name: "Remove result 1" }).click();
+  await page.getByRole("button", { name: "Fork", exact: true }).click();
+  await page.getByText("get_weather answered: It rains frogs.").waitFor();
+  const origin = page.getByRole("link", { name: `Forked from run …${one.run_id.slice(-6)}, before step 1` });
+  const made = await call("GET", `/v1/threads/${new URL(page.url()).pathname.split("/").at(-1)}`);
+  assert.deepEqual([made.forked_from.run_id, made.forked_from.step], [one.run_id, 1]);
+  assert.deepEqual(await violations(page), []);
+  await origin.click();
+  await page.waitForURL(new RegExp(`/runs/${one.run_id}/steps/1$`));
+  assert.deepEqual(await call("GET", `/v1/threads/${one.thread_id}/messages`), before);
+
+  // From the first step, with nothing changed, it does what it did: calls get their recorded results.
+  await page.getByRole("button", { name: "Fork…" }).click();
+  await page.getByRole("button", { name: "Fork", exact: true }).click();
+  await page.getByText(/get_weather answered: .*Tokyo/).waitFor();
+
+  // A conversation is taken up from one of its messages, by every key that may run.
+  const other = await open(t, `/threads/${one.thread_id}`, { key: (await call("POST", "/v1/keys", { kind: "run" })).secret });
+  await other.getByRole("article").first().getByRole("button", { name: "Fork from here" }).click();
+  await other.getByRole("link", { name: `Forked from thread …${one.thread_id.slice(-6)}, after 1 message` }).waitFor();
+  await other.goto(`${server.url}/runs/${one.run_id}`);
+  assert.equal(await other.getByRole("button", { name: "Fork…" }).getAttribute("title"), "Forks are made by administrators of the server.");
+  await other.goto(`${server.url}/runs/${one.run_id}/fork`);
+  await other.getByText("The page needs an admin key that belongs to no tenant.").waitFor();
+});
+
 test("T-10: what the preview of rules says is what then happens", { timeout: 900_000 }, async (t) => {
   const many = long ? 1000 : 30;
   const rules = [{ tool: "get_*", behavior: "allow" }, { tool: 'append_note(text ~ "draft*")', behavior: "allow" }, { tool: 'append_note(text ~ "secret*")', behavior: "deny" }, { tool: "fail*", behavior: "deny" }];

@@ -200,3 +200,15 @@ test("a comparison's sides are what its address says", async () => {
   ]);
   assert.equal(textOf(sidesOf("a@live,b@12~m")), "a@live,b@12~m");
 });
+
+test("a fork's request has what was changed, and nothing else", async () => {
+  const { bodyOf, fresh, wrongOf } = await load("features/runs/forkbody.ts");
+  assert.deepEqual(bodyOf(fresh(2)), { body: { from_step: 2, tools: "recorded" }, wrong: {} });
+  const form = { ...fresh(1), version: "7", agent: "other", model: "m", prompt: "", numbers: { temperature: "0", max_tokens: " ", top_p: "x" }, effort: "low", calls: { a: { kind: "result", text: "r" }, b: { kind: "refused", text: "no" } }, tools: "real", stubs: [{ tool: "t", args: '{"a":1}', result: "x" }, { tool: "", args: "{", result: "" }] };
+  const { body, wrong } = bodyOf(form);
+  assert.deepEqual({ ...body, fixtures: undefined }, { from_step: 1, tools: "real", agent: "other", model_id: "m", system_prompt: "", overrides: { temperature: 0, reasoning_effort: "low" }, results: { a: "r" }, refused: { b: "no" }, fixtures: undefined });
+  assert.deepEqual(body.fixtures[0], { tool: "t", arguments: { a: 1 }, result: { tool_name: "t", status: "success", message: "x" } });
+  assert.deepEqual(wrong, { top_p: "number", "stub:1": "json" });
+  const at = (message, path = "") => Object.keys(wrongOf(message, path ? [{ path, message }] : []))[0];
+  assert.deepEqual([at("step is 9, want 0 to 1"), at("x", "/model_id"), at('call "c1" has no result before step 1'), at("results[0].tool is empty"), at("version not found: 99"), at("agent not found: no"), at("boom")], ["step", "model", "call:c1", "stub:0", "version", "agent", ""]);
+});

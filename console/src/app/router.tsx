@@ -67,6 +67,7 @@ const runSearch = (s: Record<string, unknown>): { tab?: string } => pick(s, ["ta
 const run = createRoute({ ...at("/runs/$id"), validateSearch: runSearch, component: runPage });
 const runStep = createRoute({ ...at("/runs/$id/steps/$step"), validateSearch: runSearch, component: runPage });
 const runCall = createRoute({ ...at("/runs/$id/calls/$call"), validateSearch: runSearch, component: runPage });
+const fork = createRoute({ ...at("/runs/$id/fork"), validateSearch: (s: Record<string, unknown>): { step?: string } => pick(s, ["step"]), component: lazyRouteComponent(() => import("../features/runs/fork"), "ForkPage") });
 const threads = createRoute({ ...at("/threads"), validateSearch: (s: Record<string, unknown>): ThreadSearch => pick(s, ["user_id", "q", "root", "agent_id", "status"]), component: lazyRouteComponent(() => import("../features/threads/threads"), "Threads") });
 const threadPage = lazyRouteComponent(() => import("../features/threads/thread"), "ThreadPage");
 const newThread = createRoute({ ...at("/threads/new"), validateSearch: (s: Record<string, unknown>): { agent_id?: string } => pick(s, ["agent_id"]), component: lazyRouteComponent(() => import("../features/threads/new"), "NewThread") });
@@ -123,7 +124,7 @@ const configured = createRoute({
     throw to ? redirect({ to, params: { id }, replace: true } as never) : notFound();
   },
 });
-const operation = [configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
+const operation = [fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, a2aServers, a2aServer, skills, skill, tools, tool, compare, assistant, keys, system, ...operation]),

@@ -1,8 +1,10 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { X } from "lucide-react";
+import { GitFork, X } from "lucide-react";
 import type { ReactNode } from "react";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useGoverns } from "../../app/session";
 import type { Fold } from "../../live/fold";
+import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { Badge } from "../../ui/status";
@@ -101,8 +103,22 @@ function StepDetail({ run, step, timeline, fold }: { run: Run; step: Step; timel
           </ul>
         </Part>
       )}
+      <ForkHere run={run} step={step} />
       <Seen run={run.run_id} step={step.step} />
     </>
+  );
+}
+
+/** ForkHere leads to a fork that takes the place of a step. */
+function ForkHere({ run, step }: { run: Run; step: Step }) {
+  const { t } = useLanguage();
+  const governs = useGoverns();
+  const navigate = useNavigate();
+  return (
+    <Button why={!governs ? t("fork.may") : run.status === "running" || run.status === "created" ? t("fork.works") : undefined} onClick={() => void navigate({ to: "/runs/$id/fork", params: { id: run.run_id }, search: { step: String(step.step) } })}>
+      <GitFork aria-hidden className="size-3.5" />
+      {t("fork.fromStep")}
+    </Button>
   );
 }
 

@@ -1,12 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { Ban } from "lucide-react";
+import { Ban, GitFork } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client";
 import type { components } from "../../api/schema";
 import { toMs } from "../../api/time";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { useMay } from "../../app/session";
+import { useGoverns, useMay } from "../../app/session";
 import type { Fold } from "../../live/fold";
 import { usePolling } from "../../live/live";
 import { Button } from "../../ui/button";
@@ -172,6 +172,8 @@ function Why({ run }: { run: Run }) {
 function Actions({ run }: { run: Run }) {
   const { t } = useLanguage();
   const may = useMay("run");
+  const governs = useGoverns();
+  const navigate = useNavigate();
   const client = useQueryClient();
   const params = { path: { run_id: run.run_id } };
   const done = () => client.invalidateQueries({ queryKey: ["run", run.run_id] });
@@ -192,6 +194,10 @@ function Actions({ run }: { run: Run }) {
           {t("run.continue")}
         </Button>
       )}
+      <Button why={!governs ? t("fork.may") : run.status === "running" || run.status === "created" ? t("fork.works") : undefined} onClick={() => void navigate({ to: "/runs/$id/fork", params: { id: run.run_id } })}>
+        <GitFork aria-hidden className="size-3.5" />
+        {t("fork.run")}
+      </Button>
       {run.status !== "done" && (
         <Button why={why} disabled={cancel.isPending} onClick={() => cancel.mutate()}>
           <Ban aria-hidden className="size-3.5" />

@@ -1,8 +1,9 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
-import { Ban, ChevronRight, Hash, Wrench } from "lucide-react";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Ban, ChevronRight, GitFork, Hash, Wrench } from "lucide-react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { api } from "../../api/client";
+import { api, ask } from "../../api/client";
+import type { components } from "../../api/schema";
 import { toMs } from "../../api/time";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { useMay } from "../../app/session";
@@ -54,6 +55,7 @@ export function ThreadPage() {
         </>
       }
     >
+      <Origin from={thread.data?.forked_from as components["schemas"]["ForkedFrom"] | undefined} />
       <div className="flex min-h-0 flex-1">
         <div className="flex min-w-0 flex-1 flex-col">
           <Conversation id={id} open={open} agents={agents} message={message} />
@@ -72,6 +74,26 @@ export function ThreadPage() {
         </aside>
       </div>
     </Page>
+  );
+}
+
+/** Origin says what a thread was forked from. */
+function Origin({ from }: { from?: components["schemas"]["ForkedFrom"] }) {
+  const { t } = useLanguage();
+  if (!from) return null;
+  return (
+    <p className="flex flex-wrap items-center gap-2 border-b border-line bg-sunken px-4 py-1.5">
+      <GitFork aria-hidden className="size-3.5 text-muted" />
+      {from.run_id ? (
+        <Link to="/runs/$id/steps/$step" params={{ id: from.run_id, step: String(from.step ?? 0) }} className="link">
+          {t("fork.fromRun", { run: short(from.run_id), step: from.step ?? 0 })}
+        </Link>
+      ) : (
+        <Link to="/threads/$id" params={{ id: from.thread_id }} className="link">
+          {t("fork.fromThread", { thread: short(from.thread_id), n: from.seq })}
+        </Link>
+      )}
+    </p>
   );
 }
 
@@ -208,7 +230,14 @@ function MessageView({ thread, message, results, agents, named }: { thread: stri
     );
   }
   return (
-    <Said who={m.role === "assistant" ? (m.metadata?.sender_agent_id ?? agents.get(m.metadata?.run_id ?? "") ?? t("role.assistant")) : t(`role.${m.role}` as Key)} run={m.role === "assistant" ? m.metadata?.run_id : undefined} muted={m.visibility === "internal"} named={named} link={m.id && <MessageLink thread={thread} message={m.id} />}>
+    <Said who={m.role === "assistant" ? (m.metadata?.sender_agent_id ?? agents.get(m.metadata?.run_id ?? "") ?? t("role.assistant")) : t(`role.${m.role}` as Key)} run={m.role === "assistant" ? m.metadata?.run_id : undefined} muted={m.visibility === "internal"} named={named} link={
+        m.id && (
+          <>
+            <MessageLink thread={thread} message={m.id} />
+            <ForkMessage thread={thread} message={m.id} />
+          </>
+        )
+      }>
       {thinking && (
         <details className="text-muted">
           <summary className="cursor-pointer">{t("run.reasoning")}</summary>
@@ -237,6 +266,37 @@ function MessageLink({ thread, message }: { thread: string; message: string }) {
     <Link to="/threads/$id/messages/$message" params={{ id: thread, message }} replace aria-label={t("threads.messageLink")} title={t("threads.messageLink")} className="inline-flex size-6 items-center justify-center rounded-sm text-muted opacity-0 group-hover/said:opacity-100 hover:text-text focus-visible:opacity-100 [@media(hover:none)]:opacity-100">
       <Hash aria-hidden className="size-3.5" />
     </Link>
+  );
+}
+
+/** ForkMessage takes the conversation up on a new thread, from a message. */
+function ForkMessage({ thread, message }: { thread: string; message: string }) {
+  const { t } = useLanguage();
+  const navigate = useNavigate();
+  const may = useMay("run");
+  const fork = useMutation({
+    mutationFn: () => ask(api.POST("/v1/threads/{thread_id}/fork", { params: { path: { thread_id: thread } }, body: { message_id: message } })),
+    onSuccess: (made) => void navigate({ to: "/threads/$id", params: { id: made.id } }),
+  });
+  return (
+    <>
+      <button
+        type="button"
+        aria-label={t("fork.message")}
+        title={may ? t("fork.message") : t("may.run")}
+        aria-disabled={may ? undefined : true}
+        disabled={fork.isPending}
+        onClick={() => may && fork.mutate()}
+        className="inline-flex size-6 items-center justify-center rounded-sm text-muted opacity-0 group-hover/said:opacity-100 hover:text-text focus-visible:opacity-100 [@media(hover:none)]:opacity-100"
+      >
+        <GitFork aria-hidden className="size-3.5" />
+      </button>
+      {fork.error && (
+        <span role="alert" className="text-fail [overflow-wrap:anywhere]">
+          {fork.error.message}
+        </span>
+      )}
+    </>
   );
 }
 
