@@ -36,6 +36,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/rollup"
+	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/webhook"
 )
@@ -127,6 +128,9 @@ func (db *DB) Limits() limit.Store { return sqlstore.NewLimits(db.database) }
 
 // Hooks returns the hooks of runs, which the processes that use the database share.
 func (db *DB) Hooks() webhook.Store { return sqlstore.NewHooks(db.database) }
+
+// Schedules returns the schedules of all tenants.
+func (db *DB) Schedules() schedule.Store { return sqlstore.NewSchedules(db.database) }
 
 // Changes returns the log of changes, which the processes that use the database share.
 func (db *DB) Changes() changelog.Store { return db.changes() }
