@@ -15,6 +15,8 @@ type Actor struct {
 	Label     string // of the API key, or what the client calls itself
 	IP        string
 	RequestID string
+	// Override is why the gates of agents do not count for the change; "" means that they do. See [Gate].
+	Override string
 }
 
 // String returns the actor as the audit log shows it: the id of the key and the label.

@@ -165,6 +165,9 @@ func (r *Rollout) Set(ctx context.Context, c Canary, by Actor) (Head, error) {
 			return err
 		}
 		p.canary = v
+		if old := p.now.head.Canary; old != nil && old.Version == c.Version && c.Share <= old.Share {
+			p.ungated = true // its threads become no more
+		}
 		return r.begin(ctx, p, c)
 	})
 }
@@ -373,13 +376,18 @@ func (r *Rollout) evaluate(ctx context.Context) error {
 	switch {
 	case errors.Is(err, awaken.ErrNotFound):
 		return nil // another process was faster
-	case errors.Is(err, awaken.ErrConflict):
+	case errors.Is(err, awaken.ErrConflict) || isGate(err):
 		d := problem(Key{"versions", strconv.FormatInt(now.Canary.Version, 10)}, "canary_conflict", "the rule cannot promote the canary (%s): %v", reason, err)
 		if r.stuck.Swap(&d) != nil {
 			return nil // reported before
 		}
 	}
 	return err
+}
+
+func isGate(err error) bool {
+	_, ok := errors.AsType[*GateError](err)
+	return ok
 }
 
 // trouble returns why the rule cannot promote the canary, if it cannot.

@@ -21,6 +21,7 @@ type document struct {
 	// secrets lists the references of its secrets.
 	secrets []string
 	servers map[string]string // where each secret is sent, by reference
+	gate    json.RawMessage   // of an agent: what must be known before it is published; nil if nothing
 }
 
 func newDocument(key Key, raw json.RawMessage, revision int64) *document {
@@ -35,6 +36,11 @@ func newDocument(key Key, raw json.RawMessage, revision int64) *document {
 	}
 	if k.needs != nil {
 		d.needs = k.needs(tree)
+	}
+	if sections, ok := tree["sections"].(map[string]any); ok && key.Namespace == Agents {
+		if gate := sections[registry.EvalGateSection.Name()]; gate != nil {
+			d.gate = encode(gate)
+		}
 	}
 	return d
 }

@@ -110,36 +110,8 @@ func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note s
 		}
 	}
 	p, err := d.publisher.write(ctx, intent{by: by, kind: "publish", note: note, resource: resource}, func(ctx context.Context, p *plan) error {
-		drafts := keys
-		if len(drafts) == 0 {
-			all, err := d.List(ctx)
-			if err != nil {
-				return err
-			}
-			for _, v := range all {
-				drafts = append(drafts, v.Key)
-			}
-		}
-		for _, key := range drafts {
-			rec, err := p.record(ctx, key)
-			if err != nil {
-				return err
-			}
-			if rec == nil {
-				return fmt.Errorf("%s: %w", key, awaken.ErrNotFound)
-			}
-			before := p.doc(key).text()
-			if err := p.live(key, rec); err != nil {
-				return err
-			}
-			doc, changed := p.docs[key]
-			if !changed {
-				continue
-			}
-			p.log("publish", key, before, doc.text())
-			if canary == nil {
-				p.forget(key, rec)
-			}
+		if err := d.stage(ctx, p, keys, canary == nil); err != nil {
+			return err
 		}
 		if len(p.docs) == 0 {
 			return fmt.Errorf("%w: nothing to publish: every document is live already", awaken.ErrInvalid)
@@ -147,6 +119,60 @@ func (d *Drafts) Publish(ctx context.Context, keys []Key, canary *Canary, note s
 		if canary != nil {
 			return d.rollout.begin(ctx, p, *canary)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p.made, nil
+}
+
+// stage adds drafts to a plan; no keys means all of them. With forget, it deletes the secrets that they do not refer to any more.
+func (d *Drafts) stage(ctx context.Context, p *plan, keys []Key, forget bool) error {
+	if len(keys) == 0 {
+		all, err := d.List(ctx)
+		if err != nil {
+			return err
+		}
+		for _, v := range all {
+			keys = append(keys, v.Key)
+		}
+	}
+	for _, key := range keys {
+		rec, err := p.record(ctx, key)
+		if err != nil {
+			return err
+		}
+		if rec == nil {
+			return fmt.Errorf("%s: %w", key, awaken.ErrNotFound)
+		}
+		before := p.doc(key).text()
+		if err := p.live(key, rec); err != nil {
+			return err
+		}
+		doc, changed := p.docs[key]
+		if !changed {
+			continue
+		}
+		p.log("publish", key, before, doc.text())
+		if forget {
+			p.forget(key, rec)
+		}
+	}
+	return nil
+}
+
+// Preview publishes the live version with all drafts, without making it live: only runs that name the publication use it. An
+// evaluation of the drafts has it.
+func (d *Drafts) Preview(ctx context.Context, by Actor) (*Publication, error) {
+	p, err := d.publisher.write(ctx, intent{by: by, kind: "preview", note: "drafts"}, func(ctx context.Context, p *plan) error {
+		if err := d.stage(ctx, p, nil, false); err != nil {
+			return err
+		}
+		if len(p.docs) == 0 {
+			return fmt.Errorf("%w: there is no draft", awaken.ErrInvalid)
+		}
+		p.aside, p.events = true, nil
 		return nil
 	})
 	if err != nil {

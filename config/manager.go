@@ -49,6 +49,9 @@ type Options struct {
 	// reported as not connected.
 	MCP MCPConnector
 	A2A A2AConnector
+	// Gate knows the evaluations that agents require before they are published. With nil, agents that require some cannot be published
+	// without an override.
+	Gate Gate
 	// MinApply is the minimum time between two reads of the store that other processes
 	// caused; changes in between are applied together. The default is 0. Poll is the interval
 	// at which a store that is no [Notifier] is read; the default is 2 seconds.
@@ -143,7 +146,7 @@ func newManager(o Options) (*Manager, error) {
 	m.follower.peers = m.peers
 	m.audit = &AuditLog{store: o.Store, clock: o.Now, newID: o.NewID}
 	m.publisher = &publisher{store: o.Store, vault: o.Vault, tools: m.tools, audit: m.audit, compiler: compiler, servers: m.servers, current: m.current,
-		follower: m.follower, peers: m.peers, patience: o.Patience, clock: o.Now, log: o.Logger}
+		follower: m.follower, peers: m.peers, gates: &gates{o.Gate}, patience: o.Patience, clock: o.Now, log: o.Logger}
 
 	m.versions = &Versions{store: o.Store, records: m.records, code: m.code, catalogue: catalogue, publisher: m.publisher}
 	m.canary = &Rollout{store: o.Store, publisher: m.publisher, catalogue: catalogue, current: m.current, log: o.Logger}

@@ -24,6 +24,7 @@ type intent struct {
 	// are gone.
 	lenient bool
 	dry     bool // validate and compile, but store nothing
+	ungated bool // publish whatever the agents' gates say
 }
 
 // plan is a write in preparation: its changes, and the state that they are based on.

@@ -26,6 +26,7 @@ type publisher struct {
 	current  *current
 	follower *follower
 	peers    *peers
+	gates    *gates
 	patience time.Duration // how long lost races are retried
 	clock    func() time.Time
 	log      *slog.Logger
@@ -154,6 +155,12 @@ func (pb *publisher) carryOut(ctx context.Context, p *plan) error {
 		}
 		pb.servers.hold(v)
 		defer pb.servers.drop(v)
+		if !p.aside || p.head != nil { // a preview is for those who ask for it
+			if err := pb.gates.admit(ctx, p, v, pub.Number); err != nil {
+				return err
+			}
+			change.Audit = p.events
+		}
 		for _, e := range p.events {
 			e.Version = pub.Number
 		}
@@ -170,6 +177,14 @@ func (pb *publisher) carryOut(ctx context.Context, p *plan) error {
 	}
 	if p.canary != nil {
 		next.canary = p.canary
+		if len(p.docs) == 0 {
+			if err := pb.gates.admit(ctx, p, p.canary, p.canary.number); err != nil {
+				pb.servers.hold(p.canary)
+				pb.servers.drop(p.canary) // which closes what only it has
+				return err
+			}
+			change.Audit = p.events
+		}
 	}
 	if p.head != nil {
 		change.SetHead = p.head(p.made)

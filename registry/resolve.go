@@ -283,7 +283,7 @@ func (r *Agent) loadPlugins(reg *Registry) {
 	spec := r.Spec
 	keys, handlers := reg.builtin(spec)
 	r.keys = slices.Concat(keys, reg.keys)
-	for _, s := range []awaken.AnySection{CompactionSection, ContextTransformSection, KnowledgeCutoffSection} {
+	for _, s := range []awaken.AnySection{CompactionSection, ContextTransformSection, KnowledgeCutoffSection, EvalGateSection} {
 		r.sections, r.sectionOwner[s.Describe().Key] = append(r.sections, s), "runtime"
 	}
 	for _, h := range handlers {

@@ -18,9 +18,9 @@ func (h *canaries) routes() []protocol.Route {
 			Summary: "Route a share of new threads to a canary version", Headers: matchHeaders[2:], Body: canaryBody{}, Replies: map[int]any{200: config.Head{}},
 			Failures: []int{404, 409}},
 		{Method: "POST", Path: "/v1/registry/canary/promote", Handle: own(h.promote),
-			Summary: "Promote the canary to all threads", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
+			Summary: "Promote the canary to all threads", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{400, 404, 409}},
 		{Method: "DELETE", Path: "/v1/registry/canary", Handle: own(h.drop),
-			Summary: "End the canary", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
+			Summary: "End the canary", Headers: matchHeaders[2:3], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
 	})
 }
 
@@ -49,11 +49,19 @@ func (h *canaries) put(req *request, body *canaryBody) error {
 	if err != nil {
 		return err
 	}
-	return req.ok(h.control.Canary().Set(req.ctx, *canary, actorOf(req)))
+	by, err := publisherOf(req)
+	if err != nil {
+		return err
+	}
+	return req.ok(h.control.Canary().Set(req.ctx, *canary, by))
 }
 
 func (h *canaries) promote(req *request) error {
-	return req.ok(h.control.Canary().Promote(req.ctx, actorOf(req)))
+	by, err := publisherOf(req)
+	if err != nil {
+		return err
+	}
+	return req.ok(h.control.Canary().Promote(req.ctx, by))
 }
 
 func (h *canaries) drop(req *request) error {

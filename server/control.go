@@ -3,8 +3,11 @@ package server
 import (
 	"encoding/json"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
@@ -14,7 +17,8 @@ var (
 	configPage   = []protocol.Param{param("offset", "integer", "number of items to skip; default 0"), param("limit", "integer", "maximum number of items, 1 to 1000; default 100")}
 	matchHeaders = []protocol.Param{param("If-Match", "string", "the ETag that the record must have"),
 		param("If-None-Match", "string", "only * is accepted: the record must not exist yet"),
-		param("X-Awaken-Actor", "string", "name of the caller, for the audit log")}
+		param("X-Awaken-Actor", "string", "name of the caller, for the audit log"),
+		param("X-Awaken-Gate-Override", "string", "why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII")}
 )
 
 // rawDocument is a config document as a body. Its namespace determines what it may contain.
@@ -53,6 +57,23 @@ func actorOf(req *request) config.Actor {
 		a.IP = host
 	}
 	return a
+}
+
+// publisherOf returns the caller of a change that is published, with its reason to override gates.
+func publisherOf(req *request) (config.Actor, error) {
+	a, header := actorOf(req), req.r.Header.Get("X-Awaken-Gate-Override")
+	if header == "" {
+		return a, nil
+	}
+	reason, err := url.PathUnescape(header)
+	if err == nil {
+		reason = strings.TrimSpace(reason)
+	}
+	if n := utf8.RuneCountInString(reason); err != nil || n == 0 || n > 500 || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
+		return a, protocol.BadRequest("X-Awaken-Gate-Override is %q; want a reason of 1 to 500 characters, percent-encoded if they are not ASCII", header)
+	}
+	a.Override = reason
+	return a, nil
 }
 
 func printableASCII(s string) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/config/configtest"
+	"github.com/awaken-go/awaken/eval/gate"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/llm/openai"
@@ -55,7 +56,7 @@ func (g *rig) openControl(cfg *server.Config) {
 		g.t.Fatal(err)
 	}
 	rules, own := permission.New(permission.Config{}), &assistant.Assistant{}
-	o := config.Options{Store: g.conf, Vault: vault, Code: code(), MCP: g.mcp, A2A: g.a2a, Provider: openProvider}
+	o := config.Options{Store: g.conf, Vault: vault, Code: code(), MCP: g.mcp, A2A: g.a2a, Provider: openProvider, Gate: gate.New(g.profile(""))}
 	if _, contested := g.conf.(contestedConfig); contested {
 		o.Patience = time.Millisecond
 	}

@@ -48,7 +48,7 @@ func (h *documents) routes() []protocol.Route {
 		{Method: "GET", Path: ns + "/{id}/meta", Handle: inNamespace(h.getMeta),
 			Summary: "Get the metadata of a document", Replies: map[int]any{200: documentMeta{}}},
 		{Method: "POST", Path: ns + "/{id}/restore", Handle: inNamespace(h.restore),
-			Summary: "Restore a document from an audit event, as a draft", Headers: matchHeaders, Body: restoreBody{},
+			Summary: "Restore a document from an audit event, as a draft", Headers: matchHeaders[:3], Body: restoreBody{},
 			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{409, 412, 422}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: agentInPath(h.get),
 			Summary: "Get an agent", Query: stateParam, Replies: map[int]any{200: agentDocument{}}},
@@ -220,7 +220,11 @@ func (h *documents) write(req *request, status int, key config.Key, cond config.
 	case key.ID != *body.ID:
 		return protocol.BadRequest("id is %q in the body, want %q, as in the path", *body.ID, key.ID)
 	}
-	v, err := h.control.Put(req.ctx, key, json.RawMessage(doc), req.value("publish") == "false", cond, actorOf(req))
+	by, err := publisherOf(req)
+	if err != nil {
+		return err
+	}
+	v, err := h.control.Put(req.ctx, key, json.RawMessage(doc), req.value("publish") == "false", cond, by)
 	return show(req, status, v, err)
 }
 
@@ -229,7 +233,11 @@ func (h *documents) delete(req *request, key config.Key) error {
 	if err != nil {
 		return err
 	}
-	err = h.control.Delete(req.ctx, key, req.value("force") == "true", cond, actorOf(req))
+	by, err := publisherOf(req)
+	if err != nil {
+		return err
+	}
+	err = h.control.Delete(req.ctx, key, req.value("force") == "true", cond, by)
 	if d, ok := errors.AsType[*config.DependencyError](err); ok {
 		return req.Reply(http.StatusConflict, dependencyBody{errorBody{Error: d.Error(), Code: "in_use"}, d.UsedBy})
 	}

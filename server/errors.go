@@ -23,6 +23,8 @@ type errorBody struct {
 	Decision *awaken.Decided `json:"decision,omitempty"`
 	// Problems are the mistakes in the request, all that were found, if the status is 400 or 422.
 	Problems []config.Problem `json:"problems,omitempty"`
+	// Gates are the evaluation gates that refuse the change, if the code is gate_closed.
+	Gates []config.GateVerdict `json:"gates,omitempty"`
 }
 
 // problemsOf returns the mistakes of a request that was answered with f, because of err.
@@ -61,6 +63,9 @@ func failureOf(err error) *protocol.Failure {
 	}
 	if f, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body is longer than %d bytes", f.Limit)
+	}
+	if _, ok := errors.AsType[*config.GateError](err); ok {
+		return fail(http.StatusConflict, "gate_closed", "%s", plain(err.Error()))
 	}
 	if _, ok := errors.AsType[*awaken.ConfigError](err); ok {
 		return protocol.BadRequest("%v", err)
@@ -115,7 +120,11 @@ func writeFailure(w http.ResponseWriter, f *protocol.Failure) { writeProblems(w,
 
 // writeProblems replies with an error and the mistakes that caused it.
 func writeProblems(w http.ResponseWriter, f *protocol.Failure, err error) {
-	writeFailureAs(w, f, errorBody{Error: f.Message, Code: f.Code, Decision: f.Decision, Problems: problemsOf(f, err)})
+	body := errorBody{Error: f.Message, Code: f.Code, Decision: f.Decision, Problems: problemsOf(f, err)}
+	if g, ok := errors.AsType[*config.GateError](err); ok {
+		body.Gates = g.Verdicts
+	}
+	writeFailureAs(w, f, body)
 }
 
 // bearer is the challenge of routes that have no other.

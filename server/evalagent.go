@@ -13,6 +13,7 @@ import (
 
 // evalAgent is what is tried in an evaluation, and within which limits.
 type evalAgent struct {
+	// Models are asked instead of the agent's own.
 	Models         []string        `json:"models,omitzero"`
 	AgentID        string          `json:"agent_id,omitempty"`
 	AgentOverrides json.RawMessage `json:"agent_overrides,omitempty"` // fields of the agent
@@ -33,10 +34,10 @@ type evalJudge struct {
 // check reports what is wrong with the limits and models of a live evaluation.
 func (b *evalAgent) check(l *EvalLimits) error {
 	switch {
-	case b.Samples != nil && len(b.Models) == 0:
+	case b.Samples != nil && len(b.Models) == 0 && b.AgentID == "":
 		return protocol.BadRequest("samples is set without models; want the models to ask")
-	case len(b.Models) == 0:
-		return protocol.BadRequest("models is empty; want the ids of the models to ask")
+	case len(b.Models) == 0 && b.AgentID == "":
+		return protocol.BadRequest("models is empty; want the ids of the models to ask, or an agent_id")
 	case b.Samples != nil && (*b.Samples < 1 || *b.Samples > l.Samples):
 		return protocol.BadRequest("samples is %d; want 1 to %d", *b.Samples, l.Samples)
 	case b.MaxWalltime != nil && (*b.MaxWalltime < 1 || *b.MaxWalltime > 7*24*3600):
@@ -77,7 +78,15 @@ func (b *evalAgent) plan(reg *registry.Registry, cases []eval.Fixture, live bool
 		p.Variants = []runner.Variant{runner.Scripted()}
 		return p, nil
 	}
-	for _, model := range b.Models {
+	models := b.Models
+	if len(models) == 0 {
+		spec := reg.Agent(b.AgentID)
+		if spec == nil {
+			return nil, protocol.NotFound("agent", b.AgentID)
+		}
+		models = []string{spec.ModelID}
+	}
+	for _, model := range models {
 		v, err := runner.Live(reg, b.AgentID, model, b.AgentOverrides)
 		if err != nil {
 			return nil, err

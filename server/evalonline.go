@@ -41,7 +41,8 @@ func (h *evaluations) online(req *request, body *onlineBody) error {
 		return protocol.BadRequest("%s", strings.Replace(plain(err.Error()), "expect.", "expectations.", 1))
 	}
 	cases := []eval.Fixture{f}
-	plan, err := body.plan(h.registry(), cases, true)
+	reg := h.registry()
+	plan, err := body.plan(reg, cases, true)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (h *evaluations) online(req *request, body *onlineBody) error {
 	plan.Limits.Concurrency = h.limits.OnlineConcurrency
 	run := &archive.Run{ID: h.newID(), DatasetID: adhoc, ExecutionMode: liveMode, CellCount: plan.Len(), Samples: plan.Samples}
 	if body.Persist == nil || *body.Persist {
-		return h.launch(req, a, run, evalRunBody{DatasetID: adhoc, Mode: liveMode, evalAgent: body.evalAgent}, plan, cases, false, func(done *archive.Run) error {
+		return h.launch(req, a, run, evalRunBody{DatasetID: adhoc, Mode: liveMode, evalAgent: body.evalAgent}, reg.ID(), plan, cases, false, func(done *archive.Run) error {
 			r := replyOf(done, nil, false)
 			return req.Reply(200, onlineReply{Run: r.Run, Persisted: true, Statistics: r.Statistics})
 		})

@@ -169,6 +169,9 @@ type evalRunBody struct {
 	DatasetID     string `json:"dataset_id"`
 	BaselineRunID string `json:"baseline_run_id,omitempty"`
 	Mode          string `json:"mode,omitempty"` // scripted, or live, which is the default with models
+	// Version is the version of the configuration with the agent: its number, live, or draft for the live version with all drafts; default
+	// live.
+	Version string `json:"version,omitempty"`
 	evalAgent
 }
 
@@ -203,7 +206,7 @@ func (b *evalRunBody) mode() (string, error) {
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"models", b.Models != nil}, {"samples", b.Samples != nil}, {"agent_id", b.AgentID != ""}, {"agent_overrides", b.AgentOverrides != nil},
+	}{{"models", b.Models != nil}, {"samples", b.Samples != nil}, {"agent_id", b.AgentID != ""}, {"agent_overrides", b.AgentOverrides != nil}, {"version", b.Version != ""},
 		{"max_walltime_secs", b.MaxWalltime != nil}, {"max_total_tokens", b.MaxTokens != nil}, {"max_cost_usd", b.MaxCostUSD != nil}, {"judge", b.Judge != nil}} {
 		if f.set {
 			return "", protocol.BadRequest("%s is set, but the mode is %s; want mode %s", f.name, scriptedMode, liveMode)
@@ -266,7 +269,10 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 		return protocol.BadRequest("dataset %q has no fixtures; want one or more", body.DatasetID)
 	}
 	async := prefersAsync(req.r)
-	reg := h.registry()
+	reg, err := h.version(req, body)
+	if err != nil {
+		return err
+	}
 	plan, err := body.plan(reg, d.Spec.Fixtures, mode == liveMode)
 	if err != nil {
 		return err
@@ -278,6 +284,9 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 		return protocol.BadRequest("the run has %d cells; want at most %d", plan.Len(), most)
 	}
 	run := archive.Run{ID: h.newID(), DatasetID: body.DatasetID, DatasetRevision: d.Meta.Revision, ExecutionMode: mode, CellCount: plan.Len(), Samples: plan.Samples}
+	if err := h.identify(req.ctx, &run, &body.evalAgent, reg); err != nil {
+		return err
+	}
 	var baseline *archive.Run
 	if body.BaselineRunID != "" {
 		if baseline, err = baselineOf(req.ctx, a, body.BaselineRunID, &run); err != nil {
@@ -288,13 +297,56 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 		body.MaxWalltime = new(int64(usualTime))
 		plan.Limits.Time = usualTime * time.Second
 	}
-	return h.launch(req, a, &run, body, plan, d.Spec.Fixtures, async, func(done *archive.Run) error {
+	return h.launch(req, a, &run, body, reg.ID(), plan, d.Spec.Fixtures, async, func(done *archive.Run) error {
 		return req.Reply(200, replyOf(done, baseline, body.Samples != nil))
 	})
 }
 
+// version returns the registry of the version that a run is about. Only administrators of the server see versions that are not live.
+func (h *evaluations) version(req *request, body *evalRunBody) (*registry.Registry, error) {
+	switch v := body.Version; {
+	case v == "" || v == config.LiveSide:
+		return h.registry(), nil
+	case body.AgentID == "":
+		return nil, protocol.BadRequest("version is %q without an agent_id; want the agent that the version has", v)
+	case h.control == nil:
+		return nil, protocol.BadRequest("version is %q, but this server has no versions; want %s", v, config.LiveSide)
+	case req.tenant.Name() != "":
+		return nil, forbidden("version is %q; only administrators of the server evaluate versions that are not live", v)
+	case v == config.DraftSide:
+		pub, err := h.control.Drafts().Preview(req.ctx, actorOf(req))
+		if err != nil {
+			return nil, err
+		}
+		return h.control.Pinned(req.ctx, pub.ResolutionID())
+	default:
+		n, err := versionOf(v)
+		if err != nil {
+			return nil, protocol.BadRequest("version is %q; want a number, %s or %s", v, config.LiveSide, config.DraftSide)
+		}
+		return h.control.Pinned(req.ctx, strconv.FormatInt(n, 10))
+	}
+}
+
+// identify says in a run which agent it is about.
+func (h *evaluations) identify(ctx context.Context, run *archive.Run, b *evalAgent, reg *registry.Registry) (err error) {
+	if b.AgentID == "" {
+		return nil
+	}
+	run.AgentID = b.AgentID
+	if h.control == nil {
+		return nil
+	}
+	run.Version = reg.ID()
+	n, err := strconv.ParseInt(reg.ID(), 10, 64)
+	if err == nil && b.AgentOverrides == nil {
+		run.AgentDigest, err = h.control.Versions().Digest(ctx, n, b.AgentID)
+	}
+	return err
+}
+
 // launch begins a run, and waits for it unless the client does not want to. Ended replies with the run that has ended.
-func (h *evaluations) launch(req *request, a *archive.Archive, run *archive.Run, request any, plan *runner.Plan, cases []eval.Fixture, async bool, ended func(*archive.Run) error) error {
+func (h *evaluations) launch(req *request, a *archive.Archive, run *archive.Run, request any, resolutionID string, plan *runner.Plan, cases []eval.Fixture, async bool, ended func(*archive.Run) error) error {
 	raw, err := json.Marshal(request)
 	if err != nil {
 		return err
@@ -305,7 +357,7 @@ func (h *evaluations) launch(req *request, a *archive.Archive, run *archive.Run,
 	if err := recordEval(req, h.control, "run", "eval-runs/"+run.ID); err != nil {
 		return err
 	}
-	j, err := h.jobs.begin(req.ctx, a, req.tenant.Name(), &archive.Header{Run: *run, Request: raw, ResolutionID: h.registry().ID()}, cases)
+	j, err := h.jobs.begin(req.ctx, a, req.tenant.Name(), &archive.Header{Run: *run, Request: raw, ResolutionID: resolutionID}, cases)
 	if err != nil {
 		return err
 	}

@@ -255,15 +255,15 @@ func TestEvals_BelongToATenant(t *testing.T) {
 	}
 }
 
-// gate is a model whose requests wait, and are counted.
-type gate struct {
+// turnstile is a model whose requests wait, and are counted.
+type turnstile struct {
 	llm.Model
 	asked atomic.Int64
 }
 
 // hanging returns a rig whose model m answers "go" at once, and hangs otherwise until it is open.
-func hanging(t *testing.T) (*rig, *gate, *atomic.Bool) {
-	m, open := &gate{}, new(atomic.Bool)
+func hanging(t *testing.T) (*rig, *turnstile, *atomic.Bool) {
+	m, open := &turnstile{}, new(atomic.Bool)
 	m.Model = llmtest.NewRules(llmtest.Rule{Turn: func(req *llm.Request) llmtest.Turn {
 		m.asked.Add(1)
 		if said := req.Messages.At(req.Messages.Len() - 1).Text(); !open.Load() && !strings.HasPrefix(said, "go") {

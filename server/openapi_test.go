@@ -550,6 +550,12 @@ func init() {
 		"DELETE /v1/registry/drafts/{namespace}/{id}": func(g *rig, _ []string) request {
 			return request{path: "/v1/registry/drafts/agents/" + g.agent("?publish=false")}
 		},
+		"GET /v1/registry/gates": func(g *rig, _ []string) request {
+			id := g.agent("")
+			g.want(200, "PUT", "/v1/config/agents/"+id, fmt.Sprintf(`{"id":%q,"model_id":"m","sections":{"eval_gate":{"require":[{"dataset":"none"}]}}}`, id), admin...)
+			g.want(200, "PUT", "/v1/config/agents/"+id+"?publish=false", fmt.Sprintf(`{"id":%q,"model_id":"m","system_prompt":"new","sections":{"eval_gate":{"require":[{"dataset":"none"}]}}}`, id), admin...)
+			return request{path: "/v1/registry/gates?version=draft"}
+		},
 		"POST /v1/registry/publish": func(g *rig, _ []string) request {
 			return request{path: "/v1/registry/publish", body: fmt.Sprintf(`{"records":[{"namespace":"agents","id":%q}],"note":"a note"}`, g.agent("?publish=false"))}
 		},
@@ -692,6 +698,7 @@ var others = map[string][]other{
 	"GET /v1/memories":                     {about(400, "/v1/memories?user_id=u&cursor=x", "")},
 	"DELETE /v1/memories":                  {about(400, "/v1/memories", "")},
 	"DELETE /v1/memories/{id}":             {about(400, "/v1/memories/x", ""), about(404, "/v1/memories/x?user_id=u", "")},
+	"GET /v1/registry/gates":               {about(400, "/v1/registry/gates?version=x", ""), about(404, "/v1/registry/gates?version=99999", "")},
 	"GET /v1/registry/diff":                {about(400, "/v1/registry/diff?from=x", ""), about(404, "/v1/registry/diff?to=99999", "")},
 	"GET /v1/registry/drafts":              {about(400, "/v1/registry/drafts?cursor=x", "")},
 	"DELETE /v1/registry/drafts/{namespace}/{id}": {ifMatch(412, `"999"`, request{path: "/v1/registry/drafts/agents/helper"}),
@@ -705,9 +712,11 @@ var others = map[string][]other{
 		}
 		return request{path: "/v1/registry/versions/" + p.ResolutionID() + "/rollback"}
 	}}},
-	"POST /v1/registry/publish":          {about(404, "/v1/registry/publish", `{"records":[{"namespace":"agents","id":"missing"}]}`), about(400, "/v1/registry/publish", `{"canary":{"share":7}}`)},
-	"PUT /v1/registry/canary":            {about(404, "/v1/registry/canary", `{"version":99999,"share":0.5}`), about(400, "/v1/registry/canary", `{"version":1,"share":7}`)},
-	"POST /v1/registry/canary/promote":   {{404, noCanary("/v1/registry/canary/promote")}},
+	"POST /v1/registry/publish": {about(404, "/v1/registry/publish", `{"records":[{"namespace":"agents","id":"missing"}]}`), about(400, "/v1/registry/publish", `{"canary":{"share":7}}`)},
+	"PUT /v1/registry/canary":   {about(404, "/v1/registry/canary", `{"version":99999,"share":0.5}`), about(400, "/v1/registry/canary", `{"version":1,"share":7}`)},
+	"POST /v1/registry/canary/promote": {{404, noCanary("/v1/registry/canary/promote")}, {400, func(*rig) request {
+		return request{path: "/v1/registry/canary/promote", headers: []string{"X-Awaken-Gate-Override", "%"}}
+	}}},
 	"DELETE /v1/registry/canary":         {{404, noCanary("/v1/registry/canary")}},
 	"GET /v1/mcp-servers/{id}/inventory": {about(502, "/v1/mcp-servers/down/inventory", "")},
 	"POST /v1/mcp-servers/{id}/restart":  {about(502, "/v1/mcp-servers/down/restart", "")},

@@ -51,7 +51,11 @@ func (h *overrides) override(req *request, ns config.Namespace, dry bool) error 
 	if err := req.Decode(&patch); err != nil {
 		return err
 	}
-	v, err := h.control.Override(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, json.RawMessage(patch), dry, cond, actorOf(req))
+	by, err := publisherOf(req)
+	if err != nil {
+		return err
+	}
+	v, err := h.control.Override(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, json.RawMessage(patch), dry, cond, by)
 	return show(req, 200, v, err)
 }
 
@@ -60,6 +64,10 @@ func (h *overrides) clear(req *request, ns config.Namespace) error {
 	if err != nil {
 		return err
 	}
-	v, err := h.control.ClearOverrides(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, req.path("field"), cond, actorOf(req))
+	by, err := publisherOf(req)
+	if err != nil {
+		return err
+	}
+	v, err := h.control.ClearOverrides(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, req.path("field"), cond, by)
 	return show(req, 200, v, err)
 }

@@ -28,11 +28,14 @@ func (h *versions) routes() []protocol.Route {
 				documentPage[0], configPage[1]},
 			Replies: map[int]any{200: versionDiff{}}, Failures: []int{404}},
 		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: own(h.rollback),
-			Summary: "Roll back to an earlier version", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
+			Summary: "Roll back to an earlier version", Headers: matchHeaders[2:3], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
 		{Method: "GET", Path: "/v1/registry/drafts", Handle: own(h.drafts),
 			Summary: "List drafts by namespace and id", Query: []protocol.Param{documentPage[0], configPage[1]}, Replies: map[int]any{200: draftList{}}},
 		{Method: "DELETE", Path: "/v1/registry/drafts/{namespace}/{id}", Handle: inNamespace(h.discard),
-			Summary: "Discard a draft", Headers: matchHeaders, Replies: map[int]any{204: nil}, Failures: []int{400, 409, 412}},
+			Summary: "Discard a draft", Headers: matchHeaders[:3], Replies: map[int]any{204: nil}, Failures: []int{400, 409, 412}},
+		{Method: "GET", Path: "/v1/registry/gates", Handle: own(h.gates),
+			Summary: "List what the evaluation gates of agents say about a version", Query: []protocol.Param{param("version", "string", "number of a version, or draft for the live version with all drafts; default draft")},
+			Replies: map[int]any{200: gateList{}}, Failures: []int{404}},
 		{Method: "POST", Path: "/v1/registry/publish", Handle: withBody(h.publish),
 			Summary: "Publish drafts, for all threads or as a canary", Headers: matchHeaders[2:], Body: publishBody{},
 			Replies: map[int]any{200: config.Publication{}}, Failures: []int{404, 409}},
@@ -208,5 +211,29 @@ func (h *versions) publish(req *request, body *publishBody) error {
 	if err != nil {
 		return err
 	}
-	return req.ok(h.control.Drafts().Publish(req.ctx, body.Records, canary, body.Note, actorOf(req)))
+	by, err := publisherOf(req)
+	if err != nil {
+		return err
+	}
+	return req.ok(h.control.Drafts().Publish(req.ctx, body.Records, canary, body.Note, by))
+}
+
+type gateList struct {
+	Version string `json:"version"`
+	Passed  bool   `json:"passed"` // the version may be published
+	// Items are the agents of the version that have a gate.
+	Items []config.GateVerdict `json:"items"`
+}
+
+func (h *versions) gates(req *request) error {
+	out := gateList{Version: cmp.Or(req.value("version"), config.DraftSide), Passed: true, Items: []config.GateVerdict{}}
+	list, err := h.control.Gates(req.ctx, out.Version)
+	if err != nil {
+		return err
+	}
+	out.Items = append(out.Items, list...)
+	for _, v := range list {
+		out.Passed = out.Passed && v.Passed
+	}
+	return req.Reply(200, out)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/eval/gate"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -148,7 +149,7 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 			}
 			return out.limiter.Model(own.ID, m), nil
 		},
-		Limits: limits, MCP: servers})
+		Limits: limits, MCP: servers, Gate: gate.New(b.profile(""))})
 	if err != nil {
 		return nil, configError("%w", err)
 	}

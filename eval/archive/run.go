@@ -41,6 +41,12 @@ type Run struct {
 	Status          Status      `json:"status"`
 	CellCount       int         `json:"cell_count"`
 	Samples         int         `json:"samples,omitempty"`
+	// AgentID is the agent that was tried, and Version the version of the configuration that has it.
+	AgentID string `json:"agent_id,omitempty"`
+	Version string `json:"version,omitempty"`
+	// AgentDigest identifies the agent with its model and whatever else its documents need: runs of the same agent have the same. It is
+	// empty if the agent had overrides.
+	AgentDigest string `json:"agent_digest,omitempty"`
 }
 
 // Header is what is stored of a run beside its items.
