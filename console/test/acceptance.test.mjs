@@ -442,7 +442,15 @@ async function addresses() {
   const { messages } = await call("GET", `/v1/threads/${done.thread_id}/messages`);
   const { live } = await call("GET", "/v1/registry/versions");
   const { items } = await call("GET", "/v1/audit-log?limit=1");
+  const { id: dataset } = await call("POST", "/v1/eval/datasets", { spec: { fixtures: [{ id: "hi", user_input: "hello", provider_script: [{ kind: "chat_response", content: "Hello!" }], expect: {} }] } });
+  const { run: evaluated } = await call("POST", "/v1/eval/runs", { dataset_id: dataset });
   return [
+    `/runs/${done.run_id}/fork?step=0`,
+    `/datasets/${dataset}`,
+    `/datasets/${dataset}/cases/hi`,
+    `/evals/${evaluated.id}?cell=0:hi`,
+    "/evals/new",
+    "/evals/online",
     `/runs/${done.run_id}`,
     `/runs/${done.run_id}/steps/0`,
     `/runs/${asked.run_id}/calls/${asked.waiting.tickets[0].tool_call_id}`,
@@ -459,7 +467,7 @@ async function addresses() {
   ];
 }
 
-const everywhere = ["/", "/approvals", "/approvals?view=decided", "/runs", "/threads", "/threads/new", "/agents", "/tools", "/skills", "/versions", "/queue", "/queue?view=dead", "/cost", "/audit", "/providers", "/models", "/pools", "/mcp-servers", "/a2a-servers", "/keys", "/system"];
+const everywhere = ["/", "/approvals", "/approvals?view=decided", "/runs", "/threads", "/threads/new", "/agents", "/tools", "/skills", "/versions", "/datasets", "/evals", "/queue", "/queue?view=dead", "/cost", "/audit", "/providers", "/models", "/pools", "/mcp-servers", "/a2a-servers", "/keys", "/system"];
 
 test("every address works after a reload", async (t) => {
   const page = await open(t, "/");

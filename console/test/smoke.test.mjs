@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { kept, launch, run, serve, settled, violations, visit } from "./rig.mjs";
 
-let server, browser, asked, done;
+let server, browser, asked, done, evaluated;
 const heard = []; // what each page wrote to the browser's console
 
 const call = async (method, path, body) => {
@@ -19,6 +19,8 @@ before(async () => {
   await call("POST", "/v1/config/agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse." });
   done = await run(server.url, "default", "Where should I go?");
   asked = await run(server.url, "scenario", "scenario:approval");
+  await call("POST", "/v1/eval/datasets", { id: "smoke", spec: { fixtures: [{ id: "hi", user_input: "hello", provider_script: [{ kind: "chat_response", content: "Hello!" }], expect: { final_answer_contains: ["Bye"] } }] } });
+  evaluated = await call("POST", "/v1/eval/runs", { dataset_id: "smoke" });
 });
 
 after(async () => {
@@ -97,6 +99,9 @@ const pages = {
   agents: () => "/agents",
   agent: () => "/agents/permission/permissions",
   versions: () => "/versions",
+  fork: () => `/runs/${done.run_id}/fork`,
+  dataset: () => "/datasets/smoke/cases/hi",
+  eval: () => `/evals/${evaluated.run.id}?cell=0:hi`,
   queue: () => "/queue",
   cost: () => "/cost",
   audit: () => "/audit",

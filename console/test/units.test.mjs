@@ -212,3 +212,44 @@ test("a fork's request has what was changed, and nothing else", async () => {
   const at = (message, path = "") => Object.keys(wrongOf(message, path ? [{ path, message }] : []))[0];
   assert.deepEqual([at("step is 9, want 0 to 1"), at("x", "/model_id"), at('call "c1" has no result before step 1'), at("results[0].tool is empty"), at("version not found: 99"), at("agent not found: no"), at("boom")], ["step", "model", "call:c1", "stub:0", "version", "agent", ""]);
 });
+
+test("cases are read from files in every form, and mistakes are named", async () => {
+  const { casesOf, expectations, fieldOf, merged, ofKind, replaced } = await load("features/datasets/cases.ts");
+  const [a, b] = [{ id: "a", user_input: "x" }, { id: "b", user_input: "y", expect: { rubric: "r", scorers: [{ kind: "no_tool" }], max_tokens_total: 5 } }];
+  for (const text of [JSON.stringify([a, b]), JSON.stringify({ fixtures: [a, b] }), JSON.stringify({ id: "d", spec: { fixtures: [a, b] } }), `${JSON.stringify(a)}\n\n${JSON.stringify(b)}\n`]) assert.deepEqual(casesOf(text).map((c) => c.id), ["a", "b"], text);
+  assert.deepEqual(casesOf(JSON.stringify(a)), [{ ...a, expect: {} }]);
+  assert.throws(() => casesOf(`${JSON.stringify(a)}\n{`), /^Error: 2: /);
+  assert.throws(() => casesOf('[{"id":"a"}]'), /1: id, user_input/);
+  assert.throws(() => casesOf(" "));
+  assert.equal(expectations(b), 2);
+  assert.deepEqual(merged([a], [{ ...a, user_input: "z" }, b]).map((c) => c.user_input), ["z", "y"]);
+  assert.deepEqual(replaced([a, b], "a").map((c) => c.id), ["b"]);
+  assert.deepEqual(replaced([a], "", b).map((c) => c.id), ["a", "b"]);
+  assert.deepEqual([fieldOf("invalid: spec.fixtures[1].expect.scorers[0].pattern is x", 1), fieldOf("spec.fixtures[1].user_input is empty", 1), fieldOf("spec.fixtures[0].id is x", 1), fieldOf("boom", 1)], ["expect.scorers[0]", "user_input", "", ""]);
+  assert.deepEqual(ofKind({ kind: "contains", text: "t", not: true, name: "n" }, "exact"), { kind: "exact", text: "t", name: "n" });
+});
+
+test("results are ordered by what must be looked at, compared as the command line does, and exported", async () => {
+  const m = await load("features/evals/matrix.ts");
+  const item = (id, passed, text = "t", model = "m", sample) => ({ fixture_id: id, cell: { model_id: model }, sample_index: sample, report: { fixture_id: id, passed, failures: passed ? [] : [{ kind: "answer_missing_phrase", phrase: "<x>" }], final_text: text, total_tokens: 3, session_duration_ms: 1500 } });
+  const before = [item("same", true), item("lost", true), item("won", false), item("drift", true), item("gone", true), item("still", false)];
+  const now = [item("same", true), item("lost", false), item("won", true), item("drift", true, "u"), item("still", false), item("new", false)];
+  const diff = m.diffOf(before, now);
+  assert.deepEqual(Object.fromEntries(diff.map((c) => [c.fixture_id, c.kind])), { same: "unchanged", lost: "regression", won: "fixed", drift: "drift", gone: "missing_from_new", still: "still_failing", new: "newly_added" });
+  assert.deepEqual(m.rowsOf(now, diff).map((r) => r.fixture), ["lost", "gone", "drift", "still", "new", "won", "same"]);
+  assert.deepEqual(m.rowsOf([item("p", true), item("f", false), item("k", true, "t", "m", 0), item("k", false, "t", "m", 1)]).map((r) => `${r.fixture} ${r.state}`), ["f failed", "k flaky", "p passed"]);
+  const rows = m.rowsOf(now, diff);
+  assert.deepEqual(m.views.map((v) => rows.filter((r) => m.shows(r, v)).length), [5, 3, 1, 3, 7]);
+  assert.equal(m.markdown(diff).split("\n")[0], "**Blocked:** 1 regression, 1 missing, 1 drifted, 1 new, 1 fixed, 1 still failing, 1 unchanged");
+  assert.match(m.markdown(diff), /\| lost with m \| passed before and fails: answer missing phrase \| blocks \|/);
+  const junit = m.junit("d", diff, now);
+  assert.match(junit, /<testsuite name="d" tests="7" failures="4">/);
+  assert.match(junit, /<testcase name="lost with m" classname="d" time="1.500">/);
+  assert.ok(!junit.includes('"<x>"'), "the text of an answer is not escaped");
+  assert.deepEqual(m.reportsOf(m.ndjson(now)), now.map((it) => ({ ...it, sample_index: undefined })));
+  assert.throws(() => m.reportsOf('{"a":1}'), /1: fixture_id, passed/);
+  const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-9, `${a} is not ${b}`);
+  close(m.wilson(1, 1).low, 0.2065493143772375); // as the server has it
+  assert.deepEqual([m.wilson(0, 4).low, m.wilson(4, 4).high], [0, 1]);
+  assert.equal(m.statisticsOf(now)[0].passed, 3);
+});

@@ -1,4 +1,4 @@
-import { BookOpen, Bot, Boxes, ChartColumn, Columns3, Cpu, Gauge, GitBranch, Hand, KeyRound, Layers, ListTree, MessagesSquare, Network, Plug, ScrollText, Server, Settings, Sparkles, Wrench, type LucideIcon } from "lucide-react";
+import { BookOpen, Bot, Boxes, ChartColumn, Columns3, Cpu, FlaskConical, Gauge, GitBranch, Hand, KeyRound, Layers, ListChecks, ListTree, MessagesSquare, Network, Plug, ScrollText, Server, Settings, Sparkles, Wrench, type LucideIcon } from "lucide-react";
 import type { Key } from "./i18n/i18n";
 
 export interface Place {
@@ -33,7 +33,14 @@ export const groups: Group[] = [
       { to: "/tools", word: "nav.tools", icon: Wrench },
       { to: "/skills", word: "nav.skills", icon: BookOpen },
       { to: "/assistant", word: "nav.assistant", icon: Sparkles },
+    ],
+  },
+  {
+    word: "nav.rollout",
+    places: [
       { to: "/versions", word: "nav.versions", icon: GitBranch, key: "v" },
+      { to: "/datasets", word: "nav.datasets", icon: FlaskConical, key: "d" },
+      { to: "/evals", word: "nav.evals", icon: ListChecks, key: "l" },
     ],
   },
   {

@@ -32,6 +32,17 @@ export interface ThreadSearch {
   status?: string;
 }
 
+/** What the address of the result of an evaluation may say. */
+export interface EvalSearch {
+  /** The run that it is compared with. */
+  baseline?: string;
+  /** Which cases are shown. */
+  show?: string;
+  /** The cell that is open. */
+  cell?: string;
+  q?: string;
+}
+
 const runFilters: (keyof RunSearch)[] = ["status", "outcome", "waiting_reason", "agent_id", "user_id", "thread_id", "tool", "origin", "version", "in_doubt", "since", "until", "min_cost_usd", "q"];
 
 /** pick returns those values of an address that are texts and are known. */
@@ -81,6 +92,17 @@ const agents = createRoute({ ...at("/agents"), validateSearch: (s: Record<string
 const agentPage = lazyRouteComponent(() => import("../features/agents/agent"), "AgentPage");
 const agent = createRoute({ ...at("/agents/$id"), component: agentPage });
 const agentTab = createRoute({ ...at("/agents/$id/$tab"), component: agentPage });
+const datasets = createRoute({ ...at("/datasets"), validateSearch: (s: Record<string, unknown>): { q?: string } => pick(s, ["q"]), component: lazyRouteComponent(() => import("../features/datasets/datasets"), "Datasets") });
+const datasetPage = lazyRouteComponent(() => import("../features/datasets/dataset"), "DatasetPage");
+const dataset = createRoute({ ...at("/datasets/$id"), component: datasetPage });
+const datasetCase = createRoute({ ...at("/datasets/$id/cases/$case"), component: datasetPage });
+const evalsPage = lazyRouteComponent(() => import("../features/evals/evals"), "Evals");
+const evals = createRoute({ ...at("/evals"), validateSearch: (s: Record<string, unknown>): { dataset?: string; status?: string } => pick(s, ["dataset", "status"]), component: evalsPage });
+const newEval = createRoute({ ...at("/evals/new"), validateSearch: (s: Record<string, unknown>): { dataset?: string; baseline?: string; agent?: string } => pick(s, ["dataset", "baseline", "agent"]), component: lazyRouteComponent(() => import("../features/evals/start"), "StartEval") });
+const online = createRoute({ ...at("/evals/online"), component: lazyRouteComponent(() => import("../features/evals/online"), "Online") });
+const evalSearch = (s: Record<string, unknown>): EvalSearch => pick(s, ["baseline", "show", "cell", "q"]);
+const reports = createRoute({ ...at("/evals/reports"), validateSearch: evalSearch, component: lazyRouteComponent(() => import("../features/evals/reports"), "Reports") });
+const evalResult = createRoute({ ...at("/evals/$id"), validateSearch: evalSearch, component: lazyRouteComponent(() => import("../features/evals/result"), "EvalResult") });
 const versionsPage = lazyRouteComponent(() => import("../features/versions/versions"), "Versions");
 const versions = createRoute({ ...at("/versions"), component: versionsPage });
 const version = createRoute({ ...at("/versions/$n"), component: versionsPage });
@@ -124,7 +146,7 @@ const configured = createRoute({
     throw to ? redirect({ to, params: { id }, replace: true } as never) : notFound();
   },
 });
-const operation = [fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
+const operation = [datasets, dataset, datasetCase, evals, newEval, online, reports, evalResult, fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, a2aServers, a2aServer, skills, skill, tools, tool, compare, assistant, keys, system, ...operation]),

@@ -1,8 +1,8 @@
 import { Link, useRouterState } from "@tanstack/react-router";
-import { Lock } from "lucide-react";
+import { Lock, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
 import { useLanguage, type Key } from "../app/i18n/i18n";
-import { useGoverns, useMay } from "../app/session";
+import { useGoverns, useMay, useSession, type Session } from "../app/session";
 import { Empty } from "./state";
 
 /** Needs shows a page to callers that may see it. The others are told which key they need, without a request that fails; a silent part of a page is left out. */
@@ -19,6 +19,19 @@ export function Needs({ ability, silent, children }: { ability: "admin" | "gover
       <Link to="/sign-in" search={{ next: here }} className="touch mt-3 inline-flex min-h-8 items-center rounded-md bg-accent px-4 font-medium text-on-accent">
         {t("session.signIn")}
       </Link>
+    </Empty>
+  );
+}
+
+/** Has shows a page on servers that have its part. On others it says which setting turns it on. */
+export function Has({ feature, setting, children }: { feature: keyof Session["features"]; setting: string; children: ReactNode }) {
+  const { t } = useLanguage();
+  const session = useSession();
+  if (session?.features[feature]) return children;
+  return (
+    <Empty title={t("state.notInThisServer")} icon={Unplug}>
+      <p>{t("state.turnedOnBy")}</p>
+      <code className="mono mt-2 inline-block rounded-sm bg-sunken px-2 py-1 text-text">{setting}</code>
     </Empty>
   );
 }

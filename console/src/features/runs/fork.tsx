@@ -1,7 +1,7 @@
 import { queryOptions, useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { GitFork, Plus, X } from "lucide-react";
-import { useEffect, useId, useState, type ReactNode } from "react";
+import { useEffect, useId, useState } from "react";
 import { agentsQuery } from "../../api/agents";
 import { api, ask } from "../../api/client";
 import { call, capabilitiesQuery, problemsOf, type Doc } from "../../api/config";
@@ -11,6 +11,7 @@ import { useEvents } from "../../live/events";
 import type { Fold } from "../../live/fold";
 import { Button } from "../../ui/button";
 import { short } from "../../ui/id";
+import { Labelled, Panel } from "../../ui/labelled";
 import { Needs } from "../../ui/needs";
 import { Page } from "../../ui/page";
 import { Loaded } from "../../ui/state";
@@ -69,30 +70,6 @@ export function stepsOf(timeline: Timeline): number[] {
   const last = Math.max(-1, ...answered);
   const more = timeline.calls.some((c) => c.step === last && c.ended_at);
   return Array.from({ length: Math.max(1, last + 1 + (more ? 1 : 0)) }, (_, n) => n);
-}
-
-function Panel({ title, hint, children }: { title: string; hint?: string; children: ReactNode }) {
-  const id = useId();
-  return (
-    <section aria-labelledby={id} className="panel flex flex-col gap-3 p-4">
-      <div>
-        <h2 id={id} className="font-semibold">
-          {title}
-        </h2>
-        {hint && <p className="text-muted">{hint}</p>}
-      </div>
-      {children}
-    </section>
-  );
-}
-
-function Bad({ id, text }: { id: string; text?: string }) {
-  if (!text) return null;
-  return (
-    <span id={id} role="alert" className="text-dense font-normal text-fail [overflow-wrap:anywhere]">
-      {text}
-    </span>
-  );
 }
 
 function Form({ run, timeline, fold, step }: { run: Run; timeline: Timeline; fold: Fold; step?: string }) {
@@ -183,26 +160,6 @@ function Form({ run, timeline, fold, step }: { run: Run; timeline: Timeline; fol
         </Button>
       </div>
     </form>
-  );
-}
-
-interface FieldProps {
-  id: string;
-  "aria-describedby"?: string;
-  "aria-invalid"?: true;
-}
-
-/** Labelled is a field with its name, and what is wrong with it. */
-function Labelled({ label, bad, children }: { label: string; bad?: string; children: (props: FieldProps) => ReactNode }) {
-  const id = useId();
-  return (
-    <div className="flex min-w-0 flex-1 flex-col gap-1">
-      <label htmlFor={id} className="font-medium">
-        {label}
-      </label>
-      {children({ id, ...(bad && { "aria-describedby": `${id}-bad`, "aria-invalid": true as const }) })}
-      <Bad id={`${id}-bad`} text={bad} />
-    </div>
   );
 }
 

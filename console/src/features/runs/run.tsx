@@ -17,6 +17,7 @@ import { Rows } from "../../ui/rows";
 import { Empty, Failure, Loaded, Skeleton } from "../../ui/state";
 import { Badge, lookOfRun, stateOf } from "../../ui/status";
 import { Ago } from "../../ui/time";
+import { ToDataset } from "../../ui/todataset";
 import { Detail } from "./detail";
 import { useEvents } from "../../live/events";
 import { explainQuery, liveVersionQuery, runQuery, timelineQuery, treeQuery, type Run } from "./queries";
@@ -198,6 +199,7 @@ function Actions({ run }: { run: Run }) {
         <GitFork aria-hidden className="size-3.5" />
         {t("fork.run")}
       </Button>
+      {run.status === "done" && <ToDataset run={run.run_id} />}
       {run.status !== "done" && (
         <Button why={why} disabled={cancel.isPending} onClick={() => cancel.mutate()}>
           <Ban aria-hidden className="size-3.5" />
