@@ -119,6 +119,7 @@ func (s *CallState) AppendJSON(dst []byte) ([]byte, error) {
 	buf = e.valueIf(s.Ticket != nil, buf, `,"ticket":`, s.Ticket)
 	buf = appendjson.TrueIf(buf, `,"escalated":`, s.Escalated)
 	buf = appendjson.TextIf(buf, `,"probe":`, s.Probed.String())
+	buf = appendjson.TrueIf(buf, `,"ask_in_doubt":`, s.AskInDoubt)
 	buf = appendjson.IntIf(buf, `,"attempts":`, int64(s.Attempts))
 	buf = e.valueIf(s.Decision != nil, buf, `,"resume_input":`, s.Decision)
 	buf = e.valueIf(len(s.Earlier) > 0, buf, `,"earlier_decisions":`, s.Earlier)

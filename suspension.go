@@ -160,6 +160,9 @@ type CallState struct {
 	Escalated  bool       `json:"escalated,omitempty"`
 	// Probed is what the tool knew of the call when its outcome was in doubt.
 	Probed ProbeOutcome `json:"probe,omitempty"`
+	// AskInDoubt says that a person decides if the outcome of the call is in doubt, as ToolSpec.InDoubt said when the
+	// model made the call: the tool may be gone when that is found out.
+	AskInDoubt bool `json:"ask_in_doubt,omitempty"`
 	// Attempts is how often the call has begun, if that is more than once. Calls that only read begin
 	// without a commit, so it may be more.
 	Attempts uint32    `json:"attempts,omitempty"`

@@ -47,7 +47,7 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 		case p.Outcome == awaken.ProbeNotDone:
 			s := w.ledger.edit(c)
 			s.Status, s.StartedAt, s.Attempts = awaken.CallNew, 0, max(s.Attempts, 1)
-		case c.entry != nil && c.entry.Spec.InDoubt == awaken.DoubtSuspend:
+		case c.state.AskInDoubt || c.entry != nil && c.entry.Spec.InDoubt == awaken.DoubtSuspend:
 			if e := w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &awaken.Ticket{Suspension: awaken.Suspension{ID: "in_doubt_" + c.state.CallID, Action: doubtAction,
 				Message: fmt.Sprintf("Tool '%s' was cut off after it had begun. It may have taken effect. Make the call again?", c.state.ToolName), Parameters: c.state.Arguments}}}, nil); e != nil {
 				return e

@@ -227,7 +227,7 @@ func (inf *inference) answer(reply *llm.Reply) {
 		s.CallID, s.ToolName, s.Arguments, s.Status, s.UpdatedAt = c.ID, c.Name, arguments(c), awaken.CallNew, now
 		s.RunID, s.Step, s.Index = inf.info.RunID, inf.step.index, i
 		if entry != nil {
-			s.Effect = entry.Spec.Effect
+			s.Effect, s.AskInDoubt = entry.Spec.Effect, entry.Spec.Effect == awaken.Effectful && entry.Spec.InDoubt == awaken.DoubtSuspend
 		}
 		one.call.state, one.entry = s, entry
 		inf.ledger.calls = append(inf.ledger.calls, &one.call)

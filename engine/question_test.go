@@ -117,6 +117,38 @@ func TestDoubt_TakesTheResultThatIsKnown(t *testing.T) {
 	}
 }
 
+// A person is asked about a call in doubt also if its tool is not there, as one of a server that is not connected yet, when
+// another process takes the run over. The call is not made again when they give its result.
+func TestDoubt_IsAskedWithoutTheTool(t *testing.T) {
+	t.Parallel()
+	var g *rig
+	n := 0
+	pay := awaken.NewTool(awaken.ToolSpec{ID: "pay", InDoubt: awaken.DoubtSuspend}, func(context.Context, *awaken.ToolCall, args) (*awaken.ToolResult, error) {
+		n++
+		g.fenceOff("t") // the owner is lost in the middle of the call
+		return awaken.TextResult("paid"), nil
+	})
+	g = newRig(t, []llmtest.Turn{uses("pay"), llmtest.Say("ok")}, withTools(pay))
+	req := say("hi")
+	req.RunID = "r"
+	if _, err := g.rt.Run(t.Context(), req, nil); !errors.Is(err, awaken.ErrFenced) {
+		t.Fatalf("error is %v, want ErrFenced", err)
+	}
+	g.cfg.Tools = nil
+	g.restart()
+	res, p := g.run(awaken.RunRequest{Continue: "r"})
+	checkTermination(t, res, p, awaken.Suspended)
+	if err := g.rt.Decide(t.Context(), "r", awaken.Decision{Target: "in_doubt_c1", ID: "d", Action: awaken.ActionResume, Result: json.RawMessage(`{"receipt":17}`)}); err != nil {
+		t.Fatal(err)
+	}
+	res, p = g.resume("r")
+	checkTermination(t, res, p, awaken.NaturalEnd)
+	calls, err := g.store.Calls(t.Context(), "r")
+	if err != nil || n != 1 || calls[0].Status != awaken.CallSucceeded || string(calls[0].Result.Data) != `{"receipt":17}` {
+		t.Errorf("the tool was called %d times; the call is %+v, %v", n, calls[0], err)
+	}
+}
+
 // A question that escalates when its time is over keeps waiting, and takes the first decision
 // that comes, also if no run has noticed yet that its time is over.
 func TestExpiry_AnEscalatedQuestionTakesTheFirstDecision(t *testing.T) {

@@ -75,6 +75,7 @@ type mcpOptions struct {
 	roots        []string
 	maxResult    int
 	trustChanges bool
+	inDoubt      awaken.DoubtPolicy
 	sampling     *struct {
 		Agent      string `json:"agent"`
 		Ask        *bool  `json:"ask"`
@@ -85,7 +86,7 @@ type mcpOptions struct {
 // server returns the server that a document describes.
 func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error) {
 	var o mcpOptions
-	options := map[string]any{"headers": &o.headers, "inherit_env": &o.inheritEnv, "roots": &o.roots, "max_result_bytes": &o.maxResult, "trust_changes": &o.trustChanges, "sampling": &o.sampling}
+	options := map[string]any{"headers": &o.headers, "inherit_env": &o.inheritEnv, "roots": &o.roots, "max_result_bytes": &o.maxResult, "trust_changes": &o.trustChanges, "in_doubt": &o.inDoubt, "sampling": &o.sampling}
 	for _, name := range slices.Sorted(maps.Keys(spec.Config)) {
 		if options[name] == nil {
 			return s, fmt.Errorf("config: unknown option %q, want %s", name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
@@ -94,7 +95,7 @@ func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error
 			return s, fmt.Errorf("config.%s: %w", name, err)
 		}
 	}
-	s = mcp.Server{ID: spec.ID, Timeout: time.Duration(spec.TimeoutSecs) * time.Second, Refresh: m.refresh, Roots: o.roots, MaxResult: o.maxResult, TrustChanges: o.trustChanges}
+	s = mcp.Server{ID: spec.ID, Timeout: time.Duration(spec.TimeoutSecs) * time.Second, Refresh: m.refresh, Roots: o.roots, MaxResult: o.maxResult, TrustChanges: o.trustChanges, InDoubt: o.inDoubt}
 	if v := o.sampling; v != nil {
 		s.Sampling = &mcp.Sampling{Agent: v.Agent, Ask: v.Ask == nil || *v.Ask, MaxPerCall: v.MaxPerCall}
 	}

@@ -217,6 +217,38 @@ func TestCall_ThatCrashesItsServerIsInDoubtAndNotRepeated(t *testing.T) {
 	}
 }
 
+// With InDoubt, a person decides about a call in which its server crashed: it is made again only if they say so, and what
+// they say that it resulted in is its result.
+func TestCall_InDoubtIsSettledByAPerson(t *testing.T) {
+	s, file := program(t, "plain")
+	s.InDoubt = awaken.DoubtSuspend
+	rt, _ := runtime(t, plugin(t, mcp.Options{}, s), llmtest.Use("mcp__s__crash", `{"text":""}`), llmtest.Say("ok"), llmtest.Use("mcp__s__crash", `{"text":""}`), llmtest.Say("given up"))
+	res, _ := ask(t, rt)
+	for _, want := range []string{"crash", "crash crash"} {
+		if res.Waiting == nil || len(res.Waiting.Tickets) != 1 {
+			t.Fatalf("the run does not wait: %+v", res)
+		}
+		if w := res.Waiting.Tickets[0]; w.Suspension.Action != "tool:in_doubt" || !strings.Contains(w.Reason, "exit status 7: panic: out of cheese") || !strings.Contains(w.Reason, "may have taken effect") {
+			t.Errorf("the question is %+v", w)
+		}
+		if got := strings.Join(notes(t, file), " "); got != want {
+			t.Errorf("the server was called: %s, want %s", got, want)
+		}
+		if want == "crash" {
+			res = decide(t, rt, res, (*awaken.WaitingTicket).Approve)
+		}
+	}
+	res = decide(t, rt, res, func(w *awaken.WaitingTicket) awaken.Decision { return w.Answer(json.RawMessage(`"it crashed well"`)) })
+	if got := lastResult(t, rt); res.Response != "ok" || !strings.Contains(got, "it crashed well") {
+		t.Errorf("%+v; the result is %q", res, got)
+	}
+	res, _ = ask(t, rt)
+	res = decide(t, rt, res, func(w *awaken.WaitingTicket) awaken.Decision { return w.Reject("leave it") })
+	if got := strings.Join(notes(t, file), " "); res.Response != "given up" || got != "crash crash crash" {
+		t.Errorf("%+v; the server was called: %s", res, got)
+	}
+}
+
 func TestOpen_AServerThatHangsHoldsUpNothing(t *testing.T) {
 	s, _ := program(t, "hang")
 	s.OpenTimeout, s.Restart.Never = 300*time.Millisecond, true

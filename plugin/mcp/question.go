@@ -137,6 +137,18 @@ func (t *tool) askAgain(call *awaken.ToolCall, d *dialogue) error {
 		Message: fmt.Sprintf("The connection to MCP server %q was lost before your answer reached it. The call of %q may have taken effect. Make it again, with your answer?", t.conn.server.ID, t.tool.Name)})
 }
 
+// doubtAction is the action of the runtime's questions about calls in doubt: an answer with a result is the result of
+// the call, which is then not made again.
+const doubtAction = "tool:in_doubt"
+
+// askDoubt suspends a call in which the connection was lost.
+func (t *tool) askDoubt(call *awaken.ToolCall, d *dialogue, lost string) error {
+	d.Count++
+	d.Open, d.Again, d.Requests, d.State, d.Answers = "", true, nil, "", nil
+	return suspend(call, d, awaken.Suspension{ID: d.suspensionID(call.ID), Action: doubtAction, Parameters: call.Args,
+		Message: fmt.Sprintf("The connection to MCP server %q was lost in the call of %q: %s. It may have taken effect. Make the call again?", t.conn.server.ID, t.tool.Name, lost)})
+}
+
 // end forgets the dialogue of a call that is over.
 func (d *dialogue) end(call *awaken.ToolCall) {
 	if d.Count > 0 {

@@ -50,6 +50,9 @@ type Server struct {
 	// TrustChanges takes in tools that differ from when they were first seen. By default they are
 	// held until [Connection.Approve].
 	TrustChanges bool
+	// InDoubt says what happens to an effectful call of which it is not known whether it took effect: the
+	// process or the connection was lost in it.
+	InDoubt awaken.DoubtPolicy
 	// Roots are the addresses (file:///…) that the server is told it may work in.
 	Roots []string
 	// Unattended says that no person can answer the server: what it asks people is declined.
@@ -113,6 +116,7 @@ func (s *Server) Validate() error {
 	}{{"Timeout", s.Timeout}, {"OpenTimeout", s.OpenTimeout}, {"Refresh", s.Refresh}, {"Restart.Delay", s.Restart.Delay}, {"Restart.MaxDelay", s.Restart.MaxDelay}} {
 		p.When(d.value < 0, "%s is %s, want 0 or more", d.name, d.value)
 	}
+	p.When(s.InDoubt != awaken.DoubtTell && s.InDoubt != awaken.DoubtSuspend, "InDoubt is %q, want suspend or empty", s.InDoubt)
 	p.When(s.MaxResult < 0, "MaxResult is %d, want 0 or more", s.MaxResult)
 	p.When(s.MaxMessage < 0, "MaxMessage is %d, want 0 or more", s.MaxMessage)
 	p.When(s.Restart.Factor != 0 && s.Restart.Factor < 1, "Restart.Factor is %g, want 1 or more", s.Restart.Factor)

@@ -69,7 +69,7 @@ func title(t *sdk.Tool) string {
 
 func newTool(c *Connection, l *listing) *tool {
 	return &tool{conn: c, listing: l, spec: awaken.ToolSpec{ID: l.id, Name: cmp.Or(title(l.tool), l.tool.Name), Description: l.tool.Description, Parameters: l.params,
-		Category: "mcp", Effect: effect(l.tool), Untrusted: true, Timeout: c.server.Timeout,
+		Category: "mcp", Effect: effect(l.tool), InDoubt: c.server.InDoubt, Untrusted: true, Timeout: c.server.Timeout,
 		Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.tool": l.tool.Name, "mcp.transport": c.server.transport()}}}
 }
 
@@ -129,7 +129,7 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 			if needed, ok := errors.AsType[*oauth.Needed](a.err); ok { // the server has refused the call
 				return nil, t.conn.askAuthorization(ctx, call, &d, false, needed)
 			}
-			return t.failure(ctx, s, a.err)
+			return t.failure(ctx, s, call, &d, a.err)
 		case !a.res.NeedsInput():
 			d.end(call)
 			return t.result(a.res), nil
@@ -221,8 +221,8 @@ func arguments(call *awaken.ToolCall) any {
 }
 
 // failure returns the result of a call that has none: the server refused it, or it is not known what
-// became of it.
-func (t *tool) failure(ctx context.Context, s *session, err error) (*awaken.ToolResult, error) {
+// became of it. If a person decides about calls in doubt, it suspends the call.
+func (t *tool) failure(ctx context.Context, s *session, call *awaken.ToolCall, d *dialogue, err error) (*awaken.ToolResult, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // the server was told
 	}
@@ -237,13 +237,17 @@ func (t *tool) failure(ctx context.Context, s *session, err error) (*awaken.Tool
 		why = context.Cause(s.ctx)
 	case <-time.After(200 * time.Millisecond): // the end of a program is noticed after that of its output
 	}
+	lost := cut(t.conn.server.hide(why.Error()), 4<<10)
+	if t.spec.Effect == awaken.Effectful && t.spec.InDoubt == awaken.DoubtSuspend {
+		return nil, t.askDoubt(call, d, lost)
+	}
 	code, text := "connection_lost", "the connection to MCP server %q was lost in the call: %s"
 	res := &awaken.ToolResult{}
 	if t.spec.Effect == awaken.Effectful {
 		code, text = "in_doubt", text+". Whether the call took effect is not known, and it was not repeated"
 		defer func() { res.Metadata["in_doubt"] = true }()
 	}
-	res = awaken.ErrorResult(code, fmt.Sprintf(text, t.conn.server.ID, cut(t.conn.server.hide(why.Error()), 4<<10)))
+	res = awaken.ErrorResult(code, fmt.Sprintf(text, t.conn.server.ID, lost))
 	res.Metadata = t.metadata()
 	return res, nil
 }
