@@ -2,9 +2,10 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"time"
+	"slices"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
@@ -15,9 +16,11 @@ import (
 )
 
 const (
-	maxTrials       = 500 // calls that are judged at once
-	maxTrialRuns    = 2000
-	maxTrialThreads = 200
+	maxTrials       = 500  // calls that are judged at once
+	maxTrialRuns    = 2000 // runs whose calls are looked for
+	maxTrialThreads = 1000 // threads whose messages are read for that
+	trialMessages   = 2 * maxTrials
+	trialPage       = 200
 )
 
 type trialBody struct {
@@ -46,7 +49,8 @@ type trialReply struct {
 	AgentID string         `json:"agent_id"`
 	Totals  map[string]int `json:"totals"` // calls by behavior
 	Items   []trialResult  `json:"items"`
-	// Complete says that there were no further calls since the time that was asked for.
+	// Complete says that there were no further calls since the time that was asked for: those of the newest 2000 runs and
+	// 1000 threads are looked for.
 	Complete bool `json:"complete"`
 }
 
@@ -173,83 +177,114 @@ func (h *permissions) agent(req *request, raw json.RawMessage) (*awaken.AgentSpe
 	return spec, json.Unmarshal(v.Normalized, spec)
 }
 
-// recent returns the latest calls of the runs of an agent in the tenant, newest run first, and the user of each.
+// recent returns the latest calls of the runs of an agent in the tenant, the latest first, and the user of each.
 func (h *permissions) recent(req *request, spec *awaken.AgentSpec, q *recentCalls) (out []trialResult, users []string, complete bool, err error) {
 	if q == nil {
 		q = &recentCalls{}
-	}
-	limit := q.Limit
-	if limit == 0 {
-		limit = maxTrials
 	}
 	since, err := timeOf("recent.since", q.Since)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	reads := map[string]bool{} // tools without effects
+	r := trialReader{req: req, limit: cmp.Or(q.Limit, maxTrials), reads: map[string]bool{}, threads: map[string]map[string][]trialResult{}}
+	if !since.IsZero() {
+		r.since = since.UnixMilli()
+	}
 	for _, t := range h.registry().Tools() {
-		reads[t.ID] = t.Effect == awaken.ReadOnly
+		r.reads[t.ID] = t.Effect == awaken.ReadOnly
 	}
-	out, users = []trialResult{}, []string{}
-	runs, complete, err := recentRuns(req, spec.ID, since)
-	threads := map[string]bool{}
-	for _, run := range runs {
-		if threads[run.ThreadID] {
-			continue
-		}
-		if threads[run.ThreadID] = true; len(threads) > maxTrialThreads {
-			return out, users, false, nil
-		}
-		records, err := req.tenant.Store.Messages(req.ctx, run.ThreadID, awaken.MessageQuery{Limit: 2 * maxTrials, Last: true})
-		if errors.Is(err, awaken.ErrNotFound) {
-			continue // it was deleted in between
-		}
-		if err != nil {
-			return nil, nil, false, err
-		}
-		byID := map[string]*awaken.Run{}
-		for _, r := range runs {
-			if r.ThreadID == run.ThreadID {
-				byID[r.RunID] = r
-			}
-		}
-		for _, rec := range records {
-			r := byID[rec.RunID]
-			if r == nil || rec.Created < since.UnixMilli() && !since.IsZero() {
-				continue
-			}
-			for _, c := range rec.Message.ToolCalls {
-				if len(out) == limit {
-					return out, users, false, nil
-				}
-				tainted := r.Taint != nil && rec.Created > r.Taint.At && !reads[c.Name]
-				out = append(out, trialResult{trialCall: trialCall{c.Name, c.Arguments, tainted}, RunID: r.RunID, CallID: c.ID, At: rec.Created})
-				users = append(users, r.UserID)
-			}
-		}
+	if complete, err = r.read(spec.ID); err != nil {
+		return nil, nil, false, err
 	}
-	return out, users, complete, err
+	slices.SortStableFunc(r.found, func(a, b userCall) int { return cmp.Compare(b.At, a.At) })
+	out, users = make([]trialResult, len(r.found)), make([]string, len(r.found))
+	for i, c := range r.found {
+		out[i], users[i] = c.trialResult, c.user
+	}
+	return out, users, complete, nil
 }
 
-// recentRuns returns the runs of an agent since a time, newest first. It reads a bounded number of runs, and reports
-// whether these were all.
-func recentRuns(req *request, agentID string, since time.Time) (out []*awaken.Run, complete bool, err error) {
+// trialReader collects calls that runs have made: those of the newest runs.
+type trialReader struct {
+	req     *request
+	since   int64           // Unix ms
+	limit   int             // of calls
+	reads   map[string]bool // tools without effects
+	threads map[string]map[string][]trialResult
+	found   []userCall
+	cut     bool // a thread has older messages than were read
+}
+
+// userCall is a call of a run of a user.
+type userCall struct {
+	trialResult
+	user string
+}
+
+// read collects the calls of the runs of an agent. It reads a bounded number of runs and threads, and reports whether
+// these were all.
+func (t *trialReader) read(agentID string) (complete bool, err error) {
 	at := ""
-	for range maxTrialRuns / 200 {
-		page, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{AgentID: agentID, Limit: 200, At: &at})
+	for range maxTrialRuns / trialPage {
+		page, err := t.req.tenant.Store.ListRuns(t.req.ctx, awaken.RunQuery{AgentID: agentID, Limit: trialPage, At: &at})
 		if err != nil {
-			return nil, false, err
+			return false, err
 		}
-		for _, r := range page {
-			if since.IsZero() || r.UpdatedAt >= since.UnixMilli() {
-				out = append(out, r)
+		for _, run := range page {
+			if run.UpdatedAt < t.since || madeNoCalls(run) {
+				continue
+			}
+			if len(t.threads) == maxTrialThreads && t.threads[run.ThreadID] == nil {
+				return false, nil
+			}
+			calls, err := t.calls(run)
+			if err != nil {
+				return false, err
+			}
+			for _, c := range slices.Backward(calls) {
+				if len(t.found) == t.limit {
+					return false, nil
+				}
+				c.Tainted = run.Taint != nil && c.At > run.Taint.At && !t.reads[c.Tool]
+				t.found = append(t.found, userCall{c, run.UserID})
 			}
 		}
 		if at == "" {
-			return out, true, nil
+			return !t.cut, nil
 		}
 	}
-	return out, false, nil
+	return false, nil
+}
+
+// madeNoCalls reports whether the record of a run says that it called no tool: the model's first answer was its last.
+func madeNoCalls(run *awaken.Run) bool {
+	return run.Status == awaken.RunDone && run.Termination.Type == awaken.NaturalEnd && run.Steps <= 1 && run.Call == nil
+}
+
+// calls returns the calls of a run as the model made them, the oldest first. It reads the messages of a thread once.
+func (t *trialReader) calls(run *awaken.Run) ([]trialResult, error) {
+	if byRun := t.threads[run.ThreadID]; byRun != nil {
+		return byRun[run.RunID], nil
+	}
+	byRun := map[string][]trialResult{}
+	t.threads[run.ThreadID] = byRun
+	records, err := t.req.tenant.Store.Messages(t.req.ctx, run.ThreadID, awaken.MessageQuery{Limit: trialMessages, Last: true})
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, nil // it was deleted in between
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.cut = t.cut || len(records) == trialMessages && records[0].Created >= t.since
+	for _, rec := range records {
+		if rec.Created < t.since {
+			continue
+		}
+		for _, c := range rec.Message.ToolCalls {
+			byRun[rec.RunID] = append(byRun[rec.RunID], trialResult{trialCall: trialCall{Tool: c.Name, Arguments: c.Arguments}, RunID: rec.RunID, CallID: c.ID, At: rec.Created})
+		}
+	}
+	return byRun[run.RunID], nil
 }
 
 type patternBody struct {

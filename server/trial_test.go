@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +77,46 @@ func TestTrial_OfRecentCalls(t *testing.T) {
 		if reply := g.want(200, "POST", "/v1/agents/permission-preview", c.body, c.headers...); len(rulings(reply)) != 0 {
 			t.Errorf("%s: %v, want no calls of others", c.body, reply)
 		}
+	}
+}
+
+// However many threads they are on, the latest calls are found: those of the newest runs, and of a run the last.
+func TestTrial_FindsTheLatestCalls(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, func(c *server.Config) { c.Limits.KeyRate = 1e6 })
+	paths := func(body string) (out []string, complete bool) {
+		t.Helper()
+		reply := g.want(200, "POST", "/v1/agents/permission-preview", body, admin...)
+		last := math.Inf(1)
+		for _, item := range reply["items"].([]any) {
+			item := item.(map[string]any)
+			if at := item["at"].(float64); at > last {
+				t.Errorf("a call of %v is after one of %v", at, last)
+			} else {
+				last = at
+			}
+			out = append(out, fmt.Sprint(item["arguments"].(map[string]any)["path"]))
+		}
+		return out, reply["complete"].(bool)
+	}
+	const threads = 230
+	for i := range threads {
+		if i%10 == 0 {
+			g.done() // a run without calls
+		}
+		g.want(200, "POST", "/v1/runs", runBody("default", g.id(), fmt.Sprintf(`RUN_TOOL ask {"path":"%d"}`, i)), "Accept", "application/json")
+	}
+	got, complete := paths(`{"agent":"default"}`)
+	slices.Sort(got)
+	if len(slices.Compact(got)) != threads || !complete {
+		t.Errorf("%d calls, complete is %v; want all %d", len(got), complete, threads)
+	}
+	thread := g.id()
+	for i := range 3 { // every message cancels what waits, and makes the next run of the thread
+		g.want(200, "POST", "/v1/runs", runBody("default", thread, fmt.Sprintf(`RUN_TOOL ask {"path":"last %d"}`, i)), "Accept", "application/json")
+	}
+	if got, complete := paths(`{"agent":"default","recent":{"limit":2}}`); fmt.Sprint(got) != "[last 2 last 1]" || complete {
+		t.Errorf("the last two calls are %q, complete is %v", got, complete)
 	}
 }
 
