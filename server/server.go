@@ -80,14 +80,30 @@ func New(cfg Config) (*Server, error) {
 // http.StripPrefix.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Listen opens the server's address, for callers that need to know the port.
+// Listen opens the server's address, for callers that need to know the port, and its debug address, if it has one.
 func (s *Server) Listen() (net.Listener, error) {
 	l, err := net.Listen("tcp", s.cfg.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", s.cfg.Address, err)
 	}
-	return l, nil
+	if s.cfg.DebugAddress == "" {
+		return l, nil
+	}
+	debug, err := s.listenDebug()
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &listener{l, debug}, nil
 }
+
+// listener is the open address of a server that has a debug address, too.
+type listener struct {
+	net.Listener
+	debug net.Listener
+}
+
+// Close closes both addresses.
+func (l *listener) Close() error { return errors.Join(l.Listener.Close(), l.debug.Close()) }
 
 // Run listens, works on the mailbox and answers requests until ctx is done. It then stops accepting
 // requests, lets runs finish their step, returns them to the queue, ends the streams, which have
@@ -131,11 +147,16 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		working.Go(func() { r.work(ctx, s.cfg.NewID(), s.cfg.Version, s.configVersion, s.cfg.Logger) })
 	}
 	if s.cfg.DebugAddress != "" {
-		stop, err := s.serveDebug()
-		if err != nil {
-			return errors.Join(err, l.Close())
+		both, ok := l.(*listener)
+		if !ok { // the caller has opened it
+			debug, err := s.listenDebug()
+			if err != nil {
+				return errors.Join(err, l.Close())
+			}
+			both = &listener{l, debug}
 		}
-		defer stop()
+		l = both.Listener // the debug address stays open until the last run has stopped
+		defer s.serveDebug(both.debug)()
 	}
 	go func() {
 		if s.cert != nil {
@@ -201,18 +222,23 @@ const stopGrace = 4 * time.Second
 // done.
 func (s *Server) Stop() { s.stop() }
 
+func (s *Server) listenDebug() (net.Listener, error) {
+	l, err := net.Listen("tcp", s.cfg.DebugAddress)
+	if err != nil {
+		return nil, fmt.Errorf("listen on debug address %s: %w", s.cfg.DebugAddress, err)
+	}
+	s.cfg.Logger.Info("serving profiles", "address", l.Addr().String()) // the port may be chosen by the system
+	return l, nil
+}
+
 // serveDebug serves profiles to admins on this machine, and metrics to all clients on it.
-func (s *Server) serveDebug() (stop func(), err error) {
+func (s *Server) serveDebug(l net.Listener) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	l, err := net.Listen("tcp", s.cfg.DebugAddress)
-	if err != nil {
-		return nil, fmt.Errorf("listen on debug address %s: %w", s.cfg.DebugAddress, err)
-	}
 	srv := &http.Server{ReadHeaderTimeout: s.cfg.Limits.HeaderTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocalHost(hostOf(r.Host)) {
 			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles and metrics are served to this machine only"))
@@ -232,7 +258,6 @@ func (s *Server) serveDebug() (stop func(), err error) {
 		}
 		mux.ServeHTTP(w, r)
 	})}
-	s.cfg.Logger.Info("serving profiles", "address", l.Addr().String()) // the port may be chosen by the system
 	go func() { _ = srv.Serve(l) }()
-	return func() { _ = srv.Close() }, nil
+	return func() { _ = srv.Close() }
 }

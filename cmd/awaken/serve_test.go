@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,53 @@ func TestServe_WarnsAboutSettingsWithoutEffect(t *testing.T) {
 	want := `level=WARN msg="setting has no effect" setting=mailbox.suspended_lease_ms from=AWAKEN_MAILBOX_SUSPENDED_LEASE_MS`
 	if got := h.log.String(); strings.Count(got, "has no effect") != 1 || !strings.Contains(got, want) {
 		t.Errorf("the log is %q", got)
+	}
+}
+
+// writer is a function that is told what is written.
+type writer func(text string)
+
+func (w writer) Write(p []byte) (int, error) {
+	w(string(p))
+	return len(p), nil
+}
+
+// When the server says that it listens, its debug address is open, too. If that cannot be opened, it says nothing and makes
+// no key.
+func TestServe_OpensItsDebugAddressBeforeItSaysThatItListens(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := settings.Defaults()
+	s.Server.Address, s.Server.DebugAddress, s.StorageDir = "127.0.0.1:0", l.Addr().String(), t.TempDir()
+	log := &watched{text: "\x00", seen: make(chan struct{})}
+	err = serve(t.Context(), &console{in: strings.NewReader(""), out: writer(func(text string) { t.Errorf("it says %q", text) }), err: log}, s, newCode(s))
+	if err == nil || !strings.Contains(err.Error(), "listen on debug address "+s.Server.DebugAddress) {
+		t.Fatalf("error is %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	said := false
+	s.Server.DebugAddress = "127.0.0.1:0"
+	err = serve(ctx, &console{in: strings.NewReader(""), err: log, out: writer(func(text string) {
+		said = true
+		if !adminKey.MatchString(text) {
+			t.Errorf("the server that could not start has made the key: %q", text)
+		}
+		m := regexp.MustCompile(`msg="serving profiles" address=(\S+)`).FindStringSubmatch(log.String())
+		if m == nil {
+			t.Errorf("the log is %q", log.String())
+		} else if c, err := net.Dial("tcp", m[1]); err != nil {
+			t.Errorf("the debug address is not open: %v", err)
+		} else {
+			_ = c.Close()
+		}
+		cancel()
+	})}, s, newCode(s))
+	if err != nil || !said {
+		t.Errorf("it said that it listens: %v; %v", said, err)
 	}
 }
 
