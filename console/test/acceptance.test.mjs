@@ -1,11 +1,11 @@
 // The acceptance list of the console's design, line by line: T-1 to T-12 are what people come for. Lines that other files prove are named there.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { launch, long, run, serve, settled, violations, visit } from "./rig.mjs";
+import { client, launch, long, run, serve, settled, sleep, violations, visit } from "./rig.mjs";
 
 let server, browser;
 const env = { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8", AWAKEN_SERVER_MCP_COMMANDS: process.execPath };
@@ -19,12 +19,7 @@ after(async () => {
   await server?.stop();
 });
 
-const call = async (method, path, body, key = server.key, more = {}) => {
-  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}`, ...more }, body: body && JSON.stringify(body) });
-  const text = await res.text();
-  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-};
+const call = (...args) => client(server.url, server.key)(...args);
 
 async function open(t, path, options = {}) {
   const v = await visit(browser, server.url + path, { key: server.key, ...options });
@@ -86,19 +81,42 @@ test("T-2: edited arguments are approved at 390 px, by keyboard alone, with name
   await second.getByText("Ann was faster").waitFor();
 });
 
-test("T-4: the dearest run of the last day in three clicks", async (t) => {
+test("T-4: yesterday's dearest run in three clicks", async (t) => {
   await call("POST", "/v1/config/models", { id: "dear", provider_id: "default", upstream_model: "demo", input_token_price_per_million_usd: 1000, output_token_price_per_million_usd: 1000 });
   await call("POST", "/v1/config/agents", { id: "spender", model_id: "dear", system_prompt: "You spend.", plugin_ids: ["demo"] });
   await run(server.url, "spender", "hello");
   const dearest = await run(server.url, "spender", "RUN_WEATHER_TOOL"); // asks the model twice
   await run(server.url, "spender", "hello");
-  const page = await open(t, "/");
+  const page = await open(t, "/sign-in");
+  const { created_at } = await call("GET", `/v1/runs/${dearest.run_id}`);
+  const day = new Date(created_at < 1e11 ? created_at * 1000 : created_at);
+  const tomorrow = (hours) => new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1, hours).getTime();
+  await page.route("**/v1/session", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), now_ms: tomorrow(12) } }); // the page takes the server's clock for its own: for it, the runs are of yesterday
+  });
+  await page.goto(server.url + "/");
   await page.getByRole("link", { name: "Cost & figures" }).click();
-  await page.getByLabel("Time", { exact: true }).selectOption("day");
+  const time = page.getByLabel("Time", { exact: true });
+  await time.selectOption("yesterday");
   const list = page.getByRole("region", { name: "Dearest runs" }).getByRole("listitem");
   await list.nth(2).waitFor();
   await list.first().getByRole("link").click();
   await page.waitForURL(new RegExp(`/runs/${dearest.run_id}$`));
+  for (let i = 0; i < 1200 && !(await call("GET", "/v1/stats/series?metric=cost_usd&by=agent")).series.some((s) => s.key === "spender"); i++) await sleep(100);
+  await page.goBack();
+  await page.reload();
+  await page.getByRole("link", { name: "Runs of spender" }).click();
+  const { searchParams: address } = new URL(page.url());
+  assert.deepEqual([address.get("since"), address.get("until")], [new Date(tomorrow(-24)).toISOString(), new Date(tomorrow(0)).toISOString()]);
+  await page.goBack();
+  await time.selectOption("custom");
+  assert.equal(await page.getByLabel("From", { exact: true }).inputValue(), await page.getByLabel("To, with this day").inputValue());
+  await list.nth(2).waitFor();
+  await page.getByLabel("From", { exact: true }).fill("2020-01-01");
+  await page.getByLabel("To, with this day").fill("2020-01-31");
+  await page.getByText("No run in this time has cost anything").waitFor();
+  assert.deepEqual(await violations(page), []);
 });
 
 test("T-5: each reason to wait and each state of the queue has its sentence, in both languages", async (t) => {
@@ -123,58 +141,115 @@ test("T-5: each reason to wait and each state of the queue has its sentence, in 
   }
 });
 
-/** crashable is a server of MCP whose tool takes its time, written for Node.js without packages. */
-const crashable = `
+/** mailer is a server of MCP that notes each letter that it sends in a file, and then says nothing, unless it sends the letter a second time. Written for Node.js without packages. */
+const mailer = `
+import { appendFileSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 const say = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
   if (method === "initialize") say(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "mail", version: "1" } });
   else if (method === "tools/list") say(id, { tools: [{ name: "send", description: "Sends a letter.", inputSchema: { type: "object", properties: { to: { type: "string" } } } }] });
-  else if (method !== "tools/call" && id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: method } }) + "\\n");
+  else if (method === "tools/call") {
+    const { to } = params.arguments;
+    appendFileSync(process.argv[2], to + "\\n");
+    if (readFileSync(process.argv[2], "utf8").split("\\n").filter((l) => l === to).length > 1) say(id, { content: [{ type: "text", text: "sent to " + to }] });
+  } else if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: method } }) + "\\n");
 });
 `;
 
-test("T-8: a call with an effect, in which the server was killed, is shown as in doubt and is not made again", { timeout: 300_000 }, async (t) => {
+/** crashed returns a server that was killed while it sent a letter to each of some people, and was started again, with the ids of the runs by person. */
+async function crashed(t, people, config) {
   const dir = mkdtempSync(join(tmpdir(), "awaken-mail-"));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
-  writeFileSync(join(dir, "mail.mjs"), crashable);
-    let own = await serve({ env });
+  writeFileSync(join(dir, "mail.mjs"), mailer);
+  const letters = () => readFileSync(join(dir, "sent"), "utf8").trim().split("\n").sort();
+  let own = await serve({ env });
   const { key, url } = own;
   t.after(() => own.stop());
-  const ask = async (method, path, body) => {
-    const res = await fetch(url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}` }, body: body && JSON.stringify(body) });
-    assert.ok(res.ok, `${method} ${path}: ${res.status} ${res.ok ? "" : await res.text()}`);
-    return res.json();
-  };
-  await ask("POST", "/v1/config/mcp-servers", { id: "mail", transport: "stdio", command: process.execPath, args: [join(dir, "mail.mjs")] });
-  for (let i = 0; i < 300 && !JSON.stringify(await ask("GET", "/v1/mcp-servers/mail/status")).includes("send"); i++) await new Promise((resolve) => setTimeout(resolve, 100));
-  const { id } = await ask("POST", "/v1/threads", {});
-  await ask("POST", `/v1/threads/${id}/messages`, { agent_id: "scenario", messages: [{ role: "user", content: 'RUN_TOOL mcp__mail__send {"to":"ann"}' }] });
-  let made;
-  for (let i = 0; i < 600; i++) {
-    made = (await ask("GET", `/v1/threads/${id}/runs`)).items[0];
-    const rows = made && (await ask("GET", `/v1/runs/${made.run_id}/timeline`)).calls;
-    if (rows?.some((c) => c.started_at)) break;
-    assert.notEqual(made?.status, "done", JSON.stringify(made));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+  const ask = client(url, key);
+  await ask("POST", "/v1/config/mcp-servers", { id: "mail", transport: "stdio", command: process.execPath, args: [join(dir, "mail.mjs"), join(dir, "sent")], timeout_secs: 600, config });
+  for (let i = 0; i < 300 && !JSON.stringify(await ask("GET", "/v1/mcp-servers/mail/status")).includes("send"); i++) await sleep(100);
+  const runs = {};
+  for (const person of people) {
+    const { id } = await ask("POST", "/v1/threads", {});
+    await ask("POST", `/v1/threads/${id}/messages`, { agent_id: "scenario", messages: [{ role: "user", content: `RUN_TOOL mcp__mail__send {"to":"${person}"}` }] });
+    for (let i = 0; i < 600 && !(existsSync(join(dir, "sent")) && letters().includes(person)); i++) await sleep(100);
+    [{ run_id: runs[person] }] = (await ask("GET", `/v1/threads/${id}/runs`)).items;
   }
-  const v = await visit(browser, `${url}/runs/${made.run_id}`, { key, allow: [/ERR_/, /40[14]/] });
+  assert.deepEqual(letters(), [...people].sort());
+  const v = await visit(browser, `${url}/runs/${runs[people[0]]}`, { key, allow: [/ERR_/, /40[14]/] });
   t.after(() => v.context.close());
-  const { page } = v;
-  await page.getByRole("treegrid", { name: "Timeline" }).getByText("mcp__mail__send").first().waitFor();
+  await v.page.getByRole("treegrid", { name: "Timeline" }).getByText("mcp__mail__send").first().waitFor();
   await own.kill();
   own = { ...(await serve({ dir: own.dir, address: new URL(url).host, env })), key };
+  return { url, ask, page: v.page, runs, letters };
+}
+
+test("T-8: a call with an effect, in which the server was killed, is shown as in doubt and is not made again", { timeout: 300_000 }, async (t) => {
+  const { url, ask, page, runs, letters } = await crashed(t, ["ann"]);
   await page.getByRole("main").getByText("Done", { exact: true }).waitFor({ timeout: 240_000 });
-  await page.getByRole("treegrid", { name: "Timeline" }).getByText(/Taken over/).first().waitFor();
-  await page.getByRole("treegrid", { name: "Timeline" }).getByRole("link", { name: /mcp__mail__send/ }).click();
+  const timeline = page.getByRole("treegrid", { name: "Timeline" });
+  await timeline.getByText(/Taken over/).first().waitFor();
+  await timeline.getByRole("link", { name: /mcp__mail__send/ }).click();
   await page.getByRole("complementary").getByText("In doubt").first().waitFor();
   await settled(page);
   assert.deepEqual(await violations(page), []);
-  const [row] = (await ask("GET", `/v1/runs/${made.run_id}/timeline`)).calls;
+  const [row] = (await ask("GET", `/v1/runs/${runs.ann}/timeline`)).calls;
   assert.equal(row.in_doubt, true);
   await page.goto(`${url}/runs?in_doubt=true`);
-  await page.getByRole("link", { name: `…${made.run_id.slice(-6)}` }).waitFor();
+  await page.getByRole("link", { name: `…${runs.ann.slice(-6)}` }).waitFor();
+  assert.deepEqual(letters(), ["ann"]);
+});
+
+test("T-8: a call in doubt is settled by a person in three ways: made again, given up, or with the result that it had", { timeout: 400_000 }, async (t) => {
+  const { url, ask, page, runs, letters } = await crashed(t, ["ann", "bo", "cy"], { in_doubt: "suspend" });
+  await page.getByRole("main").getByText("Waits for a person").waitFor({ timeout: 240_000 });
+  await page.getByRole("treegrid", { name: "Timeline" }).getByText(/Taken over/).first().waitFor();
+  await page.goto(`${url}/approvals`);
+  const list = page.getByRole("list", { name: "Approvals" });
+  await list.getByRole("listitem").nth(2).waitFor({ timeout: 240_000 });
+  assert.deepEqual(letters(), ["ann", "bo", "cy"], "a letter was sent again without a word");
+  const answers = {
+    ann: { done: "The call is made again.", action: "resume", status: "succeeded", result: /sent to ann/, do: (card) => card.getByRole("button", { name: "Make it again" }).click() },
+    bo: { done: "Given up.", action: "cancel", status: "cancelled", result: /better not/, do: (card) => card.getByRole("button", { name: "Give up" }).click() },
+    cy: {
+      done: "Your result is that of the call",
+      action: "resume",
+      status: "succeeded",
+      result: /cy has it/,
+      async do(card) {
+        await card.getByLabel("It happened, and this was the result", { exact: true }).last().fill('{"answer":"cy has it"}');
+        await card.getByRole("button", { name: "Use as the result" }).click();
+      },
+    },
+  };
+  for (const [person, answer] of Object.entries(answers)) {
+    const { items } = await ask("GET", "/v1/approvals");
+    const { ticket_id } = items.find((a) => a.run_id === runs[person]);
+    await page.goto(`${url}/approvals/${runs[person]}/${ticket_id}`);
+    const card = page.getByRole("article");
+    await card.getByText("It is not known whether this call took effect").waitFor();
+    await card.getByText(`"${person}"`).first().waitFor();
+    await settled(page);
+    assert.deepEqual(await violations(page), []);
+    await card.getByLabel("Reason, the model sees it").fill(`better not, ${person}`);
+    await answer.do(card);
+    await card.getByText(answer.done).waitFor();
+    for (let i = 0; i < 600 && (await ask("GET", `/v1/runs/${runs[person]}`)).status !== "done"; i++) await sleep(100);
+    const [decided] = (await ask("GET", `/v1/decisions?run_id=${runs[person]}`)).items;
+    assert.equal(decided.action, answer.action);
+    const [row] = (await ask("GET", `/v1/runs/${runs[person]}/timeline`)).calls;
+    assert.deepEqual([row.in_doubt, row.status, row.decisions.length], [true, answer.status, 1], person);
+    const events = JSON.stringify((await ask("GET", `/v1/runs/${runs[person]}/events?limit=500`)).items.filter((e) => /^tool_call_(done|resumed)$/.test(e.payload.event_type)));
+    assert.match(events, answer.result, person);
+    await page.goto(`${url}/runs/${runs[person]}/calls/${row.call_id}`);
+    await page.getByRole("complementary").getByText(`better not, ${person}`).first().waitFor();
+    await page.getByRole("main").getByText("Done", { exact: true }).first().waitFor();
+  }
+  assert.deepEqual(letters(), ["ann", "ann", "bo", "cy"], "only the letter that a person had sent again was");
+  await page.goto(`${url}/approvals?view=decided`);
+  await page.getByRole("list", { name: "Decided" }).getByRole("listitem").nth(2).waitFor();
 });
 
 test("T-9: a person takes over: queues a message, withdraws it, steers, interrupts, and cancels", async (t) => {
@@ -281,10 +356,12 @@ test("T-10: what the preview of rules says is what then happens", { timeout: 900
     }
   }
   assert.deepEqual(happened, said);
-  const last = happened.slice(-200); // the page reads the calls of as many runs
+  const last = happened.slice(-500); // the page looks at as many calls
   const page = await open(t, "/agents/ruled/permissions");
-  const trial = page.getByRole("region", { name: /last 500 calls/ });
+  const trial = page.getByRole("region", { name: "What these rules would have done" });
   for (const b of ["allow", "ask", "deny"]) await trial.getByRole("button", { name: `${b} ${last.filter((x) => x === b).length}`, exact: true }).waitFor();
+  await trial.getByText(`${last.length} calls of ${last.length} runs, `).waitFor();
+  await trial.getByText(many > last.length ? "Older calls were not looked at." : "These are all its calls.").waitFor();
 });
 
 test("T-11: from nothing to an answer: a model is connected, an agent made and asked", async (t) => {

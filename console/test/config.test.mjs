@@ -188,7 +188,7 @@ test("two who edit one agent lose nothing", async (t) => {
 
 test("rules are tried on the latest calls while they are written", async (t) => {
   const page = await open(t, "/agents/permission/permissions");
-  const trial = page.getByRole("region", { name: /last 500 calls/ });
+  const trial = page.getByRole("region", { name: "What these rules would have done" });
   await trial.getByRole("link", { name: "append_note" }).first().waitFor();
   await page.getByRole("button", { name: "Add a rule" }).click();
   await page.getByLabel(/Pattern of rule/).last().fill("append_*");

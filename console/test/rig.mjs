@@ -54,6 +54,16 @@ export async function run(url, agent, text, more = {}, key = "") {
   return res.json();
 }
 
+/** client returns a function that asks a server with a key, and returns what it answers. It fails if that is an error. */
+export const client = (url, key) => async (method, path, body, headers = {}) => {
+  const res = await fetch(url + path, { method, headers: { "Content-Type": "application/json", ...(key && { Authorization: `Bearer ${key}` }), ...headers }, body: body && JSON.stringify(body) });
+  const text = await res.text();
+  if (!res.ok) throw new Error(`${method} ${path}: ${res.status} ${text}`);
+  return text ? JSON.parse(text) : undefined;
+};
+
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
 export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
 /** visit opens a page, signed in with options.key, and records what must not happen: errors in the console, violations of the policy, failed requests. */

@@ -253,3 +253,19 @@ test("results are ordered by what must be looked at, compared as the command lin
   assert.deepEqual([m.wilson(0, 4).low, m.wilson(4, 4).high], [0, 1]);
   assert.equal(m.statisticsOf(now)[0].passed, 3);
 });
+
+test("a range of time is that of its name: days begin at midnight, and the clock may change in them", async () => {
+  const { rangeOf } = await load("features/cost/range.ts");
+  const local = (...parts) => new Date(...parts).getTime();
+  const at = local(2026, 2, 29, 15, 20); // the day on which clocks change in Europe
+  assert.deepEqual(rangeOf("yesterday", "", "", at), { name: "yesterday", since: local(2026, 2, 28), until: local(2026, 2, 29), step: "hour" });
+  assert.deepEqual(rangeOf("today", "", "", at), { name: "today", since: local(2026, 2, 29), step: "hour" });
+  assert.deepEqual(rangeOf("yesterday", "", "", local(2026, 2, 30)), { name: "yesterday", since: local(2026, 2, 29), until: local(2026, 2, 30), step: "hour" });
+  assert.equal(rangeOf("no such range", "", "", at).name, "week");
+  assert.equal(rangeOf(undefined, "", "", at).since, Math.floor(at / 3_600_000) * 3_600_000 - 7 * 86_400_000);
+  assert.deepEqual(rangeOf("custom", "2026-03-05", "2026-03-01", at), { name: "custom", since: local(2026, 2, 1), until: local(2026, 2, 6), step: "6h" });
+  assert.deepEqual(rangeOf("custom", "2026-03-05", "", at), { name: "custom", since: local(2026, 2, 5), until: local(2026, 2, 6), step: "hour" });
+  assert.deepEqual(rangeOf("custom", "2026-01-01", "2026-01-31", at), { name: "custom", since: Date.UTC(2026, 0, 1), until: Date.UTC(2026, 1, 1), step: "day" });
+  assert.equal(rangeOf("custom", "2025-01-01", "2026-01-31", at).step, "week");
+  for (const bad of ["", "yesterday", "2026-02-31", "2026-13-01"]) assert.deepEqual(rangeOf("custom", bad, bad, at), { name: "custom", since: local(2026, 2, 29), until: local(2026, 2, 30), step: "hour" }, bad);
+});

@@ -131,7 +131,7 @@ const queueSearch = (s: Record<string, unknown>): { view?: string; agent_id?: st
 const queuePage = lazyRouteComponent(() => import("../features/queue/queue"), "QueuePage");
 const queue = createRoute({ ...at("/queue"), validateSearch: queueSearch, component: queuePage });
 const deadLetter = createRoute({ ...at("/dead-letters/$dispatch"), validateSearch: queueSearch, component: queuePage });
-const cost = createRoute({ ...at("/cost"), validateSearch: (s: Record<string, unknown>): { metric?: string; by?: string; range?: string; key?: string } => pick(s, ["metric", "by", "range", "key"]), component: lazyRouteComponent(() => import("../features/cost/cost"), "Cost") });
+const cost = createRoute({ ...at("/cost"), validateSearch: (s: Record<string, unknown>): { metric?: string; by?: string; range?: string; from?: string; to?: string; key?: string } => pick(s, ["metric", "by", "range", "from", "to", "key"]), component: lazyRouteComponent(() => import("../features/cost/cost"), "Cost") });
 const auditSearch = (s: Record<string, unknown>): { actor?: string; resource?: string; action?: string; range?: string } => pick(s, ["actor", "resource", "action", "range"]);
 const auditPage = lazyRouteComponent(() => import("../features/audit/audit"), "Audit");
 const audit = createRoute({ ...at("/audit"), validateSearch: auditSearch, component: auditPage });

@@ -101,7 +101,7 @@ export function Permissions({ editing, disabled, saved }: { editing: Editing; di
 
 /** Trial shows what the rules would have done with the latest real calls. */
 function Trial({ doc }: { doc: Doc }) {
-  const { t } = useLanguage();
+  const { t, date } = useLanguage();
   const [agent, setAgent] = useState(doc);
   const [only, setOnly] = useState("");
   useEffect(() => {
@@ -149,7 +149,11 @@ function Trial({ doc }: { doc: Doc }) {
           ))}
         </ul>
       )}
-      {data && !data.complete && <p className="border-t border-line px-4 py-1.5 text-dense text-muted">{t("rules.more")}</p>}
+      {data && data.items.length > 0 && (
+        <p className="border-t border-line px-4 py-1.5 text-dense text-muted">
+          {t("rules.span", { n: data.items.length, runs: new Set(data.items.map((c) => c.run_id)).size, from: date(data.items.at(-1)!.at!), to: date(data.items[0]!.at!) })} {t(data.complete ? "rules.all" : "rules.more")}
+        </p>
+      )}
     </section>
   );
 }

@@ -13,7 +13,7 @@ import { Json } from "../../ui/json";
 import { formable, SchemaForm, schemaOfValue } from "../../ui/schemaform";
 import { Ago, useNow } from "../../ui/time";
 import { HoldButton } from "./hold";
-import { keyOf, ticketOf, type Approval } from "./queries";
+import { inDoubtOf, keyOf, ticketOf, type Approval } from "./queries";
 import { Raise } from "./raise";
 
 interface Remember {
@@ -34,7 +34,7 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
   const client = useQueryClient();
   const decisionId = useRef(crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`); // a double tap counts once
   const answers = a.ticket_id !== "" && a.resume_mode !== "replay_tool_call";
-  const inDoubt = a.suspension?.action === "tool:in_doubt";
+  const inDoubt = inDoubtOf(a);
   const remember = rememberOf(a);
   const responseSchema = a.suspension?.response_schema;
   const asks = answers && formable(responseSchema);
@@ -57,7 +57,8 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
         ...(payload !== undefined ? { payload } : {}),
       };
       await api.POST("/v1/approvals/{run_id}/{ticket_id}", { params: { path: { run_id: a.run_id, ticket_id: a.ticket_id } }, body });
-      return action;
+      if (!inDoubt) return action === "resume" ? "approvals.approvedDone" : "approvals.refusedDone";
+      return action === "cancel" ? "approvals.givenUpDone" : payload === undefined ? "approvals.againDone" : "approvals.settledDone";
     },
     onSettled: () => Promise.all([client.invalidateQueries({ queryKey: ["approvals"] }), client.invalidateQueries({ queryKey: ["run", a.run_id] })]),
   });
@@ -98,7 +99,9 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
         {inDoubt ? (
           <p className="flex items-start gap-1.5 text-doubt">
             <CircleHelp aria-hidden className="mt-0.5 size-4 shrink-0" />
-            {t("approvals.inDoubt")}
+            <span>
+              {t("approvals.inDoubt")} <span className="text-muted">{t("approvals.inDoubtHint")}</span>
+            </span>
           </p>
         ) : (
           a.effect === "effectful" && (
@@ -208,7 +211,7 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
         </div>
       )}
       <div role="status" className="[overflow-wrap:anywhere]">
-        {decide.isSuccess && <p className="text-ok">{t(decide.data === "resume" ? "approvals.approvedDone" : "approvals.refusedDone")}</p>}
+        {decide.isSuccess && <p className="text-ok">{t(decide.data)}</p>}
         {faster && <p className="text-wait">{t("approvals.faster", { who: faster.actor?.user || faster.actor?.label || faster.actor?.key_id || t("call.noActor"), action: t(faster.action === "resume" ? "call.approved" : "call.refused") })}</p>}
         {!decide.isSuccess && !decide.error && gone && <p className="text-muted">{t("approvals.gone")}</p>}
         {(decide.isSuccess || gone) && next && (

@@ -39,4 +39,6 @@ export const approvalsQuery = ({ view: _view, actor: _actor, ...filter }: Approv
 
 /** keyOf returns what tells an item apart: a run that waits for budget or its version has no ticket. */
 export const keyOf = (a: Approval) => `${a.run_id}/${a.ticket_id || a.waiting_reason}`;
+/** inDoubtOf reports whether a question is about a call, or a step of one, of which it is not known whether it took effect. */
+export const inDoubtOf = (a: Approval) => a.suspension?.action === "tool:in_doubt" || a.suspension?.action === "tool:step_in_doubt";
 export const ticketOf = (a: Approval) => a.ticket_id || a.waiting_reason;

@@ -5,11 +5,11 @@ import { useMay } from "../../app/session";
 import { BatchLine, useBatch } from "../../ui/batch";
 import { Button } from "../../ui/button";
 import { Confirm } from "../../ui/confirm";
-import { keyOf, type Approval } from "./queries";
+import { inDoubtOf, keyOf, type Approval } from "./queries";
 
 /** like reports whether two questions may be decided together: they are about the same tool of the same agent, and need no answer of their own. */
 export const like = (a: Approval, b: Approval) => a.tool_name === b.tool_name && a.agent_id === b.agent_id;
-export const plain = (a: Approval) => a.ticket_id !== "" && a.resume_mode === "replay_tool_call" && a.suspension?.action !== "tool:in_doubt";
+export const plain = (a: Approval) => a.ticket_id !== "" && a.resume_mode === "replay_tool_call" && !inDoubtOf(a);
 
 /** Several decides questions that are alike, after it has said how many. */
 export function Several({ chosen, clear }: { chosen: Approval[]; clear: () => void }) {

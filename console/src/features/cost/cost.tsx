@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Coins, Download, Lock } from "lucide-react";
 import type { ReactNode } from "react";
-import { toMs } from "../../api/time";
+import { now, toMs } from "../../api/time";
 import { useLanguage, type Key, type Language } from "../../app/i18n/i18n";
 import type { RunSearch } from "../../app/router";
 import { useMay, useSession } from "../../app/session";
@@ -14,14 +14,20 @@ import { save } from "../../ui/save";
 import { Empty, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
 import { TenantBudget } from "./budget";
-import { dearestQuery, groupings, metrics, ranges, seriesQuery, sinceOf, type Grouping, type Metric, type Range } from "./queries";
+import { dearestQuery, groupings, metrics, seriesQuery, type Grouping, type Metric } from "./queries";
+import { rangeOf, ranges, timesOf, type Range } from "./range";
 
 export interface CostSearch {
   metric?: string;
   by?: string;
   range?: string;
+  from?: string;
+  to?: string;
   key?: string;
 }
+
+/** dayOf returns the day of a time as fields for dates write it. */
+const dayOf = (ms: number) => new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
 
 /** lines are metrics that cannot be added up. */
 const lines = new Set<Metric>(["error_rate", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms"]);
@@ -34,13 +40,12 @@ function formatOf(metric: Metric, { number, money, span }: Language): (v: number
 
 /** Cost shows what runs cost, how many there were, how long they took and how they failed: over time, and by what. */
 export function Cost() {
-  const language = useLanguage();
-  const { t } = language;
+  const { t, date } = useLanguage();
   const search: CostSearch = useSearch({ strict: false });
   const session = useSession();
   const metric = metrics.find((m) => m === search.metric) ?? "cost_usd";
   const by = groupings.find((g) => g === search.by) ?? "agent";
-  const range = (Object.keys(ranges) as Range[]).find((r) => r === search.range) ?? "week";
+  const range = rangeOf(search.range, search.from, search.to);
   const navigate = useNavigate();
   const set = (change: CostSearch) => void navigate({ to: "/cost", search: (s: CostSearch) => ({ ...s, ...change }), replace: true });
   if (session?.user) {
@@ -56,17 +61,27 @@ export function Cost() {
     <Page
       crumbs={[{ text: t("nav.cost") }]}
       actions={
-        <select className="field" aria-label={t("cost.range")} value={range} onChange={(e) => set({ range: e.target.value })}>
-          {(Object.keys(ranges) as Range[]).map((r) => (
-            <option key={r} value={r}>
-              {t(`range.${r}` as Key)}
-            </option>
-          ))}
-        </select>
+        <>
+          {range.name === "custom" &&
+            (["from", "to"] as const).map((name) => <input key={name} type="date" className="field" aria-label={t(`cost.${name}`)} value={search[name] ?? ""} max={dayOf(now())} onChange={(e) => set({ [name]: e.target.value || undefined })} />)}
+          <select
+            className="field"
+            aria-label={t("cost.range")}
+            value={range.name}
+            onChange={(e) => set(e.target.value === "custom" ? { range: "custom", from: dayOf(range.since), to: dayOf((range.until ?? now()) - 1) } : { range: e.target.value, from: undefined, to: undefined })}
+          >
+            {ranges.map((r) => (
+              <option key={r} value={r}>
+                {t(`range.${r}`)}
+              </option>
+            ))}
+          </select>
+        </>
       }
     >
       <div className="min-h-0 flex-1 overflow-auto">
         <div className="mx-auto flex max-w-6xl flex-col gap-4 p-4">
+          <p className="text-dense text-muted">{range.until === undefined ? t("cost.since", { since: date(range.since) }) : t("cost.span", { since: date(range.since), until: date(range.until) })}</p>
           <Figures range={range} metric={metric} choose={(m) => set({ metric: m === "cost_usd" ? undefined : m })} />
           <div className="grid gap-4 lg:grid-cols-3">
             <div className="flex flex-col gap-4 lg:col-span-2">
@@ -149,16 +164,16 @@ function Over({ metric, by, range, chosen }: { metric: Metric; by: Grouping; ran
 
 /** linkOf returns the runs behind a row. */
 function linkOf(by: Grouping, key: string, range: Range): RunSearch | undefined {
-  const since = sinceOf(range);
+  const times = timesOf(range);
   switch (by) {
     case "agent":
-      return { agent_id: key, since };
+      return { agent_id: key, ...times };
     case "tool":
-      return { tool: key, since };
+      return { tool: key, ...times };
     case "user":
-      return { user_id: key, since };
+      return { user_id: key, ...times };
     case "version":
-      return { version: key, since };
+      return { version: key, ...times };
     default:
       return undefined;
   }

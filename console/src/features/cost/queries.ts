@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "../../api/client";
 import type { components } from "../../api/schema";
-import { now } from "../../api/time";
+import { timesOf, type Range } from "./range";
 
 export type Series = components["schemas"]["SeriesBody"];
 export type Run = components["schemas"]["Run"];
@@ -10,18 +10,11 @@ export const metrics = ["cost_usd", "runs", "tokens", "errors", "error_rate", "l
 export type Metric = (typeof metrics)[number];
 export const groupings = ["agent", "model", "tool", "user", "version"] as const;
 export type Grouping = (typeof groupings)[number];
-export const ranges = { day: 1, week: 7, month: 30, quarter: 90 } as const;
-export type Range = keyof typeof ranges;
-
-const DAY = 86_400_000;
-
-/** sinceOf returns when a range began, to the hour, so that it does not change with each request. */
-export const sinceOf = (range: Range) => new Date(Math.floor(now() / 3_600_000) * 3_600_000 - ranges[range] * DAY).toISOString();
 
 export const seriesQuery = (metric: Metric, by: Grouping | "total", range: Range) =>
   queryOptions({
     queryKey: ["stats", metric, by, range],
-    queryFn: ({ signal }) => ask(api.GET("/v1/stats/series", { params: { query: { metric, by, since: sinceOf(range), step: range === "day" ? "hour" : range === "week" ? "6h" : "day", limit: 50 } }, signal })),
+    queryFn: ({ signal }) => ask(api.GET("/v1/stats/series", { params: { query: { metric, by, ...timesOf(range), step: range.step, limit: 50 } }, signal })),
     refetchInterval: 60_000,
   });
 
@@ -36,7 +29,7 @@ export const dearestQuery = (range: Range, agent?: string) =>
       let cursor: string | undefined;
       let pages = 0;
       do {
-        const page = await ask(api.GET("/v1/runs", { params: { query: { min_cost_usd: 0.000001, since: sinceOf(range), agent_id: agent, limit: 200, cursor } as never }, signal }));
+        const page = await ask(api.GET("/v1/runs", { params: { query: { min_cost_usd: 0.000001, ...timesOf(range), agent_id: agent, limit: 200, cursor } as never }, signal }));
         items.push(...page.items);
         cursor = page.has_more ? (page.next_cursor ?? undefined) : undefined;
       } while (cursor && ++pages < PAGES);
