@@ -1,6 +1,7 @@
 import { Plus, RotateCcw, X } from "lucide-react";
 import { useEffect, useId, useState, type ReactNode } from "react";
-import type { Doc, Problem } from "../api/config";
+import type { Doc, Namespace, Problem } from "../api/config";
+import { useFieldTexts } from "../app/i18n/fields";
 import { useLanguage } from "../app/i18n/i18n";
 import { Button } from "./button";
 
@@ -19,6 +20,8 @@ export interface Schema {
 }
 
 interface Common {
+  /** The namespace of the document; not needed within sections. */
+  ns?: Namespace;
   problems: Problem[];
   disabled?: boolean;
   /** What the field is in the version that new runs use; undefined shows no difference. */
@@ -73,14 +76,15 @@ export function DocForm({ schema, fields, value, onChange, path = "", ...common 
   );
 }
 
-function Field({ name, path, schema, required, value, stored, onChange, problems, disabled, live, choices, labels, hints }: { name: string; path: string; schema: Schema; required: boolean; value: unknown; stored: boolean; onChange: (value: unknown) => void } & Common) {
+function Field({ name, path, schema, required, value, stored, onChange, problems, disabled, live, ns, choices, labels, hints }: { name: string; path: string; schema: Schema; required: boolean; value: unknown; stored: boolean; onChange: (value: unknown) => void } & Common) {
   const { t, word } = useLanguage();
   const label = useLabel();
   const id = useId();
   const type = typeOf(schema);
-  const hint = hints?.[name] ?? (path === `/${name}` ? word(`hint.${name}`) : undefined) ?? schema.description; // names within objects mean other things
+  const texts = useFieldTexts()(path.startsWith("/sections/") ? path.slice(1) : `${ns}${path}`);
+  const hint = hints?.[name] ?? (path === `/${name}` ? word(`hint.${name}`) : undefined) ?? texts.hint ?? schema.description; // names within objects mean other things
   const own = problems.filter((p) => p.path === path || (type !== "object" && p.path.startsWith(`${path}/`)));
-  const text = labels?.[name] ?? label(name);
+  const text = labels?.[name] ?? texts.title ?? label(name);
   const invalid = own.some((p) => p.severity !== "warning");
   const described = [hint && `${id}-hint`, own.length > 0 && `${id}-problem`].filter(Boolean).join(" ") || undefined;
   const differs = live !== undefined && live !== null && !secrets.has(name) && !same(value ?? schema.default, live[name] ?? schema.default);
@@ -97,7 +101,7 @@ function Field({ name, path, schema, required, value, stored, onChange, problems
           {differs && !stored && <Differs onReset={() => onChange(live?.[name])} disabled={disabled} labelled={`${id}-label`} />}
         </summary>
         <div className="flex flex-col gap-3 border-t border-line p-3">
-          {schema.description && <p className="text-dense text-muted">{schema.description}</p>}
+          {hint && <p className="text-dense text-muted">{hint}</p>}
           {stored && (
             <div className="flex flex-wrap items-center gap-2">
               <p className="min-w-0 flex-1 text-dense text-muted">{t("secret.objectHint")}</p>
@@ -119,6 +123,7 @@ function Field({ name, path, schema, required, value, stored, onChange, problems
             path={path}
             problems={problems}
             disabled={disabled}
+            ns={ns}
             choices={choices}
             live={live === undefined || live === null ? live : ((live[name] as Doc | null | undefined) ?? {})}
           />

@@ -110,7 +110,7 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
   const liveSection = (key: string) => (id && live.data ? ((live.data.sections as Record<string, Doc> | undefined)?.[key] ?? {}) : undefined);
   const counts = new Map<Tab, number>();
   for (const p of editing.problems) counts.set(tabOf(p.path), (counts.get(tabOf(p.path)) ?? 0) + 1);
-  const form = (names: string[]) => <DocForm schema={s} fields={names} value={doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} disabled={why !== undefined} labels={{ id: t("agents.id") }} />;
+  const form = (names: string[]) => <DocForm ns="agents" schema={s} fields={names} value={doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} disabled={why !== undefined} labels={{ id: t("agents.id") }} />;
   const panels: Record<Tab, () => ReactNode> = {
     basics: () => (
       <>

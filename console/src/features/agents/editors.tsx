@@ -132,7 +132,7 @@ export function ContextPolicy({ schema, value, onChange, problems, disabled, liv
         <input type="checkbox" disabled={disabled} checked={on} onChange={(e) => onChange(e.target.checked ? {} : undefined)} />
         {t("context.apply")}
       </label>
-      {on ? <DocForm schema={schema} value={value} onChange={(v) => onChange(v)} path="/context_policy" problems={problems} disabled={disabled} live={live} /> : <p className="text-muted">{t("context.off")}</p>}
+      {on ? <DocForm ns="agents" schema={schema} value={value} onChange={(v) => onChange(v)} path="/context_policy" problems={problems} disabled={disabled} live={live} /> : <p className="text-muted">{t("context.off")}</p>}
     </section>
   );
 }

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, ask, base } from "../../api/client";
 import { call, present, removalPreview, type Doc, type Problem } from "../../api/config";
+import { useFieldTexts } from "../../app/i18n/fields";
 import { useLanguage } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
 import { Code } from "../../ui/code";
@@ -30,6 +31,7 @@ export function schemaOf({ schema, default_value }: Plugin["config_schemas"][num
 /** Sections edits the configuration of the plugins that the agent has. */
 export function Sections({ editing, plugins, disabled, live }: { editing: Editing; plugins: Plugin[]; disabled: boolean; live?: Doc | null }) {
   const { t } = useLanguage();
+  const texts = useFieldTexts();
   const own = new Set((editing.doc.plugin_ids as string[] | undefined) ?? []);
   const sections = (editing.doc.sections as Record<string, Doc> | undefined) ?? {};
   const shown = plugins.flatMap((p) => p.config_schemas.filter((s) => s.key !== "permission" && s.key !== "skills" && (own.has(p.id) || sections[s.key] !== undefined)));
@@ -37,11 +39,11 @@ export function Sections({ editing, plugins, disabled, live }: { editing: Editin
   return (
     <>
       {shown.map((s) => (
-        <section key={s.key} aria-label={s.display_name ?? s.key} className="panel flex flex-col gap-3 p-4">
+        <section key={s.key} aria-label={texts(`sections/${s.key}`).title ?? s.display_name ?? s.key} className="panel flex flex-col gap-3 p-4">
           <h3 className="font-semibold">
-            {s.display_name ?? s.key} <span className="mono font-normal text-muted">{s.key}</span>
+            {texts(`sections/${s.key}`).title ?? s.display_name ?? s.key} <span className="mono font-normal text-muted">{s.key}</span>
           </h3>
-          {s.description && <p className="text-muted">{s.description}</p>}
+          <p className="text-muted">{texts(`sections/${s.key}`).hint ?? s.description}</p>
           <Section schema={schemaOf(s)} name={s.key} value={sections[s.key] ?? {}} onChange={(v) => editing.set(withSection(editing.doc, s.key, v))} problems={editing.problems} disabled={disabled} live={live ? ((live.sections as Record<string, Doc> | undefined)?.[s.key] ?? {}) : undefined} />
         </section>
       ))}

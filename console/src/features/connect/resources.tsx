@@ -182,7 +182,7 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
   const labels: Record<string, string> = ns === "providers" ? { id: t("providers.id") } : {};
   const hints: Record<string, string> = ns === "a2a-servers" ? { id: t("a2a.idHint", { id: String(editing.doc.id || "id") }), base_url: t("a2a.urlHint"), target: t("a2a.targetHint"), timeout_ms: t("a2a.timeoutHint"), options: t("a2a.optionsHint") } : {};
   const shown = names.filter((n) => ns !== "mcp-servers" || !(n === "url" || n === "auth" ? editing.doc.transport === "stdio" : n === "command" || n === "args" || n === "env" ? editing.doc.transport !== "stdio" : false)).filter((n) => n !== "env_keys" && n !== "paths");
-  const form = (fields: string[]) => <DocForm schema={s} fields={fields} value={editing.doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} labels={labels} hints={hints} disabled={why !== undefined} />;
+  const form = (fields: string[]) => <DocForm ns={ns} schema={s} fields={fields} value={editing.doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} labels={labels} hints={hints} disabled={why !== undefined} />;
   return (
     <Page
       crumbs={crumbs}
