@@ -4,31 +4,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { client, launch, long, run, serve, settled, sleep, violations, visit } from "./rig.mjs";
+import { test } from "node:test";
+import { client, long, run, serve, settled, sleep, stage, violations, visit } from "./rig.mjs";
 
-let server, browser;
 const env = { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8", AWAKEN_SERVER_MCP_COMMANDS: process.execPath };
-
-before(async () => {
-  [server, browser] = await Promise.all([serve({ env }), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-const call = (...args) => client(server.url, server.key)(...args);
-
-async function open(t, path, options = {}) {
-  const v = await visit(browser, server.url + path, { key: server.key, ...options });
-  t.after(async () => {
-    await v.context.close();
-    assert.deepEqual(v.bad, []);
-  });
-  return v.page;
-}
+const { server, browser, call, open } = stage({ env });
 
 const phone = { viewport: { width: 390, height: 844 } };
 

@@ -1,71 +1,19 @@
 // The assistant and the comparison of agents, in a browser, with a real server.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { launch, long, serve, settled, violations, visit } from "./rig.mjs";
+import { test } from "node:test";
+import { settled, shot, stage, violations } from "./rig.mjs";
 
-const shots = process.env.SHOTS; // a folder for screenshots
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([serve({ env: {} }), launch()]);
-  if (shots) mkdirSync(shots, { recursive: true });
-  await call("POST", "/v1/config/agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse.", plugin_ids: ["demo"] });
-  await call("PUT", "/v1/config/agents/poet", { id: "poet", model_id: "default", system_prompt: "Answer in prose.", plugin_ids: ["demo"] });
-  await call("PUT", "/v1/config/agents/poet?publish=false", { id: "poet", model_id: "default", system_prompt: "Answer in haiku.", plugin_ids: ["demo"] });
+const { call, open, looks } = stage({ env: {} }, {
+  async prepare() {
+    await call("POST", "/v1/config/agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse.", plugin_ids: ["demo"] });
+    await call("PUT", "/v1/config/agents/poet", { id: "poet", model_id: "default", system_prompt: "Answer in prose.", plugin_ids: ["demo"] });
+    await call("PUT", "/v1/config/agents/poet?publish=false", { id: "poet", model_id: "default", system_prompt: "Answer in haiku.", plugin_ids: ["demo"] });
+  },
 });
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-const call = async (method, path, body) => {
-  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` }, body: body && JSON.stringify(body) });
-  const text = await res.text();
-  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-};
-
-async function open(t, path, options = {}) {
-  const v = await visit(browser, server.url + path, { key: server.key, ...options });
-  t.after(async () => {
-    await v.context.close();
-    assert.deepEqual(v.bad, []);
-  });
-  return v.page;
-}
-
-const looks = {
-  light: {},
-  dark: { theme: "dark" },
-  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-  chinese: { locale: "zh-CN" },
-};
 
 const pages = { assistant: "/assistant", compare: "/compare", compareFour: "/compare?sides=default@live,travel@live,research@1,poet@draft~default" };
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`the assistant and the comparison in ${look}`, { skip: !long && "all looks take minutes" }, async (t) => {
-    for (const [name, path] of Object.entries(pages)) {
-      await t.test(name, async () => {
-        const { page, context, bad } = await visit(browser, server.url + path, { key: server.key, ...options });
-        try {
-          await page.locator("h1").first().waitFor();
-          await settled(page);
-          if (shots) await page.screenshot({ path: join(shots, `${name}-${look}.png`) });
-          assert.deepEqual(await violations(page), []);
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-          assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);
-          assert.deepEqual(bad, []);
-        } finally {
-          await context.close();
-        }
-      });
-    }
-  });
-}
+looks("the assistant and the comparison", pages);
 
 const say = async (page, text) => {
   await page.getByLabel("Message to the assistant").fill(text);
@@ -87,7 +35,7 @@ test("the assistant drafts, shows the difference before it publishes, and publis
   await first.getByText("1 difference").waitFor();
   await first.getByText("Sing loud.").first().waitFor();
   await settled(page);
-  if (shots) await page.screenshot({ path: join(shots, "assistant-asks.png") });
+  await shot(page, "assistant-asks");
   assert.deepEqual(await violations(page), []);
   assert.equal((await call("GET", "/v1/config/agents/bard?state=live")).system_prompt, "Sing.", "it was published before a person approved");
   await page.getByRole("button", { name: "Refuse", exact: true }).click();
@@ -143,7 +91,7 @@ test("T-6: one input is answered by the live agent, its draft and an older versi
   }
   for (const [i, word] of ["prose", "haiku", "verse"].entries()) assert.ok(prompts[i].includes(word), `column ${i + 1} ran with ${prompts[i]}`);
   await settled(page);
-  if (shots) await page.screenshot({ path: join(shots, "compare-answers.png") });
+  await shot(page, "compare-answers");
   assert.deepEqual(await violations(page), []);
   await page.getByRole("button", { name: "Remove column 1" }).click();
   await column(3).waitFor({ state: "hidden" });

@@ -1,50 +1,18 @@
 // What people do with the configuration, in a browser, with a real server.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
-import { launch, long, run, serve, settled, violations, visit } from "./rig.mjs";
+import { test } from "node:test";
+import { run, serve, settled, shot, stage, violations, visit } from "./rig.mjs";
 
-const shots = process.env.SHOTS; // a folder for screenshots
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" } }), launch()]);
-  if (shots) mkdirSync(shots, { recursive: true });
-  await make("agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse.", plugin_ids: ["demo"] });
-  await make("mcp-servers", { id: "docs", transport: "stdio", command: "/bin/false" });
-  await run(server.url, "permission", 'RUN_TOOL append_note {"text":"buy milk"}');
+const { server, browser, call, open, looks } = stage({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" } }, {
+  async prepare() {
+    await make("agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse.", plugin_ids: ["demo"] });
+    await make("mcp-servers", { id: "docs", transport: "stdio", command: "/bin/false" });
+    await run(server.url, "permission", 'RUN_TOOL append_note {"text":"buy milk"}');
+  },
 });
 
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-const call = async (method, path, body, more = {}) => {
-  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}`, ...more }, body: body && JSON.stringify(body) });
-  const text = await res.text();
-  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-};
 const make = (namespace, doc) => call("POST", `/v1/config/${namespace}`, doc);
-
-async function open(t, path, options = {}) {
-  const v = await visit(browser, server.url + path, { key: server.key, ...options });
-  t.after(async () => {
-    await v.context.close();
-    assert.deepEqual(v.bad, []);
-  });
-  return v.page;
-}
-
-const looks = {
-  light: {},
-  dark: { theme: "dark" },
-  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-  chinese: { locale: "zh-CN" },
-};
 
 const pages = {
   agents: "/agents",
@@ -74,26 +42,7 @@ const pages = {
   keys: "/keys",
 };
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`pages of the configuration in ${look}`, { skip: !long && look !== "light" }, async (t) => {
-    for (const [name, path] of Object.entries(pages)) {
-      await t.test(name, async () => {
-        const { page, context, bad } = await visit(browser, server.url + path, { key: server.key, allow: name.endsWith("None") ? [/404/] : [], ...options });
-        try {
-          await page.locator("h1").first().waitFor();
-          await settled(page);
-          if (shots) await page.screenshot({ path: join(shots, `${name}-${look}.png`) });
-          assert.deepEqual(await violations(page), []);
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-          assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);
-          assert.deepEqual(bad, []);
-        } finally {
-          await context.close();
-        }
-      });
-    }
-  });
-}
+looks("pages of the configuration", pages, { few: ["light"], allow: (name) => (name.endsWith("None") ? [/404/] : []) });
 
 test("T-3: a prompt is changed, tried, compared and published, and the next run has it", async (t) => {
   const page = await open(t, "/agents");
@@ -226,7 +175,7 @@ test("T-7: a canary's rule is drawn, it is promoted, and an old version comes ba
   const canary = page.getByRole("region", { name: "Canary" });
   await canary.getByText("0 of 10 runs").waitFor();
   await settled(page);
-  if (shots) await page.screenshot({ path: join(shots, "canary-light.png") });
+  await shot(page, "canary-light");
   assert.deepEqual(await violations(page), []);
   await canary.getByRole("button", { name: "Promote" }).click();
   await canary.waitFor({ state: "hidden" });
@@ -310,7 +259,7 @@ test("the first five minutes: connect a model, try an agent, see the same call i
     await code.getByText(has).waitFor();
   }
   await settled(page);
-  if (shots) await page.screenshot({ path: join(shots, "first-light.png"), fullPage: true });
+  await shot(page, "first-light", { fullPage: true });
   assert.deepEqual(await violations(page), []);
   assert.ok(!(await page.content()).includes("sk-planted-secret"), "the page keeps the secret");
   assert.deepEqual(bad, []);

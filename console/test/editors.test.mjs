@@ -1,78 +1,26 @@
 // The editors that are made by hand, and the names that people and tests of the original know.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { launch, long, run, serve, settled, violations, visit } from "./rig.mjs";
+import { test } from "node:test";
+import { run, stage } from "./rig.mjs";
 
-const shots = process.env.SHOTS; // a folder for screenshots
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([serve({ env: {} }), launch()]);
-  if (shots) mkdirSync(shots, { recursive: true });
-  await call("POST", "/v1/config/models", { id: "second", provider_id: "default", upstream_model: "other" });
-  await call("POST", "/v1/config/agents", {
-    id: "poet",
-    model_id: "default",
-    system_prompt: "Answer in verse.",
-    plugin_ids: ["demo", "permission", "reminder", "ext-deferred-tools", "skills-discovery"],
-    sections: { permission: { rules: [{ tool: "*", behavior: "ask" }] }, reminder: { rules: [{ name: "careful", tool: "get_weather", message: { target: "conversation", content: "Check twice." } }] }, deferred_tools: { rules: [{ tool: "emit_*", mode: "deferred" }] } },
-    stop_conditions: [{ type: "timeout", seconds: 60 }],
-    context_policy: { max_context_tokens: 50000 },
-  });
+const { server, call, open, looks } = stage({ env: {} }, {
+  async prepare() {
+    await call("POST", "/v1/config/models", { id: "second", provider_id: "default", upstream_model: "other" });
+    await call("POST", "/v1/config/agents", {
+      id: "poet",
+      model_id: "default",
+      system_prompt: "Answer in verse.",
+      plugin_ids: ["demo", "permission", "reminder", "ext-deferred-tools", "skills-discovery"],
+      sections: { permission: { rules: [{ tool: "*", behavior: "ask" }] }, reminder: { rules: [{ name: "careful", tool: "get_weather", message: { target: "conversation", content: "Check twice." } }] }, deferred_tools: { rules: [{ tool: "emit_*", mode: "deferred" }] } },
+      stop_conditions: [{ type: "timeout", seconds: 60 }],
+      context_policy: { max_context_tokens: 50000 },
+    });
+  },
 });
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-const call = async (method, path, body) => {
-  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` }, body: body && JSON.stringify(body) });
-  const text = await res.text();
-  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-};
-
-async function open(t, path, options = {}) {
-  const v = await visit(browser, server.url + path, { key: server.key, ...options });
-  t.after(async () => {
-    await v.context.close();
-    assert.deepEqual(v.bad, []);
-  });
-  return v.page;
-}
-
-const looks = {
-  light: {},
-  dark: { theme: "dark" },
-  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-  chinese: { locale: "zh-CN" },
-};
 
 const pages = { editTools: "/agents/poet/tools", editSkills: "/agents/poet/skills", editPlugins: "/agents/poet/plugins", editAdvanced: "/agents/poet/advanced", editPool: "/pools/new" };
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`editors in ${look}`, { skip: !long && "all looks take minutes" }, async (t) => {
-    for (const [name, path] of Object.entries(pages)) {
-      await t.test(name, async () => {
-        const { page, context, bad } = await visit(browser, server.url + path, { key: server.key, ...options });
-        try {
-          await page.locator("h1").first().waitFor();
-          await settled(page);
-          if (shots) await page.screenshot({ path: join(shots, `${name}-${look}.png`) });
-          assert.deepEqual(await violations(page), []);
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-          assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);
-          assert.deepEqual(bad, []);
-        } finally {
-          await context.close();
-        }
-      });
-    }
-  });
-}
+looks("editors", pages);
 
 const publish = async (page) => {
   await page.getByText("no problems").waitFor();

@@ -5,20 +5,13 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { launch, run, serve, settled, visit } from "./rig.mjs";
+import { client, launch, run, serve, settled, sleep, visit } from "./rig.mjs";
 
 const folder = process.env.AWAKEN_IMAGES ?? mkdtempSync(join(tmpdir(), "awaken-images-"));
 let server, browser, scene;
 
-const call = async (method, path, body) => {
-  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` }, body: body && JSON.stringify(body) });
-  const text = await res.text();
-  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-};
-
+const call = (...args) => client(server.url, server.key)(...args);
 const decide = (asked, body) => call("POST", `/v1/approvals/${asked.run_id}/${asked.waiting.ticket_ids[0]}`, body);
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 before(async () => {
   mkdirSync(folder, { recursive: true });
@@ -35,7 +28,7 @@ before(async () => {
   await run(server.url, "travel", "What is the weather like? RUN_WEATHER_TOOL", { thread_id: trip.thread_id });
   await run(server.url, "travel", "Then the coast on the second day.", { thread_id: trip.thread_id });
   const decided = await run(server.url, "scenario", "scenario:approval");
-  await pause(2500); // a person thinks
+  await sleep(2500); // a person thinks
   await decide(decided, { action: "resume", arguments: { path: "/tmp/old" }, reason: "only the old one" });
   const asked = await run(server.url, "scenario", "scenario:approval");
   await run(server.url, "permission", 'RUN_TOOL append_note {"text":"Call Ann about the refund"}');

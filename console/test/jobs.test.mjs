@@ -1,34 +1,15 @@
 // What people do with the console, in a browser, with a real server.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, run, serve, violations, visit } from "./rig.mjs";
+import { test } from "node:test";
+import { phone, run, stage, violations } from "./rig.mjs";
 
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([serve(), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-/** open is visit for a test that fails if anything bad happened. */
-async function open(t, path, options) {
-  const v = await visit(browser, server.url + path, options);
-  t.after(async () => {
-    await v.context.close();
-    assert.deepEqual(v.bad, []);
-  });
-  return v.page;
-}
+const { server, open } = stage(undefined, { anonymous: true });
 
 const decisions = async (id) => (await (await fetch(`${server.url}/v1/decisions?run_id=${id}`)).json()).items;
 
 test("edited arguments are approved on a phone, by holding", async (t) => {
   const asked = await run(server.url, "scenario", "scenario:approval");
-  const page = await open(t, `/approvals/${asked.run_id}/${asked.waiting.ticket_ids[0]}`, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const page = await open(t, `/approvals/${asked.run_id}/${asked.waiting.ticket_ids[0]}`, phone);
   await page.getByLabel("path").fill("/tmp/y");
   const approve = page.getByRole("button", { name: "Approve as edited" });
   await approve.tap();

@@ -1,36 +1,9 @@
 // What is done to several runs at once, and how lists are narrowed.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, run, serve, settled, violations, visit } from "./rig.mjs";
+import { test } from "node:test";
+import { phone, run, settled, stage, violations } from "./rig.mjs";
 
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([serve({}), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-const call = async (method, path, body) => {
-  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` }, body: body && JSON.stringify(body) });
-  const text = await res.text();
-  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-};
-
-async function open(t, path, options = {}) {
-  const v = await visit(browser, server.url + path, { key: server.key, ...options });
-  t.after(async () => {
-    await v.context.close();
-    assert.deepEqual(v.bad, []);
-  });
-  return v.page;
-}
-
-const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+const { server, call, open } = stage({});
 
 test("runs are chosen by mouse and with x, and cancelled together after their number was named", async (t) => {
   const asked = [];

@@ -1,24 +1,28 @@
 // What operators do with the console: the queue and its dead letters, decisions about several calls, figures and records.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { launch, long, run, serve, settled, violations, visit } from "./rig.mjs";
+import { test } from "node:test";
+import { run, serve, sleep, stage, violations, visit } from "./rig.mjs";
 
-const shots = process.env.SHOTS; // a folder for screenshots
-let server, browser, dead, hanging, changed;
-
-const request = (path, method = "GET", body) => fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` }, body: body && JSON.stringify(body) });
-const ask = async (...args) => {
-  const res = await request(...args);
-  assert.ok(res.ok, `${args[0]}: ${res.status} ${res.ok ? "" : await res.text()}`);
-  return res.json();
-};
+let dead, hanging, changed;
+const env = { AWAKEN_MAILBOX_DEFAULT_MAX_ATTEMPTS: "1" };
+const { server, browser, call, open, looks } = stage({ env }, {
+  async prepare() {
+    await bury(3);
+    dead = (await call("GET", "/v1/dispatches?status=DeadLetter")).items;
+    hanging = await hang();
+    await hang(hanging);
+    for (let i = 0; i < 4; i++) await run(server.url, i % 2 ? "default" : "scenario", "RUN_WEATHER_TOOL");
+    const agent = { id: "poet", model_id: "default", system_prompt: "Answer in haiku." };
+    await call("POST", "/v1/config/agents", agent);
+    await call("PUT", "/v1/config/agents/poet", { ...agent, system_prompt: "Answer in prose." });
+    changed = (await call("GET", "/v1/audit-log?resource=agents/poet")).items[0].id;
+  },
+});
 
 /** hang starts a run that never ends by itself, on a new thread or the one that is named. */
 async function hang(thread) {
-  const id = thread ?? (await ask("/v1/threads", "POST", {})).id;
-  await ask(`/v1/threads/${id}/messages`, "POST", { agent_id: "scenario", messages: [{ role: "user", content: "scenario:hang" }] });
+  const id = thread ?? (await call("POST", "/v1/threads", {})).id;
+  await call("POST", `/v1/threads/${id}/messages`, { agent_id: "scenario", messages: [{ role: "user", content: "scenario:hang" }] });
   return id;
 }
 
@@ -29,54 +33,17 @@ async function bury(count) {
   for (let round = 0; round < 12; round++) {
     let counts, workers;
     for (let wait = 0; wait < 300; wait++) {
-      ({ counts, workers } = await ask("/v1/queue"));
+      ({ counts, workers } = await call("GET", "/v1/queue"));
       if (counts.DeadLetter === count || workers.some((w) => !lost.has(w.worker))) break;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await sleep(100);
     }
     if (counts.DeadLetter === count) return;
     for (const w of workers) lost.add(w.worker);
     const { key, dir, url } = server;
     await server.kill();
-    server = { ...(await serve({ env, dir, address: new URL(url).host })), key };
+    Object.assign(server, await serve({ env, dir, address: new URL(url).host }), { key });
   }
   assert.fail("the queue does not give up what kills its process");
-}
-
-const env = { AWAKEN_MAILBOX_DEFAULT_MAX_ATTEMPTS: "1" };
-
-before(async () => {
-  [server, browser] = await Promise.all([serve({ env }), launch()]);
-  await bury(3);
-  dead = (await ask("/v1/dispatches?status=DeadLetter")).items;
-  hanging = await hang();
-  await hang(hanging);
-  for (let i = 0; i < 4; i++) await run(server.url, i % 2 ? "default" : "scenario", "RUN_WEATHER_TOOL");
-  const agent = { id: "poet", model_id: "default", system_prompt: "Answer in haiku." };
-  const made = await request("/v1/config/agents", "POST", agent);
-  assert.ok(made.ok, await made.text());
-  const put = await request("/v1/config/agents/poet", "PUT", { ...agent, system_prompt: "Answer in prose." });
-  assert.ok(put.ok, await put.text());
-  changed = (await ask("/v1/audit-log?resource=agents/poet")).items[0].id;
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-/** open shows a page to an administrator, for a test that fails if anything bad happened. */
-async function open(t, path, options) {
-  const v = await visit(browser, server.url + "/sign-in", options);
-  t.after(async () => {
-    await v.context.close();
-    assert.deepEqual(v.bad, []);
-  });
-  await v.page.evaluate(async (key) => {
-    const res = await fetch("/v1/session", { method: "POST", headers: { Authorization: `Bearer ${key}` } });
-    if (!res.ok) throw new Error(String(res.status));
-  }, server.key);
-  await v.page.goto(server.url + path);
-  return v.page;
 }
 
 test("the queue explains itself, and takes back what it was given", async (t) => {
@@ -99,7 +66,7 @@ test("a dead letter tells how each attempt failed, and a retry is a new run", as
   await page.waitForURL(/\/runs\//);
   assert.ok(!page.url().includes(old), "the retry shows the old run");
   const made = page.url().split("/").pop();
-  await ask(`/v1/runs/${made}/cancel`, "POST");
+  await call("POST", `/v1/runs/${made}/cancel`);
   await page.goto(`${server.url}/dead-letters/${id}`);
   await page.getByRole("heading", { name: "This does not exist" }).waitFor();
 });
@@ -117,7 +84,7 @@ test("several dead letters are removed after their number was named", async (t) 
   await dialog.getByRole("button", { name: "Remove 1 dead letter" }).click();
   await page.getByText("1 of 1 done.").waitFor();
   await list.nth(n - 1).waitFor({ state: "detached" });
-  const { items } = await ask("/v1/dispatches?status=DeadLetter");
+  const { items } = await call("GET", "/v1/dispatches?status=DeadLetter");
   assert.equal(items.length, n - 1);
 });
 
@@ -138,14 +105,14 @@ test("calls that are alike are decided together, and the ledger has each", async
   await page.getByRole("alertdialog").getByRole("button", { name: `Refuse ${n}` }).click();
   await page.getByText(`${n} of ${n} done.`).waitFor();
   for (const { run_id } of asked) {
-    const { items } = await ask(`/v1/decisions?run_id=${run_id}`);
+    const { items } = await call("GET", `/v1/decisions?run_id=${run_id}`);
     assert.deepEqual([items[0].action, items[0].reason], ["cancel", "not today"]);
   }
   await page.getByRole("link", { name: "Decided" }).click();
   await page.getByRole("list", { name: "Decided" }).getByText("not today").first().waitFor();
   const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
   assert.equal(saved.suggestedFilename(), "decisions.ndjson");
-  await ask(`/v1/runs/${other.run_id}/cancel`, "POST");
+  await call("POST", `/v1/runs/${other.run_id}/cancel`);
 });
 
 test("T-12: the audit log tells what changed, and brings it back", async (t) => {
@@ -162,7 +129,7 @@ test("T-12: the audit log tells what changed, and brings it back", async (t) => 
   assert.deepEqual(await violations(page), []);
   await page.getByRole("alertdialog").getByRole("button", { name: "Restore this version" }).click();
   await detail.getByText("Restored.").waitFor();
-  assert.equal((await ask("/v1/config/agents/poet")).system_prompt, "Answer in haiku.");
+  assert.equal((await call("GET", "/v1/config/agents/poet")).system_prompt, "Answer in haiku.");
 });
 
 test("figures are read by keyboard, and lead to the runs behind them", async (t) => {
@@ -180,13 +147,6 @@ test("figures are read by keyboard, and lead to the runs behind them", async (t)
   await page.getByRole("list", { name: "Runs" }).getByRole("listitem").first().waitFor();
 });
 
-const looks = {
-  light: {},
-  dark: { theme: "dark" },
-  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-  chinese: { locale: "zh-CN" },
-};
-
 const pages = {
   queue: "/queue",
   dead: "/queue?view=dead",
@@ -200,22 +160,7 @@ const pages = {
   change: () => `/audit/${changed}`,
 };
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`pages of operators in ${look}`, { skip: !long && look !== "light" }, async (t) => {
-    if (shots) mkdirSync(shots, { recursive: true });
-    for (const [name, path] of Object.entries(pages)) {
-      await t.test(name, async (t) => {
-        const page = await open(t, typeof path === "string" ? path : path(), options);
-        await page.locator("h1, h2").first().waitFor();
-        await settled(page);
-        if (shots) await page.screenshot({ path: join(shots, `${name}-${look}.png`) });
-        assert.deepEqual(await violations(page), []);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);
-      });
-    }
-  });
-}
+looks("pages of operators", pages, { few: ["light"] });
 
 test("pages for administrators say which key they need, without a request that fails", async (t) => {
   const { page, context, bad } = await visit(browser, server.url + "/queue");

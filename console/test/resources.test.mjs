@@ -1,14 +1,10 @@
 // Tools, A2A and MCP servers and the system page, in a browser, with a real server.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { startMcp } from "./mcp.mjs";
-import { launch, long, serve, settled, violations, visit } from "./rig.mjs";
-
-const shots = process.env.SHOTS; // a folder for screenshots
-let server, browser, partner;
+import { long, serve, settled, shot, stage, violations, visit } from "./rig.mjs";
 
 /** startPartner starts an A2A server that has only a card. */
 async function startPartner() {
@@ -36,40 +32,15 @@ async function freePort() {
   return port;
 }
 
-before(async () => {
-  [server, browser, partner] = await Promise.all([serve({ address: `127.0.0.1:${await freePort()}`, env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" } }), launch(), startPartner()]);
-  if (shots) mkdirSync(shots, { recursive: true });
-  await call("POST", "/v1/config/a2a-servers", { id: "down", base_url: "http://127.0.0.1:9" });
+let partner;
+const { server, browser, call, open, looks } = stage(async () => ({ address: `127.0.0.1:${await freePort()}`, env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" } }), {
+  async prepare() {
+    partner = await startPartner();
+    await call("POST", "/v1/config/a2a-servers", { id: "down", base_url: "http://127.0.0.1:9" });
+  },
 });
 
-after(async () => {
-  partner?.close();
-  await browser?.close();
-  await server?.stop();
-});
-
-const call = async (method, path, body) => {
-  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` }, body: body && JSON.stringify(body) });
-  const text = await res.text();
-  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-};
-
-async function open(t, path, options = {}) {
-  const v = await visit(browser, server.url + path, { key: server.key, ...options });
-  t.after(async () => {
-    await v.context.close();
-    assert.deepEqual(v.bad, []);
-  });
-  return v.page;
-}
-
-const looks = {
-  light: {},
-  dark: { theme: "dark" },
-  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-  chinese: { locale: "zh-CN" },
-};
+after(() => partner?.close());
 
 const pages = {
   tools: "/tools",
@@ -82,26 +53,7 @@ const pages = {
   system: "/system",
 };
 
-for (const [look, options] of Object.entries(looks)) {
-  test(`tools, A2A servers and the system in ${look}`, { skip: !long && "all looks take minutes" }, async (t) => {
-    for (const [name, path] of Object.entries(pages)) {
-      await t.test(name, async () => {
-        const { page, context, bad } = await visit(browser, server.url + path, { key: server.key, ...options });
-        try {
-          await page.locator("h1").first().waitFor();
-          await settled(page);
-          if (shots) await page.screenshot({ path: join(shots, `${name}-${look}.png`) });
-          assert.deepEqual(await violations(page), []);
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-          assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);
-          assert.deepEqual(bad, []);
-        } finally {
-          await context.close();
-        }
-      });
-    }
-  });
-}
+looks("tools, A2A servers and the system", pages);
 
 test("a tool's description is changed, is what the model reads, and reverts", async (t) => {
   const page = await open(t, "/tools?q=weather");
@@ -157,7 +109,7 @@ test("an A2A server is added, its card is read live, and it is removed", async (
   await call("POST", "/v1/config/agents", { id: "caller", model_id: "default", delegates: ["partner/helper"] });
   await page.getByRole("region", { name: "Used by" }).getByRole("link", { name: "caller" }).waitFor();
   await settled(page);
-  if (shots) await page.screenshot({ path: join(shots, "a2a-card.png"), fullPage: true });
+  await shot(page, "a2a-card", { fullPage: true });
   assert.deepEqual(await violations(page), []);
   const kept = await page.evaluate(() => JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.documentElement.outerHTML + [...document.querySelectorAll("input")].map((i) => i.value).join());
   assert.ok(!kept.includes("tok-planted-secret"), "the page keeps the secret");
@@ -184,7 +136,7 @@ test("an MCP server shows what it has, and a changed tool is held until a person
   await connection.getByRole("button", { name: "Connect again" }).click();
   await connection.getByText("1 tool has changed since approval").waitFor();
   await settled(page);
-  if (shots) await page.screenshot({ path: join(shots, "mcp-changed.png") });
+  await shot(page, "mcp-changed");
   assert.deepEqual(await violations(page), []);
   const offered = async () => (await call("GET", "/v1/capabilities")).tools.some((x) => x.id === "mcp__docs__search");
   assert.equal(await offered(), false, "a changed tool is offered");
@@ -211,7 +163,7 @@ test("an MCP server is authorized in the browser, and the authorization is revok
   await authorization.getByText(/Authorized since/).waitFor();
   assert.equal((await call("GET", "/v1/mcp-servers/tickets/authorization")).authorized, true);
   await settled(page);
-  if (shots) await page.screenshot({ path: join(shots, "mcp-authorized.png") });
+  await shot(page, "mcp-authorized");
   assert.deepEqual(await violations(page), []);
   for (const token of tickets.state.tokens) assert.ok(!(await page.content()).includes(token), "the page shows a token");
   await authorization.getByRole("button", { name: "Revoke" }).click();

@@ -1,9 +1,11 @@
 // A real server with the demo agents, and a browser. Nothing is mocked.
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
 
 /** long is whether all tests run, and not only those that find most in little time. */
@@ -12,8 +14,9 @@ export const long = process.env.AWAKEN_LONG === "1";
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** serve starts the server. AWAKEN_URL and AWAKEN_KEY name one that runs already, for tests that need nothing special. */
-export async function serve({ env = {}, dir, address = "127.0.0.1:0", log = "error", seed = "demo" } = {}) {
-  if (process.env.AWAKEN_URL && arguments.length === 0) return { url: process.env.AWAKEN_URL, key: process.env.AWAKEN_KEY, stop: async () => {} };
+export async function serve(options) {
+  const { env = {}, dir, address = "127.0.0.1:0", log = "error", seed = "demo" } = options ?? {};
+  if (process.env.AWAKEN_URL && options === undefined) return { url: process.env.AWAKEN_URL, key: process.env.AWAKEN_KEY, stop: async () => {} };
   const folder = dir ?? mkdtempSync(join(tmpdir(), "awaken-console-"));
   const server = spawn(process.env.AWAKEN_BIN, ["serve", ...(seed ? ["--seed", seed] : []), "--address", address, "--storage-dir", folder, "--log-level", log], { cwd: folder, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", log === "error" ? "inherit" : "pipe"] });
   let said = "";
@@ -110,6 +113,64 @@ export async function settled(page) {
     quiet = still ? quiet + 1 : 0;
     await page.waitForTimeout(50);
   }
+}
+
+export const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+const everyLook = { light: {}, dark: { theme: "dark" }, phone, chinese: { locale: "zh-CN" } };
+
+/** shot keeps a picture of a page in the folder that SHOTS names, if it names one. */
+export async function shot(page, name, options) {
+  if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}.png`), ...options });
+}
+
+/**
+ * stage gives the tests of a file a server, which options describe, and a browser, and ends both after them. prepare runs before the tests. Pages are
+ * signed in as administrators, unless they are anonymous.
+ */
+export function stage(options, { prepare, anonymous = false } = {}) {
+  const server = {};
+  let real;
+  const browser = { newContext: (...args) => real.newContext(...args) };
+  const call = (...args) => client(server.url, server.key)(...args);
+  const signed = (more) => ({ ...(anonymous ? {} : { key: server.key }), ...more });
+  before(async () => {
+    const [started, launched] = await Promise.all([serve(typeof options === "function" ? await options() : options), launch()]);
+    Object.assign(server, started);
+    real = launched;
+    await prepare?.();
+  });
+  after(async () => {
+    await real?.close();
+    await server.stop?.();
+  });
+  /** open shows a page for a test that fails if the page had an error, a request that failed or something that the policy refused. */
+  const open = async (t, path, more) => {
+    const v = await visit(browser, server.url + path, signed(more));
+    t.after(async () => {
+      await v.context.close();
+      assert.deepEqual(v.bad, []);
+    });
+    return v.page;
+  };
+  /** looks tests pages in every look: they have no violation, and are not wider than the window. Without all tests, it is only those that few names. */
+  const looks = (title, pages, { few = [], allow = () => [] } = {}) => {
+    for (const [look, more] of Object.entries(everyLook)) {
+      test(`${title} in ${look}`, { skip: !long && !few.includes(look) && "all looks take minutes" }, async (t) => {
+        for (const [name, path] of Object.entries(pages)) {
+          await t.test(name, async (t) => {
+            const page = await open(t, typeof path === "string" ? path : path(), { allow: allow(name), ...more });
+            await page.locator("h1, h2").first().waitFor();
+            await settled(page);
+            await shot(page, `${name}-${look}`);
+            assert.deepEqual(await violations(page), []);
+            const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+            assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);
+          });
+        }
+      });
+    }
+  };
+  return { server, browser, call, open, looks };
 }
 
 /** violations returns what axe finds in a page. */

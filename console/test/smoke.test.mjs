@@ -1,21 +1,17 @@
 // The short part of the suite: each thing that people do with the console, once, in one browser with one real server.
 // The other files try all of it in depth: npm run test:long.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { kept, launch, run, serve, settled, violations, visit } from "./rig.mjs";
+import { client, kept, launch, run, serve, settled, violations, visit } from "./rig.mjs";
 
 let server, browser, asked, done, evaluated;
 const heard = []; // what each page wrote to the browser's console
 
-const call = async (method, path, body) => {
-  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` }, body: body && JSON.stringify(body) });
-  const text = await res.text();
-  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-};
+const call = (...args) => client(server.url, server.key)(...args);
 
 before(async () => {
-  [server, browser] = await Promise.all([serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" }, log: "debug" }), launch()]);
+  [server, browser] = await Promise.all([serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8", AWAKEN_WORKSPACE_DIR: "files" }, log: "debug" }), launch()]);
   await call("POST", "/v1/config/agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse." });
   done = await run(server.url, "default", "Where should I go?");
   asked = await run(server.url, "scenario", "scenario:approval");
@@ -146,4 +142,41 @@ test("a planted secret is in no page, storage, response or log", async (t) => {
   }
   for (const text of [...(await Promise.all(bodies)), ...heard, server.log()]) assert.ok(!text.includes(secret), `the secret is in ${text.slice(0, 200)}`);
   assert.ok(server.log().length > 0, "the server logged nothing");
+});
+
+test("every field that forms show has its title and its hint in Chinese, and no text is of a field that is gone", async () => {
+  const read = (name) => JSON.parse(readFileSync(new URL(`../src/app/i18n/${name}.json`, import.meta.url)));
+  const words = read("zh-CN");
+  const texts = read("fields.zh-CN");
+  const gone = new Set(Object.keys(texts));
+  const missing = [];
+  const need = (path, title, hint) => {
+    gone.delete(path);
+    if (!title) missing.push(`${path}: title`);
+    if (!hint) missing.push(`${path}: hint`);
+  };
+  const walk = (root, schema, top) => {
+    for (const [name, field] of Object.entries(schema.properties ?? {})) {
+      if (field.readOnly) continue;
+      const path = `${root}/${name}`;
+      need(path, texts[path]?.title ?? words[`field.${name}`], texts[path]?.hint ?? (top ? words[`hint.${name}`] : undefined) ?? !field.description);
+      walk(path, field, false);
+    }
+  };
+  for (const ns of ["agents", "providers", "models", "model-pools", "mcp-servers", "a2a-servers", "skills"]) walk(ns, await call("GET", `/v1/config/${ns}/$schema`), true);
+  for (const section of (await call("GET", "/v1/capabilities")).plugins.flatMap((p) => p.config_schemas)) {
+    const path = `sections/${section.key}`;
+    need(path, texts[path]?.title, texts[path]?.hint);
+    walk(path, section.schema, false);
+  }
+  assert.deepEqual(missing, [], "write them in src/app/i18n/fields.zh-CN.json");
+  assert.deepEqual([...gone], [], "no field has these texts");
+});
+
+test("a form speaks Chinese", async (t) => {
+  const page = await open(t, "/agents/poet/advanced", { locale: "zh-CN" });
+  await page.getByText("自动摘要阈值").or(page.getByText("将要超出限额的运行会停下等待")).first().waitFor({ state: "attached" });
+  await settled(page);
+  const main = await page.getByRole("main").innerText();
+  assert.doesNotMatch(main, /\b(limit for|means|the number of)\b/);
 });

@@ -1,7 +1,7 @@
 // What the console says when something is missing: a key, a permission, the server.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, long, run, serve, violations, visit } from "./rig.mjs";
+import { client, launch, long, run, serve, violations, visit } from "./rig.mjs";
 
 let browser;
 
@@ -12,12 +12,6 @@ before(async () => {
 after(async () => {
   await browser?.close();
 });
-
-async function post(server, path, body, key = server.key) {
-  const res = await fetch(server.url + path, { method: "POST", headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}` }, body: JSON.stringify(body) });
-  assert.ok(res.ok, `${path}: ${res.status}`);
-  return res.json();
-}
 
 async function signIn(page, key) {
   await page.getByLabel("Key", { exact: true }).fill(key);
@@ -32,7 +26,7 @@ test("a server that needs a key says so, and a key that may only read finds no b
   t.after(() => context.close());
   await page.getByRole("heading", { name: "A key is needed" }).waitFor();
   assert.deepEqual(await violations(page), []);
-  const made = await post(server, "/v1/keys", { kind: "read", label: "auditor" });
+  const made = await client(server.url, server.key)("POST", "/v1/keys", { kind: "read", label: "auditor" });
   await run(server.url, "scenario", "scenario:approval", {}, server.key);
   await page.getByRole("main").getByRole("link", { name: "Sign in" }).click();
   await signIn(page, made.secret ?? made.key);

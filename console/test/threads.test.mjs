@@ -1,28 +1,10 @@
 // Conversations: what models write is shown safely, threads are found, kept and deleted.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import { launch, run, serve, violations, visit } from "./rig.mjs";
+import { test } from "node:test";
+import { run, stage, violations } from "./rig.mjs";
 
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([serve({}), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-async function open(t, path, options) {
-  const v = await visit(browser, server.url + path, options);
-  t.after(async () => {
-    await v.context.close();
-    assert.deepEqual(v.bad, []);
-  });
-  return v.page;
-}
+const { server, open } = stage({}, { anonymous: true });
 
 test("the text of a model is formatted, and can do nothing", async (t) => {
   // The scripted model repeats the beginning of what it is told.
