@@ -232,7 +232,7 @@ test("T-8: a call in doubt is settled by a person in three ways: made again, giv
   await page.getByRole("list", { name: "Decided" }).getByRole("listitem").nth(2).waitFor();
 });
 
-test("T-9: a person takes over: queues a message, withdraws it, steers, interrupts, and cancels", async (t) => {
+test("T-9: a person takes over: queues a message, withdraws it, interrupts, and cancels", async (t) => {
   const { id } = await call("POST", "/v1/threads", {});
   await call("POST", `/v1/threads/${id}/messages`, { agent_id: "scenario", messages: [{ role: "user", content: "scenario:hang" }] });
   const page = await open(t, `/threads/${id}`);
@@ -263,6 +263,18 @@ test("T-9: a person takes over: queues a message, withdraws it, steers, interrup
   await page.goto(`${server.url}/runs/${items[0].run_id}`);
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   await page.getByRole("main").getByText("Cancelled", { exact: true }).waitFor();
+});
+
+test("T-9: a person steers a run: what they say is taken in at its next step, and no other run is made", async (t) => {
+  const { id } = await call("POST", "/v1/threads", {});
+  await call("POST", `/v1/threads/${id}/messages`, { agent_id: "scenario", messages: [{ role: "user", content: 'RUN_TOOL progress_demo {"steps":60,"delay_ms":200}' }] });
+  const page = await open(t, `/threads/${id}`);
+  await page.getByLabel("While a run is in progress").selectOption("steer");
+  await page.getByPlaceholder("Type a message…").fill("rather the coast");
+  await page.getByRole("button", { name: /Send/ }).click();
+  await page.getByText("Scripted response to: rather the coast").waitFor();
+  const { items } = await call("GET", `/v1/threads/${id}/runs`);
+  assert.deepEqual([items.length, items[0].status], [1, "done"]);
 });
 
 test("T-9: a run is forked at a step, with another result of a call; the fork says what it is from, and the run stays as it was", async (t) => {
