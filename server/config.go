@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/rollup"
+	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/webhook"
 )
 
@@ -71,6 +72,8 @@ type Config struct {
 	Stats *Stats
 	// Hooks are the receivers of push notifications. Nil makes the route that lists deliveries unavailable.
 	Hooks webhook.Store
+	// Schedules are those of all tenants, which Serve works on. Nil makes their routes unavailable.
+	Schedules schedule.Store
 	// Changes is the log of what changes in tenants. Nil makes the feed unavailable.
 	Changes changelog.Store
 	// Users says how users of a tenant are told apart.

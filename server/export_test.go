@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/schedule/fire"
 )
 
 // Table returns the routes of a server.
@@ -20,3 +21,6 @@ func (s *Server) StopEvals() {
 
 // SweepEvals continues the evaluations that no process has.
 func (s *Server) SweepEvals(ctx context.Context) { s.evals.jobs.sweep(ctx) }
+
+// ScheduleWorker returns what starts the runs of schedules.
+func (s *Server) ScheduleWorker() *fire.Worker { return s.schedules.worker }

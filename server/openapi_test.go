@@ -295,7 +295,17 @@ var successes = map[string]func(g *rig, as []string) request{
 		g.done(as...)
 		return request{path: "/v1/threads/summaries"}
 	},
-	"GET /v1/blobs": plainly("/v1/blobs", ""),
+	"GET /v1/schedules":                       plainly("/v1/schedules?limit=2", ""),
+	"POST /v1/schedules":                      plainly("/v1/schedules", `{"cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"POST /v1/schedules/preview":              plainly("/v1/schedules/preview", `{"cron":"@daily"}`),
+	"GET /v1/schedules/{schedule_id}":         ofSchedule("", ""),
+	"PUT /v1/schedules/{schedule_id}":         ofSchedule("", `{"cron":"@weekly","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"DELETE /v1/schedules/{schedule_id}":      ofSchedule("", ""),
+	"POST /v1/schedules/{schedule_id}/pause":  ofSchedule("/pause", ""),
+	"POST /v1/schedules/{schedule_id}/resume": ofSchedule("/resume", ""),
+	"POST /v1/schedules/{schedule_id}/run":    ofSchedule("/run", ""),
+	"GET /v1/schedules/{schedule_id}/firings": ofSchedule("/firings", ""),
+	"GET /v1/blobs":                           plainly("/v1/blobs", ""),
 	"POST /v1/blobs": func(g *rig, _ []string) request {
 		return request{path: "/v1/blobs", body: "a file", headers: []string{"Content-Type", "text/plain"}}
 	},
@@ -470,6 +480,12 @@ func ofRecord(rest, body string) func(*rig, []string) request {
 
 func plainly(path, body string) func(*rig, []string) request {
 	return func(*rig, []string) request { return request{path: path, body: body} }
+}
+
+func ofSchedule(rest, body string) func(*rig, []string) request {
+	return func(g *rig, _ []string) request {
+		return request{path: "/v1/schedules/" + g.schedule(`"cron":"@daily"`, admin...) + rest, body: body}
+	}
 }
 
 func ofThread(rest, body string) func(*rig, []string) request {

@@ -53,6 +53,10 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Hooks != nil {
 		all = append(all, (&deliveries{hooks: cfg.Hooks}).routes()...)
 	}
+	if cfg.Schedules != nil {
+		s.schedules = newSchedules(cfg)
+		all = append(all, s.schedules.routes()...)
+	}
 	if cfg.Changes != nil {
 		all = append(all, newChanges(cfg, s.streams).routes()...)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -86,10 +87,13 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[awaken.DoubtPolicy]():    enum(awaken.DoubtTell, awaken.DoubtSuspend),
 	reflect.TypeFor[awaken.WaitingReason](): enum(awaken.WaitToolPermission, awaken.WaitUserInput, awaken.WaitBackgroundTasks,
 		"external_event", "rate_limit", "manual_pause", awaken.WaitBudget, awaken.WaitPin),
-	reflect.TypeFor[mailbox.Status](): enum(mailbox.Statuses...),
-	reflect.TypeFor[llm.Role]():       enum(llm.System, llm.User, llm.Assistant, llm.ToolRole),
-	reflect.TypeFor[llm.Visibility](): enum(llm.VisibleAll, llm.Internal),
-	reflect.TypeFor[Kind]():           enum(ReadKey, RunKey, AdminKey),
+	reflect.TypeFor[mailbox.Status]():   enum(mailbox.Statuses...),
+	reflect.TypeFor[schedule.Overlap](): enum(schedule.SkipOverlap, schedule.WaitOverlap, schedule.AllowOverlap, schedule.EndOverlap),
+	reflect.TypeFor[schedule.Missed]():  enum(schedule.CatchLatest, schedule.CatchNone, schedule.CatchAll),
+	reflect.TypeFor[schedule.Outcome](): enum(schedule.Started, schedule.Skipped, schedule.Lapsed, schedule.Refused),
+	reflect.TypeFor[llm.Role]():         enum(llm.System, llm.User, llm.Assistant, llm.ToolRole),
+	reflect.TypeFor[llm.Visibility]():   enum(llm.VisibleAll, llm.Internal),
+	reflect.TypeFor[Kind]():             enum(ReadKey, RunKey, AdminKey),
 	reflect.TypeFor[llm.Effort](): {"anyOf": []any{enum("none", "low", "medium", "high", "max"),
 		object{"type": "object", "properties": object{"budget": object{"type": "integer", "minimum": 1}}, "required": []string{"budget"}, "additionalProperties": false}}},
 	reflect.TypeFor[state.Snapshot](): {"type": "object", "required": []string{"revision", "extensions"}, "properties": object{
@@ -139,6 +143,10 @@ var fields = map[string]object{
 	"NewRun.mode":             modes,
 	"NewRun.priority":         priorities,
 	"PostMessages.priority":   priorities,
+	"RunTemplate.priority":    priorities,
+	"RunTemplate.messages":    someMessages,
+	"ScheduleSpec.run":        ref("RunTemplate"),
+	"ScheduleView.status":     enum("active", "paused", "ended"),
 	"MailboxItem.priority":    priorities,
 	"RateUsage.source":        enum(limit.Configured, limit.Learned, limit.Refused),
 	"PostMessages.mode":       modes,
@@ -200,6 +208,7 @@ func (d *definitions) addEvents() {
 		d.of(t) // schemas above refer to them by name
 	}
 	d.strict(reflect.TypeFor[inputMessage]())
+	d.strict(reflect.TypeFor[runTemplate]())
 }
 
 // strict defines a type that clients send, which refuses unknown fields.
@@ -300,13 +309,13 @@ func (d *definitions) structure(t reflect.Type) object {
 }
 
 // nameOf returns the name of a type in the document, or "" if it has none. Types of protocols and of
-// the control plane and of evaluations have their package as a prefix.
+// the control plane, of evaluations and of schedules have their package as a prefix.
 func nameOf(t reflect.Type) string {
 	if t.Name() == "" {
 		return ""
 	}
 	switch pkg := path.Base(t.PkgPath()); pkg {
-	case "config", "assistant", "eval", "archive", "stat":
+	case "config", "assistant", "eval", "archive", "stat", "schedule":
 		return title(pkg) + title(t.Name())
 	}
 	if _, name, ok := strings.Cut(t.PkgPath(), "/protocol/"); ok {

@@ -19,17 +19,18 @@ import (
 
 // Server answers HTTP requests. It is safe for concurrent use.
 type Server struct {
-	cfg      Config
-	routes   []protocol.Route
-	mux      *http.ServeMux
-	handler  http.Handler
-	auth     *auth
-	limiter  *limiter
-	streams  *streams
-	previews *previews
-	tenants  *tenants
-	cert     *certificate // nil without TLS
-	evals    *evaluations // nil without evaluations
+	cfg       Config
+	routes    []protocol.Route
+	mux       *http.ServeMux
+	handler   http.Handler
+	auth      *auth
+	limiter   *limiter
+	streams   *streams
+	previews  *previews
+	tenants   *tenants
+	cert      *certificate // nil without TLS
+	evals     *evaluations // nil without evaluations
+	schedules *schedules   // nil without schedules
 
 	serving context.Context // until Stop
 	stop    context.CancelFunc
@@ -142,6 +143,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	if s.evals != nil && !s.cfg.ManualMailbox {
 		working.Go(func() { s.evals.jobs.work(ctx) })
+	}
+	if s.schedules != nil && !s.cfg.ManualMailbox {
+		working.Go(func() { s.schedules.worker.Work(ctx) })
 	}
 	if r := s.cfg.Replicas; r != nil {
 		working.Go(func() { r.work(ctx, s.cfg.NewID(), s.cfg.Version, s.configVersion, s.cfg.Logger) })

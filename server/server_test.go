@@ -29,6 +29,7 @@ import (
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/rollup"
+	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/webhook"
@@ -141,7 +142,7 @@ func newRig(t testing.TB, change ...func(*server.Config)) *rig {
 func (g *rig) start(change ...func(*server.Config)) {
 	g.t.Helper()
 	g.hooks = new(webhook.Memory)
-	cfg := server.Config{Keys: g.keys, Hooks: g.hooks, Traces: true, Limits: server.Limits{WrongKeys: -1}, Limiter: limit.New(limit.Config{}), // tests send wrong keys on purpose
+	cfg := server.Config{Keys: g.keys, Hooks: g.hooks, Schedules: new(schedule.Memory), Traces: true, Limits: server.Limits{WrongKeys: -1}, Limiter: limit.New(limit.Config{}), // tests send wrong keys on purpose
 		Replicas: server.NewReplicas(memory.NewProfile()), Settings: []server.Setting{{Name: "log.level", Value: "info", Source: "default"}}}
 	g.t.Cleanup(cfg.Limiter.Close)
 	if log, ok := g.db.(interface{ Changes() changelog.Store }); ok {

@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	_ "time/tzdata" // schedules name time zones, and the machine may have none
 
 	"github.com/spf13/cobra"
 

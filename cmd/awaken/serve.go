@@ -199,7 +199,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 			Samples: e.Samples, Revisions: e.Revisions, Imports: e.Imports}}
 	}
 	control.serve(&sc, s)
-	sc.Stats, sc.Limiter, sc.Hooks, sc.Rollups, sc.Changes = k.stats, k.limiter, b.hooks, b.rollups, b.changes
+	sc.Stats, sc.Limiter, sc.Hooks, sc.Schedules, sc.Rollups, sc.Changes = k.stats, k.limiter, b.hooks, b.schedules, b.rollups, b.changes
 	if !s.DatabaseURL.IsZero() { // an SQLite file is one server's
 		sc.KeyRates = b.limits
 	}

@@ -1,0 +1,377 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/schedule"
+	"github.com/awaken-go/awaken/schedule/fire"
+)
+
+// schedules has the handlers of the schedules of a tenant.
+type schedules struct {
+	store  schedule.Store
+	worker *fire.Worker
+	audit  *config.Manager // nil keeps no audit log
+	newID  func() string
+}
+
+func newSchedules(cfg *Config) *schedules {
+	worker, err := fire.New(fire.Config{Store: cfg.Schedules, Runs: scheduled{launcher{cfg.Mailbox, cfg.TrustClients}}, Logger: cfg.Logger})
+	if err != nil {
+		panic(err) // the store is set
+	}
+	return &schedules{store: cfg.Schedules, worker: worker, audit: cfg.Control, newID: cfg.NewID}
+}
+
+// scheduled starts the runs of schedules.
+type scheduled struct{ launcher }
+
+// timeWord stands in messages for the time that a run is for.
+const timeWord = "{{scheduled_time}}"
+
+// Start implements [fire.Runs].
+func (r scheduled) Start(ctx context.Context, tenant string, run json.RawMessage, p *schedule.Pending) (string, error) {
+	t, err := templateOf(run)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", fire.ErrRefused, err)
+	}
+	receipt, err := r.start(ctx, tenant, t, p.RunID, p.ThreadID, func(msgs []*llm.Message) {
+		for _, m := range msgs {
+			for i := range m.Content {
+				m.Content[i].Text = strings.ReplaceAll(m.Content[i].Text, timeWord, p.At.Format(time.RFC3339))
+			}
+		}
+	})
+	if errors.Is(err, errRefused) {
+		return "", fmt.Errorf("%w%s", fire.ErrRefused, strings.TrimPrefix(err.Error(), errRefused.Error()))
+	}
+	if err != nil {
+		return "", err
+	}
+	return receipt.ThreadID, nil
+}
+
+// Active implements [fire.Runs].
+func (r scheduled) Active(ctx context.Context, tenant, runID string) (bool, error) {
+	return r.active(ctx, tenant, runID)
+}
+
+// Cancel implements [fire.Runs].
+func (r scheduled) Cancel(ctx context.Context, tenant, runID string) error {
+	return r.cancel(ctx, tenant, runID)
+}
+
+func (h *schedules) routes() []protocol.Route {
+	const all, one = "/v1/schedules", "/v1/schedules/{schedule_id}"
+	page := []protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	routes := []protocol.Route{
+		{Method: "GET", Path: all, Handle: own(h.list), Query: page,
+			Summary: "List the schedules, by id", Replies: map[int]any{200: scheduleList{}}},
+		{Method: "POST", Path: all, Handle: withBody(h.create), Body: newSchedule{},
+			Summary: "Create a schedule", Replies: map[int]any{201: scheduleView{}}, Failures: []int{409}},
+		{Method: "POST", Path: all + "/preview", Handle: withBody(h.preview), Body: timesBody{},
+			Summary: "List the next times of an expression", Replies: map[int]any{200: timesList{}}},
+		{Method: "GET", Path: one, Handle: own(h.get),
+			Summary: "Get a schedule", Replies: map[int]any{200: scheduleView{}}},
+		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: putSchedule{},
+			Summary: "Replace a schedule", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
+		{Method: "DELETE", Path: one, Handle: own(h.delete),
+			Summary: "Delete a schedule and its log; its runs stay", Replies: map[int]any{204: nil}},
+		{Method: "POST", Path: one + "/pause", Handle: own(func(req *request) error { return h.pause(req, true) }),
+			Summary: "Pause a schedule: times that come meanwhile are left out", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
+		{Method: "POST", Path: one + "/resume", Handle: own(func(req *request) error { return h.pause(req, false) }),
+			Summary: "Resume a schedule that is paused", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
+		{Method: "POST", Path: one + "/run", Handle: own(h.run),
+			Summary: "Start a run of a schedule now", Replies: map[int]any{200: schedule.Firing{}}, Failures: []int{409}},
+		{Method: "GET", Path: one + "/firings", Handle: own(h.firings), Query: page,
+			Summary: "Tell what became of the times of a schedule, the latest first", Replies: map[int]any{200: firingList{}}},
+	}
+	for i := range routes {
+		routes[i].Access = protocol.Admins
+	}
+	return routes
+}
+
+// scheduleView is a schedule as clients see it.
+type scheduleView struct {
+	ID       string `json:"id"`
+	Revision int64  `json:"revision"`
+	schedule.Spec
+	Status string `json:"status"` // active, paused or ended
+	// NextAt is the next time, without its delay.
+	NextAt   *time.Time        `json:"next_at,omitempty"`
+	Upcoming []time.Time       `json:"upcoming"`          // the next five times
+	Pending  *schedule.Pending `json:"pending,omitempty"` // the start that was decided and is not done
+	LastRun  string            `json:"last_run_id,omitempty"`
+	Counts   firingCounts      `json:"counts"`
+}
+
+// firingCounts is what became of the times of a schedule so far.
+type firingCounts struct {
+	Started int64 `json:"started"`
+	Missed  int64 `json:"missed"`
+	Skipped int64 `json:"skipped"`
+	Refused int64 `json:"refused"`
+}
+
+func viewOf(s *schedule.Schedule) scheduleView {
+	v := scheduleView{ID: s.ID, Revision: s.Revision, Spec: s.Spec, Status: "active", Upcoming: s.Upcoming(5), Pending: s.State.Pending, LastRun: s.State.LastRun,
+		Counts: firingCounts{s.State.Started, s.State.Missed, s.State.Skipped, s.State.Refused}}
+	switch {
+	case s.Ended():
+		v.Status = "ended"
+	case s.Spec.Paused:
+		v.Status = "paused"
+	}
+	if len(v.Upcoming) > 0 {
+		v.NextAt = &v.Upcoming[0]
+	} else {
+		v.Upcoming = []time.Time{}
+	}
+	return v
+}
+
+type scheduleList struct {
+	Items      []scheduleView `json:"items"`
+	NextCursor string         `json:"next_cursor,omitempty"`
+}
+
+const scheduleCursor = "s."
+
+func (h *schedules) list(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	filters := filtersOf(req, nil)
+	from, err := req.behind(scheduleCursor, filters)
+	if err != nil {
+		return err
+	}
+	limit := req.number("limit", 50, 1, 200)
+	found, err := h.store.Schedules(req.ctx, req.tenant.Name(), from.At, limit+1)
+	if err != nil {
+		return err
+	}
+	out := scheduleList{Items: []scheduleView{}}
+	for i, s := range found {
+		if i == limit {
+			out.NextCursor = cursorText(scheduleCursor, keyset{At: found[i-1].ID, Of: filters})
+			break
+		}
+		out.Items = append(out.Items, viewOf(s))
+	}
+	return req.Reply(200, out)
+}
+
+type newSchedule struct {
+	ID string `json:"id,omitempty"` // generated if absent
+	schedule.Spec
+}
+
+// maxSchedules is how many schedules a tenant may have.
+const maxSchedules = 1000
+
+func (h *schedules) create(req *request, body *newSchedule) error {
+	s := &schedule.Schedule{Tenant: req.tenant.Name(), ID: body.ID, Spec: body.Spec}
+	if s.ID == "" {
+		s.ID = h.newID()
+	}
+	if err := protocol.CheckID("id", s.ID); err != nil {
+		return err
+	}
+	if err := h.arm(req, s); err != nil {
+		return err
+	}
+	if found, err := h.store.Schedules(req.ctx, s.Tenant, "", maxSchedules); err != nil {
+		return err
+	} else if len(found) == maxSchedules {
+		return fail(http.StatusConflict, "too_many_schedules", "the tenant has %d schedules, which is the maximum; delete one first", maxSchedules)
+	}
+	if made, err := h.store.Swap(req.ctx, s); err != nil {
+		return err
+	} else if !made {
+		return fail(http.StatusConflict, "conflict", "schedule %q: there is one with that id", s.ID)
+	}
+	return h.changed(req, "create", http.StatusCreated, s)
+}
+
+// arm checks a schedule and determines its next time.
+func (h *schedules) arm(req *request, s *schedule.Schedule) error {
+	if err := s.Arm(time.Now()); err != nil {
+		return protocol.BadRequest("%s", err)
+	}
+	t, err := templateOf(s.Spec.Run)
+	if err != nil {
+		return protocol.BadRequest("%s", plain(err.Error()))
+	}
+	return t.check(req)
+}
+
+// changed records that a schedule was changed, and replies with it.
+func (h *schedules) changed(req *request, action string, status int, s *schedule.Schedule) error {
+	s.Revision++
+	if err := recordEval(req, h.audit, action, "schedules/"+s.ID); err != nil {
+		return err
+	}
+	return req.Reply(status, viewOf(s))
+}
+
+// of returns the schedule of a request.
+func (h *schedules) of(req *request) (*schedule.Schedule, error) {
+	s, err := h.store.Schedule(req.ctx, req.tenant.Name(), req.path("schedule_id"))
+	if errors.Is(err, awaken.ErrNotFound) {
+		err = protocol.NotFound("schedule", req.path("schedule_id"))
+	}
+	return s, err
+}
+
+func (h *schedules) get(req *request) error {
+	s, err := h.of(req)
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, viewOf(s))
+}
+
+type putSchedule struct {
+	// ExpectedRevision replaces only this revision, which is that of the schedule's latest state: it grows with each start, too.
+	ExpectedRevision *int64 `json:"expected_revision,omitempty"`
+	schedule.Spec
+}
+
+func (h *schedules) put(req *request, body *putSchedule) error {
+	return h.change(req, "update", func(s *schedule.Schedule) error {
+		if r := body.ExpectedRevision; r != nil && *r != s.Revision {
+			return fail(http.StatusConflict, "conflict", "schedule %q: its revision is %d, not %d", s.ID, s.Revision, *r)
+		}
+		s.Spec = body.Spec
+		return h.arm(req, s)
+	})
+}
+
+// change changes the schedule of a request. A start that happens meanwhile is not a conflict.
+func (h *schedules) change(req *request, action string, change func(s *schedule.Schedule) error) error {
+	for range 10 {
+		s, err := h.of(req)
+		if err != nil {
+			return err
+		}
+		if err := change(s); err != nil {
+			return err
+		}
+		if done, err := h.store.Swap(req.ctx, s); err != nil {
+			return err
+		} else if done {
+			return h.changed(req, action, http.StatusOK, s)
+		}
+	}
+	return fail(http.StatusConflict, "conflict", "schedule %q is being changed", req.path("schedule_id"))
+}
+
+func (h *schedules) pause(req *request, paused bool) error {
+	action := "resume"
+	if paused {
+		action = "pause"
+	}
+	return h.change(req, action, func(s *schedule.Schedule) error {
+		if s.Spec.Paused == paused {
+			return nil
+		}
+		s.Spec.Paused = paused
+		return s.Arm(time.Now())
+	})
+}
+
+func (h *schedules) delete(req *request) error {
+	id := req.path("schedule_id")
+	if existed, err := h.store.Drop(req.ctx, req.tenant.Name(), id); err != nil {
+		return err
+	} else if !existed {
+		return protocol.NotFound("schedule", id)
+	}
+	return req.done(recordEval(req, h.audit, "delete", "schedules/"+id))
+}
+
+func (h *schedules) run(req *request) error {
+	f, err := h.worker.Now(req.ctx, req.tenant.Name(), req.path("schedule_id"))
+	if errors.Is(err, awaken.ErrNotFound) {
+		return protocol.NotFound("schedule", req.path("schedule_id"))
+	}
+	if err != nil {
+		return err
+	}
+	if err := recordEval(req, h.audit, "run", "schedules/"+req.path("schedule_id")); err != nil {
+		return err
+	}
+	return req.Reply(200, f)
+}
+
+type firingList struct {
+	Items      []schedule.Firing `json:"items"`
+	NextCursor string            `json:"next_cursor,omitempty"`
+}
+
+func (h *schedules) firings(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	s, err := h.of(req)
+	if err != nil {
+		return err
+	}
+	filters := filtersOf(req, s.ID)
+	from, err := req.behind(scheduleCursor, filters)
+	if err != nil {
+		return err
+	}
+	var before int64
+	if from.At != "" {
+		if before, err = strconv.ParseInt(from.At, 10, 64); err != nil || before < 1 {
+			return errCursor
+		}
+	}
+	limit := req.number("limit", 50, 1, 200)
+	found, err := h.store.Firings(req.ctx, s.Tenant, s.ID, before, limit+1)
+	if err != nil {
+		return err
+	}
+	out := firingList{Items: []schedule.Firing{}}
+	if out.Items = append(out.Items, found[:min(limit, len(found))]...); len(found) > limit {
+		out.NextCursor = cursorText(scheduleCursor, keyset{At: strconv.FormatInt(found[limit-1].Number, 10), Of: filters})
+	}
+	return req.Reply(200, out)
+}
+
+type timesBody struct {
+	Cron     string     `json:"cron"`
+	TimeZone string     `json:"time_zone,omitempty"`
+	EndsAt   *time.Time `json:"ends_at,omitempty"`
+	From     *time.Time `json:"from,omitempty"` // default now
+}
+
+type timesList struct {
+	Upcoming []time.Time `json:"upcoming"` // the next ten times, in the time zone
+}
+
+func (h *schedules) preview(req *request, body *timesBody) error {
+	s := &schedule.Schedule{Spec: schedule.Spec{Cron: body.Cron, TimeZone: body.TimeZone, EndsAt: body.EndsAt, Run: json.RawMessage(`{}`)}}
+	from := time.Now()
+	if body.From != nil {
+		from = *body.From
+	}
+	if err := s.Arm(from); err != nil {
+		return protocol.BadRequest("%s", err)
+	}
+	return req.Reply(200, timesList{append([]time.Time{}, s.Upcoming(10)...)})
+}

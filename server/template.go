@@ -1,0 +1,140 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// runTemplate describes a run that something other than a client's request starts later.
+type runTemplate struct {
+	AgentID  string         `json:"agent_id"`
+	ThreadID string         `json:"thread_id,omitempty"` // "" means a new thread for each run
+	UserID   string         `json:"user_id,omitempty"`   // the user of the run
+	Messages []inputMessage `json:"messages"`
+	// Priority is background, the default, or interactive.
+	Priority     string                    `json:"priority,omitempty"`
+	Overrides    *awaken.InferenceOverride `json:"overrides,omitempty"`
+	OutputSchema json.RawMessage           `json:"output_schema,omitempty"` // JSON Schema of the answer
+	Budget       *awaken.RunBudget         `json:"budget,omitempty"`
+}
+
+// maxTemplate is how many bytes a template may have.
+const maxTemplate = 64 << 10
+
+// templateOf decodes a template.
+func templateOf(data json.RawMessage) (*runTemplate, error) {
+	t := new(runTemplate)
+	if len(data) > maxTemplate {
+		return nil, fmt.Errorf("run has %d bytes; want at most %d", len(data), maxTemplate)
+	}
+	if err := strict.Unmarshal(data, t); err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	return t, nil
+}
+
+// submission returns the input that starts a run of the template.
+func (t *runTemplate) submission() (*mailbox.Submission, error) {
+	if strings.TrimSpace(t.AgentID) == "" {
+		return nil, protocol.BadRequest("run.agent_id is missing; want the agent of the run")
+	}
+	for name, id := range map[string]string{"run.thread_id": t.ThreadID, "run.user_id": t.UserID} {
+		if err := protocol.CheckID(name, id); err != nil {
+			return nil, err
+		}
+	}
+	msgs, err := messagesOf(t.Messages)
+	if err != nil {
+		return nil, err
+	}
+	s := &mailbox.Submission{Mode: mailbox.ModeQueue, Confined: t.UserID != "", Request: awaken.RunRequest{AgentID: t.AgentID, ThreadID: t.ThreadID, UserID: t.UserID, Messages: msgs,
+		Overrides: t.Overrides, OutputSchema: t.OutputSchema, Budget: t.Budget}}
+	switch t.Priority {
+	case "", "background":
+		s.Priority = new(mailbox.BackgroundPriority)
+	case "interactive":
+	default:
+		return nil, protocol.BadRequest("run.priority is %.40q; want background or interactive", t.Priority)
+	}
+	return s, nil
+}
+
+// check checks a template as if its run were started now, by the caller.
+func (t *runTemplate) check(req *request) error {
+	s, err := t.submission()
+	if err != nil {
+		return err
+	}
+	if s.Request.UserID, err = req.forUser(t.UserID); err != nil {
+		return err
+	}
+	if err := req.assign(s); err != nil {
+		return err
+	}
+	return req.admission.submission(req, s)
+}
+
+// errRefused says that a run of a template is not accepted: trying again is of no use.
+var errRefused = errors.New("the run was refused")
+
+// launcher starts runs of templates.
+type launcher struct {
+	mailbox *mailbox.Mailbox
+	trusts  bool // see [Config.TrustClients]
+}
+
+// start starts a run of a template with an id of its own, unless it exists. Fill changes its messages.
+func (l *launcher) start(ctx context.Context, tenant string, t *runTemplate, runID, threadID string, fill func([]*llm.Message)) (*mailbox.Receipt, error) {
+	s, err := t.submission()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", errRefused, plain(err.Error()))
+	}
+	if s.Request.RunID = runID; t.ThreadID == "" {
+		s.Request.ThreadID = threadID
+	}
+	s.Request.Untrusted = !l.trusts
+	fill(s.Request.Messages)
+	of := l.mailbox.Tenant(tenant)
+	known, err := of.Runtime.HasAgent(ctx, &s.Request)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, fmt.Errorf("%w: agent %q not found", errRefused, t.AgentID)
+	}
+	r, err := of.Submit(ctx, *s)
+	switch {
+	case errors.Is(err, mailbox.ErrExists): // it was started before
+		return &mailbox.Receipt{RunID: runID, ThreadID: s.Request.ThreadID, Duplicate: true}, nil
+	case errors.Is(err, awaken.ErrInvalid), errors.Is(err, awaken.ErrNotFound):
+		return nil, fmt.Errorf("%w: %s", errRefused, plain(err.Error()))
+	}
+	return r, err
+}
+
+// active reports whether a run exists that has not ended.
+func (l *launcher) active(ctx context.Context, tenant, runID string) (bool, error) {
+	run, err := l.mailbox.Tenant(tenant).Store.LoadRun(ctx, runID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && run.Status != awaken.RunDone, err
+}
+
+// cancel cancels a run, unless it has ended.
+func (l *launcher) cancel(ctx context.Context, tenant, runID string) error {
+	err := l.mailbox.Tenant(tenant).Cancel(ctx, runID)
+	if errors.Is(err, awaken.ErrNotFound) || errors.Is(err, mailbox.ErrIdle) {
+		return nil
+	}
+	return err
+}
