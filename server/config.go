@@ -72,6 +72,8 @@ type Config struct {
 	Stats *Stats
 	// Hooks are the receivers of push notifications. Nil makes the route that lists deliveries unavailable.
 	Hooks webhook.Store
+	// Webhooks tells endpoints about the runs of tenants. It needs Hooks. Nil makes its routes unavailable.
+	Webhooks *Webhooks
 	// Schedules are those of all tenants, which Serve works on. Nil makes their routes unavailable.
 	Schedules schedule.Store
 	// Changes is the log of what changes in tenants. Nil makes the feed unavailable.

@@ -44,15 +44,20 @@ func (h *deliveries) list(req *request) error {
 	}
 	out := deliveryList{Items: []delivery{}}
 	for _, hook := range hooks {
-		d := delivery{RunID: hook.RunID, ID: hook.ID, Kind: hook.Kind, URL: hook.Target.Shown(), Delivered: hook.Sent, Failures: hook.Failures, Ended: hook.Ended, Attempts: hook.Attempts}
-		if d.Attempts == nil {
-			d.Attempts = []webhook.Attempt{}
-		}
-		if hook.Ended == "" && hook.Failures > 0 {
-			at := time.Now().Add(hook.Wait).UTC().Truncate(time.Second)
-			d.NextAt = &at
-		}
-		out.Items = append(out.Items, d)
+		out.Items = append(out.Items, deliveryOf(hook, time.Now()))
 	}
 	return req.Reply(200, out)
+}
+
+// deliveryOf returns what was sent to the receiver of a hook.
+func deliveryOf(hook *webhook.Hook, now time.Time) delivery {
+	d := delivery{RunID: hook.RunID, ID: hook.ID, Kind: hook.Kind, URL: hook.Target.Shown(), Delivered: hook.Sent, Failures: hook.Failures, Ended: hook.Ended, Attempts: hook.Attempts}
+	if d.Attempts == nil {
+		d.Attempts = []webhook.Attempt{}
+	}
+	if hook.Ended == "" && hook.Failures > 0 {
+		at := now.Add(hook.Wait).UTC().Truncate(time.Second)
+		d.NextAt = &at
+	}
+	return d
 }

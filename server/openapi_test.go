@@ -30,8 +30,11 @@ import (
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/rollup"
+	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/webhook"
+	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 // openAPI is the document that the server serves, and which parts of it the test has seen.
@@ -295,17 +298,33 @@ var successes = map[string]func(g *rig, as []string) request{
 		g.done(as...)
 		return request{path: "/v1/threads/summaries"}
 	},
-	"GET /v1/schedules":                       plainly("/v1/schedules?limit=2", ""),
-	"POST /v1/schedules":                      plainly("/v1/schedules", `{"cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
-	"POST /v1/schedules/preview":              plainly("/v1/schedules/preview", `{"cron":"@daily"}`),
-	"GET /v1/schedules/{schedule_id}":         ofSchedule("", ""),
-	"PUT /v1/schedules/{schedule_id}":         ofSchedule("", `{"cron":"@weekly","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
-	"DELETE /v1/schedules/{schedule_id}":      ofSchedule("", ""),
-	"POST /v1/schedules/{schedule_id}/pause":  ofSchedule("/pause", ""),
-	"POST /v1/schedules/{schedule_id}/resume": ofSchedule("/resume", ""),
-	"POST /v1/schedules/{schedule_id}/run":    ofSchedule("/run", ""),
-	"GET /v1/schedules/{schedule_id}/firings": ofSchedule("/firings", ""),
-	"GET /v1/blobs":                           plainly("/v1/blobs", ""),
+	"GET /v1/schedules":                        plainly("/v1/schedules?limit=2", ""),
+	"POST /v1/schedules":                       plainly("/v1/schedules", `{"cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"POST /v1/schedules/preview":               plainly("/v1/schedules/preview", `{"cron":"@daily"}`),
+	"GET /v1/schedules/{schedule_id}":          ofSchedule("", ""),
+	"PUT /v1/schedules/{schedule_id}":          ofSchedule("", `{"cron":"@weekly","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"DELETE /v1/schedules/{schedule_id}":       ofSchedule("", ""),
+	"POST /v1/schedules/{schedule_id}/pause":   ofSchedule("/pause", ""),
+	"POST /v1/schedules/{schedule_id}/resume":  ofSchedule("/resume", ""),
+	"POST /v1/schedules/{schedule_id}/run":     ofSchedule("/run", ""),
+	"GET /v1/schedules/{schedule_id}/firings":  ofSchedule("/firings", ""),
+	"GET /v1/webhooks":                         plainly("/v1/webhooks?limit=2", ""),
+	"POST /v1/webhooks":                        plainly("/v1/webhooks", `{"url":"https://example.com/told","events":["run.finished"]}`),
+	"GET /v1/webhooks/{webhook_id}":            ofWebhook("", ""),
+	"PUT /v1/webhooks/{webhook_id}":            ofWebhook("", `{"url":"https://example.com/told","paused":true}`),
+	"DELETE /v1/webhooks/{webhook_id}":         ofWebhook("", ""),
+	"POST /v1/webhooks/{webhook_id}/rotate":    ofWebhook("/rotate", ""),
+	"POST /v1/webhooks/{webhook_id}/test":      ofWebhook("/test", ""),
+	"GET /v1/webhooks/{webhook_id}/deliveries": ofWebhook("/deliveries", ""),
+	"POST /v1/webhooks/{webhook_id}/redeliver": func(g *rig, as []string) request {
+		id := g.webhook()
+		_, run := g.done(as...)
+		if ok, err := g.hooks.SwapHook(g.t.Context(), &webhook.Hook{RunID: run, ID: deliver.HookID(id), State: webhook.State{Kind: deliver.RunKind, Endpoint: id}}); !ok || err != nil {
+			g.t.Fatal(ok, err)
+		}
+		return request{path: "/v1/webhooks/" + id + "/redeliver", body: fmt.Sprintf(`{"run_id":%q}`, run)}
+	},
+	"GET /v1/blobs": plainly("/v1/blobs", ""),
 	"POST /v1/blobs": func(g *rig, _ []string) request {
 		return request{path: "/v1/blobs", body: "a file", headers: []string{"Content-Type", "text/plain"}}
 	},
@@ -480,6 +499,23 @@ func ofRecord(rest, body string) func(*rig, []string) request {
 
 func plainly(path, body string) func(*rig, []string) request {
 	return func(*rig, []string) request { return request{path: path, body: body} }
+}
+
+// ofContested returns a request about the schedule or the webhook that other processes change all the time.
+func ofContested(all, rest, body string) func(*rig) request {
+	return func(g *rig) request {
+		made := map[string]string{"/v1/schedules": `{"id":"contested","cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`, "/v1/webhooks": `{"id":"contested","url":"https://example.com/told"}`}[all]
+		if status, text := g.ask("POST", all, made, admin...); status != 201 && status != 409 {
+			g.t.Fatalf("POST %s: %d %s", all, status, text)
+		}
+		return request{path: all + rest, body: body}
+	}
+}
+
+func ofWebhook(rest, body string) func(*rig, []string) request {
+	return func(g *rig, _ []string) request {
+		return request{path: "/v1/webhooks/" + g.webhook() + rest, body: body}
+	}
 }
 
 func ofSchedule(rest, body string) func(*rig, []string) request {
@@ -783,6 +819,14 @@ func noCanary(path string) func(g *rig) request {
 
 // conflicts has requests that are late, repeated, or about something that has changed.
 var conflicts = map[string]func(g *rig) request{
+	"POST /v1/schedules":                      ofContested("/v1/schedules", "", `{"id":"contested","cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"PUT /v1/schedules/{schedule_id}":         ofContested("/v1/schedules", "/contested", `{"cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"POST /v1/schedules/{schedule_id}/pause":  ofContested("/v1/schedules", "/contested/pause", ""),
+	"POST /v1/schedules/{schedule_id}/resume": ofContested("/v1/schedules", "/contested/resume", ""),
+	"POST /v1/schedules/{schedule_id}/run":    ofContested("/v1/schedules", "/contested/run", ""),
+	"POST /v1/webhooks":                       ofContested("/v1/webhooks", "", `{"id":"contested","url":"https://example.com/told"}`),
+	"PUT /v1/webhooks/{webhook_id}":           ofContested("/v1/webhooks", "/contested", `{"url":"https://example.com/told"}`),
+	"POST /v1/webhooks/{webhook_id}/rotate":   ofContested("/v1/webhooks", "/contested/rotate", ""),
 	"DELETE /v1/threads/{thread_id}": func(g *rig) request {
 		thread, _ := g.runs()
 		return request{path: "/v1/threads/" + thread}
@@ -886,6 +930,10 @@ var mistakes = map[string]string{
 	"GET /v1/providers/limits":                            "/v1/providers/limits?limit=x",
 	"GET /v1/usage":                                       "/v1/usage?agent_id=%01",
 	"GET /v1/deliveries":                                  "/v1/deliveries?limit=x",
+	"GET /v1/schedules":                                   "/v1/schedules?cursor=zzz",
+	"GET /v1/schedules/{schedule_id}/firings":             "/v1/schedules/x/firings?limit=x",
+	"GET /v1/webhooks":                                    "/v1/webhooks?cursor=zzz",
+	"GET /v1/webhooks/{webhook_id}/deliveries":            "/v1/webhooks/x/deliveries?limit=x",
 	"GET /v1/budget":                                      "/v1/budget?tenant=%01",
 	"DELETE /v1/threads/{thread_id}/pending/{pending_id}": "/v1/threads/x/pending/y?revision=x",
 }
@@ -899,6 +947,8 @@ var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/provider
 	"POST /v1/mcp-servers/{id}/authorization 500": true, "POST /v1/mcp-oauth/callback 500": true,
 	"POST /v1/patterns/match 500": true, "GET /v1/remembered-approvals 500": true, "GET /v1/memories 500": true, // the test breaks no profile of a tenant
 	"DELETE /v1/remembered-approvals 500": true, "DELETE /v1/remembered-approvals/{id} 500": true, "DELETE /v1/memories 500": true, "DELETE /v1/memories/{id} 500": true,
+
+	"POST /v1/schedules/preview 500": true, "POST /v1/webhooks/{webhook_id}/redeliver 409": true, // a delivery that changes all the time
 
 	"GET /v1/deliveries 500": true, "GET /v1/agents/runtime-stats 500": true, "GET /v1/agents/{agent_id}/runtime-stats 500": true}
 
@@ -1195,13 +1245,82 @@ func newBrokenRig(t *testing.T, err error, change ...func(*server.Config)) *rig 
 	t.Helper()
 	var broken atomic.Bool
 	g := &rig{t: t, db: brokenDB{memory.NewDB(), err}, keys: server.NewKeys(brokenProfile{memory.NewProfile(), err}),
-		conf: brokenConfig{memory.NewDB().Config(), &broken, err}}
+		conf: brokenConfig{memory.NewDB().Config(), &broken, err}, endpoints: brokenEndpoints{err}}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
-	g.start(append([]func(*server.Config){func(c *server.Config) { c.Replicas = server.NewReplicas(brokenProfile{memory.NewProfile(), err}) }}, change...)...)
+	g.start(append([]func(*server.Config){func(c *server.Config) {
+		c.Replicas, c.Schedules = server.NewReplicas(brokenProfile{memory.NewProfile(), err}), brokenSchedules{err}
+	}}, change...)...)
 	broken.Store(true)
 	return g
+}
+
+type brokenSchedules struct{ err error }
+
+func (b brokenSchedules) Schedule(context.Context, string, string) (*schedule.Schedule, error) {
+	return nil, b.err
+}
+
+func (b brokenSchedules) Schedules(context.Context, string, string, int) ([]*schedule.Schedule, error) {
+	return nil, b.err
+}
+
+func (b brokenSchedules) Due(context.Context, int) ([]*schedule.Schedule, time.Time, error) {
+	return nil, time.Time{}, b.err
+}
+
+func (b brokenSchedules) Swap(context.Context, *schedule.Schedule, ...schedule.Firing) (bool, error) {
+	return false, b.err
+}
+
+func (b brokenSchedules) Drop(context.Context, string, string) (bool, error) { return false, b.err }
+
+func (b brokenSchedules) Firings(context.Context, string, string, int64, int) ([]schedule.Firing, error) {
+	return nil, b.err
+}
+
+type brokenEndpoints struct{ err error }
+
+func (b brokenEndpoints) Endpoint(context.Context, string, string) (*webhook.Endpoint, error) {
+	return nil, b.err
+}
+
+func (b brokenEndpoints) Endpoints(context.Context, string, string, int) ([]*webhook.Endpoint, error) {
+	return nil, b.err
+}
+
+func (b brokenEndpoints) Free(context.Context, int) ([]*webhook.Endpoint, time.Time, error) {
+	return nil, time.Time{}, b.err
+}
+
+func (b brokenEndpoints) SwapEndpoint(context.Context, *webhook.Endpoint) (bool, error) {
+	return false, b.err
+}
+
+func (b brokenEndpoints) DropEndpoint(context.Context, string, string) (bool, error) {
+	return false, b.err
+}
+
+// contested is the id of a schedule and of a webhook that other processes change all the time.
+const contested = "contested"
+
+type contestedSchedules struct{ schedule.Store }
+
+func (c contestedSchedules) Swap(ctx context.Context, s *schedule.Schedule, log ...schedule.Firing) (bool, error) {
+	if s.ID == contested && s.Revision > 0 {
+		return false, nil
+	}
+	return c.Store.Swap(ctx, s, log...)
+}
+
+type contestedEndpoints struct{ webhook.EndpointStore }
+
+func (c contestedEndpoints) SwapEndpoint(ctx context.Context, e *webhook.Endpoint) (bool, error) {
+	if e.ID == contested && e.Revision > 0 {
+		return false, nil
+	}
+	return c.EndpointStore.SwapEndpoint(ctx, e)
 }
 
 // TestOpenAPI_IsValid checks that the document conforms to the specification and that every schema in

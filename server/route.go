@@ -53,6 +53,9 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Hooks != nil {
 		all = append(all, (&deliveries{hooks: cfg.Hooks}).routes()...)
 	}
+	if w := cfg.Webhooks; w != nil {
+		all = append(all, (&webhooks{router: w.Router, endpoints: w.Endpoints, hooks: cfg.Hooks, audit: cfg.Control, newID: cfg.NewID}).routes()...)
+	}
 	if cfg.Schedules != nil {
 		s.schedules = newSchedules(cfg)
 		all = append(all, s.schedules.routes()...)

@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/webhook"
 )
 
 // object is a JSON object of the OpenAPI document.
@@ -88,6 +89,7 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[awaken.WaitingReason](): enum(awaken.WaitToolPermission, awaken.WaitUserInput, awaken.WaitBackgroundTasks,
 		"external_event", "rate_limit", "manual_pause", awaken.WaitBudget, awaken.WaitPin),
 	reflect.TypeFor[mailbox.Status]():   enum(mailbox.Statuses...),
+	reflect.TypeFor[webhook.Event]():    enum(webhook.Events...),
 	reflect.TypeFor[schedule.Overlap](): enum(schedule.SkipOverlap, schedule.WaitOverlap, schedule.AllowOverlap, schedule.EndOverlap),
 	reflect.TypeFor[schedule.Missed]():  enum(schedule.CatchLatest, schedule.CatchNone, schedule.CatchAll),
 	reflect.TypeFor[schedule.Outcome](): enum(schedule.Started, schedule.Skipped, schedule.Lapsed, schedule.Refused),

@@ -33,6 +33,7 @@ import (
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/webhook"
+	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 // rig is a server on an in-memory store, with the demo's scripted model.
@@ -48,13 +49,15 @@ type rig struct {
 	made   atomic.Int64           // threads
 	tenant string                 // of dead letters
 
-	conf    config.Store // nil is one in memory
-	control *config.Manager
-	mcp     *configtest.MCP
-	a2a     configtest.A2A
-	stats   *server.Stats
-	hooks   *webhook.Memory
-	stop    func() // the process
+	conf      config.Store // nil is one in memory
+	control   *config.Manager
+	mcp       *configtest.MCP
+	a2a       configtest.A2A
+	stats     *server.Stats
+	hooks     *webhook.Memory
+	router    *deliver.Router
+	endpoints webhook.EndpointStore // nil means new ones
+	stop      func()                // the process
 
 	profiles sync.Map // tenant -> profile.Store
 }
@@ -142,7 +145,7 @@ func newRig(t testing.TB, change ...func(*server.Config)) *rig {
 func (g *rig) start(change ...func(*server.Config)) {
 	g.t.Helper()
 	g.hooks = new(webhook.Memory)
-	cfg := server.Config{Keys: g.keys, Hooks: g.hooks, Schedules: new(schedule.Memory), Traces: true, Limits: server.Limits{WrongKeys: -1}, Limiter: limit.New(limit.Config{}), // tests send wrong keys on purpose
+	cfg := server.Config{Keys: g.keys, Hooks: g.hooks, Schedules: contestedSchedules{new(schedule.Memory)}, Traces: true, Limits: server.Limits{WrongKeys: -1}, Limiter: limit.New(limit.Config{}), // tests send wrong keys on purpose
 		Replicas: server.NewReplicas(memory.NewProfile()), Settings: []server.Setting{{Name: "log.level", Value: "info", Source: "default"}}}
 	g.t.Cleanup(cfg.Limiter.Close)
 	if log, ok := g.db.(interface{ Changes() changelog.Store }); ok {
@@ -156,6 +159,7 @@ func (g *rig) start(change ...func(*server.Config)) {
 		g.t.Fatal(err)
 	}
 	cfg.Mailbox = g.box
+	g.openWebhooks(&cfg)
 	cfg.Evals = &server.Evals{Open: openCell, Limits: server.EvalLimits{Revisions: 3}}
 	if db, ok := g.db.(interface{ Rollups() rollup.Store }); ok {
 		cfg.Rollups = db.Rollups()

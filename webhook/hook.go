@@ -22,7 +22,10 @@ type Hook struct {
 // State is what a store keeps of a hook as JSON.
 type State struct {
 	Kind   string `json:"kind"` // says what the messages are
-	Target Target `json:"target"`
+	Target Target `json:"target,omitzero"`
+	// Endpoint is the id of the endpoint that the hook was made for, which has the target; and Events are those that it had selected then.
+	Endpoint string  `json:"endpoint,omitempty"`
+	Events   []Event `json:"events,omitempty"`
 
 	Sent     int       `json:"sent"`             // how many messages the receiver has accepted
 	Holder   string    `json:"holder,omitempty"` // the sender that delivers
@@ -42,6 +45,7 @@ type Target struct {
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers,omitempty"` // sent with every request
 	Secret  string            `json:"secret,omitempty"`  // signs the messages; "" leaves them unsigned
+	Former  string            `json:"-"`                 // signs them too, unless it is ""
 }
 
 // Attempt is one attempt to deliver a message.

@@ -28,7 +28,10 @@ type Query struct {
 	Tenant string // unless Due
 	RunID  string // "" means all of the tenant
 	ID     string // "" means all of the run
-	Limit  int    // 0 means all
+	// Latest selects the latest runs with a hook ID, by their ids, the greatest first; Before those with lesser ids than this, unless it is "".
+	Latest bool
+	Before string
+	Limit  int // 0 means all
 }
 
 // Memory is a [Store] in the memory of a process.
@@ -49,7 +52,7 @@ func (k *kept) due() (at time.Time, ok bool) {
 
 func (h *Hook) clone() *Hook {
 	c := *h
-	c.Attempts = slices.Clone(h.Attempts)
+	c.Attempts, c.Events = slices.Clone(h.Attempts), slices.Clone(h.Events)
 	return &c
 }
 
@@ -63,12 +66,15 @@ func (m *Memory) Hooks(_ context.Context, q Query) ([]*Hook, error) {
 			if at, ok := k.due(); ok && !at.After(time.Now()) {
 				found = append(found, k)
 			}
-		} else if k.hook.Tenant == q.Tenant && (q.RunID == "" || k.hook.RunID == q.RunID) && (q.ID == "" || k.hook.ID == q.ID) {
+		} else if k.hook.Tenant == q.Tenant && (q.RunID == "" || k.hook.RunID == q.RunID) && (q.ID == "" || k.hook.ID == q.ID) && (q.Before == "" || k.hook.RunID < q.Before) {
 			found = append(found, k)
 		}
 	}
 	slices.SortFunc(found, func(a, b *kept) int {
 		first := 0
+		if q.Latest {
+			return strings.Compare(b.hook.RunID, a.hook.RunID)
+		}
 		if q.Due {
 			x, _ := a.due()
 			y, _ := b.due()

@@ -49,9 +49,9 @@ func newBroker(s *settings.Settings, b *backend, allow []netip.Prefix, log *slog
 // vaultSealer encrypts with the key of secrets.
 type vaultSealer struct{ vault *config.Vault }
 
-var errNoVault = errors.New("this server has no secrets key, with which authorizations are encrypted: set secrets.key_file or secrets.key")
+var errNoVault = errors.New("this server has no secrets key, with which authorizations and the secrets of webhooks are encrypted: set secrets.key_file or secrets.key")
 
-// Seal implements [oauth.Sealer].
+// Seal implements [oauth.Sealer] and [deliver.Sealer].
 func (s vaultSealer) Seal(name string, plain []byte) ([]byte, error) {
 	if s.vault == nil {
 		return nil, errNoVault
@@ -59,7 +59,7 @@ func (s vaultSealer) Seal(name string, plain []byte) ([]byte, error) {
 	return json.Marshal(s.vault.Encrypt(name, awaken.NewSecret(string(plain))))
 }
 
-// Open implements [oauth.Sealer].
+// Open implements [oauth.Sealer] and [deliver.Sealer].
 func (s vaultSealer) Open(name string, sealed []byte) ([]byte, error) {
 	if s.vault == nil {
 		return nil, errNoVault

@@ -181,7 +181,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	if sc.Users.Tokens, err = openTokens(s); err != nil {
 		return err
 	}
-	sender, err := openHooks(s, b, box, log)
+	sender, router, err := openHooks(s, b, box, log)
 	if err != nil {
 		return err
 	}
@@ -200,6 +200,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	}
 	control.serve(&sc, s)
 	sc.Stats, sc.Limiter, sc.Hooks, sc.Schedules, sc.Rollups, sc.Changes = k.stats, k.limiter, b.hooks, b.schedules, b.rollups, b.changes
+	sc.Webhooks = &server.Webhooks{Router: router, Endpoints: b.endpoints}
 	if !s.DatabaseURL.IsZero() { // an SQLite file is one server's
 		sc.KeyRates = b.limits
 	}
@@ -224,6 +225,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	defer pruneHourly(ctx, s.Retention, b, keys, log)()
 	defer control.work(ctx, log)()
 	defer inBackground(ctx, sender.Work)()
+	defer inBackground(ctx, router.Work)()
 	if err := srv.Serve(ctx, l); err != nil {
 		return failed(err)
 	}
@@ -264,13 +266,26 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 	return cfg
 }
 
-// openHooks returns the sender of push notifications.
-func openHooks(s *settings.Settings, b *backend, box *mailbox.Mailbox, log *slog.Logger) (*deliver.Sender, error) {
+// openHooks returns the sender of push notifications and webhooks, and what makes the hooks of the latter.
+func openHooks(s *settings.Settings, b *backend, box *mailbox.Mailbox, log *slog.Logger) (*deliver.Sender, *deliver.Router, error) {
 	allow, err := settings.ParseNetworks(s.Outbound.Allow)
 	if err != nil {
-		return nil, configError("outbound.allow: %w", err)
+		return nil, nil, configError("outbound.allow: %w", err)
 	}
-	return deliver.New(deliver.Config{Store: b.hooks, Mailbox: box, Kinds: map[string]deliver.Kind{a2a.PushKind: a2a.Push}, Allow: allow, Logger: log})
+	vault, err := openVault(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	router, err := deliver.NewRouter(deliver.RouterConfig{Endpoints: b.endpoints, Hooks: b.hooks, Changes: b.changes, Sealer: vaultSealer{vault}, Logger: log})
+	if err != nil {
+		return nil, nil, failed(err)
+	}
+	sender, err := deliver.New(deliver.Config{Store: b.hooks, Mailbox: box, Endpoints: router, Kinds: map[string]deliver.Kind{a2a.PushKind: a2a.Push, deliver.RunKind: deliver.RunEvents}, Allow: allow, Logger: log})
+	if err != nil {
+		return nil, nil, failed(err)
+	}
+	router.Use(sender)
+	return sender, router, nil
 }
 
 // openA2A returns the routes of A2A.

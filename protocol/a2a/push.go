@@ -101,7 +101,7 @@ func (p *pusher) artifact(a *Artifact) {
 }
 
 // pushMessages returns what receivers are told of a run.
-func pushMessages(run *awaken.Run, entries []awaken.Entry) ([][]byte, error) {
+func pushMessages(_ *webhook.Hook, run *awaken.Run, entries []awaken.Entry) ([][]byte, error) {
 	p := new(pusher)
 	p.task = newProjection(p, run.RunID, run.ThreadID)
 	for i := range entries {
@@ -250,7 +250,7 @@ func (x pushes) toldUntil(run *awaken.Run, until *awaken.Cursor) (int, error) {
 		open.Status = awaken.RunRunning
 		run = &open
 	}
-	messages, err := pushMessages(run, entries)
+	messages, err := pushMessages(nil, run, entries)
 	return len(messages), err
 }
 

@@ -169,6 +169,9 @@ func (db *DB) Hooks() webhook.Store { return sqlstore.NewHooks(db.database) }
 // Schedules returns the schedules of all tenants.
 func (db *DB) Schedules() schedule.Store { return sqlstore.NewSchedules(db.database) }
 
+// Endpoints returns the endpoints of webhooks of all tenants.
+func (db *DB) Endpoints() webhook.EndpointStore { return sqlstore.NewEndpoints(db.database) }
+
 // Changes returns the log of changes, which the processes that use the database share.
 func (db *DB) Changes() changelog.Store { return db.changes() }
 

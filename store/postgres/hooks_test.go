@@ -17,3 +17,13 @@ func TestHooks(t *testing.T) {
 		return join(), join
 	})
 }
+
+func TestEndpoints(t *testing.T) {
+	webhooktest.TestEndpoints(t, func(t *testing.T) (webhook.EndpointStore, func() webhook.EndpointStore) {
+		prefix := tables(t)
+		join := func() webhook.EndpointStore {
+			return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Endpoints()
+		}
+		return join(), join
+	})
+}

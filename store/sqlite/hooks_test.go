@@ -13,3 +13,10 @@ func TestHooks(t *testing.T) {
 		return openAt(t, path, nil).Hooks(), func() webhook.Store { return openAt(t, path, nil).Hooks() }
 	})
 }
+
+func TestEndpoints(t *testing.T) {
+	webhooktest.TestEndpoints(t, func(t *testing.T) (webhook.EndpointStore, func() webhook.EndpointStore) {
+		path := newFile(t)
+		return openAt(t, path, nil).Endpoints(), func() webhook.EndpointStore { return openAt(t, path, nil).Endpoints() }
+	})
+}

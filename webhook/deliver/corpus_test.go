@@ -19,8 +19,7 @@ func TestSender_Corpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &webhook.Hook{RunID: "r", ID: "1", State: webhook.State{Target: webhook.Target{URL: address, Secret: "s"}}}
-		if a := s.post(t.Context(), h, 1, []byte("{}"), "application/json"); a.Error == "" && a.Status != http.StatusOK {
+		if a := s.post(t.Context(), &webhook.Target{URL: address, Secret: "s"}, "r.1.1", []byte("{}"), "application/json"); a.Error == "" && a.Status != http.StatusOK {
 			t.Errorf("%q: %+v", address, a)
 		}
 	})

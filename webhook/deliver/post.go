@@ -51,12 +51,12 @@ func (s *Sender) CheckURL(raw string) error {
 	return nil
 }
 
-// post sends message n of a hook, counted from 1.
-func (s *Sender) post(ctx context.Context, h *webhook.Hook, n int, body []byte, contentType string) webhook.Attempt {
+// post sends a message.
+func (s *Sender) post(ctx context.Context, to *webhook.Target, id string, body []byte, contentType string) webhook.Attempt {
 	began := time.Now()
-	a := webhook.Attempt{Message: n, At: began.UTC()}
+	a := webhook.Attempt{At: began.UTC()}
 	var err error
-	a.Status, err = s.request(ctx, h, h.MessageID(n), began, body, contentType)
+	a.Status, err = s.request(ctx, to, id, began, body, contentType)
 	a.TookMS = time.Since(began).Milliseconds()
 	switch {
 	case err != nil:
@@ -77,14 +77,14 @@ func sansURL(err error) error {
 	return err
 }
 
-func (s *Sender) request(ctx context.Context, h *webhook.Hook, id string, at time.Time, body []byte, contentType string) (status int, err error) {
+func (s *Sender) request(ctx context.Context, to *webhook.Target, id string, at time.Time, body []byte, contentType string) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.Target.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
-	for name, value := range h.Target.Headers {
+	for name, value := range to.Headers {
 		req.Header.Set(name, value)
 	}
 	req.Header.Set("Content-Type", contentType)
@@ -92,8 +92,12 @@ func (s *Sender) request(ctx context.Context, h *webhook.Hook, id string, at tim
 	seconds := strconv.FormatInt(at.Unix(), 10)
 	req.Header.Set("Webhook-Id", id)
 	req.Header.Set("Webhook-Timestamp", seconds)
-	if h.Target.Secret != "" {
-		req.Header.Set("Webhook-Signature", sign(h.Target.Secret, id, seconds, body))
+	if to.Secret != "" {
+		signature := sign(to.Secret, id, seconds, body)
+		if to.Former != "" {
+			signature += " " + sign(to.Former, id, seconds, body)
+		}
+		req.Header.Set("Webhook-Signature", signature)
 	}
 	resp, err := s.client.Do(req)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -23,16 +23,31 @@ import (
 // Kind is one kind of hooks.
 type Kind struct {
 	ContentType string
-	// Messages returns everything that the receiver is told of a run, from its record and its committed entries. The longer the log, the
+	// Messages returns everything that the receiver of a hook is told of a run, from its record and its committed entries. The longer the log, the
 	// longer the list: what it had before stays as it is.
-	Messages func(run *awaken.Run, entries []awaken.Entry) ([][]byte, error)
+	Messages func(h *webhook.Hook, run *awaken.Run, entries []awaken.Entry) ([][]byte, error)
+	// GiveUp is how long a receiver may refuse everything; 0 means that of the sender.
+	GiveUp time.Duration
 }
+
+// Endpoints has the targets of hooks that were made for endpoints. A [Router] implements it.
+type Endpoints interface {
+	// Target returns the target of an endpoint. The error is awaken.ErrNotFound if there is none, and [ErrPaused] if nothing is to be sent to it now.
+	Target(ctx context.Context, tenant, id string) (*webhook.Target, error)
+	// Gone says that the receiver of an endpoint wants no more messages.
+	Gone(ctx context.Context, tenant, id string) error
+}
+
+// ErrPaused says that nothing is to be sent to an endpoint now.
+var ErrPaused = errors.New("the endpoint is paused")
 
 // Config configures a Sender.
 type Config struct {
 	Store   webhook.Store
 	Mailbox *mailbox.Mailbox // the runs
 	Kinds   map[string]Kind
+	// Endpoints has the targets of hooks that were made for endpoints. Nil means that there are none.
+	Endpoints Endpoints
 	// Allow lists networks that are reached although they are not public. If there are any, receivers may be reached without TLS.
 	Allow []netip.Prefix
 	// Client replaces the client, which reaches public addresses and those of Allow.
@@ -262,7 +277,7 @@ func (s *Sender) serve(ctx context.Context, h *hold) {
 		}
 		var messages [][]byte
 		if err == nil {
-			messages, err = kind.Messages(run, entries)
+			messages, err = kind.Messages(h.Hook, run, entries)
 		}
 		if err != nil {
 			s.warn(ctx, "cannot read the run of a hook", err)
@@ -270,7 +285,7 @@ func (s *Sender) serve(ctx context.Context, h *hold) {
 			return
 		}
 		if len(messages) > h.Sent {
-			if h.Idle = 0; !s.deliver(ctx, h, messages, kind.ContentType) {
+			if h.Idle = 0; !s.aim(ctx, h) || !s.deliver(ctx, h, messages, &kind) {
 				return
 			}
 			if h.Sent < len(messages) { // ctx is done
@@ -296,12 +311,64 @@ func (s *Sender) serve(ctx context.Context, h *hold) {
 	s.rest(context.WithoutCancel(ctx), h, 0) // another process continues at once
 }
 
+// aim determines where the messages of a hook are sent. It reports false if they are not now: then the hook is given back.
+func (s *Sender) aim(ctx context.Context, h *hold) bool {
+	if h.target = h.Target; h.Endpoint == "" {
+		return true
+	}
+	target, err := (*webhook.Target)(nil), error(awaken.ErrNotFound)
+	if s.cfg.Endpoints != nil {
+		target, err = s.cfg.Endpoints.Target(ctx, h.Tenant, h.Endpoint)
+	}
+	switch {
+	case err == nil:
+		h.target = *target
+		return true
+	case errors.Is(err, awaken.ErrNotFound):
+		end(h.Hook, "the endpoint %q was deleted", h.Endpoint)
+	case !errors.Is(err, ErrPaused):
+		s.warn(ctx, "cannot read the endpoint of a hook", err)
+	}
+	s.rest(ctx, h, s.cfg.MaxRetry)
+	return false
+}
+
+// Redeliver sends the messages of a hook again, from a number on, counted from 1.
+func (s *Sender) Redeliver(ctx context.Context, tenant, runID, id string, from int) error {
+	for range 10 {
+		found, err := s.cfg.Store.Hooks(ctx, webhook.Query{Tenant: tenant, RunID: runID, ID: id})
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("hook %s of run %s: %w", id, runID, awaken.ErrNotFound)
+		}
+		h := found[0]
+		if from < 1 || from > h.Sent+1 {
+			return fmt.Errorf("%w: message is %d; want 1 to %d, the messages that were delivered and the next one", awaken.ErrInvalid, from, h.Sent+1)
+		}
+		h.Sent, h.Ended, h.Holder, h.Wait, h.Failures, h.Failing, h.Idle = from-1, "", "", 0, 0, time.Time{}, 0
+		if done, err := s.cfg.Store.SwapHook(ctx, h); err != nil {
+			return err
+		} else if done {
+			s.poke()
+			return nil
+		}
+	}
+	return errBusy
+}
+
+// Ping sends a message that belongs to no run to a target, once.
+func (s *Sender) Ping(ctx context.Context, target *webhook.Target, body []byte, contentType string) webhook.Attempt {
+	return s.post(ctx, target, "msg_"+ids.New(), body, contentType)
+}
+
 // idleTime is how long a hook rests, at most, whose run waits.
 const idleTime = 30 * time.Second
 
 // deliver sends the messages that the receiver has not accepted. It reports false if the hook is no longer held. A request ends well before the
 // lease does, however long the hook has waited for its turn.
-func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, contentType string) bool {
+func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, kind *Kind) bool {
 	for h.Sent < len(messages) {
 		done := s.turn(ctx, h)
 		if done == nil {
@@ -310,7 +377,8 @@ func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, conten
 		a := webhook.Attempt{Status: http.StatusOK}
 		held := time.Since(h.kept) <= s.cfg.Lease-2*s.cfg.Timeout || s.keep(ctx, h)
 		if held {
-			a = s.post(ctx, h.Hook, h.Sent+1, messages[h.Sent], contentType)
+			a = s.post(ctx, &h.target, h.MessageID(h.Sent+1), messages[h.Sent], kind.ContentType)
+			a.Message = h.Sent + 1
 		}
 		done(&a)
 		if !held {
@@ -330,7 +398,10 @@ func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, conten
 			continue
 		case a.Status == http.StatusGone:
 			end(h.Hook, "the receiver answered 410: it wants no more messages")
-		case a.At.Sub(h.Failing) >= s.cfg.GiveUp:
+			if h.Endpoint != "" {
+				s.warn(ctx, "cannot pause an endpoint whose receiver wants no more messages", s.cfg.Endpoints.Gone(ctx, h.Tenant, h.Endpoint))
+			}
+		case a.At.Sub(h.Failing) >= cmp.Or(kind.GiveUp, s.cfg.GiveUp):
 			end(h.Hook, "the receiver has accepted nothing since %s: %s", h.Failing.Format(time.RFC3339), a.Error)
 		}
 		log.Warn("cannot deliver", "error", a.Error, "ended", h.Ended)

@@ -80,7 +80,7 @@ func (r *receiver) wait(t *testing.T, n int) []told {
 }
 
 // states is a kind whose messages are the starts and ends of a run.
-var states = deliver.Kind{ContentType: "application/json", Messages: func(run *awaken.Run, entries []awaken.Entry) (out [][]byte, err error) {
+var states = deliver.Kind{ContentType: "application/json", Messages: func(_ *webhook.Hook, run *awaken.Run, entries []awaken.Entry) (out [][]byte, err error) {
 	for _, e := range entries {
 		switch e.Event.(type) {
 		case *awaken.RunStart, *awaken.RunFinish:

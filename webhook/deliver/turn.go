@@ -12,7 +12,8 @@ import (
 // hold is a hook that this sender holds.
 type hold struct {
 	*webhook.Hook
-	kept time.Time // when the lease began, at the latest
+	kept   time.Time      // when the lease began, at the latest
+	target webhook.Target // where its messages are sent
 }
 
 // hosts counts the requests in flight by host. A host that does not answer, or takes long, gets only a few at once, so that it does not
@@ -79,7 +80,7 @@ func (s *Sender) turn(ctx context.Context, h *hold) (done func(a *webhook.Attemp
 	case <-ctx.Done():
 		return nil
 	}
-	name := hostOf(&h.Target)
+	name := hostOf(&h.target)
 	if !s.hosts.enter(name) {
 		<-s.posts
 		s.rest(ctx, h, max(s.cfg.Timeout, s.backoff(h.Failures+1)))

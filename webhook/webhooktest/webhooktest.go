@@ -103,6 +103,8 @@ func selects(t *testing.T, s webhook.Store) {
 		{webhook.Query{Tenant: "a", Limit: 2}, []string{"a/r1/1", "a/r1/2"}},
 		{webhook.Query{Tenant: "a", RunID: "r1"}, []string{"a/r1/1", "a/r1/2"}},
 		{webhook.Query{Tenant: "a", RunID: "r1", ID: "2"}, []string{"a/r1/2"}},
+		{webhook.Query{Tenant: "a", ID: "1", Latest: true}, []string{"a/r2/1", "a/r1/1"}},
+		{webhook.Query{Tenant: "a", ID: "1", Latest: true, Before: "r2"}, []string{"a/r1/1"}},
 		{webhook.Query{}, []string{"/r1/1"}},
 		{webhook.Query{Tenant: "c"}, []string{}},
 	} {

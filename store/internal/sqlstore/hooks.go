@@ -29,6 +29,12 @@ func (s *Hooks) Hooks(ctx context.Context, q webhook.Query) ([]*webhook.Hook, er
 		if q.ID != "" {
 			query, args = query+` AND id = ?`, append(args, d.escape(q.ID))
 		}
+		if q.Before != "" {
+			query, args = query+` AND run {bytes} < ?`, append(args, d.escape(q.Before))
+		}
+		if q.Latest {
+			order = `run {bytes} DESC`
+		}
 	}
 	query = `SELECT tenant, run, id, revision, coalesce(due - {clock}, -1), data FROM {p}_hooks WHERE ` + query + ` ORDER BY ` + order
 	if q.Limit > 0 {

@@ -1,0 +1,288 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/webhook"
+	"github.com/awaken-go/awaken/webhook/deliver"
+)
+
+// webhooks has the handlers of the endpoints that are told about the runs of a tenant.
+type webhooks struct {
+	router    *deliver.Router
+	endpoints webhook.EndpointStore
+	hooks     webhook.Store
+	audit     *config.Manager // nil keeps no audit log
+	newID     func() string
+}
+
+// Webhooks is what tells endpoints about the runs of tenants.
+type Webhooks struct {
+	Router    *deliver.Router // with a sender; the caller lets both work
+	Endpoints webhook.EndpointStore
+}
+
+func (h *webhooks) routes() []protocol.Route {
+	const all, one = "/v1/webhooks", "/v1/webhooks/{webhook_id}"
+	page := []protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	routes := []protocol.Route{
+		{Method: "GET", Path: all, Handle: own(h.list), Query: page,
+			Summary: "List the webhooks, by id", Replies: map[int]any{200: webhookList{}}},
+		{Method: "POST", Path: all, Handle: withBody(h.create), Body: newWebhook{},
+			Summary: "Create a webhook; only this reply has the secret that signs its messages", Replies: map[int]any{201: webhookView{}}, Failures: []int{409}},
+		{Method: "GET", Path: one, Handle: own(h.get),
+			Summary: "Get a webhook", Replies: map[int]any{200: webhookView{}}},
+		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: webhook.EndpointSpec{},
+			Summary: "Replace a webhook; its secret stays", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
+		{Method: "DELETE", Path: one, Handle: own(h.delete),
+			Summary: "Delete a webhook: messages that are not delivered are dropped", Replies: map[int]any{204: nil}},
+		{Method: "POST", Path: one + "/rotate", Handle: own(h.rotate),
+			Summary: "Replace the secret of a webhook; messages are signed with both for 24 hours", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
+		{Method: "POST", Path: one + "/test", Handle: own(h.test),
+			Summary: "Send a test message to a webhook, once", Replies: map[int]any{200: webhook.Attempt{}}},
+		{Method: "GET", Path: one + "/deliveries", Handle: own(h.deliveries), Query: page,
+			Summary: "List what a webhook was told, by run, the latest first", Replies: map[int]any{200: webhookDeliveries{}}},
+		{Method: "POST", Path: one + "/redeliver", Handle: withBody(h.redeliver), Body: redelivery{},
+			Summary: "Tell a webhook again what happened to a run", Replies: map[int]any{202: nil}, Failures: []int{409}},
+	}
+	for i := range routes {
+		routes[i].Access = protocol.Admins
+	}
+	return routes
+}
+
+// webhookView is a webhook as clients see it.
+type webhookView struct {
+	ID       string `json:"id"`
+	Revision int64  `json:"revision"`
+	webhook.EndpointSpec
+	Secret string `json:"secret,omitempty"` // only when it is new
+	// PausedReason says why the server has paused it, and Lost what may not have been told.
+	PausedReason string `json:"paused_reason,omitempty"`
+	Lost         string `json:"lost,omitempty"`
+}
+
+func webhookViewOf(e *webhook.Endpoint, secret awaken.Secret) webhookView {
+	v := webhookView{ID: e.ID, Revision: e.Revision, EndpointSpec: e.Spec, Secret: secret.Expose(), Lost: e.State.Lost}
+	if e.Spec.Paused {
+		v.PausedReason = e.State.Paused
+	}
+	return v
+}
+
+type webhookList struct {
+	Items      []webhookView `json:"items"`
+	NextCursor string        `json:"next_cursor,omitempty"`
+}
+
+const webhookCursor = "w."
+
+func (h *webhooks) list(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	filters := filtersOf(req, nil)
+	from, err := req.behind(webhookCursor, filters)
+	if err != nil {
+		return err
+	}
+	limit := req.number("limit", 50, 1, 200)
+	found, err := h.endpoints.Endpoints(req.ctx, req.tenant.Name(), from.At, limit+1)
+	if err != nil {
+		return err
+	}
+	out := webhookList{Items: []webhookView{}}
+	for i, e := range found {
+		if i == limit {
+			out.NextCursor = cursorText(webhookCursor, keyset{At: found[i-1].ID, Of: filters})
+			break
+		}
+		out.Items = append(out.Items, webhookViewOf(e, awaken.Secret{}))
+	}
+	return req.Reply(200, out)
+}
+
+type newWebhook struct {
+	ID string `json:"id,omitempty"` // generated if absent
+	webhook.EndpointSpec
+}
+
+// maxWebhooks is how many webhooks a tenant may have.
+const maxWebhooks = 50
+
+func (h *webhooks) create(req *request, body *newWebhook) error {
+	e := &webhook.Endpoint{Tenant: req.tenant.Name(), ID: body.ID, Spec: body.EndpointSpec}
+	if e.ID == "" {
+		e.ID = h.newID()
+	}
+	if err := protocol.CheckID("id", e.ID); err != nil {
+		return err
+	}
+	if err := h.check(&e.Spec); err != nil {
+		return err
+	}
+	if found, err := h.endpoints.Endpoints(req.ctx, e.Tenant, "", maxWebhooks); err != nil {
+		return err
+	} else if len(found) == maxWebhooks {
+		return fail(http.StatusConflict, "too_many_webhooks", "the tenant has %d webhooks, which is the maximum; delete one first", maxWebhooks)
+	}
+	secret, err := h.router.Add(req.ctx, e)
+	if err != nil {
+		return h.missing(req, err)
+	}
+	return h.changed(req, "create", http.StatusCreated, e, secret)
+}
+
+func (h *webhooks) check(spec *webhook.EndpointSpec) error {
+	if err := spec.Normalize(); err != nil {
+		return protocol.BadRequest("%s", err)
+	}
+	for _, id := range spec.Agents {
+		if err := protocol.CheckID("agents[]", id); err != nil {
+			return err
+		}
+	}
+	if err := h.router.Sender().CheckURL(spec.URL); err != nil {
+		return protocol.BadRequest("%s", err)
+	}
+	return nil
+}
+
+// changed records that a webhook was changed, and replies with it.
+func (h *webhooks) changed(req *request, action string, status int, e *webhook.Endpoint, secret awaken.Secret) error {
+	if err := recordEval(req, h.audit, action, "webhooks/"+e.ID); err != nil {
+		return err
+	}
+	return req.Reply(status, webhookViewOf(e, secret))
+}
+
+// missing answers that the webhook of a request does not exist with status 404, and that the server has no key for secrets with 503.
+func (h *webhooks) missing(req *request, err error) error {
+	if errors.Is(err, deliver.ErrSeal) {
+		return unavailable(plain(err.Error()))
+	}
+	if errors.Is(err, awaken.ErrNotFound) {
+		return protocol.NotFound("webhook", req.path("webhook_id"))
+	}
+	return err
+}
+
+// of returns the webhook of a request.
+func (h *webhooks) of(req *request) (*webhook.Endpoint, error) {
+	e, err := h.endpoints.Endpoint(req.ctx, req.tenant.Name(), req.path("webhook_id"))
+	return e, h.missing(req, err)
+}
+
+func (h *webhooks) get(req *request) error {
+	e, err := h.of(req)
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, webhookViewOf(e, awaken.Secret{}))
+}
+
+func (h *webhooks) put(req *request, body *webhook.EndpointSpec) error {
+	if err := h.check(body); err != nil {
+		return err
+	}
+	e, err := h.router.Change(req.ctx, req.tenant.Name(), req.path("webhook_id"), func(e *webhook.Endpoint) error {
+		e.Spec, e.State.Paused = *body, ""
+		return nil
+	})
+	if err != nil {
+		return h.missing(req, err)
+	}
+	return h.changed(req, "update", http.StatusOK, e, awaken.Secret{})
+}
+
+func (h *webhooks) delete(req *request) error {
+	if existed, err := h.endpoints.DropEndpoint(req.ctx, req.tenant.Name(), req.path("webhook_id")); err != nil {
+		return err
+	} else if !existed {
+		return h.missing(req, awaken.ErrNotFound)
+	}
+	return req.done(recordEval(req, h.audit, "delete", "webhooks/"+req.path("webhook_id")))
+}
+
+func (h *webhooks) rotate(req *request) error {
+	secret, e, err := h.router.Rotate(req.ctx, req.tenant.Name(), req.path("webhook_id"))
+	if err != nil {
+		return h.missing(req, err)
+	}
+	return h.changed(req, "rotate", http.StatusOK, e, secret)
+}
+
+func (h *webhooks) test(req *request) error {
+	a, err := h.router.Test(req.ctx, req.tenant.Name(), req.path("webhook_id"))
+	if err != nil {
+		return h.missing(req, err)
+	}
+	return req.Reply(200, a)
+}
+
+// webhookDeliveries is a page of what a webhook was told.
+type webhookDeliveries struct {
+	Items      []delivery `json:"items"`
+	NextCursor string     `json:"next_cursor,omitempty"`
+}
+
+func (h *webhooks) deliveries(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	e, err := h.of(req)
+	if err != nil {
+		return err
+	}
+	filters := filtersOf(req, e.ID)
+	from, err := req.behind(webhookCursor, filters)
+	if err != nil {
+		return err
+	}
+	limit := req.number("limit", 50, 1, 200)
+	hooks, err := h.hooks.Hooks(req.ctx, webhook.Query{Tenant: e.Tenant, ID: deliver.HookID(e.ID), Latest: true, Before: from.At, Limit: limit + 1})
+	if err != nil {
+		return err
+	}
+	out := webhookDeliveries{Items: []delivery{}}
+	for i, hook := range hooks {
+		if i == limit {
+			out.NextCursor = cursorText(webhookCursor, keyset{At: hooks[i-1].RunID, Of: filters})
+			break
+		}
+		hook.Target.URL = e.Spec.URL
+		out.Items = append(out.Items, deliveryOf(hook, time.Now()))
+	}
+	return req.Reply(200, out)
+}
+
+type redelivery struct {
+	RunID string `json:"run_id"`
+	From  int    `json:"from,omitempty"` // the number of the first message, counted from 1; default 1
+}
+
+func (h *webhooks) redeliver(req *request, body *redelivery) error {
+	e, err := h.of(req)
+	if err != nil {
+		return err
+	}
+	if body.RunID == "" {
+		return protocol.BadRequest("run_id is missing; want the run whose messages are sent again")
+	}
+	err = h.router.Sender().Redeliver(req.ctx, e.Tenant, body.RunID, deliver.HookID(e.ID), max(1, body.From))
+	if errors.Is(err, awaken.ErrNotFound) {
+		return protocol.NotFound("delivery", body.RunID)
+	}
+	if err != nil {
+		return err
+	}
+	if err := recordEval(req, h.audit, "redeliver", "webhooks/"+e.ID); err != nil {
+		return err
+	}
+	return req.Reply(http.StatusAccepted, nil)
+}
