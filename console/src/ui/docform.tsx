@@ -147,7 +147,7 @@ function Field({ name, path, schema, required, value, stored, onChange, problems
   } else if (type === "boolean") {
     field = (
       <select {...common} value={value === undefined || value === null ? "" : String(value)} onChange={(e) => onChange(e.target.value === "" ? undefined : e.target.value === "true")}>
-        <option value="">{t("doc.default", { value: t(schema.default === true ? "doc.yes" : "doc.no") })}</option>
+        <option value="">{schema.default === undefined && Array.isArray(schema.type) ? t("doc.none") : t("doc.default", { value: t(schema.default === true ? "doc.yes" : "doc.no") })}</option>
         <option value="true">{t("doc.yes")}</option>
         <option value="false">{t("doc.no")}</option>
       </select>

@@ -33,6 +33,7 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
   const may = useMay("run");
   const client = useQueryClient();
   const decisionId = useRef(crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`); // a double tap counts once
+  const result = useRef<HTMLTextAreaElement>(null);
   const answers = a.ticket_id !== "" && a.resume_mode !== "replay_tool_call";
   const inDoubt = inDoubtOf(a);
   const remember = rememberOf(a);
@@ -182,7 +183,7 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
           )}
           {inDoubt && (
             <Section title={t("approvals.happened")} hint={t("approvals.happenedHint")}>
-              <textarea className="field mono w-full" rows={3} aria-label={t("approvals.happened")} value={text} onChange={(e) => setText(e.target.value)} disabled={busy || !may} />
+              <textarea ref={result} className="field mono w-full scroll-mb-40" rows={3} aria-label={t("approvals.happened")} value={text} onChange={(e) => setText(e.target.value)} disabled={busy || !may} />
               <Button className="mt-2" why={why ?? (text.trim() === "" ? t("why.noResult") : undefined)} disabled={busy} onClick={() => decide.mutate({ action: "resume", payload: parsed(text) })}>
                 {t("approvals.happenedSend")}
               </Button>
@@ -197,7 +198,13 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
               <X aria-hidden className="size-4" />
               {t(inDoubt ? "approvals.giveUp" : "approvals.refuse")}
             </Button>
-            <HoldButton hold={a.effect === "effectful"} why={why} disabled={busy} onConfirm={approve} className="ml-auto max-md:flex-1">
+            {inDoubt && (
+              <Button why={why} disabled={busy} onClick={() => result.current?.focus()} className="max-md:order-first max-md:w-full md:ml-auto">
+                <CircleHelp aria-hidden className="size-4" />
+                {t("approvals.itHappened")}
+              </Button>
+            )}
+            <HoldButton kind={inDoubt ? "plain" : "primary"} hold={a.effect === "effectful"} why={why} disabled={busy} onConfirm={approve} className={`${inDoubt ? "" : "ml-auto"} max-md:flex-1`}>
               <Check aria-hidden className="size-4" />
               {t(inDoubt ? "approvals.again" : answers ? "approvals.send" : edited ? "approvals.approveEdited" : "approvals.approve")}
             </HoldButton>

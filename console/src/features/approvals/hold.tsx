@@ -5,7 +5,7 @@ import { Button } from "../../ui/button";
 const HOLD = 600;
 
 /** HoldButton confirms. On touch, what has an effect is confirmed by holding it; a mouse click and the keyboard's Enter are deliberate enough. */
-export function HoldButton({ hold, why, disabled, onConfirm, className, children }: { hold: boolean; why?: string; disabled: boolean; onConfirm: () => void; className?: string; children: ReactNode }) {
+export function HoldButton({ kind = "primary", hold, why, disabled, onConfirm, className, children }: { kind?: "primary" | "plain"; hold: boolean; why?: string; disabled: boolean; onConfirm: () => void; className?: string; children: ReactNode }) {
   const { t } = useLanguage();
   const timer = useRef(0);
   const touched = useRef(false);
@@ -16,7 +16,7 @@ export function HoldButton({ hold, why, disabled, onConfirm, className, children
   };
   return (
     <Button
-      kind="primary"
+      kind={kind}
       why={why}
       disabled={disabled}
       className={`relative select-none ${className ?? ""}`}

@@ -61,30 +61,36 @@ export function Cost() {
     <Page
       crumbs={[{ text: t("nav.cost") }]}
       actions={
-        <>
-          {range.name === "custom" &&
-            (["from", "to"] as const).map((name) => <input key={name} type="date" className="field" aria-label={t(`cost.${name}`)} value={search[name] ?? ""} max={dayOf(now())} onChange={(e) => set({ [name]: e.target.value || undefined })} />)}
-          <select
-            className="field"
-            aria-label={t("cost.range")}
-            value={range.name}
-            onChange={(e) => set(e.target.value === "custom" ? { range: "custom", from: dayOf(range.since), to: dayOf((range.until ?? now()) - 1) } : { range: e.target.value, from: undefined, to: undefined })}
-          >
-            {ranges.map((r) => (
-              <option key={r} value={r}>
-                {t(`range.${r}`)}
-              </option>
-            ))}
-          </select>
-        </>
+        <select
+          className="field"
+          aria-label={t("cost.range")}
+          value={range.name}
+          onChange={(e) => set(e.target.value === "custom" ? { range: "custom", from: dayOf(range.since), to: dayOf((range.until ?? now()) - 1) } : { range: e.target.value, from: undefined, to: undefined })}
+        >
+          {ranges.map((r) => (
+            <option key={r} value={r}>
+              {t(`range.${r}`)}
+            </option>
+          ))}
+        </select>
       }
     >
       <div className="min-h-0 flex-1 overflow-auto">
         <div className="mx-auto flex max-w-6xl flex-col gap-4 p-4">
+          {range.name === "custom" && (
+            <div className="flex flex-wrap gap-3">
+              {(["from", "to"] as const).map((name) => (
+                <label key={name} className="flex flex-col gap-1 font-medium">
+                  {t(`cost.${name}`)}
+                  <input type="date" className="field font-normal" value={search[name] ?? ""} max={dayOf(now())} onChange={(e) => set({ [name]: e.target.value || undefined })} />
+                </label>
+              ))}
+            </div>
+          )}
           <p className="text-dense text-muted">{range.until === undefined ? t("cost.since", { since: date(range.since) }) : t("cost.span", { since: date(range.since), until: date(range.until) })}</p>
           <Figures range={range} metric={metric} choose={(m) => set({ metric: m === "cost_usd" ? undefined : m })} />
-          <div className="grid gap-4 lg:grid-cols-3">
-            <div className="flex flex-col gap-4 lg:col-span-2">
+          <div className="grid grid-cols-1 gap-4 lg:grid-cols-3">
+            <div className="flex min-w-0 flex-col gap-4 lg:col-span-2">
               <Over metric={metric} by={by} range={range} chosen={search.key} />
               <By metric={metric} by={by} range={range} chosen={search.key} set={set} />
             </div>
