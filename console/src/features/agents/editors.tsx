@@ -405,7 +405,7 @@ export function Patterns({ kind, value, onChange, tools, disabled, problems }: {
             }}
           />
         </div>
-        <Button disabled={disabled || text.trim() === ""} onClick={() => add(text.trim())}>
+        <Button disabled={disabled} why={text.trim() === "" ? t("why.noText") : undefined} onClick={() => add(text.trim())}>
           <Plus aria-hidden className="size-3.5" />
           {t("pattern.add")}
         </Button>
@@ -417,7 +417,7 @@ export function Patterns({ kind, value, onChange, tools, disabled, problems }: {
         <div className="flex flex-wrap items-center gap-2">
           <span className="text-dense text-muted">{t("pattern.servers")}</span>
           {servers.map((s) => (
-            <Button key={s} disabled={disabled || list.includes(`mcp__${s}__*`)} onClick={() => add(`mcp__${s}__*`)}>
+            <Button key={s} disabled={disabled} why={list.includes(`mcp__${s}__*`) ? t("why.inList") : undefined} onClick={() => add(`mcp__${s}__*`)}>
               {s}
             </Button>
           ))}
