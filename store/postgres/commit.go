@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -36,15 +37,14 @@ func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error 
 	}
 	defer p.params.free()
 	marks := s.commits.marks.New(s.tenant, c)
-	switch {
-	case len(marks) > 0:
+	if len(marks) > 0 {
 		if p.call = &markedCommit; p.quick == &stepCommit {
 			p.quick = &markedStepCommit
 		} else {
 			p.quick = nil
 		}
 		p.params.array(len(marks), func(i int) { p.params.idElement(marks[i]) })
-	case p.quick == &startCommit || p.quick == &endCommit:
+	} else {
 		p.params.facets(&c.Run)
 	}
 	p.Owner = s.tenant
@@ -78,9 +78,9 @@ func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error 
 // anyCommit calls the SQL function that applies any commit, userCommit the one that also
 // sets the user of a new thread, and markedCommit the one that also adds marks to the run.
 var (
-	anyCommit    = shortcut{`SELECT {p}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`, 24, 0}
-	userCommit   = shortcut{`SELECT {p}_user_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`, 25, 0}
-	markedCommit = shortcut{`SELECT {p}_marked_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`, 26, 0}
+	anyCommit    = shortcut{`SELECT {p}_commit(` + numbered(24+1) + `)`, 24, 1}
+	userCommit   = shortcut{`SELECT {p}_user_commit(` + numbered(25) + `)`, 25, 0}
+	markedCommit = shortcut{`SELECT {p}_marked_commit(` + numbered(26) + `)`, 26, 0}
 )
 
 // firstOfUser reports whether a commit may be the first on a thread that belongs to a user. A
@@ -155,9 +155,10 @@ var endCommit = shortcut{`WITH t AS (
 	RETURNING h.last_seq, h.commits, h.messages, h.unread
 ), r AS (
 	UPDATE {p}_runs r SET status = 'done', data = $9, last_seq = (SELECT t.last_seq FROM t),
-		agent = $17, version = $18, origin = $19, parent = $20, detail = $21, error = $22, cost = $23, created = $24
+		agent = f[1], version = f[2], origin = f[3], parent = f[4], detail = f[5], error = f[6], cost = f[7]::bigint, created = f[8]::bigint
+	FROM (SELECT $17::text[]) x (f)
 	WHERE r.tenant = $1 AND r.id = $8 AND EXISTS (SELECT FROM t)
-) ` + quickInsert, 16, facetParams}
+) ` + quickInsert, 16, 1}
 
 // startCommit applies the first commit of a run that has no record yet, on a thread without
 // an open run.
@@ -169,8 +170,8 @@ var startCommit = shortcut{`WITH t AS (
 ), r AS (
 	INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq, agent, version, origin, parent, detail, error, cost, created, user_id)
 		SELECT $1, $8, $2, 'running', coalesce((SELECT d.born FROM {p}_dispatches d WHERE d.tenant = $1 AND d.run = $8 AND d.born IS NOT NULL), t.touched),
-			$9, least(t.last_seq, $11 - 1), 9223372036854775807, $18, $19, $20, $21, $22, $23, $24, $25, t.user_id FROM t
-) ` + quickInsert, 17, facetParams}
+			$9, least(t.last_seq, $11 - 1), 9223372036854775807, f[1], f[2], f[3], f[4], f[5], f[6], f[7]::bigint, f[8]::bigint, t.user_id FROM t, (SELECT $18::text[]) x (f)
+) ` + quickInsert, 17, 1}
 
 // params returns the arguments of userCommit; all but the last are those of anyCommit.
 func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
@@ -217,20 +218,21 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	return p, nil
 }
 
-// facetParams is how many arguments facets adds.
-const facetParams = 8
-
-// facets adds what lists of runs select by. A statement that sets these columns saves the trigger that reads them from
-// the record.
+// facets adds what lists of runs select by, as an array. A statement that sets these columns saves the trigger that reads
+// them from the record.
 func (p *params) facets(r *awaken.Run) {
 	f := dialect.Facets(r)
-	for _, v := range []string{f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error} {
-		start := len(p.buf)
-		p.buf = append(p.buf, v...)
-		p.end(start)
-	}
-	p.bigint(f.Cost)
-	p.bigint(f.Created)
+	texts := [...]string{f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error}
+	numbers := [...]int64{f.Cost, f.Created}
+	p.array(len(texts)+len(numbers), func(i int) {
+		at := p.element()
+		if i < len(texts) {
+			p.buf = append(p.buf, texts[i]...)
+		} else {
+			p.buf = strconv.AppendInt(p.buf, numbers[i-len(texts)], 10)
+		}
+		p.endElement(at)
+	})
 }
 
 // entries adds the first and last sequence number, the highest epoch and the entries. The epoch of a

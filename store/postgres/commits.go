@@ -110,27 +110,27 @@ func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 		}
 		err = errors.Join(err, conn.Conn().SetDeadline(time.Time{}))
 	}()
-	if len(members) == 1 && (members[0].settles == nil || members[0].call == &anyCommit) && !g.db.unprepared { // a batch costs another copy
-		p := members[0]
-		stmt, values, judge, err := g.statement(ctx, c, p)
+	if p := members[0]; len(members) == 1 && (p.settles == nil || p.finishes()) && !g.db.unprepared { // a batch costs another copy
+		stmt, values, judge := g.text(p)
+		prepared, err := c.Conn().Prepare(ctx, stmt, stmt)
 		if err != nil {
 			return err
 		}
-		r := conn.ExecPrepared(context.Background(), stmt, values, binaryFormat, binaryFormat)
+		r := conn.ExecPrepared(context.Background(), prepared.Name, values, binaryFormat, binaryFormat)
 		judge(r)
 		_, err = r.Close()
 		return err
 	}
 	b := batch{commits: g, conn: c}
-	for _, p := range members {
-		if p.settles != nil {
+	for _, p := range members { // queues are locked before threads, also those of other members
+		if p.settles != nil && (len(members) > 1 || !p.finishes()) {
 			b.add(ctx, g.db.sql(holdQueue), p.settles.params.values[:heldParams], drain)
 		}
 	}
 	for _, p := range members {
-		stmt, values := g.text(p)
-		b.add(ctx, stmt, values, p.judge)
-		if p.settles != nil {
+		stmt, values, judge := g.text(p)
+		b.add(ctx, stmt, values, judge)
+		if p.settles != nil && !p.finishes() {
 			b.add(ctx, g.db.sql(endRun), p.settles.params.values, p.settles.judge)
 		}
 	}
@@ -170,29 +170,21 @@ func (b *batch) send() error {
 	return results.Close()
 }
 
-// text returns the statement of a commit and its arguments.
-func (g *commits) text(p *pending) (stmt string, values [][]byte) {
-	if p.made = false; p.settles != nil {
+// text returns the statement of a commit, its arguments, and what reads its result.
+func (g *commits) text(p *pending) (stmt string, values [][]byte, judge func(r *pgconn.ResultReader)) {
+	p.made = false
+	if p.settles != nil {
 		p.settles.code = 0
 	}
+	if p.finishes() {
+		return g.db.sql(finishRun), p.finish(), p.judgeFinish
+	}
 	how := cmp.Or(p.quick, p.call)
-	return g.db.sql(how.query), how.arguments(p.params.values)
+	return g.db.sql(how.query), how.arguments(p.params.values), p.judge
 }
 
-// statement returns the prepared statement of a commit that is made alone, its arguments, and what
-// reads its result.
-func (g *commits) statement(ctx context.Context, c *pgxpool.Conn, p *pending) (stmt string, values [][]byte, judge func(r *pgconn.ResultReader), err error) {
-	stmt, values = g.text(p)
-	judge = p.judge
-	if p.settles != nil {
-		stmt, values, judge = g.db.sql(finishRun), p.finish(), p.judgeFinish
-	}
-	prepared, err := c.Conn().Prepare(ctx, stmt, stmt)
-	if err != nil {
-		return "", nil, nil, err
-	}
-	return prepared.Name, values, judge, nil
-}
+// finishes reports whether one statement makes the commit and settles.
+func (p *pending) finishes() bool { return p.settles != nil && p.call == &anyCommit }
 
 // drain reads a result that says nothing.
 func drain(r *pgconn.ResultReader) {

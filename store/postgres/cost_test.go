@@ -147,6 +147,7 @@ func TestPlans_FindRowsByTheRightIndex(t *testing.T) {
 		"tenants_own": {"SELECT tenant, id FROM {p}_queues WHERE suspect = $1 AND since IS NOT NULL AND tenant = $2 ORDER BY priority, since LIMIT $3 FOR UPDATE SKIP LOCKED", "_queues_tenant"},
 		"record":      {"SELECT * FROM {p}_dispatches d WHERE d.tenant = $1 AND d.run = $2 AND d.born IS NOT NULL", "_dispatches_run"},
 		"created":     {"SELECT * FROM {p}_dispatches d WHERE d.tenant = $1 AND d.completed = 0 AND d.born IS NOT NULL ORDER BY d.born DESC LIMIT $2", "_dispatches_born"},
+		"settled":     {"UPDATE {p}_dispatches SET updated = 1 WHERE tenant = $1 AND thread = $2 AND completed = 0 AND (id = $3 AND $4 <> '' OR id <> $3 AND $5 AND run = $6)", "_dispatches_thread"},
 		"deduped":     {"SELECT id FROM {p}_dispatches WHERE tenant = $1 AND thread = $2 AND completed = 0 AND dedupe = $3 LIMIT 1", "_dispatches_thread"},
 		"history":     {"SELECT * FROM {p}_dispatches WHERE tenant = $1 AND thread = $2", "_dispatches_thread"},
 	} {

@@ -36,14 +36,14 @@ func (s *scope) CommitAndSettle(ctx context.Context, c *awaken.Commit, x mailbox
 // voidClaim is the error code of the SQL function hold for a claim that is void.
 const voidClaim = "AW001"
 
-// The statements around a commit that settles a claim.
+// The statements around a commit that settles a claim and adds marks.
 const (
 	holdQueue = `SELECT {p}_hold($1, $2, $3, $4, $5, $6)`
 	endRun    = `SELECT {p}_end($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 )
 
-// finishRun does the same as the statements around a commit and the commit, in one.
-var finishRun = `SELECT * FROM {p}_finish(` + numbered(anyCommit.params+settleParams) + `)`
+// finishRun does the same as the statements around a commit and anyCommit, in one.
+var finishRun = `SELECT * FROM {p}_finish(` + numbered(anyCommit.params+anyCommit.more+settleParams) + `)`
 
 // settleParams is the number of arguments of finishRun that are not of the commit.
 const settleParams = 14
@@ -60,7 +60,7 @@ func numbered(n int) string {
 // finish returns the arguments of finishRun. The commit has some of those of endRun.
 func (p *pending) finish() [][]byte {
 	s := p.settles.params.values
-	return slices.Concat(p.params.values[:anyCommit.params], s[4:6], s[7:])
+	return slices.Concat(anyCommit.arguments(p.params.values), s[4:6], s[7:])
 }
 
 // judgeFinish reads the result of finishRun.
