@@ -149,9 +149,13 @@ func (c *commit) write(db *conn) (refused, err error) {
 	if len(c.Entries) > 0 {
 		last = int64(c.last)
 	}
-	if _, err := db.exec(`INSERT INTO {p}_commits (tenant, thread, last, before, upto, time, run, epoch, messages, entries, calls)
-		VALUES (?1, ?2, coalesce(?3, (SELECT last_seq FROM {p}_threads WHERE tenant = ?1 AND id = ?2)), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
-		c.tenant, c.ThreadID, last, c.Expect, c.Expect+len(c.Messages), c.Time, c.Run.RunID, int64(c.epoch), c.messages, c.entries, c.calls); err != nil {
+	var asks any // nil without calls
+	if len(c.Calls) > 0 {
+		asks = slices.ContainsFunc(c.Calls, func(s *awaken.CallState) bool { return s.Ticket != nil })
+	}
+	if _, err := db.exec(`INSERT INTO {p}_commits (tenant, thread, last, before, upto, time, run, epoch, messages, entries, calls, asks)
+		VALUES (?1, ?2, coalesce(?3, (SELECT last_seq FROM {p}_threads WHERE tenant = ?1 AND id = ?2)), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
+		c.tenant, c.ThreadID, last, c.Expect, c.Expect+len(c.Messages), c.Time, c.Run.RunID, int64(c.epoch), c.messages, c.entries, c.calls, asks); err != nil {
 		return nil, err
 	}
 	for _, mark := range c.marks {
@@ -248,18 +252,27 @@ func (c *commit) take(db *conn) (taken bool, refused, err error) {
 	if record = nil; c.running() {
 		record = &c.run
 	}
-	if _, err = db.exec(`UPDATE {p}_threads SET committed = ?, updated = ?, messages = messages + ?, last_seq = max(last_seq, ?), open_run = ?, latest_run = ?, run = ?, unread = ?,
-		parent = CASE WHEN latest_run = '' AND parent = '' THEN ? ELSE parent END, created = CASE created WHEN 0 THEN ? ELSE created END,
-		user_id = CASE created WHEN 0 THEN ? ELSE user_id END,
-		touched = CASE WHEN ? THEN touched ELSE 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?) END
-		WHERE tenant = ? AND id = ?`,
-		int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID, record, unread, c.ParentThreadID, c.Time, c.Run.UserID, stays, c.tenant,
-		c.tenant, c.ThreadID); err != nil {
+	query, args := moveThread, []any{int64(c.Number), c.Time, len(c.Messages), int64(c.last), c.openRun(), c.Run.RunID, record, unread, c.ParentThreadID, stays, c.tenant, c.ThreadID}
+	if c.Run.UserID != "" {
+		query, args = giveThread, append(args, c.Run.UserID)
+	}
+	if _, err = db.exec(query, args...); err != nil {
 		return false, nil, err
 	}
 	c.Unread = unread > 0
-	return true, nil, c.writeRun(db, lastSeq)
+	return true, nil, c.writeRun(db, lastSeq, open == c.Run.RunID)
 }
+
+// moveThread is the statement of take, and giveThread the one that also gives a new thread to its user.
+const (
+	moveThread = `UPDATE {p}_threads SET ` + moved
+	giveThread = `UPDATE {p}_threads SET user_id = CASE created WHEN 0 THEN ?13 ELSE user_id END, ` + moved
+
+	moved = `committed = ?1, updated = ?2, messages = messages + ?3, last_seq = max(last_seq, ?4), open_run = ?5, latest_run = ?6, run = ?7, unread = ?8,
+		parent = CASE WHEN latest_run = '' AND parent = '' THEN ?9 ELSE parent END, created = CASE created WHEN 0 THEN ?2 ELSE created END,
+		touched = CASE WHEN ?10 THEN touched ELSE 1 + (SELECT max(touched) FROM {p}_threads WHERE tenant = ?11) END
+		WHERE tenant = ?11 AND id = ?12`
+)
 
 // isDone reports whether the commit would reopen a run that is done. The open run of the
 // thread is not done.
@@ -280,24 +293,33 @@ func (c *commit) openRun() string {
 	return c.Run.RunID
 }
 
-// writeRun writes the row of the run. Before is the last sequence number before the commit.
-func (c *commit) writeRun(db *conn, before uint64) error {
+// writeRun writes the row of the run, which has one if it was open. Before is the last sequence number before the commit.
+func (c *commit) writeRun(db *conn, before uint64, open bool) error {
 	r, last := &c.Run, int64(max(before, c.last))
 	if c.running() {
 		last = math.MaxInt64 // while the row of its thread holds the record
 	}
 	f := dialect.Facets(r)
-	set := ""
-	if c.Number <= 1 || r.FirstAgentID != "" { // otherwise they are what they were; SQLite would write their indexes again
-		set = `, agent = excluded.agent, version = excluded.version, origin = excluded.origin, parent = excluded.parent, created = excluded.created`
+	args := []any{c.tenant, r.RunID, r.ThreadID, string(r.Status), c.ThreadID, c.run, int64(before), last, f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error, f.Created, f.Cost}
+	set := `status = ?4, data = ?6, first_seq = min(first_seq, ?7), last_seq = ?8, detail = ?13, error = ?14, cost = ?16`
+	if !open || r.ThreadID != c.ThreadID { // otherwise it is what it was; SQLite would write its index again
+		set += `, thread = ?3`
 	}
-	_, err := db.exec(`INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq, agent, version, origin, parent, detail, error, cost, created, user_id)
-		VALUES (?1, ?2, ?3, ?4, coalesce((SELECT born FROM {p}_dispatches WHERE tenant = ?1 AND run = ?2 AND born IS NOT NULL),
-			max((SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), 1 + `+lastBorn+`)), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-			coalesce((SELECT user_id FROM {p}_threads WHERE tenant = ?1 AND id = ?3), ''))
-		ON CONFLICT (tenant, id) DO UPDATE SET thread = excluded.thread, status = excluded.status, data = excluded.data,
-		first_seq = min(first_seq, excluded.first_seq), last_seq = excluded.last_seq, detail = excluded.detail, error = excluded.error, cost = excluded.cost`+set,
-		c.tenant, r.RunID, r.ThreadID, string(r.Status), c.ThreadID, c.run, int64(before), last, f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error, f.Cost, f.Created)
+	if c.Number <= 1 || r.FirstAgentID != "" { // and these
+		set += `, agent = ?9, version = ?10, origin = ?11, parent = ?12, created = ?15`
+	}
+	query := `UPDATE {p}_runs SET ` + set + ` WHERE tenant = ?1 AND id = ?2`
+	if !open {
+		query = `INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq, agent, version, origin, parent, detail, error, created, cost, user_id)
+			VALUES (?1, ?2, ?3, ?4, coalesce((SELECT born FROM {p}_dispatches WHERE tenant = ?1 AND run = ?2 AND born IS NOT NULL),
+				max((SELECT touched FROM {p}_threads WHERE tenant = ?1 AND id = ?5), 1 + ` + lastBorn + `)), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+				coalesce((SELECT user_id FROM {p}_threads WHERE tenant = ?1 AND id = ?3), ''))
+			ON CONFLICT (tenant, id) DO UPDATE SET ` + set
+	}
+	n, err := db.exec(query, args...)
+	if open && n == 0 && err == nil {
+		return c.writeRun(db, before, false)
+	}
 	return err
 }
 
