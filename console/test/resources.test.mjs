@@ -158,7 +158,7 @@ test("an MCP server is authorized in the browser, and the authorization is revok
   assert.deepEqual(await violations(page), []);
   const [popup] = await Promise.all([page.context().waitForEvent("page"), authorization.getByRole("button", { name: "Authorize" }).click()]);
   await popup.getByRole("link", { name: "Allow" }).click();
-  await popup.waitForURL(/mcp-oauth\/callback/);
+  await popup.getByText("is authorized. You can close this page.").waitFor(); // the authorization is stored
   await popup.close();
   await authorization.getByText(/Authorized since/).waitFor();
   assert.equal((await call("GET", "/v1/mcp-servers/tickets/authorization")).authorized, true);
