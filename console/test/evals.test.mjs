@@ -1,34 +1,9 @@
 // Datasets and evaluations, as people use them: cases are written, imported and made of runs; evaluations are started, followed, compared and exported.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, run, serve, settled, violations, visit } from "./rig.mjs";
+import { test } from "node:test";
+import { phone, run, serve, settled, stage, violations, visit } from "./rig.mjs";
 
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([serve({}), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-const call = async (method, path, body, more = {}) => {
-  const res = await fetch(server.url + path, { method, headers: { "Content-Type": "application/json", Authorization: `Bearer ${server.key}`, ...more }, body: body && JSON.stringify(body) });
-  const text = await res.text();
-  assert.ok(res.ok, `${method} ${path}: ${res.status} ${text}`);
-  return text ? JSON.parse(text) : undefined;
-};
-
-async function open(t, path, options = {}) {
-  const v = await visit(browser, server.url + path, { key: server.key, ...options });
-  t.after(async () => {
-    await v.context.close();
-    assert.deepEqual(v.bad, []);
-  });
-  return v.page;
-}
+const { server, browser, call, open } = stage({});
 
 const clean = async (page, what) => {
   await settled(page);
@@ -250,7 +225,7 @@ test("pages of evaluations on a phone, in the dark and in Chinese; for keys that
   await call("POST", "/v1/eval/datasets", { id: "looks", spec: { fixtures: [{ id: "one", user_input: "hello", provider_script: [{ kind: "chat_response", content: "Hello!" }], expect: { final_answer_contains: ["Hello"] } }] } });
   const { run: made } = await call("POST", "/v1/eval/runs", { dataset_id: "looks" });
   const paths = ["/datasets", "/datasets/looks", "/datasets/looks/cases/one", "/evals", "/evals/new?dataset=looks", `/evals/${made.id}?cell=0:one`, "/evals/online", "/evals/reports"];
-  for (const options of [{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }, { theme: "dark" }, { locale: "zh-CN" }]) {
+  for (const options of [phone, { theme: "dark" }, { locale: "zh-CN" }]) {
     const page = await open(t, "/datasets", options);
     for (const path of paths) {
       await page.goto(server.url + path);

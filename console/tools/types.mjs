@@ -34,7 +34,7 @@ try {
     bin = join(dir, "awaken");
     execFileSync("go", ["build", "-o", bin, "./cmd/awaken"], { cwd: "..", stdio: "inherit" });
   }
-  const server = spawn(bin, ["serve", "--address", "127.0.0.1:0", "--storage-dir", dir, "--log-level", "error"], { cwd: dir, stdio: ["ignore", "pipe", "inherit"] });
+  const server = spawn(bin, ["serve", "--address", "127.0.0.1:0", "--storage-dir", dir, "--log-level", "error"], { cwd: dir, env: { ...process.env, AWAKEN_EXPOSE_TRACE_ROUTES: "true" }, stdio: ["ignore", "pipe", "inherit"] });
   try {
     const url = await new Promise((resolve, reject) => {
       let said = "";

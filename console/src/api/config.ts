@@ -114,10 +114,10 @@ export async function validate(ns: Namespace, id: string, doc: Doc): Promise<Pro
 export const problemsOf = (err: unknown): Problem[] => (err instanceof ApiError ? ((err.body as { problems?: Problem[] }).problems ?? []) : []);
 
 /** save writes a document: as a draft, or for new runs. A built-in document keeps what it is made of, so only its changed fields are written. */
-export async function save(ns: Namespace, id: string, doc: Doc, how: { publish: boolean; etag?: string; builtin?: boolean; live?: Doc | null }): Promise<Read> {
-  const match = how.etag ? { "If-Match": how.etag } : undefined;
+export async function save(ns: Namespace, id: string, doc: Doc, how: { publish: boolean; etag?: string; builtin?: boolean; live?: Doc | null; headers?: Record<string, string> }): Promise<Read> {
+  const match = { ...how.headers, ...(how.etag && { "If-Match": how.etag }) };
   if (!id) {
-    const { data, etag } = await call("POST", `/v1/config/${ns}${how.publish ? "" : "?publish=false"}`, doc);
+    const { data, etag } = await call("POST", `/v1/config/${ns}${how.publish ? "" : "?publish=false"}`, doc, how.headers);
     return { doc: data as Doc, etag };
   }
   if (how.builtin && how.publish && how.live && (ns === "agents" || ns === "skills" || ns === "tools")) {

@@ -1301,6 +1301,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/registry/gates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what the evaluation gates of agents say about a version */
+        get: operations["get_v1_registry_gates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/registry/publish": {
         parameters: {
             query?: never;
@@ -2178,6 +2195,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the traces of runs, newest first */
+        get: operations["get_v1_traces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/traces/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what a run did, one event per line; the headers x-trace-total-events and x-trace-next-offset say how many there are and where the next page begins */
+        get: operations["get_v1_traces_run_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/usage": {
         parameters: {
             query?: never;
@@ -2621,6 +2672,8 @@ export interface components {
             updated_by?: string;
         };
         ArchiveRun: {
+            agent_digest?: string;
+            agent_id?: string;
             cell_count: number;
             dataset_id: string;
             dataset_revision: number;
@@ -2631,6 +2684,7 @@ export interface components {
             samples?: number;
             started_at_secs: number;
             status: string;
+            version?: string;
         };
         ArchiveSource: {
             kind: string;
@@ -2979,6 +3033,36 @@ export interface components {
             op: string;
             path: string;
         };
+        ConfigGateCheck: {
+            baseline_run_id?: string;
+            dataset_revision?: number;
+            eval_run_id?: string;
+            figures?: components["schemas"]["ConfigGateFigures"];
+            passed: boolean;
+            problem?: string;
+            requirement: components["schemas"]["EvalRequirement"];
+        };
+        ConfigGateFigures: {
+            cases: number;
+            cells: number;
+            cost_usd?: number;
+            ended_at_secs: number;
+            judge_score?: number;
+            lost?: number;
+            pass_rate: number;
+            pass_rate_high: number;
+            pass_rate_low: number;
+            passed: number;
+            passed_p_value?: number;
+            won?: number;
+        };
+        ConfigGateVerdict: {
+            agent_digest: string;
+            agent_id: string;
+            changed: boolean;
+            checks: components["schemas"]["ConfigGateCheck"][];
+            passed: boolean;
+        };
         ConfigHead: {
             canary?: components["schemas"]["ConfigCanary"];
             last: number;
@@ -3179,6 +3263,7 @@ export interface components {
             code: string;
             decision?: components["schemas"]["Decided"];
             error: string;
+            gates?: components["schemas"]["ConfigGateVerdict"][];
             problems?: components["schemas"]["ConfigProblem"][];
             used_by?: components["schemas"]["ConfigKey"][];
         };
@@ -3270,6 +3355,7 @@ export interface components {
             code: string;
             decision?: components["schemas"]["Decided"];
             error: string;
+            gates?: components["schemas"]["ConfigGateVerdict"][];
             problems?: components["schemas"]["ConfigProblem"][];
         };
         ErrorEvent: {
@@ -3444,6 +3530,21 @@ export interface components {
             /** @description any JSON */
             result_subset?: unknown;
         };
+        EvalRequirement: {
+            baseline?: string;
+            dataset: string;
+            max_age_secs?: number;
+            max_cost_usd?: number;
+            min_cases?: number;
+            min_judge_score?: number;
+            min_pass_rate?: number;
+            min_samples?: number;
+            min_scores?: {
+                [key: string]: number;
+            };
+            revision?: number;
+            significance?: number;
+        };
         EvalRunBody: {
             agent_id?: string;
             /** @description any JSON */
@@ -3457,6 +3558,7 @@ export interface components {
             mode?: string;
             models?: string[];
             samples?: number;
+            version?: string;
         };
         EvalRunList: {
             runs: components["schemas"]["EvalRunSummary"][];
@@ -3640,6 +3742,11 @@ export interface components {
             seq: number;
             step?: number;
             thread_id: string;
+        };
+        GateList: {
+            items: components["schemas"]["ConfigGateVerdict"][];
+            passed: boolean;
+            version: string;
         };
         HistogramBar: {
             count: number;
@@ -5218,6 +5325,27 @@ export interface components {
             tool: string;
             total_duration_ms: number;
         };
+        TraceList: {
+            has_more: boolean;
+            next_cursor?: string;
+            runs: components["schemas"]["TraceSummary"][];
+        };
+        TraceSummary: {
+            agent_id: string;
+            cost_usd: number;
+            ended_at: string | null;
+            error_code?: string;
+            final_status?: string;
+            prompt_ids: string[];
+            run_id: string;
+            started_at: string | null;
+            /** @enum {string} */
+            status: "created" | "running" | "waiting" | "done";
+            steps: number;
+            thread_id: string;
+            user_id?: string;
+            version?: string;
+        };
         TracesImport: {
             agent_id?: string;
             allow_unused_provider_script?: boolean;
@@ -5297,6 +5425,7 @@ export interface components {
             code: string;
             decision?: components["schemas"]["Decided"];
             error: string;
+            gates?: components["schemas"]["ConfigGateVerdict"][];
             problems?: components["schemas"]["ConfigProblem"][];
             reason?: string;
         };
@@ -7634,6 +7763,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -7757,6 +7888,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -7911,6 +8044,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -8327,6 +8462,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -8450,6 +8587,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -8604,6 +8743,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -8862,6 +9003,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -8976,6 +9119,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -9121,6 +9266,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -9331,6 +9478,8 @@ export interface operations {
             header?: {
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 namespace: string;
@@ -9846,6 +9995,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 namespace: string;
@@ -9995,6 +10146,8 @@ export interface operations {
                 "If-None-Match"?: string;
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 namespace: string;
@@ -13207,6 +13360,8 @@ export interface operations {
             header?: {
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path?: never;
             cookie?: never;
@@ -13328,6 +13483,8 @@ export interface operations {
             header?: {
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -14439,6 +14596,8 @@ export interface operations {
             header?: {
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path?: never;
             cookie?: never;
@@ -14521,6 +14680,8 @@ export interface operations {
             header?: {
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -15099,6 +15260,8 @@ export interface operations {
             header?: {
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path?: never;
             cookie?: never;
@@ -15328,6 +15491,8 @@ export interface operations {
             header?: {
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path?: never;
             cookie?: never;
@@ -15341,6 +15506,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConfigHead"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Unauthorized */
@@ -15704,12 +15878,104 @@ export interface operations {
             };
         };
     };
+    get_v1_registry_gates: {
+        parameters: {
+            query?: {
+                /** @description number of a version, or draft for the live version with all drafts; default draft */
+                version?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     post_v1_registry_publish: {
         parameters: {
             query?: never;
             header?: {
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path?: never;
             cookie?: never;
@@ -16287,6 +16553,8 @@ export interface operations {
             header?: {
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path?: never;
             cookie?: never;
@@ -16371,6 +16639,8 @@ export interface operations {
             header?: {
                 /** @description name of the caller, for the audit log */
                 "X-Awaken-Actor"?: string;
+                /** @description why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII */
+                "X-Awaken-Gate-Override"?: string;
             };
             path: {
                 id: string;
@@ -21692,6 +21962,225 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_v1_traces: {
+        parameters: {
+            query?: {
+                /** @description only runs with this status */
+                status?: "created" | "running" | "waiting" | "done";
+                /** @description only runs of this agent */
+                agent_id?: string;
+                /** @description only runs that are pinned to this registry version */
+                version?: string;
+                /** @description only runs with this origin */
+                origin?: "user" | "mcp" | "subagent" | "internal";
+                /** @description only runs that ended so */
+                outcome?: "natural_end" | "behavior_requested" | "stopped" | "cancelled" | "blocked" | "error";
+                /** @description only runs that wait for this */
+                waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "budget_exhausted" | "pin_unavailable";
+                /** @description only children of this run */
+                parent_run_id?: string;
+                /** @description only runs without a parent */
+                root?: boolean;
+                /** @description only runs that called this tool */
+                tool?: string;
+                /** @description only runs with a call of which it was not known whether it took effect */
+                in_doubt?: boolean;
+                /** @description only runs that failed with this code */
+                error_code?: string;
+                /** @description only runs that wait or are done and cost at least this much, without children */
+                min_cost_usd?: number;
+                /** @description only runs created at or after this time, in RFC 3339 */
+                since?: string;
+                /** @description only runs created before this time, in RFC 3339 */
+                until?: string;
+                /** @description only runs whose ids, agent, reason, error or answer contain this text; case does not matter */
+                q?: string;
+                /** @description only runs of this thread */
+                thread_id?: string;
+                /** @description only what belongs to this user; callers that are not operators see only their own */
+                user_id?: string;
+                /** @description only runs with this prompt; none has one */
+                prompt_id?: string;
+                /** @description only runs of this experiment; none has one */
+                experiment_id?: string;
+                /** @description only runs of this variant; none has one */
+                variant_name?: string;
+                /** @description next_cursor of the previous page, with the same filters */
+                cursor?: string;
+                /** @description number of items to skip; default 0 */
+                offset?: number;
+                /** @description maximum number of items, 1 to 200; default 50 */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TraceList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_v1_traces_run_id: {
+        parameters: {
+            query?: {
+                /** @description number of events to skip; default 0 */
+                offset?: number;
+                /** @description maximum number of events, 1 to 1000; default 1000 */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Unauthorized */

@@ -1,4 +1,4 @@
-import { BookOpen, Bot, Boxes, ChartColumn, Columns3, Cpu, FlaskConical, Gauge, GitBranch, Hand, KeyRound, Layers, ListChecks, ListTree, MessagesSquare, Network, Plug, ScrollText, Server, Settings, Sparkles, Wrench, type LucideIcon } from "lucide-react";
+import { BookOpen, Bot, Boxes, ChartColumn, Columns3, Cpu, FlaskConical, Gauge, GitBranch, Hand, KeyRound, Layers, ListChecks, ListTree, MessagesSquare, Network, Plug, ScrollText, Server, Settings, Sparkles, Telescope, Wrench, type LucideIcon } from "lucide-react";
 import type { Key } from "./i18n/i18n";
 
 export interface Place {
@@ -48,6 +48,7 @@ export const groups: Group[] = [
     places: [
       { to: "/queue", word: "nav.queue", icon: Layers, key: "q" },
       { to: "/cost", word: "nav.cost", icon: ChartColumn, key: "c" },
+      { to: "/traces", word: "nav.traces", icon: Telescope },
       { to: "/audit", word: "nav.audit", icon: ScrollText, key: "u" },
     ],
   },

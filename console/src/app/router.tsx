@@ -32,6 +32,23 @@ export interface ThreadSearch {
   status?: string;
 }
 
+/** What the address of the list of traces may say: the filters of GET /v1/traces. */
+export interface TraceSearch {
+  agent_id?: string;
+  outcome?: string;
+  tool?: string;
+  version?: string;
+  user_id?: string;
+  thread_id?: string;
+  error_code?: string;
+  min_cost_usd?: string;
+  min_duration_ms?: string;
+  pinned?: string;
+  q?: string;
+}
+
+const traceFilters: (keyof TraceSearch)[] = ["agent_id", "outcome", "tool", "version", "user_id", "thread_id", "error_code", "min_cost_usd", "min_duration_ms", "pinned", "q"];
+
 /** What the address of the result of an evaluation may say. */
 export interface EvalSearch {
   /** The run that it is compared with. */
@@ -98,11 +115,13 @@ const dataset = createRoute({ ...at("/datasets/$id"), component: datasetPage });
 const datasetCase = createRoute({ ...at("/datasets/$id/cases/$case"), component: datasetPage });
 const evalsPage = lazyRouteComponent(() => import("../features/evals/evals"), "Evals");
 const evals = createRoute({ ...at("/evals"), validateSearch: (s: Record<string, unknown>): { dataset?: string; status?: string } => pick(s, ["dataset", "status"]), component: evalsPage });
-const newEval = createRoute({ ...at("/evals/new"), validateSearch: (s: Record<string, unknown>): { dataset?: string; baseline?: string; agent?: string } => pick(s, ["dataset", "baseline", "agent"]), component: lazyRouteComponent(() => import("../features/evals/start"), "StartEval") });
+const newEval = createRoute({ ...at("/evals/new"), validateSearch: (s: Record<string, unknown>): { dataset?: string; baseline?: string; agent?: string; version?: string } => pick(s, ["dataset", "baseline", "agent", "version"]), component: lazyRouteComponent(() => import("../features/evals/start"), "StartEval") });
 const online = createRoute({ ...at("/evals/online"), component: lazyRouteComponent(() => import("../features/evals/online"), "Online") });
 const evalSearch = (s: Record<string, unknown>): EvalSearch => pick(s, ["baseline", "show", "cell", "q"]);
 const reports = createRoute({ ...at("/evals/reports"), validateSearch: evalSearch, component: lazyRouteComponent(() => import("../features/evals/reports"), "Reports") });
 const evalResult = createRoute({ ...at("/evals/$id"), validateSearch: evalSearch, component: lazyRouteComponent(() => import("../features/evals/result"), "EvalResult") });
+const traces = createRoute({ ...at("/traces"), validateSearch: (s: Record<string, unknown>): TraceSearch => pick(s, traceFilters), component: lazyRouteComponent(() => import("../features/traces/traces"), "Traces") });
+const trace = createRoute({ ...at("/traces/$id"), validateSearch: (s: Record<string, unknown>): { at?: string } => pick(s, ["at"]), component: lazyRouteComponent(() => import("../features/traces/trace"), "TracePage") });
 const versionsPage = lazyRouteComponent(() => import("../features/versions/versions"), "Versions");
 const versions = createRoute({ ...at("/versions"), component: versionsPage });
 const version = createRoute({ ...at("/versions/$n"), component: versionsPage });
@@ -146,7 +165,7 @@ const configured = createRoute({
     throw to ? redirect({ to, params: { id }, replace: true } as never) : notFound();
   },
 });
-const operation = [datasets, dataset, datasetCase, evals, newEval, online, reports, evalResult, fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
+const operation = [traces, trace, datasets, dataset, datasetCase, evals, newEval, online, reports, evalResult, fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, a2aServers, a2aServer, skills, skill, tools, tool, compare, assistant, keys, system, ...operation]),

@@ -14,6 +14,7 @@ import { differences } from "./diff";
 import { useLabel } from "./docform";
 import { Ago } from "./time";
 import type { Editing } from "./editing";
+import { gatesOf, overriding, Refused } from "./gate";
 
 /** useWhy says why the caller may not change the configuration, or undefined. */
 export function useWhy(): string | undefined {
@@ -74,15 +75,15 @@ export function SaveBar({ ns, id, editing, done, extra }: { ns: Namespace; id: s
   const hasDraft = meta.data?.draft === true;
   const errors = editing.problems.filter((p) => p.severity !== "warning");
   const write = useMutation({
-    mutationFn: async ({ how, note, share, minRuns }: { how: "draft" | "live" | "canary"; note?: string; share?: number; minRuns?: number }) => {
+    mutationFn: async ({ how, note, share, minRuns, override }: { how: "draft" | "live" | "canary"; note?: string; share?: number; minRuns?: number; override?: string }) => {
       const key = id || String(editing.doc.id ?? "");
       let read: Read = editing.base;
       const builtin = meta.data?.source.kind === "builtin";
-      if (how === "live" && !note && !hasDraft) read = await save(ns, id, editing.doc, { publish: true, etag: editing.base.etag, builtin, live: live.data });
+      if (how === "live" && !note && !hasDraft) read = await save(ns, id, editing.doc, { publish: true, etag: editing.base.etag, builtin, live: live.data, headers: overriding(override) });
       else {
         if (editing.dirty || id === "") read = await save(ns, id, editing.doc, { publish: false, etag: editing.base.etag });
         if (how !== "draft") {
-          await call("POST", "/v1/registry/publish", { ...(note ? { note } : {}), records: [{ namespace: ns, id: key }], ...(how === "canary" ? { canary: { share, rule: { min_runs: minRuns, max_error_rate: 0.05, max_cost_ratio: 1.2 } } } : {}) });
+          await call("POST", "/v1/registry/publish", { ...(note ? { note } : {}), records: [{ namespace: ns, id: key }], ...(how === "canary" ? { canary: { share, rule: { min_runs: minRuns, max_error_rate: 0.05, max_cost_ratio: 1.2 } } } : {}) }, overriding(override));
           const { data, etag } = await call("GET", `/v1/config/${ns}/${encodeURIComponent(key)}`);
           read = { doc: data as Doc, etag };
         }
@@ -167,7 +168,7 @@ export function SaveBar({ ns, id, editing, done, extra }: { ns: Namespace; id: s
           </button>
         </p>
       )}
-      {failed && !stale && problemsOf(failed).length === 0 && (
+      {failed && !stale && !(publish && gatesOf(failed)) && problemsOf(failed).length === 0 && (
         <p role="alert" className="text-fail [overflow-wrap:anywhere]">
           {failed.message}
         </p>
@@ -184,7 +185,7 @@ export function SaveBar({ ns, id, editing, done, extra }: { ns: Namespace; id: s
   );
 }
 
-function Publish({ pending, error, close, go, live, doc, first, id }: { pending: boolean; error: Error | null; first: boolean; close: () => void; go: (v: { how: "live" | "canary"; note?: string; share?: number; minRuns?: number }) => void; live?: Doc | null; doc: Doc; id: string }) {
+function Publish({ pending, error, close, go, live, doc, first, id }: { pending: boolean; error: Error | null; first: boolean; close: () => void; go: (v: { how: "live" | "canary"; note?: string; share?: number; minRuns?: number; override?: string }) => void; live?: Doc | null; doc: Doc; id: string }) {
   const { t } = useLanguage();
   const [how, setHow] = useState<"live" | "canary">("live");
   const [note, setNote] = useState("");
@@ -192,13 +193,15 @@ function Publish({ pending, error, close, go, live, doc, first, id }: { pending:
   const [minRuns, setMinRuns] = useState(50);
   const counts = useQuery({ queryKey: ["runs", "openOf", id], queryFn: ({ signal }) => api.GET("/v1/runs", { params: { query: { agent_id: id, status: "running", limit: 1 } }, signal }).then((r) => r.data), enabled: id !== "" });
   const n = live ? differences(live, doc).length : 0;
+  const gates = gatesOf(error);
+  const send = (override?: string) => go({ how, note: note.trim() || undefined, ...(how === "canary" && { share: share / 100, minRuns }), override });
   return (
     <Overlay open onOpenChange={(o) => !o && close()} title={t("edit.publish")} className="p-4">
       <form
         className="flex flex-col gap-3"
         onSubmit={(e) => {
           e.preventDefault();
-          go(how === "live" ? { how, note: note.trim() || undefined } : { how, note: note.trim() || undefined, share: share / 100, minRuns });
+          send();
         }}
       >
         <h2 className="text-title font-semibold">{t("edit.publish")}</h2>
@@ -232,7 +235,8 @@ function Publish({ pending, error, close, go, live, doc, first, id }: { pending:
           {t("edit.note")}
           <input className="field font-normal" value={note} onChange={(e) => setNote(e.target.value)} placeholder={t("edit.noteHint")} />
         </label>
-        {error && (
+        {gates && <Refused gates={gates} pending={pending} override={send} />}
+        {error && !gates && (
           <p role="alert" className="text-fail [overflow-wrap:anywhere]">
             {error.message}
           </p>

@@ -117,6 +117,11 @@ function Shown({ id, word }: { id: string; word: string }) {
               </Link>
             )}
             <span>{t(`evals.mode.${r.execution_mode}` as Key)}</span>
+            {r.agent_id && (
+              <Link to="/agents/$id" params={{ id: r.agent_id }} className="link">
+                {r.version ? t("evals.ofAgent", { agent: r.agent_id, version: r.version }) : r.agent_id}
+              </Link>
+            )}
             <Ago at={r.started_at_secs} />
           </span>
         )
@@ -225,7 +230,7 @@ function Actions({ run, reply }: { run: EvalRun; reply: EvalReply }) {
             <Trash2 aria-hidden className="size-3.5" />
           </Button>
           {run.dataset_id !== adhoc && (
-            <Button onClick={() => void navigate({ to: "/evals/new", search: { dataset: run.dataset_id, baseline: run.status === "done" ? run.id : undefined } })}>
+            <Button onClick={() => void navigate({ to: "/evals/new", search: { dataset: run.dataset_id, baseline: run.status === "done" ? run.id : undefined, agent: run.agent_id } })}>
               <RotateCw aria-hidden className="size-3.5" />
               {t("evals.again")}
             </Button>

@@ -1,13 +1,14 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { queryOptions, useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Play } from "lucide-react";
-import { useEffect, useId, useState, type ReactNode } from "react";
+import { useEffect, useId, useState } from "react";
 import { agentsQuery } from "../../api/agents";
-import { call, capabilitiesQuery } from "../../api/config";
+import { api, ask } from "../../api/client";
+import { call, capabilitiesQuery, draftsQuery } from "../../api/config";
 import { datasetQuery, datasetsQuery, evalRunsQuery, type EvalReply } from "../../api/evals";
 import type { components } from "../../api/schema";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { useMay } from "../../app/session";
+import { useGoverns, useMay } from "../../app/session";
 import { Button } from "../../ui/button";
 import { short } from "../../ui/id";
 import { JsonField, Labelled, LinesField, NumberField, Panel } from "../../ui/labelled";
@@ -16,12 +17,14 @@ import { Page } from "../../ui/page";
 import { Empty, Loaded } from "../../ui/state";
 
 type Body = components["schemas"]["EvalRunBody"];
-export type Tried = Pick<Body, "models" | "agent_id" | "agent_overrides" | "samples" | "judge" | "max_walltime_secs" | "max_total_tokens" | "max_cost_usd">;
+export type Tried = Pick<Body, "models" | "agent_id" | "agent_overrides" | "version" | "samples" | "judge" | "max_walltime_secs" | "max_total_tokens" | "max_cost_usd">;
+
+const versionsQuery = queryOptions({ queryKey: ["versions", "evaluate"], queryFn: ({ signal }) => ask(api.GET("/v1/registry/versions", { params: { query: { limit: 50 } }, signal })) });
 
 /** fieldOf returns which field of a request an error of the server is about. */
 export function fieldOf(message: string): string {
   if (/min_judge_score/.test(message)) return "judge.model_id";
-  return /^(?:invalid request: )?(judge\.\w+|dataset_id|user_input|baseline|models|samples|agent_overrides|max_walltime_secs|max_total_tokens|max_cost_usd|agent|model|dataset)\b/.exec(message)?.[1]?.replace(/^agent$/, "agent_id").replace(/^model$/, "models").replace(/^dataset$/, "dataset_id") ?? "";
+  return /^(?:invalid request: )?(judge\.\w+|dataset_id|user_input|baseline|models|samples|version|agent_overrides|max_walltime_secs|max_total_tokens|max_cost_usd|agent|model|dataset)\b/.exec(message)?.[1]?.replace(/^agent$/, "agent_id").replace(/^model$/, "models").replace(/^dataset$/, "dataset_id") ?? "";
 }
 
 /** StartEval asks what to evaluate, says how many cells that is, and starts it. */
@@ -64,12 +67,13 @@ function Form() {
 function Filled({ ids }: { ids: string[] }) {
   const { t } = useLanguage();
   const navigate = useNavigate();
-  const search = useSearch({ strict: false }) as { dataset?: string; baseline?: string; agent?: string };
+  const search = useSearch({ strict: false }) as { dataset?: string; baseline?: string; agent?: string; version?: string };
   const id = search.dataset && ids.includes(search.dataset) ? search.dataset : ids[0]!;
   const dataset = useQuery(datasetQuery(id));
   const runs = useQuery(evalRunsQuery(id));
+  const governs = useGoverns();
   const [live, setLive] = useState<boolean>();
-  const [tried, setTried] = useState<Tried>({ agent_id: search.agent });
+  const [tried, setTried] = useState<Tried>({ agent_id: search.agent, version: search.version });
   const cases = dataset.data?.spec.fixtures ?? [];
   const scripts = cases.length > 0 && cases.every((c) => (c.provider_script?.length ?? 0) > 0 || c.mock_response);
   const asks = live ?? (search.agent !== undefined || !scripts);
@@ -84,8 +88,8 @@ function Filled({ ids }: { ids: string[] }) {
   });
   const at = go.error ? fieldOf(go.error.message) : "";
   const wrong = (field: string) => (go.error && at === field ? go.error.message : undefined);
-  const why = cases.length === 0 ? t("datasets.noCases") : asks && (tried.models?.length ?? 0) === 0 ? t("evals.noModels") : undefined;
-  const known = ["dataset_id", "baseline", ...(asks ? ["models", "agent_id", "agent_overrides", "samples", "judge.model_id", "judge.votes", "judge.revise_max_retries", "max_walltime_secs", "max_total_tokens", "max_cost_usd"] : [])];
+  const why = cases.length === 0 ? t("datasets.noCases") : asks && !tried.agent_id && (tried.models?.length ?? 0) === 0 ? t("evals.noModels") : undefined;
+  const known = ["dataset_id", "baseline", ...(asks ? ["models", "agent_id", "agent_overrides", "version", "samples", "judge.model_id", "judge.votes", "judge.revise_max_retries", "max_walltime_secs", "max_total_tokens", "max_cost_usd"] : [])];
   return (
     <form
       className="mx-auto flex max-w-3xl flex-col gap-4 p-4"
@@ -125,7 +129,7 @@ function Filled({ ids }: { ids: string[] }) {
         </fieldset>
         {!asks && !scripts && cases.length > 0 && <p className="text-wait">{t("evals.noScripts")}</p>}
       </Panel>
-      {asks && <Variants value={tried} set={setTried} wrong={wrong} />}
+      {asks && <Variants value={tried} set={setTried} wrong={wrong} versions={governs} />}
       <Panel title={t("evals.compare")}>
         <Labelled label={t("evals.baseline")} bad={wrong("baseline")} hint={t("evals.baselineHint")}>
           {(props) => (
@@ -143,7 +147,7 @@ function Filled({ ids }: { ids: string[] }) {
       </Panel>
       <div className="sticky bottom-0 -mx-4 flex flex-wrap items-center justify-end gap-3 border-t border-line bg-bg px-4 py-3">
         <p className="mr-auto" aria-live="polite">
-          {asks ? t("evals.cellsLive", { cases: cases.length, models: tried.models?.length ?? 0, samples: tried.samples ?? 1, n: cells }) : t("evals.cells", { n: cells })}
+          {asks ? t("evals.cellsLive", { cases: cases.length, models: Math.max(tried.agent_id ? 1 : 0, tried.models?.length ?? 0), samples: tried.samples ?? 1, n: cells }) : t("evals.cells", { n: cells })}
         </p>
         {go.error && !known.includes(at) && (
           <p role="alert" className="w-full text-fail [overflow-wrap:anywhere]">
@@ -160,14 +164,14 @@ function Filled({ ids }: { ids: string[] }) {
 }
 
 /** Models chooses the models to ask. Callers that may not list them name them. */
-function Models({ value, set, bad }: { value: string[]; set: (models: string[]) => void; bad?: string }) {
+function Models({ value, set, bad, named }: { value: string[]; set: (models: string[]) => void; bad?: string; named: boolean }) {
   const { t } = useLanguage();
   const config = useMay("config");
   const capabilities = useQuery({ ...capabilitiesQuery, enabled: config });
   const caps = capabilities.data as unknown as { models?: { id: string }[]; model_pools?: { id: string }[] } | undefined;
   const only = caps?.models?.length === 1 && !caps.model_pools?.length ? caps.models[0]!.id : undefined;
   useEffect(() => {
-    if (only && value.length === 0) set([only]); // there is no choice
+    if (only && !named && value.length === 0) set([only]); // there is no choice
   }, [only]); // eslint-disable-line
   if (!config) return <LinesField label={t("evals.models")} hint={t("case.perLine")} value={value} onChange={(v) => set(v ?? [])} bad={bad} mono />;
   const ids = [...new Set([...(caps?.models ?? []), ...(caps?.model_pools ?? [])].map((m) => m.id))];
@@ -192,19 +196,23 @@ function Models({ value, set, bad }: { value: string[]; set: (models: string[]) 
 }
 
 /** Variants says which models are asked, through which agent, how often, who judges, and within which limits. */
-export function Variants({ value, set, wrong, children }: { value: Tried; set: (value: Tried) => void; wrong: (field: string) => string | undefined; children?: ReactNode }) {
+export function Variants({ value, set, wrong, versions }: { value: Tried; set: (value: Tried) => void; wrong: (field: string) => string | undefined; /** Whether another version than the live one can be tried. */ versions?: boolean }) {
   const { t } = useLanguage();
   const config = useMay("config");
   const agents = useQuery(agentsQuery);
   const capabilities = useQuery({ ...capabilitiesQuery, enabled: config });
   const models = ((capabilities.data as unknown as { models?: { id: string }[] } | undefined)?.models ?? []).map((m) => m.id);
   const put = (change: Partial<Tried>) => set(Object.fromEntries(Object.entries({ ...value, ...change }).filter(([, v]) => v !== undefined && v !== "")) as Tried);
+  const governs = useGoverns();
+  const drafts = useQuery({ ...draftsQuery, enabled: governs && versions === true });
+  const published = useQuery({ ...versionsQuery, enabled: governs && versions === true });
   const judge = value.judge;
   const judged = (change: Partial<NonNullable<Tried["judge"]>>) => put({ judge: Object.fromEntries(Object.entries({ ...judge, ...change }).filter(([, v]) => v !== undefined && v !== "")) as never });
   return (
     <>
       <Panel title={t("evals.variants")} hint={t("evals.variantsHint")}>
-        <Models value={value.models ?? []} set={(m) => put({ models: m.length > 0 ? m : undefined })} bad={wrong("models")} />
+        <Models named={value.agent_id !== undefined} value={value.models ?? []} set={(m) => put({ models: m.length > 0 ? m : undefined })} bad={wrong("models")} />
+        {value.agent_id && <p className="text-dense text-muted">{t("evals.ownModel")}</p>}
         <div className="grid gap-3 sm:grid-cols-2">
           <Labelled label={t("evals.agent")} bad={wrong("agent_id")}>
             {(props) => (
@@ -217,8 +225,23 @@ export function Variants({ value, set, wrong, children }: { value: Tried; set: (
           </Labelled>
           <NumberField label={t("evals.samples")} min={1} step="1" value={value.samples} onChange={(v) => put({ samples: v })} bad={wrong("samples")} hint={t("evals.samplesHint")} />
         </div>
+        {value.agent_id && versions && (
+          <Labelled label={t("evals.version")} bad={wrong("version")}>
+            {(props) => (
+              <select {...props} className="field w-full" value={value.version ?? ""} onChange={(e) => put({ version: e.target.value || undefined })}>
+                <option value="">{t("evals.versionLive")}</option>
+                {(drafts.data?.items.length ?? 0) > 0 || value.version === "draft" ? <option value="draft">{t("evals.versionDraft")}</option> : null}
+                {value.version && value.version !== "draft" && value.version !== "live" && !published.data?.items.some((v) => String(v.number) === value.version) && <option value={value.version}>v{value.version}</option>}
+                {published.data?.items.map((v) => (
+                  <option key={v.number} value={String(v.number)}>
+                    {v.note ? `v${v.number} · ${v.note}` : `v${v.number}`}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Labelled>
+        )}
         {value.agent_id && <JsonField label={t("evals.overrides")} hint={t("evals.overridesHint")} value={value.agent_overrides} onChange={(v) => put({ agent_overrides: v })} bad={wrong("agent_overrides")} />}
-        {children}
       </Panel>
       <Panel title={t("evals.judge")} hint={t("evals.judgeHint")}>
         <div className="grid gap-3 sm:grid-cols-3">

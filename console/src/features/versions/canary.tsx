@@ -5,6 +5,7 @@ import { useState } from "react";
 import { call } from "../../api/config";
 import { useLanguage } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
+import { Gates, gatesOf, overriding, Refused } from "../../ui/gate";
 import { Ago } from "../../ui/time";
 import { useWhy } from "../../ui/savebar";
 import type { Report } from "./versions";
@@ -25,11 +26,13 @@ export function CanaryPanel({ report }: { report: Report }) {
   const c = report.canary!;
   const [share, setShare] = useState(Math.round(c.share * 100));
   const act = useMutation({
-    mutationFn: (what: "promote" | "end" | "share") => (what === "promote" ? call("POST", "/v1/registry/canary/promote") : what === "end" ? call("DELETE", "/v1/registry/canary") : call("PUT", "/v1/registry/canary", { version: c.version, share: share / 100, ...(c.rule ? { rule: c.rule } : {}) })),
+    mutationFn: ({ what, override }: { what: "promote" | "end" | "share"; override?: string }) =>
+      what === "promote" ? call("POST", "/v1/registry/canary/promote", undefined, overriding(override)) : what === "end" ? call("DELETE", "/v1/registry/canary") : call("PUT", "/v1/registry/canary", { version: c.version, share: share / 100, ...(c.rule ? { rule: c.rule } : {}) }, overriding(override)),
     onSettled: () => {
       for (const queryKey of [["versions"], ["config"], ["agents"]]) void client.invalidateQueries({ queryKey });
     },
   });
+  const refused = gatesOf(act.error);
   const mine = report.tally;
   const theirs = report.live_tally;
   const rule = c.rule;
@@ -68,21 +71,26 @@ export function CanaryPanel({ report }: { report: Report }) {
             <input type="number" className="field w-20" min={1} max={100} value={share} onChange={(e) => setShare(Number(e.target.value))} /> %
           </label>
           {share !== Math.round(c.share * 100) && (
-            <Button why={why} disabled={act.isPending || share < 1 || share > 100} onClick={() => act.mutate("share")}>
+            <Button why={why} disabled={act.isPending || share < 1 || share > 100} onClick={() => act.mutate({ what: "share" })}>
               {t("canary.setShare")}
             </Button>
           )}
-          <Button why={why} disabled={act.isPending} kind="danger" onClick={() => act.mutate("end")}>
+          <Button why={why} disabled={act.isPending} kind="danger" onClick={() => act.mutate({ what: "end" })}>
             <X aria-hidden className="size-3.5" />
             {t("canary.end")}
           </Button>
-          <Button why={why} disabled={act.isPending} kind="primary" onClick={() => act.mutate("promote")}>
+          <Button why={why} disabled={act.isPending} kind="primary" onClick={() => act.mutate({ what: "promote" })}>
             <Check aria-hidden className="size-3.5" />
             {t("canary.promote")}
           </Button>
         </div>
       </header>
-      {act.error && (
+      {refused && (
+        <div className="border-b border-line p-4">
+          <Refused gates={refused} pending={act.isPending} version={String(c.version)} override={(override) => act.variables && act.mutate({ ...act.variables, override })} />
+        </div>
+      )}
+      {act.error && !refused && (
         <p role="alert" className="px-4 pt-2 text-fail [overflow-wrap:anywhere]">
           {act.error.message}
         </p>
@@ -116,7 +124,7 @@ export function CanaryPanel({ report }: { report: Report }) {
                   v{r.version} <span className="font-normal text-muted">{r.name}</span>
                 </th>
                 <td>
-                  <Link to="/runs" search={{ version: String(r.version) }} className="link">
+                  <Link to="/runs" search={{ version: String(r.version) }} className="link inline-flex min-h-6 min-w-6 items-center justify-end">
                     {number(r.x.runs)}
                   </Link>
                 </td>
@@ -141,6 +149,7 @@ export function CanaryPanel({ report }: { report: Report }) {
           <p className="text-muted">{t("canary.noRule")}</p>
         )}
       </div>
+      <Gates version={String(c.version)} />
     </section>
   );
 }

@@ -9,6 +9,7 @@ import { useLanguage } from "../../app/i18n/i18n";
 import { Overlay } from "../../app/palette";
 import { useMay } from "../../app/session";
 import { Button } from "../../ui/button";
+import { Gates, gatesOf, overriding, Refused } from "../../ui/gate";
 import { Page } from "../../ui/page";
 import { Empty, Failure, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
@@ -179,7 +180,7 @@ function Drafts() {
     for (const queryKey of [["versions"], ["config"], ["agents"]]) void client.invalidateQueries({ queryKey });
   };
   const publish = useMutation({
-    mutationFn: () => call("POST", "/v1/registry/publish", note.trim() ? { note: note.trim() } : {}),
+    mutationFn: (override?: string) => call("POST", "/v1/registry/publish", note.trim() ? { note: note.trim() } : {}, overriding(override)),
     onSuccess: () => {
       setOpen(false);
       setNote("");
@@ -188,6 +189,7 @@ function Drafts() {
   });
   const discard = useMutation({ mutationFn: (d: { namespace: string; id: string }) => call("DELETE", `/v1/registry/drafts/${d.namespace}/${encodeURIComponent(d.id)}`), onSettled: done });
   const list = drafts.data?.items ?? [];
+  const gates = gatesOf(publish.error);
   if (drafts.isError) return <Failure error={drafts.error} retry={() => void drafts.refetch()} />;
   if (list.length === 0) return null;
   return (
@@ -213,6 +215,7 @@ function Drafts() {
           </li>
         ))}
       </ul>
+      <Gates key={list.map((d) => `${d.namespace}/${d.id} ${d.meta.updated_at}`).join()} version="draft" />
       <Overlay open={open} onOpenChange={setOpen} title={t("versions.publishAll", { n: list.length })} className="w-[min(860px,calc(100vw-24px))]! p-4">
         <h2 className="mb-3 text-title font-semibold">{t("versions.publishAll", { n: list.length })}</h2>
         {open && <DiffView from="live" to="draft" />}
@@ -220,14 +223,19 @@ function Drafts() {
           {t("edit.note")}
           <input className="field font-normal" value={note} onChange={(e) => setNote(e.target.value)} placeholder={t("edit.noteHint")} />
         </label>
-        {publish.error && (
+        {gates && (
+          <div className="mt-3">
+            <Refused gates={gates} pending={publish.isPending} override={(reason) => publish.mutate(reason)} />
+          </div>
+        )}
+        {publish.error && !gates && (
           <p role="alert" className="mt-2 text-fail [overflow-wrap:anywhere]">
             {publish.error.message}
           </p>
         )}
         <div className="mt-4 flex justify-end gap-2">
           <Button onClick={() => setOpen(false)}>{t("action.cancel")}</Button>
-          <Button kind="primary" disabled={publish.isPending} onClick={() => publish.mutate()}>
+          <Button kind="primary" disabled={publish.isPending} onClick={() => publish.mutate(undefined)}>
             {t("edit.publishNow")}
           </Button>
         </div>

@@ -1,0 +1,224 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Bot, Brain, Download, Hand, ListTree, Wrench, X, type LucideIcon } from "lucide-react";
+import type { ReactNode } from "react";
+import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { Button } from "../../ui/button";
+import { CopyButton, short } from "../../ui/id";
+import { Json } from "../../ui/json";
+import { Markdown } from "../../ui/markdown";
+import { Has, Needs } from "../../ui/needs";
+import { Page } from "../../ui/page";
+import { usePhone } from "../../ui/phone";
+import { Rows } from "../../ui/rows";
+import { save } from "../../ui/save";
+import { Empty, Loaded } from "../../ui/state";
+import { ToDataset } from "../../ui/todataset";
+import { traceQuery, type Line, type Trace } from "./queries";
+
+const icons: Record<string, LucideIcon> = { inference: Brain, tool: Wrench, suspension: Hand };
+
+/** TracePage shows what a run did: requests to models, calls, questions and other runs, with what was told and said. */
+export function TracePage() {
+  const { t } = useLanguage();
+  const { id } = useParams({ strict: false }) as { id: string };
+  const query = useQuery({ ...traceQuery(id), enabled: false });
+  const first = query.data?.lines[0];
+  return (
+    <Page
+      crumbs={[{ text: t("nav.traces"), to: "/traces" }, { text: short(id) }]}
+      title={t("traces.title", { id: short(id) })}
+      badge={
+        <span className="flex flex-wrap items-center gap-x-3 text-muted">
+          <CopyButton text={id} label={t("action.copyId")} />
+          {first && <span>{first.agent_id}</span>}
+          {first?.release_tag && <span>v{first.release_tag}</span>}
+          {query.data && <span>{t("traces.events", { n: query.data.total })}</span>}
+        </span>
+      }
+      actions={
+        <span className="flex flex-wrap justify-end gap-2">
+          {query.data && (
+            <Button onClick={() => save(`trace-${id}.jsonl`, query.data!.text, "application/x-ndjson")}>
+              <Download aria-hidden className="size-3.5" />
+              {t("traces.export")}
+            </Button>
+          )}
+          <Link to="/runs/$id" params={{ id }} className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-border bg-panel px-3 font-medium hover:bg-sunken">
+            <ListTree aria-hidden className="size-3.5" />
+            {t("traces.timeline")}
+          </Link>
+          {query.data && <ToDataset run={id} />}
+        </span>
+      }
+    >
+      <Needs ability="admin">
+        <Has feature="traces" setting="admin.expose_trace_routes">
+          <Shown id={id} />
+        </Has>
+      </Needs>
+    </Page>
+  );
+}
+
+function Shown({ id }: { id: string }) {
+  const query = useQuery(traceQuery(id));
+  return <Loaded query={query}>{(trace) => <Tree id={id} trace={trace} />}</Loaded>;
+}
+
+/** nameOf says what a line is about. */
+function nameOf(line: Line): string {
+  return String(line.model ?? line.name ?? line.tool_name ?? line.child_agent_id ?? line.type);
+}
+
+function Tree({ id, trace }: { id: string; trace: Trace }) {
+  const { t, span, money } = useLanguage();
+  const phone = usePhone();
+  const navigate = useNavigate();
+  const { at } = useSearch({ strict: false }) as { at?: string };
+  const open = at === undefined ? undefined : trace.lines[Number(at)];
+  const start = Math.min(...trace.lines.map((l) => l.started_at_ms ?? Infinity));
+  if (trace.lines.length === 0) return <Empty title={t("traces.nothing")} />;
+  const show = (i?: number) => void navigate({ to: "/traces/$id", params: { id }, search: { at: i === undefined ? undefined : String(i) }, replace: true });
+  return (
+    <div className="flex min-h-0 flex-1">
+      {!(phone && open) && (
+        <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+          {trace.total > trace.lines.length && <p className="border-b border-line px-4 py-2 text-wait">{t("traces.truncated", { n: trace.lines.length, of: trace.total })}</p>}
+          <Rows
+            items={trace.lines.map((line, i) => ({ line, i }))}
+            keyOf={({ i }) => String(i)}
+            height={36}
+            label={t("traces.tree")}
+            open={({ i }) => show(i)}
+            row={({ line: l, i }) => {
+              const Icon = icons[l.type] ?? Bot;
+              const failed = l.error_type !== undefined || l.status === "failed";
+              return (
+                <div className={`flex h-full items-center gap-3 px-4 ${l === open ? "bg-sunken" : ""}`}>
+                  <span className="mono w-16 shrink-0 text-right text-muted">{l.started_at_ms && start < Infinity ? `+${span(l.started_at_ms - start)}` : ""}</span>
+                  <span className={`flex min-w-0 flex-1 items-center gap-2 ${l.type === "inference" ? "" : "pl-11"}`}>
+                    {l.type === "inference" && l.step_index !== undefined && <span className="mono w-5 shrink-0 text-muted">{l.step_index}</span>}
+                    <Icon aria-hidden className={`size-3.5 shrink-0 ${failed ? "text-fail" : "text-muted"}`} />
+                    <span className="sr-only">{t(`traces.type.${l.type}` as Key)}</span>
+                    <Link to="/traces/$id" params={{ id }} search={{ at: String(i) }} replace className={`mono max-w-1/2 shrink-0 truncate hover:underline ${failed ? "text-fail" : ""}`}>
+                      {nameOf(l)}
+                    </Link>
+                    {!phone && <span className="min-w-0 truncate text-muted">{excerpt(l)}</span>}
+                  </span>
+                  <span className="mono w-14 shrink-0 text-right text-muted max-sm:hidden">{typeof l.cost_usd === "number" && l.cost_usd > 0 ? money(l.cost_usd) : ""}</span>
+                  <span className="mono w-14 shrink-0 text-right">{span(l.duration_ms)}</span>
+                </div>
+              );
+            }}
+          />
+        </div>
+      )}
+      {open && <Detail line={open} close={() => show()} />}
+    </div>
+  );
+}
+
+/** excerpt returns what a line says, in short. */
+function excerpt(l: Line): string {
+  if (typeof l.error_type === "string") return l.error_type;
+  if (typeof l.response_content === "string" && l.response_content) return l.response_content;
+  if (Array.isArray(l.response_tool_calls)) return l.response_tool_calls.map((c) => `→ ${(c as { name: string }).name}`).join(" ");
+  if (typeof l.message === "string") return l.message;
+  return l.call_arguments === undefined ? "" : JSON.stringify(l.call_arguments);
+}
+
+const bodies = new Set(["request_messages", "response_content", "response_tool_calls", "call_arguments", "call_result", "decision", "message"]);
+const hidden = new Set(["type", "run_id", "thread_id", "started_at_ms", "ended_at_ms", "duration_ms", "child_run_id"]);
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section>
+      <h3 className="mb-1 text-dense font-semibold text-muted">{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+/** Detail shows all of a line: its facts by their names, and what was told and said. */
+function Detail({ line: l, close }: { line: Line; close: () => void }) {
+  const { t, date, span } = useLanguage();
+  const facts = Object.entries(l).filter(([name, v]) => !bodies.has(name) && !hidden.has(name) && v !== "" && v !== null && (typeof v !== "object" || Array.isArray(v)));
+  const step = l.step_index;
+  return (
+    <aside aria-label={t("run.detail")} className="flex w-full shrink-0 flex-col overflow-auto border-l border-line bg-panel md:w-[26rem]">
+      <div className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel px-4 py-2">
+        <h2 className="truncate font-semibold">{nameOf(l)}</h2>
+        <span className="text-muted">{t(`traces.type.${l.type}` as Key)}</span>
+        <button type="button" aria-label={t("action.close")} className="touch ml-auto inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken" onClick={close}>
+          <X aria-hidden className="size-4" />
+        </button>
+      </div>
+      <div className="flex flex-col gap-4 p-4">
+        <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
+          {l.started_at_ms !== undefined && (
+            <div className="contents">
+              <dt className="text-muted">{t("run.began")}</dt>
+              <dd>{date(l.started_at_ms)}</dd>
+            </div>
+          )}
+          <div className="contents">
+            <dt className="text-muted">{t("run.took")}</dt>
+            <dd>{span(l.duration_ms)}</dd>
+          </div>
+          {facts.map(([name, v]) => (
+            <div key={name} className="contents">
+              <dt className="text-muted">{name.replaceAll("_", " ")}</dt>
+              <dd className="[overflow-wrap:anywhere]">{Array.isArray(v) ? v.map(String).join(", ") : String(v)}</dd>
+            </div>
+          ))}
+        </dl>
+        {step !== undefined && (
+          <Link to="/runs/$id/steps/$step" params={{ id: l.run_id, step: String(step) }} className="link">
+            {t("traces.step", { n: step })}
+          </Link>
+        )}
+        {typeof l.child_run_id === "string" && (
+          <Link to="/traces/$id" params={{ id: l.child_run_id }} className="link">
+            {t("traces.child", { id: short(l.child_run_id) })}
+          </Link>
+        )}
+        {typeof l.message === "string" && l.message && (
+          <Part title={t("call.question")}>
+            <p className="[overflow-wrap:anywhere]">{l.message}</p>
+          </Part>
+        )}
+        {l.decision !== undefined && (
+          <Part title={t("traces.decision")}>
+            <Json value={l.decision} label={t("traces.decision")} />
+          </Part>
+        )}
+        {l.request_messages !== undefined && (
+          <Part title={t("traces.request")}>
+            <Json value={l.request_messages} label={t("traces.request")} />
+          </Part>
+        )}
+        {typeof l.response_content === "string" && l.response_content && (
+          <Part title={t("run.answer")}>
+            <Markdown text={l.response_content} />
+          </Part>
+        )}
+        {l.response_tool_calls !== undefined && (
+          <Part title={t("run.calls")}>
+            <Json value={l.response_tool_calls} label={t("run.calls")} />
+          </Part>
+        )}
+        {l.call_arguments !== undefined && (
+          <Part title={t("call.arguments")}>
+            <Json value={l.call_arguments} label={t("call.arguments")} />
+          </Part>
+        )}
+        {l.call_result !== undefined && (
+          <Part title={t("call.result")}>
+            <Json value={l.call_result} label={t("call.result")} />
+          </Part>
+        )}
+      </div>
+    </aside>
+  );
+}
