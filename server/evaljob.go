@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -14,14 +15,16 @@ import (
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/eval/runner"
 	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 const (
 	// activeNamespace is the namespace, in the profile of the tenant without a name, with the eval runs of all tenants that have not ended.
 	activeNamespace = "eval_active"
-	evalLease       = 30 * time.Second // how long a run stays with a process that is silent
-	evalTick        = time.Second      // how often a process looks at its runs
-	evalSweep       = 5 * time.Second  // how often it looks for runs that no process has
+	evalLease       = 30 * time.Second // how long a run stays with a process that is silent, unless the program says otherwise
+	evalTick        = time.Second      // how often a process looks at its runs, at least
+	evalSweep       = 5 * time.Second  // how often it looks for runs that no process has, at least
+	maxDoubts       = 100              // cells in doubt that are listed
 )
 
 var (
@@ -29,27 +32,40 @@ var (
 	errEvalEnded     = errors.New("the evaluation has ended")
 )
 
-// evalJobs are the eval runs of this process. A run belongs to the process that holds its lease. What a cell did is stored when the cell ends;
-// so if a process dies, another one runs only the cells that had not ended.
+// evalJobs are the eval runs of this process. A run belongs to the process that holds its lease. That a cell begins is stored before it costs
+// anything, and what it did when it ends. So if a process dies, another one runs only the cells that had not begun; those that had and have
+// no report are in doubt.
 type evalJobs struct {
-	owner  string
+	newID  func() string
 	runner *runner.Runner
 	plan   func(ctx context.Context, h *archive.Header, cases []eval.Fixture) (*runner.Plan, error)
 	values func(tenant string) profile.Store
 	logger *slog.Logger
+	lease  time.Duration // how long a run stays with a process that is silent
 
 	ctx  context.Context // until stop
 	stop context.CancelFunc
 	all  sync.WaitGroup
 
 	mu      sync.Mutex
-	running map[string]context.CancelCauseFunc // by id
+	running map[string]*evalJob // by id of the run
 }
 
 // evalJob is an eval run of this process.
 type evalJob struct {
 	archive *archive.Archive
-	header  *archive.Header
+	// header is that with which this process took the run. Its owner is new each time that a process takes a run, so what is left of an
+	// earlier time, in this process too, does not write any more.
+	header *archive.Header
+	cancel context.CancelCauseFunc // while it is among the running
+}
+
+// mine returns archive.ErrLost if the run was taken again.
+func (j *evalJob) mine(h *archive.Header) error {
+	if h.Owner != j.header.Owner || h.Status != archive.Running {
+		return archive.ErrLost
+	}
+	return nil
 }
 
 type activeEval struct {
@@ -60,7 +76,7 @@ type activeEval struct {
 // begin stores a new run, which belongs to this process.
 func (s *evalJobs) begin(ctx context.Context, a *archive.Archive, tenant string, h *archive.Header, cases []eval.Fixture) (*evalJob, error) {
 	now := time.Now()
-	h.Status, h.StartedAtSecs, h.Owner, h.Until = archive.Running, now.Unix(), s.owner, now.Add(evalLease).UnixMilli()
+	h.Status, h.StartedAtSecs, h.Owner, h.Until = archive.Running, now.Unix(), s.newID(), now.Add(s.lease).UnixMilli()
 	if err := a.Begin(ctx, h, cases); err != nil {
 		return nil, err
 	}
@@ -68,7 +84,7 @@ func (s *evalJobs) begin(ctx context.Context, a *archive.Archive, tenant string,
 	if err != nil {
 		return nil, err
 	}
-	return &evalJob{a, h}, s.values("").Set(ctx, activeNamespace, h.ID, mark)
+	return &evalJob{archive: a, header: h}, s.values("").Set(ctx, activeNamespace, h.ID, mark)
 }
 
 // spawn runs a job in the background.
@@ -88,61 +104,168 @@ func (s *evalJobs) run(ctx context.Context, j *evalJob, plan *runner.Plan) error
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
 	id := j.header.ID
 	s.mu.Lock()
-	s.running[id] = cancel
+	j.cancel = cancel
+	s.running[id] = j
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.running, id)
+		if s.running[id] == j {
+			delete(s.running, id)
+		}
 	}()
-	items, done, err := j.archive.Items(ctx, id)
+	p, err := s.progressOf(ctx, j, plan)
 	if err != nil {
 		return err
 	}
-	count := &evalCount{}
-	for i := range items {
-		count.add(&items[i])
-		if l := &plan.Limits; l.Tokens > 0 {
-			l.Tokens = max(1, l.Tokens-int64(items[i].Report.TotalTokens))
-		}
-		if l := &plan.Limits; l.USD > 0 && items[i].Report.CostUSD != nil {
-			l.USD = max(1e-9, l.USD-*items[i].Report.CostUSD)
-		}
-	}
-	plan.Done = func(n int) bool { return done[n] }
 	var renewing sync.WaitGroup
-	renewing.Go(func() { s.renew(ctx, cancel, j, count) })
+	renewing.Go(func() { s.renew(ctx, cancel, j, &p.count) })
 	last := context.WithoutCancel(ctx)
 	err = s.runner.Run(ctx, plan, func(n int, it eval.Item) error {
 		if err := j.archive.Add(last, id, n, &it); err != nil {
 			return err
 		}
-		count.add(&it)
+		p.ended[n] = true
+		p.count.add(&it)
 		return nil
 	})
 	cause := context.Cause(ctx)
 	cancel(nil)
 	renewing.Wait()
-	return s.end(last, j, count, err, cause)
+	return s.end(last, j, p, err, cause)
+}
+
+// evalProgress is how far a run is.
+type evalProgress struct {
+	plan  *runner.Plan
+	ended []bool // by cell
+	count evalCount
+	starts
+}
+
+// progressOf reads how far a run is, and restricts its plan to what is left.
+func (s *evalJobs) progressOf(ctx context.Context, j *evalJob, plan *runner.Plan) (*evalProgress, error) {
+	p := &evalProgress{plan: plan, ended: make([]bool, plan.Len())}
+	err := j.archive.Each(ctx, j.header.ID, plan.Len(), func(n int, it *eval.Item) error {
+		if n < len(p.ended) {
+			p.ended[n] = true
+		}
+		p.count.add(it)
+		if l := &plan.Limits; l.Tokens > 0 {
+			l.Tokens = max(1, l.Tokens-int64(it.Report.TotalTokens))
+		}
+		if l := &plan.Limits; l.USD > 0 && it.Report.CostUSD != nil {
+			l.USD = max(1e-9, l.USD-*it.Report.CostUSD)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var body evalRunBody
+	if err := json.Unmarshal(j.header.Request, &body); err != nil {
+		return nil, err
+	}
+	again, begun := body.InDoubt == retryInDoubt || j.header.Retry, j.header.Started
+	if j.header.Retry { // once: if this process dies, they are in doubt again
+		if _, err := j.archive.Update(ctx, j.header.ID, func(h *archive.Header) error { h.Retry = false; return j.mine(h) }); err != nil {
+			return nil, err
+		}
+	}
+	p.stored = begun
+	p.write = func(ctx context.Context, upTo int) error {
+		_, err := j.archive.Update(ctx, j.header.ID, func(h *archive.Header) error { h.Started = max(h.Started, upTo); return j.mine(h) })
+		return err
+	}
+	plan.Start = p.start
+	plan.Done = func(n int) bool { return p.ended[n] || n < begun && !again }
+	return p, nil
+}
+
+// starts stores that cells begin before they do. Cells that begin at the same time share a write.
+type starts struct {
+	write func(ctx context.Context, upTo int) error // stores that the cells below upTo may have begun
+
+	mu      sync.Mutex
+	stored  int           // cells below have begun
+	wanted  int           // cells below want to begin
+	writing chan struct{} // closed when the write that is under way has ended; nil if none is
+}
+
+// start returns nil once it is stored that a cell begins.
+func (s *starts) start(ctx context.Context, n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.stored <= n {
+		s.wanted = max(s.wanted, n+1)
+		if busy := s.writing; busy != nil {
+			s.mu.Unlock()
+			<-busy
+			s.mu.Lock()
+			continue
+		}
+		ended, upTo := make(chan struct{}), s.wanted
+		s.writing = ended
+		s.mu.Unlock()
+		err := s.write(context.WithoutCancel(ctx), upTo)
+		s.mu.Lock()
+		s.writing = nil
+		close(ended)
+		if err != nil {
+			return err
+		}
+		s.stored = max(s.stored, upTo)
+	}
+	return nil
+}
+
+// inDoubt returns the cells that have begun and have no report.
+func (p *evalProgress) inDoubt(ctx context.Context, a *archive.Archive, id string) (out []archive.Doubt, err error) {
+	if len(p.plan.Variants) > 0 && p.plan.Variants[0].Scripted {
+		return nil, nil // its cells cost nothing, and are run again
+	}
+	for n := range p.ended[:min(p.stored, len(p.ended))] {
+		if p.ended[n] {
+			continue
+		}
+		it, err := a.Item(ctx, id, n) // a process that lost the run may have been late
+		if err != nil {
+			return nil, err
+		}
+		if it != nil {
+			p.count.add(it)
+			continue
+		}
+		cell := p.plan.Item(n)
+		out = append(out, archive.Doubt{FixtureID: cell.FixtureID, Cell: cell.Cell, SampleIndex: cell.SampleIndex})
+	}
+	return out, nil
 }
 
 // end stores how a run has ended, or that this process does not have it any more.
-func (s *evalJobs) end(ctx context.Context, j *evalJob, count *evalCount, err, cause error) error {
+func (s *evalJobs) end(ctx context.Context, j *evalJob, p *evalProgress, err, cause error) error {
 	if errors.Is(cause, archive.ErrLost) {
 		return cause
 	}
+	doubts, doubtErr := p.inDoubt(ctx, j.archive, j.header.ID)
+	if doubtErr != nil {
+		return doubtErr
+	}
 	stopping := s.ctx.Err() != nil
 	h, updateErr := j.archive.Update(ctx, j.header.ID, func(h *archive.Header) error {
-		if h.Owner != s.owner || h.Status != archive.Running {
-			return archive.ErrLost
+		if err := j.mine(h); err != nil {
+			return err
 		}
-		h.Passed, h.Failed = count.get()
+		h.Passed, h.Failed = p.count.get()
 		h.Owner, h.Until = "", 0
 		switch {
 		case err == nil:
 			h.Status, h.EndedAtSecs = archive.Done, time.Now().Unix()
 		case h.Cancel || !stopping && cause != nil: // by a client, or because it is gone
 			h.Status, h.EndedAtSecs = archive.Cancelled, time.Now().Unix()
+		}
+		if h.Status != archive.Running {
+			h.InDoubtCount, h.InDoubt = len(doubts), doubts[:min(len(doubts), maxDoubts)]
 		}
 		return nil
 	})
@@ -181,7 +304,7 @@ func (c *evalCount) get() (passed, failed int) {
 
 // renew keeps the lease of a run, stores how far it is, and ends it if a client wants that, until ctx is done.
 func (s *evalJobs) renew(ctx context.Context, cancel context.CancelCauseFunc, j *evalJob, count *evalCount) {
-	tick := time.NewTicker(evalTick)
+	tick := time.NewTicker(min(evalTick, s.lease/10))
 	defer tick.Stop()
 	for {
 		select {
@@ -190,12 +313,12 @@ func (s *evalJobs) renew(ctx context.Context, cancel context.CancelCauseFunc, j 
 		case <-tick.C:
 		}
 		h, err := j.archive.Update(ctx, j.header.ID, func(h *archive.Header) error {
-			if h.Owner != s.owner || h.Status != archive.Running {
-				return archive.ErrLost
+			if err := j.mine(h); err != nil {
+				return err
 			}
 			h.Passed, h.Failed = count.get()
-			if now := time.Now(); h.Until < now.Add(evalLease*2/3).UnixMilli() {
-				h.Until = now.Add(evalLease).UnixMilli()
+			if now := time.Now(); h.Until < now.Add(s.lease*2/3).UnixMilli() {
+				h.Until = now.Add(s.lease).UnixMilli()
 			}
 			return nil
 		})
@@ -232,15 +355,41 @@ func (s *evalJobs) cancel(ctx context.Context, a *archive.Archive, id string) er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if end := s.running[id]; end != nil {
-		end(errEvalCancelled)
+	if j := s.running[id]; j != nil {
+		j.cancel(errEvalCancelled)
 	}
 	return nil
 }
 
+// retry runs the cells of a run that are in doubt again.
+func (s *evalJobs) retry(ctx context.Context, a *archive.Archive, tenant, id string) error {
+	h, err := a.Update(ctx, id, func(h *archive.Header) error {
+		switch {
+		case h.Status != archive.Done:
+			return fail(http.StatusConflict, "not_done", "eval run %q is %s; want one that is done", id, h.Status)
+		case h.InDoubtCount == 0:
+			return protocol.BadRequest("eval run %q has no cell in doubt", id)
+		}
+		h.Status, h.EndedAtSecs, h.Retry, h.InDoubt, h.InDoubtCount = archive.Running, 0, true, nil, 0
+		h.Owner, h.Until = s.newID(), time.Now().Add(s.lease).UnixMilli()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	mark, err := json.Marshal(activeEval{tenant, id})
+	if err == nil {
+		err = s.values("").Set(ctx, activeNamespace, id, mark)
+	}
+	if err != nil {
+		return err
+	}
+	return s.continued(ctx, a, h)
+}
+
 // work continues runs that no process has, until ctx is done. It then stops those of this process, which others may continue.
 func (s *evalJobs) work(ctx context.Context) {
-	tick := time.NewTicker(evalSweep)
+	tick := time.NewTicker(min(evalSweep, s.lease/4))
 	defer tick.Stop()
 	for {
 		s.sweep(ctx)
@@ -307,7 +456,7 @@ func (s *evalJobs) resume(ctx context.Context, at activeEval) error {
 			h.Status, h.EndedAtSecs, h.Owner = archive.Cancelled, now.Unix(), ""
 			return nil
 		}
-		h.Owner, h.Until = s.owner, now.Add(evalLease).UnixMilli()
+		h.Owner, h.Until = s.newID(), now.Add(s.lease).UnixMilli()
 		return nil
 	})
 	if err == nil && h.Status != archive.Running || errors.Is(err, awaken.ErrNotFound) {
@@ -316,15 +465,25 @@ func (s *evalJobs) resume(ctx context.Context, at activeEval) error {
 	if err != nil {
 		return err
 	}
-	cases, err := a.Cases(ctx, at.ID)
+	return s.continued(ctx, a, h)
+}
+
+// continued runs in the background what is left of a run that this process has.
+func (s *evalJobs) continued(ctx context.Context, a *archive.Archive, h *archive.Header) error {
+	j := &evalJob{archive: a, header: h}
+	cases, err := a.Cases(ctx, h.ID)
 	var plan *runner.Plan
 	if err == nil {
 		plan, err = s.plan(ctx, h, cases)
 	}
 	if err != nil { // so that it can be cancelled at once
-		_, releaseErr := a.Update(ctx, at.ID, func(h *archive.Header) error { h.Owner, h.Until = "", 0; return nil })
+		_, releaseErr := a.Update(ctx, h.ID, func(h *archive.Header) error {
+			err := j.mine(h)
+			h.Owner, h.Until = "", 0
+			return err
+		})
 		return fmt.Errorf("prepare: %w", errors.Join(err, releaseErr))
 	}
-	s.spawn(&evalJob{a, h}, plan)
+	s.spawn(j, plan)
 	return nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ type Evals struct {
 	// Open returns a runtime for a cell of an evaluation, with a store of its own; see [runner.Runner].
 	Open   func(runner.Setup) (runner.Runtime, error)
 	Limits EvalLimits
+	// Lease is how long a run stays with a process that is silent; default 30 seconds.
+	Lease time.Duration
 }
 
 // EvalLimits bounds evaluations. A field that is 0 has its default, except for Revisions.
@@ -63,7 +66,7 @@ type evaluations struct {
 
 func newEvaluations(cfg *Config, s *streams, reg func() *registry.Registry) *evaluations {
 	h := &evaluations{runner: &runner.Runner{Open: cfg.Evals.Open}, limits: cfg.Evals.Limits.withDefaults(), registry: reg, control: cfg.Control, streams: s, newID: cfg.NewID}
-	h.jobs = &evalJobs{owner: cfg.NewID(), runner: h.runner, plan: h.again, logger: cfg.Logger, running: map[string]context.CancelCauseFunc{},
+	h.jobs = &evalJobs{newID: cfg.NewID, runner: h.runner, plan: h.again, logger: cfg.Logger, lease: cmp.Or(max(cfg.Evals.Lease, 0), evalLease), running: map[string]*evalJob{},
 		values: func(tenant string) profile.Store { return runtimeOf(cfg.Mailbox.Tenant(tenant)).Profile() }}
 	h.jobs.ctx, h.jobs.stop = context.WithCancel(s.serving)
 	return h
@@ -106,6 +109,8 @@ func (h *evaluations) routes() []protocol.Route {
 			Summary: "Delete a run over a dataset that has ended", Replies: map[int]any{204: nil}, Failures: []int{409}},
 		{Method: "POST", Path: one + "/cancel", Handle: own(h.cancel),
 			Summary: "Cancel a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
+		{Method: "POST", Path: one + "/resume", Handle: withBody(h.resume), Body: resumeBody{},
+			Summary: "Run the cells of a run over a dataset again that are in doubt", Replies: map[int]any{202: evalRunReply{}}, Failures: []int{404, 409}},
 		{Method: "GET", Path: one + "/events", Handle: own(h.follow), Stream: true, Events: "the progress of the run after each change, until it has ended: done, total, passed, failed and status",
 			Summary: "Stream the progress of a run over a dataset", Replies: map[int]any{200: nil}},
 		{Method: "POST", Path: "/v1/eval/online", Handle: withBody(h.online), Body: onlineBody{}, Stream: true,
@@ -133,6 +138,7 @@ type evalRunSummary struct {
 	FailedCount     int            `json:"failed_count"`
 	Status          archive.Status `json:"status"`
 	CellCount       int            `json:"cell_count"`
+	InDoubtCount    int            `json:"in_doubt_count,omitempty"` // cells that may have been run, and have no report
 }
 
 func (h *evaluations) list(req *request) error {
@@ -160,7 +166,7 @@ func (h *evaluations) list(req *request) error {
 			break
 		}
 		out.Runs = append(out.Runs, evalRunSummary{ID: r.ID, DatasetID: r.DatasetID, DatasetRevision: r.DatasetRevision, ExecutionMode: r.ExecutionMode, StartedAtSecs: r.StartedAtSecs,
-			EndedAtSecs: r.EndedAtSecs, ItemCount: r.Passed + r.Failed, PassedCount: r.Passed, FailedCount: r.Failed, Status: r.Status, CellCount: r.CellCount})
+			EndedAtSecs: r.EndedAtSecs, ItemCount: r.Passed + r.Failed, PassedCount: r.Passed, FailedCount: r.Failed, Status: r.Status, CellCount: r.CellCount, InDoubtCount: r.InDoubtCount})
 	}
 	return req.Reply(200, out)
 }
@@ -172,8 +178,17 @@ type evalRunBody struct {
 	// Version is the version of the configuration with the agent: its number, live, or draft for the live version with all drafts; default
 	// live.
 	Version string `json:"version,omitempty"`
+	// InDoubt says what becomes of cells that a process was running when it was gone, and that may have been paid for: report, which is the
+	// default, leaves them out and lists them; retry runs them again.
+	InDoubt string `json:"in_doubt,omitempty"`
 	evalAgent
 }
+
+// What becomes of cells in doubt.
+const (
+	reportInDoubt = "report"
+	retryInDoubt  = "retry"
+)
 
 // Execution modes.
 const (
@@ -257,6 +272,9 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 		if err := body.check(&h.limits); err != nil {
 			return err
 		}
+	}
+	if d := body.InDoubt; d != "" && d != reportInDoubt && d != retryInDoubt {
+		return protocol.BadRequest("in_doubt is %q; want %s or %s", d, reportInDoubt, retryInDoubt)
 	}
 	if body.DatasetID == "" {
 		return protocol.BadRequest("dataset_id is missing; want the id of a dataset")
@@ -480,6 +498,34 @@ func (h *evaluations) cancel(req *request) error {
 	return req.Reply(200, replyOf(run, nil, false))
 }
 
+type resumeBody struct {
+	InDoubt string `json:"in_doubt"` // retry
+}
+
+// resume runs cells again that are in doubt.
+func (h *evaluations) resume(req *request, body *resumeBody) error {
+	if body.InDoubt != retryInDoubt {
+		return protocol.BadRequest("in_doubt is %q; want %s: the cells may be paid for twice", body.InDoubt, retryInDoubt)
+	}
+	a, err := archiveOf(req)
+	if err != nil {
+		return err
+	}
+	id := req.path("id")
+	if err := h.jobs.retry(req.ctx, a, req.tenant.Name(), id); err != nil {
+		return err
+	}
+	if err := recordEval(req, h.control, "resume", "eval-runs/"+id); err != nil {
+		return err
+	}
+	run, err := a.Run(req.ctx, id)
+	if err != nil {
+		return err
+	}
+	req.w.Header().Set("Location", "/v1/eval/runs/"+id)
+	return req.Reply(http.StatusAccepted, replyOf(run, nil, false))
+}
+
 // progress is how far a run over a dataset is.
 type progress struct {
 	Done   int            `json:"done"`
@@ -487,6 +533,8 @@ type progress struct {
 	Passed int            `json:"passed"`
 	Failed int            `json:"failed"`
 	Status archive.Status `json:"status"`
+	// InDoubt is how many cells may have been run, and have no report.
+	InDoubt int `json:"in_doubt,omitempty"`
 }
 
 // followPause is how often the progress of a run is looked at.
@@ -509,7 +557,7 @@ func (h *evaluations) follow(req *request) error {
 	var shown *progress
 	beat := time.Now()
 	for n := 1; ; n++ {
-		now := progress{Done: header.Passed + header.Failed, Total: header.CellCount, Passed: header.Passed, Failed: header.Failed, Status: header.Status}
+		now := progress{Done: header.Passed + header.Failed, Total: header.CellCount, Passed: header.Passed, Failed: header.Failed, Status: header.Status, InDoubt: header.InDoubtCount}
 		if shown == nil || *shown != now {
 			data, err := json.Marshal(now)
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 )
@@ -291,7 +292,7 @@ func TestEvalRuns_ContinueAfterARestartWithoutPayingTwice(t *testing.T) {
 	t.Parallel()
 	g, m, open := hanging(t)
 	id := g.dataset(fourCases, admin...)
-	reply := g.want(202, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"models":["m"],"agent_id":"default"}`, id), async...)
+	reply := g.want(202, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"models":["m"],"agent_id":"default","in_doubt":"retry"}`, id), async...)
 	run := reply["run"].(map[string]any)["id"].(string)
 	for range 3 {
 		g.eventually("two cells are done and two hang", func() bool { _, n := g.status(run); return n == 2 && m.asked.Load() >= 4 })
@@ -324,6 +325,44 @@ func TestEvalRuns_ContinueAfterARestartWithoutPayingTwice(t *testing.T) {
 	if n := m.asked.Load(); n != 2 {
 		t.Errorf("a run that is done was run again: %d", n)
 	}
+}
+
+func TestEvalRuns_CellsInDoubtAreReportedAndRunAgainOnDemand(t *testing.T) {
+	t.Parallel()
+	g, m, open := hanging(t)
+	id := g.dataset(fourCases+`,{"id":"e","user_input":"go e","expect":{}},{"id":"f","user_input":"stop f","expect":{}},{"id":"g","user_input":"stop g","expect":{}},{"id":"h","user_input":"stop h","expect":{}},{"id":"i","user_input":"go i","expect":{}}`, admin...)
+	run := g.want(202, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"models":["m"]}`, id), async...)["run"].(map[string]any)["id"].(string)
+	g.eventually("three cells are done and five hang", func() bool { _, n := g.status(run); return n == 3 && m.asked.Load() == 8 })
+	g.says(409, "is running; want one that is done", "POST", "/v1/eval/runs/"+run+"/resume", `{"in_doubt":"retry"}`)
+	g.srv.StopEvals()
+	g.stop()
+	g.start()
+	g.srv.SweepEvals(t.Context())
+	g.eventually("the rest is done", func() bool { status, n := g.status(run); return status == "done" && n == 4 })
+	if n := m.asked.Load(); n != 9 {
+		t.Errorf("the model was asked %d times, want 9: what may have been paid for is not asked again", n)
+	}
+	reply := g.want(200, "GET", "/v1/eval/runs/"+run, "", admin...)
+	var doubts []any
+	for _, d := range reply["run"].(map[string]any)["in_doubt"].([]any) {
+		doubts = append(doubts, d.(map[string]any)["fixture_id"])
+	}
+	count := reply["statistics"].([]any)[0].(map[string]any)["count"]
+	if diff := cmp.Diff([]any{[]any{"c", "d", "f", "g", "h"}, 5.0, 4.0}, []any{doubts, reply["run"].(map[string]any)["in_doubt_count"], count}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if list := g.want(200, "GET", "/v1/eval/runs?limit=1", "", admin...)["runs"].([]any)[0].(map[string]any); list["in_doubt_count"] != 5.0 || list["status"] != "done" {
+		t.Errorf("%v", list)
+	}
+	g.says(400, "in_doubt is", "POST", "/v1/eval/runs/"+run+"/resume", `{"in_doubt":"report"}`)
+	open.Store(true)
+	g.want(202, "POST", "/v1/eval/runs/"+run+"/resume", `{"in_doubt":"retry"}`, admin...)
+	g.eventually("all are done", func() bool { status, n := g.status(run); return status == "done" && n == 9 })
+	if n := m.asked.Load(); n != 14 || g.want(200, "GET", "/v1/eval/runs/"+run, "", admin...)["run"].(map[string]any)["in_doubt"] != nil {
+		t.Errorf("the model was asked %d times, want 14", n)
+	}
+	g.says(400, "has no cell in doubt", "POST", "/v1/eval/runs/"+run+"/resume", `{"in_doubt":"retry"}`)
+	g.says(400, `in_doubt is \"x\"; want report or retry`, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"in_doubt":"x"}`, id))
 }
 
 func TestEvalRuns_AreCancelled(t *testing.T) {
@@ -386,7 +425,7 @@ func TestEvalRuns_StreamTheirProgress(t *testing.T) {
 			g.want(200, "POST", "/v1/eval/runs/"+run+"/cancel", "", admin...)
 		}
 	}
-	want := []string{`{"done":0,"total":1,"passed":0,"failed":0,"status":"running"}`, `{"done":0,"total":1,"passed":0,"failed":0,"status":"cancelled"}`}
+	want := []string{`{"done":0,"total":1,"passed":0,"failed":0,"status":"running"}`, `{"done":0,"total":1,"passed":0,"failed":0,"status":"cancelled","in_doubt":1}`}
 	if diff := cmp.Diff(want, seen); diff != "" || resp.StatusCode != http.StatusOK {
 		t.Errorf("%d (-want +got):\n%s", resp.StatusCode, diff)
 	}
@@ -422,6 +461,13 @@ func stale(rest, body string) func(g *rig) request {
 	return func(g *rig) request { return ofDataset(rest, body)(g, admin) }
 }
 
+// hangs returns the id of an eval run that does not end.
+func (g *rig) hangs() string {
+	g.t.Helper()
+	id := g.dataset(`{"id":"a","user_input":"RUN_TOOL wait {}","expect":{}}`, admin...)
+	return g.want(202, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"models":["m"],"agent_id":"default"}`, id), async...)["run"].(map[string]any)["id"].(string)
+}
+
 func init() {
 	const put = `{"expected_revision":REV,"spec":{"fixtures":[]}}`
 	at := func(revision, body string) string { return strings.ReplaceAll(body, "REV", revision) }
@@ -440,11 +486,20 @@ func init() {
 		"POST " + one + "/import-traces":   ofDataset("/import-traces", at("1", traces)),
 		"POST " + one + "/import-dialogue": ofDataset("/import-dialogue", at("1", dialogue)),
 		"GET /v1/eval/runs":                plainly("/v1/eval/runs?limit=2", ""),
-		"GET /v1/eval/runs/{id}":           ofEvalRun("?aggregate=samples"),
-		"DELETE /v1/eval/runs/{id}":        ofEvalRun(""),
-		"POST /v1/eval/runs/{id}/cancel":   ofEvalRun("/cancel"),
-		"GET /v1/eval/runs/{id}/events":    ofEvalRun("/events"),
-		"POST /v1/eval/online":             plainly("/v1/eval/online", `{"user_input":"Hi","models":["m"],"expectations":{"final_answer_contains":["Hi"]},"samples":2}`),
+		"POST /v1/eval/runs/{id}/resume": func(g *rig, as []string) request {
+			as = orAdmin(as)
+			id := g.evaluated(g.dataset(saysHi, as...), as...)
+			g.profiles.Range(func(_, values any) bool {
+				_, err := archive.New(values.(profile.Store)).Update(g.t.Context(), id, func(h *archive.Header) error { h.InDoubtCount = 1; return nil })
+				return err != nil // it is in the profile of another tenant
+			})
+			return request{path: "/v1/eval/runs/" + id + "/resume", body: `{"in_doubt":"retry"}`}
+		},
+		"GET /v1/eval/runs/{id}":         ofEvalRun("?aggregate=samples"),
+		"DELETE /v1/eval/runs/{id}":      ofEvalRun(""),
+		"POST /v1/eval/runs/{id}/cancel": ofEvalRun("/cancel"),
+		"GET /v1/eval/runs/{id}/events":  ofEvalRun("/events"),
+		"POST /v1/eval/online":           plainly("/v1/eval/online", `{"user_input":"Hi","models":["m"],"expectations":{"final_answer_contains":["Hi"]},"samples":2}`),
 		"POST /v1/eval/runs": func(g *rig, as []string) request {
 			return request{path: "/v1/eval/runs", body: fmt.Sprintf(`{"dataset_id":%q}`, g.dataset(saysHi+","+saysBye, orAdmin(as)...))}
 		},
@@ -459,16 +514,16 @@ func init() {
 		"POST " + one + "/items":           stale("/items", at("9", item)),
 		"POST " + one + "/import-traces":   stale("/import-traces", at("9", traces)),
 		"POST " + one + "/import-dialogue": stale("/import-dialogue", at("9", dialogue)),
-		"DELETE /v1/eval/runs/{id}": func(g *rig) request {
-			id := g.dataset(`{"id":"a","user_input":"RUN_TOOL wait {}","expect":{}}`, admin...)
-			run := g.want(202, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"models":["m"],"agent_id":"default"}`, id), async...)["run"].(map[string]any)["id"].(string)
-			return request{path: "/v1/eval/runs/" + run}
+		"POST /v1/eval/runs/{id}/resume": func(g *rig) request {
+			return request{path: "/v1/eval/runs/" + g.hangs() + "/resume", body: `{"in_doubt":"retry"}`}
 		},
+		"DELETE /v1/eval/runs/{id}": func(g *rig) request { return request{path: "/v1/eval/runs/" + g.hangs()} },
 	})
 	maps.Copy(others, map[string][]other{
-		"GET /v1/eval/runs":      {about(400, "/v1/eval/runs?cursor=x", "")},
-		"GET /v1/eval/datasets":  {about(400, "/v1/eval/datasets?limit=x", "")},
-		"GET /v1/eval/runs/{id}": {about(400, "/v1/eval/runs/x?aggregate=x", "")},
+		"GET /v1/eval/runs":              {about(400, "/v1/eval/runs?cursor=x", "")},
+		"GET /v1/eval/datasets":          {about(400, "/v1/eval/datasets?limit=x", "")},
+		"POST /v1/eval/runs/{id}/resume": {about(404, "/v1/eval/runs/none/resume", `{"in_doubt":"retry"}`)},
+		"GET /v1/eval/runs/{id}":         {about(400, "/v1/eval/runs/x?aggregate=x", "")},
 		"POST /v1/eval/runs": {about(404, "/v1/eval/runs", `{"dataset_id":"none"}`), {202, func(g *rig) request {
 			return request{path: "/v1/eval/runs", body: fmt.Sprintf(`{"dataset_id":%q}`, g.dataset(saysHi, admin...)), headers: []string{"Prefer", "respond-async"}}
 		}}},
@@ -476,7 +531,7 @@ func init() {
 		"POST /v1/eval/online": {about(404, "/v1/eval/online", `{"user_input":"x","models":["none"]}`)},
 	})
 	for _, op := range []string{"GET /v1/eval/datasets", "GET " + one, "PUT " + one, "DELETE " + one, "POST " + one + "/fixtures", "GET /v1/eval/runs", "POST /v1/eval/runs",
-		"GET /v1/eval/runs/{id}", "DELETE /v1/eval/runs/{id}", "POST /v1/eval/runs/{id}/cancel", "GET /v1/eval/runs/{id}/events"} {
+		"GET /v1/eval/runs/{id}", "DELETE /v1/eval/runs/{id}", "POST /v1/eval/runs/{id}/cancel", "POST /v1/eval/runs/{id}/resume", "GET /v1/eval/runs/{id}/events"} {
 		never[op+" 500"] = true // the test breaks no profile of a tenant
 	}
 }

@@ -69,10 +69,10 @@ func TestChange_WritesNothingIfItFails(t *testing.T) {
 func TestAdd_KeepsTheFirstItemOfACell(t *testing.T) {
 	t.Parallel()
 	a := archive.New(memory.NewProfile())
-	if err := a.Begin(t.Context(), &archive.Header{Run: archive.Run{ID: "r", Status: archive.Running, CellCount: 11}}, []eval.Fixture{fixture("a")}); err != nil {
+	if err := a.Begin(t.Context(), &archive.Header{Run: archive.Run{ID: "r", Status: archive.Running, CellCount: 2000}}, []eval.Fixture{fixture("a")}); err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{10, 2, 2, 0} {
+	for _, n := range []int{1999, 10, 2, 2, 0} {
 		if err := a.Add(t.Context(), "r", n, &eval.Item{FixtureID: fmt.Sprint("f", n), Report: &eval.Report{FixtureID: fmt.Sprint("f", n)}}); err != nil {
 			t.Fatal(err)
 		}
@@ -80,16 +80,23 @@ func TestAdd_KeepsTheFirstItemOfACell(t *testing.T) {
 	if err := a.Add(t.Context(), "r", 2, &eval.Item{FixtureID: "another", Report: &eval.Report{}}); err != nil {
 		t.Fatal(err)
 	}
-	items, cells, err := a.Items(t.Context(), "r")
 	var ids []string
-	for _, it := range items {
-		ids = append(ids, it.FixtureID)
-	}
-	if diff := cmp.Diff([]string{"f0", "f2", "f10"}, ids); diff != "" || err != nil {
+	cells := map[int]bool{}
+	err := a.Each(t.Context(), "r", 2000, func(n int, it *eval.Item) error {
+		ids, cells[n] = append(ids, it.FixtureID), true
+		return nil
+	})
+	if diff := cmp.Diff([]string{"f0", "f2", "f10", "f1999"}, ids); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if diff := cmp.Diff(map[int]bool{0: true, 2: true, 10: true}, cells); diff != "" {
+	if diff := cmp.Diff(map[int]bool{0: true, 2: true, 10: true, 1999: true}, cells); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if it, err := a.Item(t.Context(), "r", 10); err != nil || it.FixtureID != "f10" {
+		t.Errorf("%+v, %v", it, err)
+	}
+	if it, err := a.Item(t.Context(), "r", 11); it != nil || err != nil {
+		t.Errorf("%+v, %v", it, err)
 	}
 	if err := a.Remove(t.Context(), "r"); err != nil {
 		t.Fatal(err)
@@ -97,8 +104,8 @@ func TestAdd_KeepsTheFirstItemOfACell(t *testing.T) {
 	if _, err := a.Run(t.Context(), "r"); !errors.Is(err, awaken.ErrNotFound) {
 		t.Error(err)
 	}
-	if items, _, err := a.Items(t.Context(), "r"); len(items) > 0 || err != nil {
-		t.Errorf("%d items are left, %v", len(items), err)
+	if err := a.Each(t.Context(), "r", 2000, func(n int, _ *eval.Item) error { return fmt.Errorf("item %d is left", n) }); err != nil {
+		t.Error(err)
 	}
 }
 

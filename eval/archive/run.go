@@ -16,7 +16,7 @@ import (
 const (
 	runsNamespace  = "eval_runs"
 	casesNamespace = "eval_run_cases"
-	itemsNamespace = "eval_items." // and the id of the run
+	itemsNamespace = "eval_items." // and the id of the run and the number of the page
 )
 
 // Status is the state of a run.
@@ -47,6 +47,17 @@ type Run struct {
 	// AgentDigest identifies the agent with its model and whatever else its documents need: runs of the same agent have the same. It is
 	// empty if the agent had overrides.
 	AgentDigest string `json:"agent_digest,omitempty"`
+	// InDoubtCount is how many cells have no report because the process that ran them was gone: they may have been paid for, so they are
+	// not run again unless a client wants that. InDoubt lists the first hundred. Statistics do not count them.
+	InDoubtCount int     `json:"in_doubt_count,omitempty"`
+	InDoubt      []Doubt `json:"in_doubt,omitempty"`
+}
+
+// Doubt is a cell of which it is unknown what became of it.
+type Doubt struct {
+	FixtureID   string     `json:"fixture_id"`
+	Cell        *eval.Cell `json:"cell,omitempty"`
+	SampleIndex *int       `json:"sample_index,omitempty"`
 }
 
 // Header is what is stored of a run beside its items.
@@ -61,6 +72,9 @@ type Header struct {
 	Owner  string `json:"owner,omitempty"`
 	Until  int64  `json:"until,omitempty"`
 	Cancel bool   `json:"cancel,omitempty"` // a client wants it to end
+	// Started is the number of the first cell that no process has begun. It is stored before a cell costs anything.
+	Started int  `json:"started,omitempty"`
+	Retry   bool `json:"retry,omitempty"` // a client wants the cells in doubt to be run again, once
 }
 
 // ErrLost means that another process has the run.
@@ -161,7 +175,13 @@ func (a *Archive) Runs(ctx context.Context) ([]Header, error) {
 	return out, nil
 }
 
-func itemKey(n int) string { return fmt.Sprintf("%08d", n) }
+// page is how many cells share a namespace, so that items can be read in pages.
+const page = 500
+
+// itemPlace returns the namespace and the key of a cell's item.
+func itemPlace(id string, n int) (namespace, key string) {
+	return fmt.Sprintf("%s%s.%d", itemsNamespace, id, n/page), fmt.Sprintf("%08d", n)
+}
 
 // Add stores the item of a cell. If there is one, it stays.
 func (a *Archive) Add(ctx context.Context, id string, n int, item *eval.Item) error {
@@ -169,27 +189,45 @@ func (a *Archive) Add(ctx context.Context, id string, n int, item *eval.Item) er
 	if err != nil {
 		return err
 	}
-	_, err = a.values.CompareAndSet(ctx, itemsNamespace+id, itemKey(n), nil, data)
+	namespace, key := itemPlace(id, n)
+	_, err = a.values.CompareAndSet(ctx, namespace, key, nil, data)
 	return err
 }
 
-// Items returns the items of a run that are stored, in the order of their cells, and the numbers of these.
-func (a *Archive) Items(ctx context.Context, id string) (items []eval.Item, cells map[int]bool, err error) {
-	entries, err := a.values.List(ctx, itemsNamespace+id)
-	if err != nil {
-		return nil, nil, err
+// Item returns the item of a cell, or nil if there is none.
+func (a *Archive) Item(ctx context.Context, id string, n int) (*eval.Item, error) {
+	namespace, key := itemPlace(id, n)
+	e, err := a.values.Get(ctx, namespace, key)
+	if e == nil || err != nil {
+		return nil, err
 	}
-	items, cells = make([]eval.Item, len(entries)), make(map[int]bool, len(entries))
-	for i, e := range entries {
-		n := 0
-		if _, err := fmt.Sscanf(e.Key, "%d", &n); err != nil {
-			return nil, nil, fmt.Errorf("eval run %q: item %q: %w", id, e.Key, err)
+	it := new(eval.Item)
+	return it, json.Unmarshal(e.Value, it)
+}
+
+// Each calls fn with the items of a run that are stored, in the order of their cells, until it returns an error. It holds only some of them
+// in memory. Cells is the number of cells that the run has.
+func (a *Archive) Each(ctx context.Context, id string, cells int, fn func(n int, it *eval.Item) error) error {
+	for from := 0; from < cells; from += page {
+		namespace, _ := itemPlace(id, from)
+		entries, err := a.values.List(ctx, namespace)
+		if err != nil {
+			return err
 		}
-		if cells[n] = true; json.Unmarshal(e.Value, &items[i]) != nil {
-			return nil, nil, fmt.Errorf("eval run %q: item %q cannot be read", id, e.Key)
+		for _, e := range entries {
+			n, it := 0, new(eval.Item)
+			if _, err := fmt.Sscanf(e.Key, "%d", &n); err != nil {
+				return fmt.Errorf("eval run %q: item %q: %w", id, e.Key, err)
+			}
+			if json.Unmarshal(e.Value, it) != nil {
+				return fmt.Errorf("eval run %q: item %q cannot be read", id, e.Key)
+			}
+			if err := fn(n, it); err != nil {
+				return err
+			}
 		}
 	}
-	return items, cells, nil
+	return nil
 }
 
 // Run returns a run with its items, or awaken.ErrNotFound.
@@ -198,20 +236,25 @@ func (a *Archive) Run(ctx context.Context, id string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Items, _, err = a.Items(ctx, id)
+	err = a.Each(ctx, id, h.CellCount, func(_ int, it *eval.Item) error {
+		h.Items = append(h.Items, *it)
+		return nil
+	})
 	return &h.Run, err
 }
 
 // Remove deletes a run.
 func (a *Archive) Remove(ctx context.Context, id string) error {
-	entries, err := a.values.List(ctx, itemsNamespace+id)
+	h, _, err := a.header(ctx, id)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if err := a.values.Delete(ctx, itemsNamespace+id, e.Key); err != nil {
-			return err
-		}
+	err = a.Each(ctx, id, h.CellCount, func(n int, _ *eval.Item) error {
+		namespace, key := itemPlace(id, n)
+		return a.values.Delete(ctx, namespace, key)
+	})
+	if err != nil {
+		return err
 	}
 	return errors.Join(a.values.Delete(ctx, casesNamespace, id), a.values.Delete(ctx, runsNamespace, id))
 }

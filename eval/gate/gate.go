@@ -163,6 +163,9 @@ func (k *checking) measure(h *archive.Header, items []eval.Item) {
 	if r.MinPassRate != nil {
 		least = *r.MinPassRate
 	}
+	if h.InDoubtCount > 0 {
+		k.fail("eval run %q over dataset %q has %d cells in doubt; resume it with in_doubt: retry, or run it again", h.ID, r.Dataset, h.InDoubtCount)
+	}
 	if f.PassRate < least {
 		k.fail("%s%d of %d cells passed; want a share of %g or more", in, f.Passed, f.Cells, least)
 	}

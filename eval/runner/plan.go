@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -25,8 +26,11 @@ type Plan struct {
 	Judge   *Judge // nil: answers are not judged
 	// Functions are those that scorers of kind func name.
 	Functions map[string]eval.ScoreFunc
-	// Done reports that a cell has a report from before. Nil means that none has.
+	// Done reports that a cell is not to be run, because it has a report from before. Nil means that none has.
 	Done func(n int) bool
+	// Start is called before a cell that may cost something is run, by several cells at a time. If it fails, the cell is not run, and no
+	// other is. Cells are started in the order of their numbers, as far as they run one after another. Nil is not called.
+	Start func(ctx context.Context, n int) error
 }
 
 // Limits bounds a run over a dataset. A field that is 0 sets no limit.
@@ -170,7 +174,9 @@ func (p *Plan) place(n int) place {
 	return place{n / samples / len(p.Variants), n / samples % len(p.Variants), n % samples}
 }
 
-// item returns the item of a cell, without its report.
+// Item returns the item of a cell, without its report.
+func (p *Plan) Item(n int) eval.Item { return p.item(p.place(n)) }
+
 func (p *Plan) item(at place) eval.Item {
 	it := eval.Item{FixtureID: p.Fixtures[at.fixture].ID, Cell: p.Variants[at.variant].Cell}
 	if p.Samples > 0 {

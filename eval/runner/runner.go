@@ -38,7 +38,7 @@ type Executor interface {
 }
 
 // Run runs the cells of a plan that are not done, and calls each with the number and the report of every one, in any order, but
-// never concurrently. It returns when all have ended: with the error of each, if that fails, or the cause of ctx, if that is done.
+// never concurrently. It returns when all have ended: with the error of each or of p.Start, if one fails, or the cause of ctx, if that is done.
 func (r *Runner) Run(ctx context.Context, p *Plan, each func(n int, item eval.Item) error) error {
 	same, err := p.twins()
 	if err != nil {
@@ -97,7 +97,7 @@ type job struct {
 	stop  context.CancelCauseFunc
 
 	mu     sync.Mutex
-	err    error // of each
+	err    error // of each, or of the plan's Start
 	known  map[place]*twin
 	tokens int64
 	usd    float64
@@ -120,7 +120,16 @@ func (j *job) failed() error {
 func (j *job) cell(ctx context.Context, n int) {
 	at := j.plan.place(n)
 	f, item := &j.plan.Fixtures[at.fixture], j.plan.item(at)
-	seen := j.twin(at, func() *eval.Observation { return j.observe(ctx, f, &j.plan.Variants[at.variant]) })
+	seen := j.twin(at, func() *eval.Observation {
+		v := &j.plan.Variants[at.variant]
+		if j.plan.Start != nil && !v.Scripted && ctx.Err() == nil {
+			if err := j.plan.Start(ctx, n); err != nil {
+				j.fail(err)
+				return nil
+			}
+		}
+		return j.observe(ctx, f, v)
+	})
 	if seen == nil {
 		return
 	}
@@ -132,6 +141,16 @@ func (j *job) cell(ctx context.Context, n int) {
 	}
 	if j.err = j.each(n, item); j.err != nil {
 		j.stop(j.err)
+	}
+}
+
+// fail ends the job with an error, unless it has one or has ended in another way.
+func (j *job) fail(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err == nil {
+		j.err = err
+		j.stop(err)
 	}
 }
 
