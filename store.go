@@ -101,6 +101,8 @@ type RunQuery struct {
 	InDoubt     bool    // only runs with a call of which it was not known whether it took effect
 	ErrorCode   string  // only runs that failed with this code
 	MinCostUSD  float64 // only runs that wait or are done and cost at least this much, without children
+	MinDuration int64   // only runs that are done and took at least this long from start to end, in ms
+	Pinned      bool    // only runs that are pinned; see [Thread].Notes
 	Since       int64   // created at this time or later, Unix ms
 	Until       int64   // created before this time, Unix ms
 	// Text selects runs whose ids, agent, reason, error or last answer contain this text. Case does not matter
@@ -243,9 +245,9 @@ type EntryQuery struct {
 // exist.
 type ThreadEditor interface {
 	// Fork creates a thread that starts with the first seq records of the log of threadID,
-	// and has that thread as its parent. The new thread belongs to the same user. It copies
+	// and has that thread as its parent and these notes. The new thread belongs to the same user. It copies
 	// neither state nor runs. A store may share the messages instead of copying them.
-	Fork(ctx context.Context, threadID string, seq int, newID string) (*Thread, error)
+	Fork(ctx context.Context, threadID string, seq int, newID string, notes map[string]json.RawMessage) (*Thread, error)
 	// DeleteThread deletes a thread with its runs, state and log. Children says what
 	// happens to its children; with RejectChildren, it returns ErrConflict if there are any.
 	// It also returns ErrConflict if a queue has work for a thread that is to be deleted.
@@ -254,13 +256,13 @@ type ThreadEditor interface {
 	// metadata of t. It returns ErrConflict if the thread exists, and ErrInvalid if the
 	// parent does not.
 	CreateThread(ctx context.Context, t *Thread) error
-	// UpdateThread calls fn to change the user, resource, parent, title and custom metadata of a
+	// UpdateThread calls fn to change the user, resource, parent, title, custom metadata and notes of a
 	// thread, and returns the changed thread. The update is atomic; if fn returns an error,
 	// nothing changes. It returns ErrInvalid if the new parent does not exist or is a
-	// descendant of the thread.
+	// descendant of the thread. A change of nothing but notes does not count as activity.
 	UpdateThread(ctx context.Context, id string, fn func(t *Thread) error) (*Thread, error)
-	// Prune deletes the threads that were last updated before that time and have no open
-	// run. It returns their number.
+	// Prune deletes the threads that were last updated before that time, have no open
+	// run, and none that is pinned. It returns their number.
 	Prune(ctx context.Context, before time.Time) (int, error)
 }
 
@@ -277,13 +279,11 @@ const (
 type Checkpoint struct {
 	Fence      uint64 // of the new owner, for its commits
 	Generation uint64 // grows with every Interrupt
-	Thread     Thread
+	Thread     Thread // its End has the highest sequence number in the event log
 	// View is the message log folded by [View]. The owner must not change it.
 	View []*llm.Message
 	// HasBlobs says that a message of the log refers to a stored file; see [View.HasBlobs].
 	HasBlobs bool
-	// Seq is the highest sequence number in the event log.
-	Seq uint64
 	// Run is the open run of the thread, else its latest run, else nil.
 	Run *Run
 	// Calls is the ledger of Run's last step.

@@ -21,8 +21,8 @@ import (
 // plain messages takes constant time, however long the log is.
 type View struct {
 	log    []*llm.Message // record i has Seq i+1
-	folded bool           // msgs differs from log
 	msgs   []*llm.Message // only when folded
+	folded bool           // msgs differs from log
 	open   bool           // the last message with calls has an unanswered call
 	blobs  bool           // some message refers to a stored file
 }

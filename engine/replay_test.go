@@ -199,7 +199,7 @@ func goldenFork(t *testing.T, a *txtar.Archive, p *goldenPlayer, rec *trace.Reco
 		t.Fatalf("step %d of run %s: %v", step, rec.Run.RunID, err)
 	}
 	id := fmt.Sprintf("fork of %s at %d", rec.Run.RunID, step)
-	if _, err := p.store.Fork(t.Context(), rec.Run.ThreadID, b.Seq, id); err != nil {
+	if _, err := p.store.Fork(t.Context(), rec.Run.ThreadID, b.Seq, id, nil); err != nil {
 		t.Fatal(err)
 	}
 	section := fork.Config{Tools: fork.Recorded}

@@ -39,12 +39,12 @@ func TestTaint_StaysWithTheThread(t *testing.T) {
 	}
 	g.restart()
 	later, _ := g.run(say("again"))
-	if _, err := g.store.Fork(t.Context(), "t", 4, "fork"); err != nil {
+	if _, err := g.store.Fork(t.Context(), "t", 4, "fork", nil); err != nil {
 		t.Fatal(err)
 	}
 	fork := say("in the fork")
 	fork.ThreadID = "fork"
-	if _, err := g.store.Fork(t.Context(), "fork", 4, "second"); err != nil { // of a thread that has had no run
+	if _, err := g.store.Fork(t.Context(), "fork", 4, "second", nil); err != nil { // of a thread that has had no run
 		t.Fatal(err)
 	}
 	second := say("in the fork of the fork")
@@ -78,7 +78,7 @@ func staysWithForks(t *testing.T, before int) {
 	}
 	first, _ := g.run(long)
 	for _, ids := range [][2]string{{"t", "fork"}, {"fork", "second"}} {
-		if _, err := g.store.Fork(t.Context(), ids[0], before+4, ids[1]); err != nil {
+		if _, err := g.store.Fork(t.Context(), ids[0], before+4, ids[1], nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -132,6 +132,9 @@ func (h *datasets) create(req *request, body *newDataset) error {
 	if err := checkDataset(&body.Spec); err != nil {
 		return err
 	}
+	if err := keepSources(req, id, nil, sources(&body.Spec)); err != nil {
+		return err
+	}
 	d, err := a.Create(req.ctx, id, &body.Spec, actorOf(req).String())
 	if err != nil {
 		return err
@@ -212,12 +215,23 @@ func (h *datasets) apply(req *request, expected *int64, required bool, change fu
 	case required:
 		return nil, protocol.BadRequest("expected_revision is missing; want the revision of the dataset")
 	}
-	return a.Change(req.ctx, req.path("id"), revision, actorOf(req).String(), func(spec *eval.Dataset) error {
+	id := req.path("id")
+	var before, now map[string]bool
+	d, err := a.Change(req.ctx, id, revision, actorOf(req).String(), func(spec *eval.Dataset) error {
+		before = sources(spec)
 		if err := change(spec); err != nil {
 			return err
 		}
-		return checkDataset(spec)
+		if err := checkDataset(spec); err != nil {
+			return err
+		}
+		now = sources(spec)
+		return keepSources(req, id, before, now) // before the dataset refers to them
 	})
+	if err != nil {
+		return nil, err
+	}
+	return d, releaseSources(req, id, before, now)
 }
 
 func (h *datasets) delete(req *request) error {
@@ -231,7 +245,14 @@ func (h *datasets) delete(req *request) error {
 			return protocol.BadRequest("expected_revision is %q; want the revision of the dataset", s)
 		}
 	}
+	d, err := a.Dataset(req.ctx, req.path("id"))
+	if err != nil {
+		return err
+	}
 	if err := a.Delete(req.ctx, req.path("id"), revision); err != nil {
+		return err
+	}
+	if err := releaseSources(req, req.path("id"), sources(&d.Spec), nil); err != nil {
 		return err
 	}
 	return req.done(recordEval(req, h.audit, "delete", "eval-datasets/"+req.path("id")))

@@ -41,7 +41,7 @@ func (h *forks) replays() []protocol.Route {
 	})
 }
 
-// forkedFrom says where a thread was forked from. It is kept in the thread's custom metadata.
+// forkedFrom says where a thread was forked from. It is a note of the thread, which clients cannot change.
 type forkedFrom struct {
 	ThreadID string `json:"thread_id"`
 	Seq      int    `json:"seq"` // messages that both threads share
@@ -49,8 +49,8 @@ type forkedFrom struct {
 	Step     *int   `json:"step,omitempty"` // of the run, that the fork takes the place of
 }
 
-// forkedKey is the field of the custom metadata of a thread.
-const forkedKey = "forked_from"
+// forkedNote is the name of the note of a thread.
+const forkedNote = "forked_from"
 
 type forkBody struct {
 	// MessageID is the last message that the new thread begins with. Seq is how many messages it begins with, instead.
@@ -83,7 +83,7 @@ func (h *forks) forkThread(req *request, body *forkBody) error {
 	if err != nil {
 		return err
 	}
-	return req.Reply(201, threadView{Thread: *made, ForkedFrom: made.Metadata.Custom[forkedKey]})
+	return req.Reply(201, threadView{Thread: *made, ForkedFrom: made.Notes[forkedNote]})
 }
 
 // idle returns an error if the thread's run is running.
@@ -125,19 +125,7 @@ func (h *forks) fork(req *request, from forkedFrom) (*awaken.Thread, error) {
 	if h.newID != nil {
 		id = h.newID()
 	}
-	store := editor(req.tenant)
-	if _, err := store.Fork(req.ctx, from.ThreadID, from.Seq, id); err != nil {
-		return nil, err
-	}
-	return store.UpdateThread(req.ctx, id, func(t *awaken.Thread) error {
-		custom := maps.Clone(t.Metadata.Custom)
-		if custom == nil {
-			custom = map[string]json.RawMessage{}
-		}
-		custom[forkedKey] = note
-		t.Metadata.Custom = custom
-		return nil
-	})
+	return editor(req.tenant).Fork(req.ctx, from.ThreadID, from.Seq, id, map[string]json.RawMessage{forkedNote: note})
 }
 
 type replayBody struct {

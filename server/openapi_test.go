@@ -395,11 +395,11 @@ var successes = map[string]func(g *rig, as []string) request{
 	"GET /v1/runs/{run_id}/timeline": ofRun("/timeline?limit=2", ""),
 	"GET /v1/runs/{run_id}/tree":     ofRun("/tree", ""),
 
-	"GET /v1/traces": plainly("/v1/traces?limit=1", ""),
-	"GET /v1/traces/{run_id}": func(g *rig, as []string) request {
-		_, run := g.done(as...)
-		return request{path: "/v1/traces/" + run}
-	},
+	"GET /v1/traces":                             plainly("/v1/traces?limit=1", ""),
+	"GET /v1/traces/{run_id}":                    ofTrace("", ""),
+	"GET /v1/traces/{run_id}/pin":                ofTrace("/pin", ""),
+	"POST /v1/traces/{run_id}/pin":               ofTrace("/pin", `{"reason":"odd"}`),
+	"DELETE /v1/traces/{run_id}/pin":             ofTrace("/pin", ""),
 	"POST /v1/runs/{run_id}/replay":              ofRun("/replay", `{"from_step":0}`),
 	"GET /v1/runs/{run_id}/steps/{step}/request": ofRun("/steps/0/request", ""),
 	"GET /v1/runs/{run_id}/events":               ofRun("/events", ""),
@@ -528,6 +528,13 @@ func ofThread(rest, body string) func(*rig, []string) request {
 	return func(g *rig, as []string) request {
 		thread, _ := g.done(as...)
 		return request{path: "/v1/threads/" + thread + rest, body: body}
+	}
+}
+
+func ofTrace(path, body string) func(g *rig, as []string) request {
+	return func(g *rig, as []string) request {
+		_, run := g.done(as...)
+		return request{path: "/v1/traces/" + run + path, body: body}
 	}
 }
 
@@ -920,6 +927,7 @@ var mistakes = map[string]string{
 	"GET /v1/runs":                                        "/v1/runs?status=odd",
 	"GET /v1/traces":                                      "/v1/traces?outcome=odd",
 	"GET /v1/traces/{run_id}":                             "/v1/traces/x?limit=x",
+	"DELETE /v1/traces/{run_id}/pin":                      "/v1/traces/x/pin?kind=odd",
 	"GET /v1/runs/summary":                                "/v1/runs/summary?user_id=%01",
 	"GET /v1/approvals":                                   "/v1/approvals?limit=x",
 	"GET /v1/decisions":                                   "/v1/decisions?since=yesterday",

@@ -40,6 +40,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	)
 	if cfg.Traces {
 		all = append(all, (&traces{}).routes()...)
+		all = append(all, (&pins{audit: cfg.Control}).routes()...)
 	}
 	all = append(all, (&remembered{audit: cfg.Control}).routes()...)
 	if cfg.Rollups != nil {

@@ -55,6 +55,8 @@ var runFilters = []protocol.Param{param("status", "created|running|waiting|done"
 	param("in_doubt", "boolean", "only runs with a call of which it was not known whether it took effect"),
 	param("error_code", "string", "only runs that failed with this code"),
 	param("min_cost_usd", "number", "only runs that wait or are done and cost at least this much, without children"),
+	param("min_duration_ms", "integer", "only runs that are done and took at least this long from start to end"),
+	param("pinned", "boolean", "only runs that are pinned"),
 	param("since", "string", "only runs created at or after this time, in RFC 3339"),
 	param("until", "string", "only runs created before this time, in RFC 3339"),
 	param("q", "string", "only runs whose ids, agent, reason, error or answer contain this text; case does not matter")}
@@ -117,7 +119,7 @@ func runQuery(req *request) (q awaken.RunQuery, err error) {
 	q = awaken.RunQuery{Status: awaken.RunStatus(req.value("status")), AgentID: req.value("agent_id"), Version: req.value("version"), Origin: req.value("origin"),
 		Outcome: awaken.TerminationType(req.value("outcome")), Waiting: awaken.WaitingReason(req.value("waiting_reason")),
 		ParentRunID: req.value("parent_run_id"), Root: req.value("root") == "true", Tool: req.value("tool"), InDoubt: req.value("in_doubt") == "true",
-		ErrorCode: req.value("error_code"), Text: req.value("q"), ThreadID: req.value("thread_id")}
+		ErrorCode: req.value("error_code"), Text: req.value("q"), ThreadID: req.value("thread_id"), MinDuration: int64(req.number("min_duration_ms", 0, 0, 1<<31-1)), Pinned: req.value("pinned") == "true"}
 	if q.Root && q.ParentRunID != "" {
 		return q, protocol.BadRequest("root=true cannot be combined with parent_run_id")
 	}

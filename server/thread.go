@@ -88,7 +88,7 @@ func replyThread(req *request, t *awaken.Thread, err error) error {
 		return err
 	}
 	run, err := latestRun(req, t)
-	v := threadView{Thread: *t, LatestRunUpdatedAt: run.UpdatedAt / 1000, LatestRunUpdatedMS: run.UpdatedAt, ForkedFrom: t.Metadata.Custom[forkedKey]}
+	v := threadView{Thread: *t, LatestRunUpdatedAt: run.UpdatedAt / 1000, LatestRunUpdatedMS: run.UpdatedAt, ForkedFrom: t.Notes[forkedNote]}
 	if run.Status == awaken.RunRunning {
 		v.ActiveRunID = run.RunID
 	}

@@ -55,6 +55,7 @@ type traceSummary struct {
 	ErrorCode string           `json:"error_code,omitempty"`
 	Steps     int              `json:"steps"`
 	CostUSD   float64          `json:"cost_usd"` // without children
+	Pinned    bool             `json:"pinned,omitempty"`
 }
 
 func summaryOf(run *awaken.Run) traceSummary {
@@ -102,8 +103,38 @@ func (h *traces) list(req *request) error {
 	for _, run := range list {
 		out.Runs = append(out.Runs, summaryOf(run))
 	}
+	if err := h.markPinned(req, q, list, out.Runs); err != nil {
+		return err
+	}
 	out.HasMore, out.NextCursor = from.At != "", from.next("trc_")
 	return req.Reply(200, out)
+}
+
+// markPinned marks the runs of a page that are pinned.
+func (h *traces) markPinned(req *request, q awaken.RunQuery, runs []*awaken.Run, page []traceSummary) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	known := map[string]bool{}
+	if !q.Pinned {
+		q.Pinned, q.At, q.Offset, q.Limit = true, nil, 0, 2*len(runs) // others may have been created in the same millisecond
+		q.Since, q.Until = runs[0].CreatedAt, runs[0].CreatedAt+1
+		for _, run := range runs {
+			q.Since, q.Until = min(q.Since, run.CreatedAt), max(q.Until, run.CreatedAt+1)
+		}
+		list, err := req.tenant.Store.ListRuns(req.ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, run := range list {
+			known[run.RunID] = true
+		}
+		q.Pinned = false
+	}
+	for i := range page {
+		page[i].Pinned = q.Pinned || known[page[i].RunID]
+	}
+	return nil
 }
 
 func (h *traces) get(req *request) error {

@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/server"
 )
 
@@ -70,7 +72,7 @@ func TestTraces_AreListedWithTheFiltersOfRuns(t *testing.T) {
 	if first["run_id"] != run || first["final_status"] != "natural_end" || first["started_at"] == nil || first["ended_at"] == nil || len(first["prompt_ids"].([]any)) != 0 {
 		t.Errorf("the run is %v", first)
 	}
-	for query, want := range map[string]int{"agent_id=other": 0, "outcome=error": 0, "min_cost_usd=1000": 0, "experiment_id=x": 0, "root=true": 2, "since=2001-01-01T00:00:00Z": 2} {
+	for query, want := range map[string]int{"agent_id=other": 0, "outcome=error": 0, "min_cost_usd=1000": 0, "min_duration_ms=3600000": 0, "pinned=true": 0, "experiment_id=x": 0, "root=true": 2, "since=2001-01-01T00:00:00Z": 2} {
 		if got := len(g.want(200, "GET", "/v1/traces?"+query, "", admin...)["runs"].([]any)); got != want {
 			t.Errorf("%s: %d runs, want %d", query, got, want)
 		}
@@ -86,4 +88,72 @@ func TestTraces_AreOffUnlessAskedFor(t *testing.T) {
 	_, run := g.done(admin...)
 	g.want(404, "GET", "/v1/traces", "", admin...)
 	g.want(404, "GET", "/v1/traces/"+run, "", admin...)
+}
+
+func TestTraces_APinKeepsARun(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	_, run := g.done(admin...)
+	_, other := g.done(admin...)
+	g.want(204, "POST", "/v1/traces/"+run+"/pin", "", admin...)
+	g.want(204, "POST", "/v1/traces/"+run+"/pin", `{"kind":"evidence","ref":"eval-1","reason":"it failed"}`, admin...)
+	list := g.want(200, "GET", "/v1/traces/"+run+"/pin", "", admin...)["pins"].([]any)
+	if len(list) != 2 || list[0].(map[string]any)["kind"] != "operator" || list[1].(map[string]any)["reason"] != "it failed" || list[1].(map[string]any)["by"] == "" {
+		t.Errorf("the pins are %v", list)
+	}
+	pinned := g.want(200, "GET", "/v1/traces?pinned=true", "", admin...)["runs"].([]any)
+	if len(pinned) != 1 || pinned[0].(map[string]any)["run_id"] != run || pinned[0].(map[string]any)["pinned"] != true {
+		t.Errorf("pinned runs are %v", pinned)
+	}
+	for _, r := range g.want(200, "GET", "/v1/traces", "", admin...)["runs"].([]any) {
+		if r := r.(map[string]any); (r["pinned"] == true) != (r["run_id"] == run) || r["run_id"] != run && r["run_id"] != other {
+			t.Errorf("a run is %v", r)
+		}
+	}
+	store := g.db.Handle("").(awaken.ThreadEditor)
+	if n, err := store.Prune(t.Context(), time.Now().Add(time.Hour)); err != nil || n != 1 {
+		t.Errorf("pruned %d threads, %v, want that of the other run", n, err)
+	}
+	g.want(404, "GET", "/v1/runs/"+other, "", admin...)
+	g.want(204, "DELETE", "/v1/traces/"+run+"/pin", "", admin...)
+	g.want(204, "DELETE", "/v1/traces/"+run+"/pin?kind=evidence&ref=eval-1", "", admin...)
+	if list := g.want(200, "GET", "/v1/traces/"+run+"/pin", "", admin...)["pins"].([]any); len(list) != 0 {
+		t.Errorf("the pins are %v, want none", list)
+	}
+	if n, err := store.Prune(t.Context(), time.Now().Add(time.Hour)); err != nil || n != 1 {
+		t.Errorf("pruned %d threads, %v, want that of the run", n, err)
+	}
+	for _, body := range []string{`{"kind":"odd"}`, `{"ref":"` + strings.Repeat("x", 201) + `"}`, `{"reason":"` + strings.Repeat("x", 1001) + `"}`} {
+		_, again := g.done(admin...)
+		g.want(400, "POST", "/v1/traces/"+again+"/pin", body, admin...)
+	}
+	g.want(404, "POST", "/v1/traces/none/pin", "", admin...)
+}
+
+func TestTraces_ADatasetKeepsTheRunsItIsMadeOf(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	_, run := g.done(admin...)
+	kept := func() (refs []string) {
+		for _, p := range g.want(200, "GET", "/v1/traces/"+run+"/pin", "", admin...)["pins"].([]any) {
+			refs = append(refs, fmt.Sprint(p.(map[string]any)["kind"], " ", p.(map[string]any)["ref"]))
+		}
+		return refs
+	}
+	for _, id := range []string{"one", "two"} {
+		g.want(201, "POST", "/v1/eval/datasets", `{"id":"`+id+`","spec":{"fixtures":[]}}`, admin...)
+		g.want(201, "POST", "/v1/eval/datasets/"+id+"/items", `{"from_run_id":"`+run+`"}`, admin...)
+	}
+	if got := strings.Join(kept(), ", "); got != "dataset one, dataset two" {
+		t.Errorf("the pins are %s", got)
+	}
+	g.want(200, "PUT", "/v1/eval/datasets/one", `{"expected_revision":2,"spec":{"fixtures":[]}}`, admin...)
+	if got := strings.Join(kept(), ", "); got != "dataset two" {
+		t.Errorf("without the case, the pins are %s", got)
+	}
+	g.want(204, "DELETE", "/v1/eval/datasets/two", "", admin...)
+	if got := kept(); len(got) != 0 {
+		t.Errorf("without the datasets, the pins are %s", got)
+	}
+	g.want(201, "POST", "/v1/eval/datasets", `{"id":"three","spec":{"fixtures":[{"id":"a","user_input":"x","source_run_id":"elsewhere","expect":{}}]}}`, admin...)
 }

@@ -35,7 +35,7 @@ func (a *author) owner() {
 	if err != nil {
 		a.Fatal(err)
 	}
-	a.fence, a.n, a.seq = cp.Fence, 0, cp.Seq
+	a.fence, a.n, a.seq = cp.Fence, 0, cp.Thread.End.Seq
 }
 
 // commit commits events, 10 ms apart, and records of the ledger.

@@ -373,7 +373,7 @@ func threads(t *testing.T, b Backend, c *clock) {
 	}
 	c.advance(2 * retention.Uploads)
 	sweep(t, b, 0)
-	if _, err := b.Store.Fork(ctx, "t", 0, "fork"); err != nil {
+	if _, err := b.Store.Fork(ctx, "t", 0, "fork", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Store.DeleteThread(ctx, "t", awaken.DetachChildren); err != nil {

@@ -289,7 +289,7 @@ func (t *threadTool) forkCommand() *cobra.Command {
 			}
 			at = old.MessageCount
 		}
-		return t.printID(store.Fork(ctx, id, at, cmp.Or(as, ids.New())))
+		return t.printID(store.Fork(ctx, id, at, cmp.Or(as, ids.New()), nil))
 	})
 	cmd.Flags().IntVar(&at, "at", 0, "`number` of the last message to copy; default all")
 	addNewID(cmd, &as, "`id` of the new thread")

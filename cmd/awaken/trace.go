@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +20,7 @@ import (
 
 func traceCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "trace", Short: "Show what runs did"}
-	cmd.AddCommand(traceListCommand(con), traceShowCommand(con), traceExportCommand(con))
+	cmd.AddCommand(traceListCommand(con), traceShowCommand(con), traceExportCommand(con), tracePinCommand(con), traceUnpinCommand(con))
 	return cmd
 }
 
@@ -26,6 +28,7 @@ func traceListCommand(con *console) *cobra.Command {
 	var q awaken.RunQuery
 	var tenant, status, outcome string
 	var asJSON bool
+	var longer time.Duration
 	cmd := &cobra.Command{Use: "list", Short: "List runs, newest first", Args: cobra.NoArgs, Example: "  awaken trace list --agent desk --outcome error"}
 	fl := cmd.Flags()
 	fl.StringVar(&tenant, "tenant", "", "`name` of the tenant; default none")
@@ -35,6 +38,9 @@ func traceListCommand(con *console) *cobra.Command {
 	fl.StringVar(&outcome, "outcome", "", "only runs that ended with this `outcome`, such as error")
 	fl.StringVar(&q.Tool, "tool", "", "only runs that called the tool with this `id`")
 	fl.Float64Var(&q.MinCostUSD, "min-cost", 0, "only runs that cost at least this many `US dollars`")
+	fl.DurationVar(&longer, "min-duration", 0, "only runs that took at least this `long`, such as 30s")
+	fl.BoolVar(&q.Pinned, "pinned", false, "only runs that are pinned")
+	fl.StringVar(&q.ErrorCode, "error", "", "only runs that failed with this `code`")
 	fl.StringVar(&q.Text, "text", "", "only runs whose ids, agent, reason, error or answer contain this `text`")
 	fl.IntVar(&q.Limit, "limit", 50, "maximum `number` of runs")
 	fl.BoolVar(&asJSON, "json", false, "print every run as a line of JSON")
@@ -43,6 +49,7 @@ func traceListCommand(con *console) *cobra.Command {
 		if q.Limit < 1 {
 			return usageError("--limit is %d, want 1 or more", q.Limit)
 		}
+		q.MinDuration = longer.Milliseconds()
 		q.Status, q.Outcome = awaken.RunStatus(status), awaken.TerminationType(outcome)
 		return with(cmd.Context(), func(_ *settings.Settings, b *backend) error {
 			source, err := sourceOf(b, tenant)
@@ -184,4 +191,60 @@ func exportLines(w io.Writer, rec *trace.Recording) error {
 		}
 	}
 	return nil
+}
+
+// withPins opens the store for a command about the pins of a run.
+func withPins(cmd *cobra.Command, fn func(ctx context.Context, pins trace.Pins, runID string) error) {
+	var tenant string
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant; default none")
+	with := withBackend(cmd, false)
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return with(cmd.Context(), func(_ *settings.Settings, b *backend) error {
+			source, err := sourceOf(b, tenant)
+			if err != nil {
+				return err
+			}
+			id, err := runOf(cmd.Context(), source, args[0])
+			if err != nil {
+				return err
+			}
+			store, ok := source.(trace.PinStore)
+			if !ok {
+				return errors.New("the store keeps no pins")
+			}
+			return fn(cmd.Context(), trace.Pins{Store: store}, id)
+		})
+	}
+}
+
+func tracePinCommand(con *console) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{Use: "pin RUN", Short: "Keep a run and the runs below it from retention", Example: "  awaken trace pin 0198 --reason 'wrong refund'"}
+	cmd.Flags().StringVar(&reason, "reason", "", "why to keep it")
+	withPins(cmd, func(ctx context.Context, pins trace.Pins, id string) error {
+		if err := pins.Add(ctx, id, trace.Pin{Kind: trace.PinOperator, Reason: reason, By: "system:cli"}); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(con.out, "pinned %s\n", cell(id))
+		return written(err)
+	})
+	return cmd
+}
+
+func traceUnpinCommand(con *console) *cobra.Command {
+	cmd := &cobra.Command{Use: "unpin RUN", Short: "Remove the pin of 'awaken trace pin'"}
+	withPins(cmd, func(ctx context.Context, pins trace.Pins, id string) error {
+		had, err := pins.Remove(ctx, id, trace.PinOperator, "")
+		if err != nil {
+			return err
+		}
+		word := "unpinned"
+		if !had {
+			word = "no pin of"
+		}
+		_, err = fmt.Fprintf(con.out, "%s %s\n", word, cell(id))
+		return written(err)
+	})
+	return cmd
 }

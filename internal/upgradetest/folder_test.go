@@ -86,7 +86,7 @@ func tellFolder(ctx context.Context, f *folder) {
 	s.versions()
 	must(rt.Run(ctx, say("t-done", "r-done", "use look"), nil))
 	must(rt.Run(ctx, say("t-done", "r-again", "say more"), nil))
-	must(f.threads.Fork(ctx, "t-done", 4, "t-fork"))
+	must(f.threads.Fork(ctx, "t-done", 4, "t-fork", nil))
 	must(rt.Run(ctx, say("t-parent", "r-parent", "give scout use look"), nil))
 	_, err = rt.Run(ctx, say("t-failed", "r-failed", "fail"), nil)
 	if err == nil {

@@ -153,7 +153,7 @@ func (s *story) finished() {
 		t.Metadata.Custom = map[string]json.RawMessage{"colour": json.RawMessage(`"blue"`)}
 		return nil
 	}))
-	must(edit.Fork(s.ctx, "t-done", 4, "t-fork"))
+	must(edit.Fork(s.ctx, "t-done", 4, "t-fork", nil))
 
 	report := say("t-json", "r-json", "report the weather")
 	report.OutputSchema = json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"degrees":{"type":"number"}},"required":["city","degrees"]}`)

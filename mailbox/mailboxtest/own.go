@@ -32,7 +32,7 @@ var ownCases = []testCase{
 		if err != nil || cancel {
 			k.Fatalf("cancel is %t, %v", cancel, err)
 		}
-		if cp.Fence <= first.cp.Fence || cp.Seq != 2 || len(cp.View) != 1 || cp.View[0].Text() != "hello" || cp.Run == nil || cp.Run.RunID != "r" || len(cp.Inbox) != 1 || cp.Thread.MessageCount != 1 {
+		if cp.Fence <= first.cp.Fence || cp.Thread.End.Seq != 2 || len(cp.View) != 1 || cp.View[0].Text() != "hello" || cp.Run == nil || cp.Run.RunID != "r" || len(cp.Inbox) != 1 || cp.Thread.MessageCount != 1 {
 			k.Errorf("got %+v", cp)
 		}
 		if err := first.try(); !errors.Is(err, awaken.ErrFenced) {

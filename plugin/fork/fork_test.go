@@ -163,7 +163,7 @@ func TestBranch_AForkSharesWhatCameBeforeItsStep(t *testing.T) {
 			t.Fatalf("the branch of step %d is %+v, %v; want it to share %d messages", step, b, err, seq)
 		}
 		id := fmt.Sprintf("fork-%d", step)
-		if _, err := h.Store.(awaken.ThreadEditor).Fork(t.Context(), rec.Run.ThreadID, b.Seq, id); err != nil {
+		if _, err := h.Store.(awaken.ThreadEditor).Fork(t.Context(), rec.Run.ThreadID, b.Seq, id, nil); err != nil {
 			t.Fatal(err)
 		}
 		forked := awakentest.New(t, engine.Config{Store: h.Store, Agents: []*awaken.AgentSpec{{ID: "default", Sections: forkSections(t, fixtures)}},

@@ -210,7 +210,7 @@ func TestLoad_RewoundAndForked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fork, err := store.(awaken.ThreadEditor).Fork(t.Context(), s, th.MessageCount, "fork")
+	fork, err := store.(awaken.ThreadEditor).Fork(t.Context(), s, th.MessageCount, "fork", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

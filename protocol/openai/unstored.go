@@ -45,7 +45,7 @@ func (x *exchange) makeThread() (bool, error) {
 		}
 		return err == nil, err
 	}
-	if _, err := editor.Fork(x.Context(), x.branch.threadID, x.branch.seq, x.threadID); err != nil || !x.unstored {
+	if _, err := editor.Fork(x.Context(), x.branch.threadID, x.branch.seq, x.threadID, nil); err != nil || !x.unstored {
 		return err == nil, err
 	}
 	_, err := editor.UpdateThread(x.Context(), x.threadID, func(t *awaken.Thread) error {
@@ -107,7 +107,17 @@ type Store interface {
 	awaken.ThreadEditor
 }
 
-// Sweep deletes the threads of responses that clients have asked not to store, if they were last active before
+// pinned reports whether a run of the thread is pinned.
+func pinned(th *awaken.Thread) bool {
+	for name := range th.Notes {
+		if strings.HasPrefix(name, "pin:") {
+			return true
+		}
+	}
+	return false
+}
+
+// Sweep deletes the threads of responses that clients have asked not to store, unless a run of theirs is pinned, if they were last active before
 // a time: those that waited for an answer, or whose client was gone when they ended. It returns their number.
 func Sweep(ctx context.Context, s Store, before time.Time) (n int, err error) {
 	var old []string
@@ -117,7 +127,7 @@ func Sweep(ctx context.Context, s Store, before time.Time) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if isUnstored(th.ID) && th.Metadata.UpdatedAt < before.UnixMilli() {
+		if isUnstored(th.ID) && th.Metadata.UpdatedAt < before.UnixMilli() && !pinned(th) {
 			old = append(old, th.ID)
 		}
 	}

@@ -125,7 +125,7 @@ func (p *pair) acquire(rt *rapid.T) {
 	if cp.Run != nil && cp.Run.Status != awaken.RunDone {
 		run = cp.Run.RunID
 	}
-	p.owners[id] = &owner{TB: p.t, cp: cp, count: cp.Thread.MessageCount, seq: cp.Seq, run: awaken.Run{RunID: run, ThreadID: id, AgentID: "a", Status: awaken.RunRunning}}
+	p.owners[id] = &owner{TB: p.t, cp: cp, count: cp.Thread.MessageCount, seq: cp.Thread.End.Seq, run: awaken.Run{RunID: run, ThreadID: id, AgentID: "a", Status: awaken.RunRunning}}
 }
 
 func (p *pair) commit(rt *rapid.T) {
@@ -186,7 +186,7 @@ func (p *pair) interrupt(rt *rapid.T) {
 
 func (p *pair) fork(rt *rapid.T) {
 	from, to, seq := p.id(rt), p.id(rt), rapid.IntRange(0, 6).Draw(rt, "seq")
-	_ = p.both(rt, "fork", func(ctx context.Context, s *file.Store) (any, error) { return s.Fork(ctx, from, seq, to) })
+	_ = p.both(rt, "fork", func(ctx context.Context, s *file.Store) (any, error) { return s.Fork(ctx, from, seq, to, nil) })
 }
 
 func (p *pair) delete(rt *rapid.T) {
@@ -320,7 +320,7 @@ func TestStore_ManyAtOnce(t *testing.T) {
 				shared := fmt.Sprint("shared", rng.IntN(4))
 				switch rng.IntN(10) {
 				case 0:
-					_, err = s.Fork(ctx, own, rng.IntN(n+1), shared)
+					_, err = s.Fork(ctx, own, rng.IntN(n+1), shared, nil)
 				case 1:
 					err = s.DeleteThread(ctx, shared, []awaken.ChildStrategy{awaken.DetachChildren, awaken.CascadeChildren, awaken.RejectChildren}[rng.IntN(3)])
 				case 2:

@@ -136,7 +136,7 @@ func TestCopies_FollowForksAndDeletions(t *testing.T) {
 	dir := t.TempDir()
 	s := quick(t, dir, nil)
 	acquire(t, s, "t", "r").commit(done, "a", "b", "c")
-	if _, err := s.Fork(t.Context(), "t", 2, "f"); err != nil {
+	if _, err := s.Fork(t.Context(), "t", 2, "f", nil); err != nil {
 		t.Fatal(err)
 	}
 	acquire(t, s, "f", "r2").commit(done, "mine")

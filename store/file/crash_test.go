@@ -63,7 +63,7 @@ func crashSteps() []step {
 	}
 	fork := func(from string, seq int, id string) func(t testing.TB, s *file.Store) {
 		return func(t testing.TB, s *file.Store) {
-			if _, err := s.Fork(t.Context(), from, seq, id); err != nil {
+			if _, err := s.Fork(t.Context(), from, seq, id, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -21,7 +22,10 @@ type editor struct {
 
 // Fork creates a thread that begins with the first seq records of another. It copies
 // nothing: the new journal names the thread to read them from.
-func (ed *editor) Fork(_ context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+func (ed *editor) Fork(_ context.Context, threadID string, seq int, newID string, notes map[string]json.RawMessage) (*awaken.Thread, error) {
+	if err := threads.CheckNotes(notes); err != nil {
+		return nil, err
+	}
 	if err := ed.inherit(threadID, newID); err != nil {
 		return nil, err
 	}
@@ -33,7 +37,7 @@ func (ed *editor) Fork(_ context.Context, threadID string, seq int, newID string
 		if err != nil {
 			return nil, err
 		}
-		first := &summary{Parent: threadID, User: t.UserID, Count: seq, Metadata: &t.Export().Metadata}
+		first := &summary{Parent: threadID, User: t.UserID, Count: seq, Metadata: &t.Export().Metadata, Notes: maps.Clone(notes)}
 		if seq > 0 {
 			first.Base = &base{threadID, t.journal.nonce, seq}
 		}
@@ -94,7 +98,17 @@ func (ed *editor) create(what, id string, first func() (*summary, error)) (*awak
 	return t.Export(), nil
 }
 
-// UpdateThread changes the user, resource, parent, title and custom metadata of a thread.
+// note changes nothing but the notes of a thread.
+func (ed *editor) note(t *thread, c *awaken.Thread) (*awaken.Thread, error) {
+	if err := ed.writer.append(t, &record{summary: summary{Op: opNotes, Notes: maps.Clone(c.Notes)}}); err != nil {
+		return nil, err
+	}
+	ed.table.mu.Lock()
+	defer ed.table.mu.Unlock()
+	return t.Export(), nil
+}
+
+// UpdateThread changes the user, resource, parent, title, custom metadata and notes of a thread.
 func (ed *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	if err := ed.gate.enter(); err != nil {
 		return nil, err
@@ -108,10 +122,16 @@ func (ed *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.T
 	}
 	defer t.writing.Unlock()
 	ed.table.mu.Lock()
-	c := t.Export()
+	was, c := t.Export(), t.Export()
 	ed.table.mu.Unlock()
 	if err := fn(c); err != nil {
 		return nil, err
+	}
+	if err := threads.CheckNotes(c.Notes); err != nil {
+		return nil, err
+	}
+	if threads.OnlyNotes(was, c) {
+		return ed.note(t, c)
 	}
 	ed.table.mu.Lock()
 	if c.ParentThreadID != t.ParentThreadID {
@@ -124,7 +144,7 @@ func (ed *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.T
 		return nil, err
 	}
 	md := &awaken.ThreadMetadata{Title: c.Metadata.Title, Custom: maps.Clone(c.Metadata.Custom)}
-	if err := ed.writer.append(t, &record{summary: summary{Op: opMetadata, Clock: clock, Time: ed.now().UnixMilli(), Parent: c.ParentThreadID, User: c.UserID, Resource: c.ResourceID, Metadata: md}}); err != nil {
+	if err := ed.writer.append(t, &record{summary: summary{Op: opMetadata, Clock: clock, Time: ed.now().UnixMilli(), Parent: c.ParentThreadID, User: c.UserID, Resource: c.ResourceID, Metadata: md, Notes: maps.Clone(c.Notes)}}); err != nil {
 		return nil, err
 	}
 	ed.table.mu.Lock()
@@ -155,7 +175,7 @@ func (ed *editor) DeleteThread(_ context.Context, id string, children awaken.Chi
 	return nil
 }
 
-// Prune removes idle threads that were last updated before a time.
+// Prune removes idle threads without pins that were last updated before a time.
 func (ed *editor) Prune(_ context.Context, before time.Time) (int, error) {
 	if err := ed.gate.enter(); err != nil {
 		return 0, err
@@ -165,7 +185,7 @@ func (ed *editor) Prune(_ context.Context, before time.Time) (int, error) {
 	defer ed.remover.mu.Unlock()
 	old := func(t *thread) bool {
 		idle := t.life == alive && t.OpenRunID == "" && len(t.unread) == 0 && t.Metadata.UpdatedAt > 0 // the owner of a new thread may still commit
-		return idle && t.Metadata.UpdatedAt < before.UnixMilli()
+		return idle && t.Metadata.UpdatedAt < before.UnixMilli() && len(threads.Pins(t.Notes)) == 0
 	}
 	var all []*thread
 	ed.table.mu.Lock()

@@ -13,7 +13,7 @@ import (
 
 func fork(t testing.TB, s *file.Store, from string, seq int, id string) {
 	t.Helper()
-	if _, err := s.Fork(t.Context(), from, seq, id); err != nil {
+	if _, err := s.Fork(t.Context(), from, seq, id, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -74,7 +74,7 @@ func TestStore_ReturnsErrClosedAfterClose(t *testing.T) {
 	_, e8 := s.Interrupt(ctx, "t")
 	_, e9 := s.Unread(ctx, "t")
 	_, e10 := s.Entries(ctx, "t", awaken.EntryQuery{})
-	_, e11 := s.Fork(ctx, "t", 0, "f")
+	_, e11 := s.Fork(ctx, "t", 0, "f", nil)
 	_, e12 := s.Prune(ctx, farFuture)
 	_, e13 := s.Profile().Get(ctx, "n", "k")
 	_, e14 := s.Profile().List(ctx, "n")

@@ -173,8 +173,8 @@ func (r *reopener) Entries(ctx context.Context, id string, q awaken.EntryQuery) 
 	return fresh(r, func(s *file.Store) ([]awaken.Entry, error) { return s.Entries(ctx, id, q) })
 }
 
-func (r *reopener) Fork(ctx context.Context, id string, seq int, newID string) (*awaken.Thread, error) {
-	return fresh(r, func(s *file.Store) (*awaken.Thread, error) { return s.Fork(ctx, id, seq, newID) })
+func (r *reopener) Fork(ctx context.Context, id string, seq int, newID string, notes map[string]json.RawMessage) (*awaken.Thread, error) {
+	return fresh(r, func(s *file.Store) (*awaken.Thread, error) { return s.Fork(ctx, id, seq, newID, notes) })
 }
 
 func (r *reopener) DeleteThread(ctx context.Context, id string, c awaken.ChildStrategy) error {

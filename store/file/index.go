@@ -30,17 +30,18 @@ type index struct {
 
 type indexThread struct {
 	threads.Head
-	Nonce     string                `json:"nonce"`
-	First     span                  `json:"first"` // the record with the nonce
-	Size      int64                 `json:"size"`
-	Doomed    *awaken.ChildStrategy `json:"doomed,omitempty"`
-	Unread    []string              `json:"unread,omitempty"`
-	Decided   []*awaken.Decided     `json:"decided,omitempty"`
-	Base      *base                 `json:"base,omitempty"`
-	Copied    span                  `json:"copied,omitzero"`
-	CopiedTo  int64                 `json:"copied_to,omitempty"`
-	CopiedSeq int                   `json:"copied_seq,omitempty"`
-	Runs      []indexRun            `json:"runs,omitempty"`
+	Kept      map[string]json.RawMessage `json:"notes,omitempty"` // the notes of Head, whose JSON has none
+	Nonce     string                     `json:"nonce"`
+	First     span                       `json:"first"` // the record with the nonce
+	Size      int64                      `json:"size"`
+	Doomed    *awaken.ChildStrategy      `json:"doomed,omitempty"`
+	Unread    []string                   `json:"unread,omitempty"`
+	Decided   []*awaken.Decided          `json:"decided,omitempty"`
+	Base      *base                      `json:"base,omitempty"`
+	Copied    span                       `json:"copied,omitzero"`
+	CopiedTo  int64                      `json:"copied_to,omitempty"`
+	CopiedSeq int                        `json:"copied_seq,omitempty"`
+	Runs      []indexRun                 `json:"runs,omitempty"`
 }
 
 type indexRun struct {
@@ -130,7 +131,7 @@ func (x *indexFile) write() error {
 		if t.journal.size == 0 {
 			continue // it is being created
 		}
-		it := &indexThread{Head: t.Head, Nonce: t.journal.nonce, First: t.journal.first, Size: t.journal.size, Doomed: t.doomed,
+		it := &indexThread{Head: t.Head, Kept: t.Notes, Nonce: t.journal.nonce, First: t.journal.first, Size: t.journal.size, Doomed: t.doomed,
 			Unread: slices.Clone(t.unread), Decided: slices.Clone(t.decided), Base: t.base, Copied: t.copied, CopiedTo: t.copies.to, CopiedSeq: t.copies.seq}
 		it.Thread = *t.Export()
 		for _, r := range t.runs {

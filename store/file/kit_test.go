@@ -71,7 +71,7 @@ func acquire(t testing.TB, s awaken.Store, thread, run string) *owner {
 	if err != nil {
 		t.Fatalf("acquire %.40q: %v", thread, err)
 	}
-	return &owner{TB: t, store: s, cp: cp, count: cp.Thread.MessageCount, seq: cp.Seq,
+	return &owner{TB: t, store: s, cp: cp, count: cp.Thread.MessageCount, seq: cp.Thread.End.Seq,
 		run: awaken.Run{RunID: run, ThreadID: thread, AgentID: "agent", Status: awaken.RunRunning, CreatedAt: 1}}
 }
 

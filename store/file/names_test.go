@@ -178,7 +178,7 @@ func TestStore_RefusesIDsThatJSONCannotRepresent(t *testing.T) {
 	o := acquire(t, s, "t", "r")
 	wantInvalid(t, "run", o.try(func(c *awaken.Commit) { c.Run.RunID = bad }))
 	wantInvalid(t, "item", s.Post(t.Context(), "t", awaken.InboxItem{ID: bad}))
-	_, err = s.Fork(t.Context(), "t", 0, bad)
+	_, err = s.Fork(t.Context(), "t", 0, bad, nil)
 	wantInvalid(t, "fork", err)
 	wantInvalid(t, "profile", s.Profile().Set(t.Context(), "n", bad, json.RawMessage(`1`)))
 }

@@ -189,10 +189,11 @@ func (rd *reader) loadRun(id string) (*awaken.Run, error) {
 	return c.Run, err
 }
 
-// findRuns returns the runs that q may select by their status, thread and user, the newest first.
+// findRuns returns the runs that q may select by their status, thread, user and pins, the newest first.
 func (rd *reader) findRuns(q awaken.RunQuery) (all []listed[*runRef]) {
 	add := func(r *runRef) {
-		if r.at.Len > 0 && r.thread.life == alive && (q.Status == "" || r.status == q.Status) && (q.Owner == nil || r.thread.UserID == *q.Owner) {
+		if r.at.Len > 0 && r.thread.life == alive && (q.Status == "" || r.status == q.Status) && (q.Owner == nil || r.thread.UserID == *q.Owner) &&
+			(!q.Pinned || threads.IsPinned(r.thread.Notes, r.id)) {
 			all = append(all, listed[*runRef]{r.id, r.born, r})
 		}
 	}
@@ -241,9 +242,9 @@ func (rd *reader) CountRuns(_ context.Context, q awaken.RunQuery) (int, error) {
 	return n, nil
 }
 
-// filtered reports whether q selects runs by more than their status, thread and user.
+// filtered reports whether q selects runs by more than their status, thread, user and pins.
 func filtered(q awaken.RunQuery) bool {
-	q.ThreadID, q.Status, q.Owner, q.Offset, q.Limit, q.At = "", "", nil, 0, 0, nil
+	q.ThreadID, q.Status, q.Owner, q.Pinned, q.Offset, q.Limit, q.At = "", "", nil, false, 0, 0, nil
 	return q != (awaken.RunQuery{})
 }
 

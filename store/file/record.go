@@ -21,7 +21,8 @@ const (
 	opCommit    = "commit"    // a commit of the owner
 	opInterrupt = "interrupt" // a new generation
 	opPost      = "post"      // inbox items
-	opMetadata  = "metadata"  // user, resource, parent, title and custom
+	opMetadata  = "metadata"  // user, resource, parent, title, custom and notes
+	opNotes     = "notes"     // nothing but notes
 	opDetach    = "detach"    // the parent was deleted
 	opBase      = "base"      // a copy of the messages shared with a thread that is deleted
 	opDelete    = "delete"    // the thread is being deleted, and what becomes of its children
@@ -52,9 +53,12 @@ type summary struct {
 	Metadata   *awaken.ThreadMetadata `json:"metadata,omitempty"`
 	Resource   string                 `json:"resource,omitempty"`
 	User       string                 `json:"user,omitempty"` // also of a commit
-	Posted     []string               `json:"posted,omitempty"`
-	Decided    []*awaken.Decided      `json:"decided,omitempty"` // the records of posted decisions
-	Children   *awaken.ChildStrategy  `json:"children,omitempty"`
+
+	Notes map[string]json.RawMessage `json:"notes,omitempty"`
+
+	Posted   []string              `json:"posted,omitempty"`
+	Decided  []*awaken.Decided     `json:"decided,omitempty"` // the records of posted decisions
+	Children *awaken.ChildStrategy `json:"children,omitempty"`
 
 	// Of a commit.
 	Number uint64           `json:"number,omitempty"`

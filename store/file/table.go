@@ -69,7 +69,7 @@ func (tb *table) apply(t *thread, r *summary, at span) {
 		t.Fence, t.Committed = r.Fence, 0
 	case opFork:
 		t.base, t.ParentThreadID, t.MessageCount, t.Touched, t.Fence = r.Base, r.Parent, r.Count, r.Clock, r.Fence
-		t.UserID, t.ResourceID = r.User, r.Resource
+		t.UserID, t.ResourceID, t.Notes = r.User, r.Resource, r.Notes
 		if r.Metadata != nil {
 			t.Metadata = *r.Metadata
 		}
@@ -87,6 +87,9 @@ func (tb *table) apply(t *thread, r *summary, at span) {
 		t.Metadata.Title, t.Metadata.Custom = r.Metadata.Title, r.Metadata.Custom
 		t.Metadata.UpdatedAt = max(t.Metadata.UpdatedAt, r.Time)
 		t.UserID, t.ResourceID, t.ParentThreadID, t.Touched = r.User, r.Resource, r.Parent, r.Clock
+		t.Notes = r.Notes
+	case opNotes:
+		t.Notes = r.Notes
 	case opDetach:
 		t.ParentThreadID = ""
 	case opBase:
@@ -243,6 +246,7 @@ func (tb *table) descendants(t *thread) []*thread {
 // restore sets a thread to its state in the index.
 func (tb *table) restore(t *thread, ix *indexThread) {
 	t.Head, t.unread, t.doomed = ix.Head, ix.Unread, ix.Doomed
+	t.Notes = ix.Kept
 	t.journal.first, t.journal.size = ix.First, ix.Size
 	t.base, t.copied, t.copies.to, t.copies.seq = ix.Base, ix.Copied, ix.CopiedTo, ix.CopiedSeq
 	tb.remember(t, ix.Decided)

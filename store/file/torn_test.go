@@ -75,7 +75,7 @@ func steps() []step {
 		{"acquire", "t", func(t testing.TB, s *file.Store) { acquire(t, s, "t", "") }},
 		{"second run", "t", commit("t", "r2", done, "again")},
 		{"fork", "f", func(t testing.TB, s *file.Store) {
-			if _, err := s.Fork(t.Context(), "t", 3, "f"); err != nil {
+			if _, err := s.Fork(t.Context(), "t", 3, "f", nil); err != nil {
 				t.Fatal(err)
 			}
 		}},

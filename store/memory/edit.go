@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +21,10 @@ type editor struct {
 }
 
 // Fork creates a thread that begins with the first seq records of another.
-func (s *editor) Fork(_ context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+func (s *editor) Fork(_ context.Context, threadID string, seq int, newID string, notes map[string]json.RawMessage) (*awaken.Thread, error) {
+	if err := threads.CheckNotes(notes); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.thread(threadID)
@@ -31,6 +35,7 @@ func (s *editor) Fork(_ context.Context, threadID string, seq int, newID string)
 		return nil, err
 	}
 	f := s.add(awaken.Thread{ID: newID, UserID: t.UserID, ParentThreadID: threadID, MessageCount: seq, Metadata: t.Metadata})
+	f.Notes = maps.Clone(notes)
 	f.Created = slices.Clone(t.Created[:seq])
 	f.View.Append(t.View.Log()[:seq]...)
 	s.blobs.inherit(threadID, newID)
@@ -142,7 +147,7 @@ func (s *editor) checkParent(id, parent string) error {
 	})
 }
 
-// UpdateThread changes the user, resource, parent, title and custom metadata of a thread.
+// UpdateThread changes the user, resource, parent, title, custom metadata and notes of a thread.
 func (s *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,14 +155,21 @@ func (s *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Th
 	if err != nil {
 		return nil, err
 	}
-	c := t.Export()
+	was, c := t.Export(), t.Export()
 	if err := fn(c); err != nil {
+		return nil, err
+	}
+	if err := threads.CheckNotes(c.Notes); err != nil {
 		return nil, err
 	}
 	if c.ParentThreadID != t.ParentThreadID {
 		if err := s.checkParent(id, c.ParentThreadID); err != nil {
 			return nil, err
 		}
+	}
+	t.Notes = maps.Clone(c.Notes)
+	if threads.OnlyNotes(was, c) {
+		return t.Export(), nil
 	}
 	s.clock++
 	t.Touched = s.clock
@@ -167,14 +179,14 @@ func (s *editor) UpdateThread(_ context.Context, id string, fn func(t *awaken.Th
 	return t.Export(), nil
 }
 
-// Prune removes idle threads that were last updated before a time.
+// Prune removes idle threads without pins that were last updated before a time.
 func (s *editor) Prune(_ context.Context, before time.Time) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
 	for id, t := range s.threads {
 		idle := t.OpenRunID == "" && len(t.Inbox) == 0 && len(t.live) == 0 && t.Metadata.UpdatedAt > 0 // the owner of a new thread may still commit
-		if idle && t.Metadata.UpdatedAt < before.UnixMilli() {
+		if idle && t.Metadata.UpdatedAt < before.UnixMilli() && len(threads.Pins(t.Notes)) == 0 {
 			s.remove(id, false)
 			n++
 		}

@@ -153,7 +153,7 @@ func (s *reader) findRuns(q awaken.RunQuery) (all []*runRecord) {
 		from = s.threads[q.ThreadID].all
 	}
 	for r := range from {
-		if threads.SelectsRun(&q, &r.Run.Run) && s.owns(q.Owner, r.ThreadID) && threads.SelectsCalls(&q, r.Calls) {
+		if threads.SelectsRun(&q, &r.Run.Run) && s.owns(q.Owner, r.ThreadID) && (!q.Pinned || s.pinned(r)) && threads.SelectsCalls(&q, r.Calls) {
 			all = append(all, r)
 		}
 	}
@@ -164,6 +164,12 @@ func (s *reader) findRuns(q awaken.RunQuery) (all []*runRecord) {
 func (s *reader) owns(owner *string, threadID string) bool {
 	t := s.threads[threadID]
 	return owner == nil || t != nil && t.UserID == *owner
+}
+
+// pinned reports whether a note of its thread pins a run.
+func (s *reader) pinned(r *runRecord) bool {
+	t := s.threads[r.ThreadID]
+	return t != nil && threads.IsPinned(t.Notes, r.RunID)
 }
 
 // CountRuns returns how many runs q selects, on all pages.

@@ -77,7 +77,7 @@ func (s *scope) take(ctx context.Context, how *taking, known *sqlstore.Log, segm
 				return err
 			}
 			how.cancel = cancel != ""
-			cp = &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread, Seq: t.LastSeq}
+			cp = &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread}
 			tail = sqlstore.NewTail(t.MessageCount - n)
 			return nil
 		}

@@ -140,7 +140,7 @@ func finish(ctx context.Context, s *postgres.Store, d *mailbox.Dispatch) error {
 		Messages: append(slices.Clone(d.Request.Messages), &llm.Message{Role: llm.Assistant, Content: []llm.Block{llm.Text(benchAnswer)}}),
 		Run: awaken.Run{RunID: d.RunID, ThreadID: d.ThreadID, AgentID: "default", Status: awaken.RunDone,
 			Termination: awaken.Termination{Type: awaken.NaturalEnd}, CreatedAt: 1, StartedAt: 1, FinishedAt: 1},
-		Entries: []awaken.Entry{{Cursor: awaken.Cursor{Epoch: cp.Fence, Seq: cp.Seq + 1}, RunID: d.RunID, Time: 1, Event: &awaken.TextDelta{Delta: benchAnswer}}}}
+		Entries: []awaken.Entry{{Cursor: awaken.Cursor{Epoch: cp.Fence, Seq: cp.Thread.End.Seq + 1}, RunID: d.RunID, Time: 1, Event: &awaken.TextDelta{Delta: benchAnswer}}}}
 	settled, err := s.CommitAndSettle(ctx, c, mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}, nil)
 	if err == nil && !settled.Settled {
 		err = fmt.Errorf("dispatch %s was not settled", d.ID)

@@ -84,7 +84,7 @@ func scanClaim(rows pgx.Rows) (*mailbox.Dispatch, error) {
 	err = t.Scan(dialect, func(dest ...any) error {
 		return rows.Scan(append(make([]any, len(rows.RawValues())-threadFields), dest...)...)
 	})
-	d.Checkpoint = &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread, Seq: t.LastSeq}
+	d.Checkpoint = &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread}
 	return d, err
 }
 

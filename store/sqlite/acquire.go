@@ -52,7 +52,7 @@ func (s *scope) acquire(ctx context.Context, threadID string, may func(c *conn) 
 	if err != nil {
 		return nil, fmt.Errorf("acquire thread %s: %w", threadID, err)
 	}
-	cp := &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread, Seq: t.LastSeq}
+	cp := &awaken.Checkpoint{Fence: t.Fence, Generation: t.Generation, Thread: t.Thread}
 	if t.MessageCount == 0 && t.LatestRunID == "" && t.Posted == 0 {
 		return cp, nil // a new thread
 	}
@@ -72,7 +72,7 @@ func (s *scope) fill(ctx context.Context, c tenantConn, threadID string, cp *awa
 	if err != nil {
 		return err
 	}
-	cp.Thread, cp.Seq = t.Thread, t.LastSeq
+	cp.Thread = t.Thread
 	view, err := s.logs.Read(s.tenant, t, func(after int, tail *sqlstore.Tail) error {
 		return c.messages(ctx, t, after, t.MessageCount, tail)
 	})

@@ -36,7 +36,7 @@ var editorCases = []testCase{
 		o.commit(messages("a", "b", "c"), done, func(c *awaken.Commit) {
 			c.State = []state.Change{{Key: "k", Scope: state.Thread, Value: json.RawMessage(`1`)}}
 		})
-		th, err := ed.Fork(t.Context(), "t", 2, "fork")
+		th, err := ed.Fork(t.Context(), "t", 2, "fork", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ var editorCases = []testCase{
 		equal(t, "log of the fork", []string{"1 a", "2 b", "3 mine"}, log(t, s, "fork", awaken.MessageQuery{}))
 		equal(t, "log of the other", []string{"1 a", "2 b", "3 c", "4 theirs"}, log(t, s, "t", awaken.MessageQuery{}))
 		equal(t, "children", []string{"fork"}, listThreads(t, s, awaken.ThreadQuery{ParentThreadID: "t"}))
-		if _, err := ed.Fork(t.Context(), "t", 0, "empty"); err != nil {
+		if _, err := ed.Fork(t.Context(), "t", 0, "empty", nil); err != nil {
 			t.Errorf("a fork without messages: %v", err)
 		}
 	}},
@@ -65,7 +65,7 @@ var editorCases = []testCase{
 		o.commit(messages("b", "c", "d"), o.entries(&awaken.StepEnd{}), done)
 		fork := func(from string, seq int, id, own string) {
 			t.Helper()
-			if _, err := ed.Fork(t.Context(), from, seq, id); err != nil {
+			if _, err := ed.Fork(t.Context(), from, seq, id, nil); err != nil {
 				t.Fatal(err)
 			}
 			f := acquire(t, s, id, "run-"+id)
@@ -119,7 +119,7 @@ var editorCases = []testCase{
 			{"a record too few", "t", -1, "x", awaken.ErrInvalid},
 			{"an id that is taken", "t", 1, "t", awaken.ErrConflict},
 		} {
-			if _, err := ed.Fork(t.Context(), tt.from, tt.seq, tt.id); !errors.Is(err, tt.is) {
+			if _, err := ed.Fork(t.Context(), tt.from, tt.seq, tt.id, nil); !errors.Is(err, tt.is) {
 				t.Errorf("%s: error is %v, want %v", tt.name, err, tt.is)
 			}
 		}
@@ -142,7 +142,7 @@ var editorCases = []testCase{
 		}
 		equal(t, "runs", []string{"r2"}, listRuns(t, s, awaken.RunQuery{}))
 		cp := acquire(t, s, "t", "r3").cp
-		if len(cp.View) != 0 || cp.Run != nil || cp.Seq != 0 || len(cp.Inbox) != 0 {
+		if len(cp.View) != 0 || cp.Run != nil || cp.Thread.End.Seq != 0 || len(cp.Inbox) != 0 {
 			t.Errorf("a new thread with the same id has %+v", cp)
 		}
 		if err := ed.DeleteThread(t.Context(), "ghost", awaken.DetachChildren); !errors.Is(err, awaken.ErrNotFound) {

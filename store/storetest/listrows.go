@@ -24,7 +24,7 @@ func ListRows(prefix string, threads, runs int) []string {
 				CASE WHEN i % 100 = 0 THEN 'tool_permission' WHEN i % 97 = 0 THEN 'error' ELSE 'natural_end' END, CASE WHEN i % 97 = 0 AND i % 100 <> 0 THEN 'busy' ELSE '' END,
 				CASE i % 200 WHEN 0 THEN 500000000 ELSE 1000000 END, 1700000000000 + i * 1000 FROM n`,
 		strings.Replace(series, "{n}", "{runs} / 10", 1) + `INSERT INTO {p}_run_marks (tenant, mark, born, run)
-			SELECT '', CASE i % 9 WHEN 0 THEN 'in_doubt' ELSE 'tool:search' END, i * 10, 'run-' || (i * 10) FROM n`,
+			SELECT '', CASE i % 9 WHEN 0 THEN 'in_doubt' WHEN 1 THEN 'pin' ELSE 'tool:search' END, i * 10, 'run-' || (i * 10) FROM n`,
 	}
 	for i, s := range statements {
 		statements[i] = strings.NewReplacer("{p}", prefix, "{threads}", fmt.Sprint(threads), "{runs}", fmt.Sprint(runs)).Replace(s)
@@ -72,6 +72,7 @@ func ListPlans() []ListPlan {
 		{"runs that cost much", "_runs_cost", &awaken.RunQuery{MinCostUSD: 0.5}, nil},
 		{"runs that called a tool", "_run_marks", &awaken.RunQuery{Tool: "search"}, nil},
 		{"runs in doubt", "_run_marks", &awaken.RunQuery{InDoubt: true}, nil},
+		{"runs that are pinned", "_run_marks", &awaken.RunQuery{Pinned: true}, nil},
 		{"runs of a time", "_runs_born", &awaken.RunQuery{Since: 1700000100000, Until: 1700000900000}, nil},
 		{"threads", "_threads_touched", nil, &awaken.ThreadQuery{}},
 		{"threads below one", "_threads_parent", nil, &awaken.ThreadQuery{ParentThreadID: "thread-1"}},

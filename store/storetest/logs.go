@@ -38,7 +38,7 @@ func Logs(t *testing.T, seed uint64, rounds int, open func() awaken.Store) {
 			from := fmt.Sprint("t", l.rng.IntN(4))
 			if base := l.want[from]; base != nil {
 				n := l.rng.IntN(len(base) + 1)
-				_, err = editor.Fork(t.Context(), from, n, id)
+				_, err = editor.Fork(t.Context(), from, n, id, nil)
 				l.want[id] = slices.Clone(base[:n])
 			}
 		default:
@@ -272,7 +272,7 @@ func NewLogs(t *testing.T, open func() awaken.Store) {
 	// A fork that is made anew has not been acquired in between.
 	write(here, "u", "other")
 	for _, say := range []string{"t", "u", "t"} {
-		if _, err := there.(awaken.ThreadEditor).Fork(t.Context(), say, 100, "fork"); err != nil {
+		if _, err := there.(awaken.ThreadEditor).Fork(t.Context(), say, 100, "fork", nil); err != nil {
 			t.Fatal(err)
 		}
 		check("fork", map[string]string{"t": "new", "u": "other"}[say])
@@ -381,7 +381,7 @@ func Segments(t *testing.T, open func(logger *slog.Logger) awaken.Store, exec fu
 	}
 	// A page and a fork use what they share.
 	editor := first.(awaken.ThreadEditor)
-	if _, err := editor.Fork(t.Context(), "t", 600, "fork"); err != nil {
+	if _, err := editor.Fork(t.Context(), "t", 600, "fork", nil); err != nil {
 		t.Fatal(err)
 	}
 	// Without the rows of the commits, there are only the segments.

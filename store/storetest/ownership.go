@@ -14,7 +14,7 @@ import (
 var acquireCases = []testCase{
 	{"MakesTheThread", func(t *testing.T, s awaken.Store) {
 		o := acquire(t, s, "t", "r")
-		if o.cp.Fence == 0 || o.cp.Run != nil || len(o.cp.View) != 0 || o.cp.Seq != 0 {
+		if o.cp.Fence == 0 || o.cp.Run != nil || len(o.cp.View) != 0 || o.cp.Thread.End.Seq != 0 {
 			t.Errorf("a new thread has %+v", o.cp)
 		}
 		equal(t, "thread", awaken.Thread{ID: "t", End: awaken.Cursor{Epoch: o.cp.Fence}}, o.cp.Thread)
@@ -108,7 +108,7 @@ var acquireCases = []testCase{
 	{"ReturnsTheHighestSeq", func(t *testing.T, s awaken.Store) {
 		o := acquire(t, s, "t", "r")
 		o.commit(o.entries(&awaken.StepStart{}, &awaken.StepEnd{}))
-		equal(t, "seq", uint64(2), acquire(t, s, "t", "r").cp.Seq)
+		equal(t, "seq", uint64(2), acquire(t, s, "t", "r").cp.Thread.End.Seq)
 		o = acquire(t, s, "t", "r")
 		o.commit(func(c *awaken.Commit) {
 			// Coalesced deltas that continue between and after many other events.
@@ -118,7 +118,7 @@ var acquireCases = []testCase{
 				c.Entries = append(c.Entries, awaken.Entry{Cursor: awaken.Cursor{Epoch: o.cp.Fence, Seq: uint64(4 + i)}, RunID: "r", Event: &awaken.ReasoningDelta{Delta: "x"}})
 			}
 		})
-		equal(t, "seq of coalesced deltas", uint64(300), acquire(t, s, "t", "r").cp.Seq)
+		equal(t, "seq of coalesced deltas", uint64(300), acquire(t, s, "t", "r").cp.Thread.End.Seq)
 	}},
 	{"ReturnsTheLatestRunAndItsState", func(t *testing.T, s awaken.Store) {
 		set := func(v string) func(*awaken.Commit) {

@@ -17,6 +17,7 @@ type ranRun struct {
 	owner   string
 	tools   []string
 	inDoubt bool
+	pinned  bool
 }
 
 var runListCases = []testCase{
@@ -163,6 +164,8 @@ func someRuns(t *testing.T, s awaken.Store, rnd *rand.Rand, n int) (all []*ranRu
 		case 1:
 		default:
 			o.commit(done, func(c *awaken.Commit) {
+				c.Run.StartedAt = c.Run.CreatedAt + 1
+				c.Run.FinishedAt = c.Run.StartedAt + int64(pick(rnd, 0, 1, 5000, 70_000))
 				c.Run.CostUSD, c.Run.FinalOutput = cost, pick(rnd, "The ANSWER is 42", "I do not know", "")
 				if c.Run.Termination.Type = pick(rnd, awaken.NaturalEnd, awaken.NaturalEnd, awaken.Cancelled, awaken.Failed); c.Run.Termination.Type == awaken.Failed {
 					c.Run.Termination.Message = "it broke"
@@ -171,6 +174,10 @@ func someRuns(t *testing.T, s awaken.Store, rnd *rand.Rand, n int) (all []*ranRu
 			})
 		}
 		r.Run = o.run
+		if ed, ok := s.(awaken.ThreadEditor); ok && rnd.IntN(5) == 0 {
+			r.pinned = true
+			note(t, ed, r.ThreadID, "pin:"+r.RunID, `{}`)
+		}
 		all = append([]*ranRun{r}, all...)
 	}
 	return all
@@ -180,7 +187,7 @@ func someRuns(t *testing.T, s awaken.Store, rnd *rand.Rand, n int) (all []*ranRu
 func someQuery(rnd *rand.Rand, all []*ranRun) (q awaken.RunQuery) {
 	for range 1 + rnd.IntN(3) {
 		r := pick(rnd, all...)
-		switch rnd.IntN(17) {
+		switch rnd.IntN(19) {
 		case 0:
 			q.ThreadID = r.ThreadID
 		case 1:
@@ -217,6 +224,10 @@ func someQuery(rnd *rand.Rand, all []*ranRun) (q awaken.RunQuery) {
 			q.Until = r.CreatedAt + int64(rnd.IntN(3)-1)
 		case 16:
 			q.Text = pick(rnd, "answer", "RUN00", "BROKE", "a1", "nothing at all")
+		case 17:
+			q.MinDuration = int64(pick(rnd, 1, 5000, 60_000))
+		case 18:
+			q.Pinned = true
 		}
 	}
 	return q
@@ -235,6 +246,7 @@ func plainRuns(q awaken.RunQuery, all []*ranRun) []string {
 			q.Tool != "" && !slices.Contains(r.tools, q.Tool), q.InDoubt && !r.inDoubt,
 			q.ErrorCode != "" && (r.ErrorPayload == nil || r.ErrorPayload.Code != q.ErrorCode),
 			q.MinCostUSD > 0 && (r.Status == awaken.RunRunning || r.CostUSD < q.MinCostUSD),
+			q.MinDuration > 0 && (r.Status != awaken.RunDone || r.FinishedAt-r.StartedAt < q.MinDuration), q.Pinned && !r.pinned,
 			q.Since > 0 && created < q.Since, q.Until > 0 && created >= q.Until,
 			q.Text != "" && !strings.Contains(text, strings.ToLower(q.Text)):
 		default:

@@ -39,6 +39,7 @@ func Test(t *testing.T, open func(t *testing.T) awaken.Store) {
 		{"Concurrency", concurrencyCases},
 		{"EventLog", eventCases},
 		{"ThreadEditor", editorCases},
+		{"Notes", noteCases},
 		{"Budget", budgetCases},
 		{"Users", userCases},
 		{"Timeline", timelineCases},
@@ -77,7 +78,7 @@ func acquire(t *testing.T, s awaken.Store, threadID, runID string) *owner {
 	if err != nil {
 		t.Fatalf("acquire %s: %v", threadID, err)
 	}
-	return &owner{T: t, store: s, cp: cp, thread: threadID, count: cp.Thread.MessageCount, seq: cp.Seq, time: 1_700_000_000_000,
+	return &owner{T: t, store: s, cp: cp, thread: threadID, count: cp.Thread.MessageCount, seq: cp.Thread.End.Seq, time: 1_700_000_000_000,
 		run: awaken.Run{RunID: runID, ThreadID: threadID, AgentID: "agent", Origin: "user", Status: awaken.RunRunning, CreatedAt: 1_700_000_000}}
 }
 

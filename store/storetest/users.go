@@ -46,7 +46,7 @@ var userCases = []testCase{
 		}
 		acquire(t, s, "free", "r2").commit(of("bob"))
 		equal(t, "created without a user", "", userOf(t, s, "free"))
-		f, err := ed.Fork(t.Context(), "t", 1, "fork")
+		f, err := ed.Fork(t.Context(), "t", 1, "fork", nil)
 		if err != nil || f.UserID != "alice" {
 			t.Errorf("the fork is %+v, %v", f, err)
 		}

@@ -2,8 +2,10 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,10 +17,10 @@ import (
 // deleted thread, so that the owner of a deleted thread with the same id stays fenced.
 const Floor = `coalesce((SELECT floor FROM {p}_tenants WHERE tenant = ?1), 0)`
 
-// Idle is the condition for a thread t of tenant ?1 that is idle and was last updated
-// before ?2.
+// Idle is the condition for a thread t of tenant ?1 that is idle, without pins, and was last
+// updated before ?2.
 const Idle = `t.tenant = ?1 AND t.open_run = '' AND t.unread = 0 AND t.updated > 0 AND t.updated < ?2
-	AND NOT EXISTS (SELECT 1 FROM {p}_dispatches d WHERE d.tenant = t.tenant AND d.thread = t.id AND d.completed = 0)`
+	AND NOT t.pinned AND NOT EXISTS (SELECT 1 FROM {p}_dispatches d WHERE d.tenant = t.tenant AND d.thread = t.id AND d.completed = 0)`
 
 // edit calls f in a transaction, which is rolled back if f fails.
 func (s *Tenant) edit(ctx context.Context, f func(ctx context.Context, c Conn) error) error {
@@ -32,9 +34,13 @@ func (s *Tenant) lock(ctx context.Context, c Conn, id string) (*Thread, error) {
 
 // Fork creates a thread that begins with the first seq records of another. It copies no
 // messages: the new row names the thread that holds them.
-func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID string) (*awaken.Thread, error) {
+func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID string, notes map[string]json.RawMessage) (*awaken.Thread, error) {
 	var out *Thread
-	err := s.edit(ctx, func(ctx context.Context, c Conn) error {
+	kept, err := s.scope.notes(newID, notes)
+	if err != nil {
+		return nil, err
+	}
+	err = s.edit(ctx, func(ctx context.Context, c Conn) error {
 		t, err := s.lock(ctx, c, threadID)
 		if err != nil {
 			return err
@@ -57,10 +63,10 @@ func (s *Tenant) Fork(ctx context.Context, threadID string, seq int, newID strin
 		if seq > 0 {
 			forkOf = s.optional(base.ID)
 		}
-		out, err = s.scope.scanThread(ctx, c, `INSERT INTO {p}_threads (tenant, id, user_id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, touched)
-			SELECT tenant, ?3, user_id, id, title, custom, created, updated, ?4, ?5, ?4, `+Floor+`, {tick}
+		out, err = s.scope.scanThread(ctx, c, `INSERT INTO {p}_threads (tenant, id, user_id, parent, title, custom, created, updated, messages, fork_of, fork_seq, fence, notes, touched)
+			SELECT tenant, ?3, user_id, id, title, custom, created, updated, ?4, ?5, ?4, `+Floor+`, ?6, {tick}
 			FROM {p}_threads WHERE tenant = ?1 AND id = ?2 ON CONFLICT DO NOTHING RETURNING `+ThreadColumns,
-			s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf)
+			s.scope.tenant, s.scope.id(threadID), s.scope.id(newID), seq, forkOf, kept)
 		if err == nil && out == nil {
 			return threads.CheckFork(&t.Thread, seq, newID, true) // a concurrent transaction created it
 		}
@@ -231,7 +237,7 @@ func (s *Tenant) CreateThread(ctx context.Context, t *awaken.Thread) error {
 	return err
 }
 
-// UpdateThread changes the user, resource, parent, title and custom metadata of a thread.
+// UpdateThread changes the user, resource, parent, title, custom metadata and notes of a thread.
 func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.Thread) error) (*awaken.Thread, error) {
 	var out *Thread
 	err := s.edit(ctx, func(ctx context.Context, c Conn) error {
@@ -239,11 +245,16 @@ func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.
 		if err != nil {
 			return err
 		}
-		parent := t.ParentThreadID
+		was := t.Thread
+		was.Metadata.Custom, was.Notes = maps.Clone(was.Metadata.Custom), maps.Clone(was.Notes)
 		if err := fn(&t.Thread); err != nil {
 			return err
 		}
-		if t.ParentThreadID != parent {
+		if threads.OnlyNotes(&was, &t.Thread) {
+			out = t
+			return s.scope.note(ctx, c, &was, &t.Thread)
+		}
+		if t.ParentThreadID != was.ParentThreadID {
 			if err := s.checkParent(ctx, c, id, t.ParentThreadID); err != nil {
 				return err
 			}
@@ -255,7 +266,11 @@ func (s *Tenant) UpdateThread(ctx context.Context, id string, fn func(t *awaken.
 		out, err = s.scope.scanThread(ctx, c, `UPDATE {p}_threads SET resource = ?3, parent = ?4, title = ?5, custom = ?6, updated = {max}(updated, ?7), user_id = ?8, touched = {tick}
 			WHERE tenant = ?1 AND id = ?2 RETURNING `+ThreadColumns,
 			s.scope.tenant, s.scope.id(id), s.scope.id(t.ResourceID), s.scope.id(t.ParentThreadID), s.scope.id(t.Metadata.Title), custom, s.scope.db.Now().UnixMilli(), s.scope.id(t.UserID))
-		return err
+		if err != nil || threads.SameNotes(was.Notes, t.Notes) {
+			return err
+		}
+		out.Notes = t.Notes
+		return s.scope.note(ctx, c, &was, &t.Thread)
 	})
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 )
 
 // A mark says what a run did, for lists that select by it: the tools that it called, and whether it has a
-// call in doubt.
+// call in doubt; or that it is pinned (note.go).
 const doubtMark = "in_doubt"
 
 // toolMark returns the mark of the runs that called a tool. Models make up names of any length, but an index takes only short ones, so

@@ -54,26 +54,38 @@ type runList struct {
 func (s *Runs) runList(ctx context.Context, q *awaken.RunQuery) (*runList, error) {
 	l := &runList{from: `{p}_runs r WHERE r.tenant = ?1`, born: "r.born", id: "r.id", arguments: arguments{s.scope.tenant}}
 	conditions := s.conditions(l, q)
-	if q.InDoubt || q.Tool != "" {
-		l.born, l.id = "m.born", "m.run"
-		mark := func(name string) string { return l.param(s.scope.id(name)) }
-		switch {
-		case !q.InDoubt:
-			l.from = markedRuns + mark(toolMark(q.Tool))
-		case q.Tool != "":
-			l.rest = append(l.rest, `EXISTS (SELECT 1 FROM {p}_run_marks x WHERE x.tenant = r.tenant AND x.mark = `+mark(toolMark(q.Tool))+` AND x.born = r.born AND x.run = r.id)`)
-			fallthrough
-		default:
-			l.from = markedRuns + mark(doubtMark)
+	for i, mark := range marksOf(q) {
+		mark = l.param(s.scope.id(mark))
+		if i == 0 {
+			l.born, l.id, l.from = "m.born", "m.run", markedRuns+mark
+			continue
 		}
+		l.rest = append(l.rest, `EXISTS (SELECT 1 FROM {p}_run_marks x WHERE x.tenant = r.tenant AND x.mark = `+mark+` AND x.born = r.born AND x.run = r.id)`)
 	}
 	choose(conditions, l.born == "m.born", &l.from, &l.rest)
 	return l, s.addTimes(ctx, l, q)
 }
 
+// marksOf returns the marks of the runs that a query selects. The one that probably the fewest runs have comes first.
+func marksOf(q *awaken.RunQuery) (out []string) {
+	if q.Pinned {
+		out = append(out, pinMark)
+	}
+	if q.InDoubt {
+		out = append(out, doubtMark)
+	}
+	if q.Tool != "" {
+		out = append(out, toolMark(q.Tool))
+	}
+	return out
+}
+
+// byRecord reports whether only the records of runs say which of them a query selects.
+func byRecord(q *awaken.RunQuery) bool { return q.Text != "" || q.MinDuration > 0 }
+
 // addLive adds the dispatches that are the records of runs.
 func (s *Runs) addLive(l *runList, q *awaken.RunQuery) {
-	if q.Outcome != "" || q.Waiting != "" || q.Tool != "" || q.InDoubt || q.ErrorCode != "" || q.MinCostUSD > 0 || q.Status != "" && q.Status != awaken.RunCreated {
+	if q.Outcome != "" || q.Waiting != "" || q.Tool != "" || q.InDoubt || q.Pinned || q.ErrorCode != "" || q.MinCostUSD > 0 || q.MinDuration > 0 || q.Status != "" && q.Status != awaken.RunCreated {
 		return // they have nothing of that
 	}
 	l.live, l.exact = CreatedRuns+` AND d.tenant = ?1`, q.AgentID == "" && q.Version == "" && q.Origin == "" && q.ParentRunID == "" && !q.Root && q.Text == ""
@@ -216,7 +228,7 @@ func (s *Runs) ListRuns(ctx context.Context, q awaken.RunQuery) (out []*awaken.R
 		return nil, err
 	}
 	s.addLive(l, &q)
-	p.exact = len(l.rest) == 0 && q.Text == "" && (l.live == "" || l.exact)
+	p.exact = len(l.rest) == 0 && !byRecord(&q) && (l.live == "" || l.exact)
 	p.window = func(at threads.Place, offset, n int) ([]listedRun, error) { return s.window(ctx, l, at, offset, n) }
 	p.item = func(row *listedRun) (threads.Place, *awaken.Run, error) {
 		at := threads.Place{Time: row.born, ID: row.id}
@@ -225,7 +237,7 @@ func (s *Runs) ListRuns(ctx context.Context, q awaken.RunQuery) (out []*awaken.R
 			return at, nil, nil
 		}
 		run, err := s.scope.db.Dialect().decodeListed(row)
-		if err == nil && (row.dispatch != "" || q.Text != "") && !threads.SelectsRun(&q, run) {
+		if err == nil && (row.dispatch != "" || byRecord(&q)) && !threads.SelectsRun(&q, run) {
 			run = nil
 		}
 		return at, run, err
@@ -235,7 +247,7 @@ func (s *Runs) ListRuns(ctx context.Context, q awaken.RunQuery) (out []*awaken.R
 
 // CountRuns returns how many runs q selects, on all pages.
 func (s *Runs) CountRuns(ctx context.Context, q awaken.RunQuery) (n int, err error) {
-	if q.Text != "" {
+	if byRecord(&q) {
 		return s.countOneByOne(ctx, q)
 	}
 	l, err := s.runList(ctx, &q)

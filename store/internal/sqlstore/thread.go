@@ -25,14 +25,14 @@ type Thread struct {
 
 // ThreadColumns are the columns that [Thread.Scan] scans.
 const ThreadColumns = `id, resource, parent, title, custom, created, updated, messages, open_run, latest_run,
-	fence, generation, last_seq, posted, unread, fork_of, fork_seq, user_id, incarnation`
+	fence, generation, last_seq, posted, unread, fork_of, fork_seq, user_id, incarnation, notes`
 
 // Scan scans a row of ThreadColumns.
 func (t *Thread) Scan(d *Dialect, scan Scan) error {
-	var custom []byte
+	var custom, notes []byte
 	var forkOf *string
 	err := scan(&t.ID, &t.ResourceID, &t.ParentThreadID, &t.Metadata.Title, &custom, &t.Metadata.CreatedAt, &t.Metadata.UpdatedAt, &t.MessageCount,
-		&t.OpenRunID, &t.LatestRunID, &t.Fence, &t.Generation, &t.LastSeq, &t.Posted, &t.Unread, &forkOf, &t.ForkSeq, &t.UserID, &t.Incarnation)
+		&t.OpenRunID, &t.LatestRunID, &t.Fence, &t.Generation, &t.LastSeq, &t.Posted, &t.Unread, &forkOf, &t.ForkSeq, &t.UserID, &t.Incarnation, &notes)
 	if err != nil {
 		return err
 	}
@@ -44,6 +44,11 @@ func (t *Thread) Scan(d *Dialect, scan Scan) error {
 	if custom != nil {
 		if err := json.Unmarshal(custom, &t.Metadata.Custom); err != nil {
 			return fmt.Errorf("metadata of thread %s: %w", t.ID, err)
+		}
+	}
+	if notes != nil {
+		if err := json.Unmarshal(notes, &t.Notes); err != nil {
+			return fmt.Errorf("notes of thread %s: %w", t.ID, err)
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func contains(text string, in ...string) bool {
 	return slices.ContainsFunc(in, func(s string) bool { return strings.Contains(strings.ToLower(s), text) })
 }
 
-// SelectsRun reports whether q selects a run by its record: it does not look at Owner, Tool and InDoubt.
+// SelectsRun reports whether q selects a run by its record: it does not look at Owner, Tool, InDoubt and Pinned.
 func SelectsRun(q *awaken.RunQuery, r *awaken.Run) bool {
 	return (q.ThreadID == "" || r.ThreadID == q.ThreadID) &&
 		(q.Status == "" || r.Status == q.Status) &&
@@ -101,6 +101,7 @@ func SelectsRun(q *awaken.RunQuery, r *awaken.Run) bool {
 		(!q.Root || r.ParentRunID == "") &&
 		(q.ErrorCode == "" || r.ErrorPayload != nil && r.ErrorPayload.Code == q.ErrorCode) &&
 		(q.MinCostUSD <= 0 || r.Status != awaken.RunRunning && money.Dollars(r.CostUSD) >= money.Dollars(q.MinCostUSD)) &&
+		(q.MinDuration <= 0 || r.Status == awaken.RunDone && r.StartedAt > 0 && r.FinishedAt-r.StartedAt >= q.MinDuration) &&
 		(q.Since <= 0 || r.CreatedAt >= q.Since) && (q.Until <= 0 || r.CreatedAt < q.Until) &&
 		(q.Text == "" || mentions(r, strings.ToLower(q.Text)))
 }

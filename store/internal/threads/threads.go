@@ -36,6 +36,7 @@ func (h *Head) Export() *awaken.Thread {
 func (h *Head) thread() awaken.Thread {
 	out := h.Thread
 	out.Metadata.Custom = maps.Clone(h.Metadata.Custom)
+	out.Notes = maps.Clone(h.Notes)
 	out.End = awaken.Cursor{Epoch: h.Fence, Seq: h.Seq}
 	return out
 }
@@ -43,7 +44,7 @@ func (h *Head) thread() awaken.Thread {
 // Checkpoint returns the checkpoint of a new owner. Run is the latest run, or nil.
 func (h *Head) Checkpoint(b *Body, run *Run) *awaken.Checkpoint {
 	cp := &awaken.Checkpoint{Fence: h.Fence, Generation: h.Generation, Thread: h.thread(), View: b.View.Messages(), HasBlobs: b.View.HasBlobs(),
-		Seq: h.Seq, ThreadState: maps.Clone(b.State), Inbox: slices.Clone(b.Inbox)}
+		ThreadState: maps.Clone(b.State), Inbox: slices.Clone(b.Inbox)}
 	if run != nil {
 		record := run.Run
 		cp.Run, cp.RunState, cp.Calls = &record, maps.Clone(run.State), slices.Clone(LastStep(run.Calls))
