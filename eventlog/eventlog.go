@@ -96,9 +96,15 @@ func (l *Log) find(threadID string) *live {
 // release ends a use of a live part. The last one drops it.
 func (l *Log) release(v *live) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if v.users--; v.users == 0 {
+	v.users--
+	last := v.users == 0
+	if last {
 		delete(l.live, v.thread)
+	}
+	l.mu.Unlock()
+	if last { // the relay may still ask for its position
+		v.mu.Lock()
 		v.forget()
+		v.mu.Unlock()
 	}
 }

@@ -117,7 +117,7 @@ func (v *live) add(e awaken.Entry) {
 	}
 }
 
-// forget drops all entries. Requires v.mu, or that there is no other user.
+// forget drops all entries. Requires v.mu.
 func (v *live) forget() {
 	giveBack(&v.entries)
 	clear(v.few[:])
