@@ -1,1 +1,0 @@
-import{K as e,a as t,o as n}from"./time-D4nTQr6-.js";var r=e({queryKey:[`agents`],queryFn:async({signal:e})=>{let r=[],i;do{let a=await n(t.GET(`/v1/agents`,{params:{query:{limit:200,cursor:i}},signal:e}));r.push(...a.items??[]),i=a.next_cursor??void 0}while(i);return r},staleTime:6e4});export{r as t};

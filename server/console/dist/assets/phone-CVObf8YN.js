@@ -1,0 +1,1 @@
+import{i as e,n as t}from"./jsx-runtime-DyZJNswf.js";var n=e(t(),1),r=window.matchMedia(`(max-width: 767px)`),i=()=>(0,n.useSyncExternalStore)(e=>(r.addEventListener(`change`,e),()=>r.removeEventListener(`change`,e)),()=>r.matches);export{i as t};
