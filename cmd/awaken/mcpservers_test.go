@@ -100,7 +100,7 @@ func TestMCPServers_NeedTheOperatorsConsent(t *testing.T) {
 	}{
 		"program": {map[string]any{"transport": "stdio", "command": "sh", "args": []string{"-c", "true"}}, "server.mcp_commands"},
 		"address": {map[string]any{"transport": "http", "url": "http://127.0.0.1:9/mcp"}, "not public"},
-		"option":  {map[string]any{"transport": "http", "url": "https://mcp.example", "config": map[string]any{"colour": 1}}, `unknown option "colour", want headers, inherit_env`},
+		"option":  {map[string]any{"transport": "http", "url": "https://mcp.example", "config": map[string]any{"colour": 1}}, `unknown option "colour", want headers, in_doubt, inherit_env`},
 	} {
 		c.doc["id"] = id
 		h.call("POST", "/v1/config/mcp-servers", c.doc, nil)
