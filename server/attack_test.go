@@ -476,9 +476,10 @@ func TestAttack_ForeignTenant(t *testing.T) {
 			var list struct{ Items []json.RawMessage }
 			_ = json.Unmarshal(data, &list)
 			for _, item := range list.Items {
-				uploaded := name == "GET /v1/blobs" && bytes.Contains(item, []byte(`"application/json"`)) // by b itself, when it was asked to upload
-				agent := name == "GET /v1/search" && bytes.Contains(item, []byte(`"kind":"agent"`))       // which all tenants have
-				if name != "GET /v1/keys" && name != "GET /v1/agents" && !uploaded && !agent && !bytes.Contains(item, []byte("in-b")) || bytes.Contains(item, []byte(`"fixed-a"`)) {
+				made := name == "GET /v1/blobs" && bytes.Contains(item, []byte(`"application/json"`)) || // by b itself, when it was asked to
+					name == "GET /v1/webhooks" && bytes.Contains(item, []byte(`"https://example.com/told"`)) || name == "GET /v1/schedules" && bytes.Contains(item, []byte(`"content":"hello"`))
+				agent := name == "GET /v1/search" && bytes.Contains(item, []byte(`"kind":"agent"`)) // which all tenants have
+				if name != "GET /v1/keys" && name != "GET /v1/agents" && !made && !agent && !bytes.Contains(item, []byte("in-b")) || bytes.Contains(item, []byte(`"fixed-a"`)) {
 					t.Errorf("%s: the other tenant sees %s", name, item)
 				}
 			}

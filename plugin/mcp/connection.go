@@ -431,7 +431,7 @@ func (c *Connection) acquire(ctx context.Context) (*session, error) {
 		state, s, moved, err, next := c.state, c.session, c.moved, c.health.err, c.health.next
 		c.mu.Unlock()
 		switch {
-		case state == up && s != nil:
+		case state == up && s != nil && !s.over():
 			return s, nil
 		case state == up && c.hub():
 			return nil, fmt.Errorf("MCP server %q: %w", c.server.ID, errPerUser)

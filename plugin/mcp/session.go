@@ -50,6 +50,16 @@ func newSession(c *Connection) *session {
 	return s
 }
 
+// over reports that the server has ended the session, which the connection may not have noticed yet.
+func (s *session) over() bool {
+	select {
+	case <-s.lost:
+		return true
+	default:
+		return false
+	}
+}
+
 // connect opens a session. If ctx is done before that, it ends what it has begun.
 func (c *Connection) connect(ctx context.Context, revision string) (_ *session, err error) {
 	s := newSession(c)
