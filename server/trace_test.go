@@ -18,7 +18,7 @@ func TestTraces_ARunIsReadAsEvents(t *testing.T) {
 	g := newRig(t)
 	_, run, ticket := g.waits(admin...)
 	g.want(202, "POST", "/v1/approvals/"+run+"/"+ticket, `{"action":"resume"}`, admin...)
-	g.ended(run)
+	g.eventually("the end of the run", func() bool { return g.want(200, "GET", "/v1/runs/"+run, "", admin...)["status"] == "done" })
 	req, err := http.NewRequestWithContext(t.Context(), "GET", g.http.URL+"/v1/traces/"+run+"?limit=2", nil)
 	if err != nil {
 		t.Fatal(err)
