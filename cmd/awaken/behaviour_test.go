@@ -229,7 +229,7 @@ func TestGuide_Sections(t *testing.T) {
 	}
 	agent["model_id"], agent["context_policy"] = "research-default", map[string]any{"max_context_tokens": 120000, "max_output_tokens": 8192}
 	put(h, "sections-only", agent)
-	agent["plugin_ids"] = []string{"permission", "reminder", "ext-deferred-tools"} // this program has no generative-ui
+	agent["plugin_ids"] = []string{"permission", "reminder", "generative-ui", "ext-deferred-tools"}
 	put(h, "with-plugins", agent)
 	for _, id := range []string{"sections-only", "with-plugins"} {
 		if out, end, _ := h.run(id, "Hello to "+id); out != "One source: Hughes et al., 2017." {

@@ -14,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/deferred"
 	"github.com/awaken-go/awaken/plugin/delegate"
 	"github.com/awaken-go/awaken/plugin/fork"
+	"github.com/awaken-go/awaken/plugin/genui"
 	"github.com/awaken-go/awaken/plugin/guard"
 	"github.com/awaken-go/awaken/plugin/handoff"
 	"github.com/awaken-go/awaken/plugin/memory"
@@ -47,7 +48,7 @@ func Config() engine.Config {
 // Plugins returns the plugins that every agent may load. Their sections configure them.
 func Plugins() []awaken.Plugin {
 	return []awaken.Plugin{permission.New(permission.Config{}), reminder.New(reminder.Config{}), deferred.New(), guard.Rails(), memory.New(),
-		handoff.New(nil), delegate.New(delegate.Options{}), background.New(), basics.New(), web.New(nil), fork.New()}
+		handoff.New(nil), delegate.New(delegate.Options{}), background.New(), basics.New(), web.New(nil), fork.New(), genui.New()}
 }
 
 // Minimal returns the configuration of the default agent alone, without tools.
@@ -118,6 +119,9 @@ func agents() []*awaken.AgentSpec {
 		if section, ok := permissions[a.ID]; ok {
 			a.PluginIDs = append(a.PluginIDs, permission.Name)
 			a.Sections = map[string]json.RawMessage{permission.Name: json.RawMessage(section)}
+		}
+		if a.ID == "a2ui" {
+			a.PluginIDs = append(a.PluginIDs, genui.Name)
 		}
 		if a.ID == "profile" {
 			a.PluginIDs = append(a.PluginIDs, memory.Name)

@@ -30,8 +30,7 @@ func showTools() []awaken.Tool {
 		reading("set_research_question", "Sets the question of the report.", setQuestion),
 		reading("write_report", "Replaces the text of the report.", writeReport),
 
-		// User interfaces, for the agents a2ui, json-render and openui.
-		reading("render_a2ui", "Shows a user interface that is described in A2UI messages.", renderA2UI),
+		// User interfaces, for the agents json-render and openui.
 		reading("render_json_ui", "Shows a user interface that is described in JSON.", renderJSON),
 		reading("render_openui_ui", "Shows a user interface that is written in OpenUI.", renderOpenUI),
 	}
@@ -146,17 +145,6 @@ type report struct {
 
 func writeReport(_ context.Context, _ *awaken.ToolCall, in report) (map[string]any, error) {
 	return map[string]any{"status": "ok", "characters": len([]rune(in.Report))}, nil
-}
-
-type a2ui struct {
-	Messages []json.RawMessage `json:"messages" jsonschema:"A2UI messages"`
-}
-
-func renderA2UI(_ context.Context, _ *awaken.ToolCall, in a2ui) (map[string]any, error) {
-	if len(in.Messages) == 0 {
-		return nil, errors.New("messages is empty")
-	}
-	return map[string]any{"rendered": true, "messages": len(in.Messages)}, nil
 }
 
 type jsonUI struct {
