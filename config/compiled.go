@@ -22,6 +22,8 @@ type document struct {
 	secrets []string
 	servers map[string]string // where each secret is sent, by reference
 	gate    json.RawMessage   // of an agent: what must be known before it is published; nil if nothing
+	// evaluated says that an agent has sections that say only how it is evaluated.
+	evaluated bool
 }
 
 func newDocument(key Key, raw json.RawMessage, revision int64) *document {
@@ -40,6 +42,9 @@ func newDocument(key Key, raw json.RawMessage, revision int64) *document {
 	if sections, ok := tree["sections"].(map[string]any); ok && key.Namespace == Agents {
 		if gate := sections[registry.EvalGateSection.Name()]; gate != nil {
 			d.gate = encode(gate)
+		}
+		for _, name := range registry.EvaluationSections {
+			d.evaluated = d.evaluated || sections[name] != nil
 		}
 	}
 	return d

@@ -104,9 +104,9 @@ func (d *document) gateOf() *registry.EvalGate {
 	return &g
 }
 
-// behaviour returns the hash of a document without its gate, which changes nothing that the agent does.
+// behaviour returns the hash of a document without what says how an agent is evaluated, which changes nothing that the agent does.
 func (d *document) behaviour() string {
-	if d.gate == nil {
+	if !d.evaluated {
 		return d.Hash
 	}
 	tree, err := parse(d.raw)
@@ -114,7 +114,9 @@ func (d *document) behaviour() string {
 		return d.Hash
 	}
 	sections, _ := tree["sections"].(map[string]any)
-	delete(sections, registry.EvalGateSection.Name())
+	for _, name := range registry.EvaluationSections {
+		delete(sections, name)
+	}
 	if len(sections) == 0 {
 		delete(tree, "sections")
 	}

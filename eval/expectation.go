@@ -94,7 +94,7 @@ func (e *Expectation) validate() error {
 		return fmt.Errorf("expect.max_duration_ms is %d; want 0 or more", *n)
 	}
 	for i := range e.Scorers {
-		if err := e.Scorers[i].validate(); err != nil {
+		if err := e.Scorers[i].Validate(); err != nil {
 			return fmt.Errorf("expect.scorers[%d].%w", i, err)
 		}
 	}

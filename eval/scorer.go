@@ -96,7 +96,8 @@ func (s *Scorer) name() string {
 	return string(s.Kind)
 }
 
-func (s *Scorer) validate() error {
+// Validate reports what is wrong with a scorer.
+func (s *Scorer) Validate() error {
 	needs := func(field string, set bool) error {
 		if !set {
 			return fmt.Errorf("%s is missing; a scorer of kind %q needs it", field, s.Kind)

@@ -13,6 +13,9 @@ import (
 // published. Package config enforces it; runs ignore it.
 var EvalGateSection = gateSection()
 
+// EvaluationSections are the names of the sections that say how an agent is evaluated. They change nothing that the agent does.
+var EvaluationSections = []string{"eval_gate", "eval_live"}
+
 func gateSection() *awaken.Section[EvalGate] {
 	s := awaken.NewSection("eval_gate", EvalGate{Require: []EvalRequirement{}})
 	s.Info = awaken.SectionInfo{DisplayName: "Evaluation gate", Description: "Evaluations that a version of the agent must have passed before it becomes a canary or live.", Category: "Release"}

@@ -19,8 +19,10 @@ type Runs interface {
 
 // Roller counts runs that have ended. Every process may have one: they share the work.
 type Roller struct {
-	Store  Store
-	Runs   func(tenant string) Runs
+	Store Store
+	Runs  func(tenant string) Runs
+	// Ended is called with each run before it is counted, and again if it is not counted then. While it fails, the run is not counted. Nil does nothing.
+	Ended  func(ctx context.Context, tenant string, run *awaken.Run) error
 	Logger *slog.Logger // nil discards
 }
 
@@ -93,6 +95,11 @@ func (r *Roller) count(ctx context.Context, e Ended, figures tally) error {
 	}
 	if err != nil {
 		return fmt.Errorf("run %s: %w", e.RunID, err)
+	}
+	if r.Ended != nil {
+		if err := r.Ended(ctx, e.Tenant, run); err != nil {
+			return fmt.Errorf("end of run %s: %w", e.RunID, err)
+		}
 	}
 	log, err := readLog(ctx, runs, run)
 	if err != nil {

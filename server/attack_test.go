@@ -25,14 +25,14 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 )
 
-// live is a server on a port of its own, as Run serves it.
-type live struct {
+// served is a server on a port of its own, as Run serves it.
+type served struct {
 	*rig
 	addr string
 }
 
 // listen serves on a port until the test ends.
-func listen(t *testing.T, change ...func(*server.Config)) *live {
+func listen(t *testing.T, change ...func(*server.Config)) *served {
 	t.Helper()
 	g := newRig(t, change...)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -56,12 +56,12 @@ func listen(t *testing.T, change ...func(*server.Config)) *live {
 			t.Errorf("serve: %v", err)
 		}
 	})
-	return &live{rig: g, addr: l.Addr().String()}
+	return &served{rig: g, addr: l.Addr().String()}
 }
 
 // raw sends bytes as they are and returns the status and body of the response. The status is 0 if the
 // server closes the connection without one.
-func (l *live) raw(payload string) (int, string) {
+func (l *served) raw(payload string) (int, string) {
 	l.t.Helper()
 	conn, err := net.Dial("tcp", l.addr)
 	if err != nil {
@@ -274,7 +274,7 @@ func TestAttack_Bytes(t *testing.T) {
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
-			l := &live{rig: &rig{t: t}, addr: open.addr}
+			l := &served{rig: &rig{t: t}, addr: open.addr}
 			if strings.HasPrefix(a.name, "closed ") {
 				l.addr = closed.addr
 			}
@@ -821,7 +821,7 @@ func TestAttack_Profiles(t *testing.T) {
 		address = regexp.MustCompile(`msg="serving profiles" address=(\S+)`).FindStringSubmatch(log.String())
 		return address != nil
 	})
-	debug := &live{rig: g.rig, addr: address[1]}
+	debug := &served{rig: g.rig, addr: address[1]}
 	for _, c := range []struct {
 		want    int
 		headers []string

@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/config/configtest"
 	"github.com/awaken-go/awaken/eval/gate"
+	"github.com/awaken-go/awaken/eval/live/jury"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/llm/openai"
@@ -60,7 +61,7 @@ func (g *rig) openControl(cfg *server.Config) {
 	if _, contested := g.conf.(contestedConfig); contested {
 		o.Patience = time.Millisecond
 	}
-	if o.Code.Plugins = []awaken.Plugin{own, fork.New()}; g.config != nil {
+	if o.Code.Plugins = []awaken.Plugin{own, fork.New(), jury.New()}; g.config != nil {
 		g.config(&o.Code)
 	}
 	if !slices.ContainsFunc(o.Code.Plugins, func(p awaken.Plugin) bool { return p.Name() == permission.Name }) {

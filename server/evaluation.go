@@ -14,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/archive"
+	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/eval/runner"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
@@ -25,6 +26,9 @@ type Evals struct {
 	// Open returns a runtime for a cell of an evaluation, with a store of its own; see [runner.Runner].
 	Open   func(runner.Setup) (runner.Runtime, error)
 	Limits EvalLimits
+	// Live keeps what is said about the runs of users that are judged by the policies of their agents; see package eval/live/jury. It needs
+	// Config.Rollups. Nil means that none is judged.
+	Live live.Store
 	// Lease is how long a run stays with a process that is silent; default 30 seconds.
 	Lease time.Duration
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 
+	"github.com/awaken-go/awaken/eval/live/jury"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/schedule/fire"
 )
@@ -21,6 +22,9 @@ func (s *Server) StopEvals() {
 
 // SweepEvals continues the evaluations that no process has.
 func (s *Server) SweepEvals(ctx context.Context) { s.evals.jobs.sweep(ctx) }
+
+// LiveWorker returns what judges the runs of users.
+func (s *Server) LiveWorker() *jury.Worker { return s.lives.worker }
 
 // ScheduleWorker returns what starts the runs of schedules.
 func (s *Server) ScheduleWorker() *fire.Worker { return s.schedules.worker }

@@ -22,7 +22,7 @@ import (
 var transports = []string{"HTTP/1.1", "HTTP/2 without TLS", "HTTP/2 with TLS"}
 
 // listenBy serves until the test ends, and returns a client that uses one connection for everything.
-func listenBy(t *testing.T, transport string, change ...func(*server.Config)) (*live, *http.Client, string) {
+func listenBy(t *testing.T, transport string, change ...func(*server.Config)) (*served, *http.Client, string) {
 	t.Helper()
 	tr := &http.Transport{Protocols: new(http.Protocols), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the test's own certificate
 		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10, MaxReceiveBufferPerConnection: 1 << 20}}
@@ -99,7 +99,7 @@ func TestTLS_Versions(t *testing.T) {
 	both := listen(t, func(c *server.Config) { c.CertFile, c.KeyFile = certFile, keyFile })
 	old := listen(t, func(c *server.Config) { c.CertFile, c.KeyFile, c.NoHTTP2 = certFile, keyFile, true })
 	for _, tt := range []struct {
-		g       *live
+		g       *served
 		version uint16
 		offers  []string
 		want    string // "" if the handshake fails
@@ -313,7 +313,7 @@ const (
 	endStream, endHeaders = 1, 4
 )
 
-func (g *live) http2() *h2 {
+func (g *served) http2() *h2 {
 	g.t.Helper()
 	conn, err := net.Dial("tcp", g.addr)
 	if err != nil {
@@ -390,7 +390,7 @@ func TestHTTP2_StreamsOfAConnectionAreLimited(t *testing.T) {
 	}
 	c.Close()
 	g.eventually("the end of the streams", func() bool {
-		_, text := (&live{rig: g.rig, addr: g.addr}).raw(get("/metrics", "Authorization: Bearer "+adminKey))
+		_, text := (&served{rig: g.rig, addr: g.addr}).raw(get("/metrics", "Authorization: Bearer "+adminKey))
 		return strings.Contains(text, "\nawaken_http_requests_in_flight 1\n") // this one
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -1253,7 +1254,7 @@ func newBrokenRig(t *testing.T, err error, change ...func(*server.Config)) *rig 
 	t.Helper()
 	var broken atomic.Bool
 	g := &rig{t: t, db: brokenDB{memory.NewDB(), err}, keys: server.NewKeys(brokenProfile{memory.NewProfile(), err}),
-		conf: brokenConfig{memory.NewDB().Config(), &broken, err}, endpoints: brokenEndpoints{err}}
+		conf: brokenConfig{memory.NewDB().Config(), &broken, err}, endpoints: brokenEndpoints{err}, judged: brokenJudgements{err: err}}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
@@ -1262,6 +1263,15 @@ func newBrokenRig(t *testing.T, err error, change ...func(*server.Config)) *rig 
 	}}, change...)...)
 	broken.Store(true)
 	return g
+}
+
+type brokenJudgements struct {
+	live.Store
+	err error
+}
+
+func (b brokenJudgements) Judgements(context.Context, live.Query) ([]*live.Judgement, error) {
+	return nil, b.err
 }
 
 type brokenSchedules struct{ err error }

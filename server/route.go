@@ -39,7 +39,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&modelHealth{registry: registry}).routes(),
 	)
 	if cfg.Traces {
-		all = append(all, (&traces{}).routes()...)
+		all = append(all, (&traces{live: cfg.Evals.live()}).routes()...)
 		all = append(all, (&pins{audit: cfg.Control}).routes()...)
 	}
 	all = append(all, (&remembered{audit: cfg.Control}).routes()...)
@@ -47,9 +47,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		all = append(all, (&series{store: cfg.Rollups}).routes()...)
 	}
 	if cfg.Evals != nil {
-		s.evals = newEvaluations(cfg, s.streams, registry)
-		all = append(all, (&datasets{newID: cfg.NewID, most: s.evals.limits.Imports, audit: cfg.Control}).routes()...)
-		all = append(all, s.evals.routes()...)
+		all = append(all, s.evaluations(cfg, registry)...)
 	}
 	if cfg.Hooks != nil {
 		all = append(all, (&deliveries{hooks: cfg.Hooks}).routes()...)
@@ -119,6 +117,16 @@ func controlTable(cfg *Config, registry func() *registry.Registry) []protocol.Ro
 		(&permissions{plugin: cfg.Permission, registry: registry, control: cfg.Control}).routes(),
 		(&assistants{control: cfg.Control}).routes(),
 	)
+}
+
+// evaluations returns the routes of evaluations.
+func (s *Server) evaluations(cfg *Config, registry func() *registry.Registry) []protocol.Route {
+	s.evals = newEvaluations(cfg, s.streams, registry)
+	all := append((&datasets{newID: cfg.NewID, most: s.evals.limits.Imports, audit: cfg.Control}).routes(), s.evals.routes()...)
+	if s.lives = newLives(cfg, s.evals); s.lives != nil {
+		all = append(all, s.lives.routes()...)
+	}
+	return all
 }
 
 // forGlobalAdmins restricts routes to admin keys that belong to no tenant.

@@ -30,6 +30,7 @@ type Server struct {
 	tenants   *tenants
 	cert      *certificate // nil without TLS
 	evals     *evaluations // nil without evaluations
+	lives     *lives       // nil if no runs of users are judged
 	schedules *schedules   // nil without schedules
 
 	serving context.Context // until Stop
@@ -136,6 +137,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.cfg.Rollups != nil && !s.cfg.ManualMailbox {
 		queue := s.cfg.Mailbox.Queue()
 		roller := &rollup.Roller{Store: s.cfg.Rollups, Runs: func(tenant string) rollup.Runs { return queue.Handle(tenant) }, Logger: s.cfg.Logger}
+		if s.lives != nil {
+			roller.Ended = s.lives.worker.Offer
+			working.Go(func() { s.lives.worker.Work(ctx) })
+		}
 		working.Go(func() { roller.Work(ctx) })
 	}
 	if a := s.authorizations(); a != nil && !s.cfg.ManualMailbox {

@@ -21,6 +21,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configtest"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/eval/runner"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
@@ -57,6 +58,7 @@ type rig struct {
 	hooks     *webhook.Memory
 	router    *deliver.Router
 	endpoints webhook.EndpointStore // nil means new ones
+	judged    live.Store            // nil means a new one
 	stop      func()                // the process
 
 	profiles sync.Map // tenant -> profile.Store
@@ -160,7 +162,10 @@ func (g *rig) start(change ...func(*server.Config)) {
 	}
 	cfg.Mailbox = g.box
 	g.openWebhooks(&cfg)
-	cfg.Evals = &server.Evals{Open: openCell, Limits: server.EvalLimits{Revisions: 3}}
+	if g.judged == nil {
+		g.judged = new(live.Memory)
+	}
+	cfg.Evals = &server.Evals{Open: openCell, Live: g.judged, Limits: server.EvalLimits{Revisions: 3}}
 	if db, ok := g.db.(interface{ Rollups() rollup.Store }); ok {
 		cfg.Rollups = db.Rollups()
 	}

@@ -122,7 +122,7 @@ func TestShares_CountRequestsThatWaitForTheirRun(t *testing.T) {
 }
 
 // drip begins a request and never ends its body. It returns the connection.
-func (l *live) drip(as []string, length int, begin string) net.Conn {
+func (l *served) drip(as []string, length int, begin string) net.Conn {
 	l.t.Helper()
 	conn, err := net.Dial("tcp", l.addr)
 	if err != nil {

@@ -3,17 +3,22 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/trace"
 )
 
 // traces has the handlers that show what runs did, in the shapes of the original.
-type traces struct{}
+type traces struct {
+	live live.Store // what is said about runs; nil if none is judged
+}
 
 // ndjson is a response of one JSON value per line.
 type ndjson string
@@ -24,7 +29,8 @@ func (h *traces) routes() []protocol.Route {
 			Summary: "List the traces of runs, newest first",
 			Query: slices.Concat(runFilters, []protocol.Param{param("thread_id", "string", "only runs of this thread"), userParam,
 				param("prompt_id", "string", "only runs with this prompt; none has one"), param("experiment_id", "string", "only runs of this experiment; none has one"),
-				param("variant_name", "string", "only runs of this variant; none has one")}, listParams),
+				param("variant_name", "string", "only runs of this variant; none has one"),
+				param("max_score", "number", "only runs that were judged by the policies of their agents and have a score below this, 0 to 1; beside agent_id, version, since, until, cursor and limit")}, listParams),
 			Replies: map[int]any{200: traceList{}}},
 		{Method: "GET", Path: "/v1/traces/{run_id}", Access: protocol.Admins, Handle: own(h.get),
 			Summary: "Get what a run did, one event per line; the headers x-trace-total-events and x-trace-next-offset say how many there are and where the next page begins",
@@ -56,6 +62,9 @@ type traceSummary struct {
 	Steps     int              `json:"steps"`
 	CostUSD   float64          `json:"cost_usd"` // without children
 	Pinned    bool             `json:"pinned,omitempty"`
+	// JudgeScore is that of the model that judged the run, and Score the lowest of all scores.
+	JudgeScore *float64 `json:"judge_score,omitempty"`
+	Score      *float64 `json:"score,omitempty"`
 }
 
 func summaryOf(run *awaken.Run) traceSummary {
@@ -78,6 +87,9 @@ func timeText(ms int64) *string {
 func (h *traces) list(req *request) error {
 	if err := req.checkKnown(); err != nil {
 		return err
+	}
+	if req.value("max_score") != "" {
+		return h.listJudged(req)
 	}
 	q, err := runQuery(req)
 	if err != nil {
@@ -107,7 +119,69 @@ func (h *traces) list(req *request) error {
 		return err
 	}
 	out.HasMore, out.NextCursor = from.At != "", from.next("trc_")
+	return h.reply(req, out)
+}
+
+// reply replies with a page of traces, and what is said about their runs.
+func (h *traces) reply(req *request, out traceList) error {
+	ids := make([]string, len(out.Runs))
+	for i := range out.Runs {
+		ids[i] = out.Runs[i].RunID
+	}
+	known, err := judgementsOf(req.ctx, h.live, req.tenantName(), ids...)
+	if err != nil {
+		return err
+	}
+	for i := range out.Runs {
+		if j := known[out.Runs[i].RunID]; j != nil {
+			if out.Runs[i].Score = j.Score; j.Judge != nil {
+				out.Runs[i].JudgeScore = &j.Judge.Score
+			}
+		}
+	}
 	return req.Reply(200, out)
+}
+
+// withScores are the parameters of a list of judged runs.
+var withScores = []string{"max_score", "agent_id", "version", "since", "until", "cursor", "limit"}
+
+// listJudged lists the runs with a low score.
+func (h *traces) listJudged(req *request) error {
+	for name := range req.r.URL.Query() {
+		if !slices.Contains(withScores, name) {
+			return protocol.BadRequest("%s cannot be combined with max_score; want only %s", name, strings.Join(withScores[1:], ", "))
+		}
+	}
+	q, err := judgementQuery(req)
+	if err != nil {
+		return err
+	}
+	out := traceList{Runs: []traceSummary{}}
+	if h.live == nil {
+		return req.Reply(200, out)
+	}
+	list, from, err := judgements(req, h.live, "trc_", q)
+	if err != nil {
+		return err
+	}
+	for _, j := range list {
+		run, err := req.tenant.Store.LoadRun(req.ctx, j.RunID)
+		if errors.Is(err, awaken.ErrNotFound) {
+			continue // it was deleted
+		}
+		if err != nil {
+			return err
+		}
+		s := summaryOf(run)
+		pins, err := pinsOf(req).Of(req.ctx, run)
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return err
+		}
+		s.Pinned = len(pins) > 0
+		out.Runs = append(out.Runs, s)
+	}
+	out.HasMore, out.NextCursor = from.At != "", from.next("trc_")
+	return h.reply(req, out)
 }
 
 // markPinned marks the runs of a page that are pinned.
@@ -155,6 +229,13 @@ func (h *traces) get(req *request) error {
 	}
 	for _, child := range slices.Backward(children) {
 		rec.Children = append(rec.Children, &trace.Recording{Run: child})
+	}
+	known, err := judgementsOf(req.ctx, h.live, req.tenantName(), run.RunID)
+	if err != nil {
+		return err
+	}
+	if j := known[run.RunID]; j != nil {
+		rec.Evaluations = evaluationsOf(j)
 	}
 	lines := rec.Lines(true)
 	offset, limit := req.number("offset", 0, 0, 1<<31-1), req.number("limit", 1000, 1, 1000)

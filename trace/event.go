@@ -16,12 +16,13 @@ type Event struct {
 	Tool       *Tool
 	Suspension *Suspension
 	Child      *Child
+	Evaluation *Evaluation
 	Span
 }
 
 // Context says what an event is, and of which run.
 type Context struct {
-	Type             string `json:"type"` // inference, tool, suspension, handoff, delegation or background_task
+	Type             string `json:"type"` // inference, tool, suspension, handoff, delegation, background_task or evaluation_result
 	RunID            string `json:"run_id"`
 	ThreadID         string `json:"thread_id"`
 	AgentID          string `json:"agent_id"`
@@ -60,6 +61,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 			*Suspension
 			Span
 		}{e.Context, e.Suspension, e.Span})
+	case e.Evaluation != nil:
+		return json.Marshal(struct {
+			Context
+			*Evaluation
+			Span
+		}{e.Context, e.Evaluation, e.Span})
 	}
 	return json.Marshal(struct {
 		Context
@@ -124,6 +131,17 @@ type Child struct {
 	ChildCostUSD float64          `json:"child_cost_usd,omitempty"`
 }
 
+// Evaluation is what a scorer or a model said about the run after it had ended.
+type Evaluation struct {
+	Name        string  `json:"name"`  // of the scorer, or judge
+	Score       float64 `json:"score"` // 0 to 1
+	Passed      bool    `json:"passed"`
+	Explanation string  `json:"explanation,omitempty"`
+	Model       string  `json:"model,omitempty"`          // that judged
+	Revision    string  `json:"judge_revision,omitempty"` // of the judge: its model, instructions and rubric
+	At          int64   `json:"-"`                        // Unix ms
+}
+
 // Lines returns the trace of a run, in the order of what happened: with bodies, what the model and tools were told and said too.
 func (rec *Recording) Lines(bodies bool) []Event {
 	var out []Event
@@ -162,6 +180,11 @@ func (rec *Recording) Lines(bodies bool) []Event {
 		ev.Child = &Child{ChildRunID: child.Run.RunID, ChildAgentID: child.Run.AgentID, ChildStatus: child.Run.Status, ChildCostUSD: child.Run.CostUSD + child.Run.ChildCostUSD}
 		ev.StartedAtMS, ev.EndedAtMS = child.Run.StartedAt, child.Run.FinishedAt
 		ev.DurationMS = max(0, ev.EndedAtMS-ev.StartedAtMS)
+		out = append(out, ev)
+	}
+	for i := range rec.Evaluations {
+		ev := rec.event("evaluation_result", nil)
+		ev.Operation, ev.Evaluation, ev.StartedAtMS, ev.EndedAtMS = "evaluate", &rec.Evaluations[i], rec.Evaluations[i].At, rec.Evaluations[i].At
 		out = append(out, ev)
 	}
 	return out

@@ -36,6 +36,8 @@ type Recording struct {
 	Events []awaken.Entry
 	// Children are the runs that it started, the oldest first.
 	Children []*Recording
+	// Evaluations are what was said about the run after it had ended. A [Recorder] does not read them.
+	Evaluations []Evaluation
 }
 
 // Record reads a run with everything that it started. It returns ErrNotFound if the run does not exist.

@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
@@ -27,15 +28,16 @@ const systemTenant = "awaken.system"
 
 // backend is the database of a server.
 type backend struct {
-	queue     mailbox.Queue
-	keys      profile.Store
-	config    config.Store
-	limits    limit.Store // of providers
-	hooks     webhook.Store
-	schedules schedule.Store
-	endpoints webhook.EndpointStore
-	rollups   rollup.Store
-	changes   changelog.Store
+	queue      mailbox.Queue
+	keys       profile.Store
+	config     config.Store
+	limits     limit.Store // of providers
+	hooks      webhook.Store
+	schedules  schedule.Store
+	endpoints  webhook.EndpointStore
+	judgements live.Store
+	rollups    rollup.Store
+	changes    changelog.Store
 	// profile returns the profile of a tenant.
 	profile func(tenant string) profile.Store
 	bus     bus.Bus // between the processes that use the database; nil if there is none
@@ -53,14 +55,14 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool, log *sl
 		if err != nil {
 			return nil, configError("%w", err)
 		}
-		return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(), schedules: db.Schedules(), endpoints: db.Endpoints(), rollups: db.Rollups(), changes: db.Changes(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, bus: db.Bus(), place: db.Place, name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
+		return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(), schedules: db.Schedules(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(), changes: db.Changes(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, bus: db.Bus(), place: db.Place, name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
 	}
 	path := filepath.Join(s.StorageDir, storeName)
 	db, err := openFile(ctx, path, create, true, log)
 	if err != nil {
 		return nil, err
 	}
-	return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(), schedules: db.Schedules(), endpoints: db.Endpoints(), rollups: db.Rollups(), changes: db.Changes(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, place: placeless, name: path, close: func(err *error) { closing(db, err) }}, nil
+	return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(), schedules: db.Schedules(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(), changes: db.Changes(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, place: placeless, name: path, close: func(err *error) { closing(db, err) }}, nil
 }
 
 // placeless is the place of a file: processes in different containers may know it by different paths.

@@ -195,7 +195,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	}
 	sc.Routes = slices.Concat(sc.Routes, a2aRoutes, mcpRoutes)
 	if e := &s.Evals; e.Routes {
-		sc.Evals = &server.Evals{Open: openCell, Limits: server.EvalLimits{SyncCells: e.SyncCells, Concurrency: e.Concurrency, OnlineCells: e.OnlineCells, OnlineConcurrency: e.OnlineConcurrency,
+		sc.Evals = &server.Evals{Open: openCell, Live: b.judgements, Limits: server.EvalLimits{SyncCells: e.SyncCells, Concurrency: e.Concurrency, OnlineCells: e.OnlineCells, OnlineConcurrency: e.OnlineConcurrency,
 			Samples: e.Samples, Revisions: e.Revisions, Imports: e.Imports}}
 	}
 	control.serve(&sc, s)

@@ -157,6 +157,22 @@ func (c *cell) ask(ctx context.Context, g *Judge, question string) (Verdict, err
 	return votes[(len(votes)-1)/2], nil
 }
 
+// Opinion is what a judge says about an answer that no case is of, and what asking took.
+type Opinion struct {
+	Verdict
+	Tokens  int64
+	CostUSD float64
+}
+
+// Judge asks a judge about an answer. If that fails, the opinion says only what it took.
+func (r *Runner) Judge(ctx context.Context, g *Judge, inputs []string, answer string) (Opinion, error) {
+	j := &job{Runner: r, plan: &Plan{}, stop: func(error) {}}
+	v, err := (&cell{job: j}).ask(ctx, g, g.question(inputs, answer))
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return Opinion{Verdict: v, Tokens: j.tokens, CostUSD: j.usd}, err
+}
+
 // Graded is an answer that a person has graded.
 type Graded struct {
 	Input  string

@@ -32,6 +32,7 @@ import (
 	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
@@ -134,6 +135,9 @@ func (db *DB) Schedules() schedule.Store { return sqlstore.NewSchedules(db.datab
 
 // Endpoints returns the endpoints of webhooks of all tenants.
 func (db *DB) Endpoints() webhook.EndpointStore { return sqlstore.NewEndpoints(db.database) }
+
+// Judgements returns what is said about the runs of all tenants.
+func (db *DB) Judgements() live.Store { return sqlstore.NewJudgements(db.database) }
 
 // Changes returns the log of changes, which the processes that use the database share.
 func (db *DB) Changes() changelog.Store { return db.changes() }

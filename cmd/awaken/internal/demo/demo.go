@@ -7,6 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/eval/live/jury"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/background"
@@ -48,7 +49,7 @@ func Config() engine.Config {
 // Plugins returns the plugins that every agent may load. Their sections configure them.
 func Plugins() []awaken.Plugin {
 	return []awaken.Plugin{permission.New(permission.Config{}), reminder.New(reminder.Config{}), deferred.New(), guard.Rails(), memory.New(),
-		handoff.New(nil), delegate.New(delegate.Options{}), background.New(), basics.New(), web.New(nil), fork.New(), genui.New()}
+		handoff.New(nil), delegate.New(delegate.Options{}), background.New(), basics.New(), web.New(nil), fork.New(), genui.New(), jury.New()}
 }
 
 // Minimal returns the configuration of the default agent alone, without tools.

@@ -1,0 +1,283 @@
+package jury
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/eval/live"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// Runs has the runs of a tenant.
+type Runs interface {
+	trace.Source
+	Thread(ctx context.Context, id string) (*awaken.Thread, error)
+}
+
+// Worker judges runs. Every process may have one: they share the work.
+type Worker struct {
+	Store    live.Store
+	Budgets  profile.Store // what was spent, of all tenants
+	Runs     func(tenant string) Runs
+	Registry func() *registry.Registry // the live version, which has the policies
+	// Ask asks a model about an answer. If that fails, the opinion says only what it took.
+	Ask func(ctx context.Context, q Question) (Opinion, error)
+	// Ours reports whether a thread is that of an experiment, so that its runs are not judged. Nil means that none is.
+	Ours func(t *awaken.Thread) bool
+
+	Lease  time.Duration // how long a process may judge a run; default 5 minutes
+	Logger *slog.Logger  // nil discards
+}
+
+// Question is what a model is asked.
+type Question struct {
+	Model
+	Registry *registry.Registry // has the model
+	Input    string             // what the user said
+	Answer   string
+}
+
+// Opinion is what a model says about an answer, and what asking it took.
+type Opinion struct {
+	live.Verdict
+	Tokens  int64
+	CostUSD float64
+}
+
+const (
+	atOnce   = 4                // runs that a process judges at a time
+	attempts = 3                // of a judge that fails
+	pause    = 2 * time.Second  // between looks for work
+	again    = 30 * time.Second // after the first failure, twice as long after each
+	grace    = 3 * time.Second  // that judging continues when the process stops
+	trimmed  = 24 * time.Hour   // between removals of old judgements
+)
+
+// Keep is how long judgements are kept, counted from when their runs were created.
+const Keep = 90 * 24 * time.Hour
+
+// Offer stores that a run which has ended is to be judged, if the policy of its agent says so. Offering a run again changes nothing.
+func (w *Worker) Offer(ctx context.Context, tenant string, run *awaken.Run) error {
+	agent := agentOf(run)
+	policy, err := w.policy(agent)
+	if err != nil && w.Logger != nil { // the run is counted nevertheless
+		w.Logger.Warn("cannot read the policy of live evaluation", "agent", agent, "error", err)
+	}
+	if err != nil || policy == nil || run.ParentRunID != "" || run.Origin != "user" && run.Origin != "mcp" || run.Call != nil || !policy.selects(run) {
+		return nil
+	}
+	if w.Ours != nil {
+		t, err := w.Runs(tenant).Thread(ctx, run.ThreadID)
+		if errors.Is(err, awaken.ErrNotFound) || err == nil && w.Ours(t) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if known, err := w.Store.Judgements(ctx, live.Query{Tenant: tenant, RunIDs: []string{run.RunID}}); err != nil || len(known) > 0 {
+		return err
+	}
+	if over, err := w.over(ctx, agent, policy); err != nil || over != "" {
+		if err == nil {
+			_, err = w.spend(ctx, agent, nil, Spent{Skipped: 1})
+		}
+		return err
+	}
+	_, err = w.Store.SwapJudgement(ctx, &live.Judgement{Tenant: tenant, RunID: run.RunID, CreatedAt: run.CreatedAt, AgentID: agent, Version: run.ResolutionID, Status: live.Pending,
+		State: live.State{ThreadID: run.ThreadID, Outcome: string(run.Termination.Type)}})
+	return err
+}
+
+// agentOf returns the agent that a run was started with.
+func agentOf(run *awaken.Run) string { return cmp.Or(run.FirstAgentID, run.AgentID) }
+
+// policy returns the policy of an agent, or nil.
+func (w *Worker) policy(agent string) (*Policy, error) { return Of(w.Registry().Agent(agent)) }
+
+// Work judges runs until ctx is done, and then for a few seconds more those that it has begun.
+func (w *Worker) Work(ctx context.Context) {
+	var trim time.Time
+	for ctx.Err() == nil {
+		n, err := w.Round(ctx)
+		if now := time.Now(); now.Sub(trim) > trimmed && ctx.Err() == nil {
+			trim = now
+			err = errors.Join(err, w.trim(ctx, now))
+		}
+		if err != nil && ctx.Err() == nil && w.Logger != nil {
+			w.Logger.Warn("cannot judge runs", "error", err)
+		}
+		if n > 0 && err == nil {
+			continue
+		}
+		select {
+		case <-time.After(pause + rand.N(pause)):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (w *Worker) trim(ctx context.Context, now time.Time) error {
+	return errors.Join(w.Store.ForgetJudgements(ctx, now.Add(-Keep).UnixMilli()), w.forgetSpent(ctx, now.Add(-Keep)))
+}
+
+// Round judges some of the runs that are to be judged, and returns how many it found.
+func (w *Worker) Round(ctx context.Context) (int, error) {
+	due, err := w.Store.Judgements(ctx, live.Query{Due: true, Limit: atOnce})
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	inside, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(grace):
+			cancel()
+		case <-inside.Done():
+		}
+	})()
+	errs := make([]error, len(due))
+	var all sync.WaitGroup
+	for i, j := range due {
+		all.Go(func() { errs[i] = w.take(inside, j) })
+	}
+	all.Wait()
+	return len(due), errors.Join(errs...)
+}
+
+// take judges a run, unless another process has been faster.
+func (w *Worker) take(ctx context.Context, j *live.Judgement) error {
+	if j.Status == live.Judging && j.Asked {
+		return w.end(ctx, j, live.InDoubt, "the process that asked the judge is gone")
+	}
+	policy, err := w.policy(j.AgentID)
+	if err != nil {
+		return err
+	}
+	if policy == nil {
+		return w.end(ctx, j, live.Skipped, "the agent has no policy any more")
+	}
+	lease := cmp.Or(max(w.Lease, 0), 5*time.Minute)
+	j.Status, j.Wait, j.Asked, j.Reason = live.Judging, lease, policy.Judge != nil && j.Outcome != string(awaken.Failed), ""
+	j.Attempts++
+	if ok, err := w.Store.SwapJudgement(ctx, j); err != nil || !ok {
+		return err
+	}
+	j.Revision++
+	last := context.WithoutCancel(ctx)
+	if j.Attempts == 1 { // a retry does not count again
+		if over, err := w.spend(last, j.AgentID, policy, Spent{Judged: 1}); err != nil {
+			return err // the lease ends, and nothing was asked
+		} else if over != "" {
+			return w.end(last, j, live.Skipped, over)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, lease*9/10)
+	defer cancel()
+	before := j.CostUSD
+	err = w.judge(ctx, j, policy)
+	if cost := j.CostUSD - before; cost > 0 {
+		if _, spendErr := w.spend(last, j.AgentID, nil, Spent{CostUSD: cost}); spendErr != nil && w.Logger != nil {
+			w.Logger.Warn("cannot count what a judge cost", "run", j.RunID, "error", spendErr)
+		}
+	}
+	switch {
+	case errors.Is(err, awaken.ErrNotFound):
+		return w.end(last, j, live.Skipped, "the run was deleted")
+	case err != nil && ctx.Err() != nil && j.Asked:
+		return w.end(last, j, live.InDoubt, "asking the judge was cut off: "+err.Error())
+	case err != nil && j.Attempts >= attempts:
+		return w.end(last, j, live.Failed, err.Error())
+	case err != nil:
+		j.Status, j.Wait, j.Asked, j.Reason = live.Pending, again<<(j.Attempts-1), false, err.Error()
+		_, err = w.Store.SwapJudgement(last, j)
+		return err
+	}
+	return w.end(last, j, live.Done, "")
+}
+
+// end stores how a judgement has ended.
+func (w *Worker) end(ctx context.Context, j *live.Judgement, status live.Status, reason string) error {
+	j.Status, j.Wait, j.Asked, j.Reason, j.JudgedAt = status, -1, false, reason, time.Now().UnixMilli()
+	_, err := w.Store.SwapJudgement(ctx, j)
+	return err
+}
+
+// judge scores a run.
+func (w *Worker) judge(ctx context.Context, j *live.Judgement, p *Policy) error {
+	rec, err := (&trace.Recorder{Source: w.Runs(j.Tenant), Alone: true}).Record(ctx, j.RunID)
+	if err != nil {
+		return err
+	}
+	seen, said := observe(rec), rec.UserText()
+	f := &eval.Fixture{ID: j.RunID, Exchange: eval.Exchange{UserInput: said}}
+	j.Scores, j.Judge = nil, nil
+	if rec.Run.Termination.Type == awaken.Failed {
+		j.Scores = append(j.Scores, live.Score{Scorer: "outcome", Reason: "the run failed: " + seen.ErrorType})
+	}
+	for i := range p.Scorers {
+		j.Scores = append(j.Scores, live.Score(p.Scorers[i].Score(f, seen, nil)))
+	}
+	if j.Asked {
+		reg := w.Registry()
+		if !reg.HasModel(p.Judge.ModelID) {
+			return fmt.Errorf("judge.model_id is %q, which the live version does not have", p.Judge.ModelID)
+		}
+		o, err := w.Ask(ctx, Question{Model: *p.Judge, Registry: reg, Input: said, Answer: seen.FinalText})
+		j.Tokens, j.CostUSD = j.Tokens+o.Tokens, j.CostUSD+o.CostUSD
+		if err != nil {
+			return fmt.Errorf("judge: %w", err)
+		}
+		j.Judge = &o.Verdict
+	}
+	sum(j)
+	return nil
+}
+
+// sum derives the score and the result from the scores.
+func sum(j *live.Judgement) {
+	lowest, passed := 1.0, true
+	for _, s := range j.Scores {
+		lowest, passed = min(lowest, s.Score), passed && s.Passed
+	}
+	if j.Judge != nil {
+		lowest = min(lowest, j.Judge.Score)
+		passed = passed && j.Judge.Score >= Low
+	}
+	j.Score, j.Passed = &lowest, &passed
+}
+
+// Low is the score of a model below which an answer does not pass.
+const Low = 0.5
+
+// Retry makes a judgement that has no score be made again. The judge may be paid twice. It returns awaken.ErrNotFound, or awaken.ErrConflict if the judgement has a score
+// or is being made.
+func (w *Worker) Retry(ctx context.Context, tenant, runID string) (*live.Judgement, error) {
+	found, err := w.Store.Judgements(ctx, live.Query{Tenant: tenant, RunIDs: []string{runID}})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("judgement of run %q: %w", runID, awaken.ErrNotFound)
+	}
+	j := found[0]
+	if j.Status != live.InDoubt && j.Status != live.Failed && j.Status != live.Skipped {
+		return nil, fmt.Errorf("judgement of run %q: %w: it is %s; want in_doubt, failed or skipped", runID, awaken.ErrConflict, j.Status)
+	}
+	j.Status, j.Wait, j.Reason, j.Attempts, j.JudgedAt = live.Pending, 0, "", 0, 0
+	ok, err := w.Store.SwapJudgement(ctx, j)
+	if err == nil && !ok {
+		err = fmt.Errorf("judgement of run %q: %w: it was changed at the same time", runID, awaken.ErrConflict)
+	}
+	return j, err
+}
