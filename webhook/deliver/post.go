@@ -3,9 +3,6 @@ package deliver
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -90,14 +87,14 @@ func (s *Sender) request(ctx context.Context, to *webhook.Target, id string, at 
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("User-Agent", "awaken")
 	seconds := strconv.FormatInt(at.Unix(), 10)
-	req.Header.Set("Webhook-Id", id)
-	req.Header.Set("Webhook-Timestamp", seconds)
+	req.Header.Set(webhook.IDHeader, id)
+	req.Header.Set(webhook.TimeHeader, seconds)
 	if to.Secret != "" {
-		signature := sign(to.Secret, id, seconds, body)
+		signature := webhook.Sign(to.Secret, id, seconds, body)
 		if to.Former != "" {
-			signature += " " + sign(to.Former, id, seconds, body)
+			signature += " " + webhook.Sign(to.Former, id, seconds, body)
 		}
-		req.Header.Set("Webhook-Signature", signature)
+		req.Header.Set(webhook.SignatureHeader, signature)
 	}
 	resp, err := s.client.Do(req)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -109,18 +106,4 @@ func (s *Sender) request(ctx context.Context, to *webhook.Target, id string, at 
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
 	return resp.StatusCode, nil
-}
-
-// sign returns the signature of a message by the rules of Standard Webhooks. A secret that begins with whsec_ is base64.
-func sign(secret, id, seconds string, body []byte) string {
-	key := []byte(secret)
-	if text, ok := strings.CutPrefix(secret, "whsec_"); ok {
-		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
-			key = decoded
-		}
-	}
-	mac := hmac.New(sha256.New, key)
-	fmt.Fprintf(mac, "%s.%s.", id, seconds)
-	mac.Write(body)
-	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }

@@ -3,8 +3,6 @@ package deliver
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -112,9 +110,7 @@ func (r *Router) Add(ctx context.Context, e *webhook.Endpoint) (awaken.Secret, e
 
 // newSecret gives an endpoint a new secret.
 func (r *Router) newSecret(e *webhook.Endpoint) (awaken.Secret, error) {
-	var key [24]byte
-	_, _ = rand.Read(key[:]) // never fails
-	secret := "whsec_" + base64.StdEncoding.EncodeToString(key[:])
+	secret := webhook.NewSecret()
 	sealed, err := r.cfg.Sealer.Seal(secretName(e), []byte(secret))
 	if err != nil {
 		return awaken.Secret{}, fmt.Errorf("%w: %w", ErrSeal, err)
