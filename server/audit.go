@@ -73,3 +73,14 @@ func timeOf(name, s string) (time.Time, error) {
 	}
 	return t, nil
 }
+
+// recordChange adds what a caller did to something of its tenant to the audit log, unless there is none.
+func recordChange(req *request, audit *config.Manager, action, resource string) error {
+	if audit == nil {
+		return nil
+	}
+	if name := req.tenant.Name(); name != "" {
+		resource = "tenants/" + name + "/" + resource
+	}
+	return audit.Audit().Add(req.ctx, action, resource, actorOf(req), nil)
+}

@@ -45,12 +45,17 @@ func (b *bodies) read(req *request) error {
 	if req.route.Body == nil || req.r.Body == nil || req.r.Body == http.NoBody {
 		return nil
 	}
-	if b.bytes > 0 && req.r.ContentLength > b.bytes {
-		return &http.MaxBytesError{Limit: b.bytes}
+	return b.fetch(req, b.bytes)
+}
+
+// fetch reads the body of a request, which has at most so many bytes; 0 or less means no limit.
+func (b *bodies) fetch(req *request, most int64) error {
+	if most > 0 && req.r.ContentLength > most {
+		return &http.MaxBytesError{Limit: most}
 	}
 	from := req.r.Body
-	if b.bytes > 0 {
-		from = http.MaxBytesReader(req.w, from, b.bytes)
+	if most > 0 {
+		from = http.MaxBytesReader(req.w, from, most)
 	}
 	control, start := http.NewResponseController(req.w), time.Now()
 	var data []byte

@@ -74,6 +74,8 @@ type Config struct {
 	Hooks webhook.Store
 	// Webhooks tells endpoints about the runs of tenants. It needs Hooks. Nil makes its routes unavailable.
 	Webhooks *Webhooks
+	// Triggers lets other systems start runs. Nil makes its routes unavailable.
+	Triggers *Triggers
 	// Schedules are those of all tenants, which Serve works on. Nil makes their routes unavailable.
 	Schedules schedule.Store
 	// Changes is the log of what changes in tenants. Nil makes the feed unavailable.

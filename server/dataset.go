@@ -62,17 +62,6 @@ func archiveOf(req *request) (*archive.Archive, error) {
 	return archive.New(values), nil
 }
 
-// recordEval writes to the audit log that a part of evaluations was changed.
-func recordEval(req *request, audit *config.Manager, action, resource string) error {
-	if audit == nil {
-		return nil
-	}
-	if name := req.tenant.Name(); name != "" {
-		resource = "tenants/" + name + "/" + resource
-	}
-	return audit.Audit().Add(req.ctx, action, resource, actorOf(req), nil)
-}
-
 type datasetList struct {
 	Datasets []datasetSummary `json:"datasets"`
 }
@@ -144,7 +133,7 @@ func (h *datasets) create(req *request, body *newDataset) error {
 
 // changed records that a dataset was changed, and replies with it.
 func (h *datasets) changed(req *request, action string, status int, id string, d *archive.Dataset) error {
-	if err := recordEval(req, h.audit, action, "eval-datasets/"+id); err != nil {
+	if err := recordChange(req, h.audit, action, "eval-datasets/"+id); err != nil {
 		return err
 	}
 	return req.Reply(status, datasetView{id, *d})
@@ -255,7 +244,7 @@ func (h *datasets) delete(req *request) error {
 	if err := releaseSources(req, req.path("id"), sources(&d.Spec), nil); err != nil {
 		return err
 	}
-	return req.done(recordEval(req, h.audit, "delete", "eval-datasets/"+req.path("id")))
+	return req.done(recordChange(req, h.audit, "delete", "eval-datasets/"+req.path("id")))
 }
 
 type newFixture struct {
@@ -423,7 +412,7 @@ func (h *datasets) importTraces(req *request, body *tracesImport) error {
 		return err
 	}
 	out.DatasetRevision = d.Meta.Revision
-	if err := recordEval(req, h.audit, "update", "eval-datasets/"+req.path("id")); err != nil {
+	if err := recordChange(req, h.audit, "update", "eval-datasets/"+req.path("id")); err != nil {
 		return err
 	}
 	return req.Reply(200, out)
@@ -470,7 +459,7 @@ func (h *datasets) importDialogue(req *request, body *dialogueImport) error {
 	if err != nil {
 		return err
 	}
-	if err := recordEval(req, h.audit, "update", "eval-datasets/"+req.path("id")); err != nil {
+	if err := recordChange(req, h.audit, "update", "eval-datasets/"+req.path("id")); err != nil {
 		return err
 	}
 	return req.Reply(200, importedDialogue{f.ID, d.Meta.Revision})

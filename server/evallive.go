@@ -196,7 +196,7 @@ func (h *lives) retry(req *request) error {
 	if err != nil {
 		return err
 	}
-	if err := recordEval(req, h.audit, "retry", "eval-live/"+id); err != nil {
+	if err := recordChange(req, h.audit, "retry", "eval-live/"+id); err != nil {
 		return err
 	}
 	return req.Reply(202, j)

@@ -376,7 +376,7 @@ func (h *evaluations) launch(req *request, a *archive.Archive, run *archive.Run,
 	if plan.Limits.Concurrency == 0 {
 		plan.Limits.Concurrency = h.limits.Concurrency
 	}
-	if err := recordEval(req, h.control, "run", "eval-runs/"+run.ID); err != nil {
+	if err := recordChange(req, h.control, "run", "eval-runs/"+run.ID); err != nil {
 		return err
 	}
 	j, err := h.jobs.begin(req.ctx, a, req.tenant.Name(), &archive.Header{Run: *run, Request: raw, ResolutionID: resolutionID}, cases)
@@ -480,7 +480,7 @@ func (h *evaluations) delete(req *request) error {
 	if err := a.Remove(req.ctx, header.ID); err != nil {
 		return err
 	}
-	return req.done(recordEval(req, h.control, "delete", "eval-runs/"+header.ID))
+	return req.done(recordChange(req, h.control, "delete", "eval-runs/"+header.ID))
 }
 
 func (h *evaluations) cancel(req *request) error {
@@ -492,7 +492,7 @@ func (h *evaluations) cancel(req *request) error {
 	if err := h.jobs.cancel(req.ctx, a, id); err != nil {
 		return err
 	}
-	if err := recordEval(req, h.control, "cancel", "eval-runs/"+id); err != nil {
+	if err := recordChange(req, h.control, "cancel", "eval-runs/"+id); err != nil {
 		return err
 	}
 	run, err := a.Run(req.ctx, id)
@@ -519,7 +519,7 @@ func (h *evaluations) resume(req *request, body *resumeBody) error {
 	if err := h.jobs.retry(req.ctx, a, req.tenant.Name(), id); err != nil {
 		return err
 	}
-	if err := recordEval(req, h.control, "resume", "eval-runs/"+id); err != nil {
+	if err := recordChange(req, h.control, "resume", "eval-runs/"+id); err != nil {
 		return err
 	}
 	run, err := a.Run(req.ctx, id)

@@ -34,6 +34,7 @@ import (
 	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
 	"github.com/awaken-go/awaken/webhook/deliver"
 )
@@ -299,16 +300,29 @@ var successes = map[string]func(g *rig, as []string) request{
 		g.done(as...)
 		return request{path: "/v1/threads/summaries"}
 	},
-	"GET /v1/schedules":                        plainly("/v1/schedules?limit=2", ""),
-	"POST /v1/schedules":                       plainly("/v1/schedules", `{"cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
-	"POST /v1/schedules/preview":               plainly("/v1/schedules/preview", `{"cron":"@daily"}`),
-	"GET /v1/schedules/{schedule_id}":          ofSchedule("", ""),
-	"PUT /v1/schedules/{schedule_id}":          ofSchedule("", `{"cron":"@weekly","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
-	"DELETE /v1/schedules/{schedule_id}":       ofSchedule("", ""),
-	"POST /v1/schedules/{schedule_id}/pause":   ofSchedule("/pause", ""),
-	"POST /v1/schedules/{schedule_id}/resume":  ofSchedule("/resume", ""),
-	"POST /v1/schedules/{schedule_id}/run":     ofSchedule("/run", ""),
-	"GET /v1/schedules/{schedule_id}/firings":  ofSchedule("/firings", ""),
+	"GET /v1/schedules":                       plainly("/v1/schedules?limit=2", ""),
+	"POST /v1/schedules":                      plainly("/v1/schedules", `{"cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"POST /v1/schedules/preview":              plainly("/v1/schedules/preview", `{"cron":"@daily"}`),
+	"GET /v1/schedules/{schedule_id}":         ofSchedule("", ""),
+	"PUT /v1/schedules/{schedule_id}":         ofSchedule("", `{"cron":"@weekly","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"DELETE /v1/schedules/{schedule_id}":      ofSchedule("", ""),
+	"POST /v1/schedules/{schedule_id}/pause":  ofSchedule("/pause", ""),
+	"POST /v1/schedules/{schedule_id}/resume": ofSchedule("/resume", ""),
+	"POST /v1/schedules/{schedule_id}/run":    ofSchedule("/run", ""),
+	"GET /v1/schedules/{schedule_id}/firings": ofSchedule("/firings", ""),
+	"GET /v1/triggers":                        plainly("/v1/triggers?limit=2", ""),
+	"POST /v1/triggers":                       plainly("/v1/triggers", `{"run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"GET /v1/triggers/{trigger_id}":           ofTrigger("", ""),
+	"PUT /v1/triggers/{trigger_id}":           ofTrigger("", `{"run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]},"paused":true}`),
+	"DELETE /v1/triggers/{trigger_id}":        ofTrigger("", ""),
+	"POST /v1/triggers/{trigger_id}/rotate":   ofTrigger("/rotate", `{}`),
+	"POST /v1/triggers/{trigger_id}/url":      ofTrigger("/url", `{"expires_at":"2100-01-01T00:00:00Z"}`),
+	"POST /v1/triggers/{trigger_id}/run":      ofTrigger("/run", `{"payload":"x"}`),
+	"GET /v1/triggers/{trigger_id}/firings":   ofTrigger("/firings", ""),
+	"POST /v1/triggers/{trigger_id}/fire": func(g *rig, _ []string) request {
+		_, path := g.trigger("")
+		return request{path: path, body: `{"a":1}`}
+	},
 	"GET /v1/webhooks":                         plainly("/v1/webhooks?limit=2", ""),
 	"POST /v1/webhooks":                        plainly("/v1/webhooks", `{"url":"https://example.com/told","events":["run.finished"]}`),
 	"GET /v1/webhooks/{webhook_id}":            ofWebhook("", ""),
@@ -505,7 +519,8 @@ func plainly(path, body string) func(*rig, []string) request {
 // ofContested returns a request about the schedule or the webhook that other processes change all the time.
 func ofContested(all, rest, body string) func(*rig) request {
 	return func(g *rig) request {
-		made := map[string]string{"/v1/schedules": `{"id":"contested","cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`, "/v1/webhooks": `{"id":"contested","url":"https://example.com/told"}`}[all]
+		made := map[string]string{"/v1/schedules": `{"id":"contested","cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`, "/v1/webhooks": `{"id":"contested","url":"https://example.com/told"}`,
+			"/v1/triggers": `{"id":"contested","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`}[all]
 		if status, text := g.ask("POST", all, made, admin...); status != 201 && status != 409 {
 			g.t.Fatalf("POST %s: %d %s", all, status, text)
 		}
@@ -516,6 +531,20 @@ func ofContested(all, rest, body string) func(*rig) request {
 func ofWebhook(rest, body string) func(*rig, []string) request {
 	return func(g *rig, _ []string) request {
 		return request{path: "/v1/webhooks/" + g.webhook() + rest, body: body}
+	}
+}
+
+func atDoor(status int, body string, headers ...string) other {
+	return other{status, func(g *rig) request {
+		_, path := g.trigger("")
+		return request{path: path, body: body, headers: headers}
+	}}
+}
+
+func ofTrigger(rest, body string) func(*rig, []string) request {
+	return func(g *rig, _ []string) request {
+		id, _ := g.trigger("")
+		return request{path: "/v1/triggers/" + id + rest, body: body}
 	}
 }
 
@@ -735,6 +764,14 @@ var others = map[string][]other{
 	"GET /v1/session": {{401, func(*rig) request {
 		return request{path: "/v1/session", headers: []string{"Authorization", "Bearer a-wrong-key"}}
 	}}},
+	"POST /v1/triggers/{trigger_id}/fire": {atDoor(400, `{`), atDoor(413, `"`+strings.Repeat("x", 70_000)+`"`), atDoor(415, "{}", "Content-Type", "image/png"), {403, func(g *rig) request {
+		_, path := g.trigger(`"paused":true`)
+		return request{path: path, body: `{}`}
+	}}, {429, func(g *rig) request {
+		_, path := g.trigger(`"per_minute":1`)
+		g.want(202, "POST", path, `{}`)
+		return request{path: path, body: `{}`}
+	}}},
 	"GET /v1/blobs/{blob_id}":            {part(206, "Range", "bytes=1-2"), part(416, "Range", "bytes=99-"), part(304, "If-None-Match", "*")},
 	"PUT /v1/config/{namespace}/{id}":    {ifMatch(412, `"999"`, request{path: "/v1/config/agents/helper", body: `{"id":"helper","model_id":"m"}`})},
 	"DELETE /v1/config/{namespace}/{id}": {ifMatch(412, `"999"`, request{path: "/v1/config/agents/helper"}), about(409, "/v1/config/providers/local", ""), about(400, "/v1/config/agents/x?force=maybe", "")},
@@ -832,9 +869,17 @@ var conflicts = map[string]func(g *rig) request{
 	"POST /v1/schedules/{schedule_id}/pause":  ofContested("/v1/schedules", "/contested/pause", ""),
 	"POST /v1/schedules/{schedule_id}/resume": ofContested("/v1/schedules", "/contested/resume", ""),
 	"POST /v1/schedules/{schedule_id}/run":    ofContested("/v1/schedules", "/contested/run", ""),
-	"POST /v1/webhooks":                       ofContested("/v1/webhooks", "", `{"id":"contested","url":"https://example.com/told"}`),
-	"PUT /v1/webhooks/{webhook_id}":           ofContested("/v1/webhooks", "/contested", `{"url":"https://example.com/told"}`),
-	"POST /v1/webhooks/{webhook_id}/rotate":   ofContested("/v1/webhooks", "/contested/rotate", ""),
+	"POST /v1/triggers":                       ofContested("/v1/triggers", "", `{"id":"contested","run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"PUT /v1/triggers/{trigger_id}":           ofContested("/v1/triggers", "/contested", `{"run":{"agent_id":"default","messages":[{"role":"user","content":"hello"}]}}`),
+	"POST /v1/triggers/{trigger_id}/rotate":   ofContested("/v1/triggers", "/contested/rotate", "{}"),
+	"POST /v1/triggers/{trigger_id}/run":      func(g *rig) request { return request{path: "/v1/triggers/" + g.unable() + "/run", body: `{}`} },
+	"POST /v1/triggers/{trigger_id}/fire": func(g *rig) request {
+		link := g.want(200, "POST", "/v1/triggers/"+g.unable()+"/url", `{}`, admin...)["url"]
+		return request{path: pathOf(g.t, link), body: `{}`}
+	},
+	"POST /v1/webhooks":                     ofContested("/v1/webhooks", "", `{"id":"contested","url":"https://example.com/told"}`),
+	"PUT /v1/webhooks/{webhook_id}":         ofContested("/v1/webhooks", "/contested", `{"url":"https://example.com/told"}`),
+	"POST /v1/webhooks/{webhook_id}/rotate": ofContested("/v1/webhooks", "/contested/rotate", ""),
 	"DELETE /v1/threads/{thread_id}": func(g *rig) request {
 		thread, _ := g.runs()
 		return request{path: "/v1/threads/" + thread}
@@ -941,6 +986,8 @@ var mistakes = map[string]string{
 	"GET /v1/deliveries":                                  "/v1/deliveries?limit=x",
 	"GET /v1/schedules":                                   "/v1/schedules?cursor=zzz",
 	"GET /v1/schedules/{schedule_id}/firings":             "/v1/schedules/x/firings?limit=x",
+	"GET /v1/triggers":                                    "/v1/triggers?cursor=zzz",
+	"GET /v1/triggers/{trigger_id}/firings":               "/v1/triggers/x/firings?limit=x",
 	"GET /v1/webhooks":                                    "/v1/webhooks?cursor=zzz",
 	"GET /v1/webhooks/{webhook_id}/deliveries":            "/v1/webhooks/x/deliveries?limit=x",
 	"GET /v1/budget":                                      "/v1/budget?tenant=%01",
@@ -963,13 +1010,15 @@ var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/provider
 
 func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	t.Parallel()
-	plain := newRig(t)
+	doors := contestedTriggers{new(trigger.Memory)}
+	plain := newRig(t, func(c *server.Config) { c.Triggers.Store = doors })
 	d := readDocument(t, plain)
 	closed := newRig(t, func(c *server.Config) { c.Open = new(bool) })
 	small := newRig(t, func(c *server.Config) { c.Limits.Body, c.Files.Bytes = 16, 16 })
 	slow := newRig(t, func(c *server.Config) { c.Limits.WaitTime = time.Nanosecond })
 	impatient := newRig(t, func(c *server.Config) {
 		c.Limits.BodyRate, c.Limits.BodyGrace, c.Files.Rate, c.Files.Grace = 1<<40, time.Nanosecond, 1<<40, time.Nanosecond
+		c.Triggers.Store = doors
 	})
 	broken := newBrokenRig(t, errors.New("the store is broken"))
 	held := make(chan struct{}, 1)
@@ -1066,10 +1115,13 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	// Each wrong key doubles the wait, from a second to a minute: on a slow machine the second one may come after it.
 	for _, g := range append([]*rig{broken, away}, slices.Repeat([]*rig{wary}, 8)...) {
 		d.ask(g, "GET /v1/session", "/v1/session", "", "Authorization", "Bearer a-wrong-key")
+		d.ask(g, "POST /v1/triggers/{trigger_id}/fire", "/v1/triggers/x/fire?signature=x", "{}")
 		d.ask(g, "GET "+callback, callback+"?state=s", "", "Authorization", "Bearer a-wrong-key")
 		d.ask(g, "DELETE /v1/session", "/v1/session", "", "Cookie", cookieOf(g)+"=0123456789abcdef0123456789abcdef.x", "Origin", g.http.URL)
 	}
 	d.ask(newRig(t, func(c *server.Config) { c.Authorizer = undocumented{} }), "GET /v1/mcp-oauth/client.json", "/v1/mcp-oauth/client.json", "")
+	_, door := plain.trigger("")
+	d.ask(impatient, "POST /v1/triggers/{trigger_id}/fire", door, strings.Repeat(" ", 50_000))
 	d.ask(slow, "POST /v1/runs", "/v1/runs", runBody("default", "", "RUN_TOOL wait {}"), "Accept", "application/json")
 
 	d.operations(func(method, path string, op map[string]any) {
@@ -1260,6 +1312,7 @@ func newBrokenRig(t *testing.T, err error, change ...func(*server.Config)) *rig 
 	}
 	g.start(append([]func(*server.Config){func(c *server.Config) {
 		c.Replicas, c.Schedules = server.NewReplicas(brokenProfile{memory.NewProfile(), err}), brokenSchedules{err}
+		c.Triggers.Store = brokenTriggers{err}
 	}}, change...)...)
 	broken.Store(true)
 	return g
@@ -1320,6 +1373,34 @@ func (b brokenEndpoints) DropEndpoint(context.Context, string, string) (bool, er
 	return false, b.err
 }
 
+type brokenTriggers struct{ err error }
+
+func (b brokenTriggers) Trigger(context.Context, string, string) (*trigger.Trigger, error) {
+	return nil, b.err
+}
+
+func (b brokenTriggers) Triggers(context.Context, string, string, int) ([]*trigger.Trigger, error) {
+	return nil, b.err
+}
+
+func (b brokenTriggers) SwapTrigger(context.Context, *trigger.Trigger) (bool, error) {
+	return false, b.err
+}
+
+func (b brokenTriggers) DropTrigger(context.Context, string, string) (bool, error) {
+	return false, b.err
+}
+
+func (b brokenTriggers) Log(context.Context, string, string, *trigger.Firing) error { return b.err }
+
+func (b brokenTriggers) Firings(context.Context, string, string, trigger.Place, int) ([]trigger.Firing, error) {
+	return nil, b.err
+}
+
+func (b brokenTriggers) Since(context.Context, string, string, time.Time, int) (int, error) {
+	return 0, b.err
+}
+
 // contested is the id of a schedule and of a webhook that other processes change all the time.
 const contested = "contested"
 
@@ -1339,6 +1420,15 @@ func (c contestedEndpoints) SwapEndpoint(ctx context.Context, e *webhook.Endpoin
 		return false, nil
 	}
 	return c.EndpointStore.SwapEndpoint(ctx, e)
+}
+
+type contestedTriggers struct{ trigger.Store }
+
+func (c contestedTriggers) SwapTrigger(ctx context.Context, t *trigger.Trigger) (bool, error) {
+	if t.ID == contested && t.Revision > 0 {
+		return false, nil
+	}
+	return c.Store.SwapTrigger(ctx, t)
 }
 
 // TestOpenAPI_IsValid checks that the document conforms to the specification and that every schema in

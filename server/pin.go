@@ -91,7 +91,7 @@ func (h *pins) add(req *request) error {
 	if err := pinsOf(req).Add(req.ctx, run.RunID, pin); err != nil {
 		return err
 	}
-	return req.done(recordEval(req, h.audit, "pin", "traces/"+run.RunID))
+	return req.done(recordChange(req, h.audit, "pin", "traces/"+run.RunID))
 }
 
 func (h *pins) remove(req *request) error {
@@ -112,7 +112,7 @@ func (h *pins) remove(req *request) error {
 	if !had {
 		return req.done(nil)
 	}
-	return req.done(recordEval(req, h.audit, "unpin", "traces/"+run.RunID))
+	return req.done(recordChange(req, h.audit, "unpin", "traces/"+run.RunID))
 }
 
 // sources returns the runs that the cases of a dataset are made of.

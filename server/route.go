@@ -55,6 +55,9 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if w := cfg.Webhooks; w != nil {
 		all = append(all, (&webhooks{router: w.Router, endpoints: w.Endpoints, hooks: cfg.Hooks, audit: cfg.Control, newID: cfg.NewID}).routes()...)
 	}
+	if cfg.Triggers != nil {
+		all = append(all, newTriggers(cfg, s.auth, s.limiter).routes()...)
+	}
 	if cfg.Schedules != nil {
 		s.schedules = newSchedules(cfg)
 		all = append(all, s.schedules.routes()...)

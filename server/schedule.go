@@ -41,18 +41,19 @@ type scheduled struct{ launcher }
 const timeWord = "{{scheduled_time}}"
 
 // Start implements [fire.Runs].
-func (r scheduled) Start(ctx context.Context, tenant string, run json.RawMessage, p *schedule.Pending) (string, error) {
-	t, err := templateOf(run)
+func (r scheduled) Start(ctx context.Context, s *schedule.Schedule) (string, error) {
+	t, err := templateOf(s.Spec.Run)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", fire.ErrRefused, err)
 	}
-	receipt, err := r.start(ctx, tenant, t, p.RunID, p.ThreadID, func(msgs []*llm.Message) {
+	p := s.State.Pending
+	receipt, err := r.start(ctx, &launch{tenant: s.Tenant, template: t, runID: p.RunID, threadID: p.ThreadID, by: "schedule " + s.ID, mode: "scheduled", fill: func(msgs []*llm.Message) {
 		for _, m := range msgs {
 			for i := range m.Content {
 				m.Content[i].Text = strings.ReplaceAll(m.Content[i].Text, timeWord, p.At.Format(time.RFC3339))
 			}
 		}
-	})
+	}})
 	if errors.Is(err, errRefused) {
 		return "", fmt.Errorf("%w%s", fire.ErrRefused, strings.TrimPrefix(err.Error(), errRefused.Error()))
 	}
@@ -221,7 +222,7 @@ func (h *schedules) arm(req *request, s *schedule.Schedule) error {
 // changed records that a schedule was changed, and replies with it.
 func (h *schedules) changed(req *request, action string, status int, s *schedule.Schedule) error {
 	s.Revision++
-	if err := recordEval(req, h.audit, action, "schedules/"+s.ID); err != nil {
+	if err := recordChange(req, h.audit, action, "schedules/"+s.ID); err != nil {
 		return err
 	}
 	return req.Reply(status, viewOf(s))
@@ -300,7 +301,7 @@ func (h *schedules) delete(req *request) error {
 	} else if !existed {
 		return protocol.NotFound("schedule", id)
 	}
-	return req.done(recordEval(req, h.audit, "delete", "schedules/"+id))
+	return req.done(recordChange(req, h.audit, "delete", "schedules/"+id))
 }
 
 func (h *schedules) run(req *request) error {
@@ -311,7 +312,7 @@ func (h *schedules) run(req *request) error {
 	if err != nil {
 		return err
 	}
-	if err := recordEval(req, h.audit, "run", "schedules/"+req.path("schedule_id")); err != nil {
+	if err := recordChange(req, h.audit, "run", "schedules/"+req.path("schedule_id")); err != nil {
 		return err
 	}
 	return req.Reply(200, f)

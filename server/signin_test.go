@@ -87,7 +87,7 @@ func TestSession_SaysWhatTheCallerMayDo(t *testing.T) {
 			t.Errorf("%s: may %q with key %q, want %q with %q: %s", name, got, key, tt.may, tt.key, text)
 		}
 		config := tt.g != hidden
-		want := map[string]bool{"config": config, "audit": config, "budgets": true, "evals": true, "schedules": true, "webhooks": true, "traces": true, "assistant": config}
+		want := map[string]bool{"config": config, "audit": config, "budgets": true, "evals": true, "schedules": true, "webhooks": true, "triggers": true, "traces": true, "assistant": config}
 		if diff := cmp.Diff(want, out.Features); diff != "" {
 			t.Errorf("%s: features (-want +got):\n%s", name, diff)
 		}

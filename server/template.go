@@ -92,29 +92,42 @@ type launcher struct {
 	trusts  bool // see [Config.TrustClients]
 }
 
-// start starts a run of a template with an id of its own, unless it exists. Fill changes its messages.
-func (l *launcher) start(ctx context.Context, tenant string, t *runTemplate, runID, threadID string, fill func([]*llm.Message)) (*mailbox.Receipt, error) {
-	s, err := t.submission()
+// launch is a run of a template that is to be started.
+type launch struct {
+	tenant   string
+	template *runTemplate
+	runID    string
+	threadID string        // of a template that names none
+	by       string        // what starts it, such as "schedule report"
+	mode     string        // see [awaken.RunRequest.Mode]
+	taint    *awaken.Taint // of what fill adds
+	fill     func([]*llm.Message)
+}
+
+// start starts a run, unless it exists.
+func (l *launcher) start(ctx context.Context, n *launch) (*mailbox.Receipt, error) {
+	s, err := n.template.submission()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", errRefused, plain(err.Error()))
 	}
-	if s.Request.RunID = runID; t.ThreadID == "" {
-		s.Request.ThreadID = threadID
+	q := &s.Request
+	if q.RunID = n.runID; q.ThreadID == "" {
+		q.ThreadID = n.threadID
 	}
-	s.Request.Untrusted = !l.trusts
-	fill(s.Request.Messages)
-	of := l.mailbox.Tenant(tenant)
-	known, err := of.Runtime.HasAgent(ctx, &s.Request)
+	q.Untrusted, q.Mode, q.TransportRequestID, q.Taint = !l.trusts, n.mode, n.by, n.taint
+	n.fill(q.Messages)
+	of := l.mailbox.Tenant(n.tenant)
+	known, err := of.Runtime.HasAgent(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	if !known {
-		return nil, fmt.Errorf("%w: agent %q not found", errRefused, t.AgentID)
+		return nil, fmt.Errorf("%w: agent %q not found", errRefused, q.AgentID)
 	}
 	r, err := of.Submit(ctx, *s)
 	switch {
 	case errors.Is(err, mailbox.ErrExists): // it was started before
-		return &mailbox.Receipt{RunID: runID, ThreadID: s.Request.ThreadID, Duplicate: true}, nil
+		return &mailbox.Receipt{RunID: n.runID, ThreadID: q.ThreadID, Duplicate: true}, nil
 	case errors.Is(err, awaken.ErrInvalid), errors.Is(err, awaken.ErrNotFound):
 		return nil, fmt.Errorf("%w: %s", errRefused, plain(err.Error()))
 	}

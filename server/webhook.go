@@ -155,7 +155,7 @@ func (h *webhooks) check(spec *webhook.EndpointSpec) error {
 
 // changed records that a webhook was changed, and replies with it.
 func (h *webhooks) changed(req *request, action string, status int, e *webhook.Endpoint, secret awaken.Secret) error {
-	if err := recordEval(req, h.audit, action, "webhooks/"+e.ID); err != nil {
+	if err := recordChange(req, h.audit, action, "webhooks/"+e.ID); err != nil {
 		return err
 	}
 	return req.Reply(status, webhookViewOf(e, secret))
@@ -206,7 +206,7 @@ func (h *webhooks) delete(req *request) error {
 	} else if !existed {
 		return h.missing(req, awaken.ErrNotFound)
 	}
-	return req.done(recordEval(req, h.audit, "delete", "webhooks/"+req.path("webhook_id")))
+	return req.done(recordChange(req, h.audit, "delete", "webhooks/"+req.path("webhook_id")))
 }
 
 func (h *webhooks) rotate(req *request) error {
@@ -281,7 +281,7 @@ func (h *webhooks) redeliver(req *request, body *redelivery) error {
 	if err != nil {
 		return err
 	}
-	if err := recordEval(req, h.audit, "redeliver", "webhooks/"+e.ID); err != nil {
+	if err := recordChange(req, h.audit, "redeliver", "webhooks/"+e.ID); err != nil {
 		return err
 	}
 	return req.Reply(http.StatusAccepted, nil)

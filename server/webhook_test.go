@@ -16,11 +16,12 @@ import (
 
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
 	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
-// openWebhooks adds webhooks to a server. They work when the test says so.
+// openWebhooks adds webhooks and triggers to a server. They work when the test says so.
 func (g *rig) openWebhooks(cfg *server.Config) {
 	g.t.Helper()
 	if cfg.Changes == nil {
@@ -30,6 +31,7 @@ func (g *rig) openWebhooks(cfg *server.Config) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
+	cfg.Triggers = &server.Triggers{Store: contestedTriggers{new(trigger.Memory)}, Sealer: sealer}
 	endpoints := g.endpoints
 	if endpoints == nil {
 		endpoints = contestedEndpoints{new(webhook.MemoryEndpoints)}

@@ -20,6 +20,7 @@ import (
 	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/postgres"
+	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
 )
 
@@ -34,6 +35,7 @@ type backend struct {
 	limits     limit.Store // of providers
 	hooks      webhook.Store
 	schedules  schedule.Store
+	triggers   trigger.Store
 	endpoints  webhook.EndpointStore
 	judgements live.Store
 	rollups    rollup.Store
@@ -55,14 +57,14 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool, log *sl
 		if err != nil {
 			return nil, configError("%w", err)
 		}
-		return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(), schedules: db.Schedules(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(), changes: db.Changes(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, bus: db.Bus(), place: db.Place, name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
+		return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(), schedules: db.Schedules(), triggers: db.Triggers(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(), changes: db.Changes(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, bus: db.Bus(), place: db.Place, name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
 	}
 	path := filepath.Join(s.StorageDir, storeName)
 	db, err := openFile(ctx, path, create, true, log)
 	if err != nil {
 		return nil, err
 	}
-	return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(), schedules: db.Schedules(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(), changes: db.Changes(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, place: placeless, name: path, close: func(err *error) { closing(db, err) }}, nil
+	return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(), schedules: db.Schedules(), triggers: db.Triggers(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(), changes: db.Changes(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, place: placeless, name: path, close: func(err *error) { closing(db, err) }}, nil
 }
 
 // placeless is the place of a file: processes in different containers may know it by different paths.

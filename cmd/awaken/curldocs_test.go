@@ -24,19 +24,20 @@ var (
 	jqField    = regexp.MustCompile(`^jq -r '\.(\w+)'$`)
 	// What answers put into the variables of the commands after them.
 	learned = map[string]*regexp.Regexp{
-		"BLOB":      regexp.MustCompile(`"url":"/v1/blobs/([0-9a-f]{64})"`),
-		"RUN":       regexp.MustCompile(`"run_id":"([^"]+)"`),
-		"CALL":      regexp.MustCompile(`"tool_call_id":"([^"]+)"`),
-		"PENDING":   regexp.MustCompile(`"pending_id":"([^"]+)"`),
-		"EVENT":     regexp.MustCompile(`"id":"([^"]+)","ts"`),
-		"RESPONSE":  regexp.MustCompile(`"id":"(resp_[^"]+)"`),
-		"APPROVAL":  regexp.MustCompile(`"id":"(mcpr_[^"]+)"`),
-		"TOOL_CALL": regexp.MustCompile(`"call_id":"(call_[^"]+)"`),
-		"COOKIE":    regexp.MustCompile(`Set-Cookie: (awaken_session[^;]+);`),
-		"KEY_ID":    regexp.MustCompile(`"id":"(key_[^"]+)"`),
-		"DIGEST":    regexp.MustCompile(`"name":"default",[^{}]*"digest":"([0-9a-f]{64})"`),
-		"EVAL":      regexp.MustCompile(`"run":\{"id":"([^"]+)","dataset_id"`),
-		"TASK":      regexp.MustCompile(`"task":\{"id":"([^"]+)"`),
+		"BLOB":        regexp.MustCompile(`"url":"/v1/blobs/([0-9a-f]{64})"`),
+		"RUN":         regexp.MustCompile(`"run_id":"([^"]+)"`),
+		"CALL":        regexp.MustCompile(`"tool_call_id":"([^"]+)"`),
+		"PENDING":     regexp.MustCompile(`"pending_id":"([^"]+)"`),
+		"EVENT":       regexp.MustCompile(`"id":"([^"]+)","ts"`),
+		"RESPONSE":    regexp.MustCompile(`"id":"(resp_[^"]+)"`),
+		"APPROVAL":    regexp.MustCompile(`"id":"(mcpr_[^"]+)"`),
+		"TOOL_CALL":   regexp.MustCompile(`"call_id":"(call_[^"]+)"`),
+		"COOKIE":      regexp.MustCompile(`Set-Cookie: (awaken_session[^;]+);`),
+		"KEY_ID":      regexp.MustCompile(`"id":"(key_[^"]+)"`),
+		"DIGEST":      regexp.MustCompile(`"name":"default",[^{}]*"digest":"([0-9a-f]{64})"`),
+		"EVAL":        regexp.MustCompile(`"run":\{"id":"([^"]+)","dataset_id"`),
+		"TRIGGER_URL": regexp.MustCompile(`"url":"(http[^"]+/fire[^"]+)"`),
+		"TASK":        regexp.MustCompile(`"task":\{"id":"([^"]+)"`),
 	}
 )
 
@@ -95,7 +96,7 @@ func TestDocs_Curl(t *testing.T) {
 	for _, c := range []struct {
 		path, seed string
 		least      int // commands that there must be
-	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/openai.md", "demo", 16}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}, {"docs/mcp.md", "demo", 3}, {"docs/mcp-tools.md", "demo", 6}, {"docs/skills.md", "demo", 5}, {"docs/schedules.md", "demo", 8}, {"docs/webhooks.md", "demo", 6}} {
+	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/openai.md", "demo", 16}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}, {"docs/mcp.md", "demo", 3}, {"docs/mcp-tools.md", "demo", 6}, {"docs/skills.md", "demo", 5}, {"docs/schedules.md", "demo", 8}, {"docs/webhooks.md", "demo", 6}, {"docs/triggers.md", "demo", 8}} {
 		t.Run(filepath.Base(c.path), func(t *testing.T) {
 			t.Parallel()
 			lines := curlLines(t, c.path)

@@ -201,6 +201,9 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	control.serve(&sc, s)
 	sc.Stats, sc.Limiter, sc.Hooks, sc.Schedules, sc.Rollups, sc.Changes = k.stats, k.limiter, b.hooks, b.schedules, b.rollups, b.changes
 	sc.Webhooks = &server.Webhooks{Router: router, Endpoints: b.endpoints}
+	if sc.Triggers, err = openTriggers(s, b); err != nil {
+		return err
+	}
 	if !s.DatabaseURL.IsZero() { // an SQLite file is one server's
 		sc.KeyRates = b.limits
 	}
@@ -286,6 +289,15 @@ func openHooks(s *settings.Settings, b *backend, box *mailbox.Mailbox, log *slog
 	}
 	router.Use(sender)
 	return sender, router, nil
+}
+
+// openTriggers returns what lets other systems start runs.
+func openTriggers(s *settings.Settings, b *backend) (*server.Triggers, error) {
+	vault, err := openVault(s)
+	if err != nil {
+		return nil, err
+	}
+	return &server.Triggers{Store: b.triggers, Sealer: vaultSealer{vault}, URL: s.Server.PublicURL}, nil
 }
 
 // openA2A returns the routes of A2A.

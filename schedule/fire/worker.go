@@ -3,7 +3,6 @@ package fire
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,9 +15,9 @@ import (
 
 // Runs starts runs.
 type Runs interface {
-	// Start starts the run that a schedule describes, with the ids of p, and returns the id of its thread: the one that the description names, or
-	// p.ThreadID. It has no effect if the run exists. An error that is [ErrRefused] says that trying again is of no use.
-	Start(ctx context.Context, tenant string, run json.RawMessage, p *schedule.Pending) (threadID string, err error)
+	// Start starts the run that a schedule describes, with the ids of its State.Pending, and returns the id of its thread: the one that the description names, or
+	// that of State.Pending. It has no effect if the run exists. An error that is [ErrRefused] says that trying again is of no use.
+	Start(ctx context.Context, s *schedule.Schedule) (threadID string, err error)
 	// Active reports whether a run exists that has not ended.
 	Active(ctx context.Context, tenant, runID string) (bool, error)
 	// Cancel cancels a run. It is no error if the run has ended.
@@ -176,7 +175,7 @@ func (w *Worker) try(ctx context.Context, s *schedule.Schedule) (threadID string
 			return "", fmt.Errorf("cannot cancel run %s: %w", p.Cancel, err)
 		}
 	}
-	return w.cfg.Runs.Start(ctx, s.Tenant, s.Spec.Run, s.State.Pending)
+	return w.cfg.Runs.Start(ctx, s)
 }
 
 // swap stores a schedule. It reports false if another process has changed it meanwhile, or if it failed: then another process, or this one later, finds

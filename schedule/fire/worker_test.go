@@ -34,7 +34,8 @@ type world struct {
 	started func()               // called after Start, without lock
 }
 
-func (w *world) Start(ctx context.Context, _ string, run json.RawMessage, p *schedule.Pending) (string, error) {
+func (w *world) Start(ctx context.Context, s *schedule.Schedule) (string, error) {
+	p := s.State.Pending
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := ctx.Err(); err != nil {

@@ -33,6 +33,7 @@ import (
 	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
+	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
 )
 
@@ -169,6 +170,9 @@ func (db *DB) Hooks() webhook.Store { return sqlstore.NewHooks(db.database) }
 
 // Schedules returns the schedules of all tenants.
 func (db *DB) Schedules() schedule.Store { return sqlstore.NewSchedules(db.database) }
+
+// Triggers returns the triggers of all tenants.
+func (db *DB) Triggers() trigger.Store { return sqlstore.NewTriggers(db.database) }
 
 // Endpoints returns the endpoints of webhooks of all tenants.
 func (db *DB) Endpoints() webhook.EndpointStore { return sqlstore.NewEndpoints(db.database) }

@@ -1,0 +1,469 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/trigger"
+	"github.com/awaken-go/awaken/webhook"
+	"github.com/awaken-go/awaken/webhook/deliver"
+)
+
+// Triggers is what lets other systems start runs of tenants.
+type Triggers struct {
+	Store  trigger.Store
+	Sealer deliver.Sealer // encrypts the secrets
+	URL    string         // of the server, for links; "" means as the admin who makes one sees it
+}
+
+// triggers has the handlers of the triggers of a tenant, for its admins.
+type triggers struct {
+	store  trigger.Store
+	sealer deliver.Sealer
+	launch launcher
+	audit  *config.Manager // nil keeps no audit log
+	newID  func() string
+	auth   *auth
+	url    string // see [Triggers.URL]
+	base   string
+	shares *shares // of requests in progress
+	// strangers has a place for each request that is not known to be authentic yet.
+	strangers chan struct{}
+}
+
+func newTriggers(cfg *Config, auth *auth, l *limiter) *triggers {
+	return &triggers{store: cfg.Triggers.Store, sealer: cfg.Triggers.Sealer, launch: launcher{cfg.Mailbox, cfg.TrustClients}, audit: cfg.Control, newID: cfg.NewID, auth: auth, url: strings.TrimSuffix(cfg.Triggers.URL, "/"), base: cfg.BasePath, shares: l.requests, strangers: make(chan struct{}, 16)}
+}
+
+func (h *triggers) routes() []protocol.Route {
+	const all, one = "/v1/triggers", "/v1/triggers/{trigger_id}"
+	page := []protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	routes := []protocol.Route{
+		{Method: "GET", Path: all, Handle: own(h.list), Query: page,
+			Summary: "List the triggers, by id", Replies: map[int]any{200: triggerList{}}},
+		{Method: "POST", Path: all, Handle: withBody(h.create), Body: newTrigger{},
+			Summary: "Create a trigger; only this reply has its secret and its URL", Replies: map[int]any{201: triggerView{}}, Failures: []int{409}},
+		{Method: "GET", Path: one, Handle: own(h.get),
+			Summary: "Get a trigger", Replies: map[int]any{200: triggerView{}}},
+		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: trigger.Spec{},
+			Summary: "Replace a trigger; its secret and its URLs stay", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
+		{Method: "DELETE", Path: one, Handle: own(h.delete),
+			Summary: "Delete a trigger and its log; its runs stay", Replies: map[int]any{204: nil}},
+		{Method: "POST", Path: one + "/rotate", Handle: withBody(h.rotate), Body: rotation{},
+			Summary: "Replace the secret of a trigger; URLs and signatures of the one before are accepted for 24 hours, or no more", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
+		{Method: "POST", Path: one + "/url", Handle: withBody(h.sign), Body: linkBody{},
+			Summary: "Make a URL of a trigger", Replies: map[int]any{200: linkReply{}}},
+		{Method: "POST", Path: one + "/run", Handle: withBody(h.run), Body: requestBody{},
+			Summary: "Start a run of a trigger, as a request of another system would", Replies: map[int]any{202: firedReply{}}, Failures: []int{409}},
+		{Method: "GET", Path: one + "/firings", Handle: own(h.firings), Query: page,
+			Summary: "Tell what became of the requests to a trigger, the latest first", Replies: map[int]any{200: triggerFirings{}}},
+	}
+	for i := range routes {
+		routes[i].Access = protocol.Admins
+	}
+	return append(routes, h.door())
+}
+
+// triggerView is a trigger as its admins see it.
+type triggerView struct {
+	ID       string `json:"id"`
+	Revision int64  `json:"revision"`
+	trigger.Spec
+	Secret string `json:"secret,omitempty"` // only when it is new
+	URL    string `json:"url,omitempty"`    // only when the secret is new
+	// FormerUntil is until when URLs and signatures of the secret before are accepted.
+	FormerUntil *time.Time `json:"former_until,omitempty"`
+}
+
+func triggerViewOf(t *trigger.Trigger) triggerView {
+	v := triggerView{ID: t.ID, Revision: t.Revision, Spec: t.Spec}
+	if until := t.State.FormerUntil; time.Now().Before(until) {
+		v.FormerUntil = &until
+	}
+	return v
+}
+
+type triggerList struct {
+	Items      []triggerView `json:"items"`
+	NextCursor string        `json:"next_cursor,omitempty"`
+}
+
+const triggerCursor = "g."
+
+func (h *triggers) list(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	filters := filtersOf(req, nil)
+	from, err := req.behind(triggerCursor, filters)
+	if err != nil {
+		return err
+	}
+	limit := req.number("limit", 50, 1, 200)
+	found, err := h.store.Triggers(req.ctx, req.tenant.Name(), from.At, limit+1)
+	if err != nil {
+		return err
+	}
+	out := triggerList{Items: []triggerView{}}
+	for i, t := range found {
+		if i == limit {
+			out.NextCursor = cursorText(triggerCursor, keyset{At: found[i-1].ID, Of: filters})
+			break
+		}
+		out.Items = append(out.Items, triggerViewOf(t))
+	}
+	return req.Reply(200, out)
+}
+
+type newTrigger struct {
+	ID string `json:"id,omitempty"` // generated if absent
+	trigger.Spec
+}
+
+// maxTriggers is how many triggers a tenant may have.
+const maxTriggers = 200
+
+func (h *triggers) create(req *request, body *newTrigger) error {
+	t := &trigger.Trigger{Tenant: req.tenant.Name(), ID: cmp.Or(body.ID, h.newID()), Spec: body.Spec}
+	if err := protocol.CheckID("id", t.ID); err != nil {
+		return err
+	}
+	if err := h.check(req, &t.Spec); err != nil {
+		return err
+	}
+	if found, err := h.store.Triggers(req.ctx, t.Tenant, "", maxTriggers); err != nil {
+		return err
+	} else if len(found) == maxTriggers {
+		return fail(http.StatusConflict, "too_many_triggers", "the tenant has %d triggers, which is the maximum; delete one first", maxTriggers)
+	}
+	secret, err := h.newSecret(t)
+	if err != nil {
+		return err
+	}
+	if made, err := h.store.SwapTrigger(req.ctx, t); err != nil {
+		return err
+	} else if !made {
+		return fail(http.StatusConflict, "conflict", "trigger %q: there is one with that id", t.ID)
+	}
+	t.Revision++
+	return h.changed(req, "create", http.StatusCreated, t, secret)
+}
+
+// check checks what the owner of a trigger writes, as if its run were started now.
+func (h *triggers) check(req *request, spec *trigger.Spec) error {
+	if err := spec.Normalize(); err != nil {
+		return protocol.BadRequest("%s", err)
+	}
+	t, err := templateOf(spec.Run)
+	if err != nil {
+		return protocol.BadRequest("%s", plain(err.Error()))
+	}
+	if spec.ThreadFrom != "" && t.ThreadID != "" {
+		return protocol.BadRequest("thread_from and run.thread_id are both set; want at most one of them")
+	}
+	return t.check(req)
+}
+
+// newSecret gives a trigger a new secret.
+func (h *triggers) newSecret(t *trigger.Trigger) (string, error) {
+	secret := webhook.NewSecret()
+	sealed, err := h.sealer.Seal(triggerSecret(t), []byte(secret))
+	if err != nil {
+		return "", unavailable("the secret of the trigger cannot be encrypted: " + plain(err.Error()))
+	}
+	t.State.Secret = sealed
+	return secret, nil
+}
+
+// triggerSecret says where the secret of a trigger belongs.
+func triggerSecret(t *trigger.Trigger) string {
+	return "trigger " + strconv.Quote(t.Tenant) + " " + strconv.Quote(t.ID)
+}
+
+// secrets returns the secrets of a trigger that are valid now, the newest first.
+func (h *triggers) secrets(t *trigger.Trigger) ([]string, error) {
+	sealed := [][]byte{t.State.Secret}
+	if t.State.Former != nil && time.Now().Before(t.State.FormerUntil) {
+		sealed = append(sealed, t.State.Former)
+	}
+	out := make([]string, len(sealed))
+	for i, data := range sealed {
+		secret, err := h.sealer.Open(triggerSecret(t), data)
+		if err != nil {
+			return nil, unavailable("the secret of the trigger cannot be decrypted: " + plain(err.Error()))
+		}
+		out[i] = string(secret)
+	}
+	return out, nil
+}
+
+// changed records that a trigger was changed, and replies with it and with its secret if that is new.
+func (h *triggers) changed(req *request, action string, status int, t *trigger.Trigger, secret string) error {
+	if err := recordChange(req, h.audit, action, "triggers/"+t.ID); err != nil {
+		return err
+	}
+	v := triggerViewOf(t)
+	if secret != "" {
+		v.Secret, v.URL = secret, h.link(req, trigger.Link{Tenant: t.Tenant, ID: t.ID}, secret)
+	}
+	return req.Reply(status, v)
+}
+
+// link returns a URL that starts runs.
+func (h *triggers) link(req *request, l trigger.Link, secret string) string {
+	at := h.url
+	if at == "" {
+		scheme := "http"
+		if isSecure(req.r) {
+			scheme = "https"
+		}
+		at = scheme + "://" + req.r.Host + h.base
+	}
+	return at + "/v1/triggers/" + l.ID + "/fire?" + l.Sign(secret)
+}
+
+// of returns the trigger of a request.
+func (h *triggers) of(req *request) (*trigger.Trigger, error) {
+	t, err := h.store.Trigger(req.ctx, req.tenant.Name(), req.path("trigger_id"))
+	if errors.Is(err, awaken.ErrNotFound) {
+		err = protocol.NotFound("trigger", req.path("trigger_id"))
+	}
+	return t, err
+}
+
+func (h *triggers) get(req *request) error {
+	t, err := h.of(req)
+	if err != nil {
+		return err
+	}
+	return req.Reply(200, triggerViewOf(t))
+}
+
+// change changes the trigger of a request.
+func (h *triggers) change(req *request, change func(t *trigger.Trigger) error) (*trigger.Trigger, error) {
+	for range 10 {
+		t, err := h.of(req)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(t); err != nil {
+			return nil, err
+		}
+		if done, err := h.store.SwapTrigger(req.ctx, t); err != nil {
+			return nil, err
+		} else if done {
+			t.Revision++
+			return t, nil
+		}
+	}
+	return nil, fail(http.StatusConflict, "conflict", "trigger %q is being changed", req.path("trigger_id"))
+}
+
+func (h *triggers) put(req *request, body *trigger.Spec) error {
+	if err := h.check(req, body); err != nil {
+		return err
+	}
+	t, err := h.change(req, func(t *trigger.Trigger) error { t.Spec = *body; return nil })
+	if err != nil {
+		return err
+	}
+	return h.changed(req, "update", http.StatusOK, t, "")
+}
+
+func (h *triggers) delete(req *request) error {
+	id := req.path("trigger_id")
+	if existed, err := h.store.DropTrigger(req.ctx, req.tenant.Name(), id); err != nil {
+		return err
+	} else if !existed {
+		return protocol.NotFound("trigger", id)
+	}
+	return req.done(recordChange(req, h.audit, "delete", "triggers/"+id))
+}
+
+type rotation struct {
+	AtOnce bool `json:"at_once,omitempty"` // URLs and signatures of the secret before are refused from now on
+}
+
+// formerTime is how long URLs and signatures of a trigger's secret are accepted after it was replaced.
+const formerTime = 24 * time.Hour
+
+func (h *triggers) rotate(req *request, body *rotation) error {
+	var secret string
+	t, err := h.change(req, func(t *trigger.Trigger) (err error) {
+		if t.State.Former, t.State.FormerUntil = nil, (time.Time{}); !body.AtOnce {
+			t.State.Former, t.State.FormerUntil = t.State.Secret, time.Now().Add(formerTime).UTC().Truncate(time.Millisecond)
+		}
+		secret, err = h.newSecret(t)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return h.changed(req, "rotate", http.StatusOK, t, secret)
+}
+
+type linkBody struct {
+	ExpiresAt *time.Time `json:"expires_at,omitempty"` // default never
+}
+
+type linkReply struct {
+	URL       string     `json:"url"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+func (h *triggers) sign(req *request, body *linkBody) error {
+	t, err := h.of(req)
+	if err != nil {
+		return err
+	}
+	l := trigger.Link{Tenant: t.Tenant, ID: t.ID}
+	if at := body.ExpiresAt; at != nil {
+		if l.Expires = at.UTC().Truncate(time.Second); !l.Expires.After(time.Now()) {
+			return protocol.BadRequest("expires_at is %s, which is over", at.Format(time.RFC3339))
+		}
+	}
+	secrets, err := h.secrets(t)
+	if err != nil {
+		return err
+	}
+	if err := recordChange(req, h.audit, "sign", "triggers/"+t.ID); err != nil {
+		return err
+	}
+	out := linkReply{URL: h.link(req, l, secrets[0])}
+	if !l.Expires.IsZero() {
+		out.ExpiresAt = &l.Expires
+	}
+	return req.Reply(200, out)
+}
+
+type requestBody struct {
+	Payload string `json:"payload,omitempty"` // the body of the request
+	// ContentType of the payload; default application/json if it is JSON, otherwise text/plain.
+	ContentType string `json:"content_type,omitempty"`
+}
+
+func (h *triggers) run(req *request, body *requestBody) error {
+	t, err := h.of(req)
+	if err != nil {
+		return err
+	}
+	kind := body.ContentType
+	if kind == "" && looksJSON(body.Payload) {
+		kind = "application/json"
+	}
+	p, err := payloadOf(t, cmp.Or(kind, "text/plain"), []byte(body.Payload))
+	if err != nil {
+		return err
+	}
+	secrets, err := h.secrets(t)
+	if err != nil {
+		return err
+	}
+	if err := recordChange(req, h.audit, "run", "triggers/"+t.ID); err != nil {
+		return err
+	}
+	out, err := h.fire(req.ctx, t, &firing{runID: h.newID(), payload: p, seal: secrets[0], manual: true})
+	if err != nil {
+		return err
+	}
+	return req.Reply(http.StatusAccepted, out)
+}
+
+type triggerFirings struct {
+	Items      []trigger.Firing `json:"items"`
+	NextCursor string           `json:"next_cursor,omitempty"`
+}
+
+func (h *triggers) firings(req *request) error {
+	if err := req.checkKnown(); err != nil {
+		return err
+	}
+	t, err := h.of(req)
+	if err != nil {
+		return err
+	}
+	filters := filtersOf(req, t.ID)
+	from, err := req.behind(triggerCursor, filters)
+	if err != nil {
+		return err
+	}
+	var before trigger.Place
+	if from.At != "" {
+		ms, run, ok := strings.Cut(from.At, " ")
+		at, err := strconv.ParseInt(ms, 10, 64)
+		if !ok || err != nil {
+			return errCursor
+		}
+		before = trigger.Place{At: time.UnixMilli(at).UTC(), RunID: run}
+	}
+	limit := req.number("limit", 50, 1, 200)
+	found, err := h.store.Firings(req.ctx, t.Tenant, t.ID, before, limit+1)
+	if err != nil {
+		return err
+	}
+	out := triggerFirings{Items: []trigger.Firing{}}
+	if out.Items = append(out.Items, found[:min(limit, len(found))]...); len(found) > limit {
+		last := found[limit-1]
+		out.NextCursor = cursorText(triggerCursor, keyset{At: strconv.FormatInt(last.At.UnixMilli(), 10) + " " + last.RunID, Of: filters})
+	}
+	return req.Reply(200, out)
+}
+
+// firedReply says what a request to a trigger has started.
+type firedReply struct {
+	RunID    string `json:"run_id"`
+	ThreadID string `json:"thread_id"`
+	// Duplicate says that a request of the same name has started the run before.
+	Duplicate bool `json:"duplicate,omitempty"`
+}
+
+// firing is an authentic request to a trigger.
+type firing struct {
+	runID   string
+	request string // the name that it gives itself
+	payload *payload
+	seal    string // a secret that makes the marks around the payload hard to guess
+	manual  bool
+}
+
+// fire starts the run of a request, and writes down what became of it.
+func (h *triggers) fire(ctx context.Context, t *trigger.Trigger, f *firing) (*firedReply, error) {
+	template, err := templateOf(t.Spec.Run)
+	if err != nil {
+		return nil, err
+	}
+	n := &launch{tenant: t.Tenant, template: template, runID: f.runID, threadID: t.ThreadID("of run " + f.runID), by: "trigger " + t.ID, fill: f.payload.fill(t, f.runID, f.seal)}
+	if f.payload.common != "" {
+		n.threadID = t.ThreadID("about " + f.payload.common)
+	}
+	entry := &trigger.Firing{At: time.Now().UTC().Truncate(time.Millisecond), RunID: f.runID, Request: f.request, Bytes: len(f.payload.text), Outcome: trigger.Started, Manual: f.manual}
+	if len(f.payload.text) > 0 && !t.Spec.TrustPayload {
+		n.taint = &awaken.Taint{RunID: f.runID, Tool: "trigger " + t.ID, At: entry.At.UnixMilli()}
+	}
+	receipt, err := h.launch.start(ctx, n)
+	switch {
+	case errors.Is(err, errRefused):
+		entry.Outcome, entry.Reason = trigger.Refused, strings.TrimPrefix(err.Error(), errRefused.Error()+": ")
+	case err != nil:
+		return nil, err
+	case receipt.Duplicate:
+		return &firedReply{f.runID, receipt.ThreadID, true}, nil
+	default:
+		entry.ThreadID = receipt.ThreadID
+	}
+	if err := h.store.Log(ctx, t.Tenant, t.ID, entry); err != nil {
+		return nil, err
+	}
+	if entry.Outcome == trigger.Refused {
+		return nil, fail(http.StatusConflict, "refused", "the run of trigger %q was refused: %s", t.ID, entry.Reason)
+	}
+	return &firedReply{f.runID, entry.ThreadID, false}, nil
+}

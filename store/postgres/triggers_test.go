@@ -1,0 +1,19 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/awaken-go/awaken/store/postgres"
+	"github.com/awaken-go/awaken/trigger"
+	"github.com/awaken-go/awaken/trigger/triggertest"
+)
+
+func TestTriggers(t *testing.T) {
+	triggertest.Test(t, func(t *testing.T) (trigger.Store, func() trigger.Store) {
+		prefix := tables(t)
+		join := func() trigger.Store {
+			return openAt(t, shared(), &postgres.Options{Prefix: prefix}).Triggers()
+		}
+		return join(), join
+	})
+}

@@ -1,0 +1,15 @@
+package sqlite_test
+
+import (
+	"testing"
+
+	"github.com/awaken-go/awaken/trigger"
+	"github.com/awaken-go/awaken/trigger/triggertest"
+)
+
+func TestTriggers(t *testing.T) {
+	triggertest.Test(t, func(t *testing.T) (trigger.Store, func() trigger.Store) {
+		path := newFile(t)
+		return openAt(t, path, nil).Triggers(), func() trigger.Store { return openAt(t, path, nil).Triggers() }
+	})
+}

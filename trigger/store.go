@@ -1,0 +1,199 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/awaken-go/awaken"
+)
+
+// Firing is an entry in the log of a trigger: what became of a request.
+type Firing struct {
+	At       time.Time `json:"at"` // in whole milliseconds
+	RunID    string    `json:"run_id"`
+	ThreadID string    `json:"thread_id,omitempty"`
+	Request  string    `json:"request_id,omitempty"` // the name that the request gave itself
+	Bytes    int       `json:"bytes"`                // of its body
+	Outcome  Outcome   `json:"outcome"`
+	Reason   string    `json:"reason,omitempty"` // why it was refused
+	Manual   bool      `json:"manual,omitempty"` // an admin has started it
+}
+
+// Outcome is what became of a request.
+type Outcome string
+
+const (
+	Started Outcome = "started"
+	Refused Outcome = "refused" // the run is not accepted: its agent is gone, for example
+)
+
+// Store keeps triggers and their logs, for all tenants. Implementations are safe for concurrent use. The package trigger/triggertest tests them.
+type Store interface {
+	// Trigger returns a trigger, or an error that is awaken.ErrNotFound.
+	Trigger(ctx context.Context, tenant, id string) (*Trigger, error)
+	// Triggers returns those of a tenant whose id is greater than after, by id, at most limit.
+	Triggers(ctx context.Context, tenant, after string, limit int) ([]*Trigger, error)
+	// SwapTrigger stores t with the next revision if the stored trigger has t.Revision; one that does not exist has 0. It reports whether it did.
+	SwapTrigger(ctx context.Context, t *Trigger) (bool, error)
+	// DropTrigger removes a trigger and its log, and reports whether it existed.
+	DropTrigger(ctx context.Context, tenant, id string) (bool, error)
+
+	// Log adds an entry to the log of a trigger, or replaces the one of the same run. Of the entries, the latest [KeptFirings] are kept, and perhaps some more.
+	Log(ctx context.Context, tenant, id string, f *Firing) error
+	// Firings returns entries of a log before a place, the latest first, at most limit. The zero place means all.
+	Firings(ctx context.Context, tenant, id string, before Place, limit int) ([]Firing, error)
+	// Since counts the entries of a log since a time, all outcomes, up to limit.
+	Since(ctx context.Context, tenant, id string, since time.Time, limit int) (int, error)
+}
+
+// Place is a place in a log.
+type Place struct {
+	At    time.Time
+	RunID string
+}
+
+// Before reports whether an entry is before the place: it is older.
+func (p Place) Before(f *Firing) bool {
+	return p.At.IsZero() || f.At.Before(p.At) || f.At.Equal(p.At) && f.RunID < p.RunID
+}
+
+// KeptFirings is how many entries of a log are kept.
+const KeptFirings = 1000
+
+// Memory is a [Store] in the memory of a process.
+type Memory struct {
+	mu  sync.Mutex
+	all map[[2]string]*kept // tenant, id
+}
+
+type kept struct {
+	data []byte   // a Trigger as JSON, so that no caller shares it
+	log  []Firing // the oldest first
+}
+
+func (k *kept) get() (*Trigger, error) {
+	t := new(Trigger)
+	return t, json.Unmarshal(k.data, t)
+}
+
+// Trigger implements [Store].
+func (m *Memory) Trigger(_ context.Context, tenant, id string) (*Trigger, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.all[[2]string{tenant, id}]
+	if k == nil {
+		return nil, fmt.Errorf("trigger %q: %w", id, awaken.ErrNotFound)
+	}
+	return k.get()
+}
+
+// Triggers implements [Store].
+func (m *Memory) Triggers(_ context.Context, tenant, after string, limit int) (out []*Trigger, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, k := range m.all {
+		if key[0] != tenant || key[1] <= after {
+			continue
+		}
+		t, err := k.get()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b *Trigger) int { return strings.Compare(a.ID, b.ID) })
+	return out[:min(limit, len(out))], nil
+}
+
+// SwapTrigger implements [Store].
+func (m *Memory) SwapTrigger(_ context.Context, t *Trigger) (bool, error) {
+	next := *t
+	next.Revision++
+	data, err := json.Marshal(&next)
+	if err != nil {
+		return false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := [2]string{t.Tenant, t.ID}
+	k := m.all[key]
+	if k == nil {
+		if t.Revision != 0 {
+			return false, nil
+		}
+		if m.all == nil {
+			m.all = map[[2]string]*kept{}
+		}
+		m.all[key] = &kept{data: data}
+		return true, nil
+	}
+	if old, err := k.get(); err != nil || old.Revision != t.Revision {
+		return false, err
+	}
+	k.data = data
+	return true, nil
+}
+
+// DropTrigger implements [Store].
+func (m *Memory) DropTrigger(_ context.Context, tenant, id string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, existed := m.all[[2]string{tenant, id}]
+	delete(m.all, [2]string{tenant, id})
+	return existed, nil
+}
+
+// Log implements [Store].
+func (m *Memory) Log(_ context.Context, tenant, id string, f *Firing) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.all[[2]string{tenant, id}]
+	if k == nil { // it was removed meanwhile
+		return nil
+	}
+	k.log = slices.DeleteFunc(k.log, func(o Firing) bool { return o.RunID == f.RunID })
+	k.log = append(k.log, *f)
+	slices.SortFunc(k.log, func(a, b Firing) int {
+		if c := a.At.Compare(b.At); c != 0 {
+			return c
+		}
+		return strings.Compare(a.RunID, b.RunID)
+	})
+	if n := len(k.log) - KeptFirings; n > 0 {
+		k.log = slices.Clone(k.log[n:])
+	}
+	return nil
+}
+
+// Firings implements [Store].
+func (m *Memory) Firings(_ context.Context, tenant, id string, before Place, limit int) (out []Firing, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k := m.all[[2]string{tenant, id}]; k != nil {
+		for _, f := range slices.Backward(k.log) {
+			if before.Before(&f) && len(out) < limit {
+				out = append(out, f)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Since implements [Store].
+func (m *Memory) Since(_ context.Context, tenant, id string, since time.Time, limit int) (n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k := m.all[[2]string{tenant, id}]; k != nil {
+		for i := range k.log {
+			if !k.log[i].At.Before(since) && n < limit {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
