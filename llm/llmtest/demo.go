@@ -22,6 +22,8 @@ const ScenarioMarker = "scenario agent"
 //	RUN_STOCK_TOOL                        get_stock_price {"symbol":"AAPL"}
 //	RUN_TOOL_SEARCH_WEATHER               ToolSearch {"query":"select:get_weather","max_results":5}
 //	RUN_TOOL name {json}                  that call; without an object, {}
+//	DRAW_JSON_UI                          lines of JSON Patch: a form of JSON Render
+//	<ui_action>                           a sentence with the action of a user interface
 //	scenario:word                         see below
 //	anything else                         "Scripted response to: " and 50 characters of the message
 //
@@ -54,6 +56,8 @@ func Demo() *Rules {
 		Rule{saying("RUN_STOCK_TOOL"), always(use("get_stock_price", `{"symbol":"AAPL"}`, 5))},
 		Rule{saying("RUN_TOOL_SEARCH_WEATHER"), always(use("ToolSearch", `{"query":"select:get_weather","max_results":5}`, 5))},
 		Rule{namesTool, func(req *llm.Request) Turn { return runTool(said(req)) }},
+		Rule{saying("DRAW_JSON_UI"), always(lines(jsonRenderForm))},
+		Rule{saying("<ui_action>"), func(req *llm.Request) Turn { return talk(aboutAction(said(req))) }},
 		Rule{scenario("text"), always(talk("This is a short text that arrives in a few pieces."))},
 		Rule{scenario("reasoning"), always(thinkAloud())},
 		Rule{scenario("tool"), always(use("get_weather", `{"city":"Paris"}`, 5))},
@@ -90,6 +94,16 @@ const a2uiCard = `{"messages":[` +
 	`{"id":"greeting","component":{"Text":{"text":{"path":"/greeting"},"usageHint":"h2"}}}]}},` +
 	`{"dataModelUpdate":{"surfaceId":"demo","contents":[{"key":"greeting","valueString":"Hello from the scripted model"}]}},` +
 	`{"beginRendering":{"surfaceId":"demo","root":"card"}}]}`
+
+// jsonRenderForm asks for a name and a number of seats.
+const jsonRenderForm = `{"op":"add","path":"/root","value":"card"}
+{"op":"add","path":"/elements/card","value":{"type":"Card","props":{"title":"Book a table"},"children":["about","name","seats","send"]}}
+{"op":"add","path":"/elements/about","value":{"type":"Text","props":{"text":"From the scripted model: no provider is configured."},"children":[]}}
+{"op":"add","path":"/elements/name","value":{"type":"Input","props":{"label":"Name","value":{"$bindState":"/name"}},"children":[]}}
+{"op":"add","path":"/elements/seats","value":{"type":"Input","props":{"label":"Seats","value":{"$bindState":"/seats"}},"children":[]}}
+{"op":"add","path":"/elements/send","value":{"type":"Button","props":{"label":"Book"},"on":{"press":{"action":"book","params":{"name":{"$state":"/name"},"seats":{"$state":"/seats"}}}},"children":[]}}
+{"op":"add","path":"/state","value":{"name":"","seats":"2"}}
+`
 
 // Conditions of rules.
 
@@ -239,6 +253,30 @@ func aboutResults(req *llm.Request) string {
 		fmt.Fprintf(&sb, "%s answered: %s", name, answer)
 	}
 	return sb.String()
+}
+
+// lines returns a turn that streams s line by line.
+func lines(s string) Turn {
+	t := Turn{Usage: tokens(10, 20)}
+	for line := range strings.Lines(s) {
+		t.Text = append(t.Text, line)
+	}
+	return t
+}
+
+// aboutAction returns a sentence about the action of a user interface.
+func aboutAction(message string) string {
+	_, rest, _ := strings.Cut(message, "<ui_action>")
+	body, _, _ := strings.Cut(rest, "</ui_action>")
+	var a struct {
+		Name      string          `json:"name"`
+		SurfaceID string          `json:"surfaceId"`
+		Context   json.RawMessage `json:"context"`
+	}
+	if err := json.Unmarshal([]byte(body), &a); err != nil {
+		return "I cannot read the action: " + err.Error()
+	}
+	return fmt.Sprintf("You chose %s in %s, with %s.", a.Name, a.SurfaceID, a.Context)
 }
 
 // words splits s after every nth word and keeps all characters.

@@ -20,6 +20,17 @@
 // A page draws from the arguments of the call, which stream while the model writes them, or from the
 // activity "generative-ui.a2ui", which has the mended messages once they are known to be valid.
 //
+// # JSON Render and OpenUI
+//
+// With "formats", agents have tools for other formats: render_json_ui takes a spec of JSON Render, or lines of
+// JSON Patch that build one; render_openui_ui takes a program in OpenUI Lang. With "json_render_agent" and
+// "openui_agent" another agent writes them, from a prompt; its text streams as the output of the call, and as
+// the activities "generative-ui.json-render" and "generative-ui.openui-lang", which grow by its lines. With
+// "answer" an agent's answers themselves are in the format: that is how such a sub-agent is made.
+//
+//	"generative-ui": {"formats": ["json-render"], "json_render_agent": "artist"}
+//	"generative-ui": {"formats": [], "answer": "json-render"}                        of the agent artist
+//
 // # Surfaces and actions
 //
 // What has been drawn is state of the thread ([builtin.Surfaces]): the surfaces, and the actions that their

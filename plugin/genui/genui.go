@@ -27,18 +27,25 @@ const A2UIActivity = "generative-ui.a2ui"
 
 // Config is the section "generative-ui".
 type Config struct {
-	CatalogID     string `json:"catalog_id" jsonschema:"the catalogue of components that the page has; empty means that of the A2UI project for the version"`
-	Examples      string `json:"examples" jsonschema:"examples for the model, added to the instructions"`
-	Instructions  string `json:"instructions" jsonschema:"replaces the instructions that the plugin gives the model"`
-	A2UIVersion   string `json:"a2ui_version" jsonschema:"enum=v0.8,enum=v0.9,description=the version of A2UI that the instructions teach; messages of both are accepted"`
-	MaxComponents int    `json:"max_components" jsonschema:"maximum number of components in one call"`
-	MaxDepth      int    `json:"max_depth" jsonschema:"maximum depth of the tree of components"`
-	MaxBytes      int    `json:"max_bytes" jsonschema:"maximum size of one call in bytes"`
+	CatalogID    string `json:"catalog_id" jsonschema:"the catalogue of components that the page has; empty means that of the A2UI project for the version"`
+	Examples     string `json:"examples" jsonschema:"examples for the model, added to the instructions"`
+	Instructions string `json:"instructions" jsonschema:"replaces the instructions that the plugin gives the model"`
+	A2UIVersion  string `json:"a2ui_version" jsonschema:"enum=v0.8,enum=v0.9,description=the version of A2UI that the instructions teach; messages of both are accepted"`
+	// Formats are those that the agent has tools for.
+	Formats         []string `json:"formats" jsonschema:"the formats that the agent draws with: a2ui (render_a2ui), json-render (render_json_ui), openui-lang (render_openui_ui)"`
+	JSONRenderAgent string   `json:"json_render_agent" jsonschema:"the agent that draws for render_json_ui; empty means that the model of this agent does"`
+	OpenUIAgent     string   `json:"openui_agent" jsonschema:"the agent that draws for render_openui_ui; empty means that the model of this agent does"`
+	Answer          string   `json:"answer" jsonschema:"the format of the agent's answers themselves: json-render or openui-lang; empty means words"`
+	MaxComponents   int      `json:"max_components" jsonschema:"maximum number of components in one call"`
+	MaxDepth        int      `json:"max_depth" jsonschema:"maximum depth of the tree of components"`
+	MaxBytes        int      `json:"max_bytes" jsonschema:"maximum size of one call in bytes"`
 }
+
+var formats = []string{FormatA2UI, FormatJSONRender, FormatOpenUI}
 
 // Default returns the section of an agent that configures nothing.
 func Default() Config {
-	return Config{A2UIVersion: "v0.8", MaxComponents: 500, MaxDepth: 32, MaxBytes: 256 << 10}
+	return Config{A2UIVersion: "v0.8", Formats: []string{FormatA2UI}, MaxComponents: 500, MaxDepth: 32, MaxBytes: 256 << 10}
 }
 
 // Validate reports every mistake in the section.
@@ -46,6 +53,14 @@ func (c *Config) Validate() error {
 	var errs []error
 	if !slices.Contains([]string{"v0.8", "v0.9"}, c.A2UIVersion) {
 		errs = append(errs, fmt.Errorf("a2ui_version is %q, want v0.8 or v0.9", c.A2UIVersion))
+	}
+	for i, f := range c.Formats {
+		if !slices.Contains(formats, f) {
+			errs = append(errs, fmt.Errorf("formats[%d] is %q, want one of %s", i, f, strings.Join(formats, ", ")))
+		}
+	}
+	if !slices.Contains([]string{"", FormatJSONRender, FormatOpenUI}, c.Answer) {
+		errs = append(errs, fmt.Errorf("answer is %q, want %s, %s or nothing", c.Answer, FormatJSONRender, FormatOpenUI))
 	}
 	for _, f := range []struct {
 		name     string
@@ -73,7 +88,7 @@ func (c *Config) catalog() string {
 // New returns the plugin.
 func New() awaken.Plugin {
 	s := awaken.NewSection(Name, Default())
-	s.Info = awaken.SectionInfo{DisplayName: "Generative UI", Category: "ui", Description: "Lets the agent draw user interfaces: with A2UI.", Editor: "generative-ui"}
+	s.Info = awaken.SectionInfo{DisplayName: "Generative UI", Category: "ui", Description: "Lets the agent draw user interfaces, with A2UI, JSON Render or OpenUI.", Editor: "generative-ui"}
 	return &plugin{s}
 }
 
@@ -88,12 +103,27 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil // the registry reports an invalid section
 	}
-	r.Tool(a2uiTool{cfg})
-	text := instructions(&cfg)
-	r.On(awaken.PhaseBeforeInference, func(_ context.Context, h *awaken.HookCall) error {
-		builtin.AddContextMessage.Schedule(h, builtin.SystemContext("generative_ui.instructions", text))
-		return nil
-	})
+	for _, f := range cfg.Formats {
+		switch f {
+		case FormatA2UI:
+			r.Tool(a2uiTool{cfg})
+		case FormatJSONRender:
+			r.Tool(JSONTool(cfg.JSONRenderAgent, cfg.limits()))
+		case FormatOpenUI:
+			r.Tool(OpenUITool(cfg.OpenUIAgent, cfg.limits()))
+		}
+	}
+	for _, f := range []struct{ name, id string }{{"json_render_agent", cfg.JSONRenderAgent}, {"openui_agent", cfg.OpenUIAgent}} {
+		if f.id != "" && r.Lookup(f.id) == nil {
+			return fmt.Errorf("%s is %q, want an agent that exists", f.name, f.id)
+		}
+	}
+	if text := instructions(&cfg); text != "" {
+		r.On(awaken.PhaseBeforeInference, func(_ context.Context, h *awaken.HookCall) error {
+			builtin.AddContextMessage.Schedule(h, builtin.SystemContext("generative_ui.instructions", text))
+			return nil
+		})
+	}
 	return nil
 }
 
@@ -102,23 +132,47 @@ func instructions(c *Config) string {
 	if strings.TrimSpace(c.Instructions) != "" {
 		return c.Instructions
 	}
-	var sb strings.Builder
+	var parts []string
+	for _, f := range c.Formats {
+		switch {
+		case f == FormatA2UI:
+			parts = append(parts, c.aboutA2UI())
+		case f == FormatJSONRender && c.JSONRenderAgent != "":
+			parts = append(parts, fmt.Sprintf(aboutPrompt, RenderJSON))
+		case f == FormatJSONRender:
+			parts = append(parts, fmt.Sprintf(aboutOwn, RenderJSON, "spec")+aboutJSONRender)
+		case f == FormatOpenUI && c.OpenUIAgent != "":
+			parts = append(parts, fmt.Sprintf(aboutPrompt, RenderOpenUI))
+		case f == FormatOpenUI:
+			parts = append(parts, fmt.Sprintf(aboutOwn, RenderOpenUI, "code")+aboutOpenUI)
+		}
+	}
+	if len(parts) > 0 {
+		parts = append(parts, aboutActions)
+	}
+	switch c.Answer {
+	case FormatJSONRender:
+		parts = append(parts, answerJSONRender+aboutJSONRender)
+	case FormatOpenUI:
+		parts = append(parts, answerOpenUI+aboutOpenUI)
+	}
+	if e := strings.TrimSpace(c.Examples); e != "" {
+		parts = append(parts, "---BEGIN A2UI EXAMPLES---\n"+e+"\n---END A2UI EXAMPLES---\n")
+	}
+	return strings.Join(parts, "\n")
+}
+
+// aboutA2UI returns what the model is told about A2UI.
+func (c *Config) aboutA2UI() string {
+	text := fmt.Sprintf(instructions08, c.catalog())
 	if c.A2UIVersion == "v0.9" {
-		fmt.Fprintf(&sb, instructions09, c.catalog())
-	} else {
-		fmt.Fprintf(&sb, instructions08, c.catalog())
+		text = fmt.Sprintf(instructions09, c.catalog())
 	}
 	switch c.catalog() {
 	case StandardCatalog:
-		sb.WriteString(components08)
+		return text + components08
 	case BasicCatalog:
-		sb.WriteString(components09)
-	default:
-		sb.WriteString("Use only components of that catalogue.\n")
+		return text + components09
 	}
-	sb.WriteString(aboutActions)
-	if e := strings.TrimSpace(c.Examples); e != "" {
-		sb.WriteString("\n---BEGIN A2UI EXAMPLES---\n" + e + "\n---END A2UI EXAMPLES---\n")
-	}
-	return sb.String()
+	return text + "Use only components of that catalogue.\n"
 }

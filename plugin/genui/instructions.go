@@ -40,3 +40,37 @@ Button{child, variant?: default|primary|borderless, action: {event: {name, conte
 
 const aboutActions = `When the user acts in an interface, for example presses a button, you receive a user message <ui_action>{"surfaceId", "sourceComponentId", "name", "context"}</ui_action>. It was made by the interface, not typed: react to it, usually by updating the surface.
 `
+
+// aboutPrompt has the tool.
+const aboutPrompt = `You can show the user an interface by calling %s with a prompt that says what to show, with all data: another agent draws it and does not see this conversation. Draw where it helps, and do not repeat in words what the interface shows.
+`
+
+// aboutOwn has the tool and the parameter.
+const aboutOwn = `You can show the user an interface by calling %s with %s, which is the interface itself. Draw where it helps, and do not repeat in words what the interface shows.
+`
+
+const answerJSONRender = `Answer with an interface and nothing else: lines of JSON Patch operations (RFC 6902), one per line, without fences, that build a JSON Render spec.
+`
+
+const aboutJSONRender = `A JSON Render spec is {"root": key, "elements": {key: {"type", "props": {}, "children": [keys], "on"?: {event: {"action", "params"?}}}}, "state"?: {}}. As operations, the root first, then each element after its parent:
+{"op":"add","path":"/root","value":"card"}
+{"op":"add","path":"/elements/card","value":{"type":"Card","props":{"title":"Order"},"children":["name","send"]}}
+{"op":"add","path":"/elements/name","value":{"type":"Input","props":{"label":"Name","value":{"$bindState":"/name"}},"children":[]}}
+{"op":"add","path":"/elements/send","value":{"type":"Button","props":{"label":"Send"},"on":{"press":{"action":"submit","params":{"name":{"$state":"/name"}}}},"children":[]}}
+{"op":"add","path":"/state","value":{"name":""}}
+Props read the state with {"$state": path} and bind it with {"$bindState": path}. Unless you are told of others, the types are Card{title}, Stack{direction?}, Heading{text}, Text{text}, Metric{label, value}, Input{label, value}, Button{label}.
+`
+
+const answerOpenUI = `Answer with an interface in OpenUI Lang and nothing else.
+`
+
+const aboutOpenUI = `OpenUI Lang has one statement per line: id = Type(arguments). root is drawn. Arguments are positional: texts in double quotes, numbers, true, false, null, [lists], {objects}, ids of other statements. Optional arguments are left out from the end.
+root = Card([header, form])
+header = CardHeader("Order", "One step")
+form = Form("order", buttons, [who])
+who = FormControl("Your name", name)
+name = Input("name", "Ann")
+buttons = Buttons([send])
+send = Button("Send", Action([@ToAssistant("Send the order")]), "primary")
+Unless you are told of others, the types are Card([children]), CardHeader(title, subtitle?), TextContent(text, size?), Callout(variant, title, description), Table([columns]), Col(label, [values]), Tag(text), Input(name, placeholder?), FormControl(label, input), Form(name, buttons, [fields]), Buttons([buttons]), Button(label, action?, variant?), FollowUpBlock([items]), FollowUpItem(text).
+`

@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/genui"
 )
@@ -56,6 +57,11 @@ func TestSection(t *testing.T) {
 		{"examples", `{"examples":"Draw a cat."}`, form, "---BEGIN A2UI EXAMPLES---\nDraw a cat.\n---END A2UI EXAMPLES---", `"count":3`},
 		{"instructions", `{"instructions":"Only draw cats."}`, form, "Only draw cats.", `"count":3`},
 		{"the version", `{"a2ui_version":"v0.9"}`, form, "The catalogId is " + genui.BasicCatalog, `"count":3`},
+		{"no formats", `{"formats":[]}`, form, "", `not found`},
+		{"an answer in JSON Render", `{"formats":["a2ui"],"answer":"json-render"}`, form, "Answer with an interface and nothing else: lines of JSON Patch", `"count":3`},
+		{"an answer in OpenUI", `{"answer":"openui-lang"}`, form, "Answer with an interface in OpenUI Lang", `"count":3`},
+		{"JSON Render", `{"formats":["a2ui","json-render"],"json_render_agent":""}`, form, "calling render_json_ui with spec", `"count":3`},
+		{"OpenUI", `{"formats":["a2ui","openui-lang"],"openui_agent":""}`, form, "calling render_openui_ui with code", `"count":3`},
 		{"components", `{"max_components":1}`, two, "", `want at most 1 components in a call`},
 		{"depth", `{"max_depth":1}`, two, "", `want at most 1 levels`},
 		{"bytes", `{"max_bytes":1024}`, `{"deleteSurface":{"surfaceId":"` + strings.Repeat("s", 1024) + `"}}`, "", `want at most 1024`},
@@ -82,9 +88,9 @@ func TestSection(t *testing.T) {
 // A section with mistakes is refused, and the error names all of them.
 func TestSection_Mistakes(t *testing.T) {
 	t.Parallel()
-	c := genui.Config{A2UIVersion: "v7", MaxDepth: 300}
+	c := genui.Config{A2UIVersion: "v7", MaxDepth: 300, Formats: []string{"html"}, Answer: "a2ui"}
 	err := c.Validate()
-	for _, want := range []string{`a2ui_version is "v7", want v0.8 or v0.9`, "max_components is 0, want 1 to 10000", "max_depth is 300, want 1 to 256", "max_bytes is 0, want 1024 to 4194304"} {
+	for _, want := range []string{`a2ui_version is "v7", want v0.8 or v0.9`, `formats[0] is "html", want one of a2ui, json-render, openui-lang`, `answer is "a2ui", want json-render, openui-lang or nothing`, "max_components is 0, want 1 to 10000", "max_depth is 300, want 1 to 256", "max_bytes is 0, want 1024 to 4194304"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
@@ -158,5 +164,18 @@ func TestRenderA2UI_ForgetsTheOldest(t *testing.T) {
 	}
 	if _, ok := all["s0"]; ok {
 		t.Error("the oldest surface is remembered")
+	}
+}
+
+// An agent whose sub-agent does not exist is refused.
+func TestSection_UnknownAgent(t *testing.T) {
+	t.Parallel()
+	for field, want := range map[string]string{"json_render_agent": `json_render_agent is "x", want an agent that exists`, "openui_agent": `openui_agent is "x", want an agent that exists`} {
+		_, err := engine.New(engine.Config{Plugins: []awaken.Plugin{genui.New()}, Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "u"}},
+			Providers: map[string]llm.Model{"p": llmtest.NewScript()}, Agents: []*awaken.AgentSpec{{ID: "a", ModelID: "m", PluginIDs: []string{genui.Name},
+				Sections: map[string]json.RawMessage{genui.Name: json.RawMessage(`{"` + field + `":"x"}`)}}}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
 	}
 }

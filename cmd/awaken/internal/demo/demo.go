@@ -121,8 +121,9 @@ func agents() []*awaken.AgentSpec {
 			a.PluginIDs = append(a.PluginIDs, permission.Name)
 			a.Sections = map[string]json.RawMessage{permission.Name: json.RawMessage(section)}
 		}
-		if a.ID == "a2ui" {
+		if section, ok := drawing[a.ID]; ok {
 			a.PluginIDs = append(a.PluginIDs, genui.Name)
+			a.Sections = map[string]json.RawMessage{genui.Name: json.RawMessage(section)}
 		}
 		if a.ID == "profile" {
 			a.PluginIDs = append(a.PluginIDs, memory.Name)
@@ -146,6 +147,16 @@ var permissions = map[string]string{
 		{"tool":"failingTool","behavior":"deny"},{"tool":"delete_*","behavior":"deny"}]}`,
 	"limited": allowAll, "travel": allowAll, "research": allowAll, "phases": allowAll, "genui": allowAll, "profile": allowAll,
 	"creative": allowAll, "compact": allowAll, "budget": allowAll, "config-assistant": allowAll, ScenarioAgentID: allowAll,
+}
+
+// drawing holds the section of the plugin generative-ui, by the agent that loads it. Two agents draw for
+// others.
+var drawing = map[string]string{
+	"a2ui":           `{}`,
+	"json-render":    `{"formats":["json-render"],"json_render_agent":"json-render-ui"}`,
+	"openui":         `{"formats":["openui-lang"],"openui_agent":"openui-ui"}`,
+	"json-render-ui": `{"formats":[],"answer":"json-render"}`,
+	"openui-ui":      `{"formats":[],"answer":"openui-lang"}`,
 }
 
 const allowAll = `{"default_behavior":"allow"}`

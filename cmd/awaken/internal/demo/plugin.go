@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/plugin/genui"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -25,16 +26,20 @@ var (
 	count = awaken.NewAction[int]("demo.count", awaken.PhaseStepEnd)
 )
 
+// limits are those of what the demo agents draw.
+var limits = genui.Limits{Components: 500, Depth: 32, Bytes: 256 << 10}
+
 func (plugin) Name() string { return pluginID }
 
 func (plugin) Register(r *awaken.Registrar) error {
-	r.Key(notes)
+	r.Key(notes, builtin.Surfaces)
 	r.Handle(count.Handler(func(_ context.Context, h *awaken.HookCall, d int) error {
 		setCounter(h, counter(h)+d)
 		return nil
 	}))
 	r.Tool(
 		awaken.NewTool(awaken.ToolSpec{ID: "append_note", Description: "Keeps a note for this conversation."}, appendNote),
+		genui.JSONTool("json-render-ui", limits), genui.OpenUITool("openui-ui", limits),
 		awaken.NewTool(awaken.ToolSpec{ID: "emit_state", Description: "Changes the shared state."}, emitState),
 	)
 	return nil

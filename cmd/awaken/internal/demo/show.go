@@ -29,10 +29,6 @@ func showTools() []awaken.Tool {
 		reading("delete_resources", "Removes resources from the report.", keepResources),
 		reading("set_research_question", "Sets the question of the report.", setQuestion),
 		reading("write_report", "Replaces the text of the report.", writeReport),
-
-		// User interfaces, for the agents json-render and openui.
-		reading("render_json_ui", "Shows a user interface that is described in JSON.", renderJSON),
-		reading("render_openui_ui", "Shows a user interface that is written in OpenUI.", renderOpenUI),
 	}
 }
 
@@ -145,29 +141,4 @@ type report struct {
 
 func writeReport(_ context.Context, _ *awaken.ToolCall, in report) (map[string]any, error) {
 	return map[string]any{"status": "ok", "characters": len([]rune(in.Report))}, nil
-}
-
-type jsonUI struct {
-	Spec json.RawMessage `json:"spec,omitempty" jsonschema:"the user interface"`
-	UI   json.RawMessage `json:"ui,omitempty" jsonschema:"the same as spec"`
-}
-
-func renderJSON(_ context.Context, _ *awaken.ToolCall, in jsonUI) (map[string]json.RawMessage, error) {
-	if in.Spec == nil {
-		in.Spec = in.UI
-	}
-	if in.Spec == nil {
-		return nil, errors.New("spec is empty")
-	}
-	return map[string]json.RawMessage{"spec": in.Spec}, nil
-}
-
-type openUI struct {
-	Code   string `json:"code,omitempty" jsonschema:"the user interface"`
-	Source string `json:"source,omitempty" jsonschema:"the same as code"`
-}
-
-func renderOpenUI(_ context.Context, _ *awaken.ToolCall, in openUI) (map[string]string, error) {
-	code, err := either("code", in.Code, in.Source)
-	return map[string]string{"code": code}, err
 }
