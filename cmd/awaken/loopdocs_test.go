@@ -98,9 +98,7 @@ func (g *loopGuide) program(args ...string) *exec.Cmd {
 func (g *loopGuide) serve(words []string) {
 	g.t.Helper()
 	cmd := g.program("serve", "--address", "127.0.0.1:0")
-	for _, w := range words[:len(words)-2] {
-		cmd.Env = append(cmd.Env, w)
-	}
+	cmd.Env = append(cmd.Env, words[:len(words)-2]...)
 	out, ended := &watched{text: "Ctrl-C stops", seen: make(chan struct{})}, make(chan struct{})
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
