@@ -150,6 +150,13 @@ func (x *exchange) submission() (*mailbox.Submission, error) {
 	if err != nil {
 		return nil, err
 	}
+	acted, err := x.acted()
+	if err != nil {
+		return nil, err
+	}
+	if acted != nil {
+		msgs = append(msgs, acted)
+	}
 	s := &mailbox.Submission{Mode: mailbox.ModeInterrupt, Request: awaken.RunRequest{AgentID: x.in.AgentID, ThreadID: x.in.ThreadID, RunID: x.in.RunID,
 		Messages: msgs, FrontendTools: tools, Seed: x.in.seed(), Context: context, Adapter: "ag_ui"}}
 	if x.in.RunID != "" {
@@ -158,12 +165,50 @@ func (x *exchange) submission() (*mailbox.Submission, error) {
 		if err != nil {
 			return nil, err
 		}
+		if acted != nil {
+			said = append(said, acted.Text()...)
+		}
 		s.Digest = fmt.Sprintf("%x", sha256.Sum256(said))
 	}
 	if len(msgs) == 0 {
 		err = x.answerAgain(&s.Request)
 	}
 	return s, err
+}
+
+// acted returns the message of what the user did in an interface of the thread, or nil. A repeated request
+// has the same message.
+func (x *exchange) acted() (*llm.Message, error) {
+	a, err := x.in.action()
+	if a == nil || err != nil {
+		return nil, err
+	}
+	known, err := x.knows(x.in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if !known { // the run may have changed the interface since
+		if err := a.Check(x.Context(), x.Tenant(), x.in.ThreadID, actionField); err != nil {
+			return nil, err
+		}
+	}
+	text, err := a.Text()
+	if err != nil {
+		return nil, err
+	}
+	return llm.UserText(text), nil
+}
+
+// knows reports whether the thread has the run.
+func (x *exchange) knows(runID string) (bool, error) {
+	if x.thread == nil || runID == "" {
+		return false, nil
+	}
+	run, err := x.Tenant().Store.LoadRun(x.Context(), runID)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && run.ThreadID == x.thread.ID, err
 }
 
 // answerAgain makes a request without new input answer the last message again, if that is the

@@ -178,6 +178,21 @@ func (in *input) seed() map[string]json.RawMessage {
 	return given(map[string]json.RawMessage{builtin.ClientState.Name(): in.State, builtin.ClientProps.Name(): in.ForwardedProps})
 }
 
+// action returns what the user did in an interface that the agent has drawn, as CopilotKit sends it:
+// forwardedProps.a2uiAction. It is nil if there is none.
+func (in *input) action() (*protocol.UIAction, error) {
+	var props struct {
+		Action json.RawMessage `json:"a2uiAction"`
+	}
+	if json.Unmarshal(in.ForwardedProps, &props) != nil || isEmpty(props.Action) { // properties may be any value
+		return nil, nil
+	}
+	return protocol.ParseUIAction(actionField, props.Action)
+}
+
+// actionField names the action in errors.
+const actionField = "forwardedProps.a2uiAction"
+
 // given removes the empty values.
 func given(values map[string]json.RawMessage) map[string]json.RawMessage {
 	maps.DeleteFunc(values, func(_ string, v json.RawMessage) bool { return isEmpty(v) })

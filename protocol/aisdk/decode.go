@@ -2,6 +2,7 @@ package aisdk
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -149,6 +151,17 @@ func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, erro
 	}
 	for j := range m.Parts {
 		switch p := &m.Parts[j]; {
+		case p.Type == actionPart && out.Role == llm.User:
+			page.Parts = append(page.Parts, pagePart{len(out.Content) + len(page.Parts), dataPart{p.Type, p.ID, orNull(p.Data)}})
+			a, err := protocol.ParseUIAction(fmt.Sprintf("messages[%d].parts[%d].data", i, j), p.Data)
+			if err != nil {
+				return nil, err
+			}
+			text, err := a.Text()
+			if err != nil {
+				return nil, err
+			}
+			out.Content = append(out.Content, llm.Text(text))
 		case strings.HasPrefix(p.Type, "data-") && out.Role != llm.Assistant:
 			page.Parts = append(page.Parts, pagePart{len(out.Content) + len(page.Parts), dataPart{p.Type, p.ID, orNull(p.Data)}})
 		case p.Type == "text" && p.Text != "":
@@ -167,9 +180,31 @@ func (m *uiMessage) llmMessage(i int, media *protocol.Media) (*llm.Message, erro
 		if out.Role == llm.Assistant {
 			return nil, nil
 		}
-		return nil, protocol.BadRequest("messages[%d].parts has no text and no file, want one of them", i)
+		return nil, protocol.BadRequest("messages[%d].parts has no text and no file, want one of them, or an action", i)
 	}
 	return out, page.keep(out)
+}
+
+// actionPart is the type of a data part that says what the user did in an interface that the agent has
+// drawn. Unlike other data parts, the model sees it.
+const actionPart = "data-ui-action"
+
+// checkActions reports an action of the message at index i that the thread's surfaces do not offer.
+func (m *uiMessage) checkActions(ctx context.Context, t *mailbox.Tenant, threadID string, i int) error {
+	for j := range m.Parts {
+		if m.Parts[j].Type != actionPart || m.Role != "user" {
+			continue
+		}
+		field := fmt.Sprintf("messages[%d].parts[%d].data", i, j)
+		a, err := protocol.ParseUIAction(field, m.Parts[j].Data)
+		if err != nil {
+			return err
+		}
+		if err := a.Check(ctx, t, threadID, field); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decisions returns what the client decided about waiting calls. Models reuse call ids, so a

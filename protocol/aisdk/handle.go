@@ -213,9 +213,13 @@ func understand(c protocol.Call, req *chatRequest, s *mailbox.Submission) (*awak
 		if err != nil {
 			return nil, err
 		}
-		if m != nil {
-			s.Request.Messages = append(s.Request.Messages, m)
+		if m == nil {
+			continue
 		}
+		if err := req.Messages[i].checkActions(ctx, t, threadID, i); err != nil {
+			return nil, err
+		}
+		s.Request.Messages = append(s.Request.Messages, m)
 	}
 	// A new message or a regeneration takes precedence over decisions.
 	fresh := len(s.Request.Messages) > 0 || req.Trigger == "regenerate-message"

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // pageOnly is what a page keeps with a user message and no model sees. It is stored with the message,
@@ -42,14 +43,22 @@ func (m *storedMessage) said(by *llm.Message) {
 	if page.Metadata != nil {
 		m.Metadata = page.Metadata
 	}
+	actions, hidden := 0, 0 // parts whose text for the model is not shown
 	between := func(last bool) {
-		for len(page.Parts) > 0 && (last || page.Parts[0].At <= len(m.Parts)) {
+		for len(page.Parts) > 0 && (last || page.Parts[0].At <= len(m.Parts)+hidden) {
+			if page.Parts[0].Part.Type == actionPart {
+				actions++
+			}
 			m.Parts = append(m.Parts, page.Parts[0].Part)
 			page.Parts = page.Parts[1:]
 		}
 	}
 	for i := range by.Content {
 		between(false)
+		if actions > 0 && protocol.IsUIAction(by.Content[i].Text) {
+			actions, hidden = actions-1, hidden+1
+			continue
+		}
 		m.block(&by.Content[i], "")
 	}
 	between(true)

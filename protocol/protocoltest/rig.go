@@ -21,6 +21,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/delegate"
+	"github.com/awaken-go/awaken/plugin/genui"
 	"github.com/awaken-go/awaken/plugin/guard"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/profile"
@@ -115,7 +116,7 @@ func (g *Rig) Start(works bool) (*mailbox.Mailbox, string) {
 // Runtime returns the runtime of the rig's servers.
 func (g *Rig) Runtime() *engine.Runtime {
 	g.TB.Helper()
-	cfg := engine.Config{Plugins: []awaken.Plugin{permission.New(permission.Config{}), guard.Rails(), delegate.New(delegate.Options{})}, Tools: tools(), Providers: map[string]llm.Model{}}
+	cfg := engine.Config{Plugins: []awaken.Plugin{permission.New(permission.Config{}), guard.Rails(), delegate.New(delegate.Options{}), genui.New()}, Tools: tools(), Providers: map[string]llm.Model{}}
 	model := func(id string, m llm.Model) {
 		cfg.Models = append(cfg.Models, awaken.ModelSpec{ID: id, ProviderID: id, UpstreamModel: "m"})
 		cfg.Providers[id] = m
@@ -138,6 +139,7 @@ func (g *Rig) Runtime() *engine.Runtime {
 	agent("again", "again", "")
 	agent("twice", "twice", "")
 	agent("trusting", "m", "").TrustClients = new(true)
+	agent("painter", "m", "").PluginIDs = []string{genui.Name}
 	agent("careful", "m", `{"default_behavior":"ask"}`)
 	agent("shared", "m", `{"default_behavior":"ask","remember":["project"]}`)
 	for _, border := range []string{"input", "output"} {

@@ -1,0 +1,146 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/mailbox"
+)
+
+// maxActionBytes limits the context of an action, which is the content of a form.
+const maxActionBytes = 64 << 10
+
+// UIAction is what a user did in an interface that an agent has drawn: pressed a button, sent a form.
+type UIAction struct {
+	SurfaceID string `json:"surfaceId"`
+	// ComponentID is the component that the user used. Formats whose events do not name one leave it out.
+	ComponentID string          `json:"sourceComponentId,omitempty"`
+	Name        string          `json:"name"`
+	Context     json.RawMessage `json:"context,omitempty"` // an object
+	Timestamp   string          `json:"timestamp,omitempty"`
+}
+
+// ParseUIAction decodes the event of a renderer: {"userAction": {…}} as A2UI v0.8 has it, {"version",
+// "action": {…}} as v0.9 has it, or the action alone. Field names the value in errors.
+func ParseUIAction(field string, data json.RawMessage) (*UIAction, error) {
+	var event struct {
+		Version    string          `json:"version"`
+		UserAction json.RawMessage `json:"userAction"`
+		Action     json.RawMessage `json:"action"`
+	}
+	if err := strict.UnmarshalKnown(data, &event); err != nil {
+		return nil, InvalidBody("%s: %v", field, err)
+	}
+	switch {
+	case event.UserAction != nil && event.Action != nil:
+		return nil, BadRequest("%s has userAction and action, want one of them", field)
+	case event.UserAction != nil:
+		field, data = field+".userAction", event.UserAction
+	case event.Action != nil:
+		field, data = field+".action", event.Action
+	}
+	a := &UIAction{}
+	if err := strict.UnmarshalKnown(data, a); err != nil {
+		return nil, InvalidBody("%s: %v", field, err)
+	}
+	for _, f := range []struct{ name, value string }{{"surfaceId", a.SurfaceID}, {"name", a.Name}} {
+		if strings.TrimSpace(f.value) == "" {
+			return nil, InvalidBody("%s.%s is missing, want a text", field, f.name)
+		}
+	}
+	if len(a.Context) > maxActionBytes {
+		return nil, BadRequest("%s.context has %d bytes, want at most %d", field, len(a.Context), maxActionBytes)
+	}
+	if c := strings.TrimSpace(string(a.Context)); c == "" || c == "null" {
+		a.Context = json.RawMessage("{}")
+	} else if c[0] != '{' {
+		return nil, InvalidBody("%s.context is %.80s, want an object", field, c)
+	}
+	return a, nil
+}
+
+// Check reports an action that the thread's surfaces do not offer. Field names the action in errors.
+func (a *UIAction) Check(ctx context.Context, t *mailbox.Tenant, threadID, field string) error {
+	values, err := t.Store.ThreadState(ctx, threadID)
+	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+		return err
+	}
+	var surfaces map[string]builtin.Surface
+	if raw := values[builtin.Surfaces.Name()]; raw != nil {
+		if err := json.Unmarshal(raw, &surfaces); err != nil {
+			return err
+		}
+	}
+	s, ok := surfaces[a.SurfaceID]
+	if !ok {
+		return BadRequest("%s.surfaceId is %.80q, want a surface of the thread: %s", field, a.SurfaceID, some(maps.Keys(surfaces)))
+	}
+	if a.ComponentID == "" && s.Format != "a2ui" { // its events name no component
+		for _, names := range s.Actions {
+			if slices.Contains(names, a.Name) {
+				return nil
+			}
+		}
+		return BadRequest("%s.name is %.80q, want an action of surface %q: %s", field, a.Name, a.SurfaceID, some(func(yield func(string) bool) {
+			for _, names := range s.Actions {
+				for _, n := range names {
+					if !yield(n) {
+						return
+					}
+				}
+			}
+		}))
+	}
+	id := a.ComponentID
+	names, ok := s.Actions[id]
+	if !ok { // a renderer of v0.8 numbers the components that a template makes: row:0:1
+		id, _, _ = strings.Cut(id, ":")
+		names, ok = s.Actions[id]
+	}
+	if !ok {
+		return BadRequest("%s.sourceComponentId is %.80q, want a component of surface %q that offers actions: %s", field, a.ComponentID, a.SurfaceID, some(maps.Keys(s.Actions)))
+	}
+	if !slices.Contains(names, a.Name) {
+		return BadRequest("%s.name is %.80q, want an action of component %q: %s", field, a.Name, id, some(slices.Values(names)))
+	}
+	return nil
+}
+
+// some lists names in order, at most ten.
+func some(seq func(yield func(string) bool)) string {
+	names := slices.Compact(slices.Sorted(seq))
+	if len(names) == 0 {
+		return "there is none"
+	}
+	if len(names) > 10 {
+		names = append(names[:10:10], "and others")
+	}
+	return strings.Join(names, ", ")
+}
+
+const actionOpen, actionClose = "<ui_action>\n", "\n</ui_action>"
+
+// Text returns the action as the text of a user message, which the instructions of the plugin generative-ui
+// explain to models. The JSON inside has no < and >, so it cannot end the mark.
+func (a *UIAction) Text() (string, error) {
+	said := *a
+	said.Timestamp = ""
+	data, err := json.Marshal(&said) // escapes < and >
+	if err != nil {
+		return "", fmt.Errorf("action: %w", err)
+	}
+	return actionOpen + string(data) + actionClose, nil
+}
+
+// IsUIAction reports whether a text is the result of [UIAction.Text].
+func IsUIAction(text string) bool {
+	return strings.HasPrefix(text, actionOpen) && strings.HasSuffix(text, actionClose)
+}
