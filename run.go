@@ -181,6 +181,9 @@ type RunRequest struct {
 	// Untrusted says that the request comes from a client that may not instruct the agent; see
 	// [AgentSpec.TrustClients], which takes precedence.
 	Untrusted bool `json:"untrusted,omitempty"`
+	// Attended says that the parent run waits for the result of Run. Otherwise the runtime
+	// reports the result to the parent's inbox; see engine.Runtime.Report.
+	Attended bool `json:"-"`
 
 	// Taint says that the request brings untrusted content: it comes from a tainted run.
 	Taint *Taint `json:"taint,omitempty"`
@@ -198,9 +201,10 @@ type RunRequest struct {
 	Adapter            string `json:"adapter,omitempty"`
 	Depth              int    `json:"depth,omitempty"`
 
-	// Attended says that the parent run waits for the result of Run. Otherwise the runtime
-	// reports the result to the parent's inbox; see engine.Runtime.Report.
-	Attended bool `json:"-"`
+	// Trace says where in a trace the run belongs: the W3C's traceparent and, after a space, its tracestate, if any. Observers
+	// use it; what is malformed is ignored.
+	Trace string `json:"trace,omitempty"`
+
 	// End ends a run that waits or was interrupted, instead of continuing it. With RunID it
 	// takes the request's messages into the thread as those of a run that ended before it
 	// started, in one commit and without an answer.

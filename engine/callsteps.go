@@ -145,7 +145,10 @@ func (x *exchange) Step(ctx context.Context, tc *awaken.ToolCall, name string, e
 		return nil, err
 	}
 	m.begun = r.step
-	m.result, m.err = fn(ctx, r.step.Key)
+	f := followedBy(ctx)
+	fctx := f.beginPart(ctx, "tool_step", r.step.Name)
+	m.result, m.err = fn(fctx, r.step.Key)
+	f.endPart(fctx, m.err)
 	atToolStepRun.Hit()
 	if m.err != nil && ctx.Err() != nil {
 		return nil, m.err // it has not ended: it was cut off

@@ -420,6 +420,10 @@ func (w *crew) execute(ctx context.Context, c *call, tc *awaken.ToolCall) {
 		return
 	}
 	growStack()
+	if f := w.followed(); f != nil {
+		ctx = f.beginCall(ctx, tc)
+		defer func() { f.endCall(ctx, &o) }()
+	}
 	o.res, o.err = w.rt.cfg.Executor.Execute(ctx, c.entry.Tool, tc)
 	atCalled.Hit()
 	if o.err != nil && ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {

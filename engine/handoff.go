@@ -17,6 +17,15 @@ func (r *run) handoff(ctx context.Context) *end {
 	if to == "" || to == r.info.AgentID {
 		return nil
 	}
+	f := r.followed()
+	ctx = f.beginPart(ctx, "handoff", to)
+	e := handTo(ctx, r, to)
+	f.endWith(ctx, e)
+	return e
+}
+
+// handTo switches a run to another agent.
+func handTo(ctx context.Context, r *run, to string) *end {
 	next, err := r.reg.Runnable(to)
 	if err != nil {
 		r.forgetHandoff() // a later run on the thread would fail the same way

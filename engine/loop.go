@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
@@ -176,21 +177,28 @@ func (r *run) ended(e *end) (*awaken.RunResult, error) {
 // run needs another step.
 func (r *run) takeStep() *end {
 	ctx := r.ctx
-	for _, do := range beforeStep {
+	for _, do := range beforeStep[:] { // the array itself would be copied to the stack
 		if e := do(r, ctx); e != nil {
 			return e
 		}
 	}
-	for _, do := range inStep {
-		e := do(r, ctx)
-		if e == stepOver {
+	f := r.followed()
+	if f != nil {
+		ctx = f.beginPart(ctx, "step", strconv.Itoa(r.rec.Steps))
+	}
+	var e *end
+	for _, do := range inStep[:] {
+		if e = do(r, ctx); e == stepOver {
+			e = nil
 			break
 		}
 		if e != nil {
-			return r.closeStep(ctx, e)
+			break
 		}
 	}
-	return r.closeStep(ctx, nil)
+	e = r.closeStep(ctx, e)
+	f.endWith(ctx, e)
+	return e
 }
 
 // result makes the result of this activation.

@@ -27,7 +27,7 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 	if err != nil || res != nil {
 		return nil, res, err
 	}
-	runCtx, cancel := context.WithCancelCause(ctx)
+	runCtx, cancel := context.WithCancelCause(traced(ctx, req))
 	r := newRun()
 	r.rt, r.ctx, r.thread, r.active.cancel = rt, runCtx, threadID, cancel
 	r.attended, r.endAtOnce = req.Attended, req.End
@@ -44,6 +44,7 @@ func (rt *Runtime) begin(ctx context.Context, req *awaken.RunRequest, sink awake
 	ready := false
 	defer func() {
 		if !ready { // on an error or a panic
+			r.followed().end(nil, nil)
 			rt.release(r)
 			r.giveBack()
 		}
@@ -284,6 +285,9 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 	op.conv.msgs, op.conv.blobs = llm.NewMessages(op.cp.View...), op.cp.HasBlobs
 	op.conv.openWindow()
 	op.journal.found = op.journal.count
+	if op.missing == nil {
+		op.follow()
+	}
 	return nil
 }
 

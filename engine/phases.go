@@ -28,11 +28,23 @@ func (ph *phases) run(ctx context.Context, p awaken.Phase, in about) error {
 		return context.Cause(ctx)
 	}
 	if hooks := ph.agent.Hooks[p]; len(hooks) > 0 {
-		if err := ph.gather(ctx, p, hooks, in); err != nil {
+		if err := ph.runHooks(ctx, p, hooks, in); err != nil {
 			return err
 		}
 	}
 	return ph.runActions(ctx, p, in)
+}
+
+// runHooks runs the hooks of p, as a part of the run that is followed.
+func (ph *phases) runHooks(ctx context.Context, p awaken.Phase, hooks []registry.Hook, in about) error {
+	f := ph.followed()
+	if f == nil {
+		return ph.gather(ctx, p, hooks, in)
+	}
+	ctx = f.beginPart(ctx, "phase", p.String())
+	err := ph.gather(ctx, p, hooks, in)
+	f.endPart(ctx, err)
+	return err
 }
 
 // stage runs p as a stage: it returns an end if p fails, or if a hook or an action asks to end the
@@ -208,7 +220,10 @@ func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error)
 	for i := range ph.agent.Gates {
 		g := &ph.agent.Gates[i]
 		h := ph.hooks.call(awaken.PhaseToolGate, about{tool: tc})
-		v, err := bounded(ctx, &ph.activation, func(ctx context.Context) (awaken.Verdict, error) { return g.Ask(ctx, h) }, "gate of plugin %q", g.Plugin)
+		f := ph.followed()
+		gctx := f.beginPart(ctx, "gate", g.Plugin)
+		v, err := bounded(gctx, &ph.activation, func(ctx context.Context) (awaken.Verdict, error) { return g.Ask(ctx, h) }, "gate of plugin %q", g.Plugin)
+		f.endPart(gctx, err)
 		if err != nil {
 			return awaken.Verdict{}, err
 		}

@@ -156,7 +156,11 @@ func (rt *Runtime) endParked(ctx context.Context, sink awaken.Sink, res *awaken.
 func (rt *Runtime) drive(r *run) (*awaken.RunResult, error) {
 	defer rt.endCrashed(r)
 	defer rt.release(r)
-	return r.main()
+	f := r.followed()
+	if f == nil {
+		return r.main()
+	}
+	return driveFollowed(r, f)
 }
 
 // endCrashed ends a run whose sink panicked or ended its goroutine, while that continues in the

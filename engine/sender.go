@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -36,6 +37,11 @@ func (sd *sender) stamp(out []awaken.Outgoing) []awaken.Outgoing {
 		if o.Start != nil && sd.rec.Taint != nil && o.Start.Taint == nil {
 			start := *o.Start
 			start.Taint = sd.rec.Taint
+			o.Start = &start
+		}
+		if at := tracecontext.Of(sd.ctx); o.Start != nil && o.Start.Trace == "" && at.Parent != "" {
+			start := *o.Start
+			start.Trace = at.String()
 			o.Start = &start
 		}
 	}

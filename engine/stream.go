@@ -62,8 +62,13 @@ func (s *stream) show(ctx context.Context, ev awaken.Event) {
 // and may continue.
 func (s *stream) receiveAll() error {
 	for {
-		err := s.receive()
-		s.bill(err)
+		var err error
+		if f := s.inf.followed(); f != nil {
+			err = s.receiveFollowed(f)
+		} else {
+			err = s.receive()
+			s.bill(err)
+		}
 		switch {
 		case err == errOverspent && s.tried.continued < s.inf.agent.Spec.ContinuationRetries():
 			s.tried.continued++

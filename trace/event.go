@@ -94,6 +94,8 @@ type Inference struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	TopP        *float64 `json:"top_p,omitempty"`
 	MaxTokens   *int     `json:"max_tokens,omitempty"`
+	// StopSequences are those of the request.
+	StopSequences []string `json:"stop_sequences,omitempty"`
 
 	CostUSD           float64        `json:"cost_usd,omitempty"`
 	Attempts          int            `json:"attempts"` // requests of which something arrived
@@ -119,6 +121,7 @@ type Suspension struct {
 	ToolCallID string           `json:"tool_call_id"`
 	ToolName   string           `json:"tool_name"`
 	Action     string           `json:"action"`
+	ResumeMode string           `json:"resume_mode,omitempty"`
 	Message    string           `json:"message,omitempty"`
 	Decision   *awaken.Decision `json:"decision,omitempty"`
 }
@@ -129,6 +132,7 @@ type Child struct {
 	ChildAgentID string           `json:"child_agent_id"`
 	ChildStatus  awaken.RunStatus `json:"child_status"`
 	ChildCostUSD float64          `json:"child_cost_usd,omitempty"`
+	ErrorType    string           `json:"error_type,omitempty"`
 }
 
 // Evaluation is what a scorer or a model said about the run after it had ended.
@@ -247,7 +251,7 @@ func (rec *Recording) call(c *awaken.CallState, bodies bool) []Event {
 	var out []Event
 	if k := c.Ticket; k != nil && k.Child == "" {
 		ev := rec.event("suspension", &c.Step)
-		ev.Suspension = &Suspension{ToolCallID: c.CallID, ToolName: c.ToolName, Action: k.Suspension.Action, Message: k.Suspension.Message}
+		ev.Suspension = &Suspension{ToolCallID: c.CallID, ToolName: c.ToolName, Action: k.Suspension.Action, ResumeMode: string(k.ResumeMode), Message: k.Suspension.Message}
 		if d := c.Decision; d != nil {
 			decided := *d
 			if !bodies {

@@ -5,6 +5,8 @@
 // checks what a name resolves to when it connects, and connects to the address that it checked, so
 // that a second lookup cannot give another address (DNS rebinding). Redirects are checked in the same
 // way. Addresses that are not public can be allowed.
+//
+// A request that is made for a trace names it (W3C Trace Context).
 package httpguard
 
 import (
@@ -20,6 +22,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/tracecontext"
 )
 
 var (
@@ -120,6 +124,10 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		if _, err := g.resolve(r.Context(), r.URL.Hostname()); err != nil {
 			return nil, err
 		}
+	}
+	if at := tracecontext.Of(r.Context()); at.Parent != "" && r.Header.Get("Traceparent") == "" {
+		r = r.Clone(r.Context())
+		at.Inject(r.Header.Set)
 	}
 	resp, err := g.base.RoundTrip(r)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 const (
 	onlyStdRule  = "state, llm and profile import only the standard library, and the JSON decoder and encoder"
 	moneyRule    = "money imports of ours only internal packages"
-	pluginRule   = "plugins import of ours only the vocabulary, builtin, state, llm, profile and internal packages"
+	pluginRule   = "plugins import of ours only the vocabulary, builtin, state, llm, profile, the words of traces and internal packages"
 	internalRule = "internal packages import nothing of ours outside internal"
 	rootRule     = "the root package imports of ours only state, llm, money, profile and internal packages"
 	engineRule   = "only commands, test kits and examples import the engine"
@@ -45,7 +45,7 @@ var importRules = []importRule{
 		name:   pluginRule,
 		of:     list("./plugin/*"),
 		forbid: list("./..."),
-		allow:  list(".", "./builtin", "./state", "./llm", "./profile", "./plugin/*", "./internal/*"),
+		allow:  list(".", "./builtin", "./state", "./llm", "./profile", "./trace", "./plugin/*", "./internal/*"),
 	},
 	{
 		name:   internalRule,

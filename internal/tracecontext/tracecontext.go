@@ -1,0 +1,113 @@
+// Package tracecontext carries the trace context of the W3C through contexts and headers, as text. What passes it on
+// (a provider's client, a queue, a protocol) therefore needs no library for traces: only what makes spans has one.
+//
+//	ctx = tracecontext.With(ctx, tracecontext.FromHeader(r.Header.Values)) // a request arrives
+//	tracecontext.Of(ctx).Inject(out.Header.Set)                             // another is made because of it
+package tracecontext
+
+import (
+	"context"
+	"strings"
+)
+
+// Context is a position in a trace. The zero Context is none.
+type Context struct {
+	Parent string // the header traceparent: 00-<trace id>-<span id>-<flags>
+	State  string // the header tracestate, or ""
+}
+
+const (
+	parentLength = 55
+	maxState     = 512
+	hexDigits    = "0123456789abcdef"
+)
+
+// Parse returns the position that two headers name. It is the zero Context unless parent is valid; a state that is too long is left out.
+func Parse(parent, state string) Context {
+	if !valid(parent) {
+		return Context{}
+	}
+	if len(state) > maxState || strings.ContainsAny(state, "\r\n\x00") {
+		state = ""
+	}
+	return Context{Parent: parent, State: state}
+}
+
+// ParseText returns the position that a text of [Context.String] names, or the zero Context.
+func ParseText(text string) Context {
+	parent, state, _ := strings.Cut(text, " ")
+	return Parse(parent, state)
+}
+
+// String returns the parent and, after a space, the state, if there is one.
+func (c Context) String() string {
+	if c.State == "" {
+		return c.Parent
+	}
+	return c.Parent + " " + c.State
+}
+
+// valid reports whether a text is a traceparent of a version that has the four fields.
+func valid(s string) bool {
+	if len(s) < parentLength || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
+		return false
+	}
+	if len(s) > parentLength && (s[:2] == "00" || s[parentLength] != '-' || len(s) > 2*parentLength) {
+		return false
+	}
+	for _, field := range []string{s[:2], s[3:35], s[36:52], s[53:55]} {
+		if strings.Trim(field, hexDigits) != "" {
+			return false
+		}
+	}
+	return strings.Trim(s[3:35], "0") != "" && strings.Trim(s[36:52], "0") != ""
+}
+
+// FromHeader returns the position that a request names, or the zero Context. Values returns the values of a header.
+func FromHeader(values func(key string) []string) Context {
+	parents := values("Traceparent")
+	if len(parents) != 1 {
+		return Context{}
+	}
+	return Parse(parents[0], strings.Join(values("Tracestate"), ","))
+}
+
+// Inject sets the headers of a request. Without a position it sets none.
+func (c Context) Inject(set func(key, value string)) {
+	if c.Parent == "" {
+		return
+	}
+	set("Traceparent", c.Parent)
+	if c.State != "" {
+		set("Tracestate", c.State)
+	}
+}
+
+// TraceID returns the id of the trace, or "".
+func (c Context) TraceID() string {
+	if c.Parent == "" {
+		return ""
+	}
+	return c.Parent[3:35]
+}
+
+// Sampled reports whether the trace is recorded by what named the position.
+func (c Context) Sampled() bool {
+	return c.Parent != "" && strings.IndexByte(hexDigits, c.Parent[54])&1 == 1
+}
+
+type key struct{}
+
+// With returns a context at that position. Without a position it returns ctx.
+func With(ctx context.Context, c Context) context.Context {
+	if c.Parent == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, key{}, c)
+}
+
+// Of returns the position of ctx, or the zero Context.
+func Of(ctx context.Context) Context {
+	c, _ := ctx.Value(key{}).(Context)
+	return c
+}

@@ -1,0 +1,401 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// recorder follows one activation of one run.
+type recorder struct {
+	p     *Plugin
+	cfg   *Config
+	info  *awaken.RunInfo
+	ctx   context.Context // of the activation
+	began time.Time
+	root  oteltrace.Span // nil if spans are not recorded
+
+	mu     sync.Mutex
+	ended  bool
+	made   map[string]bool // calls that were executed
+	events []*trace.Event  // of an activation whose spans are not recorded, in case it fails
+	sum    Summary
+}
+
+type (
+	recorderKey struct{}
+	partKey     struct{}
+)
+
+// part is something that has begun. Its context has it.
+type part struct {
+	kind, name string
+	began      time.Time
+	span       oteltrace.Span // nil if spans are not recorded
+	inner      oteltrace.Span // of a delegation
+	req        *trace.Inference
+}
+
+func newRecorder(p *Plugin, cfg *Config, h *awaken.HookCall) *recorder {
+	r := &recorder{p: p, cfg: cfg, info: h.Run, began: p.opts.Now()}
+	r.sum.Context = contextOf(h.Run, "run")
+	return r
+}
+
+// contextOf returns what all events of a run begin with.
+func contextOf(run *awaken.RunInfo, kind string) trace.Context {
+	return trace.Context{Type: kind, RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, ParentRunID: run.ParentRunID, ParentToolCallID: run.ParentToolCallID}
+}
+
+func spanOf(from, to time.Time) trace.Span {
+	return trace.Span{DurationMS: max(0, to.Sub(from).Milliseconds()), StartedAtMS: from.UnixMilli(), EndedAtMS: to.UnixMilli()}
+}
+
+// Emit implements [awaken.Sink]: it takes in what has no beginning and end of its own.
+func (r *recorder) Emit(ctx context.Context, e awaken.Entry) error {
+	done, ok := e.Event.(*awaken.ToolCallDone)
+	if !ok || done.Result == nil {
+		return nil
+	}
+	now := r.p.opts.Now()
+	if t := done.Result.Suspension; done.Outcome == awaken.CallSuspended && t != nil {
+		ev := r.event("suspension", now, now)
+		ev.Suspension = &trace.Suspension{ToolCallID: done.ID, ToolName: done.Result.ToolName, Action: t.Suspension.Action, ResumeMode: string(t.ResumeMode)}
+		r.record(ctx, ev)
+		return nil
+	}
+	r.mu.Lock()
+	executed := r.made[done.ID]
+	delete(r.made, done.ID)
+	r.mu.Unlock()
+	if !executed { // a gate has answered it, or it was not valid
+		ev := r.event("tool", now, now)
+		ev.Operation = "execute_tool"
+		ev.Tool = &trace.Tool{Name: done.Result.ToolName, CallID: done.ID, Status: done.Outcome}
+		if done.Outcome == awaken.CallFailed {
+			ev.Tool.Error = toolError
+		}
+		r.record(ctx, ev)
+	}
+	return nil
+}
+
+// event returns an event of the run.
+func (r *recorder) event(kind string, from, to time.Time) *trace.Event {
+	return &trace.Event{Context: contextOf(r.info, kind), Span: spanOf(from, to)}
+}
+
+// record tells the sinks, the meters and, if nothing has a span already, the tracer.
+func (r *recorder) record(ctx context.Context, ev *trace.Event) {
+	r.mu.Lock()
+	r.count(ev)
+	if r.root == nil && r.p.tracer != nil && len(r.events) < maxBuffered {
+		r.events = append(r.events, ev)
+	}
+	r.mu.Unlock()
+	if r.root != nil && ev.Inference == nil && ev.Tool == nil && (ev.Child == nil || ev.Type == "background_task") {
+		r.p.makeSpan(ctx, ev, nil)
+	}
+	if r.p.meters != nil {
+		r.p.meters.record(ctx, ev)
+	}
+	for _, s := range r.p.opts.Sinks {
+		s.Record(ctx, ev)
+	}
+}
+
+// count adds an event to the summary. It requires the lock.
+func (r *recorder) count(ev *trace.Event) {
+	switch {
+	case ev.Inference != nil:
+		r.sum.Inferences++
+		u := &r.sum.Usage
+		u.Add(llm.Usage{PromptTokens: ev.Inference.InputTokens, CompletionTokens: ev.Inference.OutputTokens, TotalTokens: ev.Inference.TotalTokens,
+			CacheReadTokens: ev.Inference.CacheReadTokens, CacheCreationTokens: ev.Inference.CacheCreationTokens, ThinkingTokens: ev.Inference.ThinkingTokens})
+		r.sum.CostUSD += ev.Inference.CostUSD
+	case ev.Tool != nil:
+		r.sum.ToolCalls++
+		if ev.Tool.Error != "" {
+			r.sum.ToolFailures++
+		}
+	}
+}
+
+// BeginPart follows a part of the run, or of a call.
+func (r *recorder) BeginPart(ctx context.Context, kind, name string) context.Context {
+	if r.root == nil {
+		if kind == "handoff" {
+			now := r.p.opts.Now()
+			r.record(ctx, r.handoff(name, now, now))
+		}
+		return ctx
+	}
+	pt := &part{kind: kind, name: name, began: r.p.opts.Now()}
+	return r.startPart(ctx, pt)
+}
+
+// EndPart ends what BeginPart has begun.
+func (r *recorder) EndPart(ctx context.Context, err error) {
+	pt, _ := ctx.Value(partKey{}).(*part)
+	if r.root == nil || pt == nil {
+		return
+	}
+	now := r.p.opts.Now()
+	endSpan(pt.span, errorType(ctx, err), now)
+	if pt.kind == "handoff" {
+		r.record(ctx, r.handoff(pt.name, pt.began, now))
+	}
+}
+
+func (r *recorder) handoff(to string, from, until time.Time) *trace.Event {
+	ev := r.event("handoff", from, until)
+	ev.Child = &trace.Child{ChildRunID: r.info.RunID, ChildAgentID: to, ChildStatus: awaken.RunRunning}
+	return ev
+}
+
+// BeginRequest follows a request to a model.
+func (r *recorder) BeginRequest(ctx context.Context, m *awaken.ModelSpec, req *llm.Request) context.Context {
+	in := &trace.Inference{Model: req.Model, FinishReasons: []string{}, Attempts: 1, Temperature: req.Temperature, TopP: req.TopP, MaxTokens: req.MaxTokens, StopSequences: req.StopSequences}
+	if m != nil {
+		in.Provider = m.ProviderID
+	}
+	if r.cfg.Content {
+		in.RequestMessages = r.clip(req.Messages.Slice())
+	}
+	return r.startPart(ctx, &part{kind: "inference", name: req.Model, began: r.p.opts.Now(), req: in})
+}
+
+// EndRequest ends what BeginRequest has begun.
+func (r *recorder) EndRequest(ctx context.Context, m *awaken.ModelSpec, done *awaken.InferenceComplete, said func() *llm.Message, err error) {
+	pt, _ := ctx.Value(partKey{}).(*part)
+	if pt == nil || pt.req == nil {
+		return
+	}
+	now := r.p.opts.Now()
+	ev, in := r.event("inference", pt.began, now), pt.req
+	ev.Operation, ev.Inference = "chat", in
+	if in.ResponseModel = done.Model; m != nil {
+		in.Provider = cmp.Or(m.ProviderID, in.Provider)
+	}
+	if done.FinishReason != "" {
+		in.FinishReasons = append(in.FinishReasons, string(done.FinishReason))
+	}
+	u := done.Usage
+	in.InputTokens, in.OutputTokens, in.TotalTokens = u.PromptTokens, u.CompletionTokens, cmp.Or(u.TotalTokens, u.PromptTokens+u.CompletionTokens)
+	in.CacheReadTokens, in.CacheCreationTokens, in.ThinkingTokens, in.CostUSD = u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens, done.CostUSD
+	if in.ErrorType = errorType(ctx, err); in.ErrorType != "" {
+		in.ErrorClass = "provider"
+	}
+	if r.cfg.Content {
+		in.ResponseContent = r.clipText("", said().Text())
+	}
+	if pt.span != nil {
+		pt.span.SetAttributes(inferenceAttributes(in, true)...)
+		endSpan(pt.span, in.ErrorType, now)
+	}
+	r.record(ctx, ev)
+}
+
+// toolPrefix is what the names of tools that run other agents begin with.
+const toolPrefix = "agent_run_"
+
+// BeginCall follows the execution of a tool.
+func (r *recorder) BeginCall(ctx context.Context, call *awaken.ToolCall) context.Context {
+	r.mu.Lock()
+	if r.made == nil {
+		r.made = map[string]bool{}
+	}
+	r.made[call.ID] = true
+	r.mu.Unlock()
+	pt := &part{kind: "tool", name: call.Tool, began: r.p.opts.Now()}
+	ctx = r.startPart(ctx, pt)
+	if pt.span != nil && strings.HasPrefix(call.Tool, toolPrefix) {
+		ctx, pt.inner = r.startDelegation(ctx, call)
+	}
+	return ctx
+}
+
+// EndCall ends what BeginCall has begun.
+func (r *recorder) EndCall(ctx context.Context, call *awaken.ToolCall, res *awaken.ToolResult, err error) {
+	pt, _ := ctx.Value(partKey{}).(*part)
+	if pt == nil || pt.kind != "tool" {
+		return
+	}
+	now := r.p.opts.Now()
+	ev := r.event("tool", pt.began, now)
+	tool := &trace.Tool{Name: call.Tool, CallID: call.ID, Status: awaken.CallSucceeded, Attempts: 1}
+	ev.Operation, ev.Tool = "execute_tool", tool
+	out, fatal := awaken.ResultOf(call.Tool, res, err)
+	switch {
+	case fatal != nil:
+		tool.Status, tool.Error = awaken.CallFailed, errorType(ctx, fatal)
+	case out.Status == awaken.ToolPending:
+		tool.Status = awaken.CallSuspended
+	case ctx.Err() != nil && err != nil:
+		tool.Status, tool.Error = awaken.CallCancelled, errorType(ctx, err)
+	case out.Status == awaken.ToolError:
+		tool.Status, tool.Error = awaken.CallFailed, toolError
+	}
+	if io := r.cfg.ToolIO; io == Arguments || io == Both {
+		tool.Arguments = r.clipJSON(call.Args)
+	}
+	if io := r.cfg.ToolIO; out != nil && (io == Results || io == Both) {
+		tool.Result = &awaken.ToolResult{ToolName: call.Tool, Status: out.Status, Data: r.clipJSON(out.Data), Message: r.clipText("message", out.Message)}
+	}
+	if pt.span != nil {
+		pt.span.SetAttributes(toolAttributes(tool)...)
+		if pt.inner != nil {
+			endSpan(pt.inner, tool.Error, now)
+		}
+		endSpan(pt.span, tool.Error, now)
+	}
+	r.record(ctx, ev)
+	if strings.HasPrefix(call.Tool, toolPrefix) && tool.Status != awaken.CallSuspended {
+		ev := r.event("delegation", pt.began, now)
+		ev.Child = &trace.Child{ChildRunID: awaken.ChildID(call.Key), ChildAgentID: strings.TrimPrefix(call.Tool, toolPrefix), ChildStatus: awaken.RunDone, ErrorType: tool.Error}
+		r.record(ctx, ev)
+	}
+}
+
+// End ends the activation.
+func (r *recorder) End(res *awaken.RunResult, err error) {
+	now := r.p.opts.Now()
+	r.mu.Lock()
+	if r.ended {
+		r.mu.Unlock()
+		return
+	}
+	r.ended = true
+	r.mu.Unlock()
+	if res != nil && r.info.Mode == "scheduled" && r.info.ParentRunID != "" && res.Termination.Type != awaken.Suspended {
+		ev := r.event("background_task", r.began, now)
+		ev.Child = &trace.Child{ChildRunID: r.info.RunID, ChildAgentID: r.info.AgentID, ChildStatus: awaken.RunDone, ErrorType: r.outcomeError(res, err)}
+		r.record(r.ctx, ev)
+	}
+	r.mu.Lock()
+	s, events := &r.sum, r.events
+	r.events = nil
+	s.Span = spanOf(r.began, now)
+	if res != nil {
+		s.Outcome = res.Termination.Type
+	}
+	s.ErrorType = r.outcomeError(res, err)
+	sum := *s
+	r.mu.Unlock()
+	if r.root != nil {
+		r.root.SetAttributes(runAttributes(&sum)...)
+		endSpan(r.root, sum.ErrorType, now)
+	} else if sum.failed() && r.p.tracer != nil {
+		r.p.makeTrace(r.ctx, r.info, &sum, r.began, now, events)
+	}
+	if r.p.meters != nil {
+		r.p.meters.runEnded(r.ctx, &sum, now.Sub(r.began))
+	}
+	for _, sink := range r.p.opts.Sinks {
+		sink.RunEnd(r.ctx, &sum)
+	}
+}
+
+// outcomeError returns the type of the error that an activation ended with.
+func (r *recorder) outcomeError(res *awaken.RunResult, err error) string {
+	switch {
+	case res == nil && err == nil:
+		return "not_started"
+	case res == nil:
+		return "" // another owner continues the run
+	case res.Termination.Type == awaken.Cancelled:
+		return "cancelled"
+	case res.Termination.Type == awaken.Blocked:
+		return "blocked"
+	case res.Termination.Type != awaken.Failed:
+		return ""
+	}
+	return cmp.Or(string(llm.KindOf(err)), "error")
+}
+
+// toolError is the type of an error that a tool has reported.
+const toolError = "tool_error"
+
+// errorType returns the type of an error: the kind of a provider's, or what kind of end it was. Nil has none.
+func errorType(ctx context.Context, err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, awaken.ErrCancelled), errors.Is(err, context.Canceled):
+		return "cancelled"
+	case llm.KindOf(err) != "":
+		return string(llm.KindOf(err))
+	case ctx.Err() != nil:
+		return "cancelled"
+	}
+	if _, ok := errors.AsType[*awaken.PanicError](err); ok {
+		return "panic"
+	}
+	return "error"
+}
+
+// clip returns messages with their texts as they may be recorded.
+func (r *recorder) clip(msgs []*llm.Message) []*llm.Message {
+	out := make([]*llm.Message, 0, len(msgs))
+	left := r.cfg.MaxBytes
+	for i := len(msgs) - 1; i >= 0 && left > 0; i-- { // the latest say most
+		text := r.said(msgs[i])
+		if len(text) > left {
+			text = cut(text, left)
+		}
+		left -= len(text)
+		out = append(out, llm.NewText(msgs[i].Role, text))
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}
+
+// said returns the text of a message as it may be recorded. That of a tool's result is subject to tool_io.
+func (r *recorder) said(m *llm.Message) string {
+	if m.Role != llm.ToolRole {
+		return r.redact("", m.Text())
+	}
+	if io := r.cfg.ToolIO; io != Results && io != Both {
+		return hidden
+	}
+	return string(r.clipJSON(json.RawMessage(m.Text())))
+}
+
+func (r *recorder) redact(field, text string) string {
+	if f := r.p.opts.Redact; f != nil {
+		return f(field, text)
+	}
+	return text
+}
+
+// clipText returns a text as it may be recorded.
+func (r *recorder) clipText(field, text string) string {
+	return cut(r.redact(field, text), r.cfg.MaxBytes)
+}
+
+// cut returns at most n bytes of a text, without a broken character.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "")
+}
+
+// clipJSON returns arguments or data as they may be recorded.
+func (r *recorder) clipJSON(data json.RawMessage) json.RawMessage {
+	return clipped(r.cfg, r.redact, data)
+}
