@@ -57,6 +57,7 @@ type Config struct {
 	// Detached returns the sink for a run that a runtime without a queue starts by itself: a
 	// background task, or a run woken by a message. Nil discards the events.
 	Detached func(threadID string) awaken.Sink
+	Tap      Tap // nil: none
 	Limits   Limits
 	Logger   *slog.Logger     // nil discards
 	Now      func() time.Time // nil: time.Now
@@ -69,6 +70,13 @@ type Executor interface {
 	// Execute runs a call of tool and returns what tool.Call would return. Ctx is done when
 	// the call times out or is cancelled.
 	Execute(ctx context.Context, tool awaken.Tool, call *awaken.ToolCall) (*awaken.ToolResult, error)
+}
+
+// Tap sees the requests to models that the steps of runs make. Implementations are safe for concurrent use.
+type Tap interface {
+	// Inferred is called by the run, which waits for it, when a request of a step is over. Steps count from 0.
+	// The request's routing and caller name the run and its tenant; files of its messages are references.
+	Inferred(step int, x *llm.Exchange)
 }
 
 // Limits bounds the resources of a run. A zero field has its default; a negative one means no

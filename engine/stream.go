@@ -201,15 +201,23 @@ func (s *stream) receive() error {
 		}
 	}
 	s.play(req)
+	return s.played()
+}
+
+// played returns the error with which a stream ended, and shows the exchange to the tap.
+func (s *stream) played() (err error) {
 	switch {
 	case s.err != nil:
-		return s.err
+		err = s.err
 	case s.ctx.Err() != nil:
-		return context.Cause(s.ctx)
+		err = context.Cause(s.ctx)
 	case !s.got.Finished():
-		return &llm.Error{Kind: llm.Interrupted, Message: "the stream ended without a finish"}
+		err = &llm.Error{Kind: llm.Interrupted, Message: "the stream ended without a finish"}
 	}
-	return nil
+	if tap := s.inf.rt.cfg.Tap; tap != nil {
+		tap.Inferred(s.inf.step.index, &llm.Exchange{Request: &s.inf.request, Reply: s.got.Message, Finish: s.got.Finish(), Usage: s.got.Usage(), Err: err, Ended: s.inf.rt.cfg.Now()})
+	}
+	return err
 }
 
 // play runs the model's stream. A panic of the model is an error.

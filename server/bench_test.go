@@ -193,9 +193,10 @@ func benchmarkW6(b *testing.B, protocol string) {
 	}
 }
 
-// contest is a server and the relay that it is compared with.
+// contest is a server and what it is compared with.
 type contest struct {
-	processes [2]*process // relay and server
+	names     [2]string // relay and server
+	processes [2]*process
 	addr      [2]string
 }
 
@@ -204,7 +205,7 @@ func newContest(b *testing.B, settings, server []string) *contest {
 	b.Helper()
 	ours := spawn(b, "server", slices.Concat(settings, server, []string{fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size)})...)
 	relay := spawn(b, "relay", settings...)
-	return &contest{[2]*process{relay, ours}, [2]string{relay.line(), ours.line()}}
+	return &contest{[2]string{"relay", "server"}, [2]*process{relay, ours}, [2]string{relay.line(), ours.line()}}
 }
 
 // run reports medians of rounds in which both had their turn with that many clients. Load has the
@@ -226,7 +227,7 @@ func (c *contest) run(b *testing.B, clients int, load ...string) {
 			for m, v := range []float64{used * 1e6, float64(r.Runs) / r.Took.Seconds(), r.First.Seconds(), r.Full99.Seconds(), used * 1e6 / w6Pieces} {
 				per[m][i] = v
 			}
-			b.Logf("%s: %.0f runs/s, %.1f µs of CPU each, first event %s, all %s, p99 %s", []string{"relay", "server"}[i], per[1][i], per[0][i], r.First, r.Full, r.Full99)
+			b.Logf("%s: %.0f runs/s, %.1f µs of CPU each, first event %s, all %s, p99 %s", c.names[i], per[1][i], per[0][i], r.First, r.Full, r.Full99)
 		}
 		cpu, rate, first, full99, chunk = append(cpu, per[0]), append(rate, per[1]), append(first, per[2]), append(full99, per[3]), append(chunk, per[4])
 	}
@@ -236,16 +237,17 @@ func (c *contest) run(b *testing.B, clients int, load ...string) {
 		}
 		return list
 	}
-	for unit, pairs := range map[string][][2]float64{"CPU/relay": cpu, "runs/relay": rate, "first/relay": first, "p99/relay": full99} {
+	for what, pairs := range map[string][][2]float64{"CPU": cpu, "runs": rate, "first": first, "p99": full99} {
+		unit := what + "/" + c.names[0]
 		var ratios []float64
 		for _, p := range pairs {
 			ratios = append(ratios, p[1]/p[0])
 		}
 		testenv.Report(b, unit, ratios)
 	}
-	b.ReportMetric(median(column(rate, 0)), "relay-runs/s")
+	b.ReportMetric(median(column(rate, 0)), c.names[0]+"-runs/s")
 	b.ReportMetric(median(column(rate, 1)), "runs/s")
-	b.ReportMetric(median(column(chunk, 0)), "relay-µs/chunk")
+	b.ReportMetric(median(column(chunk, 0)), c.names[0]+"-µs/chunk")
 	b.ReportMetric(median(column(chunk, 1)), "µs/chunk")
 	b.ReportMetric(0, "ns/op")
 }
@@ -261,6 +263,24 @@ func BenchmarkW6d(b *testing.B) {
 				for _, clients := range []int{1, 64} {
 					b.Run(fmt.Sprintf("threads=%s/clients=%d", threads, clients), func(b *testing.B) { c.run(b, clients, "THREADS="+threads) })
 				}
+			}
+		})
+	}
+}
+
+// BenchmarkW6b compares a server that keeps all requests to its models, word for word, with one that keeps none, on a durable store and with new
+// thread ids.
+func BenchmarkW6b(b *testing.B) {
+	for _, store := range []string{"sqlite", "postgres"} {
+		b.Run(store, func(b *testing.B) {
+			var c contest
+			for i, policy := range []string{"off", "all"} {
+				c.names[i] = policy
+				c.processes[i] = spawn(b, "server", "DATABASE="+durable(b, store), "BODIES="+policy, fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))
+				c.addr[i] = c.processes[i].line()
+			}
+			for _, clients := range []int{1, 64} {
+				b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) { c.run(b, clients, "THREADS=new") })
 			}
 		})
 	}

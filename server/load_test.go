@@ -31,6 +31,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
+	"github.com/awaken-go/awaken/trace/body"
 )
 
 // Load tests run the server and its clients as separate processes: this binary, with a role in its
@@ -204,10 +205,21 @@ func openQueue(at string) (_ mailbox.Queue, closeQueue func(), err error) {
 func serveLoad() error {
 	start := make(chan struct{})
 	var model llm.Model = gated{start, numbered(setting("PIECES"), setting("SIZE")), time.Duration(setting("PAUSE_MS")) * time.Millisecond}
+	queue, closeQueue, err := openQueue(os.Getenv("DATABASE"))
+	if err != nil {
+		return err
+	}
+	defer closeQueue()
+	var tap engine.Tap
+	if w := body.NewWriter(body.Config{Policy: body.Policy(os.Getenv("BODIES")), Store: func(tenant string) body.Store { return body.Of(queue.Handle(tenant)) }}); w != nil {
+		tap = w
+		go w.Serve(context.Background())
+	}
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": model},
+		Tap:       tap,
 	})
 	if err != nil {
 		return err
@@ -215,11 +227,6 @@ func serveLoad() error {
 	if os.Getenv("GATE") == "" {
 		close(start)
 	}
-	queue, closeQueue, err := openQueue(os.Getenv("DATABASE"))
-	if err != nil {
-		return err
-	}
-	defer closeQueue()
 	metrics := server.NewMetrics()
 	box, err := mailbox.New(mailbox.Config{Queue: queue, Observer: metrics, Sink: metrics.Sink, Concurrency: setting("CONCURRENCY")}, rt.With)
 	if err != nil {

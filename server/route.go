@@ -39,7 +39,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&modelHealth{registry: registry}).routes(),
 	)
 	if cfg.Traces {
-		all = append(all, (&traces{live: cfg.Evals.live()}).routes()...)
+		all = append(all, (&traces{control: cfg.Control, live: cfg.Evals.live()}).routes()...)
 		all = append(all, (&pins{audit: cfg.Control}).routes()...)
 	}
 	all = append(all, (&remembered{audit: cfg.Control}).routes()...)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/trace"
@@ -17,7 +18,8 @@ import (
 
 // traces has the handlers that show what runs did, in the shapes of the original.
 type traces struct {
-	live live.Store // what is said about runs; nil if none is judged
+	control *config.Manager // nil if there is none
+	live    live.Store      // what is said about runs; nil if none is judged
 }
 
 // ndjson is a response of one JSON value per line.
@@ -219,9 +221,14 @@ func (h *traces) get(req *request) error {
 	if err != nil {
 		return err
 	}
-	rec, err := (&trace.Recorder{Source: req.tenant.Store.(trace.Source), Alone: true}).Record(req.ctx, run.RunID)
+	rec, err := (&trace.Recorder{Source: req.tenant.Store.(trace.Source), Alone: true, Before: true, Bodies: true}).Record(req.ctx, run.RunID)
 	if err != nil {
 		return err
+	}
+	if h.control != nil {
+		if reg, err := h.control.Pinned(req.ctx, run.ResolutionID); err == nil { // a version may be gone
+			rec.Agent = reg.Agent(run.AgentID)
+		}
 	}
 	children, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{ParentRunID: run.RunID, Limit: 200})
 	if err != nil {

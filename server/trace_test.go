@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/trace/body"
 )
 
 func TestTraces_ARunIsReadAsEvents(t *testing.T) {
@@ -156,4 +158,39 @@ func TestTraces_ADatasetKeepsTheRunsItIsMadeOf(t *testing.T) {
 		t.Errorf("without the datasets, the pins are %s", got)
 	}
 	g.want(201, "POST", "/v1/eval/datasets", `{"id":"three","spec":{"fixtures":[{"id":"a","user_input":"x","source_run_id":"elsewhere","expect":{}}]}}`, admin...)
+}
+
+// The trace of a run has the requests to its models that were kept, and says of every step what its request was made of.
+func TestTraces_HaveTheRequestsThatWereKept(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.want(200, "PUT", "/v1/config/agents/thinker", `{"id":"thinker","model_id":"m","system_prompt":"Think.","reasoning_effort":"low"}`, admin...)
+	got := g.want(200, "POST", "/v1/runs", runBody("thinker", g.id(), "hello"), append([]string{"Accept", "application/json"}, admin...)...)
+	run, thread := got["run_id"].(string), got["thread_id"].(string)
+	read := func() map[string]any {
+		t.Helper()
+		_, text := g.ask("GET", "/v1/traces/"+run, "", admin...)
+		var ev map[string]any
+		if err := json.NewDecoder(strings.NewReader(text)).Decode(&ev); err != nil {
+			t.Fatal(err)
+		}
+		return ev
+	}
+	ev := read()
+	if digest, _ := ev["request_digest"].(string); len(digest) != 64 || ev["requests"] != nil || ev["reasoning_effort"] != "low" {
+		t.Errorf("without bodies, an inference is %v", ev)
+	}
+	w := body.NewWriter(body.Config{Policy: body.All, Store: func(tenant string) body.Store { return body.Of(g.db.Handle(tenant)) }})
+	w.Inferred(0, &llm.Exchange{Request: &llm.Request{Model: "m", Params: llm.Params{Temperature: new(0.5)}, Messages: llm.NewMessages(llm.UserText("hello")), Routing: llm.Routing{ThreadID: thread, RunID: run}},
+		Reply: func() *llm.Message { return &llm.Message{Role: llm.Assistant, Content: []llm.Block{llm.Text("hi")}} }, Finish: llm.EndTurn, Ended: time.UnixMilli(7)})
+	w.Flush(t.Context())
+	ev = read()
+	list, _ := ev["requests"].([]any)
+	if len(list) != 1 || ev["temperature"] != 0.5 || ev["reasoning_effort"] != nil {
+		t.Fatalf("with bodies, an inference is %v", ev)
+	}
+	kept := list[0].(map[string]any)
+	if kept["finish_reason"] != "EndTurn" || kept["ended_at_ms"] != 7.0 || len(kept["request"].(map[string]any)["messages"].([]any)) != 1 || kept["response"] == nil {
+		t.Errorf("a request is %v", kept)
+	}
 }

@@ -1,11 +1,14 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/trace/body"
 )
 
 // Event is one thing that a run did. It is one line of a trace, in the words of the original's.
@@ -91,9 +94,12 @@ type Inference struct {
 	CacheReadTokens     int64 `json:"cache_read_input_tokens,omitempty"`
 	CacheCreationTokens int64 `json:"cache_creation_input_tokens,omitempty"`
 
-	Temperature *float64 `json:"temperature,omitempty"`
-	TopP        *float64 `json:"top_p,omitempty"`
-	MaxTokens   *int     `json:"max_tokens,omitempty"`
+	// RequestDigest is that of [Recording.Digests]; "" if the log before the run was not read.
+	RequestDigest   string      `json:"request_digest,omitempty"`
+	Temperature     *float64    `json:"temperature,omitempty"`
+	TopP            *float64    `json:"top_p,omitempty"`
+	MaxTokens       *int        `json:"max_tokens,omitempty"`
+	ReasoningEffort *llm.Effort `json:"reasoning_effort,omitempty"`
 	// StopSequences are those of the request.
 	StopSequences []string `json:"stop_sequences,omitempty"`
 
@@ -102,6 +108,8 @@ type Inference struct {
 	ResponseContent   string         `json:"response_content,omitempty"`
 	ResponseToolCalls []llm.ToolCall `json:"response_tool_calls,omitempty"`
 	RequestMessages   []*llm.Message `json:"request_messages,omitempty"` // of the first one: the input of the run
+	// Requests are those of the step, word for word, as far as they were kept.
+	Requests []*body.Record `json:"requests,omitempty"`
 }
 
 // Tool is a call of a tool.
@@ -153,10 +161,12 @@ func (rec *Recording) Lines(bodies bool) []Event {
 	for _, c := range rec.Calls {
 		calls[c.Step] = append(calls[c.Step], c)
 	}
-	done := map[int]bool{}
+	done, digests := map[int]bool{}, rec.Digests()
 	for i := range rec.Turns {
 		t := &rec.Turns[i]
-		out = append(out, rec.inference(t, bodies, i == 0))
+		ev := rec.inference(t, bodies, i == 0)
+		ev.Inference.RequestDigest = digests[t.Step]
+		out = append(out, ev)
 		if done[t.Step] {
 			continue
 		}
@@ -213,9 +223,7 @@ func (rec *Recording) inference(t *Turn, bodies, first bool) Event {
 			in.Attempts++
 		}
 	}
-	if o := rec.Run.Overrides; o != nil {
-		in.Temperature, in.TopP, in.MaxTokens = o.Temperature, o.TopP, o.MaxTokens
-	}
+	rec.parameters(t.Step, in)
 	if u := t.Usage; u != nil {
 		in.ThinkingTokens, in.InputTokens, in.OutputTokens, in.TotalTokens = u.ThinkingTokens, u.PromptTokens, u.CompletionTokens, u.TotalTokens
 		in.CacheReadTokens, in.CacheCreationTokens = u.CacheReadTokens, u.CacheCreationTokens
@@ -231,9 +239,34 @@ func (rec *Recording) inference(t *Turn, bodies, first bool) Event {
 		if first {
 			in.RequestMessages = rec.Input
 		}
+		for _, r := range rec.Requests {
+			if r.Step == t.Step {
+				in.Requests = append(in.Requests, r)
+			}
+		}
 	}
 	ev.Inference, ev.DurationMS, ev.StartedAtMS, ev.EndedAtMS = in, t.DurationMS, t.StartedAt, t.EndedAt
 	return ev
+}
+
+// parameters sets the parameters of a step: those of its request if that was kept, or else those of the run and its agent.
+func (rec *Recording) parameters(step int, in *Inference) {
+	for _, r := range slices.Backward(rec.Requests) {
+		if q := &r.Request; r.Step == step {
+			in.Temperature, in.TopP, in.MaxTokens, in.ReasoningEffort, in.StopSequences = q.Temperature, q.TopP, q.MaxTokens, q.ReasoningEffort, q.StopSequences
+			return
+		}
+	}
+	if a := rec.Agent; a != nil {
+		in.ReasoningEffort = a.ReasoningEffort
+		if c := a.ContextPolicy; c != nil && c.MaxOutputTokens > 0 {
+			in.MaxTokens = &c.MaxOutputTokens
+		}
+	}
+	if o := rec.Run.Overrides; o != nil {
+		in.Temperature, in.TopP = o.Temperature, o.TopP
+		in.MaxTokens, in.ReasoningEffort = cmp.Or(o.MaxTokens, in.MaxTokens), cmp.Or(o.ReasoningEffort, in.ReasoningEffort)
+	}
 }
 
 // errorKind returns the kind of a model's error, from its text.

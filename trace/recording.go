@@ -7,6 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/trace/body"
 )
 
 // Source is what a recording is read from. Stores implement it.
@@ -38,6 +39,10 @@ type Recording struct {
 	Children []*Recording
 	// Evaluations are what was said about the run after it had ended. A [Recorder] does not read them.
 	Evaluations []Evaluation
+	// Requests are what models were asked, word for word, as far as it was kept and read; see [Recorder] and package trace/body.
+	Requests []*body.Record
+	// Agent is the agent of the run's version, if the reader of the recording has set it.
+	Agent *awaken.AgentSpec
 }
 
 // Record reads a run with everything that it started. It returns ErrNotFound if the run does not exist.
@@ -52,6 +57,8 @@ type Recorder struct {
 	Before bool
 	// Alone leaves out the children.
 	Alone bool
+	// Bodies makes recordings include the requests that were kept.
+	Bodies bool
 }
 
 // maxDepth bounds how deep a recording is read. The engine allows far fewer generations.
@@ -83,6 +90,11 @@ func (r *Recorder) read(ctx context.Context, run *awaken.Run, depth int) (*Recor
 		return nil, err
 	}
 	rec.Turns = turns(rec)
+	if r.Bodies {
+		if rec.Requests, err = body.Read(ctx, r.Source, run.ThreadID, run.RunID); err != nil {
+			return nil, err
+		}
+	}
 	if r.Alone || depth == maxDepth {
 		return rec, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/trace/body"
 )
 
 // core is what runs agents on a database: the same for clients of HTTP and of standard input.
@@ -44,6 +45,10 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 	if s.Budget.TenantUSD > 0 {
 		cfg.TenantBudget = &s.Budget.TenantUSD
 	}
+	if w := openBodies(s, b, log); w != nil {
+		cfg.Tap = w
+		k.closing = append(k.closing, inBackground(context.WithoutCancel(ctx), w.Serve))
+	}
 	rt, err := engine.New(cfg)
 	if err != nil {
 		return k, configError("%w", err)
@@ -71,6 +76,12 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 		return k, configError("%w", err)
 	}
 	return k, nil
+}
+
+// openBodies returns what keeps requests to models, or nil if none are kept.
+func openBodies(s *settings.Settings, b *backend, log *slog.Logger) *body.Writer {
+	return body.NewWriter(body.Config{Policy: body.Policy(s.Traces.Bodies), Share: s.Traces.Share, MaxBytes: s.Traces.BodyBytes, Logger: log,
+		Store: func(tenant string) body.Store { return body.Of(b.queue.Handle(tenant)) }})
 }
 
 // close closes what was opened, the latest first.

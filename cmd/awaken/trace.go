@@ -94,7 +94,7 @@ func withRecording(cmd *cobra.Command, fn func(rec *trace.Recording) error) {
 			if err != nil {
 				return err
 			}
-			rec, err := trace.Record(cmd.Context(), source, id)
+			rec, err := (&trace.Recorder{Source: source, Before: true, Bodies: true}).Record(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
@@ -104,13 +104,16 @@ func withRecording(cmd *cobra.Command, fn func(rec *trace.Recording) error) {
 }
 
 func traceShowCommand(con *console) *cobra.Command {
-	cmd := &cobra.Command{Use: "show RUN", Short: "Print what a run did, as a tree"}
-	withRecording(cmd, func(rec *trace.Recording) error { return written(showTrace(con.out, rec, 0)) })
+	var bodies bool
+	cmd := &cobra.Command{Use: "show RUN", Short: "Print what a run did, as a tree",
+		Long: "Print what a run did, as a tree.\n\nRUN is the id of a run, or of a thread: then its latest run is shown.\nRequests to models are shown if the server kept them: see traces.bodies in the settings."}
+	cmd.Flags().BoolVar(&bodies, "bodies", false, "print the requests to models that were kept, word for word, as JSON")
+	withRecording(cmd, func(rec *trace.Recording) error { return written(showTrace(con.out, rec, 0, bodies)) })
 	return cmd
 }
 
 // showTrace prints a run with the runs below it.
-func showTrace(w io.Writer, rec *trace.Recording, depth int) error {
+func showTrace(w io.Writer, rec *trace.Recording, depth int, bodies bool) error {
 	in := strings.Repeat("  ", depth)
 	end := string(rec.Run.Status)
 	if rec.Run.Status == awaken.RunDone {
@@ -121,6 +124,9 @@ func showTrace(w io.Writer, rec *trace.Recording, depth int) error {
 		switch {
 		case ev.Inference != nil:
 			fmt.Fprintf(w, "%s  step %d  %s  %d+%d tokens  %d ms  %s\n", in, *ev.StepIndex, cell(ev.Inference.Model), ev.Inference.InputTokens, ev.Inference.OutputTokens, ev.DurationMS, short(ev.Inference.ResponseContent))
+			if err := showRequests(w, in, ev.Inference, bodies); err != nil {
+				return err
+			}
 		case ev.Tool != nil:
 			fmt.Fprintf(w, "%s    %s %s  %s  %d ms\n", in, cell(ev.Tool.Name), short(string(ev.Tool.Arguments)), ev.Tool.Status, ev.DurationMS)
 		case ev.Suspension != nil:
@@ -134,12 +140,50 @@ func showTrace(w io.Writer, rec *trace.Recording, depth int) error {
 		}
 	}
 	for _, c := range rec.Children {
-		if err := showTrace(w, c, depth+1); err != nil {
+		if err := showTrace(w, c, depth+1, bodies); err != nil {
 			return err
 		}
 	}
 	_, err := io.WriteString(w, "")
 	return err
+}
+
+// showRequests prints the digest of a step's request, its parameters, and the requests that were kept.
+func showRequests(w io.Writer, in string, inf *trace.Inference, bodies bool) error {
+	if inf.RequestDigest != "" {
+		fmt.Fprintf(w, "%s    request %.12s%s\n", in, inf.RequestDigest, parameters(inf))
+	}
+	for _, r := range inf.Requests {
+		if !bodies {
+			fmt.Fprintf(w, "%s    kept %.12s  %d messages, %d tools  %s\n", in, r.Digest, len(r.Request.Messages), len(r.Request.Tools), short(r.Error))
+			continue
+		}
+		data, err := json.MarshalIndent(r, in+"    ", "  ")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s    %s\n", in, printable(string(data), true))
+	}
+	return nil
+}
+
+// parameters returns the parameters of a request, each after a blank.
+func parameters(inf *trace.Inference) string {
+	text := ""
+	if v := inf.Temperature; v != nil {
+		text += fmt.Sprintf(" temperature=%g", *v)
+	}
+	if v := inf.TopP; v != nil {
+		text += fmt.Sprintf(" top_p=%g", *v)
+	}
+	if v := inf.MaxTokens; v != nil {
+		text += fmt.Sprintf(" max_tokens=%d", *v)
+	}
+	if v := inf.ReasoningEffort; v != nil {
+		effort, _ := json.Marshal(v) // a word or a number
+		text += " reasoning_effort=" + strings.Trim(string(effort), `"`)
+	}
+	return text
 }
 
 // short returns the beginning of a text on one line.

@@ -51,7 +51,14 @@ func (answers) Stream(context.Context, *llm.Request) iter.Seq2[llm.Delta, error]
 // Start serves an agent without tools until the test ends.
 func Start(tb testing.TB, queue mailbox.Queue) *Server {
 	tb.Helper()
+	return StartTapped(tb, queue, nil)
+}
+
+// StartTapped is Start with a tap.
+func StartTapped(tb testing.TB, queue mailbox.Queue, tap engine.Tap) *Server {
+	tb.Helper()
 	rt, err := engine.New(engine.Config{
+		Tap:       tap,
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": answers{}},

@@ -14,6 +14,7 @@
 //	profiles/<namespace>/<key>.json       profile entries
 //	blobs/<id>                            the bytes of a file, and beside it <id>.json: what it is and what
 //	                                        holds it; in subfolders by the start of the ID
+//	inferences/<thread>.log               what models were asked and answered, of the runs that a policy selects
 //	index                                 positions in the journals; rebuilt if it is missing
 //	threads/<thread>.json                 copies for people to read, written when a run ends or waits,
 //	message_records/<thread>/<seq>.json     and when the store is closed
@@ -115,6 +116,8 @@ type Store struct {
 	profile *Profile
 	files   *blobs
 
+	inferences *inferences
+
 	// Shared by the parts.
 	gate     gate
 	home     home
@@ -175,7 +178,8 @@ func newStore(o Options, fsync func(*os.File) error) *Store {
 	s.index = &indexFile{folder: dir, table: s.table, logger: o.Logger}
 	w := &writer{table: s.table, journals: &s.journals, bodies: s.bodies}
 	s.files = &blobs{gate: &s.gate, folder: dir, table: s.table, now: o.Now}
-	rm := &remover{home: &s.home, table: s.table, journals: &s.journals, bodies: s.bodies, writer: w, copier: s.copier, files: s.files}
+	s.inferences = &inferences{gate: &s.gate, folder: dir, table: s.table}
+	rm := &remover{home: &s.home, table: s.table, journals: &s.journals, bodies: s.bodies, writer: w, copier: s.copier, files: s.files, inferences: s.inferences}
 
 	s.reader = reader{gate: &s.gate, table: s.table, bodies: s.bodies}
 	s.eventLog = eventLog{gate: &s.gate, bodies: s.bodies}

@@ -25,6 +25,8 @@ type remover struct {
 	copier   *copier
 	files    *blobs
 
+	inferences *inferences
+
 	// mu is held while a thread is created, forked, updated or deleted. Locks are taken
 	// in this order: mu, a thread's copies.writing, its writing, that of the thread it
 	// was forked from, table.mu.
@@ -121,6 +123,9 @@ func (rm *remover) erase(t *thread) error {
 		return err
 	}
 	if err := rm.files.release(t.ID); err != nil {
+		return err
+	}
+	if err := rm.inferences.remove(t.ID); err != nil {
 		return err
 	}
 	t.writing.Lock()

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
+	"github.com/awaken-go/awaken/trace/body"
 )
 
 // DB holds the stores of all tenants, and is the queue that workers share. It
@@ -61,8 +62,9 @@ func (db *DB) newStore(tenant string) *Store {
 	now := func() time.Time { return db.Now() }
 	ds := &dispatches{records: rs, lines: db.lines, processes: db.processes, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}}
 	bs := &blobs{records: rs, now: now, byID: map[string]*file{}, held: map[string][]*file{}}
+	words := &bodies{records: rs, byThread: map[string][]body.Stored{}}
 	return &Store{
-		reader: reader{rs}, committer: committer{rs}, editor: editor{records: rs, dispatches: ds, blobs: bs, now: now}, dispatches: ds, blobs: bs,
+		reader: reader{rs}, committer: committer{rs}, editor: editor{records: rs, dispatches: ds, blobs: bs, bodies: words, now: now}, dispatches: ds, blobs: bs, bodies: words,
 		budget: &budget{mu: &db.mu, balances: map[money.Account]*money.Balance{}, reserved: map[string]*money.Reservation{}},
 	}
 }

@@ -17,6 +17,7 @@ type editor struct {
 	*records
 	dispatches *dispatches
 	blobs      *blobs
+	bodies     *bodies
 	now        func() time.Time
 }
 
@@ -98,6 +99,7 @@ func (s *editor) remove(id string, descendants bool) {
 	delete(s.threads, id)
 	s.decided.Remove(id)
 	s.blobs.release(id)
+	delete(s.bodies.byThread, id)
 	for r := range t.all {
 		delete(s.runs, r.RunID)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
 	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/body"
 )
 
 // Store is the store of one tenant of a DB. It implements [awaken.Store], [awaken.EventLog],
@@ -25,7 +26,8 @@ type Store struct {
 	editor
 	*dispatches
 	*budget
-	blobs *blobs
+	blobs  *blobs
+	bodies *bodies
 }
 
 // New returns the default store of a new DB.
@@ -39,6 +41,7 @@ var (
 	_ timeline.Log        = (*Store)(nil)
 	_ blob.Keeper         = (*Store)(nil)
 	_ blob.Sweeper        = (*DB)(nil)
+	_ body.Keeper         = (*Store)(nil)
 )
 
 // records holds the threads and runs of a tenant.

@@ -7,6 +7,7 @@ import (
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/body"
 )
 
 // Store is the store of one tenant. It implements [awaken.Store],
@@ -25,6 +26,7 @@ var (
 	_ awaken.Pipelined    = (*Store)(nil)
 	_ timeline.Log        = (*Store)(nil)
 	_ blob.Keeper         = (*Store)(nil)
+	_ body.Keeper         = (*Store)(nil)
 )
 
 // ports are the ports that store/sqlite and store/postgres share.
@@ -38,6 +40,11 @@ type scope struct {
 	enqueuer  *enqueuer
 	announcer *announcer
 	logs      *sqlstore.Logs
+}
+
+// Bodies returns what the models of the tenant were asked, as far as it was kept.
+func (s *Store) Bodies() body.Store {
+	return sqlstore.NewBodies(sqlstore.NewScope(s.scope.db, s.scope.tenant))
 }
 
 // Pipelined returns true: each commit waits for the server.

@@ -205,6 +205,7 @@ func (s *Tenant) remove(ctx context.Context, c Conn, id string) error {
 	do(`DELETE FROM {p}_threads WHERE tenant = ? AND id = ?`)
 	do(`DELETE FROM {p}_queues WHERE tenant = ? AND id = ?`)
 	do(`DELETE FROM {p}_blob_holds WHERE tenant = ? AND kind = 'thread' AND holder = ?`)
+	do(`DELETE FROM {p}_bodies WHERE tenant = ? AND thread = ?`)
 	_, err = c.Exec(ctx, b...)
 	return err
 }

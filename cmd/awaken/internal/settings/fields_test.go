@@ -88,6 +88,10 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"admin.expose_trace_routes":  {"true", "no", "want true or false", "false"},
 	"admin.expose_eval_routes":   {"false", "no", "want true or false", "true"},
 
+	"traces.bodies":      {"errors", "some", "want off, errors, sample or all", "off"},
+	"traces.body_sample": {"0.5", "2", "want 0 to 1", "0.01"},
+	"traces.body_bytes":  {"2048", "5", "want 1024 or more", "262144"},
+
 	"audit.enabled":             {"false", "no", "want true or false", "true"},
 	"registry.retention_days":   {"0", "-1", "want a whole number, 0 or more", "90"},
 	"audit.retention_days":      {"0", "-1", "want a whole number, 0 or more", "90"},

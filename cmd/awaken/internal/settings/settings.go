@@ -65,6 +65,12 @@ type Settings struct {
 		Routes                                                                              bool
 		SyncCells, Concurrency, OnlineCells, OnlineConcurrency, Samples, Revisions, Imports int
 	}
+	// Traces says which requests to models are kept word for word.
+	Traces struct {
+		Bodies    string
+		Share     float64
+		BodyBytes int
+	}
 	// Console says whether the server has its web console.
 	Console struct{ Enabled bool }
 	// Secrets selects the key that encrypts secrets: a key, or a file with keys.
@@ -195,7 +201,7 @@ func (s *Settings) table() []*Value {
 		{Name: "server.mcp_tool_agent", to: &v.MCP.ToolAgent, def: "default", Doc: "agent whose catalogue and permissions apply to mcp_tools"},
 		{Name: "server.mcp_commands", to: &v.MCP.Commands, Doc: "programs that documents in mcp-servers may start, as they name them; * allows all, empty means none. Who may write documents can then run them on this machine"},
 		{Name: "server.mcp_refresh_interval", to: &v.MCP.Refresh, def: "0s", check: atLeast(0), Doc: "how often to list the tools of MCP servers, besides when they say that their tools have changed; 0s means never"},
-	}, s.evalTable(), l.table(), s.skillTable(), s.workspaceTable(), []*Value{
+	}, s.evalTable(), s.traceTable(), l.table(), s.skillTable(), s.workspaceTable(), []*Value{
 
 		{Name: "admin.bearer_token", Env: "AWAKEN_ADMIN_API_BEARER_TOKEN", to: &s.Admin.Token, check: isKey, Doc: "the admin key; on an address that other machines can reach, one that is hard to guess"},
 		{Name: "admin.cors_allowed_origins", Env: "AWAKEN_ADMIN_CORS_ALLOWED_ORIGINS", to: &s.Admin.Origins, def: "http://127.0.0.1:3002, http://localhost:3002", Doc: "origins whose pages may call the server from a browser"},
@@ -278,6 +284,16 @@ func (s *Settings) workspaceTable() []*Value {
 		{Name: "workspace.shell", Env: "AWAKEN_WORKSPACE_SHELL", to: &w.Shell, Doc: "let agents whose section says so run commands in their folders, confined; a person is asked before each, unless the agent says otherwise"},
 		{Name: "workspace.shell_network", to: &w.ShellNetwork, Doc: "let agents whose section says so give commands the network: all that this machine reaches, its own services among them"},
 		{Name: "workspace.shell_env", to: &w.ShellEnv, Doc: "environment variables of the server that agents may give commands"},
+	}
+}
+
+// traceTable defines the settings of traces.
+func (s *Settings) traceTable() []*Value {
+	t := &s.Traces
+	return []*Value{
+		{Name: "traces.bodies", Env: "AWAKEN_TRACE_BODIES", to: &t.Bodies, def: "off", check: oneOf("off", "errors", "sample", "all"), Doc: "requests to models whose text is kept, with the answers, for traces: none, those that failed, those of a share of the runs too, or all. They are deleted with their thread"},
+		{Name: "traces.body_sample", to: &t.Share, def: "0.01", check: aShare, Doc: "share of the runs that traces.bodies=sample keeps"},
+		{Name: "traces.body_bytes", to: &t.BodyBytes, def: "262144", check: atLeast(1024), Doc: "size of a request or an answer beyond which traces leave out a part: the oldest messages first"},
 	}
 }
 

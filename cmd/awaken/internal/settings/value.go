@@ -220,7 +220,8 @@ func oneOf(words ...string) func(*Value) error {
 }
 
 var (
-	limit = want("1 or more, or -1 for no limit", func(v *Value) bool { return v.number() >= 1 || v.number() == -1 })
+	aShare = want("0 to 1", func(v *Value) bool { p := v.to.(*float64); return *p >= 0 && *p <= 1 })
+	limit  = want("1 or more, or -1 for no limit", func(v *Value) bool { return v.number() >= 1 || v.number() == -1 })
 
 	aTime = want("more than 0", func(v *Value) bool { return v.number() > 0 })
 
