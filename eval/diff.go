@@ -13,21 +13,29 @@ type Item struct {
 	SampleIndex *int    `json:"sample_index,omitempty"`
 }
 
-// Cell is the variant with which a case was run: a model, an agent, or both.
+// Cell is the variant with which a case was run. Its fields name what is compared; the others are empty.
 type Cell struct {
 	ModelID string `json:"model_id,omitempty"`
 	AgentID string `json:"agent_id,omitempty"`
+	Version string `json:"version,omitempty"` // of the configuration
+	Variant string `json:"variant,omitempty"` // of prompt and parameters
 }
 
-// String returns the model and the agent.
+// String returns what the cell has: an agent, its variant and version, and the model.
 func (c *Cell) String() string {
-	switch {
-	case c.AgentID == "":
-		return c.ModelID
-	case c.ModelID == "":
-		return c.AgentID
+	text := c.AgentID
+	add := func(between, more string) {
+		if more != "" && text != "" {
+			text += between
+		}
+		text += more
 	}
-	return c.AgentID + " on " + c.ModelID
+	add(" as ", c.Variant)
+	if c.Version != "" {
+		add(" of ", "version "+c.Version)
+	}
+	add(" on ", c.ModelID)
+	return text
 }
 
 // place identifies a case, its variant and its sample.

@@ -1,11 +1,16 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/eval/runner"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
@@ -17,11 +22,23 @@ type evalAgent struct {
 	Models         []string        `json:"models,omitzero"`
 	AgentID        string          `json:"agent_id,omitempty"`
 	AgentOverrides json.RawMessage `json:"agent_overrides,omitempty"` // fields of the agent
-	Samples        *int            `json:"samples,omitempty"`
-	Judge          *evalJudge      `json:"judge,omitempty"`
-	MaxWalltime    *int64          `json:"max_walltime_secs,omitempty"` // default 60, or no limit with Prefer: respond-async
-	MaxTokens      *int64          `json:"max_total_tokens,omitempty"`  // default 10000
-	MaxCostUSD     *float64        `json:"max_cost_usd,omitempty"`      // default no limit
+	// Agents are several agents, instead of one, to compare.
+	Agents []string `json:"agents,omitempty"`
+	// Variants are prompts and parameters to compare.
+	Variants    []evalVariant `json:"variants,omitempty"`
+	Samples     *int          `json:"samples,omitempty"`
+	Judge       *evalJudge    `json:"judge,omitempty"`
+	MaxWalltime *int64        `json:"max_walltime_secs,omitempty"` // default 60, or no limit with Prefer: respond-async
+	MaxTokens   *int64        `json:"max_total_tokens,omitempty"`  // default 10000
+	MaxCostUSD  *float64      `json:"max_cost_usd,omitempty"`      // default no limit
+}
+
+// evalVariant is what is tried of an agent.
+type evalVariant struct {
+	ID             string                    `json:"id"` // names it in reports
+	SystemPrompt   *string                   `json:"system_prompt,omitempty"`
+	AgentOverrides json.RawMessage           `json:"agent_overrides,omitempty"` // fields of the agent, beside those of the request
+	Parameters     *awaken.InferenceOverride `json:"parameters,omitempty"`      // such as temperature
 }
 
 type evalJudge struct {
@@ -33,10 +50,13 @@ type evalJudge struct {
 
 // check reports what is wrong with the limits and models of a live evaluation.
 func (b *evalAgent) check(l *EvalLimits) error {
+	alone := b.AgentID == "" && len(b.Agents) == 0
 	switch {
-	case b.Samples != nil && len(b.Models) == 0 && b.AgentID == "":
+	case b.AgentID != "" && b.Agents != nil:
+		return protocol.BadRequest("agent_id and agents: want one of them")
+	case b.Samples != nil && len(b.Models) == 0 && alone:
 		return protocol.BadRequest("samples is set without models; want the models to ask")
-	case len(b.Models) == 0 && b.AgentID == "":
+	case len(b.Models) == 0 && alone:
 		return protocol.BadRequest("models is empty; want the ids of the models to ask, or an agent_id")
 	case b.Samples != nil && (*b.Samples < 1 || *b.Samples > l.Samples):
 		return protocol.BadRequest("samples is %d; want 1 to %d", *b.Samples, l.Samples)
@@ -47,10 +67,8 @@ func (b *evalAgent) check(l *EvalLimits) error {
 	case b.MaxCostUSD != nil && !(*b.MaxCostUSD > 0):
 		return protocol.BadRequest("max_cost_usd is %g; want more than 0", *b.MaxCostUSD)
 	}
-	for i, id := range b.Models {
-		if slices.Contains(b.Models[:i], id) {
-			return protocol.BadRequest("models[%d] is %q, which is there before; want models that differ", i, id)
-		}
+	if err := b.checkVariants(); err != nil {
+		return err
 	}
 	if j := b.Judge; j != nil {
 		switch {
@@ -65,8 +83,29 @@ func (b *evalAgent) check(l *EvalLimits) error {
 	return nil
 }
 
-// plan makes a plan of cases. Live says that models are asked.
-func (b *evalAgent) plan(reg *registry.Registry, cases []eval.Fixture, live bool) (*runner.Plan, error) {
+// checkVariants reports what is there twice or has no name.
+func (b *evalAgent) checkVariants() error {
+	variants := make([]string, len(b.Variants))
+	for i := range b.Variants {
+		if variants[i] = b.Variants[i].ID; variants[i] == "" || len(variants[i]) > 100 {
+			return protocol.BadRequest("variants[%d].id is %.100q; want a name of up to 100 bytes", i, variants[i])
+		}
+	}
+	for _, l := range []struct {
+		name string
+		ids  []string
+	}{{"models", b.Models}, {"agents", b.Agents}, {"variants", variants}} {
+		for i, id := range l.ids {
+			if slices.Contains(l.ids[:i], id) {
+				return protocol.BadRequest("%s[%d] is %q, which is there before; want %s that differ", l.name, i, id, l.name)
+			}
+		}
+	}
+	return nil
+}
+
+// plan makes a plan of cases, with each of some versions. Live says that models are asked.
+func (b *evalAgent) plan(regs []*registry.Registry, cases []eval.Fixture, live bool) (*runner.Plan, error) {
 	p := &runner.Plan{Fixtures: cases}
 	judged := live && b.Judge != nil
 	for i := range cases {
@@ -78,20 +117,10 @@ func (b *evalAgent) plan(reg *registry.Registry, cases []eval.Fixture, live bool
 		p.Variants = []runner.Variant{runner.Scripted()}
 		return p, nil
 	}
-	models := b.Models
-	if len(models) == 0 {
-		spec := reg.Agent(b.AgentID)
-		if spec == nil {
-			return nil, protocol.NotFound("agent", b.AgentID)
-		}
-		models = []string{spec.ModelID}
-	}
-	for _, model := range models {
-		v, err := runner.Live(reg, b.AgentID, model, b.AgentOverrides)
-		if err != nil {
+	for _, reg := range regs {
+		if err := b.vary(p, reg, len(regs) > 1); err != nil {
 			return nil, err
 		}
-		p.Variants = append(p.Variants, v)
 	}
 	if b.Samples != nil {
 		p.Samples = *b.Samples
@@ -107,10 +136,142 @@ func (b *evalAgent) plan(reg *registry.Registry, cases []eval.Fixture, live bool
 		p.Limits.Time = time.Duration(*b.MaxWalltime) * time.Second
 	}
 	if j := b.Judge; j != nil {
-		if !reg.HasModel(j.ModelID) {
+		if !regs[0].HasModel(j.ModelID) {
 			return nil, protocol.NotFound("model", j.ModelID)
 		}
-		p.Judge = &runner.Judge{Registry: reg, ModelID: j.ModelID, Rubric: j.Rubric, Revisions: j.MaxRetries, Votes: j.Votes}
+		p.Judge = &runner.Judge{Registry: regs[0], ModelID: j.ModelID, Rubric: j.Rubric, Revisions: j.MaxRetries, Votes: j.Votes}
 	}
 	return p, nil
+}
+
+// vary adds the variants of a version to a plan: every agent with every model and every variant. Several says that there are other versions.
+func (b *evalAgent) vary(p *runner.Plan, reg *registry.Registry, several bool) error {
+	agents, models, variants := b.Agents, b.Models, b.Variants
+	if len(agents) == 0 {
+		agents = []string{b.AgentID}
+	}
+	if len(models) == 0 {
+		models = []string{""} // the agent's own
+	}
+	if len(variants) == 0 {
+		variants = []evalVariant{{}}
+	}
+	for _, agent := range agents {
+		for _, model := range models {
+			for i := range variants {
+				v, err := variants[i].of(reg, agent, model, b.AgentOverrides)
+				if err != nil {
+					return err
+				}
+				if len(b.Agents) > 0 {
+					v.Cell.AgentID = agent
+				}
+				if several {
+					v.Cell.Version = reg.ID()
+				}
+				p.Variants = append(p.Variants, v)
+			}
+		}
+	}
+	return nil
+}
+
+// of returns the variant of an agent and a model.
+func (v *evalVariant) of(reg *registry.Registry, agent, model string, overrides json.RawMessage) (out runner.Variant, err error) {
+	if v.AgentOverrides != nil || v.SystemPrompt != nil {
+		fields := map[string]json.RawMessage{}
+		for _, o := range []json.RawMessage{overrides, v.AgentOverrides} {
+			if o == nil {
+				continue
+			}
+			if err := json.Unmarshal(o, &fields); err != nil {
+				return out, protocol.BadRequest("agent_overrides of variant %q: %v", v.ID, err)
+			}
+		}
+		if v.SystemPrompt != nil {
+			if fields["system_prompt"], err = json.Marshal(*v.SystemPrompt); err != nil {
+				return out, err
+			}
+		}
+		if overrides, err = json.Marshal(fields); err != nil {
+			return out, err
+		}
+	}
+	if out, err = runner.Live(reg, agent, model, overrides); err != nil {
+		return out, err
+	}
+	out.Cell.Variant, out.Parameters = v.ID, v.Parameters
+	return out, nil
+}
+
+// maxVersions is how many versions a run compares.
+const maxVersions = 20
+
+// versions returns the registries of the versions that a run is about, and writes their ids into the body.
+func (h *evaluations) versions(req *request, body *evalRunBody) (out []*registry.Registry, err error) {
+	wanted := body.Versions
+	switch {
+	case wanted == nil:
+		wanted = []string{body.Version}
+	case body.Version != "":
+		return nil, protocol.BadRequest("version and versions: want one of them")
+	case len(wanted) == 0 || len(wanted) > maxVersions:
+		return nil, protocol.BadRequest("versions has %d of them; want 1 to %d", len(wanted), maxVersions)
+	}
+	for i, v := range wanted {
+		reg, err := h.version(req, body, v)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(out, func(other *registry.Registry) bool { return other.ID() == reg.ID() }) {
+			return nil, protocol.BadRequest("versions[%d] is %q, which is there before; want versions that differ", i, v)
+		}
+		if out = append(out, reg); body.Versions != nil {
+			body.Versions[i] = reg.ID()
+		}
+	}
+	return out, nil
+}
+
+// version returns the registry of a version. Only administrators of the server see versions that are not live.
+func (h *evaluations) version(req *request, body *evalRunBody, v string) (*registry.Registry, error) {
+	switch {
+	case v == "" || v == config.LiveSide:
+		return h.registry(), nil
+	case body.AgentID == "" && len(body.Agents) == 0:
+		return nil, protocol.BadRequest("version is %q without an agent_id; want the agent that the version has", v)
+	case h.control == nil:
+		return nil, protocol.BadRequest("version is %q, but this server has no versions; want %s", v, config.LiveSide)
+	case req.tenant.Name() != "":
+		return nil, forbidden("version is %q; only administrators of the server evaluate versions that are not live", v)
+	case v == config.DraftSide:
+		pub, err := h.control.Drafts().Preview(req.ctx, actorOf(req))
+		if err != nil {
+			return nil, err
+		}
+		return h.control.Pinned(req.ctx, pub.ResolutionID())
+	default:
+		n, err := versionOf(v)
+		if err != nil {
+			return nil, protocol.BadRequest("version is %q; want a number, %s or %s", v, config.LiveSide, config.DraftSide)
+		}
+		return h.control.Pinned(req.ctx, strconv.FormatInt(n, 10))
+	}
+}
+
+// identify says in a run which agent it is about, if it is about one.
+func (h *evaluations) identify(ctx context.Context, run *archive.Run, b *evalRunBody, reg *registry.Registry) (err error) {
+	if b.AgentID == "" {
+		return nil
+	}
+	run.AgentID = b.AgentID
+	if h.control == nil || len(b.Versions) > 1 {
+		return nil
+	}
+	run.Version = reg.ID()
+	n, err := strconv.ParseInt(reg.ID(), 10, 64)
+	if err == nil && b.AgentOverrides == nil && b.Variants == nil {
+		run.AgentDigest, err = h.control.Versions().Digest(ctx, n, b.AgentID)
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
 )
 
 type onlineBody struct {
@@ -42,7 +43,7 @@ func (h *evaluations) online(req *request, body *onlineBody) error {
 	}
 	cases := []eval.Fixture{f}
 	reg := h.registry()
-	plan, err := body.plan(reg, cases, true)
+	plan, err := body.plan([]*registry.Registry{reg}, cases, true)
 	if err != nil {
 		return err
 	}

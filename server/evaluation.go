@@ -82,14 +82,22 @@ func (h *evaluations) again(ctx context.Context, header *archive.Header, cases [
 	if err := json.Unmarshal(header.Request, &body); err != nil {
 		return nil, err
 	}
-	reg := h.registry()
-	if h.control != nil && header.ResolutionID != reg.ID() {
-		var err error
-		if reg, err = h.control.Pinned(ctx, header.ResolutionID); err != nil {
-			return nil, err
-		}
+	versions := body.Versions
+	if len(versions) == 0 {
+		versions = []string{header.ResolutionID}
 	}
-	plan, err := body.plan(reg, cases, header.ExecutionMode == liveMode)
+	var regs []*registry.Registry
+	for _, id := range versions {
+		reg := h.registry()
+		if h.control != nil && id != reg.ID() {
+			var err error
+			if reg, err = h.control.Pinned(ctx, id); err != nil {
+				return nil, err
+			}
+		}
+		regs = append(regs, reg)
+	}
+	plan, err := body.plan(regs, cases, header.ExecutionMode == liveMode)
 	if err == nil {
 		plan.Limits.Concurrency = h.limits.Concurrency
 	}
@@ -180,8 +188,9 @@ type evalRunBody struct {
 	BaselineRunID string `json:"baseline_run_id,omitempty"`
 	Mode          string `json:"mode,omitempty"` // scripted, or live, which is the default with models
 	// Version is the version of the configuration with the agent: its number, live, or draft for the live version with all drafts; default
-	// live.
-	Version string `json:"version,omitempty"`
+	// live. Versions are several of them, to compare.
+	Version  string   `json:"version,omitempty"`
+	Versions []string `json:"versions,omitempty"`
 	// InDoubt says what becomes of cells that a process was running when it was gone, and that may have been paid for: report, which is the
 	// default, leaves them out and lists them; retry runs them again.
 	InDoubt string `json:"in_doubt,omitempty"`
@@ -226,6 +235,7 @@ func (b *evalRunBody) mode() (string, error) {
 		name string
 		set  bool
 	}{{"models", b.Models != nil}, {"samples", b.Samples != nil}, {"agent_id", b.AgentID != ""}, {"agent_overrides", b.AgentOverrides != nil}, {"version", b.Version != ""},
+		{"agents", b.Agents != nil}, {"versions", b.Versions != nil}, {"variants", b.Variants != nil},
 		{"max_walltime_secs", b.MaxWalltime != nil}, {"max_total_tokens", b.MaxTokens != nil}, {"max_cost_usd", b.MaxCostUSD != nil}, {"judge", b.Judge != nil}} {
 		if f.set {
 			return "", protocol.BadRequest("%s is set, but the mode is %s; want mode %s", f.name, scriptedMode, liveMode)
@@ -291,11 +301,11 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 		return protocol.BadRequest("dataset %q has no fixtures; want one or more", body.DatasetID)
 	}
 	async := prefersAsync(req.r)
-	reg, err := h.version(req, body)
+	regs, err := h.versions(req, body)
 	if err != nil {
 		return err
 	}
-	plan, err := body.plan(reg, d.Spec.Fixtures, mode == liveMode)
+	plan, err := body.plan(regs, d.Spec.Fixtures, mode == liveMode)
 	if err != nil {
 		return err
 	}
@@ -306,7 +316,7 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 		return protocol.BadRequest("the run has %d cells; want at most %d", plan.Len(), most)
 	}
 	run := archive.Run{ID: h.newID(), DatasetID: body.DatasetID, DatasetRevision: d.Meta.Revision, ExecutionMode: mode, CellCount: plan.Len(), Samples: plan.Samples}
-	if err := h.identify(req.ctx, &run, &body.evalAgent, reg); err != nil {
+	if err := h.identify(req.ctx, &run, body, regs[0]); err != nil {
 		return err
 	}
 	var baseline *archive.Run
@@ -319,52 +329,9 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 		body.MaxWalltime = new(int64(usualTime))
 		plan.Limits.Time = usualTime * time.Second
 	}
-	return h.launch(req, a, &run, body, reg.ID(), plan, d.Spec.Fixtures, async, func(done *archive.Run) error {
+	return h.launch(req, a, &run, body, regs[0].ID(), plan, d.Spec.Fixtures, async, func(done *archive.Run) error {
 		return req.Reply(200, replyOf(done, baseline, body.Samples != nil))
 	})
-}
-
-// version returns the registry of the version that a run is about. Only administrators of the server see versions that are not live.
-func (h *evaluations) version(req *request, body *evalRunBody) (*registry.Registry, error) {
-	switch v := body.Version; {
-	case v == "" || v == config.LiveSide:
-		return h.registry(), nil
-	case body.AgentID == "":
-		return nil, protocol.BadRequest("version is %q without an agent_id; want the agent that the version has", v)
-	case h.control == nil:
-		return nil, protocol.BadRequest("version is %q, but this server has no versions; want %s", v, config.LiveSide)
-	case req.tenant.Name() != "":
-		return nil, forbidden("version is %q; only administrators of the server evaluate versions that are not live", v)
-	case v == config.DraftSide:
-		pub, err := h.control.Drafts().Preview(req.ctx, actorOf(req))
-		if err != nil {
-			return nil, err
-		}
-		return h.control.Pinned(req.ctx, pub.ResolutionID())
-	default:
-		n, err := versionOf(v)
-		if err != nil {
-			return nil, protocol.BadRequest("version is %q; want a number, %s or %s", v, config.LiveSide, config.DraftSide)
-		}
-		return h.control.Pinned(req.ctx, strconv.FormatInt(n, 10))
-	}
-}
-
-// identify says in a run which agent it is about.
-func (h *evaluations) identify(ctx context.Context, run *archive.Run, b *evalAgent, reg *registry.Registry) (err error) {
-	if b.AgentID == "" {
-		return nil
-	}
-	run.AgentID = b.AgentID
-	if h.control == nil {
-		return nil
-	}
-	run.Version = reg.ID()
-	n, err := strconv.ParseInt(reg.ID(), 10, 64)
-	if err == nil && b.AgentOverrides == nil {
-		run.AgentDigest, err = h.control.Versions().Digest(ctx, n, b.AgentID)
-	}
-	return err
 }
 
 // launch begins a run, and waits for it unless the client does not want to. Ended replies with the run that has ended.

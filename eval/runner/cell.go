@@ -94,7 +94,7 @@ func (c *cell) turn(ctx context.Context, x eval.Exchange) error {
 func (c *cell) say(ctx context.Context, text string) error {
 	began := c.now()
 	defer func() { c.seen.DurationMS += c.now().Sub(began).Milliseconds() }()
-	req := awaken.RunRequest{AgentID: c.variant.AgentID, ThreadID: c.thread, Messages: []*llm.Message{llm.UserText(text)}}
+	req := awaken.RunRequest{AgentID: c.variant.AgentID, ThreadID: c.thread, Overrides: c.variant.Parameters, Messages: []*llm.Message{llm.UserText(text)}}
 	var last *awaken.RunResult
 	c.calls = map[string]int{}
 	for {

@@ -47,6 +47,8 @@ type Variant struct {
 	Registry *registry.Registry // has the agent
 	AgentID  string
 	Scripted bool // the scripts of the cases answer instead of the agent's model
+	// Parameters are those of requests to the model, instead of the agent's.
+	Parameters *awaken.InferenceOverride
 }
 
 const (
@@ -86,8 +88,8 @@ func Patched(reg *registry.Registry, agentID, modelID string, overrides json.Raw
 	return reg.Derive(registry.Edit{Agents: []*awaken.AgentSpec{spec}})
 }
 
-// Live returns the variant of an agent with a model. Without an agent, the model answers alone, without instructions and tools. Errors
-// are those of [Patched].
+// Live returns the variant of an agent with a model, or with its own if modelID is "". Without an agent, the model answers alone, without instructions and
+// tools. Errors are those of [Patched].
 func Live(reg *registry.Registry, agentID, modelID string, overrides json.RawMessage) (v Variant, err error) {
 	v = Variant{Cell: &eval.Cell{ModelID: modelID}, AgentID: agentID}
 	if agentID == "" {
@@ -96,7 +98,9 @@ func Live(reg *registry.Registry, agentID, modelID string, overrides json.RawMes
 			return v, err
 		}
 	}
-	v.Registry, err = Patched(reg, v.AgentID, modelID, overrides)
+	if v.Registry, err = Patched(reg, v.AgentID, modelID, overrides); err == nil && modelID == "" {
+		v.Cell.ModelID = v.Registry.Agent(v.AgentID).ModelID
+	}
 	return v, err
 }
 
