@@ -166,6 +166,9 @@ func (h *triggers) check(req *request, spec *trigger.Spec) error {
 	if err != nil {
 		return protocol.BadRequest("%s", plain(err.Error()))
 	}
+	if n := strings.Count(string(spec.Run), payloadWord); n > mostPayloads {
+		return protocol.BadRequest("run has %s %d times; want it at most %d times", payloadWord, n, mostPayloads)
+	}
 	if spec.ThreadFrom != "" && t.ThreadID != "" {
 		return protocol.BadRequest("thread_from and run.thread_id are both set; want at most one of them")
 	}

@@ -95,7 +95,8 @@ func TestTriggers_AreDocuments(t *testing.T) {
 		`{"run":{"agent_id":"default"}}`:                                         "at least one message is required",
 		`{"per_minute":1000,` + triggered + `}`:                                  "per_minute is 1000; want 1 to 600",
 		`{"max_bytes":9999999,` + triggered + `}`:                                "max_bytes is 9999999; want 1 to 1048576",
-		`{"thread_from":"issue",` + triggered + `}`:                              "want a JSON Pointer",
+		`{"run":{"agent_id":"default","messages":[{"role":"user","content":"` + strings.Repeat("{{payload}}", 5) + `"}]}}`: "run has {{payload}} 5 times; want it at most 4 times",
+		`{"thread_from":"issue",` + triggered + `}`: "want a JSON Pointer",
 		`{"thread_from":"/a","run":{"agent_id":"default","thread_id":"x","messages":[{"role":"user","content":"x"}]}}`: "thread_from and run.thread_id are both set",
 	} {
 		g.says(400, want, "POST", "/v1/triggers", body, admin...)

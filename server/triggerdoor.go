@@ -207,6 +207,9 @@ func payloadOf(t *trigger.Trigger, contentType string, body []byte) (*payload, e
 // payloadWord stands in messages for the body of a request.
 const payloadWord = "{{payload}}"
 
+// mostPayloads is how often it may do so: bodies are large.
+const mostPayloads = 4
+
 // fill returns what puts the payload into the messages of a run: where they say so, and otherwise behind the last of them.
 func (p *payload) fill(t *trigger.Trigger, runID, seal string) func([]*llm.Message) {
 	text := ""
