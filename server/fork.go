@@ -142,7 +142,7 @@ type replayBody struct {
 	Results map[string]json.RawMessage `json:"results,omitempty"`
 	// Refused are calls before the step that count as refused by a person, with the reason.
 	Refused map[string]string `json:"refused,omitempty"`
-	// Tools says what becomes of calls in the fork: recorded (the default), refuse, read_only or real, which asks before every effect.
+	// Tools says what becomes of calls in the fork: recorded (the default), fixture, refuse, read_only or real, which asks before every effect.
 	Tools fork.Mode `json:"tools,omitempty"`
 	// Fixtures are results of calls in the fork. They come before the recorded ones.
 	Fixtures []fork.Fixture `json:"fixtures,omitempty"`
@@ -169,6 +169,11 @@ func (h *forks) replay(req *request, body *replayBody) error {
 		return protocol.BadRequest("run %s is one planned call, and has no step of a model", run.RunID)
 	case run.Status == awaken.RunRunning || run.Status == awaken.RunCreated:
 		return fail(409, "busy", "run %s is %s: wait for its end, or cancel it", run.RunID, run.Status)
+	}
+	if body.Overrides != nil {
+		if err := checkOverride(h.registry(), run.AgentID, body.Overrides); err != nil {
+			return err
+		}
 	}
 	rec, err := (&trace.Recorder{Source: req.tenant.Store.(trace.Source), Alone: true}).Record(req.ctx, run.RunID)
 	if err != nil {
@@ -357,6 +362,12 @@ func (h *forks) section(spec *awaken.AgentSpec, rec *trace.Recording, body *repl
 			if call.Result != nil && call.Status.Terminal() && !call.IsHeld() {
 				c.Results = append(c.Results, fork.Fixture{Tool: call.ToolName, Arguments: call.Arguments, Result: call.Result})
 			}
+		}
+	}
+	for i := range c.Results {
+		var err error
+		if c.Results[i], err = c.Results[i].Verbatim(); err != nil {
+			return nil, err
 		}
 	}
 	for _, t := range h.registry().Offered(spec.Base()) {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -173,6 +174,11 @@ func TestRuns_AReplayMayHaveOtherResults(t *testing.T) {
 		`{"from_step":0,"agent":"missing-agent"}`: "missing-agent",
 		`{"from_step":0,"agent":"default","version":"live"}`:                        "want only one of them",
 		`{"from_step":0,"model_id":"none"}`:                                         "none",
+		`{"from_step":0,"overrides":{"temperature":9}}`:                             "overrides.temperature is 9, want 0 to 2",
+		`{"from_step":0,"overrides":{"max_tokens":-3}}`:                             "overrides.max_tokens is -3, want 1 to",
+		`{"from_step":0,"overrides":{"top_p":-1}}`:                                  "overrides.top_p is -1, want 0 to 1",
+		`{"from_step":0,"overrides":{"reasoning_effort":"huge"}}`:                   "reasoning effort is",
+		`{"from_step":0,"overrides":{"heat":1}}`:                                    "heat",
 		`{"from_step":1,"results":{"call_9":"x"}}`:                                  "call_9",
 		fmt.Sprintf(`{"from_step":1,"results":{%q:7}}`, id):                         "is not a text",
 		fmt.Sprintf(`{"from_step":1,"results":{%q:"x"},"refused":{%q:""}}`, id, id): "want it in one of them",
@@ -183,4 +189,48 @@ func TestRuns_AReplayMayHaveOtherResults(t *testing.T) {
 		}
 	}
 	g.want(404, "POST", "/v1/runs/none/replay", `{"from_step":0}`, admin...)
+}
+
+// Results of calls in a fork are those of the record, byte for byte; a fork may also use nothing but fixtures.
+func TestRuns_AReplayKeepsTheBytesOfResults(t *testing.T) {
+	t.Parallel()
+	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile())}
+	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
+		t.Fatal(err)
+	}
+	g.config = func(c *registry.Config) {
+		c.Tools = append(c.Tools, awaken.NewTool(awaken.ToolSpec{ID: "look"}, func(context.Context, *awaken.ToolCall, struct{}) (*awaken.ToolResult, error) {
+			return &awaken.ToolResult{Status: awaken.ToolSuccess, Data: json.RawMessage(`{"zebra":1.50,"ant":{"y":10000000000000000000001,"b":[]}}`)}, nil
+		}))
+	}
+	g.start()
+	g.want(200, "PUT", "/v1/config/agents/buyer", `{"id":"buyer","model_id":"m","system_prompt":"Look."}`, admin...)
+	run := g.want(200, "POST", "/v1/runs", runBody("buyer", g.id(), `RUN_TOOL look {}`), append([]string{"Accept", "application/json"}, admin...)...)["run_id"].(string)
+	calls := func(run string) string {
+		t.Helper()
+		list, err := g.db.Handle("").(awaken.RunStore).Calls(t.Context(), run)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%d calls, %v", len(list), err)
+		}
+		return string(list[0].Result.Data)
+	}
+	want := calls(run)
+	if !strings.HasPrefix(want, `{"zebra":1.50,"ant"`) {
+		t.Fatalf("the record has %s", want)
+	}
+	for body, want := range map[string]string{
+		`{"from_step":0}`: want,
+		`{"from_step":0,"tools":"fixture","fixtures":[{"tool":"look","result":{"status":"success","data":{"zebra":2.0,"ant":1}}}]}`: `{"zebra":2.0,"ant":1}`,
+	} {
+		made := g.want(202, "POST", "/v1/runs/"+run+"/replay", body, admin...)["run_id"].(string)
+		g.ended(made)
+		if got := calls(made); got != want {
+			t.Errorf("%s: the fork has %s, want %s", body, got, want)
+		}
+	}
+	made := g.want(202, "POST", "/v1/runs/"+run+"/replay", `{"from_step":0,"tools":"fixture"}`, admin...)["run_id"].(string)
+	g.ended(made)
+	if got := calls(made); !strings.Contains(got, "not_recorded") {
+		t.Errorf("without fixtures, a fork that uses nothing else has %s", got)
+	}
 }

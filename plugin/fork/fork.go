@@ -33,6 +33,7 @@ type Mode string
 // The modes.
 const (
 	Recorded Mode = "recorded"  // it is refused: only what is recorded can be used
+	Fixtures Mode = "fixture"   // it is refused: only fixtures can be used, and nothing that is recorded
 	Refuse   Mode = "refuse"    // it is refused, even if it is recorded
 	ReadOnly Mode = "read_only" // it is made if the tool only reads, and else refused
 	Real     Mode = "real"      // it is made if the tool only reads, and else a person is asked
@@ -40,7 +41,7 @@ const (
 
 // Config is the section "fork".
 type Config struct {
-	Tools Mode `json:"tools" jsonschema:"enum=recorded,enum=refuse,enum=read_only,enum=real,description=what becomes of calls without a result"`
+	Tools Mode `json:"tools" jsonschema:"enum=recorded,enum=fixture,enum=refuse,enum=read_only,enum=real,description=what becomes of calls without a result"`
 	// Results answer calls with the same tool and arguments, instead of the tool. The first one counts.
 	Results []Fixture `json:"results,omitempty" jsonschema:"results that answer equal calls instead of their tool"`
 	// Reads are the tools without side effects. Others are not made without a person's approval.
@@ -52,24 +53,52 @@ type Fixture struct {
 	Tool string `json:"tool"`
 	// Arguments are those of the call. Without them the result is that of every call of the tool.
 	Arguments json.RawMessage    `json:"arguments,omitempty"`
-	Result    *awaken.ToolResult `json:"result"`
+	Result    *awaken.ToolResult `json:"result,omitempty"`
+	// Exact is the result as a text of JSON, instead: documents do not keep the order of fields and the form of numbers, texts do.
+	Exact string `json:"result_json,omitempty"`
+}
+
+// Verbatim returns the fixture with the result as a text.
+func (f Fixture) Verbatim() (Fixture, error) {
+	if f.Result == nil {
+		return f, nil
+	}
+	text, err := json.Marshal(f.Result)
+	f.Result, f.Exact = nil, string(text)
+	return f, err
+}
+
+// result returns the result, or nil if there is none.
+func (f *Fixture) result() (*awaken.ToolResult, error) {
+	if f.Exact == "" {
+		return f.Result, nil
+	}
+	r := new(awaken.ToolResult)
+	if err := json.Unmarshal([]byte(f.Exact), r); err != nil {
+		return nil, fmt.Errorf("result_json: %w", err)
+	}
+	return r, nil
 }
 
 // DescribeSchema says what Go types cannot express: results have a form of their own.
 func (*Config) DescribeSchema(s *schema.Node) {
+	s.Property("results").Items().Property("result_json").Describe("the result as a text of JSON, whose bytes are kept")
 	s.Property("results").Items().Property("result").Replace(`{"type": "object", "description": "as in the event tool_call_done: status, message, data, content"}`)
 }
 
 // Validate reports every mistake in the section.
 func (c *Config) Validate() error {
 	var bad check.Problems
-	bad.OneOf("tools", string(c.Tools), string(Recorded), string(Refuse), string(ReadOnly), string(Real))
+	bad.OneOf("tools", string(c.Tools), string(Recorded), string(Fixtures), string(Refuse), string(ReadOnly), string(Real))
 	for i := range c.Results {
 		f := &c.Results[i]
 		bad.Prefix = fmt.Sprintf("results[%d].", i)
 		bad.NotBlank("tool", f.Tool)
-		bad.When(f.Result == nil, "result is missing")
-		if r := f.Result; r != nil {
+		r, err := f.result()
+		bad.When(r == nil && err == nil, "result is missing")
+		bad.When(f.Result != nil && f.Exact != "", "result and result_json are both set, want one of them")
+		bad.When(err != nil, "%v", err)
+		if r != nil {
 			bad.OneOf("result.status", string(r.Status), "", string(awaken.ToolSuccess), string(awaken.ToolError))
 		}
 	}
@@ -110,9 +139,13 @@ func (c *Config) judge(call *awaken.ToolCall) awaken.Verdict {
 	if c.Tools != Refuse {
 		for i := range c.Results {
 			if f := &c.Results[i]; f.Tool == call.Tool && (f.Arguments == nil || sameJSON(f.Arguments, call.Args)) {
-				res := *f.Result
-				res.ToolName = call.Tool
-				return awaken.Answer(&res)
+				res, err := f.result()
+				if err != nil {
+					continue // Validate has refused it
+				}
+				own := *res
+				own.ToolName = call.Tool
+				return awaken.Answer(&own)
 			}
 		}
 	}

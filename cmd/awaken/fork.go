@@ -1,0 +1,420 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const forkHelp = `Run a run again from one of its steps, with changes, on a new thread of a server.
+
+Calls before the step are history: their results are in the conversation, and they are never
+made again. RUN is the id of a run, or of a thread: then its latest run is forked.
+
+--set changes the agent of the run's version for this fork only:
+  model=ID  prompt=TEXT  temperature=N  top_p=N  max_tokens=N  reasoning_effort=LEVEL
+  upstream_model=NAME  agent=ID  version=N (or live)
+--result and --decision change what happened before the step: the result of a call, or that a
+person refused it (refuse, or refuse:REASON). Values that begin with @ name a file.
+
+--tools says what becomes of calls in the fork:
+  recorded  a call like one of the run gets its result, others are refused
+  fixture   only what --fixtures has is used
+  refuse    all calls are refused
+  readonly  tools without side effects are called, others refused
+  approval  before every other call a person is asked
+
+The server is that of AWAKEN_URL, or http://127.0.0.1:3000, and the admin key that of
+AWAKEN_KEY. It belongs to no tenant.
+
+Exit status:
+  0  the fork has ended, or was not waited for
+  1  it failed, or the server refused it
+  2  invalid command line
+  3  it waits for a decision`
+
+func forkCommand(con *console) *cobra.Command {
+	f := &forkFlags{con: con}
+	cmd := &cobra.Command{Use: "fork RUN", Short: "Run a run again from a step, with changes", Long: forkHelp, Args: cobra.ExactArgs(1),
+		Example: "  awaken fork 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60 --step 1 --set prompt=@better.txt --set temperature=0"}
+	fl := cmd.Flags()
+	fl.IntVar(&f.step, "step", 0, "step to begin with, from 0")
+	fl.StringArrayVar(&f.set, "set", nil, "`NAME=VALUE` of the agent or its parameters")
+	fl.StringArrayVar(&f.results, "result", nil, "`CALL=RESULT` of a call before the step: a text, or a result in JSON")
+	fl.StringArrayVar(&f.decisions, "decision", nil, "`CALL=DECISION` about a call before the step: refuse or refuse:REASON")
+	fl.StringVar(&f.tools, "tools", "recorded", "what becomes of calls: recorded, fixture, refuse, readonly or approval")
+	fl.StringVar(&f.fixtures, "fixtures", "", `JSON `+"`file`"+` with results of calls in the fork: [{"tool", "arguments", "result"}]`)
+	fl.StringVar(&f.tenant, "tenant", "", "`name` of the tenant; default none")
+	fl.StringVar(&f.url, "url", "", "`address` of the server; default AWAKEN_URL, or http://127.0.0.1:3000")
+	fl.BoolVar(&f.asJSON, "json", false, "print the server's answer as JSON, and do not wait")
+	fl.DurationVar(&f.wait, "wait", 10*time.Minute, "how long to wait for the end; 0s does not wait")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return withStatus(f.run(cmd.Context(), args[0])) }
+	return cmd
+}
+
+// forkFlags are the flags of awaken fork.
+type forkFlags struct {
+	con                     *console
+	step                    int
+	set, results, decisions []string
+	tools, fixtures         string
+	tenant, url             string
+	asJSON                  bool
+	wait                    time.Duration
+}
+
+// forkModes are the values of --tools, and what the server calls them.
+var forkModes = map[string]string{"recorded": "recorded", "fixture": "fixture", "refuse": "refuse", "readonly": "read_only", "approval": "real"}
+
+// body returns the request.
+func (f *forkFlags) body() (map[string]any, error) {
+	mode, ok := forkModes[f.tools]
+	if !ok {
+		return nil, usageError("--tools is %q; want recorded, fixture, refuse, readonly or approval", f.tools)
+	}
+	out := map[string]any{"from_step": f.step, "tools": mode}
+	overrides := map[string]any{}
+	for _, text := range f.set {
+		if err := setFork(out, overrides, text); err != nil {
+			return nil, err
+		}
+	}
+	if len(overrides) > 0 {
+		out["overrides"] = overrides
+	}
+	results, err := pairs("--result", f.results, func(_, value string) (any, error) {
+		if json.Valid([]byte(value)) && strings.HasPrefix(strings.TrimSpace(value), "{") {
+			return json.RawMessage(value), nil
+		}
+		return value, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	refused, err := pairs("--decision", f.decisions, func(call, value string) (any, error) {
+		word, reason, _ := strings.Cut(value, ":")
+		if word != "refuse" {
+			return nil, usageError("--decision of call %s is %q; want refuse or refuse:REASON. To make a call that was refused, fork at its step with --tools approval", call, value)
+		}
+		return reason, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, list := range map[string]map[string]any{"results": results, "refused": refused} {
+		if len(list) > 0 {
+			out[name] = list
+		}
+	}
+	if f.fixtures != "" {
+		data, err := os.ReadFile(f.fixtures)
+		if err != nil {
+			return nil, configError("%w", err)
+		}
+		if !json.Valid(data) {
+			return nil, configError("%s is not JSON; want a list of {\"tool\", \"arguments\", \"result\"}", f.fixtures)
+		}
+		out["fixtures"] = json.RawMessage(data)
+	}
+	return out, nil
+}
+
+// pairs reads NAME=VALUE flags.
+func pairs(flag string, list []string, read func(name, value string) (any, error)) (map[string]any, error) {
+	out := map[string]any{}
+	for _, text := range list {
+		name, value, err := pair(flag, text)
+		if err != nil {
+			return nil, err
+		}
+		if out[name] != nil {
+			return nil, usageError("%s has %s twice; want it once", flag, name)
+		}
+		if out[name], err = read(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// pair cuts NAME=VALUE. A value that begins with @ is the content of a file.
+func pair(flag, text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return "", "", usageError("%s is %q; want NAME=VALUE", flag, text)
+	}
+	if file, ok := strings.CutPrefix(value, "@"); ok {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", "", configError("%s %s: %w", flag, name, err)
+		}
+		value = strings.TrimSuffix(string(data), "\n")
+	}
+	return name, value, nil
+}
+
+// setFork adds a change to a request.
+func setFork(out, overrides map[string]any, text string) error {
+	name, value, err := pair("--set", text)
+	if err != nil {
+		return err
+	}
+	texts := map[string]string{"model": "model_id", "prompt": "system_prompt", "agent": "agent", "version": "version"}
+	switch name {
+	case "model", "prompt", "agent", "version":
+		out[texts[name]] = value
+	case "upstream_model":
+		overrides[name] = value
+	case "temperature", "top_p":
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return usageError("--set %s is %q; want a number", name, value)
+		}
+		overrides[name] = n
+	case "max_tokens":
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return usageError("--set %s is %q; want a whole number", name, value)
+		}
+		overrides[name] = n
+	case "reasoning_effort":
+		overrides[name] = value
+		if n, err := strconv.Atoi(value); err == nil {
+			overrides[name] = map[string]int{"budget": n}
+		}
+	default:
+		return usageError("--set has %q; want model, prompt, temperature, top_p, max_tokens, reasoning_effort, upstream_model, agent or version", name)
+	}
+	return nil
+}
+
+// run forks a run.
+func (f *forkFlags) run(ctx context.Context, id string) error {
+	body, err := f.body()
+	if err != nil {
+		return err
+	}
+	c, err := newClient(cmp.Or(f.url, os.Getenv("AWAKEN_URL"), "http://127.0.0.1:3000"), os.Getenv("AWAKEN_KEY"), f.tenant)
+	if err != nil {
+		return err
+	}
+	run, err := c.runOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	var made struct {
+		ThreadID string `json:"thread_id"`
+		RunID    string `json:"run_id"`
+		AgentID  string `json:"agent_id"`
+		Version  string `json:"version"`
+	}
+	answer, err := c.call(ctx, "POST", "/v1/runs/"+url.PathEscape(run)+"/replay", body, &made)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		_, err := fmt.Fprintf(f.con.out, "%s\n", bytes.TrimSpace(answer))
+		return written(err)
+	}
+	if _, err := fmt.Fprintf(f.con.out, "run %s of thread %s, agent %s of version %s\n", cell(made.RunID), cell(made.ThreadID), cell(made.AgentID), cell(made.Version)); err != nil {
+		return written(err)
+	}
+	if f.wait <= 0 {
+		return nil
+	}
+	return f.await(ctx, c, made.RunID)
+}
+
+// forked is what is shown of a fork.
+type forked struct {
+	Status      string `json:"status"`
+	Termination struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"termination"`
+	Output struct {
+		ToSeq int `json:"to_seq"`
+	} `json:"output"`
+	ThreadID string `json:"thread_id"`
+	Waiting  struct {
+		Tickets []string `json:"ticket_ids"`
+	} `json:"waiting"`
+}
+
+// await waits for the end of a fork and prints its answer.
+func (f *forkFlags) await(ctx context.Context, c *client, runID string) error {
+	ctx, cancel := context.WithTimeout(ctx, f.wait)
+	defer cancel()
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		var run forked
+		if _, err := c.call(ctx, "GET", "/v1/runs/"+url.PathEscape(runID), nil, &run); err != nil {
+			return err
+		}
+		switch run.Status {
+		case "done":
+			return f.show(ctx, c, &run)
+		case "waiting":
+			e := failed(fmt.Errorf("run %s waits for a decision about %s", runID, strings.Join(run.Waiting.Tickets, ", ")))
+			e.code = exitWaiting
+			return e
+		}
+		select {
+		case <-ctx.Done():
+			return failed(fmt.Errorf("run %s is %s after %s; it continues", runID, run.Status, f.wait))
+		case <-time.After(pause):
+		}
+	}
+}
+
+// show prints how a fork ended, and what it said last.
+func (f *forkFlags) show(ctx context.Context, c *client, run *forked) error {
+	var page struct {
+		Messages []struct {
+			Role    string `json:"role"`
+			Content []struct {
+				Type string `json:"type"`
+				Text string `json:"text"`
+			} `json:"content"`
+		} `json:"messages"`
+	}
+	if _, err := c.call(ctx, "GET", "/v1/threads/"+url.PathEscape(run.ThreadID)+"/messages?order=desc&limit=1", nil, &page); err != nil {
+		return err
+	}
+	for _, m := range page.Messages {
+		for _, b := range m.Content {
+			if m.Role == "assistant" && b.Type == "text" {
+				fmt.Fprintln(f.con.out, printable(b.Text, true))
+			}
+		}
+	}
+	if run.Termination.Type == "error" {
+		return failed(fmt.Errorf("the fork failed: %s", printable(run.Termination.Message, false)))
+	}
+	return nil
+}
+
+// client calls a server.
+type client struct {
+	base, key, tenant string
+}
+
+func newClient(base, key, tenant string) (*client, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, usageError("the address of the server is %q; want one such as http://127.0.0.1:3000", base)
+	}
+	return &client{strings.TrimSuffix(base, "/"), key, tenant}, nil
+}
+
+// runOf returns the id of the run that an argument names: its own, or that of a thread whose latest run it is.
+func (c *client) runOf(ctx context.Context, id string) (string, error) {
+	_, err := c.call(ctx, "GET", "/v1/runs/"+url.PathEscape(id), nil, nil)
+	if no, ok := errors.AsType[*refusal](err); !ok || no.status != http.StatusNotFound {
+		return id, err
+	}
+	var run struct {
+		RunID string `json:"run_id"`
+	}
+	if _, err := c.call(ctx, "GET", "/v1/threads/"+url.PathEscape(id)+"/runs/latest", nil, &run); err != nil || run.RunID == "" {
+		if no, ok := errors.AsType[*refusal](err); err == nil || ok && no.status == http.StatusNotFound {
+			return "", configError("there is no run %s, and no thread of that id that has one", printable(id, false))
+		}
+		return "", err
+	}
+	return run.RunID, nil
+}
+
+// refusal is an error that a server answers with.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// call sends a request and decodes the answer, which it returns too. Out may be nil.
+func (c *client) call(ctx context.Context, method, path string, body, out any) ([]byte, error) {
+	var send io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		send = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, send)
+	if err != nil {
+		return nil, failed(err)
+	}
+	headers := map[string]string{"Content-Type": "application/json", "X-Awaken-Tenant": c.tenant}
+	if c.key != "" {
+		headers["Authorization"] = "Bearer " + c.key
+	}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if headers[name] != "" {
+			req.Header.Set(name, headers[name])
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, failed(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
+	if err != nil {
+		return nil, failed(err)
+	}
+	if resp.StatusCode >= 400 {
+		return nil, &exitError{code: exitFailed, err: refused(resp.StatusCode, data), hint: keyHint(resp.StatusCode, c.key)}
+	}
+	if out != nil {
+		if err := json.Unmarshal(data, out); err != nil {
+			return nil, failed(fmt.Errorf("the server's answer to %s %s: %w", method, path, err))
+		}
+	}
+	return data, nil
+}
+
+// refused returns the error of an answer.
+func refused(status int, data []byte) error {
+	var said struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+	}
+	text := http.StatusText(status)
+	if json.Unmarshal(data, &said) == nil {
+		var inner struct {
+			Message string `json:"message"`
+		}
+		if json.Unmarshal(said.Error, &inner) == nil && inner.Message != "" {
+			said.Message = inner.Message
+		}
+		var plain string
+		if json.Unmarshal(said.Error, &plain) == nil && said.Message == "" {
+			said.Message = plain
+		}
+		text = cmp.Or(said.Message, text)
+	}
+	return &refusal{status, fmt.Sprintf("the server answers %d: %s", status, printable(text, false))}
+}
+
+func keyHint(status int, key string) string {
+	if status == http.StatusUnauthorized && key == "" {
+		return "Set AWAKEN_KEY to an admin key."
+	}
+	return ""
+}
