@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, chromium, type Locator, type Page } from "playwright-core";
 import { freePort, Server } from "./server.ts";
 
 const program = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((f) => existsSync(f));
@@ -50,7 +50,10 @@ export class Starter {
     return page;
   }
 
-  async picture(page: Page, name: string) {
-    await page.screenshot({ path: join(this.pictures, `${name}.png`), fullPage: true });
+  // picture takes a screenshot of the page, or of a part of it.
+  async picture(page: Page, name: string, at?: Locator) {
+    const path = join(this.pictures, `${name}.png`);
+    if (at) await at.screenshot({ path });
+    else await page.screenshot({ path, fullPage: true });
   }
 }

@@ -13,6 +13,7 @@ await build({
   format: "esm",
   jsx: "automatic",
   target: "es2022",
+  nodePaths: ["node_modules"], // the packages of ../starter/genui.tsx are the starter's
   loader: { ".woff": "dataurl", ".woff2": "dataurl", ".ttf": "dataurl" },
   define: { "process.env.NODE_ENV": '"production"' },
   logLevel: "warning",

@@ -103,11 +103,11 @@ test("a reload in the middle of an answer loses and doubles nothing", async () =
 
 test("a reload in the middle of a tool, and its progress", async () => {
   const page = await open();
-  await say(page, 'RUN_TOOL progress_demo {"steps":30,"delay_ms":100}');
-  await page.getByText(/step \d+ of 30/).waitFor();
+  await say(page, 'RUN_TOOL progress_demo {"steps":80,"delay_ms":100}');
+  await page.getByText(/step \d+ of 80/).waitFor();
   await page.reload();
-  await page.getByText("step 30 of 30").waitFor();
-  await answer(page, 'progress_demo answered: {"steps":30}');
+  await page.getByText("step 80 of 80").waitFor();
+  await answer(page, 'progress_demo answered: {"steps":80}');
   assert.equal(await page.locator(".tool").count(), 1);
   assert.equal(await page.locator(".progress").count(), 1);
   await page.close();

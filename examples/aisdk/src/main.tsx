@@ -1,11 +1,13 @@
-// A chat with tool calls, approvals, progress, agent state, and answers that continue after a
-// reload.
+// A chat with tool calls, approvals, progress, agent state, generated interfaces, and answers that continue
+// after a reload.
 import { useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls, type UIMessage } from "ai";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { createRoot } from "react-dom/client";
+import { Answer, answerFormats, Drawn, drawingTools, GenUI, samples } from "../../starter/genui";
 
 const api = "/v1/ai-sdk";
+const agentId = new URLSearchParams(location.search).get("agent") ?? "scenario";
 
 // The chat is a thread. Its id is in the address, so that a reload finds it again.
 const id = (() => {
@@ -38,7 +40,7 @@ function Chat({ messages: before, activeRunId }: History) {
     () =>
       new DefaultChatTransport({
         api: `${api}/chat`,
-        body: { agentId: new URLSearchParams(location.search).get("agent") ?? "scenario" },
+        body: { agentId },
         prepareReconnectToStreamRequest: () => ({ api: `${api}/chat/${id}/stream${run.current ? `?runId=${run.current}` : ""}` }),
       }),
     [],
@@ -89,17 +91,21 @@ function Chat({ messages: before, activeRunId }: History) {
     await fetch(`${api}/threads/${id}/cancel`, { method: "POST" });
   };
   return (
-    <>
+    // What the user does in a drawn interface is a message with a data part.
+    <GenUI act={(event) => void chat.sendMessage({ parts: [{ type: "data-ui-action", data: event }] })}>
       <header>
         <h1>Awaken chat</h1>
+        <select id="agent" value={agentId} aria-label="Agent" onChange={(e) => (location.search = `agent=${e.target.value}`)}>
+          {["scenario", ...Object.keys(samples)].map((a) => <option key={a}>{a}</option>)}
+        </select>
         <span id="status">{chat.status}</span>
-        <button type="button" onClick={() => (location.search = "")}>New chat</button>
+        <button type="button" onClick={() => (location.search = agentId === "scenario" ? "" : `agent=${agentId}`)}>New chat</button>
       </header>
       <ol id="messages">
         {chat.messages.map((m) => (
           <li key={m.id} className={m.role} data-id={m.id}>
             {visible(m).map((p, i) => (
-              <Part key={i} part={p} onApproval={chat.addToolApprovalResponse} />
+              <Part key={i} part={p} role={m.role} onApproval={chat.addToolApprovalResponse} say={(text) => void chat.sendMessage({ text })} />
             ))}
           </li>
         ))}
@@ -113,17 +119,20 @@ function Chat({ messages: before, activeRunId }: History) {
           setText("");
         }}
       >
-        <input id="text" type="text" value={text} onChange={(e) => setText(e.target.value)} placeholder="Try scenario:approval" aria-label="Message" />
+        <input id="text" type="text" value={text} onChange={(e) => setText(e.target.value)} placeholder={samples[agentId] ? "Ask for something below" : "Try scenario:approval"} aria-label="Message" />
         {busy ? <button id="stop" type="button" onClick={stop}>Stop</button> : <button id="send">Send</button>}
         <button id="again" type="button" disabled={busy || !chat.messages.length} onClick={() => void chat.regenerate()}>Again</button>
       </form>
       <p className="row">
-        {["text", "reasoning", "tool", "approval", "frontend-tool", "state", "slow"].map((w) => (
+        {samples[agentId]?.map(([label, text]) => (
+          <button key={label} type="button" className="sample" disabled={busy} onClick={() => void chat.sendMessage({ text })}>{label}</button>
+        ))}
+        {!samples[agentId] && ["text", "reasoning", "tool", "approval", "frontend-tool", "state", "slow"].map((w) => (
           <button key={w} type="button" disabled={busy} onClick={() => void chat.sendMessage({ text: `scenario:${w}` })}>{w}</button>
         ))}
-        <button type="button" disabled={busy} onClick={() => void chat.sendMessage({ text: 'RUN_TOOL progress_demo {"steps":5,"delay_ms":200}' })}>progress</button>
+        {!samples[agentId] && <button type="button" disabled={busy} onClick={() => void chat.sendMessage({ text: 'RUN_TOOL progress_demo {"steps":5,"delay_ms":200}' })}>progress</button>}
       </p>
-    </>
+    </GenUI>
   );
 }
 
@@ -142,7 +151,14 @@ function visible(m: UIMessage): Any[] {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Any = any;
 
-function Part({ part: p, onApproval }: { part: Any; onApproval: (r: { id: string; approved: boolean; reason?: string }) => void }) {
+type PartProps = { part: Any; role: string; onApproval: (r: { id: string; approved: boolean; reason?: string }) => void; say: (text: string) => void };
+
+function Part({ part: p, role, onApproval, say }: PartProps) {
+  if (p.type === "text" && role === "assistant" && answerFormats[agentId]) return <Answer format={answerFormats[agentId]} text={p.text} streaming={p.state === "streaming"} say={say} />;
+  if (p.type === "data-ui-action") {
+    const { name, context } = p.data.userAction ?? p.data.action ?? p.data;
+    return <span className="action">{name} <code>{JSON.stringify(context)}</code></span>;
+  }
   if (p.type === "text") return <span className="text">{p.text}</span>;
   if (p.type === "reasoning") return <p className="reasoning">{p.text}</p>;
   if (p.type === "file" && p.mediaType.startsWith("image/")) return <img src={p.url} alt={p.filename ?? ""} />;
@@ -152,10 +168,13 @@ function Part({ part: p, onApproval }: { part: Any; onApproval: (r: { id: string
     return <label className="panel progress">{message}<progress value={progress} max={1} /></label>;
   }
   if (p.type === "data-state-snapshot") {
-    const made = Object.entries(p.data.extensions).filter(([k]) => !k.startsWith("__"));
+    const made = Object.entries(p.data.extensions).filter(([k]) => !k.startsWith("__") && !k.startsWith("generative_ui."));
     return made.length ? <p className="panel state">{made.map(([k, v]) => <code key={k}>{k} = {JSON.stringify(v)}</code>)}</p> : null;
   }
   if (!p.type.startsWith("tool-")) return null;
+  if (drawingTools.includes(p.type.slice(5)) && p.state !== "output-error") {
+    return <Drawn tool={p.type.slice(5)} call={p.toolCallId} input={p.input} output={p.output} streaming={p.state === "input-streaming"} />;
+  }
   return (
     <div className="tool" data-state={p.state}>
       <strong>{p.type.slice(5)}</strong> <code>{JSON.stringify(p.input ?? {})}</code>
