@@ -1,0 +1,251 @@
+// Package archivetest tests that the profiles of a store keep datasets and runs as package archive promises.
+package archivetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/eval/archive"
+	"github.com/awaken-go/awaken/profile"
+)
+
+// Test tests the archive in profiles that open returns, each empty.
+func Test(t *testing.T, open func(t *testing.T) profile.Store) {
+	for name, test := range map[string]func(t *testing.T, a *archive.Archive){
+		"OfSeveralWritersOneWins":       changesOnce,
+		"AChangeThatFailsWritesNothing": writesNothing,
+		"TheFirstItemOfACellIsKept":     keepsFirst,
+		"NoChangeOfARunIsLost":          losesNone,
+		"ADatasetIsWhatWasStored":       keepsDataset,
+		"DatasetsHaveRevisions":         countsRevisions,
+		"ARunIsWhatWasStored":           keepsRun,
+		"RunsAreListedTheNewestFirst":   listsRuns,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, archive.New(open(t))) })
+	}
+}
+
+func fixture(id string) eval.Fixture {
+	return eval.Fixture{ID: id, Exchange: eval.Exchange{UserInput: "x"}}
+}
+
+func changesOnce(t *testing.T, a *archive.Archive) {
+	if _, err := a.Create(t.Context(), "d", &eval.Dataset{}, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	var won atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			_, err := a.Change(t.Context(), "d", 1, "bob", func(d *eval.Dataset) error {
+				d.Fixtures = append(d.Fixtures, fixture(fmt.Sprint(i)))
+				return nil
+			})
+			switch {
+			case err == nil:
+				won.Add(1)
+			case !errors.Is(err, awaken.ErrConflict):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	d, err := a.Dataset(t.Context(), "d")
+	if err != nil || won.Load() != 1 || d.Meta.Revision != 2 || len(d.Spec.Fixtures) != 1 || d.Meta.UpdatedBy != "bob" {
+		t.Errorf("%d writers won: %+v, %v", won.Load(), d, err)
+	}
+}
+
+func writesNothing(t *testing.T, a *archive.Archive) {
+	if _, err := a.Create(t.Context(), "d", &eval.Dataset{Fixtures: []eval.Fixture{fixture("a")}}, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("failed")
+	if _, err := a.Change(t.Context(), "d", -1, "ann", func(d *eval.Dataset) error { d.Fixtures = nil; return failed }); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+	if d, err := a.Dataset(t.Context(), "d"); err != nil || d.Meta.Revision != 1 || len(d.Spec.Fixtures) != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := a.Change(t.Context(), "none", -1, "ann", func(*eval.Dataset) error { return nil }); !errors.Is(err, awaken.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func keepsFirst(t *testing.T, a *archive.Archive) {
+	if err := a.Begin(t.Context(), &archive.Header{Run: archive.Run{ID: "r", Status: archive.Running, CellCount: 2000}}, []eval.Fixture{fixture("a")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1999, 10, 2, 2, 0} {
+		if err := a.Add(t.Context(), "r", n, &eval.Item{FixtureID: fmt.Sprint("f", n), Report: &eval.Report{FixtureID: fmt.Sprint("f", n)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Add(t.Context(), "r", 2, &eval.Item{FixtureID: "another", Report: &eval.Report{}}); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	cells := map[int]bool{}
+	err := a.Each(t.Context(), "r", 2000, func(n int, it *eval.Item) error {
+		ids, cells[n] = append(ids, it.FixtureID), true
+		return nil
+	})
+	if diff := cmp.Diff([]string{"f0", "f2", "f10", "f1999"}, ids); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if diff := cmp.Diff(map[int]bool{0: true, 2: true, 10: true, 1999: true}, cells); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if it, err := a.Item(t.Context(), "r", 10); err != nil || it.FixtureID != "f10" {
+		t.Errorf("%+v, %v", it, err)
+	}
+	if it, err := a.Item(t.Context(), "r", 11); it != nil || err != nil {
+		t.Errorf("%+v, %v", it, err)
+	}
+	if err := a.Remove(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Run(t.Context(), "r"); !errors.Is(err, awaken.ErrNotFound) {
+		t.Error(err)
+	}
+	if err := a.Each(t.Context(), "r", 2000, func(n int, _ *eval.Item) error { return fmt.Errorf("item %d is left", n) }); err != nil {
+		t.Error(err)
+	}
+}
+
+func losesNone(t *testing.T, a *archive.Archive) {
+	if err := a.Begin(t.Context(), &archive.Header{Run: archive.Run{ID: "r"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := a.Update(t.Context(), "r", func(h *archive.Header) error { h.Passed++; return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if h, err := a.Header(t.Context(), "r"); err != nil || h.Passed != 8 {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+func keepsDataset(t *testing.T, a *archive.Archive) {
+	score := 0.5
+	want := eval.Dataset{Description: "d \x00 \u2028 <&>", Fixtures: []eval.Fixture{{ID: "a ü", Exchange: eval.Exchange{UserInput: strings.Repeat("x", 100_000), ProviderScript: []eval.Reply{{Kind: eval.ChatResponse, Content: "y"}}},
+		SourceRunID: "r", Expect: eval.Expectation{MinJudgeScore: &score, Scorers: []eval.Scorer{{Kind: eval.ScoreNoTool}}}, ToolResults: []eval.ToolResult{{Name: "t", Result: []byte(`{"b":1,"a":[null,1e2]}`)}}}}}
+	made, err := a.Create(t.Context(), "a.b-c_d", &want, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := a.Dataset(t.Context(), "a.b-c_d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(made, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, got.Spec); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := a.Create(t.Context(), "a.b-c_d", &eval.Dataset{}, "bob"); !errors.Is(err, awaken.ErrConflict) {
+		t.Errorf("another with the id: %v", err)
+	}
+}
+
+func countsRevisions(t *testing.T, a *archive.Archive) {
+	for _, id := range []string{"b", "a"} {
+		if _, err := a.Create(t.Context(), id, &eval.Dataset{}, "ann"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func(d *eval.Dataset) error {
+		d.Fixtures = append(d.Fixtures, fixture(fmt.Sprint(len(d.Fixtures))))
+		return nil
+	}
+	for revision := range int64(3) {
+		if d, err := a.Change(t.Context(), "a", revision+1, "bob", add); err != nil || d.Meta.Revision != revision+2 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+	}
+	if _, err := a.Change(t.Context(), "a", 2, "bob", add); !errors.Is(err, awaken.ErrConflict) {
+		t.Errorf("a change of an old revision: %v", err)
+	}
+	list, err := a.Datasets(t.Context())
+	if err != nil || len(list) != 2 || list[0].ID != "a" || list[0].Meta.Revision != 4 || len(list[0].Spec.Fixtures) != 3 || list[1].ID != "b" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := a.Delete(t.Context(), "a", 3); !errors.Is(err, awaken.ErrConflict) {
+		t.Errorf("removing an old revision: %v", err)
+	}
+	if err := a.Delete(t.Context(), "a", 4); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.Dataset(t.Context(), "a"); !errors.Is(err, awaken.ErrNotFound) {
+		t.Errorf("after it was removed: %v", err)
+	}
+}
+
+func keepsRun(t *testing.T, a *archive.Archive) {
+	h := &archive.Header{Run: archive.Run{ID: "r", DatasetID: "d", DatasetRevision: 3, ExecutionMode: "live", StartedAtSecs: 5, Status: archive.Running, CellCount: 3, Samples: 1, AgentID: "a", Version: "7", AgentDigest: "x"},
+		Request: []byte(`{"b":1,"a":2}`), Tenant: "t", ResolutionID: "7", Owner: "p", Until: 9, Started: 2}
+	cases := []eval.Fixture{fixture("b"), fixture("a")}
+	if err := a.Begin(t.Context(), h, cases); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Begin(t.Context(), h, cases); !errors.Is(err, awaken.ErrConflict) {
+		t.Errorf("another with the id: %v", err)
+	}
+	got, err := a.Header(t.Context(), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(h, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if kept, err := a.Cases(t.Context(), "r"); err != nil || cmp.Diff(cases, kept) != "" {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	item := eval.Item{FixtureID: "b", Cell: &eval.Cell{ModelID: "m", Version: "7", Variant: "v"}, TraceRunID: "run", Report: &eval.Report{FixtureID: "b", Passed: true, Failures: []eval.Failure{}}}
+	if err := a.Add(t.Context(), "r", 1, &item); err != nil {
+		t.Fatal(err)
+	}
+	run, err := a.Run(t.Context(), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]eval.Item{item}, run.Items); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	lost := errors.New("lost")
+	if _, err := a.Update(t.Context(), "r", func(h *archive.Header) error { h.Passed = 9; return lost }); !errors.Is(err, lost) {
+		t.Error(err)
+	}
+	if h, err := a.Header(t.Context(), "r"); err != nil || h.Passed != 0 {
+		t.Errorf("a change that failed was stored: %+v, %v", h, err)
+	}
+}
+
+func listsRuns(t *testing.T, a *archive.Archive) {
+	for _, id := range []string{"02", "10", "01"} {
+		if err := a.Begin(t.Context(), &archive.Header{Run: archive.Run{ID: id}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := a.Runs(t.Context())
+	if err != nil || len(list) != 3 || list[0].ID != "10" || list[1].ID != "02" || list[2].ID != "01" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, err := a.Header(t.Context(), "none"); !errors.Is(err, awaken.ErrNotFound) {
+		t.Error(err)
+	}
+}
