@@ -126,7 +126,7 @@ func (h *datasets) create(req *request, body *newDataset) error {
 	}
 	d, err := a.Create(req.ctx, id, &body.Spec, actorOf(req).String())
 	if err != nil {
-		return err
+		return errors.Join(err, dropSources(req, a, id, sources(&body.Spec)))
 	}
 	return h.changed(req, "create", http.StatusCreated, id, d)
 }
@@ -218,7 +218,7 @@ func (h *datasets) apply(req *request, expected *int64, required bool, change fu
 		return keepSources(req, id, before, now) // before the dataset refers to them
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, dropSources(req, a, id, now))
 	}
 	return d, releaseSources(req, id, before, now)
 }

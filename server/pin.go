@@ -7,6 +7,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/trace"
 )
@@ -151,4 +152,19 @@ func releaseSources(req *request, id string, before, now map[string]bool) error 
 		}
 	}
 	return nil
+}
+
+// dropSources removes the pins of runs that a dataset was to be made of, after it could not be written, unless it is made of them.
+func dropSources(req *request, a *archive.Archive, id string, wanted map[string]bool) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	now := map[string]bool{}
+	switch d, err := a.Dataset(req.ctx, id); {
+	case err == nil:
+		now = sources(&d.Spec)
+	case !errors.Is(err, awaken.ErrNotFound):
+		return err
+	}
+	return releaseSources(req, id, wanted, now)
 }

@@ -16,7 +16,7 @@ type versions struct {
 func (h *versions) routes() []protocol.Route {
 	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: "/v1/registry/versions", Handle: own(h.list),
-			Summary: "List published versions, newest first", Query: []protocol.Param{param("before", "integer", "only versions before this one"), configPage[1]},
+			Summary: "List published versions, newest first", Query: []protocol.Param{param("before", "integer", "only versions before this one"), param("previews", "boolean", "also those that were made to try something; default false"), configPage[1]},
 			Replies: map[int]any{200: versionList{}}},
 		{Method: "GET", Path: "/v1/registry/versions/{version}", Handle: own(h.get),
 			Summary: "Get a published version with its documents, and the runs that have it", Replies: map[int]any{200: versionView{}}},
@@ -54,7 +54,7 @@ func (h *versions) list(req *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := h.control.Versions().List(req.ctx, int64(before), limit)
+	list, next, err := h.page(req, int64(before), limit)
 	if err != nil {
 		return err
 	}
@@ -66,10 +66,37 @@ func (h *versions) list(req *request) error {
 	for i, p := range list {
 		out.Items[i] = versionView{*p, runs[p.Number]}
 	}
-	if len(list) == limit {
-		out.NextBefore = list[len(list)-1].Number
-	}
+	out.NextBefore = next
 	return req.Reply(200, out)
+}
+
+// mostPreviews is how many versions a page looks at for those that were published.
+const mostPreviews = 5000
+
+// page returns a page of versions, and before which the next one begins; 0 if there is none. Without previews it may be short.
+func (h *versions) page(req *request, before int64, limit int) (out []*config.Publication, next int64, err error) {
+	for looked := 0; len(out) < limit && looked < mostPreviews; {
+		list, err := h.control.Versions().List(req.ctx, before, limit)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, p := range list {
+			before = p.Number
+			if p.Kind != "preview" || req.value("previews") == "true" {
+				if out = append(out, p); len(out) == limit {
+					break
+				}
+			}
+		}
+		if len(list) < limit {
+			if len(out) < limit {
+				before = 0
+			}
+			break
+		}
+		looked += len(list)
+	}
+	return out, before, nil
 }
 
 // versionOf parses the number of a version.
