@@ -40,6 +40,7 @@ type evalJobs struct {
 	runner *runner.Runner
 	plan   func(ctx context.Context, h *archive.Header, cases []eval.Fixture) (*runner.Plan, error)
 	values func(tenant string) profile.Store
+	purse  func(tenant string) *evalPurse
 	logger *slog.Logger
 	lease  time.Duration // how long a run stays with a process that is silent
 
@@ -76,7 +77,7 @@ type activeEval struct {
 // begin stores a new run, which belongs to this process.
 func (s *evalJobs) begin(ctx context.Context, a *archive.Archive, tenant string, h *archive.Header, cases []eval.Fixture) (*evalJob, error) {
 	now := time.Now()
-	h.Status, h.StartedAtSecs, h.Owner, h.Until = archive.Running, now.Unix(), s.newID(), now.Add(s.lease).UnixMilli()
+	h.Status, h.StartedAtSecs, h.Owner, h.Until, h.Tenant = archive.Running, now.Unix(), s.newID(), now.Add(s.lease).UnixMilli(), tenant
 	if err := a.Begin(ctx, h, cases); err != nil {
 		return nil, err
 	}
@@ -121,6 +122,7 @@ func (s *evalJobs) run(ctx context.Context, j *evalJob, plan *runner.Plan) error
 	var renewing sync.WaitGroup
 	renewing.Go(func() { s.renew(ctx, cancel, j, &p.count) })
 	last := context.WithoutCancel(ctx)
+	plan.Spend = s.purse(j.header.Tenant).spend(last)
 	err = s.runner.Run(ctx, plan, func(n int, it eval.Item) error {
 		if err := j.archive.Add(last, id, n, &it); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -63,6 +64,7 @@ func (h *evaluations) online(req *request, body *onlineBody) error {
 	}
 	ctx, cancel := h.streams.whileServing(req)
 	defer cancel()
+	plan.Spend = h.jobs.purse(req.tenantName()).spend(context.WithoutCancel(ctx))
 	run.Items, run.StartedAtSecs, run.Status = make([]eval.Item, plan.Len()), time.Now().Unix(), archive.Done
 	if err := h.runner.Run(ctx, plan, func(n int, it eval.Item) error { run.Items[n] = it; return nil }); err != nil {
 		return fmt.Errorf("evaluation: %w", err)

@@ -29,6 +29,8 @@ type Evals struct {
 	// Live keeps what is said about the runs of users that are judged by the policies of their agents; see package eval/live/jury. It needs
 	// Config.Rollups. Nil means that none is judged.
 	Live live.Store
+	// TenantUSD is what a tenant may spend, unless its budget says otherwise, as the runtimes of Config.Mailbox have it. Nil means no limit.
+	TenantUSD *float64
 	// Lease is how long a run stays with a process that is silent; default 30 seconds.
 	Lease time.Duration
 }
@@ -71,7 +73,10 @@ type evaluations struct {
 func newEvaluations(cfg *Config, s *streams, reg func() *registry.Registry) *evaluations {
 	h := &evaluations{runner: &runner.Runner{Open: cfg.Evals.Open}, limits: cfg.Evals.Limits.withDefaults(), registry: reg, control: cfg.Control, streams: s, newID: cfg.NewID}
 	h.jobs = &evalJobs{newID: cfg.NewID, runner: h.runner, plan: h.again, logger: cfg.Logger, lease: cmp.Or(max(cfg.Evals.Lease, 0), evalLease), running: map[string]*evalJob{},
-		values: func(tenant string) profile.Store { return runtimeOf(cfg.Mailbox.Tenant(tenant)).Profile() }}
+		values: func(tenant string) profile.Store { return runtimeOf(cfg.Mailbox.Tenant(tenant)).Profile() },
+		purse: func(tenant string) *evalPurse {
+			return &evalPurse{budgetOf(cfg.Mailbox.Tenant(tenant)), cfg.Evals.TenantUSD}
+		}}
 	h.jobs.ctx, h.jobs.stop = context.WithCancel(s.serving)
 	return h
 }

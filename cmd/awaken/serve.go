@@ -198,6 +198,9 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 		sc.Evals = &server.Evals{Open: openCell, Live: b.judgements, Limits: server.EvalLimits{SyncCells: e.SyncCells, Concurrency: e.Concurrency, OnlineCells: e.OnlineCells, OnlineConcurrency: e.OnlineConcurrency,
 			Samples: e.Samples, Revisions: e.Revisions, Imports: e.Imports}}
 	}
+	if sc.Evals != nil && s.Budget.TenantUSD > 0 {
+		sc.Evals.TenantUSD = &s.Budget.TenantUSD
+	}
 	control.serve(&sc, s)
 	sc.Stats, sc.Limiter, sc.Hooks, sc.Schedules, sc.Rollups, sc.Changes = k.stats, k.limiter, b.hooks, b.schedules, b.rollups, b.changes
 	sc.Webhooks = &server.Webhooks{Router: router, Endpoints: b.endpoints}

@@ -65,7 +65,8 @@ type Header struct {
 	Run
 	Passed  int             `json:"passed"`
 	Failed  int             `json:"failed"`
-	Request json.RawMessage `json:"request"` // what makes a plan of the cases
+	Request json.RawMessage `json:"request"`          // what makes a plan of the cases
+	Tenant  string          `json:"tenant,omitempty"` // that pays
 	// ResolutionID is the version of the registry with the agents.
 	ResolutionID string `json:"resolution_id,omitempty"`
 	// Owner is the process that runs it, until the time Until in Unix ms unless it renews the lease.

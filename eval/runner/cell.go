@@ -25,6 +25,7 @@ type cell struct {
 	seen    *eval.Observation
 
 	script script
+	stage  *stage
 	rt     Runtime
 	thread string
 	calls  map[string]int // index in seen.Calls, by id
@@ -47,6 +48,11 @@ func (c *cell) run(ctx context.Context) error {
 			return err
 		}
 	}
+	stage.local = func(id string) bool {
+		spec := reg.Agent(id)
+		return spec != nil && spec.BackendKind() == "" && (!c.variant.Scripted || spec.ModelID == scriptedModel)
+	}
+	c.stage = stage
 	var err error
 	if c.rt, err = c.Open(Setup{Versions: only{reg}, Executor: stage}); err != nil {
 		return err
@@ -120,6 +126,7 @@ func (c *cell) say(ctx context.Context, text string) error {
 			break
 		}
 	}
+	c.seen.Calls = append(c.seen.Calls, c.stage.takeBelow()...)
 	if last == nil {
 		return nil
 	}

@@ -31,6 +31,9 @@ type Plan struct {
 	// Start is called before a cell that may cost something is run, by several cells at a time. If it fails, the cell is not run, and no
 	// other is. Cells are started in the order of their numbers, as far as they run one after another. Nil is not called.
 	Start func(ctx context.Context, n int) error
+	// Spend is called with 0 before a cell that may cost something is run, and then with what each inference of it and of the judge cost, in US
+	// dollars, by several cells at a time. If it fails, no other cell is run, and those that are running are cut off: their reports say why. Nil is not called.
+	Spend func(usd float64) error
 }
 
 // Limits bounds a run over a dataset. A field that is 0 sets no limit.
@@ -151,19 +154,32 @@ func patch(spec *awaken.AgentSpec, overrides json.RawMessage) (*awaken.AgentSpec
 	return out, nil
 }
 
-// scripted returns the registry of a cell whose replies come from a model. An error of the script is not retried: a reply answers
-// one inference.
+// scripted returns the registry of a cell whose replies come from a model, those of the agent and of the agents below it. An error of the script is not
+// retried: a reply answers one inference.
 func (v *Variant) scripted(model llm.Model, tools []awaken.Tool) (*registry.Registry, error) {
-	spec, err := copyOf(v.Registry, v.AgentID)
-	if err != nil {
-		return nil, err
+	var specs []*awaken.AgentSpec
+	known := map[string]bool{}
+	for todo := []string{v.AgentID}; len(todo) > 0; todo = todo[1:] {
+		if known[todo[0]] {
+			continue
+		}
+		known[todo[0]] = true
+		spec, err := copyOf(v.Registry, todo[0])
+		if err != nil && todo[0] == v.AgentID {
+			return nil, err
+		}
+		if err != nil {
+			continue // it runs elsewhere, and is not called
+		}
+		todo = append(todo, spec.Delegates...)
+		spec.ModelID = scriptedModel
+		if spec.Sections == nil {
+			spec.Sections = map[string]json.RawMessage{}
+		}
+		spec.Sections["retry"] = json.RawMessage(`{"max_retries":0,"max_stream_retries":0}`)
+		specs = append(specs, spec)
 	}
-	spec.ModelID = scriptedModel
-	if spec.Sections == nil {
-		spec.Sections = map[string]json.RawMessage{}
-	}
-	spec.Sections["retry"] = json.RawMessage(`{"max_retries":0,"max_stream_retries":0}`)
-	return v.Registry.Derive(registry.Edit{Lazy: true, Agents: []*awaken.AgentSpec{spec}, Tools: tools, Providers: map[string]llm.Model{scriptedModel: model},
+	return v.Registry.Derive(registry.Edit{Lazy: true, Agents: specs, Tools: tools, Providers: map[string]llm.Model{scriptedModel: model},
 		Models: []awaken.ModelSpec{{ID: scriptedModel, ProviderID: scriptedModel, UpstreamModel: scriptedModel}}})
 }
 

@@ -175,8 +175,21 @@ func (j *job) twin(at place, run func() *eval.Observation) *eval.Observation {
 	return t.seen
 }
 
+// charge asks for what an inference cost, or with 0 whether a cell may cost something.
+func (j *job) charge(usd float64) {
+	if j.plan.Spend == nil {
+		return
+	}
+	if err := j.plan.Spend(usd); err != nil {
+		j.stop(&limitError{err.Error()})
+	}
+}
+
 // spend counts what an inference took.
 func (j *job) spend(tokens int64, usd float64) {
+	if usd > 0 {
+		j.charge(usd)
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.tokens += tokens
@@ -192,6 +205,9 @@ func (j *job) spend(tokens int64, usd float64) {
 // observe runs a cell and returns what it did, or nil if the job has ended for another reason than a limit.
 func (j *job) observe(ctx context.Context, f *eval.Fixture, v *Variant) *eval.Observation {
 	c := &cell{job: j, fixture: f, variant: v, seen: &eval.Observation{Functions: j.plan.Functions}}
+	if ctx.Err() == nil && !v.Scripted {
+		j.charge(0)
+	}
 	if ctx.Err() == nil {
 		err := c.run(ctx)
 		if err == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/plugin/delegate"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/store/memory"
@@ -428,5 +430,47 @@ func TestRun_ManyCellsAreAskedOnce(t *testing.T) {
 	// What was running at a cut may have been asked without a report.
 	if n := asked.Load(); len(done) != cells || n < cells || n > cells+cuts*atOnce {
 		t.Errorf("%d cells are done, and the model was asked %d times; want %d, and at most %d more for those that ran at a cut", len(done), n, cells, cuts*atOnce)
+	}
+}
+
+// What delegates do belongs to the case: their calls, by agent, and what they cost.
+func TestRun_DelegatesAreObserved(t *testing.T) {
+	t.Parallel()
+	models := llm.ModelFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+		turn := llmtest.Say("It is found.")
+		switch last := req.Messages.Last(); {
+		case last.Role == llm.User && strings.Contains(last.Text(), "look"):
+			turn = llmtest.Use("lookup", `{"q":"it"}`)
+		case last.Role == llm.User:
+			turn = llmtest.Use("agent_run_finder", `{"prompt":"look for it"}`)
+		}
+		turn.Usage = &llm.Usage{PromptTokens: 10, CompletionTokens: 1, TotalTokens: 11}
+		return llmtest.NewScript(turn).Stream(ctx, req)
+	})
+	var reads atomic.Int32
+	reg, err := registry.New(registry.Config{Builtin: builtin.For, Agents: []*awaken.AgentSpec{{ID: "boss", ModelID: "m", Delegates: []string{"finder"}}, {ID: "finder", ModelID: "m", Description: "Finds."}},
+		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}}, Providers: map[string]llm.Model{"p": models}, Plugins: []awaken.Plugin{delegate.New(delegate.Options{})},
+		Tools: []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "lookup", Effect: awaken.ReadOnly}, func(context.Context, *awaken.ToolCall, struct {
+			Q string `json:"q"`
+		}) (string, error) {
+			reads.Add(1)
+			return "here", nil
+		})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := runner.Live(reg, "boss", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, &runner.Plan{Fixtures: parse(t, `{"id":"a","user_input":"Where is it?","expect":{"tool_sequence":["agent_run_finder","lookup"],"required_tool_calls":[{"name":"lookup","args_subset":{"q":"it"}}]}}`), Variants: []runner.Variant{v}})[0].Report
+	if diff := cmp.Diff(map[string]map[string]int{"boss": {"agent_run_finder": 1}, "finder": {"lookup": 1}}, r.ToolCallsByAgent); diff != "" || !r.Passed || reads.Load() != 1 || r.TotalTokens != 44 {
+		t.Errorf("%+v, %d reads (-want +got):\n%s", r, reads.Load(), diff)
+	}
+	scripted := run(t, &runner.Plan{Variants: []runner.Variant{{Registry: reg, AgentID: "boss", Scripted: true}}, Fixtures: parse(t, `{"id":"a","user_input":"Where is it?",
+		"provider_script":[{"kind":"tool_call","name":"agent_run_finder","arguments":{"prompt":"look"}},{"kind":"tool_call","name":"lookup","arguments":{"q":"it"}},{"kind":"chat_response","content":"There."},{"kind":"chat_response","content":"It is there."}],
+		"tool_results":[{"name":"lookup","result":"recorded"}],"expect":{"final_answer_contains":["It is there"],"required_tool_calls":[{"name":"lookup","result_subset":"recorded"}]}}`)})[0].Report
+	if !scripted.Passed || scripted.ToolCallsByAgent["finder"]["lookup"] != 1 || reads.Load() != 1 {
+		t.Errorf("scripted: %+v, %d reads", scripted, reads.Load())
 	}
 }

@@ -9,5 +9,7 @@ import (
 )
 
 func TestArchive(t *testing.T) {
-	archivetest.Test(t, func(t *testing.T) profile.Store { return openAt(t, shared(), &postgres.Options{Prefix: tables(t)}).Profile("t") })
+	archivetest.Test(t, func(t *testing.T) profile.Store {
+		return openAt(t, shared(), &postgres.Options{Prefix: tables(t)}).Profile("t")
+	})
 }
