@@ -642,7 +642,7 @@ func TestCapabilities(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(plugins, []string{"permission"}) {
+	if !slices.Equal(plugins, []string{"eval_live", "permission"}) {
 		t.Errorf("plugins are %v", plugins)
 	}
 	if got := fmt.Sprint(out["providers"]); got != "[map[id:local] map[id:p]]" {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/awaken-go/awaken/eval/live/jury"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/schedule/fire"
 )
@@ -25,6 +26,18 @@ func (s *Server) SweepEvals(ctx context.Context) { s.evals.jobs.sweep(ctx) }
 
 // LiveWorker returns what judges the runs of users.
 func (s *Server) LiveWorker() *jury.Worker { return s.lives.worker }
+
+// RunTemplate is the run of a schedule or a trigger.
+type RunTemplate = runTemplate
+
+// TemplateInput returns the input that a template starts a run with.
+func TemplateInput(data string) (*mailbox.Submission, error) {
+	t, err := templateOf([]byte(data))
+	if err != nil {
+		return nil, err
+	}
+	return t.submission()
+}
 
 // ScheduleWorker returns what starts the runs of schedules.
 func (s *Server) ScheduleWorker() *fire.Worker { return s.schedules.worker }

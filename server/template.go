@@ -52,6 +52,11 @@ func (t *runTemplate) submission() (*mailbox.Submission, error) {
 			return nil, err
 		}
 	}
+	for i := range t.Messages {
+		if id := t.Messages[i].ID; id != "" {
+			return nil, protocol.BadRequest("run.messages[%d].id is %.80q; want none: the messages of each run have ids of their own", i, id)
+		}
+	}
 	msgs, err := messagesOf(t.Messages)
 	if err != nil {
 		return nil, err

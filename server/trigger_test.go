@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
@@ -337,4 +338,50 @@ func TestTriggers_AreTriedByTheirAdmins(t *testing.T) {
 	if log := g.want(200, "GET", "/v1/triggers/"+id+"/firings", "", admin...)["items"].([]any); len(log) != 1 || log[0].(map[string]any)["manual"] != true {
 		t.Errorf("log %v", log)
 	}
+}
+
+// Every field of a trigger has its effect on requests.
+func TestTriggers_UseEveryField(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	const body = `{"issue":1}`
+	twice := func(path string) string { // what becomes of two equal requests
+		out := ""
+		threads := map[any]bool{}
+		for range 2 {
+			status, text := g.ask("POST", path, body)
+			out += fmt.Sprint(status, " ")
+			if status == 202 {
+				var reply map[string]any
+				if err := json.Unmarshal([]byte(text), &reply); err != nil {
+					t.Fatal(err)
+				}
+				threads[reply["thread_id"]] = true
+				g.shown(reply) // when it has ended
+				run := g.stored(reply["run_id"].(string))
+				out += fmt.Sprintf("%s tainted %t ", run.AgentID, run.Taint != nil)
+			}
+		}
+		return out + fmt.Sprintf("on %d threads", len(threads))
+	}
+	other := g.agent("")
+	var docs []string
+	for _, tt := range []struct{ doc, want string }{
+		{`{` + triggered + `}`, "202 default tainted true 202 default tainted true on 2 threads"},
+		{fmt.Sprintf(`{"run":{"agent_id":%q,"messages":[{"role":"user","content":"x"}]}}`, other), fmt.Sprintf("202 %[1]s tainted true 202 %[1]s tainted true on 2 threads", other)},
+		{`{"description":"d",` + triggered + `}`, "202 default tainted true 202 default tainted true on 2 threads"}, // for people
+		{`{"thread_from":"/issue",` + triggered + `}`, "202 default tainted true 202 default tainted true on 1 threads"},
+		{`{"require_signature":true,` + triggered + `}`, "401 401 on 0 threads"},
+		{`{"trust_payload":true,` + triggered + `}`, "202 default tainted false 202 default tainted false on 2 threads"},
+		{`{"per_minute":1,` + triggered + `}`, "202 default tainted true 429 on 1 threads"},
+		{`{"max_bytes":5,` + triggered + `}`, "413 413 on 0 threads"},
+		{`{"paused":true,` + triggered + `}`, "403 403 on 0 threads"},
+	} {
+		docs = append(docs, tt.doc)
+		made := g.want(201, "POST", "/v1/triggers", tt.doc, admin...)
+		if got := twice(pathOf(t, made["url"])); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.doc, got, tt.want)
+		}
+	}
+	sectiontest.Covers[trigger.Spec](t, docs...)
 }
