@@ -20,6 +20,8 @@ type Observation struct {
 	Revisions       int // how often the agent was asked again because of the judge
 	// JudgeRevision identifies the judge: its model, its instructions and its rubric.
 	JudgeRevision string
+	// TraceRunID is the run whose trace is kept; "" if none is.
+	TraceRunID string
 	// Functions are those of scorers, by name.
 	Functions map[string]ScoreFunc
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/eval/runner"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/trace"
 )
 
 const (
@@ -137,6 +138,22 @@ func (s *evalJobs) run(ctx context.Context, j *evalJob, plan *runner.Plan) error
 	return s.end(last, j, p, err, cause)
 }
 
+// tracedCells is how many cells a run has at most whose traces are kept, unless its client says otherwise.
+const tracedCells = 100
+
+// record keeps the trace of a cell.
+func (j *evalJob) record(ctx context.Context, runID string, lines []trace.Event) error {
+	t := &archive.Trace{EvalRunID: j.header.ID}
+	for i := range lines {
+		line, err := json.Marshal(lines[i])
+		if err != nil {
+			return err
+		}
+		t.Lines = append(t.Lines, line)
+	}
+	return j.archive.AddTrace(ctx, runID, t)
+}
+
 // evalProgress is how far a run is.
 type evalProgress struct {
 	plan  *runner.Plan
@@ -167,6 +184,9 @@ func (s *evalJobs) progressOf(ctx context.Context, j *evalJob, plan *runner.Plan
 	var body evalRunBody
 	if err := json.Unmarshal(j.header.Request, &body); err != nil {
 		return nil, err
+	}
+	if keep := body.Traces; keep != nil && *keep || keep == nil && plan.Len() <= tracedCells {
+		plan.Record = j.record
 	}
 	again, begun := body.InDoubt == retryInDoubt || j.header.Retry, j.header.Started
 	if j.header.Retry { // once: if this process dies, they are in doubt again

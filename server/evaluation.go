@@ -199,6 +199,8 @@ type evalRunBody struct {
 	// InDoubt says what becomes of cells that a process was running when it was gone, and that may have been paid for: report, which is the
 	// default, leaves them out and lists them; retry runs them again.
 	InDoubt string `json:"in_doubt,omitempty"`
+	// Traces says whether the traces of cells are kept, under trace_run_id of their items; default true for runs of up to 100 cells.
+	Traces *bool `json:"traces,omitempty"`
 	evalAgent
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,6 +219,9 @@ func (h *traces) get(req *request) error {
 		return err
 	}
 	run, err := req.run()
+	if f, ok := errors.AsType[*protocol.Failure](err); ok && f.Status == http.StatusNotFound {
+		return h.ofCell(req, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -245,14 +249,39 @@ func (h *traces) get(req *request) error {
 		rec.Evaluations = evaluationsOf(j)
 	}
 	lines := rec.Lines(true)
-	offset, limit := req.number("offset", 0, 0, 1<<31-1), req.number("limit", 1000, 1, 1000)
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
-	end := min(len(lines), offset+limit)
-	for i := min(offset, end); i < end; i++ {
-		if err := enc.Encode(lines[i]); err != nil {
+	out := make([]json.RawMessage, len(lines))
+	for i := range lines {
+		if out[i], err = json.Marshal(lines[i]); err != nil {
 			return err
 		}
+	}
+	return writeLines(req, out)
+}
+
+// ofCell replies with the trace of a cell of an evaluation, or with an error if there is none.
+func (h *traces) ofCell(req *request, missing error) error {
+	a, err := archiveOf(req)
+	if err != nil {
+		return missing
+	}
+	t, err := a.Trace(req.ctx, req.path("run_id"))
+	if errors.Is(err, awaken.ErrNotFound) {
+		return missing
+	}
+	if err != nil {
+		return err
+	}
+	return writeLines(req, t.Lines)
+}
+
+// writeLines replies with the page of a trace that a request asks for.
+func writeLines(req *request, lines []json.RawMessage) error {
+	offset, limit := req.number("offset", 0, 0, 1<<31-1), req.number("limit", 1000, 1, 1000)
+	var body bytes.Buffer
+	end := min(len(lines), offset+limit)
+	for i := min(offset, end); i < end; i++ {
+		body.Write(lines[i])
+		body.WriteByte('\n')
 	}
 	head := req.w.Header()
 	head.Set("Content-Type", "application/x-ndjson")

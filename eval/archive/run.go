@@ -250,7 +250,12 @@ func (a *Archive) Remove(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	err = a.Each(ctx, id, h.CellCount, func(n int, _ *eval.Item) error {
+	err = a.Each(ctx, id, h.CellCount, func(n int, it *eval.Item) error {
+		if it.TraceRunID != "" {
+			if err := a.values.Delete(ctx, tracesNamespace, it.TraceRunID); err != nil {
+				return err
+			}
+		}
 		namespace, key := itemPlace(id, n)
 		return a.values.Delete(ctx, namespace, key)
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/trace"
 )
 
 // cell is a case with a variant while it is run.
@@ -28,6 +29,7 @@ type cell struct {
 	stage  *stage
 	rt     Runtime
 	thread string
+	runs   []string       // of the thread, in their order
 	calls  map[string]int // index in seen.Calls, by id
 }
 
@@ -112,7 +114,9 @@ func (c *cell) say(ctx context.Context, text string) error {
 			return context.Cause(ctx)
 		}
 		if res != nil {
-			last = res
+			if last = res; len(c.runs) == 0 || c.runs[len(c.runs)-1] != res.RunID {
+				c.runs = append(c.runs, res.RunID)
+			}
 		}
 		if err != nil {
 			c.broke(err)
@@ -141,6 +145,38 @@ func (c *cell) say(ctx context.Context, text string) error {
 		c.seen.CostUSD = &usd
 	}
 	return nil
+}
+
+// record passes on the trace of the cell.
+func (c *cell) record(ctx context.Context) {
+	stored, ok := c.rt.(interface{ Store() awaken.Store })
+	if c.plan.Record == nil || !ok || len(c.runs) == 0 {
+		return
+	}
+	source, ok := stored.Store().(trace.Source)
+	if !ok {
+		return
+	}
+	var lines []trace.Event
+	for _, id := range c.runs {
+		rec, err := trace.Record(ctx, source, id)
+		if err != nil {
+			return
+		}
+		lines = append(lines, linesOf(rec)...)
+	}
+	if id := c.runs[len(c.runs)-1]; c.plan.Record(ctx, id, lines) == nil {
+		c.seen.TraceRunID = id
+	}
+}
+
+// linesOf returns the trace of a run and of those below it.
+func linesOf(rec *trace.Recording) []trace.Event {
+	lines := rec.Lines(true)
+	for _, child := range rec.Children {
+		lines = append(lines, linesOf(child)...)
+	}
+	return lines
 }
 
 // broke observes that the run failed.

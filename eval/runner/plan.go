@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/trace"
 )
 
 // Plan says what to run. Its cells are numbered from 0: the variants of the first case, each with its samples, then those of the
@@ -34,6 +35,9 @@ type Plan struct {
 	// Spend is called with 0 before a cell that may cost something is run, and then with what each inference of it and of the judge cost, in US
 	// dollars, by several cells at a time. If it fails, no other cell is run, and those that are running are cut off: their reports say why. Nil is not called.
 	Spend func(usd float64) error
+	// Record is called with the trace of a cell that was run, under the id of its last run, which the item then names unless it fails. The trace has the events of
+	// all runs of the cell. It is called by several cells at a time, if the runtime has a method Store. Nil is not called.
+	Record func(ctx context.Context, runID string, lines []trace.Event) error
 }
 
 // Limits bounds a run over a dataset. A field that is 0 sets no limit.

@@ -133,7 +133,7 @@ func (j *job) cell(ctx context.Context, n int) {
 	if seen == nil {
 		return
 	}
-	item.Report = eval.NewReport(f, seen)
+	item.Report, item.TraceRunID = eval.NewReport(f, seen), seen.TraceRunID
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err != nil {
@@ -210,6 +210,7 @@ func (j *job) observe(ctx context.Context, f *eval.Fixture, v *Variant) *eval.Ob
 	}
 	if ctx.Err() == nil {
 		err := c.run(ctx)
+		c.record(context.WithoutCancel(ctx))
 		if err == nil {
 			return c.seen
 		}

@@ -2,6 +2,7 @@
 package archivetest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -219,6 +220,16 @@ func keepsRun(t *testing.T, a *archive.Archive) {
 	if err := a.Add(t.Context(), "r", 1, &item); err != nil {
 		t.Fatal(err)
 	}
+	traced := &archive.Trace{EvalRunID: "r", Lines: []json.RawMessage{json.RawMessage(`{"type":"inference","text":"x \\u0000"}`)}}
+	if err := a.AddTrace(t.Context(), "run", traced); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := a.Trace(t.Context(), "run"); err != nil || cmp.Diff(traced, got) != "" {
+		t.Errorf("the trace is %+v, %v", got, err)
+	}
+	if err := a.AddTrace(t.Context(), "large", &archive.Trace{Lines: []json.RawMessage{json.RawMessage(`"` + strings.Repeat("x", archive.MaxTrace) + `"`)}}); !errors.Is(err, awaken.ErrInvalid) {
+		t.Errorf("a trace that is too large: %v", err)
+	}
 	run, err := a.Run(t.Context(), "r")
 	if err != nil {
 		t.Fatal(err)
@@ -232,6 +243,12 @@ func keepsRun(t *testing.T, a *archive.Archive) {
 	}
 	if h, err := a.Header(t.Context(), "r"); err != nil || h.Passed != 0 {
 		t.Errorf("a change that failed was stored: %+v, %v", h, err)
+	}
+	if err := a.Remove(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Trace(t.Context(), "run"); !errors.Is(err, awaken.ErrNotFound) {
+		t.Errorf("the trace of a run that was removed: %v", err)
 	}
 }
 

@@ -1,0 +1,45 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/awaken-go/awaken"
+)
+
+const tracesNamespace = "eval_traces"
+
+// MaxTrace is the size of a trace that is kept, in bytes.
+const MaxTrace = 1 << 20
+
+// Trace is what a cell did, under the id of its last run.
+type Trace struct {
+	EvalRunID string            `json:"eval_run_id"`
+	Lines     []json.RawMessage `json:"lines"` // one event each
+}
+
+// AddTrace stores the trace of a cell. It returns awaken.ErrInvalid if it is too large.
+func (a *Archive) AddTrace(ctx context.Context, runID string, t *Trace) error {
+	data, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	if len(data) > MaxTrace {
+		return fmt.Errorf("%w: the trace has %d bytes, want at most %d", awaken.ErrInvalid, len(data), MaxTrace)
+	}
+	return a.values.Set(ctx, tracesNamespace, runID, data)
+}
+
+// Trace returns the trace of a cell, or awaken.ErrNotFound.
+func (a *Archive) Trace(ctx context.Context, runID string) (*Trace, error) {
+	e, err := a.values.Get(ctx, tracesNamespace, runID)
+	if err != nil {
+		return nil, err
+	}
+	if e == nil {
+		return nil, fmt.Errorf("trace of run %q: %w", runID, awaken.ErrNotFound)
+	}
+	t := new(Trace)
+	return t, json.Unmarshal(e.Value, t)
+}
