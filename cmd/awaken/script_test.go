@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 //	                                       stdout; what it printed is in the files
 //	                                       out and err
 //
-// and, for servers, serves, stops, until and finds, which serve_test.go explains, and a small
-// curl.
+// and, for servers, serves, stops, until and finds, which serve_test.go explains, a small
+// curl, and inmodule and plays, for tests that are written, which astest_test.go explains.
 //
 // FAKE_OPENAI, FAKE_ANTHROPIC and FAKE_OLLAMA are the addresses of servers with models.
 func TestScript(t *testing.T) {
@@ -55,6 +55,9 @@ func TestScript(t *testing.T) {
 			"stops":   stopServer,
 			"until":   until,
 			"finds":   findIn,
+
+			"inmodule": makeFolder,
+			"plays":    playTest,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

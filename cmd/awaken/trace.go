@@ -86,21 +86,26 @@ func withRecording(cmd *cobra.Command, fn func(rec *trace.Recording) error) {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return with(cmd.Context(), func(_ *settings.Settings, b *backend) error {
-			source, err := sourceOf(b, tenant)
-			if err != nil {
-				return err
-			}
-			id, err := runOf(cmd.Context(), source, args[0])
-			if err != nil {
-				return err
-			}
-			rec, err := (&trace.Recorder{Source: source, Before: true, Bodies: true}).Record(cmd.Context(), id)
+			rec, err := recordingOf(cmd.Context(), b, tenant, args[0])
 			if err != nil {
 				return err
 			}
 			return fn(rec)
 		})
 	}
+}
+
+// recordingOf returns the recording of the run that an argument names.
+func recordingOf(ctx context.Context, b *backend, tenant, arg string) (*trace.Recording, error) {
+	source, err := sourceOf(b, tenant)
+	if err != nil {
+		return nil, err
+	}
+	id, err := runOf(ctx, source, arg)
+	if err != nil {
+		return nil, err
+	}
+	return (&trace.Recorder{Source: source, Before: true, Bodies: true}).Record(ctx, id)
 }
 
 func traceShowCommand(con *console) *cobra.Command {
@@ -196,30 +201,59 @@ func short(s string) string {
 }
 
 func traceExportCommand(con *console) *cobra.Command {
-	var format, out string
+	var format, out, tenant, file string
+	var test testForm
 	cmd := &cobra.Command{Use: "export RUN", Short: "Write the trace of a run, with those of the runs below it",
 		Example: "  awaken trace export 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60 --format otlp -o trace.json"}
 	cmd.Flags().StringVar(&format, "format", "jsonl", "`format`: jsonl, one event per line, or otlp, JSON for OpenTelemetry collectors")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write; default the standard output")
-	withRecording(cmd, func(rec *trace.Recording) (err error) {
+	cmd.Flags().Var(&test, "as-test", "write a test of the run, which passes offline: `form` txtar, a file for package trace/golden, or go, that file and a Go test in the folder of --output")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "YAML or JSON `file` with the agents of the run, for --as-test")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant; default none")
+	with := withBackend(cmd, false, "seed")
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if format != "jsonl" && format != "otlp" {
 			return usageError("--format is %q; want jsonl or otlp", format)
 		}
-		w := con.out
-		if out != "" {
-			f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-			if err != nil {
-				return configError("%w", err)
+		return with(cmd.Context(), func(s *settings.Settings, b *backend) error {
+			rec, err := recordingOf(cmd.Context(), b, tenant, args[0])
+			switch {
+			case err != nil:
+				return err
+			case test != "":
+				return exportTest(cmd.Context(), con, s, b, rec, test, file, out)
 			}
-			defer func() { err = errors.Join(err, f.Close()) }()
-			w = f
-		}
-		if format == "otlp" {
-			return written(json.NewEncoder(w).Encode(trace.OTLP(rec)))
-		}
-		return written(exportLines(w, rec))
-	})
+			return exportTrace(con, rec, format, out)
+		})
+	}
 	return cmd
+}
+
+// exportTrace writes a trace to a file, or to the standard output.
+func exportTrace(con *console, rec *trace.Recording, format, out string) (err error) {
+	w := con.out
+	if out != "" {
+		f, err := newFile(out)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		w = f
+	}
+	if format == "otlp" {
+		return written(json.NewEncoder(w).Encode(trace.OTLP(rec)))
+	}
+	return written(exportLines(w, rec))
+}
+
+// newFile creates a file that does not exist yet.
+func newFile(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, configError("%w", err)
+	}
+	return f, nil
 }
 
 func exportLines(w io.Writer, rec *trace.Recording) error {
