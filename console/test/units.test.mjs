@@ -269,3 +269,42 @@ test("a range of time is that of its name: days begin at midnight, and the clock
   assert.equal(rangeOf("custom", "2025-01-01", "2026-01-31", at).step, "week");
   for (const bad of ["", "yesterday", "2026-02-31", "2026-13-01"]) assert.deepEqual(rangeOf("custom", bad, bad, at), { name: "custom", since: local(2026, 2, 29), until: local(2026, 2, 30), step: "hour" }, bad);
 });
+
+test("an interface that an agent has drawn is outlined, whatever it was passed as", async () => {
+  const { outline, program } = await load("ui/outline.ts");
+  const form = {
+    messages: [
+      { surfaceUpdate: { surfaceId: "table", components: [
+        { id: "all", component: { Column: { children: { explicitList: ["name", "book", "gone"] } } } },
+        { id: "name", component: { TextField: { label: { literalString: "Name" }, text: { path: "/who/name" } } } },
+        { id: "book", component: { Button: { child: "label", action: { name: "book" } } } },
+        { id: "label", component: { Text: { text: { literalString: "Book" } } } },
+      ] } },
+      { dataModelUpdate: { surfaceId: "table", contents: [{ key: "who", valueMap: [{ key: "name", valueString: "Ada" }] }] } },
+      { beginRendering: { surfaceId: "table", root: "all" } },
+    ],
+  };
+  const plain = (v) => JSON.parse(JSON.stringify(v));
+  const label = { type: "Text", text: "Book", parts: [] };
+  const want = [{ id: "table", parts: [{ type: "Column", parts: [{ type: "TextField", text: "Name", value: "Ada", parts: [] }, { type: "Button", action: "book", parts: [label] }] }] }];
+  assert.deepEqual(plain(outline("render_a2ui", form)), want);
+  assert.deepEqual(plain(outline("render_a2ui", JSON.stringify(form))), want);
+  assert.deepEqual(
+    plain(outline("render_a2ui", { messages: [
+      { version: "v0.9", createSurface: { surfaceId: "s", catalogId: "c" } },
+      { version: "v0.9", updateComponents: { surfaceId: "s", components: [{ id: "root", component: "Button", child: "a", action: { event: { name: "go" } } }, { id: "a", component: "Text", text: { path: "/t" } }] } },
+      { version: "v0.9", updateDataModel: { surfaceId: "s", value: { t: "Go" } } },
+    ] })),
+    [{ id: "s", parts: [{ type: "Button", action: "go", parts: [{ type: "Text", text: "Go", parts: [] }] }] }],
+  );
+  const spec = { root: "c", elements: { c: { type: "Card", props: { title: "Order" }, children: ["n", "c"] }, n: { type: "Input", props: { label: "N", value: { $bindState: "/n" } }, on: { press: { action: "send" } } } }, state: { n: 1 } };
+  const [drawn] = plain(outline("render_json_ui", { prompt: "x" }, JSON.stringify({ rendered: true, surface_id: "o", spec })));
+  assert.equal(drawn.id, "o");
+  assert.deepEqual(drawn.parts[0].parts[0], { type: "Input", text: "N", value: "1", action: "send", parts: [] });
+  assert.equal(program("render_openui_ui", { prompt: "x" }, { data: { code: "root = Card([])" } }), "root = Card([])");
+  for (const wrong of [undefined, null, 3, "{", [], {}, { messages: 1 }, { messages: [null, { surfaceUpdate: { surfaceId: 1 } }] }, { spec: { root: "a", elements: { a: 1 } } }]) {
+    for (const tool of ["render_a2ui", "render_json_ui", "render_openui_ui"]) assert.ok(Array.isArray(outline(tool, wrong, wrong)));
+  }
+  outline("render_a2ui", { updateDataModel: { surfaceId: "s", path: "/__proto__/polluted", value: true } });
+  assert.equal({}.polluted, undefined);
+});

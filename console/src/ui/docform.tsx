@@ -35,7 +35,7 @@ interface Common {
 }
 
 const secrets = new Set(["api_key", "client_secret", "token", "bearer_token"]);
-const tall = new Set(["system_prompt", "instructions_md"]);
+const tall = new Set(["system_prompt", "instructions_md", "instructions", "examples"]);
 const wide = new Set(["system_prompt", "instructions_md", "description", "when_to_use"]);
 const typeOf = (s: Schema) => (Array.isArray(s.type) ? s.type.filter((t) => t !== "null")[0] : s.type) ?? "";
 const human = (name: string) => name.replace(/_id$/, "").replaceAll("_", " ").replace(/^\w/, (c) => c.toUpperCase());

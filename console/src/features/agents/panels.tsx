@@ -55,8 +55,11 @@ export function Sections({ editing, plugins, disabled, live }: { editing: Editin
 function Section({ name, ...props }: { name: string; schema: Schema; value: Doc; onChange: (value: Doc) => void; problems: Problem[]; disabled: boolean; live?: Doc }) {
   if (name === "reminder") return <Reminders {...props} />;
   if (name === "deferred_tools") return <Deferred {...props} />;
-  return <DocForm {...props} path={`/sections/${name}`} />;
+  return <DocForm {...props} path={`/sections/${name}`} choices={name === "generative-ui" ? drawing : undefined} />;
 }
+
+/** What the section of the plugin that draws accepts beyond its schema. */
+const drawing = { formats: ["a2ui", "json-render", "openui-lang"], answer: ["json-render", "openui-lang"] };
 
 /** InUse says which version new runs have, and which ones unfinished runs still have. */
 export function InUse({ id }: { id: string }) {

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { useGoverns } from "../../app/session";
 import type { Fold } from "../../live/fold";
+import { Drawn } from "../../ui/drawn";
 import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
@@ -177,6 +178,7 @@ function CallDetail({ call, fold, run }: { call: Call; fold: Fold; run: Run }) {
       ))}
       {f?.args !== undefined && (
         <Part title={t("call.arguments")}>
+          <Drawn tool={call.tool_name} args={f.args} result={f.result?.data} />
           <Json value={f.args} label={t("call.arguments")} />
         </Part>
       )}

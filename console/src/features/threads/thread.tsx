@@ -10,6 +10,7 @@ import { useMay } from "../../app/session";
 import { useEvents } from "../../live/events";
 import type { Fold, FoldedStep } from "../../live/fold";
 import { usePolling } from "../../live/live";
+import { Drawn } from "../../ui/drawn";
 import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
@@ -311,6 +312,7 @@ function CallView({ name, args, result, run, id }: { name: string; args: unknown
         <span className="min-w-0 truncate text-muted">{result === undefined ? t("threads.noResult") : result.slice(0, 120)}</span>
       </summary>
       <div className="flex flex-col gap-2 border-t border-line p-3">
+        <Drawn tool={name} args={args} result={result} />
         <Json value={args} label={t("call.arguments")} />
         {result !== undefined && <Json value={result} label={t("call.result")} />}
         {run && (
