@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/clientdata"
 	"github.com/awaken-go/awaken/internal/fault"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/registry"
@@ -231,4 +233,13 @@ func (a *activation) finished(t awaken.Termination) *awaken.RunFinish {
 		StructuredOutput: a.rec.StructuredOutput, Usage: a.rec.Usage, CostUSD: a.rec.CostUSD, FinishReason: a.rec.FinishReason, Diagnostics: a.rec.Diagnostics}
 	ev.RunFinish = awaken.RunFinish{ThreadID: a.thread, RunID: a.info.RunID, Identity: a.info, Result: &ev.out, Termination: t}
 	return &ev.RunFinish
+}
+
+// log returns the logger for what happens in the run: it adds the thread and the trace.
+func (a *activation) log() *slog.Logger {
+	l := a.rt.cfg.Logger.With("thread", a.info.ThreadID)
+	if at := tracecontext.Of(a.ctx); at.Parent != "" {
+		l = l.With("trace", at.TraceID())
+	}
+	return l
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
 
 // Metrics counts what a server and its mailbox do, for /metrics. Pass it to [mailbox.Config] as the
-// Observer, and let its Sink see the events of runs.
+// Observer, let its Sink see the events of runs, and give its [Metrics.Observer] to plugin/observe, which tells it of requests to models, calls of tools,
+// questions, handoffs, delegations and background tasks.
 type Metrics struct {
 	registry *prometheus.Registry // what the process does
 	detail   *prometheus.Registry // by model and tool, which tell what tenants do
@@ -24,6 +24,7 @@ type Metrics struct {
 	queue    queueMetrics
 	runs     runMetrics
 	waits    waitMetrics
+	audits   auditMetrics
 }
 
 // httpMetrics counts requests and streams.
@@ -40,24 +41,21 @@ type queueMetrics struct {
 	active        prometheus.Gauge
 	operations    *prometheus.CounterVec
 	operationTime *prometheus.HistogramVec
+	enqueued      prometheus.Histogram
 	eligible      prometheus.Histogram
+	claimed       prometheus.Histogram
+	complete      *prometheus.HistogramVec
 	runtime       *prometheus.HistogramVec
 	dead          prometheus.Counter
 	suspects      prometheus.Counter
 	takeover      prometheus.Histogram
+	signals       signalMetrics
 }
 
-// runMetrics counts runs, model calls and tool calls.
-type runMetrics struct {
-	total        *prometheus.CounterVec
-	runTime      *prometheus.HistogramVec
-	inferences   *prometheus.CounterVec
-	inferTime    *prometheus.HistogramVec
-	tokens       *prometheus.CounterVec
-	cost         *prometheus.CounterVec
-	toolCalls    *prometheus.CounterVec
-	suspensions  *prometheus.CounterVec
-	errorsByKind *prometheus.CounterVec
+// signalMetrics counts what the queue gave this process, in the words of the original, whose queue had signals.
+type signalMetrics struct {
+	pulled, ack, redelivery, republished prometheus.Counter
+	nack                                 *prometheus.CounterVec
 }
 
 var _ mailbox.Observer = (*Metrics)(nil)
@@ -65,51 +63,77 @@ var _ mailbox.Observer = (*Metrics)(nil)
 // seconds are the bounds of histograms, from the speed of a queue to that of a model.
 var seconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 
+// maker makes metrics of a registry.
+type maker struct{ registry *prometheus.Registry }
+
+func (k maker) gauge(name, help string) prometheus.Gauge {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "awaken_" + name, Help: help})
+	k.registry.MustRegister(g)
+	return g
+}
+
+func (k maker) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "awaken_" + name, Help: help}, labels)
+	k.registry.MustRegister(c)
+	return c
+}
+
+func (k maker) histogram(name, help string, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "awaken_" + name, Help: help, Buckets: seconds}, labels)
+	k.registry.MustRegister(h)
+	return h
+}
+
+// one returns a histogram without labels.
+func (k maker) one(name, help string) prometheus.Histogram {
+	return k.histogram(name, help).WithLabelValues().(prometheus.Histogram)
+}
+
 // NewMetrics returns metrics at zero, with a Prometheus registry of their own.
 func NewMetrics() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), detail: prometheus.NewRegistry()}
-	registry := m.registry
-	gauge := func(name, help string) prometheus.Gauge {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "awaken_" + name, Help: help})
-		registry.MustRegister(g)
-		return g
+	process, detail := maker{m.registry}, maker{m.detail}
+	m.http = httpMetrics{
+		inFlight:    process.gauge("http_requests_in_flight", "Requests being answered, streams included."),
+		requests:    process.counter("http_requests_total", "Requests answered.", "method", "route", "status"),
+		requestTime: process.histogram("http_request_duration_seconds", "Time to answer a request.", "method", "route", "status"),
+		streams:     process.gauge("sse_connections", "Open event streams."),
+		cutOff:      process.counter("sse_cut_off_total", "Streams ended because the client did not read.").WithLabelValues(),
 	}
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "awaken_" + name, Help: help}, labels)
-		registry.MustRegister(c)
-		return c
+	m.queue.make(process)
+	m.runs.make(process, detail)
+	m.audits = auditMetrics{
+		events:   process.counter("audit_events_total", "Events of the audit log.", "action"),
+		failures: process.counter("audit_write_failures_total", "Changes that could not be written, with their events.").WithLabelValues(),
+		pruned:   process.counter("audit_sweep_pruned_total", "Events that were removed because of their age.").WithLabelValues(),
 	}
-	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "awaken_" + name, Help: help, Buckets: seconds}, labels)
-		registry.MustRegister(h)
-		return h
-	}
-	m.http.inFlight = gauge("http_requests_in_flight", "Requests being answered, streams included.")
-	m.http.requests = counter("http_requests_total", "Requests answered.", "method", "route", "status")
-	m.http.requestTime = histogram("http_request_duration_seconds", "Time to answer a request.", "method", "route", "status")
-	m.http.streams = gauge("sse_connections", "Open event streams.")
-	m.http.cutOff = counter("sse_cut_off_total", "Streams ended because the client did not read.").WithLabelValues()
-	m.queue.active = gauge("active_runs", "Dispatches this process works on.")
-	m.queue.operations = counter("mailbox_operations_total", "Operations of the queue.", "operation", "result")
-	m.queue.operationTime = histogram("mailbox_operation_duration_seconds", "Time of an operation of the queue.", "operation", "result")
-	m.queue.eligible = histogram("mailbox_dispatch_eligible_to_start_seconds", "Time from when a dispatch could be claimed to when it was.").WithLabelValues().(prometheus.Histogram)
-	m.queue.runtime = histogram("mailbox_dispatch_runtime_seconds", "Time a worker had a dispatch.", "outcome")
-	m.queue.dead = counter("mailbox_dead_letters_total", "Dispatches given up.").WithLabelValues()
-	m.queue.suspects = counter("mailbox_suspects_total", "Claims of dispatches during which at least two processes died.").WithLabelValues()
-	m.queue.takeover = histogram("mailbox_takeover_seconds", "Time from when a lost owner was noticed to when its dispatch was claimed again.").WithLabelValues().(prometheus.Histogram)
-	m.runs.total = counter("runs_total", "Runs ended or suspended.", "outcome")
-	m.runs.runTime = histogram("run_duration_seconds", "Time of an activation.", "outcome")
-	m.runs.errorsByKind = counter("errors_total", "Runs that failed, by kind of error.", "class")
-	registry = m.detail
-	m.runs.inferences = counter("inference_requests_total", "Model calls that were answered.", "model")
-	m.runs.inferTime = histogram("inference_duration_seconds", "Time of a model call.", "model")
-	m.runs.tokens = counter("inference_tokens_total", "Tokens.", "model", "type")
-	m.runs.cost = counter("inference_cost_usd_total", "What model calls have cost, in US dollars.", "model")
-	m.runs.toolCalls = counter("tool_calls_total", "Tool calls.", "tool", "status")
-	m.runs.suspensions = counter("agent_suspensions_total", "Calls that began to wait for people.", "action", "resume_mode")
-	m.waits.time = histogram("provider_limit_wait_seconds", "Time that a request waited for a rate limit of its provider.", "provider", "model", "priority", "outcome")
-	registry.MustRegister(&modelGauges{&m.words})
+	m.waits.time = detail.histogram("provider_limit_wait_seconds", "Time that a request waited for a rate limit of its provider.", "provider", "model", "priority", "outcome")
+	m.detail.MustRegister(&modelGauges{&m.words})
 	return m
+}
+
+// make makes the metrics of the queue.
+func (q *queueMetrics) make(k maker) {
+	q.active = k.gauge("active_runs", "Dispatches this process works on.")
+	q.operations = k.counter("mailbox_operations_total", "Operations of the queue.", "operation", "result")
+	q.operationTime = k.histogram("mailbox_operation_duration_seconds", "Time of an operation of the queue.", "operation", "result")
+	q.enqueued = k.one("mailbox_dispatch_enqueue_to_start_seconds", "Time from when a dispatch was queued to when it was claimed.")
+	q.eligible = k.one("mailbox_dispatch_eligible_to_start_seconds", "Time from when a dispatch could be claimed to when it was.")
+	q.claimed = k.one("mailbox_dispatch_claim_to_start_seconds", "Time from when a dispatch was claimed to when its worker began.")
+	q.complete = k.histogram("mailbox_dispatch_enqueue_to_complete_seconds", "Time from when a dispatch was queued to when it was settled.", "outcome")
+	q.runtime = k.histogram("mailbox_dispatch_runtime_seconds", "Time a worker had a dispatch.", "outcome")
+	q.dead = k.counter("mailbox_dead_letters_total", "Dispatches given up.").WithLabelValues()
+	q.suspects = k.counter("mailbox_suspects_total", "Claims of dispatches during which at least two processes died.").WithLabelValues()
+	q.takeover = k.one("mailbox_takeover_seconds", "Time from when a lost owner was noticed to when its dispatch was claimed again.")
+	q.signals = signalMetrics{
+		pulled:      k.counter("mailbox_dispatch_signal_pulled_total", "Dispatches that this process took from the queue.").WithLabelValues(),
+		ack:         k.counter("mailbox_dispatch_signal_ack_total", "Dispatches that this process settled for good.").WithLabelValues(),
+		nack:        k.counter("mailbox_dispatch_signal_nack_total", "Dispatches that this process put back, later or at once.", "delayed"),
+		redelivery:  k.counter("mailbox_dispatch_signal_redelivery_total", "Dispatches taken that had failed before.").WithLabelValues(),
+		republished: k.counter("mailbox_dispatch_signal_republish_total", "Dispatches taken whose last owner was lost.").WithLabelValues(),
+	}
+	q.signals.nack.WithLabelValues("true")
+	q.signals.nack.WithLabelValues("false")
 }
 
 // Depths adds the number of dispatches by status to /metrics. They are counted at most once per
@@ -152,7 +176,7 @@ func (m *Metrics) serve(w http.ResponseWriter, r *http.Request, all bool) {
 	if all {
 		page = append(page, m.detail)
 	}
-	promhttp.HandlerFor(page, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}).ServeHTTP(w, r)
+	promhttp.HandlerFor(page, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, EnableOpenMetrics: true}).ServeHTTP(w, r)
 }
 
 // figures has the handler of metrics.
@@ -212,11 +236,34 @@ func (m *Metrics) Claimed(d *mailbox.Dispatch, waited time.Duration) {
 		m.queue.takeover.Observe(float64(d.UpdatedAt-d.LostAt) / 1000)
 	}
 	m.queue.eligible.Observe(waited.Seconds())
+	now := time.Now()
+	m.queue.enqueued.Observe(since(d.CreatedAt, now))
+	m.queue.claimed.Observe(since(d.UpdatedAt, now))
+	m.queue.signals.pulled.Inc()
+	if d.Attempts > 0 {
+		m.queue.signals.redelivery.Inc()
+	}
+	if d.LostAt > 0 {
+		m.queue.signals.republished.Inc()
+	}
+}
+
+// since returns how many seconds ago a time was, Unix ms. Clocks of several machines differ a little.
+func since(ms int64, now time.Time) float64 {
+	return max(0, now.Sub(time.UnixMilli(ms)).Seconds())
 }
 
 // Settled implements [mailbox.Observer].
-func (m *Metrics) Settled(_ *mailbox.Dispatch, status mailbox.Status, took time.Duration) {
+func (m *Metrics) Settled(d *mailbox.Dispatch, status mailbox.Status, took time.Duration) {
 	m.queue.active.Dec()
+	switch status {
+	case "": // another process settles it
+	case mailbox.Queued:
+		m.queue.signals.nack.WithLabelValues(strconv.FormatBool(d.AvailableAt > time.Now().UnixMilli())).Inc()
+	default:
+		m.queue.signals.ack.Inc()
+		m.queue.complete.WithLabelValues(string(status)).Observe(since(d.CreatedAt, time.Now()))
+	}
 	if status == "" {
 		status = "lost"
 	}
@@ -234,52 +281,4 @@ func (m *Metrics) Operated(operation string, took time.Duration, err error) {
 	}
 	m.queue.operations.WithLabelValues(operation, result).Inc()
 	m.queue.operationTime.WithLabelValues(operation, result).Observe(took.Seconds())
-}
-
-// Sink returns a sink that counts the events of one run.
-func (m *Metrics) Sink(string) awaken.Sink { return &runSink{m: &m.runs, words: &m.words} }
-
-type runSink struct {
-	m     *runMetrics
-	words *vocabulary
-	agent string
-	start time.Time
-}
-
-// Emit implements [awaken.Sink].
-func (s *runSink) Emit(_ context.Context, e awaken.Entry) error {
-	m := s.m
-	switch ev := e.Event.(type) {
-	case *awaken.RunStart:
-		if s.start = time.Now(); ev.Identity != nil {
-			s.agent = ev.Identity.AgentID
-		}
-	case *awaken.RunFinish:
-		outcome := string(ev.Termination.Type)
-		m.total.WithLabelValues(outcome).Inc()
-		m.runTime.WithLabelValues(outcome).Observe(time.Since(s.start).Seconds())
-		if ev.Termination.Type == awaken.Failed {
-			m.errorsByKind.WithLabelValues("run").Inc()
-		}
-	case *awaken.InferenceComplete:
-		model := s.words.model(ev.Model)
-		m.inferences.WithLabelValues(model).Inc()
-		m.inferTime.WithLabelValues(model).Observe(float64(ev.DurationMS) / 1000)
-		if ev.CostUSD > 0 {
-			m.cost.WithLabelValues(model).Add(ev.CostUSD)
-		}
-		if u := ev.Usage; u != nil {
-			m.tokens.WithLabelValues(model, "input").Add(float64(u.PromptTokens))
-			m.tokens.WithLabelValues(model, "output").Add(float64(u.CompletionTokens))
-		}
-	case *awaken.ToolCallDone:
-		if ev.Result == nil {
-			return nil
-		}
-		m.toolCalls.WithLabelValues(s.words.tool(s.agent, ev.Result.ToolName), string(ev.Outcome)).Inc()
-		if t := ev.Result.Suspension; t != nil {
-			m.suspensions.WithLabelValues(s.words.action(s.agent, t.Suspension.Action), string(t.ResumeMode)).Inc()
-		}
-	}
-	return nil
 }

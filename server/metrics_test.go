@@ -9,25 +9,32 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/trace"
 )
 
 // tell passes events to the metrics as a run would.
-func tell(t *testing.T, m *server.Metrics, events ...awaken.Event) {
+func tell(t *testing.T, m *server.Metrics, events ...*trace.Event) {
 	t.Helper()
-	sink := m.Sink("")
-	for _, ev := range append([]awaken.Event{&awaken.RunStart{Identity: &awaken.RunInfo{AgentID: "default"}}}, events...) {
-		if err := sink.Emit(t.Context(), awaken.Entry{Event: ev}); err != nil {
-			t.Fatal(err)
-		}
+	sink := m.Observer()
+	for _, ev := range events {
+		ev.AgentID = "default"
+		sink.Record(t.Context(), ev)
 	}
 }
 
-func calledTool(tool string) *awaken.ToolCallDone {
-	return &awaken.ToolCallDone{Outcome: awaken.CallSucceeded, Result: &awaken.ToolResult{ToolName: tool, Suspension: &awaken.Ticket{Suspension: awaken.Suspension{Action: "tool:" + tool}}}}
+func asked(model string) *trace.Event {
+	return &trace.Event{Inference: &trace.Inference{Model: model, ResponseModel: model, Provider: "p", CostUSD: 1, InputTokens: 1, TotalTokens: 1}}
+}
+
+func calledTool(tool string) *trace.Event {
+	return &trace.Event{Tool: &trace.Tool{Name: tool, Status: awaken.CallSucceeded}}
+}
+
+func suspendedTool(tool string) *trace.Event {
+	return &trace.Event{Suspension: &trace.Suspension{ToolName: tool, Action: "tool:" + tool}}
 }
 
 func TestMetrics_CountSuspectsAndTakeovers(t *testing.T) {
@@ -48,13 +55,12 @@ func TestMetrics_LabelsAreWordsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	m := server.NewMetrics()
 	g := newRig(t, func(c *server.Config) { c.Metrics = m })
-	tell(t, m, &awaken.InferenceComplete{Model: "m", CostUSD: 1, Usage: &llm.Usage{PromptTokens: 1}}, &awaken.InferenceComplete{Model: "client-model", CostUSD: 1, Usage: &llm.Usage{PromptTokens: 1}},
-		calledTool("ask"), calledTool("client-tool"))
+	tell(t, m, asked("m"), asked("client-model"), calledTool("ask"), calledTool("client-tool"), suspendedTool("ask"), suspendedTool("client-tool"))
 	_, text := g.ask("GET", "/metrics", "", admin...)
 	if strings.Contains(text, "client-") {
 		t.Error("a client's word is a label")
 	}
-	for _, want := range []string{`awaken_inference_requests_total{model="m"} 1`, `awaken_inference_requests_total{model="other"} 1`, `awaken_tool_calls_total{status="succeeded",tool="ask"} 1`,
+	for _, want := range []string{`awaken_inference_requests_total{model="m",provider="p",status="success"} 1`, `awaken_inference_requests_total{model="other",provider="p",status="success"} 1`, `awaken_tool_calls_total{status="succeeded",tool="ask"} 1`,
 		`awaken_tool_calls_total{status="succeeded",tool="other"} 1`, `awaken_agent_suspensions_total{action="tool:ask"`, `awaken_agent_suspensions_total{action="tool:other"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("/metrics lacks %s", want)
@@ -68,7 +74,7 @@ func TestMetrics_ThoseByModelAndToolNeedAnAdminKey(t *testing.T) {
 	for _, public := range []bool{false, true} {
 		m := server.NewMetrics()
 		g := newRig(t, func(c *server.Config) { c.Metrics, c.PublicMetrics = m, public })
-		tell(t, m, &awaken.InferenceComplete{Model: "m"}, calledTool("ask"))
+		tell(t, m, asked("m"), calledTool("ask"))
 		_, text := g.ask("GET", "/metrics", "")
 		if !strings.Contains(text, "awaken_active_runs") {
 			t.Error("without a key, /metrics does not show what the process does")

@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/tracecontext"
 )
 
 // requestID matches the request ids of clients that are used.
@@ -43,7 +45,8 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			took := time.Since(start)
 			s.cfg.Metrics.http.request(r.Method, route, rec.status, took)
 			s.cfg.Logger.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method), slog.String("route", route),
-				slog.Int("status", rec.status), slog.Duration("took", took), slog.String("request", id))
+				slog.Int("status", rec.status), slog.Duration("took", took), slog.String("request", id),
+				slog.String("trace", tracecontext.FromHeader(r.Header.Values).TraceID()))
 		}()
 		next.ServeHTTP(rec, r)
 	})

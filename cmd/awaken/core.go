@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/bus"
@@ -37,6 +38,13 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 	k.limiter = limit.New(limit.Config{Store: b.limits, Waited: k.metrics.Waited, Logger: log})
 	k.closing = append(k.closing, k.limiter.Close)
 	k.metrics.Limits(k.limiter)
+	plugins, end, err := openObserver(ctx, k.metrics, log)
+	if err != nil {
+		return k, err
+	}
+	k.closing = append(k.closing, end)
+	c.plugins = append(slices.Clone(c.plugins), plugins...)
+	b.config = k.metrics.Audited(b.config)
 	if k.control, err = openControl(ctx, con, s, b, c, k.limiter, log); err != nil {
 		return k, err
 	}

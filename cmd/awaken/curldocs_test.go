@@ -96,7 +96,7 @@ func TestDocs_Curl(t *testing.T) {
 	for _, c := range []struct {
 		path, seed string
 		least      int // commands that there must be
-	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/openai.md", "demo", 16}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}, {"docs/mcp.md", "demo", 3}, {"docs/mcp-tools.md", "demo", 6}, {"docs/skills.md", "demo", 5}, {"docs/schedules.md", "demo", 8}, {"docs/webhooks.md", "demo", 6}, {"docs/triggers.md", "demo", 8}, {"docs/generative-ui.md", "demo", 9}} {
+	}{{"README.md", "minimal", 2}, {"docs/getting-started.md", "demo", 3}, {"docs/http.md", "demo", 80}, {"docs/openai.md", "demo", 16}, {"docs/operations.md", "demo", 2}, {"docs/a2a.md", "demo", 10}, {"docs/mcp.md", "demo", 3}, {"docs/mcp-tools.md", "demo", 6}, {"docs/skills.md", "demo", 5}, {"docs/schedules.md", "demo", 8}, {"docs/webhooks.md", "demo", 6}, {"docs/triggers.md", "demo", 8}, {"docs/generative-ui.md", "demo", 9}, {"docs/observability.md", "demo", 3}} {
 		t.Run(filepath.Base(c.path), func(t *testing.T) {
 			t.Parallel()
 			lines := curlLines(t, c.path)

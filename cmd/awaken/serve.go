@@ -130,10 +130,6 @@ var foreign = []struct{ name, instead string }{
 	{"AGENT_CONFIG", "set AGENT_SYSTEM_PROMPT, or write a document in the namespace agents"},
 	{"AWAKEN_LEADER_SEED", "nothing: any number of servers may seed"},
 	{"AWAKEN_PROMETHEUS", "nothing: /metrics is always served"},
-	{"AWAKEN_OBSERVABILITY_DISABLE", "nothing: metrics cannot be turned off"},
-	{"AWAKEN_PERSISTENT_SINK_DIR", "nothing: events are in the store"},
-	{"AWAKEN_TRACE_SAMPLING_DISABLE", "nothing: no traces are sampled"},
-	{"OTEL_EXPORTER_OTLP_ENDPOINT", "nothing: no traces are exported"},
 	{"RUST_LOG", "set AWAKEN_LOG_LEVEL"},
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 )
 
 // exchange is a call of a tool, while the server works on it.
@@ -108,7 +110,7 @@ func (s *session) askForLogs() {
 }
 
 // meta returns what the server is told about a call.
-func (s *session) meta(x *exchange) sdk.Meta {
+func (s *session) meta(x *exchange, at tracecontext.Context) sdk.Meta {
 	m := sdk.Meta{"progressToken": x.token, "awaken/idempotency_key": x.call.Key}
 	if s.modern() {
 		m[sdk.MetaKeyLogLevel] = logLevel
@@ -120,6 +122,7 @@ func (s *session) meta(x *exchange) sdk.Meta {
 		}
 		m["awaken/attribution"] = about
 	}
+	at.Inject(func(key, value string) { m[strings.ToLower(key)] = value })
 	return m
 }
 

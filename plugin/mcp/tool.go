@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 )
 
@@ -118,7 +119,7 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 		}
 		if x == nil {
 			x = s.enter(ctx, call)
-			params.Meta = s.meta(x)
+			params.Meta = s.meta(x, tracecontext.Of(ctx))
 			s.send(x, *params)
 		}
 		a, err := t.follow(ctx, s, x, &d)

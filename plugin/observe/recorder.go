@@ -48,7 +48,7 @@ type part struct {
 
 func newRecorder(p *Plugin, cfg *Config, h *awaken.HookCall) *recorder {
 	r := &recorder{p: p, cfg: cfg, info: h.Run, began: p.opts.Now()}
-	r.sum.Context = contextOf(h.Run, "run")
+	r.sum.Context, r.sum.Mode = contextOf(h.Run, "run"), h.Run.Mode
 	return r
 }
 
@@ -279,6 +279,9 @@ func (r *recorder) End(res *awaken.RunResult, err error) {
 	r.mu.Unlock()
 	if res != nil && r.info.Mode == "scheduled" && r.info.ParentRunID != "" && res.Termination.Type != awaken.Suspended {
 		ev := r.event("background_task", r.began, now)
+		if ev.Operation = "sub_agent"; r.requests() == 0 {
+			ev.Operation = "tool" // a task that is one call asks no model
+		}
 		ev.Child = &trace.Child{ChildRunID: r.info.RunID, ChildAgentID: r.info.AgentID, ChildStatus: awaken.RunDone, ErrorType: r.outcomeError(res, err)}
 		r.record(r.ctx, ev)
 	}
@@ -304,6 +307,13 @@ func (r *recorder) End(res *awaken.RunResult, err error) {
 	for _, sink := range r.p.opts.Sinks {
 		sink.RunEnd(r.ctx, &sum)
 	}
+}
+
+// requests returns how many requests the activation has made.
+func (r *recorder) requests() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sum.Inferences
 }
 
 // outcomeError returns the type of the error that an activation ended with.

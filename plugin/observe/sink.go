@@ -26,6 +26,7 @@ type Summary struct {
 	trace.Context                        // its type is run
 	Outcome       awaken.TerminationType `json:"outcome"`              // "" if the run has another owner or did not start
 	ErrorType     string                 `json:"error_type,omitempty"` // of a run that failed or was cancelled
+	Mode          string                 `json:"run_mode,omitempty"`   // scheduled if it is a background task
 	Inferences    int                    `json:"inference_count"`
 	ToolCalls     int                    `json:"tool_count"`
 	ToolFailures  int                    `json:"tool_failures"`

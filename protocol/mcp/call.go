@@ -109,6 +109,7 @@ func (x *toolCall) start(req awaken.RunRequest) error {
 			return err
 		}
 	}
+	req.Trace = x.meta.trace()
 	s := &mailbox.Submission{Request: req}
 	if x.session.Nonce != "" {
 		s.Request.RunID, s.Request.SessionID = x.session.runID(x.id), x.session.Nonce

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -88,7 +89,13 @@ type meta struct {
 	Version       *string          `json:"io.modelcontextprotocol/protocolVersion,omitempty"`
 	Capabilities  *json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities,omitempty"`
 	LogLevel      string           `json:"io.modelcontextprotocol/logLevel,omitempty"`
+	// Where in a trace the request belongs, in the words of the W3C.
+	TraceParent string `json:"traceparent,omitempty"`
+	TraceState  string `json:"tracestate,omitempty"`
 }
+
+// trace returns where in a trace the request belongs.
+func (m *meta) trace() string { return tracecontext.Parse(m.TraceParent, m.TraceState).String() }
 
 type withMeta struct {
 	Meta *meta `json:"_meta,omitempty"`

@@ -74,7 +74,7 @@ var importRules = []importRule{
 		name: httpRule,
 		of:   list("./..."),
 		except: list("./llm/*", "./protocol", "./protocol/*", "./server", "./server/*", "./console", "./plugin/mcp", "./plugin/mcp/oauth", "./plugin/mcp/oauth/oauthtest", "./plugin/web", "./webhook/deliver",
-			"./internal/sse", "./internal/httpguard", "./internal/httpguard/guardtest", "./examples/*", "./cmd/awaken", "./scripts/conformance"),
+			"./internal/sse", "./internal/httpguard", "./internal/httpguard/guardtest", "./internal/otlptest", "./examples/*", "./cmd/awaken", "./scripts/conformance"),
 		forbid: list("net/http", "net/http/*"),
 	},
 	{
