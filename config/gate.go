@@ -20,6 +20,12 @@ type Gate interface {
 	Check(ctx context.Context, c *GateCandidate) (*GateVerdict, error)
 }
 
+// EvidenceKeeper is a [Gate] that keeps what its verdicts rest on.
+type EvidenceKeeper interface {
+	// Keep is called after an agent was published because of a verdict that it has passed.
+	Keep(ctx context.Context, v *GateVerdict, by Actor) error
+}
+
 // GateCandidate is an agent as a version has it that is to be published.
 type GateCandidate struct {
 	AgentID              string
@@ -233,9 +239,22 @@ func (g *gates) admit(ctx context.Context, p *plan, next *compiled, version int6
 			return err
 		}
 		e := p.event(action, Key{Agents, v.AgentID}.String())
-		e.After, e.Version = data, version
+		if e.After, e.Version = data, version; v.Passed {
+			p.passed = append(p.passed, v)
+		}
 	}
 	return nil
+}
+
+// keep keeps the evidence of a plan that was carried out.
+func (g *gates) keep(ctx context.Context, p *plan) (err error) {
+	keeper, ok := g.gate.(EvidenceKeeper)
+	for i := range p.passed {
+		if ok {
+			err = errors.Join(err, keeper.Keep(ctx, &p.passed[i], p.by))
+		}
+	}
+	return err
 }
 
 // errReported ends a plan that is made only to look at it.

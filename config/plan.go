@@ -49,8 +49,9 @@ type plan struct {
 	moved  int64
 	canary *compiled // compiled canary that the plan begins
 
-	made *Publication // set when the plan is carried out
-	next *state
+	made   *Publication // set when the plan is carried out
+	next   *state
+	passed []GateVerdict // of gates that let the plan through, with evidence
 }
 
 // documents returns the documents that the plan publishes, by hash.

@@ -203,6 +203,9 @@ func (pb *publisher) carryOut(ctx context.Context, p *plan) error {
 		return err
 	}
 	atApplied.Hit()
+	if err := pb.gates.keep(context.WithoutCancel(ctx), p); err != nil {
+		pb.log.Error("cannot keep the evidence of a gate", "error", err)
+	}
 	var err error
 	if next.head, err = change.Next(p.now.head); err != nil {
 		return err // the store would have refused the change

@@ -26,6 +26,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/trace"
 )
 
 // seeds are the builtin documents of the rig.
@@ -57,7 +58,7 @@ func (g *rig) openControl(cfg *server.Config) {
 		g.t.Fatal(err)
 	}
 	rules, own := permission.New(permission.Config{}), &assistant.Assistant{}
-	o := config.Options{Store: g.conf, Vault: vault, Code: code(), MCP: g.mcp, A2A: g.a2a, Provider: openProvider, Gate: gate.New(g.profile(""))}
+	o := config.Options{Store: g.conf, Vault: vault, Code: code(), MCP: g.mcp, A2A: g.a2a, Provider: openProvider, Gate: gate.New(g.profile(""), g.db.Handle("").(trace.PinStore))}
 	if _, contested := g.conf.(contestedConfig); contested {
 		o.Patience = time.Millisecond
 	}

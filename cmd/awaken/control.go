@@ -31,6 +31,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/a2a/remote"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/trace"
 )
 
 // control is the control plane of a server: its documents and its code.
@@ -149,7 +150,7 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 			}
 			return out.limiter.Model(own.ID, m), nil
 		},
-		Limits: limits, MCP: servers, Gate: gate.New(b.profile(""))})
+		Limits: limits, MCP: servers, Gate: gate.New(b.profile(""), pinStore(b))})
 	if err != nil {
 		return nil, configError("%w", err)
 	}
@@ -410,4 +411,13 @@ func (o *observer) Settled(d *mailbox.Dispatch, status mailbox.Status, took time
 	if run, err := o.queue.Handle(d.Tenant).LoadRun(ctx, d.RunID); err == nil {
 		o.manager.Canary().Observe(run)
 	}
+}
+
+// pinStore returns what keeps pins of the tenant without a name, or nil.
+func pinStore(b *backend) trace.PinStore {
+	if b.queue == nil {
+		return nil
+	}
+	runs, _ := b.queue.Handle("").(trace.PinStore)
+	return runs
 }

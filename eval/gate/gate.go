@@ -1,6 +1,6 @@
 // Package gate decides by the eval runs in an archive whether a version of an agent may be published.
 //
-//	manager, err := config.Open(ctx, config.Options{Store: store, Gate: gate.New(profile)})
+//	manager, err := config.Open(ctx, config.Options{Store: store, Gate: gate.New(profile, store)})
 //
 // An agent says in its section "eval_gate" which evaluations it requires: a dataset, how many of its cells must pass, what they may
 // cost, how old the run may be, and what it is compared with. The newest run over the dataset of exactly this agent counts,
@@ -23,16 +23,51 @@ import (
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/trace"
 )
 
 // Gate is a [config.Gate] by the runs in an archive.
 type Gate struct {
 	archive *archive.Archive
+	runs    trace.PinStore // nil keeps no evidence
 	now     func() time.Time
 }
 
+var _ config.EvidenceKeeper = (*Gate)(nil)
+
 // New returns the gate by the runs in the archive of a profile: that of the tenant without a name, whose administrators publish agents.
-func New(values profile.Store) *Gate { return &Gate{archive.New(values), time.Now} }
+// Runs has the runs of that tenant; those that the evidence of a publication is made of are pinned. Nil pins none.
+func New(values profile.Store, runs trace.PinStore) *Gate {
+	return &Gate{archive.New(values), runs, time.Now}
+}
+
+// Keep pins the runs that the cases of the evidence are made of, so that they outlive the cases.
+func (g *Gate) Keep(ctx context.Context, v *config.GateVerdict, by config.Actor) error {
+	if g.runs == nil {
+		return nil
+	}
+	for i := range v.Checks {
+		id := v.Checks[i].EvalRunID
+		if id == "" {
+			continue
+		}
+		cases, err := g.archive.Cases(ctx, id)
+		if err != nil {
+			return err
+		}
+		for j := range cases {
+			source := cases[j].SourceRunID
+			if source == "" {
+				continue
+			}
+			err := (trace.Pins{Store: g.runs}).Add(ctx, source, trace.Pin{Kind: trace.PinEvidence, Ref: id, Reason: "a case of the evaluation that agent " + v.AgentID + " was published with", By: by.String()})
+			if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, awaken.ErrInvalid) { // cases may name runs of other servers
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // Check says whether a candidate has passed the evaluations that it requires.
 func (g *Gate) Check(ctx context.Context, c *config.GateCandidate) (*config.GateVerdict, error) {

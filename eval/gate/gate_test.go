@@ -18,7 +18,7 @@ const ended = 1_000_000 // when the runs of the tests ended, in Unix seconds
 // newGate returns a gate at a time after the runs, with a dataset d.
 func newGate(t *testing.T, later time.Duration) *Gate {
 	t.Helper()
-	g := New(memory.NewProfile())
+	g := New(memory.NewProfile(), nil)
 	g.now = func() time.Time { return time.Unix(ended, 0).Add(later) }
 	if _, err := g.archive.Create(t.Context(), "d", &eval.Dataset{}, "ann"); err != nil {
 		t.Fatal(err)
