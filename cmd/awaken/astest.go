@@ -12,7 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/trace"
-	"github.com/awaken-go/awaken/trace/golden"
+	"github.com/awaken-go/awaken/trace/goldentest"
 )
 
 // testForm is what --as-test writes: txtar or go.
@@ -42,7 +42,7 @@ func exportTest(ctx context.Context, con *console, s *settings.Settings, b *back
 	if spec == nil {
 		return configError("agent %q of the run does not exist any more; -f names a file that has it", rec.Run.AgentID)
 	}
-	data, err := golden.Export(ctx, rec, spec, reg.Offered(spec.Base()))
+	data, err := goldentest.Export(ctx, rec, spec, reg.Offered(spec.Base()))
 	if err != nil {
 		return failed(err)
 	}
@@ -70,12 +70,12 @@ func writeGoTest(con *console, runID, dir string, data []byte) error {
 import (
 	"testing"
 
-	"github.com/awaken-go/awaken/trace/golden"
+	"github.com/awaken-go/awaken/trace/goldentest"
 )
 
 // Run %s, as it was recorded. It asks no model and has no effects.
 func TestRun_%s(t *testing.T) {
-	golden.Test(t, "testdata/%s.txtar")
+	goldentest.Test(t, "testdata/%s.txtar")
 }
 `, testPackage(dir), runID, strings.TrimPrefix(name, "run_"), name)
 	for _, f := range []struct {

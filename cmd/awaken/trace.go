@@ -207,7 +207,7 @@ func traceExportCommand(con *console) *cobra.Command {
 		Example: "  awaken trace export 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60 --format otlp -o trace.json"}
 	cmd.Flags().StringVar(&format, "format", "jsonl", "`format`: jsonl, one event per line, or otlp, JSON for OpenTelemetry collectors")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "`file` to write; default the standard output")
-	cmd.Flags().Var(&test, "as-test", "write a test of the run, which passes offline: `form` txtar, a file for package trace/golden, or go, that file and a Go test in the folder of --output")
+	cmd.Flags().Var(&test, "as-test", "write a test of the run, which passes offline: `form` txtar, a file for package trace/goldentest, or go, that file and a Go test in the folder of --output")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "YAML or JSON `file` with the agents of the run, for --as-test")
 	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant; default none")
 	with := withBackend(cmd, false, "seed")

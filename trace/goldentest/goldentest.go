@@ -1,11 +1,11 @@
-// Package golden makes a test of a recorded run: a file with the agent, what it was told, what its model answered and its tools returned, and
+// Package goldentest makes a test of a recorded run: a file with the agent, what it was told, what its model answered and its tools returned, and
 // what the run asked its model, called and answered.
 //
 //	awaken trace export RUN --as-test=go -o agents/support
 //
 // writes the file and a test that plays it, offline:
 //
-//	func TestRun(t *testing.T) { golden.Test(t, "testdata/run.txtar") }
+//	func TestRun(t *testing.T) { goldentest.Test(t, "testdata/run.txtar") }
 //
 // The real engine runs the agent. It fails if a request to the model is not the one of the file, because the prompt, a tool or a parameter has
 // changed, or if calls or the answer are others. The file is a txtar archive that people can read and edit:
@@ -20,7 +20,7 @@
 //	answer.json     the last answer
 //
 // Plugins of the agent and agents that it delegates to are not part of the test: calls have recorded results, whatever their tool is.
-package golden
+package goldentest
 
 import (
 	"bytes"
@@ -41,7 +41,6 @@ import (
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
-	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -88,7 +87,7 @@ func Export(ctx context.Context, rec *trace.Recording, spec *awaken.AgentSpec, t
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
-	a := &txtar.Archive{Comment: fmt.Appendf(nil, "Run %s of agent %s, version %s. See package trace/golden.\n", rec.Run.RunID, rec.Run.AgentID, rec.Run.ResolutionID)}
+	a := &txtar.Archive{Comment: fmt.Appendf(nil, "Run %s of agent %s, version %s. See package trace/goldentest.\n", rec.Run.RunID, rec.Run.AgentID, rec.Run.ResolutionID)}
 	for _, f := range []struct {
 		name string
 		v    any
@@ -179,14 +178,14 @@ func (s *scene) play(ctx context.Context) (*played, error) {
 		tools = append(tools, &recorded{spec, s.results, &made})
 	}
 	var ids atomic.Int64
-	store := memory.New()
+	var seen ledger
 	rt, err := engine.New(engine.Config{Agents: []*awaken.AgentSpec{s.agent}, Models: []awaken.ModelSpec{{ID: scripted, ProviderID: scripted, UpstreamModel: scripted}},
-		Providers: map[string]llm.Model{scripted: model}, Tools: tools, Store: store, Now: func() time.Time { return time.UnixMilli(946684800000) },
+		Providers: map[string]llm.Model{scripted: model}, Tools: tools, Now: func() time.Time { return time.UnixMilli(946684800000) },
 		NewID: func() string { return fmt.Sprint("id-", ids.Add(1)) }})
 	if err != nil {
 		return nil, err
 	}
-	res, err := rt.Run(ctx, awaken.RunRequest{AgentID: s.agent.ID, ThreadID: "t", Messages: s.input, Overrides: s.override}, nil)
+	res, err := rt.Run(ctx, awaken.RunRequest{AgentID: s.agent.ID, ThreadID: "t", Messages: s.input, Overrides: s.override}, &seen)
 	if err != nil {
 		return nil, err
 	}
@@ -201,16 +200,35 @@ func (s *scene) play(ctx context.Context) (*played, error) {
 	if p.requests, err = requestLines(model.Requests()); err != nil {
 		return nil, err
 	}
-	list, err := store.Calls(ctx, res.RunID)
-	if err != nil {
-		return nil, err
-	}
-	var shown []map[string]any
-	for _, c := range list {
-		shown = append(shown, map[string]any{"tool": c.ToolName, "arguments": c.Arguments, "status": c.Status})
-	}
-	p.calls, err = lines(shown)
+	p.calls, err = lines(seen.calls)
 	return p, err
+}
+
+// ledger is a sink that notes the calls of a run, in the order of the model's.
+type ledger struct {
+	calls []madeCall
+}
+
+type madeCall struct {
+	id        string
+	Tool      string            `json:"tool"`
+	Arguments json.RawMessage   `json:"arguments"`
+	Status    awaken.CallStatus `json:"status"`
+}
+
+// Emit notes calls and their outcomes.
+func (l *ledger) Emit(_ context.Context, e awaken.Entry) error {
+	switch ev := e.Event.(type) {
+	case *awaken.ToolCallReady:
+		l.calls = append(l.calls, madeCall{ev.ID, ev.Name, slices.Clone(ev.Arguments), awaken.CallNew})
+	case *awaken.ToolCallDone:
+		for i := range l.calls {
+			if l.calls[i].id == ev.ID {
+				l.calls[i].Status = ev.Outcome
+			}
+		}
+	}
+	return nil
 }
 
 // requestLines returns what a model was asked, one request on each line.
