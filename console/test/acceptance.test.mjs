@@ -513,7 +513,16 @@ async function addresses() {
   const { items } = await call("GET", "/v1/audit-log?limit=1");
   const { id: dataset } = await call("POST", "/v1/eval/datasets", { spec: { fixtures: [{ id: "hi", user_input: "hello", provider_script: [{ kind: "chat_response", content: "Hello!" }], expect: {} }] } });
   const { run: evaluated } = await call("POST", "/v1/eval/runs", { dataset_id: dataset });
+  const started = { agent_id: "default", messages: [{ role: "user", content: "hello" }] };
+  const { id: schedule } = await call("POST", "/v1/schedules", { cron: "@daily", run: started });
+  const { id: webhook } = await call("POST", "/v1/webhooks", { url: "https://example.com/awaken", paused: true });
+  const { id: trigger } = await call("POST", "/v1/triggers", { run: started });
   return [
+    ...[`/schedules/${schedule}`, `/webhooks/${webhook}`, `/triggers/${trigger}`].flatMap((path) => [path, `${path}/edit`]),
+    "/schedules/new",
+    "/webhooks/new",
+    "/triggers/new",
+    `/config/schedules/${schedule}`,
     `/runs/${done.run_id}/fork?step=0`,
     `/datasets/${dataset}`,
     `/datasets/${dataset}/cases/hi`,
@@ -536,7 +545,7 @@ async function addresses() {
   ];
 }
 
-const everywhere = ["/", "/approvals", "/approvals?view=decided", "/runs", "/threads", "/threads/new", "/agents", "/tools", "/skills", "/versions", "/datasets", "/evals", "/queue", "/queue?view=dead", "/cost", "/audit", "/providers", "/models", "/pools", "/mcp-servers", "/a2a-servers", "/keys", "/system"];
+const everywhere = ["/", "/approvals", "/approvals?view=decided", "/runs", "/threads", "/threads/new", "/agents", "/tools", "/skills", "/versions", "/datasets", "/evals", "/queue", "/queue?view=dead", "/cost", "/audit", "/schedules", "/triggers", "/webhooks", "/providers", "/models", "/pools", "/mcp-servers", "/a2a-servers", "/keys", "/system"];
 
 test("every address works after a reload", async (t) => {
   const page = await open(t, "/");

@@ -15,6 +15,7 @@ before(async () => {
   await call("POST", "/v1/config/agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse." });
   done = await run(server.url, "default", "Where should I go?");
   asked = await run(server.url, "scenario", "scenario:approval");
+  await call("POST", "/v1/schedules", { id: "smoke", cron: "0 9 * * mon-fri", run: { agent_id: "default", messages: [{ role: "user", content: "hello" }] } });
   await call("POST", "/v1/eval/datasets", { id: "smoke", spec: { fixtures: [{ id: "hi", user_input: "hello", provider_script: [{ kind: "chat_response", content: "Hello!" }], expect: { final_answer_contains: ["Bye"] } }] } });
   evaluated = await call("POST", "/v1/eval/runs", { dataset_id: "smoke" });
 });
@@ -103,6 +104,11 @@ const pages = {
   audit: () => "/audit",
   providers: () => "/providers",
   keys: () => "/keys",
+  schedules: () => "/schedules",
+  schedule: () => "/schedules/smoke",
+  newSchedule: () => "/schedules/new",
+  webhooks: () => "/webhooks",
+  triggers: () => "/triggers",
 };
 
 test("axe finds nothing on the main pages, and the policy refuses nothing", async (t) => {

@@ -308,3 +308,70 @@ test("an interface that an agent has drawn is outlined, whatever it was passed a
   outline("render_a2ui", { updateDataModel: { surfaceId: "s", path: "/__proto__/polluted", value: true } });
   assert.equal({}.polluted, undefined);
 });
+
+test("usual cron expressions are said in words, others are not guessed", async () => {
+  const { cronWords } = await load("features/automate/cron.ts");
+  const { languageOf } = await load("app/i18n/i18n.ts");
+  const read = (name) => JSON.parse(readFileSync(new URL(`../src/app/i18n/${name}.json`, import.meta.url)));
+  const en = languageOf("en", read("en"), () => {});
+  for (const [cron, want] of Object.entries({
+    "* * * * *": "Every minute",
+    "*/15 * * * *": "Every 15 minutes",
+    "*/7 * * * *": undefined, // not every seven minutes: the hour begins anew
+    "5 * * * *": "Every hour at :05",
+    "@hourly": "Every hour at :00",
+    "30 */6 * * *": "Every 6 hours at :30",
+    "0 9 * * *": "Every day at 09:00",
+    "0 9,17 * * *": "Every day at 09:00 and 17:00",
+    "0 9 * * mon-fri": "Monday to Friday at 09:00",
+    "0 9 * * 1-5": "Monday to Friday at 09:00",
+    "0 9 * * 0,7": "Every Sunday at 09:00",
+    "@weekly": "Every Sunday at 00:00",
+    "0 8 1,15 * *": "On day 1 and 15 of every month at 08:00",
+    "0 8 1 * mon": undefined, // one day or the other
+    "0 8 1 jan *": undefined,
+    "61 8 * * *": undefined,
+    "0 25 * * *": undefined,
+    "0 9 * *": undefined,
+    "0 9-17 * * *": undefined,
+    nonsense: undefined,
+  }))
+    assert.equal(cronWords(cron, en), want, cron);
+  assert.equal(cronWords("0 9 * * mon-fri", languageOf("zh-CN", read("zh-CN"), () => {})), "周一至周五 09:00");
+});
+
+test("a time on the wall of a zone is a moment, and back, also when clocks change", async () => {
+  const { instantOf, localOf, known } = await load("features/automate/zones.ts");
+  assert.equal(instantOf("2027-01-31T09:00", "Europe/Berlin"), "2027-01-31T08:00:00Z");
+  assert.equal(instantOf("2027-07-31T09:00", "Europe/Berlin"), "2027-07-31T07:00:00Z");
+  assert.equal(instantOf("2027-03-28T02:30", "Europe/Berlin"), "2027-03-28T01:30:00Z"); // left out
+  assert.equal(instantOf("2027-10-31T02:30", "Europe/Berlin"), "2027-10-31T00:30:00Z"); // the first of two
+  assert.equal(instantOf("2027-10-31T04:00", "Asia/Kolkata"), "2027-10-30T22:30:00Z");
+  assert.equal(instantOf("", "UTC"), undefined);
+  assert.equal(localOf("2027-01-31T08:00:00Z", "Europe/Berlin"), "2027-01-31T09:00");
+  assert.equal(localOf("2027-01-31T00:05:00+01:00", "UTC"), "2027-01-30T23:05");
+  assert.equal(localOf(undefined, "UTC"), "");
+  assert.equal(known("Mars/Olympus"), "UTC");
+});
+
+test("an error of a schedule, webhook or trigger stands at the field that it is about", async () => {
+  const { fieldOf, differing } = await load("features/automate/spec.ts");
+  const { ApiError } = await load("api/errors.ts");
+  for (const [text, field] of Object.entries({
+    'cron: minute: "61" is not a number from 0 to 59': "cron",
+    'time_zone is "Mars/Olympus"; want the name of a zone such as Europe/Berlin': "time_zone",
+    "at is 2001-01-01T00:00:00Z, which is over": "at",
+    "at least one message is required": "messages",
+    "messages[0].content is empty": "messages",
+    "agent not found: none": "agent_id",
+    "run.agent_id is missing; want the agent of the run": "agent_id",
+    'run.priority is "urgent"; want background or interactive': "priority",
+    'run: budget: unknown field "x"': "budget",
+    "url has the scheme http, want https": "url",
+    'events[0] is "x"; want run.started': "events",
+    "per_minute is 1000; want 1 to 600": "per_minute",
+  }))
+    assert.equal(fieldOf(new ApiError(400, { error: text }, "")), field, text);
+  assert.equal(fieldOf(new ApiError(503, { error: "cron is away" }, "")), "");
+  assert.deepEqual(differing({ a: 1, run: { x: 1, y: 2 } }, { run: { y: 2, x: 1 }, a: 2, paused: false }), ["a"]);
+});

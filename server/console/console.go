@@ -36,7 +36,7 @@ var pages = map[string]bool{"": true}
 
 func init() {
 	for _, name := range []string{"sign-in", "approvals", "runs", "threads", "agents", "compare", "tools", "skills", "assistant", "versions", "evals", "queue",
-		"dead-letters", "cost", "audit", "providers", "models", "pools", "mcp-servers", "a2a-servers", "keys", "system", "config", "datasets", "traces"} {
+		"dead-letters", "cost", "audit", "providers", "models", "pools", "mcp-servers", "a2a-servers", "keys", "system", "config", "datasets", "traces", "schedules", "webhooks", "triggers"} {
 		pages[name] = true
 	}
 }

@@ -1,4 +1,4 @@
-import { BookOpen, Bot, Boxes, ChartColumn, Columns3, Cpu, FlaskConical, Gauge, GitBranch, Hand, KeyRound, Layers, ListChecks, ListTree, MessagesSquare, Network, Plug, ScrollText, Server, Settings, Sparkles, Telescope, Wrench, type LucideIcon } from "lucide-react";
+import { BookOpen, Bot, Boxes, CalendarClock, ChartColumn, Columns3, Cpu, FlaskConical, Gauge, GitBranch, Hand, KeyRound, Layers, ListChecks, ListTree, MessagesSquare, Network, Plug, ScrollText, Server, Settings, Sparkles, Telescope, Webhook, Wrench, Zap, type LucideIcon } from "lucide-react";
 import type { Key } from "./i18n/i18n";
 
 export interface Place {
@@ -50,6 +50,14 @@ export const groups: Group[] = [
       { to: "/cost", word: "nav.cost", icon: ChartColumn, key: "c" },
       { to: "/traces", word: "nav.traces", icon: Telescope },
       { to: "/audit", word: "nav.audit", icon: ScrollText, key: "u" },
+    ],
+  },
+  {
+    word: "nav.automate",
+    places: [
+      { to: "/schedules", word: "nav.schedules", icon: CalendarClock, key: "s" },
+      { to: "/triggers", word: "nav.triggers", icon: Zap },
+      { to: "/webhooks", word: "nav.webhooks", icon: Webhook },
     ],
   },
   {

@@ -142,6 +142,21 @@ const skill = createRoute({ ...at("/skills/$id"), component: lazyRouteComponent(
 const tools = createRoute({ ...at("/tools"), validateSearch: (s: Record<string, unknown>): { q?: string; only?: string } => pick(s, ["q", "only"]), component: lazyRouteComponent(() => import("../features/tools/tools"), "Tools") });
 const tool = createRoute({ ...at("/tools/$id"), component: lazyRouteComponent(() => import("../features/tools/tool"), "ToolPage") });
 const system = createRoute({ ...at("/system"), validateSearch: (s: Record<string, unknown>): { q?: string; only?: string } => pick(s, ["q", "only"]), component: lazyRouteComponent(() => import("../features/system/system"), "System") });
+const schedules = createRoute({ ...at("/schedules"), ...searched, component: lazyRouteComponent(() => import("../features/automate/schedules"), "Schedules") });
+const scheduleForm = lazyRouteComponent(() => import("../features/automate/scheduleform"), "ScheduleForm");
+const newSchedule = createRoute({ ...at("/schedules/new"), component: scheduleForm });
+const schedule = createRoute({ ...at("/schedules/$id"), component: lazyRouteComponent(() => import("../features/automate/schedule"), "SchedulePage") });
+const scheduleEdit = createRoute({ ...at("/schedules/$id/edit"), component: scheduleForm });
+const webhooks = createRoute({ ...at("/webhooks"), ...searched, component: lazyRouteComponent(() => import("../features/automate/webhooks"), "Webhooks") });
+const webhookForm = lazyRouteComponent(() => import("../features/automate/webhookform"), "WebhookForm");
+const newWebhook = createRoute({ ...at("/webhooks/new"), component: webhookForm });
+const webhook = createRoute({ ...at("/webhooks/$id"), component: lazyRouteComponent(() => import("../features/automate/webhook"), "WebhookPage") });
+const webhookEdit = createRoute({ ...at("/webhooks/$id/edit"), component: webhookForm });
+const triggers = createRoute({ ...at("/triggers"), ...searched, component: lazyRouteComponent(() => import("../features/automate/triggers"), "Triggers") });
+const triggerForm = lazyRouteComponent(() => import("../features/automate/triggerform"), "TriggerForm");
+const newTrigger = createRoute({ ...at("/triggers/new"), component: triggerForm });
+const trigger = createRoute({ ...at("/triggers/$id"), component: lazyRouteComponent(() => import("../features/automate/trigger"), "TriggerPage") });
+const triggerEdit = createRoute({ ...at("/triggers/$id/edit"), component: triggerForm });
 const compare = createRoute({ ...at("/compare"), validateSearch: (s: Record<string, unknown>): { sides?: string } => pick(s, ["sides"]), component: lazyRouteComponent(() => import("../features/compare/compare"), "Compare") });
 const assistant = createRoute({ ...at("/assistant"), component: lazyRouteComponent(() => import("../features/assistant/assistant"), "Assistant") });
 const keys = createRoute({ ...at("/keys"), component: lazyRouteComponent(() => import("../features/connect/keys"), "Keys") });
@@ -155,7 +170,7 @@ const auditSearch = (s: Record<string, unknown>): { actor?: string; resource?: s
 const auditPage = lazyRouteComponent(() => import("../features/audit/audit"), "Audit");
 const audit = createRoute({ ...at("/audit"), validateSearch: auditSearch, component: auditPage });
 const auditEvent = createRoute({ ...at("/audit/$event"), validateSearch: auditSearch, component: auditPage });
-const folders: Record<string, string> = { agents: "/agents/$id", providers: "/providers/$id", models: "/models/$id", "model-pools": "/pools/$id", "mcp-servers": "/mcp-servers/$id", "a2a-servers": "/a2a-servers/$id", skills: "/skills/$id", tools: "/tools/$id" };
+const folders: Record<string, string> = { agents: "/agents/$id", providers: "/providers/$id", models: "/models/$id", "model-pools": "/pools/$id", "mcp-servers": "/mcp-servers/$id", "a2a-servers": "/a2a-servers/$id", skills: "/skills/$id", tools: "/tools/$id", schedules: "/schedules/$id", webhooks: "/webhooks/$id", triggers: "/triggers/$id" };
 
 /** The page of a document, by the name that the API and the audit log have for it. */
 const configured = createRoute({
@@ -166,9 +181,10 @@ const configured = createRoute({
   },
 });
 const operation = [traces, trace, datasets, dataset, datasetCase, evals, newEval, online, reports, evalResult, fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
+const automation = [schedules, newSchedule, schedule, scheduleEdit, webhooks, newWebhook, webhook, webhookEdit, triggers, newTrigger, trigger, triggerEdit] as const;
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, a2aServers, a2aServer, skills, skill, tools, tool, compare, assistant, keys, system, ...operation]),
+  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, a2aServers, a2aServer, skills, skill, tools, tool, compare, assistant, keys, system, ...operation, ...automation]),
   basepath: basePath,
   defaultPreload: "intent",
   defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,

@@ -46,6 +46,7 @@ export function RunPage() {
             <CopyButton text={id} label={t("action.copyId")} />
             <Badge look={lookOfRun(stateOf(run.data))} />
             <span className="text-muted">{run.data.agent_id}</span>
+            <StartedBy by={run.data.transport_request_id ?? ""} />
             {run.data.resolution_id && <Pinned version={run.data.resolution_id} />}
             {cost > 0 && <span className="mono">{money(cost)}</span>}
             <span className="text-muted">
@@ -83,6 +84,21 @@ export function RunPage() {
         )}
       </Loaded>
     </Page>
+  );
+}
+
+/** StartedBy names the schedule or the trigger that has started a run. */
+function StartedBy({ by }: { by: string }) {
+  const { t } = useLanguage();
+  const admin = useMay("admin");
+  const [, kind, id = ""] = /^(schedule|trigger) (\S+)$/.exec(by) ?? [];
+  if (!kind) return null;
+  const text = t(kind === "schedule" ? "run.bySchedule" : "run.byTrigger", { id });
+  if (!admin) return <span className="text-muted">{text}</span>;
+  return (
+    <Link to={kind === "schedule" ? "/schedules/$id" : "/triggers/$id"} params={{ id }} className="link">
+      {text}
+    </Link>
   );
 }
 
