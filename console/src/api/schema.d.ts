@@ -3855,6 +3855,8 @@ export interface components {
         EvalCell: {
             agent_id?: string;
             model_id?: string;
+            variant?: string;
+            version?: string;
         };
         EvalChange: {
             cell?: components["schemas"]["EvalCell"];
@@ -4024,6 +4026,7 @@ export interface components {
             agent_id?: string;
             /** @description any JSON */
             agent_overrides?: unknown;
+            agents?: string[];
             baseline_run_id?: string;
             dataset_id: string;
             in_doubt?: string;
@@ -4034,7 +4037,10 @@ export interface components {
             mode?: string;
             models?: string[];
             samples?: number;
+            traces?: boolean;
+            variants?: components["schemas"]["EvalVariant"][];
             version?: string;
+            versions?: string[];
         };
         EvalRunList: {
             runs: components["schemas"]["EvalRunSummary"][];
@@ -4112,6 +4118,13 @@ export interface components {
             name: string;
             /** @description any JSON */
             result?: unknown;
+        };
+        EvalVariant: {
+            /** @description any JSON */
+            agent_overrides?: unknown;
+            id: string;
+            parameters?: components["schemas"]["InferenceOverride"];
+            system_prompt?: string;
         };
         Event: components["schemas"]["RunStartEvent"] | components["schemas"]["RunFinishEvent"] | components["schemas"]["TextDeltaEvent"] | components["schemas"]["ReasoningDeltaEvent"] | components["schemas"]["ReasoningEncryptedValueEvent"] | components["schemas"]["ToolCallStartEvent"] | components["schemas"]["ToolCallDeltaEvent"] | components["schemas"]["ToolCallReadyEvent"] | components["schemas"]["ToolCallDoneEvent"] | components["schemas"]["ToolCallStreamDeltaEvent"] | components["schemas"]["ToolCallResumedEvent"] | components["schemas"]["ToolCallCancelEvent"] | components["schemas"]["StreamResetEvent"] | components["schemas"]["ActivitySnapshotEvent"] | components["schemas"]["ActivityDeltaEvent"] | components["schemas"]["StepStartEvent"] | components["schemas"]["StepEndEvent"] | components["schemas"]["InferenceCompleteEvent"] | components["schemas"]["StateSnapshotEvent"] | components["schemas"]["StateDeltaEvent"] | components["schemas"]["MessagesSnapshotEvent"] | components["schemas"]["ErrorEvent"];
         EventList: {
@@ -4236,7 +4249,8 @@ export interface components {
         Fixture: {
             /** @description any JSON */
             arguments?: unknown;
-            result: components["schemas"]["ToolResult"] | null;
+            result?: components["schemas"]["ToolResult"];
+            result_json?: string;
             tool: string;
         };
         ForkBody: {
@@ -4842,6 +4856,7 @@ export interface components {
             agent_id?: string;
             /** @description any JSON */
             agent_overrides?: unknown;
+            agents?: string[];
             expectations?: components["schemas"]["EvalExpectation"];
             judge?: components["schemas"]["EvalJudge"];
             max_cost_usd?: number;
@@ -4851,6 +4866,7 @@ export interface components {
             persist?: boolean;
             samples?: number;
             user_input: string;
+            variants?: components["schemas"]["EvalVariant"][];
         };
         OnlineReply: {
             persisted: boolean;
@@ -17369,6 +17385,8 @@ export interface operations {
             query?: {
                 /** @description only versions before this one */
                 before?: number;
+                /** @description also those that were made to try something; default false */
+                previews?: boolean;
                 /** @description maximum number of items, 1 to 1000; default 100 */
                 limit?: number;
             };
