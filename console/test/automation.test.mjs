@@ -227,7 +227,7 @@ test("a webhook is made, its secret shown once, tested, told, and told again", a
   await page.getByRole("button", { name: "Delete the webhook" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Delete the webhook" }).click();
   await page.waitForURL(/\/webhooks$/);
-  await page.getByRole("link", { name: "audit" }).waitFor();
+  await page.getByRole("link", { name: "audit", exact: true }).waitFor();
 });
 
 test("a trigger is made, its URL and secret shown once; the URL starts runs until the secret is replaced", async (t) => {
