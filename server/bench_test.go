@@ -3,12 +3,14 @@ package server_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -281,6 +283,28 @@ func BenchmarkW6b(b *testing.B) {
 			}
 			for _, clients := range []int{1, 64} {
 				b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) { c.run(b, clients, "THREADS=new") })
+			}
+		})
+	}
+}
+
+// BenchmarkW6o compares a server whose runs are observed, with spans of none or all of them, with one whose runs are not, in memory. The spans go to a collector in another process.
+func BenchmarkW6o(b *testing.B) {
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/x-protobuf")
+	}))
+	b.Cleanup(collector.Close)
+	for _, share := range []string{"0", "1"} {
+		b.Run("sampling="+share, func(b *testing.B) {
+			var c contest
+			for i, observe := range []string{"", share} {
+				c.names[i] = cmp.Or(observe, "off")
+				c.processes[i] = spawn(b, "server", "OBSERVE="+observe, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))
+				c.addr[i] = c.processes[i].line()
+			}
+			for _, clients := range []int{1, 64} {
+				b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) { c.run(b, clients) })
 			}
 		})
 	}

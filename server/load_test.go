@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -27,7 +28,9 @@ import (
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/telemetry"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
@@ -201,6 +204,23 @@ func openQueue(at string) (_ mailbox.Queue, closeQueue func(), err error) {
 	return db, func() { _ = db.Close() }, nil
 }
 
+// observed returns what observes the runs of the server process, and sends the spans of a share of them to a collector: OBSERVE says which share, and without it there is nothing.
+func observed(m *server.Metrics) ([]awaken.Plugin, error) {
+	text := os.Getenv("OBSERVE")
+	if text == "" {
+		return nil, nil
+	}
+	share, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := telemetry.Open(context.Background(), "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	return []awaken.Plugin{observe.New(observe.Options{Sinks: []observe.Sink{m.Observer()}, Tracer: sent.Tracer, Meter: sent.Meter, Labels: m.Labels(), Always: true, Config: observe.Config{SampleRate: &share}})}, nil
+}
+
 // serveLoad is the server process.
 func serveLoad() error {
 	start := make(chan struct{})
@@ -215,10 +235,16 @@ func serveLoad() error {
 		tap = w
 		go w.Serve(context.Background())
 	}
+	metrics := server.NewMetrics()
+	plugins, err := observed(metrics)
+	if err != nil {
+		return err
+	}
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
 		Providers: map[string]llm.Model{"p": model},
+		Plugins:   plugins,
 		Tap:       tap,
 	})
 	if err != nil {
@@ -227,7 +253,6 @@ func serveLoad() error {
 	if os.Getenv("GATE") == "" {
 		close(start)
 	}
-	metrics := server.NewMetrics()
 	box, err := mailbox.New(mailbox.Config{Queue: queue, Observer: metrics, Sink: metrics.Sink, Concurrency: setting("CONCURRENCY")}, rt.With)
 	if err != nil {
 		return err
