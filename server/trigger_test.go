@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -384,4 +385,37 @@ func TestTriggers_UseEveryField(t *testing.T) {
 		}
 	}
 	sectiontest.Covers[trigger.Spec](t, docs...)
+}
+
+// Requests whose bodies are needed to verify them have few places, which those that send slowly give back when they are cut off.
+func TestTriggers_RequestsThatAreNotVerifiedYetHaveFewPlaces(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	_, linked := g.trigger(`"id":"deploys"`)
+	const path = "/v1/triggers/deploys/fire"
+	forged := signed("whsec_x", "m1", "{}")
+	var slow []net.Conn
+	for range 16 {
+		c, err := net.Dial("tcp", g.http.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow = append(slow, c)
+		t.Cleanup(func() { _ = c.Close() })
+		if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\nWebhook-Id: m\r\nWebhook-Timestamp: 1\r\nWebhook-Signature: v1,x\r\n\r\n", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.eventually("all places are taken", func() bool {
+		status, text := g.ask("POST", path, "{}", forged...)
+		return status == 503 && strings.Contains(text, "too many requests are being verified")
+	})
+	g.want(202, "POST", linked, "{}") // a signed URL needs no such place
+	for _, c := range slow {
+		_ = c.Close()
+	}
+	g.eventually("there are places again", func() bool {
+		status, _ := g.ask("POST", path, "{}", forged...)
+		return status == 401
+	})
 }
