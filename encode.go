@@ -57,6 +57,7 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	buf = appendjson.TextIf(buf, `,"run_mode":`, r.Mode)
 	buf = appendjson.TextIf(buf, `,"adapter":`, r.Adapter)
 	buf = appendjson.IntIf(buf, `,"depth":`, r.Depth)
+	buf = appendjson.TextIf(buf, `,"trace":`, r.Trace)
 	buf = e.valueIf(r.Call != nil, buf, `,"call":`, r.Call)
 	buf = e.valueIf(r.Overrides != nil, buf, `,"overrides":`, r.Overrides)
 	buf = e.valueIf(len(r.FrontendTools) > 0, buf, `,"frontend_tools":`, r.FrontendTools)

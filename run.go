@@ -362,6 +362,8 @@ type Run struct {
 	Mode               string `json:"run_mode,omitempty"`
 	Adapter            string `json:"adapter,omitempty"`
 	Depth              int    `json:"depth,omitempty"`
+	// Trace is where in a trace the run began, as [RunRequest].Trace is, if that trace is recorded.
+	Trace string `json:"trace,omitempty"`
 
 	// The rest of the request, kept for resuming the run.
 	Call          *PlannedCall       `json:"call,omitempty"`

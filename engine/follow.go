@@ -50,8 +50,14 @@ type followed struct {
 	followers []Follower // those of the sinks that are
 }
 
-// follow asks the agent's plugins who follows the activation.
+// follow asks the agent's plugins who follows the activation, and keeps where in a trace the run began.
 func (op *opening) follow() {
+	op.ctx = tracecontext.Continue(op.ctx, tracecontext.ParseText(op.rec.Trace))
+	defer func() {
+		if at := tracecontext.Of(op.ctx); op.rec.Trace == "" && at.Sampled() {
+			op.rec.Trace = at.String()
+		}
+	}()
 	var f *followed
 	for _, p := range op.agent.Plugins {
 		o, ok := p.(Observer)

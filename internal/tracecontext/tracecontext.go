@@ -106,6 +106,27 @@ func With(ctx context.Context, c Context) context.Context {
 	return context.WithValue(ctx, key{}, c)
 }
 
+type continuedKey struct{}
+
+type continued struct{ began, cause Context }
+
+// Continue returns a context at the position where something began that continues now, because of what has the position of ctx.
+func Continue(ctx context.Context, began Context) context.Context {
+	if began.Parent == "" {
+		return ctx
+	}
+	return With(context.WithValue(ctx, continuedKey{}, continued{began, Of(ctx)}), began)
+}
+
+// Cause returns the position of what let ctx continue, and whether ctx is one of [Continue]. What begins below it does not continue.
+func Cause(ctx context.Context) (c Context, ok bool) {
+	v, ok := ctx.Value(continuedKey{}).(continued)
+	if !ok || v.began != Of(ctx) {
+		return Context{}, false
+	}
+	return v.cause, true
+}
+
 // Of returns the position of ctx, or the zero Context.
 func Of(ctx context.Context) Context {
 	c, _ := ctx.Value(key{}).(Context)

@@ -58,3 +58,18 @@ func TestHeaders_ThereAndBack(t *testing.T) {
 		t.Errorf("a request with two parents is at %+v", got)
 	}
 }
+
+func TestContinue_IsAtTheBeginningAndKnowsTheCause(t *testing.T) {
+	t.Parallel()
+	began, cause := tracecontext.Parse(parent, ""), tracecontext.Parse("00-00000000000000000000000000000001-0000000000000002-01", "")
+	ctx := tracecontext.Continue(tracecontext.With(t.Context(), cause), began)
+	if got, ok := tracecontext.Cause(ctx); tracecontext.Of(ctx) != began || got != cause || !ok {
+		t.Errorf("it is at %v because of %v, %v", tracecontext.Of(ctx), got, ok)
+	}
+	if got, ok := tracecontext.Cause(tracecontext.With(ctx, cause)); ok {
+		t.Errorf("what begins below continues because of %v", got)
+	}
+	if ctx := tracecontext.Continue(t.Context(), tracecontext.Context{}); ctx != t.Context() {
+		t.Error("what began nowhere continues")
+	}
+}

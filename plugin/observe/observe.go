@@ -35,8 +35,8 @@
 // # One trace
 //
 // A run belongs to the trace that its request names (a header traceparent, a call of MCP, the run that started it). The position of the first
-// activation is part of the run's state, saved with the first commit that the run makes anyway: an activation on another replica, days
-// later, continues the same trace. A run whose spans are not recorded saves nothing.
+// activation is part of the run's record, see [awaken.Run]: an activation on another replica, days later, continues the same trace. A run
+// whose spans are not recorded keeps none.
 //
 // # Sampling
 //
@@ -60,8 +60,6 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/tracecontext"
-	"github.com/awaken-go/awaken/state"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -121,34 +119,11 @@ func (p *Plugin) Name() string { return Name }
 // Register implements [awaken.Plugin].
 func (p *Plugin) Register(r *awaken.Registrar) error {
 	r.Section(p.section)
-	r.Key(traceKey)
 	return nil
 }
 
 // Applies implements [awaken.Applier].
 func (p *Plugin) Applies(*awaken.AgentSpec) bool { return p.opts.Always }
-
-// position is where the first activation of a run is in its trace.
-type position struct {
-	Parent string `json:"traceparent"`
-	State  string `json:"tracestate,omitempty"`
-}
-
-// traceKey has the position of a run whose spans are recorded.
-var traceKey = state.NewValue[position]("__observability.trace", state.Options{})
-
-// Activate implements [awaken.Activator]: it saves the position of the run.
-func (p *Plugin) Activate(ctx context.Context, h *awaken.HookCall) error {
-	r, _ := ctx.Value(recorderKey{}).(*recorder)
-	if r == nil || r.root == nil || r.info.RunID != h.Run.RunID {
-		return nil
-	}
-	if _, saved := traceKey.Lookup(h); !saved {
-		c := tracecontext.Of(r.ctx)
-		traceKey.Update(h, position{c.Parent, c.State})
-	}
-	return nil
-}
 
 // Follow makes the recorder of an activation; see engine.Observer.
 func (p *Plugin) Follow(ctx context.Context, h *awaken.HookCall) (context.Context, awaken.Sink) {
@@ -160,7 +135,7 @@ func (p *Plugin) Follow(ctx context.Context, h *awaken.HookCall) (context.Contex
 		return ctx, nil
 	}
 	r := newRecorder(p, &cfg, h)
-	ctx = r.begin(ctx, h)
+	ctx = r.begin(ctx)
 	return ctx, r
 }
 

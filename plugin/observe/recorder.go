@@ -32,10 +32,7 @@ type recorder struct {
 	sum    Summary
 }
 
-type (
-	recorderKey struct{}
-	partKey     struct{}
-)
+type partKey struct{}
 
 // part is something that has begun. Its context has it.
 type part struct {

@@ -18,25 +18,24 @@ import (
 )
 
 // begin begins the activation, and returns its context.
-func (r *recorder) begin(ctx context.Context, h *awaken.HookCall) context.Context {
+func (r *recorder) begin(ctx context.Context) context.Context {
 	if r.p.tracer != nil {
-		ctx = r.startRoot(ctx, h)
+		ctx = r.startRoot(ctx)
 	}
-	r.ctx = context.WithValue(ctx, recorderKey{}, r)
-	return r.ctx
+	r.ctx = ctx
+	return ctx
 }
 
 // startRoot starts the span of the activation, if it is to be recorded.
-func (r *recorder) startRoot(ctx context.Context, h *awaken.HookCall) context.Context {
+func (r *recorder) startRoot(ctx context.Context) context.Context {
 	opts := []oteltrace.SpanStartOption{oteltrace.WithTimestamp(r.began), oteltrace.WithAttributes(identity(r.info)...)}
-	if !oteltrace.SpanContextFromContext(ctx).IsValid() {
-		ctx = remote(ctx, tracecontext.Of(ctx))
+	began := tracecontext.Of(ctx)
+	cause, resumed := tracecontext.Cause(ctx)
+	if cause.Parent != "" && cause.TraceID() != began.TraceID() {
+		opts = append(opts, oteltrace.WithLinks(oteltrace.LinkFromContext(remote(ctx, cause)))) // what let the run continue
 	}
-	if saved, resumed := traceKey.Lookup(h); resumed {
-		if asked := oteltrace.SpanContextFromContext(ctx); asked.IsValid() && asked.TraceID().String() != tracecontext.Parse(saved.Parent, "").TraceID() {
-			opts = append(opts, oteltrace.WithLinks(oteltrace.Link{SpanContext: asked})) // what let the run continue
-		}
-		ctx = remote(ctx, tracecontext.Parse(saved.Parent, saved.State))
+	if resumed || !oteltrace.SpanContextFromContext(ctx).IsValid() {
+		ctx = remote(ctx, began)
 	}
 	if parent := oteltrace.SpanContextFromContext(ctx); parent.IsValid() && !parent.IsSampled() || !parent.IsValid() && !chosen(r.info.RunID, *r.cfg.SampleRate) {
 		return ctx

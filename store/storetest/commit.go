@@ -281,7 +281,7 @@ var commitCases = []testCase{
 			Termination: awaken.Termination{Type: awaken.Stopped, Code: "x", Detail: "y"}, FinalOutput: "bye", ErrorPayload: &awaken.Error{Message: "m", Code: "c"},
 			Input: llm.Interval{FromSeq: 1, ToSeq: 2}, Output: llm.Interval{FromSeq: 3, ToSeq: 4}, CreatedAt: 1, StartedAt: 2, FinishedAt: 3, UpdatedAt: 4, Steps: 5, InputTokens: 6, OutputTokens: 7,
 			Usage: llm.Usage{PromptTokens: 6, CompletionTokens: 7, CacheReadTokens: 8}, CostUSD: 0.25,
-			Taint: &awaken.Taint{RunID: "other", CallID: "c", Tool: "fetch", At: 8}}
+			Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Taint: &awaken.Taint{RunID: "other", CallID: "c", Tool: "fetch", At: 8}}
 		o := acquire(t, s, "t", "r")
 		o.commit(func(c *awaken.Commit) { c.Run = run })
 		got, err := s.LoadRun(t.Context(), "r")
