@@ -154,11 +154,17 @@ func (c *Cron) matchesDay(y int, m time.Month, d int) bool {
 // matches that matches either.
 const maxDays = 366 * 9
 
-// Next returns the first time after after, in the time zone of after. It returns the zero time if there is none.
+// lastYear is the last that RFC 3339 can write.
+const lastYear = 9999
+
+// Next returns the first time after after, in the time zone of after. It returns the zero time if there is none up to the year 9999.
 func (c *Cron) Next(after time.Time) time.Time {
 	loc := after.Location()
 	y, m, d := after.Date()
 	for range maxDays {
+		if y > lastYear {
+			break
+		}
 		if c.matchesDay(y, m, d) {
 			if t := c.onDay(after, y, m, d, loc); !t.IsZero() {
 				return t

@@ -137,7 +137,29 @@ func (s *Schedule) Arm(now time.Time) error {
 	if s.Spec.At != nil && s.State.Next.IsZero() && s.Revision == 0 {
 		return fmt.Errorf("at is %s, which is over", s.Spec.At.Format(time.RFC3339))
 	}
+	if s.Spec.EndsAt != nil && s.State.Next.IsZero() && s.Revision == 0 {
+		return fmt.Errorf("ends_at is %s, before the first time of cron", s.Spec.EndsAt.Format(time.RFC3339))
+	}
+	if err := s.checkJitter(); err != nil {
+		return err
+	}
 	s.rest()
+	return nil
+}
+
+// checkJitter refuses a delay that could be longer than the time between two starts: it would look as if those were missed.
+func (s *Schedule) checkJitter() error {
+	from := s.State.Next
+	for range 10 {
+		next := s.Spec.after(from)
+		if from.IsZero() || next.IsZero() {
+			break
+		}
+		if gap := int(next.Sub(from).Seconds()); s.Spec.JitterSecs > gap {
+			return fmt.Errorf("jitter_secs is %d, but cron has times that are %d seconds apart; want at most so many", s.Spec.JitterSecs, gap)
+		}
+		from = next
+	}
 	return nil
 }
 

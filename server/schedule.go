@@ -290,7 +290,10 @@ func (h *schedules) pause(req *request, paused bool) error {
 			return nil
 		}
 		s.Spec.Paused = paused
-		return s.Arm(time.Now())
+		if err := s.Arm(time.Now()); err != nil { // it was accepted by an earlier release
+			return protocol.BadRequest("%s", err)
+		}
+		return nil
 	})
 }
 
@@ -369,7 +372,9 @@ func (h *schedules) preview(req *request, body *timesBody) error {
 	s := &schedule.Schedule{Spec: schedule.Spec{Cron: body.Cron, TimeZone: body.TimeZone, EndsAt: body.EndsAt, Run: json.RawMessage(`{}`)}}
 	from := time.Now()
 	if body.From != nil {
-		from = *body.From
+		if from = body.From.UTC(); from.Year() < 1970 || from.Year() > 9999 {
+			return protocol.BadRequest("from is %s; want a time from 1970 to 9999", body.From.Format(time.RFC3339))
+		}
 	}
 	if err := s.Arm(from); err != nil {
 		return protocol.BadRequest("%s", err)

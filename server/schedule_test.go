@@ -30,14 +30,16 @@ func TestSchedules_AreDocuments(t *testing.T) {
 	g.says(409, "there is one with that id", "POST", "/v1/schedules", `{"id":"report","cron":"@daily",`+run+`}`, admin...)
 	for body, want := range map[string]string{
 		`{` + run + `}`: "cron and at: want exactly one of them",
-		`{"cron":"@daily","at":"2030-01-01T00:00:00Z",` + run + `}`: "cron and at: want exactly one of them",
-		`{"cron":"61 * * * *",` + run + `}`:                         `cron: minute: \"61\" is not a number from 0 to 59`,
-		`{"cron":"@daily","time_zone":"Mars/Olympus",` + run + `}`:  `time_zone is \"Mars/Olympus\"; want the name of a zone`,
-		`{"cron":"@daily","time_zone":"Local",` + run + `}`:         `time_zone is \"Local\"`,
-		`{"at":"2001-01-01T00:00:00Z",` + run + `}`:                 "at is 2001-01-01T00:00:00Z, which is over",
-		`{"cron":"@daily","overlap":"never",` + run + `}`:           `overlap is \"never\"; want skip, wait, allow or cancel`,
-		`{"cron":"@daily","missed":"x",` + run + `}`:                `missed is \"x\"; want latest, skip or all`,
-		`{"cron":"@daily","jitter_secs":-1,` + run + `}`:            "jitter_secs is -1; want 0 to 86400",
+		`{"cron":"@daily","at":"2030-01-01T00:00:00Z",` + run + `}`:                          "cron and at: want exactly one of them",
+		`{"cron":"61 * * * *",` + run + `}`:                                                  `cron: minute: \"61\" is not a number from 0 to 59`,
+		`{"cron":"@daily","time_zone":"Mars/Olympus",` + run + `}`:                           `time_zone is \"Mars/Olympus\"; want the name of a zone`,
+		`{"cron":"@daily","time_zone":"Local",` + run + `}`:                                  `time_zone is \"Local\"`,
+		`{"at":"2001-01-01T00:00:00Z",` + run + `}`:                                          "at is 2001-01-01T00:00:00Z, which is over",
+		`{"cron":"@daily","overlap":"never",` + run + `}`:                                    `overlap is \"never\"; want skip, wait, allow or cancel`,
+		`{"cron":"@daily","missed":"x",` + run + `}`:                                         `missed is \"x\"; want latest, skip or all`,
+		`{"cron":"@daily","jitter_secs":-1,` + run + `}`:                                     "jitter_secs is -1; want 0 to 86400",
+		`{"cron":"@daily","jitter_secs":86400,"ends_at":"2001-01-01T00:00:00Z",` + run + `}`: "ends_at is 2001-01-01T00:00:00Z, before the first time of cron",
+		`{"cron":"*/5 9 * * *","jitter_secs":301,` + run + `}`:                               "jitter_secs is 301, but cron has times that are 300 seconds apart",
 		`{"cron":"@daily"}`: "run is missing",
 		`{"cron":"@daily","run":{"agent_id":"none","messages":[{"role":"user","content":"x"}]}}`:                                      "agent not found: none",
 		`{"cron":"@daily","run":{"agent_id":"default"}}`:                                                                              "at least one message is required",
@@ -73,6 +75,14 @@ func TestSchedules_ShowTheirTimes(t *testing.T) {
 	got := g.want(200, "POST", "/v1/schedules/preview", `{"cron":"30 2 * * *","time_zone":"Europe/Berlin","from":"2027-03-26T12:00:00Z","ends_at":"2027-03-30T00:00:00Z"}`, admin...)["upcoming"]
 	if diff := cmp.Diff([]any{"2027-03-27T02:30:00+01:00", "2027-03-28T03:00:00+02:00", "2027-03-29T02:30:00+02:00"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// No time is later than RFC 3339 can write.
+	got = g.want(200, "POST", "/v1/schedules/preview", `{"cron":"@yearly","from":"9997-06-01T00:00:00Z","time_zone":"Pacific/Kiritimati"}`, admin...)["upcoming"]
+	if diff := cmp.Diff([]any{"9998-01-01T00:00:00+14:00", "9999-01-01T00:00:00+14:00"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, from := range []string{"9999-12-31T23:59:59-12:00", "0000-01-01T00:00:00Z", "1969-12-31T23:59:59Z"} {
+		g.says(400, "from is "+from+"; want a time from 1970 to 9999", "POST", "/v1/schedules/preview", `{"cron":"* * * * *","from":"`+from+`"}`, admin...)
 	}
 	for i := range 3 {
 		g.want(201, "POST", "/v1/schedules", fmt.Sprintf(`{"id":"s%d","cron":"@daily","run":{"agent_id":"default","messages":[{"role":"user","content":"x"}]}}`, i), admin...)
