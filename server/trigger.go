@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -230,7 +231,7 @@ func (h *triggers) link(req *request, l trigger.Link, secret string) string {
 		}
 		at = scheme + "://" + req.r.Host + h.base
 	}
-	return at + "/v1/triggers/" + l.ID + "/fire?" + l.Sign(secret)
+	return at + "/v1/triggers/" + url.PathEscape(l.ID) + "/fire?" + l.Sign(secret)
 }
 
 // of returns the trigger of a request.
@@ -329,8 +330,11 @@ func (h *triggers) sign(req *request, body *linkBody) error {
 	}
 	l := trigger.Link{Tenant: t.Tenant, ID: t.ID}
 	if at := body.ExpiresAt; at != nil {
-		if l.Expires = at.UTC().Truncate(time.Second); !l.Expires.After(time.Now()) {
+		switch l.Expires = at.UTC().Truncate(time.Second); {
+		case !l.Expires.After(time.Now()):
 			return protocol.BadRequest("expires_at is %s, which is over", at.Format(time.RFC3339))
+		case l.Expires.Year() > 9999:
+			return protocol.BadRequest("expires_at is %s; want a time up to the year 9999", at.Format(time.RFC3339))
 		}
 	}
 	secrets, err := h.secrets(t)

@@ -80,6 +80,16 @@ func (g *rig) stored(id string) *awaken.Run {
 	return run
 }
 
+// The URL of a trigger names it, whatever its id.
+func TestTriggers_URLsNameAnyID(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for _, id := range []string{"a/b", "a b?x#y", "ü", "a%2Fb", "a/../b"} {
+		_, path := g.trigger(fmt.Sprintf(`"id":%q`, id))
+		g.want(202, "POST", path, `{"n":1}`)
+	}
+}
+
 func TestTriggers_AreDocuments(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -105,6 +115,7 @@ func TestTriggers_AreDocuments(t *testing.T) {
 	}
 	g.want(200, "PUT", "/v1/triggers/deploys", `{"description":"new",`+triggered+`}`, admin...)
 	g.says(400, "which is over", "POST", "/v1/triggers/deploys/url", `{"expires_at":"2001-01-01T00:00:00Z"}`, admin...)
+	g.says(400, "want a time up to the year 9999", "POST", "/v1/triggers/deploys/url", `{"expires_at":"9999-12-31T23:59:59-12:00"}`, admin...)
 	g.want(200, "POST", "/v1/triggers/deploys/url", `{}`, admin...)
 	g.want(200, "POST", "/v1/triggers/deploys/rotate", `{}`, admin...)
 	for i := range 3 {
