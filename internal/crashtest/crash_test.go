@@ -91,6 +91,9 @@ type campaign struct {
 	mu     sync.Mutex
 	trials int
 	kills  int
+	// replays are runs that replay equal, followed those of which every event does.
+	replays, followed int
+
 	hit    map[string]int // kills at each point
 	flying map[string]int // calls that were on their way when a process was killed
 }
@@ -188,6 +191,16 @@ func (c *campaign) try(i int) {
 		return
 	}
 	problems := check(c.Context(), s, j)
+	if followed, err := replayed(c.Context(), s, j, conversation); err != nil {
+		problems = append(problems, "replay: "+err.Error())
+	} else {
+		c.mu.Lock()
+		c.replays++
+		if followed {
+			c.followed++
+		}
+		c.mu.Unlock()
+	}
 	if err := s.Close(); err != nil {
 		problems = append(problems, err.Error())
 	}
@@ -267,8 +280,12 @@ func (c *campaign) missing() (out []string) {
 
 // report says what was tried, and fails if something was not.
 func (c *campaign) report() {
-	c.Logf("%s=%d: %d processes killed on %s in %d trials, at %d points %v; calls on their way: %v", seedVar, c.seed, c.kills, c.name, c.trials-lanes, len(c.hit), c.hit, c.flying)
+	c.Logf("%s=%d: %d processes killed on %s in %d trials, at %d points %v; calls on their way: %v; %d runs replay equal, %d of them event by event",
+		seedVar, c.seed, c.kills, c.name, c.trials-lanes, len(c.hit), c.hit, c.flying, c.replays, c.followed)
 	if missing := c.missing(); !c.Failed() && (c.kills < kills() || len(missing) > 0) {
 		c.Errorf("%d processes were killed, want %d; none at %q", c.kills, kills(), missing)
+	}
+	if !c.Failed() && (c.followed == 0 || c.followed == c.replays) {
+		c.Errorf("of %d runs, %d replay event by event, want some and not all", c.replays, c.followed)
 	}
 }

@@ -5,7 +5,8 @@
 // workers resume the run, and may be killed as well; the last one finishes it. The tools leave
 // marks in a file outside the store, and a reader writes down every event it saw. After each kill
 // the test inspects what is left without changing it; at the end it compares the store, the marks
-// and the reader's notes.
+// and the reader's notes, and replays the run: messages, calls and results are the same, and all events of
+// a run that no process lost.
 //
 // Three more tests work the same way: processes die at every point of summarising a conversation, and of the
 // steps of a tool, and many runs in several processes die while they spend the one dollar of their tenant.

@@ -117,18 +117,27 @@ func checkSteps(ctx context.Context, j job) (doubts int, problems []string) {
 	if len(marked) > toolSteps {
 		bad("the steps used %d keys", len(marked))
 	}
+	if _, err := replayed(ctx, s, j, steps); err != nil {
+		bad("replay: %v", err)
+	}
 	return doubts, problems
+}
+
+// steps configures the agent of the story.
+func steps(_ job, w world) engine.Config {
+	return engine.Config{
+		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
+		Providers: map[string]llm.Model{"p": llm.ModelFunc(stepModel)},
+		Tools:     []awaken.Tool{stepTool(w)},
+	}
 }
 
 // takeSteps runs the agent, or takes its run up, until it is done.
 func takeSteps(j job, store awaken.Store) error {
-	rt, err := engine.New(engine.Config{
-		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
-		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
-		Providers: map[string]llm.Model{"p": llm.ModelFunc(stepModel)},
-		Tools:     []awaken.Tool{stepTool(j.world())},
-		Store:     store,
-	})
+	cfg := steps(j, j.world())
+	cfg.Store = store
+	rt, err := engine.New(cfg)
 	if err != nil {
 		return err
 	}

@@ -62,14 +62,9 @@ func work(j job) error {
 		return takeSteps(j, store)
 	}
 	watched := j.witnessed(store)
-	rt, err := engine.New(engine.Config{
-		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: j.Mode, PluginIDs: []string{"marks"}}},
-		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
-		Providers: map[string]llm.Model{"p": llm.ModelFunc(model)},
-		Tools:     tools(j.world()),
-		Plugins:   []awaken.Plugin{marks{j.world()}},
-		Store:     watched,
-	})
+	cfg := conversation(j, j.world())
+	cfg.Store = watched
+	rt, err := engine.New(cfg)
 	if err != nil {
 		return err
 	}
@@ -83,6 +78,17 @@ func work(j job) error {
 		if res.Status == awaken.RunDone {
 			return nil
 		}
+	}
+}
+
+// conversation configures the agent, whose tools leave their marks in a world.
+func conversation(j job, w world) engine.Config {
+	return engine.Config{
+		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", ToolExecutionMode: j.Mode, PluginIDs: []string{"marks"}}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
+		Providers: map[string]llm.Model{"p": llm.ModelFunc(model)},
+		Tools:     tools(w),
+		Plugins:   []awaken.Plugin{marks{w}},
 	}
 }
 

@@ -118,6 +118,7 @@ func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 		s.depart(&Difference{RunID: e.RunID, Where: "a run that the record does not have", Got: string(data)})
 		return nil, 0, nil
 	case !p.followed:
+		p.count(e.Event)
 		return nil, 0, nil
 	case p.pos >= len(p.lines):
 		s.depart(&Difference{RunID: e.RunID, Event: p.pos, Where: fmt.Sprintf("event %d", p.pos), Got: string(data)})
@@ -140,13 +141,18 @@ func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 	}
 	p.pos++
 	s.clock = max(s.clock, p.events[i].Time)
-	switch ev := e.Event.(type) {
+	p.count(e.Event)
+	return p, i, nil
+}
+
+// count counts the outcomes of calls.
+func (p *part) count(e awaken.Event) {
+	switch ev := e.(type) {
 	case *awaken.ToolCallDone:
 		p.done[ev.ID]++
 	case *awaken.ToolCallResumed:
 		p.done[ev.TargetID]++
 	}
-	return p, i, nil
 }
 
 // find returns the run of an event, or nil. A run that the runtime starts by itself, because a message arrived, has an id that it

@@ -9,7 +9,7 @@
 // record's as it is published, so a [Difference] names the first one that is another. Ids that the runtime draws are renamed to those
 // of the record. Times come from the record where it has them; those that it has only to some milliseconds are not compared.
 // Of a run that was taken over by another process the events are not those of one owner, so messages, calls and results are compared
-// instead.
+// instead. Messages to threads that the record does not have are taken and kept nowhere.
 //
 //	player := &replay.Player{Registry: version, Store: memory.New(), Open: open} // open makes an engine.Runtime
 //	result, err := player.Play(ctx, recording)

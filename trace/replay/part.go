@@ -121,7 +121,7 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 	return nil
 }
 
-// divide finds the activations. If an owner was lost, the ones that count are those behind it, and events are not compared.
+// divide finds the activations. One that another owner took over lasts until the new owner ended it; the events of such a run are not compared.
 func (p *part) divide() {
 	var open *activation
 	for _, e := range p.rec.Events {
@@ -129,8 +129,9 @@ func (p *part) divide() {
 		case *awaken.RunStart:
 			if open != nil { // its owner was lost
 				p.followed = false
+			} else {
+				open = &activation{from: len(p.events), start: e, begin: ev}
 			}
-			open = &activation{from: len(p.events), start: e, begin: ev}
 		case *awaken.RunFinish:
 			p.events = append(p.events, e)
 			if open != nil {

@@ -104,7 +104,7 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	store := p.Store
+	store := s.beyond(p.Store)
 	rt, err := p.Open(Setup{Versions: single{reg}, Store: store, Profile: p.Profile, Executor: s, Detached: func(string) awaken.Sink { return s },
 		Now: s.now, NewID: s.draw})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/trace"
 	"github.com/awaken-go/awaken/trace/replay"
+	"github.com/awaken-go/awaken/trace/replay/replaytest"
 )
 
 // shop is an agent that pays, with a tool that counts how often it did.
@@ -45,10 +46,6 @@ func newShop(change func(s *awaken.AgentSpec)) *shop {
 	return sh
 }
 
-func open(s replay.Setup) (replay.Runtime, error) {
-	return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Now: s.Now, NewID: s.NewID})
-}
-
 func (sh *shop) record(t *testing.T) *trace.Recording {
 	t.Helper()
 	h := awakentest.New(t, sh.config)
@@ -65,7 +62,7 @@ func (sh *shop) replay(t *testing.T, rec *trace.Recording) *replay.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := (&replay.Player{Registry: reg, Store: memory.New(), Open: open}).Play(t.Context(), rec)
+	res, err := (&replay.Player{Registry: reg, Store: memory.New(), Open: replaytest.Open}).Play(t.Context(), rec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +109,7 @@ func TestPlay_RefusesARunThatIsNotOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = (&replay.Player{Registry: reg, Store: memory.New(), Open: open}).Play(t.Context(), &trace.Recording{Run: &running, Events: rec.Events})
+	_, err = (&replay.Player{Registry: reg, Store: memory.New(), Open: replaytest.Open}).Play(t.Context(), &trace.Recording{Run: &running, Events: rec.Events})
 	if !errors.Is(err, replay.ErrUnplayable) {
 		t.Errorf("the error is %v", err)
 	}

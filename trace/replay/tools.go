@@ -112,12 +112,6 @@ func (s *stage) next(p *part, callID string) (outcome, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, list := p.done[callID], p.outcomes[callID]
-	if !p.followed { // what counts is how it ended
-		n = max(0, len(list)-1)
-		if c := p.call(callID); n < len(list) && c != nil && c.Result != nil {
-			return outcome{list[n].at, c.Result}, true
-		}
-	}
 	if n >= len(list) {
 		return outcome{}, false
 	}

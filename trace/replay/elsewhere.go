@@ -1,0 +1,97 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/money"
+)
+
+// elsewhere is a store that takes what runs send to threads that the record does not have, and keeps nothing of it. Such a thread is there unless the record
+// says that a delivery to it failed.
+type elsewhere struct {
+	Store
+	known  map[string]bool   // the threads of the record
+	failed map[string]string // why deliveries to others failed
+}
+
+// paying is an elsewhere whose store has budgets.
+type paying struct {
+	elsewhere
+	money.Budget
+}
+
+// beyond returns the store of a replay, with the threads beyond the record.
+func (s *stage) beyond(store Store) Store {
+	e := elsewhere{store, map[string]bool{}, map[string]string{}}
+	for _, p := range s.order {
+		e.known[p.rec.Run.ThreadID], e.known[p.rec.Run.ParentThreadID] = true, true
+		for _, f := range p.failedDeliveries() {
+			e.failed[f.ThreadID] = f.Error
+		}
+	}
+	if b, ok := store.(money.Budget); ok {
+		return paying{e, b}
+	}
+	return e
+}
+
+// Thread returns a thread. The id of a run is that of no thread.
+func (e elsewhere) Thread(ctx context.Context, id string) (*awaken.Thread, error) {
+	if _, err := e.LoadRun(ctx, id); err == nil {
+		return e.Store.Thread(ctx, id)
+	}
+	why, failed := e.failed[id]
+	switch another := strings.HasSuffix(why, ": it belongs to another user"); {
+	case e.known[id] || failed && !another:
+		return e.Store.Thread(ctx, id)
+	case another:
+		return &awaken.Thread{ID: id, UserID: fmt.Sprintf("the owner of %q", id)}, nil
+	}
+	return &awaken.Thread{ID: id}, nil
+}
+
+// Post delivers items to a thread.
+func (e elsewhere) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
+	if e.known[threadID] {
+		return e.Store.Post(ctx, threadID, items...)
+	}
+	return nil
+}
+
+// Unread returns what a thread has not read.
+func (e elsewhere) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
+	if e.known[threadID] {
+		return e.Store.Unread(ctx, threadID)
+	}
+	return nil, nil
+}
+
+// failedDelivery is one as a snapshot of the state shows it.
+type failedDelivery struct {
+	ThreadID string `json:"thread_id"`
+	Error    string `json:"error"`
+}
+
+// failedDeliveries returns what the run could not deliver.
+func (p *part) failedDeliveries() (out []failedDelivery) {
+	for i := range p.events {
+		if _, ok := p.events[i].Event.(*awaken.StateSnapshot); !ok {
+			continue
+		}
+		var shown struct {
+			Snapshot struct {
+				Extensions struct {
+					Failed []failedDelivery `json:"__runtime.failed_deliveries"`
+				} `json:"extensions"`
+			} `json:"snapshot"`
+		}
+		if json.Unmarshal([]byte(p.lines[i]), &shown) == nil {
+			out = append(out, shown.Snapshot.Extensions.Failed...)
+		}
+	}
+	return out
+}
