@@ -107,7 +107,7 @@ func (h *schedules) routes() []protocol.Route {
 // scheduleView is a schedule as clients see it.
 type scheduleView struct {
 	ID       string `json:"id"`
-	Revision int64  `json:"revision"`
+	Revision int64  `json:"revision"` // counts its changes, not its starts
 	schedule.Spec
 	Status string `json:"status"` // active, paused or ended
 	// NextAt is the next time, without its delay.
@@ -127,7 +127,7 @@ type firingCounts struct {
 }
 
 func viewOf(s *schedule.Schedule) scheduleView {
-	v := scheduleView{ID: s.ID, Revision: s.Revision, Spec: s.Spec, Status: "active", Upcoming: s.Upcoming(5), Pending: s.State.Pending, LastRun: s.State.LastRun,
+	v := scheduleView{ID: s.ID, Revision: s.State.Edits, Spec: s.Spec, Status: "active", Upcoming: s.Upcoming(5), Pending: s.State.Pending, LastRun: s.State.LastRun,
 		Counts: firingCounts{s.State.Started, s.State.Missed, s.State.Skipped, s.State.Refused}}
 	switch {
 	case s.Ended():
@@ -199,6 +199,7 @@ func (h *schedules) create(req *request, body *newSchedule) error {
 	} else if len(found) == maxSchedules {
 		return fail(http.StatusConflict, "too_many_schedules", "the tenant has %d schedules, which is the maximum; delete one first", maxSchedules)
 	}
+	s.State.Edits = 1
 	if made, err := h.store.Swap(req.ctx, s); err != nil {
 		return err
 	} else if !made {
@@ -246,19 +247,27 @@ func (h *schedules) get(req *request) error {
 }
 
 type putSchedule struct {
-	// ExpectedRevision replaces only this revision, which is that of the schedule's latest state: it grows with each start, too.
+	// ExpectedRevision replaces only this revision.
 	ExpectedRevision *int64 `json:"expected_revision,omitempty"`
 	schedule.Spec
 }
 
 func (h *schedules) put(req *request, body *putSchedule) error {
 	return h.change(req, "update", func(s *schedule.Schedule) error {
-		if r := body.ExpectedRevision; r != nil && *r != s.Revision {
-			return fail(http.StatusConflict, "conflict", "schedule %q: its revision is %d, not %d", s.ID, s.Revision, *r)
+		if err := expect("schedule", s.ID, s.State.Edits, body.ExpectedRevision); err != nil {
+			return err
 		}
 		s.Spec = body.Spec
 		return h.arm(req, s)
 	})
+}
+
+// expect fails if a document does not have the revision that a client wants to replace, unless it is nil.
+func expect(kind, id string, revision int64, want *int64) error {
+	if want == nil || *want == revision {
+		return nil
+	}
+	return fail(http.StatusConflict, "conflict", "%s %q: its revision is %d, not %d", kind, id, revision, *want)
 }
 
 // change changes the schedule of a request. A start that happens meanwhile is not a conflict.
@@ -271,6 +280,7 @@ func (h *schedules) change(req *request, action string, change func(s *schedule.
 		if err := change(s); err != nil {
 			return err
 		}
+		s.State.Edits++
 		if done, err := h.store.Swap(req.ctx, s); err != nil {
 			return err
 		} else if done {

@@ -50,6 +50,7 @@ func TestSchedules_AreDocuments(t *testing.T) {
 		g.says(400, want, "POST", "/v1/schedules", body, admin...)
 	}
 	g.says(409, "its revision is 1, not 7", "PUT", "/v1/schedules/report", `{"expected_revision":7,"cron":"@weekly",`+run+`}`, admin...)
+	g.want(200, "POST", "/v1/schedules/report/run", "", admin...) // a start is no change
 	g.want(200, "PUT", "/v1/schedules/report", `{"expected_revision":1,"cron":"@weekly",`+run+`}`, admin...)
 	if paused := g.want(200, "POST", "/v1/schedules/report/pause", "", admin...); paused["status"] != "paused" || len(paused["upcoming"].([]any)) != 0 {
 		t.Errorf("%v", paused)
@@ -64,7 +65,7 @@ func TestSchedules_AreDocuments(t *testing.T) {
 	for _, e := range g.want(200, "GET", "/v1/audit-log?resource=schedules/report", "", admin...)["items"].([]any) {
 		actions = append(actions, e.(map[string]any)["action"].(string))
 	}
-	if diff := cmp.Diff([]string{"delete", "resume", "pause", "update", "create"}, actions); diff != "" {
+	if diff := cmp.Diff([]string{"delete", "resume", "pause", "update", "run", "create"}, actions); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 }

@@ -54,7 +54,7 @@ func (h *triggers) routes() []protocol.Route {
 			Summary: "Create a trigger; only this reply has its secret and its URL", Replies: map[int]any{201: triggerView{}}, Failures: []int{409}},
 		{Method: "GET", Path: one, Handle: own(h.get),
 			Summary: "Get a trigger", Replies: map[int]any{200: triggerView{}}},
-		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: trigger.Spec{},
+		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: putTrigger{},
 			Summary: "Replace a trigger; its secret and its URLs stay", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
 		{Method: "DELETE", Path: one, Handle: own(h.delete),
 			Summary: "Delete a trigger and its log; its runs stay", Replies: map[int]any{204: nil}},
@@ -271,11 +271,20 @@ func (h *triggers) change(req *request, change func(t *trigger.Trigger) error) (
 	return nil, fail(http.StatusConflict, "conflict", "trigger %q is being changed", req.path("trigger_id"))
 }
 
-func (h *triggers) put(req *request, body *trigger.Spec) error {
-	if err := h.check(req, body); err != nil {
+type putTrigger struct {
+	// ExpectedRevision replaces only this revision.
+	ExpectedRevision *int64 `json:"expected_revision,omitempty"`
+	trigger.Spec
+}
+
+func (h *triggers) put(req *request, body *putTrigger) error {
+	if err := h.check(req, &body.Spec); err != nil {
 		return err
 	}
-	t, err := h.change(req, func(t *trigger.Trigger) error { t.Spec = *body; return nil })
+	t, err := h.change(req, func(t *trigger.Trigger) error {
+		t.Spec = body.Spec
+		return expect("trigger", t.ID, t.Revision, body.ExpectedRevision)
+	})
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,9 @@ func TestTriggers_AreDocuments(t *testing.T) {
 	} {
 		g.says(400, want, "POST", "/v1/triggers", body, admin...)
 	}
-	g.want(200, "PUT", "/v1/triggers/deploys", `{"description":"new",`+triggered+`}`, admin...)
+	g.says(409, "its revision is 1, not 7", "PUT", "/v1/triggers/deploys", `{"expected_revision":7,`+triggered+`}`, admin...)
+	g.want(200, "PUT", "/v1/triggers/deploys", `{"description":"new","expected_revision":1,`+triggered+`}`, admin...)
+	g.says(409, "its revision is 2, not 1", "PUT", "/v1/triggers/deploys", `{"description":"old","expected_revision":1,`+triggered+`}`, admin...)
 	g.says(400, "which is over", "POST", "/v1/triggers/deploys/url", `{"expires_at":"2001-01-01T00:00:00Z"}`, admin...)
 	g.says(400, "want a time up to the year 9999", "POST", "/v1/triggers/deploys/url", `{"expires_at":"9999-12-31T23:59:59-12:00"}`, admin...)
 	g.want(200, "POST", "/v1/triggers/deploys/url", `{}`, admin...)

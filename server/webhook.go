@@ -37,7 +37,7 @@ func (h *webhooks) routes() []protocol.Route {
 			Summary: "Create a webhook; only this reply has the secret that signs its messages", Replies: map[int]any{201: webhookView{}}, Failures: []int{409}},
 		{Method: "GET", Path: one, Handle: own(h.get),
 			Summary: "Get a webhook", Replies: map[int]any{200: webhookView{}}},
-		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: webhook.EndpointSpec{},
+		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: putWebhook{},
 			Summary: "Replace a webhook; its secret stays", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
 		{Method: "DELETE", Path: one, Handle: own(h.delete),
 			Summary: "Delete a webhook: messages that are not delivered are dropped", Replies: map[int]any{204: nil}},
@@ -59,7 +59,7 @@ func (h *webhooks) routes() []protocol.Route {
 // webhookView is a webhook as clients see it.
 type webhookView struct {
 	ID       string `json:"id"`
-	Revision int64  `json:"revision"`
+	Revision int64  `json:"revision"` // counts its changes, not how far it has come
 	webhook.EndpointSpec
 	Secret string `json:"secret,omitempty"` // only when it is new
 	// PausedReason says why the server has paused it, and Lost what may not have been told.
@@ -68,7 +68,7 @@ type webhookView struct {
 }
 
 func webhookViewOf(e *webhook.Endpoint, secret awaken.Secret) webhookView {
-	v := webhookView{ID: e.ID, Revision: e.Revision, EndpointSpec: e.Spec, Secret: secret.Expose(), Lost: e.State.Lost}
+	v := webhookView{ID: e.ID, Revision: e.State.Edits, EndpointSpec: e.Spec, Secret: secret.Expose(), Lost: e.State.Lost}
 	if e.Spec.Paused {
 		v.PausedReason = e.State.Paused
 	}
@@ -186,13 +186,19 @@ func (h *webhooks) get(req *request) error {
 	return req.Reply(200, webhookViewOf(e, awaken.Secret{}))
 }
 
-func (h *webhooks) put(req *request, body *webhook.EndpointSpec) error {
-	if err := h.check(body); err != nil {
+type putWebhook struct {
+	// ExpectedRevision replaces only this revision.
+	ExpectedRevision *int64 `json:"expected_revision,omitempty"`
+	webhook.EndpointSpec
+}
+
+func (h *webhooks) put(req *request, body *putWebhook) error {
+	if err := h.check(&body.EndpointSpec); err != nil {
 		return err
 	}
 	e, err := h.router.Change(req.ctx, req.tenant.Name(), req.path("webhook_id"), func(e *webhook.Endpoint) error {
-		e.Spec, e.State.Paused = *body, ""
-		return nil
+		e.Spec, e.State.Paused = body.EndpointSpec, ""
+		return expect("webhook", e.ID, e.State.Edits, body.ExpectedRevision)
 	})
 	if err != nil {
 		return h.missing(req, err)

@@ -178,6 +178,10 @@ func TestWebhooks_AreChecked(t *testing.T) {
 	g.want(201, "POST", "/v1/webhooks", `{"id":"x","url":"https://example.com/x"}`, admin...)
 	g.says(409, "there is an endpoint with the id", "POST", "/v1/webhooks", `{"id":"x","url":"https://example.com/x"}`, admin...)
 	g.want(200, "PUT", "/v1/webhooks/x", `{"url":"https://example.com/y","paused":true}`, admin...)
+	g.says(409, "its revision is 2, not 1", "PUT", "/v1/webhooks/x", `{"expected_revision":1,"url":"https://example.com/z"}`, admin...)
+	if w := g.want(200, "PUT", "/v1/webhooks/x", `{"expected_revision":2,"url":"https://example.com/z"}`, admin...); w["revision"] != 3.0 || w["url"] != "https://example.com/z" {
+		t.Errorf("%v", w)
+	}
 	g.want(204, "DELETE", "/v1/webhooks/x", "", admin...)
 	g.want(404, "GET", "/v1/webhooks/x", "", admin...)
 	g.want(404, "PUT", "/v1/webhooks/x", `{"url":"https://example.com/y"}`, admin...)
@@ -219,7 +223,9 @@ func TestWebhooks_AReceiverThatWantsNoMoreIsPaused(t *testing.T) {
 		return w["paused"] == true && strings.Contains(fmt.Sprint(w["paused_reason"]), "410")
 	})
 	r.answer(0)
-	g.want(200, "PUT", "/v1/webhooks/x", fmt.Sprintf(`{"url":%q}`, r.URL), admin...)
+	// That it was paused is a change, which a client that did not see it cannot undo; what was told before it is not.
+	g.says(409, "its revision is 2, not 1", "PUT", "/v1/webhooks/x", fmt.Sprintf(`{"url":%q,"expected_revision":1}`, r.URL), admin...)
+	g.want(200, "PUT", "/v1/webhooks/x", fmt.Sprintf(`{"url":%q,"expected_revision":2}`, r.URL), admin...)
 	_, run := g.done(admin...)
 	g.eventually("it is told again", func() bool { return len(r.told()) >= 2 })
 	r.mu.Lock()

@@ -59,6 +59,9 @@ type EndpointState struct {
 	Former      []byte    `json:"former,omitempty"`
 	FormerUntil time.Time `json:"former_until,omitzero"`
 
+	// Edits counts the changes of the endpoint that are not about how far it has come.
+	Edits int64 `json:"edits,omitempty"`
+
 	After  int64  `json:"after"` // position in the log of changes up to which hooks were made
 	Check  int64  `json:"check"`
 	Holder string `json:"holder,omitempty"`

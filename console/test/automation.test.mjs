@@ -300,6 +300,35 @@ test("a trigger is made, its URL and secret shown once; the URL starts runs unti
   await page.waitForURL(/\/triggers$/);
 });
 
+test("of two operators who save at the same moment, the second is told; a new secret meanwhile is no conflict", async (t) => {
+  const page = await open(t, "/webhooks/audit/edit", { allow: [/409/] });
+  const { id, revision, ...webhook } = await call("GET", "/v1/webhooks/audit");
+  const { id: other, revision: _, ...trigger } = await call("GET", "/v1/triggers/issues");
+  for (const [kind, doc] of [
+    [`webhooks/${id}`, webhook],
+    [`triggers/${other}`, trigger],
+  ]) {
+    await page.goto(`${server.url}/${kind}/edit`);
+    await page.getByLabel("Description").fill("Mine");
+    let meanwhile = () => call("PUT", `/v1/${kind}`, { ...doc, description: "Theirs" }); // done before the next request to save arrives
+    await page.route(`**/v1/${kind}`, async (route) => {
+      if (route.request().method() === "PUT") {
+        await meanwhile?.();
+        meanwhile = undefined;
+      }
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Changed elsewhere while you edited").waitFor();
+    assert.equal((await call("GET", `/v1/${kind}`)).description, "Theirs");
+    await page.getByRole("button", { name: "Keep mine" }).click();
+    meanwhile = () => call("POST", `/v1/${kind}/rotate`, {});
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.waitForURL(new RegExp(`/${kind}$`));
+    assert.equal((await call("GET", `/v1/${kind}`)).description, "Mine");
+  }
+});
+
 test("a key that is not an admin's is told so, without a request that fails; what does not exist is, too", async (t) => {
   const { secret } = await call("POST", "/v1/keys", { kind: "read", label: "auditor" });
   const reader = await visit(browser, server.url + "/schedules", { key: secret });

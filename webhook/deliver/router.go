@@ -90,7 +90,7 @@ func (r *Router) Add(ctx context.Context, e *webhook.Endpoint) (awaken.Secret, e
 	if err != nil {
 		return awaken.Secret{}, err
 	}
-	e.State = webhook.EndpointState{After: end}
+	e.State = webhook.EndpointState{After: end, Edits: 1}
 	secret, err := r.newSecret(e)
 	if err != nil {
 		return awaken.Secret{}, err
@@ -129,6 +129,7 @@ func (r *Router) Change(ctx context.Context, tenant, id string, change func(e *w
 		if err := change(e); err != nil {
 			return nil, err
 		}
+		e.State.Edits++
 		e.State.Holder = "" // another look at what is selected
 		rouse(e)
 		if done, err := r.cfg.Endpoints.SwapEndpoint(ctx, e); err != nil {

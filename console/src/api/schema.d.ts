@@ -3814,14 +3814,6 @@ export interface components {
         Effort: ("none" | "low" | "medium" | "high" | "max") | {
             budget: number;
         };
-        EndpointSpec: {
-            agents?: string[];
-            children?: boolean;
-            description?: string;
-            events?: ("run.started" | "run.waiting" | "run.resumed" | "run.finished")[];
-            paused?: boolean;
-            url: string;
-        };
         Error: {
             code?: string;
             message: string;
@@ -5100,6 +5092,27 @@ export interface components {
             run: components["schemas"]["RunTemplate"];
             time_zone?: string;
         };
+        PutTrigger: {
+            description?: string;
+            expected_revision?: number;
+            max_bytes?: number;
+            paused?: boolean;
+            per_minute?: number;
+            require_signature?: boolean;
+            /** @description any JSON */
+            run: unknown;
+            thread_from?: string;
+            trust_payload?: boolean;
+        };
+        PutWebhook: {
+            agents?: string[];
+            children?: boolean;
+            description?: string;
+            events?: ("run.started" | "run.waiting" | "run.resumed" | "run.finished")[];
+            expected_revision?: number;
+            paused?: boolean;
+            url: string;
+        };
         QueueBody: {
             counts: {
                 [key: string]: number;
@@ -5689,17 +5702,6 @@ export interface components {
             size?: number;
             /** @enum {string} */
             type?: "blob";
-        };
-        Spec: {
-            description?: string;
-            max_bytes?: number;
-            paused?: boolean;
-            per_minute?: number;
-            require_signature?: boolean;
-            /** @description any JSON */
-            run: unknown;
-            thread_from?: string;
-            trust_payload?: boolean;
         };
         StatInterval: {
             high: number;
@@ -25115,7 +25117,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Spec"];
+                "application/json": components["schemas"]["PutTrigger"];
             };
         };
         responses: {
@@ -26356,7 +26358,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["EndpointSpec"];
+                "application/json": components["schemas"]["PutWebhook"];
             };
         };
         responses: {

@@ -13,7 +13,7 @@ import { cronWords } from "./cron";
 import { useDraft } from "./edit";
 import { EditBar, OneOf, plainLink, Tick, When } from "./parts";
 import { scheduleQuery, upcomingQuery, type Schedule } from "./queries";
-import { Changed, fieldOf, same } from "./spec";
+import { Changed, fieldOf, replace, same } from "./spec";
 import { TemplateFields, useLacks } from "./template";
 import { instantOf, localOf, ownZone, zoneNames } from "./zones";
 
@@ -54,18 +54,13 @@ function Existing({ id }: { id: string }) {
   return <Page crumbs={crumbs}>{query.data ? <Form id={id} saved={specOf(query.data)} /> : query.isError ? <Failure error={query.error} retry={() => void query.refetch()} /> : <Skeleton />}</Page>;
 }
 
-/** put replaces a schedule whose spec is still the one that the edit began with, whatever it has started meanwhile. */
-async function put(id: string, spec: Spec, base: Spec): Promise<Schedule> {
+function put(id: string, spec: Spec, base: Spec): Promise<Schedule> {
   const params = { path: { schedule_id: id } };
-  for (let tries = 0; ; tries++) {
-    const now = await ask(api.GET("/v1/schedules/{schedule_id}", { params }));
-    if (!same(specOf(now), base)) throw new Changed();
-    try {
-      return await ask(api.PUT("/v1/schedules/{schedule_id}", { params, body: { ...spec, paused: now.paused, expected_revision: now.revision } }));
-    } catch (err) {
-      if (!(err instanceof ApiError && err.status === 409) || tries === 3) throw err;
-    }
-  }
+  return replace(
+    () => ask(api.GET("/v1/schedules/{schedule_id}", { params })),
+    (now) => same(specOf(now), base),
+    (now) => ask(api.PUT("/v1/schedules/{schedule_id}", { params, body: { ...spec, paused: now.paused, expected_revision: now.revision } })),
+  );
 }
 
 function Form({ id, saved }: { id?: string; saved: Spec }) {

@@ -58,8 +58,8 @@ function One({ g, crumbs }: { g: Trigger; crumbs: { text: string; to?: string }[
   const pause = useMutation({
     mutationFn: async () => {
       const now = (await ask(api.GET("/v1/triggers/{trigger_id}", { params }))) as Trigger;
-      const { description, run, thread_from, require_signature, trust_payload, per_minute, max_bytes, paused } = now;
-      await ask(api.PUT("/v1/triggers/{trigger_id}", { params, body: { description, run, thread_from, require_signature, trust_payload, per_minute, max_bytes, paused: !paused } }));
+      const { description, run, thread_from, require_signature, trust_payload, per_minute, max_bytes, paused, revision } = now;
+      await ask(api.PUT("/v1/triggers/{trigger_id}", { params, body: { description, run, thread_from, require_signature, trust_payload, per_minute, max_bytes, paused: !paused, expected_revision: revision } }));
     },
     onSettled: refresh,
   });

@@ -13,7 +13,7 @@ import { Door, type Opened } from "./door";
 import { useDraft } from "./edit";
 import { EditBar, plainLink, Tick } from "./parts";
 import { triggerQuery, type Trigger } from "./queries";
-import { Changed, fieldOf, same } from "./spec";
+import { Changed, fieldOf, replace, same } from "./spec";
 import { TemplateFields, useLacks } from "./template";
 
 /** What a trigger says, as its form edits it. */
@@ -50,11 +50,13 @@ function Existing({ id }: { id: string }) {
   return <Page crumbs={crumbs}>{query.data ? <Form id={id} saved={specOf(query.data)} /> : query.isError ? <Failure error={query.error} retry={() => void query.refetch()} /> : <Skeleton />}</Page>;
 }
 
-async function put(id: string, spec: Spec, base: Spec) {
+function put(id: string, spec: Spec, base: Spec) {
   const params = { path: { trigger_id: id } };
-  const now = (await ask(api.GET("/v1/triggers/{trigger_id}", { params }))) as Trigger;
-  if (!same(specOf(now), base)) throw new Changed();
-  return ask(api.PUT("/v1/triggers/{trigger_id}", { params, body: { ...spec, paused: now.paused } }));
+  return replace(
+    () => ask(api.GET("/v1/triggers/{trigger_id}", { params })),
+    (now) => same(specOf(now as Trigger), base),
+    (now) => ask(api.PUT("/v1/triggers/{trigger_id}", { params, body: { ...spec, paused: now.paused, expected_revision: now.revision } })),
+  );
 }
 
 function Form({ id, saved }: { id?: string; saved: Spec }) {

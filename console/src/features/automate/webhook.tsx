@@ -50,8 +50,8 @@ function One({ w, crumbs }: { w: Webhook; crumbs: { text: string; to?: string }[
   };
   const pause = useMutation({
     mutationFn: async () => {
-      const { url, description, events, agents, children, paused } = await ask(api.GET("/v1/webhooks/{webhook_id}", { params }));
-      await ask(api.PUT("/v1/webhooks/{webhook_id}", { params, body: { url, description, events, agents, children, paused: !paused } }));
+      const { url, description, events, agents, children, paused, revision } = await ask(api.GET("/v1/webhooks/{webhook_id}", { params }));
+      await ask(api.PUT("/v1/webhooks/{webhook_id}", { params, body: { url, description, events, agents, children, paused: !paused, expected_revision: revision } }));
     },
     onSettled: refresh,
   });

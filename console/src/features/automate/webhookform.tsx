@@ -13,7 +13,7 @@ import { Failure, Skeleton } from "../../ui/state";
 import { useDraft } from "./edit";
 import { EditBar, Once, plainLink, Secret, Tick } from "./parts";
 import { webhookQuery, type Webhook } from "./queries";
-import { Changed, fieldOf, same } from "./spec";
+import { Changed, fieldOf, replace, same } from "./spec";
 
 /** What a webhook says, as its form edits it. */
 type Spec = Pick<Webhook, "url" | "description" | "events" | "agents" | "children">;
@@ -50,11 +50,13 @@ function Existing({ id }: { id: string }) {
   return <Page crumbs={crumbs}>{query.data ? <Form id={id} saved={specOf(query.data)} /> : query.isError ? <Failure error={query.error} retry={() => void query.refetch()} /> : <Skeleton />}</Page>;
 }
 
-async function put(id: string, spec: Spec, base: Spec): Promise<Webhook> {
+function put(id: string, spec: Spec, base: Spec): Promise<Webhook> {
   const params = { path: { webhook_id: id } };
-  const now = await ask(api.GET("/v1/webhooks/{webhook_id}", { params }));
-  if (!same(specOf(now), base)) throw new Changed();
-  return ask(api.PUT("/v1/webhooks/{webhook_id}", { params, body: { ...spec, paused: now.paused } }));
+  return replace(
+    () => ask(api.GET("/v1/webhooks/{webhook_id}", { params })),
+    (now) => same(specOf(now), base),
+    (now) => ask(api.PUT("/v1/webhooks/{webhook_id}", { params, body: { ...spec, paused: now.paused, expected_revision: now.revision } })),
+  );
 }
 
 function Form({ id, saved }: { id?: string; saved: Spec }) {
