@@ -3,7 +3,6 @@ package eval
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -184,43 +183,6 @@ func (c *RequiredCall) among(calls []Call) int {
 		}
 	}
 	return n
-}
-
-// contains reports whether part is contained in whole: an object in one that has its members, an array in one of the same length
-// whose elements contain its elements, any other value in itself. Without a part it is.
-func contains(whole, part json.RawMessage) bool {
-	if len(part) == 0 {
-		return true
-	}
-	var w, p any
-	if json.Unmarshal(whole, &w) != nil || json.Unmarshal(part, &p) != nil {
-		return false
-	}
-	return subset(w, p)
-}
-
-func subset(whole, part any) bool {
-	switch p := part.(type) {
-	case map[string]any:
-		w, ok := whole.(map[string]any)
-		for name, value := range p {
-			member, has := w[name]
-			ok = ok && has && subset(member, value)
-		}
-		return ok
-	case []any:
-		w, ok := whole.([]any)
-		if !ok || len(w) != len(p) {
-			return false
-		}
-		for i := range p {
-			if !subset(w[i], p[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	return reflect.DeepEqual(whole, part)
 }
 
 func ref[T any](v T) *T { return &v }

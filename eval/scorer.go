@@ -1,11 +1,9 @@
 package eval
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -137,6 +135,9 @@ func (s *Scorer) Validate() error {
 			if s.Calls[i].Name == "" {
 				return fmt.Errorf("calls[%d].name is empty; want the name of a tool", i)
 			}
+		}
+		if n := len(s.Calls); n > mostCalls {
+			return fmt.Errorf("calls has %d; want at most %d", n, mostCalls)
 		}
 		if s.Order != InOrder && s.Order != AnyOrder && s.Order != Among {
 			return fmt.Errorf("order is %q; want %q or %q, or none", s.Order, AnyOrder, Among)
@@ -278,20 +279,23 @@ func (s *Scorer) scorePath(o *Observation) (float64, string) {
 	if len(s.Equals) == 0 {
 		return 1, ""
 	}
-	var want any
-	err := json.Unmarshal(s.Equals, &want)
+	want, err := decode(s.Equals)
 	got, _ := json.Marshal(value)
-	return verdictOf(err == nil && reflect.DeepEqual(value, want), "at %s is %.200s, want %.200s", s.Path, got, s.Equals)
+	return verdictOf(err == nil && fits(value, want, true), "at %s is %.200s, want %.200s", s.Path, got, s.Equals)
 }
 
-var firstNumber = regexp.MustCompile(`-?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?`)
+// firstNumber finds a number, with commas between its thousands or without: 3,4 are two.
+var firstNumber = regexp.MustCompile(`-?(?:\d{1,3}(?:,\d{3})+\b|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?`)
 
 func (s *Scorer) scoreNumeric(o *Observation) (float64, string) {
 	var got float64
 	found := false
 	if s.Path != "" {
 		value, _ := at(o.FinalText, s.Path)
-		got, found = value.(float64)
+		if n, ok := value.(json.Number); ok {
+			f, err := n.Float64()
+			got, found = f, err == nil
+		}
 	} else if text := firstNumber.FindString(o.FinalText); text != "" {
 		n, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
 		got, found = n, err == nil
@@ -302,23 +306,12 @@ func (s *Scorer) scoreNumeric(o *Observation) (float64, string) {
 	return verdictOf(math.Abs(got-*s.Number) <= s.Tolerance, "the number is %g, want %g within %g", got, *s.Number, s.Tolerance)
 }
 
+// mostCalls is how many calls a scorer may ask for.
+const mostCalls = 100
+
 // scoreCalls scores the share of calls that were made.
 func (s *Scorer) scoreCalls(o *Observation) (float64, string) {
-	fits := func(want *ScoredCall, got *Call) bool {
-		return want.Name == got.Name && contains(got.Arguments, want.ArgsSubset)
-	}
-	made := 0
-	used := make([]bool, len(o.Calls))
-	for i := range s.Calls {
-		for j := range o.Calls {
-			if used[j] || s.Order == InOrder && i != j || !fits(&s.Calls[i], &o.Calls[j]) {
-				continue
-			}
-			used[j] = true
-			made++
-			break
-		}
-	}
+	made := s.made(o.Calls)
 	score := float64(made) / float64(len(s.Calls))
 	switch more := len(o.Calls) - made; {
 	case made < len(s.Calls):
@@ -327,6 +320,39 @@ func (s *Scorer) scoreCalls(o *Observation) (float64, string) {
 		return score, fmt.Sprintf("the run made %d further calls; it made %s", more, callNames(o.Calls))
 	}
 	return score, ""
+}
+
+// made returns how many of the calls that are asked for were made. A call counts for one of them: the one that leaves most for the others.
+func (s *Scorer) made(calls []Call) (n int) {
+	fit := make([][]int, len(s.Calls)) // by call that is asked for, the calls that it could be
+	for i := range s.Calls {
+		for j := range calls {
+			if want := &s.Calls[i]; (s.Order != InOrder || i == j) && want.Name == calls[j].Name && contains(calls[j].Arguments, want.ArgsSubset) {
+				fit[i] = append(fit[i], j)
+			}
+		}
+	}
+	of := make(map[int]int, len(calls)) // by call, the one that it counts for
+	var place func(i int, tried map[int]bool) bool
+	place = func(i int, tried map[int]bool) bool {
+		for _, j := range fit[i] {
+			if tried[j] {
+				continue
+			}
+			tried[j] = true
+			if other, taken := of[j]; !taken || place(other, tried) {
+				of[j] = i
+				return true
+			}
+		}
+		return false
+	}
+	for i := range fit {
+		if place(i, map[int]bool{}) {
+			n++
+		}
+	}
+	return n
 }
 
 func callNames(calls []Call) string {
@@ -365,9 +391,8 @@ func at(text, path string) (any, bool) {
 	if err != nil {
 		return nil, false
 	}
-	dec := json.NewDecoder(bytes.NewReader(answerJSON(text)))
-	var value any
-	if dec.Decode(&value) != nil || dec.More() {
+	value, err := decode(answerJSON(text))
+	if err != nil {
 		return nil, false
 	}
 	for _, step := range steps {

@@ -25,6 +25,8 @@ func TestScorer_SaysWhetherARunPassesAndWhy(t *testing.T) {
 		Calls: []eval.Call{{Name: "find", Arguments: json.RawMessage(`{"id":7,"deep":{"a":1}}`)}, {Name: "pay", Arguments: json.RawMessage(`{"id":7}`)}}}
 	doc := &eval.Observation{FinalText: "```json\n{\"items\":[{\"price\":3,\"the name\":\"x\"}]}\n```"}
 	leak := &eval.Observation{FinalText: "fine", Calls: []eval.Call{{Name: "post", Arguments: json.RawMessage(`{"text":"AKIAIOSFODNN7EXAMPLE"}`)}}}
+	id := &eval.Observation{FinalText: `{"id":9007199254740993,"one":1.0,"none":null}`, Calls: []eval.Call{{Name: "get", Arguments: json.RawMessage(`{"id":9007199254740993}`)}}}
+	twice := &eval.Observation{Calls: []eval.Call{{Name: "pay", Arguments: json.RawMessage(`{"id":7}`)}, {Name: "pay", Arguments: json.RawMessage(`{}`)}}}
 	functions := map[string]eval.ScoreFunc{
 		"long": func(_ *eval.Fixture, o *eval.Observation) (eval.Score, error) {
 			return eval.Score{Score: 0.7, Passed: len(o.FinalText) > 5}, nil
@@ -62,6 +64,20 @@ func TestScorer_SaysWhetherARunPassesAndWhy(t *testing.T) {
 		{`{"kind":"tool_calls","order":"any","calls":[{"name":"pay"}]}`, o, 1, "made 1 further calls"},
 		{`{"kind":"tool_calls","order":"includes","calls":[{"name":"pay"}]}`, o, 1, ""},
 		{`{"kind":"tool_calls","order":"includes","calls":[{"name":"pay"},{"name":"pay"}]}`, o, 0.5, "made 1 of 2 calls"},
+		// A call counts for the one that asks for more, whatever the order.
+		{`{"kind":"tool_calls","order":"any","calls":[{"name":"pay"},{"name":"pay","args_subset":{"id":7}}]}`, twice, 1, ""},
+		{`{"kind":"tool_calls","order":"includes","calls":[{"name":"pay","args_subset":null},{"name":"pay","args_subset":{"id":7}},{"name":"pay","args_subset":{"id":8}}]}`, twice, 1.0 / 3 * 2, "made 2 of 3 calls"},
+		// An id has more digits than a float64.
+		{`{"kind":"json_path","path":"$.id","equals":9007199254740993}`, id, 1, ""},
+		{`{"kind":"json_path","path":"$.id","equals":9007199254740992}`, id, 0, "at $.id is 9007199254740993, want 9007199254740992"},
+		{`{"kind":"json_path","path":"$.one","equals":1}`, id, 1, ""},
+		{`{"kind":"json_path","path":"$.one","equals":{}}`, id, 0, "want {}"},
+		{`{"kind":"json_path","path":"$.none","equals":null}`, id, 1, ""},
+		{`{"kind":"json_path","path":"$","equals":{"one":1}}`, id, 0, "want {"},
+		{`{"kind":"tool_calls","calls":[{"name":"get","args_subset":{"id":9007199254740992}}]}`, id, 0, "made 0 of 1 calls"},
+		{`{"kind":"numeric","number":3}`, &eval.Observation{FinalText: "The point is (3,4)."}, 1, ""},
+		{`{"kind":"numeric","number":1234567}`, &eval.Observation{FinalText: "Of 1,234,567 people"}, 1, ""},
+		{`{"kind":"numeric","number":1234}`, &eval.Observation{FinalText: "In 1234, at last"}, 1, ""},
 		{`{"kind":"no_tool"}`, doc, 1, ""},
 		{`{"kind":"no_tool"}`, o, 0, "made 2 calls"},
 		{`{"kind":"cost","max":0.02}`, o, 1, ""},
@@ -96,9 +112,10 @@ func TestScorer_MistakesAreNamed(t *testing.T) {
 		`{"kind":"numeric","number":1,"tolerance":-1}`:             "tolerance is -1",
 		`{"kind":"tool_calls","calls":[{"name":""}]}`:              "calls[0].name is empty",
 		`{"kind":"tool_calls","calls":[{"name":"a"}],"order":"x"}`: `order is "x"`,
-		`{"kind":"cost"}`:                                          "max is missing",
-		`{"kind":"safety","rules":["("]}`:                          `rules[0] is "("`,
-		`{"kind":"func"}`:                                          "name is missing",
+		`{"kind":"tool_calls","calls":[` + strings.Repeat(`{"name":"a"},`, 100) + `{"name":"a"}]}`: "calls has 101; want at most 100",
+		`{"kind":"cost"}`:                 "max is missing",
+		`{"kind":"safety","rules":["("]}`: `rules[0] is "("`,
+		`{"kind":"func"}`:                 "name is missing",
 	} {
 		_, err := eval.ParseDataset([]byte(`{"fixtures":[{"id":"a","user_input":"x","expect":{"scorers":[` + scorer + `]}}]}`))
 		if err == nil || !strings.Contains(err.Error(), "fixtures[0].expect.scorers[0]."+want) {
