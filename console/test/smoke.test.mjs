@@ -11,7 +11,7 @@ const heard = []; // what each page wrote to the browser's console
 const call = (...args) => client(server.url, server.key)(...args);
 
 before(async () => {
-  [server, browser] = await Promise.all([serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8", AWAKEN_WORKSPACE_DIR: "files" }, log: "debug" }), launch()]);
+  [server, browser] = await Promise.all([serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8", AWAKEN_WORKSPACE_DIR: "files", AWAKEN_EXPOSE_TRACE_ROUTES: "true", AWAKEN_TRACE_BODIES: "all" }, log: "debug" }), launch()]);
   await call("POST", "/v1/config/agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse." });
   done = await run(server.url, "default", "Where should I go?");
   asked = await run(server.url, "scenario", "scenario:approval");
@@ -101,6 +101,9 @@ const pages = {
   eval: () => `/evals/${evaluated.run.id}?cell=0:hi`,
   queue: () => "/queue",
   cost: () => "/cost",
+  traces: () => "/traces",
+  trace: () => `/traces/${done.run_id}?at=0`,
+  live: () => "/evals/live",
   audit: () => "/audit",
   providers: () => "/providers",
   keys: () => "/keys",
@@ -123,7 +126,7 @@ test("axe finds nothing on the main pages, and the policy refuses nothing", asyn
 
 test("the same on a phone, in the dark, in Chinese", async (t) => {
   const page = await open(t, pages.approvals(), { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, theme: "dark", locale: "zh-CN" });
-  for (const name of ["approvals", "overview", "run"]) {
+  for (const name of ["approvals", "overview", "run", "trace"]) {
     await page.goto(server.url + pages[name]());
     await page.locator("h1, h2").first().waitFor();
     await settled(page);

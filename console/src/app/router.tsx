@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, notFound, redirect } from "@tanstack/react-router";
 import { basePath } from "../api/client";
+import type { Times } from "../ui/recent";
 import { Empty, Failure, Skeleton } from "../ui/state";
 import { useLanguage } from "./i18n/i18n";
 import { Shell } from "./shell";
@@ -32,22 +33,49 @@ export interface ThreadSearch {
   status?: string;
 }
 
+const times: (keyof Times)[] = ["range", "since", "until"];
+
 /** What the address of the list of traces may say: the filters of GET /v1/traces. */
-export interface TraceSearch {
+export interface TraceSearch extends Times {
   agent_id?: string;
+  status?: string;
   outcome?: string;
+  waiting_reason?: string;
   tool?: string;
   version?: string;
   user_id?: string;
   thread_id?: string;
+  origin?: string;
+  in_doubt?: string;
   error_code?: string;
   min_cost_usd?: string;
   min_duration_ms?: string;
+  max_score?: string;
   pinned?: string;
   q?: string;
 }
 
-const traceFilters: (keyof TraceSearch)[] = ["agent_id", "outcome", "tool", "version", "user_id", "thread_id", "error_code", "min_cost_usd", "min_duration_ms", "pinned", "q"];
+/** What the address of the list of judgements may say: the filters of GET /v1/eval/live. */
+export interface LiveSearch extends Times {
+  agent_id?: string;
+  version?: string;
+  status?: string;
+  min_score?: string;
+  max_score?: string;
+  /** The run whose judgement is open. */
+  run?: string;
+}
+
+/** What the address of a trace may say. */
+export interface TraceAt {
+  /** The line that is open. */
+  at?: string;
+  /** The evaluation of which it is a cell. */
+  eval?: string;
+}
+
+const traceFilters: (keyof TraceSearch)[] = ["agent_id", "status", "outcome", "waiting_reason", "tool", "version", "user_id", "thread_id", "origin", "in_doubt", "error_code", "min_cost_usd", "min_duration_ms", "max_score", "pinned", "q", ...times];
+const liveFilters: (keyof LiveSearch)[] = ["agent_id", "version", "status", "min_score", "max_score", "run", ...times];
 
 /** What the address of the result of an evaluation may say. */
 export interface EvalSearch {
@@ -117,11 +145,12 @@ const evalsPage = lazyRouteComponent(() => import("../features/evals/evals"), "E
 const evals = createRoute({ ...at("/evals"), validateSearch: (s: Record<string, unknown>): { dataset?: string; status?: string } => pick(s, ["dataset", "status"]), component: evalsPage });
 const newEval = createRoute({ ...at("/evals/new"), validateSearch: (s: Record<string, unknown>): { dataset?: string; baseline?: string; agent?: string; version?: string } => pick(s, ["dataset", "baseline", "agent", "version"]), component: lazyRouteComponent(() => import("../features/evals/start"), "StartEval") });
 const online = createRoute({ ...at("/evals/online"), component: lazyRouteComponent(() => import("../features/evals/online"), "Online") });
+const liveEvals = createRoute({ ...at("/evals/live"), validateSearch: (s: Record<string, unknown>): LiveSearch => pick(s, liveFilters), component: lazyRouteComponent(() => import("../features/evals/live"), "LiveEvals") });
 const evalSearch = (s: Record<string, unknown>): EvalSearch => pick(s, ["baseline", "show", "cell", "q"]);
 const reports = createRoute({ ...at("/evals/reports"), validateSearch: evalSearch, component: lazyRouteComponent(() => import("../features/evals/reports"), "Reports") });
 const evalResult = createRoute({ ...at("/evals/$id"), validateSearch: evalSearch, component: lazyRouteComponent(() => import("../features/evals/result"), "EvalResult") });
 const traces = createRoute({ ...at("/traces"), validateSearch: (s: Record<string, unknown>): TraceSearch => pick(s, traceFilters), component: lazyRouteComponent(() => import("../features/traces/traces"), "Traces") });
-const trace = createRoute({ ...at("/traces/$id"), validateSearch: (s: Record<string, unknown>): { at?: string } => pick(s, ["at"]), component: lazyRouteComponent(() => import("../features/traces/trace"), "TracePage") });
+const trace = createRoute({ ...at("/traces/$id"), validateSearch: (s: Record<string, unknown>): TraceAt => pick(s, ["at", "eval"]), component: lazyRouteComponent(() => import("../features/traces/trace"), "TracePage") });
 const versionsPage = lazyRouteComponent(() => import("../features/versions/versions"), "Versions");
 const versions = createRoute({ ...at("/versions"), component: versionsPage });
 const version = createRoute({ ...at("/versions/$n"), component: versionsPage });
@@ -166,7 +195,7 @@ const queuePage = lazyRouteComponent(() => import("../features/queue/queue"), "Q
 const queue = createRoute({ ...at("/queue"), validateSearch: queueSearch, component: queuePage });
 const deadLetter = createRoute({ ...at("/dead-letters/$dispatch"), validateSearch: queueSearch, component: queuePage });
 const cost = createRoute({ ...at("/cost"), validateSearch: (s: Record<string, unknown>): { metric?: string; by?: string; range?: string; from?: string; to?: string; key?: string } => pick(s, ["metric", "by", "range", "from", "to", "key"]), component: lazyRouteComponent(() => import("../features/cost/cost"), "Cost") });
-const auditSearch = (s: Record<string, unknown>): { actor?: string; resource?: string; action?: string; range?: string } => pick(s, ["actor", "resource", "action", "range"]);
+const auditSearch = (s: Record<string, unknown>): { actor?: string; resource?: string; action?: string } & Times => pick(s, ["actor", "resource", "action", ...times]);
 const auditPage = lazyRouteComponent(() => import("../features/audit/audit"), "Audit");
 const audit = createRoute({ ...at("/audit"), validateSearch: auditSearch, component: auditPage });
 const auditEvent = createRoute({ ...at("/audit/$event"), validateSearch: auditSearch, component: auditPage });
@@ -180,7 +209,7 @@ const configured = createRoute({
     throw to ? redirect({ to, params: { id }, replace: true } as never) : notFound();
   },
 });
-const operation = [traces, trace, datasets, dataset, datasetCase, evals, newEval, online, reports, evalResult, fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
+const operation = [traces, trace, datasets, dataset, datasetCase, evals, newEval, online, liveEvals, reports, evalResult, fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
 const automation = [schedules, newSchedule, schedule, scheduleEdit, webhooks, newWebhook, webhook, webhookEdit, triggers, newTrigger, trigger, triggerEdit] as const;
 
 export const router = createRouter({

@@ -4,8 +4,7 @@ import { Download, ScrollText, X } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { api, ask } from "../../api/client";
 import type { components } from "../../api/schema";
-import { now } from "../../api/time";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage } from "../../app/i18n/i18n";
 import { useMay, useSession } from "../../app/session";
 import { usePolling } from "../../live/live";
 import { Button } from "../../ui/button";
@@ -16,6 +15,7 @@ import { Json } from "../../ui/json";
 import { Needs } from "../../ui/needs";
 import { Page } from "../../ui/page";
 import { usePhone } from "../../ui/phone";
+import { TimeChoice, useTimes } from "../../ui/recent";
 import { Rows } from "../../ui/rows";
 import { save } from "../../ui/save";
 import { Empty, Loaded } from "../../ui/state";
@@ -29,10 +29,11 @@ export interface AuditSearch {
   resource?: string;
   action?: string;
   range?: string;
+  since?: string;
+  until?: string;
 }
 
 const actions = ["create", "update", "delete", "publish", "rollback", "restore", "approve", "reject", "act", "read", "forget", "seed_apply"];
-const ranges: Record<string, number> = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 };
 
 /** Audit lists who changed what, the newest first, with what was before and after. */
 export function Audit() {
@@ -60,13 +61,11 @@ function Contents() {
   const navigate = useNavigate();
   const phone = usePhone();
   const polling = usePolling();
+  const { range: _, ...named } = search;
+  const filter = { ...named, ...useTimes(search) };
   const query = useInfiniteQuery({
-    queryKey: ["config", "audit", search],
-    queryFn: ({ pageParam, signal }) => {
-      const { range, ...filter } = search;
-      const ms = range ? ranges[range] : undefined;
-      return ask(api.GET("/v1/audit-log", { params: { query: { ...filter, ...(ms && { since: new Date(now() - ms).toISOString() }), limit: 100, cursor: pageParam || undefined } }, signal }));
-    },
+    queryKey: ["config", "audit", filter],
+    queryFn: ({ pageParam, signal }) => ask(api.GET("/v1/audit-log", { params: { query: { ...filter, limit: 100, cursor: pageParam || undefined } }, signal })),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
@@ -91,7 +90,7 @@ function Contents() {
         <Filter value={search.resource ?? ""} onChange={(v) => set({ resource: v || undefined })} label={t("audit.resource")} />
         <Filter value={search.actor ?? ""} onChange={(v) => set({ actor: v || undefined })} label={t("audit.actor")} />
         <Choice label={t("audit.action")} value={search.action ?? ""} onChange={(v) => set({ action: v || undefined })} options={[...new Set([...actions, ...items.map((e) => e.action)])].map((a) => ({ value: a, text: a }))} />
-        <Choice label={t("audit.time")} value={search.range ?? ""} onChange={(v) => set({ range: v || undefined })} options={Object.keys(ranges).map((r) => ({ value: r, text: t(`range.${r}` as Key) }))} />
+        <TimeChoice times={search} set={set} />
         {filtered && (
           <button type="button" className="touch inline-flex min-h-8 items-center gap-1 px-2 text-muted hover:text-text" onClick={() => void navigate({ to: "/audit", search: {}, replace: true })}>
             <X aria-hidden className="size-3.5" />

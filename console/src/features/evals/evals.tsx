@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { FileUp, ListChecks, MessagesSquare, Play } from "lucide-react";
+import { FileUp, Gavel, ListChecks, MessagesSquare, Play } from "lucide-react";
 import { adhoc, datasetsQuery, evalRunsQuery, type EvalSummary } from "../../api/evals";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { useMay, useSession } from "../../app/session";
@@ -32,6 +32,10 @@ export function Evals() {
             <Link to="/evals/reports" className={`${look} border-transparent hover:bg-sunken max-md:hidden`}>
               <FileUp aria-hidden className="size-3.5" />
               {t("evals.files")}
+            </Link>
+            <Link to="/evals/live" className={`${look} border-border bg-panel hover:bg-sunken`}>
+              <Gavel aria-hidden className="size-3.5" />
+              {t("live.title")}
             </Link>
             <Link to="/evals/online" className={`${look} border-border bg-panel hover:bg-sunken`}>
               <MessagesSquare aria-hidden className="size-3.5" />

@@ -1,6 +1,6 @@
 import { Check, CircleSlash, Minus, Plus, X } from "lucide-react";
 import { useMemo, type ReactNode } from "react";
-import { Link } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import type { Case, Change, EvalReply, Item, Report, Statistics } from "../../api/evals";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import type { EvalSearch } from "../../app/router";
@@ -286,6 +286,7 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 }
 
 function Sample({ item, n, before }: { item: Item; n?: number; before?: Item }) {
+  const { id } = useParams({ strict: false }) as { id?: string }; // none on the page of files
   const language = useLanguage();
   const { t, number, money, span } = language;
   const r = item.report as Report | null;
@@ -337,8 +338,8 @@ function Sample({ item, n, before }: { item: Item; n?: number; before?: Item }) 
         <span>{span(r.session_duration_ms)}</span>
         {tools.length > 0 && <span className="mono">{tools.join(", ")}</span>}
         {r.error_type && <span className="text-fail">{r.error_type}</span>}
-        {item.trace_run_id && (
-          <Link to="/runs/$id" params={{ id: item.trace_run_id }} className="link">
+        {item.trace_run_id && id && (
+          <Link to="/traces/$id" params={{ id: item.trace_run_id }} search={{ eval: id }} className="link">
             {t("evals.trace", { id: short(item.trace_run_id) })}
           </Link>
         )}

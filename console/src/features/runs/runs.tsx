@@ -3,13 +3,14 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { agentsQuery } from "../../api/agents";
 import { toMs } from "../../api/time";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage } from "../../app/i18n/i18n";
 import type { RunSearch } from "../../app/router";
 import { usePolling } from "../../live/live";
 import { Choice, Filter, Filters } from "../../ui/filter";
 import { short } from "../../ui/id";
 import { Page } from "../../ui/page";
 import { Rows } from "../../ui/rows";
+import { OriginChoices, StateChoices } from "../../ui/runfilter";
 import { Empty, Loaded } from "../../ui/state";
 import { Badge, lookOfRun, stateOf } from "../../ui/status";
 import { Ago } from "../../ui/time";
@@ -17,43 +18,7 @@ import { usePhone } from "../../ui/phone";
 import { runsQuery, type Run } from "./queries";
 import { Several } from "./several";
 
-const choices: { name: keyof RunSearch; word: Key; values: [string, Key][] }[] = [
-  {
-    name: "status",
-    word: "runs.status",
-    values: [
-      ["created", "status.queued"],
-      ["running", "status.running"],
-      ["waiting", "status.waiting"],
-      ["done", "status.ended"],
-    ],
-  },
-  {
-    name: "outcome",
-    word: "runs.outcome",
-    values: [
-      ["natural_end", "status.done"],
-      ["stopped", "status.stopped"],
-      ["cancelled", "status.cancelled"],
-      ["blocked", "status.blocked"],
-      ["error", "status.failed"],
-    ],
-  },
-  {
-    name: "waiting_reason",
-    word: "runs.waitsFor",
-    values: [
-      ["tool_permission", "reason.tool_permission"],
-      ["user_input", "reason.user_input"],
-      ["background_tasks", "reason.background_tasks"],
-      ["budget_exhausted", "reason.budget_exhausted"],
-      ["pin_unavailable", "reason.pin_unavailable"],
-    ],
-  },
-];
-
 const rare = ["version", "user_id", "tool", "origin", "in_doubt"] as const;
-const origins = ["user", "mcp", "subagent", "internal"] as const;
 
 /** Runs lists runs, the newest first, with the filters of the address. */
 export function Runs() {
@@ -87,8 +52,7 @@ export function Runs() {
             <Filter value={search.version ?? ""} onChange={(v) => set({ version: v || undefined })} label={t("runs.version")} />
             <Filter value={search.user_id ?? ""} onChange={(v) => set({ user_id: v || undefined })} label={t("runs.user")} />
             <Filter value={search.tool ?? ""} onChange={(v) => set({ tool: v || undefined })} label={t("runs.tool")} />
-            <Choice label={t("runs.origin")} value={search.origin ?? ""} onChange={(v) => set({ origin: v || undefined })} options={origins.map((o) => ({ value: o, text: t(`origin.${o}`) }))} />
-            <Choice label={t("runs.inDoubt")} value={search.in_doubt ?? ""} onChange={(v) => set({ in_doubt: v || undefined })} options={[{ value: "true", text: t("runs.onlyInDoubt") }]} />
+            <OriginChoices search={search} set={set} />
           </>
         }
         end={
@@ -107,9 +71,7 @@ export function Runs() {
           )
         }
       >
-        {choices.map((c) => (
-          <Choice key={c.name} label={t(c.word)} value={search[c.name] ?? ""} onChange={(v) => set({ [c.name]: v || undefined })} options={c.values.map(([value, word]) => ({ value, text: t(word) }))} />
-        ))}
+        <StateChoices search={search} set={set} />
         <Choice label={t("runs.agent")} value={search.agent_id ?? ""} onChange={(v) => set({ agent_id: v || undefined })} options={(agents.data ?? []).map((a) => ({ value: a.id, text: a.id }))} />
       </Filters>
       <Several chosen={chosen} clear={() => setKeys(new Set())} />

@@ -1,17 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
-import { ChevronRight } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useState } from "react";
 import { api, ask } from "../../api/client";
 import type { components } from "../../api/schema";
-import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { useLanguage } from "../../app/i18n/i18n";
 import { useGoverns } from "../../app/session";
 import { Button } from "../../ui/button";
 import { Json } from "../../ui/json";
+import { Blocks, Fold, Messages, Offered } from "../../ui/request";
 import { Loaded } from "../../ui/state";
 
 type Shown = components["schemas"]["ShownRequest"];
-type Block = components["schemas"]["Block"];
 
 /** Seen shows what the model was asked in a step, once the user asks for it: it can be large. */
 export function Seen({ run, step }: { run: string; step: number }) {
@@ -52,20 +51,6 @@ export function Seen({ run, step }: { run: string; step: number }) {
   );
 }
 
-function Fold({ title, count, open, children }: { title: string; count?: number; open?: boolean; children: ReactNode }) {
-  const { number } = useLanguage();
-  return (
-    <details open={open} className="group/fold">
-      <summary className="touch flex min-h-7 cursor-pointer list-none items-center gap-1.5 [&::-webkit-details-marker]:hidden">
-        <ChevronRight aria-hidden className="size-3.5 text-muted group-open/fold:rotate-90" />
-        <span className="font-medium">{title}</span>
-        {count !== undefined && <span className="mono text-muted">{number(count)}</span>}
-      </summary>
-      <div className="pt-1 pb-2 pl-5">{children}</div>
-    </details>
-  );
-}
-
 function Request({ shown }: { shown: Shown }) {
   const { t } = useLanguage();
   const parameters = Object.entries({ temperature: shown.temperature, top_p: shown.top_p, max_tokens: shown.max_tokens, reasoning_effort: shown.reasoning_effort }).filter(([, v]) => v !== undefined);
@@ -77,33 +62,10 @@ function Request({ shown }: { shown: Shown }) {
       {shown.summarised > 0 && <p className="text-muted">{t("run.summarised", { n: shown.summarised })}</p>}
       {shown.omitted_messages > 0 && <p className="text-muted">{t("run.omitted", { n: shown.omitted_messages })}</p>}
       <Fold title={t("run.messages")} count={shown.messages.length} open={shown.messages.length < 30}>
-        <ul className="flex flex-col gap-2">
-          {shown.messages.map((m, i) => (
-            <li key={m.id ?? i}>
-              <span className="text-dense font-semibold text-muted">{t(`role.${m.role}` as Key)}</span>
-              <Blocks blocks={m.content} />
-              {m.tool_calls?.map((c) => (
-                <p key={c.id} className="mono [overflow-wrap:anywhere]">
-                  {c.name} <span className="text-muted">{JSON.stringify(c.arguments)}</span>
-                </p>
-              ))}
-            </li>
-          ))}
-        </ul>
+        <Messages list={shown.messages} />
       </Fold>
       <Fold title={t("run.tools")} count={shown.tools.length}>
-        <ul>
-          {shown.tools.map((tool) => (
-            <li key={tool.name}>
-              <details>
-                <summary className="min-h-6 cursor-pointer">
-                  <span className="mono">{tool.name}</span> <span className="text-muted">{tool.description}</span>
-                </summary>
-                <Json value={tool} label={tool.name} />
-              </details>
-            </li>
-          ))}
-        </ul>
+        <Offered tools={shown.tools} />
       </Fold>
       {parameters.length > 0 && (
         <Fold title={t("run.parameters")} count={parameters.length}>
@@ -120,22 +82,4 @@ function Request({ shown }: { shown: Shown }) {
       </Fold>
     </div>
   );
-}
-
-function Blocks({ blocks }: { blocks: Block[] }) {
-  return blocks.map((b, i) => {
-    if (b.type === "text" && "text" in b)
-      return (
-        <p key={i} className="prose-model">
-          {b.text}
-        </p>
-      );
-    if (b.type === "thinking" && "thinking" in b)
-      return (
-        <p key={i} className="prose-model text-muted">
-          {b.thinking}
-        </p>
-      );
-    return <Json key={i} value={b} label={b.type ?? "JSON"} />;
-  });
 }

@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Download } from "lucide-react";
 import type { ReactNode } from "react";
 import { api, ask } from "../../api/client";
+import { settingsQuery } from "../../api/settings";
 import { now } from "../../api/time";
 import { useLanguage } from "../../app/i18n/i18n";
 import { useSession } from "../../app/session";
@@ -17,7 +18,6 @@ import { Ago } from "../../ui/time";
 const infoQuery = queryOptions({ queryKey: ["system", "info"], queryFn: ({ signal }) => ask(api.GET("/v1/system/info", { signal })), refetchInterval: 30_000 });
 const modulesQuery = queryOptions({ queryKey: ["system", "modules"], queryFn: ({ signal }) => ask(api.GET("/v1/system/modules", { signal })) });
 const replicasQuery = queryOptions({ queryKey: ["system", "replicas"], queryFn: ({ signal }) => ask(api.GET("/v1/system/replicas", { signal })), refetchInterval: 10_000 });
-const settingsQuery = queryOptions({ queryKey: ["system", "settings"], queryFn: ({ signal }) => ask(api.GET("/v1/system/settings", { signal })) });
 const diagnosticsQuery = queryOptions({ queryKey: ["config", "diagnostics"], queryFn: ({ signal }) => ask(api.GET("/v1/config/diagnostics", { signal })), refetchInterval: 30_000 });
 
 export interface SystemSearch {

@@ -4,9 +4,9 @@ import { failureOf } from "../../api/errors";
 import type { components } from "../../api/schema";
 import type { TraceSearch } from "../../app/router";
 
-export type Summary = components["schemas"]["TraceSummary"] & { pinned?: boolean };
+export type Summary = components["schemas"]["TraceSummary"];
 
-export const tracesQuery = (filter: TraceSearch) =>
+export const tracesQuery = (filter: Omit<TraceSearch, "range">) =>
   infiniteQueryOptions({
     queryKey: ["traces", "list", filter],
     queryFn: ({ pageParam, signal }) => ask(api.GET("/v1/traces", { params: { query: { ...filter, limit: 100, cursor: pageParam || undefined } as never }, signal })),
@@ -16,7 +16,7 @@ export const tracesQuery = (filter: TraceSearch) =>
 
 /** A line of a trace: one thing that a run did. */
 export interface Line {
-  type: "inference" | "tool" | "suspension" | "handoff" | "delegation" | "background_task";
+  type: "inference" | "tool" | "suspension" | "handoff" | "delegation" | "background_task" | "evaluation_result";
   run_id: string;
   thread_id: string;
   agent_id: string;

@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { Bot, Brain, Download, Hand, ListTree, Wrench, X, type LucideIcon } from "lucide-react";
+import { Bot, Brain, Download, Gavel, Hand, ListChecks, ListTree, Wrench, X, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
+import type { TraceAt } from "../../app/router";
 import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
@@ -14,14 +15,18 @@ import { Rows } from "../../ui/rows";
 import { save } from "../../ui/save";
 import { Empty, Loaded } from "../../ui/state";
 import { ToDataset } from "../../ui/todataset";
+import { Bodies, type Body } from "./bodies";
+import { Kept, PinButton } from "./pin";
 import { traceQuery, type Line, type Trace } from "./queries";
 
-const icons: Record<string, LucideIcon> = { inference: Brain, tool: Wrench, suspension: Hand };
+const linkLook = "touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-border bg-panel px-3 font-medium hover:bg-sunken";
+const icons: Record<string, LucideIcon> = { inference: Brain, tool: Wrench, suspension: Hand, evaluation_result: Gavel };
 
 /** TracePage shows what a run did: requests to models, calls, questions and other runs, with what was told and said. */
 export function TracePage() {
   const { t } = useLanguage();
   const { id } = useParams({ strict: false }) as { id: string };
+  const { eval: cell } = useSearch({ strict: false }) as TraceAt;
   const query = useQuery({ ...traceQuery(id), enabled: false });
   const first = query.data?.lines[0];
   return (
@@ -44,11 +49,21 @@ export function TracePage() {
               {t("traces.export")}
             </Button>
           )}
-          <Link to="/runs/$id" params={{ id }} className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-border bg-panel px-3 font-medium hover:bg-sunken">
-            <ListTree aria-hidden className="size-3.5" />
-            {t("traces.timeline")}
-          </Link>
-          {query.data && <ToDataset run={id} />}
+          {cell === undefined ? (
+            <>
+              {query.data && <PinButton id={id} />}
+              <Link to="/runs/$id" params={{ id }} className={linkLook}>
+                <ListTree aria-hidden className="size-3.5" />
+                {t("traces.timeline")}
+              </Link>
+              {query.data && <ToDataset run={id} />}
+            </>
+          ) : (
+            <Link to="/evals/$id" params={{ id: cell }} className={linkLook}>
+              <ListChecks aria-hidden className="size-3.5" />
+              {t("traces.evaluation")}
+            </Link>
+          )}
         </span>
       }
     >
@@ -63,7 +78,17 @@ export function TracePage() {
 
 function Shown({ id }: { id: string }) {
   const query = useQuery(traceQuery(id));
-  return <Loaded query={query}>{(trace) => <Tree id={id} trace={trace} />}</Loaded>;
+  const { eval: cell } = useSearch({ strict: false }) as TraceAt;
+  return (
+    <Loaded query={query}>
+      {(trace) => (
+        <>
+          {cell === undefined && <Kept id={id} />}
+          <Tree id={id} trace={trace} />
+        </>
+      )}
+    </Loaded>
+  );
 }
 
 /** nameOf says what a line is about. */
@@ -75,11 +100,11 @@ function Tree({ id, trace }: { id: string; trace: Trace }) {
   const { t, span, money } = useLanguage();
   const phone = usePhone();
   const navigate = useNavigate();
-  const { at } = useSearch({ strict: false }) as { at?: string };
+  const { at, eval: cell } = useSearch({ strict: false }) as TraceAt;
   const open = at === undefined ? undefined : trace.lines[Number(at)];
   const start = Math.min(...trace.lines.map((l) => l.started_at_ms ?? Infinity));
   if (trace.lines.length === 0) return <Empty title={t("traces.nothing")} />;
-  const show = (i?: number) => void navigate({ to: "/traces/$id", params: { id }, search: { at: i === undefined ? undefined : String(i) }, replace: true });
+  const show = (i?: number) => void navigate({ to: "/traces/$id", params: { id }, search: { at: i === undefined ? undefined : String(i), eval: cell }, replace: true });
   return (
     <div className="flex min-h-0 flex-1">
       {!(phone && open) && (
@@ -93,7 +118,7 @@ function Tree({ id, trace }: { id: string; trace: Trace }) {
             open={({ i }) => show(i)}
             row={({ line: l, i }) => {
               const Icon = icons[l.type] ?? Bot;
-              const failed = l.error_type !== undefined || l.status === "failed";
+              const failed = l.passed === false || l.error_type !== undefined || l.status === "failed";
               return (
                 <div className={`flex h-full items-center gap-3 px-4 ${l === open ? "bg-sunken" : ""}`}>
                   <span className="mono w-16 shrink-0 text-right text-muted">{l.started_at_ms && start < Infinity ? `+${span(l.started_at_ms - start)}` : ""}</span>
@@ -101,7 +126,7 @@ function Tree({ id, trace }: { id: string; trace: Trace }) {
                     {l.type === "inference" && l.step_index !== undefined && <span className="mono w-5 shrink-0 text-muted">{l.step_index}</span>}
                     <Icon aria-hidden className={`size-3.5 shrink-0 ${failed ? "text-fail" : "text-muted"}`} />
                     <span className="sr-only">{t(`traces.type.${l.type}` as Key)}</span>
-                    <Link to="/traces/$id" params={{ id }} search={{ at: String(i) }} replace className={`mono max-w-1/2 shrink-0 truncate hover:underline ${failed ? "text-fail" : ""}`}>
+                    <Link to="/traces/$id" params={{ id }} search={{ at: String(i), eval: cell }} replace className={`mono max-w-1/2 shrink-0 truncate hover:underline ${failed ? "text-fail" : ""}`}>
                       {nameOf(l)}
                     </Link>
                     {!phone && <span className="min-w-0 truncate text-muted">{excerpt(l)}</span>}
@@ -125,10 +150,11 @@ function excerpt(l: Line): string {
   if (typeof l.response_content === "string" && l.response_content) return l.response_content;
   if (Array.isArray(l.response_tool_calls)) return l.response_tool_calls.map((c) => `→ ${(c as { name: string }).name}`).join(" ");
   if (typeof l.message === "string") return l.message;
+  if (typeof l.score === "number") return `${l.score} ${l.explanation ?? ""}`;
   return l.call_arguments === undefined ? "" : JSON.stringify(l.call_arguments);
 }
 
-const bodies = new Set(["request_messages", "response_content", "response_tool_calls", "call_arguments", "call_result", "decision", "message"]);
+const apart = new Set(["request_messages", "response_content", "response_tool_calls", "call_arguments", "call_result", "decision", "message", "request_digest", "requests", "explanation"]);
 const hidden = new Set(["type", "run_id", "thread_id", "started_at_ms", "ended_at_ms", "duration_ms", "child_run_id"]);
 
 function Part({ title, children }: { title: string; children: ReactNode }) {
@@ -143,10 +169,11 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 /** Detail shows all of a line: its facts by their names, and what was told and said. */
 function Detail({ line: l, close }: { line: Line; close: () => void }) {
   const { t, date, span } = useLanguage();
-  const facts = Object.entries(l).filter(([name, v]) => !bodies.has(name) && !hidden.has(name) && v !== "" && v !== null && (typeof v !== "object" || Array.isArray(v)));
+  const facts = Object.entries(l).filter(([name, v]) => !apart.has(name) && !hidden.has(name) && v !== "" && v !== null && (typeof v !== "object" || Array.isArray(v)));
   const step = l.step_index;
+  const bodies = l.requests as Body[] | undefined;
   return (
-    <aside aria-label={t("run.detail")} className="flex w-full shrink-0 flex-col overflow-auto border-l border-line bg-panel md:w-[26rem]">
+    <aside aria-label={t("run.detail")} className="flex w-full shrink-0 flex-col overflow-auto border-l border-line bg-panel md:w-[26rem] xl:w-[34rem]">
       <div className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel px-4 py-2">
         <h2 className="truncate font-semibold">{nameOf(l)}</h2>
         <span className="text-muted">{t(`traces.type.${l.type}` as Key)}</span>
@@ -166,6 +193,17 @@ function Detail({ line: l, close }: { line: Line; close: () => void }) {
             <dt className="text-muted">{t("run.took")}</dt>
             <dd>{span(l.duration_ms)}</dd>
           </div>
+          {typeof l.request_digest === "string" && (
+            <div className="contents">
+              <dt className="text-muted">{t("traces.stepDigest")}</dt>
+              <dd className="flex min-w-0 items-center gap-1">
+                <code className="mono truncate" title={t("traces.stepDigestHint")}>
+                  {l.request_digest.slice(0, 16)}…
+                </code>
+                <CopyButton text={l.request_digest} label={t("traces.copyDigest")} />
+              </dd>
+            </div>
+          )}
           {facts.map(([name, v]) => (
             <div key={name} className="contents">
               <dt className="text-muted">{name.replaceAll("_", " ")}</dt>
@@ -188,12 +226,18 @@ function Detail({ line: l, close }: { line: Line; close: () => void }) {
             <p className="[overflow-wrap:anywhere]">{l.message}</p>
           </Part>
         )}
+        {typeof l.explanation === "string" && l.explanation && (
+          <Part title={t("traces.explanation")}>
+            <p className="prose-model">{l.explanation}</p>
+          </Part>
+        )}
         {l.decision !== undefined && (
           <Part title={t("traces.decision")}>
             <Json value={l.decision} label={t("traces.decision")} />
           </Part>
         )}
-        {l.request_messages !== undefined && (
+        {l.type === "inference" && <Bodies list={bodies} />}
+        {l.request_messages !== undefined && !bodies && (
           <Part title={t("traces.request")}>
             <Json value={l.request_messages} label={t("traces.request")} />
           </Part>

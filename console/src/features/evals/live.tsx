@@ -1,0 +1,373 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Ban, Check, CircleHelp, Clock, Gavel, LoaderCircle, SkipForward, Unplug, X, type LucideIcon } from "lucide-react";
+import { useMemo, type ReactNode } from "react";
+import { agentsQuery } from "../../api/agents";
+import { api, ask } from "../../api/client";
+import { kindOf } from "../../api/errors";
+import type { components } from "../../api/schema";
+import { useLanguage, type Key } from "../../app/i18n/i18n";
+import type { LiveSearch } from "../../app/router";
+import { useGoverns, useSession } from "../../app/session";
+import { Button } from "../../ui/button";
+import { Choice, Filter, Filters } from "../../ui/filter";
+import { CopyButton, short } from "../../ui/id";
+import { Has, Needs } from "../../ui/needs";
+import { Page } from "../../ui/page";
+import { usePhone } from "../../ui/phone";
+import { TimeChoice, useTimes } from "../../ui/recent";
+import { Fold } from "../../ui/request";
+import { Rows } from "../../ui/rows";
+import { Empty, Loaded } from "../../ui/state";
+import { toneOf, type Tone } from "../../ui/status";
+import { Ago } from "../../ui/time";
+
+type Judgement = components["schemas"]["Judgement"];
+type Named = Omit<LiveSearch, "range" | "run">;
+
+const judgementsQuery = (filter: Named) =>
+  infiniteQueryOptions({
+    queryKey: ["judgements", "list", filter],
+    queryFn: ({ pageParam, signal }) => ask(api.GET("/v1/eval/live", { params: { query: { ...filter, limit: 100, cursor: pageParam || undefined } as never }, signal })),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor || undefined,
+    refetchInterval: 10_000, // runs are judged some seconds after their end, which the feed does not tell
+    retry: false,
+  });
+
+const judgementQuery = (id: string) => queryOptions({ queryKey: ["judgements", "one", id], queryFn: ({ signal }) => ask(api.GET("/v1/eval/live/{run_id}", { params: { path: { run_id: id } }, signal })), refetchInterval: 10_000, retry: false });
+
+const budgetsQuery = queryOptions({ queryKey: ["judgements", "budgets"], queryFn: ({ signal }) => ask(api.GET("/v1/eval/live-budgets", { signal })), refetchInterval: 30_000, retry: false });
+
+const columns = "grid-cols-[3rem_8rem_7rem_minmax(0,10rem)_4rem_minmax(0,10rem)_minmax(0,1fr)_5rem_4rem]";
+const statuses = ["done", "pending", "judging", "failed", "in_doubt", "skipped"] as const;
+const limits = [0.3, 0.5, 0.7, 0.9];
+const looks: Record<string, { icon: LucideIcon; tone: Tone }> = {
+  passed: { icon: Check, tone: "ok" },
+  refused: { icon: X, tone: "fail" },
+  pending: { icon: Clock, tone: "idle" },
+  judging: { icon: LoaderCircle, tone: "run" },
+  failed: { icon: Ban, tone: "fail" },
+  in_doubt: { icon: CircleHelp, tone: "doubt" },
+  skipped: { icon: SkipForward, tone: "idle" },
+};
+
+/** LiveEvals lists what scorers and models say about the runs of users. */
+export function LiveEvals() {
+  const { t } = useLanguage();
+  return (
+    <Page crumbs={[{ text: t("nav.evals"), to: "/evals" }, { text: t("live.title") }]}>
+      <Needs ability="admin">
+        <Has feature="evals" setting="admin.expose_eval_routes">
+          <List />
+        </Has>
+      </Needs>
+    </Page>
+  );
+}
+
+function List() {
+  const { t, number } = useLanguage();
+  const phone = usePhone();
+  const navigate = useNavigate();
+  const search = useSearch({ strict: false }) as LiveSearch;
+  const { range: _, run: open, ...named } = search;
+  const agents = useQuery(agentsQuery);
+  const governs = useGoverns();
+  const query = useInfiniteQuery({ ...judgementsQuery({ ...named, ...useTimes(search) }), placeholderData: keepPreviousData });
+  const items = useMemo(() => query.data?.pages.flatMap((p) => p.judgements) ?? [], [query.data]);
+  const set = (change: LiveSearch) => void navigate({ to: "/evals/live", search: (s: LiveSearch) => ({ ...s, ...change }), replace: true });
+  const chosen = Object.keys(search).filter((k) => k !== "run").length;
+  const below = (name: "min_score" | "max_score", label: Key, word: Key) => <Choice label={t(label)} value={search[name] ?? ""} onChange={(v) => set({ [name]: v || undefined })} options={limits.map((n) => ({ value: String(n), text: t(word, { n: number(n) }) }))} />;
+  if (!query.data && kindOf(query.error) === "notThere") {
+    return (
+      <Empty title={t("state.notInThisServer")} icon={Unplug}>
+        <p>{t("state.turnedOnBy")}</p>
+        <code className="mono mt-2 inline-block rounded-sm bg-sunken px-2 py-1 text-text">server.Evals.Live</code>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <Filters active={chosen} activeMore={search.version ? 1 : 0} clear={() => void navigate({ to: "/evals/live", search: {}, replace: true })} more={<Filter value={search.version ?? ""} onChange={(v) => set({ version: v || undefined })} label={t("runs.version")} />}>
+        <Choice label={t("runs.agent")} value={search.agent_id ?? ""} onChange={(v) => set({ agent_id: v || undefined })} options={(agents.data ?? []).map((a) => ({ value: a.id, text: a.id }))} />
+        <Choice label={t("runs.status")} value={search.status ?? ""} onChange={(v) => set({ status: v || undefined })} options={statuses.map((s) => ({ value: s, text: t(`live.status.${s}`) }))} />
+        {below("max_score", "live.below", "traces.scoreBelow")}
+        {below("min_score", "live.atLeast", "live.scoreAtLeast")}
+        <TimeChoice times={search} set={set} />
+      </Filters>
+      {governs && <Budgets />}
+      <Loaded query={query} rows={12}>
+        {() => (
+          <div className="flex min-h-0 flex-1">
+            {!(phone && open) && (
+              <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+                {items.length === 0 ? (
+                  chosen > 0 ? (
+                    <Empty title={t("runs.noMatch")} icon={Gavel}>
+                      {t("runs.noMatchHint")}
+                    </Empty>
+                  ) : (
+                    <Nothing />
+                  )
+                ) : (
+                  <>
+                    {!phone && !open && (
+                      <div aria-hidden className={`grid ${columns} gap-3 border-b border-line px-4 py-1 text-caption text-muted`}>
+                        <span>{t("traces.score")}</span>
+                        <span>{t("live.verdict")}</span>
+                        <span>{t("runs.run")}</span>
+                        <span>{t("runs.agent")}</span>
+                        <span>{t("runs.version")}</span>
+                        <span>{t("evals.judge")}</span>
+                        <span>{t("live.said")}</span>
+                        <span className="text-right">{t("runs.cost")}</span>
+                        <span className="text-right">{t("runs.age")}</span>
+                      </div>
+                    )}
+                    <Rows
+                      items={items}
+                      keyOf={(j) => j.run_id}
+                      height={phone ? 68 : 44}
+                      label={t("live.title")}
+                      more={query.hasNextPage && !query.isFetching ? () => void query.fetchNextPage() : undefined}
+                      open={(j) => set({ run: j.run_id })}
+                      row={(j) => <Line j={j} phone={phone} wide={!open} search={search} />}
+                      foot={query.isFetchingNextPage ? <p className="p-3 text-center text-muted">{t("state.loading")}</p> : null}
+                    />
+                  </>
+                )}
+              </div>
+            )}
+            {open && <Detail key={open} id={open} close={() => set({ run: undefined })} />}
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+/** Nothing says how runs come to be judged. */
+function Nothing() {
+  const { t } = useLanguage();
+  return (
+    <Empty title={t("live.empty")} icon={Gavel}>
+      <p>{t("live.emptyHint")}</p>
+      <p className="mt-2">
+        <code className="mono rounded-sm bg-sunken px-2 py-1 text-text">{'"eval_live": {"share": 0.05, "judge": {"model_id": "…"}}'}</code>
+      </p>
+      <Link to="/agents" className="touch mt-3 inline-flex min-h-8 items-center rounded-md border border-border bg-panel px-3 font-medium text-text hover:bg-sunken">
+        {t("live.chooseAgent")}
+      </Link>
+    </Empty>
+  );
+}
+
+/** Budgets shows what judging has taken on the latest days. */
+function Budgets() {
+  const { t, number, money } = useLanguage();
+  const { data } = useQuery(budgetsQuery);
+  if (!data?.days.length) return null;
+  return (
+    <div className="border-b border-line px-4 py-1">
+      <Fold title={t("live.budgets")} count={data.days.length}>
+        <ul aria-label={t("live.budgets")} className="max-h-48 overflow-auto">
+          {data.days.map((d) => (
+            <li key={`${d.day} ${d.agent_id}`} className="flex flex-wrap gap-x-4">
+              <span className="mono text-muted">{d.day}</span>
+              <Link to="/agents/$id/$tab" params={{ id: d.agent_id, tab: "plugins" }} className="link">
+                {d.agent_id}
+              </Link>
+              <span>{t("live.judged", { n: d.judged })}</span>
+              {d.skipped > 0 && <span className="text-wait">{t("live.skipped", { n: number(d.skipped) })}</span>}
+              <span className="mono">{money(d.cost_usd)}</span>
+            </li>
+          ))}
+        </ul>
+      </Fold>
+    </div>
+  );
+}
+
+const verdictOf = (j: Judgement) => (j.status === "done" ? (j.passed === false ? "refused" : "passed") : j.status);
+
+/** Verdict says what came of a judgement as icon, word and colour. */
+function Verdict({ j }: { j: Judgement }) {
+  const { t } = useLanguage();
+  const of = verdictOf(j);
+  const look = looks[of] ?? looks.pending!;
+  const Icon = look.icon;
+  return (
+    <span className={`inline-flex items-center gap-1 whitespace-nowrap ${toneOf(look.tone)}`}>
+      <Icon aria-hidden className="size-3.5 shrink-0" />
+      <span className="font-medium">{t(`live.status.${of}` as Key)}</span>
+    </span>
+  );
+}
+
+function Score({ of }: { of?: number }) {
+  const { number } = useLanguage();
+  return <span className={`mono tabular-nums ${of !== undefined && of < 0.5 ? "text-fail" : ""}`}>{of === undefined ? "–" : number(of, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}</span>;
+}
+
+function Line({ j, phone, wide, search }: { j: Judgement; phone: boolean; wide: boolean; search: LiveSearch }) {
+  const { money } = useLanguage();
+  const name = (
+    <Link to="/evals/live" search={{ ...search, run: j.run_id }} replace className="mono link truncate" title={j.run_id}>
+      {short(j.run_id)}
+    </Link>
+  );
+  const said = j.judge?.reasoning || j.scores?.find((s) => !s.passed)?.reason || j.reason;
+  if (phone) {
+    return (
+      <div className="flex h-full flex-col justify-center gap-1 px-4">
+        <div className="flex items-center gap-2">
+          <Score of={j.score} />
+          <Verdict j={j} />
+          {name}
+          <span className="ml-auto text-muted">
+            <Ago at={j.created_at} />
+          </span>
+        </div>
+        <div className="flex gap-2 text-muted">
+          <span className="shrink-0">{j.agent_id}</span>
+          <span className="truncate">{said}</span>
+        </div>
+      </div>
+    );
+  }
+  return (
+    <div className={`grid h-full items-center gap-3 px-4 ${wide ? columns : "grid-cols-[3rem_8rem_7rem_minmax(0,1fr)_4rem]"}`}>
+      <Score of={j.score} />
+      <Verdict j={j} />
+      {name}
+      <span className="truncate">{j.agent_id}</span>
+      {wide && (
+        <>
+          <span className="truncate text-muted">{j.version && `v${j.version}`}</span>
+          <span className="truncate">{j.judge?.model_id}</span>
+          <span className="truncate text-muted">{said}</span>
+          <span className="mono text-right">{j.cost_usd ? money(j.cost_usd) : "–"}</span>
+        </>
+      )}
+      <span className="text-right text-muted">
+        <Ago at={j.created_at} />
+      </span>
+    </div>
+  );
+}
+
+function Detail({ id, close }: { id: string; close: () => void }) {
+  const { t } = useLanguage();
+  const query = useQuery(judgementQuery(id));
+  return (
+    <aside aria-label={t("run.detail")} className="flex w-full shrink-0 flex-col overflow-auto border-l border-line bg-panel md:w-[26rem]">
+      <div className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel px-4 py-2">
+        <h2 className="mono truncate font-semibold">{short(id)}</h2>
+        <CopyButton text={id} label={t("action.copyId")} />
+        <button type="button" aria-label={t("action.close")} className="touch ml-auto inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken" onClick={close}>
+          <X aria-hidden className="size-4" />
+        </button>
+      </div>
+      <Loaded query={query}>{(j) => <Said j={j} />}</Loaded>
+    </aside>
+  );
+}
+
+/** Said shows all that is said about a run, and judges it again if it has no score. */
+function Said({ j }: { j: Judgement }) {
+  const { t, number, money, date } = useLanguage();
+  const client = useQueryClient();
+  const traces = useSession()?.features.traces === true;
+  const again = useMutation({ mutationFn: () => ask(api.POST("/v1/eval/live/{run_id}/retry", { params: { path: { run_id: j.run_id } } })), onSettled: () => void client.invalidateQueries({ queryKey: ["judgements"] }) });
+  const facts: [Key, ReactNode][] = [
+    [
+      "runs.agent",
+      <Link to="/agents/$id/$tab" params={{ id: j.agent_id, tab: "plugins" }} className="link">
+        {j.agent_id}
+      </Link>,
+    ],
+    [
+      "live.run",
+      <span className="flex flex-wrap gap-x-3">
+        <Link to="/runs/$id" params={{ id: j.run_id }} className="link">
+          {t("traces.timeline")}
+        </Link>
+        {traces && (
+          <Link to="/traces/$id" params={{ id: j.run_id }} className="link">
+            {t("live.trace")}
+          </Link>
+        )}
+        <Link to="/threads/$id" params={{ id: j.thread_id }} className="link">
+          {t("runs.thread")}
+        </Link>
+      </span>,
+    ],
+    ["runs.version", j.version || "–"],
+    ["live.ran", date(j.created_at)],
+  ];
+  if (j.judged_at) facts.push(["live.judgedAt", date(j.judged_at)]);
+  if (j.attempts) facts.push(["live.attempts", number(j.attempts)]);
+  if (j.tokens) facts.push(["runs.tokens", number(j.tokens)]);
+  if (j.cost_usd) facts.push(["runs.cost", money(j.cost_usd)]);
+  return (
+    <div className="flex flex-col gap-4 p-4">
+      <div className="flex items-center gap-3 text-title">
+        <Score of={j.score} />
+        <Verdict j={j} />
+      </div>
+      {j.reason && <p className="[overflow-wrap:anywhere]">{j.reason}</p>}
+      {["in_doubt", "failed", "skipped"].includes(j.status) && (
+        <div className="flex flex-col items-start gap-1">
+          <Button disabled={again.isPending} onClick={() => again.mutate()}>
+            {t("live.again")}
+          </Button>
+          {j.status === "in_doubt" && <p className="text-dense text-wait">{t("live.againHint")}</p>}
+          {again.error && (
+            <p role="alert" className="text-fail [overflow-wrap:anywhere]">
+              {again.error.message}
+            </p>
+          )}
+        </div>
+      )}
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
+        {facts.map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-muted">{t(name)}</dt>
+            <dd className="[overflow-wrap:anywhere]">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {j.judge && (
+        <section className="flex flex-col gap-1">
+          <h3 className="flex flex-wrap items-center gap-2 font-semibold">
+            {t("evals.judge")} <span className="mono font-normal">{j.judge.model_id}</span> <Score of={j.judge.score} />
+          </h3>
+          {j.judge.reasoning && <p className="prose-model">{j.judge.reasoning}</p>}
+          <p className="flex items-center gap-1 text-dense text-muted" title={t("live.revisionHint")}>
+            {t("live.revision")} <code className="mono">{j.judge.revision.slice(0, 12)}</code>
+            <CopyButton text={j.judge.revision} label={t("live.copyRevision")} />
+          </p>
+        </section>
+      )}
+      {j.scores && j.scores.length > 0 && (
+        <section>
+          <h3 className="mb-1 font-semibold">{t("live.scorers")}</h3>
+          <ul className="divide-y divide-line border-y border-line">
+            {j.scores.map((s, i) => (
+              <li key={i} className="flex flex-wrap items-center gap-x-3 py-1.5">
+                {s.passed ? <Check aria-hidden className="size-3.5 text-ok" /> : <X aria-hidden className="size-3.5 text-fail" />}
+                <span className="sr-only">{t(s.passed ? "live.status.passed" : "live.status.refused")}</span>
+                <span className="font-medium">{s.scorer}</span>
+                <span className="ml-auto">
+                  <Score of={s.score} />
+                </span>
+                {s.reason && <span className="w-full text-muted [overflow-wrap:anywhere]">{s.reason}</span>}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
