@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/fault"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -119,6 +120,9 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 	}
 	if err := s.Request.Validate(); err != nil {
 		return nil, err
+	}
+	if s.Request.Trace == "" {
+		s.Request.Trace = tracecontext.Of(ctx).String()
 	}
 	d, err := t.dispatch(s)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // serve returns the handler of a route.
 func (s *Server) serve(route *protocol.Route) http.Handler {
 	ids := route.IDs()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.traced(route, func(w http.ResponseWriter, r *http.Request) {
 		c := &call{auth: s.auth, streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: r.Context(), route: route, bodies: s.limiter.bodies, admission: s.limiter.admission, trusts: s.cfg.TrustClients}}
 		if err := s.answer(c, ids); err != nil {
 			f := failureOf(err)

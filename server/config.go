@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/schedule"
@@ -98,6 +99,8 @@ type Config struct {
 	Limits  Limits
 	Files   FileLimits
 	Metrics *Metrics // nil means metrics of this server alone
+	// Observer makes spans of requests, and is told what is said about runs that were judged. Nil does neither.
+	Observer *observe.Plugin
 	// PublicMetrics shows the metrics by model and tool to clients without an admin key too.
 	PublicMetrics bool
 	Version       string

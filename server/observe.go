@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken/internal/tracecontext"
+	"github.com/awaken-go/awaken/plugin/observe"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // requestID matches the request ids of clients that are used.
@@ -49,6 +52,29 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				slog.String("trace", tracecontext.FromHeader(r.Header.Values).TraceID()))
 		}()
 		next.ServeHTTP(rec, r)
+	})
+}
+
+// traced returns a handler whose context is where the request is in its trace: in a span of its own, if the server makes spans. Probes and scrapers get none.
+func (s *Server) traced(route *protocol.Route, next http.HandlerFunc) http.Handler {
+	spans := s.cfg.Observer.Traces() && route.Path != "/metrics" && !strings.HasPrefix(route.Path, "/health")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if at := tracecontext.FromHeader(r.Header.Values); at.Parent != "" {
+			r = r.WithContext(tracecontext.With(r.Context(), at))
+		}
+		if !spans {
+			next(w, r)
+			return
+		}
+		about := &observe.Request{Method: r.Method, Scheme: "http", Host: (&url.URL{Host: r.Host}).Hostname(), Path: r.URL.Path, Route: route.Path, Protocol: strings.TrimPrefix(r.Proto, "HTTP/"), UserAgent: r.UserAgent()}
+		if r.TLS != nil {
+			about.Scheme = "https"
+		}
+		ctx, end := s.cfg.Observer.Serve(r.Context(), about)
+		rec, status := &recorder{ResponseWriter: w}, 0
+		defer func() { end(status) }()
+		next(rec, r.WithContext(ctx))
+		status = cmp.Or(rec.status, http.StatusOK)
 	})
 }
 

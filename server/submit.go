@@ -10,7 +10,6 @@ import (
 	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/internal/strict"
-	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -152,9 +151,6 @@ func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 		return nil, err
 	}
 	s.Request.Untrusted = !req.trusts
-	if s.Request.Trace == "" {
-		s.Request.Trace = tracecontext.FromHeader(req.r.Header.Values).String()
-	}
 	if req.route.Stream && req.unwatch == nil { // the run may be over before its stream begins
 		s.Request.ThreadID = cmp.Or(s.Request.ThreadID, ids.New())
 		req.unwatch = req.tenant.Log.Watch(s.Request.ThreadID)

@@ -12,18 +12,20 @@ import (
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/trace/body"
 )
 
 // core is what runs agents on a database: the same for clients of HTTP and of standard input.
 type core struct {
-	control *control
-	box     *mailbox.Mailbox
-	metrics *server.Metrics
-	limiter *limit.Limiter
-	stats   *server.Stats
-	closing []func()
+	control  *control
+	box      *mailbox.Mailbox
+	metrics  *server.Metrics
+	observer *observe.Plugin // nil if runs are not observed
+	limiter  *limit.Limiter
+	stats    *server.Stats
+	closing  []func()
 }
 
 // openCore opens the documents of a database and a queue that runs them. Keys, if not nil, learn from other
@@ -38,12 +40,14 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 	k.limiter = limit.New(limit.Config{Store: b.limits, Waited: k.metrics.Waited, Logger: log})
 	k.closing = append(k.closing, k.limiter.Close)
 	k.metrics.Limits(k.limiter)
-	plugins, end, err := openObserver(ctx, k.metrics, log)
-	if err != nil {
+	var end func()
+	if k.observer, end, err = openObserver(ctx, k.metrics, log); err != nil {
 		return k, err
 	}
 	k.closing = append(k.closing, end)
-	c.plugins = append(slices.Clone(c.plugins), plugins...)
+	if k.observer != nil {
+		c.plugins = append(slices.Clone(c.plugins), k.observer)
+	}
 	b.config = k.metrics.Audited(b.config)
 	if k.control, err = openControl(ctx, con, s, b, c, k.limiter, log); err != nil {
 		return k, err

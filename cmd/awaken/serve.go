@@ -168,7 +168,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	defer k.close()
 	control, box := k.control, k.box
 	sc := serverConfig(s, box, keys, k.metrics, log)
-	sc.Replicas, sc.Settings = replicas, settingsOf(s)
+	sc.Replicas, sc.Settings, sc.Observer = replicas, settingsOf(s), k.observer
 	if s.Console.Enabled {
 		if sc.Console, err = webconsole.New(s.Server.BasePath); err != nil {
 			return failed(err)

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/telemetry"
@@ -19,9 +18,9 @@ const normalShare = .01
 // telemetryEnd is how long the end of the program waits for the collector.
 const telemetryEnd = 5 * time.Second
 
-// openObserver returns the plugin that observes all runs, for /metrics and for what the environment names: a collector, a folder. It has none
+// openObserver returns the plugin that observes all runs, for /metrics and for what the environment names: a collector, a folder. It is nil
 // if the environment says so.
-func openObserver(ctx context.Context, m *server.Metrics, log *slog.Logger) (plugins []awaken.Plugin, end func(), err error) {
+func openObserver(ctx context.Context, m *server.Metrics, log *slog.Logger) (plugin *observe.Plugin, end func(), err error) {
 	off, err := envBool("AWAKEN_OBSERVABILITY_DISABLE")
 	if err != nil || off {
 		return nil, func() {}, err
@@ -46,8 +45,8 @@ func openObserver(ctx context.Context, m *server.Metrics, log *slog.Logger) (plu
 			opts.Sinks = append(opts.Sinks, observe.Sampled(file, normalShare))
 		}
 	}
-	plugin := observe.New(opts)
-	return []awaken.Plugin{plugin}, func() {
+	plugin = observe.New(opts)
+	return plugin, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryEnd)
 		defer cancel()
 		if err := plugin.Shutdown(ctx); err != nil {

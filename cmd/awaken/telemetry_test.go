@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	spans "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/internal/otlptest"
 )
@@ -99,7 +101,7 @@ func TestTelemetry_OneTraceThroughEverything(t *testing.T) {
 	if err := collector.Check(clientSpan); err != nil {
 		t.Error(err)
 	}
-	runs, tools, one := map[string]int{}, map[string]int{}, 0
+	runs, tools, requests, one := map[string]int{}, map[string]int{}, map[string]int{}, 0
 	for _, s := range collector.Spans() {
 		if hex.EncodeToString(s.GetTraceId()) != clientTrace {
 			continue
@@ -111,9 +113,15 @@ func TestTelemetry_OneTraceThroughEverything(t *testing.T) {
 		if tool, ok := strings.CutPrefix(s.GetName(), "execute_tool "); ok {
 			tools[tool]++
 		}
+		if s.GetKind() == spans.Span_SPAN_KIND_SERVER {
+			requests[s.GetName()]++
+		}
 	}
 	if runs["chief"] != 2 || runs["helper"] != 1 || runs["cousin"] != 1 || runs["default"] != 2 || tools["mcp__far__default"] != 1 {
 		t.Errorf("the client's trace has %d spans, with runs of %v and tools %v; want two of chief, of helper and cousin one, and two of default on the other server", one, runs, tools)
+	}
+	if requests["POST /v1/runs"] != 2 || requests["POST /v1/a2a/{path...}"] == 0 {
+		t.Errorf("the client's trace has the requests %v, want those of the client and of A2A; MCP names the trace in its messages, not in their requests", requests)
 	}
 	seen := map[string]bool{}
 	for _, m := range collector.Metrics() {

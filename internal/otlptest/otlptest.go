@@ -241,6 +241,13 @@ func checkSpan(s *trace.Span, known map[string]bool) (problems []error) {
 			}
 		}
 	}
+	if s.GetKind() == trace.Span_SPAN_KIND_SERVER {
+		for _, key := range []string{"http.request.method", "http.route", "url.scheme", "url.path"} {
+			if Attribute(s.GetAttributes(), key) == "" {
+				bad("it has no %s", key)
+			}
+		}
+	}
 	for _, l := range s.GetLinks() {
 		if len(l.GetTraceId()) != 16 || len(l.GetSpanId()) != 8 {
 			bad("a link has ids %x and %x", l.GetTraceId(), l.GetSpanId())

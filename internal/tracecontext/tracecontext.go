@@ -20,6 +20,8 @@ const (
 	parentLength = 55
 	maxState     = 512
 	hexDigits    = "0123456789abcdef"
+	// newMember is the member of a state that [Context.New] adds.
+	newMember = "awaken=new"
 )
 
 // Parse returns the position that two headers name. It is the zero Context unless parent is valid; a state that is too long is left out.
@@ -72,11 +74,36 @@ func FromHeader(values func(key string) []string) Context {
 	return Parse(parents[0], strings.Join(values("Tracestate"), ","))
 }
 
-// Inject sets the headers of a request. Without a position it sets none.
+// New returns the position with a mark: the trace begins here, and not with a client. Whether a run is recorded in it is then up to the run's agent.
+func (c Context) New() Context {
+	if c.State == "" {
+		return Context{c.Parent, newMember}
+	}
+	return Context{c.Parent, newMember + "," + c.State}
+}
+
+// Begun returns the position without that mark, and whether it had it.
+func (c Context) Begun() (unmarked Context, marked bool) {
+	if !strings.HasPrefix(c.State, newMember) {
+		return c, false
+	}
+	return Context{c.Parent, strings.TrimPrefix(c.State[len(newMember):], ",")}, true
+}
+
+// Unsampled returns the position in the same trace for what is not recorded.
+func (c Context) Unsampled() Context {
+	if !c.Sampled() {
+		return c
+	}
+	return Context{c.Parent[:parentLength-2] + "00" + c.Parent[parentLength:], c.State}
+}
+
+// Inject sets the headers of a request. Without a position it sets none. The mark of a new trace is not for others.
 func (c Context) Inject(set func(key, value string)) {
 	if c.Parent == "" {
 		return
 	}
+	c, _ = c.Begun()
 	set("Traceparent", c.Parent)
 	if c.State != "" {
 		set("Tracestate", c.State)

@@ -17,6 +17,7 @@
 //
 // # Spans
 //
+//	<method> <route>              a request to the server, see [Plugin.Serve]; what it starts is below, perhaps on another server
 //	invoke_agent <agent>          an activation of a run
 //	  awaken.step <n>             a step
 //	    awaken.phase <phase>      the hooks of a phase, if there are any
@@ -29,7 +30,7 @@
 //	  awaken.handoff <agent>      the run continues as another agent
 //	  awaken.background_task      the run was a task of another run
 //
-// Attributes are those of the conventions for generative AI (1.41), and awaken.*. What fails has error.type: the kind of a provider's error, cancelled, timeout,
+// Attributes are those of the conventions for generative AI and HTTP (1.41), and awaken.*. What fails has error.type: the kind of a provider's error, cancelled, timeout,
 // tool_error or error.
 //
 // # One trace
@@ -40,7 +41,7 @@
 //
 // # Sampling
 //
-// A run that is part of a trace is recorded if the trace is. Any other is recorded by sample_rate, decided by its id, so that all its activations are or are
+// A run that is part of a client's trace is recorded if the trace is. Any other is recorded by sample_rate, decided by its id, so that all its activations are or are
 // not. If an activation that is not recorded fails, its spans are made in the end, from what the recorder has kept: failures are always there.
 // Metrics and sinks get everything; [Sampled] makes a sink of which the same is true as of spans.
 //

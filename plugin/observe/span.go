@@ -29,15 +29,23 @@ func (r *recorder) begin(ctx context.Context) context.Context {
 // startRoot starts the span of the activation, if it is to be recorded.
 func (r *recorder) startRoot(ctx context.Context) context.Context {
 	opts := []oteltrace.SpanStartOption{oteltrace.WithTimestamp(r.began), oteltrace.WithAttributes(identity(r.info)...)}
-	began := tracecontext.Of(ctx)
 	cause, resumed := tracecontext.Cause(ctx)
+	began, fresh := tracecontext.Of(ctx).Begun()
+	if fresh {
+		ctx = tracecontext.With(ctx, began)
+	}
 	if cause.Parent != "" && cause.TraceID() != began.TraceID() {
 		opts = append(opts, oteltrace.WithLinks(oteltrace.LinkFromContext(remote(ctx, cause)))) // what let the run continue
 	}
 	if resumed || !oteltrace.SpanContextFromContext(ctx).IsValid() {
 		ctx = remote(ctx, began)
 	}
-	if parent := oteltrace.SpanContextFromContext(ctx); parent.IsValid() && !parent.IsSampled() || !parent.IsValid() && !chosen(r.info.RunID, *r.cfg.SampleRate) {
+	parent := oteltrace.SpanContextFromContext(ctx)
+	if (fresh || !parent.IsValid()) && !chosen(r.info.RunID, *r.cfg.SampleRate) {
+		began = began.Unsampled()
+		return tracecontext.With(remote(ctx, began), began)
+	}
+	if parent.IsValid() && !parent.IsSampled() {
 		return ctx
 	}
 	inner, span := r.p.tracer.Start(ctx, "invoke_agent "+r.info.AgentID, opts...)

@@ -1,0 +1,167 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/awaken-go/awaken/plugin/observe"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
+)
+
+const (
+	clientTrace  = "0af7651916cd43dd8448eb211c80319c"
+	clientParent = "00-" + clientTrace + "-b7ad6b7169203331-01"
+)
+
+// tracedRig is a server that makes spans.
+type tracedRig struct {
+	*rig
+	spans   *tracetest.InMemoryExporter
+	metrics *server.Metrics
+}
+
+func newTracedRig(t *testing.T, change ...func(*registry.Config)) *tracedRig {
+	t.Helper()
+	g := &tracedRig{rig: newRigOf(t), spans: tracetest.NewInMemoryExporter(), metrics: server.NewMetrics()}
+	plugin := observe.New(observe.Options{Tracer: sdktrace.NewTracerProvider(sdktrace.WithSyncer(g.spans)), Sinks: []observe.Sink{g.metrics.Observer()}, Labels: g.metrics.Labels(), Always: true})
+	g.config = func(c *registry.Config) {
+		c.Plugins = append(c.Plugins, plugin)
+		for _, f := range change {
+			f(c)
+		}
+	}
+	g.start(func(c *server.Config) {
+		c.Metrics, c.Observer = g.metrics, plugin
+		c.Routes = append(c.Routes, protocol.Route{Method: "GET", Path: "/v1/panics", Access: protocol.Everyone, Handle: func(protocol.Call) error { panic("oh") }})
+	})
+	return g
+}
+
+// span waits for the span with that name, and fails the test unless there is exactly one.
+func (g *tracedRig) span(name string) tracetest.SpanStub {
+	g.t.Helper()
+	var found []tracetest.SpanStub
+	g.eventually("the span "+name, func() bool {
+		found = nil
+		for _, s := range g.spans.GetSpans() {
+			if s.Name == name {
+				found = append(found, s)
+			}
+		}
+		return len(found) > 0
+	})
+	if len(found) != 1 {
+		g.t.Fatalf("there are %d spans %q, want 1", len(found), name)
+	}
+	return found[0]
+}
+
+func attributeOf(s tracetest.SpanStub, key string) string {
+	for _, a := range s.Attributes {
+		if a.Key == attribute.Key(key) {
+			return a.Value.String()
+		}
+	}
+	return ""
+}
+
+func TestSpans_OfRequests(t *testing.T) {
+	t.Parallel()
+	g := newTracedRig(t)
+	run := g.told("default", "hello", "traceparent", clientParent)
+	http, agent := g.span("POST /v1/runs"), g.span("invoke_agent default")
+	if http.SpanKind != oteltrace.SpanKindServer || http.Parent.SpanID().String() != "b7ad6b7169203331" || http.SpanContext.TraceID().String() != clientTrace {
+		t.Errorf("the span of the request is %+v", http)
+	}
+	for key, want := range map[string]string{"http.request.method": "POST", "http.route": "/v1/runs", "http.response.status_code": "200", "url.path": "/v1/runs", "url.scheme": "http", "network.protocol.version": "1.1"} {
+		if got := attributeOf(http, key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if agent.Parent.SpanID() != http.SpanContext.SpanID() || !strings.HasPrefix(g.stored(run).Trace, "00-"+clientTrace+"-"+agent.SpanContext.SpanID().String()) {
+		t.Errorf("the run is below %s and has the trace %q, want one below the request %s", agent.Parent.SpanID(), g.stored(run).Trace, http.SpanContext.SpanID())
+	}
+
+	g.spans.Reset()
+	g.told("default", "hello")
+	if http, agent := g.span("POST /v1/runs"), g.span("invoke_agent default"); http.Parent.IsValid() || agent.Parent.SpanID() != http.SpanContext.SpanID() || agent.SpanContext.TraceState().Len() != 0 {
+		t.Error("a request without a trace does not begin one, or its run does not belong to it")
+	}
+
+	g.spans.Reset()
+	g.want(404, "GET", "/v1/runs/none?secret=s3cret", "")
+	s := g.span("GET /v1/runs/{run_id}")
+	if attributeOf(s, "http.response.status_code") != "404" || s.Status.Code == codes.Error || attributeOf(s, "error.type") != "" {
+		t.Errorf("a client's mistake is %+v", s)
+	}
+	for _, a := range s.Attributes {
+		if strings.Contains(a.Value.String(), "s3cret") {
+			t.Errorf("the query is recorded in %s", a.Key)
+		}
+	}
+	g.want(500, "GET", "/v1/panics", "")
+	if s := g.span("GET /v1/panics"); attributeOf(s, "error.type") != "panic" || s.Status.Code != codes.Error {
+		t.Errorf("a panic is %+v", s)
+	}
+
+	g.spans.Reset()
+	g.ask("GET", "/metrics", "")
+	g.ask("GET", "/health", "")
+	g.ask("GET", "/health/live", "")
+	if n := len(g.spans.GetSpans()); n != 0 {
+		t.Errorf("probes have %d spans", n)
+	}
+}
+
+// A trace that the server begins does not take the decision from the agent whether its runs are recorded; that of a client does.
+func TestSpans_OfRequestsLeaveTheRunToItsSampleRate(t *testing.T) {
+	t.Parallel()
+	g := newTracedRig(t)
+	g.want(200, "PUT", "/v1/config/agents/quiet", `{"id":"quiet","model_id":"m","sections":{"observability":{"sample_rate":0}}}`, admin...)
+	g.spans.Reset()
+	run := g.told("quiet", "hello", admin...)
+	if g.span("POST /v1/runs"); len(g.spans.GetSpans()) != 1 || g.stored(run).Trace != "" {
+		t.Errorf("a run that is not to be recorded has the trace %q, and there are %d spans", g.stored(run).Trace, len(g.spans.GetSpans()))
+	}
+	g.spans.Reset()
+	g.told("quiet", "hello", append([]string{"traceparent", clientParent}, admin...)...)
+	if s := g.span("invoke_agent quiet"); s.SpanContext.TraceID().String() != clientTrace {
+		t.Errorf("the run of a client that records its trace is in %s", s.SpanContext.TraceID())
+	}
+}
+
+// Without a tracer a request has no span, and the client's trace arrives all the same.
+func TestSpans_NoneWithoutATracer(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	if run := g.stored(g.told("default", "hello", "traceparent", clientParent)); run.Trace != clientParent {
+		t.Errorf("the run has the trace %q, want that of the client", run.Trace)
+	}
+}
+
+// What starts runs by itself passes the trace of its request on: a trigger, a schedule that is run now, a replay.
+func TestTrace_ThroughTriggersSchedulesAndReplays(t *testing.T) {
+	t.Parallel()
+	g := newTracedRig(t)
+	_, door := g.trigger("")
+	traced := append([]string{"traceparent", clientParent}, admin...)
+	fired := g.want(202, "POST", door, "", traced...)["run_id"].(string)
+	firing := g.want(200, "POST", "/v1/schedules/"+g.schedule(`"cron":"@yearly"`, admin...)+"/run", "", traced...)
+	started := firing["run_id"].(string)
+	origin := g.told("default", "hello", admin...)
+	replayed := g.want(202, "POST", "/v1/runs/"+origin+"/replay", `{"from_step":0}`, traced...)["run_id"].(string)
+	for what, run := range map[string]string{"trigger": fired, "schedule": started, "replay": replayed} {
+		g.eventually("done", func() bool { return g.want(200, "GET", "/v1/runs/"+run, "", admin...)["status"] == "done" })
+		if at := g.stored(run).Trace; !strings.HasPrefix(at, "00-"+clientTrace) {
+			t.Errorf("the run of a %s has the trace %q, want that of the client", what, at)
+		}
+	}
+}
