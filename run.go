@@ -376,10 +376,10 @@ type Run struct {
 	// Taint is the first result with untrusted content that the run has read, perhaps that of another run.
 	Taint *Taint `json:"taint,omitempty"`
 
-	Budgeted      bool `json:"budgeted,omitempty"`       // it reserves the cost of its model calls
 	OutputRepairs int  `json:"output_repairs,omitempty"` // invalid structured answers so far
+	Budgeted      bool `json:"budgeted,omitempty"`       // it reserves the cost of its model calls
+	Activated     bool `json:"activated,omitempty"`      // PhaseRunStart is over
 
-	Activated    bool        `json:"activated,omitempty"` // PhaseRunStart is over
 	Status       RunStatus   `json:"status"`
 	StatusReason string      `json:"status_reason,omitempty"`     // why it waits or ended, in one line
 	Termination  Termination `json:"termination_reason,omitzero"` // why it ended; zero until it is done

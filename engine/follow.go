@@ -15,8 +15,8 @@ import (
 // A run that is handed off is still followed by the observers of the agent it began with.
 type Observer interface {
 	// Follow is called when an activation of a run begins, with the run as h has it. It returns the
-	// context of the activation, and a sink that gets its events after the run's own sink; the sink's
-	// errors are ignored. If the sink is a [Follower], it is also told when parts of the run begin
+	// context of the activation, and a sink that gets its events, except deltas, after the run's own sink; the
+	// sink's errors are ignored. If the sink is a [Follower], it is also told when parts of the run begin
 	// and end. A nil sink follows nothing.
 	Follow(ctx context.Context, h *awaken.HookCall) (context.Context, awaken.Sink)
 }
@@ -101,6 +101,10 @@ func (c *core) followed() *followed {
 // Emit implements [awaken.Sink].
 func (f *followed) Emit(ctx context.Context, e awaken.Entry) error {
 	err := f.Sink.Emit(ctx, e)
+	switch e.Event.(type) {
+	case *awaken.TextDelta, *awaken.ReasoningDelta, *awaken.ToolCallDelta, *awaken.ToolCallStreamDelta:
+		return err
+	}
 	f.safely(func() {
 		for _, s := range f.sinks {
 			_ = s.Emit(ctx, e) // an observer does not end a run

@@ -146,6 +146,9 @@ func (o *runObserver) Record(ctx context.Context, e *trace.Event) {
 	}
 }
 
+// tokenKinds are the values of the label kind of the tokens.
+var tokenKinds = [...]string{"input", "output", "cache_read", "cache_creation", "reasoning"}
+
 func (o *runObserver) inference(ctx context.Context, in *trace.Inference, seconds float64) {
 	model, provider := o.words.model(cmp.Or(in.ResponseModel, in.Model)), cmp.Or(in.Provider, otherWord) // a provider is one of the configuration
 	o.m.inferences.WithLabelValues(model, provider, status(in.ErrorType)).Inc()
@@ -156,9 +159,9 @@ func (o *runObserver) inference(ctx context.Context, in *trace.Inference, second
 	if in.CostUSD > 0 {
 		o.m.cost.WithLabelValues(model, provider).Add(in.CostUSD)
 	}
-	for kind, n := range map[string]int64{"input": in.InputTokens, "output": in.OutputTokens, "cache_read": in.CacheReadTokens, "cache_creation": in.CacheCreationTokens, "reasoning": in.ThinkingTokens} {
-		if n > 0 || (kind == "input" || kind == "output") && in.TotalTokens > 0 {
-			o.m.tokens.WithLabelValues(model, provider, kind).Add(float64(max(n, 0)))
+	for i, n := range [...]int64{in.InputTokens, in.OutputTokens, in.CacheReadTokens, in.CacheCreationTokens, in.ThinkingTokens} {
+		if always := i < 2; n > 0 || always && in.TotalTokens > 0 {
+			o.m.tokens.WithLabelValues(model, provider, tokenKinds[i]).Add(float64(max(n, 0)))
 		}
 	}
 }

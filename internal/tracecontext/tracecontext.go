@@ -154,8 +154,23 @@ func Cause(ctx context.Context) (c Context, ok bool) {
 	return v.cause, true
 }
 
+// Positioned has a position that is expensive to write as text.
+type Positioned interface {
+	Position() Context
+}
+
+// WithPositioned returns a context at the position of p, which is asked for it each time that [Of] is.
+func WithPositioned(ctx context.Context, p Positioned) context.Context {
+	return context.WithValue(ctx, key{}, p)
+}
+
 // Of returns the position of ctx, or the zero Context.
 func Of(ctx context.Context) Context {
-	c, _ := ctx.Value(key{}).(Context)
-	return c
+	switch at := ctx.Value(key{}).(type) {
+	case Context:
+		return at
+	case Positioned:
+		return at.Position()
+	}
+	return Context{}
 }

@@ -36,8 +36,8 @@
 // # One trace
 //
 // A run belongs to the trace that its request names (a header traceparent, a call of MCP, the run that started it). The position of the first
-// activation is part of the run's record, see [awaken.Run]: an activation on another replica, days later, continues the same trace. A run
-// whose spans are not recorded keeps none.
+// activation is part of the run's record ([awaken.Run.Trace]), saved with its first commit: an activation on another replica, days
+// later, continues the same trace. A run whose spans are not recorded saves nothing.
 //
 // # Sampling
 //
@@ -135,9 +135,11 @@ func (p *Plugin) Follow(ctx context.Context, h *awaken.HookCall) (context.Contex
 	if cfg.Disabled || len(p.opts.Sinks) == 0 && p.tracer == nil && p.meters == nil {
 		return ctx, nil
 	}
-	r := newRecorder(p, &cfg, h)
-	ctx = r.begin(ctx)
-	return ctx, r
+	r := &recorder{p: p, cfg: cfg, info: h.Run, ctx: ctx, began: p.opts.Now()}
+	if p.tracer != nil {
+		r.startRoot()
+	}
+	return r.ctx, r
 }
 
 // Evaluated records what a judge thinks of a run.
@@ -145,7 +147,7 @@ func (p *Plugin) Evaluated(ctx context.Context, run *awaken.RunInfo, e trace.Eva
 	now := p.opts.Now()
 	ev := &trace.Event{Context: contextOf(run, "evaluation_result"), Evaluation: &e, Span: spanOf(now, now)}
 	if p.tracer != nil {
-		p.makeSpan(ctx, ev, nil)
+		p.makeSpan(ctx, ev)
 	}
 	for _, s := range p.opts.Sinks {
 		s.Record(ctx, ev)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/awaken-go/awaken"
@@ -19,7 +20,7 @@ import (
 // recorder follows one activation of one run.
 type recorder struct {
 	p     *Plugin
-	cfg   *Config
+	cfg   Config
 	info  *awaken.RunInfo
 	ctx   context.Context // of the activation
 	began time.Time
@@ -29,7 +30,14 @@ type recorder struct {
 	ended  bool
 	made   map[string]bool // calls that were executed
 	events []*trace.Event  // of an activation whose spans are not recorded, in case it fails
-	sum    Summary
+	tally  tally
+}
+
+// tally is what an activation has used so far.
+type tally struct {
+	inferences, calls, failures int
+	usage                       llm.Usage
+	costUSD                     float64
 }
 
 type partKey struct{}
@@ -40,13 +48,15 @@ type part struct {
 	began      time.Time
 	span       oteltrace.Span // nil if spans are not recorded
 	inner      oteltrace.Span // of a delegation
-	req        *trace.Inference
+	asked      *request       // of an inference
 }
 
-func newRecorder(p *Plugin, cfg *Config, h *awaken.HookCall) *recorder {
-	r := &recorder{p: p, cfg: cfg, info: h.Run, began: p.opts.Now()}
-	r.sum.Context, r.sum.Mode = contextOf(h.Run, "run"), h.Run.Mode
-	return r
+// request is a request to a model: the part, and what is recorded of it in the end. They are one allocation.
+type request struct {
+	part
+	event     trace.Event
+	inference trace.Inference
+	reason    [1]string // why the model has stopped
 }
 
 // contextOf returns what all events of a run begin with.
@@ -95,13 +105,13 @@ func (r *recorder) event(kind string, from, to time.Time) *trace.Event {
 // record tells the sinks, the meters and, if nothing has a span already, the tracer.
 func (r *recorder) record(ctx context.Context, ev *trace.Event) {
 	r.mu.Lock()
-	r.count(ev)
+	r.tally.add(ev)
 	if r.root == nil && r.p.tracer != nil && len(r.events) < maxBuffered {
 		r.events = append(r.events, ev)
 	}
 	r.mu.Unlock()
 	if r.root != nil && ev.Inference == nil && ev.Tool == nil && (ev.Child == nil || ev.Type == "background_task") {
-		r.p.makeSpan(ctx, ev, nil)
+		r.p.makeSpan(ctx, ev)
 	}
 	if r.p.meters != nil {
 		r.p.meters.record(ctx, ev)
@@ -111,19 +121,19 @@ func (r *recorder) record(ctx context.Context, ev *trace.Event) {
 	}
 }
 
-// count adds an event to the summary. It requires the lock.
-func (r *recorder) count(ev *trace.Event) {
+// add counts an event.
+func (t *tally) add(ev *trace.Event) {
 	switch {
 	case ev.Inference != nil:
-		r.sum.Inferences++
-		u := &r.sum.Usage
-		u.Add(llm.Usage{PromptTokens: ev.Inference.InputTokens, CompletionTokens: ev.Inference.OutputTokens, TotalTokens: ev.Inference.TotalTokens,
-			CacheReadTokens: ev.Inference.CacheReadTokens, CacheCreationTokens: ev.Inference.CacheCreationTokens, ThinkingTokens: ev.Inference.ThinkingTokens})
-		r.sum.CostUSD += ev.Inference.CostUSD
+		in := ev.Inference
+		t.inferences++
+		t.usage.Add(llm.Usage{PromptTokens: in.InputTokens, CompletionTokens: in.OutputTokens, TotalTokens: in.TotalTokens,
+			CacheReadTokens: in.CacheReadTokens, CacheCreationTokens: in.CacheCreationTokens, ThinkingTokens: in.ThinkingTokens})
+		t.costUSD += in.CostUSD
 	case ev.Tool != nil:
-		r.sum.ToolCalls++
+		t.calls++
 		if ev.Tool.Error != "" {
-			r.sum.ToolFailures++
+			t.failures++
 		}
 	}
 }
@@ -148,6 +158,9 @@ func (r *recorder) EndPart(ctx context.Context, err error) {
 		return
 	}
 	now := r.p.opts.Now()
+	if pt.kind == "handoff" {
+		pt.span.SetAttributes(attribute.String("awaken.handoff.to", pt.name))
+	}
 	endSpan(pt.span, errorType(ctx, err), now)
 	if pt.kind == "handoff" {
 		r.record(ctx, r.handoff(pt.name, pt.began, now))
@@ -162,25 +175,29 @@ func (r *recorder) handoff(to string, from, until time.Time) *trace.Event {
 
 // BeginRequest follows a request to a model.
 func (r *recorder) BeginRequest(ctx context.Context, m *awaken.ModelSpec, req *llm.Request) context.Context {
-	in := &trace.Inference{Model: req.Model, FinishReasons: []string{}, Attempts: 1, Temperature: req.Temperature, TopP: req.TopP, MaxTokens: req.MaxTokens, StopSequences: req.StopSequences}
+	q := &request{part: part{kind: "inference", name: req.Model, began: r.p.opts.Now()},
+		inference: trace.Inference{Model: req.Model, Attempts: 1, Temperature: req.Temperature, TopP: req.TopP, MaxTokens: req.MaxTokens, StopSequences: req.StopSequences}}
+	q.asked = q
+	q.inference.FinishReasons = q.reason[:0]
 	if m != nil {
-		in.Provider = m.ProviderID
+		q.inference.Provider = m.ProviderID
 	}
 	if r.cfg.Content {
-		in.RequestMessages = r.clip(req.Messages.Slice())
+		q.inference.RequestMessages = r.clip(req.Messages.Slice())
 	}
-	return r.startPart(ctx, &part{kind: "inference", name: req.Model, began: r.p.opts.Now(), req: in})
+	return r.startPart(ctx, &q.part)
 }
 
 // EndRequest ends what BeginRequest has begun.
 func (r *recorder) EndRequest(ctx context.Context, m *awaken.ModelSpec, done *awaken.InferenceComplete, said func() *llm.Message, err error) {
 	pt, _ := ctx.Value(partKey{}).(*part)
-	if pt == nil || pt.req == nil {
+	if pt == nil || pt.asked == nil {
 		return
 	}
 	now := r.p.opts.Now()
-	ev, in := r.event("inference", pt.began, now), pt.req
-	ev.Operation, ev.Inference = "chat", in
+	ev, in := &pt.asked.event, &pt.asked.inference
+	*ev = trace.Event{Context: contextOf(r.info, "inference"), Span: spanOf(pt.began, now), Inference: in}
+	ev.Operation = "chat"
 	if in.ResponseModel = done.Model; m != nil {
 		in.Provider = cmp.Or(m.ProviderID, in.Provider)
 	}
@@ -197,7 +214,7 @@ func (r *recorder) EndRequest(ctx context.Context, m *awaken.ModelSpec, done *aw
 		in.ResponseContent = r.clipText("", said().Text())
 	}
 	if pt.span != nil {
-		pt.span.SetAttributes(inferenceAttributes(in, true)...)
+		pt.span.SetAttributes(inferenceAttributes(in)...)
 		endSpan(pt.span, in.ErrorType, now)
 	}
 	r.record(ctx, ev)
@@ -268,49 +285,42 @@ func (r *recorder) EndCall(ctx context.Context, call *awaken.ToolCall, res *awak
 func (r *recorder) End(res *awaken.RunResult, err error) {
 	now := r.p.opts.Now()
 	r.mu.Lock()
-	if r.ended {
-		r.mu.Unlock()
-		return
-	}
+	again, asked := r.ended, r.tally.inferences > 0
 	r.ended = true
 	r.mu.Unlock()
+	if again {
+		return
+	}
+	failed := r.outcomeError(res, err)
 	if res != nil && r.info.Mode == "scheduled" && r.info.ParentRunID != "" && res.Termination.Type != awaken.Suspended {
 		ev := r.event("background_task", r.began, now)
-		if ev.Operation = "sub_agent"; r.requests() == 0 {
+		if ev.Operation = "sub_agent"; !asked {
 			ev.Operation = "tool" // a task that is one call asks no model
 		}
-		ev.Child = &trace.Child{ChildRunID: r.info.RunID, ChildAgentID: r.info.AgentID, ChildStatus: awaken.RunDone, ErrorType: r.outcomeError(res, err)}
+		ev.Child = &trace.Child{ChildRunID: r.info.RunID, ChildAgentID: r.info.AgentID, ChildStatus: awaken.RunDone, ErrorType: failed}
 		r.record(r.ctx, ev)
 	}
 	r.mu.Lock()
-	s, events := &r.sum, r.events
+	t, events := r.tally, r.events
 	r.events = nil
-	s.Span = spanOf(r.began, now)
-	if res != nil {
-		s.Outcome = res.Termination.Type
-	}
-	s.ErrorType = r.outcomeError(res, err)
-	sum := *s
 	r.mu.Unlock()
+	sum := &Summary{Context: contextOf(r.info, "run"), ErrorType: failed, Mode: r.info.Mode, Inferences: t.inferences, ToolCalls: t.calls, ToolFailures: t.failures,
+		Usage: t.usage, CostUSD: t.costUSD, Span: spanOf(r.began, now)}
+	if res != nil {
+		sum.Outcome = res.Termination.Type
+	}
 	if r.root != nil {
-		r.root.SetAttributes(runAttributes(&sum)...)
-		endSpan(r.root, sum.ErrorType, now)
+		r.root.SetAttributes(runAttributes(r.info, sum)...)
+		endSpan(r.root, failed, now)
 	} else if sum.failed() && r.p.tracer != nil {
-		r.p.makeTrace(r.ctx, r.info, &sum, r.began, now, events)
+		r.p.makeTrace(r.ctx, r.info, sum, r.began, now, events)
 	}
 	if r.p.meters != nil {
-		r.p.meters.runEnded(r.ctx, &sum, now.Sub(r.began))
+		r.p.meters.runEnded(r.ctx, sum, now.Sub(r.began))
 	}
 	for _, sink := range r.p.opts.Sinks {
-		sink.RunEnd(r.ctx, &sum)
+		sink.RunEnd(r.ctx, sum)
 	}
-}
-
-// requests returns how many requests the activation has made.
-func (r *recorder) requests() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sum.Inferences
 }
 
 // outcomeError returns the type of the error that an activation ended with.
@@ -404,5 +414,5 @@ func cut(text string, n int) string {
 
 // clipJSON returns arguments or data as they may be recorded.
 func (r *recorder) clipJSON(data json.RawMessage) json.RawMessage {
-	return clipped(r.cfg, r.redact, data)
+	return clipped(&r.cfg, r.redact, data)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
@@ -29,12 +30,14 @@ func (p *Plugin) Traces() bool { return p != nil && p.tracer != nil }
 // End ends the span with the status of the response, or 0 if the handler has panicked.
 func (p *Plugin) Serve(ctx context.Context, r *Request) (inside context.Context, end func(status int)) {
 	from := tracecontext.Of(ctx)
-	ctx, span := p.tracer.Start(remote(ctx, from), r.Method+" "+r.Route, oteltrace.WithSpanKind(oteltrace.SpanKindServer),
-		oteltrace.WithAttributes(semconv.HTTPRequestMethodKey.String(r.Method), semconv.HTTPRoute(r.Route), semconv.URLScheme(r.Scheme), semconv.URLPath(r.Path),
-			semconv.ServerAddress(r.Host), semconv.NetworkProtocolVersion(r.Protocol), semconv.UserAgentOriginal(cut(r.UserAgent, 256))))
-	ctx = at(ctx, span)
+	ctx, span := p.tracer.Start(remote(ctx, from), r.Method+" "+r.Route, oteltrace.WithSpanKind(oteltrace.SpanKindServer))
 	if from.Parent == "" {
-		ctx = tracecontext.With(ctx, tracecontext.Of(ctx).New())
+		ctx = tracecontext.With(ctx, positioned{span}.Position().New())
+	} else {
+		ctx = tracecontext.WithPositioned(ctx, positioned{span})
+	}
+	if !span.IsRecording() {
+		return ctx, func(int) {}
 	}
 	return ctx, func(status int) {
 		failed := ""
@@ -44,9 +47,12 @@ func (p *Plugin) Serve(ctx context.Context, r *Request) (inside context.Context,
 		case status >= 500:
 			failed = strconv.Itoa(status)
 		}
+		attrs := append(make([]attribute.KeyValue, 0, 9), semconv.HTTPRequestMethodKey.String(r.Method), semconv.HTTPRoute(r.Route), semconv.URLScheme(r.Scheme), semconv.URLPath(r.Path),
+			semconv.ServerAddress(r.Host), semconv.NetworkProtocolVersion(r.Protocol), semconv.UserAgentOriginal(cut(r.UserAgent, 256)))
 		if status > 0 {
-			span.SetAttributes(semconv.HTTPResponseStatusCode(status))
+			attrs = append(attrs, semconv.HTTPResponseStatusCode(status))
 		}
+		span.SetAttributes(attrs...)
 		endSpan(span, failed, p.opts.Now())
 	}
 }

@@ -2,13 +2,13 @@ package observe
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
@@ -17,42 +17,34 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// begin begins the activation, and returns its context.
-func (r *recorder) begin(ctx context.Context) context.Context {
-	if r.p.tracer != nil {
-		ctx = r.startRoot(ctx)
-	}
-	r.ctx = ctx
-	return ctx
-}
-
-// startRoot starts the span of the activation, if it is to be recorded.
-func (r *recorder) startRoot(ctx context.Context) context.Context {
-	opts := []oteltrace.SpanStartOption{oteltrace.WithTimestamp(r.began), oteltrace.WithAttributes(identity(r.info)...)}
-	cause, resumed := tracecontext.Cause(ctx)
-	began, fresh := tracecontext.Of(ctx).Begun()
+// startRoot starts the span of the activation, if it is to be recorded. That of a later activation is below the position of the first.
+func (r *recorder) startRoot() {
+	var links []oteltrace.Link
+	cause, resumed := tracecontext.Cause(r.ctx)
+	began, fresh := tracecontext.Of(r.ctx).Begun()
 	if fresh {
-		ctx = tracecontext.With(ctx, began)
+		r.ctx = tracecontext.With(r.ctx, began)
 	}
 	if cause.Parent != "" && cause.TraceID() != began.TraceID() {
-		opts = append(opts, oteltrace.WithLinks(oteltrace.LinkFromContext(remote(ctx, cause)))) // what let the run continue
+		links = append(links, oteltrace.LinkFromContext(remote(r.ctx, cause))) // what let the run continue
 	}
-	if resumed || !oteltrace.SpanContextFromContext(ctx).IsValid() {
-		ctx = remote(ctx, began)
+	if resumed || !oteltrace.SpanContextFromContext(r.ctx).IsValid() {
+		r.ctx = remote(r.ctx, began)
 	}
-	parent := oteltrace.SpanContextFromContext(ctx)
+	parent := oteltrace.SpanContextFromContext(r.ctx)
 	if (fresh || !parent.IsValid()) && !chosen(r.info.RunID, *r.cfg.SampleRate) {
 		began = began.Unsampled()
-		return tracecontext.With(remote(ctx, began), began)
+		r.ctx = tracecontext.With(remote(r.ctx, began), began)
+		return
 	}
 	if parent.IsValid() && !parent.IsSampled() {
-		return ctx
+		return
 	}
-	inner, span := r.p.tracer.Start(ctx, "invoke_agent "+r.info.AgentID, opts...)
+	ctx, span := r.p.tracer.Start(r.ctx, "invoke_agent "+r.info.AgentID, oteltrace.WithTimestamp(r.began), oteltrace.WithLinks(links...))
+	r.ctx = tracecontext.WithPositioned(ctx, positioned{span})
 	if span.IsRecording() {
 		r.root = span
 	}
-	return at(inner, span)
 }
 
 // remote returns a context below a position of another process.
@@ -60,43 +52,53 @@ func remote(ctx context.Context, c tracecontext.Context) context.Context {
 	if c.Parent == "" {
 		return ctx
 	}
-	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": c.Parent, "tracestate": c.State})
-}
-
-// at returns a context whose position is the span's.
-func at(ctx context.Context, span oteltrace.Span) context.Context {
-	c := span.SpanContext()
-	if !c.IsValid() {
-		return ctx
+	var at oteltrace.SpanContextConfig
+	var flags [1]byte
+	_, errTrace := hex.Decode(at.TraceID[:], []byte(c.Parent[3:35]))
+	_, errSpan := hex.Decode(at.SpanID[:], []byte(c.Parent[36:52]))
+	_, errFlags := hex.Decode(flags[:], []byte(c.Parent[53:55]))
+	if errTrace != nil || errSpan != nil || errFlags != nil {
+		return ctx // not a position of [tracecontext.Parse]
 	}
-	var b strings.Builder
-	b.Grow(55)
-	b.WriteString("00-")
-	b.WriteString(c.TraceID().String())
-	b.WriteByte('-')
-	b.WriteString(c.SpanID().String())
-	b.WriteByte('-')
-	b.WriteString(c.TraceFlags().String())
-	return tracecontext.With(ctx, tracecontext.Context{Parent: b.String(), State: c.TraceState().String()})
+	at.TraceFlags = oteltrace.TraceFlags(flags[0]) & oteltrace.FlagsSampled
+	if c.State != "" {
+		at.TraceState, _ = oteltrace.ParseTraceState(c.State)
+	}
+	return oteltrace.ContextWithRemoteSpanContext(ctx, oteltrace.NewSpanContext(at))
 }
 
-// startPart returns the context of what begins, with its span if spans are recorded.
+// positioned has the position of a span.
+type positioned struct{ oteltrace.Span }
+
+// Position implements [tracecontext.Positioned].
+func (p positioned) Position() tracecontext.Context {
+	c := p.SpanContext()
+	if !c.IsValid() {
+		return tracecontext.Context{}
+	}
+	trace, span := c.TraceID(), c.SpanID()
+	text := make([]byte, 0, 55)
+	text = hex.AppendEncode(append(text, "00-"...), trace[:])
+	text = hex.AppendEncode(append(text, '-'), span[:])
+	text = hex.AppendEncode(append(text, '-'), []byte{byte(c.TraceFlags())})
+	return tracecontext.Context{Parent: string(text), State: c.TraceState().String()}
+}
+
+// Position implements [tracecontext.Positioned] for a part that has a span.
+func (pt *part) Position() tracecontext.Context { return positioned{pt.span}.Position() }
+
+// startPart returns the context of what begins, with its span if spans are recorded. What is known of it becomes attributes when it ends.
 func (r *recorder) startPart(ctx context.Context, pt *part) context.Context {
 	if r.root != nil {
-		opts := []oteltrace.SpanStartOption{oteltrace.WithTimestamp(pt.began)}
-		name := "awaken." + pt.kind + " " + pt.name
+		name, kind := "awaken."+pt.kind+" "+pt.name, oteltrace.SpanKindInternal
 		switch pt.kind {
 		case "inference":
-			name = "chat " + pt.name
-			opts = append(opts, oteltrace.WithSpanKind(oteltrace.SpanKindClient), oteltrace.WithAttributes(inferenceAttributes(pt.req, false)...))
+			name, kind = "chat "+pt.name, oteltrace.SpanKindClient
 		case "tool":
 			name = "execute_tool " + pt.name
-			opts = append(opts, oteltrace.WithAttributes(semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(pt.name)))
-		case "handoff":
-			opts = append(opts, oteltrace.WithAttributes(attribute.String("awaken.handoff.to", pt.name)))
 		}
-		ctx, pt.span = r.p.tracer.Start(ctx, name, opts...)
-		ctx = at(ctx, pt.span)
+		ctx, pt.span = r.p.tracer.Start(ctx, name, oteltrace.WithTimestamp(pt.began), oteltrace.WithSpanKind(kind))
+		ctx = tracecontext.WithPositioned(ctx, pt)
 	}
 	return context.WithValue(ctx, partKey{}, pt)
 }
@@ -105,7 +107,7 @@ func (r *recorder) startPart(ctx context.Context, pt *part) context.Context {
 func (r *recorder) startDelegation(ctx context.Context, call *awaken.ToolCall) (context.Context, oteltrace.Span) {
 	ctx, span := r.p.tracer.Start(ctx, "awaken.delegation", oteltrace.WithAttributes(attribute.String("awaken.delegation.agent.id", strings.TrimPrefix(call.Tool, toolPrefix)),
 		attribute.String("awaken.delegation.run.id", awaken.ChildID(call.Key))))
-	return at(ctx, span), span
+	return tracecontext.WithPositioned(ctx, positioned{span}), span
 }
 
 // endSpan ends a span, with the type of an error unless that is "".
@@ -118,16 +120,16 @@ func endSpan(span oteltrace.Span, errorType string, now time.Time) {
 }
 
 // makeSpan makes the span of an event that has ended.
-func (p *Plugin) makeSpan(ctx context.Context, ev *trace.Event, extra []attribute.KeyValue) {
+func (p *Plugin) makeSpan(ctx context.Context, ev *trace.Event) {
 	name, failed, kind := "awaken."+ev.Type, "", oteltrace.SpanKindInternal
-	attrs := append([]attribute.KeyValue{semconv.GenAIConversationID(ev.ThreadID), attribute.String("awaken.run.id", ev.RunID), semconv.GenAIAgentID(ev.AgentID)}, extra...)
+	attrs := []attribute.KeyValue{semconv.GenAIConversationID(ev.ThreadID), attribute.String("awaken.run.id", ev.RunID), semconv.GenAIAgentID(ev.AgentID)}
 	switch {
 	case ev.Inference != nil:
 		name, failed, kind = "chat "+ev.Inference.Model, ev.Inference.ErrorType, oteltrace.SpanKindClient
-		attrs = append(append(attrs, inferenceAttributes(ev.Inference, false)...), inferenceAttributes(ev.Inference, true)...)
+		attrs = append(attrs, inferenceAttributes(ev.Inference)...)
 	case ev.Tool != nil:
 		name, failed = "execute_tool "+ev.Tool.Name, ev.Tool.Error
-		attrs = append(append(attrs, semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(ev.Tool.Name)), toolAttributes(ev.Tool)...)
+		attrs = append(attrs, toolAttributes(ev.Tool)...)
 	case ev.Suspension != nil:
 		s := ev.Suspension
 		attrs = append(attrs, semconv.GenAIToolName(s.ToolName), semconv.GenAIToolCallID(s.ToolCallID), attribute.String("awaken.suspension.action", s.Action), attribute.String("awaken.suspension.resume_mode", s.ResumeMode))
@@ -148,23 +150,26 @@ func (p *Plugin) makeSpan(ctx context.Context, ev *trace.Event, extra []attribut
 
 // makeTrace makes the spans of an activation that was not recorded, and has failed.
 func (p *Plugin) makeTrace(ctx context.Context, run *awaken.RunInfo, sum *Summary, from, until time.Time, events []*trace.Event) {
-	opts := []oteltrace.SpanStartOption{oteltrace.WithNewRoot(), oteltrace.WithTimestamp(from), oteltrace.WithAttributes(identity(run)...)}
+	opts := []oteltrace.SpanStartOption{oteltrace.WithNewRoot(), oteltrace.WithTimestamp(from)}
 	if asked := oteltrace.SpanContextFromContext(ctx); asked.IsValid() {
 		opts = append(opts, oteltrace.WithLinks(oteltrace.Link{SpanContext: asked})) // whose spans are not recorded
 	}
 	ctx, span := p.tracer.Start(ctx, "invoke_agent "+run.AgentID, opts...)
 	for _, ev := range events {
-		p.makeSpan(ctx, ev, nil)
+		p.makeSpan(ctx, ev)
 	}
-	span.SetAttributes(runAttributes(sum)...)
+	span.SetAttributes(runAttributes(run, sum)...)
 	endSpan(span, sum.ErrorType, until)
 }
 
-// identity returns the attributes that say which run it is.
-func identity(run *awaken.RunInfo) []attribute.KeyValue {
-	attrs := make([]attribute.KeyValue, 0, 10)
+// runAttributes returns the attributes of an activation that has ended: which run it is, and what it did.
+func runAttributes(run *awaken.RunInfo, s *Summary) []attribute.KeyValue {
+	attrs := make([]attribute.KeyValue, 0, 20)
 	attrs = append(attrs, semconv.GenAIOperationNameInvokeAgent, semconv.GenAIAgentID(run.AgentID), semconv.GenAIAgentName(run.AgentID), semconv.GenAIConversationID(run.ThreadID),
-		attribute.String("awaken.run.id", run.RunID), attribute.String("awaken.thread.id", run.ThreadID), attribute.String("awaken.agent.id", run.AgentID))
+		attribute.String("awaken.run.id", run.RunID), attribute.String("awaken.thread.id", run.ThreadID), attribute.String("awaken.agent.id", run.AgentID),
+		attribute.String("awaken.outcome", string(s.Outcome)), attribute.Int("awaken.session.inference_count", s.Inferences), attribute.Int("awaken.session.tool_count", s.ToolCalls),
+		attribute.Int("awaken.session.tool_failures", s.ToolFailures), attribute.Int64("awaken.session.duration_ms", s.DurationMS), attribute.Float64("awaken.cost_usd", s.CostUSD),
+		semconv.GenAIUsageInputTokens(int(s.Usage.PromptTokens)), semconv.GenAIUsageOutputTokens(int(s.Usage.CompletionTokens)))
 	for _, a := range [...]struct{ key, value string }{{"awaken.parent_run.id", run.ParentRunID}, {"awaken.parent_tool.call_id", run.ParentToolCallID}, {"awaken.dispatch.id", run.DispatchID}, {"awaken.mode", run.Mode}} {
 		if a.value != "" {
 			attrs = append(attrs, attribute.String(a.key, a.value))
@@ -173,39 +178,28 @@ func identity(run *awaken.RunInfo) []attribute.KeyValue {
 	return attrs
 }
 
-// runAttributes returns the attributes of an activation that has ended.
-func runAttributes(s *Summary) []attribute.KeyValue {
-	return []attribute.KeyValue{attribute.String("awaken.outcome", string(s.Outcome)), attribute.Int("awaken.session.inference_count", s.Inferences), attribute.Int("awaken.session.tool_count", s.ToolCalls),
-		attribute.Int("awaken.session.tool_failures", s.ToolFailures), attribute.Int64("awaken.session.duration_ms", s.DurationMS), attribute.Float64("awaken.cost_usd", s.CostUSD),
-		semconv.GenAIUsageInputTokens(int(s.Usage.PromptTokens)), semconv.GenAIUsageOutputTokens(int(s.Usage.CompletionTokens))}
-}
-
-// inferenceAttributes returns what is known of a request: when it begins, or when it has ended.
-func inferenceAttributes(in *trace.Inference, ended bool) []attribute.KeyValue {
+// inferenceAttributes returns the attributes of a request that has ended.
+func inferenceAttributes(in *trace.Inference) []attribute.KeyValue {
 	attrs := make([]attribute.KeyValue, 0, 12)
-	if !ended {
-		attrs = append(attrs, semconv.GenAIOperationNameChat, semconv.GenAIProviderNameKey.String(provider(in.Provider)), semconv.GenAIRequestModel(in.Model), semconv.GenAIRequestStream(true))
-		if in.Temperature != nil {
-			attrs = append(attrs, semconv.GenAIRequestTemperature(*in.Temperature))
-		}
-		if in.TopP != nil {
-			attrs = append(attrs, semconv.GenAIRequestTopP(*in.TopP))
-		}
-		if in.MaxTokens != nil {
-			attrs = append(attrs, semconv.GenAIRequestMaxTokens(*in.MaxTokens))
-		}
-		if len(in.StopSequences) > 0 {
-			attrs = append(attrs, semconv.GenAIRequestStopSequences(in.StopSequences...))
-		}
-		if len(in.RequestMessages) > 0 {
-			if data, err := json.Marshal(in.RequestMessages); err == nil {
-				attrs = append(attrs, semconv.GenAIInputMessagesKey.String(string(data)))
-			}
-		}
-		return attrs
+	attrs = append(attrs, semconv.GenAIOperationNameChat, semconv.GenAIProviderNameKey.String(provider(in.Provider)), semconv.GenAIRequestModel(in.Model), semconv.GenAIRequestStream(true),
+		semconv.GenAIResponseModel(in.ResponseModel), semconv.GenAIUsageInputTokens(int(in.InputTokens)), semconv.GenAIUsageOutputTokens(int(in.OutputTokens)), attribute.Float64("awaken.cost_usd", in.CostUSD))
+	if in.Temperature != nil {
+		attrs = append(attrs, semconv.GenAIRequestTemperature(*in.Temperature))
 	}
-	attrs = append(attrs, semconv.GenAIProviderNameKey.String(provider(in.Provider)), semconv.GenAIResponseModel(in.ResponseModel), semconv.GenAIUsageInputTokens(int(in.InputTokens)), semconv.GenAIUsageOutputTokens(int(in.OutputTokens)),
-		attribute.Float64("awaken.cost_usd", in.CostUSD))
+	if in.TopP != nil {
+		attrs = append(attrs, semconv.GenAIRequestTopP(*in.TopP))
+	}
+	if in.MaxTokens != nil {
+		attrs = append(attrs, semconv.GenAIRequestMaxTokens(*in.MaxTokens))
+	}
+	if len(in.StopSequences) > 0 {
+		attrs = append(attrs, semconv.GenAIRequestStopSequences(in.StopSequences...))
+	}
+	if len(in.RequestMessages) > 0 {
+		if data, err := json.Marshal(in.RequestMessages); err == nil {
+			attrs = append(attrs, semconv.GenAIInputMessagesKey.String(string(data)))
+		}
+	}
 	if len(in.FinishReasons) > 0 {
 		attrs = append(attrs, semconv.GenAIResponseFinishReasons(in.FinishReasons...))
 	}
@@ -234,7 +228,7 @@ func provider(name string) string {
 
 // toolAttributes returns the attributes of a call that has ended.
 func toolAttributes(t *trace.Tool) []attribute.KeyValue {
-	attrs := []attribute.KeyValue{semconv.GenAIToolCallID(t.CallID), semconv.GenAIToolType("function"), attribute.String("awaken.tool.status", string(t.Status))}
+	attrs := []attribute.KeyValue{semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(t.Name), semconv.GenAIToolCallID(t.CallID), semconv.GenAIToolType("function"), attribute.String("awaken.tool.status", string(t.Status))}
 	if len(t.Arguments) > 0 {
 		attrs = append(attrs, semconv.GenAIToolCallArgumentsKey.String(string(t.Arguments)))
 	}
