@@ -1397,8 +1397,8 @@ func (b brokenTriggers) Firings(context.Context, string, string, trigger.Place, 
 	return nil, b.err
 }
 
-func (b brokenTriggers) Since(context.Context, string, string, time.Time, int) (int, error) {
-	return 0, b.err
+func (b brokenTriggers) Enter(context.Context, string, string, *trigger.Firing, int) (bool, error) {
+	return false, b.err
 }
 
 // contested is the id of a schedule and of a webhook that other processes change all the time.

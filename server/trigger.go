@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/internal/failpoint"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
@@ -430,6 +432,11 @@ func (h *triggers) firings(req *request) error {
 		last := found[limit-1]
 		out.NextCursor = cursorText(triggerCursor, keyset{At: strconv.FormatInt(last.At.UnixMilli(), 10) + " " + last.RunID, Of: filters})
 	}
+	for i := range out.Items {
+		if err := h.settle(req.ctx, t.Tenant, &out.Items[i]); err != nil {
+			return err
+		}
+	}
 	return req.Reply(200, out)
 }
 
@@ -460,7 +467,20 @@ func (h *triggers) fire(ctx context.Context, t *trigger.Trigger, f *firing) (*fi
 	if f.payload.common != "" {
 		n.threadID = t.ThreadID("about " + f.payload.common)
 	}
-	entry := &trigger.Firing{At: time.Now().UTC().Truncate(time.Millisecond), RunID: f.runID, Request: f.request, Bytes: len(f.payload.text), Outcome: trigger.Started, Manual: f.manual}
+	entry := &trigger.Firing{RunID: f.runID, Request: f.request, Bytes: len(f.payload.text), Outcome: trigger.Starting, Manual: f.manual}
+	limit := t.Spec.PerMinute
+	if f.manual {
+		limit = 0
+	}
+	switch entered, err := h.store.Enter(ctx, t.Tenant, t.ID, entry, limit); {
+	case errors.Is(err, awaken.ErrNotFound):
+		return nil, protocol.NotFound("trigger", t.ID)
+	case err != nil:
+		return nil, err
+	case !entered:
+		return nil, &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: fmt.Sprintf("trigger %q has had %d requests in the last minute, which is the maximum", t.ID, limit), RetryAfter: 10 * time.Second}
+	}
+	atEntered.Hit()
 	if len(f.payload.text) > 0 && !t.Spec.TrustPayload {
 		n.taint = &awaken.Taint{RunID: f.runID, Tool: "trigger " + t.ID, At: entry.At.UnixMilli()}
 	}
@@ -468,18 +488,44 @@ func (h *triggers) fire(ctx context.Context, t *trigger.Trigger, f *firing) (*fi
 	switch {
 	case errors.Is(err, errRefused):
 		entry.Outcome, entry.Reason = trigger.Refused, strings.TrimPrefix(err.Error(), errRefused.Error()+": ")
-	case err != nil:
+		err = fail(http.StatusConflict, "refused", "the run of trigger %q was refused: %s", t.ID, entry.Reason)
+	case err != nil: // the run may be stored, so the entry stays as it is
 		return nil, err
-	case receipt.Duplicate:
+	case receipt.Duplicate && entry.Outcome == trigger.Started:
 		return &firedReply{f.runID, receipt.ThreadID, true}, nil
 	default:
-		entry.ThreadID = receipt.ThreadID
+		entry.Outcome, entry.Reason, entry.ThreadID = trigger.Started, "", receipt.ThreadID
 	}
-	if err := h.store.Log(ctx, t.Tenant, t.ID, entry); err != nil {
+	atLaunched.Hit()
+	_ = h.store.Log(ctx, t.Tenant, t.ID, entry) // see settle
+	if err != nil {
 		return nil, err
 	}
-	if entry.Outcome == trigger.Refused {
-		return nil, fail(http.StatusConflict, "refused", "the run of trigger %q was refused: %s", t.ID, entry.Reason)
+	return &firedReply{f.runID, receipt.ThreadID, receipt.Duplicate}, nil
+}
+
+// Points at which tests kill a process.
+var (
+	atEntered  = failpoint.New("trigger.entered")  // in the log, not started
+	atLaunched = failpoint.New("trigger.launched") // started, and the log does not say so
+)
+
+// settleAfter is how long a process takes at most to start a run.
+const settleAfter = time.Minute
+
+// settle says what became of a run that a process was about to start when it last wrote to the log.
+func (h *triggers) settle(ctx context.Context, tenant string, f *trigger.Firing) error {
+	if f.Outcome != trigger.Starting {
+		return nil
 	}
-	return &firedReply{f.runID, entry.ThreadID, false}, nil
+	run, err := h.launch.mailbox.Tenant(tenant).Store.LoadRun(ctx, f.RunID)
+	switch {
+	case err == nil:
+		f.Outcome, f.ThreadID = trigger.Started, run.ThreadID
+	case !errors.Is(err, awaken.ErrNotFound):
+		return err
+	case time.Since(f.At) > settleAfter:
+		f.Outcome, f.Reason = trigger.Failed, "the server could not start the run, or ended before it did"
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -298,6 +300,68 @@ func TestTriggers_ArePaced(t *testing.T) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("status %d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+}
+
+// Of requests at the same moment, as many start a run as may. A repeated one counts once.
+func TestTriggers_ArePacedAtTheSameMoment(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	id, path := g.trigger(`"per_minute":5`)
+	var wg sync.WaitGroup
+	var accepted atomic.Int64
+	for range 20 {
+		wg.Go(func() {
+			resp := g.do("POST", path, `{}`)
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusAccepted {
+				accepted.Add(1)
+			} else if resp.StatusCode != http.StatusTooManyRequests {
+				t.Errorf("status %d", resp.StatusCode)
+			}
+		})
+	}
+	wg.Wait()
+	if accepted.Load() != 5 {
+		t.Errorf("%d runs were started, want 5", accepted.Load())
+	}
+	g.want(202, "POST", "/v1/triggers/"+id+"/run", `{}`, admin...) // an admin is not paced
+	_, path = g.trigger(`"per_minute":2`)
+	for range 3 {
+		g.want(202, "POST", path, `{}`, "Idempotency-Key", "order-7")
+	}
+	g.want(202, "POST", path, `{}`, "Idempotency-Key", "order-8")
+	g.want(429, "POST", path, `{}`, "Idempotency-Key", "order-9")
+	g.want(202, "POST", path, `{}`, "Idempotency-Key", "order-8")
+}
+
+// unlogged is a store whose log fails once a run is started.
+type unlogged struct{ *trigger.Memory }
+
+func (unlogged) Log(context.Context, string, string, *trigger.Firing) error {
+	return errors.New("the log is gone")
+}
+
+func TestTriggers_TheLogSaysWhatBecameOfARunThatWasAboutToStart(t *testing.T) {
+	t.Parallel()
+	store := new(trigger.Memory)
+	g := newRig(t, func(c *server.Config) { c.Triggers.Store = unlogged{store} })
+	id, path := g.trigger("")
+	run := g.want(202, "POST", path, `{}`) // it was started, so a request that is sent again would start another
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	for name, ago := range map[string]time.Duration{"lost": 2 * time.Minute, "now": 10 * time.Second} {
+		if err := store.Log(t.Context(), "", id, &trigger.Firing{At: now.Add(-ago), RunID: name, Outcome: trigger.Starting}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, it := range g.want(200, "GET", "/v1/triggers/"+id+"/firings", "", admin...)["items"].([]any) {
+		f := it.(map[string]any)
+		got = append(got, fmt.Sprint(f["run_id"], " ", f["outcome"], " ", f["thread_id"], " ", f["reason"]))
+	}
+	want := []string{fmt.Sprint(run["run_id"], " started ", run["thread_id"], " <nil>"), "now starting <nil> <nil>", "lost failed <nil> the server could not start the run, or ended before it did"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
 

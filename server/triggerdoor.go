@@ -89,9 +89,6 @@ func (h *triggers) open(req *request) error {
 	if f.payload, err = payloadOf(t, req.r.Header.Get("Content-Type"), body); err != nil {
 		return err
 	}
-	if err := h.pace(req, t); err != nil {
-		return err
-	}
 	out, err := h.fire(req.ctx, t, f)
 	if err != nil {
 		return err
@@ -156,15 +153,6 @@ func (h *triggers) visited(req *request) (t *trigger.Trigger, secrets []string, 
 		return nil, nil, false, fail(http.StatusUnauthorized, "expired", "the URL has expired at %s", link.Expires.UTC().Format(time.RFC3339))
 	}
 	return t, secrets, linked, nil
-}
-
-// pace refuses a request if the trigger has had enough of them in the last minute, at all processes together.
-func (h *triggers) pace(req *request, t *trigger.Trigger) error {
-	n, err := h.store.Since(req.ctx, t.Tenant, t.ID, time.Now().Add(-time.Minute), t.Spec.PerMinute)
-	if err != nil || n < t.Spec.PerMinute {
-		return err
-	}
-	return &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: fmt.Sprintf("trigger %q has started %d runs in the last minute, which is the maximum", t.ID, n), RetryAfter: 10 * time.Second}
 }
 
 // payload is the body of a request to a trigger.

@@ -28,8 +28,10 @@ type Firing struct {
 type Outcome string
 
 const (
-	Started Outcome = "started"
-	Refused Outcome = "refused" // the run is not accepted: its agent is gone, for example
+	Starting Outcome = "starting" // a process is about to start the run, or was when it died: whether the run exists tells
+	Started  Outcome = "started"
+	Failed   Outcome = "failed"  // there is no run: no process could start it, or the one that was about to has died
+	Refused  Outcome = "refused" // the run is not accepted: its agent is gone, for example
 )
 
 // Store keeps triggers and their logs, for all tenants. Implementations are safe for concurrent use. The package trigger/triggertest tests them.
@@ -43,12 +45,14 @@ type Store interface {
 	// DropTrigger removes a trigger and its log, and reports whether it existed.
 	DropTrigger(ctx context.Context, tenant, id string) (bool, error)
 
+	// Enter adds an entry that says that a run is about to be started, if fewer than limit entries are at most a minute old: of all processes together, by the clock of
+	// the store, which sets f.At. It reports whether there were. If the log has an entry of that run, f becomes that one. The limit 0 means none. The error is
+	// awaken.ErrNotFound if there is no such trigger.
+	Enter(ctx context.Context, tenant, id string, f *Firing, limit int) (bool, error)
 	// Log adds an entry to the log of a trigger, or replaces the one of the same run. Of the entries, the latest [KeptFirings] are kept, and perhaps some more.
 	Log(ctx context.Context, tenant, id string, f *Firing) error
 	// Firings returns entries of a log before a place, the latest first, at most limit. The zero place means all.
 	Firings(ctx context.Context, tenant, id string, before Place, limit int) ([]Firing, error)
-	// Since counts the entries of a log since a time, all outcomes, up to limit.
-	Since(ctx context.Context, tenant, id string, since time.Time, limit int) (int, error)
 }
 
 // Place is a place in a log.
@@ -148,14 +152,43 @@ func (m *Memory) DropTrigger(_ context.Context, tenant, id string) (bool, error)
 	return existed, nil
 }
 
+// Enter implements [Store].
+func (m *Memory) Enter(_ context.Context, tenant, id string, f *Firing, limit int) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.all[[2]string{tenant, id}]
+	if k == nil {
+		return false, fmt.Errorf("trigger %q: %w", id, awaken.ErrNotFound)
+	}
+	now, recent := time.Now().UTC().Truncate(time.Millisecond), 0
+	for _, o := range k.log {
+		if o.RunID == f.RunID {
+			*f = o
+			return true, nil
+		}
+		if now.Sub(o.At) <= time.Minute {
+			recent++
+		}
+	}
+	if limit > 0 && recent >= limit {
+		return false, nil
+	}
+	f.At = now
+	k.add(f)
+	return true, nil
+}
+
 // Log implements [Store].
 func (m *Memory) Log(_ context.Context, tenant, id string, f *Firing) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := m.all[[2]string{tenant, id}]
-	if k == nil { // it was removed meanwhile
-		return nil
+	if k := m.all[[2]string{tenant, id}]; k != nil { // otherwise it was removed meanwhile
+		k.add(f)
 	}
+	return nil
+}
+
+func (k *kept) add(f *Firing) {
 	k.log = slices.DeleteFunc(k.log, func(o Firing) bool { return o.RunID == f.RunID })
 	k.log = append(k.log, *f)
 	slices.SortFunc(k.log, func(a, b Firing) int {
@@ -167,7 +200,6 @@ func (m *Memory) Log(_ context.Context, tenant, id string, f *Firing) error {
 	if n := len(k.log) - KeptFirings; n > 0 {
 		k.log = slices.Clone(k.log[n:])
 	}
-	return nil
 }
 
 // Firings implements [Store].
@@ -182,18 +214,4 @@ func (m *Memory) Firings(_ context.Context, tenant, id string, before Place, lim
 		}
 	}
 	return out, nil
-}
-
-// Since implements [Store].
-func (m *Memory) Since(_ context.Context, tenant, id string, since time.Time, limit int) (n int, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if k := m.all[[2]string{tenant, id}]; k != nil {
-		for i := range k.log {
-			if !k.log[i].At.Before(since) && n < limit {
-				n++
-			}
-		}
-	}
-	return n, nil
 }

@@ -27,6 +27,7 @@ func Test(t *testing.T, open func(t *testing.T) (s trigger.Store, join func() tr
 	t.Run("OfChangesOfOneRevisionOneIsMade", func(t *testing.T) { s, join := open(t); compares(t, s, join) })
 	t.Run("TheLogHasOneEntryForEachRun", one(logs))
 	t.Run("TheLogIsBounded", one(forgets))
+	t.Run("AMinuteHasSoManyEntriesAndNoMore", func(t *testing.T) { s, join := open(t); enters(t, s, join) })
 	t.Run("DropRemovesTheLog", one(drops))
 }
 
@@ -100,11 +101,16 @@ func pages(t *testing.T, s trigger.Store) {
 	}
 }
 
-func compares(t *testing.T, s trigger.Store, join func() trigger.Store) {
-	stores := []trigger.Store{s, s}
-	if join != nil {
-		stores = append(stores, join())
+// processes returns a store as several processes have it.
+func processes(s trigger.Store, join func() trigger.Store) []trigger.Store {
+	if join == nil {
+		return []trigger.Store{s, s}
 	}
+	return []trigger.Store{s, s, join()}
+}
+
+func compares(t *testing.T, s trigger.Store, join func() trigger.Store) {
+	stores := processes(s, join)
 	for revision := range int64(3) {
 		var wg sync.WaitGroup
 		var made atomic.Int64
@@ -154,14 +160,6 @@ func logs(t *testing.T, s trigger.Store) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
-	for since, want := range map[time.Duration]int{0: 4, time.Millisecond: 3, 2 * time.Millisecond: 1, time.Second: 0} {
-		if n, err := s.Since(t.Context(), "t", "x", at.Add(since), 10); n != want || err != nil {
-			t.Errorf("%d entries since %s, %v; want %d", n, since, err, want)
-		}
-	}
-	if n, err := s.Since(t.Context(), "t", "x", at, 2); n != 2 || err != nil {
-		t.Errorf("counted %d, %v; want the limit, 2", n, err)
-	}
 }
 
 func forgets(t *testing.T, s trigger.Store) {
@@ -173,6 +171,48 @@ func forgets(t *testing.T, s trigger.Store) {
 	got := firings(t, s, "x", trigger.Place{}, 2*trigger.KeptFirings)
 	if n := len(got); n < trigger.KeptFirings || n > trigger.KeptFirings+some || got[0].RunID != fmt.Sprint("r", trigger.KeptFirings+2*some-1) {
 		t.Errorf("%d entries are kept, the latest %+v", n, got[0])
+	}
+}
+
+func enters(t *testing.T, s trigger.Store, join func() trigger.Store) {
+	if ok, err := s.Enter(t.Context(), "t", "x", &trigger.Firing{RunID: "a"}, 0); ok || !errors.Is(err, awaken.ErrNotFound) {
+		t.Errorf("a trigger that does not exist: %t, %v", ok, err)
+	}
+	swap(t, s, sample("t", "x"))
+	swap(t, s, sample("t", "y"))
+	log(t, s, "y", trigger.Firing{At: time.Now().UTC().Truncate(time.Millisecond), RunID: "other", Outcome: trigger.Started})
+	log(t, s, "x", trigger.Firing{At: time.Now().Add(-2 * time.Minute).UTC().Truncate(time.Millisecond), RunID: "old", Outcome: trigger.Started})
+	const limit, each = 5, 8
+	var wg sync.WaitGroup
+	var entered atomic.Int64
+	stores := processes(s, join)
+	for i := range each * len(stores) {
+		wg.Go(func() {
+			f := trigger.Firing{RunID: fmt.Sprint("r", i), Request: "m\x00", Bytes: i, Outcome: trigger.Starting}
+			ok, err := stores[i%len(stores)].Enter(t.Context(), "t", "x", &f, limit)
+			if err != nil {
+				t.Error(err)
+			}
+			if ok {
+				entered.Add(1)
+			}
+			if ok && time.Since(f.At).Abs() > 10*time.Second {
+				t.Errorf("entered at %s", f.At)
+			}
+		})
+	}
+	wg.Wait()
+	got := firings(t, s, "x", trigger.Place{}, 100)
+	if entered.Load() != limit || len(got) != limit+1 {
+		t.Fatalf("%d of %d entered, and the log has %d entries more than before; want %d", entered.Load(), each*len(stores), len(got)-1, limit)
+	}
+	// One that is there enters again, as it is there, and is not counted; without a limit, others do.
+	again := trigger.Firing{RunID: got[0].RunID, Outcome: trigger.Starting, Reason: "again"}
+	if ok, err := s.Enter(t.Context(), "t", "x", &again, limit); !ok || err != nil || !cmp.Equal(again, got[0]) {
+		t.Errorf("again: %t, %v; (-want +got):\n%s", ok, err, cmp.Diff(got[0], again))
+	}
+	if ok, err := s.Enter(t.Context(), "t", "x", &trigger.Firing{RunID: "manual", Outcome: trigger.Starting}, 0); !ok || err != nil {
+		t.Errorf("without a limit: %t, %v", ok, err)
 	}
 }
 

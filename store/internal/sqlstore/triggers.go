@@ -1,11 +1,13 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
 	"time"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/trigger"
 )
 
@@ -54,6 +56,39 @@ func (s *Triggers) DropTrigger(ctx context.Context, tenant, id string) (bool, er
 // pruneEvery is how many entries of a log are added between two times that old ones are removed, about.
 const pruneEvery = 16
 
+// Enter adds an entry to the log of a trigger before its run is started, if there are few of the last minute. The lock of the trigger makes processes count one after the other.
+func (s *Triggers) Enter(ctx context.Context, tenant, id string, f *trigger.Firing, limit int) (ok bool, err error) {
+	d := s.db.Dialect()
+	of := []any{d.escape(tenant), d.escape(id)}
+	err = s.db.Write(ctx, func(ctx context.Context, c Conn) (refused, err error) {
+		var now int64
+		if found, err := row(ctx, c, `SELECT {clock} FROM {p}_triggers WHERE tenant = ? AND id = ?{lock}`, of, &now); err != nil || !found {
+			return awaken.ErrNotFound, err
+		}
+		var data []byte
+		if found, err := row(ctx, c, `SELECT data FROM {p}_fired WHERE tenant = ? AND id = ? AND run = ?`, append(of[:2:2], d.escape(f.RunID)), &data); err != nil {
+			return nil, err
+		} else if found {
+			ok, *f = true, trigger.Firing{}
+			return nil, json.Unmarshal(data, f)
+		}
+		entry := *f
+		entry.At = time.UnixMilli(now).UTC()
+		text, err := d.Encode(&entry)
+		if err != nil {
+			return err, nil
+		}
+		n, err := c.Exec(ctx, statement(`INSERT INTO {p}_fired (tenant, id, run, at, data) SELECT tenant, id, ?3, ?4, ?5 FROM {p}_triggers WHERE tenant = ?1 AND id = ?2 AND
+			(SELECT count(*) FROM (SELECT 1 FROM {p}_fired WHERE tenant = ?1 AND id = ?2 AND at >= ?6 LIMIT ?7) AS recent) < ?7`,
+			append(of[:2:2], d.escape(f.RunID), now, text, now-time.Minute.Milliseconds(), cmp.Or(limit, math.MaxInt32))...))
+		if ok = n == 1; ok && err == nil {
+			*f = entry
+		}
+		return nil, err
+	})
+	return ok && err == nil, s.failed(id, err)
+}
+
 // Log adds an entry to the log of a trigger that exists.
 func (s *Triggers) Log(ctx context.Context, tenant, id string, f *trigger.Firing) error {
 	d := s.db.Dialect()
@@ -86,17 +121,4 @@ func (s *Triggers) Firings(ctx context.Context, tenant, id string, before trigge
 			}
 			return f, json.Unmarshal(data, &f)
 		})
-}
-
-// Since counts entries of the log of a trigger.
-func (s *Triggers) Since(ctx context.Context, tenant, id string, since time.Time, limit int) (int, error) {
-	d := s.db.Dialect()
-	out, err := list(ctx, s.db, "fired", `SELECT count(*) FROM (SELECT 1 FROM {p}_fired WHERE tenant = ? AND id = ? AND at >= ? LIMIT ?) AS x`,
-		[]any{d.escape(tenant), d.escape(id), since.UnixMilli(), limit}, func(scan Scan) (n int, err error) {
-			return n, scan(&n)
-		})
-	if err != nil || len(out) == 0 {
-		return 0, err
-	}
-	return out[0], nil
 }

@@ -50,6 +50,7 @@ const states: Record<string, { icon: LucideIcon; tone: Tone }> = {
   paused: { icon: CirclePause, tone: "wait" },
   ended: { icon: Check, tone: "idle" },
   started: { icon: Check, tone: "ok" },
+  starting: { icon: Clock, tone: "wait" },
   accepted: { icon: Check, tone: "ok" },
   skipped: { icon: SkipForward, tone: "idle" },
   missed: { icon: Clock, tone: "wait" },
