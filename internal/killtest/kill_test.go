@@ -258,6 +258,7 @@ func TestKill(t *testing.T) {
 					t.Errorf("%d runs are %s, %v", list.Total, status, err)
 				}
 			}
+			replayAll(ctx, t, p.job)
 			t.Logf("%s: %d kills, %d runs followed to their end, streams broken %d times, %d resets, %d effects made once; after the last kill all were done in %s",
 				store, kills(), len(all), cuts, resets, effects, settled.Round(time.Millisecond))
 			if len(all) < 10 || cuts < kills()/8 || effects == 0 {
@@ -381,6 +382,7 @@ func TestZombie(t *testing.T) {
 		time.Sleep(2 * lease)
 	}
 	_ = b.cmd.Process.Signal(syscall.SIGCONT)
+	replayAll(ctx, t, a.job)
 	t.Logf("%d trials, %d runs taken over, 0 writes and 0 effects of the one that was stopped", trials, taken)
 }
 
@@ -460,6 +462,7 @@ func TestReplicas(t *testing.T) {
 	for _, id := range left {
 		await(onB, id, "done")
 	}
+	replayAll(ctx, t, a.job)
 	a.start()
 	a.ready(ctx)
 }
@@ -523,5 +526,6 @@ func TestRollingRestart(t *testing.T) {
 			t.Errorf("%s %s was made %d times", w.kinds[key], key, n)
 		}
 	}
+	replayAll(ctx, t, a.job)
 	t.Logf("%d runs, three restarts, %d resets", runs, resets)
 }

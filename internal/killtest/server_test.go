@@ -49,12 +49,7 @@ func serve(j job) error {
 	if err := failpoint.EnableFromEnv(); err != nil {
 		return err
 	}
-	rt, err := engine.New(engine.Config{
-		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", MaxRounds: new(100)}},
-		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
-		Providers: map[string]llm.Model{"p": llm.ModelFunc(model)},
-		Tools:     tools(j.Dir),
-	})
+	rt, err := engine.New(agents(j.Dir))
 	if err != nil {
 		return err
 	}
@@ -68,6 +63,16 @@ func serve(j job) error {
 		return err
 	}
 	return srv.Run(ctx)
+}
+
+// agents configures the agent, whose tools leave their marks in a folder.
+func agents(dir string) engine.Config {
+	return engine.Config{
+		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m", MaxRounds: new(100)}},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "scripted"}},
+		Providers: map[string]llm.Model{"p": llm.ModelFunc(model)},
+		Tools:     tools(dir),
+	}
 }
 
 func open(ctx context.Context, j job) (mailbox.Queue, func(), error) {

@@ -102,6 +102,7 @@ func TestKill_AtFailpoints(t *testing.T) {
 			killing.Store(false)
 			wg.Wait()
 			k.report(ctx, hit, time.Since(last))
+			replayAll(ctx, t, k.p.job)
 		})
 	}
 }

@@ -25,6 +25,9 @@ type Difference struct {
 // String shows the place and a little of what is around it.
 func (d *Difference) String() string {
 	want, got := around(d.Want, d.Got)
+	if a, b := timeless(d.Want), timeless(d.Got); a != b { // times are not what parted them
+		want, got = around(a, b)
+	}
 	return fmt.Sprintf("run %s, %s: the record has %s, the replay %s", d.RunID, d.Where, want, got)
 }
 
@@ -102,8 +105,8 @@ func (s *stage) rename(text string) string {
 	})
 }
 
-// advance compares an event with the next one of the record. It returns the run and the number of the event, or nil if the event is not
-// one of the record's.
+// advance compares an event with the next one of the record. It returns the run and the number of the event in the record, or -1 if it has none, and no
+// run if the event is not one of the record's.
 func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 	data, err := awaken.AppendEvent(nil, e.Event)
 	if err != nil {
@@ -118,8 +121,7 @@ func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 		s.depart(&Difference{RunID: e.RunID, Where: "a run that the record does not have", Got: string(data)})
 		return nil, 0, nil
 	case !p.followed:
-		p.count(e.Event)
-		return nil, 0, nil
+		return p, p.place(e.Event), nil
 	case p.pos >= len(p.lines):
 		s.depart(&Difference{RunID: e.RunID, Event: p.pos, Where: fmt.Sprintf("event %d", p.pos), Got: string(data)})
 		return nil, 0, nil
@@ -130,7 +132,7 @@ func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 		got := s.renamed(string(data), want)
 		if got != want {
 			s.inexact = true
-			if p.cut.at >= 0 && i > p.cut.at { // how far the hooks had come is not recorded
+			if s.prompts || p.cut.at >= 0 && i > p.cut.at { // there are other hooks, or how far those of the run had come is not recorded
 				got, want = revision.ReplaceAllString(got, `"revision":0`), revision.ReplaceAllString(want, `"revision":0`)
 			}
 			if timeless(got) != timeless(want) {
@@ -145,13 +147,39 @@ func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 	return p, i, nil
 }
 
-// count counts the outcomes of calls.
+// place returns the event of the record in which a run that is not followed says the same as in e, or -1: answers and outcomes are told from each
+// other, and nothing else.
+func (p *part) place(e awaken.Event) int {
+	defer p.count(e)
+	var list []outcome
+	n := 0
+	switch ev := e.(type) {
+	case *awaken.StepStart:
+		p.asked = ev.MessageID
+	case *awaken.InferenceComplete:
+		return p.answerAt(p.asked)
+	case *awaken.ToolCallDone:
+		list, n = p.outcomes[ev.ID], p.done[ev.ID]
+	case *awaken.ToolCallResumed:
+		list, n = p.outcomes[ev.TargetID], p.done[ev.TargetID]
+	}
+	if n < len(list) {
+		return list[n].at
+	}
+	return -1
+}
+
+// count counts answers, and the outcomes of calls.
 func (p *part) count(e awaken.Event) {
 	switch ev := e.(type) {
 	case *awaken.ToolCallDone:
 		p.done[ev.ID]++
 	case *awaken.ToolCallResumed:
 		p.done[ev.TargetID]++
+	case *awaken.InferenceComplete:
+		if ev.FinishReason != "" {
+			p.answered++
+		}
 	}
 }
 

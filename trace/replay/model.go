@@ -20,7 +20,11 @@ func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			return
 		}
 		st := s.speak(p, req)
-		if st == nil {
+		switch {
+		case st == nil && p.cut.at >= 0 && !p.followed:
+			yield(llm.Delta{}, s.fallSilent(ctx, p))
+			return
+		case st == nil:
 			yield(llm.Delta{}, &llm.Error{Kind: llm.InvalidRequest, Message: "the record has no further answer"})
 			return
 		}
@@ -93,15 +97,14 @@ func (s *stage) endStream(ctx context.Context, p *part, st *stream) error {
 	switch {
 	case st.Lost != "" && st.Withdrawn:
 		return lostError(st.Lost)
-	case st.Lost != "":
+	case st.Lost != "" && (!st.last || p.cut.at < 0):
 		return nil
 	case st.turn.Answered:
 		return nil
 	case st.turn.Error != "":
 		return failure(st.turn.Error)
 	case p.rec.Run.Termination.Type == awaken.Cancelled || !p.root:
-		<-ctx.Done()
-		return &llm.Error{Kind: llm.Cancelled, Err: context.Cause(ctx)}
+		return s.fallSilent(ctx, p)
 	}
 	if t := p.rec.Run.Termination; t.Type == awaken.Stopped { // after too many errors
 		for rest := t.Detail; ; {
@@ -116,6 +119,16 @@ func (s *stage) endStream(ctx context.Context, p *part, st *stream) error {
 		}
 	}
 	return &llm.Error{Kind: llm.Overloaded, Message: "the record does not say why"}
+}
+
+// fallSilent waits until the run is cancelled.
+func (s *stage) fallSilent(ctx context.Context, p *part) error {
+	s.mu.Lock()
+	p.cut.silent = true
+	s.mu.Unlock()
+	s.cancelIfDue()
+	<-ctx.Done()
+	return &llm.Error{Kind: llm.Cancelled, Err: context.Cause(ctx)}
 }
 
 // parse returns the error of a model that has that text, or nil.

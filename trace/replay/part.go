@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,16 +31,22 @@ type part struct {
 	alias     string   // the id of the run in the replay, if it is another
 	streams   []stream // what the model says, in order
 
-	pos   int            // events published so far
-	done  map[string]int // outcomes published so far, by call
-	next  map[string]int // the event that a call may show next
-	spoke int            // streams begun so far
+	pos      int            // events published so far
+	done     map[string]int // outcomes published so far, by call
+	next     map[string]int // the event that a call may show next
+	spoke    int            // streams begun so far
+	asked    string         // the message that the model is asked for
+	answered int            // times it has answered so far
 }
 
 // cancellation is how a run was cancelled.
 type cancellation struct {
 	at      int             // the event behind which it was, or -1
 	running map[string]bool // the calls during which it was, until they begin
+	ended   map[string]bool // the calls that it ended, of a run that is not followed
+	silent  bool            // the record has no answer of the model behind it
+	gate    gate            // the phase of a call in which it was, if that is known
+	passed  bool            // the run has come to the gate
 	done    bool
 }
 
@@ -81,7 +88,7 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 		return fmt.Errorf("run %s: %w: its status is %s, want done or waiting", rec.Run.RunID, ErrUnplayable, rec.Run.Status)
 	}
 	p := &part{rec: rec, root: root, before: rec.Before, outcomes: map[string][]outcome{}, shown: map[string][]shownEvent{}, posts: map[int][]*llm.Message{}, decisions: map[int][]awaken.Decision{},
-		done: map[string]int{}, next: map[string]int{}, cut: cancellation{at: -1, running: map[string]bool{}}, followed: true}
+		done: map[string]int{}, next: map[string]int{}, cut: cancellation{at: -1, running: map[string]bool{}, ended: map[string]bool{}}, followed: true}
 	if n := len(p.before); n > 0 {
 		if md := p.before[n-1].Metadata; md != nil && md.Rewind != nil && md.RunID == rec.Run.RunID && md.Rewind.FromSeq <= n-1 && md.Rewind.FromSeq > 0 {
 			p.rewind, p.before = p.before[md.Rewind.FromSeq-1].ID, p.before[:n-1]
@@ -106,7 +113,7 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 		}
 	}
 	p.placePosts()
-	p.placeCancel()
+	p.placeCancel(s.mode(rec.Run.AgentID) == awaken.Sequential)
 	p.placeDecisions(s)
 	s.parts[rec.Run.RunID] = p
 	s.order = append(s.order, p)
@@ -263,7 +270,7 @@ func (p *part) placeDecisions(s *stage) {
 				}
 				switch p.events[at-1].Event.(type) {
 				case *awaken.ToolCallDone, *awaken.ToolCallResumed:
-					if !s.batch(p.rec.Run.AgentID) {
+					if s.mode(p.rec.Run.AgentID) != awaken.ParallelBatchApproval { // decisions are acted on when all are made
 						behind = at - 1
 					}
 				}
@@ -320,9 +327,21 @@ func (p *part) held(callID string, behind int) *awaken.CallState {
 }
 
 // placeCancel finds the event behind which the run was cancelled.
-func (p *part) placeCancel() {
+func (p *part) placeCancel(sequential bool) {
 	a := p.acts[len(p.acts)-1]
 	if a.finish.Termination.Type != awaken.Cancelled || p.endsAtOnce(len(p.acts)-1) {
+		return
+	}
+	defer p.placeGate(sequential)
+	if !p.followed {
+		p.cut.at = a.from
+		for _, e := range p.events[a.from:a.to] {
+			if ev, ok := e.Event.(*awaken.ToolCallDone); ok && interrupted(ev.Result) {
+				p.cut.ended[ev.ID] = true
+				p.cut.running[ev.ID] = !notMade(ev.Result)
+			}
+		}
+		maps.DeleteFunc(p.cut.running, func(_ string, begun bool) bool { return !begun })
 		return
 	}
 	i := a.to - 1
@@ -336,7 +355,7 @@ func (p *part) placeCancel() {
 			}
 		case *awaken.ToolCallDone:
 			if interrupted(ev.Result) {
-				if !strings.Contains(ev.Result.Message, "the call was not made") {
+				if !notMade(ev.Result) {
 					p.cut.running[ev.ID] = true
 				}
 				continue
@@ -351,6 +370,9 @@ func (p *part) placeCancel() {
 func interrupted(r *awaken.ToolResult) bool {
 	return r != nil && r.Status == awaken.ToolError && (strings.HasPrefix(r.Message, "[Tool execution was interrupted]") || strings.HasSuffix(r.Message, awaken.ErrCancelled.Error()))
 }
+
+// notMade reports whether a call that was interrupted had not begun.
+func notMade(r *awaken.ToolResult) bool { return strings.Contains(r.Message, "the call was not made") }
 
 // endsAtOnce reports whether an activation does nothing but end a waiting run.
 func (p *part) endsAtOnce(i int) bool {

@@ -91,9 +91,11 @@ type Result struct {
 // thread before it, if there was any; see [trace.Recorder].
 func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, error) {
 	s := newStage(p)
-	s.batch = func(agentID string) bool {
-		spec := p.Registry.Agent(agentID)
-		return spec != nil && spec.ExecutionMode() == awaken.ParallelBatchApproval
+	s.mode = func(agentID string) awaken.ExecutionMode {
+		if spec := p.Registry.Agent(agentID); spec != nil {
+			return spec.ExecutionMode()
+		}
+		return ""
 	}
 	for _, rec := range recs {
 		if err := s.cast(rec, true); err != nil {
@@ -147,7 +149,9 @@ func (s *stage) registry(reg *registry.Registry) (*registry.Registry, error) {
 	for _, id := range reg.ProviderIDs() {
 		models[id] = s
 	}
-	return reg.Derive(registry.Edit{ID: reg.ID(), Providers: models, Lazy: true})
+	edit := registry.Edit{ID: reg.ID(), Providers: models, Lazy: true}
+	s.prompted(reg, &edit)
+	return reg.Derive(edit)
 }
 
 // play plays the activations of a run that were begun from outside.

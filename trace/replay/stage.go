@@ -16,7 +16,7 @@ type stage struct {
 	ctx    context.Context
 	parts  map[string]*part // by run id
 	order  []*part
-	batch  func(agentID string) bool // decisions are acted on when all are made
+	mode   func(agentID string) awaken.ExecutionMode
 
 	mu       sync.Mutex
 	moved    sync.Cond // an event was published, or the replay has parted
@@ -25,6 +25,7 @@ type stage struct {
 	names    map[string]string // ids that the runtime drew, to those of the record
 	diff     *Difference
 	inexact  bool
+	prompts  bool // agents have the plugin that cancels runs
 	compared int
 }
 

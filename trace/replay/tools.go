@@ -20,7 +20,7 @@ func (s *stage) Execute(ctx context.Context, tool awaken.Tool, call *awaken.Tool
 		return nil, fmt.Errorf("the record has no run %s", call.Run.RunID)
 	}
 	o, ok := s.next(p, call.ID)
-	late := ok && p.followed && p.cut.at >= 0 && o.at > p.cut.at // the run was cancelled before it was over
+	late := ok && p.cut.at >= 0 && (p.followed && o.at > p.cut.at || p.cut.ended[call.ID] && interrupted(o.result)) // the run was cancelled before it was over
 	live := s.player.Live
 	if live == nil {
 		live = ActsOnRun
@@ -96,7 +96,13 @@ func (s *stage) cancelIfDue() {
 
 // cutOff reports whether a run and those below it are where they were cancelled. It requires the lock.
 func (s *stage) cutOff(p *part) bool {
-	if p.cut.at >= 0 && (p.pos <= p.cut.at || len(p.cut.running) > 0) {
+	switch {
+	case p.cut.at < 0:
+	case p.cut.gate != gate{}:
+		if !p.cut.passed {
+			return false
+		}
+	case len(p.cut.running) > 0 || p.followed && p.pos <= p.cut.at || !p.followed && !p.atCut():
 		return false
 	}
 	for _, c := range p.rec.Children {
@@ -105,6 +111,29 @@ func (s *stage) cutOff(p *part) bool {
 		}
 	}
 	return true
+}
+
+// atCut reports whether a run that is not followed is where it was cancelled: the model has no more to say, or all other calls have their outcomes.
+func (p *part) atCut() bool {
+	if p.cut.silent || len(p.cut.ended) == 0 {
+		return p.cut.silent
+	}
+	answers := 0
+	for i := range p.rec.Turns {
+		if p.rec.Turns[i].Answered {
+			answers++
+		}
+	}
+	for id, list := range p.outcomes {
+		n := len(list)
+		if p.cut.ended[id] {
+			n--
+		}
+		if p.done[id] < n {
+			return false
+		}
+	}
+	return p.answered >= answers
 }
 
 // next returns the next outcome of a call.

@@ -1,0 +1,91 @@
+package replay
+
+import (
+	"context"
+	"slices"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// prompter is a plugin that cancels runs between two events: before a call that was about to begin, or behind the result of one. State has more
+// revisions with its hooks.
+type prompter struct{ stage *stage }
+
+// Name is the name of the plugin.
+func (prompter) Name() string { return "replay.prompter" }
+
+// Register adds the hooks.
+func (pr prompter) Register(r *awaken.Registrar) error {
+	for _, phase := range []awaken.Phase{awaken.PhaseBeforeToolExecute, awaken.PhaseAfterToolExecute} {
+		r.On(phase, pr.pass)
+	}
+	return nil
+}
+
+// pass cancels the run of a call if it was cancelled there.
+func (pr prompter) pass(_ context.Context, h *awaken.HookCall) error {
+	s := pr.stage
+	s.mu.Lock()
+	p := s.parts[h.Run.RunID]
+	passed := p != nil && p.cut.gate == gate{h.Phase, h.Tool.ID}
+	if passed {
+		p.cut.passed = true
+	}
+	s.mu.Unlock()
+	if passed {
+		s.cancelIfDue()
+	}
+	return nil
+}
+
+// gate is a phase of a call.
+type gate struct {
+	phase  awaken.Phase
+	callID string
+}
+
+// placeGate finds the phase of a call in which the run was cancelled, if that shows: there are calls that were not made, and the last of those that
+// were prepared has a key. If none has, and calls follow each other, it was behind the result of the one before.
+func (p *part) placeGate(sequential bool) {
+	var unmade []*awaken.CallState
+	for _, c := range p.rec.Calls {
+		if c.Status == awaken.CallCancelled && interrupted(c.Result) && notMade(c.Result) {
+			unmade = append(unmade, c)
+		}
+	}
+	if len(unmade) == 0 || len(p.cut.running) > 0 {
+		return
+	}
+	for _, c := range slices.Backward(unmade) {
+		if c.Key != "" {
+			p.cut.gate = gate{awaken.PhaseBeforeToolExecute, c.CallID}
+			return
+		}
+	}
+	for _, c := range p.rec.Calls {
+		if sequential && c.Step == unmade[0].Step && c.Index == unmade[0].Index-1 {
+			p.cut.gate = gate{awaken.PhaseAfterToolExecute, c.CallID}
+		}
+	}
+}
+
+// prompted adds the plugin to the agents whose runs were cancelled in a phase of a call.
+func (s *stage) prompted(reg *registry.Registry, edit *registry.Edit) {
+	added := map[string]bool{}
+	for _, p := range s.order {
+		for _, id := range []string{p.rec.Run.AgentID, p.rec.Run.FirstAgentID} {
+			spec := reg.Agent(id)
+			if spec == nil || p.cut.gate == (gate{}) || added[id] {
+				continue
+			}
+			own := *spec
+			own.PluginIDs = append(slices.Clone(spec.PluginIDs), prompter{}.Name())
+			added[id] = true
+			edit.Agents = append(edit.Agents, &own)
+		}
+	}
+	if s.prompts = len(added) > 0; s.prompts {
+		edit.Plugins = append(edit.Plugins, prompter{s})
+	}
+}
