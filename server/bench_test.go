@@ -3,7 +3,6 @@ package server_test
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -81,9 +80,10 @@ type w6Result struct {
 }
 
 // runLoad is a client process: each client starts a run, reads its stream to the end, and starts the
-// next.
+// next, for as long as MS says, or until there were as many as RUNS says.
 func runLoad() error {
 	clients, length := setting("CLIENTS"), time.Duration(setting("MS"))*time.Millisecond
+	each := setting("RUNS") / max(clients, 1)
 	as := dialects[os.Getenv("PROTOCOL")]
 	request := func(client, n int) string {
 		body := strings.NewReplacer("THREAD", threadOf(client, n), "UNIQUE", fmt.Sprintf("%d-%d-%d", os.Getpid(), client, n)).Replace(as.body)
@@ -102,7 +102,7 @@ func runLoad() error {
 				defer conn.Close()
 				r := bufio.NewReaderSize(conn, 32<<10)
 				buf := make([]byte, 32<<10)
-				for err == nil && time.Since(began) < length {
+				for err == nil && (len(f) < each || time.Since(began) < length) {
 					var a, b time.Duration
 					a, b, err = oneRun(conn, r, request(client, len(f)), []byte(as.piece), buf)
 					f, u = append(f, a), append(u, b)
@@ -288,26 +288,57 @@ func BenchmarkW6b(b *testing.B) {
 	}
 }
 
-// BenchmarkW6o compares a server whose runs are observed, with spans of none or all of them, with one whose runs are not, in memory. The spans go to a collector in another process.
+// BenchmarkW6o compares a server whose requests and runs are observed with one that observes nothing, in memory: as it is by default, for /metrics alone, and with a collector
+// in another process that gets the spans of none or all of the requests. Both serve as many runs, each time in new processes: the memory store keeps
+// every run, so collecting garbage costs the more the more there were.
 func BenchmarkW6o(b *testing.B) {
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	b.Cleanup(collector.Close)
-	for _, share := range []string{"0", "1"} {
-		b.Run("sampling="+share, func(b *testing.B) {
-			var c contest
-			for i, observe := range []string{"", share} {
-				c.names[i] = cmp.Or(observe, "off")
-				c.processes[i] = spawn(b, "server", "OBSERVE="+observe, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))
-				c.addr[i] = c.processes[i].line()
-			}
-			for _, clients := range []int{1, 64} {
-				b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) { c.run(b, clients) })
-			}
-		})
+	const rounds, runs = 7, 6000
+	for name, settings := range map[string][]string{
+		"metrics":    {"OTEL_SDK_DISABLED=true"},
+		"sampling=0": {"OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG=0"},
+		"sampling=1": {"OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG=1"},
+	} {
+		settings = append(settings, "OBSERVE=1", "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL)
+		for _, clients := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/clients=%d", name, clients), func(b *testing.B) {
+				var ratios []float64
+				for round := range rounds {
+					var used [2]float64
+					for i := range used {
+						which := (i + round) % 2 // both begin as often
+						used[which] = cpuOfRuns(b, [2][]string{{"OBSERVE="}, settings}[which], clients, runs)
+					}
+					b.Logf("%.1f µs of CPU for a run, and %.1f if it is observed", used[0], used[1])
+					ratios = append(ratios, used[1]/used[0])
+				}
+				testenv.Report(b, "CPU/off", ratios)
+				b.ReportMetric(0, "ns/op")
+			})
+		}
 	}
+}
+
+// cpuOfRuns returns the µs of CPU that a new server with the given settings needs for a run.
+func cpuOfRuns(b *testing.B, settings []string, clients, runs int) float64 {
+	b.Helper()
+	server := spawn(b, "server", append(settings, fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))...)
+	defer server.end()
+	addr := server.line()
+	load := func(runs int) (r w6Result) {
+		if err := json.Unmarshal([]byte(spawn(b, "runners", "ADDR="+addr, fmt.Sprint("CLIENTS=", clients), fmt.Sprint("RUNS=", runs)).line()), &r); err != nil {
+			b.Fatal(err)
+		}
+		return r
+	}
+	load(10 * clients)
+	before := server.cpu()
+	r := load(runs)
+	return (server.cpu() - before).Seconds() * 1e6 / float64(r.Runs)
 }
 
 // durable creates a database that syncs its commits.

@@ -204,21 +204,16 @@ func openQueue(at string) (_ mailbox.Queue, closeQueue func(), err error) {
 	return db, func() { _ = db.Close() }, nil
 }
 
-// observed returns what observes the runs of the server process, and sends the spans of a share of them to a collector: OBSERVE says which share, and without it there is nothing.
-func observed(m *server.Metrics) ([]awaken.Plugin, error) {
-	text := os.Getenv("OBSERVE")
-	if text == "" {
+// observed returns what observes the server process, if OBSERVE is set. The variables of OpenTelemetry say what is sent where.
+func observed(m *server.Metrics) (*observe.Plugin, error) {
+	if os.Getenv("OBSERVE") == "" {
 		return nil, nil
-	}
-	share, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return nil, err
 	}
 	sent, err := telemetry.Open(context.Background(), "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
-	return []awaken.Plugin{observe.New(observe.Options{Sinks: []observe.Sink{m.Observer()}, Tracer: sent.Tracer, Meter: sent.Meter, Labels: m.Labels(), Always: true, Config: observe.Config{SampleRate: &share}})}, nil
+	return observe.New(observe.Options{Sinks: []observe.Sink{m.Observer()}, Tracer: sent.Tracer, Meter: sent.Meter, Labels: m.Labels(), Always: true}), nil
 }
 
 // serveLoad is the server process.
@@ -236,9 +231,13 @@ func serveLoad() error {
 		go w.Serve(context.Background())
 	}
 	metrics := server.NewMetrics()
-	plugins, err := observed(metrics)
+	observer, err := observed(metrics)
 	if err != nil {
 		return err
+	}
+	var plugins []awaken.Plugin
+	if observer != nil {
+		plugins = append(plugins, observer)
 	}
 	rt, err := engine.New(engine.Config{
 		Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
@@ -261,7 +260,7 @@ func serveLoad() error {
 	if err != nil {
 		return err
 	}
-	cfg := server.Config{Mailbox: box, Metrics: metrics, Routes: routes, Handlers: map[string]http.Handler{
+	cfg := server.Config{Mailbox: box, Metrics: metrics, Observer: observer, Routes: routes, Handlers: map[string]http.Handler{
 		"POST /go":   http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(start) }),
 		"GET /usage": http.HandlerFunc(serveUsage),
 	}}

@@ -109,13 +109,11 @@ func wanted(signal string) (protocol string, err error) {
 }
 
 func (t *Telemetry) sendTraces(ctx context.Context, protocol string, about *resource.Resource) error {
-	var to sdktrace.SpanExporter
-	var err error
+	client := otlptracehttp.NewClient()
 	if protocol == "grpc" {
-		to, err = otlptracegrpc.New(ctx)
-	} else {
-		to, err = otlptracehttp.New(ctx)
+		client = otlptracegrpc.NewClient()
 	}
+	to, err := newExporter(ctx, client)
 	if err != nil {
 		return fmt.Errorf("exporter of traces: %w", err)
 	}

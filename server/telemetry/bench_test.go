@@ -1,11 +1,10 @@
-package observe_test
+package telemetry_test
 
 import (
 	"context"
 	"slices"
 	"testing"
 
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
@@ -17,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/observe"
+	"github.com/awaken-go/awaken/server/telemetry"
 )
 
 // BenchmarkRun is a run of one answer in 64 pieces, as W6 has it, without the server around it: what an observer adds to it is what observing costs. The
@@ -62,7 +62,7 @@ func BenchmarkRun(b *testing.B) {
 
 // encoding returns what makes spans and encodes them as OTLP.
 func encoding(b *testing.B) oteltrace.TracerProvider {
-	exporter, err := otlptrace.New(b.Context(), nowhere{})
+	exporter, err := telemetry.NewExporter(b.Context(), nowhere{})
 	if err != nil {
 		b.Fatal(err)
 	}
