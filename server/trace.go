@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/trace"
+	"github.com/awaken-go/awaken/trace/body"
 )
 
 // traces has the handlers that show what runs did, in the shapes of the original.
@@ -225,7 +226,7 @@ func (h *traces) get(req *request) error {
 	if err != nil {
 		return err
 	}
-	rec, err := (&trace.Recorder{Source: req.tenant.Store.(trace.Source), Alone: true, Before: true, Bodies: true}).Record(req.ctx, run.RunID)
+	rec, err := (&trace.Recorder{Source: req.tenant.Store.(trace.Source), Alone: true, Before: true}).Record(req.ctx, run.RunID)
 	if err != nil {
 		return err
 	}
@@ -248,14 +249,25 @@ func (h *traces) get(req *request) error {
 	if j := known[run.RunID]; j != nil {
 		rec.Evaluations = evaluationsOf(j)
 	}
-	lines := rec.Lines(true)
-	out := make([]json.RawMessage, len(lines))
-	for i := range lines {
-		if out[i], err = json.Marshal(lines[i]); err != nil {
-			return err
-		}
+	asked, err := body.ReadSteps(req.ctx, req.tenant.Store, run.ThreadID, run.RunID)
+	if err != nil {
+		return err
 	}
-	return writeLines(req, out)
+	lines := rec.Lines(true)
+	return writeLines(req, len(lines), func(i int) ([]byte, error) {
+		in := lines[i].Inference
+		if in == nil {
+			return json.Marshal(lines[i])
+		}
+		list, err := asked.Of(*lines[i].StepIndex)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			in.Asked(r)
+		}
+		return json.Marshal(lines[i])
+	})
 }
 
 // ofCell replies with the trace of a cell of an evaluation, or with an error if there is none.
@@ -271,25 +283,32 @@ func (h *traces) ofCell(req *request, missing error) error {
 	if err != nil {
 		return err
 	}
-	return writeLines(req, t.Lines)
+	return writeLines(req, len(t.Lines), func(i int) ([]byte, error) { return t.Lines[i], nil })
 }
 
-// writeLines replies with the page of a trace that a request asks for.
-func writeLines(req *request, lines []json.RawMessage) error {
+// tracePage is how many bytes a page of a trace has before it ends, even if the client asks for more lines.
+const tracePage = 8 << 20
+
+// writeLines replies with the page of a trace that a request asks for. Line returns one of total lines.
+func writeLines(req *request, total int, line func(i int) ([]byte, error)) error {
 	offset, limit := req.number("offset", 0, 0, 1<<31-1), req.number("limit", 1000, 1, 1000)
-	var body bytes.Buffer
-	end := min(len(lines), offset+limit)
-	for i := min(offset, end); i < end; i++ {
-		body.Write(lines[i])
-		body.WriteByte('\n')
+	var page bytes.Buffer
+	next, end := min(offset, total), min(total, offset+limit)
+	for ; next < end && page.Len() < tracePage; next++ {
+		data, err := line(next)
+		if err != nil {
+			return err
+		}
+		page.Write(data)
+		page.WriteByte('\n')
 	}
 	head := req.w.Header()
 	head.Set("Content-Type", "application/x-ndjson")
-	head.Set("X-Trace-Total-Events", strconv.Itoa(len(lines)))
-	if end < len(lines) {
-		head.Set("X-Trace-Next-Offset", strconv.Itoa(end))
+	head.Set("X-Trace-Total-Events", strconv.Itoa(total))
+	if next < total {
+		head.Set("X-Trace-Next-Offset", strconv.Itoa(next))
 	}
 	req.w.WriteHeader(200)
-	_, _ = body.WriteTo(req.w) // the client may be gone
+	_, _ = page.WriteTo(req.w) // the client may be gone
 	return nil
 }

@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -192,5 +193,42 @@ func TestTraces_HaveTheRequestsThatWereKept(t *testing.T) {
 	kept := list[0].(map[string]any)
 	if kept["finish_reason"] != "EndTurn" || kept["ended_at_ms"] != 7.0 || len(kept["request"].(map[string]any)["messages"].([]any)) != 1 || kept["response"] == nil {
 		t.Errorf("a request is %v", kept)
+	}
+}
+
+// A page of a trace ends when it is large, and the next one begins there.
+func TestTraces_PagesAreBounded(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	thread, run, _ := g.waits(admin...)
+	w := body.NewWriter(body.Config{Policy: body.All, MaxBytes: 8 << 20, Store: func(tenant string) body.Store { return body.Of(g.db.Handle(tenant)) }})
+	for range 3 {
+		w.Inferred(0, &llm.Exchange{Request: &llm.Request{Model: "m", Messages: llm.NewMessages(llm.UserText(strings.Repeat("large ", 1<<19))), Routing: llm.Routing{ThreadID: thread, RunID: run}},
+			Reply: func() *llm.Message { return llm.UserText("hi") }, Ended: time.UnixMilli(7)})
+	}
+	w.Flush(t.Context())
+	page := func(query string) (text, next string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "GET", g.http.URL+"/v1/traces/"+run+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+adminKey)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		data, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data), resp.Header.Get("X-Trace-Next-Offset")
+	}
+	if text, next := page(""); strings.Count(text, "\n") != 1 || strings.Count(text, `"request_digest"`) != 4 || next != "1" {
+		t.Errorf("the page has %d bytes, %d lines and the next begins at %q, want one line and 1", len(text), strings.Count(text, "\n"), next)
+	}
+	if text, next := page("?offset=1"); !strings.Contains(text, `"type":"suspension"`) || next != "" {
+		t.Errorf("the rest is %s, the next page %q", text, next)
 	}
 }

@@ -3,7 +3,6 @@ package trace
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -223,7 +222,7 @@ func (rec *Recording) inference(t *Turn, bodies, first bool) Event {
 			in.Attempts++
 		}
 	}
-	rec.parameters(t.Step, in)
+	rec.parameters(in)
 	if u := t.Usage; u != nil {
 		in.ThinkingTokens, in.InputTokens, in.OutputTokens, in.TotalTokens = u.ThinkingTokens, u.PromptTokens, u.CompletionTokens, u.TotalTokens
 		in.CacheReadTokens, in.CacheCreationTokens = u.CacheReadTokens, u.CacheCreationTokens
@@ -239,24 +238,28 @@ func (rec *Recording) inference(t *Turn, bodies, first bool) Event {
 		if first {
 			in.RequestMessages = rec.Input
 		}
-		for _, r := range rec.Requests {
-			if r.Step == t.Step {
-				in.Requests = append(in.Requests, r)
-			}
+	}
+	for _, r := range rec.Requests {
+		if r.Step == t.Step {
+			in.Asked(r)
 		}
+	}
+	if !bodies {
+		in.Requests = nil
 	}
 	ev.Inference, ev.DurationMS, ev.StartedAtMS, ev.EndedAtMS = in, t.DurationMS, t.StartedAt, t.EndedAt
 	return ev
 }
 
-// parameters sets the parameters of a step: those of its request if that was kept, or else those of the run and its agent.
-func (rec *Recording) parameters(step int, in *Inference) {
-	for _, r := range slices.Backward(rec.Requests) {
-		if q := &r.Request; r.Step == step {
-			in.Temperature, in.TopP, in.MaxTokens, in.ReasoningEffort, in.StopSequences = q.Temperature, q.TopP, q.MaxTokens, q.ReasoningEffort, q.StopSequences
-			return
-		}
-	}
+// Asked adds a request of the step, which has the parameters.
+func (in *Inference) Asked(r *body.Record) {
+	q := &r.Request
+	in.Temperature, in.TopP, in.MaxTokens, in.ReasoningEffort, in.StopSequences = q.Temperature, q.TopP, q.MaxTokens, q.ReasoningEffort, q.StopSequences
+	in.Requests = append(in.Requests, r)
+}
+
+// parameters sets the parameters of a step whose request was not kept: those of the run and its agent.
+func (rec *Recording) parameters(in *Inference) {
 	if a := rec.Agent; a != nil {
 		in.ReasoningEffort = a.ReasoningEffort
 		if c := a.ContextPolicy; c != nil && c.MaxOutputTokens > 0 {

@@ -23,6 +23,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/awaken-go/awaken/llm"
 )
@@ -93,6 +94,29 @@ func (s *Stored) Record() (*Record, error) {
 	return nil, fmt.Errorf("body %s of run %s: %w", s.ID, s.RunID, err)
 }
 
+// step returns the step of the record, which is at its beginning, without reading the rest.
+func (s *Stored) step() (int, error) {
+	r := flate.NewReader(bytes.NewReader(s.Data))
+	defer r.Close()
+	dec := json.NewDecoder(r)
+	if _, err := dec.Token(); err != nil { // {
+		return 0, fmt.Errorf("body %s of run %s: %w", s.ID, s.RunID, err)
+	}
+	for {
+		name, err := dec.Token()
+		if err != nil {
+			return 0, fmt.Errorf("body %s of run %s: %w", s.ID, s.RunID, err)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return 0, fmt.Errorf("body %s of run %s: %w", s.ID, s.RunID, err)
+		}
+		if name == "step" {
+			return strconv.Atoi(string(value))
+		}
+	}
+}
+
 // Store keeps the bodies of one tenant. Implementations are safe for concurrent use.
 type Store interface {
 	// AddBodies stores bodies whose threads exist, and returns the others. One that is stored already is not stored again.
@@ -116,14 +140,22 @@ func Of(store any) Store {
 
 // Read returns the records of a run, in order. It returns none if the store keeps none.
 func Read(ctx context.Context, store any, threadID, runID string) ([]*Record, error) {
+	list, err := stored(ctx, store, threadID, runID)
+	if err != nil {
+		return nil, err
+	}
+	return records(list)
+}
+
+func stored(ctx context.Context, store any, threadID, runID string) ([]Stored, error) {
 	s := Of(store)
 	if s == nil {
 		return nil, nil
 	}
-	list, err := s.Bodies(ctx, threadID, runID)
-	if err != nil {
-		return nil, err
-	}
+	return s.Bodies(ctx, threadID, runID)
+}
+
+func records(list []Stored) ([]*Record, error) {
 	out := make([]*Record, 0, len(list))
 	for i := range list {
 		rec, err := list[i].Record()
@@ -134,3 +166,26 @@ func Read(ctx context.Context, store any, threadID, runID string) ([]*Record, er
 	}
 	return out, nil
 }
+
+// Steps has the records of a run, compressed: those of a long one would take much memory.
+type Steps map[int][]Stored // by step, in order
+
+// ReadSteps returns the records of a run. It returns none if the store keeps none.
+func ReadSteps(ctx context.Context, store any, threadID, runID string) (Steps, error) {
+	list, err := stored(ctx, store, threadID, runID)
+	if err != nil {
+		return nil, err
+	}
+	out := Steps{}
+	for i := range list {
+		n, err := list[i].step()
+		if err != nil {
+			return nil, err
+		}
+		out[n] = append(out[n], list[i])
+	}
+	return out, nil
+}
+
+// Of returns the records of a step.
+func (s Steps) Of(step int) ([]*Record, error) { return records(s[step]) }
