@@ -126,6 +126,7 @@ func (s *Schedule) Finish(now time.Time, outcome Outcome, reason string) Firing 
 func (s *Schedule) record(now time.Time, f Firing) Firing {
 	s.State.Logged++
 	f.Number, f.Recorded, f.Count = s.State.Logged, now, max(f.Count, 1)
+	s.State.Last, s.State.LastAt = f.Outcome, f.At
 	switch f.Outcome {
 	case Started:
 		s.State.Started += f.Count

@@ -81,7 +81,9 @@ type State struct {
 	Next    time.Time `json:"next,omitzero"`    // the next nominal time; the zero time if there is none
 	Pending *Pending  `json:"pending,omitzero"` // the start that was decided and is not known to be done
 	LastRun string    `json:"last_run,omitempty"`
-	Edits   int64     `json:"edits,omitempty"` // counts the changes of the schedule that are not about how far it has come
+	Last    Outcome   `json:"last,omitempty"`   // of the latest firing
+	LastAt  time.Time `json:"last_at,omitzero"` // its nominal time, or the first of several
+	Edits   int64     `json:"edits,omitempty"`  // counts the changes of the schedule that are not about how far it has come
 
 	Started int64 `json:"started,omitempty"`
 	Missed  int64 `json:"missed,omitempty"`

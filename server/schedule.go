@@ -115,7 +115,10 @@ type scheduleView struct {
 	Upcoming []time.Time       `json:"upcoming"`          // the next five times
 	Pending  *schedule.Pending `json:"pending,omitempty"` // the start that was decided and is not done
 	LastRun  string            `json:"last_run_id,omitempty"`
-	Counts   firingCounts      `json:"counts"`
+	// Last is what became of the latest time, and LastAt that time.
+	Last   schedule.Outcome `json:"last_outcome,omitempty"`
+	LastAt *time.Time       `json:"last_at,omitempty"`
+	Counts firingCounts     `json:"counts"`
 }
 
 // firingCounts is what became of the times of a schedule so far.
@@ -134,6 +137,9 @@ func viewOf(s *schedule.Schedule) scheduleView {
 		v.Status = "ended"
 	case s.Spec.Paused:
 		v.Status = "paused"
+	}
+	if v.Last = s.State.Last; v.Last != "" {
+		v.LastAt = &s.State.LastAt
 	}
 	if len(v.Upcoming) > 0 {
 		v.NextAt = &v.Upcoming[0]

@@ -117,7 +117,7 @@ func TestSchedules_RunNow(t *testing.T) {
 		t.Errorf("%v", log)
 	}
 	s := g.want(200, "GET", "/v1/schedules/"+id, "", admin...)
-	if s["last_run_id"] != run || s["counts"].(map[string]any)["started"] != 1.0 {
+	if s["last_run_id"] != run || s["last_outcome"] != "started" || s["last_at"] == nil || s["counts"].(map[string]any)["started"] != 1.0 {
 		t.Errorf("%v", s)
 	}
 }

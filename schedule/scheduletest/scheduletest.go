@@ -60,7 +60,7 @@ func keeps(t *testing.T, st schedule.Store) {
 	s := sample("t", "report \x00 ü")
 	s.Due = at.Add(1500 * time.Millisecond)
 	s.Spec = schedule.Spec{Description: "d\x00", Cron: "* * * * *", TimeZone: "Asia/Tokyo", EndsAt: &ends, JitterSecs: 5, Overlap: schedule.WaitOverlap, Missed: schedule.CatchAll, GraceSecs: 7, Paused: true, Run: json.RawMessage(`{"a":"\u2028"}`)}
-	s.State = schedule.State{Seed: "x", Next: at, Pending: &schedule.Pending{At: at, RunID: "r", ThreadID: "th", Cancel: "c", Waiting: "w", Manual: true, Attempts: 2}, LastRun: "l", Started: 1, Missed: 2, Skipped: 3, Refused: 4, Logged: 10}
+	s.State = schedule.State{Seed: "x", Next: at, Pending: &schedule.Pending{At: at, RunID: "r", ThreadID: "th", Cancel: "c", Waiting: "w", Manual: true, Attempts: 2}, LastRun: "l", Last: schedule.Started, LastAt: at, Started: 1, Missed: 2, Skipped: 3, Refused: 4, Logged: 10}
 	swap(t, st, s)
 	got := get(t, st, "t", s.ID)
 	if !got.Due.Equal(s.Due) {

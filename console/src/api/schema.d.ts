@@ -5304,6 +5304,7 @@ export interface components {
             taint?: components["schemas"]["Taint"];
             termination_reason?: components["schemas"]["Termination"];
             thread_id: string;
+            trace?: string;
             transport_request_id?: string;
             untrusted?: boolean;
             updated_at: number;
@@ -5513,6 +5514,10 @@ export interface components {
             grace_secs?: number;
             id: string;
             jitter_secs?: number;
+            /** Format: date-time */
+            last_at?: string;
+            /** @enum {string} */
+            last_outcome?: "started" | "skipped" | "missed" | "refused";
             last_run_id?: string;
             /** @enum {string} */
             missed?: "latest" | "skip" | "all";
