@@ -480,7 +480,7 @@ test("an edit is back after a reload, signing out, and the crash of its tab; a s
   const next = await context.newPage();
   await next.goto(`${server.url}/agents/edited/basics`);
   await back(next, big);
-  await next.goto(`${server.url}/providers/new`);
+  await next.goto(`${server.url}/providers/-/new`);
   await next.getByLabel("Provider ID").fill("never");
   await next.getByLabel("API key", { exact: true }).fill("sk-planted-secret");
   await written(next, "never");
@@ -519,9 +519,9 @@ async function addresses() {
   const { id: trigger } = await call("POST", "/v1/triggers", { run: started });
   return [
     ...[`/schedules/${schedule}`, `/webhooks/${webhook}`, `/triggers/${trigger}`].flatMap((path) => [path, `${path}/edit`]),
-    "/schedules/new",
-    "/webhooks/new",
-    "/triggers/new",
+    "/schedules/-/new",
+    "/webhooks/-/new",
+    "/triggers/-/new",
     `/config/schedules/${schedule}`,
     `/runs/${done.run_id}/fork?step=0`,
     `/datasets/${dataset}`,
@@ -545,7 +545,7 @@ async function addresses() {
   ];
 }
 
-const everywhere = ["/", "/approvals", "/approvals?view=decided", "/runs", "/threads", "/threads/new", "/agents", "/tools", "/skills", "/versions", "/datasets", "/evals", "/queue", "/queue?view=dead", "/cost", "/audit", "/schedules", "/triggers", "/webhooks", "/providers", "/models", "/pools", "/mcp-servers", "/a2a-servers", "/keys", "/system"];
+const everywhere = ["/", "/approvals", "/approvals?view=decided", "/runs", "/threads", "/threads/-/new", "/agents", "/tools", "/skills", "/versions", "/datasets", "/evals", "/queue", "/queue?view=dead", "/cost", "/audit", "/schedules", "/triggers", "/webhooks", "/providers", "/models", "/pools", "/mcp-servers", "/a2a-servers", "/keys", "/system"];
 
 test("every address works after a reload", async (t) => {
   const page = await open(t, "/");

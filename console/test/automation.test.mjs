@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, test } from "node:test";
-import { kept, settled, shot, stage, violations, visit } from "./rig.mjs";
+import { kept, run, settled, shot, stage, violations, visit } from "./rig.mjs";
 
 /** startReceiver starts a server that has messages, and answers with what status says. */
 async function startReceiver() {
@@ -333,7 +333,7 @@ test("a key that is not an admin's is told so, without a request that fails; wha
   const { secret } = await call("POST", "/v1/keys", { kind: "read", label: "auditor" });
   const reader = await visit(browser, server.url + "/schedules", { key: secret });
   t.after(() => reader.context.close());
-  for (const path of ["/schedules", "/schedules/new", "/schedules/nightly", "/schedules/nightly/edit", "/webhooks", "/webhooks/new", "/webhooks/audit", "/webhooks/audit/edit", "/triggers", "/triggers/new", "/triggers/issues", "/triggers/issues/edit"]) {
+  for (const path of ["/schedules", "/schedules/-/new", "/schedules/nightly", "/schedules/nightly/edit", "/webhooks", "/webhooks/-/new", "/webhooks/audit", "/webhooks/audit/edit", "/triggers", "/triggers/-/new", "/triggers/issues", "/triggers/issues/edit"]) {
     await reader.page.goto(server.url + path);
     await reader.page.getByText("The page needs an admin key").waitFor();
   }
@@ -361,20 +361,50 @@ test("a list that is empty says what would be there and how to make one", async 
   }
 });
 
+test("documents whose id is new are opened, edited and made as others are", async (t) => {
+  const ask = { agent_id: "default", messages: [{ role: "user", content: "hello" }] };
+  await call("POST", "/v1/schedules", { id: "new", cron: "0 9 * * *", run: ask });
+  await call("POST", "/v1/triggers", { id: "new", run: ask });
+  await call("POST", "/v1/webhooks", { id: "new", url: "https://example.com/x" });
+  await call("POST", "/v1/eval/datasets", { id: "new", spec: { fixtures: [{ id: "new", user_input: "hello" }] } });
+  await call("POST", "/v1/config/agents", { id: "new", model_id: "default", system_prompt: "One." });
+  await call("POST", "/v1/config/model-pools", { id: "new", members: [{ model_id: "default" }] });
+  await run(server.url, "default", "hello", { thread_id: "new" });
+  const page = await open(t, "/");
+  for (const path of ["/schedules", "/triggers", "/webhooks", "/datasets", "/agents", "/pools"]) {
+    await page.goto(`${server.url}${path}`);
+    await page.getByRole("main").getByRole("link", { name: "new", exact: true }).first().click();
+    await page.getByRole("heading", { level: 1, name: "new", exact: true }).waitFor();
+  }
+  await page.goto(`${server.url}/threads/new`);
+  await page.getByText("hello", { exact: true }).first().waitFor();
+  await page.goto(`${server.url}/schedules/new/edit`);
+  await page.getByLabel("Description").fill("mine");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Schedule “new” saved").waitFor();
+  await page.goto(`${server.url}/datasets/new`);
+  await page.getByRole("link", { name: "New case" }).click();
+  await page.getByLabel("Case ID").fill("another");
+  await page.getByText("Unsaved changes").waitFor();
+  await page.reload();
+  await page.getByText("Unsaved changes").waitFor();
+  assert.equal(await page.getByLabel("Case ID").inputValue(), "another");
+});
+
 looks(
   "schedules, webhooks and triggers",
   {
     schedules: "/schedules",
     schedule: "/schedules/nightly",
-    newSchedule: "/schedules/new",
+    newSchedule: "/schedules/-/new",
     scheduleEdit: "/schedules/nightly/edit",
     webhooks: "/webhooks",
     webhook: "/webhooks/audit",
-    newWebhook: "/webhooks/new",
+    newWebhook: "/webhooks/-/new",
     webhookEdit: "/webhooks/audit/edit",
     triggers: "/triggers",
     trigger: "/triggers/issues",
-    newTrigger: "/triggers/new",
+    newTrigger: "/triggers/-/new",
     triggerEdit: "/triggers/issues/edit",
   },
   { few: ["light"] },

@@ -23,20 +23,20 @@ const pages = {
   agentAdvanced: "/agents/default/advanced",
   agentPermissions: "/agents/permission/permissions",
   agentHistory: "/agents/poet/history",
-  agentNew: "/agents/new/basics",
+  agentNew: "/agents/-/new/basics",
   versions: "/versions",
   version: "/versions/2",
   versionNone: "/versions/9999",
   providers: "/providers",
   provider: "/providers/default",
-  providerNew: "/providers/new",
+  providerNew: "/providers/-/new",
   models: "/models",
   model: "/models/default",
   pools: "/pools",
-  pool: "/pools/new",
+  pool: "/pools/-/new",
   mcpServers: "/mcp-servers",
   mcpServer: "/mcp-servers/docs",
-  mcpNew: "/mcp-servers/new",
+  mcpNew: "/mcp-servers/-/new",
   skills: "/skills",
   skill: "/skills/greeting",
   keys: "/keys",
@@ -147,7 +147,7 @@ test("rules are tried on the latest calls while they are written", async (t) => 
 });
 
 test("a provider is connected: its key is stored, tested, and never shown again", async (t) => {
-  const page = await open(t, "/providers/new", { allow: [/400/] });
+  const page = await open(t, "/providers/-/new", { allow: [/400/] });
   await page.getByLabel("Provider ID").fill("mine");
   await page.getByLabel("Adapter", { exact: true }).selectOption("openai");
   await page.getByLabel("API key", { exact: true }).fill("sk-planted-secret");

@@ -18,7 +18,7 @@ const { server, call, open, looks } = stage({ env: {} }, {
   },
 });
 
-const pages = { editTools: "/agents/poet/tools", editSkills: "/agents/poet/skills", editPlugins: "/agents/poet/plugins", editAdvanced: "/agents/poet/advanced", editPool: "/pools/new" };
+const pages = { editTools: "/agents/poet/tools", editSkills: "/agents/poet/skills", editPlugins: "/agents/poet/plugins", editAdvanced: "/agents/poet/advanced", editPool: "/pools/-/new" };
 
 looks("editors", pages);
 
@@ -68,7 +68,7 @@ test("stop conditions, reminders, deferred tools, skills and patterns are edited
 });
 
 test("a pool is made of models with roles and weights", async (t) => {
-  const page = await open(t, "/pools/new", { allow: [/400/] });
+  const page = await open(t, "/pools/-/new", { allow: [/400/] });
   await page.getByLabel("ID", { exact: true }).fill("both");
   await page.getByLabel("Model 1", { exact: true }).selectOption("default");
   await page.getByLabel("Weight of model 1").fill("3");
@@ -95,7 +95,7 @@ test("an agent's page says which version is live, and which one waiting runs sti
 });
 
 test("names that the original has are kept", async (t) => {
-  const page = await open(t, "/agents/new/basics", { theme: "dark", allow: [/400/] });
+  const page = await open(t, "/agents/-/new/basics", { theme: "dark", allow: [/400/] });
   const tabs = page.getByRole("tablist", { name: "Editor sections" });
   for (const name of ["Basics", "Tools", "Skills", "Plugins", "Delegates", "Advanced", "History"]) await tabs.getByRole("tab", { name, exact: true }).waitFor();
   assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");

@@ -63,7 +63,7 @@ test("the list of runs and the count of approvals are live", async (t) => {
 });
 
 test("a conversation is begun and continued", async (t) => {
-  const page = await open(t, "/threads/new");
+  const page = await open(t, "/threads/-/new");
   await page.getByLabel("Message").fill("Where should I go?");
   await page.keyboard.press("Control+Enter");
   await page.getByText("Scripted response to: Where should I go?").waitFor();

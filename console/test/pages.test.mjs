@@ -30,7 +30,7 @@ const { server, looks } = stage(undefined, {
       threads: "/threads",
       thread: `/threads/${done.thread_id}`,
       waitingThread: `/threads/${asked.thread_id}`,
-      newThread: "/threads/new",
+      newThread: "/threads/-/new",
       signIn: "/sign-in",
       unknown: "/keys/none",
     });

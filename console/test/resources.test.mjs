@@ -49,7 +49,7 @@ const pages = {
   toolNone: "/tools/nothing",
   a2aServers: "/a2a-servers",
   a2aServer: "/a2a-servers/down",
-  a2aNew: "/a2a-servers/new",
+  a2aNew: "/a2a-servers/-/new",
   system: "/system",
 };
 

@@ -52,7 +52,7 @@ test("the console opens at /, and a key signs in and out", async (t) => {
 });
 
 test("a run is followed live, from its question to its end", async (t) => {
-  const page = await open(t, "/threads/new");
+  const page = await open(t, "/threads/-/new");
   await page.getByRole("combobox", { name: "Agent" }).selectOption("scenario");
   await page.getByRole("textbox", { name: "Message" }).fill("scenario:slow");
   await page.keyboard.press("Control+Enter");
@@ -109,7 +109,7 @@ const pages = {
   keys: () => "/keys",
   schedules: () => "/schedules",
   schedule: () => "/schedules/smoke",
-  newSchedule: () => "/schedules/new",
+  newSchedule: () => "/schedules/-/new",
   webhooks: () => "/webhooks",
   triggers: () => "/triggers",
 };

@@ -355,7 +355,8 @@ test("a time on the wall of a zone is a moment, and back, also when clocks chang
 });
 
 test("an error of a schedule, webhook or trigger stands at the field that it is about", async () => {
-  const { fieldOf, differing } = await load("features/automate/spec.ts");
+  const { fieldOf } = await load("features/automate/spec.ts");
+  const { differing } = await load("ui/diff.ts");
   const { ApiError } = await load("api/errors.ts");
   for (const [text, field] of Object.entries({
     'cron: minute: "61" is not a number from 0 to 59': "cron",

@@ -115,6 +115,7 @@ function NotFound() {
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 const at = <P extends string>(path: P) => ({ getParentRoute: () => root, path }) as const;
 
+// What makes a document is at /-/new: a document may have any id, such as new.
 const overview = createRoute({ ...at("/"), component: lazyRouteComponent(() => import("../features/overview/overview"), "Overview") });
 const signIn = createRoute({ ...at("/sign-in"), validateSearch: (s: Record<string, unknown>): { next?: string } => pick(s, ["next"]), component: SignIn });
 const runs = createRoute({ ...at("/runs"), validateSearch: (s: Record<string, unknown>): RunSearch => pick(s, runFilters), component: lazyRouteComponent(() => import("../features/runs/runs"), "Runs") });
@@ -126,7 +127,7 @@ const runCall = createRoute({ ...at("/runs/$id/calls/$call"), validateSearch: ru
 const fork = createRoute({ ...at("/runs/$id/fork"), validateSearch: (s: Record<string, unknown>): { step?: string } => pick(s, ["step"]), component: lazyRouteComponent(() => import("../features/runs/fork"), "ForkPage") });
 const threads = createRoute({ ...at("/threads"), validateSearch: (s: Record<string, unknown>): ThreadSearch => pick(s, ["user_id", "q", "root", "agent_id", "status"]), component: lazyRouteComponent(() => import("../features/threads/threads"), "Threads") });
 const threadPage = lazyRouteComponent(() => import("../features/threads/thread"), "ThreadPage");
-const newThread = createRoute({ ...at("/threads/new"), validateSearch: (s: Record<string, unknown>): { agent_id?: string } => pick(s, ["agent_id"]), component: lazyRouteComponent(() => import("../features/threads/new"), "NewThread") });
+const newThread = createRoute({ ...at("/threads/-/new"), validateSearch: (s: Record<string, unknown>): { agent_id?: string } => pick(s, ["agent_id"]), component: lazyRouteComponent(() => import("../features/threads/new"), "NewThread") });
 const thread = createRoute({ ...at("/threads/$id"), component: threadPage });
 const threadMessage = createRoute({ ...at("/threads/$id/messages/$message"), component: threadPage });
 const approvalSearch = (s: Record<string, unknown>): { agent_id?: string; tool?: string; reason?: string; user_id?: string; view?: string; actor?: string } => pick(s, ["agent_id", "tool", "reason", "user_id", "view", "actor"]);
@@ -136,10 +137,13 @@ const approval = createRoute({ ...at("/approvals/$run/$ticket"), validateSearch:
 const agents = createRoute({ ...at("/agents"), validateSearch: (s: Record<string, unknown>): { q?: string; model?: string; source?: string } => pick(s, ["q", "model", "source"]), component: lazyRouteComponent(() => import("../features/agents/agents"), "Agents") });
 const agentPage = lazyRouteComponent(() => import("../features/agents/agent"), "AgentPage");
 const agent = createRoute({ ...at("/agents/$id"), component: agentPage });
+const newAgent = createRoute({ ...at("/agents/-/new"), component: agentPage });
+const newAgentTab = createRoute({ ...at("/agents/-/new/$tab"), component: agentPage });
 const agentTab = createRoute({ ...at("/agents/$id/$tab"), component: agentPage });
 const datasets = createRoute({ ...at("/datasets"), validateSearch: (s: Record<string, unknown>): { q?: string } => pick(s, ["q"]), component: lazyRouteComponent(() => import("../features/datasets/datasets"), "Datasets") });
 const datasetPage = lazyRouteComponent(() => import("../features/datasets/dataset"), "DatasetPage");
 const dataset = createRoute({ ...at("/datasets/$id"), component: datasetPage });
+const newCase = createRoute({ ...at("/datasets/$id/new"), component: datasetPage });
 const datasetCase = createRoute({ ...at("/datasets/$id/cases/$case"), component: datasetPage });
 const evalsPage = lazyRouteComponent(() => import("../features/evals/evals"), "Evals");
 const evals = createRoute({ ...at("/evals"), validateSearch: (s: Record<string, unknown>): { dataset?: string; status?: string } => pick(s, ["dataset", "status"]), component: evalsPage });
@@ -157,33 +161,39 @@ const version = createRoute({ ...at("/versions/$n"), component: versionsPage });
 const searched = { validateSearch: (s: Record<string, unknown>): { q?: string } => pick(s, ["q"]) };
 const resources = () => import("../features/connect/resources");
 const providers = createRoute({ ...at("/providers"), ...searched, component: lazyRouteComponent(resources, "Providers") });
+const newProvider = createRoute({ ...at("/providers/-/new"), component: lazyRouteComponent(resources, "ProviderPage") });
 const provider = createRoute({ ...at("/providers/$id"), component: lazyRouteComponent(resources, "ProviderPage") });
 const models = createRoute({ ...at("/models"), ...searched, component: lazyRouteComponent(resources, "Models") });
+const newModel = createRoute({ ...at("/models/-/new"), component: lazyRouteComponent(resources, "ModelPage") });
 const model = createRoute({ ...at("/models/$id"), component: lazyRouteComponent(resources, "ModelPage") });
 const pools = createRoute({ ...at("/pools"), ...searched, component: lazyRouteComponent(resources, "Pools") });
+const newPool = createRoute({ ...at("/pools/-/new"), component: lazyRouteComponent(resources, "PoolPage") });
 const pool = createRoute({ ...at("/pools/$id"), component: lazyRouteComponent(resources, "PoolPage") });
 const mcpServers = createRoute({ ...at("/mcp-servers"), ...searched, component: lazyRouteComponent(resources, "McpServers") });
+const newMcpServer = createRoute({ ...at("/mcp-servers/-/new"), component: lazyRouteComponent(resources, "McpServerPage") });
 const mcpServer = createRoute({ ...at("/mcp-servers/$id"), component: lazyRouteComponent(resources, "McpServerPage") });
 const a2aServers = createRoute({ ...at("/a2a-servers"), ...searched, component: lazyRouteComponent(resources, "A2aServers") });
+const newA2aServer = createRoute({ ...at("/a2a-servers/-/new"), component: lazyRouteComponent(resources, "A2aServerPage") });
 const a2aServer = createRoute({ ...at("/a2a-servers/$id"), component: lazyRouteComponent(resources, "A2aServerPage") });
 const skills = createRoute({ ...at("/skills"), ...searched, component: lazyRouteComponent(resources, "Skills") });
+const newSkill = createRoute({ ...at("/skills/-/new"), component: lazyRouteComponent(resources, "SkillPage") });
 const skill = createRoute({ ...at("/skills/$id"), component: lazyRouteComponent(resources, "SkillPage") });
 const tools = createRoute({ ...at("/tools"), validateSearch: (s: Record<string, unknown>): { q?: string; only?: string } => pick(s, ["q", "only"]), component: lazyRouteComponent(() => import("../features/tools/tools"), "Tools") });
 const tool = createRoute({ ...at("/tools/$id"), component: lazyRouteComponent(() => import("../features/tools/tool"), "ToolPage") });
 const system = createRoute({ ...at("/system"), validateSearch: (s: Record<string, unknown>): { q?: string; only?: string } => pick(s, ["q", "only"]), component: lazyRouteComponent(() => import("../features/system/system"), "System") });
 const schedules = createRoute({ ...at("/schedules"), ...searched, component: lazyRouteComponent(() => import("../features/automate/schedules"), "Schedules") });
 const scheduleForm = lazyRouteComponent(() => import("../features/automate/scheduleform"), "ScheduleForm");
-const newSchedule = createRoute({ ...at("/schedules/new"), component: scheduleForm });
+const newSchedule = createRoute({ ...at("/schedules/-/new"), component: scheduleForm });
 const schedule = createRoute({ ...at("/schedules/$id"), component: lazyRouteComponent(() => import("../features/automate/schedule"), "SchedulePage") });
 const scheduleEdit = createRoute({ ...at("/schedules/$id/edit"), component: scheduleForm });
 const webhooks = createRoute({ ...at("/webhooks"), ...searched, component: lazyRouteComponent(() => import("../features/automate/webhooks"), "Webhooks") });
 const webhookForm = lazyRouteComponent(() => import("../features/automate/webhookform"), "WebhookForm");
-const newWebhook = createRoute({ ...at("/webhooks/new"), component: webhookForm });
+const newWebhook = createRoute({ ...at("/webhooks/-/new"), component: webhookForm });
 const webhook = createRoute({ ...at("/webhooks/$id"), component: lazyRouteComponent(() => import("../features/automate/webhook"), "WebhookPage") });
 const webhookEdit = createRoute({ ...at("/webhooks/$id/edit"), component: webhookForm });
 const triggers = createRoute({ ...at("/triggers"), ...searched, component: lazyRouteComponent(() => import("../features/automate/triggers"), "Triggers") });
 const triggerForm = lazyRouteComponent(() => import("../features/automate/triggerform"), "TriggerForm");
-const newTrigger = createRoute({ ...at("/triggers/new"), component: triggerForm });
+const newTrigger = createRoute({ ...at("/triggers/-/new"), component: triggerForm });
 const trigger = createRoute({ ...at("/triggers/$id"), component: lazyRouteComponent(() => import("../features/automate/trigger"), "TriggerPage") });
 const triggerEdit = createRoute({ ...at("/triggers/$id/edit"), component: triggerForm });
 const compare = createRoute({ ...at("/compare"), validateSearch: (s: Record<string, unknown>): { sides?: string } => pick(s, ["sides"]), component: lazyRouteComponent(() => import("../features/compare/compare"), "Compare") });
@@ -209,11 +219,11 @@ const configured = createRoute({
     throw to ? redirect({ to, params: { id }, replace: true } as never) : notFound();
   },
 });
-const operation = [traces, trace, datasets, dataset, datasetCase, evals, newEval, online, liveEvals, reports, evalResult, fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
+const operation = [traces, trace, datasets, dataset, newCase, datasetCase, evals, newEval, online, liveEvals, reports, evalResult, fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
 const automation = [schedules, newSchedule, schedule, scheduleEdit, webhooks, newWebhook, webhook, webhookEdit, triggers, newTrigger, trigger, triggerEdit] as const;
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, agent, agentTab, versions, version, providers, provider, models, model, pools, pool, mcpServers, mcpServer, a2aServers, a2aServer, skills, skill, tools, tool, compare, assistant, keys, system, ...operation, ...automation]),
+  routeTree: root.addChildren([overview, signIn, runs, run, runStep, runCall, threads, newThread, thread, approvals, approval, agents, newAgent, newAgentTab, agent, agentTab, versions, version, providers, newProvider, provider, models, newModel, model, pools, newPool, pool, mcpServers, newMcpServer, mcpServer, a2aServers, newA2aServer, a2aServer, skills, newSkill, skill, tools, tool, compare, assistant, keys, system, ...operation, ...automation]),
   basepath: basePath,
   defaultPreload: "intent",
   defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,

@@ -1,12 +1,14 @@
 import { useEffect, useRef, useState } from "react";
-import { tenantOf } from "../../api/client";
-import type { Doc } from "../../api/config";
-import { forget, keep, recall } from "../../ui/kept";
-import { differing, same } from "./spec";
+import { tenantOf } from "../api/client";
+import type { Doc } from "../api/config";
+import { differing, same } from "./diff";
+import { forget, keep, recall } from "./kept";
 
 export interface Draft<T> {
   value: T;
   set: (change: Partial<T>) => void;
+  /** Changes the whole of it. */
+  become: (next: (value: T) => T) => void;
   dirty: boolean;
   /** What the edit began with. */
   base: T;
@@ -76,6 +78,7 @@ export function useDraft<T extends object>(name: string, saved: T, keeps: boolea
   return {
     value,
     set: (change) => setValue((v) => ({ ...v, ...change })),
+    become: setValue,
     dirty,
     base,
     restored,

@@ -43,11 +43,10 @@ function tabOf(path: string): Tab {
 /** AgentPage edits an agent: fields or JSON, what differs from the version that runs use, and a place to try it before it is saved. */
 export function AgentPage() {
   const { t } = useLanguage();
-  const { id: param, tab: at } = useParams({ strict: false }) as { id: string; tab?: string };
+  const { id = "", tab: at } = useParams({ strict: false }) as { id?: string; tab?: string };
   const config = useMay("config");
-  const id = param === "new" ? "" : param;
   if (!config) return <ReadOnly id={id} />;
-  return <Editor key={param} id={id} tab={(tabs as readonly string[]).includes(at ?? "") ? (at as Tab) : "basics"} title={id || t("agents.new")} />;
+  return <Editor key={id} id={id} tab={(tabs as readonly string[]).includes(at ?? "") ? (at as Tab) : "basics"} title={id || t("agents.new")} />;
 }
 
 const fresh: Doc = { id: "", model_id: "", system_prompt: "" };
@@ -169,7 +168,7 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
             {t("sandbox.title")}
           </Button>
           {id && (
-            <Link to="/threads/new" search={{ agent_id: id }} className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-border px-3 font-medium whitespace-nowrap hover:bg-sunken max-sm:hidden">
+            <Link to="/threads/-/new" search={{ agent_id: id }} className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-border px-3 font-medium whitespace-nowrap hover:bg-sunken max-sm:hidden">
               <MessageSquarePlus aria-hidden className="size-3.5" />
               {t("threads.new")}
             </Link>
@@ -178,7 +177,7 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
         </>
       }
     >
-      <Guard dirty={editing.dirty} discard={editing.discard} stays={(path) => decodeURIComponent(path).includes(`/agents/${id || "new"}/`)} />
+      <Guard dirty={editing.dirty} discard={editing.discard} stays={(path) => decodeURIComponent(path).includes(id ? `/agents/${id}/` : "/agents/-/new")} />
       <div className="flex min-h-0 flex-1">
         <div className={`min-w-0 flex-1 overflow-auto ${sandbox ? "max-xl:hidden" : ""}`}>
           <SaveBar
@@ -197,7 +196,7 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
               {said}
             </p>
           )}
-          <Tabs.Root value={tab} onValueChange={(v) => void navigate({ to: "/agents/$id/$tab", params: { id: id || "new", tab: String(v) }, replace: true })}>
+          <Tabs.Root value={tab} onValueChange={(v) => void navigate({ to: id ? "/agents/$id/$tab" : "/agents/-/new/$tab", params: { id, tab: String(v) }, replace: true })}>
             <Tabs.List aria-label={t("agent.sections")} className="flex overflow-x-auto border-b border-line px-2">
               {tabs.map((x) => (
                 <Tabs.Tab key={x} value={x} className="touch min-h-9 shrink-0 border-b-2 border-transparent px-3 whitespace-nowrap text-muted hover:text-text data-active:border-accent data-active:font-medium data-active:text-text">

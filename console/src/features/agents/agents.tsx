@@ -51,7 +51,7 @@ export function Agents() {
       badge={query.data && <span className="text-muted">{t("agents.count", { n: shown.length })}</span>}
       actions={
         config ? (
-          <Link to="/agents/$id/$tab" params={{ id: "new", tab: "basics" }} className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-accent bg-accent px-3 font-medium whitespace-nowrap text-on-accent hover:opacity-90">
+          <Link to="/agents/-/new" className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-accent bg-accent px-3 font-medium whitespace-nowrap text-on-accent hover:opacity-90">
             <Plus aria-hidden className="size-3.5" />
             {t("agents.new")}
           </Link>

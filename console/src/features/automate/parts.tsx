@@ -6,12 +6,12 @@ import { toMs } from "../../api/time";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { Overlay } from "../../app/palette";
 import { Button } from "../../ui/button";
+import type { Draft } from "../../ui/draft";
 import { CopyButton, short } from "../../ui/id";
 import { Guard } from "../../ui/savebar";
 import { Failure, Skeleton } from "../../ui/state";
 import { toneOf, type Tone } from "../../ui/status";
 import { useNow } from "../../ui/time";
-import type { Draft } from "./edit";
 import { whenIn } from "./zones";
 
 /** The look of a link that is a button. */

@@ -204,7 +204,7 @@ function Log({ s }: { s: Schedule }) {
 function Firing({ f, zone }: { f: ScheduleFiring; zone?: string }) {
   const { t, locale } = useLanguage();
   return (
-    <li className="flex flex-wrap items-center gap-x-3 gap-y-0.5 py-2">
+    <li className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 py-2">
       <span className="flex w-24 shrink-0">
         <State of={f.outcome} />
       </span>

@@ -1,20 +1,16 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useMemo, useState } from "react";
 import { api, ask } from "../../api/client";
-import { ApiError } from "../../api/errors";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { same } from "../../ui/diff";
+import { useDraft } from "../../ui/draft";
 import { Labelled, NumberField, Panel } from "../../ui/labelled";
-import { Has, Needs } from "../../ui/needs";
-import { Page } from "../../ui/page";
-import { tell } from "../../ui/savebar";
-import { Failure, Skeleton } from "../../ui/state";
 import { cronWords } from "./cron";
-import { useDraft } from "./edit";
-import { EditBar, OneOf, plainLink, Tick, When } from "./parts";
+import { DescriptionField, Form, FormPage, IdField, PausedTick, useSaving } from "./form";
+import { OneOf, When } from "./parts";
 import { scheduleQuery, upcomingQuery, type Schedule } from "./queries";
-import { Changed, fieldOf, replace, same } from "./spec";
-import { TemplateFields, useLacks } from "./template";
+import { replace } from "./spec";
+import { TemplateFields, templateFields, useLacks } from "./template";
 import { instantOf, localOf, ownZone, zoneNames } from "./zones";
 
 /** What a schedule says, as its form edits it. Whether it is paused is no part of it: the page of the schedule pauses it. */
@@ -27,31 +23,8 @@ const misses = ["latest", "skip", "all"] as const;
 
 /** ScheduleForm makes a schedule, or changes one. */
 export function ScheduleForm() {
-  const { id } = useParams({ strict: false }) as { id?: string };
-  return (
-    <Needs ability="admin">
-      <Has feature="schedules" setting="server.Config.Schedules">
-        {id === undefined ? <New /> : <Existing key={id} id={id} />}
-      </Has>
-    </Needs>
-  );
-}
-
-function New() {
-  const { t } = useLanguage();
   const fresh = useMemo<Spec>(() => ({ cron: "0 9 * * mon-fri", time_zone: ownZone(), overlap: "skip", missed: "latest", run: { agent_id: "", messages: [{ role: "user", content: "" }] } }), []);
-  return (
-    <Page crumbs={[{ text: t("nav.schedules"), to: "/schedules" }, { text: t("schedules.new") }]}>
-      <Form saved={fresh} />
-    </Page>
-  );
-}
-
-function Existing({ id }: { id: string }) {
-  const { t } = useLanguage();
-  const query = useQuery(scheduleQuery(id));
-  const crumbs = [{ text: t("nav.schedules"), to: "/schedules" }, { text: id, to: `/schedules/${encodeURIComponent(id)}` }, { text: t("automate.edit") }];
-  return <Page crumbs={crumbs}>{query.data ? <Form id={id} saved={specOf(query.data)} /> : query.isError ? <Failure error={query.error} retry={() => void query.refetch()} /> : <Skeleton />}</Page>;
+  return <FormPage kind="schedules" setting="server.Config.Schedules" query={scheduleQuery} form={(id, doc) => <Fields id={id} saved={doc ? specOf(doc) : fresh} />} />;
 }
 
 function put(id: string, spec: Spec, base: Spec): Promise<Schedule> {
@@ -63,55 +36,27 @@ function put(id: string, spec: Spec, base: Spec): Promise<Schedule> {
   );
 }
 
-function Form({ id, saved }: { id?: string; saved: Spec }) {
+const fields = ["cron", "at", "time_zone", "ends_at", "jitter_secs", "overlap", "missed", "grace_secs", ...templateFields];
+
+function Fields({ id, saved }: { id?: string; saved: Spec }) {
   const { t } = useLanguage();
-  const navigate = useNavigate();
-  const client = useQueryClient();
   const draft = useDraft(`schedules/${id ?? ""}`, saved, true);
-  const [name, setName] = useState("");
-  const [paused, setPaused] = useState(false);
   const { value, set } = draft;
-  const write = useMutation({
-    mutationFn: () => (id === undefined ? ask(api.POST("/v1/schedules", { body: { ...value, id: name.trim() || undefined, paused } })) : put(id, value, draft.base)),
-    onSuccess: async (s) => {
-      draft.done(specOf(s));
-      client.setQueryData(scheduleQuery(s.id).queryKey, s);
-      void client.invalidateQueries({ queryKey: ["schedules", "list"] });
-      tell(`schedules/${s.id}`, t("schedules.saved", { id: s.id }));
-      await navigate({ to: "/schedules/$id", params: { id: s.id }, replace: true, ignoreBlocker: true });
-    },
-    onError: (err) => {
-      if (err instanceof Changed && id !== undefined) void client.invalidateQueries({ queryKey: ["schedules", "one", id] });
-    },
+  const saving = useSaving({
+    kind: "schedules",
+    id,
+    draft,
+    specOf,
+    write: (name, paused) => (id === undefined ? ask(api.POST("/v1/schedules", { body: { ...value, id: name || undefined, paused } })) : put(id, value, draft.base)),
   });
-  const error = write.error instanceof Changed ? null : write.error;
-  const taken = error instanceof ApiError && error.code === "conflict" && id === undefined;
-  const field = taken ? "id" : fieldOf(error);
-  const fields = ["id", "cron", "at", "time_zone", "ends_at", "jitter_secs", "overlap", "missed", "grace_secs", "description", "agent_id", "messages", "thread_id", "user_id", "priority", "overrides", "budget", "output_schema"];
-  const wrong = (x: string) => (field === x && error ? error.message : undefined);
-  const lacks = useLacks(value.run);
-  const once = value.cron === undefined;
-  const why = lacks ?? (once ? (value.at ? undefined : t("schedules.noTime")) : value.cron?.trim() ? undefined : t("schedules.noCron")) ?? (id !== undefined && !draft.dirty ? t("why.unchanged") : undefined);
-  const here = id === undefined ? "/schedules/new" : `/schedules/${id}/edit`;
+  const { wrong } = saving;
+  const noTime = value.cron === undefined ? (value.at ? undefined : t("schedules.noTime")) : value.cron.trim() ? undefined : t("schedules.noCron");
   return (
     <div className="min-h-0 flex-1 overflow-auto">
-      <form
-        aria-label={id ?? t("schedules.new")}
-        className="flex max-w-3xl flex-col gap-4 px-4 pt-4"
-        onSubmit={(e) => {
-          e.preventDefault();
-          if (!why && draft.others.length === 0) write.mutate();
-        }}
-      >
+      <Form saving={saving} draft={draft} why={useLacks(value.run) ?? noTime} fields={fields} keeps>
         <Panel title={t("automate.name")}>
-          {id === undefined && (
-            <Labelled label={t("automate.id")} hint={t("automate.idHint")} bad={wrong("id")}>
-              {(props) => <input {...props} className="field mono w-full" autoComplete="off" value={name} onChange={(e) => setName(e.target.value)} />}
-            </Labelled>
-          )}
-          <Labelled label={t("automate.description")} bad={wrong("description")}>
-            {(props) => <input {...props} className="field w-full" value={value.description ?? ""} onChange={(e) => set({ description: e.target.value || undefined })} />}
-          </Labelled>
+          <IdField saving={saving} />
+          <DescriptionField saving={saving} value={value.description} set={set} />
         </Panel>
         <Times value={value} set={set} wrong={wrong} id={id} />
         <TemplateFields value={value.run} set={(run) => set({ run })} wrong={wrong} hint={t("schedules.messageHint", { word: "{{scheduled_time}}" })} threadHint={t("schedules.threadHint")} />
@@ -122,31 +67,9 @@ function Form({ id, saved }: { id?: string; saved: Spec }) {
             <NumberField label={t("schedules.grace")} hint={t("schedules.graceHint")} min={0} step="1" value={value.grace_secs} onChange={(grace_secs) => set({ grace_secs })} bad={wrong("grace_secs")} />
             <NumberField label={t("schedules.jitterSecs")} hint={t("schedules.jitterHint")} min={0} step="1" value={value.jitter_secs} onChange={(jitter_secs) => set({ jitter_secs })} bad={wrong("jitter_secs")} />
           </div>
-          {id === undefined && <Tick label={t("automate.beginPaused")} hint={t("schedules.pausedHint")} checked={paused} onChange={setPaused} />}
+          <PausedTick saving={saving} />
         </Panel>
-        <EditBar
-          draft={draft}
-          save={t(id === undefined ? "schedules.make" : "case.save")}
-          why={why}
-          pending={write.isPending}
-          error={error}
-          placed={fields.includes(field)}
-          keeps
-          made={write.isSuccess}
-          stays={(path) => decodeURIComponent(path).endsWith(here)}
-          cancel={
-            id === undefined ? (
-              <Link to="/schedules" className={plainLink}>
-                {t("action.cancel")}
-              </Link>
-            ) : (
-              <Link to="/schedules/$id" params={{ id }} className={plainLink}>
-                {t("action.cancel")}
-              </Link>
-            )
-          }
-        />
-      </form>
+      </Form>
     </div>
   );
 }

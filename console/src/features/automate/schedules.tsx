@@ -9,6 +9,7 @@ import { Page } from "../../ui/page";
 import { usePhone } from "../../ui/phone";
 import { Rows } from "../../ui/rows";
 import { Empty, Loaded } from "../../ui/state";
+import { Ago } from "../../ui/time";
 import { cronWords } from "./cron";
 import { primaryLink, RunLink, State, When } from "./parts";
 import { schedulesQuery, type Schedule } from "./queries";
@@ -25,7 +26,7 @@ export function Schedules() {
       actions={
         admin &&
         has && (
-          <Link to="/schedules/new" className={primaryLink}>
+          <Link to="/schedules/-/new" className={primaryLink}>
             <Plus aria-hidden className="size-3.5" />
             {t("schedules.new")}
           </Link>
@@ -72,7 +73,7 @@ function List() {
               ) : (
                 <>
                   <p>{t("schedules.emptyHint")}</p>
-                  <Link to="/schedules/new" className={`${primaryLink} mt-3`}>
+                  <Link to="/schedules/-/new" className={`${primaryLink} mt-3`}>
                     {t("schedules.new")}
                   </Link>
                 </>
@@ -105,13 +106,14 @@ function Line({ s, phone, times }: { s: Schedule; phone: boolean; times: string 
         <span className="truncate">{times}</span>
         <span className="flex justify-between gap-3 text-muted">
           <span className="truncate">{s.run.agent_id}</span>
+          {s.last_outcome && s.last_outcome !== "started" && <State of={s.last_outcome} />}
           <span className="whitespace-nowrap">{next}</span>
         </span>
       </div>
     );
   }
   return (
-    <div className="grid h-full grid-cols-[minmax(8rem,14rem)_minmax(6rem,10rem)_minmax(10rem,1fr)_minmax(9rem,12rem)_6rem_minmax(6rem,11rem)] items-center gap-3 px-4">
+    <div className="grid h-full grid-cols-[minmax(8rem,14rem)_minmax(6rem,10rem)_minmax(10rem,1fr)_minmax(9rem,12rem)_6rem_minmax(9rem,12rem)] items-center gap-3 px-4">
       {name}
       <span className="truncate text-muted">{s.run.agent_id}</span>
       <span className="min-w-0">
@@ -125,8 +127,15 @@ function Line({ s, phone, times }: { s: Schedule; phone: boolean; times: string 
         {s.next_at && <span className="block truncate text-dense text-muted">{whenIn(s.next_at, s.time_zone, locale)}</span>}
       </span>
       <State of={s.status} />
-      <span className="min-w-0 text-right">
-        <span className="block truncate">{s.last_run_id ? <RunLink id={s.last_run_id} /> : <span className="text-muted">{t("schedules.noRun")}</span>}</span>
+      <span className="min-w-0">
+        {s.last_outcome ? (
+          <span className="flex items-center gap-2">
+            <State of={s.last_outcome} />
+            {s.last_outcome === "started" && s.last_run_id ? <RunLink id={s.last_run_id} /> : <Ago at={s.last_at} />}
+          </span>
+        ) : (
+          <span className="text-muted">{t("schedules.noRun")}</span>
+        )}
         {s.counts.missed + s.counts.refused > 0 && <span className="block truncate text-dense text-wait">{t("schedules.lost", { n: s.counts.missed + s.counts.refused })}</span>}
       </span>
     </div>

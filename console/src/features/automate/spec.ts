@@ -1,23 +1,5 @@
 import { ApiError } from "../../api/errors";
 
-/** tidy removes the fields that are not set, so that documents can be compared. */
-export function tidy<T extends object>(value: T): T {
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, v]) => v !== undefined && v !== "" && v !== false && !(Array.isArray(v) && v.length === 0))
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([k, v]) => [k, v && typeof v === "object" && !Array.isArray(v) ? tidy(v as object) : v]),
-  ) as T;
-}
-
-export const same = (a: object, b: object) => JSON.stringify(tidy(a)) === JSON.stringify(tidy(b));
-
-/** differing names the fields in which two documents differ. */
-export function differing(a: object, b: object): string[] {
-  const [x, y] = [tidy(a), tidy(b)] as [Record<string, unknown>, Record<string, unknown>];
-  return [...new Set([...Object.keys(x), ...Object.keys(y)])].filter((k) => JSON.stringify(x[k]) !== JSON.stringify(y[k])).sort();
-}
-
 /** Changed says that a document was changed by others since its edit began. */
 export class Changed extends Error {}
 

@@ -17,6 +17,9 @@ export function useLacks(run: Template): string | undefined {
   return textOf(run)?.trim() === "" || run.messages.length === 0 ? t("why.noMessage") : undefined;
 }
 
+/** The fields that TemplateFields has. */
+export const templateFields = ["agent_id", "messages", "thread_id", "user_id", "priority", "overrides", "budget", "output_schema"];
+
 /** TemplateFields edits the run that a schedule or a trigger starts. */
 export function TemplateFields({ value, set, wrong, hint, threadHint, children }: { value: Template; set: (value: Template) => void; wrong: (field: string) => string | undefined; hint: string; threadHint: string; children?: React.ReactNode }) {
   const { t } = useLanguage();

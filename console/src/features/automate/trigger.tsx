@@ -274,7 +274,7 @@ function Log({ id }: { id: string }) {
       {(item) => {
         const f = item as Firing;
         return (
-          <li key={f.run_id} className="flex flex-wrap items-center gap-x-3 gap-y-0.5 py-2">
+          <li key={f.run_id} className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 py-2">
             <span className="flex w-24 shrink-0">
               <State of={f.outcome} />
             </span>

@@ -24,7 +24,7 @@ export function Triggers() {
       actions={
         admin &&
         has && (
-          <Link to="/triggers/new" className={primaryLink}>
+          <Link to="/triggers/-/new" className={primaryLink}>
             <Plus aria-hidden className="size-3.5" />
             {t("triggers.new")}
           </Link>
@@ -64,7 +64,7 @@ function List() {
               ) : (
                 <>
                   <p>{t("triggers.emptyHint")}</p>
-                  <Link to="/triggers/new" className={`${primaryLink} mt-3`}>
+                  <Link to="/triggers/-/new" className={`${primaryLink} mt-3`}>
                     {t("triggers.new")}
                   </Link>
                 </>

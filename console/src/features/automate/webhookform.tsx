@@ -1,19 +1,15 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { agentsQuery } from "../../api/agents";
 import { api, ask } from "../../api/client";
-import { ApiError } from "../../api/errors";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
+import { same } from "../../ui/diff";
+import { useDraft } from "../../ui/draft";
 import { Labelled, Panel } from "../../ui/labelled";
-import { Has, Needs } from "../../ui/needs";
-import { Page } from "../../ui/page";
-import { tell } from "../../ui/savebar";
-import { Failure, Skeleton } from "../../ui/state";
-import { useDraft } from "./edit";
-import { EditBar, Once, plainLink, Secret, Tick } from "./parts";
+import { DescriptionField, Form, FormPage, IdField, PausedTick, useSaving } from "./form";
+import { Once, Secret, Tick } from "./parts";
 import { webhookQuery, type Webhook } from "./queries";
-import { Changed, fieldOf, replace, same } from "./spec";
+import { replace } from "./spec";
 
 /** What a webhook says, as its form edits it. */
 type Spec = Pick<Webhook, "url" | "description" | "events" | "agents" | "children">;
@@ -23,31 +19,8 @@ const events = ["run.started", "run.waiting", "run.resumed", "run.finished"] as 
 
 /** WebhookForm makes a webhook, whose secret is shown once, or changes one. */
 export function WebhookForm() {
-  const { id } = useParams({ strict: false }) as { id?: string };
-  return (
-    <Needs ability="admin">
-      <Has feature="webhooks" setting="server.Config.Webhooks">
-        {id === undefined ? <New /> : <Existing key={id} id={id} />}
-      </Has>
-    </Needs>
-  );
-}
-
-function New() {
-  const { t } = useLanguage();
   const fresh = useMemo<Spec>(() => ({ url: "", events: ["run.waiting", "run.finished"] }), []);
-  return (
-    <Page crumbs={[{ text: t("nav.webhooks"), to: "/webhooks" }, { text: t("webhooks.new") }]}>
-      <Form saved={fresh} />
-    </Page>
-  );
-}
-
-function Existing({ id }: { id: string }) {
-  const { t } = useLanguage();
-  const query = useQuery(webhookQuery(id));
-  const crumbs = [{ text: t("nav.webhooks"), to: "/webhooks" }, { text: id, to: `/webhooks/${encodeURIComponent(id)}` }, { text: t("automate.edit") }];
-  return <Page crumbs={crumbs}>{query.data ? <Form id={id} saved={specOf(query.data)} /> : query.isError ? <Failure error={query.error} retry={() => void query.refetch()} /> : <Skeleton />}</Page>;
+  return <FormPage kind="webhooks" setting="server.Config.Webhooks" query={webhookQuery} form={(id, doc) => <Fields id={id} saved={doc ? specOf(doc) : fresh} />} />;
 }
 
 function put(id: string, spec: Spec, base: Spec): Promise<Webhook> {
@@ -59,67 +32,36 @@ function put(id: string, spec: Spec, base: Spec): Promise<Webhook> {
   );
 }
 
-function Form({ id, saved }: { id?: string; saved: Spec }) {
+function Fields({ id, saved }: { id?: string; saved: Spec }) {
   const { t } = useLanguage();
-  const navigate = useNavigate();
-  const client = useQueryClient();
   const agents = useQuery(agentsQuery);
   const draft = useDraft(`webhooks/${id ?? ""}`, saved, false); // a URL can be a secret
-  const [name, setName] = useState("");
-  const [paused, setPaused] = useState(false);
   const [made, setMade] = useState<{ id: string; secret: string }>(); // shown once; only this page has it
   const { value, set } = draft;
-  const leave = async (to: string) => {
-    setMade(undefined);
-    tell(`webhooks/${to}`, t("webhooks.saved", { id: to }));
-    await navigate({ to: "/webhooks/$id", params: { id: to }, replace: true, ignoreBlocker: true });
-  };
-  const write = useMutation({
-    mutationFn: async () => {
-      const { secret, ...w } = id === undefined ? await ask(api.POST("/v1/webhooks", { body: { ...value, url: value.url.trim(), id: name.trim() || undefined, paused } })) : await put(id, { ...value, url: value.url.trim() }, draft.base);
+  const saving = useSaving({
+    kind: "webhooks",
+    id,
+    draft,
+    specOf,
+    stays: true,
+    write: async (name, paused) => {
+      const { secret, ...w } = id === undefined ? await ask(api.POST("/v1/webhooks", { body: { ...value, url: value.url.trim(), id: name || undefined, paused } })) : await put(id, { ...value, url: value.url.trim() }, draft.base);
       if (secret) setMade({ id: w.id, secret });
       return w;
     },
-    onSuccess: async (w) => {
-      draft.done(specOf(w));
-      client.setQueryData(webhookQuery(w.id).queryKey, w);
-      void client.invalidateQueries({ queryKey: ["webhooks", "list"] });
-      if (id !== undefined) await leave(w.id);
-    },
-    onError: (err) => {
-      if (err instanceof Changed && id !== undefined) void client.invalidateQueries({ queryKey: ["webhooks", "one", id] });
-    },
   });
-  const error = write.error instanceof Changed ? null : write.error;
-  const taken = error instanceof ApiError && error.code === "conflict" && id === undefined;
-  const field = taken ? "id" : fieldOf(error);
-  const wrong = (x: string) => (field === x && error ? error.message : undefined);
+  const { wrong } = saving;
   const chosen = value.events ?? [];
-  const why = !value.url.trim() ? t("webhooks.noUrl") : id !== undefined && !draft.dirty ? t("why.unchanged") : undefined;
-  const here = id === undefined ? "/webhooks/new" : `/webhooks/${id}/edit`;
   const ids = [...new Set([...(value.agents ?? []), ...(agents.data ?? []).map((a) => a.id)])].sort();
   return (
     <div className="min-h-0 flex-1 overflow-auto">
-      <form
-        aria-label={id ?? t("webhooks.new")}
-        className="flex max-w-3xl flex-col gap-4 px-4 pt-4"
-        onSubmit={(e) => {
-          e.preventDefault();
-          if (!why && draft.others.length === 0) write.mutate();
-        }}
-      >
+      <Form saving={saving} draft={draft} why={value.url.trim() ? undefined : t("webhooks.noUrl")} fields={["url", "events", "agents"]} keeps={false} busy={made !== undefined}>
         <Panel title={t("webhooks.receiver")}>
-          {id === undefined && (
-            <Labelled label={t("automate.id")} hint={t("automate.idHint")} bad={wrong("id")}>
-              {(props) => <input {...props} className="field mono w-full" autoComplete="off" value={name} onChange={(e) => setName(e.target.value)} />}
-            </Labelled>
-          )}
+          <IdField saving={saving} />
           <Labelled label={t("webhooks.url")} hint={t("webhooks.urlHint")} bad={wrong("url")}>
             {(props) => <input {...props} className="field mono w-full" autoComplete="off" spellCheck={false} placeholder="https://example.com/awaken" value={value.url} onChange={(e) => set({ url: e.target.value })} />}
           </Labelled>
-          <Labelled label={t("automate.description")} bad={wrong("description")}>
-            {(props) => <input {...props} className="field w-full" value={value.description ?? ""} onChange={(e) => set({ description: e.target.value || undefined })} />}
-          </Labelled>
+          <DescriptionField saving={saving} value={value.description} set={set} />
         </Panel>
         <Panel title={t("webhooks.what")}>
           <fieldset className="flex flex-col gap-2">
@@ -152,33 +94,11 @@ function Form({ id, saved }: { id?: string; saved: Spec }) {
             )}
           </fieldset>
           <Tick label={t("webhooks.children")} hint={t("webhooks.childrenHint")} checked={value.children ?? false} onChange={(children) => set({ children })} />
-          {id === undefined && <Tick label={t("automate.beginPaused")} hint={t("webhooks.pausedHint")} checked={paused} onChange={setPaused} />}
+          <PausedTick saving={saving} />
         </Panel>
-        <EditBar
-          draft={draft}
-          save={t(id === undefined ? "webhooks.make" : "case.save")}
-          why={why}
-          pending={write.isPending || made !== undefined}
-          error={error}
-          placed={["id", "url", "description", "events", "agents"].includes(field)}
-          keeps={false}
-          made={write.isSuccess}
-          stays={(path) => decodeURIComponent(path).endsWith(here)}
-          cancel={
-            id === undefined ? (
-              <Link to="/webhooks" className={plainLink}>
-                {t("action.cancel")}
-              </Link>
-            ) : (
-              <Link to="/webhooks/$id" params={{ id }} className={plainLink}>
-                {t("action.cancel")}
-              </Link>
-            )
-          }
-        />
-      </form>
+      </Form>
       {made && (
-        <Once title={t("webhooks.made", { id: made.id })} close={() => void leave(made.id)}>
+        <Once title={t("webhooks.made", { id: made.id })} close={() => void saving.leave(made.id)}>
           <Secret label={t("automate.secret")} text={made.secret} hint={t("webhooks.verifyHint")} />
         </Once>
       )}

@@ -23,7 +23,7 @@ export function Webhooks() {
       actions={
         admin &&
         has && (
-          <Link to="/webhooks/new" className={primaryLink}>
+          <Link to="/webhooks/-/new" className={primaryLink}>
             <Plus aria-hidden className="size-3.5" />
             {t("webhooks.new")}
           </Link>
@@ -69,7 +69,7 @@ function List() {
               ) : (
                 <>
                   <p>{t("webhooks.emptyHint")}</p>
-                  <Link to="/webhooks/new" className={`${primaryLink} mt-3`}>
+                  <Link to="/webhooks/-/new" className={`${primaryLink} mt-3`}>
                     {t("webhooks.new")}
                   </Link>
                 </>

@@ -61,7 +61,7 @@ export function ProviderTest({ id }: { id: string }) {
             {String(m.doc.id)}
           </Link>
         ))}
-        <Link to="/models/$id" params={{ id: "new" }} className="link">
+        <Link to="/models/-/new" className="link">
           {t("models.new")}
         </Link>
       </p>

@@ -81,7 +81,7 @@ function List({ kind }: { kind: Kind }) {
       crumbs={[{ text: t(kind.word) }]}
       badge={query.data && <span className="mono text-muted">{shown.length}</span>}
       actions={
-        <Link to={`${kind.path}/$id`} params={{ id: "new" }} className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-accent bg-accent px-3 font-medium whitespace-nowrap text-on-accent hover:opacity-90">
+        <Link to={`${kind.path}/-/new`} className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-accent bg-accent px-3 font-medium whitespace-nowrap text-on-accent hover:opacity-90">
           <Plus aria-hidden className="size-3.5" />
           {t(`${name}.new` as Key)}
         </Link>
@@ -152,9 +152,9 @@ function extra(kind: Kind, doc: Doc, t: (key: Key) => string): ReactNode {
 /** One edits a document of a kind. */
 function One({ kind }: { kind: Kind }) {
   const config = useMay("config");
-  const { id: param } = useParams({ strict: false }) as { id: string };
+  const { id = "" } = useParams({ strict: false }) as { id?: string };
   if (!config) return <Denied kind={kind} />;
-  return <Editor key={param} kind={kind} id={param === "new" ? "" : param} />;
+  return <Editor key={id} kind={kind} id={id} />;
 }
 
 function Editor({ kind, id }: { kind: Kind; id: string }) {
@@ -196,7 +196,7 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
         </>
       }
     >
-      <Guard dirty={editing.dirty} discard={editing.discard} stays={(path) => decodeURIComponent(path).endsWith(`${kind.path}/${id || "new"}`)} />
+      <Guard dirty={editing.dirty} discard={editing.discard} stays={(path) => decodeURIComponent(path).endsWith(`${kind.path}/${id || "-/new"}`)} />
       <div className="min-h-0 flex-1 overflow-auto">
         <SaveBar
           ns={ns}

@@ -1,24 +1,21 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Trash2, X } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { ApiError, kindOf } from "../../api/errors";
 import { datasetQuery, putDataset, type Case, type Dataset, type Expectation } from "../../api/evals";
-import type { Doc } from "../../api/config";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
 import { Code } from "../../ui/code";
 import { Confirm } from "../../ui/confirm";
+import { useDraft } from "../../ui/draft";
 import { short } from "../../ui/id";
-import { forget, keep, recall } from "../../ui/kept";
 import { JsonField, Labelled, LinesField, NumberField, Panel } from "../../ui/labelled";
 import { Guard, tell, useTold } from "../../ui/savebar";
 import { Empty } from "../../ui/state";
 import { Ago } from "../../ui/time";
 import { fieldOf, replaced } from "./cases";
 import { Scorers } from "./scorers";
-
-const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /** CaseEditor edits a case of a dataset. An edit that is not saved is kept in the browser, and others' changes of other cases are never lost. */
 export function CaseEditor({ dataset: d, id }: { dataset: Dataset; id: string }) {
@@ -43,48 +40,12 @@ function Editor({ dataset: d, id, saved }: { dataset: Dataset; id: string; saved
   const navigate = useNavigate();
   const client = useQueryClient();
   const key = `datasets/${d.id}/${id}`;
-  const [value, setValue] = useState(saved);
-  const [base, setBase] = useState(saved);
-  const [restored, setRestored] = useState(0);
+  const draft = useDraft(key, saved, true);
+  const { value, dirty, restored, discard } = draft;
   const [raw, setRaw] = useState(false);
   const [asking, setAsking] = useState(false);
   const [said, setSaid] = useTold(key);
-  const dirty = !same(value, base);
-  const before = useRef(saved);
-  // What is not edited follows the server. What is, stays.
-  useEffect(() => {
-    if (same(before.current, saved)) return;
-    before.current = saved;
-    if (!dirty) {
-      setValue(saved);
-      setBase(saved);
-    }
-  }, [saved, dirty]);
-  useEffect(() => {
-    let current = true;
-    void recall(key).then((kept) => {
-      if (!current || !kept || same(kept.doc, saved)) return;
-      setValue(kept.doc as unknown as Case);
-      setRestored(kept.at);
-    });
-    return () => {
-      current = false;
-    };
-  }, [key]); // eslint-disable-line
-  useEffect(() => {
-    if (!dirty) return;
-    const timer = window.setTimeout(() => keep(key, { doc: value as unknown as Doc, base: { doc: base as unknown as Doc, etag: String(d.meta.revision) }, at: Date.now() }), 500);
-    return () => window.clearTimeout(timer);
-  }, [value, base, dirty, key, d.meta.revision]);
-  const discard = () => {
-    forget(key);
-    setValue(saved);
-    setBase(saved);
-    setRestored(0);
-  };
-  const others = dirty && !same(base, saved);
   const done = (next: Dataset) => {
-    forget(key);
     client.setQueryData(datasetQuery(d.id).queryKey, next);
     void client.invalidateQueries({ queryKey: ["datasets", "list"] });
   };
@@ -92,10 +53,7 @@ function Editor({ dataset: d, id, saved }: { dataset: Dataset; id: string; saved
     mutationFn: () => putDataset(d, { ...d.spec, fixtures: replaced(d.spec.fixtures, id, value) }),
     onSuccess: (next) => {
       done(next);
-      setRestored(0);
-      const kept = next.spec.fixtures.find((c) => c.id === value.id) ?? value;
-      setValue(kept);
-      setBase(kept);
+      draft.done(next.spec.fixtures.find((c) => c.id === value.id) ?? value);
       const text = t("case.saved", { id: value.id, n: next.meta.revision });
       if (value.id === id) setSaid(text);
       else {
@@ -110,11 +68,12 @@ function Editor({ dataset: d, id, saved }: { dataset: Dataset; id: string; saved
   const remove = useMutation({
     mutationFn: () => putDataset(d, { ...d.spec, fixtures: replaced(d.spec.fixtures, id) }),
     onSuccess: async (next) => {
+      draft.discard();
       await navigate({ to: "/datasets/$id", params: { id: d.id }, ignoreBlocker: true });
       done(next);
     },
   });
-  const set = (change: Partial<Case>) => setValue((v) => clean({ ...v, ...change }));
+  const set = (change: Partial<Case>) => draft.become((v) => clean({ ...v, ...change }));
   const n = id ? d.spec.fixtures.findIndex((c) => c.id === id) : d.spec.fixtures.length;
   const error = put.error ?? remove.error;
   const conflict = error instanceof ApiError && kindOf(error) === "conflict";
@@ -131,7 +90,7 @@ function Editor({ dataset: d, id, saved }: { dataset: Dataset; id: string; saved
         if (dirty && value.id) put.mutate();
       }}
     >
-      <Guard dirty={dirty} discard={discard} stays={(path) => decodeURIComponent(path).endsWith(`/cases/${id || "new"}`)} />
+      <Guard dirty={dirty} discard={discard} stays={(path) => decodeURIComponent(path).endsWith(id ? `/cases/${id}` : `/datasets/${d.id}/new`)} />
       <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
         {restored > 0 && dirty && <span className="text-dense text-muted">{t("edit.restored", { time: time(restored) })}</span>}
         {said && !dirty && (
@@ -165,13 +124,13 @@ function Editor({ dataset: d, id, saved }: { dataset: Dataset; id: string; saved
               {t("case.conflict")}
             </p>
           )}
-          {!conflict && others && <p className="text-wait">{t("case.others")}</p>}
+          {!conflict && draft.others.length > 0 && <p className="text-wait">{t("case.others")}</p>}
           {error && !conflict && !at.has(field) && (
             <p role="alert" className="text-fail [overflow-wrap:anywhere]">
               {message}
             </p>
           )}
-          {raw ? <RawCase value={value} set={setValue} /> : <Fields value={value} set={set} wrong={wrong} />}
+          {raw ? <RawCase value={value} set={(next) => draft.become(() => next)} /> : <Fields value={value} set={set} wrong={wrong} />}
           {value.source_run_id && (
             <p className="text-muted">
               {t("case.madeOf")}{" "}

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 import { Download, FileUp, FlaskConical, Play, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client";
@@ -20,7 +20,9 @@ import { Import } from "./import";
 /** DatasetPage shows the cases of a dataset, and edits them. */
 export function DatasetPage() {
   const { t } = useLanguage();
-  const { id, case: one } = useParams({ strict: false }) as { id: string; case?: string };
+  const { id, case: named } = useParams({ strict: false }) as { id: string; case?: string };
+  const making = useRouterState({ select: (s) => s.matches.some((m) => m.routeId === "/datasets/$id/new") });
+  const one = making ? "" : named;
   return (
     <Needs ability="admin">
       <Has feature="evals" setting="admin.expose_eval_routes">
@@ -30,17 +32,19 @@ export function DatasetPage() {
   );
 }
 
+/** Shown shows a dataset and one of its cases, if one is open: "" is a new one. */
 function Shown({ id, one, title }: { id: string; one?: string; title: string }) {
+  const { t } = useLanguage();
   const query = useQuery(datasetQuery(id));
   const phone = usePhone();
-  const crumbs = [{ text: title, to: "/datasets" }, ...(one === undefined ? [{ text: id }] : [{ text: id, to: `/datasets/${encodeURIComponent(id)}` }, { text: one }])];
+  const crumbs = [{ text: title, to: "/datasets" }, ...(one === undefined ? [{ text: id }] : [{ text: id, to: `/datasets/${encodeURIComponent(id)}` }, { text: one || t("case.new") }])];
   const d = query.data;
   if (!d) return <Page crumbs={crumbs}>{query.isError ? <Failure error={query.error} retry={() => void query.refetch()} /> : <Skeleton />}</Page>;
   return (
     <Page crumbs={crumbs} badge={<Facts d={d} />} actions={<Actions d={d} />}>
       <div className="flex min-h-0 flex-1">
         {!(phone && one !== undefined) && <Cases d={d} one={one} narrow={one !== undefined} />}
-        {one !== undefined && <CaseEditor key={one} dataset={d} id={one === "new" && !d.spec.fixtures.some((c) => c.id === "new") ? "" : one} />}
+        {one !== undefined && <CaseEditor key={one} dataset={d} id={one} />}
       </div>
     </Page>
   );
@@ -111,7 +115,7 @@ function Cases({ d, one, narrow }: { d: Dataset; one?: string; narrow: boolean }
       {!narrow && <Description d={d} />}
       <div className="flex items-center gap-2 border-b border-line px-4 py-2">
         <h2 className="font-semibold">{t("datasets.casesTitle")}</h2>
-        <Link to="/datasets/$id/cases/$case" params={{ id: d.id, case: "new" }} className="touch ml-auto inline-flex min-h-8 items-center gap-1.5 rounded-md border border-border bg-panel px-3 font-medium hover:bg-sunken">
+        <Link to="/datasets/$id/new" params={{ id: d.id }} className="touch ml-auto inline-flex min-h-8 items-center gap-1.5 rounded-md border border-border bg-panel px-3 font-medium hover:bg-sunken">
           <Plus aria-hidden className="size-3.5" />
           {t("case.new")}
         </Link>

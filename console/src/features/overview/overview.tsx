@@ -212,7 +212,7 @@ function Agents() {
           <ul className="max-h-80 overflow-auto" tabIndex={0} aria-label={t("overview.agents")}>
             {list.map((a) => (
               <li key={a.id}>
-                <Link to="/threads/new" search={{ agent_id: a.id }} className="row-link touch flex min-h-8 items-center gap-2 px-4">
+                <Link to="/threads/-/new" search={{ agent_id: a.id }} className="row-link touch flex min-h-8 items-center gap-2 px-4">
                   <Bot aria-hidden className="size-3.5 shrink-0 text-muted" />
                   <span className="shrink-0 font-medium">{a.id}</span>
                   <span className="truncate text-muted">{a.description}</span>

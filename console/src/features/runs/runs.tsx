@@ -81,7 +81,7 @@ export function Runs() {
             <Empty title={filtered ? t("runs.noMatch") : t("runs.empty")}>
               {filtered ? t("runs.noMatchHint") : t("runs.emptyHint")}{" "}
               {!filtered && (
-                <Link to="/threads/new" className="link">
+                <Link to="/threads/-/new" className="link">
                   {t("threads.new")}
                 </Link>
               )}

@@ -11,7 +11,7 @@ import { Page } from "../../ui/page";
 /** NewThread begins a conversation with an agent. */
 export function NewThread() {
   const { t } = useLanguage();
-  const search = useSearch({ from: "/threads/new" });
+  const search = useSearch({ from: "/threads/-/new" });
   const navigate = useNavigate();
   const may = useMay("run");
   const agents = useQuery(agentsQuery);

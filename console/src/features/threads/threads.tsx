@@ -43,7 +43,7 @@ export function Threads() {
       crumbs={[{ text: t("nav.threads") }]}
       badge={total !== undefined && <span className="text-muted">{t("threads.count", { n: total })}</span>}
       actions={
-        <Link to="/threads/new" className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md bg-accent px-3 font-medium text-on-accent">
+        <Link to="/threads/-/new" className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md bg-accent px-3 font-medium text-on-accent">
           <Plus aria-hidden className="size-4" />
           {t("threads.new")}
         </Link>
