@@ -334,7 +334,11 @@ var successes = map[string]func(g *rig, as []string) request{
 	"POST /v1/webhooks/{webhook_id}/redeliver": func(g *rig, as []string) request {
 		id := g.webhook()
 		_, run := g.done(as...)
-		if ok, err := g.hooks.SwapHook(g.t.Context(), &webhook.Hook{RunID: run, ID: deliver.HookID(id), State: webhook.State{Kind: deliver.RunKind, Endpoint: id}}); !ok || err != nil {
+		e, err := g.endpoints.Endpoint(g.t.Context(), "", id)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		if ok, err := g.hooks.SwapHook(g.t.Context(), &webhook.Hook{RunID: run, ID: deliver.HookID(e), State: webhook.State{Kind: deliver.RunKind, Endpoint: id}}); !ok || err != nil {
 			g.t.Fatal(ok, err)
 		}
 		return request{path: "/v1/webhooks/" + id + "/redeliver", body: fmt.Sprintf(`{"run_id":%q}`, run)}

@@ -251,7 +251,7 @@ func (h *webhooks) deliveries(req *request) error {
 		return err
 	}
 	limit := req.number("limit", 50, 1, 200)
-	hooks, err := h.hooks.Hooks(req.ctx, webhook.Query{Tenant: e.Tenant, ID: deliver.HookID(e.ID), Latest: true, Before: from.At, Limit: limit + 1})
+	hooks, err := h.hooks.Hooks(req.ctx, webhook.Query{Tenant: e.Tenant, ID: deliver.HookID(e), Latest: true, Before: from.At, Limit: limit + 1})
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (h *webhooks) redeliver(req *request, body *redelivery) error {
 	if body.RunID == "" {
 		return protocol.BadRequest("run_id is missing; want the run whose messages are sent again")
 	}
-	err = h.router.Sender().Redeliver(req.ctx, e.Tenant, body.RunID, deliver.HookID(e.ID), max(1, body.From))
+	err = h.router.Sender().Redeliver(req.ctx, e.Tenant, body.RunID, deliver.HookID(e), max(1, body.From))
 	if errors.Is(err, awaken.ErrNotFound) {
 		return protocol.NotFound("delivery", body.RunID)
 	}

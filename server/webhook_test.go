@@ -35,6 +35,7 @@ func (g *rig) openWebhooks(cfg *server.Config) {
 	endpoints := g.endpoints
 	if endpoints == nil {
 		endpoints = contestedEndpoints{new(webhook.MemoryEndpoints)}
+		g.endpoints = endpoints
 	}
 	router, err := deliver.NewRouter(deliver.RouterConfig{Endpoints: endpoints, Hooks: g.hooks, Changes: cfg.Changes, Sealer: sealer, Poll: 10 * time.Millisecond})
 	if err != nil {
@@ -207,6 +208,56 @@ func TestWebhooks_SecretsAndTests(t *testing.T) {
 	r.answer(500)
 	if a := g.want(200, "POST", "/v1/webhooks/x/test", "", admin...); a["error"] != "status 500" {
 		t.Errorf("%v", a)
+	}
+}
+
+// A webhook with the id of one that was deleted is another one: what was to be told to that one is dropped.
+func TestWebhooks_OneWithTheIDOfADeletedOneIsAnother(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.deliverAll()
+	first, second := newReceiver(t), newReceiver(t)
+	first.answer(500)
+	g.want(201, "POST", "/v1/webhooks", fmt.Sprintf(`{"id":"x","url":%q}`, first.URL), admin...)
+	_, old := g.done(admin...)
+	hooks := func(run string) []*webhook.Hook {
+		out, err := g.hooks.Hooks(t.Context(), webhook.Query{RunID: run})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	g.eventually("it has failed", func() bool { h := hooks(old); return len(h) == 1 && h[0].Failures > 0 })
+	g.want(204, "DELETE", "/v1/webhooks/x", "", admin...)
+	g.want(201, "POST", "/v1/webhooks", fmt.Sprintf(`{"id":"x","url":%q}`, second.URL), admin...)
+	g.eventually("what was not told is dropped", func() bool { return strings.Contains(hooks(old)[0].Ended, "was deleted") })
+	_, run := g.done(admin...)
+	g.eventually("the other one is told", func() bool { return len(second.told()) == 2 })
+	for _, e := range second.got {
+		if e.Data.RunID != run {
+			t.Errorf("it was told of run %s", e.Data.RunID)
+		}
+	}
+	if log := g.want(200, "GET", "/v1/webhooks/x/deliveries", "", admin...)["items"].([]any); len(log) != 1 {
+		t.Errorf("deliveries %v", log)
+	}
+}
+
+func TestWebhooks_WhatHappensWhileOneIsPausedIsNotToldLater(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.deliverAll()
+	r := newReceiver(t)
+	g.want(201, "POST", "/v1/webhooks", fmt.Sprintf(`{"id":"x","url":%q}`, r.URL), admin...)
+	g.want(200, "PUT", "/v1/webhooks/x", fmt.Sprintf(`{"url":%q,"paused":true}`, r.URL), admin...)
+	g.done(admin...)
+	g.want(200, "PUT", "/v1/webhooks/x", fmt.Sprintf(`{"url":%q}`, r.URL), admin...)
+	_, run := g.done(admin...)
+	g.eventually("it is told", func() bool { return len(r.told()) >= 2 })
+	for _, e := range r.got {
+		if e.Data.RunID != run {
+			t.Errorf("it was told of run %s, which was over before", e.Data.RunID)
+		}
 	}
 }
 

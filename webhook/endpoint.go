@@ -54,6 +54,8 @@ var Events = []Event{RunStarted, RunWaiting, RunResumed, RunFinished}
 
 // EndpointState is how far an endpoint has come.
 type EndpointState struct {
+	Seed string `json:"seed,omitempty"` // distinguishes the hooks of the endpoint from those of an earlier one with its id
+
 	// Secret is what signs messages, and Former what signed them before and signs them too until FormerUntil. Both are encrypted.
 	Secret      []byte    `json:"secret"`
 	Former      []byte    `json:"former,omitempty"`

@@ -48,12 +48,18 @@ func (s *Sender) CheckURL(raw string) error {
 	return nil
 }
 
+// outcome is what became of an attempt.
+type outcome struct {
+	webhook.Attempt
+	pause time.Duration // that the receiver asks for; 0 if it does not
+}
+
 // post sends a message.
-func (s *Sender) post(ctx context.Context, to *webhook.Target, id string, body []byte, contentType string) webhook.Attempt {
+func (s *Sender) post(ctx context.Context, to *webhook.Target, id string, body []byte, contentType string) outcome {
 	began := time.Now()
-	a := webhook.Attempt{At: began.UTC()}
+	a := outcome{Attempt: webhook.Attempt{At: began.UTC()}}
 	var err error
-	a.Status, err = s.request(ctx, to, id, began, body, contentType)
+	a.Status, a.pause, err = s.request(ctx, to, id, began, body, contentType)
 	a.TookMS = time.Since(began).Milliseconds()
 	switch {
 	case err != nil:
@@ -74,12 +80,12 @@ func sansURL(err error) error {
 	return err
 }
 
-func (s *Sender) request(ctx context.Context, to *webhook.Target, id string, at time.Time, body []byte, contentType string) (status int, err error) {
+func (s *Sender) request(ctx context.Context, to *webhook.Target, id string, at time.Time, body []byte, contentType string) (status int, pause time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for name, value := range to.Headers {
 		req.Header.Set(name, value)
@@ -101,9 +107,24 @@ func (s *Sender) request(ctx context.Context, to *webhook.Target, id string, at 
 		err = fmt.Errorf("no answer within %s", s.cfg.Timeout)
 	}
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
-	return resp.StatusCode, nil
+	return resp.StatusCode, pauseOf(resp, at), nil
+}
+
+// pauseOf returns how long the receiver asks not to be told: Retry-After, in seconds or as a time, if it has too much to do.
+func pauseOf(resp *http.Response, now time.Time) time.Duration {
+	text := resp.Header.Get("Retry-After")
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable || text == "" {
+		return 0
+	}
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
 }

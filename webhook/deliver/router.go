@@ -76,7 +76,12 @@ func (r *Router) Sender() *Sender {
 }
 
 // HookID is the id of the hooks that are made for an endpoint.
-func HookID(endpoint string) string { return "endpoint." + endpoint }
+func HookID(e *webhook.Endpoint) string {
+	if e.State.Seed == "" { // of the version before
+		return "endpoint." + e.ID
+	}
+	return "endpoint." + e.ID + "." + e.State.Seed
+}
 
 // secretName says where the secret of an endpoint belongs.
 func secretName(e *webhook.Endpoint) string {
@@ -90,7 +95,7 @@ func (r *Router) Add(ctx context.Context, e *webhook.Endpoint) (awaken.Secret, e
 	if err != nil {
 		return awaken.Secret{}, err
 	}
-	e.State = webhook.EndpointState{After: end, Edits: 1}
+	e.State = webhook.EndpointState{Seed: ids.New(), After: end, Edits: 1}
 	secret, err := r.newSecret(e)
 	if err != nil {
 		return awaken.Secret{}, err
@@ -119,15 +124,22 @@ func (r *Router) newSecret(e *webhook.Endpoint) (awaken.Secret, error) {
 	return awaken.NewSecret(secret), nil
 }
 
-// Change changes an endpoint. Change is called again if another process changes it meanwhile.
+// Change changes an endpoint. Change is called again if another process changes it meanwhile. One that was paused is told of runs that change from now on.
 func (r *Router) Change(ctx context.Context, tenant, id string, change func(e *webhook.Endpoint) error) (*webhook.Endpoint, error) {
 	for range 20 {
 		e, err := r.cfg.Endpoints.Endpoint(ctx, tenant, id)
 		if err != nil {
 			return nil, err
 		}
+		paused := e.Spec.Paused
 		if err := change(e); err != nil {
 			return nil, err
+		}
+		if paused && !e.Spec.Paused {
+			if e.State.After, err = r.cfg.Changes.Horizon(ctx); err != nil {
+				return nil, err
+			}
+			e.State.Check = 0
 		}
 		e.State.Edits++
 		e.State.Holder = "" // another look at what is selected
@@ -164,12 +176,14 @@ func (r *Router) Rotate(ctx context.Context, tenant, id string) (secret awaken.S
 }
 
 // Target implements [Endpoints].
-func (r *Router) Target(ctx context.Context, tenant, id string) (*webhook.Target, error) {
-	e, err := r.cfg.Endpoints.Endpoint(ctx, tenant, id)
-	if err != nil {
+func (r *Router) Target(ctx context.Context, h *webhook.Hook) (*webhook.Target, error) {
+	e, err := r.cfg.Endpoints.Endpoint(ctx, h.Tenant, h.Endpoint)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if e.Spec.Paused {
+	case HookID(e) != h.ID:
+		return nil, fmt.Errorf("endpoint %q is another one: %w", e.ID, awaken.ErrNotFound)
+	case e.Spec.Paused:
 		return nil, ErrPaused
 	}
 	return r.TargetOf(e)
@@ -192,9 +206,12 @@ func (r *Router) TargetOf(e *webhook.Endpoint) (*webhook.Target, error) {
 	return to, nil
 }
 
-// Gone implements [Endpoints]: it pauses the endpoint.
-func (r *Router) Gone(ctx context.Context, tenant, id string) error {
-	_, err := r.Change(ctx, tenant, id, func(e *webhook.Endpoint) error {
+// Gone implements [Endpoints]: it pauses the endpoint, unless it has another receiver by now.
+func (r *Router) Gone(ctx context.Context, h *webhook.Hook, url string) error {
+	_, err := r.Change(ctx, h.Tenant, h.Endpoint, func(e *webhook.Endpoint) error {
+		if HookID(e) != h.ID || e.Spec.URL != url {
+			return awaken.ErrNotFound
+		}
 		e.Spec.Paused, e.State.Paused = true, "the receiver answered 410: it wants no more messages"
 		return nil
 	})
@@ -288,7 +305,9 @@ func (f *follower) follow(ctx context.Context) {
 			return // the lease ends, and it is opened again
 		}
 		for _, it := range items {
-			if err := f.tell(ctx, &it.Change); err != nil {
+			if err := f.tell(ctx, &it.Change); errors.Is(err, errChanged) {
+				return
+			} else if err != nil {
 				f.r.warn(ctx, "cannot make a hook", err)
 				return
 			}
@@ -313,6 +332,9 @@ func (f *follower) open(ctx context.Context) (*changelog.Reader, error) {
 	return f.r.feed.Follow(ctx, f.e.Tenant, changelog.Now)
 }
 
+// errChanged says that an endpoint was changed, so that another follower continues with what it is now.
+var errChanged = errors.New("the endpoint was changed")
+
 // tell makes the hook for a run that has changed, or wakes it.
 func (f *follower) tell(ctx context.Context, c *changelog.Change) error {
 	if c.Kind != changelog.Run || c.Run == nil || !f.e.Spec.Selects(c.Run) {
@@ -326,8 +348,13 @@ func (f *follower) tell(ctx context.Context, c *changelog.Change) error {
 	if !any && c.Status != string(awaken.RunDone) {
 		return nil
 	}
-	h := &webhook.Hook{Tenant: f.e.Tenant, RunID: c.RunID, ID: HookID(f.e.ID), State: webhook.State{Kind: RunKind, Endpoint: f.e.ID, Events: f.e.Spec.Events}}
+	h := &webhook.Hook{Tenant: f.e.Tenant, RunID: c.RunID, ID: HookID(f.e), State: webhook.State{Kind: RunKind, Endpoint: f.e.ID, Events: f.e.Spec.Events}}
 	if any {
+		if now, err := f.r.cfg.Endpoints.Endpoint(ctx, f.e.Tenant, f.e.ID); errors.Is(err, awaken.ErrNotFound) || err == nil && now.Revision != f.e.Revision {
+			return errChanged
+		} else if err != nil {
+			return err
+		}
 		made, err := f.r.cfg.Hooks.SwapHook(ctx, h)
 		if err != nil {
 			return err

@@ -32,10 +32,10 @@ type Kind struct {
 
 // Endpoints has the targets of hooks that were made for endpoints. A [Router] implements it.
 type Endpoints interface {
-	// Target returns the target of an endpoint. The error is awaken.ErrNotFound if there is none, and [ErrPaused] if nothing is to be sent to it now.
-	Target(ctx context.Context, tenant, id string) (*webhook.Target, error)
-	// Gone says that the receiver of an endpoint wants no more messages.
-	Gone(ctx context.Context, tenant, id string) error
+	// Target returns the target of the endpoint that a hook was made for. The error is awaken.ErrNotFound if it was deleted, and [ErrPaused] if nothing is to be sent to it now.
+	Target(ctx context.Context, h *webhook.Hook) (*webhook.Target, error)
+	// Gone says that a receiver of the endpoint wants no more messages.
+	Gone(ctx context.Context, h *webhook.Hook, url string) error
 }
 
 // ErrPaused says that nothing is to be sent to an endpoint now.
@@ -285,7 +285,7 @@ func (s *Sender) serve(ctx context.Context, h *hold) {
 			return
 		}
 		if len(messages) > h.Sent {
-			if h.Idle = 0; !s.aim(ctx, h) || !s.deliver(ctx, h, messages, &kind) {
+			if h.Idle = 0; !s.deliver(ctx, h, messages, &kind) {
 				return
 			}
 			if h.Sent < len(messages) { // ctx is done
@@ -318,7 +318,7 @@ func (s *Sender) aim(ctx context.Context, h *hold) bool {
 	}
 	target, err := (*webhook.Target)(nil), error(awaken.ErrNotFound)
 	if s.cfg.Endpoints != nil {
-		target, err = s.cfg.Endpoints.Target(ctx, h.Tenant, h.Endpoint)
+		target, err = s.cfg.Endpoints.Target(ctx, h.Hook)
 	}
 	switch {
 	case err == nil:
@@ -333,7 +333,7 @@ func (s *Sender) aim(ctx context.Context, h *hold) bool {
 	return false
 }
 
-// Redeliver sends the messages of a hook again, from a number on, counted from 1.
+// Redeliver sends the messages of a hook again, from a number on, counted from 1. If the receiver does not accept the next one, it may be left out.
 func (s *Sender) Redeliver(ctx context.Context, tenant, runID, id string, from int) error {
 	for range 10 {
 		found, err := s.cfg.Store.Hooks(ctx, webhook.Query{Tenant: tenant, RunID: runID, ID: id})
@@ -344,8 +344,12 @@ func (s *Sender) Redeliver(ctx context.Context, tenant, runID, id string, from i
 			return fmt.Errorf("hook %s of run %s: %w", id, runID, awaken.ErrNotFound)
 		}
 		h := found[0]
-		if from < 1 || from > h.Sent+1 {
-			return fmt.Errorf("%w: message is %d; want 1 to %d, the messages that were delivered and the next one", awaken.ErrInvalid, from, h.Sent+1)
+		last, which := h.Sent+1, "the messages that were delivered and the next one"
+		if h.Failures > 0 {
+			last, which = h.Sent+2, "the messages that were delivered, the one that the receiver does not accept and the next one"
+		}
+		if from < 1 || from > last {
+			return fmt.Errorf("%w: message is %d; want 1 to %d, %s", awaken.ErrInvalid, from, last, which)
 		}
 		h.Sent, h.Ended, h.Holder, h.Wait, h.Failures, h.Failing, h.Idle = from-1, "", "", 0, 0, time.Time{}, 0
 		if done, err := s.cfg.Store.SwapHook(ctx, h); err != nil {
@@ -360,7 +364,7 @@ func (s *Sender) Redeliver(ctx context.Context, tenant, runID, id string, from i
 
 // Ping sends a message that belongs to no run to a target, once.
 func (s *Sender) Ping(ctx context.Context, target *webhook.Target, body []byte, contentType string) webhook.Attempt {
-	return s.post(ctx, target, "msg_"+ids.New(), body, contentType)
+	return s.post(ctx, target, "msg_"+ids.New(), body, contentType).Attempt
 }
 
 // idleTime is how long a hook rests, at most, whose run waits.
@@ -370,24 +374,27 @@ const idleTime = 30 * time.Second
 // lease does, however long the hook has waited for its turn.
 func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, kind *Kind) bool {
 	for h.Sent < len(messages) {
+		if !s.aim(ctx, h) {
+			return false
+		}
 		done := s.turn(ctx, h)
 		if done == nil {
 			return ctx.Err() != nil
 		}
-		a := webhook.Attempt{Status: http.StatusOK}
+		a := outcome{Attempt: webhook.Attempt{Status: http.StatusOK}}
 		held := time.Since(h.kept) <= s.cfg.Lease-2*s.cfg.Timeout || s.keep(ctx, h)
 		if held {
 			a = s.post(ctx, &h.target, h.MessageID(h.Sent+1), messages[h.Sent], kind.ContentType)
 			a.Message = h.Sent + 1
 		}
-		done(&a)
+		done(&a.Attempt)
 		if !held {
 			return false
 		}
 		if a.Error != "" && ctx.Err() != nil {
 			return true // it was not the receiver that failed
 		}
-		h.Record(a)
+		h.Record(a.Attempt)
 		log := s.cfg.Logger.With("tenant", h.Tenant, "run", h.RunID, "hook", h.ID, "message", a.Message, "status", a.Status)
 		switch {
 		case a.Error == "":
@@ -399,17 +406,20 @@ func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, kind *
 		case a.Status == http.StatusGone:
 			end(h.Hook, "the receiver answered 410: it wants no more messages")
 			if h.Endpoint != "" {
-				s.warn(ctx, "cannot pause an endpoint whose receiver wants no more messages", s.cfg.Endpoints.Gone(ctx, h.Tenant, h.Endpoint))
+				s.warn(ctx, "cannot pause an endpoint whose receiver wants no more messages", s.cfg.Endpoints.Gone(ctx, h.Hook, h.target.URL))
 			}
 		case a.At.Sub(h.Failing) >= cmp.Or(kind.GiveUp, s.cfg.GiveUp):
 			end(h.Hook, "the receiver has accepted nothing since %s: %s", h.Failing.Format(time.RFC3339), a.Error)
 		}
 		log.Warn("cannot deliver", "error", a.Error, "ended", h.Ended)
-		s.rest(ctx, h, s.backoff(h.Failures))
+		s.rest(ctx, h, max(s.backoff(h.Failures), min(a.pause, maxPause)))
 		return false
 	}
 	return true
 }
+
+// maxPause is how long a receiver may ask for no messages at most.
+const maxPause = time.Hour
 
 // end ends a hook for a reason.
 func end(h *webhook.Hook, format string, args ...any) { h.Ended = fmt.Sprintf(format, args...) }

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -391,6 +392,116 @@ func TestSender_Failures(t *testing.T) {
 	}
 	if len(private.wait(t, 0)) > 0 {
 		t.Error("a redirect was followed")
+	}
+}
+
+// The answer is read up to a length and a time; its status counts.
+func TestSender_AnswersThatAreLongOrSlow(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"long": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 4<<20)) },
+		"slow": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = w.Write([]byte("."))
+				w.(http.Flusher).Flush()
+				select {
+				case <-r.Context().Done():
+				case <-time.After(5 * time.Millisecond):
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			s := g.sender(func(c *deliver.Config) { c.Timeout = 200 * time.Millisecond })
+			g.background(s.Work)
+			r := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) { answer(w, r) })
+			id := g.run()
+			g.set(s, id, webhook.Target{URL: r.URL})
+			g.finish(id)
+			if h := g.ended(id); h.Ended != webhook.Delivered || len(h.Attempts) != 2 {
+				t.Errorf("%+v", h)
+			}
+			if got := bodies(r.wait(t, 2)); !slices.Equal(got, []string{start, finish}) {
+				t.Errorf("told %v", got)
+			}
+		})
+	}
+}
+
+// A receiver that has too much to do says how long it is to be left alone.
+func TestSender_RetryAfter(t *testing.T) {
+	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
+	for _, tt := range []struct {
+		status      int
+		after       string
+		least, most time.Duration
+	}{
+		{429, "120", 120 * time.Second, 120 * time.Second},
+		{503, "120", 120 * time.Second, 120 * time.Second},
+		{503, in(10 * time.Minute), 9 * time.Minute, 10 * time.Minute},
+		{429, "7200", time.Hour, time.Hour},
+		{429, "99999999999999999999", 0, time.Minute},
+		{429, "-5", 0, time.Minute},
+		{429, in(-time.Hour), 0, time.Minute},
+		{429, "soon", 0, time.Minute},
+		{500, "120", 0, time.Minute},
+	} {
+		t.Run(fmt.Sprint(tt.status, " ", tt.after), func(t *testing.T) {
+			t.Parallel()
+			g := newRig(t)
+			s := g.sender(func(c *deliver.Config) { c.Retry = 20 * time.Second })
+			r := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", tt.after)
+				w.WriteHeader(tt.status)
+			})
+			id := g.run()
+			g.set(s, id, webhook.Target{URL: r.URL})
+			g.background(s.Work)
+			g.finish(id)
+			var h *webhook.Hook
+			for tick := time.Tick(time.Millisecond); h == nil || h.Failures == 0 || h.Holder != ""; <-tick {
+				found, err := g.hooks.Hooks(t.Context(), webhook.Query{RunID: id})
+				if err != nil {
+					t.Fatal(err)
+				}
+				h = found[0]
+			}
+			if h.Wait < tt.least || h.Wait > tt.most {
+				t.Errorf("it rests for %s, want %s to %s", h.Wait, tt.least, tt.most)
+			}
+		})
+	}
+}
+
+// A message that a receiver never accepts holds back those that follow it, until an operator leaves it out.
+func TestSender_LeavesOutAMessage(t *testing.T) {
+	g := newRig(t)
+	s := g.sender(nil)
+	g.background(s.Work)
+	r := newReceiver(t, nil)
+	r.answer = func(n int, w http.ResponseWriter, _ *http.Request) {
+		if r.wait(t, n)[n-1].body == start {
+			w.WriteHeader(400)
+		}
+	}
+	id := g.run()
+	g.set(s, id, webhook.Target{URL: r.URL})
+	g.finish(id)
+	r.wait(t, 3)
+	for err := s.Redeliver(t.Context(), "", id, "1", 2); err != nil; err = s.Redeliver(t.Context(), "", id, "1", 2) { // while an attempt is made
+		if !errors.Is(err, awaken.ErrConflict) && !errors.Is(err, awaken.ErrInvalid) {
+			t.Fatal(err)
+		}
+	}
+	if h := g.ended(id); h.Ended != webhook.Delivered || h.Sent != 2 {
+		t.Errorf("%+v", h)
+	}
+	got := bodies(r.wait(t, 4))
+	if i := slices.Index(got, finish); i != len(got)-1 {
+		t.Errorf("told %v", got)
+	}
+	if err := s.Redeliver(t.Context(), "", id, "1", 4); err == nil || !strings.Contains(err.Error(), "want 1 to 3, the messages that were delivered and the next one") {
+		t.Errorf("error %v", err)
 	}
 }
 
