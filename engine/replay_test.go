@@ -71,7 +71,7 @@ func TestReplay_OfEveryScenario(t *testing.T) {
 	}
 }
 
-// unplayable are scenarios of which the log does not say enough.
+// unplayable are scenarios of which the log does not say enough to replay them equal, and what it does not say. One that replays equal must leave the table.
 var unplayable = map[string]string{
 	"seed":         "the state that a request begins with is not recorded",
 	"client_state": "the context that a client gives is not recorded",
@@ -79,19 +79,17 @@ var unplayable = map[string]string{
 	"guard_block_input":  "the text that a guard blocked is not recorded",
 	"guard_block_output": "the text that a guard blocked is not recorded",
 
-	"guard_suspend_superseded":    "messages that are held while the run waits are told from its input only by their time",
-	"guard_suspend_while_running": "messages that are held while the run waits are told from its input only by their time",
+	"guard_suspend_superseded":    "only times tell messages that are held while the run waits from its input",
+	"guard_suspend_while_running": "only times tell messages that are held while the run waits from its input",
 
 	"pin_unavailable": "its version was lost and found again",
 
-	"park_cancelled":             "it was cancelled by a hook, between two events",
-	"park_refused":               "a hook made the decision, between two events",
-	"resume_batch_while_running": "a decision that waits for others is told only by its time",
-	"inbox_while_tool_runs":      "a message that arrives during a call is told only by its place between the results",
-	"delegate_parallel":          "two delegates and their parent run at once",
+	"park_refused":               "the decision came between the end of the step and the wait, and only its time says so",
+	"resume_batch_while_running": "when a decision came that waits for others, only its time says",
+	"delegate_parallel":          "two delegates and their parent run at once, and only times say which went first",
 
-	"budget_cut":       "what other runs had reserved is not recorded",
-	"budget_exhausted": "what other runs had reserved is not recorded",
+	"budget_cut":       "a later request replaced the budget, and the record of the run has the last one",
+	"budget_exhausted": "a later request replaced the budget, and the record of the run has the last one",
 
 	"context_compaction":         "summaries are made in the background, and their requests are not recorded",
 	"context_compaction_fails":   "summaries are made in the background, and their requests are not recorded",

@@ -11,9 +11,10 @@ import (
 )
 
 // elsewhere is a store that takes what runs send to threads that the record does not have, and keeps nothing of it. Such a thread is there unless the record
-// says that a delivery to it failed.
+// says that a delivery to it failed. It tells the stage which messages runs have read.
 type elsewhere struct {
 	Store
+	stage  *stage
 	known  map[string]bool   // the threads of the record
 	failed map[string]string // why deliveries to others failed
 }
@@ -26,7 +27,7 @@ type paying struct {
 
 // beyond returns the store of a replay, with the threads beyond the record.
 func (s *stage) beyond(store Store) Store {
-	e := elsewhere{store, map[string]bool{}, map[string]string{}}
+	e := elsewhere{store, s, map[string]bool{}, map[string]string{}}
 	for _, p := range s.order {
 		e.known[p.rec.Run.ThreadID], e.known[p.rec.Run.ParentThreadID] = true, true
 		for _, f := range p.failedDeliveries() {
@@ -62,12 +63,22 @@ func (e elsewhere) Post(ctx context.Context, threadID string, items ...awaken.In
 	return nil
 }
 
-// Unread returns what a thread has not read.
+// Unread returns what a thread has not read. Its run reads it now.
 func (e elsewhere) Unread(ctx context.Context, threadID string) ([]awaken.InboxItem, error) {
-	if e.known[threadID] {
-		return e.Store.Unread(ctx, threadID)
+	if !e.known[threadID] {
+		return nil, nil
 	}
-	return nil, nil
+	items, err := e.Store.Unread(ctx, threadID)
+	s := e.stage
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, it := range items {
+		for _, m := range it.Messages {
+			s.read[m.ID] = true
+		}
+	}
+	s.moved.Broadcast()
+	return items, err
 }
 
 // failedDelivery is one as a snapshot of the state shows it.

@@ -26,11 +26,17 @@ type part struct {
 	outcomes  map[string][]outcome      // of calls, by id
 	shown     map[string][]shownEvent   // what calls showed while they ran
 	posts     map[int][]*llm.Message    // messages that arrive behind an event
+	heard     map[int][]*llm.Message    // messages that arrive before a call ends with an event
 	decisions map[int][]awaken.Decision // that are made behind an event
 	cut       cancellation
 	alias     string   // the id of the run in the replay, if it is another
 	streams   []stream // what the model says, in order
 
+	progress
+}
+
+// progress is how far the replay of a run is.
+type progress struct {
 	pos      int            // events published so far
 	done     map[string]int // outcomes published so far, by call
 	next     map[string]int // the event that a call may show next
@@ -87,8 +93,8 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 	if rec.Run.Status != awaken.RunDone && rec.Run.Status != awaken.RunWaiting {
 		return fmt.Errorf("run %s: %w: its status is %s, want done or waiting", rec.Run.RunID, ErrUnplayable, rec.Run.Status)
 	}
-	p := &part{rec: rec, root: root, before: rec.Before, outcomes: map[string][]outcome{}, shown: map[string][]shownEvent{}, posts: map[int][]*llm.Message{}, decisions: map[int][]awaken.Decision{},
-		done: map[string]int{}, next: map[string]int{}, cut: cancellation{at: -1, running: map[string]bool{}, ended: map[string]bool{}}, followed: true}
+	p := &part{rec: rec, root: root, before: rec.Before, outcomes: map[string][]outcome{}, shown: map[string][]shownEvent{}, posts: map[int][]*llm.Message{}, heard: map[int][]*llm.Message{}, decisions: map[int][]awaken.Decision{},
+		progress: progress{done: map[string]int{}, next: map[string]int{}}, cut: cancellation{at: -1, running: map[string]bool{}, ended: map[string]bool{}}, followed: true}
 	if n := len(p.before); n > 0 {
 		if md := p.before[n-1].Metadata; md != nil && md.Rewind != nil && md.RunID == rec.Run.RunID && md.Rewind.FromSeq <= n-1 && md.Rewind.FromSeq > 0 {
 			p.rewind, p.before = p.before[md.Rewind.FromSeq-1].ID, p.before[:n-1]
@@ -204,17 +210,50 @@ func (p *part) placePosts() {
 		return
 	}
 	last := ""
-	for _, r := range p.rec.Messages {
+	for i, r := range p.rec.Messages {
 		m := r.Message
 		switch {
 		case m.Role == llm.Assistant:
 			last = m.ID
 		case fromOutside(&r) && !m.IsInternal():
-			if at := p.answerAt(last); at >= 0 && !p.startsActivation(at, m) {
+			at := p.answerAt(last)
+			if at < 0 || p.startsActivation(at, m) {
+				continue
+			}
+			if end := p.lastOutcome(at); end > 0 && slices.ContainsFunc(p.rec.Messages[i:], p.answersCallOf(last)) {
+				p.heard[end] = append(p.heard[end], m) // it is in the log before the results
+			} else {
 				p.posts[at] = append(p.posts[at], m)
 			}
 		}
 	}
+}
+
+// answersCallOf reports whether a record of the log is the result of a call of the answer with that id.
+func (p *part) answersCallOf(messageID string) func(r awaken.MessageRecord) bool {
+	var calls []llm.ToolCall
+	for _, r := range p.rec.Messages {
+		if r.Message.ID == messageID {
+			calls = r.Message.ToolCalls
+		}
+	}
+	return func(r awaken.MessageRecord) bool {
+		return r.Message.Role == llm.ToolRole && slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.ID == r.Message.ToolCallID })
+	}
+}
+
+// lastOutcome returns the last event with an outcome of the calls of an answer that ended at an event, or -1.
+func (p *part) lastOutcome(at int) int {
+	last := -1
+	for i := at; i < len(p.events); i++ {
+		switch p.events[i].Event.(type) {
+		case *awaken.StepStart, *awaken.RunFinish:
+			return last
+		case *awaken.ToolCallDone:
+			last = i
+		}
+	}
+	return last
 }
 
 // fromOutside reports whether a message of the log was neither said nor made by the run.
@@ -351,6 +390,10 @@ func (p *part) placeCancel(sequential bool) {
 			continue
 		case *awaken.InferenceComplete:
 			if ev.FinishReason == "" {
+				continue
+			}
+		case *awaken.ToolCallResumed:
+			if ev.Outcome == awaken.CallCancelled && ev.Decision == nil {
 				continue
 			}
 		case *awaken.ToolCallDone:

@@ -8,7 +8,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// prompter is a plugin that cancels runs between two events: before a call that was about to begin, or behind the result of one. State has more
+// prompter is a plugin that cancels runs between two events: before a call that was about to begin, behind the result of one, or when the run was about to wait. State has more
 // revisions with its hooks.
 type prompter struct{ stage *stage }
 
@@ -17,18 +17,22 @@ func (prompter) Name() string { return "replay.prompter" }
 
 // Register adds the hooks.
 func (pr prompter) Register(r *awaken.Registrar) error {
-	for _, phase := range []awaken.Phase{awaken.PhaseBeforeToolExecute, awaken.PhaseAfterToolExecute} {
+	for _, phase := range []awaken.Phase{awaken.PhaseBeforeToolExecute, awaken.PhaseAfterToolExecute, awaken.PhaseStepEnd} {
 		r.On(phase, pr.pass)
 	}
 	return nil
 }
 
-// pass cancels the run of a call if it was cancelled there.
+// pass cancels a run if it was cancelled there.
 func (pr prompter) pass(_ context.Context, h *awaken.HookCall) error {
 	s := pr.stage
 	s.mu.Lock()
 	p := s.parts[h.Run.RunID]
-	passed := p != nil && p.cut.gate == gate{h.Phase, h.Tool.ID}
+	at := gate{phase: h.Phase, step: h.Step}
+	if h.Tool != nil {
+		at.callID = h.Tool.ID
+	}
+	passed := p != nil && p.cut.gate == at
 	if passed {
 		p.cut.passed = true
 	}
@@ -39,14 +43,15 @@ func (pr prompter) pass(_ context.Context, h *awaken.HookCall) error {
 	return nil
 }
 
-// gate is a phase of a call.
+// gate is a phase of a step or of a call.
 type gate struct {
 	phase  awaken.Phase
+	step   int
 	callID string
 }
 
 // placeGate finds the phase of a call in which the run was cancelled, if that shows: there are calls that were not made, and the last of those that
-// were prepared has a key. If none has, and calls follow each other, it was behind the result of the one before.
+// were prepared has a key. If none has, and calls follow each other, it was behind the result of the one before, or at the end of the step if that waited.
 func (p *part) placeGate(sequential bool) {
 	var unmade []*awaken.CallState
 	for _, c := range p.rec.Calls {
@@ -59,13 +64,17 @@ func (p *part) placeGate(sequential bool) {
 	}
 	for _, c := range slices.Backward(unmade) {
 		if c.Key != "" {
-			p.cut.gate = gate{awaken.PhaseBeforeToolExecute, c.CallID}
+			p.cut.gate = gate{awaken.PhaseBeforeToolExecute, c.Step, c.CallID}
 			return
 		}
 	}
 	for _, c := range p.rec.Calls {
-		if sequential && c.Step == unmade[0].Step && c.Index == unmade[0].Index-1 {
-			p.cut.gate = gate{awaken.PhaseAfterToolExecute, c.CallID}
+		switch {
+		case !sequential || c.Step != unmade[0].Step || c.Index != unmade[0].Index-1:
+		case c.Ticket != nil && interrupted(c.Result):
+			p.cut.gate = gate{awaken.PhaseStepEnd, c.Step, ""}
+		default:
+			p.cut.gate = gate{awaken.PhaseAfterToolExecute, c.Step, c.CallID}
 		}
 	}
 }

@@ -23,6 +23,7 @@ type stage struct {
 	clock    int64     // Unix ms
 	drawn    int
 	names    map[string]string // ids that the runtime drew, to those of the record
+	read     map[string]bool   // messages that runs have read
 	diff     *Difference
 	inexact  bool
 	prompts  bool // agents have the plugin that cancels runs
@@ -30,7 +31,7 @@ type stage struct {
 }
 
 func newStage(p *Player) *stage {
-	s := &stage{player: p, parts: map[string]*part{}, names: map[string]string{}}
+	s := &stage{player: p, parts: map[string]*part{}, names: map[string]string{}, read: map[string]bool{}}
 	s.moved.L = &s.mu
 	return s
 }
@@ -125,9 +126,16 @@ func (s *stage) Emit(_ context.Context, e awaken.Entry) error {
 
 // await waits until that many events of a run are published, the replay has parted or the context is done.
 func (s *stage) await(ctx context.Context, p *part, n int) {
+	if p.followed {
+		s.awaitThat(ctx, p, func() bool { return p.pos >= n })
+	}
+}
+
+// awaitThat waits until a condition holds, the replay has parted or the context is done. The condition is called with the lock.
+func (s *stage) awaitThat(ctx context.Context, p *part, holds func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !p.followed || p.pos >= n {
+	if holds() {
 		return
 	}
 	wake := func() {
@@ -143,11 +151,11 @@ func (s *stage) await(ctx context.Context, p *part, n int) {
 	defer time.AfterFunc(patience, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if p.pos < n {
+		if !holds() {
 			s.depart(&Difference{RunID: p.rec.Run.RunID, Event: p.pos, Where: fmt.Sprintf("event %d", p.pos), Want: p.line(p.pos), Got: "nothing happens"})
 		}
 	}).Stop()
-	for p.pos < n && s.diff == nil && ctx.Err() == nil {
+	for !holds() && s.diff == nil && ctx.Err() == nil {
 		s.moved.Wait()
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
 )
 
 // Execute answers a call as recorded, in the order of the record, or runs its tool if that acts on nothing but the run.
@@ -64,6 +66,12 @@ const soon = 20 // ms
 func (s *stage) turn(ctx context.Context, p *part, call *awaken.ToolCall, at int) {
 	if call.Agent == nil || call.Agent.ExecutionMode() != awaken.Sequential || at > 0 && p.events[at].Time-p.events[at-1].Time >= soon {
 		s.await(ctx, p, at)
+	}
+	if msgs := p.heard[at]; len(msgs) > 0 {
+		if err := s.rt.Send(s.ctx, p.rec.Run.ThreadID, msgs...); err != nil {
+			s.part(p, "a message that arrived", "", err.Error())
+		}
+		s.awaitThat(ctx, p, func() bool { return !slices.ContainsFunc(msgs, func(m *llm.Message) bool { return !s.read[m.ID] }) })
 	}
 	s.reach(p.events[at].Time)
 }
