@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/internal/httpguard"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/webhook"
 )
 
@@ -87,6 +88,7 @@ func (s *Sender) request(ctx context.Context, to *webhook.Target, id string, at 
 	if err != nil {
 		return 0, 0, err
 	}
+	tracecontext.Of(ctx).Inject(req.Header.Set)
 	for name, value := range to.Headers {
 		req.Header.Set(name, value)
 	}

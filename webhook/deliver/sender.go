@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/internal/httpguard"
 	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/webhook"
 )
@@ -285,7 +286,7 @@ func (s *Sender) serve(ctx context.Context, h *hold) {
 			return
 		}
 		if len(messages) > h.Sent {
-			if h.Idle = 0; !s.deliver(ctx, h, messages, &kind) {
+			if h.Idle = 0; !s.deliver(tracecontext.With(ctx, tracecontext.ParseText(run.Trace)), h, messages, &kind) {
 				return
 			}
 			if h.Sent < len(messages) { // ctx is done

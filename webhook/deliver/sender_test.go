@@ -143,9 +143,12 @@ func (g *rig) sender(change func(c *deliver.Config)) *deliver.Sender {
 }
 
 // run submits a run and returns its id.
-func (g *rig) run() string {
+func (g *rig) run() string { return g.traced("") }
+
+// traced starts a run in a trace.
+func (g *rig) traced(at string) string {
 	g.t.Helper()
-	r, err := g.box.Tenant("").Submit(g.t.Context(), mailbox.Submission{Request: awaken.RunRequest{AgentID: "a", Messages: []*llm.Message{llm.UserText("go")}}})
+	r, err := g.box.Tenant("").Submit(g.t.Context(), mailbox.Submission{Request: awaken.RunRequest{AgentID: "a", Trace: at, Messages: []*llm.Message{llm.UserText("go")}}})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -245,6 +248,28 @@ func TestSender_Delivers(t *testing.T) {
 	h := g.ended(id)
 	if !slices.Equal(bodies(r.wait(t, 2)), []string{start, finish}) || h.Ended != webhook.Delivered || h.Sent != 2 || len(h.Attempts) != 2 || h.Attempts[1].Status != 200 || h.Holder != "" {
 		t.Errorf("told %v, the hook is %+v", bodies(r.wait(t, 2)), h)
+	}
+}
+
+// A receiver learns the trace of the run, so that what it does belongs to it.
+func TestSender_NamesTheTrace(t *testing.T) {
+	g := newRig(t)
+	s := g.sender(nil)
+	g.background(s.Work)
+	r := newReceiver(t, nil)
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	traced, other := g.traced(parent+" a=b"), g.run()
+	g.set(s, traced, webhook.Target{URL: r.URL})
+	g.set(s, other, webhook.Target{URL: r.URL})
+	g.finish(traced)
+	for _, m := range r.wait(t, 4) {
+		want, state := "", ""
+		if strings.HasPrefix(m.id, traced) {
+			want, state = parent, "a=b"
+		}
+		if got := m.header.Get("Traceparent"); got != want || m.header.Get("Tracestate") != state {
+			t.Errorf("message %s has the trace %q %q, want %q %q", m.id, got, m.header.Get("Tracestate"), want, state)
+		}
 	}
 }
 
