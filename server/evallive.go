@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/eval/live/jury"
 	"github.com/awaken-go/awaken/eval/runner"
+	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/trace"
 )
@@ -35,7 +36,19 @@ func newLives(cfg *Config, evals *evaluations) *lives {
 	}
 	queue := cfg.Mailbox.Queue()
 	return &lives{audit: cfg.Control, worker: &jury.Worker{Store: cfg.Evals.Live, Budgets: runtimeOf(cfg.Mailbox.Tenant("")).Profile(), Registry: evals.registry, Ask: evals.opinion, Ours: isExperiment,
-		Runs: func(tenant string) jury.Runs { return queue.Handle(tenant).(jury.Runs) }, Logger: cfg.Logger}}
+		Runs: func(tenant string) jury.Runs { return queue.Handle(tenant).(jury.Runs) }, Judged: toldOf(cfg.Observer), Logger: cfg.Logger}}
+}
+
+// toldOf returns what tells an observer of judgements, or nil if there is none.
+func toldOf(o *observe.Plugin) func(ctx context.Context, run *awaken.Run, j *live.Judgement) {
+	if o == nil {
+		return nil
+	}
+	return func(ctx context.Context, run *awaken.Run, j *live.Judgement) {
+		for _, e := range evaluationsOf(j) {
+			o.Evaluated(ctx, run, e)
+		}
+	}
 }
 
 // opinion asks a model about an answer.

@@ -42,7 +42,13 @@ func (g *rig) judges() {
 func newJudgedRig(t *testing.T, asked *atomic.Int32) *rig {
 	t.Helper()
 	g := newRigOf(t)
-	g.config = func(c *registry.Config) {
+	g.config = withGrader(asked)
+	g.start()
+	return g
+}
+
+func withGrader(asked *atomic.Int32) func(*registry.Config) {
+	return func(c *registry.Config) {
 		c.Models = append(c.Models, awaken.ModelSpec{ID: "grader", ProviderID: "grader", UpstreamModel: "grader", Prices: awaken.Prices{InputPrice: new(1.0), OutputPrice: new(1.0)}})
 		c.Providers["grader"] = llm.ModelFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 			asked.Add(1)
@@ -53,8 +59,6 @@ func newJudgedRig(t *testing.T, asked *atomic.Int32) *rig {
 			return llmtest.NewScript(llmtest.Turn{Text: llmtest.Text{verdict}, Usage: &llm.Usage{PromptTokens: 100, CompletionTokens: 10, TotalTokens: 110}}).Stream(ctx, req)
 		})
 	}
-	g.start()
-	return g
 }
 
 // newRigOf returns a server that is not started.

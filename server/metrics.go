@@ -84,6 +84,13 @@ func (k maker) histogram(name, help string, labels ...string) *prometheus.Histog
 	return h
 }
 
+// shares returns a histogram of numbers from 0 to 1.
+func (k maker) shares(name, help string, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "awaken_" + name, Help: help, Buckets: []float64{0, .1, .2, .3, .4, .5, .6, .7, .8, .9, 1}}, labels)
+	k.registry.MustRegister(h)
+	return h
+}
+
 // one returns a histogram without labels.
 func (k maker) one(name, help string) prometheus.Histogram {
 	return k.histogram(name, help).WithLabelValues().(prometheus.Histogram)
@@ -134,6 +141,11 @@ func (q *queueMetrics) make(k maker) {
 	}
 	q.signals.nack.WithLabelValues("true")
 	q.signals.nack.WithLabelValues("false")
+}
+
+// Bodies adds the number of requests to models that could not be kept for traces to /metrics; see trace/body.
+func (m *Metrics) Bodies(lost func() uint64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "awaken_trace_bodies_lost_total", Help: "Requests to models that could not be kept for traces."}, func() float64 { return float64(lost()) }))
 }
 
 // Depths adds the number of dispatches by status to /metrics. They are counted at most once per

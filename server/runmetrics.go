@@ -38,6 +38,8 @@ type runMetrics struct {
 	tasks          *prometheus.CounterVec
 	taskTime       *prometheus.HistogramVec
 	taskFailures   prometheus.Counter
+
+	scores *prometheus.HistogramVec
 }
 
 // make makes the metrics: what the process does, and what is by model and tool.
@@ -67,6 +69,7 @@ func (m *runMetrics) make(process, detail maker) {
 	m.toolCalls = detail.counter("tool_calls_total", "Tool calls.", "tool", "status")
 	m.toolErrors = detail.counter("tool_errors_total", "Tool calls that failed, by kind of error.", "tool", "class")
 	m.toolTime = detail.histogram("tool_duration_seconds", "Time of a tool call.", "tool")
+	m.scores = detail.shares("eval_live_score", "Scores of runs of users, 0 to 1.", "agent", "scorer")
 	m.suspensions = detail.counter("agent_suspensions_total", "Calls that began to wait for people.", "action", "resume_mode")
 }
 
@@ -133,6 +136,8 @@ func (o *runObserver) Record(ctx context.Context, e *trace.Event) {
 		}
 	case e.Suspension != nil:
 		o.m.suspensions.WithLabelValues(o.words.action(e.AgentID, e.Suspension.Action), cmp.Or(e.Suspension.ResumeMode, string(awaken.ReplayToolCall))).Inc()
+	case e.Evaluation != nil:
+		o.m.scores.WithLabelValues(o.words.agent(e.AgentID), e.Evaluation.Name).Observe(e.Evaluation.Score)
 	case e.Child == nil:
 	case e.Type == "handoff":
 		o.m.handoffs.Inc()

@@ -1,15 +1,20 @@
 package server_test
 
 import (
+	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"github.com/awaken-go/awaken/internal/otlptest"
 	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
@@ -21,7 +26,7 @@ const (
 	clientParent = "00-" + clientTrace + "-b7ad6b7169203331-01"
 )
 
-// tracedRig is a server that makes spans.
+// tracedRig is a server that makes spans. A strict collector gets them too, and must accept all.
 type tracedRig struct {
 	*rig
 	spans   *tracetest.InMemoryExporter
@@ -31,7 +36,22 @@ type tracedRig struct {
 func newTracedRig(t *testing.T, change ...func(*registry.Config)) *tracedRig {
 	t.Helper()
 	g := &tracedRig{rig: newRigOf(t), spans: tracetest.NewInMemoryExporter(), metrics: server.NewMetrics()}
-	plugin := observe.New(observe.Options{Tracer: sdktrace.NewTracerProvider(sdktrace.WithSyncer(g.spans)), Sinks: []observe.Sink{g.metrics.Observer()}, Labels: g.metrics.Labels(), Always: true})
+	collector := otlptest.Start(t)
+	sent, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(collector.URL+"/v1/traces"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(g.spans), sdktrace.WithBatcher(sent), sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "awaken"))))
+	t.Cleanup(func() {
+		g.stop()
+		if err := provider.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+		if err := collector.Check("b7ad6b7169203331"); err != nil || len(collector.Spans()) == 0 {
+			t.Errorf("the collector has %d spans, %v", len(collector.Spans()), err)
+		}
+	})
+	plugin := observe.New(observe.Options{Tracer: provider, Sinks: []observe.Sink{g.metrics.Observer()}, Labels: g.metrics.Labels(), Always: true})
 	g.config = func(c *registry.Config) {
 		c.Plugins = append(c.Plugins, plugin)
 		for _, f := range change {
@@ -162,6 +182,37 @@ func TestTrace_ThroughTriggersSchedulesAndReplays(t *testing.T) {
 		g.eventually("done", func() bool { return g.want(200, "GET", "/v1/runs/"+run, "", admin...)["status"] == "done" })
 		if at := g.stored(run).Trace; !strings.HasPrefix(at, "00-"+clientTrace) {
 			t.Errorf("the run of a %s has the trace %q, want that of the client", what, at)
+		}
+	}
+}
+
+// What is said about a run after it has ended is part of the run's trace, and of the metrics.
+func TestLive_ScoresArePartOfTheTrace(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	g := newTracedRig(t, withGrader(&asked))
+	g.want(200, "PUT", "/v1/config/agents/clerk", `{"id":"clerk","model_id":"m","sections":{"eval_live":{"share":1,"judge":{"model_id":"grader"},"scorers":[{"kind":"no_tool","name":"quiet"}]}}}`, admin...)
+	g.told("clerk", "bad morning", append([]string{"traceparent", clientParent}, admin...)...)
+	g.judges()
+	g.judges()
+	agent := g.span("invoke_agent clerk")
+	scores := map[string]string{}
+	for _, s := range g.spans.GetSpans() {
+		if s.Name != "gen_ai.evaluation.result" {
+			continue
+		}
+		if s.Parent.SpanID() != agent.SpanContext.SpanID() || s.SpanContext.TraceID().String() != clientTrace || attributeOf(s, "gen_ai.evaluation.explanation") != "" {
+			t.Errorf("a score is %+v, want it below the run, without what the judge said", s)
+		}
+		scores[attributeOf(s, "gen_ai.evaluation.name")] += attributeOf(s, "gen_ai.evaluation.score.value") + " " + attributeOf(s, "gen_ai.evaluation.score.label") + " " + attributeOf(s, "awaken.evaluation.model")
+	}
+	if len(scores) != 2 || scores["judge"] != "0.2 failed grader" || scores["quiet"] != "1 passed " {
+		t.Errorf("the scores are %q", scores)
+	}
+	_, text := g.ask("GET", "/metrics", "", admin...)
+	for _, want := range []string{`awaken_eval_live_score_sum{agent="clerk",scorer="judge"} 0.2`, `awaken_eval_live_score_count{agent="clerk",scorer="quiet"} 1`, `awaken_eval_live_score_bucket{agent="clerk",scorer="judge",le="0.1"} 0`} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("/metrics lacks %s", want)
 		}
 	}
 }

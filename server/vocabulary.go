@@ -67,6 +67,17 @@ func (v *vocabulary) model(name string) string {
 	return name
 }
 
+// agent returns the id of a configured agent as it is, and any other as "other".
+func (v *vocabulary) agent(id string) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.update()
+	if v.reg == nil || v.reg.Agent(id) == nil {
+		return otherWord
+	}
+	return id
+}
+
 // tool returns the id of a tool as it is, if the configuration or a plugin of the agent has it, and
 // any other as "other".
 func (v *vocabulary) tool(agent, id string) string {

@@ -57,7 +57,8 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 	if s.Budget.TenantUSD > 0 {
 		cfg.TenantBudget = &s.Budget.TenantUSD
 	}
-	if w := openBodies(s, b, log); w != nil {
+	w := openBodies(s, b, log)
+	if k.metrics.Bodies(w.Lost); w != nil {
 		cfg.Tap = w
 		k.closing = append(k.closing, inBackground(context.WithoutCancel(ctx), w.Serve))
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -37,7 +38,8 @@ const key = "an-admin-key-of-this-test-only"
 func TestExpressions_HaveData(t *testing.T) {
 	url := serve(t)
 	store := teststorage.New(t)
-	price(t, url)
+	change(t, url+"/v1/config/models/default", map[string]any{"input_token_price_per_million_usd": 3, "output_token_price_per_million_usd": 15}) // so that there are costs
+	change(t, url+"/v1/config/agents/scenario", map[string]any{"sections": map[string]any{"permission": map[string]any{"default_behavior": "allow"}, "eval_live": map[string]any{"share": 1, "error_share": 1, "max_per_day": 100_000, "scorers": []any{map[string]any{"kind": "no_tool"}}}}})
 	stop := load(t, url)
 	now := time.Now().Truncate(time.Minute)
 	for i := range 12 {
@@ -170,19 +172,18 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// price gives the model of the demo a price, so that there are costs.
-func price(t *testing.T, url string) {
-	doc := ask(t, http.MethodGet, url+"/v1/config/models/default", "")
+// change changes fields of a document.
+func change(t *testing.T, url string, fields map[string]any) {
 	var spec map[string]any
-	if err := json.Unmarshal(doc, &spec); err != nil {
+	if err := json.Unmarshal(ask(t, http.MethodGet, url, ""), &spec); err != nil {
 		t.Fatal(err)
 	}
-	spec["input_token_price_per_million_usd"], spec["output_token_price_per_million_usd"] = 3, 15
+	maps.Copy(spec, fields)
 	body, err := json.Marshal(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask(t, http.MethodPut, url+"/v1/config/models/default", string(body))
+	ask(t, http.MethodPut, url, string(body))
 }
 
 // ask sends a request with the key, and returns the body of its answer.

@@ -208,6 +208,7 @@ var required = map[string][]string{
 	"invoke_agent ": {"gen_ai.operation.name", "gen_ai.agent.id", "gen_ai.conversation.id", "awaken.run.id", "awaken.thread.id", "awaken.outcome"},
 	"chat ":         {"gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model"},
 	"execute_tool ": {"gen_ai.operation.name", "gen_ai.tool.name", "gen_ai.tool.call.id"},
+	"gen_ai.eval":   {"gen_ai.evaluation.name", "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"},
 }
 
 func checkSpan(s *trace.Span, known map[string]bool) (problems []error) {

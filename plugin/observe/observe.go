@@ -29,6 +29,7 @@
 //	    awaken.suspension         a call begins to wait for a decision; its duration is 0
 //	  awaken.handoff <agent>      the run continues as another agent
 //	  awaken.background_task      the run was a task of another run
+//	  gen_ai.evaluation.result    what a scorer or a judge said about the run after it had ended
 //
 // Attributes are those of the conventions for generative AI and HTTP (1.41), and awaken.*. What fails has error.type: the kind of a provider's error, cancelled, timeout,
 // tool_error or error.
@@ -61,7 +62,6 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/trace"
 )
 
 // Name is the name of the plugin and of its section.
@@ -140,18 +140,6 @@ func (p *Plugin) Follow(ctx context.Context, h *awaken.HookCall) (context.Contex
 		r.startRoot()
 	}
 	return r.ctx, r
-}
-
-// Evaluated records what a judge thinks of a run.
-func (p *Plugin) Evaluated(ctx context.Context, run *awaken.RunInfo, e trace.Evaluation) {
-	now := p.opts.Now()
-	ev := &trace.Event{Context: contextOf(run, "evaluation_result"), Evaluation: &e, Span: spanOf(now, now)}
-	if p.tracer != nil {
-		p.makeSpan(ctx, ev)
-	}
-	for _, s := range p.opts.Sinks {
-		s.Record(ctx, ev)
-	}
 }
 
 // Flush makes all sinks write what they have.

@@ -140,6 +140,11 @@ func (p *Plugin) makeSpan(ctx context.Context, ev *trace.Event) {
 			label = "passed"
 		}
 		attrs = append(attrs, semconv.GenAIEvaluationName(ev.Evaluation.Name), semconv.GenAIEvaluationScoreValue(ev.Evaluation.Score), semconv.GenAIEvaluationScoreLabel(label))
+		for _, a := range [...]attribute.KeyValue{semconv.GenAIEvaluationExplanation(ev.Evaluation.Explanation), attribute.String("awaken.evaluation.model", ev.Evaluation.Model), attribute.String("awaken.evaluation.judge_revision", ev.Evaluation.Revision)} {
+			if a.Value.AsString() != "" {
+				attrs = append(attrs, a)
+			}
+		}
 	case ev.Child != nil:
 		failed = ev.Child.ErrorType
 		attrs = append(attrs, attribute.String("awaken."+ev.Type+".run.id", ev.Child.ChildRunID), attribute.String("awaken."+ev.Type+".agent.id", ev.Child.ChildAgentID))

@@ -127,8 +127,11 @@ func (w *Writer) add(q queued) {
 	}
 }
 
-// Lost returns how many bodies could not be stored.
+// Lost returns how many bodies could not be stored. A nil Writer has lost none.
 func (w *Writer) Lost() uint64 {
+	if w == nil {
+		return 0
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lost

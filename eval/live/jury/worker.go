@@ -34,6 +34,8 @@ type Worker struct {
 	Ask func(ctx context.Context, q Question) (Opinion, error)
 	// Ours reports whether a thread is that of an experiment, so that its runs are not judged. Nil means that none is.
 	Ours func(t *awaken.Thread) bool
+	// Judged is told of each judgement that has scores, once: after it is stored. Nil is told nothing.
+	Judged func(ctx context.Context, run *awaken.Run, j *live.Judgement)
 
 	Lease  time.Duration // how long a process may judge a run; default 5 minutes
 	Logger *slog.Logger  // nil discards
@@ -185,7 +187,7 @@ func (w *Worker) take(ctx context.Context, j *live.Judgement) error {
 	ctx, cancel := context.WithTimeout(ctx, lease*9/10)
 	defer cancel()
 	before := j.CostUSD
-	err = w.judge(ctx, j, policy)
+	run, err := w.judge(ctx, j, policy)
 	if cost := j.CostUSD - before; cost > 0 {
 		if _, spendErr := w.spend(last, j.AgentID, nil, Spent{CostUSD: cost}); spendErr != nil && w.Logger != nil {
 			w.Logger.Warn("cannot count what a judge cost", "run", j.RunID, "error", spendErr)
@@ -203,21 +205,30 @@ func (w *Worker) take(ctx context.Context, j *live.Judgement) error {
 		_, err = w.Store.SwapJudgement(last, j)
 		return err
 	}
-	return w.end(last, j, live.Done, "")
+	stored, err := w.store(last, j, live.Done, "")
+	if stored && err == nil && w.Judged != nil {
+		w.Judged(last, run, j)
+	}
+	return err
 }
 
 // end stores how a judgement has ended.
 func (w *Worker) end(ctx context.Context, j *live.Judgement, status live.Status, reason string) error {
-	j.Status, j.Wait, j.Asked, j.Reason, j.JudgedAt = status, -1, false, reason, time.Now().UnixMilli()
-	_, err := w.Store.SwapJudgement(ctx, j)
+	_, err := w.store(ctx, j, status, reason)
 	return err
 }
 
-// judge scores a run.
-func (w *Worker) judge(ctx context.Context, j *live.Judgement, p *Policy) error {
+// store is end, and reports false if another process was faster.
+func (w *Worker) store(ctx context.Context, j *live.Judgement, status live.Status, reason string) (stored bool, err error) {
+	j.Status, j.Wait, j.Asked, j.Reason, j.JudgedAt = status, -1, false, reason, time.Now().UnixMilli()
+	return w.Store.SwapJudgement(ctx, j)
+}
+
+// judge scores a run, and returns it.
+func (w *Worker) judge(ctx context.Context, j *live.Judgement, p *Policy) (*awaken.Run, error) {
 	rec, err := (&trace.Recorder{Source: w.Runs(j.Tenant), Alone: true}).Record(ctx, j.RunID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	seen, said := observe(rec), rec.UserText()
 	f := &eval.Fixture{ID: j.RunID, Exchange: eval.Exchange{UserInput: said}}
@@ -231,17 +242,17 @@ func (w *Worker) judge(ctx context.Context, j *live.Judgement, p *Policy) error 
 	if j.Asked {
 		reg := w.Registry()
 		if !reg.HasModel(p.Judge.ModelID) {
-			return fmt.Errorf("judge.model_id is %q, which the live version does not have", p.Judge.ModelID)
+			return nil, fmt.Errorf("judge.model_id is %q, which the live version does not have", p.Judge.ModelID)
 		}
 		o, err := w.Ask(ctx, Question{Model: *p.Judge, Registry: reg, Input: said, Answer: seen.FinalText})
 		j.Tokens, j.CostUSD = j.Tokens+o.Tokens, j.CostUSD+o.CostUSD
 		if err != nil {
-			return fmt.Errorf("judge: %w", err)
+			return nil, fmt.Errorf("judge: %w", err)
 		}
 		j.Judge = &o.Verdict
 	}
 	sum(j)
-	return nil
+	return rec.Run, nil
 }
 
 // sum derives the score and the result from the scores.

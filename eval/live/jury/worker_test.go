@@ -382,3 +382,35 @@ func TestPolicy_SaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// What is told of judgements is told once, however many processes judge, and not of those without scores.
+func TestJudged_IsToldOnceOfEachJudgementWithScores(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t, always)
+	c.verdict = func(n int32) (string, error) {
+		if n > 1 {
+			return "", errors.New("no")
+		}
+		return `{"score": 0.75, "reasoning": "polite"}`, nil
+	}
+	var told []string
+	var mu sync.Mutex
+	judged := func(_ context.Context, run *awaken.Run, j *live.Judgement) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, fmt.Sprintf("%s %s %v", run.RunID, j.Status, *j.Score))
+	}
+	first, second := c.worker(), c.worker()
+	first.Judged, second.Judged = judged, judged
+	run := c.run(first, awaken.RunRequest{})
+	var all sync.WaitGroup
+	for _, w := range []*jury.Worker{first, second} {
+		all.Go(func() { c.round(w) })
+	}
+	all.Wait()
+	c.run(first, awaken.RunRequest{})
+	c.round(first)
+	if len(told) != 1 || told[0] != run+" done 0.75" {
+		t.Errorf("told %q, want one judgement of run %s", told, run)
+	}
+}

@@ -1,0 +1,27 @@
+package observe
+
+import (
+	"context"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/tracecontext"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// Evaluated records what a scorer or a judge says about a run that has ended: as a span in the trace of the run, if that is recorded, and for sinks. The explanation is left out
+// unless [Options.Config] records content, because it tells what was said.
+func (p *Plugin) Evaluated(ctx context.Context, run *awaken.Run, e trace.Evaluation) {
+	if !p.opts.Config.Content {
+		e.Explanation = ""
+	}
+	now := p.opts.Now()
+	ev := &trace.Event{Context: contextOf(run.Info(), "evaluation_result"), Evaluation: &e, Span: spanOf(now, now)}
+	ev.Operation, ev.ReleaseTag = "evaluate", run.ResolutionID
+	began := tracecontext.ParseText(run.Trace)
+	if ctx = tracecontext.With(remote(ctx, began), began); p.tracer != nil && began.Sampled() {
+		p.makeSpan(ctx, ev)
+	}
+	for _, s := range p.opts.Sinks {
+		s.Record(ctx, ev)
+	}
+}
