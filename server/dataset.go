@@ -92,7 +92,7 @@ func (h *datasets) list(req *request) error {
 	out := datasetList{Datasets: []datasetSummary{}}
 	for i := range list {
 		if d := &list[i]; i >= offset && i < offset+limit {
-			out.Datasets = append(out.Datasets, datasetSummary{d.ID, d.Spec.Description, len(d.Spec.Fixtures), d.Meta.Revision, d.Meta.UpdatedAt})
+			out.Datasets = append(out.Datasets, datasetSummary{d.ID, d.Description, d.Fixtures, d.Meta.Revision, d.Meta.UpdatedAt})
 		}
 	}
 	return req.Reply(200, out)

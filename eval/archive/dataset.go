@@ -22,6 +22,9 @@ func New(values profile.Store) *Archive { return &Archive{values: values, now: t
 
 const datasetsNamespace = "eval_datasets"
 
+// MaxDataset is the size of a dataset, in bytes of JSON.
+const MaxDataset = 20 << 20
+
 // Dataset is a dataset as it is stored.
 type Dataset struct {
 	Spec eval.Dataset `json:"spec"`
@@ -43,24 +46,34 @@ type Source struct {
 	Kind string `json:"kind"`
 }
 
-// Stored is a dataset with its id.
-type Stored struct {
-	ID string
-	Dataset
+// Summary is a dataset in a list.
+type Summary struct {
+	ID          string
+	Description string
+	Fixtures    int
+	Meta        Meta
 }
 
 // Datasets returns all datasets, by id.
-func (a *Archive) Datasets(ctx context.Context) ([]Stored, error) {
+func (a *Archive) Datasets(ctx context.Context) ([]Summary, error) {
 	entries, err := a.values.List(ctx, datasetsNamespace)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Stored, len(entries))
-	for i, e := range entries {
-		out[i].ID = e.Key
-		if err := json.Unmarshal(e.Value, &out[i].Dataset); err != nil {
-			return nil, fmt.Errorf("dataset %q: %w", e.Key, err)
+	out := make([]Summary, len(entries))
+	for i := range entries {
+		var d struct { // not a Dataset: many large ones would take much memory
+			Spec struct {
+				Description string     `json:"description"`
+				Fixtures    []struct{} `json:"fixtures"`
+			} `json:"spec"`
+			Meta Meta `json:"meta"`
 		}
+		if err := json.Unmarshal(entries[i].Value, &d); err != nil {
+			return nil, fmt.Errorf("dataset %q: %w", entries[i].Key, err)
+		}
+		out[i] = Summary{entries[i].Key, d.Spec.Description, len(d.Spec.Fixtures), d.Meta}
+		entries[i].Value = nil
 	}
 	return out, nil
 }
@@ -87,7 +100,7 @@ func (a *Archive) dataset(ctx context.Context, id string) (*Dataset, json.RawMes
 	return d, e.Value, nil
 }
 
-// Create stores a new dataset. It returns awaken.ErrConflict if there is one with that id.
+// Create stores a new dataset. It returns awaken.ErrConflict if there is one with that id, and awaken.ErrInvalid if it is larger than [MaxDataset].
 func (a *Archive) Create(ctx context.Context, id string, spec *eval.Dataset, by string) (*Dataset, error) {
 	now := a.now().UnixMilli()
 	d := &Dataset{Spec: *spec, Meta: Meta{Source: Source{"user"}, CreatedAt: now, UpdatedAt: now, UpdatedBy: by, Revision: 1}}
@@ -105,6 +118,9 @@ func (a *Archive) set(ctx context.Context, id string, old json.RawMessage, d *Da
 	if err != nil {
 		return err
 	}
+	if len(data) > MaxDataset {
+		return fmt.Errorf("dataset %q: %w: it would have %d bytes; want at most %d: put some of its fixtures into another dataset", id, awaken.ErrInvalid, len(data), MaxDataset)
+	}
 	ok, err := a.values.CompareAndSet(ctx, datasetsNamespace, id, old, data)
 	switch {
 	case err != nil:
@@ -118,7 +134,7 @@ func (a *Archive) set(ctx context.Context, id string, old json.RawMessage, d *Da
 }
 
 // Change replaces a dataset that has the expected revision with the result of change; -1 takes any. It returns awaken.ErrNotFound, or
-// awaken.ErrConflict if the revision is another one. If change fails, nothing is written.
+// awaken.ErrConflict if the revision is another one, or awaken.ErrInvalid if it is larger than [MaxDataset]. If change fails, nothing is written.
 func (a *Archive) Change(ctx context.Context, id string, expected int64, by string, change func(*eval.Dataset) error) (*Dataset, error) {
 	d, old, err := a.dataset(ctx, id)
 	if err != nil {

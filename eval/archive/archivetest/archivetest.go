@@ -182,8 +182,12 @@ func countsRevisions(t *testing.T, a *archive.Archive) {
 		t.Errorf("a change of an old revision: %v", err)
 	}
 	list, err := a.Datasets(t.Context())
-	if err != nil || len(list) != 2 || list[0].ID != "a" || list[0].Meta.Revision != 4 || len(list[0].Spec.Fixtures) != 3 || list[1].ID != "b" {
+	if err != nil || len(list) != 2 || list[0].ID != "a" || list[0].Meta.Revision != 4 || list[0].Fixtures != 3 || list[1].ID != "b" {
 		t.Errorf("%+v, %v", list, err)
+	}
+	large := func(d *eval.Dataset) error { d.Description = strings.Repeat("x", archive.MaxDataset); return nil }
+	if _, err := a.Change(t.Context(), "a", -1, "bob", large); !errors.Is(err, awaken.ErrInvalid) {
+		t.Errorf("a dataset that is too large: %v", err)
 	}
 	if err := a.Delete(t.Context(), "a", 3); !errors.Is(err, awaken.ErrConflict) {
 		t.Errorf("removing an old revision: %v", err)
