@@ -13,6 +13,7 @@ const pages = {
   tools: () => `/traces/${seen.tools.run_id}?at=0`,
   judgement: () => `/traces/${seen.bad.run_id}?at=2`,
   cell: () => `/traces/${seen.cell.run.items[0].trace_run_id}?eval=${seen.cell.run.id}`,
+  beside: () => seen.beside,
   live: "/evals/live",
   liveOne: () => `/evals/live?run=${seen.bad.run_id}`,
 };
@@ -75,6 +76,7 @@ test("a run is pinned with a reason on its page, unpinned in the list, and a dat
 
   await page.goto(`${server.url}/traces?pinned=true`);
   const pin = page.getByRole("button", { name: "Pin run" });
+  await pin.first().waitFor();
   assert.equal(await pin.count(), 1);
   await call("POST", "/v1/eval/datasets/cells/items", { from_run_id: seen.tools.run_id, fixture_id: "weather", provider_script_mode: "skip" });
   await pin.click();
@@ -131,6 +133,22 @@ test("a cell of an evaluation leads to its trace, and back", async (t) => {
   assert.equal(await page.getByRole("button", { name: "Pin", exact: true }).count(), 0);
   await page.getByRole("link", { name: "Evaluation", exact: true }).click();
   await page.waitForURL(/\/evals\/[^/]+$/);
+});
+
+test("a call of the timeline is tried with another result, and both runs are read side by side", async (t) => {
+  const page = await open(t, `/runs/${seen.tools.run_id}`);
+  await page.getByRole("link", { name: "Trace", exact: true }).waitFor();
+  await page.getByRole("treegrid", { name: "Timeline" }).getByRole("link", { name: /get_weather/ }).click();
+  await page.getByRole("button", { name: "Fork with another result…" }).click();
+  await page.waitForURL(/\/fork\?step=1$/);
+  await page.getByRole("button", { name: "Fork", exact: true }).click();
+  await page.getByRole("link", { name: "Side by side" }).click();
+  seen.beside = new URL(page.url()).pathname + new URL(page.url()).search;
+  const step = page.getByRole("listitem", { name: "Step 1" });
+  await step.getByText("the same").or(step.getByText("differs")).waitFor();
+  await page.getByText("1 step before is the same in both.").waitFor();
+  await page.getByRole("region", { name: "Fork" }).getByText("Done").waitFor();
+  assert.equal(await step.getByRole("link", { name: /^Step/ }).count(), 2);
 });
 
 looks("traces and judgements", pages, { few: ["light"] });

@@ -124,6 +124,7 @@ const runSearch = (s: Record<string, unknown>): { tab?: string } => pick(s, ["ta
 const run = createRoute({ ...at("/runs/$id"), validateSearch: runSearch, component: runPage });
 const runStep = createRoute({ ...at("/runs/$id/steps/$step"), validateSearch: runSearch, component: runPage });
 const runCall = createRoute({ ...at("/runs/$id/calls/$call"), validateSearch: runSearch, component: runPage });
+const beside = createRoute({ ...at("/runs/$id/beside/$other"), validateSearch: (s: Record<string, unknown>): { step?: string } => pick(s, ["step"]), component: lazyRouteComponent(() => import("../features/runs/beside"), "Beside") });
 const fork = createRoute({ ...at("/runs/$id/fork"), validateSearch: (s: Record<string, unknown>): { step?: string } => pick(s, ["step"]), component: lazyRouteComponent(() => import("../features/runs/fork"), "ForkPage") });
 const threads = createRoute({ ...at("/threads"), validateSearch: (s: Record<string, unknown>): ThreadSearch => pick(s, ["user_id", "q", "root", "agent_id", "status"]), component: lazyRouteComponent(() => import("../features/threads/threads"), "Threads") });
 const threadPage = lazyRouteComponent(() => import("../features/threads/thread"), "ThreadPage");
@@ -219,7 +220,7 @@ const configured = createRoute({
     throw to ? redirect({ to, params: { id }, replace: true } as never) : notFound();
   },
 });
-const operation = [traces, trace, datasets, dataset, newCase, datasetCase, evals, newEval, online, liveEvals, reports, evalResult, fork, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
+const operation = [traces, trace, datasets, dataset, newCase, datasetCase, evals, newEval, online, liveEvals, reports, evalResult, fork, beside, configured, threadMessage, queue, deadLetter, cost, audit, auditEvent] as const;
 const automation = [schedules, newSchedule, schedule, scheduleEdit, webhooks, newWebhook, webhook, webhookEdit, triggers, newTrigger, trigger, triggerEdit] as const;
 
 export const router = createRouter({

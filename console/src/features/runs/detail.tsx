@@ -104,21 +104,21 @@ function StepDetail({ run, step, timeline, fold }: { run: Run; step: Step; timel
           </ul>
         </Part>
       )}
-      <ForkHere run={run} step={step} />
+      <ForkHere run={run} step={step.step} text={t("fork.fromStep")} />
       <Seen run={run.run_id} step={step.step} />
     </>
   );
 }
 
 /** ForkHere leads to a fork that takes the place of a step. */
-function ForkHere({ run, step }: { run: Run; step: Step }) {
+function ForkHere({ run, step, text }: { run: Run; step: number; text: string }) {
   const { t } = useLanguage();
   const governs = useGoverns();
   const navigate = useNavigate();
   return (
-    <Button why={!governs ? t("fork.may") : run.status === "running" || run.status === "created" ? t("fork.works") : undefined} onClick={() => void navigate({ to: "/runs/$id/fork", params: { id: run.run_id }, search: { step: String(step.step) } })}>
+    <Button why={!governs ? t("fork.may") : run.status === "running" || run.status === "created" ? t("fork.works") : undefined} onClick={() => void navigate({ to: "/runs/$id/fork", params: { id: run.run_id }, search: { step: String(step) } })}>
       <GitFork aria-hidden className="size-3.5" />
-      {t("fork.fromStep")}
+      {text}
     </Button>
   );
 }
@@ -187,6 +187,7 @@ function CallDetail({ call, fold, run }: { call: Call; fold: Fold; run: Run }) {
           <Json value={f.result.status === "error" ? (f.result.message ?? f.result.data) : f.result.data} label={t("call.result")} />
         </Part>
       )}
+      {call.ended_at && <ForkHere run={run} step={call.step + 1} text={t("fork.otherResult")} />}
     </>
   );
 }

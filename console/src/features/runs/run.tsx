@@ -1,12 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { Ban, GitFork } from "lucide-react";
+import { Ban, GitFork, Telescope } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client";
 import type { components } from "../../api/schema";
 import { toMs } from "../../api/time";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { useGoverns, useMay } from "../../app/session";
+import { useGoverns, useMay, useSession } from "../../app/session";
 import type { Fold } from "../../live/fold";
 import { usePolling } from "../../live/live";
 import { Button } from "../../ui/button";
@@ -190,6 +190,8 @@ function Actions({ run }: { run: Run }) {
   const { t } = useLanguage();
   const may = useMay("run");
   const governs = useGoverns();
+  const admin = useMay("admin");
+  const traces = useSession()?.features.traces === true;
   const navigate = useNavigate();
   const client = useQueryClient();
   const params = { path: { run_id: run.run_id } };
@@ -210,6 +212,12 @@ function Actions({ run }: { run: Run }) {
         <Button why={why} disabled={resume.isPending} onClick={() => resume.mutate()}>
           {t("run.continue")}
         </Button>
+      )}
+      {traces && admin && (
+        <Link to="/traces/$id" params={{ id: run.run_id }} className="touch inline-flex min-h-8 items-center gap-1.5 rounded-md border border-border bg-panel px-3 font-medium hover:bg-sunken max-sm:hidden">
+          <Telescope aria-hidden className="size-3.5" />
+          {t("live.trace")}
+        </Link>
       )}
       <Button why={!governs ? t("fork.may") : run.status === "running" || run.status === "created" ? t("fork.works") : undefined} onClick={() => void navigate({ to: "/runs/$id/fork", params: { id: run.run_id } })}>
         <GitFork aria-hidden className="size-3.5" />

@@ -15,6 +15,7 @@ import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { Markdown } from "../../ui/markdown";
+import { Origin } from "../../ui/origin";
 import { Page } from "../../ui/page";
 import { Empty, Failure, Loaded } from "../../ui/state";
 import { Badge, lookOfRun, stateOf } from "../../ui/status";
@@ -56,7 +57,7 @@ export function ThreadPage() {
         </>
       }
     >
-      <Origin from={thread.data?.forked_from as components["schemas"]["ForkedFrom"] | undefined} />
+      <Origin from={thread.data?.forked_from as components["schemas"]["ForkedFrom"] | undefined} fork={runs.data && !runs.data.has_more ? runs.data.items.at(-1)?.run_id : undefined} />
       <div className="flex min-h-0 flex-1">
         <div className="flex min-w-0 flex-1 flex-col">
           <Conversation id={id} open={open} agents={agents} message={message} />
@@ -75,26 +76,6 @@ export function ThreadPage() {
         </aside>
       </div>
     </Page>
-  );
-}
-
-/** Origin says what a thread was forked from. */
-function Origin({ from }: { from?: components["schemas"]["ForkedFrom"] }) {
-  const { t } = useLanguage();
-  if (!from) return null;
-  return (
-    <p className="flex flex-wrap items-center gap-2 border-b border-line bg-sunken px-4 py-1.5">
-      <GitFork aria-hidden className="size-3.5 text-muted" />
-      {from.run_id ? (
-        <Link to="/runs/$id/steps/$step" params={{ id: from.run_id, step: String(from.step ?? 0) }} className="link">
-          {t("fork.fromRun", { run: short(from.run_id), step: from.step ?? 0 })}
-        </Link>
-      ) : (
-        <Link to="/threads/$id" params={{ id: from.thread_id }} className="link">
-          {t("fork.fromThread", { thread: short(from.thread_id), n: from.seq })}
-        </Link>
-      )}
-    </p>
   );
 }
 
