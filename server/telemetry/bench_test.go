@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -62,12 +63,11 @@ func BenchmarkRun(b *testing.B) {
 
 // encoding returns what makes spans and encodes them as OTLP.
 func encoding(b *testing.B) oteltrace.TracerProvider {
-	exporter, err := telemetry.NewExporter(b.Context(), nowhere{})
+	p, _, end, err := telemetry.NewProvider(b.Context(), nowhere{}, resource.Empty(), sdktrace.AlwaysSample(), sdktrace.NewSpanLimits())
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter, sdktrace.WithBlocking()))
-	b.Cleanup(func() { _ = p.Shutdown(context.Background()) })
+	b.Cleanup(func() { _ = end(context.Background()) })
 	return p
 }
 

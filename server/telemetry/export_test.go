@@ -4,10 +4,16 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	oteltrace "go.opentelemetry.io/otel/trace"
 )
 
-// NewExporter returns the exporter of spans.
-func NewExporter(ctx context.Context, client otlptrace.Client) (sdktrace.SpanExporter, error) {
-	return newExporter(ctx, client)
+// NewProvider returns what makes the spans that client sends, and what sends all that have ended.
+func NewProvider(ctx context.Context, client otlptrace.Client, about *resource.Resource, s sdktrace.Sampler, l sdktrace.SpanLimits) (oteltrace.TracerProvider, func(context.Context) error, func(context.Context) error, error) {
+	q, err := newQueue(ctx, client, about)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return &provider{sampler: s, limits: l, queue: q}, q.flush, q.shutdown, nil
 }

@@ -113,12 +113,15 @@ func (t *Telemetry) sendTraces(ctx context.Context, protocol string, about *reso
 	if protocol == "grpc" {
 		client = otlptracegrpc.NewClient()
 	}
-	to, err := newExporter(ctx, client)
+	sampler, err := samplerOf()
+	if err != nil {
+		return err
+	}
+	q, err := newQueue(ctx, client, about)
 	if err != nil {
 		return fmt.Errorf("exporter of traces: %w", err)
 	}
-	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(to), sdktrace.WithResource(about))
-	t.Tracer, t.flush, t.shutdown = p, append(t.flush, p.ForceFlush), append(t.shutdown, p.Shutdown)
+	t.Tracer, t.flush, t.shutdown = &provider{sampler: sampler, limits: sdktrace.NewSpanLimits(), queue: q}, append(t.flush, q.flush), append(t.shutdown, q.shutdown)
 	return nil
 }
 

@@ -1,17 +1,13 @@
 package telemetry
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
@@ -19,73 +15,18 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// exporter sends spans with a client of OpenTelemetry's exporters, which connects, retries and reads the environment. It encodes the
-// spans itself: the exporter of that client makes four objects for each attribute, which are more than the span itself
-// and are garbage at once. The messages are handed over with the encoded spans as fields that their types do not know, which are encoded as they are.
-//
-// ExportSpans is not called concurrently, as the interface promises.
-type exporter struct {
-	client otlptrace.Client
-	buf    []byte // of the encoded spans
-}
+// The numbers of fields are those of opentelemetry/proto/trace/v1/trace.proto and of the files that it imports.
 
-// keptBuffer is the size of a buffer that is kept for the next spans.
-const keptBuffer = 1 << 20
-
-// newExporter starts the client.
-func newExporter(ctx context.Context, client otlptrace.Client) (*exporter, error) {
-	if err := client.Start(ctx); err != nil {
-		return nil, err
-	}
-	return &exporter{client: client}, nil
-}
-
-// ExportSpans implements [sdktrace.SpanExporter].
-func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	if len(spans) == 0 {
-		return nil
-	}
-	about := spans[0].Resource() // all spans of a provider have the same
-	out := &tracepb.ResourceSpans{Resource: resourceOf(about), SchemaUrl: about.SchemaURL()}
-	buf := e.buf[:0]
-	done := make(map[instrumentation.Scope]bool, 2)
-	for _, first := range spans {
-		scope := first.InstrumentationScope()
-		if done[scope] {
-			continue
-		}
-		done[scope] = true
-		from := len(buf)
-		for _, s := range spans {
-			if s.InstrumentationScope() == scope {
-				buf = appendSpan(buf, s)
-			}
-		}
-		of := &tracepb.ScopeSpans{Scope: scopeOf(scope), SchemaUrl: scope.SchemaURL}
-		of.ProtoReflect().SetUnknown(buf[from:len(buf):len(buf)])
-		out.ScopeSpans = append(out.ScopeSpans, of)
-	}
-	err := e.client.UploadTraces(ctx, []*tracepb.ResourceSpans{out})
-	if e.buf = buf; cap(buf) > keptBuffer {
-		e.buf = nil
-	}
-	if err != nil {
-		return fmt.Errorf("traces export: %w", err)
-	}
-	return nil
-}
-
-// Shutdown implements [sdktrace.SpanExporter].
-func (e *exporter) Shutdown(ctx context.Context) error { return e.client.Stop(ctx) }
-
+// resourceOf returns the message of what the spans are of.
 func resourceOf(r *resource.Resource) *resourcepb.Resource {
 	out := new(resourcepb.Resource)
 	out.ProtoReflect().SetUnknown(appendAttributes(nil, 1, r.Attributes()))
 	return out
 }
 
+// scopeOf returns the message of what has made spans.
 func scopeOf(s instrumentation.Scope) *commonpb.InstrumentationScope {
-	if s.Name == "" && s.Version == "" && s.Attributes.Len() == 0 {
+	if s == (instrumentation.Scope{}) {
 		return nil
 	}
 	out := &commonpb.InstrumentationScope{Name: s.Name, Version: s.Version}
@@ -93,59 +34,64 @@ func scopeOf(s instrumentation.Scope) *commonpb.InstrumentationScope {
 	return out
 }
 
-// appendSpan appends a span as a field of ScopeSpans. The numbers are those of opentelemetry/proto/trace/v1/trace.proto.
-func appendSpan(buf []byte, s sdktrace.ReadOnlySpan) []byte {
+// appendSpan appends a span that has ended, as a field of ScopeSpans.
+func appendSpan(buf []byte, s *span) []byte {
 	buf, mark := begin(buf, 2)
-	at, parent, status := s.SpanContext(), s.Parent(), s.Status()
-	buf = appendPosition(buf, at)
-	if id := parent.SpanID(); id.IsValid() {
+	buf = appendIDs(buf, s.at)
+	buf = appendText(buf, 3, s.at.TraceState().String())
+	if id := s.parent.SpanID(); id.IsValid() {
 		buf = appendBytes(buf, 4, id[:])
 	}
-	buf = appendText(buf, 5, s.Name())
-	buf = appendUint(buf, 6, spanKind(s.SpanKind()))
-	buf = appendFixed(buf, 7, s.StartTime().UnixNano())
-	buf = appendFixed(buf, 8, s.EndTime().UnixNano())
-	buf = appendAttributes(buf, 9, s.Attributes())
-	buf = appendUint(buf, 10, clamp(s.DroppedAttributes()))
-	for _, e := range s.Events() {
-		var event int
-		buf, event = begin(buf, 11)
-		buf = appendFixed(buf, 1, e.Time.UnixNano())
-		buf = appendText(buf, 2, e.Name)
-		buf = appendAttributes(buf, 3, e.Attributes)
-		buf = end(appendUint(buf, 4, clamp(e.DroppedAttributeCount)), event)
+	buf = appendText(buf, 5, s.name)
+	buf = appendUint(buf, 6, spanKind(s.kind))
+	buf = appendFixed(buf, 7, s.began.UnixNano())
+	buf = appendFixed(buf, 8, s.over.UnixNano())
+	buf = appendAttributes(buf, 9, s.attrs)
+	buf = appendUint(buf, 10, uint64(s.dropped))
+	if s.extras != nil {
+		buf = s.extras.append(buf)
 	}
-	buf = appendUint(buf, 12, clamp(s.DroppedEvents()))
-	for _, l := range s.Links() {
-		var link int
-		buf, link = begin(buf, 13)
-		id, span := l.SpanContext.TraceID(), l.SpanContext.SpanID()
-		buf = appendBytes(appendBytes(buf, 1, id[:]), 2, span[:])
-		buf = appendAttributes(buf, 4, l.Attributes)
-		buf = appendUint(buf, 5, clamp(l.DroppedAttributeCount))
-		buf = end(appendFlags(buf, 6, l.SpanContext.TraceFlags(), l.SpanContext), link)
-	}
-	buf = appendUint(buf, 14, clamp(s.DroppedLinks()))
 	buf, inner := begin(buf, 15)
-	buf = appendText(buf, 2, status.Description)
-	switch status.Code {
+	buf = appendText(buf, 2, s.why)
+	switch s.status {
 	case codes.Ok:
 		buf = appendUint(buf, 3, uint64(tracepb.Status_STATUS_CODE_OK))
 	case codes.Error:
 		buf = appendUint(buf, 3, uint64(tracepb.Status_STATUS_CODE_ERROR))
 	}
 	buf = end(buf, inner)
-	return end(appendFlags(buf, 16, at.TraceFlags(), parent), mark)
+	return end(appendFlags(buf, 16, s.at.TraceFlags(), s.parent), mark)
 }
 
-// appendPosition appends the ids and the state of a span.
-func appendPosition(buf []byte, at oteltrace.SpanContext) []byte {
+// append appends events and links.
+func (x *extras) append(buf []byte) []byte {
+	for _, e := range x.events {
+		var mark int
+		buf, mark = begin(buf, 11)
+		buf = appendFixed(buf, 1, e.Time.UnixNano())
+		buf = appendText(buf, 2, e.Name)
+		buf = appendAttributes(buf, 3, e.Attributes)
+		buf = end(appendUint(buf, 4, uint64(e.DroppedAttributeCount)), mark)
+	}
+	buf = appendUint(buf, 12, uint64(x.droppedEvents))
+	for _, l := range x.links {
+		var mark int
+		buf, mark = begin(buf, 13)
+		buf = appendIDs(buf, l.SpanContext)
+		buf = appendAttributes(buf, 4, l.Attributes)
+		buf = appendUint(buf, 5, uint64(l.DroppedAttributeCount))
+		buf = end(appendFlags(buf, 6, l.SpanContext.TraceFlags(), l.SpanContext), mark)
+	}
+	return appendUint(buf, 14, uint64(x.droppedLinks))
+}
+
+// appendIDs appends the ids of a span.
+func appendIDs(buf []byte, at oteltrace.SpanContext) []byte {
 	id, span := at.TraceID(), at.SpanID()
-	buf = appendBytes(appendBytes(buf, 1, id[:]), 2, span[:])
-	return appendText(buf, 3, at.TraceState().String())
+	return appendBytes(appendBytes(buf, 1, id[:]), 2, span[:])
 }
 
-// appendFlags appends flags with the note whether that is known which they are about is remote: it is.
+// appendFlags appends flags, and whether parent is of another process, which is always known.
 func appendFlags(buf []byte, field protowire.Number, flags oteltrace.TraceFlags, parent oteltrace.SpanContext) []byte {
 	v := uint32(flags) | uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK)
 	if parent.IsRemote() {
@@ -272,5 +218,3 @@ func appendFixed(buf []byte, field protowire.Number, v int64) []byte {
 	}
 	return protowire.AppendFixed64(protowire.AppendTag(buf, field, protowire.Fixed64Type), uint64(v))
 }
-
-func clamp(n int) uint64 { return uint64(min(max(n, 0), math.MaxUint32)) }

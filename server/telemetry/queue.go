@@ -1,0 +1,258 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+)
+
+// queue has the spans that have ended and are not sent yet, encoded. It is bounded: spans that do not fit are dropped, and the runs do not wait.
+type queue struct {
+	client  otlptrace.Client
+	about   *resource.Resource
+	limit   int           // spans that wait, at most
+	batch   int           // spans of a request, if they fit
+	delay   time.Duration // until spans are sent that are fewer
+	timeout time.Duration // of a request
+
+	full  chan struct{} // has a value if there are enough spans for a request
+	asked chan chan error
+	ended chan struct{} // is closed when nothing is sent anymore
+
+	mu      sync.Mutex
+	over    bool
+	waiting []*chunk // the last one grows
+	spans   int      // in all of them
+	dropped int      // since the last request
+	spare   *chunk
+}
+
+// chunk is what one request sends.
+type chunk struct {
+	spans  int
+	tracer []*tracer
+	data   [][]byte // the spans of each tracer
+}
+
+const (
+	maxChunk  = 1 << 20 // bytes of a chunk; one that is longer gets no more spans
+	keptChunk = 2 << 20 // bytes of a chunk that is kept to be filled again
+)
+
+// newQueue starts the client and a goroutine that sends, until shutdown.
+func newQueue(ctx context.Context, client otlptrace.Client, about *resource.Resource) (*queue, error) {
+	q := &queue{client: client, about: about, full: make(chan struct{}, 1), asked: make(chan chan error), ended: make(chan struct{})}
+	var err error
+	for _, v := range []struct {
+		name  string
+		value int
+		set   func(int)
+	}{
+		{"OTEL_BSP_MAX_QUEUE_SIZE", sdktrace.DefaultMaxQueueSize, func(n int) { q.limit = n }},
+		{"OTEL_BSP_MAX_EXPORT_BATCH_SIZE", sdktrace.DefaultMaxExportBatchSize, func(n int) { q.batch = min(n, q.limit) }},
+		{"OTEL_BSP_SCHEDULE_DELAY", sdktrace.DefaultScheduleDelay, func(n int) { q.delay = time.Duration(n) * time.Millisecond }},
+		{"OTEL_BSP_EXPORT_TIMEOUT", sdktrace.DefaultExportTimeout, func(n int) { q.timeout = time.Duration(n) * time.Millisecond }},
+	} {
+		n := v.value
+		if text := os.Getenv(v.name); text != "" {
+			if n, err = strconv.Atoi(text); err != nil || n <= 0 {
+				return nil, fmt.Errorf("%s is %q, want a number above 0", v.name, text)
+			}
+		}
+		v.set(n)
+	}
+	if err := client.Start(ctx); err != nil {
+		return nil, err
+	}
+	go q.serve()
+	return q, nil
+}
+
+// add encodes a span that has ended.
+func (q *queue) add(s *span) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.over {
+		return
+	}
+	if q.spans >= q.limit {
+		q.dropped++
+		return
+	}
+	if n := len(q.waiting); n == 0 || q.waiting[n-1].isFull(q.batch) {
+		next := q.spare
+		if q.spare = nil; next == nil {
+			next = new(chunk)
+		}
+		q.waiting = append(q.waiting, next)
+	}
+	last := q.waiting[len(q.waiting)-1]
+	last.add(s)
+	if q.spans++; last.isFull(q.batch) {
+		select {
+		case q.full <- struct{}{}:
+		default: // it is awake
+		}
+	}
+}
+
+func (c *chunk) add(s *span) {
+	i := 0
+	for i < len(c.tracer) && c.tracer[i] != s.t {
+		i++
+	}
+	if i == len(c.tracer) {
+		c.tracer, c.data = append(c.tracer, s.t), append(c.data, nil)
+	}
+	c.data[i] = appendSpan(c.data[i], s)
+	c.spans++
+}
+
+func (c *chunk) isFull(batch int) bool {
+	size := 0
+	for _, d := range c.data {
+		size += len(d)
+	}
+	return c.spans >= batch || size >= maxChunk
+}
+
+// message returns the chunk as a message. Its spans are fields that the type does not know, so they are encoded as they are.
+func (c *chunk) message(about *resource.Resource) []*tracepb.ResourceSpans {
+	out := &tracepb.ResourceSpans{Resource: resourceOf(about), SchemaUrl: about.SchemaURL()}
+	for i, t := range c.tracer {
+		of := &tracepb.ScopeSpans{Scope: scopeOf(t.scope), SchemaUrl: t.scope.SchemaURL}
+		of.ProtoReflect().SetUnknown(c.data[i])
+		out.ScopeSpans = append(out.ScopeSpans, of)
+	}
+	return []*tracepb.ResourceSpans{out}
+}
+
+// serve sends full chunks at once, and others after the delay.
+func (q *queue) serve() {
+	defer close(q.ended)
+	tick := time.NewTicker(q.delay)
+	defer tick.Stop()
+	for {
+		select {
+		case <-q.full:
+			q.report(q.send(context.Background(), false))
+		case <-tick.C:
+			q.report(q.send(context.Background(), true))
+		case answer := <-q.asked:
+			answer <- q.send(context.Background(), true)
+			q.report(nil)
+			if q.isOver() {
+				return
+			}
+		}
+	}
+}
+
+func (q *queue) isOver() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.over
+}
+
+// report tells the handler of errors about spans that a collector did not get.
+func (q *queue) report(err error) {
+	if err != nil {
+		otel.Handle(err)
+	}
+	q.mu.Lock()
+	dropped := q.dropped
+	q.dropped = 0
+	q.mu.Unlock()
+	if dropped > 0 {
+		otel.Handle(fmt.Errorf("%d spans were dropped: more than %d waited for the collector", dropped, q.limit))
+	}
+}
+
+// send sends the chunks that wait: those that are full, or all. A chunk that cannot be sent is lost.
+func (q *queue) send(ctx context.Context, all bool) error {
+	var first error
+	for {
+		c := q.take(all)
+		if c == nil {
+			return first
+		}
+		ctx, cancel := context.WithTimeout(ctx, q.timeout)
+		err := q.client.UploadTraces(ctx, c.message(q.about))
+		cancel()
+		if err != nil && first == nil {
+			first = fmt.Errorf("traces export: %w", err)
+		}
+		q.recycle(c)
+	}
+}
+
+// take removes the oldest chunk, if it is full or any will do.
+func (q *queue) take(any bool) *chunk {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 || !any && !q.waiting[0].isFull(q.batch) {
+		return nil
+	}
+	c := q.waiting[0]
+	q.waiting = append(q.waiting[:0], q.waiting[1:]...)
+	q.spans -= c.spans
+	return c
+}
+
+// recycle keeps a chunk to be filled again.
+func (q *queue) recycle(c *chunk) {
+	size := 0
+	for i := range c.data {
+		size += cap(c.data[i])
+		c.data[i] = c.data[i][:0]
+	}
+	c.spans = 0
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.spare == nil && size <= keptChunk {
+		q.spare = c
+	}
+}
+
+// flush sends everything.
+func (q *queue) flush(ctx context.Context) error {
+	answer := make(chan error, 1)
+	select {
+	case q.asked <- answer:
+	case <-q.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// shutdown sends everything and ends the client.
+func (q *queue) shutdown(ctx context.Context) error {
+	q.mu.Lock()
+	again := q.over
+	q.over = true
+	q.mu.Unlock()
+	if again {
+		return nil
+	}
+	err := q.flush(ctx)
+	if e := q.client.Stop(ctx); err == nil {
+		err = e
+	}
+	return err
+}

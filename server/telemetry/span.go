@@ -1,0 +1,210 @@
+package telemetry
+
+import (
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	oteltrace "go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/embedded"
+)
+
+// span is a span that is recorded. It is safe for concurrent use. After its end it has only its position.
+type span struct {
+	embedded.Span
+	t          *tracer
+	parent, at oteltrace.SpanContext
+	kind       oteltrace.SpanKind
+
+	mu          sync.Mutex
+	name        string
+	began, over time.Time
+	attrs       []attribute.KeyValue // from attributes
+	dropped     int
+	status      codes.Code
+	why         string
+	extras      *extras
+}
+
+// extras is what few spans have.
+type extras struct {
+	events                      []sdktrace.Event
+	links                       []sdktrace.Link
+	droppedEvents, droppedLinks int
+}
+
+// attributes holds lists that spans have used. Long ones are not kept.
+var attributes = sync.Pool{New: func() any { return new([]attribute.KeyValue) }}
+
+const keptAttributes = 64
+
+// End implements [oteltrace.Span].
+func (s *span) End(opts ...oteltrace.SpanEndOption) {
+	c := oteltrace.NewSpanEndConfig(opts...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over.IsZero() {
+		return
+	}
+	if s.over = c.Timestamp(); s.over.IsZero() {
+		s.over = time.Now()
+	}
+	s.t.p.queue.add(s)
+	if attrs := s.attrs; cap(attrs) > 0 && cap(attrs) <= keptAttributes {
+		clear(attrs)
+		attrs = attrs[:0]
+		attributes.Put(&attrs)
+	}
+	s.attrs, s.extras = nil, nil
+}
+
+// SetAttributes implements [oteltrace.Span]. It does not keep list.
+func (s *span) SetAttributes(list ...attribute.KeyValue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over.IsZero() || len(list) == 0 {
+		return
+	}
+	if s.attrs == nil {
+		s.attrs = *attributes.Get().(*[]attribute.KeyValue)
+	}
+	var dropped int
+	s.attrs, dropped = with(slices.Grow(s.attrs, len(list)), list, s.t.p.limits.AttributeCountLimit, s.t.p.limits.AttributeValueLengthLimit)
+	s.dropped += dropped
+}
+
+// with adds attributes to those that a span has: one replaces another of the same key, and those beyond the limit are dropped. A limit below 0 is none.
+func with(attrs, list []attribute.KeyValue, limit, length int) (_ []attribute.KeyValue, dropped int) {
+	for _, a := range list {
+		if !a.Valid() {
+			dropped++
+			continue
+		}
+		if length >= 0 && a.Value.Type() == attribute.STRING && len(a.Value.AsString()) > length {
+			a.Value = attribute.StringValue(strings.ToValidUTF8(a.Value.AsString()[:length], ""))
+		}
+		switch i := slices.IndexFunc(attrs, func(b attribute.KeyValue) bool { return b.Key == a.Key }); {
+		case i >= 0:
+			attrs[i] = a
+		case limit >= 0 && len(attrs) >= limit:
+			dropped++
+		default:
+			attrs = append(attrs, a)
+		}
+	}
+	return attrs, dropped
+}
+
+// AddEvent implements [oteltrace.Span].
+func (s *span) AddEvent(name string, opts ...oteltrace.EventOption) {
+	c := oteltrace.NewEventConfig(opts...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x, limits := s.more(), &s.t.p.limits; x != nil {
+		attrs, dropped := cut(c.Attributes(), limits.AttributePerEventCountLimit)
+		x.events = latest(x.events, sdktrace.Event{Name: name, Time: c.Timestamp(), Attributes: attrs, DroppedAttributeCount: dropped}, limits.EventCountLimit, &x.droppedEvents)
+	}
+}
+
+// AddLink implements [oteltrace.Span].
+func (s *span) AddLink(l oteltrace.Link) {
+	if !l.SpanContext.IsValid() && len(l.Attributes) == 0 && l.SpanContext.TraceState().Len() == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x, limits := s.more(), &s.t.p.limits; x != nil {
+		attrs, dropped := cut(l.Attributes, limits.AttributePerLinkCountLimit)
+		x.links = latest(x.links, sdktrace.Link{SpanContext: l.SpanContext, Attributes: attrs, DroppedAttributeCount: dropped}, limits.LinkCountLimit, &x.droppedLinks)
+	}
+}
+
+// latest appends to a list that keeps its latest elements. A limit below 0 is none.
+func latest[T any](list []T, v T, limit int, dropped *int) []T {
+	if limit == 0 {
+		*dropped++
+		return list
+	}
+	if limit > 0 && len(list) == limit {
+		list = append(list[:0], list[1:]...)
+		*dropped++
+	}
+	return append(list, v)
+}
+
+// cut returns a copy of the first attributes.
+func cut(list []attribute.KeyValue, limit int) (_ []attribute.KeyValue, dropped int) {
+	if limit >= 0 && len(list) > limit {
+		dropped = len(list) - limit
+		list = list[:limit]
+	}
+	return slices.Clone(list), dropped
+}
+
+// more returns the extras of a span that has not ended, or nil.
+func (s *span) more() *extras {
+	if s.over.IsZero() && s.extras == nil {
+		s.extras = new(extras)
+	}
+	return s.extras
+}
+
+// RecordError implements [oteltrace.Span].
+func (s *span) RecordError(err error, opts ...oteltrace.EventOption) {
+	if err == nil {
+		return
+	}
+	kind := reflect.TypeOf(err)
+	name := kind.String()
+	if kind.PkgPath() != "" {
+		name = fmt.Sprintf("%s.%s", kind.PkgPath(), kind.Name())
+	}
+	c := oteltrace.NewEventConfig(opts...)
+	opts = append(opts, oteltrace.WithAttributes(semconv.ExceptionType(name), semconv.ExceptionMessage(err.Error())))
+	if c.StackTrace() {
+		opts = append(opts, oteltrace.WithAttributes(semconv.ExceptionStacktrace(string(debug.Stack()))))
+	}
+	s.AddEvent(semconv.ExceptionEventName, opts...)
+}
+
+// SetStatus implements [oteltrace.Span].
+func (s *span) SetStatus(code codes.Code, description string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over.IsZero() || s.status > code {
+		return
+	}
+	if s.status, s.why = code, ""; code == codes.Error {
+		s.why = description
+	}
+}
+
+// SetName implements [oteltrace.Span].
+func (s *span) SetName(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over.IsZero() {
+		s.name = name
+	}
+}
+
+// IsRecording implements [oteltrace.Span].
+func (s *span) IsRecording() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over.IsZero()
+}
+
+// SpanContext implements [oteltrace.Span].
+func (s *span) SpanContext() oteltrace.SpanContext { return s.at }
+
+// TracerProvider implements [oteltrace.Span].
+func (s *span) TracerProvider() oteltrace.TracerProvider { return s.t.p }
