@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/trace"
@@ -27,9 +26,7 @@ type runMetrics struct {
 	tokens      *prometheus.CounterVec
 	cost        *prometheus.CounterVec
 
-	toolCalls  *prometheus.CounterVec
-	toolErrors *prometheus.CounterVec
-	toolTime   *prometheus.HistogramVec
+	tools toolMetrics
 
 	suspensions    *prometheus.CounterVec
 	handoffs       prometheus.Counter
@@ -39,7 +36,15 @@ type runMetrics struct {
 	taskTime       *prometheus.HistogramVec
 	taskFailures   prometheus.Counter
 
-	scores *prometheus.HistogramVec
+	scores    *prometheus.HistogramVec
+	exemplars exemplars
+}
+
+// toolMetrics are the metrics of calls of tools.
+type toolMetrics struct {
+	calls  *prometheus.CounterVec
+	errors *prometheus.CounterVec
+	time   *prometheus.HistogramVec
 }
 
 // make makes the metrics: what the process does, and what is by model and tool.
@@ -66,9 +71,9 @@ func (m *runMetrics) make(process, detail maker) {
 	m.inferTime = detail.histogram("inference_duration_seconds", "Time of a request to a model.", "model", "provider")
 	m.tokens = detail.counter("inference_tokens_total", "Tokens.", "model", "provider", "type")
 	m.cost = detail.counter("inference_cost_usd_total", "What requests to models have cost, in US dollars.", "model", "provider")
-	m.toolCalls = detail.counter("tool_calls_total", "Tool calls.", "tool", "status")
-	m.toolErrors = detail.counter("tool_errors_total", "Tool calls that failed, by kind of error.", "tool", "class")
-	m.toolTime = detail.histogram("tool_duration_seconds", "Time of a tool call.", "tool")
+	m.tools.calls = detail.counter("tool_calls_total", "Tool calls.", "tool", "status")
+	m.tools.errors = detail.counter("tool_errors_total", "Tool calls that failed, by kind of error.", "tool", "class")
+	m.tools.time = detail.histogram("tool_duration_seconds", "Time of a tool call.", "tool")
 	m.scores = detail.shares("eval_live_score", "Scores of runs of users, 0 to 1.", "agent", "scorer")
 	m.suspensions = detail.counter("agent_suspensions_total", "Calls that began to wait for people.", "action", "resume_mode")
 }
@@ -89,20 +94,9 @@ func (s *runSink) Emit(ctx context.Context, e awaken.Entry) error {
 	case *awaken.RunFinish:
 		outcome := string(ev.Termination.Type)
 		s.m.total.WithLabelValues(outcome).Inc()
-		observeTime(ctx, s.m.runTime.WithLabelValues(outcome), time.Since(s.start).Seconds())
+		s.m.exemplars.observe(ctx, s.m.runTime.WithLabelValues(outcome), time.Since(s.start).Seconds())
 	}
 	return nil
-}
-
-// observeTime records a duration, with the trace that it belongs to as its exemplar.
-func observeTime(ctx context.Context, h prometheus.Observer, seconds float64) {
-	if at := tracecontext.Of(ctx); at.Sampled() {
-		if x, ok := h.(prometheus.ExemplarObserver); ok {
-			x.ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": at.TraceID()})
-			return
-		}
-	}
-	h.Observe(seconds)
 }
 
 // Observer returns the sink that counts what runs do; see package observe.
@@ -129,10 +123,10 @@ func (o *runObserver) Record(ctx context.Context, e *trace.Event) {
 		o.inference(ctx, e.Inference, seconds)
 	case e.Tool != nil:
 		tool := o.words.tool(e.AgentID, e.Tool.Name)
-		o.m.toolCalls.WithLabelValues(tool, string(e.Tool.Status)).Inc()
-		observeTime(ctx, o.m.toolTime.WithLabelValues(tool), seconds)
+		o.m.tools.calls.WithLabelValues(tool, string(e.Tool.Status)).Inc()
+		o.m.exemplars.observe(ctx, o.m.tools.time.WithLabelValues(tool), seconds)
 		if e.Tool.Error != "" {
-			o.m.toolErrors.WithLabelValues(tool, e.Tool.Error).Inc()
+			o.m.tools.errors.WithLabelValues(tool, e.Tool.Error).Inc()
 		}
 	case e.Suspension != nil:
 		o.m.suspensions.WithLabelValues(o.words.action(e.AgentID, e.Suspension.Action), cmp.Or(e.Suspension.ResumeMode, string(awaken.ReplayToolCall))).Inc()
@@ -143,11 +137,11 @@ func (o *runObserver) Record(ctx context.Context, e *trace.Event) {
 		o.m.handoffs.Inc()
 	case e.Type == "delegation":
 		o.m.delegations.WithLabelValues(status(e.Child.ErrorType)).Inc()
-		observeTime(ctx, o.m.delegationTime, seconds)
+		o.m.exemplars.observe(ctx, o.m.delegationTime, seconds)
 	case e.Type == "background_task":
 		kind := cmp.Or(e.Operation, "sub_agent")
 		o.m.tasks.WithLabelValues(kind, status(e.Child.ErrorType)).Inc()
-		observeTime(ctx, o.m.taskTime.WithLabelValues(kind), seconds)
+		o.m.exemplars.observe(ctx, o.m.taskTime.WithLabelValues(kind), seconds)
 	}
 }
 
@@ -157,7 +151,7 @@ var tokenKinds = [...]string{"input", "output", "cache_read", "cache_creation", 
 func (o *runObserver) inference(ctx context.Context, in *trace.Inference, seconds float64) {
 	model, provider := o.words.model(cmp.Or(in.ResponseModel, in.Model)), cmp.Or(in.Provider, otherWord) // a provider is one of the configuration
 	o.m.inferences.WithLabelValues(model, provider, status(in.ErrorType)).Inc()
-	observeTime(ctx, o.m.inferTime.WithLabelValues(model, provider), seconds)
+	o.m.exemplars.observe(ctx, o.m.inferTime.WithLabelValues(model, provider), seconds)
 	if in.ErrorType != "" {
 		o.m.inferErrors.WithLabelValues(model, provider, in.ErrorType).Inc()
 	}
@@ -184,7 +178,7 @@ func status(errorType string) string {
 
 // RunEnd implements [observe.Sink].
 func (o *runObserver) RunEnd(ctx context.Context, s *observe.Summary) {
-	observeTime(ctx, o.m.sessionTime, float64(s.DurationMS)/1000)
+	o.m.exemplars.observe(ctx, o.m.sessionTime, float64(s.DurationMS)/1000)
 	if s.Outcome == awaken.Failed {
 		o.m.errorsByKind.WithLabelValues(cmp.Or(s.ErrorType, "error")).Inc()
 	}

@@ -74,7 +74,7 @@ const scope = "github.com/awaken-go/awaken/plugin/observe"
 type Options struct {
 	Sinks []Sink // are told of every event
 	// Tracer makes spans; nil makes none. Meter makes metrics; nil makes none. Both are of the OpenTelemetry API: a program
-	// chooses the SDK and the exporters.
+	// chooses the SDK and the exporters. Spans must not keep the list of attributes that they are given; those of the SDK do not.
 	Tracer oteltrace.TracerProvider
 	Meter  metric.MeterProvider
 	Labels Labels // nil: metrics have the words that runs use

@@ -214,7 +214,7 @@ func (r *recorder) EndRequest(ctx context.Context, m *awaken.ModelSpec, done *aw
 		in.ResponseContent = r.clipText("", said().Text())
 	}
 	if pt.span != nil {
-		pt.span.SetAttributes(inferenceAttributes(in)...)
+		setAttributes(pt.span, func(attrs []attribute.KeyValue) []attribute.KeyValue { return inferenceAttributes(attrs, in) })
 		endSpan(pt.span, in.ErrorType, now)
 	}
 	r.record(ctx, ev)
@@ -267,7 +267,7 @@ func (r *recorder) EndCall(ctx context.Context, call *awaken.ToolCall, res *awak
 		tool.Result = &awaken.ToolResult{ToolName: call.Tool, Status: out.Status, Data: r.clipJSON(out.Data), Message: r.clipText("message", out.Message)}
 	}
 	if pt.span != nil {
-		pt.span.SetAttributes(toolAttributes(tool)...)
+		setAttributes(pt.span, func(attrs []attribute.KeyValue) []attribute.KeyValue { return toolAttributes(attrs, tool) })
 		if pt.inner != nil {
 			endSpan(pt.inner, tool.Error, now)
 		}
@@ -310,7 +310,7 @@ func (r *recorder) End(res *awaken.RunResult, err error) {
 		sum.Outcome = res.Termination.Type
 	}
 	if r.root != nil {
-		r.root.SetAttributes(runAttributes(r.info, sum)...)
+		setAttributes(r.root, func(attrs []attribute.KeyValue) []attribute.KeyValue { return runAttributes(attrs, r.info, sum) })
 		endSpan(r.root, failed, now)
 	} else if sum.failed() && r.p.tracer != nil {
 		r.p.makeTrace(r.ctx, r.info, sum, r.began, now, events)

@@ -47,12 +47,14 @@ func (p *Plugin) Serve(ctx context.Context, r *Request) (inside context.Context,
 		case status >= 500:
 			failed = strconv.Itoa(status)
 		}
-		attrs := append(make([]attribute.KeyValue, 0, 9), semconv.HTTPRequestMethodKey.String(r.Method), semconv.HTTPRoute(r.Route), semconv.URLScheme(r.Scheme), semconv.URLPath(r.Path),
-			semconv.ServerAddress(r.Host), semconv.NetworkProtocolVersion(r.Protocol), semconv.UserAgentOriginal(cut(r.UserAgent, 256)))
-		if status > 0 {
-			attrs = append(attrs, semconv.HTTPResponseStatusCode(status))
-		}
-		span.SetAttributes(attrs...)
+		setAttributes(span, func(attrs []attribute.KeyValue) []attribute.KeyValue {
+			attrs = append(attrs, semconv.HTTPRequestMethodKey.String(r.Method), semconv.HTTPRoute(r.Route), semconv.URLScheme(r.Scheme), semconv.URLPath(r.Path),
+				semconv.ServerAddress(r.Host), semconv.NetworkProtocolVersion(r.Protocol), semconv.UserAgentOriginal(cut(r.UserAgent, 256)))
+			if status > 0 {
+				attrs = append(attrs, semconv.HTTPResponseStatusCode(status))
+			}
+			return attrs
+		})
 		endSpan(span, failed, p.opts.Now())
 	}
 }

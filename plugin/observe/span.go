@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -126,10 +127,10 @@ func (p *Plugin) makeSpan(ctx context.Context, ev *trace.Event) {
 	switch {
 	case ev.Inference != nil:
 		name, failed, kind = "chat "+ev.Inference.Model, ev.Inference.ErrorType, oteltrace.SpanKindClient
-		attrs = append(attrs, inferenceAttributes(ev.Inference)...)
+		attrs = inferenceAttributes(attrs, ev.Inference)
 	case ev.Tool != nil:
 		name, failed = "execute_tool "+ev.Tool.Name, ev.Tool.Error
-		attrs = append(attrs, toolAttributes(ev.Tool)...)
+		attrs = toolAttributes(attrs, ev.Tool)
 	case ev.Suspension != nil:
 		s := ev.Suspension
 		attrs = append(attrs, semconv.GenAIToolName(s.ToolName), semconv.GenAIToolCallID(s.ToolCallID), attribute.String("awaken.suspension.action", s.Action), attribute.String("awaken.suspension.resume_mode", s.ResumeMode))
@@ -163,13 +164,24 @@ func (p *Plugin) makeTrace(ctx context.Context, run *awaken.RunInfo, sum *Summar
 	for _, ev := range events {
 		p.makeSpan(ctx, ev)
 	}
-	span.SetAttributes(runAttributes(run, sum)...)
+	span.SetAttributes(runAttributes(nil, run, sum)...)
 	endSpan(span, sum.ErrorType, until)
 }
 
-// runAttributes returns the attributes of an activation that has ended: which run it is, and what it did.
-func runAttributes(run *awaken.RunInfo, s *Summary) []attribute.KeyValue {
-	attrs := make([]attribute.KeyValue, 0, 20)
+// lists holds lists of attributes that are used again.
+var lists = sync.Pool{New: func() any { return new([]attribute.KeyValue) }}
+
+// setAttributes sets the attributes of a span that fill appends. The span must not keep the list.
+func setAttributes(span oteltrace.Span, fill func(attrs []attribute.KeyValue) []attribute.KeyValue) {
+	list := lists.Get().(*[]attribute.KeyValue)
+	*list = fill((*list)[:0])
+	span.SetAttributes(*list...)
+	clear(*list)
+	lists.Put(list)
+}
+
+// runAttributes appends the attributes of an activation that has ended: which run it is, and what it did.
+func runAttributes(attrs []attribute.KeyValue, run *awaken.RunInfo, s *Summary) []attribute.KeyValue {
 	attrs = append(attrs, semconv.GenAIOperationNameInvokeAgent, semconv.GenAIAgentID(run.AgentID), semconv.GenAIAgentName(run.AgentID), semconv.GenAIConversationID(run.ThreadID),
 		attribute.String("awaken.run.id", run.RunID), attribute.String("awaken.thread.id", run.ThreadID), attribute.String("awaken.agent.id", run.AgentID),
 		attribute.String("awaken.outcome", string(s.Outcome)), attribute.Int("awaken.session.inference_count", s.Inferences), attribute.Int("awaken.session.tool_count", s.ToolCalls),
@@ -183,9 +195,8 @@ func runAttributes(run *awaken.RunInfo, s *Summary) []attribute.KeyValue {
 	return attrs
 }
 
-// inferenceAttributes returns the attributes of a request that has ended.
-func inferenceAttributes(in *trace.Inference) []attribute.KeyValue {
-	attrs := make([]attribute.KeyValue, 0, 12)
+// inferenceAttributes appends the attributes of a request that has ended.
+func inferenceAttributes(attrs []attribute.KeyValue, in *trace.Inference) []attribute.KeyValue {
 	attrs = append(attrs, semconv.GenAIOperationNameChat, semconv.GenAIProviderNameKey.String(provider(in.Provider)), semconv.GenAIRequestModel(in.Model), semconv.GenAIRequestStream(true),
 		semconv.GenAIResponseModel(in.ResponseModel), semconv.GenAIUsageInputTokens(int(in.InputTokens)), semconv.GenAIUsageOutputTokens(int(in.OutputTokens)), attribute.Float64("awaken.cost_usd", in.CostUSD))
 	if in.Temperature != nil {
@@ -231,9 +242,9 @@ func provider(name string) string {
 	return name
 }
 
-// toolAttributes returns the attributes of a call that has ended.
-func toolAttributes(t *trace.Tool) []attribute.KeyValue {
-	attrs := []attribute.KeyValue{semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(t.Name), semconv.GenAIToolCallID(t.CallID), semconv.GenAIToolType("function"), attribute.String("awaken.tool.status", string(t.Status))}
+// toolAttributes appends the attributes of a call that has ended.
+func toolAttributes(attrs []attribute.KeyValue, t *trace.Tool) []attribute.KeyValue {
+	attrs = append(attrs, semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(t.Name), semconv.GenAIToolCallID(t.CallID), semconv.GenAIToolType("function"), attribute.String("awaken.tool.status", string(t.Status)))
 	if len(t.Arguments) > 0 {
 		attrs = append(attrs, semconv.GenAIToolCallArgumentsKey.String(string(t.Arguments)))
 	}
