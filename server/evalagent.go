@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -78,6 +79,33 @@ func (b *evalAgent) check(l *EvalLimits) error {
 			return protocol.BadRequest("judge.revise_max_retries is %d; want 0 to %d", j.MaxRetries, l.Revisions)
 		case j.Votes < 0 || j.Votes > 9:
 			return protocol.BadRequest("judge.votes is %d; want 1 to 9", j.Votes)
+		}
+	}
+	return nil
+}
+
+// tenantFields are the fields of an agent that admins of a tenant override. Others could give it tools, plugins and agents that the administrators
+// of the server have not given to the tenant.
+var tenantFields = []string{"system_prompt", "model_id", "reasoning_effort", "max_rounds", "max_continuation_retries", "context_policy", "output_schema", "max_output_repairs"}
+
+// permit refuses overrides that only administrators of the server make.
+func (b *evalAgent) permit(req *request) error {
+	if req.tenant.Name() == "" {
+		return nil
+	}
+	all := []json.RawMessage{b.AgentOverrides}
+	for i := range b.Variants {
+		all = append(all, b.Variants[i].AgentOverrides)
+	}
+	for _, overrides := range all {
+		fields := map[string]json.RawMessage{}
+		if json.Unmarshal(overrides, &fields) != nil {
+			continue // none, or a mistake that the plan names
+		}
+		for name := range fields {
+			if !slices.Contains(tenantFields, name) {
+				return forbidden("agent_overrides has %q; only administrators of the server override it. Admins of a tenant override %s", name, strings.Join(tenantFields, ", "))
+			}
 		}
 	}
 	return nil

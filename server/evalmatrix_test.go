@@ -14,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 // newEchoRig returns a server with models "echo" and "echo2", which say what they were asked by.
@@ -110,6 +111,28 @@ func TestEvalRuns_CompareEverythingThatAnAgentIs(t *testing.T) {
 		}
 	}
 	g.says(400, "variants is set, but the mode is scripted", "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"mode":"scripted","variants":[{"id":"a"}]}`, id), admin...)
+}
+
+// Admins of a tenant change prompts and parameters of agents, and give them nothing that the administrators of the server have not.
+func TestEvalRuns_TenantsOverrideNoAuthority(t *testing.T) {
+	t.Parallel()
+	g := newEchoRig(t)
+	g.want(200, "PUT", "/v1/config/agents/bob", `{"id":"bob","model_id":"echo","system_prompt":"one"}`, admin...)
+	acme := g.as("the-key-of-acme", server.Key{ID: "acme", Kind: server.AdminKey, Tenant: "acme"})
+	id := g.dataset(`{"id":"x","user_input":"x","expect":{}}`, acme...)
+	for _, field := range []string{`"plugin_ids":["basics"]`, `"sections":{}`, `"delegates":["bob"]`, `"allowed_tools":["ask"]`, `"excluded_tools":[]`, `"budget":{}`, `"trust_clients":true`} {
+		for route, body := range map[string]string{
+			"/v1/eval/runs":   fmt.Sprintf(`{"dataset_id":%q,"mode":"live","agent_id":"bob","agent_overrides":{%s}}`, id, field),
+			"/v1/eval/runs?":  fmt.Sprintf(`{"dataset_id":%q,"mode":"live","agent_id":"bob","variants":[{"id":"v","agent_overrides":{%s}}]}`, id, field),
+			"/v1/eval/online": fmt.Sprintf(`{"user_input":"x","agent_id":"bob","agent_overrides":{%s}}`, field),
+		} {
+			if status, text := g.ask("POST", route, body, acme...); status != 403 || !strings.Contains(text, "only administrators of the server override it") {
+				t.Errorf("%s %s: %d %s", route, body, status, text)
+			}
+		}
+	}
+	g.want(200, "POST", "/v1/eval/online", `{"user_input":"x","agent_id":"bob","agent_overrides":{"system_prompt":"two","max_rounds":2,"model_id":"echo2"}}`, acme...)
+	g.want(200, "POST", "/v1/eval/online", `{"user_input":"x","agent_id":"bob","agent_overrides":{"plugin_ids":[]}}`, admin...)
 }
 
 // A run over several versions that another process continues has the versions that it began with.

@@ -35,6 +35,9 @@ func (h *evaluations) online(req *request, body *onlineBody) error {
 	if err := body.check(&h.limits); err != nil {
 		return err
 	}
+	if err := body.permit(req); err != nil {
+		return err
+	}
 	f := eval.Fixture{ID: "online", Exchange: eval.Exchange{UserInput: body.UserInput}}
 	if body.Expectations != nil {
 		f.Expect = *body.Expectations

@@ -293,6 +293,9 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 		if err := body.check(&h.limits); err != nil {
 			return err
 		}
+		if err := body.permit(req); err != nil {
+			return err
+		}
 	}
 	if d := body.InDoubt; d != "" && d != reportInDoubt && d != retryInDoubt {
 		return protocol.BadRequest("in_doubt is %q; want %s or %s", d, reportInDoubt, retryInDoubt)
