@@ -284,6 +284,7 @@ func (de *decider) askAgain(c *call, d awaken.Decision, why error) {
 func (de *decider) take(c *call, d awaken.Decision) {
 	now := de.rt.cfg.Now().UnixMilli()
 	d.UpdatedAt = cmp.Or(d.UpdatedAt, now)
+	de.followed().waited(de.core, c.state, &d)
 	s := de.ledger.edit(c)
 	d.Target = s.SuspensionID()
 	s.Decision, s.UpdatedAt, s.Status = &d, now, awaken.CallResuming

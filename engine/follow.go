@@ -38,6 +38,9 @@ type Follower interface {
 	// an agent), or a tool_step (a step of a tool, see [awaken.Step]).
 	BeginPart(ctx context.Context, kind, name string) context.Context
 	EndPart(ctx context.Context, err error)
+	// Waited says that a call has waited for a decision, which is made now. Asked is the record of the call from when it began to wait, perhaps in
+	// another process; ctx is where the run began in its trace.
+	Waited(ctx context.Context, asked *awaken.CallState, d *awaken.Decision)
 	// End says that the activation is over. A nil result means that the run has another owner, or did not start.
 	End(res *awaken.RunResult, err error)
 }
@@ -184,6 +187,18 @@ func (f *followed) endCall(ctx context.Context, o *outcome) {
 func followedBy(ctx context.Context) *followed {
 	f, _ := ctx.Value(followedKey{}).(*followed)
 	return f
+}
+
+// waited says that a call has waited for a decision. A nil f does nothing.
+func (f *followed) waited(c *core, asked *awaken.CallState, d *awaken.Decision) {
+	if f == nil {
+		return
+	}
+	f.safely(func() {
+		for _, one := range f.followers {
+			one.Waited(tracecontext.With(c.ctx, tracecontext.ParseText(c.rec.Trace)), asked, d)
+		}
+	})
 }
 
 // end says that the activation is over.

@@ -26,7 +26,7 @@
 //	    execute_tool <tool>       a call of a tool
 //	      awaken.tool_step <name> a durable step of a tool
 //	      awaken.delegation       the call runs another agent; its invoke_agent is below
-//	    awaken.suspension         a call begins to wait for a decision; its duration is 0
+//	  awaken.suspension           a call has waited for a decision, from the question until then
 //	  awaken.handoff <agent>      the run continues as another agent
 //	  awaken.background_task      the run was a task of another run
 //	  gen_ai.evaluation.result    what a scorer or a judge said about the run after it had ended

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -236,17 +237,27 @@ func TestTrace_OneThroughAWaitOnAnotherReplica(t *testing.T) {
 		t.Fatalf("the run ended with %v, %v", res, err)
 	}
 	first := g.span("invoke_agent default")
-	if s := g.span("awaken.suspension"); attr(s, "awaken.suspension.action") != "tool:ask" || s.SpanContext.TraceID() != first.SpanContext.TraceID() {
-		t.Errorf("the span of the question is %+v", s)
-	}
 	g.spans.Reset()
-	decision := awaken.Decision{Target: "s", Action: awaken.ActionResume}
+	decision := awaken.Decision{Target: "s", Action: awaken.ActionResume, UpdatedAt: time.Now().Add(90 * time.Minute).UnixMilli(), Actor: &awaken.Actor{User: "ann"}, Reason: "a s3cret reason"}
 	if _, err := g.run(awaken.RunRequest{Continue: res.RunID, Decisions: []awaken.Decision{decision}, Trace: parent}); err != nil {
 		t.Fatal(err)
 	}
 	second := g.span("invoke_agent default")
 	if second.SpanContext.TraceID() != first.SpanContext.TraceID() || second.Parent.SpanID() != first.SpanContext.SpanID() {
 		t.Error("the second activation does not continue the trace of the first")
+	}
+	s := g.span("awaken.suspension")
+	if attr(s, "awaken.suspension.action") != "tool:ask" || attr(s, "awaken.suspension.decision") != "resume" || attr(s, "awaken.suspension.decided_by") != "user ann" || s.Parent.SpanID() != first.SpanContext.SpanID() {
+		t.Errorf("the span of the question is %+v", s)
+	}
+	if took := s.EndTime.Sub(s.StartTime); took < 89*time.Minute || took > 91*time.Minute || s.StartTime.Before(first.StartTime.Add(-time.Millisecond)) {
+		t.Errorf("the wait took %v from %v, want 90 minutes from the question", took, s.StartTime)
+	}
+	if strings.Contains(fmt.Sprintf("%+v %+v", g.spans.GetSpans(), g.memory.Metrics().Others), "s3cret") {
+		t.Error("what a person said is recorded")
+	}
+	if o := g.memory.Metrics().Others; len(o) != 2 || o[0].Suspension.Decision != nil || o[1].Suspension.Decision.Actor.User != "ann" || o[1].DurationMS < 89*60_000 {
+		t.Errorf("the memory has %+v", o)
 	}
 	if len(second.Links) != 1 || second.Links[0].SpanContext.TraceID().String() != "0af7651916cd43dd8448eb211c80319c" {
 		t.Errorf("the second activation has no link to what decided: %v", second.Links)

@@ -131,9 +131,10 @@ func (p *Plugin) makeSpan(ctx context.Context, ev *trace.Event) {
 	case ev.Tool != nil:
 		name, failed = "execute_tool "+ev.Tool.Name, ev.Tool.Error
 		attrs = toolAttributes(attrs, ev.Tool)
+	case ev.Suspension != nil && ev.Suspension.Decision == nil:
+		return // it has the span of the wait when that is over
 	case ev.Suspension != nil:
-		s := ev.Suspension
-		attrs = append(attrs, semconv.GenAIToolName(s.ToolName), semconv.GenAIToolCallID(s.ToolCallID), attribute.String("awaken.suspension.action", s.Action), attribute.String("awaken.suspension.resume_mode", s.ResumeMode))
+		attrs = append(attrs, waitAttributes(ev.Suspension)...)
 	case ev.Evaluation != nil:
 		name = "gen_ai.evaluation.result"
 		label := "failed"
