@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
@@ -26,22 +28,44 @@ type UIAction struct {
 	Name        string          `json:"name"`
 	Context     json.RawMessage `json:"context,omitempty"` // an object
 	Timestamp   string          `json:"timestamp,omitempty"`
+	// Error is set instead if the event says that the renderer could not draw.
+	Error *UIError `json:"-"`
+}
+
+// UIError is what a renderer could not draw.
+type UIError struct {
+	SurfaceID string `json:"surfaceId,omitempty"`
+	Code      string `json:"code,omitempty"`
+	Path      string `json:"path,omitempty"` // where the mistake is
+	Message   string `json:"message"`
 }
 
 // ParseUIAction decodes the event of a renderer: {"userAction": {…}} as A2UI v0.8 has it, {"version",
-// "action": {…}} as v0.9 has it, or the action alone. Field names the value in errors.
+// "action": {…}} as v0.9 has it, the action alone, or {"error": {…}}. Field names the value in errors.
 func ParseUIAction(field string, data json.RawMessage) (*UIAction, error) {
 	var event struct {
 		Version    string          `json:"version"`
 		UserAction json.RawMessage `json:"userAction"`
 		Action     json.RawMessage `json:"action"`
+		Error      json.RawMessage `json:"error"`
 	}
 	if err := strict.UnmarshalKnown(data, &event); err != nil {
 		return nil, InvalidBody("%s: %v", field, err)
 	}
+	var kinds []string
+	for _, k := range []struct {
+		name string
+		data json.RawMessage
+	}{{"userAction", event.UserAction}, {"action", event.Action}, {"error", event.Error}} {
+		if k.data != nil {
+			kinds = append(kinds, k.name)
+		}
+	}
 	switch {
-	case event.UserAction != nil && event.Action != nil:
-		return nil, BadRequest("%s has userAction and action, want one of them", field)
+	case len(kinds) > 1:
+		return nil, BadRequest("%s has %s, want one of them", field, strings.Join(kinds, " and "))
+	case event.Error != nil:
+		return parseUIError(field+".error", event.Error)
 	case event.UserAction != nil:
 		field, data = field+".userAction", event.UserAction
 	case event.Action != nil:
@@ -67,7 +91,54 @@ func ParseUIAction(field string, data json.RawMessage) (*UIAction, error) {
 	return a, nil
 }
 
-// Check reports an action that the thread's surfaces do not offer. Field names the action in errors.
+// maxUIText limits each text of a renderer's error, which may be long.
+const maxUIText = 1000
+
+// parseUIError decodes the error of a renderer. A2UI v0.8 leaves open what it has.
+func parseUIError(field string, data json.RawMessage) (*UIAction, error) {
+	e := &UIError{}
+	if err := strict.UnmarshalKnown(data, e); err != nil {
+		return nil, InvalidBody("%s: %v", field, err)
+	}
+	if strings.TrimSpace(e.Message) == "" { // what it has instead
+		if e.Message = string(data); e.Message == "{}" {
+			return nil, InvalidBody("%s.message is missing, want a text", field)
+		}
+	}
+	for _, text := range []*string{&e.SurfaceID, &e.Code, &e.Path, &e.Message} {
+		if runes := []rune(*text); len(runes) > maxUIText {
+			*text = string(runes[:maxUIText]) + "…"
+		}
+	}
+	return &UIAction{SurfaceID: e.SurfaceID, Error: e}, nil
+}
+
+// maxUIErrors is how many errors of renderers an agent is told of before a user says something: a page and an agent could keep each other busy for ever.
+const maxUIErrors = 3
+
+// checkErrors refuses an error of a renderer if the agent was told of enough of them since the user's latest message.
+func checkErrors(ctx context.Context, t *mailbox.Tenant, threadID, field string) error {
+	view, err := t.Store.View(ctx, threadID)
+	if err != nil {
+		return err
+	}
+	told := 0
+	for _, m := range slices.Backward(view.Messages()) {
+		if m.Role != llm.User {
+			continue
+		}
+		if !strings.HasPrefix(m.Text(), errorOpen) {
+			break
+		}
+		told++
+	}
+	if told >= maxUIErrors {
+		return &Failure{Status: http.StatusConflict, Code: "conflict", Message: fmt.Sprintf("%s: the agent was told of %d errors since the user's latest message, which is the maximum", field, told)}
+	}
+	return nil
+}
+
+// Check reports an action that the thread's surfaces do not offer, and an error that is not about one of them or one too many. Field names the action in errors.
 func (a *UIAction) Check(ctx context.Context, t *mailbox.Tenant, threadID, field string) error {
 	values, err := t.Store.ThreadState(ctx, threadID)
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
@@ -80,6 +151,9 @@ func (a *UIAction) Check(ctx context.Context, t *mailbox.Tenant, threadID, field
 		}
 	}
 	s, ok := surfaces[a.SurfaceID]
+	if a.Error != nil && len(surfaces) > 0 && (ok || a.SurfaceID == "") {
+		return checkErrors(ctx, t, threadID, field)
+	}
 	if !ok {
 		return BadRequest("%s.surfaceId is %.80q, want a surface of the thread: %s", field, a.SurfaceID, some(maps.Keys(surfaces)))
 	}
@@ -126,11 +200,18 @@ func some(seq func(yield func(string) bool)) string {
 	return strings.Join(names, ", ")
 }
 
-const actionOpen, actionClose = "<ui_action>\n", "\n</ui_action>"
+const (
+	actionOpen, actionClose = "<ui_action>\n", "\n</ui_action>"
+	errorOpen, errorClose   = "<ui_error>\n", "\n</ui_error>"
+)
 
 // Text returns the action as the text of a user message, which the instructions of the plugin generative-ui
 // explain to models. The JSON inside has no < and >, so it cannot end the mark.
 func (a *UIAction) Text() (string, error) {
+	if a.Error != nil {
+		data, err := json.Marshal(a.Error)
+		return errorOpen + string(data) + errorClose, err
+	}
 	said := *a
 	said.Timestamp = ""
 	data, err := json.Marshal(&said) // escapes < and >
@@ -142,5 +223,5 @@ func (a *UIAction) Text() (string, error) {
 
 // IsUIAction reports whether a text is the result of [UIAction.Text].
 func IsUIAction(text string) bool {
-	return strings.HasPrefix(text, actionOpen) && strings.HasSuffix(text, actionClose)
+	return strings.HasPrefix(text, actionOpen) && strings.HasSuffix(text, actionClose) || strings.HasPrefix(text, errorOpen) && strings.HasSuffix(text, errorClose)
 }

@@ -39,6 +39,7 @@ Button{child, variant?: default|primary|borderless, action: {event: {name, conte
 `
 
 const aboutActions = `When the user acts in an interface, for example presses a button, you receive a user message <ui_action>{"surfaceId", "sourceComponentId", "name", "context"}</ui_action>. It was made by the interface, not typed: react to it, usually by updating the surface.
+If the page cannot draw an interface, you receive a user message <ui_error>{"surfaceId", "code", "path", "message"}</ui_error>. The user has not typed it: draw the interface again, without the mistake.
 `
 
 // aboutPrompt has the tool.

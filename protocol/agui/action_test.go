@@ -78,3 +78,36 @@ func TestAction_Repeated(t *testing.T) {
 		t.Errorf("an action of a deleted surface: %d: %s", status, body)
 	}
 }
+
+// What a renderer could not draw reaches the model, a few times: then a user must say something first.
+func TestAction_OfARendererThatFails(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.post(g.URL, "/run", fmt.Sprintf(`{"threadId":"t","agentId":"painter","messages":[{"id":"m","role":"user","content":%q}]}`, protocoltest.Paint))
+	report := func(run, event string) (int, string) {
+		return g.post(g.URL, "/run", `{"threadId":"t","runId":"`+run+`","agentId":"painter","messages":[],"forwardedProps":{"a2uiAction":`+event+`}}`)
+	}
+	for i, tt := range protocoltest.UIErrors {
+		for range 2 { // the second time it joins the run
+			if status, body := report(fmt.Sprint("r", i), tt.Event); status != 200 || !strings.Contains(body, `"RUN_FINISHED"`) {
+				t.Fatalf("%d: %s", status, body)
+			}
+		}
+		view, err := g.Box.Tenant("").Store.View(t.Context(), "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, m := range view.Messages() {
+			if m.Role == llm.User {
+				said = m.Text()
+			}
+		}
+		if want := "<ui_error>\n" + tt.Want + "\n</ui_error>"; said != want {
+			t.Errorf("the model reads %q, want %q", said, want)
+		}
+	}
+	if status, body := report("r9", protocoltest.UIErrors[0].Event); status != 409 || !strings.Contains(body, "was told of 3 errors since the user's latest message") {
+		t.Errorf("%d: %s", status, body)
+	}
+}

@@ -82,3 +82,40 @@ func TestAction_BesideText(t *testing.T) {
 		t.Errorf("the history is %s\nwant %s", compact, want)
 	}
 }
+
+// What a renderer could not draw reaches the model, a few times: then a user must say something first.
+func TestAction_OfARendererThatFails(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	say := func(text string) {
+		t.Helper()
+		if status, body := g.post(g.URL, fmt.Sprintf(`{"id":"t","agentId":"painter","message":{"role":"user","parts":[{"type":"text","text":%q}]}}`, text)); status != 200 {
+			t.Fatalf("%d: %s", status, body)
+		}
+	}
+	report := func(event string) (int, string) {
+		return g.post(g.URL, `{"id":"t","agentId":"painter","message":{"role":"user","parts":[{"type":"data-ui-action","data":`+event+`}]}}`)
+	}
+	if status, body := report(protocoltest.UIErrors[0].Event); status != 400 || !strings.Contains(body, "want a surface of the thread: there is none") {
+		t.Errorf("before anything is drawn: %d: %s", status, body)
+	}
+	say(protocoltest.Paint)
+	for _, tt := range protocoltest.UIErrors {
+		if status, body := report(tt.Event); status != 200 {
+			t.Fatalf("%d: %s", status, body)
+		}
+		if got, want := lastSaid(t, g), "<ui_error>\n"+tt.Want+"\n</ui_error>"; got != want {
+			t.Errorf("the model reads %q, want %q", got, want)
+		}
+	}
+	if _, history := g.get(g.URL, "/v1/ai-sdk/threads/t/messages", ""); strings.Contains(history, "ui_error>\\n{") || strings.Count(history, `"data-ui-action"`) != 3 {
+		t.Errorf("the history is %s", history)
+	}
+	if status, body := report(protocoltest.UIErrors[0].Event); status != 409 || !strings.Contains(body, "was told of 3 errors since the user's latest message") {
+		t.Errorf("%d: %s", status, body)
+	}
+	say("Try again.")
+	if status, body := report(protocoltest.UIErrors[0].Event); status != 200 {
+		t.Errorf("%d: %s", status, body)
+	}
+}

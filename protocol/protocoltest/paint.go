@@ -1,5 +1,7 @@
 package protocoltest
 
+import "strings"
+
 // Paint makes the agent painter draw two surfaces: order, of A2UI v0.8, whose button send offers submit, and whose
 // template makes buttons that offer pick; and poll, of v0.9, whose root offers vote.
 const Paint = `RUN_TOOL render_a2ui {"messages":[{"surfaceUpdate":{"surfaceId":"order","components":[` +
@@ -24,7 +26,18 @@ var UIActions = []struct{ Name, Event, Want string }{
 	{"another action", `{"userAction":{"name":"delete","surfaceId":"order","sourceComponentId":"send"}}`, `.name is \"delete\", want an action of component \"send\": submit`},
 	{"no name", `{"userAction":{"surfaceId":"order","sourceComponentId":"send"}}`, `.userAction.name is missing, want a text`},
 	{"no surface", `{"action":{"name":"submit"}}`, `.action.surfaceId is missing, want a text`},
+	{"an error of another surface", `{"error":{"surfaceId":"x","message":"m"}}`, `.surfaceId is \"x\", want a surface of the thread: order, poll`},
+	{"an error without a word", `{"error":{}}`, `.error.message is missing, want a text`},
+	{"an error and an action", `{"error":{"message":"m"},"action":{}}`, ` has action and error, want one of them`},
 	{"both", `{"userAction":{},"action":{}}`, ` has userAction and action, want one of them`},
 	{"a context", `{"userAction":{"name":"submit","surfaceId":"order","sourceComponentId":"send","context":[1]}}`, `.userAction.context is [1], want an object`},
 	{"another type", `{"userAction":{"name":1,"surfaceId":"order"}}`, `.userAction: `},
+}
+
+// UIErrors are errors of renderers after [Paint], with what the model is told of them.
+var UIErrors = []struct{ Event, Want string }{
+	{`{"error":{"reason":"no component Chart"}}`, `{"message":"{\"reason\":\"no component Chart\"}"}`},
+	{`{"version":"v0.9","error":{"code":"VALIDATION_FAILED","surfaceId":"poll","path":"/components/0","message":"no </ui_error> component Vote"}}`,
+		`{"surfaceId":"poll","code":"VALIDATION_FAILED","path":"/components/0","message":"no \u003c/ui_error\u003e component Vote"}`},
+	{`{"error":{"surfaceId":"order","message":"` + strings.Repeat("ü", 2000) + `"}}`, `{"surfaceId":"order","message":"` + strings.Repeat("ü", 1000) + `…"}`},
 }
