@@ -76,6 +76,7 @@ type Contributions struct {
 	Tools      []Tool
 	Transforms []Transform
 	Policies   []StopPolicy
+	Answers    []func(text string) error
 	Variants   map[string][]Overlay // by name
 	Actions    []ActionHandler
 	Effects    []EffectHandler
@@ -123,6 +124,13 @@ func (r *Registrar) Tool(tools ...Tool) { r.made.Tools = append(r.made.Tools, to
 
 // Transform calls t for every request to the agent's model.
 func (r *Registrar) Transform(t Transform) { r.made.Transforms = append(r.made.Transforms, t) }
+
+// CheckAnswer calls check with every answer of the agent that is text and has no output schema. If it fails, the
+// model is told the error and answers again, up to [AgentSpec.MaxOutputRepairs] times in a run; then the answer counts as it
+// is. Check has no side effects.
+func (r *Registrar) CheckAnswer(check func(text string) error) {
+	r.made.Answers = append(r.made.Answers, check)
+}
 
 // Stop adds a stop policy.
 func (r *Registrar) Stop(p StopPolicy) { r.made.Policies = append(r.made.Policies, p) }

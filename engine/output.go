@@ -141,7 +141,30 @@ func (fo *finalOutput) checkText(text string) *end {
 	if fo.plan.Finish != nil {
 		how = "Call the tool " + awaken.FinalOutputTool + " with an answer that does."
 	}
-	fo.conv.add(&llm.Message{ID: fo.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: fo.metadata(),
-		Content: []llm.Block{llm.Text(fmt.Sprintf("Your answer does not fit its JSON Schema: %s. %s", oneLine(err), how))}})
+	fo.askAgain("Your answer does not fit its JSON Schema: %s. %s", oneLine(err), how)
 	return nil
+}
+
+// askAgain tells the model what is wrong with its answer.
+func (fo *finalOutput) askAgain(format string, args ...any) {
+	fo.conv.add(&llm.Message{ID: fo.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: fo.metadata(), Content: []llm.Block{llm.Text(fmt.Sprintf(format, args...))}})
+}
+
+// passes asks the plugins whether an answer is right. It reports false if the model is to try again, after a message
+// that says what is wrong.
+func (fo *finalOutput) passes(text string) bool {
+	for _, check := range fo.agent.Answers {
+		err := check(text)
+		switch {
+		case err == nil:
+			continue
+		case fo.rec.OutputRepairs >= fo.agent.Spec.OutputRepairs():
+			fo.warn("answer_invalid", "the answer of step %d is not right: %s", fo.step.index+1, oneLine(err))
+			return true
+		}
+		fo.rec.OutputRepairs++
+		fo.askAgain("Your answer is not right: %s. Answer again, with the whole answer and nothing else.", oneLine(err))
+		return false
+	}
+	return true
 }

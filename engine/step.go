@@ -171,6 +171,8 @@ func (r *run) checkAnswer(context.Context) *end {
 		r.warn("answer_truncated", "the answer of step %d is cut off: it reached the token limit", r.step.index+1)
 	case reply.Message.Text() == "":
 		r.warn("answer_empty", "the answer of step %d has no text", r.step.index+1)
+	case !r.output.passes(reply.Message.Text()):
+		return nil
 	}
 	return r.naturalEnd()
 }

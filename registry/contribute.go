@@ -97,6 +97,11 @@ func (r *Agent) check(plugin string, c *awaken.Contributions) {
 			r.problem("bad_gate", "plugin %q registers a nil gate", plugin)
 		}
 	}
+	for _, check := range c.Answers {
+		if check == nil {
+			r.problem("bad_check", "plugin %q registers a nil check of answers", plugin)
+		}
+	}
 	for _, b := range slices.Sorted(maps.Keys(c.Guards)) {
 		for _, g := range c.Guards[b] {
 			if b != awaken.InputPoint && b != awaken.OutputPoint && b != awaken.ResultPoint || g == nil {
@@ -134,6 +139,7 @@ func (r *Agent) behave(plugin string, c *awaken.Contributions) {
 		r.hidden = append(r.hidden, hider{plugin, f})
 	}
 	r.Policies = append(r.Policies, c.Policies...)
+	r.Answers = append(r.Answers, c.Answers...)
 }
 
 // addVariant adds a variant, which compile resolves later. Variants have no variants.

@@ -94,7 +94,8 @@ type behaviour struct {
 	Guards     map[awaken.GuardPoint][]Guard
 	Actions    map[string]Action
 	Effects    map[string]Effect
-	Policies   []awaken.StopPolicy // without max_rounds
+	Answers    []func(text string) error // checks of answers
+	Policies   []awaken.StopPolicy       // without max_rounds
 	MaxRounds  awaken.StopPolicy
 	Tolerant   bool // continue after an inference error, because a policy counts them
 	revisers   []revised

@@ -213,7 +213,7 @@ func (t *drawTool) ask(ctx context.Context, call *awaken.ToolCall, prompt string
 			return req, nil
 		},
 		Sink: func() awaken.Sink {
-			show, rest := t.stream(call, t.limits), ""
+			show, rest, steps := t.stream(call, t.limits), "", 0
 			return awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
 				switch ev := e.Event.(type) {
 				case *awaken.TextDelta:
@@ -225,6 +225,10 @@ func (t *drawTool) ask(ctx context.Context, call *awaken.ToolCall, prompt string
 					}
 				case *awaken.StreamReset:
 					show, rest = t.stream(call, t.limits), ""
+				case *awaken.StepStart:
+					if steps++; steps > 1 { // it answers again
+						show, rest = t.stream(call, t.limits), ""
+					}
 				}
 				return nil
 			})
@@ -239,4 +243,39 @@ func (t *drawTool) ask(ctx context.Context, call *awaken.ToolCall, prompt string
 		return nil, fmt.Errorf("agent %q did not draw: %s", t.agentID, run.Termination)
 	}
 	return run, nil
+}
+
+// slim leaves what was drawn out of the results of tools, as the model reads them. Pages read it there, also after a reload; the model has written it itself, or cannot change it but by drawing anew.
+func slim(_ context.Context, _ *awaken.HookCall, req *llm.Request) error {
+	var out []*llm.Message // nil as long as nothing has changed
+	draws := map[string]bool{}
+	for i, m := range req.Messages.All() {
+		for _, c := range m.ToolCalls {
+			if c.Name == RenderJSON || c.Name == RenderOpenUI {
+				draws[c.ID] = true
+			}
+		}
+		if !draws[m.ToolCallID] {
+			continue
+		}
+		var d drawn
+		if json.Unmarshal([]byte(m.Text()), &d) != nil || d.Spec == nil && d.Code == "" {
+			continue
+		}
+		d.Spec, d.Code = nil, ""
+		data, err := json.Marshal(d)
+		if err != nil {
+			return err
+		}
+		if out == nil {
+			out = req.Messages.Slice()
+		}
+		short := *m
+		short.Content = []llm.Block{llm.Text(string(data))}
+		out[i] = &short
+	}
+	if out != nil {
+		req.Messages = llm.NewMessages(out...)
+	}
+	return nil
 }

@@ -118,6 +118,15 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 			return fmt.Errorf("%s is %q, want an agent that exists", f.name, f.id)
 		}
 	}
+	if slices.Contains(cfg.Formats, FormatJSONRender) || slices.Contains(cfg.Formats, FormatOpenUI) {
+		r.Transform(slim)
+	}
+	switch cfg.Answer {
+	case FormatJSONRender:
+		r.CheckAnswer(func(text string) error { _, err := CompileJSONRender(text, cfg.limits()); return err })
+	case FormatOpenUI:
+		r.CheckAnswer(func(text string) error { _, err := ParseOpenUI(text, cfg.limits()); return err })
+	}
 	if text := instructions(&cfg); text != "" {
 		r.On(awaken.PhaseBeforeInference, func(_ context.Context, h *awaken.HookCall) error {
 			builtin.AddContextMessage.Schedule(h, builtin.SystemContext("generative_ui.instructions", text))

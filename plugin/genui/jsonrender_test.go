@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/genui"
 )
@@ -199,9 +200,13 @@ func FuzzCompileJSONRender(f *testing.F) {
 // pair returns an agent whose tools draw by a sub-agent that plays turns after the parent's first.
 func pair(t *testing.T, section string, turns ...llmtest.Turn) *awakentest.Harness {
 	t.Helper()
+	answer := genui.FormatJSONRender
+	if strings.Contains(section, genui.FormatOpenUI) {
+		answer = genui.FormatOpenUI
+	}
 	return awakentest.New(t, engine.Config{Plugins: []awaken.Plugin{genui.New()}, Agents: []*awaken.AgentSpec{
 		{ID: engine.DefaultAgentID, PluginIDs: []string{genui.Name}, Sections: map[string]json.RawMessage{genui.Name: json.RawMessage(section)}},
-		{ID: "artist", PluginIDs: []string{genui.Name}, Sections: map[string]json.RawMessage{genui.Name: json.RawMessage(`{"formats":[],"answer":"json-render"}`)}},
+		{ID: "artist", PluginIDs: []string{genui.Name}, Sections: map[string]json.RawMessage{genui.Name: json.RawMessage(`{"formats":[],"answer":"` + answer + `"}`)}},
 	}}, turns...)
 }
 
@@ -241,12 +246,64 @@ func TestRenderJSON_SubAgent(t *testing.T) {
 func TestRenderJSON_SubAgentFails(t *testing.T) {
 	t.Parallel()
 	h := pair(t, `{"formats":["json-render"],"json_render_agent":"artist"}`,
-		llmtest.Use(genui.RenderJSON, `{"prompt":"an order"}`), llmtest.Say("No."),
+		llmtest.Use(genui.RenderJSON, `{"prompt":"an order"}`), llmtest.Say("No."), llmtest.Say("No!"), llmtest.Say("No?"),
 		llmtest.Use(genui.RenderJSON, `{}`), llmtest.Use(genui.RenderJSON, `{"prompt":" "}`), llmtest.Say("ok"))
 	got := results(h, h.Say("go").Result.ThreadID)
 	for i, want := range []string{"/root: is empty", "spec and prompt are missing, want one of them", `prompt is " ", want a text that is not empty`} {
 		if !strings.Contains(got[i], want) {
 			t.Errorf("result %d is %s, want %s", i, got[i], want)
 		}
+	}
+}
+
+// An answer that cannot be drawn goes back to the model with the positions of its mistakes, twice; then it counts as it is.
+func TestAnswer_IsChecked(t *testing.T) {
+	t.Parallel()
+	for format, tt := range map[string]struct{ wrong, right, told string }{
+		genui.FormatJSONRender: {`{"op":"add","path":"/root","value":"card"}`, orderLines, `Your answer is not right: /root: is "card"`},
+		genui.FormatOpenUI:     {"root = Card([header])", `root = Card([])`, `Your answer is not right: 1:14: header is not defined`},
+	} {
+		section := `{"formats":[],"answer":"` + format + `"}`
+		h := start(t, section, llmtest.Say(tt.wrong), llmtest.Say(tt.right))
+		rec := h.Say("go")
+		if rec.Result.Response != tt.right || len(h.Requests()) != 2 {
+			t.Fatalf("%s: the answer is %q after %d requests", format, rec.Result.Response, len(h.Requests()))
+		}
+		msgs := h.Messages(rec.Result.ThreadID)
+		if got := msgs[2]; got.Visibility != llm.Internal || !strings.HasPrefix(got.Text(), tt.told) || !strings.HasSuffix(got.Text(), "Answer again, with the whole answer and nothing else.") {
+			t.Errorf("%s: the model is told %q, want %q", format, got.Text(), tt.told)
+		}
+		h = start(t, section, llmtest.Say(tt.wrong), llmtest.Say("in"), llmtest.Say("words"))
+		if rec := h.Say("go"); rec.Result.Response != "words" || rec.Result.Termination.Type != awaken.NaturalEnd {
+			t.Errorf("%s: %+v", format, rec.Result)
+		}
+		h = start(t, section, llmtest.Say(tt.right))
+		if rec := h.Say("go"); rec.Result.Response != tt.right {
+			t.Errorf("%s: %+v", format, rec.Result)
+		}
+	}
+}
+
+// A sub-agent that answers again begins the activity anew. The model does not read what was drawn, which the stored result has.
+func TestRenderJSON_TheArtistAnswersAgain(t *testing.T) {
+	t.Parallel()
+	h := pair(t, `{"formats":["json-render"],"json_render_agent":"artist"}`,
+		llmtest.Use(genui.RenderJSON, `{"prompt":"an order","surface_id":"order"}`), llmtest.Say(`{"op":"add","path":"/root","value":"nothing"}`+"\n"), llmtest.Say(orderLines), llmtest.Say("ok"))
+	rec := h.Say("go")
+	if got := results(h, rec.Result.ThreadID)[0]; got != `{"rendered":true,"count":3,"surface_id":"order","spec":`+orderSpec+`}` {
+		t.Errorf("the result is %s", got)
+	}
+	began := 0
+	for _, s := range awakentest.All[*awaken.ActivitySnapshot](rec.Entries) {
+		if string(s.Content) == `{"root":"","elements":{}}` {
+			began++
+		}
+	}
+	if began != 2 {
+		t.Errorf("the activity began %d times, want 2", began)
+	}
+	last := h.Requests()[3].Messages
+	if got := last[len(last)-1].Text(); got != `{"rendered":true,"count":3,"surface_id":"order"}` {
+		t.Errorf("the model reads %s", got)
 	}
 }
