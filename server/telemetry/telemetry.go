@@ -8,7 +8,8 @@
 //	err = t.Shutdown(ctx)
 //
 // Nothing is sent unless a variable names a collector: OTEL_EXPORTER_OTLP_ENDPOINT, or that of traces or metrics alone. The exporters read the others:
-// headers, timeout, compression, certificates; the SDK reads the sampler (OTEL_TRACES_SAMPLER), limits and intervals.
+// headers, timeout, compression, certificates. The sampler (OTEL_TRACES_SAMPLER), limits (OTEL_SPAN_*), sizes and intervals (OTEL_BSP_*, OTEL_METRIC_EXPORT_*) are
+// those of the SDK.
 package telemetry
 
 import (
