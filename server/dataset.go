@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
@@ -355,7 +354,10 @@ type importedTraces struct {
 	DatasetRevision int64 `json:"dataset_revision"`
 }
 
-const maxImport = 1000
+const (
+	maxImport = 1000
+	maxSecs   = 253_402_300_799 // the end of the year 9999
+)
 
 func (h *datasets) importTraces(req *request, body *tracesImport) error {
 	o, err := body.options()
@@ -369,8 +371,11 @@ func (h *datasets) importTraces(req *request, body *tracesImport) error {
 		}
 	}
 	q := awaken.RunQuery{AgentID: body.AgentID, Status: awaken.RunDone, Root: true, Limit: most}
-	if body.SinceSecs != nil {
-		q.Since = time.Unix(*body.SinceSecs, 0).UnixMilli()
+	if s := body.SinceSecs; s != nil {
+		if *s < 0 || *s > maxSecs {
+			return protocol.BadRequest("since_secs is %d; want 0 to %d", *s, int64(maxSecs))
+		}
+		q.Since = *s * 1000
 	}
 	runs, err := req.tenant.Store.ListRuns(req.ctx, q)
 	if err != nil {

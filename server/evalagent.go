@@ -228,8 +228,18 @@ func (v *evalVariant) of(reg *registry.Registry, agent, model string, overrides 
 	if out, err = runner.Live(reg, agent, model, overrides); err != nil {
 		return out, err
 	}
+	if v.Parameters != nil {
+		if err := checkOverride(out.Registry, out.AgentID, v.Parameters); err != nil {
+			return out, inVariant(v.ID, err)
+		}
+	}
 	out.Cell.Variant, out.Parameters = v.ID, v.Parameters
 	return out, nil
+}
+
+// inVariant names the field of a variant that a mistake about parameters is in.
+func inVariant(id string, err error) error {
+	return protocol.BadRequest("variant %q: %s", id, strings.Replace(plain(err.Error()), "overrides.", "parameters.", 1))
 }
 
 // maxVersions is how many versions a run compares.

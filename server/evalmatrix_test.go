@@ -93,17 +93,19 @@ func TestEvalRuns_CompareEverythingThatAnAgentIs(t *testing.T) {
 		t.Errorf("live and draft: %q", got)
 	}
 	for body, says := range map[string]string{
-		`"agent_id":"ann","agents":["bob"]`:                                     "agent_id and agents: want one of them",
-		`"agents":["bob","bob"]`:                                                `agents[1] is \"bob\", which is there before`,
-		`"agents":["none"]`:                                                     `agent \"none\"`,
-		`"agent_id":"ann","variants":[{"id":""}]`:                               "variants[0].id is",
-		`"agent_id":"ann","variants":[{"id":"a"},{"id":"a"}]`:                   `variants[1] is \"a\", which is there before`,
-		`"agent_id":"ann","variants":[{"id":"a","agent_overrides":{"id":"x"}}]`: "agent_overrides.id",
-		`"agent_id":"ann","version":"1","versions":["2"]`:                       "version and versions: want one of them",
-		`"agent_id":"ann","versions":["live","` + second + `"]`:                 `versions[1] is`,
-		`"agent_id":"ann","versions":[]`:                                        "versions has 0 of them; want 1 to 20",
-		`"models":["echo"],"versions":["1"]`:                                    "without an agent_id",
-		`"agent_id":"ann","variants":[{"id":"a","parameters":{"heat":1}}]`:      "heat",
+		`"agent_id":"ann","agents":["bob"]`:                                        "agent_id and agents: want one of them",
+		`"agents":["bob","bob"]`:                                                   `agents[1] is \"bob\", which is there before`,
+		`"agents":["none"]`:                                                        `agent \"none\"`,
+		`"agent_id":"ann","variants":[{"id":""}]`:                                  "variants[0].id is",
+		`"agent_id":"ann","variants":[{"id":"a"},{"id":"a"}]`:                      `variants[1] is \"a\", which is there before`,
+		`"agent_id":"ann","variants":[{"id":"a","agent_overrides":{"id":"x"}}]`:    "agent_overrides.id",
+		`"agent_id":"ann","version":"1","versions":["2"]`:                          "version and versions: want one of them",
+		`"agent_id":"ann","versions":["live","` + second + `"]`:                    `versions[1] is`,
+		`"agent_id":"ann","versions":[]`:                                           "versions has 0 of them; want 1 to 20",
+		`"models":["echo"],"versions":["1"]`:                                       "without an agent_id",
+		`"agent_id":"ann","variants":[{"id":"a","parameters":{"heat":1}}]`:         "heat",
+		`"agent_id":"ann","variants":[{"id":"a","parameters":{"temperature":99}}]`: `variant \"a\": parameters.temperature is 99, want 0 to 2`,
+		`"agent_id":"ann","variants":[{"id":"a","parameters":{"max_tokens":-1}}]`:  `parameters.max_tokens is -1`,
 	} {
 		status, text := g.ask("POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"mode":"live",%s}`, id, body), admin...)
 		if status/100 != 4 || !strings.Contains(text, says) {

@@ -86,6 +86,7 @@ func TestDatasets_TakeRecordedRuns(t *testing.T) {
 	if out["imported_count"] != 1.0 || out["dataset_revision"] != 3.0 {
 		t.Errorf("%v", out)
 	}
+	g.says(400, "since_secs is 9223372036854775807; want 0 to", "POST", "/v1/eval/datasets/"+id+"/import-traces", `{"expected_revision":3,"since_secs":9223372036854775807}`, admin...)
 	again := g.want(200, "POST", "/v1/eval/datasets/"+id+"/import-traces", `{"expected_revision":3}`, admin...)
 	if again["imported_count"] != 0.0 || again["skipped_count"] != 1.0 {
 		t.Errorf("imported again: %v", again)
