@@ -11,7 +11,7 @@ export interface Times {
 }
 
 const recents = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 } as const;
-const CUSTOM = "custom";
+const CUSTOM = "custom" as const;
 
 /** useTimes returns the times as requests have them. They stay the same while the page is open, because the pages of a list belong together. */
 export function useTimes({ range, since, until }: Times): Omit<Times, "range"> {
@@ -40,7 +40,7 @@ export function TimeChoice({ times, set }: { times: Times; set: (change: Times) 
         label={t("audit.time")}
         value={custom ? CUSTOM : (times.range ?? "")}
         onChange={(range) => set({ range: range || undefined, since: undefined, until: undefined })}
-        options={[...(Object.keys(recents) as (keyof typeof recents)[]), CUSTOM as typeof CUSTOM].map((r) => ({ value: r, text: t(`range.${r}`) }))}
+        options={[...(Object.keys(recents) as (keyof typeof recents)[]), CUSTOM].map((r) => ({ value: r, text: t(`range.${r}`) }))}
       />
       {custom &&
         (["since", "until"] as const).map((name) => (

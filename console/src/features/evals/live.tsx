@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Ban, Check, CircleHelp, Clock, Gavel, LoaderCircle, SkipForward, Unplug, X, type LucideIcon } from "lucide-react";
-import { useMemo, type ReactNode } from "react";
+import { Ban, Check, CircleHelp, Clock, Gavel, LoaderCircle, SkipForward, Unplug, X } from "lucide-react";
+import { useMemo, type ComponentProps, type ReactNode } from "react";
 import { agentsQuery } from "../../api/agents";
 import { api, ask } from "../../api/client";
 import { kindOf } from "../../api/errors";
@@ -19,7 +19,7 @@ import { TimeChoice, useTimes } from "../../ui/recent";
 import { Fold } from "../../ui/request";
 import { Rows } from "../../ui/rows";
 import { Empty, Loaded } from "../../ui/state";
-import { toneOf, type Tone } from "../../ui/status";
+import { Badge } from "../../ui/status";
 import { Ago } from "../../ui/time";
 
 type Judgement = components["schemas"]["Judgement"];
@@ -42,14 +42,14 @@ const budgetsQuery = queryOptions({ queryKey: ["judgements", "budgets"], queryFn
 const columns = "grid-cols-[3rem_8rem_7rem_minmax(0,10rem)_4rem_minmax(0,10rem)_minmax(0,1fr)_5rem_4rem]";
 const statuses = ["done", "pending", "judging", "failed", "in_doubt", "skipped"] as const;
 const limits = [0.3, 0.5, 0.7, 0.9];
-const looks: Record<string, { icon: LucideIcon; tone: Tone }> = {
-  passed: { icon: Check, tone: "ok" },
-  refused: { icon: X, tone: "fail" },
-  pending: { icon: Clock, tone: "idle" },
-  judging: { icon: LoaderCircle, tone: "run" },
-  failed: { icon: Ban, tone: "fail" },
-  in_doubt: { icon: CircleHelp, tone: "doubt" },
-  skipped: { icon: SkipForward, tone: "idle" },
+const looks: Record<string, ComponentProps<typeof Badge>["look"]> = {
+  passed: { icon: Check, tone: "ok", word: "live.status.passed" },
+  refused: { icon: X, tone: "fail", word: "live.status.refused" },
+  pending: { icon: Clock, tone: "idle", word: "live.status.pending" },
+  judging: { icon: LoaderCircle, tone: "run", word: "live.status.judging", spins: true },
+  failed: { icon: Ban, tone: "fail", word: "live.status.failed" },
+  in_doubt: { icon: CircleHelp, tone: "doubt", word: "live.status.in_doubt" },
+  skipped: { icon: SkipForward, tone: "idle", word: "live.status.skipped" },
 };
 
 /** LiveEvals lists what scorers and models say about the runs of users. */
@@ -189,21 +189,8 @@ function Budgets() {
   );
 }
 
-const verdictOf = (j: Judgement) => (j.status === "done" ? (j.passed === false ? "refused" : "passed") : j.status);
-
-/** Verdict says what came of a judgement as icon, word and colour. */
-function Verdict({ j }: { j: Judgement }) {
-  const { t } = useLanguage();
-  const of = verdictOf(j);
-  const look = looks[of] ?? looks.pending!;
-  const Icon = look.icon;
-  return (
-    <span className={`inline-flex items-center gap-1 whitespace-nowrap ${toneOf(look.tone)}`}>
-      <Icon aria-hidden className="size-3.5 shrink-0" />
-      <span className="font-medium">{t(`live.status.${of}` as Key)}</span>
-    </span>
-  );
-}
+/** lookOf says what came of a judgement. */
+const lookOf = (j: Judgement) => looks[j.status === "done" ? (j.passed === false ? "refused" : "passed") : j.status] ?? looks.pending!;
 
 function Score({ of }: { of?: number }) {
   const { number } = useLanguage();
@@ -223,7 +210,7 @@ function Line({ j, phone, wide, search }: { j: Judgement; phone: boolean; wide: 
       <div className="flex h-full flex-col justify-center gap-1 px-4">
         <div className="flex items-center gap-2">
           <Score of={j.score} />
-          <Verdict j={j} />
+          <Badge look={lookOf(j)} />
           {name}
           <span className="ml-auto text-muted">
             <Ago at={j.created_at} />
@@ -239,7 +226,7 @@ function Line({ j, phone, wide, search }: { j: Judgement; phone: boolean; wide: 
   return (
     <div className={`grid h-full items-center gap-3 px-4 ${wide ? columns : "grid-cols-[3rem_8rem_7rem_minmax(0,1fr)_4rem]"}`}>
       <Score of={j.score} />
-      <Verdict j={j} />
+      <Badge look={lookOf(j)} />
       {name}
       <span className="truncate">{j.agent_id}</span>
       {wide && (
@@ -314,7 +301,7 @@ function Said({ j }: { j: Judgement }) {
     <div className="flex flex-col gap-4 p-4">
       <div className="flex items-center gap-3 text-title">
         <Score of={j.score} />
-        <Verdict j={j} />
+        <Badge look={lookOf(j)} />
       </div>
       {j.reason && <p className="[overflow-wrap:anywhere]">{j.reason}</p>}
       {["in_doubt", "failed", "skipped"].includes(j.status) && (
