@@ -67,6 +67,11 @@ type Submission struct {
 	// left. Otherwise it is an error, an *awaken.Decided.
 	Resent bool
 
+	// Logged says that the messages are records of another thread's log: they may call tools and answer
+	// calls, which those of clients must not. Such a submission only starts a run, on an idle thread;
+	// otherwise the error is awaken.ErrBusy.
+	Logged bool
+
 	// Anew makes ModeInterrupt also end a waiting run. Otherwise that run resumes with the
 	// input.
 	Anew bool
@@ -113,7 +118,7 @@ func (t *Tenant) Submit(ctx context.Context, s Submission) (*Receipt, error) {
 }
 
 func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
-	if len(s.Request.Messages) > 0 {
+	if len(s.Request.Messages) > 0 && !s.Logged {
 		if err := awaken.CheckInput(s.Request.Messages); err != nil {
 			return nil, err
 		}
@@ -128,13 +133,13 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(s.Request.Decisions) > 0 {
+	if len(s.Request.Decisions) > 0 && !s.Logged {
 		if r, err := t.submitted(ctx, s); r != nil || err != nil {
 			return r, err
 		}
 	} else {
 		// On an idle thread, every mode does the same.
-		terms := Terms{Idle: s.Mode != ModeQueue && s.Mode != "", Confined: s.Confined}
+		terms := Terms{Idle: s.Logged || s.Mode != ModeQueue && s.Mode != "", Confined: s.Confined}
 		left, err := t.enqueue(ctx, terms, d)
 		if err != nil {
 			return nil, err
@@ -144,6 +149,9 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 		}
 		if r, err := t.submitted(ctx, s); r != nil || err != nil { // Enqueue queues nothing under a key that is in use
 			return r, err
+		}
+		if s.Logged {
+			return nil, fmt.Errorf("thread %s: %w", d.ThreadID, awaken.ErrBusy)
 		}
 		if d, err = t.dispatch(s); err != nil { // Enqueue may have filled it in
 			return nil, err

@@ -1,6 +1,7 @@
 package mailbox_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/bubbletest"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
@@ -129,6 +131,50 @@ func TestSubmit_ARunOfSeveralThreadsIsStartedOnce(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 			g.wantRun(tn, "run-"+string(mode), awaken.RunDone, awaken.NaturalEnd, "you said hello")
+		}
+	})
+}
+
+// A run that begins with records of another log, calls and results among them, is stored with them in one write, and only on an idle thread.
+func TestSubmit_ALoggedRunBeginsWithCallsAndResults(t *testing.T) {
+	t.Parallel()
+	bubbletest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		defer work(b)()
+		tn := b.Tenant("")
+		logged := func(thread string) mailbox.Submission {
+			s := say(thread, "look")
+			s.Request.Messages = append(s.Request.Messages,
+				&llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: json.RawMessage("{}")}}},
+				&llm.Message{Role: llm.ToolRole, ToolCallID: "c", Content: []llm.Block{llm.Text("another result")}})
+			s.Logged = true
+			return s
+		}
+		s := logged("a")
+		s.Logged = false
+		if _, err := tn.Submit(t.Context(), s); !errors.Is(err, awaken.ErrInvalid) {
+			t.Errorf("messages of a client that answer calls: %v", err)
+		}
+		r := g.submit(tn, logged("a"))
+		time.Sleep(time.Second)
+		run := g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "")
+		if run.Input.FromSeq != 1 || run.Input.ToSeq != 3 {
+			t.Errorf("the input is %+v", run.Input)
+		}
+		log, err := tn.Store.Messages(t.Context(), "a", awaken.MessageQuery{})
+		if err != nil || len(log) != 4 || log[2].Message.Text() != "another result" {
+			t.Errorf("%d messages, %v", len(log), err)
+		}
+		s = logged("b")
+		s.Request.Messages = s.Request.Messages[:2]
+		if _, err := tn.Submit(t.Context(), s); !errors.Is(err, awaken.ErrInvalid) {
+			t.Errorf("a call without a result: %v", err)
+		}
+		g.submit(tn, say("b", "use ask"))
+		time.Sleep(time.Second)
+		if _, err := tn.Submit(t.Context(), logged("b")); !errors.Is(err, awaken.ErrBusy) {
+			t.Errorf("on a thread whose run waits: %v", err)
 		}
 	})
 }

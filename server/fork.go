@@ -206,15 +206,8 @@ func (h *forks) replay(req *request, body *replayBody) error {
 	return req.Reply(202, replayAccepted{ThreadID: t.ID, RunID: runID, AgentID: agentID, Version: version, ForkedFrom: from})
 }
 
-// start puts changed results into the thread and submits the run of a fork.
+// start submits the run of a fork, with the changed results.
 func (h *forks) start(req *request, t *awaken.Thread, run *awaken.Run, b *trace.Branch, body *replayBody, agentID, version string) (runID string, err error) {
-	if len(b.Messages) > 0 {
-		took := awaken.RunRequest{AgentID: agentID, ThreadID: t.ID, RunID: ids.New(), ResolutionID: version, UserID: t.UserID, Origin: "internal", Messages: b.Messages,
-			End: &awaken.Termination{Type: awaken.BehaviorRequested}}
-		if _, err := req.tenant.Runtime.Run(req.ctx, took, nil); err != nil {
-			return "", err
-		}
-	}
 	overrides := run.Overrides
 	if body.Overrides != nil {
 		all := *body.Overrides
@@ -223,7 +216,7 @@ func (h *forks) start(req *request, t *awaken.Thread, run *awaken.Run, b *trace.
 		}
 		overrides = &all
 	}
-	s := &mailbox.Submission{Request: awaken.RunRequest{AgentID: agentID, ThreadID: t.ID, ResolutionID: version, Overrides: overrides, FrontendTools: run.FrontendTools,
+	s := &mailbox.Submission{Logged: true, Request: awaken.RunRequest{AgentID: agentID, ThreadID: t.ID, Messages: b.Messages, ResolutionID: version, Overrides: overrides, FrontendTools: run.FrontendTools,
 		OutputSchema: run.OutputSchema, Budget: run.Budget, Taint: run.Taint}}
 	if err := sign(req, s); err != nil {
 		return "", err
