@@ -454,6 +454,9 @@ func (h *evaluations) delete(req *request) error {
 	if header.Status == archive.Running {
 		return fail(http.StatusConflict, "running", "eval run %q is running; cancel it first", header.ID)
 	}
+	if len(header.EvidenceOf) > 0 {
+		return fail(http.StatusConflict, "evidence", "eval run %q is the evidence with which the gates of agents %q let a publication pass, and is kept", header.ID, header.EvidenceOf)
+	}
 	if err := a.Remove(req.ctx, header.ID); err != nil {
 		return err
 	}

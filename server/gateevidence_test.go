@@ -29,4 +29,6 @@ func TestGates_TheirEvidenceIsKept(t *testing.T) {
 	if got := pins(); len(got) != 1 || got[0] != "evidence "+run {
 		t.Errorf("after the publication, and without its dataset, the run has the pins %q, want evidence %s", got, run)
 	}
+	g.says(409, "gates of agents", "DELETE", "/v1/eval/runs/"+run, "", admin...)
+	g.want(200, "GET", "/v1/eval/runs/"+run, "", admin...)
 }

@@ -76,6 +76,8 @@ type Header struct {
 	// Started is the number of the first cell that no process has begun. It is stored before a cell costs anything.
 	Started int  `json:"started,omitempty"`
 	Retry   bool `json:"retry,omitempty"` // a client wants the cells in doubt to be run again, once
+	// EvidenceOf are the agents that were published because of the run, or of its comparison with another.
+	EvidenceOf []string `json:"evidence_of,omitempty"`
 }
 
 // ErrLost means that another process has the run.

@@ -41,14 +41,17 @@ func New(values profile.Store, runs trace.PinStore) *Gate {
 	return &Gate{archive.New(values), runs, time.Now}
 }
 
-// Keep pins the runs that the cases of the evidence are made of, so that they outlive the cases.
+// Keep marks the evaluations that are the evidence, which can then not be deleted, and pins the runs that their cases are made of, so that they outlive the
+// cases.
 func (g *Gate) Keep(ctx context.Context, v *config.GateVerdict, by config.Actor) error {
-	if g.runs == nil {
-		return nil
-	}
 	for i := range v.Checks {
 		id := v.Checks[i].EvalRunID
-		if id == "" {
+		for _, run := range []string{id, v.Checks[i].BaselineRunID} {
+			if err := g.mark(ctx, run, v.AgentID); err != nil {
+				return err
+			}
+		}
+		if id == "" || g.runs == nil {
 			continue
 		}
 		cases, err := g.archive.Cases(ctx, id)
@@ -312,4 +315,21 @@ func scored(r *eval.Report, name string) *float64 {
 		}
 	}
 	return nil
+}
+
+// mark notes that an agent was published because of an evaluation.
+func (g *Gate) mark(ctx context.Context, id, agentID string) error {
+	if id == "" {
+		return nil
+	}
+	_, err := g.archive.Update(ctx, id, func(h *archive.Header) error {
+		if !slices.Contains(h.EvidenceOf, agentID) {
+			h.EvidenceOf = append(h.EvidenceOf, agentID)
+		}
+		return nil
+	})
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil // it was deleted meanwhile
+	}
+	return err
 }
