@@ -126,8 +126,8 @@ func (r *Registrar) Tool(tools ...Tool) { r.made.Tools = append(r.made.Tools, to
 func (r *Registrar) Transform(t Transform) { r.made.Transforms = append(r.made.Transforms, t) }
 
 // CheckAnswer calls check with every answer of the agent that is text and has no output schema. If it fails, the
-// model is told the error and answers again, up to [AgentSpec.MaxOutputRepairs] times in a run; then the answer counts as it
-// is. Check has no side effects.
+// model is told the error and answers again, up to [AgentSpec.MaxOutputRepairs] times in a run; then, and in the last of
+// its rounds, the answer counts as it is. Check has no side effects.
 func (r *Registrar) CheckAnswer(check func(text string) error) {
 	r.made.Answers = append(r.made.Answers, check)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -150,21 +151,26 @@ func (fo *finalOutput) askAgain(format string, args ...any) {
 	fo.conv.add(&llm.Message{ID: fo.rt.cfg.NewID(), Role: llm.User, Visibility: llm.Internal, Metadata: fo.metadata(), Content: []llm.Block{llm.Text(fmt.Sprintf(format, args...))}})
 }
 
-// passes asks the plugins whether an answer is right. It reports false if the model is to try again, after a message
+// checkWords asks the plugins whether an answer is right. It returns nil if the model is to try again, after a message
 // that says what is wrong.
-func (fo *finalOutput) passes(text string) bool {
+func (fo *finalOutput) checkWords(ctx context.Context, text string) *end {
 	for _, check := range fo.agent.Answers {
-		err := check(text)
+		wrong, err := bounded(ctx, &fo.activation, func(context.Context) (wrong, err error) {
+			defer caught(&err, "check of an answer")
+			return check(text), nil
+		}, "check of an answer")
 		switch {
-		case err == nil:
+		case err != nil:
+			return fo.fail(err)
+		case wrong == nil:
 			continue
-		case fo.rec.OutputRepairs >= fo.agent.Spec.OutputRepairs():
-			fo.warn("answer_invalid", "the answer of step %d is not right: %s", fo.step.index+1, oneLine(err))
-			return true
+		case fo.rec.OutputRepairs >= fo.agent.Spec.OutputRepairs() || fo.step.index+1 == fo.agent.Spec.Rounds():
+			fo.warn("answer_invalid", "the answer of step %d is not right: %s", fo.step.index+1, oneLine(wrong))
+			return fo.naturalEnd()
 		}
 		fo.rec.OutputRepairs++
-		fo.askAgain("Your answer is not right: %s. Answer again, with the whole answer and nothing else.", oneLine(err))
-		return false
+		fo.askAgain("Your answer is not right: %s. Answer again, with the whole answer and nothing else.", oneLine(wrong))
+		return nil
 	}
-	return true
+	return fo.naturalEnd()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/awakentest"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
@@ -179,5 +180,24 @@ func TestOutput_BadSchemasAreRefused(t *testing.T) {
 	req.OutputSchema, req.FrontendTools = json.RawMessage(`{"type":"object"}`), []awaken.ToolSpec{{ID: awaken.FinalOutputTool}}
 	if _, err := rt.Run(t.Context(), req, nil); !errors.Is(err, awaken.ErrInvalid) {
 		t.Errorf("a tool of the client's of the same name: %v", err)
+	}
+}
+
+// checked is a plugin that checks answers.
+type checked func(text string) error
+
+func (checked) Name() string { return "checked" }
+
+func (c checked) Register(r *awaken.Registrar) error {
+	r.CheckAnswer(c)
+	return nil
+}
+
+// A plugin that checks answers and panics fails the run, not the process.
+func TestCheckAnswer_Panics(t *testing.T) {
+	t.Parallel()
+	h := awakentest.New(t, engine.Config{Plugins: []awaken.Plugin{checked(func(string) error { panic("oh") })}, Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{"checked"}}}}, llmtest.Say("hello"))
+	if rec := h.Say("go"); rec.Result.Termination.Type != awaken.Failed || !strings.Contains(rec.Result.Termination.Message, "check of an answer") {
+		t.Errorf("%+v", rec.Result)
 	}
 }

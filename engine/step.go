@@ -160,7 +160,7 @@ func (r *run) takeReply(ctx context.Context) *end {
 }
 
 // checkAnswer ends a run whose model made no calls, if the answer matches the schema, if any.
-func (r *run) checkAnswer(context.Context) *end {
+func (r *run) checkAnswer(ctx context.Context) *end {
 	reply := &r.inference.reply
 	switch {
 	case len(r.ledger.calls) > 0 || len(reply.Incomplete) > 0:
@@ -171,8 +171,8 @@ func (r *run) checkAnswer(context.Context) *end {
 		r.warn("answer_truncated", "the answer of step %d is cut off: it reached the token limit", r.step.index+1)
 	case reply.Message.Text() == "":
 		r.warn("answer_empty", "the answer of step %d has no text", r.step.index+1)
-	case !r.output.passes(reply.Message.Text()):
-		return nil
+	default:
+		return r.output.checkWords(ctx, reply.Message.Text())
 	}
 	return r.naturalEnd()
 }

@@ -277,6 +277,12 @@ func TestAnswer_IsChecked(t *testing.T) {
 		if rec := h.Say("go"); rec.Result.Response != "words" || rec.Result.Termination.Type != awaken.NaturalEnd {
 			t.Errorf("%s: %+v", format, rec.Result)
 		}
+		rounds := 1
+		h = awakentest.New(t, engine.Config{Plugins: []awaken.Plugin{genui.New()}, Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, MaxRounds: &rounds, PluginIDs: []string{genui.Name},
+			Sections: map[string]json.RawMessage{genui.Name: json.RawMessage(section)}}}}, llmtest.Say(tt.wrong))
+		if rec := h.Say("go"); rec.Result.Response != tt.wrong || rec.Result.Termination.Type != awaken.NaturalEnd {
+			t.Errorf("%s: in the last round: %+v", format, rec.Result)
+		}
 		h = start(t, section, llmtest.Say(tt.right))
 		if rec := h.Say("go"); rec.Result.Response != tt.right {
 			t.Errorf("%s: %+v", format, rec.Result)
