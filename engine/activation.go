@@ -235,9 +235,9 @@ func (a *activation) finished(t awaken.Termination) *awaken.RunFinish {
 	return &ev.RunFinish
 }
 
-// log returns the logger for what happens in the run: it adds the thread and the trace.
+// log returns the logger for what happens in the run: it adds the run, the thread and the trace.
 func (a *activation) log() *slog.Logger {
-	l := a.rt.cfg.Logger.With("thread", a.info.ThreadID)
+	l := a.rt.cfg.Logger.With("run", a.info.RunID, "thread", a.info.ThreadID)
 	if at := tracecontext.Of(a.ctx); at.Parent != "" {
 		l = l.With("trace", at.TraceID())
 	}

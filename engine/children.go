@@ -136,7 +136,7 @@ func (ch *children) reported(rep *awaken.ChildReport, foreign bool) {
 		builtin.ChildDone.Schedule(&c, *rep)
 	}
 	if err := ch.phases.submit(&c); err != nil {
-		ch.log().Error("cannot apply the report of a child run", "run", ch.info.RunID, "child", rep.RunID, "error", err)
+		ch.log().Error("cannot apply the report of a child run", "child", rep.RunID, "error", err)
 		return
 	}
 	if awaited || foreign && rep.Termination.Type == awaken.Cancelled {

@@ -141,7 +141,7 @@ func (cm *compactor) detach(drop bool) error {
 func (cm *compactor) accept(res *awaken.CompactionResult) error {
 	cm.use(res.Usage)
 	cm.charge(money.Dollars(res.CostUSD))
-	log := cm.rt.cfg.Logger.With("run", cm.info.RunID, "thread", cm.info.ThreadID, "task", res.TaskID)
+	log := cm.log().With("task", res.TaskID)
 	if cm.conv.window == nil {
 		log.Info("discarded a summary: the agent has no context policy")
 		return nil

@@ -474,7 +474,7 @@ func (w *crew) finish(ctx context.Context, o outcome) *end {
 	}
 	abandoned := o.res == nil && errors.Is(o.err, errToolTimeout)
 	if p, ok := errors.AsType[*awaken.PanicError](o.err); ok {
-		w.log().Error("tool panicked", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName, "panic", p.Value, "stack", string(p.Stack))
+		w.log().Error("tool panicked", "call", c.state.CallID, "tool", c.state.ToolName, "panic", p.Value, "stack", string(p.Stack))
 	}
 	res, err := resultOf(c.state.ToolName, o.res, o.err)
 	if err != nil { // fatal
@@ -538,7 +538,7 @@ func (w *crew) abort(e *end) *end {
 			for _, c := range w.ledger.calls {
 				if c.running {
 					w.retire(c)
-					w.log().Warn("abandoned a tool that did not stop in time", "run", w.info.RunID, "call", c.state.CallID, "tool", c.state.ToolName)
+					w.log().Warn("abandoned a tool that did not stop in time", "call", c.state.CallID, "tool", c.state.ToolName)
 				}
 			}
 		}

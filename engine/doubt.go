@@ -84,13 +84,13 @@ func (w *crew) ask(ctx context.Context, entry *registry.Tool, tc *awaken.ToolCal
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			w.rt.cfg.Logger.Error("the probe of a tool call panicked", "run", tc.Run.RunID, "call", tc.ID, "tool", tc.Tool, "panic", v)
+			w.log().Error("the probe of a tool call panicked", "call", tc.ID, "tool", tc.Tool, "panic", v)
 			p = awaken.Probe{}
 		}
 	}()
 	p, err := prober.Probe(ctx, tc)
 	if err != nil {
-		w.rt.cfg.Logger.Warn("cannot probe a tool call", "run", tc.Run.RunID, "call", tc.ID, "tool", tc.Tool, "error", err)
+		w.log().Warn("cannot probe a tool call", "call", tc.ID, "tool", tc.Tool, "error", err)
 		return awaken.Probe{}
 	}
 	limit := w.callLimit(entry)

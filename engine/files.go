@@ -67,7 +67,7 @@ func (oc *outcomes) detachResult(ctx context.Context, res *awaken.ToolResult) *a
 	if err == nil {
 		return &out
 	}
-	oc.log().Error("the files of a result could not be stored", "run", oc.info.RunID, "tool", res.ToolName, "error", err)
+	oc.log().Error("the files of a result could not be stored", "tool", res.ToolName, "error", err)
 	out.Content = nil
 	for _, b := range res.Content {
 		if b.Source != nil && b.Source.Type == "base64" {

@@ -38,7 +38,7 @@ func (r *run) windUp(e *end, before *runStatus, quiet bool) (again, over bool) {
 	r.wallet.settleRemaining(ctx)
 	r.outcomes.closeAll(e)
 	if err := r.compactor.detach(e.Type == awaken.Cancelled); err != nil {
-		r.log().Error("cannot apply a summary", "run", r.info.RunID, "error", err)
+		r.log().Error("cannot apply a summary", "error", err)
 	}
 	if e.Type == awaken.NaturalEnd && !quiet {
 		// run_end hooks run only once, so make sure first that this is the end.
@@ -65,7 +65,7 @@ func (r *run) windUp(e *end, before *runStatus, quiet bool) (again, over bool) {
 			before.restore(r.rec)
 			r.conclude(e)
 		} else {
-			r.log().Warn("the phase run_end failed", "run", r.info.RunID, "error", err)
+			r.log().Warn("the phase run_end failed", "error", err)
 		}
 	}
 	if err := r.journal.flush(ctx, before); err != nil && r.fail(err).lost {

@@ -82,7 +82,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error
 				return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, err)
 			}
 			if err != nil {
-				in.log().Warn("refused a decision", "run", in.info.RunID, "target", it.Decision.Target, "error", err)
+				in.log().Warn("refused a decision", "target", it.Decision.Target, "error", err)
 			}
 		}
 		if it.Report != nil {
@@ -98,7 +98,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error
 		}
 		if it.Compaction != nil {
 			if err := in.compactor.accept(it.Compaction); err != nil {
-				in.log().Error("cannot apply a summary", "run", in.info.RunID, "error", err)
+				in.log().Error("cannot apply a summary", "error", err)
 			}
 		}
 		in.withdraw = in.withdraw || it.Supersede && in.ledger.open()

@@ -156,7 +156,7 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 	}
 	le, known := errors.AsType[*llm.Error](err)
 	if !cancelled && r.agent.Tolerant && known && le.Retryable() {
-		r.log().Warn("a model call failed", "run", r.info.RunID, "error", err)
+		r.log().Warn("a model call failed", "error", err)
 		if s.started {
 			s.show(ctx, &awaken.StreamReset{Reason: err.Error()})
 		}

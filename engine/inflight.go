@@ -109,7 +109,7 @@ func (j *journal) commitInFlight(p *commitBatch) {
 			f.crash = func() { panic(v) }
 		}
 		f.mu.Unlock()
-		j.rt.cfg.Logger.Error("commit or sink panicked", "run", j.out.runID, "panic", v, "stack", string(stack))
+		j.log().Error("commit or sink panicked", "panic", v, "stack", string(stack))
 		j.active.cancel(fmt.Errorf("%w: a commit or the sink panicked", awaken.ErrCancelled))
 	}()
 	for ; p != nil; p = f.take() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 )
 
 // inProcess is the queue of a runtime that has none: it runs what is started in goroutines of this
@@ -31,7 +32,7 @@ func (q inProcess) run(ctx context.Context, threadID string, req awaken.RunReque
 		}
 		_, err := q.rt.Run(ctx, req, sink)
 		if err != nil && !isAny(err, awaken.ErrBusy, awaken.ErrFenced, awaken.ErrConflict) {
-			q.rt.cfg.Logger.Warn("run failed", "run", req.RunID+req.Continue, "error", err)
+			q.rt.cfg.Logger.Warn("run failed", "run", req.RunID+req.Continue, "thread", threadID, "trace", tracecontext.ParseText(req.Trace).TraceID(), "error", err)
 		}
 	})
 }

@@ -205,7 +205,7 @@ func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.Schedu
 			return nil
 		}
 	}
-	ph.log().Warn("scheduled action failed", "run", ph.info.RunID, "action", a.Key, "phase", p.String(), "error", err)
+	ph.log().Warn("scheduled action failed", "action", a.Key, "phase", p.String(), "error", err)
 	var failed awaken.Command
 	builtin.PendingActions.Update(&failed, builtin.QueueUpdate{Remove: a.ID})
 	builtin.FailedActions.Update(&failed, builtin.FailedAction{ScheduledAction: a, Error: err.Error()})
@@ -236,7 +236,7 @@ func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error)
 		if v.Stricter(&strictest) {
 			strictest = v
 		} else if !v.Allowed() && !strictest.Stricter(&v) {
-			ph.log().Warn("two gates gave the same verdict; the first counts", "run", ph.info.RunID, "call", tc.ID, "plugin", g.Plugin)
+			ph.log().Warn("two gates gave the same verdict; the first counts", "call", tc.ID, "plugin", g.Plugin)
 		}
 	}
 	return strictest, nil
@@ -340,7 +340,7 @@ func (hk *hooks) runEffects(ctx context.Context) {
 	for _, e := range effects {
 		atEffect.Hit()
 		if err := hk.runEffect(ctx, e); err != nil {
-			hk.log().Warn("effect failed", "run", hk.info.RunID, "effect", e.Name, "error", err)
+			hk.log().Warn("effect failed", "effect", e.Name, "error", err)
 		}
 		atEffectDone.Hit()
 	}

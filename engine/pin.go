@@ -131,7 +131,7 @@ func (op *opening) prepareToWait(req *awaken.RunRequest) {
 // operators, and not shown to clients.
 func (op *opening) unavailable() string {
 	id, err := op.rec.ResolutionID, op.missing.err
-	op.log().Warn("the version of a run is not available", "run", op.info.RunID, "resolution_id", id, "error", err)
+	op.log().Warn("the version of a run is not available", "resolution_id", id, "error", err)
 	bad, broken := errors.AsType[*awaken.ConfigError](err)
 	switch {
 	case broken:

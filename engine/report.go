@@ -40,7 +40,7 @@ func (rt *Runtime) reportDone(ctx context.Context, r *run) {
 		return
 	}
 	if err := rt.Report(context.WithoutCancel(ctx), r.rec); err != nil {
-		rt.cfg.Logger.Warn("cannot report to the parent run", "run", r.info.RunID, "parent", r.rec.ParentRunID, "error", err)
+		r.log().Warn("cannot report to the parent run", "parent", r.rec.ParentRunID, "error", err)
 	}
 }
 

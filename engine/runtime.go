@@ -178,7 +178,7 @@ func (rt *Runtime) endCrashed(r *run) {
 		}
 	}
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-		rt.cfg.Logger.Error("cannot end a run whose sink panicked", "run", r.info.RunID, "error", err)
+		r.log().Error("cannot end a run whose sink panicked", "error", err)
 	}
 }
 

@@ -132,7 +132,7 @@ func (s *stream) recover(err error) error {
 	default:
 		s.retract(err.Error())
 	}
-	inf.log().Warn("retrying a model call", "run", inf.info.RunID, "error", err, "wait", p.Delay(attempt, err))
+	inf.log().Warn("retrying a model call", "error", err, "wait", p.Delay(attempt, err))
 	return p.Wait(s.ctx, attempt, err)
 }
 
@@ -152,7 +152,7 @@ func (s *stream) overflowed(err error) error {
 		return err
 	}
 	s.tried.overflows++
-	inf.log().Warn("the model refused a request as too large", "run", inf.info.RunID, "estimate", w.estimate, "error", err)
+	inf.log().Warn("the model refused a request as too large", "estimate", w.estimate, "error", err)
 	w.refused()
 	inf.saveWindow()
 	if bad := inf.compactor.finishNow(s.ctx); bad != nil {

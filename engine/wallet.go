@@ -134,7 +134,7 @@ func (wl *wallet) settleRemaining(ctx context.Context) {
 		return
 	}
 	if err := wl.unsettled.settle(ctx, wl.rt.cfg.Store.(money.Budget), wl.info.RunID); err != nil {
-		wl.log().Warn("cannot record the cost of a model call", "run", wl.info.RunID, "cost", wl.unsettled.amount, "error", err)
+		wl.log().Warn("cannot record the cost of a model call", "cost", wl.unsettled.amount, "error", err)
 		return
 	}
 	wl.unsettled = nil

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/fault"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 )
 
 // process runs one claimed dispatch and settles it.
@@ -34,11 +36,20 @@ func (c *claim) settle(settler *settler, s *Settlement, start time.Time) {
 	b.forget(c)
 }
 
+// log returns the logger for what happens to a dispatch: it adds the run, the thread and the trace.
+func (b *Mailbox) log(d *Dispatch) *slog.Logger {
+	l := b.cfg.Logger.With("dispatch", d.ID, "run", d.RunID, "thread", d.ThreadID)
+	if d.Request == nil || d.Request.Trace == "" {
+		return l
+	}
+	return l.With("trace", tracecontext.ParseText(d.Request.Trace).TraceID())
+}
+
 // attempt runs a dispatch and returns how to settle it. A zero Settlement leaves it alone.
 func (b *Mailbox) attempt(ctx context.Context, c *claim) (s Settlement) {
 	defer func() {
 		if v := recover(); v != nil {
-			b.cfg.Logger.Error("run panicked", "dispatch", c.d.ID, "run", c.d.RunID, "panic", v, "stack", string(debug.Stack()))
+			b.log(c.d).Error("run panicked", "panic", v, "stack", string(debug.Stack()))
 			s = b.retry(c, fmt.Errorf("run panicked: %v", v))
 		}
 		if c.settled != "" { // whatever failed afterwards

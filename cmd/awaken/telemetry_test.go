@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,16 +44,43 @@ func (h *hosted) scrape() string {
 	return out.String()
 }
 
-// namesOfTheOriginal are the metrics that dashboards of the original use.
-var namesOfTheOriginal = strings.Fields(`
-awaken_active_runs awaken_mailbox_queue_depth awaken_mailbox_dispatch_depth awaken_mailbox_operations_total awaken_mailbox_operation_duration_seconds
-awaken_mailbox_dispatch_signal_pulled_total awaken_mailbox_dispatch_signal_ack_total awaken_mailbox_dispatch_signal_nack_total awaken_mailbox_dispatch_signal_redelivery_total
-awaken_mailbox_dispatch_signal_republish_total awaken_mailbox_dispatch_enqueue_to_start_seconds awaken_mailbox_dispatch_eligible_to_start_seconds
-awaken_mailbox_dispatch_claim_to_start_seconds awaken_mailbox_dispatch_enqueue_to_complete_seconds awaken_mailbox_dispatch_runtime_seconds awaken_runs_total awaken_run_duration_seconds
-awaken_inference_requests_total awaken_inference_duration_seconds awaken_inference_tokens_total awaken_inference_errors_total awaken_tool_calls_total awaken_tool_duration_seconds
-awaken_tool_errors_total awaken_errors_total awaken_sse_connections awaken_http_requests_in_flight awaken_http_requests_total awaken_http_request_duration_seconds awaken_audit_events_total
-awaken_audit_write_failures_total awaken_audit_sweep_pruned_total awaken_agent_suspensions_total awaken_agent_handoffs_total awaken_agent_delegations_total awaken_agent_delegation_duration_seconds
-awaken_agent_session_duration_seconds awaken_background_tasks_total awaken_background_task_duration_seconds awaken_background_task_state_commit_failures_total`)
+// metricsOfTheOriginal are the metrics that dashboards of the original use, with their labels.
+var metricsOfTheOriginal = map[string]string{
+	"awaken_active_runs": "", "awaken_mailbox_queue_depth": "", "awaken_mailbox_dispatch_depth": "status",
+	"awaken_mailbox_operations_total": "operation result", "awaken_mailbox_operation_duration_seconds": "operation result",
+	"awaken_mailbox_dispatch_signal_pulled_total": "", "awaken_mailbox_dispatch_signal_ack_total": "", "awaken_mailbox_dispatch_signal_nack_total": "delayed",
+	"awaken_mailbox_dispatch_signal_redelivery_total": "", "awaken_mailbox_dispatch_signal_republish_total": "",
+	"awaken_mailbox_dispatch_enqueue_to_start_seconds": "", "awaken_mailbox_dispatch_eligible_to_start_seconds": "", "awaken_mailbox_dispatch_claim_to_start_seconds": "",
+	"awaken_mailbox_dispatch_enqueue_to_complete_seconds": "outcome", "awaken_mailbox_dispatch_runtime_seconds": "outcome",
+	"awaken_runs_total": "outcome", "awaken_run_duration_seconds": "outcome",
+	"awaken_inference_requests_total": "model provider status", "awaken_inference_duration_seconds": "model provider", "awaken_inference_tokens_total": "model provider type", "awaken_inference_errors_total": "class model provider",
+	"awaken_tool_calls_total": "status tool", "awaken_tool_duration_seconds": "tool", "awaken_tool_errors_total": "class tool", "awaken_errors_total": "class",
+	"awaken_sse_connections": "", "awaken_http_requests_in_flight": "", "awaken_http_requests_total": "method route status", "awaken_http_request_duration_seconds": "method route status",
+	"awaken_audit_events_total": "action", "awaken_audit_write_failures_total": "", "awaken_audit_sweep_pruned_total": "",
+	"awaken_agent_suspensions_total": "action resume_mode", "awaken_agent_handoffs_total": "", "awaken_agent_delegations_total": "status", "awaken_agent_delegation_duration_seconds": "", "awaken_agent_session_duration_seconds": "",
+	"awaken_background_tasks_total": "status task_type", "awaken_background_task_duration_seconds": "task_type", "awaken_background_task_state_commit_failures_total": "",
+}
+
+var (
+	sample = regexp.MustCompile(`(?m)^(\w+?)(?:_bucket|_sum|_count)?(?:\{([^}]*)\})? [^ ]+$`)
+	label  = regexp.MustCompile(`(\w+)="`)
+)
+
+// labelsOf returns the names of the labels of each metric on a page.
+func labelsOf(page string) map[string]string {
+	out := map[string]string{}
+	for _, m := range sample.FindAllStringSubmatch(page, -1) {
+		var names []string
+		for _, l := range label.FindAllStringSubmatch(m[2], -1) {
+			if l[1] != "le" {
+				names = append(names, l[1])
+			}
+		}
+		slices.Sort(names)
+		out[m[1]] = strings.Join(names, " ")
+	}
+	return out
+}
 
 // One trace goes from a client through an agent, a delegate, a tool of MCP that is an agent of another server, and an agent that is reached by A2A; a strict
 // collector accepts every span and metric; and every metric of the original is there. It is not parallel: the environment belongs to the process.
@@ -86,13 +115,21 @@ func TestTelemetry_OneTraceThroughEverything(t *testing.T) {
 	if got := near.traced("chief", `RUN_TOOL agent_run_cousin {"prompt":"hello"}`); !strings.Contains(got, "Scripted response") {
 		t.Fatalf("the remote agent said %s", got)
 	}
+	near.call("PUT", "/v1/config/agents/spawner", doc{"id": "spawner", "model_id": "default", "plugin_ids": []string{"background"}, "delegates": []string{"default"}}, nil)
+	near.traced("spawner", `RUN_TOOL spawn_task {"agent":"default","prompt":"in the background"}`)
 	near.run("broken", "hello")
 	near.run("default", "RUN_TOOL nothing {}")
 	near.run("scenario", "scenario:approval")
 	text := near.scrape()
-	for _, name := range namesOfTheOriginal {
-		if !strings.Contains(text, "\n"+name+" ") && !strings.Contains(text, "\n"+name+"{") && !strings.Contains(text, "\n"+name+"_bucket") {
-			t.Errorf("/metrics has no %s", name)
+	have := labelsOf(text)
+	for name, want := range metricsOfTheOriginal {
+		if got, ok := have[name]; !ok || got != want {
+			t.Errorf("%s is there: %v, with the labels %q; want %q", name, ok, got, want)
+		}
+	}
+	for _, want := range []string{`awaken_errors_total{class="`, `awaken_inference_errors_total{class="`, `awaken_tool_errors_total{class="tool_error"`, `awaken_background_tasks_total{status="success",task_type="sub_agent"} 1`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("/metrics has no %s", want)
 		}
 	}
 	near.stop()
@@ -117,10 +154,10 @@ func TestTelemetry_OneTraceThroughEverything(t *testing.T) {
 			requests[s.GetName()]++
 		}
 	}
-	if runs["chief"] != 2 || runs["helper"] != 1 || runs["cousin"] != 1 || runs["default"] != 2 || tools["mcp__far__default"] != 1 {
-		t.Errorf("the client's trace has %d spans, with runs of %v and tools %v; want two of chief, of helper and cousin one, and two of default on the other server", one, runs, tools)
+	if runs["chief"] != 2 || runs["helper"] != 1 || runs["cousin"] != 1 || runs["default"] != 3 || tools["mcp__far__default"] != 1 {
+		t.Errorf("the client's trace has %d spans, with runs of %v and tools %v; want two of chief, of helper and cousin one, of default two on the other server and one in the background", one, runs, tools)
 	}
-	if requests["POST /v1/runs"] != 2 || requests["POST /v1/a2a/{path...}"] == 0 {
+	if requests["POST /v1/runs"] != 3 || requests["POST /v1/a2a/{path...}"] == 0 {
 		t.Errorf("the client's trace has the requests %v, want those of the client and of A2A; MCP names the trace in its messages, not in their requests", requests)
 	}
 	seen := map[string]bool{}
