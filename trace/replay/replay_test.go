@@ -85,6 +85,27 @@ func TestPlay_RepeatsEveryEventAndNoEffect(t *testing.T) {
 	}
 }
 
+// A run that begins with untrusted content, as those of triggers do, replays equal.
+func TestPlay_TaintedFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	sh := newShop(nil)
+	h := awakentest.New(t, sh.config)
+	req := awaken.RunRequest{AgentID: "default", ThreadID: "t", RunID: "r", Messages: []*llm.Message{llm.UserText("Buy it")}, Taint: &awaken.Taint{RunID: "r", Tool: "trigger orders", At: 1}}
+	if _, err := h.Runtime.Run(t.Context(), req, nil); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := trace.Record(t.Context(), h.Store.(trace.Source), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec.Run.Taint == nil {
+		t.Fatal("the run is not tainted")
+	}
+	if res := sh.replay(t, rec); res.Difference != nil {
+		t.Fatal(res.Difference)
+	}
+}
+
 func TestPlay_SaysWhereAnotherVersionParts(t *testing.T) {
 	t.Parallel()
 	rec := newShop(nil).record(t)

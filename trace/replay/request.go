@@ -23,7 +23,7 @@ func (p *part) request(s *stage, i int) awaken.RunRequest {
 		return awaken.RunRequest{AgentID: p.agent(), ThreadID: run.ThreadID, RunID: run.RunID, Messages: input, Rewind: p.rewind, Call: run.Call, Overrides: run.Overrides,
 			FrontendTools: run.FrontendTools, Untrusted: run.Untrusted, OutputSchema: run.OutputSchema, Budget: run.Budget, Mode: mode,
 			ParentThreadID: run.ParentThreadID, ParentRunID: run.ParentRunID, ParentToolCallID: run.ParentToolCallID, DispatchID: run.DispatchID, SessionID: run.SessionID,
-			UserID: run.UserID, TransportRequestID: run.TransportRequestID, Origin: run.Origin, Adapter: run.Adapter, Depth: run.Depth}
+			UserID: run.UserID, TransportRequestID: run.TransportRequestID, Origin: run.Origin, Adapter: run.Adapter, Depth: run.Depth, Taint: broughtTaint(run)}
 	}
 	req := awaken.RunRequest{Continue: run.RunID, Mode: mode}
 	if p.endsAtOnce(i) {
@@ -35,6 +35,14 @@ func (p *part) request(s *stage, i int) awaken.RunRequest {
 		req.Continue, req.ThreadID = "", run.ThreadID
 	}
 	return req
+}
+
+// broughtTaint returns the taint of a run that it had from its beginning, or nil: what a trigger sends, for example, is untrusted.
+func broughtTaint(run *awaken.Run) *awaken.Taint {
+	if t := run.Taint; t != nil && (t.At < run.StartedAt || t.At == run.StartedAt && t.CallID == "") {
+		return t
+	}
+	return nil
 }
 
 // decided returns the decisions on the questions that were open before an activation and are not behind it.
