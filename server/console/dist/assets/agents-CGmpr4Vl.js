@@ -1,1 +1,0 @@
-import{a as e,d as t,i as n}from"./time-CoSE1UPF.js";var r=t({queryKey:[`agents`],queryFn:async({signal:t})=>{let r=[],i;do{let a=await e(n.GET(`/v1/agents`,{params:{query:{limit:200,cursor:i}},signal:t}));r.push(...a.items??[]),i=a.next_cursor??void 0}while(i);return r},staleTime:6e4});export{r as t};

@@ -1,0 +1,1 @@
+function e(e){if(e!=null&&e!==0&&e!==``){if(typeof e==`string`){let t=Date.parse(e);return Number.isNaN(t)?void 0:t}return e<1e11?e*1e3:e}}var t=0;function n(e){t=e-Date.now()}var r=()=>Date.now()+t;export{r as n,e as r,n as t};
