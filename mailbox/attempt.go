@@ -36,9 +36,9 @@ func (c *claim) settle(settler *settler, s *Settlement, start time.Time) {
 	b.forget(c)
 }
 
-// log returns the logger for what happens to a dispatch: it adds the run, the thread and the trace.
-func (b *Mailbox) log(d *Dispatch) *slog.Logger {
-	l := b.cfg.Logger.With("dispatch", d.ID, "run", d.RunID, "thread", d.ThreadID)
+// logTo returns the logger for what happens to the dispatch: it adds the run, the thread and the trace.
+func (d *Dispatch) logTo(l *slog.Logger) *slog.Logger {
+	l = l.With("dispatch", d.ID, "run", d.RunID, "thread", d.ThreadID)
 	if d.Request == nil || d.Request.Trace == "" {
 		return l
 	}
@@ -49,7 +49,7 @@ func (b *Mailbox) log(d *Dispatch) *slog.Logger {
 func (b *Mailbox) attempt(ctx context.Context, c *claim) (s Settlement) {
 	defer func() {
 		if v := recover(); v != nil {
-			b.log(c.d).Error("run panicked", "panic", v, "stack", string(debug.Stack()))
+			c.d.logTo(b.cfg.Logger).Error("run panicked", "panic", v, "stack", string(debug.Stack()))
 			s = b.retry(c, fmt.Errorf("run panicked: %v", v))
 		}
 		if c.settled != "" { // whatever failed afterwards

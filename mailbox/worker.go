@@ -68,7 +68,7 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 			}
 			for _, d := range ds {
 				if d.Suspect() {
-					b.log(d).Warn("running a suspect: processes died while they ran it", "crashes", d.Crashes, "attempts", d.Attempts, "max_attempts", d.MaxAttempts)
+					d.logTo(b.cfg.Logger).Warn("running a suspect: processes died while they ran it", "crashes", d.Crashes, "attempts", d.Attempts, "max_attempts", d.MaxAttempts)
 				}
 				start(d, from)
 				had[d.Tenant] = true
