@@ -59,7 +59,7 @@ test("the assistant's policy and model are saved", async (t) => {
 
 test("the palette opens the assistant", async (t) => {
   const page = await open(t, "/runs");
-  await page.getByRole("heading", { name: "Runs" }).waitFor();
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   await page.keyboard.press("Control+k");
   await page.getByRole("dialog").getByRole("combobox").fill("assist");
   await page.keyboard.press("Enter");
