@@ -56,7 +56,7 @@ func (a *admission) submission(req *request, s *mailbox.Submission) error {
 		return err
 	}
 	if q.Overrides != nil {
-		return checkOverride(runtimeOf(req.tenant).Registry(), q.AgentID, q.Overrides)
+		return protocol.CheckOverride("overrides", q.Overrides, runtimeOf(req.tenant).Registry(), q.AgentID)
 	}
 	return nil
 }

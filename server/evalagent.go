@@ -3,12 +3,12 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/archive"
@@ -35,12 +35,7 @@ type evalAgent struct {
 }
 
 // evalVariant is what is tried of an agent.
-type evalVariant struct {
-	ID             string                    `json:"id"` // names it in reports
-	SystemPrompt   *string                   `json:"system_prompt,omitempty"`
-	AgentOverrides json.RawMessage           `json:"agent_overrides,omitempty"` // fields of the agent, beside those of the request
-	Parameters     *awaken.InferenceOverride `json:"parameters,omitempty"`      // such as temperature
-}
+type evalVariant runner.Choice
 
 type evalJudge struct {
 	ModelID    string `json:"model_id"`
@@ -206,40 +201,19 @@ func (b *evalAgent) vary(p *runner.Plan, reg *registry.Registry, several bool) e
 
 // of returns the variant of an agent and a model.
 func (v *evalVariant) of(reg *registry.Registry, agent, model string, overrides json.RawMessage) (out runner.Variant, err error) {
-	if v.AgentOverrides != nil || v.SystemPrompt != nil {
-		fields := map[string]json.RawMessage{}
-		for _, o := range []json.RawMessage{overrides, v.AgentOverrides} {
-			if o == nil {
-				continue
-			}
-			if err := json.Unmarshal(o, &fields); err != nil {
-				return out, protocol.BadRequest("agent_overrides of variant %q: %v", v.ID, err)
-			}
-		}
-		if v.SystemPrompt != nil {
-			if fields["system_prompt"], err = json.Marshal(*v.SystemPrompt); err != nil {
-				return out, err
-			}
-		}
-		if overrides, err = json.Marshal(fields); err != nil {
-			return out, err
-		}
+	if overrides, err = (*runner.Choice)(v).Overrides(overrides); err != nil {
+		return out, err
 	}
 	if out, err = runner.Live(reg, agent, model, overrides); err != nil {
 		return out, err
 	}
 	if v.Parameters != nil {
-		if err := checkOverride(out.Registry, out.AgentID, v.Parameters); err != nil {
-			return out, inVariant(v.ID, err)
+		if err := protocol.CheckOverride(fmt.Sprintf("variant %q: parameters", v.ID), v.Parameters, out.Registry, out.AgentID); err != nil {
+			return out, err
 		}
 	}
 	out.Cell.Variant, out.Parameters = v.ID, v.Parameters
 	return out, nil
-}
-
-// inVariant names the field of a variant that a mistake about parameters is in.
-func inVariant(id string, err error) error {
-	return protocol.BadRequest("variant %q: %s", id, strings.Replace(plain(err.Error()), "overrides.", "parameters.", 1))
 }
 
 // maxVersions is how many versions a run compares.

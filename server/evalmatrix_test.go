@@ -76,7 +76,7 @@ func TestEvalRuns_CompareEverythingThatAnAgentIs(t *testing.T) {
 	}{
 		{"agents and models", `"agents":["ann","bob"],"models":["echo","echo2"]`, []string{"ann/echo2: echo2 one", "ann/echo: echo one", "bob/echo2: echo2 three", "bob/echo: echo three"}},
 		{"versions", "", nil},
-		{"prompts and parameters", `"agent_id":"ann","variants":[{"id":"as it is"},{"id":"calm","system_prompt":"be calm","parameters":{"temperature":0.25}},{"id":"other","agent_overrides":{"model_id":"echo2"}}]`,
+		{"prompts and parameters", `"agent_id":"ann","variants":[{"id":"as it is"},{"id":"calm","system_prompt":"be calm","agent_overrides":null,"parameters":{"temperature":0.25}},{"id":"other","agent_overrides":{"model_id":"echo2"}}]`,
 			[]string{"as it is/echo: echo one", "calm/echo: echo be calm at 0.25", "other/echo2: echo2 one"}},
 	} {
 		if tt.want == nil {

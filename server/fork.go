@@ -171,7 +171,7 @@ func (h *forks) replay(req *request, body *replayBody) error {
 		return fail(409, "busy", "run %s is %s: wait for its end, or cancel it", run.RunID, run.Status)
 	}
 	if body.Overrides != nil {
-		if err := checkOverride(h.registry(), run.AgentID, body.Overrides); err != nil {
+		if err := protocol.CheckOverride("overrides", body.Overrides, h.registry(), run.AgentID); err != nil {
 			return err
 		}
 	}

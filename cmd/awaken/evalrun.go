@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/runner"
+	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -25,7 +28,8 @@ folder whose names end with .json: fixtures, or datasets of them.
 
 The scripts of the cases answer instead of a model, so nothing leaves this machine: with a bare
 agent, or with the prompts, plugins and tools of the agents that --agent names. --live asks the
-agents' own models instead, and --model others. Several agents and models make a matrix.
+agents' own models instead, and --model others. --variants has a file with prompts and parameters
+to compare. Several agents, models and variants make a matrix.
 
 Tools have no effects. A call gets the result that its case has in tool_results; without one, a
 tool that only reads is called, and any other call fails.
@@ -40,13 +44,15 @@ Exit status:
 const evalRunExamples = `  awaken eval run --fixtures cases --report new.ndjson
   awaken eval run --fixtures cases --report new.ndjson --baseline main.ndjson --format markdown
   awaken eval run --fixtures cases --report new.ndjson -f agent.yaml --agent support
-  awaken eval run --fixtures cases --report new.ndjson -f agent.yaml --model openai:gpt-5.5 --samples 5`
+  awaken eval run --fixtures cases --report new.ndjson -f agent.yaml --model openai:gpt-5.5 --samples 5
+  awaken eval run --fixtures cases --report new.ndjson -f agent.yaml --live --variants prompts.json`
 
 // evalFlags are the flags of awaken eval run.
 type evalFlags struct {
 	runFlags
 	fixtures, report, baseline, format string
 	agents, models                     []string
+	variantsFile                       string
 	live                               bool
 	samples, concurrency               int
 	tokens                             int64
@@ -68,6 +74,7 @@ func evalRunCommand(con *console) *cobra.Command {
 	fl.StringVarP(&f.file, "file", "f", "", "YAML or JSON `file` with agents, models and providers")
 	fl.StringArrayVar(&f.agents, "agent", nil, "`id` of an agent to run; may be repeated")
 	fl.StringArrayVar(&f.models, "model", nil, "`id` of a model of the file, or provider:model, to ask instead of the scripts; may be repeated")
+	fl.StringVar(&f.variantsFile, "variants", "", "JSON `file` with a list of variants: id, system_prompt, agent_overrides and parameters")
 	fl.StringVar(&f.keyFile, "key-file", "", "`file` with the API key for --model; default the provider's environment variable")
 	fl.BoolVar(&f.live, "live", false, "ask the agents' own models instead of the scripts")
 	fl.IntVar(&f.samples, "samples", 0, "`number` of times that a model is asked for each case")
@@ -106,6 +113,8 @@ func (f *evalFlags) check() error {
 		return usageError("--votes is %d; want 1 or more", f.votes)
 	case f.tokens < 0 || f.usd < 0 || f.time < 0:
 		return usageError("--max-tokens, --max-cost and --max-time: want 0 or more")
+	case f.variantsFile != "" && !f.isLive():
+		return usageError("--variants needs --live or --model: a script answers every prompt alike")
 	case f.judge != "" && !f.isLive():
 		return usageError("--judge needs --live or --model: what a script says need not be graded")
 	}
@@ -199,27 +208,78 @@ func (f *evalFlags) vary(ctx context.Context, con *console, plan *runner.Plan) e
 	return nil
 }
 
-// variants returns every agent with every model.
+// variants returns every agent with every model and every choice.
 func (f *evalFlags) variants(reg *registry.Registry) (out []runner.Variant, err error) {
-	models := f.models
+	models, choices := f.models, []runner.Choice{{}}
 	if len(models) == 0 {
 		models = []string{""}
 	}
+	if f.variantsFile != "" {
+		if choices, err = readChoices(f.variantsFile); err != nil {
+			return nil, configError("%w", err)
+		}
+	}
 	for _, agent := range f.agents {
 		for _, model := range models {
-			v := runner.Variant{Registry: reg, AgentID: agent, Scripted: !f.isLive()}
-			if v.Registry, err = runner.Patched(reg, agent, model, nil); err != nil {
+			base, err := runner.Patched(reg, agent, model, nil)
+			if err != nil {
 				return nil, configError("%w", inFile(f.file, err))
 			}
-			cell := eval.Cell{ModelID: model}
-			if len(f.agents) > 1 {
-				cell.AgentID = agent
+			for i := range choices {
+				c := &choices[i]
+				v := runner.Variant{Registry: base, AgentID: agent, Scripted: !f.isLive(), Parameters: c.Parameters}
+				if f.variantsFile != "" {
+					if v.Registry, err = chosen(base, agent, model, c); err != nil {
+						return nil, configError("%w", inFile(f.variantsFile, err))
+					}
+				}
+				cell := eval.Cell{ModelID: model, Variant: c.ID}
+				if len(f.agents) > 1 {
+					cell.AgentID = agent
+				}
+				if cell != (eval.Cell{}) {
+					v.Cell = &cell
+				}
+				out = append(out, v)
 			}
-			if cell != (eval.Cell{}) {
-				v.Cell = &cell
-			}
-			out = append(out, v)
 		}
+	}
+	return out, nil
+}
+
+// chosen returns a registry with what a variant changes of an agent.
+func chosen(reg *registry.Registry, agent, model string, c *runner.Choice) (*registry.Registry, error) {
+	overrides, err := c.Overrides(nil)
+	if err != nil {
+		return nil, err
+	}
+	if reg, err = runner.Patched(reg, agent, model, overrides); err != nil {
+		return nil, fmt.Errorf("variant %q: %w", c.ID, err)
+	}
+	if c.Parameters != nil {
+		err = protocol.CheckOverride(fmt.Sprintf("variant %q: parameters", c.ID), c.Parameters, reg, agent)
+	}
+	return reg, err
+}
+
+// readChoices reads a file of variants.
+func readChoices(file string) (out []runner.Choice, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := strict.Unmarshal(data, &out); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: the list of variants is empty", file)
+	}
+	seen := map[string]bool{}
+	for i := range out {
+		if id := out[i].ID; id == "" || len(id) > 100 || seen[id] {
+			return nil, fmt.Errorf("%s: [%d].id is %.100q; want a name of up to 100 bytes that no other variant has", file, i, id)
+		}
+		seen[out[i].ID] = true
 	}
 	return out, nil
 }

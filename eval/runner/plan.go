@@ -58,6 +58,38 @@ type Variant struct {
 	Parameters *awaken.InferenceOverride
 }
 
+// Choice is what is tried of an agent.
+type Choice struct {
+	ID             string                    `json:"id"` // names it in reports
+	SystemPrompt   *string                   `json:"system_prompt,omitempty"`
+	AgentOverrides json.RawMessage           `json:"agent_overrides,omitempty"` // fields of the agent
+	Parameters     *awaken.InferenceOverride `json:"parameters,omitempty"`      // such as temperature
+}
+
+// Overrides returns the fields of the agent that the choice replaces, on top of others, which may be nil. Errors are awaken.ErrInvalid.
+func (c *Choice) Overrides(others json.RawMessage) (json.RawMessage, error) {
+	if c.AgentOverrides == nil && c.SystemPrompt == nil {
+		return others, nil
+	}
+	fields := map[string]json.RawMessage{}
+	for _, o := range []json.RawMessage{others, c.AgentOverrides} {
+		if o == nil || string(o) == "null" {
+			continue // null would make fields nil
+		}
+		if err := json.Unmarshal(o, &fields); err != nil {
+			return nil, fmt.Errorf("agent_overrides of variant %q: %w: %w", c.ID, awaken.ErrInvalid, err)
+		}
+	}
+	if c.SystemPrompt != nil {
+		prompt, err := json.Marshal(*c.SystemPrompt)
+		if err != nil {
+			return nil, err
+		}
+		fields["system_prompt"] = prompt
+	}
+	return json.Marshal(fields)
+}
+
 const (
 	scriptedAgent = "eval"
 	scriptedModel = "eval-script"
