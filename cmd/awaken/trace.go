@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -23,6 +24,12 @@ func traceCommand(con *console) *cobra.Command {
 	cmd.AddCommand(traceListCommand(con), traceShowCommand(con), traceExportCommand(con), tracePinCommand(con), traceUnpinCommand(con))
 	return cmd
 }
+
+// runStatuses and runOutcomes are what --status and --outcome of awaken trace list accept.
+var (
+	runStatuses = []string{string(awaken.RunCreated), string(awaken.RunRunning), string(awaken.RunWaiting), string(awaken.RunDone)}
+	runOutcomes = []string{string(awaken.NaturalEnd), string(awaken.BehaviorRequested), string(awaken.Stopped), string(awaken.Cancelled), string(awaken.Blocked), string(awaken.Failed)}
+)
 
 func traceListCommand(con *console) *cobra.Command {
 	var q awaken.RunQuery
@@ -50,6 +57,12 @@ func traceListCommand(con *console) *cobra.Command {
 			return usageError("--limit is %d, want 1 or more", q.Limit)
 		}
 		q.MinDuration = longer.Milliseconds()
+		if status != "" && !slices.Contains(runStatuses, status) {
+			return usageError("--status is %q, want %s", status, strings.Join(runStatuses, ", "))
+		}
+		if outcome != "" && !slices.Contains(runOutcomes, outcome) {
+			return usageError("--outcome is %q, want %s", outcome, strings.Join(runOutcomes, ", "))
+		}
 		q.Status, q.Outcome = awaken.RunStatus(status), awaken.TerminationType(outcome)
 		return with(cmd.Context(), func(_ *settings.Settings, b *backend) error {
 			source, err := sourceOf(b, tenant)
