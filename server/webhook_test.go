@@ -169,6 +169,7 @@ func TestWebhooks_AreChecked(t *testing.T) {
 	g := newRig(t)
 	for body, want := range map[string]string{
 		`{"url":"ftp://example.com"}`:                             "want https",
+		`{"url":"https://example.com:99999/x"}`:                   "url has the port 99999, want 1 to 65535",
 		`{"url":"https://10.0.0.1/x"}`:                            "which is not on the public internet",
 		`{"url":"https://user:pass@example.com/x"}`:               "url contains credentials",
 		`{"url":"https://example.com","events":["run.exploded"]}`: "want run.started, run.waiting, run.resumed or run.finished",

@@ -41,9 +41,14 @@ func TestSender_CheckURL(t *testing.T) {
 	if all := len(guardtest.Corpus()); refused < all*9/10 {
 		t.Errorf("%d of %d are refused", refused, all)
 	}
-	for _, address := range []string{"https://public.example/", "https://public.example:8443/told?x=1", "https://93.184.216.34/"} {
+	for _, address := range []string{"https://public.example/", "https://public.example:8443/told?x=1", "https://public.example:65535/", "https://public.example:/", "https://93.184.216.34/"} {
 		if err := s.CheckURL(address); err != nil {
 			t.Errorf("%s: %v", address, err)
+		}
+	}
+	for _, port := range []string{"0", "65536", "99999", "18446744073709551617"} {
+		if err := s.CheckURL("https://public.example:" + port + "/"); err == nil || err.Error() != "url has the port "+port+", want 1 to 65535" {
+			t.Errorf("port %s: %v", port, err)
 		}
 	}
 	if err := s.CheckURL("http://public.example/"); err == nil {

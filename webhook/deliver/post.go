@@ -38,6 +38,11 @@ func (s *Sender) CheckURL(raw string) error {
 	case u.Scheme == "http" && len(s.cfg.Allow) == 0:
 		return errors.New("url has the scheme http, want https")
 	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return fmt.Errorf("url has the port %.40s, want 1 to 65535", port)
+		}
+	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	addr, err := netip.ParseAddr(host)
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
