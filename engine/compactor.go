@@ -6,6 +6,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/state"
@@ -53,6 +54,12 @@ func (cm *compactor) finishNow(ctx context.Context) error {
 	}
 }
 
+// prompter is an owner of runs that decides when summaries come, as in a replay. The requests of an
+// attempt are made with the context that it returns.
+type prompter interface {
+	Summarising(ctx context.Context, threadID, taskID string, done <-chan struct{}) context.Context
+}
+
 // begin begins an attempt, unless one is under way or there is nothing to summarise. A commit
 // announces the attempt first: only the owner of the thread can make that commit, so there is
 // never a second attempt.
@@ -78,6 +85,9 @@ func (cm *compactor) begin(ctx context.Context) error {
 	}
 	atAnnounced.Hit()
 	w.job = c
+	if o, ok := ownership.Of[prompter](ctx); ok {
+		ctx = o.Summarising(ctx, c.thread, c.task.TaskID, c.done)
+	}
 	tenant, background := cm.customer()
 	c.start(ctx, llm.Routing{ThreadID: cm.info.ThreadID, RunID: cm.info.RunID}, client{tenant, background})
 	return nil

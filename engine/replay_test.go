@@ -90,13 +90,6 @@ var unplayable = map[string]string{
 
 	"budget_cut":       "a later request replaced the budget, and the record of the run has the last one",
 	"budget_exhausted": "a later request replaced the budget, and the record of the run has the last one",
-
-	"context_compaction":         "summaries are made in the background, and their requests are not recorded",
-	"context_compaction_fails":   "summaries are made in the background, and their requests are not recorded",
-	"context_compaction_late":    "summaries are made in the background, and their requests are not recorded",
-	"context_compaction_since":   "summaries are made in the background, and their requests are not recorded",
-	"context_compaction_waiting": "summaries are made in the background, and their requests are not recorded",
-	"context_overflow":           "summaries are made in the background, and their requests are not recorded",
 }
 
 // actsOnRun are the tools of the kit, and of plugins, that do nothing but change their run.

@@ -1,9 +1,9 @@
 // Package replay plays a recorded run again, offline, and says where it parts from the record.
 //
 // The real engine runs the agent of the run's version on a store of its own. What came from outside comes from the record: models answer
-// what they answered, in the same pieces; tools return what they returned, in the same order; people decide what they decided; messages and
-// cancellations arrive where they arrived. No model is asked and no effect is repeated: of the tools only those run that act on nothing but
-// the run itself, such as a delegate's, whose run is then replayed too.
+// what they answered, in the same pieces; tools return what they returned, in the same order; people decide what they decided; messages,
+// cancellations and summaries of the conversation arrive where they arrived. No model is asked and no effect is repeated: of the tools
+// only those run that act on nothing but the run itself, such as a delegate's, whose run is then replayed too.
 //
 // Everything else happens again: hooks, gates, guards, state, context windows, stop conditions, costs. Every event is compared with the
 // record's as it is published, so a [Difference] names the first one that is another. Ids that the runtime draws are renamed to those

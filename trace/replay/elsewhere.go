@@ -57,9 +57,21 @@ func (e elsewhere) Thread(ctx context.Context, id string) (*awaken.Thread, error
 
 // Post delivers items to a thread.
 func (e elsewhere) Post(ctx context.Context, threadID string, items ...awaken.InboxItem) error {
-	if e.known[threadID] {
-		return e.Store.Post(ctx, threadID, items...)
+	if !e.known[threadID] {
+		return nil
 	}
+	if err := e.Store.Post(ctx, threadID, items...); err != nil {
+		return err
+	}
+	s := e.stage
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, it := range items {
+		if it.Compaction != nil {
+			s.delivered(threadID, it.Compaction.TaskID)
+		}
+	}
+	s.moved.Broadcast()
 	return nil
 }
 

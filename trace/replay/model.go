@@ -14,9 +14,17 @@ import (
 // Stream is the model of all runs: it says what the run's model said.
 func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
+		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
+			a.answer(ctx, s, yield)
+			return
+		}
 		p := s.of(req.Routing.RunID)
 		if p == nil {
 			yield(llm.Delta{}, &llm.Error{Kind: llm.InvalidRequest, Message: "the record has no run " + req.Routing.RunID})
+			return
+		}
+		if p.refuse(s) {
+			yield(llm.Delta{}, &llm.Error{Kind: llm.ContextOverflow})
 			return
 		}
 		st := s.speak(p, req)
@@ -28,6 +36,7 @@ func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			yield(llm.Delta{}, &llm.Error{Kind: llm.InvalidRequest, Message: "the record has no further answer"})
 			return
 		}
+		s.finish(ctx, place{p: p, step: st.turn.MessageID})
 		for _, d := range st.Deltas {
 			s.keepPace(ctx, p, p.position(s))
 			s.reachNext(p, d.Kind == llm.UsageDelta || d.Kind == llm.FinishDelta)

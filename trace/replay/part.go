@@ -28,6 +28,7 @@ type part struct {
 	posts     map[int][]*llm.Message    // messages that arrive behind an event
 	heard     map[int][]*llm.Message    // messages that arrive before a call ends with an event
 	decisions map[int][]awaken.Decision // that are made behind an event
+	refused   map[string]bool           // messages for which the model was asked again, because the request was too large
 	cut       cancellation
 	alias     string   // the id of the run in the replay, if it is another
 	streams   []stream // what the model says, in order
@@ -93,7 +94,7 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 	if rec.Run.Status != awaken.RunDone && rec.Run.Status != awaken.RunWaiting {
 		return fmt.Errorf("run %s: %w: its status is %s, want done or waiting", rec.Run.RunID, ErrUnplayable, rec.Run.Status)
 	}
-	p := &part{rec: rec, root: root, before: rec.Before, outcomes: map[string][]outcome{}, shown: map[string][]shownEvent{}, posts: map[int][]*llm.Message{}, heard: map[int][]*llm.Message{}, decisions: map[int][]awaken.Decision{},
+	p := &part{rec: rec, root: root, before: rec.Before, outcomes: map[string][]outcome{}, shown: map[string][]shownEvent{}, posts: map[int][]*llm.Message{}, heard: map[int][]*llm.Message{}, decisions: map[int][]awaken.Decision{}, refused: map[string]bool{},
 		progress: progress{done: map[string]int{}, next: map[string]int{}}, cut: cancellation{at: -1, running: map[string]bool{}, ended: map[string]bool{}}, followed: true}
 	if n := len(p.before); n > 0 {
 		if md := p.before[n-1].Metadata; md != nil && md.Rewind != nil && md.RunID == rec.Run.RunID && md.Rewind.FromSeq <= n-1 && md.Rewind.FromSeq > 0 {

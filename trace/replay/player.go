@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,6 +65,8 @@ type Player struct {
 	Patience time.Duration
 }
 
+func (p *Player) patience() time.Duration { return cmp.Or(p.Patience, 10*time.Second) }
+
 // ActsOnRun reports whether a tool has no effect beyond its run and the runs that it starts: those of delegates, background tasks and
 // handoffs.
 func ActsOnRun(tool awaken.Tool) bool {
@@ -102,6 +105,7 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 			return nil, err
 		}
 	}
+	s.scribe = newScribe(s)
 	reg, err := s.registry(p.Registry)
 	if err != nil {
 		return nil, err
@@ -171,6 +175,7 @@ func (s *stage) play(ctx context.Context, store Store, p *part) error {
 		if i > 0 && p.followed && s.parted() {
 			break
 		}
+		s.finish(ctx, place{p: p, act: i})
 		_, err := s.rt.Run(ctx, req, s)
 		if err != nil && run.Termination.Type != awaken.Failed {
 			s.part(p, fmt.Sprintf("activation %d of the run", i+1), "", err.Error())

@@ -17,6 +17,7 @@ type stage struct {
 	parts  map[string]*part // by run id
 	order  []*part
 	mode   func(agentID string) awaken.ExecutionMode
+	*scribe
 
 	mu       sync.Mutex
 	moved    sync.Cond // an event was published, or the replay has parted
@@ -144,11 +145,7 @@ func (s *stage) awaitThat(ctx context.Context, p *part, holds func() bool) {
 		s.moved.Broadcast()
 	}
 	defer context.AfterFunc(ctx, wake)()
-	patience := s.player.Patience
-	if patience == 0 {
-		patience = 10 * time.Second
-	}
-	defer time.AfterFunc(patience, func() {
+	defer time.AfterFunc(s.player.patience(), func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !holds() {
