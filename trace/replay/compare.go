@@ -117,6 +117,9 @@ func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
 	defer s.moved.Broadcast()
 	p = s.find(e)
 	switch {
+	case p == nil && e.RunID == "":
+		s.depart(&Difference{RunID: s.order[0].rec.Run.RunID, Where: "before it starts", Got: string(data)})
+		return nil, 0, nil
 	case p == nil:
 		s.depart(&Difference{RunID: e.RunID, Where: "a run that the record does not have", Got: string(data)})
 		return nil, 0, nil

@@ -15,7 +15,8 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
-// ErrUnplayable is the error of a recording that cannot be played: it is not complete, or an agent runs on another server.
+// ErrUnplayable is the error of a recording that cannot be played: it is not complete, or an agent is missing, lacks
+// something or runs on another server.
 var ErrUnplayable = errors.New("the run cannot be replayed")
 
 // Runtime runs agents. An *engine.Runtime is one.
@@ -155,7 +156,24 @@ func (s *stage) registry(reg *registry.Registry) (*registry.Registry, error) {
 	}
 	edit := registry.Edit{ID: reg.ID(), Providers: models, Lazy: true}
 	s.prompted(reg, &edit)
-	return reg.Derive(edit)
+	out, err := reg.Derive(edit)
+	if err != nil {
+		return nil, err
+	}
+	return out, s.ready(out)
+}
+
+// ready reports what the agents of the runs lack in reg. A run that failed may have failed for that.
+func (s *stage) ready(reg *registry.Registry) error {
+	for _, p := range s.order {
+		if p.rec.Run.Termination.Type == awaken.Failed {
+			continue
+		}
+		if _, err := reg.Runnable(p.agent()); err != nil {
+			return fmt.Errorf("run %s: %w: %w", p.rec.Run.RunID, ErrUnplayable, err)
+		}
+	}
+	return nil
 }
 
 // play plays the activations of a run that were begun from outside.

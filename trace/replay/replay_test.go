@@ -120,6 +120,27 @@ func TestPlay_SaysWhereAnotherVersionParts(t *testing.T) {
 	}
 }
 
+func TestPlay_NamesWhatTheAgentLacks(t *testing.T) {
+	t.Parallel()
+	sh := newShop(nil)
+	rec := sh.record(t)
+	for want, change := range map[string]func(*awaken.AgentSpec){
+		`plugin_ids lists "none", which is not defined`: func(s *awaken.AgentSpec) { s.PluginIDs = append(s.PluginIDs, "none") },
+		`agent "` + rec.Run.AgentID + `" not found`:     func(s *awaken.AgentSpec) { s.ID = "other" },
+	} {
+		cfg := newShop(change).config.Registry()
+		cfg.Lazy = true
+		reg, err := registry.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = (&replay.Player{Registry: reg, Store: memory.New(), Open: replaytest.Open}).Play(t.Context(), rec)
+		if !errors.Is(err, replay.ErrUnplayable) || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %q", err, want)
+		}
+	}
+}
+
 func TestPlay_RefusesARunThatIsNotOver(t *testing.T) {
 	t.Parallel()
 	sh := newShop(nil)
