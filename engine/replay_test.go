@@ -87,9 +87,6 @@ var unplayable = map[string]string{
 	"park_refused":               "the decision came between the end of the step and the wait, and only its time says so",
 	"resume_batch_while_running": "when a decision came that waits for others, only its time says",
 	"delegate_parallel":          "two delegates and their parent run at once, and only times say which went first",
-
-	"budget_cut":       "a later request replaced the budget, and the record of the run has the last one",
-	"budget_exhausted": "a later request replaced the budget, and the record of the run has the last one",
 }
 
 // actsOnRun are the tools of the kit, and of plugins, that do nothing but change their run.

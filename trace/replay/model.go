@@ -27,7 +27,7 @@ func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			yield(llm.Delta{}, &llm.Error{Kind: llm.ContextOverflow})
 			return
 		}
-		st := s.speak(p, req)
+		st := p.speak(s, req)
 		switch {
 		case st == nil && p.cut.at >= 0 && !p.followed:
 			yield(llm.Delta{}, s.fallSilent(ctx, p))
@@ -37,15 +37,21 @@ func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			return
 		}
 		s.finish(ctx, place{p: p, step: st.turn.MessageID})
-		for _, d := range st.Deltas {
+		for i, d := range st.Deltas {
 			s.keepPace(ctx, p, p.position(s))
 			s.reachNext(p, d.Kind == llm.UsageDelta || d.Kind == llm.FinishDelta)
 			if !yield(d, nil) {
+				s.mu.Lock()
+				p.rest = st.Deltas[i:]
+				s.mu.Unlock()
 				return
 			}
 		}
 		if st.Lost == "out of tokens" {
 			yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.MaxTokens}, nil)
+			return
+		}
+		if p.unpaid(st) && !yield(llm.Delta{Kind: llm.TextDelta, Text: tooMuch(req)}, nil) {
 			return
 		}
 		if err := s.endStream(ctx, p, st); err != nil {
@@ -54,10 +60,17 @@ func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	}
 }
 
-// speak returns the next stream of a run, or nil. One without a word, in which every request failed, is given again.
-func (s *stage) speak(p *part, req *llm.Request) *stream {
+// speak returns the next stream of the run, or nil. One without a word, in which every request failed, is given again.
+func (p *part) speak(s *stage, req *llm.Request) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	rest := p.rest
+	p.rest = nil
+	if p.spoke > 0 && len(rest) > 0 && continues(req) { // the record has one answer, of which the run did not pay for more at once
+		st := p.streams[p.spoke-1]
+		st.Deltas = rest
+		return &st
+	}
 	if p.spoke > 0 && p.streams[p.spoke-1].last && continues(req) { // in vain: the record has one answer, which is cut off
 		t := p.streams[p.spoke-1].turn
 		return &stream{Stream: trace.Stream{Deltas: []llm.Delta{{Kind: llm.FinishDelta, Finish: t.Finish}}}, turn: t}
@@ -68,6 +81,28 @@ func (s *stage) speak(p *part, req *llm.Request) *stream {
 		return nil
 	}
 	return &p.streams[p.spoke-1]
+}
+
+// unpaid reports whether a stream was cut off because there was no money for more. The piece that was too much is not in the record.
+func (p *part) unpaid(st *stream) bool {
+	if st.turn.Answered || len(st.Deltas) == 0 {
+		return false
+	}
+	i := p.actAt(p.answerAt(st.turn.MessageID))
+	if i < 0 {
+		return false
+	}
+	out := p.acts[i].finish.Result
+	return out != nil && out.Waiting != nil && out.Waiting.Budget != nil
+}
+
+// tooMuch returns a piece that is longer than the answer to a request may be.
+func tooMuch(req *llm.Request) string {
+	n := 16_384
+	if req.MaxTokens != nil {
+		n = *req.MaxTokens
+	}
+	return strings.Repeat("more", n+1)
 }
 
 // continues reports whether a request asks for the rest of an answer that was cut off.

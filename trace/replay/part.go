@@ -42,6 +42,7 @@ type progress struct {
 	done     map[string]int // outcomes published so far, by call
 	next     map[string]int // the event that a call may show next
 	spoke    int            // streams begun so far
+	rest     []llm.Delta    // of the last stream, if the run cut it off
 	asked    string         // the message that the model is asked for
 	answered int            // times it has answered so far
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
 )
 
 // request returns the request that began an activation.
@@ -21,7 +22,7 @@ func (p *part) request(s *stage, i int) awaken.RunRequest {
 			input = held
 		}
 		return awaken.RunRequest{AgentID: p.agent(), ThreadID: run.ThreadID, RunID: run.RunID, Messages: input, Rewind: p.rewind, Call: run.Call, Overrides: run.Overrides,
-			FrontendTools: run.FrontendTools, Untrusted: run.Untrusted, OutputSchema: run.OutputSchema, Budget: run.Budget, Mode: mode,
+			FrontendTools: run.FrontendTools, Untrusted: run.Untrusted, OutputSchema: run.OutputSchema, Budget: p.budget(0), Mode: mode,
 			ParentThreadID: run.ParentThreadID, ParentRunID: run.ParentRunID, ParentToolCallID: run.ParentToolCallID, DispatchID: run.DispatchID, SessionID: run.SessionID,
 			UserID: run.UserID, TransportRequestID: run.TransportRequestID, Origin: run.Origin, Adapter: run.Adapter, Depth: run.Depth, Taint: broughtTaint(run)}
 	}
@@ -30,11 +31,36 @@ func (p *part) request(s *stage, i int) awaken.RunRequest {
 		req.End = &awaken.Termination{Type: awaken.Cancelled}
 		return req
 	}
+	req.Budget = p.budget(i)
 	req.Decisions = p.decided(s, i)
 	if req.Messages, req.Rewind = p.said(i); len(req.Messages) > 0 {
 		req.Continue, req.ThreadID = "", run.ThreadID
 	}
 	return req
+}
+
+// budget returns the budget that the run had in an activation. The record of the run has that of the last request; a run that waited for money says
+// which limit it had come to.
+func (p *part) budget(i int) *awaken.RunBudget {
+	run := p.rec.Run
+	if run.Budget == nil {
+		return nil
+	}
+	for _, a := range p.acts[i:] {
+		out := a.finish.Result
+		if out == nil || out.Waiting == nil || out.Waiting.Budget == nil {
+			continue
+		}
+		b := *run.Budget
+		switch e := out.Waiting.Budget; e.Account {
+		case money.Account{Scope: money.RunScope, ID: run.RunID}:
+			b.Run = &e.LimitUSD
+		case money.Account{Scope: money.ThreadScope, ID: run.ThreadID}:
+			b.Thread = &e.LimitUSD
+		}
+		return &b
+	}
+	return run.Budget
 }
 
 // broughtTaint returns the taint of a run that it had from its beginning, or nil: what a trigger sends, for example, is untrusted.
