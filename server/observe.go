@@ -71,7 +71,11 @@ func (s *Server) traced(route *protocol.Route, next http.HandlerFunc) http.Handl
 			about.Scheme = "https"
 		}
 		ctx, end := s.cfg.Observer.Serve(r.Context(), about)
-		rec, status := &recorder{ResponseWriter: w}, 0
+		rec, ok := w.(*recorder)
+		if !ok {
+			rec = &recorder{ResponseWriter: w}
+		}
+		status := 0
 		defer func() { end(status) }()
 		next(rec, r.WithContext(ctx))
 		status = cmp.Or(rec.status, http.StatusOK)
