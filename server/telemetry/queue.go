@@ -150,9 +150,10 @@ func (q *queue) serve() {
 		case answer := <-q.asked:
 			answer <- q.send(context.Background(), true)
 			q.report(nil)
-			if q.isOver() {
-				return
-			}
+		}
+		if q.isOver() { // what asked for the end may have given up on a collector that hangs
+			q.report(q.send(context.Background(), true))
+			return
 		}
 	}
 }

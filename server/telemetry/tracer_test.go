@@ -319,6 +319,33 @@ func TestQueue_EndsWithWhatItHas(t *testing.T) {
 	}
 }
 
+// The end of the program does not wait for a collector that hangs, and leaves no goroutine behind: the bubble would not end.
+func TestQueue_EndsAlthoughTheCollectorHangs(t *testing.T) {
+	t.Parallel()
+	bubbletest.Test(t, func(t *testing.T) {
+		w := wire{hold: make(chan struct{})}
+		p, _, end, err := telemetry.NewProvider(t.Context(), &w, about, sdktrace.AlwaysSample(), sdktrace.NewSpanLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 600 { // a request, which hangs, and a rest
+			_, span := p.Tracer("t").Start(t.Context(), "x")
+			span.End()
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := end(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the end says %v", err)
+		}
+		close(w.hold)
+		synctest.Wait()
+		if n := len(w.spans()); n != 600 {
+			t.Errorf("%d of 600 spans were sent when the collector answered", n)
+		}
+	})
+}
+
 // not parallel: the environment belongs to the process.
 func TestOpen_ReadsSamplersAndSizes(t *testing.T) {
 	c := otlptest.Start(t)
