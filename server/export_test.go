@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/awaken-go/awaken/eval/live/jury"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -41,3 +43,8 @@ func TemplateInput(data string) (*mailbox.Submission, error) {
 
 // ScheduleWorker returns what starts the runs of schedules.
 func (s *Server) ScheduleWorker() *fire.Worker { return s.schedules.worker }
+
+// ObserveWithExemplars returns a function that records durations with exemplars.
+func ObserveWithExemplars() func(ctx context.Context, h prometheus.Observer, seconds float64) {
+	return new(exemplars).observe
+}
