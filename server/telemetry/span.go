@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -88,9 +87,7 @@ func with(attrs, list []attribute.KeyValue, limit, length int) (_ []attribute.Ke
 			dropped++
 			continue
 		}
-		if length >= 0 && a.Value.Type() == attribute.STRING && len(a.Value.AsString()) > length {
-			a.Value = attribute.StringValue(strings.ToValidUTF8(a.Value.AsString()[:length], ""))
-		}
+		a.Value = shortened(a.Value, length)
 		switch i := slices.IndexFunc(attrs, func(b attribute.KeyValue) bool { return b.Key == a.Key }); {
 		case i >= 0:
 			attrs[i] = a

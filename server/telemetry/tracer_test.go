@@ -158,7 +158,9 @@ func program(ctx context.Context, p oteltrace.TracerProvider, rnd *rand.Rand) {
 		}
 		return oteltrace.NewSpanContext(c)
 	}
-	text := func() string { return strings.Repeat("x", []int{0, 1, 40, 127, 128, 200, 20000}[rnd.IntN(7)]) }
+	text := func() string {
+		return strings.Repeat([]string{"x", "ä", "漢", "x漢"}[rnd.IntN(4)], []int{0, 1, 3, 5, 40, 127, 128, 200, 20000}[rnd.IntN(9)])
+	}
 	values := []func() attribute.Value{
 		func() attribute.Value { return attribute.StringValue(text()) },
 		func() attribute.Value { return attribute.BoolValue(rnd.IntN(2) == 0) },
@@ -171,7 +173,14 @@ func program(ctx context.Context, p oteltrace.TracerProvider, rnd *rand.Rand) {
 		func() attribute.Value { return attribute.BoolSliceValue([]bool{true, false}) },
 		func() attribute.Value { return attribute.Int64SliceValue([]int64{0, -5, 1 << 40}) },
 		func() attribute.Value { return attribute.Float64SliceValue([]float64{}) },
-		func() attribute.Value { return attribute.StringSliceValue([]string{"a", "", "b"}) },
+		func() attribute.Value { return attribute.StringSliceValue([]string{"a", "", text()}) },
+		func() attribute.Value { return attribute.ByteSliceValue([]byte(text())) },
+		func() attribute.Value {
+			return attribute.SliceValue(attribute.StringValue(text()), attribute.StringSliceValue([]string{text()}), attribute.IntValue(1))
+		},
+		func() attribute.Value {
+			return attribute.MapValue(attribute.String("a", text()), attribute.Slice("b", attribute.StringValue(text())))
+		},
 	}
 	attrs := func() (out []attribute.KeyValue) {
 		for range rnd.IntN(6) {
@@ -246,6 +255,27 @@ func TestProvider_SendsTextThatIsNotUTF8(t *testing.T) {
 	s := w.spans()[0]
 	if a := s.GetAttributes()[0]; s.GetName() != "a\uFFFDb" || a.GetKey() != "k\uFFFD" || a.GetValue().GetStringValue() != "v\uFFFD" {
 		t.Errorf("the collector gets %v", s)
+	}
+}
+
+// The limit is of characters, in lists too, as the SDK counts.
+func TestProvider_LimitsTheLengthOfTexts(t *testing.T) {
+	t.Parallel()
+	limits := sdktrace.NewSpanLimits()
+	limits.AttributeValueLengthLimit = 3
+	p, w, flush := open(t, sdktrace.AlwaysSample(), limits)
+	_, span := p.Tracer("t").Start(t.Context(), "x", oteltrace.WithAttributes(
+		attribute.String("text", "äöüß"), attribute.String("whole", "äöü"), attribute.String("broken", "a\xffbcd"), attribute.StringSlice("list", []string{"漢字漢字", "ab"})))
+	span.End()
+	flush()
+	got := w.spans()[0].GetAttributes()
+	for i, want := range []string{"äöü", "äöü", "abc"} {
+		if text := got[i].GetValue().GetStringValue(); text != want {
+			t.Errorf("%s is %q, want %q", got[i].GetKey(), text, want)
+		}
+	}
+	if list := got[3].GetValue().GetArrayValue().GetValues(); list[0].GetStringValue() != "漢字漢" || list[1].GetStringValue() != "ab" {
+		t.Errorf("the list is %v", list)
 	}
 }
 
