@@ -31,7 +31,7 @@ type Store interface {
 	// Set creates or replaces the entry.
 	Set(ctx context.Context, namespace, key string, value json.RawMessage) error
 	// CompareAndSet sets the entry if its value is still old, as Get returned it, and reports whether
-	// it did. A nil old means that the entry does not exist.
+	// it did. A nil old means that the entry does not exist. A nil value deletes the entry.
 	CompareAndSet(ctx context.Context, namespace, key string, old, value json.RawMessage) (bool, error)
 	// Delete deletes the entry. It is no error if the entry does not exist.
 	Delete(ctx context.Context, namespace, key string) error

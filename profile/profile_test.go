@@ -54,6 +54,9 @@ func (s *fakeStore) CompareAndSet(ctx context.Context, namespace, key string, ol
 	if s.err != nil || ok != (old != nil) || !bytes.Equal(now, old) {
 		return false, s.err
 	}
+	if value == nil {
+		return true, s.Delete(ctx, namespace, key)
+	}
 	return true, s.Set(ctx, namespace, key, value)
 }
 

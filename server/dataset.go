@@ -208,6 +208,9 @@ func (h *datasets) apply(req *request, expected *int64, required bool, change fu
 	d, err := a.Change(req.ctx, id, revision, actorOf(req).String(), func(spec *eval.Dataset) error {
 		before = sources(spec)
 		if err := change(spec); err != nil {
+			if errors.Is(err, archive.ErrUnchanged) {
+				now = before
+			}
 			return err
 		}
 		if err := checkDataset(spec); err != nil {
@@ -233,11 +236,8 @@ func (h *datasets) delete(req *request) error {
 			return protocol.BadRequest("expected_revision is %q; want the revision of the dataset", s)
 		}
 	}
-	d, err := a.Dataset(req.ctx, req.path("id"))
+	d, err := a.Delete(req.ctx, req.path("id"), revision)
 	if err != nil {
-		return err
-	}
-	if err := a.Delete(req.ctx, req.path("id"), revision); err != nil {
 		return err
 	}
 	if err := releaseSources(req, req.path("id"), sources(&d.Spec), nil); err != nil {
@@ -411,14 +411,18 @@ func (h *datasets) importTraces(req *request, body *tracesImport) error {
 			out.ImportedCount++
 			spec.Fixtures = append(spec.Fixtures, f)
 		}
+		if out.ImportedCount == 0 {
+			return archive.ErrUnchanged
+		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	out.DatasetRevision = d.Meta.Revision
-	if err := recordChange(req, h.audit, "update", "eval-datasets/"+req.path("id")); err != nil {
-		return err
+	if out.DatasetRevision = d.Meta.Revision; out.ImportedCount > 0 {
+		if err := recordChange(req, h.audit, "update", "eval-datasets/"+req.path("id")); err != nil {
+			return err
+		}
 	}
 	return req.Reply(200, out)
 }

@@ -88,10 +88,16 @@ func TestDatasets_TakeRecordedRuns(t *testing.T) {
 	}
 	g.says(400, "since_secs is 9223372036854775807; want 0 to", "POST", "/v1/eval/datasets/"+id+"/import-traces", `{"expected_revision":3,"since_secs":9223372036854775807}`, admin...)
 	again := g.want(200, "POST", "/v1/eval/datasets/"+id+"/import-traces", `{"expected_revision":3}`, admin...)
-	if again["imported_count"] != 0.0 || again["skipped_count"] != 1.0 {
+	if again["imported_count"] != 0.0 || again["skipped_count"] != 1.0 || again["dataset_revision"] != 3.0 {
 		t.Errorf("imported again: %v", again)
 	}
-	g.want(200, "POST", "/v1/eval/datasets/"+id+"/import-dialogue", fmt.Sprintf(`{"expected_revision":4,"fixture_id":"both","run_ids":[%q,%q]}`, run, run), admin...)
+	if events := g.want(200, "GET", "/v1/audit-log?resource=eval-datasets/"+id, "", admin...)["items"].([]any); len(events) != 3 {
+		t.Errorf("the audit log has %d events about the dataset, want 3", len(events))
+	}
+	if pins := g.want(200, "GET", "/v1/traces/"+run+"/pin", "", admin...)["pins"].([]any); len(pins) != 1 {
+		t.Error("an import of nothing unpinned the run")
+	}
+	g.want(200, "POST", "/v1/eval/datasets/"+id+"/import-dialogue", fmt.Sprintf(`{"expected_revision":3,"fixture_id":"both","run_ids":[%q,%q]}`, run, run), admin...)
 	_ = thread
 
 	// What was recorded runs at once, and passes.

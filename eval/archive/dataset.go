@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -121,6 +122,11 @@ func (a *Archive) set(ctx context.Context, id string, old json.RawMessage, d *Da
 	if len(data) > MaxDataset {
 		return fmt.Errorf("dataset %q: %w: it would have %d bytes; want at most %d: put some of its fixtures into another dataset", id, awaken.ErrInvalid, len(data), MaxDataset)
 	}
+	return a.swap(ctx, id, old, data)
+}
+
+// swap replaces what is stored of a dataset; nil means nothing.
+func (a *Archive) swap(ctx context.Context, id string, old, data json.RawMessage) error {
 	ok, err := a.values.CompareAndSet(ctx, datasetsNamespace, id, old, data)
 	switch {
 	case err != nil:
@@ -133,8 +139,12 @@ func (a *Archive) set(ctx context.Context, id string, old json.RawMessage, d *Da
 	return nil
 }
 
+// ErrUnchanged says that a change of a dataset changes nothing.
+var ErrUnchanged = errors.New("nothing is changed")
+
 // Change replaces a dataset that has the expected revision with the result of change; -1 takes any. It returns awaken.ErrNotFound, or
-// awaken.ErrConflict if the revision is another one, or awaken.ErrInvalid if it is larger than [MaxDataset]. If change fails, nothing is written.
+// awaken.ErrConflict if the revision is another one, or awaken.ErrInvalid if it is larger than [MaxDataset]. If change fails or returns
+// [ErrUnchanged], nothing is written; after ErrUnchanged, Change returns the dataset.
 func (a *Archive) Change(ctx context.Context, id string, expected int64, by string, change func(*eval.Dataset) error) (*Dataset, error) {
 	d, old, err := a.dataset(ctx, id)
 	if err != nil {
@@ -143,7 +153,10 @@ func (a *Archive) Change(ctx context.Context, id string, expected int64, by stri
 	if expected >= 0 && d.Meta.Revision != expected {
 		return nil, stale(id, d.Meta.Revision, expected)
 	}
-	if err := change(&d.Spec); err != nil {
+	switch err := change(&d.Spec); {
+	case errors.Is(err, ErrUnchanged):
+		return d, nil
+	case err != nil:
 		return nil, err
 	}
 	d.Meta.Revision++
@@ -151,16 +164,17 @@ func (a *Archive) Change(ctx context.Context, id string, expected int64, by stri
 	return d, a.set(ctx, id, old, d)
 }
 
-// Delete deletes a dataset that has the expected revision; -1 takes any.
-func (a *Archive) Delete(ctx context.Context, id string, expected int64) error {
-	d, _, err := a.dataset(ctx, id)
+// Delete deletes a dataset that has the expected revision, and returns it; -1 takes any. It returns awaken.ErrNotFound, or awaken.ErrConflict if
+// the revision is another one or the dataset is changed at the same time.
+func (a *Archive) Delete(ctx context.Context, id string, expected int64) (*Dataset, error) {
+	d, old, err := a.dataset(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if expected >= 0 && d.Meta.Revision != expected {
-		return stale(id, d.Meta.Revision, expected)
+		return nil, stale(id, d.Meta.Revision, expected)
 	}
-	return a.values.Delete(ctx, datasetsNamespace, id)
+	return d, a.swap(ctx, id, old, nil)
 }
 
 func stale(id string, revision, expected int64) error {

@@ -120,7 +120,7 @@ func TestCheck_TheNewestRunOfExactlyThisAgentCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("has revision 1 of the dataset")
-	if err := g.archive.Delete(t.Context(), "d", -1); err != nil {
+	if _, err := g.archive.Delete(t.Context(), "d", -1); err != nil {
 		t.Fatal(err)
 	}
 	want(`dataset "d", which the gate requires, does not exist`)

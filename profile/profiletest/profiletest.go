@@ -214,11 +214,14 @@ var cases = []struct {
 	{"CompareAndSetSetsOnlyWhatIsStillThere", func(t *testing.T, s profile.Store) {
 		try := func(want bool, old, value string) {
 			t.Helper()
-			var before json.RawMessage
+			var before, after json.RawMessage
 			if old != "" {
 				before = json.RawMessage(old)
 			}
-			if got, err := s.CompareAndSet(t.Context(), "n", "k", before, json.RawMessage(value)); got != want || err != nil {
+			if value != "" {
+				after = json.RawMessage(value)
+			}
+			if got, err := s.CompareAndSet(t.Context(), "n", "k", before, after); got != want || err != nil {
 				t.Errorf("%q to %q: %v, %v, want %v", old, value, got, err, want)
 			}
 		}
@@ -238,6 +241,14 @@ var cases = []struct {
 			t.Fatal(err)
 		}
 		try(false, `4`, `5`)
+		equal(t, "list", []string{}, list(t, s, "n"))
+		try(true, "", "")
+		try(true, "", `6`)
+		try(false, "", "")
+		try(false, `7`, "")
+		equal(t, "value", "6", get(t, s, "n", "k"))
+		try(true, `6`, "")
+		try(false, `6`, "")
 		equal(t, "list", []string{}, list(t, s, "n"))
 	}},
 	{"UpdatesAreNeverLost", func(t *testing.T, s profile.Store) {

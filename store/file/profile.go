@@ -85,7 +85,12 @@ func (p *Profile) CompareAndSet(_ context.Context, namespace, key string, old, v
 	case (e != nil) != (old != nil) || e != nil && !bytes.Equal(e.Value, old):
 		return false, nil
 	}
-	err := p.write(namespace, key, value)
+	var err error
+	if value == nil {
+		err = p.remove(fileName(namespace), fileName(key)+".json")
+	} else {
+		err = p.write(namespace, key, value)
+	}
 	return err == nil, err
 }
 

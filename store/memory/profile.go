@@ -53,6 +53,10 @@ func (p *Profile) CompareAndSet(_ context.Context, namespace, key string, old, v
 	if e, ok := p.entries[at]; ok != (old != nil) || !bytes.Equal(e.Value, old) {
 		return false, nil
 	}
+	if value == nil {
+		delete(p.entries, at)
+		return true, nil
+	}
 	p.entries[at] = profile.Entry{Namespace: namespace, Key: key, Value: slices.Clone(value), UpdatedAt: p.now()}
 	return true, nil
 }

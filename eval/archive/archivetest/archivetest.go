@@ -2,6 +2,7 @@
 package archivetest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ func Test(t *testing.T, open func(t *testing.T) profile.Store) {
 	} {
 		t.Run(name, func(t *testing.T) { test(t, archive.New(open(t))) })
 	}
+	t.Run("NoChangeIsDeletedUnseen", func(t *testing.T) { deletesSeen(t, open(t)) })
 }
 
 func fixture(id string) eval.Fixture {
@@ -62,6 +64,52 @@ func changesOnce(t *testing.T, a *archive.Archive) {
 	d, err := a.Dataset(t.Context(), "d")
 	if err != nil || won.Load() != 1 || d.Meta.Revision != 2 || len(d.Spec.Fixtures) != 1 || d.Meta.UpdatedBy != "bob" {
 		t.Errorf("%d writers won: %+v, %v", won.Load(), d, err)
+	}
+}
+
+// meddled is a profile that another process writes to before the next write.
+type meddled struct {
+	profile.Store
+	meddle func()
+}
+
+func (m *meddled) CompareAndSet(ctx context.Context, namespace, key string, old, value json.RawMessage) (bool, error) {
+	m.meddle()
+	return m.Store.CompareAndSet(ctx, namespace, key, old, value)
+}
+
+func (m *meddled) Delete(ctx context.Context, namespace, key string) error {
+	m.meddle()
+	return m.Store.Delete(ctx, namespace, key)
+}
+
+func deletesSeen(t *testing.T, values profile.Store) {
+	a := archive.New(values)
+	if _, err := a.Create(t.Context(), "d", &eval.Dataset{}, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	add := func(d *eval.Dataset) error { d.Fixtures = append(d.Fixtures, fixture("new")); return nil }
+	meddling := archive.New(&meddled{values, func() {
+		if _, err := a.Change(t.Context(), "d", -1, "bob", add); err != nil {
+			t.Error(err)
+		}
+	}})
+	if _, err := meddling.Delete(t.Context(), "d", 1); !errors.Is(err, awaken.ErrConflict) {
+		t.Errorf("a delete while the dataset is changed: %v", err)
+	}
+	if d, err := a.Dataset(t.Context(), "d"); err != nil || d.Meta.Revision != 2 || len(d.Spec.Fixtures) != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	meddling = archive.New(&meddled{values, func() {
+		if _, err := a.Delete(t.Context(), "d", 2); err != nil {
+			t.Error(err)
+		}
+	}})
+	if _, err := meddling.Change(t.Context(), "d", 2, "bob", add); !errors.Is(err, awaken.ErrConflict) {
+		t.Errorf("a change while the dataset is deleted: %v", err)
+	}
+	if _, err := a.Dataset(t.Context(), "d"); !errors.Is(err, awaken.ErrNotFound) {
+		t.Error(err)
 	}
 }
 
@@ -185,15 +233,19 @@ func countsRevisions(t *testing.T, a *archive.Archive) {
 	if err != nil || len(list) != 2 || list[0].ID != "a" || list[0].Meta.Revision != 4 || list[0].Fixtures != 3 || list[1].ID != "b" {
 		t.Errorf("%+v, %v", list, err)
 	}
+	same, err := a.Change(t.Context(), "a", 4, "ann", func(*eval.Dataset) error { return archive.ErrUnchanged })
+	if err != nil || same.Meta.Revision != 4 || same.Meta.UpdatedBy != "bob" || len(same.Spec.Fixtures) != 3 {
+		t.Errorf("a change that changes nothing: %+v, %v", same, err)
+	}
 	large := func(d *eval.Dataset) error { d.Description = strings.Repeat("x", archive.MaxDataset); return nil }
 	if _, err := a.Change(t.Context(), "a", -1, "bob", large); !errors.Is(err, awaken.ErrInvalid) {
 		t.Errorf("a dataset that is too large: %v", err)
 	}
-	if err := a.Delete(t.Context(), "a", 3); !errors.Is(err, awaken.ErrConflict) {
+	if _, err := a.Delete(t.Context(), "a", 3); !errors.Is(err, awaken.ErrConflict) {
 		t.Errorf("removing an old revision: %v", err)
 	}
-	if err := a.Delete(t.Context(), "a", 4); err != nil {
-		t.Error(err)
+	if d, err := a.Delete(t.Context(), "a", 4); err != nil || len(d.Spec.Fixtures) != 3 {
+		t.Errorf("%+v, %v", d, err)
 	}
 	if _, err := a.Dataset(t.Context(), "a"); !errors.Is(err, awaken.ErrNotFound) {
 		t.Errorf("after it was removed: %v", err)

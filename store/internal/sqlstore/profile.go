@@ -60,11 +60,23 @@ func (p *Profile) CompareAndSet(ctx context.Context, namespace, key string, old,
 		return false, context.Cause(ctx)
 	}
 	d := p.scope.db.Dialect()
-	query := `INSERT INTO {p}_profiles (value, updated, tenant, namespace, key) VALUES (?, ?, ?, ?, ?) ON CONFLICT (tenant, namespace, key) DO NOTHING`
-	args := []any{d.Text(value), p.scope.db.Now().UnixNano(), p.scope.tenant, p.scope.id(namespace), p.scope.id(key)}
-	if old != nil {
+	at := []any{p.scope.tenant, p.scope.id(namespace), p.scope.id(key)}
+	set := []any{d.Text(value), p.scope.db.Now().UnixNano()}
+	var query string
+	var args []any
+	switch {
+	case old == nil && value == nil:
+		e, err := p.Get(ctx, namespace, key)
+		return e == nil && err == nil, err
+	case old == nil:
+		query = `INSERT INTO {p}_profiles (value, updated, tenant, namespace, key) VALUES (?, ?, ?, ?, ?) ON CONFLICT (tenant, namespace, key) DO NOTHING`
+		args = slices.Concat(set, at)
+	case value == nil:
+		query = `DELETE FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ? AND value = ?`
+		args = slices.Concat(at, []any{d.Text(old)})
+	default:
 		query = `UPDATE {p}_profiles SET value = ?, updated = ? WHERE tenant = ? AND namespace = ? AND key = ? AND value = ?`
-		args = append(args, d.Text(old))
+		args = slices.Concat(set, at, []any{d.Text(old)})
 	}
 	n, err := p.scope.db.ExecOnce(ctx, query, args...)
 	if err != nil {
