@@ -3,18 +3,17 @@ package server_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -80,51 +79,76 @@ type w6Result struct {
 }
 
 // runLoad is a client process: each client starts a run, reads its stream to the end, and starts the
-// next, for as long as MS says, or until there were as many as RUNS says.
+// next, for as long as MS says.
 func runLoad() error {
-	clients, length := setting("CLIENTS"), time.Duration(setting("MS"))*time.Millisecond
-	each := setting("RUNS") / max(clients, 1)
-	as := dialects[os.Getenv("PROTOCOL")]
-	request := func(client, n int) string {
-		body := strings.NewReplacer("THREAD", threadOf(client, n), "UNIQUE", fmt.Sprintf("%d-%d-%d", os.Getpid(), client, n)).Replace(as.body)
-		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", as.path, as.headers, len(body), body)
+	length := time.Duration(setting("MS")) * time.Millisecond
+	clients, err := dialLoad()
+	if err != nil {
+		return err
 	}
-	var mu sync.Mutex
-	var first, full []time.Duration
-	var failed error
 	began := time.Now()
-	var all sync.WaitGroup
-	for client := range clients {
-		all.Go(func() {
-			var f, u []time.Duration
-			conn, err := net.Dial("tcp", os.Getenv("ADDR"))
-			if err == nil {
-				defer conn.Close()
-				r := bufio.NewReaderSize(conn, 32<<10)
-				buf := make([]byte, 32<<10)
-				for err == nil && (len(f) < each || time.Since(began) < length) {
-					var a, b time.Duration
-					a, b, err = oneRun(conn, r, request(client, len(f)), []byte(as.piece), buf)
-					f, u = append(f, a), append(u, b)
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			first, full = append(first, f...), append(full, u...)
-			if err != nil {
-				failed = err
-			}
-		})
+	err = together(clients, func(c *loadClient) (err error) {
+		for err == nil && time.Since(began) < length {
+			err = c.run()
+		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	all.Wait()
-	if failed != nil {
-		return failed
+	out := w6Result{Took: time.Since(began)}
+	var first, full []time.Duration
+	for _, c := range clients {
+		first, full = append(first, c.first...), append(full, c.full...)
 	}
-	out := w6Result{Runs: len(full), Took: time.Since(began)}
 	slices.Sort(first)
 	slices.Sort(full)
-	out.First, out.Full, out.Full99 = first[len(first)/2], full[len(full)/2], full[len(full)*99/100]
+	out.Runs, out.First, out.Full, out.Full99 = len(full), first[len(first)/2], full[len(full)/2], full[len(full)*99/100]
 	return json.NewEncoder(os.Stdout).Encode(out)
+}
+
+// loadClient is one of the CLIENTS of a client process. It has a connection of its own to ADDR, and speaks PROTOCOL.
+type loadClient struct {
+	number      int
+	as          dialect
+	conn        net.Conn
+	r           *bufio.Reader
+	buf         []byte
+	first, full []time.Duration // of each run: until the first bytes, and until the end
+}
+
+func dialLoad() (clients []*loadClient, err error) {
+	for i := range setting("CLIENTS") {
+		conn, err := net.Dial("tcp", os.Getenv("ADDR"))
+		if err != nil {
+			return nil, err
+		}
+		clients = append(clients, &loadClient{number: i, as: dialects[os.Getenv("PROTOCOL")], conn: conn, r: bufio.NewReaderSize(conn, 32<<10), buf: make([]byte, 32<<10)})
+	}
+	return clients, nil
+}
+
+// together calls do for every client at once, and returns an error of one.
+func together(clients []*loadClient, do func(c *loadClient) error) error {
+	failed := make(chan error, len(clients))
+	for _, c := range clients {
+		go func() { failed <- do(c) }()
+	}
+	var first error
+	for range clients {
+		first = cmp.Or(first, <-failed)
+	}
+	return first
+}
+
+// run starts a run and reads its stream.
+func (c *loadClient) run() error {
+	n := len(c.full)
+	body := strings.NewReplacer("THREAD", threadOf(c.number, n), "UNIQUE", fmt.Sprintf("%d-%d-%d", os.Getpid(), c.number, n)).Replace(c.as.body)
+	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", c.as.path, c.as.headers, len(body), body)
+	first, full, err := oneRun(c.conn, c.r, request, []byte(c.as.piece), c.buf)
+	c.first, c.full = append(c.first, first), append(c.full, full)
+	return err
 }
 
 // turns is the length of the conversations of THREADS=same.
@@ -286,59 +310,6 @@ func BenchmarkW6b(b *testing.B) {
 			}
 		})
 	}
-}
-
-// BenchmarkW6o compares a server whose requests and runs are observed with one that observes nothing, in memory: as it is by default, for /metrics alone, and with a collector
-// in another process that gets the spans of none or all of the requests. Both serve as many runs, each time in new processes: the memory store keeps
-// every run, so collecting garbage costs the more the more there were.
-func BenchmarkW6o(b *testing.B) {
-	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/x-protobuf")
-	}))
-	b.Cleanup(collector.Close)
-	const rounds, runs = 7, 6000
-	for name, settings := range map[string][]string{
-		"metrics":    {"OTEL_SDK_DISABLED=true"},
-		"sampling=0": {"OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG=0"},
-		"sampling=1": {"OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG=1"},
-	} {
-		settings = append(settings, "OBSERVE=1", "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL)
-		for _, clients := range []int{1, 64} {
-			b.Run(fmt.Sprintf("%s/clients=%d", name, clients), func(b *testing.B) {
-				var ratios []float64
-				for round := range rounds {
-					var used [2]float64
-					for i := range used {
-						which := (i + round) % 2 // both begin as often
-						used[which] = cpuOfRuns(b, [2][]string{{"OBSERVE="}, settings}[which], clients, runs)
-					}
-					b.Logf("%.1f µs of CPU for a run, and %.1f if it is observed", used[0], used[1])
-					ratios = append(ratios, used[1]/used[0])
-				}
-				testenv.Report(b, "CPU/off", ratios)
-				b.ReportMetric(0, "ns/op")
-			})
-		}
-	}
-}
-
-// cpuOfRuns returns the µs of CPU that a new server with the given settings needs for a run.
-func cpuOfRuns(b *testing.B, settings []string, clients, runs int) float64 {
-	b.Helper()
-	server := spawn(b, "server", append(settings, fmt.Sprint("PIECES=", w6Pieces), fmt.Sprint("SIZE=", w6Size))...)
-	defer server.end()
-	addr := server.line()
-	load := func(runs int) (r w6Result) {
-		if err := json.Unmarshal([]byte(spawn(b, "runners", "ADDR="+addr, fmt.Sprint("CLIENTS=", clients), fmt.Sprint("RUNS=", runs)).line()), &r); err != nil {
-			b.Fatal(err)
-		}
-		return r
-	}
-	load(10 * clients)
-	before := server.cpu()
-	r := load(runs)
-	return (server.cpu() - before).Seconds() * 1e6 / float64(r.Runs)
 }
 
 // durable creates a database that syncs its commits.

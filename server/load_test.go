@@ -54,6 +54,8 @@ func TestMain(m *testing.M) {
 		err = watchLoad()
 	case "fanout":
 		err = serveFanout()
+	case "turns":
+		err = takeTurns()
 	case "runners":
 		err = runLoad()
 	case "holders":
