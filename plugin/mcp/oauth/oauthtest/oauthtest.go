@@ -56,8 +56,10 @@ type Server struct {
 	Issuer string
 	URL    string // of the MCP server
 
-	t  testing.TB
-	op *provider.Provider
+	t testing.TB
+
+	issuing sync.Mutex // held while op answers, which shares what it keeps, and until its answer is recorded
+	op      *provider.Provider
 
 	mu       sync.Mutex
 	requests []url.Values // to the token endpoint
@@ -148,13 +150,11 @@ func (s *Server) protect(mux *http.ServeMux, o Options) {
 		o.Tools(srv)
 	}
 	verify := func(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
-		info, grant, err := s.op.Introspect(ctx, token)
+		s.issuing.Lock()
+		info, user, err := s.introspect(ctx, token)
+		s.issuing.Unlock()
 		if err != nil || !info.IsActive || !slices.Contains(info.ResourceAudiences, s.URL) {
 			return nil, fmt.Errorf("%w: it is not active here (%v)", auth.ErrInvalidToken, err)
-		}
-		user := info.Subject
-		if grant != nil && grant.Subject != "" {
-			user = grant.Subject
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -190,7 +190,9 @@ func (s *Server) metadata(w http.ResponseWriter, r *http.Request, change func(ma
 	rec := httptest.NewRecorder()
 	r = r.Clone(r.Context())
 	r.URL.Path = "/.well-known/openid-configuration"
+	s.issuing.Lock()
 	s.op.Handler().ServeHTTP(rec, r)
+	s.issuing.Unlock()
 	var m map[string]any
 	if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil {
 		s.t.Errorf("metadata: %v: %s", err, rec.Body)
@@ -205,6 +207,8 @@ func (s *Server) metadata(w http.ResponseWriter, r *http.Request, change func(ma
 // record counts the requests to the token and revocation endpoints.
 func (s *Server) record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.issuing.Lock()
+		defer s.issuing.Unlock()
 		if r.Method != http.MethodPost || r.URL.Path != "/token" && !strings.Contains(r.URL.Path, "revo") {
 			next.ServeHTTP(w, r)
 			return
@@ -311,22 +315,33 @@ func (s *Server) Secrets() []string {
 
 // User returns the user of an access or refresh token, "" if it is not valid.
 func (s *Server) User(token string) string {
-	info, grant, err := s.op.Introspect(context.Background(), token)
-	if err != nil || !info.IsActive {
-		return ""
-	}
-	if grant != nil {
-		return grant.Subject
-	}
-	return info.Subject
+	s.issuing.Lock()
+	defer s.issuing.Unlock()
+	_, user, _ := s.introspect(context.Background(), token)
+	return user
 }
 
-// Revoke ends everything that a user has granted, as the user can at the authorization server.
+// introspect returns what is known of a token, and its user, "" if it is not valid. It requires s.issuing.
+func (s *Server) introspect(ctx context.Context, token string) (goidc.TokenInfo, string, error) {
+	info, grant, err := s.op.Introspect(ctx, token)
+	switch {
+	case err != nil || !info.IsActive:
+		return info, "", err
+	case grant != nil && grant.Subject != "":
+		return info, grant.Subject, nil
+	}
+	return info, info.Subject, nil
+}
+
+// Revoke ends everything that a user has granted, as the user can at the authorization server. No client gets a token
+// by another one of the user's in between.
 func (s *Server) Revoke(user string) {
 	s.t.Helper()
+	s.issuing.Lock()
+	defer s.issuing.Unlock()
 	n := 0
 	for _, secret := range s.Secrets() {
-		if s.User(secret) != user {
+		if _, of, _ := s.introspect(context.Background(), secret); of != user {
 			continue
 		}
 		if err := s.op.RevokeToken(context.Background(), secret); err != nil {
