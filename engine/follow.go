@@ -17,8 +17,8 @@ type Observer interface {
 	// Follow is called when an activation of a run begins, with the run as h has it. It returns the
 	// context of the activation, and a sink that gets its events, except deltas, after the run's own sink; the
 	// sink's errors are ignored. If the sink is a [Follower], it is also told when parts of the run begin
-	// and end. A nil sink follows nothing.
-	Follow(ctx context.Context, h *awaken.HookCall) (context.Context, awaken.Sink)
+	// and end. A nil sink follows nothing. Version is that of the registry, to which the run is pinned.
+	Follow(ctx context.Context, h *awaken.HookCall, version string) (context.Context, awaken.Sink)
 }
 
 // Follower is the sink of an [Observer] that follows one activation. Every Begin method returns the
@@ -27,10 +27,10 @@ type Observer interface {
 type Follower interface {
 	awaken.Sink
 	// BeginRequest and EndRequest surround one request to a model: a retry is another. M is the model that was asked,
-	// and in the end the one that answered, which may be a member of a pool. Done is about this request alone, without its duration. Said makes
-	// the message that has arrived so far; it may be called only before EndRequest returns.
+	// and in the end the one that answered, which may be a member of a pool. Done is about this request alone, without its duration. Got is
+	// what has arrived so far, of earlier requests for the same message too; it may be read only before EndRequest returns.
 	BeginRequest(ctx context.Context, m *awaken.ModelSpec, req *llm.Request) context.Context
-	EndRequest(ctx context.Context, m *awaken.ModelSpec, done *awaken.InferenceComplete, said func() *llm.Message, err error)
+	EndRequest(ctx context.Context, m *awaken.ModelSpec, done *awaken.InferenceComplete, got *llm.Collector, err error)
 	// BeginCall and EndCall surround the execution of a tool. A call that a gate has answered or suspended is not executed.
 	BeginCall(ctx context.Context, call *awaken.ToolCall) context.Context
 	EndCall(ctx context.Context, call *awaken.ToolCall, res *awaken.ToolResult, err error)
@@ -71,7 +71,7 @@ func (op *opening) follow() {
 			f = &followed{Sink: op.out.sink, rt: op.rt}
 		}
 		f.safely(func() {
-			ctx, sink := o.Follow(op.ctx, op.hooks.call(awaken.PhaseRunStart, about{}))
+			ctx, sink := o.Follow(op.ctx, op.hooks.call(awaken.PhaseRunStart, about{}), op.rec.ResolutionID)
 			if sink == nil {
 				return
 			}
@@ -230,7 +230,7 @@ func (s *stream) receiveFollowed(f *followed) error {
 	done := awaken.InferenceComplete{Model: s.answeredBy(), CostUSD: (s.cost - cost).USD(), FinishReason: s.got.Finish(), Usage: new(s.got.Usage())}
 	f.safely(func() {
 		for _, one := range f.followers {
-			one.EndRequest(s.ctx, answered, &done, s.got.Message, err)
+			one.EndRequest(s.ctx, answered, &done, &s.got, err)
 		}
 	})
 	s.ctx = outer

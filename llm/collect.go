@@ -16,6 +16,7 @@ type Collector struct {
 	usage  Usage
 	finish FinishReason
 	opaque *Opaque
+	answer string   // the provider's id of the response
 	pooled *buffers // where buf, parts and calls came from; nil before the first delta
 }
 
@@ -55,7 +56,7 @@ func (c *Collector) Add(d Delta) {
 	case FinishDelta:
 		c.finish = d.Finish
 	case ResponseDelta:
-		c.opaque = d.Opaque
+		c.opaque, c.answer = d.Opaque, d.ID
 	}
 }
 
@@ -103,6 +104,9 @@ func (c *Collector) Finished() bool { return c.finish != "" }
 // Finish returns why the model stopped, or "" if it has not.
 func (c *Collector) Finish() FinishReason { return c.finish }
 
+// ResponseID returns the id that the provider has given the response, or "".
+func (c *Collector) ResponseID() string { return c.answer }
+
 // Usage returns the usage reported so far.
 func (c *Collector) Usage() Usage { return c.usage }
 
@@ -119,10 +123,10 @@ func (c *Collector) HasText() bool {
 }
 
 // Continue prepares c for another stream of the same reply. Further text extends the
-// last block, and incomplete calls are dropped. The finish and the usage are reset; the
+// last block, and incomplete calls are dropped. The id, the finish and the usage are reset; the
 // caller adds up the usage of several streams.
 func (c *Collector) Continue() {
-	c.finish, c.usage = "", Usage{}
+	c.answer, c.finish, c.usage = "", "", Usage{}
 	c.calls = slices.DeleteFunc(c.calls, func(oc openCall) bool { return !oc.complete() })
 }
 
@@ -139,7 +143,7 @@ func (c *Collector) BreakOff() (dropped []string) {
 		dropped = append(dropped, oc.name)
 		return true
 	})
-	c.finish, c.usage = "", Usage{}
+	c.answer, c.finish, c.usage = "", "", Usage{}
 	return dropped
 }
 

@@ -81,6 +81,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 type Inference struct {
 	Model         string   `json:"model"`
 	ResponseModel string   `json:"response_model,omitempty"`
+	ResponseID    string   `json:"response_id,omitempty"` // that the provider has given; not of traces that are read from a log
 	Provider      string   `json:"provider,omitempty"`
 	FinishReasons []string `json:"finish_reasons"`
 	ErrorType     string   `json:"error_type,omitempty"`

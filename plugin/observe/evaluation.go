@@ -15,8 +15,8 @@ func (p *Plugin) Evaluated(ctx context.Context, run *awaken.Run, e trace.Evaluat
 		e.Explanation = ""
 	}
 	now := p.opts.Now()
-	ev := &trace.Event{Context: contextOf(run.Info(), "evaluation_result"), Evaluation: &e, Span: spanOf(now, now)}
-	ev.Operation, ev.ReleaseTag = "evaluate", run.ResolutionID
+	ev := &trace.Event{Context: contextOf(run.Info(), run.ResolutionID, "evaluation_result"), Evaluation: &e, Span: spanOf(now, now)}
+	ev.Operation = "evaluate"
 	began := tracecontext.ParseText(run.Trace)
 	if ctx = tracecontext.With(remote(ctx, began), began); p.tracer != nil && began.Sampled() {
 		p.makeSpan(ctx, ev)

@@ -127,7 +127,7 @@ func (p *Plugin) Register(r *awaken.Registrar) error {
 func (p *Plugin) Applies(*awaken.AgentSpec) bool { return p.opts.Always }
 
 // Follow makes the recorder of an activation; see engine.Observer.
-func (p *Plugin) Follow(ctx context.Context, h *awaken.HookCall) (context.Context, awaken.Sink) {
+func (p *Plugin) Follow(ctx context.Context, h *awaken.HookCall, version string) (context.Context, awaken.Sink) {
 	cfg, err := p.section.Read(h.Agent)
 	if err != nil {
 		cfg = p.opts.Config // the registry reports an invalid section
@@ -135,7 +135,7 @@ func (p *Plugin) Follow(ctx context.Context, h *awaken.HookCall) (context.Contex
 	if cfg.Disabled || len(p.opts.Sinks) == 0 && p.tracer == nil && p.meters == nil {
 		return ctx, nil
 	}
-	r := &recorder{p: p, cfg: cfg, info: h.Run, ctx: ctx, began: p.opts.Now()}
+	r := &recorder{p: p, cfg: cfg, info: h.Run, version: version, ctx: ctx, began: p.opts.Now()}
 	if p.tracer != nil {
 		r.startRoot()
 	}

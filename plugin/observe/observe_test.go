@@ -454,3 +454,50 @@ func TestAgents_OnlyThoseThatListItUnlessAlways(t *testing.T) {
 		}
 	}
 }
+
+// naming is a model whose answers have ids.
+type naming struct {
+	llm.Model
+	ids []string
+}
+
+func (n *naming) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	id := n.ids[0]
+	n.ids = n.ids[1:]
+	return func(yield func(llm.Delta, error) bool) {
+		if id != "" && !yield(llm.Delta{Kind: llm.ResponseDelta, ID: id}, nil) {
+			return
+		}
+		n.Model.Stream(ctx, req)(yield)
+	}
+}
+
+// Spans and events name the answer as its provider does, and the version of the configuration.
+func TestSpans_HaveTheIDOfTheAnswerAndTheVersion(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1000)
+	g := newRig(t, "", observe.Options{}, &naming{Model: llmtest.NewScript(llmtest.Use("read", `{}`), llmtest.Use("work", `{}`), llmtest.Say("ok")), ids: []string{"resp_1", "", long}})
+	res, err := g.run(awaken.RunRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, s := range g.spans.GetSpans() {
+		if s.Name == "chat x" {
+			ids = append(ids, attr(s, "gen_ai.response.id"))
+		}
+	}
+	if want := []string{"resp_1", "", long[:256]}; !slices.Equal(ids, want) {
+		t.Errorf("the answers are %q, want %q", ids, want)
+	}
+	run, err := g.rt.Store().LoadRun(t.Context(), res.RunID)
+	if err != nil || run.ResolutionID == "" {
+		t.Fatal(run, err)
+	}
+	if tag := attr(g.span("invoke_agent default"), "awaken.release.tag"); tag != run.ResolutionID {
+		t.Errorf("the version is %q, want %q", tag, run.ResolutionID)
+	}
+	if in := g.memory.Metrics().Inferences[0]; in.Inference.ResponseID != "resp_1" || in.ReleaseTag != run.ResolutionID {
+		t.Errorf("the event is %+v", in)
+	}
+}

@@ -19,12 +19,13 @@ import (
 
 // recorder follows one activation of one run.
 type recorder struct {
-	p     *Plugin
-	cfg   Config
-	info  *awaken.RunInfo
-	ctx   context.Context // of the activation
-	began time.Time
-	root  oteltrace.Span // nil if spans are not recorded
+	p       *Plugin
+	cfg     Config
+	info    *awaken.RunInfo
+	version string          // of the registry
+	ctx     context.Context // of the activation
+	began   time.Time
+	root    oteltrace.Span // nil if spans are not recorded
 
 	mu     sync.Mutex
 	ended  bool
@@ -60,8 +61,8 @@ type request struct {
 }
 
 // contextOf returns what all events of a run begin with.
-func contextOf(run *awaken.RunInfo, kind string) trace.Context {
-	return trace.Context{Type: kind, RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, ParentRunID: run.ParentRunID, ParentToolCallID: run.ParentToolCallID}
+func contextOf(run *awaken.RunInfo, version, kind string) trace.Context {
+	return trace.Context{Type: kind, ReleaseTag: version, RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, ParentRunID: run.ParentRunID, ParentToolCallID: run.ParentToolCallID}
 }
 
 func spanOf(from, to time.Time) trace.Span {
@@ -99,7 +100,7 @@ func (r *recorder) Emit(ctx context.Context, e awaken.Entry) error {
 
 // event returns an event of the run.
 func (r *recorder) event(kind string, from, to time.Time) *trace.Event {
-	return &trace.Event{Context: contextOf(r.info, kind), Span: spanOf(from, to)}
+	return &trace.Event{Context: contextOf(r.info, r.version, kind), Span: spanOf(from, to)}
 }
 
 // record tells the sinks, the meters and, if nothing has a span already, the tracer.
@@ -189,15 +190,16 @@ func (r *recorder) BeginRequest(ctx context.Context, m *awaken.ModelSpec, req *l
 }
 
 // EndRequest ends what BeginRequest has begun.
-func (r *recorder) EndRequest(ctx context.Context, m *awaken.ModelSpec, done *awaken.InferenceComplete, said func() *llm.Message, err error) {
+func (r *recorder) EndRequest(ctx context.Context, m *awaken.ModelSpec, done *awaken.InferenceComplete, got *llm.Collector, err error) {
 	pt, _ := ctx.Value(partKey{}).(*part)
 	if pt == nil || pt.asked == nil {
 		return
 	}
 	now := r.p.opts.Now()
 	ev, in := &pt.asked.event, &pt.asked.inference
-	*ev = trace.Event{Context: contextOf(r.info, "inference"), Span: spanOf(pt.began, now), Inference: in}
+	*ev = trace.Event{Context: contextOf(r.info, r.version, "inference"), Span: spanOf(pt.began, now), Inference: in}
 	ev.Operation = "chat"
+	in.ResponseID = cut(got.ResponseID(), maxResponseID)
 	if in.ResponseModel = done.Model; m != nil {
 		in.Provider = cmp.Or(m.ProviderID, in.Provider)
 	}
@@ -211,7 +213,7 @@ func (r *recorder) EndRequest(ctx context.Context, m *awaken.ModelSpec, done *aw
 		in.ErrorClass = "provider"
 	}
 	if r.cfg.Content {
-		in.ResponseContent = r.clipText("", said().Text())
+		in.ResponseContent = r.clipText("", got.Message().Text())
 	}
 	if pt.span != nil {
 		setAttributes(pt.span, func(attrs []attribute.KeyValue) []attribute.KeyValue { return inferenceAttributes(attrs, in) })
@@ -219,6 +221,9 @@ func (r *recorder) EndRequest(ctx context.Context, m *awaken.ModelSpec, done *aw
 	}
 	r.record(ctx, ev)
 }
+
+// maxResponseID is how many bytes of the id of a response are recorded.
+const maxResponseID = 256
 
 // toolPrefix is what the names of tools that run other agents begin with.
 const toolPrefix = "agent_run_"
@@ -304,7 +309,7 @@ func (r *recorder) End(res *awaken.RunResult, err error) {
 	t, events := r.tally, r.events
 	r.events = nil
 	r.mu.Unlock()
-	sum := &Summary{Context: contextOf(r.info, "run"), ErrorType: failed, Mode: r.info.Mode, Inferences: t.inferences, ToolCalls: t.calls, ToolFailures: t.failures,
+	sum := &Summary{Context: contextOf(r.info, r.version, "run"), ErrorType: failed, Mode: r.info.Mode, Inferences: t.inferences, ToolCalls: t.calls, ToolFailures: t.failures,
 		Usage: t.usage, CostUSD: t.costUSD, Span: spanOf(r.began, now)}
 	if res != nil {
 		sum.Outcome = res.Termination.Type

@@ -188,7 +188,7 @@ func runAttributes(attrs []attribute.KeyValue, run *awaken.RunInfo, s *Summary) 
 		attribute.String("awaken.outcome", string(s.Outcome)), attribute.Int("awaken.session.inference_count", s.Inferences), attribute.Int("awaken.session.tool_count", s.ToolCalls),
 		attribute.Int("awaken.session.tool_failures", s.ToolFailures), attribute.Int64("awaken.session.duration_ms", s.DurationMS), attribute.Float64("awaken.cost_usd", s.CostUSD),
 		semconv.GenAIUsageInputTokens(int(s.Usage.PromptTokens)), semconv.GenAIUsageOutputTokens(int(s.Usage.CompletionTokens)))
-	for _, a := range [...]struct{ key, value string }{{"awaken.parent_run.id", run.ParentRunID}, {"awaken.parent_tool.call_id", run.ParentToolCallID}, {"awaken.dispatch.id", run.DispatchID}, {"awaken.mode", run.Mode}} {
+	for _, a := range [...]struct{ key, value string }{{"awaken.parent_run.id", run.ParentRunID}, {"awaken.parent_tool.call_id", run.ParentToolCallID}, {"awaken.dispatch.id", run.DispatchID}, {"awaken.mode", run.Mode}, {"awaken.release.tag", s.ReleaseTag}} {
 		if a.value != "" {
 			attrs = append(attrs, attribute.String(a.key, a.value))
 		}
@@ -200,6 +200,9 @@ func runAttributes(attrs []attribute.KeyValue, run *awaken.RunInfo, s *Summary) 
 func inferenceAttributes(attrs []attribute.KeyValue, in *trace.Inference) []attribute.KeyValue {
 	attrs = append(attrs, semconv.GenAIOperationNameChat, semconv.GenAIProviderNameKey.String(provider(in.Provider)), semconv.GenAIRequestModel(in.Model), semconv.GenAIRequestStream(true),
 		semconv.GenAIResponseModel(in.ResponseModel), semconv.GenAIUsageInputTokens(int(in.InputTokens)), semconv.GenAIUsageOutputTokens(int(in.OutputTokens)), attribute.Float64("awaken.cost_usd", in.CostUSD))
+	if in.ResponseID != "" {
+		attrs = append(attrs, semconv.GenAIResponseID(in.ResponseID))
+	}
 	if in.Temperature != nil {
 		attrs = append(attrs, semconv.GenAIRequestTemperature(*in.Temperature))
 	}
