@@ -120,16 +120,26 @@ func (d *openAPI) check(method, path string, resp *http.Response, body []byte) {
 	at += "/content/" + pointer(kind)
 	switch kind {
 	case "application/json":
-		d.validate(at+"/schema", body)
+		d.validate(place(at, content[kind], "schema"), body)
 	case "text/event-stream":
 		frames := readFrames(d.t, bytes.NewReader(body), nil)
 		if len(frames) == 0 {
 			d.t.Errorf("%s %s: the stream is empty", method, path)
 		}
 		for _, f := range frames {
-			d.validate(at+"/x-data", []byte(f.data))
+			d.validate(place(at, content[kind], "x-data"), []byte(f.data))
 		}
 	}
+}
+
+// place returns where the schema of a content is: the component, if it only refers to one. The compiler copies all that it
+// knows for each new place, and a hundred components are at a thousand.
+func place(at string, content any, field string) string {
+	s, _ := content.(map[string]any)[field].(map[string]any)
+	if to, ok := s["$ref"].(string); ok && len(s) == 1 {
+		return strings.TrimPrefix(to, "#")
+	}
+	return at + "/" + field
 }
 
 func (d *openAPI) validate(at string, data []byte) {
@@ -1139,7 +1149,7 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 				continue
 			}
 			status, _ := plain.ask(m, regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "missing"), "")
-			if other := d.matches(m, path); !other && status != 405 {
+			if status != 405 && !d.matches(m, path) {
 				t.Errorf("%s %s is not in the document, and answered with %d", m, path, status)
 			}
 		}
@@ -1149,8 +1159,9 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 // matches reports whether another path of the document matches the same requests.
 func (d *openAPI) matches(method, path string) (found bool) {
 	d.operations(func(m, p string, _ map[string]any) {
-		re := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(p, "[^/]+") + "$")
-		found = found || m == method && p != path && re.MatchString(path)
+		if !found && m == method && p != path {
+			found = regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(p, "[^/]+") + "$").MatchString(path)
+		}
 	})
 	return found
 }
