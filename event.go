@@ -49,6 +49,22 @@ type RunStart struct {
 	RunID       string   `json:"run_id"`
 	ParentRunID string   `json:"parent_run_id,omitempty"`
 	Identity    *RunInfo `json:"identity,omitempty"`
+	// Request has what the activation was given beside messages and decisions, which neither the log nor the record of the run has: the Seed and the
+	// Context of its request. It is nil if there was neither.
+	Request *RunRequest `json:"request,omitempty"`
+}
+
+// UnmarshalJSON ignores unknown fields of the request too.
+func (e *RunStart) UnmarshalJSON(data []byte) error {
+	type plain RunStart
+	type request RunRequest // without its methods
+	w := struct {
+		*plain
+		Request *request `json:"request"`
+	}{plain: (*plain)(e)}
+	err := json.Unmarshal(data, &w)
+	e.Request = (*RunRequest)(w.Request)
+	return err
 }
 
 // RunFinish ends the activation that RunStart began. A waiting run ends each activation with
@@ -352,6 +368,13 @@ func appendEventFields(buf []byte, ev Event) ([]byte, error) {
 		buf = appendjson.Text(buf, `,"run_id":`, ev.RunID)
 		buf = appendjson.TextIf(buf, `,"parent_run_id":`, ev.ParentRunID)
 		buf = ev.Identity.appendField(buf)
+		if ev.Request != nil {
+			body, err := json.Marshal(ev.Request)
+			if err != nil {
+				return nil, err
+			}
+			buf = append(append(buf, `,"request":`...), body...)
+		}
 	case *RunFinish:
 		buf = appendjson.Text(buf, `,"thread_id":`, ev.ThreadID)
 		buf = appendjson.Text(buf, `,"run_id":`, ev.RunID)

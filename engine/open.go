@@ -142,13 +142,21 @@ func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken
 		op.prepareToWait(req)
 		return nil
 	}
-	op.out.deferEvent(&awaken.RunStart{ThreadID: op.info.ThreadID, RunID: op.info.RunID, ParentRunID: op.info.ParentRunID, Identity: op.info})
+	op.out.deferEvent(&awaken.RunStart{ThreadID: op.info.ThreadID, RunID: op.info.RunID, ParentRunID: op.info.ParentRunID, Identity: op.info, Request: given(req)})
 	if op.resumed {
 		if err := op.resumeCalls(req); err != nil {
 			return err
 		}
 	}
 	return op.takeInput(ctx, req)
+}
+
+// given returns what [awaken.RunStart] tells of a request, or nil.
+func given(req *awaken.RunRequest) *awaken.RunRequest {
+	if len(req.Seed) == 0 && len(req.Context) == 0 {
+		return nil
+	}
+	return &awaken.RunRequest{Seed: req.Seed, Context: req.Context}
 }
 
 // choose finds the run to continue, or creates the record of a new one.

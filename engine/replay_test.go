@@ -73,9 +73,6 @@ func TestReplay_OfEveryScenario(t *testing.T) {
 
 // unplayable are scenarios of which the log does not say enough to replay them equal, and what it does not say. One that replays equal must leave the table.
 var unplayable = map[string]string{
-	"seed":         "the state that a request begins with is not recorded",
-	"client_state": "the context that a client gives is not recorded",
-
 	"guard_block_input":  "the text that a guard blocked is not recorded",
 	"guard_block_output": "the text that a guard blocked is not recorded",
 

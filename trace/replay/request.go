@@ -21,22 +21,32 @@ func (p *part) request(s *stage, i int) awaken.RunRequest {
 		if held := p.heldInput(); len(held) > 0 {
 			input = held
 		}
-		return awaken.RunRequest{AgentID: p.agent(), ThreadID: run.ThreadID, RunID: run.RunID, Messages: input, Rewind: p.rewind, Call: run.Call, Overrides: run.Overrides,
+		req := awaken.RunRequest{AgentID: p.agent(), ThreadID: run.ThreadID, RunID: run.RunID, Messages: input, Rewind: p.rewind, Call: run.Call, Overrides: run.Overrides,
 			FrontendTools: run.FrontendTools, Untrusted: run.Untrusted, OutputSchema: run.OutputSchema, Budget: p.budget(0), Mode: mode,
 			ParentThreadID: run.ParentThreadID, ParentRunID: run.ParentRunID, ParentToolCallID: run.ParentToolCallID, DispatchID: run.DispatchID, SessionID: run.SessionID,
 			UserID: run.UserID, TransportRequestID: run.TransportRequestID, Origin: run.Origin, Adapter: run.Adapter, Depth: run.Depth, Taint: broughtTaint(run)}
+		a.give(&req)
+		return req
 	}
 	req := awaken.RunRequest{Continue: run.RunID, Mode: mode}
 	if p.endsAtOnce(i) {
 		req.End = &awaken.Termination{Type: awaken.Cancelled}
 		return req
 	}
+	a.give(&req)
 	req.Budget = p.budget(i)
 	req.Decisions = p.decided(s, i)
 	if req.Messages, req.Rewind = p.said(i); len(req.Messages) > 0 {
 		req.Continue, req.ThreadID = "", run.ThreadID
 	}
 	return req
+}
+
+// give adds what the activation was given beside messages to a request.
+func (a *activation) give(req *awaken.RunRequest) {
+	if given := a.begin.Request; given != nil {
+		req.Seed, req.Context = given.Seed, given.Context
+	}
 }
 
 // budget returns the budget that the run had in an activation. The record of the run has that of the last request; a run that waited for money says
