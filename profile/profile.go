@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -37,6 +38,8 @@ type Store interface {
 	Delete(ctx context.Context, namespace, key string) error
 	// List returns the entries of a namespace, sorted by key.
 	List(ctx context.Context, namespace string) ([]Entry, error)
+	// Page returns some of the entries that List returns.
+	Page(ctx context.Context, namespace string, p Page) ([]Entry, error)
 	// Clear deletes the entries of key in all namespaces, such as all values of a user.
 	Clear(ctx context.Context, key string) error
 }
@@ -47,6 +50,35 @@ type Entry struct {
 	Key       string          `json:"key"`
 	Value     json.RawMessage `json:"value"`
 	UpdatedAt time.Time       `json:"updated_at"`
+}
+
+// Page selects entries of a namespace, so that a long list is read in pieces.
+type Page struct {
+	After      string // only entries behind this key; "" means all
+	Descending bool   // the last key first
+	Limit      int    // at most so many, 1 or more
+	// Size cuts values after about so many bytes, and then they are no longer valid JSON; 0 means that they are whole.
+	Size int
+}
+
+// Select returns the keys of the page, in their order. It is for stores that have all keys at hand.
+func (p *Page) Select(keys []string) []string {
+	keys = slices.DeleteFunc(keys, func(key string) bool {
+		return p.After != "" && (key == p.After || key < p.After != p.Descending)
+	})
+	slices.Sort(keys)
+	if p.Descending {
+		slices.Reverse(keys)
+	}
+	return keys[:min(len(keys), p.Limit)]
+}
+
+// Cut returns as much of a value as the page has.
+func (p *Page) Cut(value json.RawMessage) json.RawMessage {
+	if p.Size > 0 && len(value) > p.Size {
+		return value[:p.Size]
+	}
+	return value
 }
 
 // Global is the key of values that all runs share.

@@ -80,6 +80,10 @@ func (s *fakeStore) List(_ context.Context, namespace string) ([]profile.Entry, 
 	return out, s.err
 }
 
+func (s *fakeStore) Page(context.Context, string, profile.Page) ([]profile.Entry, error) {
+	return nil, s.err
+}
+
 func (s *fakeStore) Clear(_ context.Context, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,11 +63,12 @@ func archiveOf(req *request) (*archive.Archive, error) {
 
 type datasetList struct {
 	Datasets []datasetSummary `json:"datasets"`
+	HasMore  bool             `json:"has_more"`
 }
 
 type datasetSummary struct {
 	ID           string `json:"id"`
-	Description  string `json:"description"`
+	Description  string `json:"description"` // the first 1,000 bytes
 	FixtureCount int    `json:"fixture_count"`
 	Revision     int64  `json:"revision"`
 	UpdatedAt    int64  `json:"updated_at"` // Unix ms
@@ -83,16 +84,20 @@ func (h *datasets) list(req *request) error {
 	if err != nil {
 		return err
 	}
-	list, err := a.Datasets(req.ctx)
-	if err != nil {
-		return err
-	}
 	offset, limit := req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 100, 1, 1000)
 	out := datasetList{Datasets: []datasetSummary{}}
-	for i := range list {
-		if d := &list[i]; i >= offset && i < offset+limit {
-			out.Datasets = append(out.Datasets, datasetSummary{d.ID, d.Description, d.Fixtures, d.Meta.Revision, d.Meta.UpdatedAt})
+	for d, err := range a.Datasets(req.ctx) {
+		if err != nil {
+			return err
 		}
+		if offset--; offset >= 0 {
+			continue
+		}
+		if len(out.Datasets) == limit {
+			out.HasMore = true
+			break
+		}
+		out.Datasets = append(out.Datasets, datasetSummary{d.ID, d.Description, d.Fixtures, d.Meta.Revision, d.Meta.UpdatedAt})
 	}
 	return req.Reply(200, out)
 }

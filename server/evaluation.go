@@ -116,7 +116,7 @@ func (h *evaluations) routes() []protocol.Route {
 		{Method: "GET", Path: all, Handle: own(h.list),
 			Summary: "List the runs over datasets, newest first", Replies: map[int]any{200: evalRunList{}},
 			Query: []protocol.Param{param("dataset_id", "string", "only runs over this dataset"), param("since_secs", "integer", "only runs that started at this time or later, Unix seconds"),
-				param("until_secs", "integer", "only runs that started before this time, Unix seconds"), param("limit", "integer", "maximum number of runs, 1 to 1000; default 100")}},
+				param("until_secs", "integer", "only runs that started before this time, Unix seconds"), param("cursor", "string", "next_cursor of the previous page, with the same filters"), param("limit", "integer", "maximum number of runs, 1 to 1000; default 100")}},
 		{Method: "POST", Path: all, Handle: withBody(h.start), Body: evalRunBody{}, Stream: true,
 			Headers: []protocol.Param{param("Prefer", "string", "respond-async: reply with status 202 at once; the run continues, also after a restart")},
 			Summary: "Run a dataset", Replies: map[int]any{200: evalRunReply{}, 202: evalRunReply{}}, Failures: []int{404}},
@@ -140,7 +140,9 @@ func (h *evaluations) routes() []protocol.Route {
 }
 
 type evalRunList struct {
-	Runs []evalRunSummary `json:"runs"`
+	Runs       []evalRunSummary `json:"runs"`
+	HasMore    bool             `json:"has_more"`
+	NextCursor string           `json:"next_cursor,omitempty"`
 }
 
 type evalRunSummary struct {
@@ -166,20 +168,24 @@ func (h *evaluations) list(req *request) error {
 	if err != nil {
 		return err
 	}
-	runs, err := a.Runs(req.ctx)
+	from, err := req.behind("evr_", filtersOf(req, []string{req.value("dataset_id"), req.value("since_secs"), req.value("until_secs")}))
 	if err != nil {
 		return err
 	}
 	since, until := req.number("since_secs", 0, 0, math.MaxInt), req.number("until_secs", math.MaxInt, 0, math.MaxInt)
 	limit := req.number("limit", 100, 1, 1000)
 	out := evalRunList{Runs: []evalRunSummary{}}
-	for i := range runs {
-		r := &runs[i]
+	for r, err := range a.Runs(req.ctx, from.At) {
+		if err != nil {
+			return err
+		}
 		at := int(r.StartedAtSecs)
 		if id := req.value("dataset_id"); id != "" && id != r.DatasetID || at < since || at >= until {
 			continue
 		}
 		if len(out.Runs) == limit {
+			from.At = out.Runs[limit-1].ID
+			out.HasMore, out.NextCursor = true, from.next("evr_")
 			break
 		}
 		out.Runs = append(out.Runs, evalRunSummary{ID: r.ID, DatasetID: r.DatasetID, DatasetRevision: r.DatasetRevision, ExecutionMode: r.ExecutionMode, StartedAtSecs: r.StartedAtSecs,

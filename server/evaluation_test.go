@@ -57,6 +57,12 @@ func TestDatasets_AreDocumentsWithRevisions(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"id": "support", "description": "more", "fixture_count": 2.0, "revision": 3.0}, list); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	g.dataset("", admin...)
+	all := g.want(200, "GET", "/v1/eval/datasets", "", admin...)
+	if first, rest := g.want(200, "GET", "/v1/eval/datasets?limit=1", "", admin...), g.want(200, "GET", "/v1/eval/datasets?offset=1", "", admin...); len(all["datasets"].([]any)) != 2 || all["has_more"] != false ||
+		first["has_more"] != true || rest["has_more"] != false || cmp.Diff(all["datasets"], append(first["datasets"].([]any), rest["datasets"].([]any)...)) != "" {
+		t.Errorf("%v, %v, %v", all, first, rest)
+	}
 	g.says(409, "its revision is 3", "DELETE", "/v1/eval/datasets/support?expected_revision=2", "", admin...)
 	g.want(204, "DELETE", "/v1/eval/datasets/support?expected_revision=3", "", admin...)
 	g.want(404, "GET", "/v1/eval/datasets/support", "", admin...)
@@ -134,7 +140,17 @@ func TestEvalRuns_CompareWithABaseline(t *testing.T) {
 	if s := summary[0].(map[string]any); len(summary) != 1 || s["id"] != run["id"] || s["passed_count"] != 1.0 || s["failed_count"] != 1.0 || s["item_count"] != 2.0 {
 		t.Errorf("%v", summary)
 	}
-	g.says(400, "unknown parameter", "GET", "/v1/eval/runs?cursor=x", "", admin...)
+	g.says(400, "cursor must be", "GET", "/v1/eval/runs?cursor=x", "", admin...)
+	g.says(400, "unknown parameter", "GET", "/v1/eval/runs?offset=1", "", admin...)
+	page := g.want(200, "GET", "/v1/eval/runs?limit=1", "", admin...)
+	if page["has_more"] != true {
+		t.Errorf("%v", page)
+	}
+	g.says(400, "other filters", "GET", fmt.Sprintf("/v1/eval/runs?dataset_id=x&cursor=%s", page["next_cursor"]), "", admin...)
+	page = g.want(200, "GET", fmt.Sprintf("/v1/eval/runs?limit=1&cursor=%s", page["next_cursor"]), "", admin...)
+	if runs := page["runs"].([]any); len(runs) != 1 || runs[0].(map[string]any)["id"] != first || page["has_more"] != false || page["next_cursor"] != nil {
+		t.Errorf("%v", page)
+	}
 	g.want(204, "DELETE", "/v1/eval/runs/"+first, "", admin...)
 	g.want(404, "GET", "/v1/eval/runs/"+first, "", admin...)
 }

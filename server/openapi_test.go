@@ -1309,6 +1309,9 @@ type brokenProfile struct {
 }
 
 func (p brokenProfile) List(context.Context, string) ([]profile.Entry, error) { return nil, p.err }
+func (p brokenProfile) Page(context.Context, string, profile.Page) ([]profile.Entry, error) {
+	return nil, p.err
+}
 func (p brokenProfile) Get(context.Context, string, string) (*profile.Entry, error) {
 	return nil, p.err
 }

@@ -1,10 +1,13 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -55,28 +58,101 @@ type Summary struct {
 	Meta        Meta
 }
 
-// Datasets returns all datasets, by id.
-func (a *Archive) Datasets(ctx context.Context) ([]Summary, error) {
-	entries, err := a.values.List(ctx, datasetsNamespace)
-	if err != nil {
-		return nil, err
+// stored is what is stored of a dataset. What a list shows of it comes first, so that a list reads only the first bytes.
+type stored struct {
+	Meta        Meta         `json:"meta"`
+	Fixtures    int          `json:"fixtures"`
+	Description string       `json:"description"` // the first bytes
+	Spec        eval.Dataset `json:"spec"`
+}
+
+const (
+	maxShown = 1000    // bytes of a description in a list
+	headSize = 8 << 10 // bytes that have what a list shows, however it is escaped
+	atOnce   = 50      // datasets or runs that are read at a time
+)
+
+// Datasets returns the datasets by id, whose descriptions are cut after 1,000 bytes. It does not read the fixtures, and holds only some datasets in memory.
+func (a *Archive) Datasets(ctx context.Context) iter.Seq2[Summary, error] {
+	return func(yield func(Summary, error) bool) {
+		for e, err := range a.pages(ctx, datasetsNamespace, profile.Page{Limit: atOnce, Size: headSize}) {
+			var s Summary
+			if err == nil {
+				s, err = a.summary(ctx, e)
+			}
+			if errors.Is(err, awaken.ErrNotFound) { // it was deleted meanwhile
+				continue
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
 	}
-	out := make([]Summary, len(entries))
-	for i := range entries {
-		var d struct { // not a Dataset: many large ones would take much memory
-			Spec struct {
-				Description string     `json:"description"`
-				Fixtures    []struct{} `json:"fixtures"`
-			} `json:"spec"`
-			Meta Meta `json:"meta"`
+}
+
+// pages returns the entries of a namespace, page by page.
+func (a *Archive) pages(ctx context.Context, namespace string, p profile.Page) iter.Seq2[*profile.Entry, error] {
+	return func(yield func(*profile.Entry, error) bool) {
+		for {
+			entries, err := a.values.Page(ctx, namespace, p)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range entries {
+				if !yield(&entries[i], nil) {
+					return
+				}
+			}
+			if len(entries) < p.Limit {
+				return
+			}
+			p.After = entries[len(entries)-1].Key
 		}
-		if err := json.Unmarshal(entries[i].Value, &d); err != nil {
-			return nil, fmt.Errorf("dataset %q: %w", entries[i].Key, err)
+	}
+}
+
+// summary returns what a list shows of a dataset, of which only the first bytes may have been read.
+func (a *Archive) summary(ctx context.Context, e *profile.Entry) (Summary, error) {
+	out := Summary{ID: e.Key}
+	dec := json.NewDecoder(bytes.NewReader(e.Value))
+	_, err := dec.Token() // {
+	for _, into := range []struct {
+		name  string
+		value any
+	}{{"meta", &out.Meta}, {"fixtures", &out.Fixtures}, {"description", &out.Description}} {
+		var name json.Token
+		if err == nil {
+			name, err = dec.Token()
 		}
-		out[i] = Summary{entries[i].Key, d.Spec.Description, len(d.Spec.Fixtures), d.Meta}
-		entries[i].Value = nil
+		if err == nil && name != into.name {
+			return a.older(ctx, e.Key)
+		}
+		if err == nil {
+			err = dec.Decode(into.value)
+		}
+	}
+	if err != nil {
+		return out, fmt.Errorf("dataset %q: %w", e.Key, err)
 	}
 	return out, nil
+}
+
+// older is summary of a dataset that an older version has stored, which is read as a whole.
+func (a *Archive) older(ctx context.Context, id string) (Summary, error) {
+	d, err := a.Dataset(ctx, id)
+	if err != nil {
+		return Summary{}, err
+	}
+	return Summary{id, shown(d.Spec.Description), len(d.Spec.Fixtures), d.Meta}, nil
+}
+
+// shown returns as much of a description as a list shows.
+func shown(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "")
 }
 
 // Dataset returns a dataset, or awaken.ErrNotFound.
@@ -115,7 +191,7 @@ func (a *Archive) set(ctx context.Context, id string, old json.RawMessage, d *Da
 	if d.Spec.Fixtures == nil {
 		d.Spec.Fixtures = []eval.Fixture{}
 	}
-	data, err := json.Marshal(d)
+	data, err := json.Marshal(stored{d.Meta, len(d.Spec.Fixtures), shown(d.Spec.Description), d.Spec})
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"iter"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/profile"
 )
 
 const (
@@ -162,20 +162,21 @@ func (a *Archive) Update(ctx context.Context, id string, change func(*Header) er
 	}
 }
 
-// Runs returns the headers of all runs, the newest first.
-func (a *Archive) Runs(ctx context.Context) ([]Header, error) {
-	entries, err := a.values.List(ctx, runsNamespace)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Header, len(entries))
-	for i, e := range entries {
-		if err := json.Unmarshal(e.Value, &out[i]); err != nil {
-			return nil, fmt.Errorf("eval run %q: %w", e.Key, err)
+// Runs returns the headers of the runs before one, the newest first; "" means all. It holds only some of them in memory.
+func (a *Archive) Runs(ctx context.Context, before string) iter.Seq2[*Header, error] {
+	return func(yield func(*Header, error) bool) {
+		for e, err := range a.pages(ctx, runsNamespace, profile.Page{After: before, Descending: true, Limit: atOnce}) { // ids begin with the time
+			h := new(Header)
+			if err == nil {
+				if err = json.Unmarshal(e.Value, h); err != nil {
+					err = fmt.Errorf("eval run %q: %w", e.Key, err)
+				}
+			}
+			if !yield(h, err) || err != nil {
+				return
+			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Header) int { return strings.Compare(b.ID, a.ID) }) // ids begin with the time
-	return out, nil
 }
 
 // page is how many cells share a namespace, so that items can be read in pages.

@@ -74,9 +74,15 @@ func (g *Gate) Keep(ctx context.Context, v *config.GateVerdict, by config.Actor)
 
 // Check says whether a candidate has passed the evaluations that it requires.
 func (g *Gate) Check(ctx context.Context, c *config.GateCandidate) (*config.GateVerdict, error) {
-	runs, err := g.archive.Runs(ctx)
-	if err != nil {
-		return nil, err
+	var runs []*archive.Header
+	for h, err := range g.archive.Runs(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(c.Policy.Require, func(r registry.EvalRequirement) bool { return r.Dataset == h.DatasetID }) {
+			h.Request = nil
+			runs = append(runs, h)
+		}
 	}
 	out := &config.GateVerdict{AgentID: c.AgentID, AgentDigest: c.Digest, Passed: true, Checks: []config.GateCheck{}}
 	for _, r := range c.Policy.Require {
@@ -97,7 +103,7 @@ type checking struct {
 	*Gate
 	config.GateCheck
 	candidate *config.GateCandidate
-	runs      []archive.Header // the newest first
+	runs      []*archive.Header // the newest first
 }
 
 // fail notes the first problem.
@@ -142,8 +148,7 @@ func (k *checking) check(ctx context.Context) error {
 // newest returns the newest run that has ended, over the dataset, of the agent with a digest, or nil. Unless samples is 0, it has
 // as many samples.
 func (k *checking) newest(digest string, samples int) *archive.Header {
-	for i := range k.runs {
-		h := &k.runs[i]
+	for _, h := range k.runs {
 		if h.Status == archive.Done && h.DatasetID == k.Requirement.Dataset && h.DatasetRevision == k.DatasetRevision && digest != "" && h.AgentDigest == digest &&
 			(samples == 0 || max(1, h.Samples) == samples) {
 			return h
@@ -156,8 +161,7 @@ func (k *checking) newest(digest string, samples int) *archive.Header {
 func (k *checking) missing() string {
 	r := &k.Requirement
 	text := fmt.Sprintf("there is no eval run of the agent as it is in this version over dataset %q at revision %d", r.Dataset, k.DatasetRevision)
-	for i := range k.runs {
-		h := &k.runs[i]
+	for _, h := range k.runs {
 		if h.DatasetID != r.Dataset || h.AgentID != k.candidate.AgentID {
 			continue
 		}

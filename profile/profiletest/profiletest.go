@@ -2,11 +2,13 @@
 package profiletest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,6 +78,27 @@ func list(t *testing.T, s profile.Store, namespace string) []string {
 	return out
 }
 
+// pages returns the keys of n, page by page.
+func pages(t *testing.T, s profile.Store, p profile.Page) (keys []string) {
+	t.Helper()
+	for {
+		page, err := s.Page(t.Context(), "n", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page {
+			if want := fmt.Sprintf(`"v of %.5s"`, e.Key); compact(t, e.Value) != want || e.Namespace != "n" || e.UpdatedAt.IsZero() {
+				t.Errorf("%+v, want %s", e, want)
+			}
+			keys = append(keys, e.Key)
+		}
+		if len(page) < p.Limit {
+			return keys
+		}
+		p.After = keys[len(keys)-1]
+	}
+}
+
 func equal(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if !reflect.DeepEqual(want, got) {
@@ -130,6 +153,49 @@ var cases = []struct {
 		set(t, s, "other", "a", `99`)
 		// By the bytes of the key, whatever the locale.
 		equal(t, "list", []string{"=7", "10=4", "9=5", "Z=3", "a=1", "a b=6", "b=0", "é=2"}, list(t, s, "n"))
+	}},
+	{"PagesAreThePartsOfTheList", func(t *testing.T, s profile.Store) {
+		keys := []string{"10", "9", "Z", "a", "a b", "b", "é", strings.Repeat("k", 200)}
+		slices.Sort(keys)
+		for _, k := range keys {
+			set(t, s, "n", k, fmt.Sprintf(`"v of %.5s"`, k))
+		}
+		set(t, s, "other", "a", `99`)
+		for _, descending := range []bool{false, true} {
+			want := slices.Clone(keys)
+			if descending {
+				slices.Reverse(want)
+			}
+			for limit := 1; limit <= len(keys)+1; limit++ {
+				equal(t, fmt.Sprintf("pages of %d, descending %t", limit, descending), want, pages(t, s, profile.Page{Limit: limit, Descending: descending}))
+			}
+		}
+		if page, err := s.Page(t.Context(), "none", profile.Page{Limit: 5}); len(page) > 0 || err != nil {
+			t.Errorf("%v, %v", page, err)
+		}
+	}},
+	{"PagesCutLargeValues", func(t *testing.T, s profile.Store) {
+		for i := range 3 {
+			set(t, s, "n", fmt.Sprint(i), fmt.Sprintf(`{"head":%d,"tail":"%s"}`, i, strings.Repeat("é", 1<<16)))
+		}
+		set(t, s, "n", "small", `{"head":3}`)
+		page, err := s.Page(t.Context(), "n", profile.Page{Limit: 5, Size: 100})
+		if err != nil || len(page) != 4 {
+			t.Fatalf("%v, %v", page, err)
+		}
+		for i, e := range page {
+			var head int
+			dec := json.NewDecoder(bytes.NewReader(e.Value))
+			for range 2 { // { and the name of the field
+				if _, err := dec.Token(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := dec.Decode(&head); err != nil || head != i || len(e.Value) > 400 || e.UpdatedAt.IsZero() {
+				t.Errorf("%+v, %v", e, err)
+			}
+		}
+		equal(t, "small value", `{"head":3}`, compact(t, page[3].Value))
 	}},
 	{"ClearRemovesAKeyFromAllNamespaces", func(t *testing.T, s profile.Store) {
 		for _, n := range []string{"a", "b"} {

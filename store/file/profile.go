@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -186,6 +187,91 @@ func (p *Profile) List(_ context.Context, namespace string) ([]profile.Entry, er
 	}
 	slices.SortFunc(out, func(a, b profile.Entry) int { return strings.Compare(a.Key, b.Key) })
 	return out, nil
+}
+
+// Page returns some of the entries of a namespace.
+func (p *Profile) Page(_ context.Context, namespace string, page profile.Page) ([]profile.Entry, error) {
+	if err := p.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer p.gate.leave()
+	dir := profilesDir + "/" + fileName(namespace)
+	names, err := p.folder.list(dir)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, name := range names {
+		if !isEntry(name) {
+			continue
+		}
+		e, err := p.begin(dir+"/"+name, profile.Page{Size: 1})
+		if err != nil {
+			return nil, err
+		}
+		if e != nil {
+			keys = append(keys, e.Key)
+		}
+	}
+	var out []profile.Entry
+	for _, key := range page.Select(keys) {
+		path := profilePath(namespace, key)
+		var e *profile.Entry
+		if page.Size > 0 {
+			e, err = p.begin(path, page)
+		} else {
+			e, err = p.read(path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e != nil { // it was not removed meanwhile
+			out = append(out, *e)
+		}
+	}
+	return out, nil
+}
+
+// besides is more than what a file has beside the value of its entry.
+const besides = 16 << 10
+
+// begin reads an entry, with its value cut, or nil if there is none.
+func (p *Profile) begin(path string, page profile.Page) (*profile.Entry, error) {
+	f, err := p.folder.root.Open(path)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var e profile.Entry
+	data, err := io.ReadAll(io.LimitReader(f, int64(page.Size+besides)))
+	if err == nil && int64(len(data)) == info.Size() {
+		err = json.Unmarshal(data, &e)
+		e.Value = page.Cut(e.Value)
+	} else if err == nil {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		for _, into := range []any{nil, nil, &e.Namespace, nil, &e.Key, nil} { // { "namespace" … "key" … "value"
+			if into == nil {
+				_, err = dec.Token()
+			} else {
+				err = dec.Decode(into)
+			}
+			if err != nil {
+				break
+			}
+		}
+		e.Value, e.UpdatedAt = page.Cut(bytes.TrimLeft(data[dec.InputOffset():], ": ")), info.ModTime() // that of the entry is behind its value
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &e, nil
 }
 
 func isEntry(name string) bool {

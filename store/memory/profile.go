@@ -84,6 +84,25 @@ func (p *Profile) List(_ context.Context, namespace string) ([]profile.Entry, er
 	return out, nil
 }
 
+// Page returns some of the entries of a namespace.
+func (p *Profile) Page(_ context.Context, namespace string, page profile.Page) ([]profile.Entry, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var keys []string
+	for k := range p.entries {
+		if k[0] == namespace {
+			keys = append(keys, k[1])
+		}
+	}
+	var out []profile.Entry
+	for _, key := range page.Select(keys) {
+		e := p.entries[[2]string{namespace, key}]
+		e.Value = slices.Clone(page.Cut(e.Value))
+		out = append(out, e)
+	}
+	return out, nil
+}
+
 // Clear removes the entries of a key in all namespaces.
 func (p *Profile) Clear(_ context.Context, key string) error {
 	p.mu.Lock()

@@ -3635,6 +3635,7 @@ export interface components {
         };
         DatasetList: {
             datasets: components["schemas"]["DatasetSummary"][];
+            has_more: boolean;
         };
         DatasetSummary: {
             description: string;
@@ -4035,6 +4036,8 @@ export interface components {
             versions?: string[];
         };
         EvalRunList: {
+            has_more: boolean;
+            next_cursor?: string;
             runs: components["schemas"]["EvalRunSummary"][];
         };
         EvalRunReply: {
@@ -13757,6 +13760,8 @@ export interface operations {
                 since_secs?: number;
                 /** @description only runs that started before this time, Unix seconds */
                 until_secs?: number;
+                /** @description next_cursor of the previous page, with the same filters */
+                cursor?: string;
                 /** @description maximum number of runs, 1 to 1000; default 100 */
                 limit?: number;
             };

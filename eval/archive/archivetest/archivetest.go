@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,7 @@ func Test(t *testing.T, open func(t *testing.T) profile.Store) {
 	} {
 		t.Run(name, func(t *testing.T) { test(t, archive.New(open(t))) })
 	}
+	t.Run("ListsDoNotReadTheFixtures", func(t *testing.T) { listsHeads(t, open(t)) })
 	t.Run("NoChangeIsDeletedUnseen", func(t *testing.T) { deletesSeen(t, open(t)) })
 }
 
@@ -111,6 +113,81 @@ func deletesSeen(t *testing.T, values profile.Store) {
 	if _, err := a.Dataset(t.Context(), "d"); !errors.Is(err, awaken.ErrNotFound) {
 		t.Error(err)
 	}
+}
+
+// counted is a profile that counts the bytes that are read.
+type counted struct {
+	profile.Store
+	most, sum int // of a read, of all
+}
+
+func (c *counted) Page(ctx context.Context, namespace string, p profile.Page) ([]profile.Entry, error) {
+	entries, err := c.Store.Page(ctx, namespace, p)
+	n := 0
+	for i := range entries {
+		n += len(entries[i].Value)
+	}
+	c.most, c.sum = max(c.most, n), c.sum+n
+	return entries, err
+}
+
+func (c *counted) Get(ctx context.Context, namespace, key string) (*profile.Entry, error) {
+	e, err := c.Store.Get(ctx, namespace, key)
+	if e != nil {
+		c.sum += len(e.Value)
+	}
+	return e, err
+}
+
+func listsHeads(t *testing.T, values profile.Store) {
+	c := &counted{Store: values}
+	a := archive.New(c)
+	large := fixture("large")
+	large.UserInput = strings.Repeat("x", 500_000)
+	odd := strings.Repeat("\u2028", 5000) // six bytes each as JSON
+	for i := range 8 {
+		if _, err := a.Create(t.Context(), fmt.Sprint("d", i), &eval.Dataset{Description: odd, Fixtures: []eval.Fixture{large, fixture("b")}}, "ann"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// As versions before this one stored it.
+	if err := values.Set(t.Context(), "eval_datasets", "older", []byte(`{"spec":{"description":"old","fixtures":[{"id":"a","user_input":"x"}]},"meta":{"source":{"kind":"user"},"revision":7}}`)); err != nil {
+		t.Fatal(err)
+	}
+	*c = counted{Store: values}
+	list := collect(t, a.Datasets(t.Context()))
+	if len(list) != 9 || c.sum > 200_000 {
+		t.Errorf("%d datasets, %d bytes were read", len(list), c.sum)
+	}
+	for i, s := range list[:8] {
+		if s.ID != fmt.Sprint("d", i) || s.Fixtures != 2 || s.Meta.Revision != 1 || s.Meta.UpdatedBy != "ann" || s.Description != odd[:999] {
+			t.Errorf("%.80q, %+v", s.Description, s.Meta)
+		}
+	}
+	if s := list[8]; s.ID != "older" || s.Fixtures != 1 || s.Meta.Revision != 7 || s.Description != "old" {
+		t.Errorf("%+v", s)
+	}
+	request := json.RawMessage(`"` + strings.Repeat("x", 10_000) + `"`)
+	for i := range 200 {
+		if err := a.Begin(t.Context(), &archive.Header{Run: archive.Run{ID: fmt.Sprintf("%03d", i)}, Request: request}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if runs := collect(t, a.Runs(t.Context(), "")); len(runs) != 200 || runs[0].ID != "199" || c.most > 800_000 {
+		t.Errorf("%d runs, %d bytes at once", len(runs), c.most)
+	}
+}
+
+// collect returns what a list has.
+func collect[T any](t *testing.T, list iter.Seq2[T, error]) (out []T) {
+	t.Helper()
+	for v, err := range list {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, v)
+	}
+	return out
 }
 
 func writesNothing(t *testing.T, a *archive.Archive) {
@@ -229,9 +306,8 @@ func countsRevisions(t *testing.T, a *archive.Archive) {
 	if _, err := a.Change(t.Context(), "a", 2, "bob", add); !errors.Is(err, awaken.ErrConflict) {
 		t.Errorf("a change of an old revision: %v", err)
 	}
-	list, err := a.Datasets(t.Context())
-	if err != nil || len(list) != 2 || list[0].ID != "a" || list[0].Meta.Revision != 4 || list[0].Fixtures != 3 || list[1].ID != "b" {
-		t.Errorf("%+v, %v", list, err)
+	if list := collect(t, a.Datasets(t.Context())); len(list) != 2 || list[0].ID != "a" || list[0].Meta.Revision != 4 || list[0].Fixtures != 3 || list[1].ID != "b" {
+		t.Errorf("%+v", list)
 	}
 	same, err := a.Change(t.Context(), "a", 4, "ann", func(*eval.Dataset) error { return archive.ErrUnchanged })
 	if err != nil || same.Meta.Revision != 4 || same.Meta.UpdatedBy != "bob" || len(same.Spec.Fixtures) != 3 {
@@ -314,9 +390,11 @@ func listsRuns(t *testing.T, a *archive.Archive) {
 			t.Fatal(err)
 		}
 	}
-	list, err := a.Runs(t.Context())
-	if err != nil || len(list) != 3 || list[0].ID != "10" || list[1].ID != "02" || list[2].ID != "01" {
-		t.Errorf("%+v, %v", list, err)
+	if list := collect(t, a.Runs(t.Context(), "")); len(list) != 3 || list[0].ID != "10" || list[1].ID != "02" || list[2].ID != "01" {
+		t.Errorf("%+v", list)
+	}
+	if list := collect(t, a.Runs(t.Context(), "10")); len(list) != 2 || list[0].ID != "02" || list[1].ID != "01" {
+		t.Errorf("%+v", list)
 	}
 	if _, err := a.Header(t.Context(), "none"); !errors.Is(err, awaken.ErrNotFound) {
 		t.Error(err)

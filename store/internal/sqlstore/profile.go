@@ -35,6 +35,22 @@ func (p *Profile) List(ctx context.Context, namespace string) ([]profile.Entry, 
 	return list, err
 }
 
+// Page returns some of the entries of a namespace.
+func (p *Profile) Page(ctx context.Context, namespace string, page profile.Page) ([]profile.Entry, error) {
+	query, value, order := ``, `value`, `key`
+	var args []any
+	if page.Size > 0 {
+		value = fmt.Sprintf(`substr(value, 1, %d)`, page.Size)
+	}
+	if page.After != "" {
+		query, args = ` AND key > ?`, append(args, p.scope.id(page.After))
+	}
+	if page.Descending {
+		query, order = strings.Replace(query, ">", "<", 1), `key DESC`
+	}
+	return p.list(ctx, fmt.Sprintf(`SELECT key, %s, updated FROM {p}_profiles WHERE tenant = ? AND namespace = ?%s ORDER BY %s LIMIT %d`, value, query, order, page.Limit), namespace, args...)
+}
+
 func (p *Profile) list(ctx context.Context, query, namespace string, args ...any) ([]profile.Entry, error) {
 	args = append([]any{p.scope.tenant, p.scope.id(namespace)}, args...)
 	return list(ctx, p.scope.db, "profile "+namespace, query, args, func(scan Scan) (profile.Entry, error) {
