@@ -101,6 +101,8 @@ type Decision struct {
 	// Remembered is the scope in which the permission plugin remembers an approval, if it does.
 	Remembered string `json:"remembered,omitempty"`
 	RequestID  string `json:"request_id,omitempty"` // the request that made it, as the audit log names it
+	// Trace is the position of that request in a trace that is recorded, as [RunRequest.Trace] has it; set by the runtime.
+	Trace string `json:"trace,omitempty"`
 	// Unapplied is the reason why the run could not act on the decision, although it was accepted;
 	// set by the runtime.
 	Unapplied string `json:"unapplied,omitempty"`

@@ -10,6 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -56,6 +57,9 @@ func (rt *Runtime) checkDecisions(ctx context.Context, runID string, at time.Tim
 			return nil, nil, err
 		}
 		d.UpdatedAt, d.Unapplied = at.UnixMilli(), ""
+		if !accepted {
+			d.Trace = madeAt(tracecontext.Of(ctx))
+		}
 		s, dup, err := checkDecision(run.ThreadID, calls, &d, at)
 		var item *awaken.InboxItem
 		if s := findCall(calls, d.Target); s != nil && !dup { // the decision may be for a child
@@ -98,6 +102,15 @@ func decisionItem(run *awaken.Run, s *awaken.CallState, d awaken.Decision) *awak
 	rec := s.Decided(run.ThreadID, &d)
 	rec.RunID = run.RunID
 	return &awaken.InboxItem{ID: "decision:" + run.RunID + ":" + d.Target, RunID: run.RunID, Decision: &d, Decided: rec}
+}
+
+// madeAt returns the position of a request that decides, if its trace is recorded.
+func madeAt(at tracecontext.Context) string {
+	if !at.Sampled() {
+		return ""
+	}
+	at, _ = at.Begun()
+	return at.String()
 }
 
 // checkArguments checks arguments edited by a person, if the tool is known in this process.
@@ -250,7 +263,7 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 		}
 		return err
 	case id == "":
-		d.UpdatedAt, d.Unapplied = cmp.Or(d.UpdatedAt, de.rt.cfg.Now().UnixMilli()), ""
+		d.UpdatedAt, d.Unapplied, d.Trace = cmp.Or(d.UpdatedAt, de.rt.cfg.Now().UnixMilli()), "", "" // the activation is because of the request
 		if err := de.record(s, d); err != nil {
 			return err
 		}
@@ -275,6 +288,7 @@ func (de *decider) record(s *awaken.CallState, d awaken.Decision) error {
 func (de *decider) askAgain(c *call, d awaken.Decision, why error) {
 	s := de.ledger.edit(c)
 	t := *s.Ticket
+	de.followed().waited(de.core, s, &d, "")
 	d.Target, d.Unapplied = s.SuspensionID(), why.Error()
 	s.Decision = &d
 	de.ledger.ticket(c, t)
@@ -284,7 +298,7 @@ func (de *decider) askAgain(c *call, d awaken.Decision, why error) {
 func (de *decider) take(c *call, d awaken.Decision) {
 	now := de.rt.cfg.Now().UnixMilli()
 	d.UpdatedAt = cmp.Or(d.UpdatedAt, now)
-	de.followed().waited(de.core, c.state, &d)
+	de.followed().waited(de.core, c.state, &d, "")
 	s := de.ledger.edit(c)
 	d.Target = s.SuspensionID()
 	s.Decision, s.UpdatedAt, s.Status = &d, now, awaken.CallResuming
@@ -369,7 +383,7 @@ func (de *decider) expire() {
 
 // supersede retracts the open calls: the model will not see that it asked for them.
 func (de *decider) supersede(text string) {
-	de.guards.drop("superseded")
+	de.guards.drop("superseded", "superseded")
 	if len(de.ledger.calls) > 0 {
 		de.retract(text)
 	}
@@ -399,6 +413,7 @@ func (de *decider) retract(text string) {
 		if c.state.Status.Terminal() {
 			continue
 		}
+		de.followed().withdrawn(de.core, c.state, "superseded")
 		s := de.ledger.edit(c)
 		unmade(s, "a message superseded the call")
 		s.Status, s.UpdatedAt = awaken.CallCancelled, now

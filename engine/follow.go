@@ -38,9 +38,9 @@ type Follower interface {
 	// an agent), or a tool_step (a step of a tool, see [awaken.Step]).
 	BeginPart(ctx context.Context, kind, name string) context.Context
 	EndPart(ctx context.Context, err error)
-	// Waited says that a call has waited for a decision, which is made now. Asked is the record of the call from when it began to wait, perhaps in
-	// another process; ctx is where the run began in its trace.
-	Waited(ctx context.Context, asked *awaken.CallState, d *awaken.Decision)
+	// Waited says that a call waits no more: d is the decision, or withdrawn is the word for what came instead of one (superseded by a message, rewound, or how the run has
+	// ended) and d has only the time. Asked is the record of the call from when it began to wait, perhaps in another process; ctx is where the run began in its trace.
+	Waited(ctx context.Context, asked *awaken.CallState, d *awaken.Decision, withdrawn string)
 	// End says that the activation is over. A nil result means that the run has another owner, or did not start.
 	End(res *awaken.RunResult, err error)
 }
@@ -189,16 +189,23 @@ func followedBy(ctx context.Context) *followed {
 	return f
 }
 
-// waited says that a call has waited for a decision. A nil f does nothing.
-func (f *followed) waited(c *core, asked *awaken.CallState, d *awaken.Decision) {
+// waited says that a call has waited for a decision, or that its question was withdrawn. A nil f does nothing.
+func (f *followed) waited(c *core, asked *awaken.CallState, d *awaken.Decision, withdrawn string) {
 	if f == nil {
 		return
 	}
 	f.safely(func() {
 		for _, one := range f.followers {
-			one.Waited(tracecontext.With(c.ctx, tracecontext.ParseText(c.rec.Trace)), asked, d)
+			one.Waited(tracecontext.With(c.ctx, tracecontext.ParseText(c.rec.Trace)), asked, d, withdrawn)
 		}
 	})
+}
+
+// withdrawn says that the question of a call is withdrawn, if it has one that is not decided.
+func (f *followed) withdrawn(c *core, s *awaken.CallState, how string) {
+	if f != nil && s.Status == awaken.CallSuspended && !s.AwaitsChild() {
+		f.waited(c, s, &awaken.Decision{UpdatedAt: c.rt.cfg.Now().UnixMilli()}, how)
+	}
 }
 
 // end says that the activation is over.

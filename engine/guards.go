@@ -218,10 +218,11 @@ func (gd *guards) release(c *call, how awaken.CallStatus, res *awaken.ToolResult
 	}
 }
 
-// drop cancels the held messages that have no decision.
-func (gd *guards) drop(why string) {
+// drop cancels the held messages that have no decision: how is the reason in a word.
+func (gd *guards) drop(how, why string) {
 	for _, c := range gd.ledger.heldMessages {
 		if !c.state.Status.Terminal() {
+			gd.followed().withdrawn(gd.core, c.state, how)
 			unmade(gd.ledger.edit(c), why)
 			gd.release(c, awaken.CallCancelled, awaken.ErrorResult("", why))
 		}

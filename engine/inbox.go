@@ -89,7 +89,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error
 			in.children.reported(it.Report, foreign)
 		}
 		if it.Supersede {
-			in.guards.drop("superseded")
+			in.guards.drop("superseded", "superseded")
 		}
 		in.taint(it.Taint)
 		for _, m := range it.Messages {

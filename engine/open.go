@@ -534,9 +534,10 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 	if len(seqs) == 0 {
 		return fmt.Errorf("rewind: message %q: %w on thread %s", messageID, awaken.ErrNotFound, op.info.ThreadID)
 	}
-	op.guards.drop("superseded")
+	op.guards.drop("rewound", "the conversation was rewound")
 	for _, c := range op.ledger.calls {
 		if !c.state.Status.Terminal() {
+			op.followed().withdrawn(&op.core, c.state, "rewound")
 			s := op.ledger.edit(c)
 			unmade(s, "the conversation was rewound")
 			s.Status, s.UpdatedAt = awaken.CallCancelled, op.rt.cfg.Now().UnixMilli()

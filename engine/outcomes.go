@@ -268,7 +268,7 @@ func (oc *outcomes) reorder() {
 // closeAll answers every open call, so that the conversation stays valid.
 func (oc *outcomes) closeAll(e *end) {
 	if e.Type != awaken.NaturalEnd { // a natural end may still be undone
-		oc.guards.drop(fmt.Sprintf("the run ended: %s", e.Termination))
+		oc.guards.drop(string(e.Type), fmt.Sprintf("the run ended: %s", e.Termination))
 	}
 	closed := false
 	for _, c := range oc.ledger.calls {
@@ -276,6 +276,7 @@ func (oc *outcomes) closeAll(e *end) {
 			continue
 		}
 		closed = true
+		oc.followed().withdrawn(oc.core, c.state, string(e.Type))
 		res := awaken.ErrorResult("", interruption(c.state, e))
 		if c.state.StartedAt != 0 && c.state.Effect == awaken.Effectful && c.state.Status == awaken.CallRunning || c.steps.openEffect() != nil {
 			res.Message += "; it had begun, and whether it took effect is not known"

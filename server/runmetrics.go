@@ -128,7 +128,7 @@ func (o *runObserver) Record(ctx context.Context, e *trace.Event) {
 		if e.Tool.Error != "" {
 			o.m.tools.errors.WithLabelValues(tool, e.Tool.Error).Inc()
 		}
-	case e.Suspension != nil && e.Suspension.Decision != nil: // the question was counted
+	case e.Suspension != nil && (e.Suspension.Decision != nil || e.Suspension.Withdrawn != ""): // the question was counted
 	case e.Suspension != nil:
 		o.m.suspensions.WithLabelValues(o.words.action(e.AgentID, e.Suspension.Action), cmp.Or(e.Suspension.ResumeMode, string(awaken.ReplayToolCall))).Inc()
 	case e.Evaluation != nil:

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -155,6 +156,38 @@ func TestSpans_OfRequestsLeaveTheRunToItsSampleRate(t *testing.T) {
 	g.told("quiet", "hello", append([]string{"traceparent", clientParent}, admin...)...)
 	if s := g.span("invoke_agent quiet"); s.SpanContext.TraceID().String() != clientTrace {
 		t.Errorf("the run of a client that records its trace is in %s", s.SpanContext.TraceID())
+	}
+}
+
+// A run that continues because of a decision links to the request that made it, by whichever route and in whichever trace, and so does the span of the question.
+func TestSpans_LinkToTheRequestThatDecided(t *testing.T) {
+	t.Parallel()
+	g := newTracedRig(t)
+	for _, route := range []string{"/v1/threads/{thread_id}/decision", "/v1/runs/{run_id}/decision", "/v1/approvals/{run_id}/{ticket_id}", "/v1/approvals"} {
+		for _, headers := range [][]string{{"traceparent", clientParent}, nil} {
+			thread, run, ticket := g.waits(admin...)
+			g.spans.Reset()
+			path := strings.NewReplacer("{thread_id}", thread, "{run_id}", run, "{ticket_id}", ticket).Replace(route)
+			body := fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, ticket)
+			if route == "/v1/approvals" {
+				body = fmt.Sprintf(`{"decisions":[{"run_id":%q,"ticket_id":%q,"action":"resume"}]}`, run, ticket)
+			}
+			if status, text := g.ask("POST", path, body, append(headers, admin...)...); status/100 != 2 {
+				t.Fatalf("%s: %d %s", path, status, text)
+			}
+			request, agent, wait := g.span("POST "+route), g.span("invoke_agent default"), g.span("awaken.suspension")
+			if headers != nil && request.SpanContext.TraceID().String() != clientTrace {
+				t.Errorf("%s: the request is in %s", route, request.SpanContext.TraceID())
+			}
+			for _, s := range []tracetest.SpanStub{agent, wait} {
+				if len(s.Links) != 1 || s.Links[0].SpanContext.SpanID() != request.SpanContext.SpanID() || s.Links[0].SpanContext.TraceID() != request.SpanContext.TraceID() {
+					t.Errorf("%s: the span %q has the links %v, want one to %v", route, s.Name, s.Links, request.SpanContext)
+				}
+			}
+			if agent.SpanContext.TraceID() != wait.SpanContext.TraceID() || agent.SpanContext.TraceID() == request.SpanContext.TraceID() || wait.SpanContext.TraceState().Len() != 0 {
+				t.Errorf("%s: the run is in %s, the wait in %s", route, agent.SpanContext.TraceID(), wait.SpanContext.TraceID())
+			}
+		}
 	}
 }
 

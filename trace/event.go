@@ -132,6 +132,7 @@ type Suspension struct {
 	ResumeMode string           `json:"resume_mode,omitempty"`
 	Message    string           `json:"message,omitempty"`
 	Decision   *awaken.Decision `json:"decision,omitempty"`
+	Withdrawn  string           `json:"withdrawn,omitempty"` // what came instead of a decision: superseded, rewound, or how the run has ended
 }
 
 // Child is a run that the run started.

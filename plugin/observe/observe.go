@@ -26,7 +26,7 @@
 //	    execute_tool <tool>       a call of a tool
 //	      awaken.tool_step <name> a durable step of a tool
 //	      awaken.delegation       the call runs another agent; its invoke_agent is below
-//	  awaken.suspension           a call has waited for a decision, from the question until then
+//	  awaken.suspension           a call has waited for a decision, from the question until then or until it was withdrawn; it links to the request that decided
 //	  awaken.handoff <agent>      the run continues as another agent
 //	  awaken.background_task      the run was a task of another run
 //	  gen_ai.evaluation.result    what a scorer or a judge said about the run after it had ended

@@ -264,6 +264,44 @@ func TestTrace_OneThroughAWaitOnAnotherReplica(t *testing.T) {
 	}
 }
 
+// A question that gets no decision has a span too, which says what came instead.
+func TestSpans_OfQuestionsThatAreWithdrawn(t *testing.T) {
+	t.Parallel()
+	for want, instead := range map[string]func(g *rig, run string) error{
+		"superseded": func(g *rig, run string) error {
+			_, err := g.rt.Run(g.t.Context(), awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{llm.UserText("never mind")}}, nil)
+			return err
+		},
+		"cancelled": func(g *rig, run string) error { return g.rt.Cancel(g.t.Context(), run) },
+		"rewound": func(g *rig, run string) error {
+			_, err := g.rt.Run(g.t.Context(), awaken.RunRequest{ThreadID: "t", Rewind: "first", Messages: []*llm.Message{llm.UserText("again")}}, nil)
+			return err
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			g := newRig(t, "", observe.Options{}, llmtest.NewScript(llmtest.Use("ask", `{}`), llmtest.Say("ok")))
+			input := llm.UserText("go")
+			input.ID = "first"
+			res, err := g.rt.Run(t.Context(), awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{input}}, nil)
+			if err != nil || res.Termination.Type != awaken.Suspended {
+				t.Fatalf("the run ended with %v, %v", res, err)
+			}
+			first := g.span("invoke_agent default")
+			if err := instead(g, res.RunID); err != nil {
+				t.Fatal(err)
+			}
+			s := g.span("awaken.suspension")
+			if attr(s, "awaken.suspension.withdrawn") != want || attr(s, "awaken.suspension.decision") != "" || attr(s, "gen_ai.tool.name") != "ask" || s.Parent.SpanID() != first.SpanContext.SpanID() {
+				t.Errorf("the span of the question is %+v", s)
+			}
+			if o := g.memory.Metrics().Others; len(o) != 2 || o[1].Suspension.Withdrawn != want || o[1].Suspension.Decision != nil {
+				t.Errorf("the memory has %+v", o)
+			}
+		})
+	}
+}
+
 func TestSampling_ByTheIdOfTheRunAndFailuresAlways(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, `{"sample_rate":0}`, observe.Options{}, llmtest.NewScript(llmtest.Say("ok"), llmtest.Use("read", `{}`), llmtest.Turn{Error: &llmtest.Failure{Kind: llm.Unauthorized}}, llmtest.Use("read", `{}`), llmtest.Say("ok")))

@@ -13,6 +13,7 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/trace"
 )
@@ -25,7 +26,8 @@ type recorder struct {
 	version string          // of the registry
 	ctx     context.Context // of the activation
 	began   time.Time
-	root    oteltrace.Span // nil if spans are not recorded
+	cause   tracecontext.Context // what let the run continue, if it is in another trace
+	root    oteltrace.Span       // nil if spans are not recorded
 
 	mu     sync.Mutex
 	ended  bool

@@ -27,6 +27,7 @@ func (r *recorder) startRoot() {
 		r.ctx = tracecontext.With(r.ctx, began)
 	}
 	if cause.Parent != "" && cause.TraceID() != began.TraceID() {
+		r.cause = cause
 		links = append(links, oteltrace.LinkFromContext(remote(r.ctx, cause))) // what let the run continue
 	}
 	if resumed || !oteltrace.SpanContextFromContext(r.ctx).IsValid() {
@@ -123,6 +124,7 @@ func endSpan(span oteltrace.Span, errorType string, now time.Time) {
 // makeSpan makes the span of an event that has ended.
 func (p *Plugin) makeSpan(ctx context.Context, ev *trace.Event) {
 	name, failed, kind := "awaken."+ev.Type, "", oteltrace.SpanKindInternal
+	var links []oteltrace.Link
 	attrs := []attribute.KeyValue{semconv.GenAIConversationID(ev.ThreadID), attribute.String("awaken.run.id", ev.RunID), semconv.GenAIAgentID(ev.AgentID)}
 	switch {
 	case ev.Inference != nil:
@@ -131,10 +133,13 @@ func (p *Plugin) makeSpan(ctx context.Context, ev *trace.Event) {
 	case ev.Tool != nil:
 		name, failed = "execute_tool "+ev.Tool.Name, ev.Tool.Error
 		attrs = toolAttributes(attrs, ev.Tool)
-	case ev.Suspension != nil && ev.Suspension.Decision == nil:
+	case ev.Suspension != nil && ev.Suspension.Decision == nil && ev.Suspension.Withdrawn == "":
 		return // it has the span of the wait when that is over
 	case ev.Suspension != nil:
 		attrs = append(attrs, waitAttributes(ev.Suspension)...)
+		if d := ev.Suspension.Decision; d != nil && d.Trace != "" {
+			links = append(links, oteltrace.LinkFromContext(remote(ctx, tracecontext.ParseText(d.Trace))))
+		}
 	case ev.Evaluation != nil:
 		name = "gen_ai.evaluation.result"
 		label := "failed"
@@ -151,7 +156,7 @@ func (p *Plugin) makeSpan(ctx context.Context, ev *trace.Event) {
 		failed = ev.Child.ErrorType
 		attrs = append(attrs, attribute.String("awaken."+ev.Type+".run.id", ev.Child.ChildRunID), attribute.String("awaken."+ev.Type+".agent.id", ev.Child.ChildAgentID))
 	}
-	_, span := p.tracer.Start(ctx, name, oteltrace.WithTimestamp(time.UnixMilli(ev.StartedAtMS)), oteltrace.WithSpanKind(kind), oteltrace.WithAttributes(attrs...))
+	_, span := p.tracer.Start(ctx, name, oteltrace.WithTimestamp(time.UnixMilli(ev.StartedAtMS)), oteltrace.WithSpanKind(kind), oteltrace.WithAttributes(attrs...), oteltrace.WithLinks(links...))
 	endSpan(span, failed, time.UnixMilli(max(ev.StartedAtMS, ev.EndedAtMS)))
 }
 
