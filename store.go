@@ -87,6 +87,7 @@ type MessageQuery struct {
 
 // RunQuery selects runs. An empty field selects all.
 type RunQuery struct {
+	RunIDs      []string // only these, of which there may be a thousand; nil means all
 	ThreadID    string
 	Status      RunStatus
 	Owner       *string // only runs on threads of this user, or of none if it points to ""

@@ -118,19 +118,26 @@ func judgementQuery(req *request) (q live.Query, err error) {
 	return q, err
 }
 
+// afterJudgement has a query begin where the cursor of a list with these filters says.
+func afterJudgement(req *request, prefix, filters string, q *live.Query) (keyset, error) {
+	from, err := req.behind(prefix, filters)
+	if err != nil || from.At == "" {
+		return from, err
+	}
+	q.After = new(live.Place)
+	if json.Unmarshal([]byte(from.At), q.After) != nil {
+		return from, errCursor
+	}
+	return from, nil
+}
+
 // judgements returns a page of judgements, and where it ends.
-func judgements(req *request, store live.Store, prefix string, q live.Query) ([]*live.Judgement, keyset, error) {
+func judgements(req *request, store live.Store, q live.Query) ([]*live.Judgement, keyset, error) {
 	limit := q.Limit
 	q.Limit = 0
-	from, err := req.behind(prefix, filtersOf(req, q))
+	from, err := afterJudgement(req, "jdg_", filtersOf(req, q), &q)
 	if err != nil {
 		return nil, from, err
-	}
-	if from.At != "" {
-		q.After = new(live.Place)
-		if json.Unmarshal([]byte(from.At), q.After) != nil {
-			return nil, from, errCursor
-		}
 	}
 	q.Limit = limit + 1
 	list, err := store.Judgements(req.ctx, q)
@@ -157,7 +164,7 @@ func (h *lives) list(req *request) error {
 		return err
 	}
 	q.Status = live.Status(req.value("status"))
-	list, from, err := judgements(req, h.worker.Store, "jdg_", q)
+	list, from, err := judgements(req, h.worker.Store, q)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -110,7 +111,7 @@ func TestLive_RunsAreJudgedByThePolicyOfTheirAgent(t *testing.T) {
 	if len(all) != 2 || all[1].(map[string]any)["judge_score"] != 0.9 || all[1].(map[string]any)["score"] != 0.9 {
 		t.Errorf("all traces: %v", all)
 	}
-	g.says(400, "status cannot be combined with max_score", "GET", "/v1/traces?max_score=0.5&status=done", "", admin...)
+	g.says(400, "offset cannot be combined with max_score", "GET", "/v1/traces?max_score=0.5&offset=1", "", admin...)
 	g.says(400, `max_score is \"2\", want 0 to 1`, "GET", "/v1/traces?max_score=2", "", admin...)
 	_, text := g.ask("GET", "/v1/traces/"+bad, "", admin...)
 	var last map[string]any
@@ -175,6 +176,62 @@ func TestLive_PagesHaveEachOnce(t *testing.T) {
 	}
 	if strings.Join(got, " ") != "r4 r3 r2 r1 r0" {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestLive_LowScoresCombineWithTheFiltersOfTraces(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	var runs []string
+	for i, text := range []string{"one", "two", "three", "four", "five"} {
+		id := g.told("default", text, admin...)
+		runs = append([]string{id}, runs...)
+		run, err := g.db.Handle("").LoadRun(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		score := 0.1
+		if i == 1 {
+			score = 0.9
+		}
+		if ok, err := g.judged.SwapJudgement(t.Context(), &live.Judgement{RunID: id, CreatedAt: run.CreatedAt, AgentID: "default", Status: live.Done, Score: &score, Wait: -1}); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	g.want(204, "POST", "/v1/traces/"+runs[2]+"/pin", "", admin...)
+	listed := func(filters string) (out []string) {
+		for cursor := ""; ; {
+			page := g.want(200, "GET", "/v1/traces?max_score=0.5"+filters+cursor, "", admin...)
+			for _, r := range page["runs"].([]any) {
+				r := r.(map[string]any)
+				if out = append(out, r["run_id"].(string)); (r["pinned"] == true) != (r["run_id"] == runs[2]) {
+					t.Errorf("%v: want only the third to be pinned", r)
+				}
+			}
+			if page["has_more"] == false {
+				return out
+			}
+			cursor = "&cursor=" + url.QueryEscape(page["next_cursor"].(string))
+			g.says(400, "cursor is of a list with other filters", "GET", "/v1/traces?max_score=0.5&tool=other"+filters+cursor, "", admin...)
+		}
+	}
+	low := slices.Delete(slices.Clone(runs), 3, 4)
+	for filters, want := range map[string][]string{
+		"":                            low,
+		"&limit=1":                    low,
+		"&limit=3&status=done":        low,
+		"&outcome=error":              nil,
+		"&tool=none":                  nil,
+		"&pinned=true":                runs[2:3],
+		"&q=" + runs[4]:               runs[4:],
+		"&limit=1&agent_id=default":   low,
+		"&min_cost_usd=1000&limit=2":  nil,
+		"&prompt_id=x":                nil,
+		"&status=done&agent_id=other": nil,
+	} {
+		if got := listed(filters); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", filters, got, want)
+		}
 	}
 }
 

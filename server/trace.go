@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -34,7 +33,7 @@ func (h *traces) routes() []protocol.Route {
 			Query: slices.Concat(runFilters, []protocol.Param{param("thread_id", "string", "only runs of this thread"), userParam,
 				param("prompt_id", "string", "only runs with this prompt; none has one"), param("experiment_id", "string", "only runs of this experiment; none has one"),
 				param("variant_name", "string", "only runs of this variant; none has one"),
-				param("max_score", "number", "only runs that were judged by the policies of their agents and have a score below this, 0 to 1; beside agent_id, version, since, until, cursor and limit")}, listParams),
+				param("max_score", "number", "only runs that were judged by the policies of their agents and have a score below this, 0 to 1; not with offset")}, listParams),
 			Replies: map[int]any{200: traceList{}}},
 		{Method: "GET", Path: "/v1/traces/{run_id}", Access: protocol.Admins, Handle: own(h.get),
 			Summary: "Get what a run did, one event per line; the headers x-trace-total-events and x-trace-next-offset say how many there are and where the next page begins",
@@ -92,12 +91,16 @@ func (h *traces) list(req *request) error {
 	if err := req.checkKnown(); err != nil {
 		return err
 	}
-	if req.value("max_score") != "" {
-		return h.listJudged(req)
-	}
 	q, err := runQuery(req)
 	if err != nil {
 		return err
+	}
+	out := traceList{Runs: []traceSummary{}}
+	if req.value("prompt_id") != "" || req.value("experiment_id") != "" || req.value("variant_name") != "" {
+		return req.Reply(200, out)
+	}
+	if req.value("max_score") != "" {
+		return h.listJudged(req, q)
 	}
 	from, skip, err := req.place("trc_", filtersOf(req, q))
 	if err != nil {
@@ -107,10 +110,6 @@ func (h *traces) list(req *request) error {
 	if skip > 0 {
 		q.Offset = skip
 	}
-	out := traceList{Runs: []traceSummary{}}
-	if req.value("prompt_id") != "" || req.value("experiment_id") != "" || req.value("variant_name") != "" {
-		return req.Reply(200, out)
-	}
 	q.At = &from.At
 	list, err := req.tenant.Store.ListRuns(req.ctx, q)
 	if err != nil {
@@ -119,14 +118,11 @@ func (h *traces) list(req *request) error {
 	for _, run := range list {
 		out.Runs = append(out.Runs, summaryOf(run))
 	}
-	if err := h.markPinned(req, q, list, out.Runs); err != nil {
-		return err
-	}
 	out.HasMore, out.NextCursor = from.At != "", from.next("trc_")
 	return h.reply(req, out)
 }
 
-// reply replies with a page of traces, and what is said about their runs.
+// reply replies with a page of traces, with what is said about their runs, and which of them are pinned.
 func (h *traces) reply(req *request, out traceList) error {
 	ids := make([]string, len(out.Runs))
 	for i := range out.Runs {
@@ -136,27 +132,55 @@ func (h *traces) reply(req *request, out traceList) error {
 	if err != nil {
 		return err
 	}
+	pinned, err := runsOf(req, awaken.RunQuery{Pinned: true}, ids)
+	if err != nil {
+		return err
+	}
 	for i := range out.Runs {
-		if j := known[out.Runs[i].RunID]; j != nil {
-			if out.Runs[i].Score = j.Score; j.Judge != nil {
-				out.Runs[i].JudgeScore = &j.Judge.Score
+		run := &out.Runs[i]
+		run.Pinned = pinned[run.RunID] != nil
+		if j := known[run.RunID]; j != nil {
+			if run.Score = j.Score; j.Judge != nil {
+				run.JudgeScore = &j.Judge.Score
 			}
 		}
 	}
 	return req.Reply(200, out)
 }
 
-// withScores are the parameters of a list of judged runs.
-var withScores = []string{"max_score", "agent_id", "version", "since", "until", "cursor", "limit"}
+// runsOf returns the runs with these ids that a query selects, by their ids.
+func runsOf(req *request, q awaken.RunQuery, ids []string) (map[string]*awaken.Run, error) {
+	out := map[string]*awaken.Run{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	q.RunIDs, q.Limit = ids, len(ids)
+	list, err := req.tenant.Store.ListRuns(req.ctx, q)
+	for _, run := range list {
+		out[run.RunID] = run
+	}
+	return out, err
+}
 
-// listJudged lists the runs with a low score.
-func (h *traces) listJudged(req *request) error {
-	for name := range req.r.URL.Query() {
-		if !slices.Contains(withScores, name) {
-			return protocol.BadRequest("%s cannot be combined with max_score; want only %s", name, strings.Join(withScores[1:], ", "))
-		}
+// A list of runs with a low score reads so many judgements at once, and so many times before it ends a page that is not full.
+const (
+	judgedAtOnce = 200
+	judgedReads  = 20
+)
+
+// listJudged lists the runs with a low score that a query selects. Their agents, versions and times are those of their judgements.
+func (h *traces) listJudged(req *request, runs awaken.RunQuery) error {
+	if req.value("offset") != "" {
+		return protocol.BadRequest("offset cannot be combined with max_score, want next_cursor of the previous page as cursor")
 	}
 	q, err := judgementQuery(req)
+	if err != nil {
+		return err
+	}
+	limit := q.Limit
+	runs.AgentID, runs.Version, runs.Since, runs.Until = "", "", 0, 0
+	q.Limit = 0
+	from, err := afterJudgement(req, "trc_", filtersOf(req, []any{q, runs}), &q)
 	if err != nil {
 		return err
 	}
@@ -164,55 +188,41 @@ func (h *traces) listJudged(req *request) error {
 	if h.live == nil {
 		return req.Reply(200, out)
 	}
-	list, from, err := judgements(req, h.live, "trc_", q)
-	if err != nil {
-		return err
-	}
-	for _, j := range list {
-		run, err := req.tenant.Store.LoadRun(req.ctx, j.RunID)
-		if errors.Is(err, awaken.ErrNotFound) {
-			continue // it was deleted
-		}
+	q.Limit, out.HasMore = judgedAtOnce, true
+	for n := 0; n < judgedReads && out.HasMore && len(out.Runs) < limit; n++ {
+		list, err := h.live.Judgements(req.ctx, q)
 		if err != nil {
 			return err
 		}
-		s := summaryOf(run)
-		pins, err := pinsOf(req).Of(req.ctx, run)
-		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+		ids := make([]string, len(list))
+		for i, j := range list {
+			ids[i] = j.RunID
+		}
+		found, err := runsOf(req, runs, ids)
+		if err != nil {
 			return err
 		}
-		s.Pinned = len(pins) > 0
-		out.Runs = append(out.Runs, s)
+		out.HasMore = len(list) == judgedAtOnce
+		for i, j := range list {
+			if run := found[j.RunID]; run != nil {
+				out.Runs = append(out.Runs, summaryOf(run))
+			}
+			q.After = new(j.Place())
+			if len(out.Runs) == limit {
+				out.HasMore = out.HasMore || i < len(list)-1
+				break
+			}
+		}
 	}
-	out.HasMore, out.NextCursor = from.At != "", from.next("trc_")
+	if out.HasMore {
+		at, err := json.Marshal(q.After)
+		if err != nil {
+			return err
+		}
+		from.At = string(at)
+		out.NextCursor = from.next("trc_")
+	}
 	return h.reply(req, out)
-}
-
-// markPinned marks the runs of a page that are pinned.
-func (h *traces) markPinned(req *request, q awaken.RunQuery, runs []*awaken.Run, page []traceSummary) error {
-	if len(runs) == 0 {
-		return nil
-	}
-	known := map[string]bool{}
-	if !q.Pinned {
-		q.Pinned, q.At, q.Offset, q.Limit = true, nil, 0, 2*len(runs) // others may have been created in the same millisecond
-		q.Since, q.Until = runs[0].CreatedAt, runs[0].CreatedAt+1
-		for _, run := range runs {
-			q.Since, q.Until = min(q.Since, run.CreatedAt), max(q.Until, run.CreatedAt+1)
-		}
-		list, err := req.tenant.Store.ListRuns(req.ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, run := range list {
-			known[run.RunID] = true
-		}
-		q.Pinned = false
-	}
-	for i := range page {
-		page[i].Pinned = q.Pinned || known[page[i].RunID]
-	}
-	return nil
 }
 
 func (h *traces) get(req *request) error {

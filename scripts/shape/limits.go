@@ -44,7 +44,7 @@ type exception struct {
 
 // exceptions lists all exceptions.
 var exceptions = []exception{
-	{fieldsRule, "awaken.RunQuery", 22, "the filters of a list, one for each field"},
+	{fieldsRule, "awaken.RunQuery", 23, "the filters of a list, one for each field"},
 	{fieldsRule, "llm/openai.Preset", 21, "what servers that speak like OpenAI do differently, one fact for each field: configuration in all but its name"},
 	{fieldsRule, "plugin/mcp.Server", 21, "how to reach a server and what is trusted of it, read from a document: configuration in all but its name"},
 }

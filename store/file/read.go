@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/awaken-go/awaken"
@@ -199,7 +200,13 @@ func (rd *reader) findRuns(q awaken.RunQuery) (all []listed[*runRef]) {
 	}
 	rd.table.mu.Lock()
 	defer rd.table.mu.Unlock()
-	if q.ThreadID == "" {
+	if q.RunIDs != nil {
+		for _, id := range threads.Distinct(q.RunIDs) {
+			if r := rd.table.runs[id]; r != nil {
+				add(r)
+			}
+		}
+	} else if q.ThreadID == "" {
 		for _, r := range rd.table.runs {
 			add(r)
 		}
@@ -245,7 +252,7 @@ func (rd *reader) CountRuns(_ context.Context, q awaken.RunQuery) (int, error) {
 // filtered reports whether q selects runs by more than their status, thread, user and pins.
 func filtered(q awaken.RunQuery) bool {
 	q.ThreadID, q.Status, q.Owner, q.Pinned, q.Offset, q.Limit, q.At = "", "", nil, false, 0, 0, nil
-	return q != (awaken.RunQuery{})
+	return !reflect.ValueOf(q).IsZero()
 }
 
 // selected returns a run if q selects it, or nil. A run that was deleted meanwhile is not selected.

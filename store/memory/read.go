@@ -149,7 +149,15 @@ func (s *reader) ListRuns(_ context.Context, q awaken.RunQuery) ([]*awaken.Run, 
 // findRuns returns the runs that q selects, unsorted.
 func (s *reader) findRuns(q awaken.RunQuery) (all []*runRecord) {
 	from := maps.Values(s.runs)
-	if q.ThreadID != "" {
+	if q.RunIDs != nil {
+		from = func(yield func(*runRecord) bool) {
+			for _, id := range threads.Distinct(q.RunIDs) {
+				if r := s.runs[id]; r != nil && !yield(r) {
+					return
+				}
+			}
+		}
+	} else if q.ThreadID != "" {
 		from = s.threads[q.ThreadID].all
 	}
 	for r := range from {

@@ -187,7 +187,7 @@ func someRuns(t *testing.T, s awaken.Store, rnd *rand.Rand, n int) (all []*ranRu
 func someQuery(rnd *rand.Rand, all []*ranRun) (q awaken.RunQuery) {
 	for range 1 + rnd.IntN(3) {
 		r := pick(rnd, all...)
-		switch rnd.IntN(19) {
+		switch rnd.IntN(20) {
 		case 0:
 			q.ThreadID = r.ThreadID
 		case 1:
@@ -228,6 +228,8 @@ func someQuery(rnd *rand.Rand, all []*ranRun) (q awaken.RunQuery) {
 			q.MinDuration = int64(pick(rnd, 1, 5000, 60_000))
 		case 18:
 			q.Pinned = true
+		case 19:
+			q.RunIDs = []string{r.RunID, pick(rnd, all...).RunID, "none", r.RunID, pick(rnd, all...).RunID}[rnd.IntN(5):]
 		}
 	}
 	return q
@@ -239,7 +241,7 @@ func plainRuns(q awaken.RunQuery, all []*ranRun) []string {
 	for _, r := range all {
 		text := strings.ToLower(strings.Join([]string{r.RunID, r.ThreadID, r.AgentID, r.StatusReason, r.Termination.Message, r.FinalOutput}, "\n"))
 		switch created := r.CreatedAt; {
-		case q.ThreadID != "" && r.ThreadID != q.ThreadID, q.Status != "" && r.Status != q.Status, q.Owner != nil && r.owner != *q.Owner,
+		case q.RunIDs != nil && !slices.Contains(q.RunIDs, r.RunID), q.ThreadID != "" && r.ThreadID != q.ThreadID, q.Status != "" && r.Status != q.Status, q.Owner != nil && r.owner != *q.Owner,
 			q.AgentID != "" && r.AgentID != q.AgentID, q.Version != "" && r.ResolutionID != q.Version, q.Origin != "" && r.Origin != q.Origin,
 			q.Outcome != "" && r.Termination.Type != q.Outcome, q.Waiting != "" && (r.Waiting == nil || r.Waiting.Reason != q.Waiting),
 			q.ParentRunID != "" && r.ParentRunID != q.ParentRunID, q.Root && r.ParentRunID != "",

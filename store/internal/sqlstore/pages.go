@@ -108,6 +108,15 @@ func (a *arguments) param(arg any) string {
 	return fmt.Sprintf("?%d", len(*a))
 }
 
+// among adds texts as arguments and returns the condition that a column has one of them.
+func (a *arguments) among(texts []string) string {
+	params := []string{`NULL`} // without any, no row is selected
+	for _, text := range texts {
+		params = append(params, a.param(text))
+	}
+	return ` IN (` + strings.Join(params, `, `) + `)`
+}
+
 // condition is a condition on a row. A condition that an index answers has the text that makes the planner
 // see that.
 type condition struct{ text, index string }

@@ -56,7 +56,7 @@ func (s *Runs) runList(ctx context.Context, q *awaken.RunQuery) (*runList, error
 	conditions := s.conditions(l, q)
 	for i, mark := range marksOf(q) {
 		mark = l.param(s.scope.id(mark))
-		if i == 0 {
+		if i == 0 && q.RunIDs == nil {
 			l.born, l.id, l.from = "m.born", "m.run", markedRuns+mark
 			continue
 		}
@@ -89,6 +89,9 @@ func (s *Runs) addLive(l *runList, q *awaken.RunQuery) {
 		return // they have nothing of that
 	}
 	l.live, l.exact = CreatedRuns+` AND d.tenant = ?1`, q.AgentID == "" && q.Version == "" && q.Origin == "" && q.ParentRunID == "" && !q.Root && q.Text == ""
+	if q.RunIDs != nil {
+		l.live += ` AND d.run` + l.among(s.scope.ids(q.RunIDs))
+	}
 	if q.ThreadID != "" {
 		l.live += ` AND d.thread = ` + l.param(s.scope.id(q.ThreadID))
 	}
@@ -113,6 +116,9 @@ func (s *Runs) conditions(l *runList, q *awaken.RunQuery) (out []condition) {
 		if value != "" {
 			out = append(out, condition{column + ` = ` + l.param(s.scope.id(value)), index})
 		}
+	}
+	if q.RunIDs != nil {
+		out = append(out, condition{`r.id` + l.among(s.scope.ids(q.RunIDs)), `true`})
 	}
 	const unusual = `r.detail <> '' AND r.detail <> 'natural_end'`
 	equals(`r.error`, q.ErrorCode, `r.error <> ''`)

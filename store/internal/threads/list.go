@@ -88,9 +88,13 @@ func contains(text string, in ...string) bool {
 	return slices.ContainsFunc(in, func(s string) bool { return strings.Contains(strings.ToLower(s), text) })
 }
 
+// Distinct returns ids without those that are there again.
+func Distinct(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
+
 // SelectsRun reports whether q selects a run by its record: it does not look at Owner, Tool, InDoubt and Pinned.
 func SelectsRun(q *awaken.RunQuery, r *awaken.Run) bool {
-	return (q.ThreadID == "" || r.ThreadID == q.ThreadID) &&
+	return (q.RunIDs == nil || slices.Contains(q.RunIDs, r.RunID)) &&
+		(q.ThreadID == "" || r.ThreadID == q.ThreadID) &&
 		(q.Status == "" || r.Status == q.Status) &&
 		(q.AgentID == "" || r.AgentID == q.AgentID) &&
 		(q.Version == "" || r.ResolutionID == q.Version) &&
