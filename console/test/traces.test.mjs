@@ -87,7 +87,7 @@ test("a run is pinned with a reason on its page, unpinned in the list, and a dat
   await page.getByRole("button", { name: "Pin", exact: true }).waitFor();
 });
 
-test("filters of traces are in the address, and a score leaves only those that go with it", async (t) => {
+test("filters of traces are in the address, and a score combines with the others", async (t) => {
   const page = await open(t, "/traces");
   const rows = page.getByRole("list", { name: "Traces" }).getByRole("listitem");
   await rows.first().waitFor();
@@ -98,9 +98,12 @@ test("filters of traces are in the address, and a score leaves only those that g
   await page.getByText("Nothing matches").waitFor();
   assert.match(page.url(), /status=done.*range=hour.*min_duration_ms=300000/);
   await page.getByRole("combobox", { name: "Score" }).selectOption("0.5");
+  await page.waitForURL(/max_score=0\.5/);
+  await page.getByText("Nothing matches").waitFor();
+  await page.getByRole("combobox", { name: "Duration" }).selectOption("");
   await rows.first().waitFor();
   assert.equal(await rows.count(), 1);
-  assert.match(page.url(), /\?range=hour&max_score=0\.5$/);
+  assert.match(page.url(), /\?status=done&range=hour&max_score=0\.5$/);
   await page.reload();
   await rows.getByText("0", { exact: true }).waitFor();
 });

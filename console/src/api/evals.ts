@@ -4,6 +4,7 @@ import type { components } from "./schema";
 
 type S = components["schemas"];
 export type Dataset = S["DatasetView"];
+export type DatasetSummary = S["DatasetSummary"];
 export type Case = S["EvalFixture"];
 export type Expectation = S["EvalExpectation"];
 export type Scorer = S["EvalScorer"];
@@ -21,7 +22,7 @@ const page = 1000;
 export const datasetsQuery = queryOptions({
   queryKey: ["datasets", "list"],
   queryFn: async ({ signal }) => {
-    const out: S["DatasetSummary"][] = [];
+    const out: DatasetSummary[] = [];
     for (;;) {
       const { datasets } = await ask(api.GET("/v1/eval/datasets", { params: { query: { offset: out.length, limit: page } }, signal }));
       out.push(...datasets);

@@ -84,3 +84,13 @@ export function Choice({ label, value, onChange, options }: { label: string; val
     </select>
   );
 }
+
+/** Check is something that is on or off. */
+export function Check({ label, checked, onChange }: { label: string; checked: boolean; onChange: (on: boolean) => void }) {
+  return (
+    <label className="touch inline-flex min-h-8 items-center gap-2 whitespace-nowrap">
+      <input type="checkbox" checked={checked} onChange={(e) => onChange(e.target.checked)} />
+      {label}
+    </label>
+  );
+}

@@ -1,8 +1,9 @@
 import { Link, useRouterState } from "@tanstack/react-router";
 import { Lock, Unplug } from "lucide-react";
-import type { ReactNode } from "react";
+import type { ComponentProps, ReactNode } from "react";
 import { useLanguage, type Key } from "../app/i18n/i18n";
 import { useGoverns, useMay, useSession, type Session } from "../app/session";
+import { Page } from "./page";
 import { Empty } from "./state";
 
 /** Needs shows a page to callers that may see it. The others are told which key they need, without a request that fails; a silent part of a page is left out. */
@@ -33,5 +34,22 @@ export function Has({ feature, setting, children }: { feature: keyof Session["fe
       <p>{t("state.turnedOnBy")}</p>
       <code className="mono mt-2 inline-block rounded-sm bg-sunken px-2 py-1 text-text">{setting}</code>
     </Empty>
+  );
+}
+
+type Feature = Pick<ComponentProps<typeof Has>, "feature" | "setting">;
+
+/** AdminPage is a page for administrators of servers that have its part. Only they see what can be done there. */
+export function AdminPage({ feature, setting, children, actions, ...page }: ComponentProps<typeof Page> & Feature) {
+  const admin = useMay("admin");
+  const has = useSession()?.features[feature] === true;
+  return (
+    <Page {...page} actions={admin && has && actions}>
+      <Needs ability="admin">
+        <Has feature={feature} setting={setting}>
+          {children}
+        </Has>
+      </Needs>
+    </Page>
   );
 }

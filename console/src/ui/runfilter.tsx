@@ -1,22 +1,9 @@
+import { useQuery } from "@tanstack/react-query";
+import { agentsQuery } from "../api/agents";
 import en from "../app/i18n/en.json";
 import { useLanguage, type Key } from "../app/i18n/i18n";
-import { Choice } from "./filter";
 
-/** What lists of runs and of traces may be filtered by. */
-interface Search {
-  status?: string;
-  outcome?: string;
-  waiting_reason?: string;
-  origin?: string;
-  in_doubt?: string;
-}
-
-interface Props {
-  search: Search;
-  set: (change: Search) => void;
-}
-
-const choices: { name: keyof Search; word: Key; values: [string, Key][] }[] = [
+const states: { name: "status" | "outcome" | "waiting_reason"; word: Key; values: [string, Key][] }[] = [
   {
     name: "status",
     word: "runs.status",
@@ -53,19 +40,16 @@ const choices: { name: keyof Search; word: Key; values: [string, Key][] }[] = [
 
 const origins = (Object.keys(en) as Key[]).filter((k) => k.startsWith("origin.")); // each origin has a word
 
-/** StateChoices choose runs by their state, how they ended and what they wait for. */
-export function StateChoices({ search, set }: Props) {
+/** useRunFilters returns what lists are filtered by: the agent of runs, their states, and who started them or what is not known about them. */
+export function useRunFilters() {
   const { t } = useLanguage();
-  return choices.map((c) => <Choice key={c.name} label={t(c.word)} value={search[c.name] ?? ""} onChange={(v) => set({ [c.name]: v || undefined })} options={c.values.map(([value, word]) => ({ value, text: t(word) }))} />);
-}
-
-/** OriginChoices choose runs by who started them, and those with a call of which it is not known whether it took effect. */
-export function OriginChoices({ search, set }: Props) {
-  const { t } = useLanguage();
-  return (
-    <>
-      <Choice label={t("runs.origin")} value={search.origin ?? ""} onChange={(v) => set({ origin: v || undefined })} options={origins.map((word) => ({ value: word.slice("origin.".length), text: t(word) }))} />
-      <Choice label={t("runs.inDoubt")} value={search.in_doubt ?? ""} onChange={(v) => set({ in_doubt: v || undefined })} options={[{ value: "true", text: t("runs.onlyInDoubt") }]} />
-    </>
-  );
+  const agents = useQuery(agentsQuery).data ?? [];
+  return {
+    agent: { name: "agent_id" as const, word: "runs.agent" as const, options: agents.map((a) => ({ value: a.id, text: a.id })) },
+    states: states.map(({ name, word, values }) => ({ name, word, options: values.map(([value, text]) => ({ value, text: t(text) })) })),
+    origins: [
+      { name: "origin" as const, word: "runs.origin" as const, rare: true, options: origins.map((word) => ({ value: word.slice("origin.".length), text: t(word) })) },
+      { name: "in_doubt" as const, word: "runs.inDoubt" as const, rare: true, options: [{ value: "true", text: t("runs.onlyInDoubt") }] },
+    ],
+  };
 }

@@ -4,7 +4,7 @@ import { Hand, ShieldAlert } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { usePolling } from "../../live/live";
-import { Choice, Filters } from "../../ui/filter";
+import { Check, Choice, Filters } from "../../ui/filter";
 import { Page } from "../../ui/page";
 import { usePhone } from "../../ui/phone";
 import { Empty, Loaded } from "../../ui/state";
@@ -96,17 +96,14 @@ function Waiting() {
           clear={() => set({ agent_id: undefined, tool: undefined, reason: undefined })}
           end={
             items.some(plain) && (
-              <label className="touch inline-flex min-h-8 items-center gap-2 whitespace-nowrap">
-                <input
-                  type="checkbox"
-                  checked={selecting}
-                  onChange={(e) => {
-                    setSelecting(e.target.checked);
-                    setKeys(new Set());
-                  }}
-                />
-                {t("approvals.several")}
-              </label>
+              <Check
+                label={t("approvals.several")}
+                checked={selecting}
+                onChange={(on) => {
+                  setSelecting(on);
+                  setKeys(new Set());
+                }}
+              />
             )
           }
         >

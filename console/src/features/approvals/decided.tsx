@@ -5,6 +5,7 @@ import { useMemo, useState } from "react";
 import type { components } from "../../api/schema";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { usePolling } from "../../live/live";
+import { Aside } from "../../ui/aside";
 import { Button } from "../../ui/button";
 import { Filter } from "../../ui/filter";
 import { short } from "../../ui/id";
@@ -75,21 +76,17 @@ export function Ledger() {
                 />
               </div>
               {shown && (
-                <aside aria-label={t("run.detail")} className="w-full shrink-0 overflow-auto border-l border-line bg-panel p-4 max-lg:max-h-1/2 max-lg:border-t lg:w-[24rem]">
-                  <div className="mb-2 flex items-center">
-                    <h2 className="font-semibold">{shown.tool_name}</h2>
-                    <button type="button" aria-label={t("action.close")} className="touch ml-auto inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken" onClick={() => setOpen("")}>
-                      <X aria-hidden className="size-4" />
-                    </button>
+                <Aside label={t("run.detail")} title={shown.tool_name} close={() => setOpen("")} width="max-lg:max-h-1/2 max-lg:border-t lg:w-[24rem]">
+                  <div className="p-4">
+                    <p className="mb-2">
+                      <Verdict decision={shown} /> · {whoOf(shown, t("call.noActor"))}
+                    </p>
+                    {shown.reason && <p className="mb-2 [overflow-wrap:anywhere]">{shown.reason}</p>}
+                    {shown.remembered && <p className="mb-2 text-muted">{t("approvals.remembered", { scope: t(`remember.${shown.remembered}` as Key) })}</p>}
+                    {shown.applied === false && <p className="mb-2 text-wait">{t("approvals.unapplied", { reason: shown.unapplied_reason ?? "" })}</p>}
+                    <Json value={shown} label={t("run.detail")} />
                   </div>
-                  <p className="mb-2">
-                    <Verdict decision={shown} /> · {whoOf(shown, t("call.noActor"))}
-                  </p>
-                  {shown.reason && <p className="mb-2 [overflow-wrap:anywhere]">{shown.reason}</p>}
-                  {shown.remembered && <p className="mb-2 text-muted">{t("approvals.remembered", { scope: t(`remember.${shown.remembered}` as Key) })}</p>}
-                  {shown.applied === false && <p className="mb-2 text-wait">{t("approvals.unapplied", { reason: shown.unapplied_reason ?? "" })}</p>}
-                  <Json value={shown} label={t("run.detail")} />
-                </aside>
+                </Aside>
               )}
             </div>
           )

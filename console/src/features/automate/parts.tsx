@@ -19,6 +19,20 @@ export const linkLook = "touch inline-flex min-h-8 items-center gap-1.5 rounded-
 export const plainLink = `${linkLook} border-border bg-panel hover:bg-sunken`;
 export const primaryLink = `${linkLook} border-accent bg-accent text-on-accent hover:opacity-90`;
 
+/** Tall is an item of a list on a phone, with three lines. */
+export function Tall({ name, state, says, children }: { name: ReactNode; state: ReactNode; says: string; children: ReactNode }) {
+  return (
+    <div className="flex h-full flex-col justify-center gap-0.5 px-4">
+      <div className="flex items-center justify-between gap-3">
+        {name}
+        {state}
+      </div>
+      <span className="truncate">{says}</span>
+      <div className="truncate text-muted">{children}</div>
+    </div>
+  );
+}
+
 /** When says how long it is until a moment, and when that is in a zone. */
 export function When({ at, zone, both }: { at: string | undefined; zone?: string; both?: boolean }) {
   const { t, span, locale, date } = useLanguage();

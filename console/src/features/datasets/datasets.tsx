@@ -1,101 +1,70 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { FlaskConical, Plus } from "lucide-react";
 import { useState } from "react";
 import { api, ask } from "../../api/client";
-import { datasetsQuery } from "../../api/evals";
+import { datasetsQuery, type DatasetSummary } from "../../api/evals";
 import { useLanguage } from "../../app/i18n/i18n";
 import { Overlay } from "../../app/palette";
-import { useMay, useSession } from "../../app/session";
 import { Button } from "../../ui/button";
-import { Filter } from "../../ui/filter";
 import { Labelled } from "../../ui/labelled";
-import { Has, Needs } from "../../ui/needs";
-import { Page } from "../../ui/page";
-import { usePhone } from "../../ui/phone";
-import { Rows } from "../../ui/rows";
-import { Empty, Loaded } from "../../ui/state";
+import { ShortList, type Column } from "../../ui/list";
+import { AdminPage } from "../../ui/needs";
 import { Ago } from "../../ui/time";
 
 /** Datasets lists the datasets: cases that evaluations run. */
 export function Datasets() {
   const { t } = useLanguage();
-  const admin = useMay("admin");
-  const has = useSession()?.features.evals === true;
   const [making, setMaking] = useState(false);
   return (
-    <Page
+    <AdminPage
       crumbs={[{ text: t("nav.datasets") }]}
+      feature="evals"
+      setting="admin.expose_eval_routes"
       actions={
-        admin &&
-        has && (
-          <Button kind="primary" onClick={() => setMaking(true)}>
-            <Plus aria-hidden className="size-3.5" />
-            {t("datasets.new")}
-          </Button>
-        )
+        <Button kind="primary" onClick={() => setMaking(true)}>
+          <Plus aria-hidden className="size-3.5" />
+          {t("datasets.new")}
+        </Button>
       }
     >
-      <Needs ability="admin">
-        <Has feature="evals" setting="admin.expose_eval_routes">
-          <List />
-          {making && <Make close={() => setMaking(false)} />}
-        </Has>
-      </Needs>
-    </Page>
+      <Found />
+      {making && <Make close={() => setMaking(false)} />}
+    </AdminPage>
   );
 }
 
-function List() {
+function Found() {
   const { t } = useLanguage();
-  const navigate = useNavigate();
-  const phone = usePhone();
-  const { q = "" } = useSearch({ strict: false }) as { q?: string };
-  const query = useQuery(datasetsQuery);
-  const all = query.data ?? [];
-  const shown = all.filter((d) => `${d.id} ${d.description}`.toLowerCase().includes(q.toLowerCase()));
+  const name = (d: DatasetSummary) => (
+    <Link to="/datasets/$id" params={{ id: d.id }} className="truncate font-medium hover:underline">
+      {d.id}
+    </Link>
+  );
+  const cases = (d: DatasetSummary) => t("datasets.cases", { n: d.fixture_count });
+  const columns: Column<DatasetSummary>[] = [
+    { word: "evals.dataset", width: "minmax(8rem,16rem)", look: "flex", cell: name },
+    { word: "datasets.description", width: "minmax(0,1fr)", look: "truncate text-muted", cell: (d) => d.description },
+    { word: "datasets.casesTitle", width: "6rem", cell: cases },
+    { width: "6rem", look: "text-muted", cell: (d) => t("datasets.revision", { n: d.revision }) },
+    { word: "runs.age", width: "4rem", right: true, look: "text-muted", cell: (d) => <Ago at={d.updated_at} /> },
+  ];
   return (
-    <>
-      {(all.length > 8 || q) && (
-        <div role="search" aria-label={t("runs.filters")} className="border-b border-line px-4 py-2">
-          <Filter label={t("connect.search")} value={q} onChange={(v) => void navigate({ to: "/datasets", search: { q: v || undefined }, replace: true })} />
+    <ShortList
+      to="/datasets"
+      query={useQuery(datasetsQuery)}
+      textOf={(d) => `${d.id} ${d.description}`}
+      label={t("nav.datasets")}
+      columns={columns}
+      heights={[44, 64]}
+      empty={{ title: "datasets.empty", icon: FlaskConical, hint: t("datasets.emptyHint") }}
+      card={(d) => (
+        <div className="flex h-full flex-col justify-center px-4">
+          {name(d)}
+          <span className="truncate text-muted">{d.description || cases(d)}</span>
         </div>
       )}
-      <Loaded query={query}>
-        {() =>
-          shown.length === 0 ? (
-            <Empty title={all.length ? t("runs.noMatch") : t("datasets.empty")} icon={FlaskConical}>
-              {all.length ? t("runs.noMatchHint") : t("datasets.emptyHint")}
-            </Empty>
-          ) : (
-            <Rows
-              items={shown}
-              keyOf={(d) => d.id}
-              height={phone ? 64 : 44}
-              label={t("nav.datasets")}
-              open={(d) => void navigate({ to: "/datasets/$id", params: { id: d.id } })}
-              row={(d) => (
-                <div className={phone ? "flex h-full flex-col justify-center px-4" : "grid h-full grid-cols-[minmax(8rem,16rem)_minmax(0,1fr)_6rem_6rem_4rem] items-center gap-3 px-4"}>
-                  <Link to="/datasets/$id" params={{ id: d.id }} className="truncate font-medium hover:underline">
-                    {d.id}
-                  </Link>
-                  <span className="truncate text-muted">{d.description || (phone ? t("datasets.cases", { n: d.fixture_count }) : "")}</span>
-                  {!phone && (
-                    <>
-                      <span>{t("datasets.cases", { n: d.fixture_count })}</span>
-                      <span className="text-muted">{t("datasets.revision", { n: d.revision })}</span>
-                      <span className="text-right text-muted">
-                        <Ago at={d.updated_at} />
-                      </span>
-                    </>
-                  )}
-                </div>
-              )}
-            />
-          )
-        }
-      </Loaded>
-    </>
+    />
   );
 }
 

@@ -3,15 +3,10 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { FileUp, Gavel, ListChecks, MessagesSquare, Play } from "lucide-react";
 import { adhoc, datasetsQuery, evalRunsQuery, type EvalSummary } from "../../api/evals";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { useMay, useSession } from "../../app/session";
 import { usePolling } from "../../live/live";
-import { Choice, Filters } from "../../ui/filter";
 import { short } from "../../ui/id";
-import { Has, Needs } from "../../ui/needs";
-import { Page } from "../../ui/page";
-import { usePhone } from "../../ui/phone";
-import { Rows } from "../../ui/rows";
-import { Empty, Loaded } from "../../ui/state";
+import { Card, chosen, List, ListFilters, type By, type Column } from "../../ui/list";
+import { AdminPage } from "../../ui/needs";
 import { Ago } from "../../ui/time";
 
 const statuses = ["running", "done", "cancelled"] as const;
@@ -20,111 +15,91 @@ const look = "touch inline-flex min-h-8 items-center gap-1.5 rounded-md border p
 /** Evals lists the evaluations, the newest first. */
 export function Evals() {
   const { t } = useLanguage();
-  const admin = useMay("admin");
-  const has = useSession()?.features.evals === true;
   return (
-    <Page
+    <AdminPage
       crumbs={[{ text: t("nav.evals") }]}
+      feature="evals"
+      setting="admin.expose_eval_routes"
       actions={
-        admin &&
-        has && (
-          <span className="flex flex-wrap justify-end gap-2">
-            <Link to="/evals/reports" className={`${look} border-transparent hover:bg-sunken max-md:hidden`}>
-              <FileUp aria-hidden className="size-3.5" />
-              {t("evals.files")}
-            </Link>
-            <Link to="/evals/live" className={`${look} border-border bg-panel hover:bg-sunken`}>
-              <Gavel aria-hidden className="size-3.5" />
-              {t("live.title")}
-            </Link>
-            <Link to="/evals/online" className={`${look} border-border bg-panel hover:bg-sunken`}>
-              <MessagesSquare aria-hidden className="size-3.5" />
-              {t("evals.online")}
-            </Link>
-            <Link to="/evals/new" className={`${look} border-accent bg-accent text-on-accent hover:opacity-90`}>
-              <Play aria-hidden className="size-3.5" />
-              {t("evals.new")}
-            </Link>
-          </span>
-        )
+        <span className="flex flex-wrap justify-end gap-2">
+          <Link to="/evals/reports" className={`${look} border-transparent hover:bg-sunken max-md:hidden`}>
+            <FileUp aria-hidden className="size-3.5" />
+            {t("evals.files")}
+          </Link>
+          <Link to="/evals/live" className={`${look} border-border bg-panel hover:bg-sunken`}>
+            <Gavel aria-hidden className="size-3.5" />
+            {t("live.title")}
+          </Link>
+          <Link to="/evals/online" className={`${look} border-border bg-panel hover:bg-sunken`}>
+            <MessagesSquare aria-hidden className="size-3.5" />
+            {t("evals.online")}
+          </Link>
+          <Link to="/evals/new" className={`${look} border-accent bg-accent text-on-accent hover:opacity-90`}>
+            <Play aria-hidden className="size-3.5" />
+            {t("evals.new")}
+          </Link>
+        </span>
       }
     >
-      <Needs ability="admin">
-        <Has feature="evals" setting="admin.expose_eval_routes">
-          <List />
-        </Has>
-      </Needs>
-    </Page>
+      <Found />
+    </AdminPage>
   );
 }
 
-function List() {
-  const { t } = useLanguage();
-  const phone = usePhone();
+function Found() {
+  const { t, span } = useLanguage();
   const navigate = useNavigate();
   const search = useSearch({ strict: false }) as { dataset?: string; status?: string };
   const polling = usePolling(3000);
   const query = useQuery({ ...evalRunsQuery(search.dataset), refetchInterval: (q) => (q.state.data?.some((r) => r.status === "running") ? 2000 : polling) });
-  const datasets = useQuery(datasetsQuery);
-  const shown = (query.data ?? []).filter((r) => !search.status || r.status === search.status);
-  const set = (change: typeof search) => void navigate({ to: "/evals", search: { ...search, ...change }, replace: true });
-  const filtered = Object.keys(search).length > 0;
-  return (
-    <>
-      <Filters active={Object.keys(search).length} clear={() => void navigate({ to: "/evals", search: {}, replace: true })}>
-        <Choice label={t("evals.dataset")} value={search.dataset ?? ""} onChange={(v) => set({ dataset: v || undefined })} options={[...(datasets.data ?? []).map((d) => ({ value: d.id, text: d.id })), { value: adhoc, text: t("evals.adhoc") }]} />
-        <Choice label={t("runs.status")} value={search.status ?? ""} onChange={(v) => set({ status: v || undefined })} options={statuses.map((s) => ({ value: s, text: t(`evals.status.${s}`) }))} />
-      </Filters>
-      <Loaded query={query} rows={8}>
-        {() =>
-          shown.length === 0 ? (
-            <Empty title={filtered ? t("runs.noMatch") : t("evals.empty")} icon={ListChecks}>
-              {filtered ? t("runs.noMatchHint") : t("evals.emptyHint")}
-            </Empty>
-          ) : (
-            <Rows items={shown} keyOf={(r) => r.id} height={phone ? 68 : 44} label={t("nav.evals")} open={(r) => void navigate({ to: "/evals/$id", params: { id: r.id } })} row={(r) => <Line run={r} phone={phone} />} />
-          )
-        }
-      </Loaded>
-    </>
-  );
-}
-
-function Line({ run: r, phone }: { run: EvalSummary; phone: boolean }) {
-  const { t, span } = useLanguage();
-  const name = r.dataset_id === adhoc ? t("evals.adhoc") : r.dataset_id;
-  const title = (
+  const datasets = useQuery(datasetsQuery).data ?? [];
+  const by: By<typeof search>[] = [
+    { name: "dataset", word: "evals.dataset", options: [...datasets.map((d) => ({ value: d.id, text: d.id })), { value: adhoc, text: t("evals.adhoc") }] },
+    { name: "status", word: "runs.status", options: statuses.map((s) => ({ value: s, text: t(`evals.status.${s}`) })) },
+  ];
+  const title = (r: EvalSummary) => (
     <Link to="/evals/$id" params={{ id: r.id }} className="truncate font-medium hover:underline">
-      {name} <span className="mono font-normal text-muted">{short(r.id)}</span>
+      {r.dataset_id === adhoc ? t("evals.adhoc") : r.dataset_id} <span className="mono font-normal text-muted">{short(r.id)}</span>
     </Link>
   );
-  if (phone) {
-    return (
-      <div className="flex h-full flex-col justify-center gap-1 px-4">
-        <div className="flex items-center gap-2">
-          {title}
-          <span className="ml-auto text-muted">
-            <Ago at={r.started_at_secs} />
-          </span>
-        </div>
-        <div className="flex items-center gap-3">
-          <PassBar passed={r.passed_count} failed={r.failed_count} of={r.cell_count} />
-          <span className="text-muted">{t(`evals.status.${r.status}` as Key)}</span>
-        </div>
-      </div>
-    );
-  }
+  const passed = (r: EvalSummary) => <PassBar passed={r.passed_count} failed={r.failed_count} of={r.cell_count} />;
+  const status = (r: EvalSummary) => t(`evals.status.${r.status}` as Key);
+  const columns: Column<EvalSummary>[] = [
+    { width: "minmax(10rem,1.4fr)", look: "flex", cell: title },
+    { width: "minmax(12rem,1fr)", look: "flex", cell: passed },
+    { width: "6rem", cell: (r) => <span className={r.status === "running" ? "text-run" : "text-muted"}>{status(r)}</span> },
+    { width: "6rem", look: "truncate text-muted", cell: (r) => t(`evals.mode.${r.execution_mode}` as Key) },
+    { width: "6rem", look: "text-muted", cell: (r) => r.ended_at_secs && (r.ended_at_secs === r.started_at_secs ? `< ${span(1000)}` : span((r.ended_at_secs - r.started_at_secs) * 1000)) },
+    { width: "4rem", right: true, look: "text-muted", cell: (r) => <Ago at={r.started_at_secs} /> },
+  ];
   return (
-    <div className="grid h-full grid-cols-[minmax(10rem,1.4fr)_minmax(12rem,1fr)_6rem_6rem_6rem_4rem] items-center gap-3 px-4">
-      {title}
-      <PassBar passed={r.passed_count} failed={r.failed_count} of={r.cell_count} />
-      <span className={r.status === "running" ? "text-run" : "text-muted"}>{t(`evals.status.${r.status}` as Key)}</span>
-      <span className="truncate text-muted">{t(`evals.mode.${r.execution_mode}` as Key)}</span>
-      <span className="text-muted">{r.ended_at_secs ? (r.ended_at_secs === r.started_at_secs ? `< ${span(1000)}` : span((r.ended_at_secs - r.started_at_secs) * 1000)) : ""}</span>
-      <span className="text-right text-muted">
-        <Ago at={r.started_at_secs} />
-      </span>
-    </div>
+    <>
+      <ListFilters to="/evals" search={search} by={by} />
+      <List
+        query={query}
+        items={(query.data ?? []).filter((r) => !search.status || r.status === search.status)}
+        keyOf={(r) => r.id}
+        label={t("nav.evals")}
+        columns={columns}
+        heights={[44, 68]}
+        open={(r) => void navigate({ to: "/evals/$id", params: { id: r.id } })}
+        filtered={chosen(search) > 0}
+        empty={{ title: "evals.empty", icon: ListChecks, hint: t("evals.emptyHint") }}
+        card={(r) => (
+          <Card
+            at={r.started_at_secs}
+            below={
+              <>
+                {passed(r)}
+                <span>{status(r)}</span>
+              </>
+            }
+          >
+            {title(r)}
+          </Card>
+        )}
+      />
+    </>
   );
 }
 

@@ -2,22 +2,21 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions, useInfiniteQuery,
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Ban, Check, CircleHelp, Clock, Gavel, LoaderCircle, SkipForward, Unplug, X } from "lucide-react";
 import { useMemo, type ComponentProps, type ReactNode } from "react";
-import { agentsQuery } from "../../api/agents";
 import { api, ask } from "../../api/client";
 import { kindOf } from "../../api/errors";
 import type { components } from "../../api/schema";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import type { LiveSearch } from "../../app/router";
 import { useGoverns, useSession } from "../../app/session";
+import { Aside, Facts } from "../../ui/aside";
 import { Button } from "../../ui/button";
-import { Choice, Filter, Filters } from "../../ui/filter";
 import { CopyButton, short } from "../../ui/id";
-import { Has, Needs } from "../../ui/needs";
-import { Page } from "../../ui/page";
+import { Card, chosen, List, ListFilters, type By, type Column } from "../../ui/list";
+import { AdminPage } from "../../ui/needs";
 import { usePhone } from "../../ui/phone";
-import { TimeChoice, useTimes } from "../../ui/recent";
+import { useTimes } from "../../ui/recent";
 import { Fold } from "../../ui/request";
-import { Rows } from "../../ui/rows";
+import { useRunFilters } from "../../ui/runfilter";
 import { Empty, Loaded } from "../../ui/state";
 import { Badge } from "../../ui/status";
 import { Ago } from "../../ui/time";
@@ -39,7 +38,6 @@ const judgementQuery = (id: string) => queryOptions({ queryKey: ["judgements", "
 
 const budgetsQuery = queryOptions({ queryKey: ["judgements", "budgets"], queryFn: ({ signal }) => ask(api.GET("/v1/eval/live-budgets", { signal })), refetchInterval: 30_000, retry: false });
 
-const columns = "grid-cols-[3rem_8rem_7rem_minmax(0,10rem)_4rem_minmax(0,10rem)_minmax(0,1fr)_5rem_4rem]";
 const statuses = ["done", "pending", "judging", "failed", "in_doubt", "skipped"] as const;
 const limits = [0.3, 0.5, 0.7, 0.9];
 const looks: Record<string, ComponentProps<typeof Badge>["look"]> = {
@@ -56,29 +54,53 @@ const looks: Record<string, ComponentProps<typeof Badge>["look"]> = {
 export function LiveEvals() {
   const { t } = useLanguage();
   return (
-    <Page crumbs={[{ text: t("nav.evals"), to: "/evals" }, { text: t("live.title") }]}>
-      <Needs ability="admin">
-        <Has feature="evals" setting="admin.expose_eval_routes">
-          <List />
-        </Has>
-      </Needs>
-    </Page>
+    <AdminPage crumbs={[{ text: t("nav.evals"), to: "/evals" }, { text: t("live.title") }]} feature="evals" setting="admin.expose_eval_routes">
+      <Found />
+    </AdminPage>
   );
 }
 
-function List() {
-  const { t, number } = useLanguage();
+function Found() {
+  const { t, number, money } = useLanguage();
   const phone = usePhone();
   const navigate = useNavigate();
   const search = useSearch({ strict: false }) as LiveSearch;
   const { range: _, run: open, ...named } = search;
-  const agents = useQuery(agentsQuery);
   const governs = useGoverns();
   const query = useInfiniteQuery({ ...judgementsQuery({ ...named, ...useTimes(search) }), placeholderData: keepPreviousData });
   const items = useMemo(() => query.data?.pages.flatMap((p) => p.judgements) ?? [], [query.data]);
-  const set = (change: LiveSearch) => void navigate({ to: "/evals/live", search: (s: LiveSearch) => ({ ...s, ...change }), replace: true });
-  const chosen = Object.keys(search).filter((k) => k !== "run").length;
-  const below = (name: "min_score" | "max_score", label: Key, word: Key) => <Choice label={t(label)} value={search[name] ?? ""} onChange={(v) => set({ [name]: v || undefined })} options={limits.map((n) => ({ value: String(n), text: t(word, { n: number(n) }) }))} />;
+  const show = (run?: string) => void navigate({ to: "/evals/live", search: { ...search, run }, replace: true });
+  const { agent } = useRunFilters();
+  const scores = (word: Key) => limits.map((n) => ({ value: String(n), text: t(word, { n: number(n) }) }));
+  const by: (By<LiveSearch> | "times")[] = [
+    agent,
+    { name: "status", word: "runs.status", options: statuses.map((s) => ({ value: s, text: t(`live.status.${s}`) })) },
+    { name: "max_score", word: "live.below", options: scores("traces.scoreBelow") },
+    { name: "min_score", word: "live.atLeast", options: scores("live.scoreAtLeast") },
+    "times",
+    { name: "version", word: "runs.version", rare: true },
+  ];
+  const name = (j: Judgement) => (
+    <Link to="/evals/live" search={{ ...search, run: j.run_id }} replace className="mono link truncate" title={j.run_id}>
+      {short(j.run_id)}
+    </Link>
+  );
+  const said = (j: Judgement) => j.judge?.reasoning || j.scores?.find((s) => !s.passed)?.reason || j.reason;
+  const columns: Column<Judgement>[] = [
+    { word: "traces.score", width: "3rem", cell: (j) => <Score of={j.score} /> },
+    { word: "live.verdict", width: "8rem", look: "flex", cell: (j) => <Badge look={lookOf(j)} /> },
+    { word: "runs.run", width: "7rem", look: "flex", cell: name },
+    { word: "runs.agent", width: open ? "minmax(0,1fr)" : "minmax(0,10rem)", cell: (j) => j.agent_id },
+  ];
+  if (!open) {
+    columns.push(
+      { word: "runs.version", width: "4rem", look: "truncate text-muted", cell: (j) => j.version && `v${j.version}` },
+      { word: "evals.judge", width: "minmax(0,10rem)", cell: (j) => j.judge?.model_id },
+      { word: "live.said", width: "minmax(0,1fr)", look: "truncate text-muted", cell: said },
+      { word: "runs.cost", width: "5rem", right: true, look: "mono", cell: (j) => (j.cost_usd ? money(j.cost_usd) : "–") },
+    );
+  }
+  columns.push({ word: "runs.age", width: "4rem", right: true, look: "text-muted", cell: (j) => <Ago at={j.created_at} /> });
   if (!query.data && kindOf(query.error) === "notThere") {
     return (
       <Empty title={t("state.notInThisServer")} icon={Unplug}>
@@ -89,60 +111,41 @@ function List() {
   }
   return (
     <>
-      <Filters active={chosen} activeMore={search.version ? 1 : 0} clear={() => void navigate({ to: "/evals/live", search: {}, replace: true })} more={<Filter value={search.version ?? ""} onChange={(v) => set({ version: v || undefined })} label={t("runs.version")} />}>
-        <Choice label={t("runs.agent")} value={search.agent_id ?? ""} onChange={(v) => set({ agent_id: v || undefined })} options={(agents.data ?? []).map((a) => ({ value: a.id, text: a.id }))} />
-        <Choice label={t("runs.status")} value={search.status ?? ""} onChange={(v) => set({ status: v || undefined })} options={statuses.map((s) => ({ value: s, text: t(`live.status.${s}`) }))} />
-        {below("max_score", "live.below", "traces.scoreBelow")}
-        {below("min_score", "live.atLeast", "live.scoreAtLeast")}
-        <TimeChoice times={search} set={set} />
-      </Filters>
+      <ListFilters to="/evals/live" search={search} by={by} besides={["run"]} />
       {governs && <Budgets />}
-      <Loaded query={query} rows={12}>
-        {() => (
-          <div className="flex min-h-0 flex-1">
-            {!(phone && open) && (
-              <div className="flex min-h-0 min-w-0 flex-1 flex-col">
-                {items.length === 0 ? (
-                  chosen > 0 ? (
-                    <Empty title={t("runs.noMatch")} icon={Gavel}>
-                      {t("runs.noMatchHint")}
-                    </Empty>
-                  ) : (
-                    <Nothing />
-                  )
-                ) : (
-                  <>
-                    {!phone && !open && (
-                      <div aria-hidden className={`grid ${columns} gap-3 border-b border-line px-4 py-1 text-caption text-muted`}>
-                        <span>{t("traces.score")}</span>
-                        <span>{t("live.verdict")}</span>
-                        <span>{t("runs.run")}</span>
-                        <span>{t("runs.agent")}</span>
-                        <span>{t("runs.version")}</span>
-                        <span>{t("evals.judge")}</span>
-                        <span>{t("live.said")}</span>
-                        <span className="text-right">{t("runs.cost")}</span>
-                        <span className="text-right">{t("runs.age")}</span>
-                      </div>
-                    )}
-                    <Rows
-                      items={items}
-                      keyOf={(j) => j.run_id}
-                      height={phone ? 68 : 44}
-                      label={t("live.title")}
-                      more={query.hasNextPage && !query.isFetching ? () => void query.fetchNextPage() : undefined}
-                      open={(j) => set({ run: j.run_id })}
-                      row={(j) => <Line j={j} phone={phone} wide={!open} search={search} />}
-                      foot={query.isFetchingNextPage ? <p className="p-3 text-center text-muted">{t("state.loading")}</p> : null}
-                    />
-                  </>
-                )}
-              </div>
-            )}
-            {open && <Detail key={open} id={open} close={() => set({ run: undefined })} />}
+      <div className="flex min-h-0 flex-1">
+        {!(phone && open) && (
+          <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+            <List
+              query={query}
+              items={items}
+              keyOf={(j) => j.run_id}
+              label={t("live.title")}
+              columns={columns}
+              heights={[44, 68]}
+              open={(j) => show(j.run_id)}
+              filtered={chosen(search, ["run"]) > 0}
+              empty={{ title: "live.empty", icon: Gavel, hint: <Nothing /> }}
+              card={(j) => (
+                <Card
+                  at={j.created_at}
+                  below={
+                    <>
+                      <span className="shrink-0">{j.agent_id}</span>
+                      <span className="truncate">{said(j)}</span>
+                    </>
+                  }
+                >
+                  <Score of={j.score} />
+                  <Badge look={lookOf(j)} />
+                  {name(j)}
+                </Card>
+              )}
+            />
           </div>
         )}
-      </Loaded>
+        {open && <Detail key={open} id={open} close={() => show()} />}
+      </div>
     </>
   );
 }
@@ -151,7 +154,7 @@ function List() {
 function Nothing() {
   const { t } = useLanguage();
   return (
-    <Empty title={t("live.empty")} icon={Gavel}>
+    <>
       <p>{t("live.emptyHint")}</p>
       <p className="mt-2">
         <code className="mono rounded-sm bg-sunken px-2 py-1 text-text">{'"eval_live": {"share": 0.05, "judge": {"model_id": "…"}}'}</code>
@@ -159,7 +162,7 @@ function Nothing() {
       <Link to="/agents" className="touch mt-3 inline-flex min-h-8 items-center rounded-md border border-border bg-panel px-3 font-medium text-text hover:bg-sunken">
         {t("live.chooseAgent")}
       </Link>
-    </Empty>
+    </>
   );
 }
 
@@ -197,67 +200,13 @@ function Score({ of }: { of?: number }) {
   return <span className={`mono tabular-nums ${of !== undefined && of < 0.5 ? "text-fail" : ""}`}>{of === undefined ? "–" : number(of, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}</span>;
 }
 
-function Line({ j, phone, wide, search }: { j: Judgement; phone: boolean; wide: boolean; search: LiveSearch }) {
-  const { money } = useLanguage();
-  const name = (
-    <Link to="/evals/live" search={{ ...search, run: j.run_id }} replace className="mono link truncate" title={j.run_id}>
-      {short(j.run_id)}
-    </Link>
-  );
-  const said = j.judge?.reasoning || j.scores?.find((s) => !s.passed)?.reason || j.reason;
-  if (phone) {
-    return (
-      <div className="flex h-full flex-col justify-center gap-1 px-4">
-        <div className="flex items-center gap-2">
-          <Score of={j.score} />
-          <Badge look={lookOf(j)} />
-          {name}
-          <span className="ml-auto text-muted">
-            <Ago at={j.created_at} />
-          </span>
-        </div>
-        <div className="flex gap-2 text-muted">
-          <span className="shrink-0">{j.agent_id}</span>
-          <span className="truncate">{said}</span>
-        </div>
-      </div>
-    );
-  }
-  return (
-    <div className={`grid h-full items-center gap-3 px-4 ${wide ? columns : "grid-cols-[3rem_8rem_7rem_minmax(0,1fr)_4rem]"}`}>
-      <Score of={j.score} />
-      <Badge look={lookOf(j)} />
-      {name}
-      <span className="truncate">{j.agent_id}</span>
-      {wide && (
-        <>
-          <span className="truncate text-muted">{j.version && `v${j.version}`}</span>
-          <span className="truncate">{j.judge?.model_id}</span>
-          <span className="truncate text-muted">{said}</span>
-          <span className="mono text-right">{j.cost_usd ? money(j.cost_usd) : "–"}</span>
-        </>
-      )}
-      <span className="text-right text-muted">
-        <Ago at={j.created_at} />
-      </span>
-    </div>
-  );
-}
-
 function Detail({ id, close }: { id: string; close: () => void }) {
   const { t } = useLanguage();
   const query = useQuery(judgementQuery(id));
   return (
-    <aside aria-label={t("run.detail")} className="flex w-full shrink-0 flex-col overflow-auto border-l border-line bg-panel md:w-[26rem]">
-      <div className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel px-4 py-2">
-        <h2 className="mono truncate font-semibold">{short(id)}</h2>
-        <CopyButton text={id} label={t("action.copyId")} />
-        <button type="button" aria-label={t("action.close")} className="touch ml-auto inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken" onClick={close}>
-          <X aria-hidden className="size-4" />
-        </button>
-      </div>
+    <Aside label={t("run.detail")} title={<span className="mono">{short(id)}</span>} badge={<CopyButton text={id} label={t("action.copyId")} />} close={close}>
       <Loaded query={query}>{(j) => <Said j={j} />}</Loaded>
-    </aside>
+    </Aside>
   );
 }
 
@@ -317,14 +266,7 @@ function Said({ j }: { j: Judgement }) {
           )}
         </div>
       )}
-      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
-        {facts.map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt className="text-muted">{t(name)}</dt>
-            <dd className="[overflow-wrap:anywhere]">{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts rows={facts.map(([name, value]) => [t(name), value])} />
       {j.judge && (
         <section className="flex flex-col gap-1">
           <h3 className="flex flex-wrap items-center gap-2 font-semibold">

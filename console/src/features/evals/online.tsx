@@ -8,8 +8,7 @@ import { useLanguage } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
 import { Labelled, LinesField, Panel } from "../../ui/labelled";
 import { Markdown } from "../../ui/markdown";
-import { Has, Needs } from "../../ui/needs";
-import { Page } from "../../ui/page";
+import { AdminPage } from "../../ui/needs";
 import { explain } from "./failures";
 import { nameOf } from "./matrix";
 import { fieldOf, Variants, type Tried } from "./start";
@@ -20,13 +19,9 @@ type Reply = components["schemas"]["OnlineReply"];
 export function Online() {
   const { t } = useLanguage();
   return (
-    <Page crumbs={[{ text: t("nav.evals"), to: "/evals" }, { text: t("evals.online") }]}>
-      <Needs ability="admin">
-        <Has feature="evals" setting="admin.expose_eval_routes">
-          <Form />
-        </Has>
-      </Needs>
-    </Page>
+    <AdminPage crumbs={[{ text: t("nav.evals"), to: "/evals" }, { text: t("evals.online") }]} feature="evals" setting="admin.expose_eval_routes">
+      <Form />
+    </AdminPage>
   );
 }
 

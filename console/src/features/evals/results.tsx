@@ -4,6 +4,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import type { Case, Change, EvalReply, Item, Report, Statistics } from "../../api/evals";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import type { EvalSearch } from "../../app/router";
+import { Aside, Part } from "../../ui/aside";
 import { Filter } from "../../ui/filter";
 import { short } from "../../ui/id";
 import { Json } from "../../ui/json";
@@ -236,13 +237,7 @@ function Summary({ statistics, comparison: c }: { statistics: Statistics[]; comp
 function CellDetail({ row, variants, at, square, before, of, stale, set }: { row: Row; variants: { key: string; name: string }[]; at: number; square?: Square; before?: Item[]; of?: Case; stale?: boolean; set: (change: EvalSearch) => void }) {
   const { t } = useLanguage();
   return (
-    <aside aria-label={t("evals.cell", { id: row.fixture })} className="flex w-full shrink-0 flex-col overflow-auto border-l border-line bg-panel md:w-[26rem] xl:w-[32rem]">
-      <div className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel px-4 py-2">
-        <h2 className="truncate font-semibold">{row.fixture}</h2>
-        <button type="button" aria-label={t("action.close")} className="touch ml-auto inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken" onClick={() => set({ cell: undefined })}>
-          <X aria-hidden className="size-4" />
-        </button>
-      </div>
+    <Aside label={t("evals.cell", { id: row.fixture })} title={row.fixture} close={() => set({ cell: undefined })} width="md:w-[26rem] xl:w-[32rem]">
       <div className="flex flex-col gap-4 p-4">
         {variants.length > 1 && (
           <label className="flex items-center gap-2 font-medium">
@@ -272,16 +267,7 @@ function CellDetail({ row, variants, at, square, before, of, stale, set }: { row
         ))}
         {!square?.items.length && <p className="text-muted">{t("evals.notRun")}</p>}
       </div>
-    </aside>
-  );
-}
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section>
-      <h3 className="mb-1 text-dense font-semibold text-muted">{title}</h3>
-      {children}
-    </section>
+    </Aside>
   );
 }
 

@@ -12,8 +12,7 @@ import { useGoverns, useMay } from "../../app/session";
 import { Button } from "../../ui/button";
 import { short } from "../../ui/id";
 import { JsonField, Labelled, LinesField, NumberField, Panel } from "../../ui/labelled";
-import { Has, Needs } from "../../ui/needs";
-import { Page } from "../../ui/page";
+import { AdminPage } from "../../ui/needs";
 import { Empty, Loaded } from "../../ui/state";
 
 type Body = components["schemas"]["EvalRunBody"];
@@ -31,15 +30,11 @@ export function fieldOf(message: string): string {
 export function StartEval() {
   const { t } = useLanguage();
   return (
-    <Page crumbs={[{ text: t("nav.evals"), to: "/evals" }, { text: t("evals.new") }]}>
-      <Needs ability="admin">
-        <Has feature="evals" setting="admin.expose_eval_routes">
-          <div className="min-h-0 flex-1 overflow-auto">
-            <Form />
-          </div>
-        </Has>
-      </Needs>
-    </Page>
+    <AdminPage crumbs={[{ text: t("nav.evals"), to: "/evals" }, { text: t("evals.new") }]} feature="evals" setting="admin.expose_eval_routes">
+      <div className="min-h-0 flex-1 overflow-auto">
+        <Form />
+      </div>
+    </AdminPage>
   );
 }
 

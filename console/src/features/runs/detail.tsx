@@ -1,9 +1,9 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { GitFork, X } from "lucide-react";
-import type { ReactNode } from "react";
+import { GitFork } from "lucide-react";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { useGoverns } from "../../app/session";
 import type { Fold } from "../../live/fold";
+import { Aside, Facts, Part } from "../../ui/aside";
 import { Drawn } from "../../ui/drawn";
 import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
@@ -20,43 +20,18 @@ export function Detail({ run, timeline, fold, step, call }: { run: Run; timeline
   const s = step !== undefined ? timeline.steps.find((x) => String(x.step) === step) : undefined;
   const c = call !== undefined ? timeline.calls.find((x) => x.call_id === call) : undefined;
   return (
-    <aside aria-label={t("run.detail")} className="flex w-full shrink-0 flex-col overflow-auto border-l border-line bg-panel max-lg:max-h-[55%] max-lg:border-t max-lg:border-l-0 lg:w-[26rem]">
-      <div className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel px-4 py-2">
-        <h2 className="truncate font-semibold">{s ? t("run.step", { n: s.step }) : c ? c.tool_name : t("state.notThere")}</h2>
-        {c && <Badge look={lookOf(c)} />}
-        <button type="button" aria-label={t("action.close")} className="touch ml-auto inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken" onClick={() => void navigate({ to: "/runs/$id", params: { id: run.run_id }, replace: true })}>
-          <X aria-hidden className="size-4" />
-        </button>
-      </div>
+    <Aside
+      label={t("run.detail")}
+      title={s ? t("run.step", { n: s.step }) : c ? c.tool_name : t("state.notThere")}
+      badge={c && <Badge look={lookOf(c)} />}
+      close={() => void navigate({ to: "/runs/$id", params: { id: run.run_id }, replace: true })}
+      width="max-lg:max-h-[55%] max-lg:border-t max-lg:border-l-0 lg:w-[26rem]"
+    >
       <div className="flex flex-col gap-4 p-4">
         {s && <StepDetail run={run} step={s} timeline={timeline} fold={fold} />}
         {c && <CallDetail call={c} fold={fold} run={run} />}
       </div>
-    </aside>
-  );
-}
-
-function Facts({ rows }: { rows: [string, ReactNode][] }) {
-  return (
-    <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
-      {rows
-        .filter(([, v]) => v !== undefined && v !== "" && v !== null)
-        .map(([k, v]) => (
-          <div key={k} className="contents">
-            <dt className="text-muted">{k}</dt>
-            <dd className="[overflow-wrap:anywhere]">{v}</dd>
-          </div>
-        ))}
-    </dl>
-  );
-}
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section>
-      <h3 className="mb-1 text-dense font-semibold text-muted">{title}</h3>
-      {children}
-    </section>
+    </Aside>
   );
 }
 

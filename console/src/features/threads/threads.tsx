@@ -2,15 +2,13 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useMemo } from "react";
-import { agentsQuery } from "../../api/agents";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import type { ThreadSearch } from "../../app/router";
 import { usePolling } from "../../live/live";
-import { Choice, Filter, Filters } from "../../ui/filter";
 import { short } from "../../ui/id";
+import { Card, chosen, List, ListFilters, type By, type Column } from "../../ui/list";
 import { Page } from "../../ui/page";
-import { usePhone } from "../../ui/phone";
-import { Rows } from "../../ui/rows";
+import { useRunFilters } from "../../ui/runfilter";
 import { Empty, Loaded } from "../../ui/state";
 import { Badge, lookOfRun } from "../../ui/status";
 import { Ago } from "../../ui/time";
@@ -22,22 +20,32 @@ const states: [string, Key][] = [
   ["done", "status.ended"],
 ];
 
-const columns = "grid-cols-[minmax(0,2fr)_minmax(0,1fr)_9rem_5rem_4rem]";
-
 /** Threads lists conversations, the most recently active first. */
 export function Threads() {
-  const { t } = useLanguage();
-  const { user_id, q, root, agent_id, status } = useSearch({ from: "/threads" });
+  const { t, number } = useLanguage();
+  const search = useSearch({ from: "/threads" });
+  const { user_id, q, root, agent_id, status } = search;
   const navigate = useNavigate();
   const polling = usePolling();
-  const phone = usePhone();
   const query = useInfiniteQuery({ ...threadsQuery({ ...(user_id && { user_id }), ...(root && { root: true }), ...(agent_id && { agent_id }), ...(status && { status: status as "done" }) }), placeholderData: keepPreviousData, refetchInterval: polling });
   const found = useQuery({ ...foundQuery(q ?? ""), enabled: Boolean(q), placeholderData: keepPreviousData });
   const items = useMemo(() => query.data?.pages.flatMap((p) => p.items) ?? [], [query.data]);
   const total = query.data?.pages[0]?.total;
-  const agents = useQuery(agentsQuery);
-  const set = (change: ThreadSearch) => void navigate({ to: "/threads", search: (s: ThreadSearch) => ({ ...s, ...change }), replace: true });
-  const filtered = Boolean(user_id || root || agent_id || status);
+  const { agent } = useRunFilters();
+  const by: By<ThreadSearch>[] = [agent, { name: "status", word: "threads.latest", options: states.map(([value, word]) => ({ value, text: t(word) })) }, { name: "user_id", word: "threads.user" }, { name: "root", word: "threads.root", box: true }];
+  const name = (s: Summary) => (
+    <Link to="/threads/$id" params={{ id: s.id }} className={`link truncate ${s.title ? "" : "mono"}`} title={s.id}>
+      {s.title || short(s.id)}
+    </Link>
+  );
+  const state = ({ latest_run: run }: Summary) => run && <Badge look={lookOfRun({ status: run.status as "done", outcome: run.outcome, reason: run.waiting_reason })} />;
+  const columns: Column<Summary>[] = [
+    { word: "threads.thread", width: "minmax(0,2fr)", look: "flex", cell: name },
+    { word: "runs.agent", width: "minmax(0,1fr)", cell: (s) => s.agent_id },
+    { word: "threads.latest", width: "9rem", look: "flex", cell: state },
+    { word: "threads.messages", width: "5rem", right: true, look: "mono", cell: (s) => number(s.message_count) },
+    { word: "runs.age", width: "4rem", right: true, look: "text-muted", cell: (s) => <Ago at={s.updated_at} /> },
+  ];
   return (
     <Page
       crumbs={[{ text: t("nav.threads") }]}
@@ -49,19 +57,7 @@ export function Threads() {
         </Link>
       }
     >
-      <Filters find={<Filter value={q ?? ""} onChange={(v) => set({ q: v || undefined })} label={t("threads.search")} />} active={[user_id, root, agent_id, status].filter(Boolean).length} clear={() => set({ user_id: undefined, root: undefined, agent_id: undefined, status: undefined })}>
-        {!q && (
-          <>
-            <Choice label={t("runs.agent")} value={agent_id ?? ""} onChange={(v) => set({ agent_id: v || undefined })} options={(agents.data ?? []).map((a) => ({ value: a.id, text: a.id }))} />
-            <Choice label={t("threads.latest")} value={status ?? ""} onChange={(v) => set({ status: v || undefined })} options={states.map(([value, word]) => ({ value, text: t(word) }))} />
-            <Filter value={user_id ?? ""} onChange={(v) => set({ user_id: v || undefined })} label={t("threads.user")} />
-            <label className="touch inline-flex min-h-8 items-center gap-2 whitespace-nowrap">
-              <input type="checkbox" checked={root !== undefined} onChange={(e) => set({ root: e.target.checked ? "true" : undefined })} />
-              {t("threads.root")}
-            </label>
-          </>
-        )}
-      </Filters>
+      <ListFilters to="/threads" search={search} find="threads.search" by={q ? [] : by} />
       {q ? (
         <Loaded query={found} rows={6}>
           {(f) =>
@@ -83,73 +79,31 @@ export function Threads() {
           }
         </Loaded>
       ) : (
-      <Loaded query={query} rows={12}>
-        {() =>
-          items.length === 0 ? (
-            <Empty title={t(filtered ? "runs.noMatch" : "threads.empty")}>{t(filtered ? "runs.noMatchHint" : "threads.emptyHint")}</Empty>
-          ) : (
-            <>
-              {!phone && (
-                <div aria-hidden className={`grid ${columns} gap-3 border-b border-line px-4 py-1 text-caption text-muted`}>
-                  <span>{t("threads.thread")}</span>
-                  <span>{t("runs.agent")}</span>
-                  <span>{t("threads.latest")}</span>
-                  <span className="text-right">{t("threads.messages")}</span>
-                  <span className="text-right">{t("runs.age")}</span>
-                </div>
-              )}
-              <Rows
-                items={items}
-                keyOf={(s) => s.id}
-                height={phone ? 68 : 33}
-                label={t("nav.threads")}
-                more={query.hasNextPage && !query.isFetching ? () => void query.fetchNextPage() : undefined}
-                open={(s) => void navigate({ to: "/threads/$id", params: { id: s.id } })}
-                row={(s) => <ThreadRow thread={s} phone={phone} />}
-              />
-            </>
-          )
-        }
-      </Loaded>
+        <List
+          query={query}
+          items={items}
+          keyOf={(s) => s.id}
+          label={t("nav.threads")}
+          columns={columns}
+          heights={[33, 68]}
+          open={(s) => void navigate({ to: "/threads/$id", params: { id: s.id } })}
+          filtered={chosen(search) > 0}
+          empty={{ title: "threads.empty", hint: t("threads.emptyHint") }}
+          card={(s) => (
+            <Card
+              at={s.updated_at}
+              below={
+                <>
+                  {state(s)}
+                  <span className="truncate">{s.agent_id}</span>
+                </>
+              }
+            >
+              {name(s)}
+            </Card>
+          )}
+        />
       )}
     </Page>
-  );
-}
-
-function ThreadRow({ thread, phone }: { thread: Summary; phone: boolean }) {
-  const { number } = useLanguage();
-  const run = thread.latest_run;
-  const name = (
-    <Link to="/threads/$id" params={{ id: thread.id }} className={`link truncate ${thread.title ? "" : "mono"}`} title={thread.id}>
-      {thread.title || short(thread.id)}
-    </Link>
-  );
-  const state = run && <Badge look={lookOfRun({ status: run.status as "done", outcome: run.outcome, reason: run.waiting_reason })} />;
-  if (phone) {
-    return (
-      <div className="flex h-full flex-col justify-center gap-1 px-4">
-        <div className="flex items-center gap-2">
-          {name}
-          <span className="ml-auto text-muted">
-            <Ago at={thread.updated_at} />
-          </span>
-        </div>
-        <div className="flex gap-2 text-muted">
-          {state}
-          <span className="truncate">{thread.agent_id}</span>
-        </div>
-      </div>
-    );
-  }
-  return (
-    <div className={`grid h-full ${columns} items-center gap-3 px-4`}>
-      {name}
-      <span className="truncate">{thread.agent_id}</span>
-      <span className="flex min-w-0">{state}</span>
-      <span className="mono text-right">{number(thread.message_count)}</span>
-      <span className="text-right text-muted">
-        <Ago at={thread.updated_at} />
-      </span>
-    </div>
   );
 }

@@ -1,15 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { Bot, Brain, Download, Gavel, Hand, ListChecks, ListTree, Wrench, X, type LucideIcon } from "lucide-react";
-import type { ReactNode } from "react";
+import { Bot, Brain, Download, Gavel, Hand, ListChecks, ListTree, Wrench, type LucideIcon } from "lucide-react";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import type { TraceAt } from "../../app/router";
+import { Aside, Facts, Part } from "../../ui/aside";
 import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { Markdown } from "../../ui/markdown";
-import { Has, Needs } from "../../ui/needs";
-import { Page } from "../../ui/page";
+import { AdminPage } from "../../ui/needs";
 import { usePhone } from "../../ui/phone";
 import { Rows } from "../../ui/rows";
 import { save } from "../../ui/save";
@@ -30,7 +29,9 @@ export function TracePage() {
   const query = useQuery({ ...traceQuery(id), enabled: false });
   const first = query.data?.lines[0];
   return (
-    <Page
+    <AdminPage
+      feature="traces"
+      setting="admin.expose_trace_routes"
       crumbs={[{ text: t("nav.traces"), to: "/traces" }, { text: short(id) }]}
       title={t("traces.title", { id: short(id) })}
       badge={
@@ -67,12 +68,8 @@ export function TracePage() {
         </span>
       }
     >
-      <Needs ability="admin">
-        <Has feature="traces" setting="admin.expose_trace_routes">
-          <Shown id={id} />
-        </Has>
-      </Needs>
-    </Page>
+      <Shown id={id} />
+    </AdminPage>
   );
 }
 
@@ -157,15 +154,6 @@ function excerpt(l: Line): string {
 const apart = new Set(["request_messages", "response_content", "response_tool_calls", "call_arguments", "call_result", "decision", "message", "request_digest", "requests", "explanation"]);
 const hidden = new Set(["type", "run_id", "thread_id", "started_at_ms", "ended_at_ms", "duration_ms", "child_run_id"]);
 
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section>
-      <h3 className="mb-1 text-dense font-semibold text-muted">{title}</h3>
-      {children}
-    </section>
-  );
-}
-
 /** Detail shows all of a line: its facts by their names, and what was told and said. */
 function Detail({ line: l, close }: { line: Line; close: () => void }) {
   const { t, date, span } = useLanguage();
@@ -173,44 +161,26 @@ function Detail({ line: l, close }: { line: Line; close: () => void }) {
   const step = l.step_index;
   const bodies = l.requests as Body[] | undefined;
   return (
-    <aside aria-label={t("run.detail")} className="flex w-full shrink-0 flex-col overflow-auto border-l border-line bg-panel md:w-[26rem] xl:w-[34rem]">
-      <div className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel px-4 py-2">
-        <h2 className="truncate font-semibold">{nameOf(l)}</h2>
-        <span className="text-muted">{t(`traces.type.${l.type}` as Key)}</span>
-        <button type="button" aria-label={t("action.close")} className="touch ml-auto inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken" onClick={close}>
-          <X aria-hidden className="size-4" />
-        </button>
-      </div>
+    <Aside label={t("run.detail")} title={nameOf(l)} badge={<span className="text-muted">{t(`traces.type.${l.type}` as Key)}</span>} close={close} width="md:w-[26rem] xl:w-[34rem]">
       <div className="flex flex-col gap-4 p-4">
-        <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
-          {l.started_at_ms !== undefined && (
-            <div className="contents">
-              <dt className="text-muted">{t("run.began")}</dt>
-              <dd>{date(l.started_at_ms)}</dd>
-            </div>
-          )}
-          <div className="contents">
-            <dt className="text-muted">{t("run.took")}</dt>
-            <dd>{span(l.duration_ms)}</dd>
-          </div>
-          {typeof l.request_digest === "string" && (
-            <div className="contents">
-              <dt className="text-muted">{t("traces.stepDigest")}</dt>
-              <dd className="flex min-w-0 items-center gap-1">
-                <code className="mono truncate" title={t("traces.stepDigestHint")}>
-                  {l.request_digest.slice(0, 16)}…
-                </code>
-                <CopyButton text={l.request_digest} label={t("traces.copyDigest")} />
-              </dd>
-            </div>
-          )}
-          {facts.map(([name, v]) => (
-            <div key={name} className="contents">
-              <dt className="text-muted">{name.replaceAll("_", " ")}</dt>
-              <dd className="[overflow-wrap:anywhere]">{Array.isArray(v) ? v.map(String).join(", ") : String(v)}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts
+          rows={[
+            [t("run.began"), l.started_at_ms !== undefined && date(l.started_at_ms)],
+            [t("run.took"), span(l.duration_ms)],
+            [
+              t("traces.stepDigest"),
+              typeof l.request_digest === "string" && (
+                <span className="flex min-w-0 items-center gap-1">
+                  <code className="mono truncate" title={t("traces.stepDigestHint")}>
+                    {l.request_digest.slice(0, 16)}…
+                  </code>
+                  <CopyButton text={l.request_digest} label={t("traces.copyDigest")} />
+                </span>
+              ),
+            ],
+            ...facts.map(([name, v]): [string, string] => [name.replaceAll("_", " "), Array.isArray(v) ? v.map(String).join(", ") : String(v)]),
+          ]}
+        />
         {step !== undefined && (
           <Link to="/runs/$id/steps/$step" params={{ id: l.run_id, step: String(step) }} className="link">
             {t("traces.step", { n: step })}
@@ -263,6 +233,6 @@ function Detail({ line: l, close }: { line: Line; close: () => void }) {
           </Part>
         )}
       </div>
-    </aside>
+    </Aside>
   );
 }
