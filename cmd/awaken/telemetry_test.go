@@ -139,6 +139,10 @@ func TestTelemetry_OneTraceThroughEverything(t *testing.T) {
 		t.Error(err)
 	}
 	runs, tools, requests, one := map[string]int{}, map[string]int{}, map[string]int{}, 0
+	around := map[string]string{} // the names of spans, by their ids
+	for _, s := range collector.Spans() {
+		around[string(s.GetSpanId())] = s.GetName()
+	}
 	for _, s := range collector.Spans() {
 		if hex.EncodeToString(s.GetTraceId()) != clientTrace {
 			continue
@@ -152,13 +156,16 @@ func TestTelemetry_OneTraceThroughEverything(t *testing.T) {
 		}
 		if s.GetKind() == spans.Span_SPAN_KIND_SERVER {
 			requests[s.GetName()]++
+			for _, l := range s.GetLinks() {
+				requests[s.GetName()+" within "+around[string(l.GetSpanId())]]++
+			}
 		}
 	}
 	if runs["chief"] != 2 || runs["helper"] != 1 || runs["cousin"] != 1 || runs["default"] != 3 || tools["mcp__far__default"] != 1 {
 		t.Errorf("the client's trace has %d spans, with runs of %v and tools %v; want two of chief, of helper and cousin one, of default two on the other server and one in the background", one, runs, tools)
 	}
-	if requests["POST /v1/runs"] != 3 || requests["POST /v1/a2a/{path...}"] == 0 {
-		t.Errorf("the client's trace has the requests %v, want those of the client and of A2A; MCP names the trace in its messages, not in their requests", requests)
+	if requests["POST /v1/runs"] != 3 || requests["POST /v1/a2a/{path...}"] == 0 || requests["tools/call default within POST /v1/mcp"] != 1 {
+		t.Errorf("the client's trace has the requests %v, want those of the client, of A2A, and a message of MCP, which names the trace itself and links to its request", requests)
 	}
 	seen := map[string]bool{}
 	for _, m := range collector.Metrics() {

@@ -243,7 +243,11 @@ func checkSpan(s *trace.Span, known map[string]bool) (problems []error) {
 		}
 	}
 	if s.GetKind() == trace.Span_SPAN_KIND_SERVER {
-		for _, key := range []string{"http.request.method", "http.route", "url.scheme", "url.path"} {
+		keys := []string{"http.request.method", "http.route", "url.scheme", "url.path"}
+		if Attribute(s.GetAttributes(), keys[0]) == "" { // a message within a request
+			keys = []string{"mcp.method.name", "jsonrpc.request.id", "mcp.protocol.version"}
+		}
+		for _, key := range keys {
 			if Attribute(s.GetAttributes(), key) == "" {
 				bad("it has no %s", key)
 			}

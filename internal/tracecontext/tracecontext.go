@@ -164,6 +164,34 @@ func WithPositioned(ctx context.Context, p Positioned) context.Context {
 	return context.WithValue(ctx, key{}, p)
 }
 
+// Server is a [Positioned] that makes spans of messages within a request.
+type Server interface {
+	Positioned
+	// Serve begins the span of a message; see [Serve].
+	Serve(ctx context.Context, from Context, method string) (at Context, end func(m Message))
+}
+
+// Message is what is known about a message within a request when it was answered.
+type Message struct {
+	ID      string // of the client
+	Version string // of the protocol
+	Tool    string // that it calls, or ""
+	Prompt  string // that it gets, or ""
+	Failed  string // the kind of the error, or ""
+}
+
+// Serve begins the span of a message within the request of ctx, and returns its position. From is the position that the message itself names, if any: the span is below that, and
+// links to the request. Without one it is below the request. If the request has no span, the message has none.
+func Serve(ctx context.Context, from Context, method string) (at Context, end func(m Message)) {
+	if s, ok := ctx.Value(key{}).(Server); ok {
+		return s.Serve(ctx, from, method)
+	}
+	if from.Parent == "" {
+		from = Of(ctx)
+	}
+	return from, func(Message) {}
+}
+
 // Of returns the position of ctx, or the zero Context.
 func Of(ctx context.Context) Context {
 	switch at := ctx.Value(key{}).(type) {

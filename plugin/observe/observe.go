@@ -18,6 +18,7 @@
 // # Spans
 //
 //	<method> <route>              a request to the server, see [Plugin.Serve]; what it starts is below, perhaps on another server
+//	  <method> <tool>             a message of MCP within it; if the message names a trace itself, it is there, and links to the request
 //	invoke_agent <agent>          an activation of a run
 //	  awaken.step <n>             a step
 //	    awaken.phase <phase>      the hooks of a phase, if there are any

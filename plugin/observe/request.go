@@ -31,11 +31,7 @@ func (p *Plugin) Traces() bool { return p != nil && p.tracer != nil }
 func (p *Plugin) Serve(ctx context.Context, r *Request) (inside context.Context, end func(status int)) {
 	from := tracecontext.Of(ctx)
 	ctx, span := p.tracer.Start(remote(ctx, from), r.Method+" "+r.Route, oteltrace.WithSpanKind(oteltrace.SpanKindServer))
-	if from.Parent == "" {
-		ctx = tracecontext.With(ctx, positioned{span}.Position().New())
-	} else {
-		ctx = tracecontext.WithPositioned(ctx, positioned{span})
-	}
+	ctx = tracecontext.WithPositioned(ctx, &served{p: p, span: span, fresh: from.Parent == ""})
 	if !span.IsRecording() {
 		return ctx, func(int) {}
 	}
@@ -56,5 +52,50 @@ func (p *Plugin) Serve(ctx context.Context, r *Request) (inside context.Context,
 			return attrs
 		})
 		endSpan(span, failed, p.opts.Now())
+	}
+}
+
+// served is a request that is answered.
+type served struct {
+	p     *Plugin
+	span  oteltrace.Span
+	fresh bool // the client names no trace
+}
+
+// Position implements [tracecontext.Positioned].
+func (s *served) Position() tracecontext.Context { return s.position(s.span) }
+
+func (s *served) position(span oteltrace.Span) tracecontext.Context {
+	at := positioned{span}.Position()
+	if s.fresh {
+		return at.New()
+	}
+	return at
+}
+
+// maxRequestID is how many bytes of the id of a client's message are recorded.
+const maxRequestID = 64
+
+// Serve implements [tracecontext.Server], by the conventions for MCP: what the message names is the parent, and the request is linked.
+func (s *served) Serve(ctx context.Context, from tracecontext.Context, method string) (tracecontext.Context, func(tracecontext.Message)) {
+	var links []oteltrace.Link
+	position := s.position
+	if at := s.span.SpanContext(); from.Parent != "" {
+		links = append(links, oteltrace.Link{SpanContext: at})
+		ctx = remote(ctx, from)
+		position = func(span oteltrace.Span) tracecontext.Context { return positioned{span}.Position() }
+	}
+	_, span := s.p.tracer.Start(ctx, method, oteltrace.WithSpanKind(oteltrace.SpanKindServer), oteltrace.WithLinks(links...))
+	return position(span), func(m tracecontext.Message) {
+		span.SetAttributes(attribute.String("mcp.method.name", method), semconv.JSONRPCRequestID(cut(m.ID, maxRequestID)), attribute.String("mcp.protocol.version", m.Version))
+		switch {
+		case m.Tool != "":
+			span.SetName(method + " " + m.Tool)
+			span.SetAttributes(semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(m.Tool))
+		case m.Prompt != "":
+			span.SetName(method + " " + m.Prompt)
+			span.SetAttributes(semconv.GenAIPromptName(m.Prompt))
+		}
+		endSpan(span, m.Failed, s.p.opts.Now())
 	}
 }

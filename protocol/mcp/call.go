@@ -58,6 +58,7 @@ func (x *exchange) callTool(m *message) error {
 	if t == nil {
 		return invalid("params.name is %.80q, which is no tool; tools/list has them", in.Name)
 	}
+	x.say.Tool = in.Name
 	if err := x.chooseLevel(); err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (x *toolCall) start(req awaken.RunRequest) error {
 			return err
 		}
 	}
-	req.Trace = x.meta.trace()
+	req.Trace = x.at.String()
 	s := &mailbox.Submission{Request: req}
 	if x.session.Nonce != "" {
 		s.Request.RunID, s.Request.SessionID = x.session.runID(x.id), x.session.Nonce

@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/strict"
+	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -23,6 +24,9 @@ type exchange struct {
 	session  session // zero without one
 	elicits  bool    // the client can be asked
 	level    string  // least severe messages of the log that it gets; "" means none
+
+	at  tracecontext.Context // of the message in its trace
+	say tracecontext.Message // what is told about it there
 }
 
 // post answers a message.
@@ -139,7 +143,18 @@ func init() {
 // call answers a request.
 func (x *exchange) call(m *message) error {
 	if h := handlers[m.Method]; h.handle != nil && (h.in == always || h.in == newer && x.modern || h.in == older && !x.modern) && (h.needs == nil || h.needs(x.cfg)) {
-		return h.handle(x, m)
+		at, end := tracecontext.Serve(x.Context(), x.meta.trace(), m.Method)
+		x.at = at
+		err := h.handle(x, m)
+		if err != nil {
+			x.say.Failed = x.Failure(err).Code
+		}
+		x.say.ID, x.say.Version = strings.Trim(string(x.id), `"`), x.revision
+		if x.modern {
+			x.say.Version = modern
+		}
+		end(x.say)
+		return err
 	}
 	return failure(http.StatusNotFound, methodNotFound, "method not found: %.80s", m.Method)
 }

@@ -89,6 +89,7 @@ func (x *exchange) getPrompt(m *message) error {
 	if err != nil {
 		return err
 	}
+	x.say.Prompt = in.Name
 	return x.reply(&promptResult{Messages: list})
 }
 

@@ -95,7 +95,7 @@ type meta struct {
 }
 
 // trace returns where in a trace the request belongs.
-func (m *meta) trace() string { return tracecontext.Parse(m.TraceParent, m.TraceState).String() }
+func (m *meta) trace() tracecontext.Context { return tracecontext.Parse(m.TraceParent, m.TraceState) }
 
 type withMeta struct {
 	Meta *meta `json:"_meta,omitempty"`
