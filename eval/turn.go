@@ -45,3 +45,9 @@ func (r *Reply) Turn() llmtest.Turn {
 	t.Usage = &llm.Usage{CompletionTokens: tokens, TotalTokens: tokens}
 	return t
 }
+
+// Said is a part of a conversation, as a judge sees it.
+type Said struct {
+	Role string // user, assistant, or what else it is
+	Text string
+}

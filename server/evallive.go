@@ -54,7 +54,7 @@ func toldOf(o *observe.Plugin) func(ctx context.Context, run *awaken.Run, j *liv
 // opinion asks a model about an answer.
 func (h *evaluations) opinion(ctx context.Context, q jury.Question) (jury.Opinion, error) {
 	g := &runner.Judge{Registry: q.Registry, ModelID: q.ModelID, Rubric: q.Rubric, Votes: q.Votes}
-	o, err := h.runner.Judge(ctx, g, []string{q.Input}, q.Answer)
+	o, err := h.runner.Judge(ctx, g, q.Said, q.Answer)
 	return jury.Opinion{Verdict: live.Verdict{ModelID: q.ModelID, Score: o.Score, Reasoning: o.Reasoning, Revision: g.Revision()}, Tokens: o.Tokens, CostUSD: o.CostUSD}, err
 }
 

@@ -45,7 +45,7 @@ type Worker struct {
 type Question struct {
 	Model
 	Registry *registry.Registry // has the model
-	Input    string             // what the user said
+	Said     []eval.Said        // before the answer, the oldest first, as far as it is not too long
 	Answer   string
 }
 
@@ -230,8 +230,8 @@ func (w *Worker) judge(ctx context.Context, j *live.Judgement, p *Policy) (*awak
 	if err != nil {
 		return nil, err
 	}
-	seen, said := observe(rec), rec.UserText()
-	f := &eval.Fixture{ID: j.RunID, Exchange: eval.Exchange{UserInput: said}}
+	seen := observe(rec)
+	f := &eval.Fixture{ID: j.RunID, Exchange: eval.Exchange{UserInput: rec.UserText()}}
 	j.Scores, j.Judge = nil, nil
 	if rec.Run.Termination.Type == awaken.Failed {
 		j.Scores = append(j.Scores, live.Score{Scorer: "outcome", Reason: "the run failed: " + seen.ErrorType})
@@ -244,7 +244,11 @@ func (w *Worker) judge(ctx context.Context, j *live.Judgement, p *Policy) (*awak
 		if !reg.HasModel(p.Judge.ModelID) {
 			return nil, fmt.Errorf("judge.model_id is %q, which the live version does not have", p.Judge.ModelID)
 		}
-		o, err := w.Ask(ctx, Question{Model: *p.Judge, Registry: reg, Input: said, Answer: seen.FinalText})
+		said, err := conversation(ctx, w.Runs(j.Tenant), rec, seen.FinalText)
+		if err != nil {
+			return nil, err
+		}
+		o, err := w.Ask(ctx, Question{Model: *p.Judge, Registry: reg, Said: said, Answer: seen.FinalText})
 		j.Tokens, j.CostUSD = j.Tokens+o.Tokens, j.CostUSD+o.CostUSD
 		if err != nil {
 			return nil, fmt.Errorf("judge: %w", err)

@@ -103,7 +103,7 @@ func (c *court) worker() *jury.Worker {
 			g := &runner.Judge{Registry: q.Registry, ModelID: q.ModelID, Rubric: q.Rubric, Votes: q.Votes}
 			o, err := (&runner.Runner{Open: func(s runner.Setup) (runner.Runtime, error) {
 				return engine.New(engine.Config{Versions: s.Versions, Executor: s.Executor, Store: memory.New(), Profile: memory.NewProfile()})
-			}}).Judge(ctx, g, []string{q.Input}, q.Answer)
+			}}).Judge(ctx, g, q.Said, q.Answer)
 			return jury.Opinion{Verdict: live.Verdict{ModelID: q.ModelID, Score: o.Score, Reasoning: o.Reasoning, Revision: g.Revision()}, Tokens: o.Tokens, CostUSD: o.CostUSD}, err
 		}}
 }
