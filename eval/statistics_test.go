@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,5 +45,37 @@ func TestCompare_PairsCases(t *testing.T) {
 	got := eval.Compare(old, now)
 	if got.Cases != 10 || got.Lost != 6 || got.Won != 0 || got.PassedP != stat.McNemar(6, 0) || len(got.Regressions) != 6 || got.Regressions[0] != "a with m, sample 0" || got.DurationP != 1 || got.TokensP > 0.01 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Few cases, equal ones and none have figures, all of which JSON can have.
+func TestStatistics_OfFewAndEqualCases(t *testing.T) {
+	t.Parallel()
+	item := func(id string, passed bool, tokens int) eval.Item {
+		return eval.Item{FixtureID: id, Report: &eval.Report{FixtureID: id, Passed: passed, TotalTokens: tokens}}
+	}
+	one, same := []eval.Item{item("a", true, 7)}, []eval.Item{item("a", false, 7), item("b", false, 7), item("c", false, 7)}
+	more := []eval.Item{item("a", false, 9), item("b", false, 9), item("c", false, 9)}
+	for name, tt := range map[string]struct {
+		baseline, latest []eval.Item
+		want             eval.Comparison
+	}{
+		"nothing":           {nil, nil, eval.Comparison{PassedP: 1, TokensP: 1, DurationP: 1, Regressions: []string{}}},
+		"no case of both":   {one, more[1:], eval.Comparison{PassedP: 1, TokensP: 1, DurationP: 1, Regressions: []string{}}},
+		"one":               {one, same, eval.Comparison{Cases: 1, Lost: 1, PassedP: 1, TokensP: 1, DurationP: 1, Regressions: []string{"a"}}},
+		"equal":             {same, same, eval.Comparison{Cases: 3, PassedP: 1, TokensP: 1, DurationP: 1, Regressions: []string{}}},
+		"equally expensive": {same, more, eval.Comparison{Cases: 3, PassedP: 1, TokensP: 0.25, DurationP: 1, Regressions: []string{}}},
+	} {
+		if diff := cmp.Diff(tt.want, eval.Compare(tt.baseline, tt.latest)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		for _, v := range []any{eval.Summarise(tt.baseline), eval.Summarise(tt.latest), eval.Compare(tt.baseline, tt.latest), eval.Aggregates(tt.latest)} {
+			if _, err := json.Marshal(v); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if s := eval.Summarise(one); len(s) != 1 || s[0].FlakeRate != nil || s[0].Tokens.Interval != nil || s[0].Interval.High != 1 || s[0].Interval.Low <= 0 {
+		t.Errorf("%+v", s)
 	}
 }

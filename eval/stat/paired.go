@@ -39,7 +39,7 @@ const exactRanks = 50
 
 // SignedRank returns the p-value of Wilcoxon's signed-rank test that differences are symmetric about 0. It supposes no
 // distribution, so it suits latencies and costs. Differences of 0 are left out; without others the p-value is 1.
-// It is exact for up to 50 differences of distinct sizes, otherwise approximated by a normal distribution with
+// It is exact for up to 50 differences, also if some have the same size, otherwise approximated by a normal distribution with
 // correction for ties and for continuity.
 func SignedRank(differences []float64) float64 {
 	var sizes []float64
@@ -62,7 +62,7 @@ func SignedRank(differences []float64) float64 {
 		return 0
 	})
 	var positive, ties float64
-	tied := false
+	doubled := make([]int, 0, n) // ranks, which of ties may end in a half
 	for i := 0; i < n; {
 		j := i
 		for j < n && math.Abs(sizes[j]) == math.Abs(sizes[i]) {
@@ -70,32 +70,30 @@ func SignedRank(differences []float64) float64 {
 		}
 		rank := float64(i+j+1) / 2
 		for k := i; k < j; k++ {
+			doubled = append(doubled, i+j+1)
 			if sizes[k] > 0 {
 				positive += rank
 			}
 		}
-		if size := float64(j - i); size > 1 {
-			tied = true
-			ties += size*size*size - size
-		}
+		size := float64(j - i)
+		ties += size*size*size - size
 		i = j
 	}
 	total := float64(n) * float64(n+1) / 2
 	least := min(positive, total-positive)
-	if n <= exactRanks && !tied {
-		return min(1, 2*rankSumCDF(int(least), n))
+	if n <= exactRanks {
+		return min(1, 2*rankSumCDF(int(2*least), doubled))
 	}
 	variance := float64(n)*float64(n+1)*float64(2*n+1)/24 - ties/48
 	distance := max(0, total/2-least-0.5)
 	return math.Erfc(distance / math.Sqrt(2*variance))
 }
 
-// rankSumCDF returns the probability that the ranks with a positive sign among 1 to n add up to at most sum,
-// if every sign is as likely.
-func rankSumCDF(sum, n int) float64 {
-	ways := make([]float64, n*(n+1)/2+1)
+// rankSumCDF returns the probability that the ranks with a positive sign add up to at most sum, if every sign is as likely.
+func rankSumCDF(sum int, ranks []int) float64 {
+	ways := make([]float64, len(ranks)*(len(ranks)+1)+1) // all ranks, doubled, add up to that
 	ways[0] = 1
-	for rank := 1; rank <= n; rank++ {
+	for _, rank := range ranks {
 		for s := len(ways) - 1; s >= rank; s-- {
 			ways[s] += ways[s-rank]
 		}
@@ -104,5 +102,5 @@ func rankSumCDF(sum, n int) float64 {
 	for _, w := range ways[:sum+1] {
 		p += w
 	}
-	return p * math.Pow(0.5, float64(n))
+	return p * math.Pow(0.5, float64(len(ranks)))
 }

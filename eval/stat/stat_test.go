@@ -8,7 +8,7 @@ import (
 )
 
 // Every figure is that of SciPy to 1e-9. The vectors were computed with SciPy 1.10.1: binomtest and its Wilson interval,
-// t.interval, ttest_1samp and wilcoxon.
+// t.interval, ttest_1samp and wilcoxon. Its wilcoxon approximates a few differences if some have the same size, so [TestSignedRank_OfTiesIsExact] checks those.
 func TestFigures_AreThoseOfSciPy(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/vectors.json")
@@ -76,6 +76,50 @@ func TestFigures_AreThoseOfSciPy(t *testing.T) {
 	}
 	if checked < 60 {
 		t.Errorf("%d figures were checked, want at least 60", checked)
+	}
+}
+
+// Of a few differences, some with the same size, the p-value is the share of all signs that are as far from the middle.
+func TestSignedRank_OfTiesIsExact(t *testing.T) {
+	t.Parallel()
+	for _, differences := range [][]float64{{3}, {3, 3}, {3, 3, 3, 3, 3}, {-1, 1}, {1, 1, -2, 3, 3, 3, -4, 0, 0}, {2, -2, 2, -2, 5}, {1, 1, 2, 2, 3, 3, 4, 4, -1, -2}} {
+		var ranks []float64
+		observed, total := 0.0, 0.0
+		for _, d := range differences {
+			if d == 0 {
+				continue
+			}
+			below, same := 0.0, 0.0
+			for _, other := range differences {
+				switch x, y := math.Abs(other), math.Abs(d); {
+				case x != 0 && x < y:
+					below++
+				case x == y:
+					same++
+				}
+			}
+			rank := below + (same+1)/2
+			ranks, total = append(ranks, rank), total+rank
+			if d > 0 {
+				observed += rank
+			}
+		}
+		far := 0
+		for signs := range 1 << len(ranks) {
+			sum := 0.0
+			for i, r := range ranks {
+				if signs>>i&1 == 1 {
+					sum += r
+				}
+			}
+			if math.Abs(sum-total/2) >= math.Abs(observed-total/2) {
+				far++
+			}
+		}
+		want := float64(far) / float64(int(1)<<len(ranks))
+		if p := SignedRank(differences); math.Abs(p-want) > 1e-12 {
+			t.Errorf("signed rank of %v is %.12g, want %.12g", differences, p, want)
+		}
 	}
 }
 
