@@ -151,14 +151,6 @@ func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken
 	return op.takeInput(ctx, req)
 }
 
-// given returns what [awaken.RunStart] tells of a request, or nil.
-func given(req *awaken.RunRequest) *awaken.RunRequest {
-	if len(req.Seed) == 0 && len(req.Context) == 0 {
-		return nil
-	}
-	return &awaken.RunRequest{Seed: req.Seed, Context: req.Context}
-}
-
 // choose finds the run to continue, or creates the record of a new one.
 func (op *opening) choose(ctx context.Context, req *awaken.RunRequest) error {
 	old := op.cp.Run

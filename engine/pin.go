@@ -107,6 +107,14 @@ func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) 
 	return nil
 }
 
+// given returns what [awaken.RunStart] tells of a request, or nil.
+func given(req *awaken.RunRequest) *awaken.RunRequest {
+	if len(req.Seed) == 0 && len(req.Context) == 0 {
+		return nil
+	}
+	return &awaken.RunRequest{Seed: req.Seed, Context: req.Context}
+}
+
 // prepareToWait prepares to park a run whose version is not available. Its calls and its inbox
 // stay as they are, for an owner that has the version.
 func (op *opening) prepareToWait(req *awaken.RunRequest) {

@@ -35,8 +35,7 @@ func TestReplay_OfEveryScenario(t *testing.T) {
 		t.Logf("%d scenarios with %d runs and %d events replay equal, %d of them with all times", equal.Load(), runs.Load(), events.Load(), exact.Load())
 	})
 	for _, file := range goldenFiles(t) {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		t.Run(name, func(t *testing.T) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			a, err := txtar.ParseFile(file)
 			if err != nil {
@@ -46,12 +45,6 @@ func TestReplay_OfEveryScenario(t *testing.T) {
 				_, p := goldenPlay(t, a)
 				res, err := goldenReplay(t, a, p)
 				time.Sleep(time.Hour) // tools that were abandoned come to an end
-				if why := unplayable[name]; why != "" {
-					if err == nil && res.Difference == nil {
-						t.Errorf("it replays equal, although %s: it must leave the table", why)
-					}
-					return
-				}
 				switch {
 				case err != nil:
 					t.Fatal(err)
@@ -69,21 +62,6 @@ func TestReplay_OfEveryScenario(t *testing.T) {
 			})
 		})
 	}
-}
-
-// unplayable are scenarios of which the log does not say enough to replay them equal, and what it does not say. One that replays equal must leave the table.
-var unplayable = map[string]string{
-	"guard_block_input":  "the text that a guard blocked is not recorded",
-	"guard_block_output": "the text that a guard blocked is not recorded",
-
-	"guard_suspend_superseded":    "only times tell messages that are held while the run waits from its input",
-	"guard_suspend_while_running": "only times tell messages that are held while the run waits from its input",
-
-	"pin_unavailable": "its version was lost and found again",
-
-	"park_refused":               "the decision came between the end of the step and the wait, and only its time says so",
-	"resume_batch_while_running": "when a decision came that waits for others, only its time says",
-	"delegate_parallel":          "two delegates and their parent run at once, and only times say which went first",
 }
 
 // actsOnRun are the tools of the kit, and of plugins, that do nothing but change their run.

@@ -93,6 +93,37 @@ func (e elsewhere) Unread(ctx context.Context, threadID string) ([]awaken.InboxI
 	return items, err
 }
 
+// Commit commits. A run that is about to wait may be told of decisions first, and is refused then.
+func (e elsewhere) Commit(ctx context.Context, c *awaken.Commit) error {
+	if c.RequireEmptyInbox {
+		e.decideLate(c.Run.RunID)
+	}
+	return e.Store.Commit(ctx, c)
+}
+
+// decideLate makes the decisions that were made when a run was about to wait.
+func (e elsewhere) decideLate(runID string) {
+	s := e.stage
+	s.mu.Lock()
+	var due []awaken.Decision
+	p := s.parts[runID]
+	if p != nil {
+		for at, list := range p.late {
+			if from := p.stepStart(at); from >= 0 && from < p.pos {
+				due = append(due, list...)
+				delete(p.late, at)
+			}
+		}
+	}
+	s.mu.Unlock()
+	if len(due) == 0 {
+		return
+	}
+	if err := s.rt.Decide(s.ctx, runID, due...); err != nil {
+		s.part(p, "a decision", "", err.Error())
+	}
+}
+
 // failedDelivery is one as a snapshot of the state shows it.
 type failedDelivery struct {
 	ThreadID string `json:"thread_id"`
@@ -100,7 +131,7 @@ type failedDelivery struct {
 }
 
 // failedDeliveries returns what the run could not deliver.
-func (p *part) failedDeliveries() (out []failedDelivery) {
+func (p *past) failedDeliveries() (out []failedDelivery) {
 	for i := range p.events {
 		if _, ok := p.events[i].Event.(*awaken.StateSnapshot); !ok {
 			continue

@@ -51,6 +51,10 @@ func (s *stage) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.MaxTokens}, nil)
 			return
 		}
+		if p.blocksAnswer(st) {
+			p.sayUnseen(yield)
+			return
+		}
 		if p.unpaid(st) && !yield(llm.Delta{Kind: llm.TextDelta, Text: tooMuch(req)}, nil) {
 			return
 		}
@@ -94,6 +98,19 @@ func (p *part) unpaid(st *stream) bool {
 	}
 	out := p.acts[i].finish.Result
 	return out != nil && out.Waiting != nil && out.Waiting.Budget != nil
+}
+
+// blocksAnswer reports whether a stream is the answer that a guard blocked. The record does not have it.
+func (p *part) blocksAnswer(st *stream) bool {
+	return p.block.point == awaken.OutputPoint && st.turn == &p.rec.Turns[len(p.rec.Turns)-1]
+}
+
+// sayUnseen says something instead of an answer that a guard blocked, with its usage.
+func (p *part) sayUnseen(yield func(llm.Delta, error) bool) {
+	usage := p.unsaid()
+	if yield(llm.Delta{Kind: llm.TextDelta, Text: "Blocked."}, nil) && yield(llm.Delta{Kind: llm.UsageDelta, Usage: &usage}, nil) {
+		yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.EndTurn}, nil)
+	}
 }
 
 // tooMuch returns a piece that is longer than the answer to a request may be.

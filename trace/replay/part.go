@@ -11,25 +11,32 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
+// past is what the record has of one run.
+type past struct {
+	rec    *trace.Recording
+	events []awaken.Entry // of the activations that count
+	lines  []string       // the events as JSON
+	acts   []activation
+}
+
 // part is one run of the record: what it has to say and to do, and how far the replay is.
 type part struct {
-	rec    *trace.Recording
+	past
 	root   bool           // it was started from outside
 	before []*llm.Message // the log before it
 	rewind string         // the message that it began by hiding
-	events []awaken.Entry // of the activations that count
-	acts   []activation
 	// followed says that the events are compared. They are not if another owner took over.
 	followed bool
 
-	lines     []string                  // the events as JSON
 	outcomes  map[string][]outcome      // of calls, by id
 	shown     map[string][]shownEvent   // what calls showed while they ran
 	posts     map[int][]*llm.Message    // messages that arrive behind an event
 	heard     map[int][]*llm.Message    // messages that arrive before a call ends with an event
 	decisions map[int][]awaken.Decision // that are made behind an event
+	late      map[int][]awaken.Decision // that are made when the run is about to wait, after the step that ends with an event
 	refused   map[string]bool           // messages for which the model was asked again, because the request was too large
 	cut       cancellation
+	block     block
 	alias     string   // the id of the run in the replay, if it is another
 	streams   []stream // what the model says, in order
 
@@ -66,6 +73,12 @@ type activation struct {
 	finish   *awaken.RunFinish
 }
 
+// lost says that the version of the run was not available.
+func (a *activation) lost() bool {
+	out := a.finish.Result
+	return out != nil && out.Waiting != nil && out.Waiting.Reason == awaken.WaitPin
+}
+
 func (a *activation) woken() bool {
 	return a.begin.Identity != nil && a.begin.Identity.Mode == "internal_wake"
 }
@@ -95,7 +108,7 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 	if rec.Run.Status != awaken.RunDone && rec.Run.Status != awaken.RunWaiting {
 		return fmt.Errorf("run %s: %w: its status is %s, want done or waiting", rec.Run.RunID, ErrUnplayable, rec.Run.Status)
 	}
-	p := &part{rec: rec, root: root, before: rec.Before, outcomes: map[string][]outcome{}, shown: map[string][]shownEvent{}, posts: map[int][]*llm.Message{}, heard: map[int][]*llm.Message{}, decisions: map[int][]awaken.Decision{}, refused: map[string]bool{},
+	p := &part{past: past{rec: rec}, root: root, before: rec.Before, outcomes: map[string][]outcome{}, shown: map[string][]shownEvent{}, posts: map[int][]*llm.Message{}, heard: map[int][]*llm.Message{}, decisions: map[int][]awaken.Decision{}, late: map[int][]awaken.Decision{}, refused: map[string]bool{},
 		progress: progress{done: map[string]int{}, next: map[string]int{}}, cut: cancellation{at: -1, running: map[string]bool{}, ended: map[string]bool{}}, followed: true}
 	if n := len(p.before); n > 0 {
 		if md := p.before[n-1].Metadata; md != nil && md.Rewind != nil && md.RunID == rec.Run.RunID && md.Rewind.FromSeq <= n-1 && md.Rewind.FromSeq > 0 {
@@ -121,8 +134,9 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 		}
 	}
 	p.placePosts()
+	p.placeHeld()
+	p.placeBlock()
 	p.placeCancel(s.mode(rec.Run.AgentID) == awaken.Sequential)
-	p.placeDecisions(s)
 	s.parts[rec.Run.RunID] = p
 	s.order = append(s.order, p)
 	for _, child := range rec.Children {
@@ -133,6 +147,7 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 			return err
 		}
 	}
+	p.placeDecisions(s)
 	return nil
 }
 
@@ -189,7 +204,7 @@ func (p *part) index(i int) {
 }
 
 // call returns the record of a call in the ledger, or nil.
-func (p *part) call(id string) *awaken.CallState {
+func (p *past) call(id string) *awaken.CallState {
 	for _, c := range p.rec.Calls {
 		if c.CallID == id {
 			return c
@@ -199,7 +214,7 @@ func (p *part) call(id string) *awaken.CallState {
 }
 
 // agent is the agent that the run started with.
-func (p *part) agent() string {
+func (p *past) agent() string {
 	if p.rec.Run.FirstAgentID != "" {
 		return p.rec.Run.FirstAgentID
 	}
@@ -232,7 +247,7 @@ func (p *part) placePosts() {
 }
 
 // answersCallOf reports whether a record of the log is the result of a call of the answer with that id.
-func (p *part) answersCallOf(messageID string) func(r awaken.MessageRecord) bool {
+func (p *past) answersCallOf(messageID string) func(r awaken.MessageRecord) bool {
 	var calls []llm.ToolCall
 	for _, r := range p.rec.Messages {
 		if r.Message.ID == messageID {
@@ -245,7 +260,7 @@ func (p *part) answersCallOf(messageID string) func(r awaken.MessageRecord) bool
 }
 
 // lastOutcome returns the last event with an outcome of the calls of an answer that ended at an event, or -1.
-func (p *part) lastOutcome(at int) int {
+func (p *past) lastOutcome(at int) int {
 	last := -1
 	for i := at; i < len(p.events); i++ {
 		switch p.events[i].Event.(type) {
@@ -264,7 +279,7 @@ func fromOutside(r *awaken.MessageRecord) bool {
 }
 
 // answerAt returns the event that ends the answer with that id, or -1.
-func (p *part) answerAt(messageID string) int {
+func (p *past) answerAt(messageID string) int {
 	in := false
 	for i := range p.events {
 		switch ev := p.events[i].Event.(type) {
@@ -281,7 +296,7 @@ func (p *part) answerAt(messageID string) int {
 
 // startsActivation reports whether a message that follows the answer ended at an event arrived while the run waited: then it is part of
 // the request that continued the run.
-func (p *part) startsActivation(at int, _ *llm.Message) bool {
+func (p *past) startsActivation(at int, _ *llm.Message) bool {
 	for i := range p.acts {
 		if a := &p.acts[i]; at >= a.from && at < a.to {
 			next := slices.IndexFunc(p.events[at:a.to], func(e awaken.Entry) bool { _, ok := e.Event.(*awaken.StepStart); return ok })
@@ -291,7 +306,7 @@ func (p *part) startsActivation(at int, _ *llm.Message) bool {
 	return false
 }
 
-// placeDecisions finds the events behind which decisions were made while the run was active.
+// placeDecisions finds the events behind which decisions were made while the run was active. It requires the runs below.
 func (p *part) placeDecisions(s *stage) {
 	if !p.root {
 		return
@@ -305,27 +320,82 @@ func (p *part) placeDecisions(s *stage) {
 					asked[ev.ID] = at
 				}
 			case *awaken.ToolCallResumed:
-				behind, ok := asked[ev.TargetID]
-				if !ok || ev.Decision == nil {
+				question, ok := asked[ev.TargetID]
+				delete(asked, ev.TargetID)
+				if !ok {
 					continue
 				}
-				switch p.events[at-1].Event.(type) {
-				case *awaken.ToolCallDone, *awaken.ToolCallResumed:
-					if s.mode(p.rec.Run.AgentID) != awaken.ParallelBatchApproval { // decisions are acted on when all are made
-						behind = at - 1
-					}
+				behind := p.decidedBehind(ev.TargetID, question, at, s.mode(p.rec.Run.AgentID) == awaken.ParallelBatchApproval)
+				list := p.decisions
+				if _, ended := p.events[behind].Event.(*awaken.StepEnd); ended {
+					list = p.late
 				}
-				if d := s.decision(p, ev.Decision.TicketID); d != nil {
-					d.UpdatedAt = 0
-					p.decisions[behind] = append(p.decisions[behind], *d)
+				for _, ticket := range p.ticketsOf(ev, question) {
+					if d := s.decision(p, ticket); d != nil {
+						d.UpdatedAt = 0
+						list[behind] = append(list[behind], *d)
+					}
 				}
 			}
 		}
+		p.placeEarly(p.acts[i].to, asked)
+	}
+}
+
+// ticketsOf returns the ids of the questions that were answered before a call continued: its own, or those of the run that it started.
+func (p *past) ticketsOf(ev *awaken.ToolCallResumed, question int) []string {
+	if ev.Decision != nil {
+		return []string{ev.Decision.TicketID}
+	}
+	var out []string
+	done := p.events[question].Event.(*awaken.ToolCallDone)
+	if done.Result != nil && done.Result.Suspension != nil {
+		for _, t := range done.Result.Suspension.Tickets {
+			out = append(out, t.TicketID)
+		}
+	}
+	return out
+}
+
+// decidedBehind returns the event behind which the question of a call was answered. The call ended at another.
+func (p *part) decidedBehind(callID string, question, end int, batch bool) int {
+	for _, sh := range p.shown[callID] {
+		if sh.at > question {
+			end = min(end, sh.at) // it had continued
+		}
+	}
+	switch p.events[end-1].Event.(type) {
+	case *awaken.ToolCallDone, *awaken.ToolCallResumed:
+		if !batch { // decisions are acted on when all are made
+			return end - 1
+		}
+	case *awaken.StepEnd: // the run was about to wait
+		if c := p.held(callID, question); p.followed && c != nil && c.Decision == nil {
+			return end - 1
+		}
+	}
+	return question
+}
+
+// placeEarly finds where decisions were made that the activation up to an event took and did not act on, because others were open. Asked are the events with the questions of calls
+// that are still open.
+func (p *part) placeEarly(to int, asked map[string]int) {
+	for id, at := range asked {
+		c := p.held(id, at)
+		if c == nil || c.Decision == nil {
+			continue
+		}
+		d := *c.Decision
+		for at+1 < to && p.events[at+1].Time <= d.UpdatedAt {
+			at++
+		}
+		d.UpdatedAt = 0
+		p.decisions[at] = append(p.decisions[at], d)
 	}
 }
 
 // seq returns the record of the log with that number, or nil.
-func (p *part) seq(n int) *llm.Message {
+func (p *past) seq(n int) *llm.Message {
 	n -= len(p.rec.Before) + 1
 	if n < 0 {
 		if n += len(p.rec.Before); n >= 0 {
@@ -342,23 +412,8 @@ func (p *part) seq(n int) *llm.Message {
 	return nil
 }
 
-// heldInput returns the messages of the user that a guard held at the beginning of the run. They are not in the input.
-func (p *part) heldInput() []*llm.Message {
-	var out []*llm.Message
-	for at := p.acts[0].from; at < p.acts[0].to; at++ {
-		ev, ok := p.events[at].Event.(*awaken.ToolCallReady)
-		if !ok || ev.Name != "guard_input" {
-			continue
-		}
-		if c := p.held(ev.ID, at); c != nil && c.Message != nil {
-			out = append(out, c.Message.Messages...)
-		}
-	}
-	return out
-}
-
 // held returns the record of a call as the next snapshot of the state shows it, or nil.
-func (p *part) held(callID string, behind int) *awaken.CallState {
+func (p *past) held(callID string, behind int) *awaken.CallState {
 	for i := behind; i < len(p.events); i++ {
 		if ev, ok := p.events[i].Event.(*awaken.StateSnapshot); ok {
 			return trace.CallIn(ev, callID)
@@ -420,7 +475,7 @@ func interrupted(r *awaken.ToolResult) bool {
 func notMade(r *awaken.ToolResult) bool { return strings.Contains(r.Message, "the call was not made") }
 
 // endsAtOnce reports whether an activation does nothing but end a waiting run.
-func (p *part) endsAtOnce(i int) bool {
+func (p *past) endsAtOnce(i int) bool {
 	a := &p.acts[i]
 	return i > 0 && a.finish.Termination.Type == awaken.Cancelled &&
 		!slices.ContainsFunc(p.events[a.from:a.to], func(e awaken.Entry) bool { _, ok := e.Event.(*awaken.StepStart); return ok })

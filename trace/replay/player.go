@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -112,7 +114,8 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 		return nil, err
 	}
 	store := s.beyond(p.Store)
-	rt, err := p.Open(Setup{Versions: single{reg}, Store: store, Profile: p.Profile, Executor: s, Detached: func(string) awaken.Sink { return s },
+	s.version = &single{reg: reg}
+	rt, err := p.Open(Setup{Versions: s.version, Store: store, Profile: p.Profile, Executor: s, Detached: func(string) awaken.Sink { return s },
 		Now: s.now, NewID: s.draw})
 	if err != nil {
 		return nil, err
@@ -132,11 +135,50 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 }
 
 // single is a registry with one version.
-type single struct{ reg *registry.Registry }
+type single struct {
+	reg  *registry.Registry
+	mu   sync.Mutex
+	lost error // why it is not available now, or nil
+}
 
-func (v single) Registry() *registry.Registry                               { return v.reg }
-func (v single) Choose(*awaken.Thread) *registry.Registry                   { return v.reg }
-func (v single) Pinned(context.Context, string) (*registry.Registry, error) { return v.reg, nil }
+func (v *single) Registry() *registry.Registry             { return v.reg }
+func (v *single) Choose(*awaken.Thread) *registry.Registry { return v.reg }
+
+func (v *single) Pinned(context.Context, string) (*registry.Registry, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.reg, v.lost
+}
+
+// lose makes the version unavailable for the reason that an activation of a run gives, or available if it gives none.
+func (v *single) lose(run *awaken.Run, a *activation) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.lost = nil; !a.lost() {
+		return
+	}
+	said := a.finish.Result.Waiting.Message
+	if said == fmt.Sprintf("version %q not found", run.ResolutionID) {
+		v.lost = awaken.ErrNotFound
+	} else if bad, ok := strings.CutPrefix(said, fmt.Sprintf("version %q cannot be used here: ", run.ResolutionID)); ok {
+		v.lost = &awaken.ConfigError{Problems: problems(bad)}
+	} else {
+		v.lost = errors.New("the record does not say why")
+	}
+}
+
+// problems returns the problems of a configuration that have that text.
+func problems(text string) (out []awaken.Diagnostic) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		var d awaken.Diagnostic
+		if _, err := fmt.Sscanf(line, "%s %q:", &d.Namespace, &d.ID); err == nil {
+			d.Message = strings.TrimPrefix(line, fmt.Sprintf("%s %q: ", d.Namespace, d.ID))
+		}
+		out = append(out, d)
+	}
+	return out
+}
 
 // registry returns reg with the recorded models instead of its own.
 func (s *stage) registry(reg *registry.Registry) (*registry.Registry, error) {
@@ -154,8 +196,9 @@ func (s *stage) registry(reg *registry.Registry) (*registry.Registry, error) {
 	for _, id := range reg.ProviderIDs() {
 		models[id] = s
 	}
-	edit := registry.Edit{ID: reg.ID(), Providers: models, Lazy: true}
+	edit := registry.Edit{ID: cmp.Or(s.order[0].rec.Run.ResolutionID, reg.ID()), Providers: models, Lazy: true}
 	s.prompted(reg, &edit)
+	guarded(s, reg, &edit)
 	out, err := reg.Derive(edit)
 	if err != nil {
 		return nil, err
@@ -194,6 +237,7 @@ func (s *stage) play(ctx context.Context, store Store, p *part) error {
 			break
 		}
 		s.finish(ctx, place{p: p, act: i})
+		s.version.lose(run, a)
 		_, err := s.rt.Run(ctx, req, s)
 		if err != nil && run.Termination.Type != awaken.Failed {
 			s.part(p, fmt.Sprintf("activation %d of the run", i+1), "", err.Error())

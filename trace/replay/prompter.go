@@ -81,20 +81,17 @@ func (p *part) placeGate(sequential bool) {
 
 // prompted adds the plugin to the agents whose runs were cancelled in a phase of a call.
 func (s *stage) prompted(reg *registry.Registry, edit *registry.Edit) {
-	added := map[string]bool{}
 	for _, p := range s.order {
+		if p.cut.gate == (gate{}) {
+			continue
+		}
 		for _, id := range []string{p.rec.Run.AgentID, p.rec.Run.FirstAgentID} {
-			spec := reg.Agent(id)
-			if spec == nil || p.cut.gate == (gate{}) || added[id] {
-				continue
+			if spec := edited(reg, edit, id); spec != nil && !slices.Contains(spec.PluginIDs, prompter{}.Name()) {
+				spec.PluginIDs = append(spec.PluginIDs, prompter{}.Name())
 			}
-			own := *spec
-			own.PluginIDs = append(slices.Clone(spec.PluginIDs), prompter{}.Name())
-			added[id] = true
-			edit.Agents = append(edit.Agents, &own)
 		}
 	}
-	if s.prompts = len(added) > 0; s.prompts {
+	if s.prompts = len(edit.Agents) > 0; s.prompts {
 		edit.Plugins = append(edit.Plugins, prompter{s})
 	}
 }

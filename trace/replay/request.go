@@ -17,9 +17,9 @@ func (p *part) request(s *stage, i int) awaken.RunRequest {
 		mode = a.begin.Identity.Mode
 	}
 	if i == 0 {
-		input := p.rec.Input
-		if held := p.heldInput(); len(held) > 0 {
-			input = held
+		input, _ := p.input()
+		if p.block.act == 0 {
+			input = append(slices.Clip(input), p.unseen())
 		}
 		req := awaken.RunRequest{AgentID: p.agent(), ThreadID: run.ThreadID, RunID: run.RunID, Messages: input, Rewind: p.rewind, Call: run.Call, Overrides: run.Overrides,
 			FrontendTools: run.FrontendTools, Untrusted: run.Untrusted, OutputSchema: run.OutputSchema, Budget: p.budget(0), Mode: mode,
@@ -36,7 +36,11 @@ func (p *part) request(s *stage, i int) awaken.RunRequest {
 	a.give(&req)
 	req.Budget = p.budget(i)
 	req.Decisions = p.decided(s, i)
-	if req.Messages, req.Rewind = p.said(i); len(req.Messages) > 0 {
+	req.Messages, req.Rewind = p.said(i)
+	if p.block.act == i {
+		req.Messages = append(req.Messages, p.unseen())
+	}
+	if len(req.Messages) > 0 {
 		req.Continue, req.ThreadID = "", run.ThreadID
 	}
 	return req
@@ -51,7 +55,7 @@ func (a *activation) give(req *awaken.RunRequest) {
 
 // budget returns the budget that the run had in an activation. The record of the run has that of the last request; a run that waited for money says
 // which limit it had come to.
-func (p *part) budget(i int) *awaken.RunBudget {
+func (p *past) budget(i int) *awaken.RunBudget {
 	run := p.rec.Run
 	if run.Budget == nil {
 		return nil
@@ -136,7 +140,18 @@ func decisionOf(c *awaken.CallState) []awaken.Decision {
 // said returns the messages that continued the run at the beginning of an activation: those in the log between the last answer before it
 // and the first one in it. Rewind is the message that they hide, if any.
 func (p *part) said(i int) (out []*llm.Message, rewind string) {
-	act, last := -1, ""
+	if p.acts[i].lost() {
+		return nil, ""
+	}
+	before := i - 1 // the activation that waited for it
+	for before > 0 && p.acts[before].lost() {
+		before--
+	}
+	if before == 0 {
+		_, out = p.input()
+	}
+	out = append(out, p.heldInput(i)...)
+	last := ""
 	for _, r := range p.rec.Messages {
 		m := r.Message
 		if m.Role == llm.Assistant {
@@ -152,9 +167,8 @@ func (p *part) said(i int) (out []*llm.Message, rewind string) {
 		if at < 0 || !p.startsActivation(at, m) {
 			continue
 		}
-		act = slices.IndexFunc(p.acts, func(a activation) bool { return at >= a.from && at < a.to })
 		switch {
-		case act != i-1:
+		case p.actAt(at) != before:
 		case !mark:
 			out = append(out, m)
 		case p.seq(md.Rewind.FromSeq) != nil:

@@ -11,12 +11,13 @@ import (
 
 // stage is where a replay happens. It is the sink of all runs, their model and their tools.
 type stage struct {
-	player *Player
-	rt     Runtime
-	ctx    context.Context
-	parts  map[string]*part // by run id
-	order  []*part
-	mode   func(agentID string) awaken.ExecutionMode
+	player  *Player
+	rt      Runtime
+	version *single
+	ctx     context.Context
+	parts   map[string]*part // by run id
+	order   []*part
+	mode    func(agentID string) awaken.ExecutionMode
 	*scribe
 
 	mu       sync.Mutex
@@ -189,7 +190,7 @@ func (s *stage) awaitEnd(ctx context.Context, p *part) {
 	}
 }
 
-func (p *part) line(i int) string {
+func (p *past) line(i int) string {
 	if i < len(p.lines) {
 		return p.lines[i]
 	}

@@ -83,7 +83,7 @@ func newScribe(s *stage) *scribe {
 }
 
 // windowAt returns the state of summarising that an event shows, or nil, and the limit of requests that was learned from a refusal, or 0.
-func (p *part) windowAt(i int) (*builtin.CompactionState, int) {
+func (p *past) windowAt(i int) (*builtin.CompactionState, int) {
 	const key = "__context_compaction"
 	switch ev := p.events[i].Event.(type) {
 	case *awaken.StateSnapshot:
@@ -199,18 +199,26 @@ func (a *attempt) release() {
 }
 
 // actAt returns the activation of an event, or -1.
-func (p *part) actAt(i int) int {
+func (p *past) actAt(i int) int {
 	return slices.IndexFunc(p.acts, func(a activation) bool { return i >= a.from && i < a.to })
 }
 
-// stepAt returns the id of the message that the model is asked for in the step of an event, or "".
-func (p *part) stepAt(i int) string {
+// stepStart returns the event that begins the step of an event, or -1.
+func (p *past) stepStart(i int) int {
 	for ; i >= 0; i-- {
-		if ev, ok := p.events[i].Event.(*awaken.StepStart); ok {
-			return ev.MessageID
+		if _, ok := p.events[i].Event.(*awaken.StepStart); ok {
+			break
 		}
 	}
-	return ""
+	return i
+}
+
+// stepAt returns the id of the message that the model is asked for in the step of an event, or "".
+func (p *past) stepAt(i int) string {
+	if i = p.stepStart(i); i < 0 {
+		return ""
+	}
+	return p.events[i].Event.(*awaken.StepStart).MessageID
 }
 
 // summary returns the text of a summary that a run of the replay took in.
@@ -229,7 +237,7 @@ func (p *part) summary(s *stage, messageID string) (string, bool) {
 }
 
 // unsaid returns the usage of the run that is not of its answers.
-func (p *part) unsaid() llm.Usage {
+func (p *past) unsaid() llm.Usage {
 	u := p.rec.Run.Usage
 	for i := range p.rec.Turns {
 		if said := p.rec.Turns[i].Usage; said != nil {

@@ -1,0 +1,249 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// block is what a guard blocked. The record has the reason, and neither what was blocked nor anything like it: what stands for it in the replay is
+// empty, and gets the recorded verdict.
+type block struct {
+	point  awaken.GuardPoint // "" if no guard blocked anything
+	reason string
+	act    int    // the activation whose request brought the message, or -1
+	callID string // whose result it was
+}
+
+// placeBlock finds what a guard blocked. Of the input it is a message of a request, if the run ended before a step, or else one that arrived during the last
+// step; of the output it is an answer that no event shows; a result has been replaced by an error that says so.
+func (p *part) placeBlock() {
+	last := len(p.acts) - 1
+	a := &p.acts[last]
+	t := a.finish.Termination
+	p.block.act = -1
+	if t.Type != awaken.Blocked || strings.HasPrefix(t.Message, "handoff to ") {
+		return
+	}
+	step, answered, decided := false, false, false
+	for _, e := range p.events[a.from:a.to] {
+		switch ev := e.Event.(type) {
+		case *awaken.StepStart:
+			step, answered = true, false
+		case *awaken.InferenceComplete:
+			answered = true
+		case *awaken.ToolCallResumed:
+			decided = decided || ev.Decision != nil
+		case *awaken.ToolCallDone:
+			if r := ev.Result; r != nil && r.Metadata["rejected"] == true && strings.HasSuffix(r.Message, " was blocked: "+t.Message) {
+				if strings.HasPrefix(r.Message, "the result of tool ") {
+					p.block = block{awaken.ResultPoint, t.Message, -1, ev.ID}
+				}
+				return // by a gate, which is asked again
+			}
+		}
+	}
+	switch {
+	case step && !answered:
+		p.block = block{awaken.OutputPoint, t.Message, -1, ""}
+	case decided: // a person refused it, or the guard refused what the person changed
+	case !step:
+		p.block = block{awaken.InputPoint, t.Message, last, ""}
+	case p.root:
+		p.block = block{awaken.InputPoint, t.Message, -1, ""}
+		at := p.answerAt(p.rec.Turns[len(p.rec.Turns)-1].MessageID)
+		if end := p.lastMade(at); end > 0 {
+			p.heard[end] = append(p.heard[end], p.unseen())
+		} else {
+			p.posts[at] = append(p.posts[at], p.unseen())
+		}
+	}
+}
+
+// lastMade returns the last event with an outcome of the calls of an answer that ended at an event, without those that the end of the run prevented, or -1.
+func (p *past) lastMade(at int) int {
+	last := p.lastOutcome(at)
+	for ; last > at; last-- {
+		if ev, ok := p.events[last].Event.(*awaken.ToolCallDone); ok && !interrupted(ev.Result) {
+			return last
+		}
+	}
+	return -1
+}
+
+// unseen stands for a message that a guard blocked.
+func (p *past) unseen() *llm.Message {
+	m := llm.UserText("")
+	m.ID = "blocked in " + p.rec.Run.RunID
+	return m
+}
+
+// warden is a plugin that gives the recorded verdict on what a guard blocked at a point.
+type warden struct {
+	stage *stage
+	point awaken.GuardPoint
+}
+
+// Name is the name of the plugin.
+func (w warden) Name() string { return fmt.Sprintf("replay.warden.%s", w.point) }
+
+// Register adds the guard.
+func (w warden) Register(r *awaken.Registrar) error {
+	r.Guard(w.point, w.pass)
+	return nil
+}
+
+func (w warden) pass(_ context.Context, h *awaken.HookCall, passage *awaken.Passage) (awaken.Verdict, error) {
+	p := w.stage.of(h.Run.RunID)
+	if p == nil || p.block.point != w.point {
+		return awaken.Allow(), nil
+	}
+	blocked := false
+	switch w.point {
+	case awaken.InputPoint:
+		blocked = passage.Message.ID == p.unseen().ID
+	case awaken.OutputPoint:
+		blocked = passage.Message.ID == p.rec.Turns[len(p.rec.Turns)-1].MessageID
+	case awaken.ResultPoint:
+		blocked = h.Tool != nil && h.Tool.ID == p.block.callID
+	}
+	if blocked {
+		return awaken.Block(p.block.reason), nil
+	}
+	return awaken.Allow(), nil
+}
+
+// guarded adds the plugin to the agents of runs in which a guard blocked something, before their own.
+func guarded(s *stage, reg *registry.Registry, edit *registry.Edit) {
+	for _, p := range s.order {
+		if p.block.point == "" {
+			continue
+		}
+		w := warden{s, p.block.point}
+		if !slices.ContainsFunc(edit.Plugins, func(o awaken.Plugin) bool { return o.Name() == w.Name() }) {
+			edit.Plugins = append(edit.Plugins, w)
+		}
+		for _, id := range []string{p.rec.Run.AgentID, p.rec.Run.FirstAgentID} {
+			if spec := edited(reg, edit, id); spec != nil && !slices.Contains(spec.PluginIDs, w.Name()) {
+				spec.PluginIDs = slices.Insert(spec.PluginIDs, 0, w.Name())
+			}
+		}
+	}
+}
+
+// edited returns a copy of an agent that is in the edit, or nil if there is no such agent.
+func edited(reg *registry.Registry, edit *registry.Edit, id string) *awaken.AgentSpec {
+	for _, spec := range edit.Agents {
+		if spec.ID == id {
+			return spec
+		}
+	}
+	spec := reg.Agent(id)
+	if spec == nil {
+		return nil
+	}
+	own := *spec
+	own.PluginIDs = slices.Clone(spec.PluginIDs)
+	edit.Agents = append(edit.Agents, &own)
+	return &own
+}
+
+// heldCalls returns the calls that stand for messages of the user that a guard held in an activation: those of its request or, if arrived is set, those that arrived while
+// it was active.
+func (p *past) heldCalls(act int, arrived bool) []*awaken.CallState {
+	var out []*awaken.CallState
+	answered := false
+	a := &p.acts[act]
+	for at := a.from; at < a.to; at++ {
+		switch ev := p.events[at].Event.(type) {
+		case *awaken.InferenceComplete:
+			answered = true
+		case *awaken.ToolCallReady:
+			if ev.Name != "guard_input" || answered != arrived {
+				continue
+			}
+			if c := p.held(ev.ID, at); c != nil && c.Message != nil {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// heldInput returns the messages of the request that began an activation that a guard held. They are not in the input.
+func (p *past) heldInput(act int) []*llm.Message {
+	var out []*llm.Message
+	for _, c := range p.heldCalls(act, false) {
+		out = append(out, c.Message.Messages...)
+	}
+	return out
+}
+
+// input returns the messages that the run began with, and those of the input that came later, instead of a message that a guard held.
+func (p *past) input() (first, later []*llm.Message) {
+	held := p.heldInput(0)
+	if len(held) == 0 {
+		return p.rec.Input, nil
+	}
+	rest := slices.DeleteFunc(slices.Clone(p.rec.Input), func(m *llm.Message) bool {
+		return slices.ContainsFunc(held, func(h *llm.Message) bool { return h.ID == m.ID })
+	})
+	if p.superseded() && !p.toldBeforeAnswer() {
+		return held, rest
+	}
+	return append(rest, held...), nil
+}
+
+// superseded reports whether a message took the place of one that a guard held at the beginning.
+func (p *past) superseded() bool {
+	for at := p.acts[0].to; at < len(p.events); at++ {
+		if ev, ok := p.events[at].Event.(*awaken.ToolCallResumed); ok && strings.HasPrefix(ev.TargetID, awaken.HeldCallPrefix) {
+			return ev.Outcome == awaken.CallCancelled && ev.Decision == nil
+		}
+	}
+	return false
+}
+
+// toldBeforeAnswer reports whether the log has a message from outside between the input and the first answer.
+func (p *past) toldBeforeAnswer() bool {
+	for i := range p.rec.Messages {
+		if p.rec.Messages[i].Message.Role == llm.Assistant {
+			break
+		}
+		if fromOutside(&p.rec.Messages[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// placeHeld finds where messages arrived that a guard held while the run was active: behind the answer before, or before a call of it ended.
+func (p *part) placeHeld() {
+	for i := range p.acts {
+		if !p.root {
+			return
+		}
+		for _, c := range p.heldCalls(i, true) {
+			at := -1
+			for e := p.acts[i].from; e < p.acts[i].to; e++ {
+				if _, ok := p.events[e].Event.(*awaken.InferenceComplete); ok {
+					at = e
+				}
+				if ev, ok := p.events[e].Event.(*awaken.StateSnapshot); ok && trace.CallIn(ev, c.CallID) != nil {
+					break
+				}
+			}
+			if end := p.lastOutcome(at); end > 0 && c.UpdatedAt < p.events[end].Time {
+				p.heard[end] = append(p.heard[end], c.Message.Messages...)
+			} else {
+				p.posts[at] = append(p.posts[at], c.Message.Messages...)
+			}
+		}
+	}
+}
