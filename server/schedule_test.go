@@ -49,6 +49,8 @@ func TestSchedules_AreDocuments(t *testing.T) {
 	} {
 		g.says(400, want, "POST", "/v1/schedules", body, admin...)
 	}
+	g.says(422, `field \"at\" is \"tomorrow\", want a time such as \"2026-01-02T15:04:05Z\"`, "POST", "/v1/schedules", `{"id":"once","at":"tomorrow",`+run+`}`, admin...)
+	g.says(422, `field \"from\" is 12, want a time such as`, "POST", "/v1/schedules/preview", `{"cron":"* * * * *","from":12}`, admin...)
 	g.says(409, "its revision is 1, not 7", "PUT", "/v1/schedules/report", `{"expected_revision":7,"cron":"@weekly",`+run+`}`, admin...)
 	g.want(200, "POST", "/v1/schedules/report/run", "", admin...) // a start is no change
 	g.want(200, "PUT", "/v1/schedules/report", `{"expected_revision":1,"cron":"@weekly",`+run+`}`, admin...)

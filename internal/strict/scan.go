@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // maxDepth is the nesting that encoding/json refuses to go beyond.
@@ -37,6 +38,9 @@ func (s *scanner) next() byte {
 
 // value reads a value that is to be decoded into a t. Level is how many objects and arrays it is in.
 func (s *scanner) value(t reflect.Type, level int) error {
+	if t == moment || t == optionalMoment {
+		return s.time(level)
+	}
 	switch c := s.next(); c {
 	case '"':
 		s.text()
@@ -64,6 +68,20 @@ func (s *scanner) value(t reflect.Type, level int) error {
 	return nil
 }
 
+// time reads a time. That of encoding/json does not say which field is wrong.
+func (s *scanner) time(level int) error {
+	s.next()
+	start := s.pos
+	if err := s.value(rawMessage, level); err != nil {
+		return err
+	}
+	raw := s.data[start:s.pos]
+	if string(raw) == "null" || new(time.Time).UnmarshalJSON(raw) == nil {
+		return nil
+	}
+	return &misplaced{problem: fmt.Sprintf("is %.80s, want a time such as \"2026-01-02T15:04:05Z\"", raw)}
+}
+
 // more reports whether another element comes before the end, which it reads.
 func (s *scanner) more(end byte) bool {
 	c := s.next()
@@ -84,7 +102,7 @@ func (s *scanner) object(sh *shape, level int) error {
 				return err
 			}
 			if seen[f.name] {
-				return &repeated{f.name}
+				return &misplaced{f.name, "appears twice"}
 			}
 			seen[f.name] = true
 		}
@@ -117,15 +135,15 @@ func tooDeep(depth int) error {
 	return &Malformed{fmt.Sprintf("nested deeper than %d levels", depth)}
 }
 
-// repeated is the error of a field that appears twice.
-type repeated struct{ path string }
+// misplaced is the error of a field, by its path.
+type misplaced struct{ path, problem string }
 
-func (e *repeated) Error() string { return fmt.Sprintf("field %q appears twice", e.path) }
+func (e *misplaced) Error() string { return fmt.Sprintf("field %q %s", e.path, e.problem) }
 
-// within puts a step in front of the path of a repeated field.
+// within puts a step in front of the path of a field.
 func within(step string, err error) error {
-	if e, ok := errors.AsType[*repeated](err); ok {
-		if !strings.HasPrefix(e.path, "[") {
+	if e, ok := errors.AsType[*misplaced](err); ok {
+		if e.path != "" && !strings.HasPrefix(e.path, "[") {
 			step += "."
 		}
 		e.path = step + e.path

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 )
 
 // shape says what the values of a type look like in JSON. A shape without fields, values and
@@ -26,6 +27,8 @@ var (
 	unmarshaler     = reflect.TypeFor[json.Unmarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	rawMessage      = reflect.TypeFor[json.RawMessage]()
+	moment          = reflect.TypeFor[time.Time]()
+	optionalMoment  = reflect.TypeFor[*time.Time]()
 
 	anything = &shape{}
 	shapes   sync.Map // reflect.Type -> *shape

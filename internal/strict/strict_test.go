@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/awaken-go/awaken/internal/strict"
 )
@@ -96,6 +97,39 @@ func TestUnmarshal_KeepsGoNamesOutOfItsErrors(t *testing.T) {
 	err = strict.Unmarshal([]byte(`{"in":{"name":true}}`), &o)
 	if want := `field "in.name" is a JSON bool, want a string`; err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
+	}
+}
+
+func TestUnmarshal_NamesTheTimeThatIsNone(t *testing.T) {
+	type inner struct {
+		At *time.Time `json:"at"`
+	}
+	type outer struct {
+		inner
+		From time.Time          `json:"from"`
+		List []time.Time        `json:"list"`
+		Map  map[string][]inner `json:"map"`
+	}
+	const want = `, want a time such as "2026-01-02T15:04:05Z"`
+	for doc, problem := range map[string]string{
+		`{"at":"tomorrow"}`:                                 `field "at" is "tomorrow"` + want,
+		`{"at":""}`:                                         `field "at" is ""` + want,
+		`{"from":1700000000}`:                               `field "from" is 1700000000` + want,
+		`{"from":{"a":[1]}}`:                                `field "from" is {"a":[1]}` + want,
+		`{"from":"2026-01-02"}`:                             `field "from" is "2026-01-02"` + want,
+		`{"list":["2026-01-02T15:04:05Z",true]}`:            `field "list[1]" is true` + want,
+		`{"map":{"a":[{"at":"x"}]}}`:                        `field "map.a[0].at" is "x"` + want,
+		`{"from":"` + strings.Repeat("9", 1000) + `"}`:      `field "from" is "` + strings.Repeat("9", 79) + want,
+		`{"at":null,"from":"2026-01-02T15:04:05.5+01:00"}`:  "",
+		`{"from":null,"list":[],"map":{"a":[{"at":null}]}}`: "",
+	} {
+		err := strict.Unmarshal([]byte(doc), new(outer))
+		if got := fmt.Sprint(err); err == nil && problem != "" || err != nil && got != problem {
+			t.Errorf("%s: got %v, want %q", doc, err, problem)
+		}
+	}
+	if err := strict.Unmarshal([]byte(`{"at":"x"`), new(outer)); err == nil || !strings.Contains(err.Error(), "not JSON") {
+		t.Errorf("a document that is cut off: %v", err)
 	}
 }
 
