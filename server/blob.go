@@ -73,8 +73,8 @@ func (h *files) upload(req *request) error {
 	if store == nil {
 		return unavailable("this server's store keeps no files")
 	}
-	if enc := req.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %q, want identity", enc)
+	if err := req.checkEncoding(); err != nil {
+		return err
 	}
 	mediaType, err := blob.ParseMediaType(req.r.Header.Get("Content-Type"))
 	if err != nil {

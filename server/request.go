@@ -96,10 +96,18 @@ func (req *request) Decode(v any) error {
 			return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content type is %q, want application/json", ct)
 		}
 	}
-	if enc := req.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %q, want identity", enc)
+	if err := req.checkEncoding(); err != nil {
+		return err
 	}
 	return req.bodies.decode(req, v)
+}
+
+// checkEncoding refuses bodies that are compressed.
+func (req *request) checkEncoding() error {
+	if enc := req.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %.80q, want identity", enc)
+	}
+	return nil
 }
 
 // value returns a query parameter that has several names, or "".

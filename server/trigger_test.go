@@ -211,6 +211,9 @@ func TestTriggers_OnlyAuthenticRequestsStartRuns(t *testing.T) {
 			t.Errorf("content type %q: %d %s", kind, status, text)
 		}
 	}
+	g.says(415, `content encoding is \"gzip\", want identity`, "POST", path, "\x1f\x8b\x08", "Content-Encoding", "gzip", "Content-Type", "application/json")
+	g.says(415, `the body is not a text in UTF-8, although its content type is \"text/plain\"`, "POST", path, "\x1f\x8b\x08", "Content-Type", "text/plain")
+	g.says(422, `field \"expires_at\" is \"soon\", want a time such as \"2026-01-02T15:04:05Z\"`, "POST", "/v1/triggers/deploys/url", `{"expires_at":"soon"}`, admin...)
 	g.says(400, "the body is not JSON", "POST", path, "{", "Content-Type", "application/json")
 	g.want(413, "POST", path, strings.Repeat("x", 65537), "Content-Type", "text/plain")
 	g.want(200, "PUT", "/v1/triggers/"+id, `{"paused":true,`+triggered+`}`, admin...)

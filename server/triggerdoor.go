@@ -86,6 +86,9 @@ func (h *triggers) open(req *request) error {
 	if f.runID = h.newID(); f.request != "" {
 		f.runID = t.RunID(f.request)
 	}
+	if err := req.checkEncoding(); err != nil {
+		return err
+	}
 	if f.payload, err = payloadOf(t, req.r.Header.Get("Content-Type"), body); err != nil {
 		return err
 	}
@@ -178,8 +181,10 @@ func payloadOf(t *trigger.Trigger, contentType string, body []byte) (*payload, e
 	switch charset := strings.ToLower(params["charset"]); {
 	case err != nil, !isJSON && kind != "application/x-www-form-urlencoded" && kind != "application/xml" && !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "+xml"):
 		return nil, unsupported
-	case charset != "" && charset != "utf-8" && charset != "us-ascii", !utf8.Valid(body), slices.Contains(body, 0):
+	case charset != "" && charset != "utf-8" && charset != "us-ascii":
 		return nil, unsupported
+	case !utf8.Valid(body), slices.Contains(body, 0):
+		return nil, fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body is not a text in UTF-8, although its content type is %.80q", contentType)
 	case isJSON && !json.Valid(body):
 		return nil, protocol.BadRequest("the body is not JSON, although its content type is %s", kind)
 	}
