@@ -31,7 +31,8 @@ func makeFolder(ts *testscript.TestScript, neg bool, args []string) {
 //
 //	plays pass|fail [OLD NEW]
 //
-// It runs the test in $DIR with the go tool, without a network. OLD and NEW are texts to replace in its file for this time.
+// It runs the test in $DIR, which the go tool compiles once, without a network. OLD and NEW are texts to replace in its file for
+// this time.
 func playTest(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 && len(args) != 3 {
 		ts.Fatalf("usage: plays pass|fail [OLD NEW]")
@@ -52,8 +53,16 @@ func playTest(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(os.WriteFile(files[0], changed, 0o600))
 		defer func() { ts.Check(os.WriteFile(files[0], data, 0o600)) }()
 	}
-	cmd := exec.Command("go", "test", "-count=1", ".")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly")
+	program := filepath.Join(dir, "play.test")
+	if _, err := os.Stat(program); err != nil {
+		cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, ".")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			ts.Fatalf("the test does not compile: %v\n%s", err, out)
+		}
+	}
+	cmd := exec.Command(program)
+	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	ts.Logf("%s", out)
 	if (err == nil) != (args[0] == "pass") {

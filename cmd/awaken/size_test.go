@@ -5,15 +5,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // maxBinary is how large the stripped program may become, in bytes, with everything that is
 // planned. One SDK of a model provider more would break it.
 const maxBinary = 51_000_000
 
-// TestBudget_BinarySize links the program. Its packages are in the build cache when the tests run
-// after `go vet`, so that this takes seconds.
+// TestBudget_BinarySize links the program.
 func TestBudget_BinarySize(t *testing.T) {
+	if testenv.Race {
+		t.Skip("the program is linked without the race detector; the budgets are tested without it")
+	}
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "awaken")
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, ".").CombinedOutput(); err != nil {
