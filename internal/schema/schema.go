@@ -27,7 +27,8 @@ import (
 // Describer is implemented by types that refine the schema inferred for them, with
 // enums, bounds or descriptions.
 type Describer interface {
-	// DescribeSchema changes the inferred schema. It is called on a zero value.
+	// DescribeSchema changes the inferred schema. It is called on a zero value, and only for the
+	// first of all that ask for the schema of its type.
 	DescribeSchema(s *Node)
 }
 
@@ -84,7 +85,32 @@ func (n *Node) Optional(names ...string) *Node {
 // For returns the JSON Schema of t. A `jsonschema` struct tag is the description of a
 // property, or constrains it: enum=a,enum=b,minimum=1,maximum=9,description=text. Properties
 // are required unless their json tag says omitempty or omitzero.
-func For(t reflect.Type) (json.RawMessage, error) { return ForWith(t, nil) }
+func For(t reflect.Type) (json.RawMessage, error) {
+	k := knownOf(t)
+	return slices.Clone(k.raw), k.err
+}
+
+// known is the schema of a type, which is always the same: making it takes longer than all else
+// that a tool or a plugin needs to start.
+type known struct {
+	raw    json.RawMessage
+	err    error
+	object bool // its values are JSON objects
+}
+
+var schemas sync.Map // of *known by reflect.Type
+
+func knownOf(t reflect.Type) *known {
+	if k, ok := schemas.Load(t); ok {
+		return k.(*known)
+	}
+	k := &known{}
+	var s jsonschema.Schema
+	k.raw, k.err = ForWith(t, nil)
+	k.object = k.err == nil && json.Unmarshal(k.raw, &s) == nil && typeOf(&s) == "object"
+	schemas.Store(t, k)
+	return k
+}
 
 // ForWith is For with the schemas of types whose JSON differs from their Go type. It panics
 // if one of them is not a schema: that is a programming error.
@@ -114,12 +140,10 @@ func ForWith(t reflect.Type, special map[reflect.Type]string) (json.RawMessage, 
 
 // ForObject is For, except that it fails if the values of t are not JSON objects.
 func ForObject(t reflect.Type) (json.RawMessage, error) {
-	raw, err := For(t)
-	var s jsonschema.Schema
-	if err == nil && (json.Unmarshal(raw, &s) != nil || typeOf(&s) != "object") {
-		err = fmt.Errorf("the values of %v are not JSON objects; want a struct or a map", t)
+	if k := knownOf(t); k.err == nil && !k.object {
+		return nil, fmt.Errorf("the values of %v are not JSON objects; want a struct or a map", t)
 	}
-	return raw, err
+	return For(t)
 }
 
 // Clean rewrites a schema into the subset that all providers accept: const
