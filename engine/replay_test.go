@@ -118,10 +118,11 @@ func goldenRecordings(t *testing.T, p *goldenPlayer) []*trace.Recording {
 // TestFork_OfEveryStep takes up every run of the golden corpus before each of its steps, on a thread of its own, with what its tools
 // returned: delegates, approvals, tasks and parallel tools among them. No effect happens again.
 func TestFork_OfEveryStep(t *testing.T) {
-	var forks, answered atomic.Int64
+	var n forkCounts
 	t.Cleanup(func() {
-		t.Logf("%d forks, %d calls answered as recorded, no effect", forks.Load(), answered.Load())
-		if forks.Load() < 200 || answered.Load() < 50 {
+		t.Logf("%d forks, %d calls answered as recorded, no effect; %d forks of runs with delegates, %d with tasks, %d with parallel calls, %d in which a person approved calls",
+			n.forks.Load(), n.answered.Load(), n.delegates.Load(), n.tasks.Load(), n.parallel.Load(), n.approved.Load())
+		if n.forks.Load() < 200 || n.answered.Load() < 50 || n.delegates.Load() < 10 || n.tasks.Load() < 5 || n.parallel.Load() < 10 || n.approved.Load() < 10 {
 			t.Error("there are too few forks to prove anything")
 		}
 	})
@@ -139,9 +140,7 @@ func TestFork_OfEveryStep(t *testing.T) {
 						continue
 					}
 					for step := range rec.Steps() {
-						if goldenFork(t, a, p, rec, step, &answered) {
-							forks.Add(1)
-						}
+						goldenFork(t, a, p, rec, step, &n)
 					}
 				}
 				time.Sleep(time.Hour)
@@ -150,8 +149,28 @@ func TestFork_OfEveryStep(t *testing.T) {
 	}
 }
 
-// goldenFork forks a run before a step, and reports whether there was something to answer.
-func goldenFork(t *testing.T, a *txtar.Archive, p *goldenPlayer, rec *trace.Recording, step int, answered *atomic.Int64) bool {
+// forkCounts counts forks, and what they have.
+type forkCounts struct{ forks, answered, delegates, tasks, parallel, approved atomic.Int64 }
+
+// add counts a fork of a run of an agent.
+func (n *forkCounts) add(rec *trace.Recording, agents []*awaken.AgentSpec) {
+	n.forks.Add(1)
+	tasks := slices.ContainsFunc(rec.Children, func(c *trace.Recording) bool { return c.Run.Mode == "scheduled" })
+	if tasks {
+		n.tasks.Add(1)
+	}
+	if len(rec.Children) > 0 && !tasks {
+		n.delegates.Add(1)
+	}
+	if slices.ContainsFunc(agents, func(spec *awaken.AgentSpec) bool {
+		return spec.ID == rec.Run.AgentID && spec.ExecutionMode() != awaken.Sequential
+	}) && slices.ContainsFunc(rec.Turns, func(turn trace.Turn) bool { return len(turn.ToolCalls) > 1 }) {
+		n.parallel.Add(1)
+	}
+}
+
+// goldenFork forks a run before a step. A person approves all that it asks for.
+func goldenFork(t *testing.T, a *txtar.Archive, p *goldenPlayer, rec *trace.Recording, step int, n *forkCounts) {
 	t.Helper()
 	b, err := rec.Branch(step, nil)
 	if err != nil {
@@ -188,14 +207,33 @@ func goldenFork(t *testing.T, a *txtar.Archive, p *goldenPlayer, rec *trace.Reco
 		spec.Sections[fork.Name] = raw
 	}
 	rt := mustNew(t, cfg)
-	_, err = rt.Run(t.Context(), awaken.RunRequest{AgentID: rec.Run.AgentID, ThreadID: id}, awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
-		if done, ok := e.Event.(*awaken.ToolCallDone); ok && done.Outcome == awaken.CallSucceeded {
-			answered.Add(1)
+	sink := awaken.SinkFunc(func(_ context.Context, e awaken.Entry) error {
+		switch ev := e.Event.(type) {
+		case *awaken.ToolCallDone:
+			if ev.Outcome == awaken.CallSucceeded {
+				n.answered.Add(1)
+			}
+		case *awaken.ToolCallResumed:
+			if ev.Decision != nil {
+				n.approved.Add(1)
+			}
 		}
 		return nil
-	}))
+	})
+	res, err := rt.Run(t.Context(), awaken.RunRequest{AgentID: rec.Run.AgentID, ThreadID: id}, sink)
 	if errors.Is(err, awaken.ErrInvalid) {
-		return false // nothing to answer
+		return // nothing to answer
+	}
+	n.add(rec, cfg.Agents)
+	for range 5 {
+		if err != nil || res.Waiting == nil {
+			break
+		}
+		var decisions []awaken.Decision
+		for _, ticket := range res.Waiting.Tickets {
+			decisions = append(decisions, awaken.Decision{Target: ticket.TicketID, Action: awaken.ActionResume})
+		}
+		res, err = rt.Run(t.Context(), awaken.RunRequest{Continue: res.RunID, Decisions: decisions}, sink)
 	}
 	if settled := rt.Settle(t.Context()); settled != nil {
 		t.Error(settled)
@@ -205,7 +243,6 @@ func goldenFork(t *testing.T, a *txtar.Archive, p *goldenPlayer, rec *trace.Reco
 			t.Errorf("the fork at step %d of run %s took effect: %s", step, rec.Run.RunID, note)
 		}
 	}
-	return true
 }
 
 // recited is a model that says what it said in a run, and then that it is over.

@@ -347,7 +347,7 @@ func (h *forks) section(spec *awaken.AgentSpec, rec *trace.Recording, body *repl
 	if c.Tools == "" {
 		c.Tools = fork.Recorded
 	}
-	if err := c.Validate(); err != nil {
+	if err := c.Check("fixtures"); err != nil {
 		return nil, protocol.BadRequest("%v", err)
 	}
 	if c.Tools == fork.Recorded {

@@ -228,6 +228,14 @@ func TestRuns_AReplayKeepsTheBytesOfResults(t *testing.T) {
 			t.Errorf("%s: the fork has %s, want %s", body, got, want)
 		}
 	}
+	for body, want := range map[string]string{
+		`{"from_step":0,"fixtures":[{"tool":"look","result":{"status":"success"}},{"tool":""}]}`: `fixtures[1].tool is empty`,
+		`{"from_step":0,"fixtures":[{"tool":"look","result":{"status":"odd"}}]}`:                 `fixtures[0].result.status is "odd"`,
+	} {
+		if got := fmt.Sprint(g.want(400, "POST", "/v1/runs/"+run+"/replay", body, admin...)); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
 	made := g.want(202, "POST", "/v1/runs/"+run+"/replay", `{"from_step":0,"tools":"fixture"}`, admin...)["run_id"].(string)
 	g.ended(made)
 	if got := calls(made); !strings.Contains(got, "not_recorded") {

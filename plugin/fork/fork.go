@@ -87,12 +87,15 @@ func (*Config) DescribeSchema(s *schema.Node) {
 }
 
 // Validate reports every mistake in the section.
-func (c *Config) Validate() error {
+func (c *Config) Validate() error { return c.Check("results") }
+
+// Check is Validate for a document in which the results have another name.
+func (c *Config) Check(results string) error {
 	var bad check.Problems
 	bad.OneOf("tools", string(c.Tools), string(Recorded), string(Fixtures), string(Refuse), string(ReadOnly), string(Real))
 	for i := range c.Results {
 		f := &c.Results[i]
-		bad.Prefix = fmt.Sprintf("results[%d].", i)
+		bad.Prefix = fmt.Sprintf("%s[%d].", results, i)
 		bad.NotBlank("tool", f.Tool)
 		r, err := f.result()
 		bad.When(r == nil && err == nil, "result is missing")
