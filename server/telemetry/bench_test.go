@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/server/telemetry"
+	"github.com/awaken-go/awaken/trace"
 )
 
 // BenchmarkRun is a run of one answer in 64 pieces, as W6 has it, without the server around it: what an observer adds to it is what observing costs. The
@@ -32,7 +33,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(variant.name, func(b *testing.B) {
 			var plugins []awaken.Plugin
 			if variant.name != "nothing" {
-				opts := observe.Options{Sinks: []observe.Sink{observe.NewMemory()}, Always: true, Config: observe.Config{SampleRate: &variant.rate}}
+				opts := observe.Options{Sinks: []observe.Sink{forgetful{}}, Always: true, Config: observe.Config{SampleRate: &variant.rate}}
 				if variant.traces {
 					opts.Tracer = encoding(b)
 				}
@@ -70,6 +71,14 @@ func encoding(b *testing.B) oteltrace.TracerProvider {
 	b.Cleanup(func() { _ = end(context.Background()) })
 	return p
 }
+
+// forgetful is a sink that keeps nothing, like that of /metrics.
+type forgetful struct{}
+
+func (forgetful) Record(context.Context, *trace.Event)     {}
+func (forgetful) RunEnd(context.Context, *observe.Summary) {}
+func (forgetful) Flush(context.Context) error              { return nil }
+func (forgetful) Shutdown(context.Context) error           { return nil }
 
 // nowhere is a client of a collector that only encodes.
 type nowhere struct{}

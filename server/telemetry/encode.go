@@ -3,6 +3,7 @@ package telemetry
 import (
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -122,23 +123,23 @@ func appendAttributes(buf []byte, field protowire.Number, attrs []attribute.KeyV
 		var mark int
 		buf, mark = begin(buf, field)
 		buf = appendText(buf, 1, string(attrs[i].Key))
-		buf = end(appendValue(buf, 2, attrs[i].Value), mark)
+		buf = end(appendValue(buf, 2, &attrs[i].Value), mark)
 	}
 	return buf
 }
 
 // appendValue appends a value as the given field.
-func appendValue(buf []byte, field protowire.Number, v attribute.Value) []byte {
+func appendValue(buf []byte, field protowire.Number, v *attribute.Value) []byte {
 	buf, mark := begin(buf, field)
 	switch v.Type() {
 	case attribute.BOOL:
-		buf = protowire.AppendVarint(protowire.AppendTag(buf, 2, protowire.VarintType), protowire.EncodeBool(v.AsBool()))
+		buf = protowire.AppendVarint(appendTag(buf, 2, protowire.VarintType), protowire.EncodeBool(v.AsBool()))
 	case attribute.INT64:
-		buf = protowire.AppendVarint(protowire.AppendTag(buf, 3, protowire.VarintType), uint64(v.AsInt64()))
+		buf = protowire.AppendVarint(appendTag(buf, 3, protowire.VarintType), uint64(v.AsInt64()))
 	case attribute.FLOAT64:
-		buf = protowire.AppendFixed64(protowire.AppendTag(buf, 4, protowire.Fixed64Type), math.Float64bits(v.AsFloat64()))
+		buf = protowire.AppendFixed64(appendTag(buf, 4, protowire.Fixed64Type), math.Float64bits(v.AsFloat64()))
 	case attribute.STRING:
-		buf = protowire.AppendString(protowire.AppendTag(buf, 1, protowire.BytesType), valid(v.AsString()))
+		buf = appendString(buf, 1, v.AsString())
 	case attribute.BYTESLICE:
 		buf = protowire.AppendBytes(protowire.AppendTag(buf, 7, protowire.BytesType), v.AsByteSlice())
 	case attribute.BOOLSLICE:
@@ -163,15 +164,20 @@ func appendValue(buf []byte, field protowire.Number, v attribute.Value) []byte {
 func appendList[T any](buf []byte, list []T, of func(T) attribute.Value) []byte {
 	buf, mark := begin(buf, 5)
 	for _, v := range list {
-		buf = appendValue(buf, 1, of(v))
+		buf = appendValue(buf, 1, new(of(v)))
 	}
 	return end(buf, mark)
 }
 
 // begin appends the beginning of a message with one byte for its length; end completes it.
 func begin(buf []byte, field protowire.Number) (_ []byte, mark int) {
-	buf = append(protowire.AppendTag(buf, field, protowire.BytesType), 0)
+	buf = append(appendTag(buf, field, protowire.BytesType), 0)
 	return buf, len(buf)
+}
+
+// appendTag is [protowire.AppendTag] for numbers below 16, which almost all are: one byte.
+func appendTag(buf []byte, field protowire.Number, kind protowire.Type) []byte {
+	return append(buf, byte(field)<<3|byte(kind))
 }
 
 // end writes the length of the message that began at mark. One that is longer than a byte can say is moved.
@@ -199,11 +205,25 @@ func appendText(buf []byte, field protowire.Number, text string) []byte {
 	if text == "" {
 		return buf
 	}
-	return protowire.AppendString(protowire.AppendTag(buf, field, protowire.BytesType), valid(text))
+	return appendString(buf, field, text)
+}
+
+func appendString(buf []byte, field protowire.Number, text string) []byte {
+	text = valid(text)
+	buf = appendTag(buf, field, protowire.BytesType)
+	if len(text) < 0x80 {
+		return append(append(buf, byte(len(text))), text...)
+	}
+	return protowire.AppendString(buf, text)
 }
 
 // valid returns a text that a message may have. Tools and models may say anything, and a collector refuses all spans of a request for one that is not UTF-8.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+func valid(text string) string {
+	if utf8.ValidString(text) { // much faster than what repairs a text
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
 
 func appendUint(buf []byte, field protowire.Number, v uint64) []byte {
 	if v == 0 {

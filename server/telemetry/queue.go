@@ -33,7 +33,7 @@ type queue struct {
 	waiting []*chunk // the last one grows
 	spans   int      // in all of them
 	dropped int      // since the last request
-	spare   *chunk
+	spare   []*chunk // were sent, and are filled again
 }
 
 // chunk is what one request sends.
@@ -45,7 +45,7 @@ type chunk struct {
 
 const (
 	maxChunk  = 1 << 20 // bytes of a chunk; one that is longer gets no more spans
-	keptChunk = 2 << 20 // bytes of a chunk that is kept to be filled again
+	keptChunk = 1 << 19 // bytes of a chunk that is kept to be filled again
 )
 
 // newQueue starts the client and a goroutine that sends, until shutdown.
@@ -89,11 +89,11 @@ func (q *queue) add(s *span) {
 		return
 	}
 	if n := len(q.waiting); n == 0 || q.waiting[n-1].isFull(q.batch) {
-		next := q.spare
-		if q.spare = nil; next == nil {
-			next = new(chunk)
+		if n := len(q.spare); n > 0 {
+			q.waiting, q.spare = append(q.waiting, q.spare[n-1]), q.spare[:n-1]
+		} else {
+			q.waiting = append(q.waiting, new(chunk))
 		}
-		q.waiting = append(q.waiting, next)
 	}
 	last := q.waiting[len(q.waiting)-1]
 	last.add(s)
@@ -219,8 +219,8 @@ func (q *queue) recycle(c *chunk) {
 	c.spans = 0
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.spare == nil && size <= keptChunk {
-		q.spare = c
+	if len(q.spare) <= q.limit/q.batch && size <= keptChunk {
+		q.spare = append(q.spare, c)
 	}
 }
 

@@ -19,14 +19,20 @@ import (
 // span is a span that is recorded. It is safe for concurrent use. After its end it has only its position.
 type span struct {
 	embedded.Span
-	t          *tracer
-	parent, at oteltrace.SpanContext
-	kind       oteltrace.SpanKind
+	t  *tracer
+	at oteltrace.SpanContext
 
-	mu          sync.Mutex
+	mu    sync.Mutex
+	*open // nil after the end
+}
+
+// open is what is known of a span that has not ended. Its memory is used again.
+type open struct {
+	parent      oteltrace.SpanContext
+	kind        oteltrace.SpanKind
 	name        string
 	began, over time.Time
-	attrs       []attribute.KeyValue // from attributes
+	attrs       []attribute.KeyValue
 	dropped     int
 	status      codes.Code
 	why         string
@@ -40,9 +46,9 @@ type extras struct {
 	droppedEvents, droppedLinks int
 }
 
-// attributes holds lists that spans have used. Long ones are not kept.
-var attributes = sync.Pool{New: func() any { return new([]attribute.KeyValue) }}
+var opens = sync.Pool{New: func() any { return new(open) }}
 
+// keptAttributes is the length of a list of attributes that is used again, at most.
 const keptAttributes = 64
 
 // End implements [oteltrace.Span].
@@ -50,30 +56,28 @@ func (s *span) End(opts ...oteltrace.SpanEndOption) {
 	c := oteltrace.NewSpanEndConfig(opts...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.over.IsZero() {
+	if s.open == nil {
 		return
 	}
 	if s.over = c.Timestamp(); s.over.IsZero() {
 		s.over = time.Now()
 	}
 	s.t.p.queue.add(s)
-	if attrs := s.attrs; cap(attrs) > 0 && cap(attrs) <= keptAttributes {
-		clear(attrs)
-		attrs = attrs[:0]
-		attributes.Put(&attrs)
+	was := s.open
+	s.open = nil
+	if clear(was.attrs); cap(was.attrs) > keptAttributes {
+		was.attrs = nil
 	}
-	s.attrs, s.extras = nil, nil
+	*was = open{attrs: was.attrs[:0]}
+	opens.Put(was)
 }
 
 // SetAttributes implements [oteltrace.Span]. It does not keep list.
 func (s *span) SetAttributes(list ...attribute.KeyValue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.over.IsZero() || len(list) == 0 {
+	if s.open == nil || len(list) == 0 {
 		return
-	}
-	if s.attrs == nil {
-		s.attrs = *attributes.Get().(*[]attribute.KeyValue)
 	}
 	var dropped int
 	s.attrs, dropped = with(slices.Grow(s.attrs, len(list)), list, s.t.p.limits.AttributeCountLimit, s.t.p.limits.AttributeValueLengthLimit)
@@ -82,19 +86,26 @@ func (s *span) SetAttributes(list ...attribute.KeyValue) {
 
 // with adds attributes to those that a span has: one replaces another of the same key, and those beyond the limit are dropped. A limit below 0 is none.
 func with(attrs, list []attribute.KeyValue, limit, length int) (_ []attribute.KeyValue, dropped int) {
-	for _, a := range list {
-		if !a.Valid() {
+	for i := range list {
+		if !list[i].Valid() {
 			dropped++
 			continue
 		}
-		a.Value = shortened(a.Value, length)
-		switch i := slices.IndexFunc(attrs, func(b attribute.KeyValue) bool { return b.Key == a.Key }); {
-		case i >= 0:
-			attrs[i] = a
+		at := 0
+		for at < len(attrs) && attrs[at].Key != list[i].Key {
+			at++
+		}
+		switch {
+		case at < len(attrs):
+			attrs[at] = list[i]
 		case limit >= 0 && len(attrs) >= limit:
 			dropped++
+			continue
 		default:
-			attrs = append(attrs, a)
+			attrs = append(attrs, list[i])
+		}
+		if length >= 0 {
+			attrs[at].Value = shortened(list[i].Value, length)
 		}
 	}
 	return attrs, dropped
@@ -148,7 +159,10 @@ func cut(list []attribute.KeyValue, limit int) (_ []attribute.KeyValue, dropped 
 
 // more returns the extras of a span that has not ended, or nil.
 func (s *span) more() *extras {
-	if s.over.IsZero() && s.extras == nil {
+	if s.open == nil {
+		return nil
+	}
+	if s.extras == nil {
 		s.extras = new(extras)
 	}
 	return s.extras
@@ -176,7 +190,7 @@ func (s *span) RecordError(err error, opts ...oteltrace.EventOption) {
 func (s *span) SetStatus(code codes.Code, description string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.over.IsZero() || s.status > code {
+	if s.open == nil || s.status > code {
 		return
 	}
 	if s.status, s.why = code, ""; code == codes.Error {
@@ -188,7 +202,7 @@ func (s *span) SetStatus(code codes.Code, description string) {
 func (s *span) SetName(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over.IsZero() {
+	if s.open != nil {
 		s.name = name
 	}
 }
@@ -197,7 +211,7 @@ func (s *span) SetName(name string) {
 func (s *span) IsRecording() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.over.IsZero()
+	return s.open != nil
 }
 
 // SpanContext implements [oteltrace.Span].

@@ -66,7 +66,8 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...oteltrace.SpanS
 		return ctx, oteltrace.SpanFromContext(ctx)
 	}
 	at.TraceFlags = parent.TraceFlags() | oteltrace.FlagsSampled
-	s := &span{t: t, parent: parent, at: oteltrace.NewSpanContext(at), kind: oteltrace.ValidateSpanKind(c.SpanKind()), name: name, began: c.Timestamp()}
+	s := &span{t: t, at: oteltrace.NewSpanContext(at), open: opens.Get().(*open)}
+	s.parent, s.kind, s.name, s.began = parent, oteltrace.ValidateSpanKind(c.SpanKind()), name, c.Timestamp()
 	if s.began.IsZero() {
 		s.began = time.Now()
 	}
