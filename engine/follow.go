@@ -14,11 +14,11 @@ import (
 //
 // A run that is handed off is still followed by the observers of the agent it began with.
 type Observer interface {
-	// Follow is called when an activation of a run begins, with the run as h has it. It returns the
+	// Follow is called when an activation of a run begins. It returns the
 	// context of the activation, and a sink that gets its events, except deltas, after the run's own sink; the
 	// sink's errors are ignored. If the sink is a [Follower], it is also told when parts of the run begin
 	// and end. A nil sink follows nothing. Version is that of the registry, to which the run is pinned.
-	Follow(ctx context.Context, h *awaken.HookCall, version string) (context.Context, awaken.Sink)
+	Follow(ctx context.Context, run *awaken.RunInfo, agent *awaken.AgentSpec, version string) (context.Context, awaken.Sink)
 }
 
 // Follower is the sink of an [Observer] that follows one activation. Every Begin method returns the
@@ -57,8 +57,8 @@ type followed struct {
 func (op *opening) follow() {
 	op.ctx = tracecontext.Continue(op.ctx, tracecontext.ParseText(op.rec.Trace))
 	defer func() {
-		if at := tracecontext.Of(op.ctx); op.rec.Trace == "" && at.Sampled() {
-			op.rec.Trace = at.String()
+		if op.rec.Trace == "" && tracecontext.Sampled(op.ctx) {
+			op.rec.Trace = tracecontext.Of(op.ctx).String()
 		}
 	}()
 	var f *followed
@@ -71,7 +71,7 @@ func (op *opening) follow() {
 			f = &followed{Sink: op.out.sink, rt: op.rt}
 		}
 		f.safely(func() {
-			ctx, sink := o.Follow(op.ctx, op.hooks.call(awaken.PhaseRunStart, about{}), op.rec.ResolutionID)
+			ctx, sink := o.Follow(op.ctx, op.info, op.agent.Spec, op.rec.ResolutionID)
 			if sink == nil {
 				return
 			}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,8 +12,8 @@ import (
 // serve returns the handler of a route.
 func (s *Server) serve(route *protocol.Route) http.Handler {
 	ids := route.IDs()
-	return s.traced(route, func(w http.ResponseWriter, r *http.Request) {
-		c := &call{auth: s.auth, streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: r.Context(), route: route, bodies: s.limiter.bodies, admission: s.limiter.admission, trusts: s.cfg.TrustClients}}
+	return s.traced(route, func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		c := &call{auth: s.auth, streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: ctx, route: route, bodies: s.limiter.bodies, admission: s.limiter.admission, trusts: s.cfg.TrustClients}}
 		if err := s.answer(c, ids); err != nil {
 			f := failureOf(err)
 			if f.Code == "exists" && (r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Match") != "") {

@@ -22,8 +22,8 @@ type exemplars struct {
 // observe records a duration. Its exemplar is the trace of ctx, if that is recorded.
 func (e *exemplars) observe(ctx context.Context, h prometheus.Observer, seconds float64) {
 	x, ok := h.(prometheus.ExemplarObserver)
-	if at := tracecontext.Of(ctx); ok && at.Sampled() && e.isDue(h) {
-		x.ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": at.TraceID()})
+	if ok && tracecontext.Sampled(ctx) && e.isDue(h) {
+		x.ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": tracecontext.Of(ctx).TraceID()})
 		return
 	}
 	h.Observe(seconds)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -55,29 +56,37 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// traced returns a handler whose context is where the request is in its trace: in a span of its own, if the server makes spans. Probes and scrapers get none.
-func (s *Server) traced(route *protocol.Route, next http.HandlerFunc) http.Handler {
+// traced returns a handler that tells next where the request is in its trace: in a span of its own, if the server makes spans. Probes and scrapers get none.
+func (s *Server) traced(route *protocol.Route, next func(ctx context.Context, w http.ResponseWriter, r *http.Request)) http.Handler {
+	name := route.Method + " " + route.Path
 	spans := s.cfg.Observer.Traces() && route.Path != "/metrics" && !strings.HasPrefix(route.Path, "/health")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if at := tracecontext.FromHeader(r.Header.Values); at.Parent != "" {
-			r = r.WithContext(tracecontext.With(r.Context(), at))
+		ctx := tracecontext.With(r.Context(), tracecontext.FromHeader(r.Header.Values))
+		var end func(about *observe.Request, status int)
+		if spans {
+			name := name
+			if r.Method != route.Method { // HEAD
+				name = r.Method + " " + route.Path
+			}
+			ctx, end = s.cfg.Observer.Serve(ctx, name)
 		}
-		if !spans {
-			next(w, r)
+		if end == nil {
+			next(ctx, w, r)
 			return
 		}
-		about := &observe.Request{Method: r.Method, Scheme: "http", Host: (&url.URL{Host: r.Host}).Hostname(), Path: r.URL.Path, Route: route.Path, Protocol: strings.TrimPrefix(r.Proto, "HTTP/"), UserAgent: r.UserAgent()}
-		if r.TLS != nil {
-			about.Scheme = "https"
-		}
-		ctx, end := s.cfg.Observer.Serve(r.Context(), about)
 		rec, ok := w.(*recorder)
 		if !ok {
 			rec = &recorder{ResponseWriter: w}
 		}
 		status := 0
-		defer func() { end(status) }()
-		next(rec, r.WithContext(ctx))
+		defer func() {
+			about := &observe.Request{Method: r.Method, Scheme: "http", Host: (&url.URL{Host: r.Host}).Hostname(), Path: r.URL.Path, Route: route.Path, Protocol: strings.TrimPrefix(r.Proto, "HTTP/"), UserAgent: r.UserAgent()}
+			if r.TLS != nil {
+				about.Scheme = "https"
+			}
+			end(about, status)
+		}()
+		next(ctx, rec, r)
 		status = cmp.Or(rec.status, http.StatusOK)
 	})
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
@@ -40,6 +41,24 @@ type Span struct {
 	DurationMS  int64 `json:"duration_ms"`
 	StartedAtMS int64 `json:"started_at_ms,omitempty"`
 	EndedAtMS   int64 `json:"ended_at_ms,omitempty"`
+}
+
+// Clone returns a copy of e, of what it is about, and of the list of reasons for which a model has stopped.
+func (e *Event) Clone() *Event {
+	out := *e
+	out.Inference, out.Tool, out.Suspension, out.Child, out.Evaluation = clone(e.Inference), clone(e.Tool), clone(e.Suspension), clone(e.Child), clone(e.Evaluation)
+	if out.Inference != nil {
+		out.Inference.FinishReasons = slices.Clone(e.Inference.FinishReasons)
+	}
+	return &out
+}
+
+// clone returns a copy of what p points to.
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
 }
 
 // MarshalJSON writes all fields into one object.

@@ -83,3 +83,13 @@ func TestOTLP_SpansFormATree(t *testing.T) {
 		t.Errorf("the tree is\n%s", strings.Join(tree, "\n"))
 	}
 }
+
+func TestClone_SharesNothingThatIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	e := &trace.Event{Context: trace.Context{Type: "inference", RunID: "r"}, Inference: &trace.Inference{Model: "m", FinishReasons: []string{"end_turn"}}}
+	kept := e.Clone()
+	e.RunID, e.Inference.Model, e.Inference.FinishReasons[0] = "other", "other", "other"
+	if kept.RunID != "r" || kept.Inference.Model != "m" || kept.Inference.FinishReasons[0] != "end_turn" || kept.Tool != nil {
+		t.Errorf("the copy is %+v of %+v", kept, kept.Inference)
+	}
+}

@@ -123,14 +123,15 @@ func (c Context) Sampled() bool {
 	return c.Parent != "" && strings.IndexByte(hexDigits, c.Parent[54])&1 == 1
 }
 
-type key struct{}
+// Key is the key of the position of a context. A context of another package may answer it with a [Positioned].
+type Key struct{}
 
 // With returns a context at that position. Without a position it returns ctx.
 func With(ctx context.Context, c Context) context.Context {
 	if c.Parent == "" {
 		return ctx
 	}
-	return context.WithValue(ctx, key{}, c)
+	return context.WithValue(ctx, Key{}, c)
 }
 
 type continuedKey struct{}
@@ -157,11 +158,12 @@ func Cause(ctx context.Context) (c Context, ok bool) {
 // Positioned has a position that is expensive to write as text.
 type Positioned interface {
 	Position() Context
+	Sampled() bool // what [Context.Sampled] is of the position
 }
 
 // WithPositioned returns a context at the position of p, which is asked for it each time that [Of] is.
 func WithPositioned(ctx context.Context, p Positioned) context.Context {
-	return context.WithValue(ctx, key{}, p)
+	return context.WithValue(ctx, Key{}, p)
 }
 
 // Server is a [Positioned] that makes spans of messages within a request.
@@ -183,7 +185,7 @@ type Message struct {
 // Serve begins the span of a message within the request of ctx, and returns its position. From is the position that the message itself names, if any: the span is below that, and
 // links to the request. Without one it is below the request. If the request has no span, the message has none.
 func Serve(ctx context.Context, from Context, method string) (at Context, end func(m Message)) {
-	if s, ok := ctx.Value(key{}).(Server); ok {
+	if s, ok := ctx.Value(Key{}).(Server); ok {
 		return s.Serve(ctx, from, method)
 	}
 	if from.Parent == "" {
@@ -194,11 +196,17 @@ func Serve(ctx context.Context, from Context, method string) (at Context, end fu
 
 // Of returns the position of ctx, or the zero Context.
 func Of(ctx context.Context) Context {
-	switch at := ctx.Value(key{}).(type) {
+	switch at := ctx.Value(Key{}).(type) {
 	case Context:
 		return at
 	case Positioned:
 		return at.Position()
 	}
 	return Context{}
+}
+
+// Sampled reports whether the trace of ctx is recorded, without writing its position.
+func Sampled(ctx context.Context) bool {
+	at, ok := ctx.Value(Key{}).(interface{ Sampled() bool })
+	return ok && at.Sampled()
 }

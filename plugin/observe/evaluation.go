@@ -14,7 +14,7 @@ func (p *Plugin) Evaluated(ctx context.Context, run *awaken.Run, e trace.Evaluat
 	if !p.opts.Config.Content {
 		e.Explanation = ""
 	}
-	now := p.opts.Now()
+	now := p.now()
 	ev := &trace.Event{Context: contextOf(run.Info(), run.ResolutionID, "evaluation_result"), Evaluation: &e, Span: spanOf(now, now)}
 	ev.Operation = "evaluate"
 	began := tracecontext.ParseText(run.Trace)

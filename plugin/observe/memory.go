@@ -27,14 +27,14 @@ func NewMemory() *Memory { return new(Memory) }
 func (m *Memory) Record(_ context.Context, e *trace.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.events = kept(m.events, e)
+	m.events = kept(m.events, e.Clone())
 }
 
 // RunEnd implements [Sink].
 func (m *Memory) RunEnd(_ context.Context, s *Summary) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.runs = kept(m.runs, s)
+	m.runs = kept(m.runs, new(*s))
 }
 
 // kept appends to a list. It forgets the older half of one that is full.

@@ -85,7 +85,7 @@ type Options struct {
 	Always bool
 	// Redact changes content before it is recorded. Field is what it is of: the name of a field of a tool's arguments or result, or "". Nil changes nothing.
 	Redact func(field, text string) string
-	Now    func() time.Time // nil: time.Now
+	Now    func() time.Time // nil: time.Now, for spans that of their provider
 }
 
 // Plugin observes runs. It is safe for concurrent use.
@@ -101,9 +101,6 @@ func New(opts Options) *Plugin {
 	opts.Config = opts.Config.withDefaults()
 	if err := opts.Config.Validate(); err != nil {
 		panic("observe: " + err.Error())
-	}
-	if opts.Now == nil {
-		opts.Now = time.Now
 	}
 	p := &Plugin{opts: opts, section: newSection(opts.Config)}
 	if opts.Tracer != nil {
@@ -128,19 +125,26 @@ func (p *Plugin) Register(r *awaken.Registrar) error {
 func (p *Plugin) Applies(*awaken.AgentSpec) bool { return p.opts.Always }
 
 // Follow makes the recorder of an activation; see engine.Observer.
-func (p *Plugin) Follow(ctx context.Context, h *awaken.HookCall, version string) (context.Context, awaken.Sink) {
-	cfg, err := p.section.Read(h.Agent)
+func (p *Plugin) Follow(ctx context.Context, run *awaken.RunInfo, agent *awaken.AgentSpec, version string) (context.Context, awaken.Sink) {
+	cfg, err := p.section.Read(agent)
 	if err != nil {
 		cfg = p.opts.Config // the registry reports an invalid section
 	}
 	if cfg.Disabled || len(p.opts.Sinks) == 0 && p.tracer == nil && p.meters == nil {
 		return ctx, nil
 	}
-	r := &recorder{p: p, cfg: cfg, info: h.Run, version: version, ctx: ctx, began: p.opts.Now()}
+	r := &recorder{p: p, cfg: cfg, info: run, version: version, ctx: ctx, began: p.now()}
 	if p.tracer != nil {
 		r.startRoot()
 	}
 	return r.ctx, r
+}
+
+func (p *Plugin) now() time.Time {
+	if p.opts.Now != nil {
+		return p.opts.Now()
+	}
+	return time.Now()
 }
 
 // Flush makes all sinks write what they have.

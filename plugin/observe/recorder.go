@@ -29,6 +29,9 @@ type recorder struct {
 	cause   tracecontext.Context // what let the run continue, if it is in another trace
 	root    oteltrace.Span       // nil if spans are not recorded
 
+	asked *request // that the model answers; a run makes one after another
+	kept  *request // those whose events are in events
+
 	mu     sync.Mutex
 	ended  bool
 	made   map[string]bool // calls that were executed
@@ -45,21 +48,51 @@ type tally struct {
 
 type partKey struct{}
 
-// part is something that has begun. Its context has it.
+// part is something that has begun. It is the context of what happens in it, which has the position of its span.
 type part struct {
+	context.Context
 	kind, name string
 	began      time.Time
 	span       oteltrace.Span // nil if spans are not recorded
 	inner      oteltrace.Span // of a delegation
-	asked      *request       // of an inference
 }
 
-// request is a request to a model: the part, and what is recorded of it in the end. They are one allocation.
+// Value implements [context.Context].
+func (pt *part) Value(key any) any {
+	switch key.(type) {
+	case partKey:
+		return pt
+	case tracecontext.Key:
+		if pt.span != nil {
+			return pt
+		}
+	}
+	return pt.Context.Value(key)
+}
+
+// request is a request to a model, and what sinks are told of it. Its memory is used again.
 type request struct {
-	part
+	began     time.Time
+	span      oteltrace.Span // nil if spans are not recorded
 	event     trace.Event
 	inference trace.Inference
 	reason    [1]string // why the model has stopped
+	next      *request
+}
+
+var (
+	requests  = sync.Pool{New: func() any { return new(request) }}
+	summaries = sync.Pool{New: func() any { return new(Summary) }}
+)
+
+// release gives the memory of a request, and of the next ones, to others.
+func (q *request) release() {
+	for q != nil {
+		next := q.next
+		*q = request{}
+		requests.Put(q)
+		q = next
+	}
 }
 
 // contextOf returns what all events of a run begin with.
@@ -77,7 +110,7 @@ func (r *recorder) Emit(ctx context.Context, e awaken.Entry) error {
 	if !ok || done.Result == nil {
 		return nil
 	}
-	now := r.p.opts.Now()
+	now := r.p.now()
 	if t := done.Result.Suspension; done.Outcome == awaken.CallSuspended && t != nil {
 		ev := r.event("suspension", now, now)
 		ev.Suspension = &trace.Suspension{ToolCallID: done.ID, ToolName: done.Result.ToolName, Action: t.Suspension.Action, ResumeMode: string(t.ResumeMode)}
@@ -105,11 +138,11 @@ func (r *recorder) event(kind string, from, to time.Time) *trace.Event {
 	return &trace.Event{Context: contextOf(r.info, r.version, kind), Span: spanOf(from, to)}
 }
 
-// record tells the sinks, the meters and, if nothing has a span already, the tracer.
-func (r *recorder) record(ctx context.Context, ev *trace.Event) {
+// record tells the sinks, the meters and, if nothing has a span already, the tracer. It reports whether it keeps the event until the activation ends.
+func (r *recorder) record(ctx context.Context, ev *trace.Event) (kept bool) {
 	r.mu.Lock()
 	r.tally.add(ev)
-	if r.root == nil && r.p.tracer != nil && len(r.events) < maxBuffered {
+	if kept = r.root == nil && r.p.tracer != nil && !r.ended && len(r.events) < maxBuffered; kept {
 		r.events = append(r.events, ev)
 	}
 	r.mu.Unlock()
@@ -122,6 +155,7 @@ func (r *recorder) record(ctx context.Context, ev *trace.Event) {
 	for _, s := range r.p.opts.Sinks {
 		s.Record(ctx, ev)
 	}
+	return kept
 }
 
 // add counts an event.
@@ -145,12 +179,12 @@ func (t *tally) add(ev *trace.Event) {
 func (r *recorder) BeginPart(ctx context.Context, kind, name string) context.Context {
 	if r.root == nil {
 		if kind == "handoff" {
-			now := r.p.opts.Now()
+			now := r.p.now()
 			r.record(ctx, r.handoff(name, now, now))
 		}
 		return ctx
 	}
-	pt := &part{kind: kind, name: name, began: r.p.opts.Now()}
+	pt := &part{kind: kind, name: name, began: r.p.now()}
 	return r.startPart(ctx, pt)
 }
 
@@ -160,11 +194,11 @@ func (r *recorder) EndPart(ctx context.Context, err error) {
 	if r.root == nil || pt == nil {
 		return
 	}
-	now := r.p.opts.Now()
+	now := r.p.now()
 	if pt.kind == "handoff" {
 		pt.span.SetAttributes(attribute.String("awaken.handoff.to", pt.name))
 	}
-	endSpan(pt.span, errorType(ctx, err), now)
+	r.p.endSpan(pt.span, errorType(ctx, err), now)
 	if pt.kind == "handoff" {
 		r.record(ctx, r.handoff(pt.name, pt.began, now))
 	}
@@ -178,28 +212,36 @@ func (r *recorder) handoff(to string, from, until time.Time) *trace.Event {
 
 // BeginRequest follows a request to a model.
 func (r *recorder) BeginRequest(ctx context.Context, m *awaken.ModelSpec, req *llm.Request) context.Context {
-	q := &request{part: part{kind: "inference", name: req.Model, began: r.p.opts.Now()},
-		inference: trace.Inference{Model: req.Model, Attempts: 1, Temperature: req.Temperature, TopP: req.TopP, MaxTokens: req.MaxTokens, StopSequences: req.StopSequences}}
-	q.asked = q
-	q.inference.FinishReasons = q.reason[:0]
+	if r.asked == nil {
+		r.asked = requests.Get().(*request)
+	}
+	q := r.asked
+	q.began = r.p.now()
+	q.inference = trace.Inference{Model: req.Model, FinishReasons: q.reason[:0], Attempts: 1, Temperature: req.Temperature, TopP: req.TopP, MaxTokens: req.MaxTokens, StopSequences: req.StopSequences}
 	if m != nil {
 		q.inference.Provider = m.ProviderID
 	}
 	if r.cfg.Content {
 		q.inference.RequestMessages = r.clip(req.Messages.Slice())
 	}
-	return r.startPart(ctx, &q.part)
+	if r.root == nil {
+		return ctx
+	}
+	pt := &part{kind: "inference", name: req.Model, began: q.began}
+	ctx = r.startPart(ctx, pt)
+	q.span = pt.span
+	return ctx
 }
 
 // EndRequest ends what BeginRequest has begun.
 func (r *recorder) EndRequest(ctx context.Context, m *awaken.ModelSpec, done *awaken.InferenceComplete, got *llm.Collector, err error) {
-	pt, _ := ctx.Value(partKey{}).(*part)
-	if pt == nil || pt.asked == nil {
+	q := r.asked
+	if q == nil {
 		return
 	}
-	now := r.p.opts.Now()
-	ev, in := &pt.asked.event, &pt.asked.inference
-	*ev = trace.Event{Context: contextOf(r.info, r.version, "inference"), Span: spanOf(pt.began, now), Inference: in}
+	now := r.p.now()
+	ev, in := &q.event, &q.inference
+	*ev = trace.Event{Context: contextOf(r.info, r.version, "inference"), Span: spanOf(q.began, now), Inference: in}
 	ev.Operation = "chat"
 	in.ResponseID = cut(got.ResponseID(), maxResponseID)
 	if in.ResponseModel = done.Model; m != nil {
@@ -217,11 +259,13 @@ func (r *recorder) EndRequest(ctx context.Context, m *awaken.ModelSpec, done *aw
 	if r.cfg.Content {
 		in.ResponseContent = r.clipText("", got.Message().Text())
 	}
-	if pt.span != nil {
-		setAttributes(pt.span, func(attrs []attribute.KeyValue) []attribute.KeyValue { return inferenceAttributes(attrs, in) })
-		endSpan(pt.span, in.ErrorType, now)
+	if q.span != nil {
+		setAttributes(q.span, func(attrs []attribute.KeyValue) []attribute.KeyValue { return inferenceAttributes(attrs, in) })
+		r.p.endSpan(q.span, in.ErrorType, now)
 	}
-	r.record(ctx, ev)
+	if r.record(ctx, ev) {
+		q.next, r.kept, r.asked = r.kept, q, nil
+	}
 }
 
 // maxResponseID is how many bytes of the id of a response are recorded.
@@ -238,7 +282,7 @@ func (r *recorder) BeginCall(ctx context.Context, call *awaken.ToolCall) context
 	}
 	r.made[call.ID] = true
 	r.mu.Unlock()
-	pt := &part{kind: "tool", name: call.Tool, began: r.p.opts.Now()}
+	pt := &part{kind: "tool", name: call.Tool, began: r.p.now()}
 	ctx = r.startPart(ctx, pt)
 	if pt.span != nil && strings.HasPrefix(call.Tool, toolPrefix) {
 		ctx, pt.inner = r.startDelegation(ctx, call)
@@ -252,7 +296,7 @@ func (r *recorder) EndCall(ctx context.Context, call *awaken.ToolCall, res *awak
 	if pt == nil || pt.kind != "tool" {
 		return
 	}
-	now := r.p.opts.Now()
+	now := r.p.now()
 	ev := r.event("tool", pt.began, now)
 	tool := &trace.Tool{Name: call.Tool, CallID: call.ID, Status: awaken.CallSucceeded, Attempts: 1}
 	ev.Operation, ev.Tool = "execute_tool", tool
@@ -276,9 +320,9 @@ func (r *recorder) EndCall(ctx context.Context, call *awaken.ToolCall, res *awak
 	if pt.span != nil {
 		setAttributes(pt.span, func(attrs []attribute.KeyValue) []attribute.KeyValue { return toolAttributes(attrs, tool) })
 		if pt.inner != nil {
-			endSpan(pt.inner, tool.Error, now)
+			r.p.endSpan(pt.inner, tool.Error, now)
 		}
-		endSpan(pt.span, tool.Error, now)
+		r.p.endSpan(pt.span, tool.Error, now)
 	}
 	r.record(ctx, ev)
 	if strings.HasPrefix(call.Tool, toolPrefix) && tool.Status != awaken.CallSuspended {
@@ -290,7 +334,7 @@ func (r *recorder) EndCall(ctx context.Context, call *awaken.ToolCall, res *awak
 
 // End ends the activation.
 func (r *recorder) End(res *awaken.RunResult, err error) {
-	now := r.p.opts.Now()
+	now := r.p.now()
 	r.mu.Lock()
 	again, asked := r.ended, r.tally.inferences > 0
 	r.ended = true
@@ -311,14 +355,15 @@ func (r *recorder) End(res *awaken.RunResult, err error) {
 	t, events := r.tally, r.events
 	r.events = nil
 	r.mu.Unlock()
-	sum := &Summary{Context: contextOf(r.info, r.version, "run"), ErrorType: failed, Mode: r.info.Mode, Inferences: t.inferences, ToolCalls: t.calls, ToolFailures: t.failures,
+	sum := summaries.Get().(*Summary)
+	*sum = Summary{Context: contextOf(r.info, r.version, "run"), ErrorType: failed, Mode: r.info.Mode, Inferences: t.inferences, ToolCalls: t.calls, ToolFailures: t.failures,
 		Usage: t.usage, CostUSD: t.costUSD, Span: spanOf(r.began, now)}
 	if res != nil {
 		sum.Outcome = res.Termination.Type
 	}
 	if r.root != nil {
 		setAttributes(r.root, func(attrs []attribute.KeyValue) []attribute.KeyValue { return runAttributes(attrs, r.info, sum) })
-		endSpan(r.root, failed, now)
+		r.p.endSpan(r.root, failed, now)
 	} else if sum.failed() && r.p.tracer != nil {
 		r.p.makeTrace(r.ctx, r.info, sum, r.began, now, events)
 	}
@@ -328,6 +373,11 @@ func (r *recorder) End(res *awaken.RunResult, err error) {
 	for _, sink := range r.p.opts.Sinks {
 		sink.RunEnd(r.ctx, sum)
 	}
+	*sum = Summary{}
+	summaries.Put(sum)
+	r.asked.release()
+	r.kept.release()
+	r.asked, r.kept = nil, nil
 }
 
 // outcomeError returns the type of the error that an activation ended with.

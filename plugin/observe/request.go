@@ -23,19 +23,19 @@ type Request struct {
 // Traces reports whether the plugin makes spans. A nil plugin makes none.
 func (p *Plugin) Traces() bool { return p != nil && p.tracer != nil }
 
-// Serve begins the span of a request, by the conventions for HTTP (1.41), and returns the context of what answers it. Ctx has the position that the client names, if
+// Serve begins the span of a request, whose name is its method and route, by the conventions for HTTP (1.41), and returns the context of what answers it. Ctx has the position that the client names, if
 // any. A run that the request starts belongs below the span; if the client names no trace, the sample_rate of its agent decides whether it is
 // recorded. The plugin must make spans.
 //
-// End ends the span with the status of the response, or 0 if the handler has panicked.
-func (p *Plugin) Serve(ctx context.Context, r *Request) (inside context.Context, end func(status int)) {
+// End ends the span, with what the request is and the status of the response, or 0 if the handler has panicked. It is nil if the span is not recorded.
+func (p *Plugin) Serve(ctx context.Context, name string) (inside context.Context, end func(r *Request, status int)) {
 	from := tracecontext.Of(ctx)
-	ctx, span := p.tracer.Start(remote(ctx, from), r.Method+" "+r.Route, oteltrace.WithSpanKind(oteltrace.SpanKindServer))
-	ctx = tracecontext.WithPositioned(ctx, &served{p: p, span: span, fresh: from.Parent == ""})
+	inside, span := p.tracer.Start(remote(ctx, from), name, kinds[oteltrace.SpanKindServer]...)
+	inside = tracecontext.WithPositioned(inside, &served{p: p, span: span, fresh: from.Parent == ""})
 	if !span.IsRecording() {
-		return ctx, func(int) {}
+		return inside, nil
 	}
-	return ctx, func(status int) {
+	return inside, func(r *Request, status int) {
 		failed := ""
 		switch {
 		case status == 0:
@@ -51,7 +51,7 @@ func (p *Plugin) Serve(ctx context.Context, r *Request) (inside context.Context,
 			}
 			return attrs
 		})
-		endSpan(span, failed, p.opts.Now())
+		p.endSpan(span, failed, p.now())
 	}
 }
 
@@ -64,6 +64,9 @@ type served struct {
 
 // Position implements [tracecontext.Positioned].
 func (s *served) Position() tracecontext.Context { return s.position(s.span) }
+
+// Sampled implements [tracecontext.Positioned].
+func (s *served) Sampled() bool { return positioned{s.span}.Sampled() }
 
 func (s *served) position(span oteltrace.Span) tracecontext.Context {
 	at := positioned{span}.Position()
@@ -96,6 +99,6 @@ func (s *served) Serve(ctx context.Context, from tracecontext.Context, method st
 			span.SetName(method + " " + m.Prompt)
 			span.SetAttributes(semconv.GenAIPromptName(m.Prompt))
 		}
-		endSpan(span, m.Failed, s.p.opts.Now())
+		s.p.endSpan(span, m.Failed, s.p.now())
 	}
 }

@@ -20,12 +20,12 @@ func TestServe_MessagesWithinARequest(t *testing.T) {
 			t.Parallel()
 			exporter := tracetest.NewInMemoryExporter()
 			p := observe.New(observe.Options{Tracer: sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))})
-			ctx, done := p.Serve(tracecontext.With(t.Context(), tracecontext.Parse(tt.header, "")), &observe.Request{Method: "POST", Route: "/v1/mcp"})
+			ctx, done := p.Serve(tracecontext.With(t.Context(), tracecontext.Parse(tt.header, "")), "POST /v1/mcp")
 			at, end := tracecontext.Serve(ctx, tracecontext.Parse(tt.meta, "a=b"), "tools/call")
 			end(tracecontext.Message{ID: strings.Repeat("7", 100), Version: "2025-11-25", Tool: "talk", Failed: "invalid_params"})
 			_, end = tracecontext.Serve(ctx, tracecontext.Context{}, "tools/list")
 			end(tracecontext.Message{ID: "8"})
-			done(200)
+			done(&observe.Request{Method: "POST", Route: "/v1/mcp"}, 200)
 			call, list, request := exporter.GetSpans()[0], exporter.GetSpans()[1], exporter.GetSpans()[2]
 			if call.Name != "tools/call talk" || call.SpanKind != oteltrace.SpanKindServer || attr(call, "mcp.method.name") != "tools/call" || attr(call, "gen_ai.tool.name") != "talk" || attr(call, "error.type") != "invalid_params" ||
 				attr(call, "jsonrpc.request.id") != strings.Repeat("7", 64) || attr(call, "mcp.protocol.version") != "2025-11-25" {

@@ -11,9 +11,10 @@ import (
 
 // Sink is told what runs do. Implementations are safe for concurrent use, and do not block: the run waits for Record and RunEnd.
 type Sink interface {
-	// Record is told of something that has ended. Ctx is that of the run, and has its span. The sink must not change e, and may keep it.
+	// Record is told of something that has ended. Ctx is that of the run, and has its span. The sink must not change e, nor use it afterwards; it may keep
+	// what [trace.Event.Clone] returns.
 	Record(ctx context.Context, e *trace.Event)
-	// RunEnd is told that an activation of a run has ended, after everything else about it.
+	// RunEnd is told that an activation of a run has ended, after everything else about it. The sink must not change s, and keeps a copy if it needs one.
 	RunEnd(ctx context.Context, s *Summary)
 	// Flush writes what the sink has collected.
 	Flush(ctx context.Context) error
@@ -84,7 +85,7 @@ func (s *sampled) Record(ctx context.Context, e *trace.Event) {
 		b.events = nil
 		return
 	}
-	b.events = append(b.events, e)
+	b.events = append(b.events, e.Clone())
 }
 
 func (s *sampled) RunEnd(ctx context.Context, sum *Summary) {

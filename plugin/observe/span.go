@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,9 @@ import (
 
 // startRoot starts the span of the activation, if it is to be recorded. That of a later activation is below the position of the first.
 func (r *recorder) startRoot() {
+	if parent := oteltrace.SpanContextFromContext(r.ctx); !parent.IsValid() && tracecontext.Of(r.ctx).Parent != "" && !tracecontext.Sampled(r.ctx) {
+		return // where the run is remains in the context as text, for others
+	}
 	var links []oteltrace.Link
 	cause, resumed := tracecontext.Cause(r.ctx)
 	began, fresh := tracecontext.Of(r.ctx).Begun()
@@ -42,7 +46,11 @@ func (r *recorder) startRoot() {
 	if parent.IsValid() && !parent.IsSampled() {
 		return
 	}
-	ctx, span := r.p.tracer.Start(r.ctx, "invoke_agent "+r.info.AgentID, oteltrace.WithTimestamp(r.began), oteltrace.WithLinks(links...))
+	opts := r.p.startOptions(oteltrace.SpanKindInternal, r.began)
+	if len(links) > 0 {
+		opts = append(slices.Clip(opts), oteltrace.WithLinks(links...))
+	}
+	ctx, span := r.p.tracer.Start(r.ctx, "invoke_agent "+r.info.AgentID, opts...)
 	r.ctx = tracecontext.WithPositioned(ctx, positioned{span})
 	if span.IsRecording() {
 		r.root = span
@@ -86,8 +94,27 @@ func (p positioned) Position() tracecontext.Context {
 	return tracecontext.Context{Parent: string(text), State: c.TraceState().String()}
 }
 
-// Position implements [tracecontext.Positioned] for a part that has a span.
+// Sampled implements [tracecontext.Positioned].
+func (p positioned) Sampled() bool { return p.SpanContext().IsSampled() }
+
+// Position and Sampled implement [tracecontext.Positioned] for a part that has a span.
 func (pt *part) Position() tracecontext.Context { return positioned{pt.span}.Position() }
+func (pt *part) Sampled() bool                  { return positioned{pt.span}.Sampled() }
+
+// kinds are options of spans, made once.
+var kinds = [...][]oteltrace.SpanStartOption{
+	oteltrace.SpanKindInternal: {oteltrace.WithSpanKind(oteltrace.SpanKindInternal)},
+	oteltrace.SpanKindServer:   {oteltrace.WithSpanKind(oteltrace.SpanKindServer)},
+	oteltrace.SpanKindClient:   {oteltrace.WithSpanKind(oteltrace.SpanKindClient)},
+}
+
+// startOptions returns the options of a span that begins now. Its provider reads the clock itself, unless that of the plugin is another.
+func (p *Plugin) startOptions(kind oteltrace.SpanKind, now time.Time) []oteltrace.SpanStartOption {
+	if p.opts.Now == nil {
+		return kinds[kind]
+	}
+	return append(slices.Clip(kinds[kind]), oteltrace.WithTimestamp(now))
+}
 
 // startPart returns the context of what begins, with its span if spans are recorded. What is known of it becomes attributes when it ends.
 func (r *recorder) startPart(ctx context.Context, pt *part) context.Context {
@@ -99,10 +126,10 @@ func (r *recorder) startPart(ctx context.Context, pt *part) context.Context {
 		case "tool":
 			name = "execute_tool " + pt.name
 		}
-		ctx, pt.span = r.p.tracer.Start(ctx, name, oteltrace.WithTimestamp(pt.began), oteltrace.WithSpanKind(kind))
-		ctx = tracecontext.WithPositioned(ctx, pt)
+		ctx, pt.span = r.p.tracer.Start(ctx, name, r.p.startOptions(kind, pt.began)...)
 	}
-	return context.WithValue(ctx, partKey{}, pt)
+	pt.Context = ctx
+	return pt
 }
 
 // startDelegation starts the span of a call's work as another agent.
@@ -112,13 +139,21 @@ func (r *recorder) startDelegation(ctx context.Context, call *awaken.ToolCall) (
 	return tracecontext.WithPositioned(ctx, positioned{span}), span
 }
 
-// endSpan ends a span, with the type of an error unless that is "".
-func endSpan(span oteltrace.Span, errorType string, now time.Time) {
+// endSpan ends a span now, with the type of an error unless that is "".
+func (p *Plugin) endSpan(span oteltrace.Span, errorType string, now time.Time) {
+	if p.opts.Now == nil && errorType == "" {
+		span.End()
+		return
+	}
+	endSpanAt(span, errorType, now)
+}
+
+func endSpanAt(span oteltrace.Span, errorType string, at time.Time) {
 	if errorType != "" {
 		span.SetAttributes(semconv.ErrorTypeKey.String(errorType))
 		span.SetStatus(codes.Error, errorType)
 	}
-	span.End(oteltrace.WithTimestamp(now))
+	span.End(oteltrace.WithTimestamp(at))
 }
 
 // makeSpan makes the span of an event that has ended.
@@ -157,12 +192,15 @@ func (p *Plugin) makeSpan(ctx context.Context, ev *trace.Event) {
 		attrs = append(attrs, attribute.String("awaken."+ev.Type+".run.id", ev.Child.ChildRunID), attribute.String("awaken."+ev.Type+".agent.id", ev.Child.ChildAgentID))
 	}
 	_, span := p.tracer.Start(ctx, name, oteltrace.WithTimestamp(time.UnixMilli(ev.StartedAtMS)), oteltrace.WithSpanKind(kind), oteltrace.WithAttributes(attrs...), oteltrace.WithLinks(links...))
-	endSpan(span, failed, time.UnixMilli(max(ev.StartedAtMS, ev.EndedAtMS)))
+	endSpanAt(span, failed, time.UnixMilli(max(ev.StartedAtMS, ev.EndedAtMS)))
 }
 
 // makeTrace makes the spans of an activation that was not recorded, and has failed.
 func (p *Plugin) makeTrace(ctx context.Context, run *awaken.RunInfo, sum *Summary, from, until time.Time, events []*trace.Event) {
 	opts := []oteltrace.SpanStartOption{oteltrace.WithNewRoot(), oteltrace.WithTimestamp(from)}
+	if !oteltrace.SpanContextFromContext(ctx).IsValid() {
+		ctx = remote(ctx, tracecontext.Of(ctx))
+	}
 	if asked := oteltrace.SpanContextFromContext(ctx); asked.IsValid() {
 		opts = append(opts, oteltrace.WithLinks(oteltrace.Link{SpanContext: asked})) // whose spans are not recorded
 	}
@@ -171,7 +209,7 @@ func (p *Plugin) makeTrace(ctx context.Context, run *awaken.RunInfo, sum *Summar
 		p.makeSpan(ctx, ev)
 	}
 	span.SetAttributes(runAttributes(nil, run, sum)...)
-	endSpan(span, sum.ErrorType, until)
+	endSpanAt(span, sum.ErrorType, until)
 }
 
 // lists holds lists of attributes that are used again.
