@@ -145,7 +145,16 @@ func (q *queueMetrics) make(k maker) {
 
 // Bodies adds the number of requests to models that could not be kept for traces to /metrics; see trace/body.
 func (m *Metrics) Bodies(lost func() uint64) {
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "awaken_trace_bodies_lost_total", Help: "Requests to models that could not be kept for traces."}, func() float64 { return float64(lost()) }))
+	m.lost("awaken_trace_bodies_lost_total", "Requests to models that could not be kept for traces.", lost)
+}
+
+// Spans adds the number of spans that no collector has got to /metrics; see server/telemetry.
+func (m *Metrics) Spans(lost func() uint64) {
+	m.lost("awaken_telemetry_spans_lost_total", "Spans that no collector has got.", lost)
+}
+
+func (m *Metrics) lost(name, help string, n func() uint64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(n()) }))
 }
 
 // Depths adds the number of dispatches by status to /metrics. They are counted at most once per

@@ -33,6 +33,7 @@ func openObserver(ctx context.Context, m *server.Metrics, log *slog.Logger) (plu
 	if err != nil {
 		return nil, nil, configError("%w", err)
 	}
+	m.Spans(sent.Lost)
 	opts := observe.Options{Sinks: []observe.Sink{m.Observer()}, Tracer: sent.Tracer, Meter: sent.Meter, Labels: m.Labels(), Always: true}
 	if dir := os.Getenv("AWAKEN_PERSISTENT_SINK_DIR"); dir != "" {
 		file, err := observe.NewFile(dir, observe.FileOptions{Logger: log})

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,8 +25,12 @@ import (
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 	resource "go.opentelemetry.io/proto/otlp/resource/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Collector has what it was sent.
@@ -35,9 +40,50 @@ type Collector struct {
 	Target string
 
 	mu       sync.Mutex
+	answers  []Answer // of the next requests
+	requests int
 	spans    []*trace.Span
 	metrics  []*metrics.Metric
 	problems []error
+}
+
+// Answer is what a collector says to a request, instead of taking all of it.
+type Answer struct {
+	Busy     time.Duration // it takes nothing; the client is asked to come back later
+	Broken   bool          // it takes nothing, and says that the request is at fault
+	Rejected int64         // it takes all but so many spans
+}
+
+// Next says how the next requests are answered. Those after them are taken.
+func (c *Collector) Next(answers ...Answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers = answers
+}
+
+// Requests returns how many requests there were.
+func (c *Collector) Requests() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.requests
+}
+
+func (c *Collector) answer() (a Answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.requests++; len(c.answers) > 0 {
+		a, c.answers = c.answers[0], c.answers[1:]
+	}
+	return a
+}
+
+// rejects returns the response to spans of which some are rejected.
+func rejects(a Answer) *traceservice.ExportTraceServiceResponse {
+	out := new(traceservice.ExportTraceServiceResponse)
+	if a.Rejected > 0 {
+		out.PartialSuccess = &traceservice.ExportTracePartialSuccess{RejectedSpans: a.Rejected, ErrorMessage: "too many"}
+	}
+	return out
 }
 
 // Start starts a collector that ends with the test.
@@ -46,7 +92,16 @@ func Start(tb testing.TB) *Collector {
 	c := new(Collector)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, r *http.Request) {
-		receive(c, w, r, new(traceservice.ExportTraceServiceRequest), new(traceservice.ExportTraceServiceResponse), c.takeTraces)
+		a := c.answer()
+		switch {
+		case a.Busy > 0:
+			w.Header().Set("Retry-After", strconv.Itoa(int(a.Busy.Seconds())))
+			w.WriteHeader(http.StatusTooManyRequests)
+		case a.Broken:
+			w.WriteHeader(http.StatusBadRequest)
+		default:
+			receive(c, w, r, new(traceservice.ExportTraceServiceRequest), rejects(a), c.takeTraces)
+		}
 	})
 	mux.HandleFunc("POST /v1/metrics", func(w http.ResponseWriter, r *http.Request) {
 		receive(c, w, r, new(metricservice.ExportMetricsServiceRequest), new(metricservice.ExportMetricsServiceResponse), c.takeMetrics)
@@ -74,8 +129,19 @@ type traceServer struct {
 }
 
 func (s *traceServer) Export(_ context.Context, r *traceservice.ExportTraceServiceRequest) (*traceservice.ExportTraceServiceResponse, error) {
+	a := s.c.answer()
+	switch {
+	case a.Busy > 0:
+		st, err := status.New(codes.Unavailable, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(a.Busy)})
+		if err != nil {
+			s.c.problem("%w", err)
+		}
+		return nil, st.Err()
+	case a.Broken:
+		return nil, status.Error(codes.InvalidArgument, "broken")
+	}
 	s.c.takeTraces(r)
-	return new(traceservice.ExportTraceServiceResponse), nil
+	return rejects(a), nil
 }
 
 type metricServer struct {

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"log/slog"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -17,3 +18,6 @@ func NewProvider(ctx context.Context, client otlptrace.Client, about *resource.R
 	}
 	return &provider{sampler: s, limits: l, queue: q}, q.flush, q.shutdown, nil
 }
+
+// NewComplaints returns what logs errors of sending.
+func NewComplaints(log *slog.Logger) interface{ Handle(err error) } { return &complaints{log: log} }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -24,6 +26,7 @@ type queue struct {
 	delay   time.Duration // until spans are sent that are fewer
 	timeout time.Duration // of a request
 
+	lost  atomic.Uint64 // spans that no collector has got
 	full  chan struct{} // has a value if there are enough spans for a request
 	asked chan chan error
 	ended chan struct{} // is closed when nothing is sent anymore
@@ -86,6 +89,7 @@ func (q *queue) add(s *span) {
 	}
 	if q.spans >= q.limit {
 		q.dropped++
+		q.lost.Add(1)
 		return
 	}
 	if n := len(q.waiting); n == 0 || q.waiting[n-1].isFull(q.batch) {
@@ -189,11 +193,27 @@ func (q *queue) send(ctx context.Context, all bool) error {
 		ctx, cancel := context.WithTimeout(ctx, q.timeout)
 		err := q.client.UploadTraces(ctx, c.message(q.about))
 		cancel()
+		q.lost.Add(uint64(refused(err, c.spans)))
 		if err != nil && first == nil {
 			first = fmt.Errorf("traces export: %w", err)
 		}
 		q.recycle(c)
 	}
+}
+
+// partial matches the error of the official clients for a request of which the collector has refused some spans.
+var partial = regexp.MustCompile(`OTLP partial success: (?s:.*) \((\d+) spans rejected\)`)
+
+// refused returns how many spans of a request with n of them a collector did not get. An error may be a mere warning.
+func refused(err error, n int) int {
+	if err == nil {
+		return 0
+	}
+	if m := partial.FindStringSubmatch(err.Error()); m != nil {
+		some, _ := strconv.Atoi(m[1]) // digits
+		return min(some, n)
+	}
+	return n
 }
 
 // take removes the oldest chunk, if it is full or any will do.

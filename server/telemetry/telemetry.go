@@ -38,7 +38,16 @@ type Telemetry struct {
 	Tracer oteltrace.TracerProvider // nil: no traces are sent
 	Meter  metric.MeterProvider     // nil: no metrics are sent
 
+	queue           *queue // nil: no traces are sent
 	flush, shutdown []func(ctx context.Context) error
+}
+
+// Lost returns how many spans no collector has got: it was away for too long, or refused them.
+func (t *Telemetry) Lost() uint64 {
+	if t.queue == nil {
+		return 0
+	}
+	return t.queue.lost.Load()
 }
 
 // Open returns what the environment asks for. Version is that of the service, unless the environment says another.
@@ -66,7 +75,7 @@ func Open(ctx context.Context, version string, log *slog.Logger) (*Telemetry, er
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES or OTEL_SERVICE_NAME: %w", err)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot send telemetry", "error", err) }))
+	otel.SetErrorHandler(&complaints{log: log})
 	if traces != "" {
 		if err := t.sendTraces(ctx, traces, about); err != nil {
 			return nil, err
@@ -122,6 +131,7 @@ func (t *Telemetry) sendTraces(ctx context.Context, protocol string, about *reso
 	if err != nil {
 		return fmt.Errorf("exporter of traces: %w", err)
 	}
+	t.queue = q
 	t.Tracer, t.flush, t.shutdown = &provider{sampler: sampler, limits: sdktrace.NewSpanLimits(), queue: q}, append(t.flush, q.flush), append(t.shutdown, q.shutdown)
 	return nil
 }
