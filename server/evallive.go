@@ -60,8 +60,8 @@ func (h *evaluations) opinion(ctx context.Context, q jury.Question) (jury.Opinio
 
 // isExperiment reports whether a thread was made to try a run again with changes.
 func isExperiment(t *awaken.Thread) bool {
-	var from forkedFrom
-	return json.Unmarshal(t.Notes[forkedNote], &from) == nil && from.RunID != ""
+	from := forkedOf(t)
+	return from != nil && from.RunID != ""
 }
 
 func (h *lives) routes() []protocol.Route {

@@ -2,11 +2,13 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
@@ -30,6 +32,8 @@ func (h *forks) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "POST", Path: "/v1/threads/{thread_id}/fork", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.forkThread),
 			Summary: "Take up a conversation on a new thread, from one of its messages", Body: forkBody{}, Replies: map[int]any{201: threadView{}}, Failures: []int{409}},
+		{Method: "GET", Path: "/v1/runs/{run_id}/forks", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
+			Summary: "Get where a run was forked from, and list the newest forks of it", Replies: map[int]any{200: runForks{}}},
 	}
 }
 
@@ -47,6 +51,22 @@ type forkedFrom struct {
 	Seq      int    `json:"seq"` // messages that both threads share
 	RunID    string `json:"run_id,omitempty"`
 	Step     *int   `json:"step,omitempty"` // of the run, that the fork takes the place of
+	// ForkRunID is the run that takes its place, and Changed what the caller had changed for it.
+	ForkRunID string       `json:"fork_run_id,omitempty"`
+	Changed   *forkChanges `json:"changed,omitempty"`
+}
+
+// forkChanges says what a fork has other than its original. What is empty is as it was.
+type forkChanges struct {
+	AgentID      string                    `json:"agent_id,omitempty"` // another agent, or another document of it
+	Version      string                    `json:"version,omitempty"`  // of the registry, as the caller named it
+	ModelID      string                    `json:"model_id,omitempty"`
+	SystemPrompt bool                      `json:"system_prompt,omitempty"`
+	Overrides    *awaken.InferenceOverride `json:"overrides,omitempty"`
+	Results      []string                  `json:"results,omitempty"` // calls that have another result
+	Refused      []string                  `json:"refused,omitempty"` // calls that count as refused
+	Tools        fork.Mode                 `json:"tools"`             // what becomes of calls
+	Fixtures     int                       `json:"fixtures,omitempty"`
 }
 
 // forkedNote is the name of the note of a thread.
@@ -83,7 +103,7 @@ func (h *forks) forkThread(req *request, body *forkBody) error {
 	if err != nil {
 		return err
 	}
-	return req.Reply(201, threadView{Thread: *made, ForkedFrom: made.Notes[forkedNote]})
+	return req.Reply(201, threadView{Thread: *made, ForkedFrom: forkedOf(made)})
 }
 
 // idle returns an error if the thread's run is running.
@@ -115,17 +135,21 @@ func seqOf(req *request, t *awaken.Thread, messageID string) (int, error) {
 	}
 }
 
+// id returns the id of a new thread or run.
+func (h *forks) id() string {
+	if h.newID != nil {
+		return h.newID()
+	}
+	return ids.New()
+}
+
 // fork makes a thread, and notes where it is from.
 func (h *forks) fork(req *request, from forkedFrom) (*awaken.Thread, error) {
 	note, err := json.Marshal(from)
 	if err != nil {
 		return nil, err
 	}
-	id := ids.New()
-	if h.newID != nil {
-		id = h.newID()
-	}
-	return editor(req.tenant).Fork(req.ctx, from.ThreadID, from.Seq, id, map[string]json.RawMessage{forkedNote: note})
+	return editor(req.tenant).Fork(req.ctx, from.ThreadID, from.Seq, h.id(), map[string]json.RawMessage{forkedNote: note})
 }
 
 type replayBody struct {
@@ -191,23 +215,22 @@ func (h *forks) replay(req *request, body *replayBody) error {
 	if err != nil {
 		return err
 	}
-	from := forkedFrom{ThreadID: run.ThreadID, Seq: branch.Seq, RunID: run.RunID, Step: body.FromStep}
+	from := forkedFrom{ThreadID: run.ThreadID, Seq: branch.Seq, RunID: run.RunID, Step: body.FromStep, ForkRunID: h.id(), Changed: body.changes(agentID)}
 	t, err := h.fork(req, from)
 	if err != nil {
 		return err
 	}
-	runID, err := h.start(req, t, run, branch, body, agentID, version)
-	if err != nil {
+	if err := h.start(req, t, run, branch, body, agentID, version, from.ForkRunID); err != nil {
 		if gone := editor(req.tenant).DeleteThread(context.WithoutCancel(req.ctx), t.ID, awaken.DetachChildren); gone != nil {
 			return errors.Join(err, gone)
 		}
 		return err
 	}
-	return req.Reply(202, replayAccepted{ThreadID: t.ID, RunID: runID, AgentID: agentID, Version: version, ForkedFrom: from})
+	return req.Reply(202, replayAccepted{ThreadID: t.ID, RunID: from.ForkRunID, AgentID: agentID, Version: version, ForkedFrom: from})
 }
 
 // start submits the run of a fork, with the changed results.
-func (h *forks) start(req *request, t *awaken.Thread, run *awaken.Run, b *trace.Branch, body *replayBody, agentID, version string) (runID string, err error) {
+func (h *forks) start(req *request, t *awaken.Thread, run *awaken.Run, b *trace.Branch, body *replayBody, agentID, version, runID string) error {
 	overrides := run.Overrides
 	if body.Overrides != nil {
 		all := *body.Overrides
@@ -216,17 +239,83 @@ func (h *forks) start(req *request, t *awaken.Thread, run *awaken.Run, b *trace.
 		}
 		overrides = &all
 	}
-	s := &mailbox.Submission{Logged: true, Request: awaken.RunRequest{AgentID: agentID, ThreadID: t.ID, Messages: b.Messages, ResolutionID: version, Overrides: overrides, FrontendTools: run.FrontendTools,
+	s := &mailbox.Submission{Logged: true, Request: awaken.RunRequest{AgentID: agentID, ThreadID: t.ID, RunID: runID, Messages: b.Messages, ResolutionID: version, Overrides: overrides, FrontendTools: run.FrontendTools,
 		OutputSchema: run.OutputSchema, Budget: run.Budget, Taint: run.Taint}}
 	if err := sign(req, s); err != nil {
-		return "", err
+		return err
 	}
 	s.IdempotencyKey, s.Digest, s.Request.UserID = "", "", t.UserID
-	r, err := req.tenant.Submit(req.ctx, *s)
-	if err != nil {
-		return "", err
+	_, err := req.tenant.Submit(req.ctx, *s)
+	return err
+}
+
+// changes says what the caller changes of a run that an agent begins again.
+func (b *replayBody) changes(agentID string) *forkChanges {
+	c := &forkChanges{Version: b.Version, ModelID: b.ModelID, SystemPrompt: b.SystemPrompt != nil, Overrides: b.Overrides,
+		Results: slices.Sorted(maps.Keys(b.Results)), Refused: slices.Sorted(maps.Keys(b.Refused)), Tools: cmp.Or(b.Tools, fork.Recorded), Fixtures: len(b.Fixtures)}
+	if len(bytes.TrimSpace(b.Agent)) > 0 {
+		c.AgentID = agentID
 	}
-	return r.RunID, nil
+	return c
+}
+
+// runForks says where a run is from and what was made of it.
+type runForks struct {
+	ForkedFrom *forkedFrom `json:"forked_from,omitempty"`
+	Forks      []runFork   `json:"forks"`
+	// HasMore says that the thread has more threads below it than the server looks at.
+	HasMore bool `json:"has_more"`
+}
+
+// runFork is a fork of a run.
+type runFork struct {
+	ThreadID  string       `json:"thread_id"`
+	RunID     string       `json:"run_id"`
+	Step      *int         `json:"step,omitempty"`
+	CreatedAt int64        `json:"created_at"` // Unix ms
+	Changed   *forkChanges `json:"changed,omitempty"`
+}
+
+// mostForks is how many threads below that of a run are looked at.
+const mostForks = 200
+
+func (h *forks) list(req *request) error {
+	run, err := req.run()
+	if err != nil {
+		return err
+	}
+	out := runForks{Forks: []runFork{}}
+	t, err := req.tenant.Store.Thread(req.ctx, run.ThreadID)
+	if errors.Is(err, awaken.ErrNotFound) { // the run has not started
+		return req.Reply(200, out)
+	}
+	if err != nil {
+		return err
+	}
+	if from := forkedOf(t); from != nil && from.ForkRunID == run.RunID {
+		out.ForkedFrom = from
+	}
+	at := ""
+	below, err := req.tenant.Store.ListThreads(req.ctx, awaken.ThreadQuery{ParentThreadID: t.ID, Limit: mostForks, At: &at})
+	if err != nil {
+		return err
+	}
+	for _, t := range below {
+		if from := forkedOf(t); from != nil && from.RunID == run.RunID && from.ForkRunID != "" {
+			out.Forks = append(out.Forks, runFork{ThreadID: t.ID, RunID: from.ForkRunID, Step: from.Step, CreatedAt: t.Metadata.CreatedAt, Changed: from.Changed})
+		}
+	}
+	out.HasMore = at != ""
+	return req.Reply(200, out)
+}
+
+// forkedOf returns where a thread was forked from, or nil.
+func forkedOf(t *awaken.Thread) *forkedFrom {
+	from := new(forkedFrom)
+	if note := t.Notes[forkedNote]; note == nil || json.Unmarshal(note, from) != nil {
+		return nil
+	}
+	return from
 }
 
 // results returns the results that replace recorded ones.

@@ -128,6 +128,21 @@ func TestRuns_AReplayRepeatsNoEffect(t *testing.T) {
 	if n := paid.Load(); n != 1 {
 		t.Errorf("the forks paid %d times", n-1)
 	}
+	of := g.want(200, "GET", "/v1/runs/"+run+"/forks", "", admin...)
+	if list := of["forks"].([]any); len(list) != 8 || of["forked_from"] != nil || of["has_more"] != false {
+		t.Errorf("the forks of the run are %v", of)
+	} else {
+		last := list[0].(map[string]any)
+		same, _ := json.Marshal(last["changed"])
+		from, _ := json.Marshal(g.want(200, "GET", "/v1/runs/"+last["run_id"].(string)+"/forks", "", admin...)["forked_from"])
+		if want := `"changed":{"tools":"read_only"}`; string(same) != `{"tools":"read_only"}` || !strings.Contains(string(from), want) || !strings.Contains(string(from), `"step":1`) {
+			t.Errorf("the last fork is %v and is from %s, want %s", last, from, want)
+		}
+		first, _ := json.Marshal(list[7])
+		if want := `"changed":{"overrides":{"temperature":0.5},"system_prompt":true,"tools":"recorded"}`; !strings.Contains(string(first), want) {
+			t.Errorf("the first fork is %s, want %s", first, want)
+		}
+	}
 	made := g.want(202, "POST", "/v1/runs/"+run+"/replay", `{"from_step":0,"tools":"real"}`, admin...)
 	end := g.ended(made["run_id"].(string))
 	if end["status"] != "waiting" || paid.Load() != 1 {

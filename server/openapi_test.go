@@ -421,6 +421,7 @@ var successes = map[string]func(g *rig, as []string) request{
 	},
 	"GET /v1/runs/{run_id}":          ofRun("", ""),
 	"GET /v1/runs/{run_id}/explain":  ofRun("/explain", ""),
+	"GET /v1/runs/{run_id}/forks":    ofRun("/forks", ""),
 	"GET /v1/runs/{run_id}/timeline": ofRun("/timeline?limit=2", ""),
 	"GET /v1/runs/{run_id}/tree":     ofRun("/tree", ""),
 

@@ -79,7 +79,7 @@ type threadView struct {
 	LatestRunUpdatedAt int64  `json:"latest_run_updated_at,omitempty"` // Unix seconds
 	LatestRunUpdatedMS int64  `json:"latest_run_updated_at_ms,omitempty"`
 	// ForkedFrom says where the thread was forked from.
-	ForkedFrom json.RawMessage `json:"forked_from,omitempty"`
+	ForkedFrom *forkedFrom `json:"forked_from,omitempty"`
 }
 
 // replyThread replies with a thread, unless err is set.
@@ -88,7 +88,7 @@ func replyThread(req *request, t *awaken.Thread, err error) error {
 		return err
 	}
 	run, err := latestRun(req, t)
-	v := threadView{Thread: *t, LatestRunUpdatedAt: run.UpdatedAt / 1000, LatestRunUpdatedMS: run.UpdatedAt, ForkedFrom: t.Notes[forkedNote]}
+	v := threadView{Thread: *t, LatestRunUpdatedAt: run.UpdatedAt / 1000, LatestRunUpdatedMS: run.UpdatedAt, ForkedFrom: forkedOf(t)}
 	if run.Status == awaken.RunRunning {
 		v.ActiveRunID = run.RunID
 	}

@@ -306,6 +306,18 @@ test("T-9: a run is forked at a step, with another result of a call; the fork sa
   await page.waitForURL(new RegExp(`/runs/${one.run_id}/steps/1$`));
   assert.deepEqual(await call("GET", `/v1/threads/${one.thread_id}/messages`), before);
 
+  // The run lists its fork, and the page of the fork names the run, the step and what was changed.
+  const changed = "Changed: temperature 0, result of 1 call";
+  await page.getByRole("heading", { name: "1 fork" }).waitFor();
+  await page.getByText(changed).waitFor();
+  await page.getByRole("link", { name: `…${made.forked_from.fork_run_id.slice(-6)}` }).click();
+  await page.waitForURL(new RegExp(`/runs/${made.forked_from.fork_run_id}$`));
+  await origin.waitFor();
+  await page.getByText(changed).waitFor();
+  await page.getByRole("link", { name: "Side by side" }).waitFor();
+  assert.deepEqual(await violations(page), []);
+  await origin.click();
+
   // From the first step, with nothing changed, it does what it did: calls get their recorded results.
   await page.getByRole("button", { name: "Fork…" }).click();
   await page.getByRole("button", { name: "Fork", exact: true }).click();

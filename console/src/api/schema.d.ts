@@ -1728,6 +1728,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/forks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get where a run was forked from, and list the newest forks of it */
+        get: operations["get_v1_runs_run_id_forks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/inputs": {
         parameters: {
             query?: never;
@@ -3690,6 +3707,7 @@ export interface components {
             /** @description any JSON */
             result?: unknown;
             target: string;
+            trace?: string;
             unapplied?: string;
             updated_at?: number;
         };
@@ -4252,7 +4270,20 @@ export interface components {
             message_id?: string;
             seq?: number;
         };
+        ForkChanges: {
+            agent_id?: string;
+            fixtures?: number;
+            model_id?: string;
+            overrides?: components["schemas"]["InferenceOverride"];
+            refused?: string[];
+            results?: string[];
+            system_prompt?: boolean;
+            tools: string;
+            version?: string;
+        };
         ForkedFrom: {
+            changed?: components["schemas"]["ForkChanges"];
+            fork_run_id?: string;
             run_id?: string;
             seq: number;
             step?: number;
@@ -5355,6 +5386,18 @@ export interface components {
             termination: components["schemas"]["Termination"];
             thread_id: string;
         };
+        RunFork: {
+            changed?: components["schemas"]["ForkChanges"];
+            created_at: number;
+            run_id: string;
+            step?: number;
+            thread_id: string;
+        };
+        RunForks: {
+            forked_from?: components["schemas"]["ForkedFrom"];
+            forks: components["schemas"]["RunFork"][];
+            has_more: boolean;
+        };
         RunInfo: {
             adapter?: string;
             agent_id: string;
@@ -5456,6 +5499,7 @@ export interface components {
             event_type: "run_start";
             identity?: components["schemas"]["RunInfo"];
             parent_run_id?: string;
+            request?: components["schemas"]["RunRequest"];
             run_id: string;
             thread_id: string;
         };
@@ -5882,8 +5926,7 @@ export interface components {
         };
         ThreadView: {
             active_run_id?: string;
-            /** @description any JSON */
-            forked_from?: unknown;
+            forked_from?: components["schemas"]["ForkedFrom"];
             id: string;
             latest_run_id?: string;
             latest_run_updated_at?: number;
@@ -19349,6 +19392,86 @@ export interface operations {
             };
         };
     };
+    get_v1_runs_run_id_forks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunForks"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     post_v1_runs_run_id_inputs: {
         parameters: {
             query?: never;
@@ -24349,7 +24472,7 @@ export interface operations {
                 experiment_id?: string;
                 /** @description only runs of this variant; none has one */
                 variant_name?: string;
-                /** @description only runs that were judged by the policies of their agents and have a score below this, 0 to 1; beside agent_id, version, since, until, cursor and limit */
+                /** @description only runs that were judged by the policies of their agents and have a score below this, 0 to 1; not with offset */
                 max_score?: number;
                 /** @description next_cursor of the previous page, with the same filters */
                 cursor?: string;

@@ -25,6 +25,10 @@ export const liveVersionQuery = queryOptions({ queryKey: ["versions", "live"], q
 export const explainQuery = (id: string) =>
   queryOptions({ queryKey: ["run", id, "explain"], queryFn: ({ signal }) => ask(api.GET("/v1/runs/{run_id}/explain", { params: { path: { run_id: id } }, signal })) });
 
+/** forksQuery reads where a run was forked from, and what was forked from it. */
+export const forksQuery = (id: string) =>
+  queryOptions({ queryKey: ["run", id, "forks"], queryFn: ({ signal }) => ask(api.GET("/v1/runs/{run_id}/forks", { params: { path: { run_id: id } }, signal })), staleTime: 0 }); // forks are made on other pages
+
 export const treeQuery = (id: string) =>
   queryOptions({ queryKey: ["run", id, "tree"], queryFn: ({ signal }) => ask(api.GET("/v1/runs/{run_id}/tree", { params: { path: { run_id: id } }, signal })) });
 

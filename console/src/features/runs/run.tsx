@@ -12,6 +12,7 @@ import { usePolling } from "../../live/live";
 import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
+import { Forks, Origin } from "../../ui/origin";
 import { Page } from "../../ui/page";
 import { Rows } from "../../ui/rows";
 import { Empty, Failure, Loaded, Skeleton } from "../../ui/state";
@@ -20,7 +21,7 @@ import { Ago } from "../../ui/time";
 import { ToDataset } from "../../ui/todataset";
 import { Detail } from "./detail";
 import { useEvents } from "../../live/events";
-import { explainQuery, liveVersionQuery, runQuery, timelineQuery, treeQuery, type Run } from "./queries";
+import { explainQuery, forksQuery, liveVersionQuery, runQuery, timelineQuery, treeQuery, type Run } from "./queries";
 import { TimelineView } from "./timeline";
 
 const tabs = ["steps", "events", "tree", "raw"] as const;
@@ -35,6 +36,7 @@ export function RunPage() {
   const navigate = useNavigate();
   const polling = usePolling(2000);
   const run = useQuery({ ...runQuery(id), refetchInterval: polling });
+  const forks = useQuery(forksQuery(id)).data;
   const cost = (run.data?.cost_usd ?? 0) + (run.data?.child_cost_usd ?? 0);
   return (
     <Page
@@ -60,6 +62,8 @@ export function RunPage() {
       <Loaded query={run}>
         {(r) => (
           <>
+            <Origin from={forks?.forked_from} />
+            {forks && <Forks list={forks.forks} more={forks.has_more} />}
             <Why run={r} />
             <div role="tablist" aria-label={t("run.views")} className="flex gap-1 border-b border-line px-3">
               {tabs.map((x) => (

@@ -3,7 +3,6 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Ban, ChevronRight, GitFork, Hash, Wrench } from "lucide-react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { api, ask } from "../../api/client";
-import type { components } from "../../api/schema";
 import { toMs } from "../../api/time";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { useMay } from "../../app/session";
@@ -57,7 +56,7 @@ export function ThreadPage() {
         </>
       }
     >
-      <Origin from={thread.data?.forked_from as components["schemas"]["ForkedFrom"] | undefined} fork={runs.data && !runs.data.has_more ? runs.data.items.at(-1)?.run_id : undefined} />
+      <Origin from={thread.data?.forked_from} />
       <div className="flex min-h-0 flex-1">
         <div className="flex min-w-0 flex-1 flex-col">
           <Conversation id={id} open={open} agents={agents} message={message} />
