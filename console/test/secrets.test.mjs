@@ -13,7 +13,7 @@ const documents = {
   "a2a-servers/secret-a2a": { id: "secret-a2a", base_url: "http://127.0.0.1:9", auth: { type: "bearer", token: planted("token") } },
 };
 
-test("a planted secret is found nowhere", { timeout: 400_000 }, async (t) => {
+test("a planted secret is found nowhere", async (t) => {
   const server = await serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8" }, log: "debug" });
   const browser = await launch();
   t.after(async () => {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { tenantOf } from "../api/client";
 import type { Doc } from "../api/config";
 import { differing, same } from "./diff";
-import { forget, keep, recall } from "./kept";
+import { forget, keep, leave, recall } from "./kept";
 
 export interface Draft<T> {
   value: T;
@@ -58,13 +58,15 @@ export function useDraft<T extends object>(name: string, saved: T, keeps: boolea
   useEffect(() => {
     unkept.current = undefined;
     if (!keeps || !dirty) return;
-    const write = () => keep(key, { doc: value as unknown as Doc, base: { doc: base as unknown as Doc, etag: "" }, at: Date.now() });
+    const edit = () => ({ doc: value as unknown as Doc, base: { doc: base as unknown as Doc, etag: "" }, at: Date.now() });
+    const write = () => keep(key, edit());
+    const hide = () => leave(key, edit());
     unkept.current = write;
     const timer = window.setTimeout(write, 500);
-    window.addEventListener("pagehide", write);
+    window.addEventListener("pagehide", hide);
     return () => {
       window.clearTimeout(timer);
-      window.removeEventListener("pagehide", write);
+      window.removeEventListener("pagehide", hide);
     };
   }, [value, base, dirty, key, keeps]);
   useEffect(() => () => unkept.current?.(), []); // the page is left within the half second

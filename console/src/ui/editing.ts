@@ -4,7 +4,7 @@ import { tenantOf } from "../api/client";
 import { documentQuery, validate, type Doc, type Namespace, type Problem, type Read } from "../api/config";
 import { bare, fill } from "./bare";
 import { tidy } from "./diff";
-import { forget, keep, recall, type Kept } from "./kept";
+import { forget, keep, leave, recall, type Kept } from "./kept";
 
 const keyOf = (ns: Namespace, id: string) => `${tenantOf()} ${ns}/${id}`;
 
@@ -66,15 +66,17 @@ export function useEditing(ns: Namespace, id: string, fresh: Doc) {
       forget(key);
       return;
     }
+    const edit = () => ({ doc: bare(state.doc) as Doc, base: { doc: bare(state.base.doc) as Doc, etag: state.base.etag }, at: Date.now() });
     const now = () => {
       written.current = Date.now();
-      keep(key, { doc: bare(state.doc) as Doc, base: { doc: bare(state.base.doc) as Doc, etag: state.base.etag }, at: Date.now() });
+      keep(key, edit());
     };
+    const hide = () => leave(key, edit());
     const timer = window.setTimeout(now, Math.max(0, Math.min(500, written.current + 1000 - Date.now()))); // also while the user types on and on
-    window.addEventListener("pagehide", now);
+    window.addEventListener("pagehide", hide);
     return () => {
       window.clearTimeout(timer);
-      window.removeEventListener("pagehide", now);
+      window.removeEventListener("pagehide", hide);
     };
   }, [state, dirty, key]);
   const text = state && JSON.stringify(state.doc);

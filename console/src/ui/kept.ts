@@ -22,9 +22,26 @@ const opened = new Promise<IDBDatabase | undefined>((resolve) => {
   }
 });
 
+const LEFT = "awaken.left ";
+
+/** tab does something with what the browser keeps for this tab, unless it keeps nothing. */
+function tab<T>(what: (storage: Storage) => T): T | undefined {
+  try {
+    return what(sessionStorage);
+  } catch {
+    return undefined; // it is full, or the user has switched it off
+  }
+}
+
 /** recall returns the edit that was kept under a key. */
 export async function recall(key: string): Promise<Kept | undefined> {
+  const left = tab((s) => s.getItem(LEFT + key));
   const base = await opened;
+  if (left) {
+    const edit = JSON.parse(left) as Kept;
+    keep(key, edit);
+    return edit;
+  }
   if (!base) return undefined;
   return new Promise((resolve) => {
     const request = base.transaction(STORE).objectStore(STORE).get(key);
@@ -33,7 +50,7 @@ export async function recall(key: string): Promise<Kept | undefined> {
   });
 }
 
-/** write changes the store. It asks for the commit at once, so that a page that is being left writes too. */
+/** write changes the store. */
 function write(change: (store: IDBObjectStore) => void) {
   if (!db) return;
   try {
@@ -45,5 +62,15 @@ function write(change: (store: IDBObjectStore) => void) {
   }
 }
 
-export const keep = (key: string, edit: Kept) => write((store) => store.put(edit, key));
-export const forget = (key: string) => write((store) => store.delete(key));
+export function keep(key: string, edit: Kept) {
+  tab((s) => s.removeItem(LEFT + key));
+  write((store) => store.put(edit, key));
+}
+
+/** leave keeps an edit of a page that is being left. The database may be too late for the page that comes next. */
+export const leave = (key: string, edit: Kept) => tab((s) => s.setItem(LEFT + key, JSON.stringify(edit)));
+
+export function forget(key: string) {
+  tab((s) => s.removeItem(LEFT + key));
+  write((store) => store.delete(key));
+}
