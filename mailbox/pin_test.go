@@ -143,7 +143,7 @@ func TestPin_ARunWaitsForAWorkerThatHasItsVersion(t *testing.T) {
 		}
 		check()
 		n := len(g.log(tn, "t"))
-		time.Sleep(24 * time.Hour) // longer than it takes to use up the attempts, and than the call may wait
+		time.Sleep(2 * time.Hour) // longer than it takes to use up the attempts, and than the call may wait
 		check()
 		if again := len(g.log(tn, "t")); again != n {
 			t.Errorf("the log grew from %d to %d entries without a request", n, again)
@@ -173,7 +173,7 @@ func TestPin_ANewRunWaitsForItsVersionInTheQueue(t *testing.T) {
 		s, gone := say("t", "use wait"), say("u", "use wait")
 		s.Request.ResolutionID, gone.Request.ResolutionID = "1", "9"
 		r, never := g.submit(tn, s), g.submit(tn, gone)
-		time.Sleep(24 * time.Hour)
+		time.Sleep(2 * time.Hour)
 		synctest.Wait() // a worker may be trying again at this very moment
 		if d := g.wantDispatch(tn, r.DispatchID, mailbox.Queued); d.Attempts != 0 {
 			t.Errorf("the dispatch has %d attempts", d.Attempts)
