@@ -1,10 +1,10 @@
 package eval
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
+	"strings"
 )
 
 type testSuite struct {
@@ -27,6 +27,21 @@ type testFailure struct {
 	Text    string `xml:",chardata"`
 }
 
+// failureText says what failed, a line each, and what the agent answered.
+func failureText(r *Report) string {
+	var b strings.Builder
+	for i := range r.Failures {
+		b.WriteString(r.Failures[i].Explain() + "\n")
+	}
+	if r.JudgeReasoning != "" {
+		b.WriteString("\nThe judge: " + r.JudgeReasoning + "\n")
+	}
+	if r.FinalText != "" {
+		b.WriteString("\nThe answer: " + r.FinalText + "\n")
+	}
+	return b.String()
+}
+
 // WriteJUnit writes changes as a JUnit file, as build systems read it: a test for each case, which fails if its change is blocking.
 func WriteJUnit(w io.Writer, name string, changes []Change, latest []Item) error {
 	reports := make(map[place]*Report, len(latest))
@@ -46,11 +61,7 @@ func WriteJUnit(w io.Writer, name string, changes []Change, latest []Item) error
 			suite.Failures++
 			test.Failure = &testFailure{Message: c.Explain()}
 			if report != nil {
-				text, err := json.MarshalIndent(report.Failures, "", "  ")
-				if err != nil {
-					return err
-				}
-				test.Failure.Text = string(text)
+				test.Failure.Text = failureText(report)
 			}
 		}
 		suite.Cases = append(suite.Cases, test)

@@ -249,7 +249,7 @@ func (c *cassette) close() (note string, err error) {
 // useModel makes all agents use one model, given as provider:model.
 func (o outbound) useModel(cfg *engine.Config, name, keyFile string) error {
 	const id = "--model"
-	if err := o.addModel(cfg, id, name, keyFile); err != nil {
+	if err := o.addModel(cfg, id, id, name, keyFile); err != nil {
 		return err
 	}
 	for _, a := range cfg.Agents {
@@ -258,17 +258,17 @@ func (o outbound) useModel(cfg *engine.Config, name, keyFile string) error {
 	return nil
 }
 
-// addModel adds a model, given as provider:model, under an id.
-func (o outbound) addModel(cfg *engine.Config, id, name, keyFile string) error {
+// addModel adds a model, which a flag gives as provider:model, under an id.
+func (o outbound) addModel(cfg *engine.Config, flag, id, name, keyFile string) error {
 	adapter, upstream, ok := strings.Cut(name, ":")
 	if !ok || adapter == "" || upstream == "" {
-		return fmt.Errorf("--model is %q, want provider:model, such as openai:gpt-5.5", name)
+		return fmt.Errorf("%s is %q, want provider:model, such as openai:gpt-5.5", flag, name)
 	}
 	m := cfg.Providers[adapter]
 	if m == nil || adapter == demo.ProviderID {
 		var err error
 		if m, err = o.openProvider(&awaken.ProviderSpec{ID: adapter, Adapter: adapter}, keyFile); err != nil {
-			return fmt.Errorf("--model %s: %w", name, err)
+			return fmt.Errorf("%s %s: %w", flag, name, err)
 		}
 	}
 	cfg.Providers[id] = m

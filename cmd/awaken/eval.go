@@ -83,6 +83,9 @@ func evalDiffCommand(con *console) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if len(baseline)+len(latest) == 0 {
+			return configError("neither %s nor %s has a report; want the reports of evaluations", files[0], files[1])
+		}
 		changes := eval.Diff(baseline, latest)
 		if err := write(con, changes, latest); err != nil {
 			return written(err)
@@ -124,9 +127,16 @@ func reportsOf(file string) ([]eval.Item, error) {
 
 // writeReports writes a file of reports, all or nothing.
 func writeReports(file string, items []eval.Item) (err error) {
+	if st, err := os.Stat(file); err == nil && !st.Mode().IsRegular() { // such as /dev/null, which must stay what it is
+		f, err := os.OpenFile(file, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(eval.WriteReports(f, items), f.Close())
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", file, errors.Unwrap(err))
 	}
 	defer func() {
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +40,8 @@ With --baseline, the reports are compared with those of a file: see 'awaken eval
 Exit status:
   0  all cases passed; with --baseline, nothing blocks
   1  a case failed; with --baseline, something blocks
-  2  invalid file or command line`
+  2  invalid file or command line
+  130  cancelled by Ctrl-C: the reports of the cases that were run are written (a second Ctrl-C exits at once)`
 
 const evalRunExamples = `  awaken eval run --fixtures cases --report new.ndjson
   awaken eval run --fixtures cases --report new.ndjson --baseline main.ndjson --format markdown
@@ -109,22 +111,62 @@ func (f *evalFlags) check() error {
 		return usageError("--samples is %d; want 1 or more, with --live or --model: a script always answers alike", f.samples)
 	case f.concurrency < 1:
 		return usageError("--concurrency is %d; want 1 or more", f.concurrency)
-	case f.votes < 1:
-		return usageError("--votes is %d; want 1 or more", f.votes)
-	case f.tokens < 0 || f.usd < 0 || f.time < 0:
-		return usageError("--max-tokens, --max-cost and --max-time: want 0 or more")
+	case f.votes < 1 || f.votes > 1 && f.judge == "":
+		return usageError("--votes is %d; want 1 or more, with --judge", f.votes)
+	case f.rubric != "" && f.judge == "":
+		return usageError("--rubric needs --judge, the model that grades by it")
+	case f.tokens < 0:
+		return usageError("--max-tokens is %d; want 0 or more", f.tokens)
+	case !(f.usd >= 0):
+		return usageError("--max-cost is %v; want 0 or more", f.usd)
+	case f.time < 0:
+		return usageError("--max-time is %v; want 0 or more", f.time)
+	case f.keyFile != "" && len(f.models) == 0 && f.judge == "":
+		return usageError("--key-file needs --model or --judge, whose key it has")
 	case f.variantsFile != "" && !f.isLive():
 		return usageError("--variants needs --live or --model: a script answers every prompt alike")
 	case f.judge != "" && !f.isLive():
 		return usageError("--judge needs --live or --model: what a script says need not be graded")
 	}
+	for flag, values := range map[string][]string{"--agent": f.agents, "--model": f.models} {
+		for i, v := range values {
+			if slices.Contains(values[:i], v) {
+				return usageError("%s is %q twice; want each once, or --samples to ask a model several times", flag, v)
+			}
+		}
+	}
 	return nil
+}
+
+// checkReport refuses a report that cannot be written, or that would overwrite what the evaluation reads, before anything is asked.
+func (f *evalFlags) checkReport() error {
+	report, err := os.Stat(f.report)
+	if err == nil && report.IsDir() {
+		return configError("--report is %q, which is a folder; want a file", f.report)
+	}
+	for _, input := range []string{f.fixtures, f.baseline, f.file, f.variantsFile, f.keyFile} {
+		if in, inErr := os.Stat(input); err == nil && inErr == nil && os.SameFile(in, report) {
+			return configError("--report is %q, which the evaluation reads; want another file", f.report)
+		}
+	}
+	if err == nil && !report.Mode().IsRegular() { // such as /dev/null
+		return nil
+	}
+	folder, err := os.Stat(filepath.Dir(f.report))
+	if cases, casesErr := os.Stat(f.fixtures); err == nil && casesErr == nil && os.SameFile(folder, cases) && filepath.Ext(f.report) == ".json" {
+		return configError("--report is %q, which would be among the cases; want a name that does not end with .json, or another folder", f.report)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(f.report), ".awaken-*")
+	if err != nil {
+		return configError("--report is %q: %w", f.report, errors.Unwrap(err))
+	}
+	return fileError(errors.Join(tmp.Close(), os.Remove(tmp.Name())))
 }
 
 func evalRun(ctx context.Context, con *console, f *evalFlags) error {
 	dataset, err := eval.Load(f.fixtures)
 	if err != nil {
-		return configError("%w", err)
+		return configError("--fixtures: %w", err)
 	}
 	for i := range dataset.Fixtures {
 		if c := &dataset.Fixtures[i]; c.Expect.MinJudgeScore != nil && f.judge == "" {
@@ -134,20 +176,29 @@ func evalRun(ctx context.Context, con *console, f *evalFlags) error {
 	var baseline []eval.Item
 	if f.baseline != "" {
 		if baseline, err = reportsOf(f.baseline); err != nil {
-			return err
+			return configError("--baseline: %w", err)
 		}
+	}
+	if err := f.checkReport(); err != nil {
+		return err
 	}
 	plan := &runner.Plan{Fixtures: dataset.Fixtures, Samples: f.samples, Limits: runner.Limits{Concurrency: f.concurrency, Time: f.time, Tokens: f.tokens, USD: f.usd}}
 	if err := f.vary(ctx, con, plan); err != nil {
 		return err
 	}
-	items := make([]eval.Item, plan.Len())
-	err = (&runner.Runner{Open: openCell}).Run(ctx, plan, func(n int, item eval.Item) error { items[n] = item; return nil })
-	if err != nil {
-		return failed(err)
+	sig := listen()
+	defer sig.stop()
+	var items []eval.Item
+	ctx = sig.during(ctx, func(ctx context.Context) { items, err = runCells(ctx, con, plan) })
+	if err != nil && len(items) == 0 {
+		return outcome(ctx, nil, err)
 	}
-	if err := writeReports(f.report, items); err != nil {
-		return failed(err)
+	if writeErr := writeReports(f.report, items); writeErr != nil {
+		return failed(errors.Join(writeErr, err))
+	}
+	if err != nil {
+		e, _ := errors.AsType[*exitError](outcome(ctx, nil, err))
+		return &exitError{code: e.code, err: fmt.Errorf("%w after %d of %d cases, whose reports are in %s", e.err, len(items), plan.Len(), f.report)}
 	}
 	changes := eval.Diff(baseline, items)
 	if f.baseline == "" && f.format == "text" {
@@ -159,6 +210,32 @@ func evalRun(ctx context.Context, con *console, f *evalFlags) error {
 		return written(err)
 	}
 	return blocked(changes)
+}
+
+// runCells runs a plan, and returns the reports of the cells that were run, in their order. A terminal shows how far it is.
+func runCells(ctx context.Context, con *console, plan *runner.Plan) ([]eval.Item, error) {
+	all := make([]*eval.Item, plan.Len())
+	done, bad := 0, 0
+	err := (&runner.Runner{Open: openCell}).Run(ctx, plan, func(n int, item eval.Item) error {
+		all[n] = &item
+		if done++; !item.Report.Passed {
+			bad++
+		}
+		if con.errTTY {
+			fmt.Fprintf(con.err, "\r\x1b[K%d of %d run, %d failed", done, len(all), bad)
+		}
+		return nil
+	})
+	if con.errTTY && done > 0 {
+		fmt.Fprint(con.err, "\r\x1b[K")
+	}
+	items := make([]eval.Item, 0, done)
+	for _, it := range all {
+		if it != nil {
+			items = append(items, *it)
+		}
+	}
+	return items, err
 }
 
 // openCell returns the runtime of a cell.
@@ -177,12 +254,16 @@ func (f *evalFlags) vary(ctx context.Context, con *console, plan *runner.Plan) e
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Concat(f.models, []string{f.judge}) {
+	for i, name := range slices.Concat(f.models, []string{f.judge}) {
 		known := slices.ContainsFunc(cfg.Models, func(m awaken.ModelSpec) bool { return m.ID == name }) || slices.ContainsFunc(cfg.Pools, func(p awaken.ModelPoolSpec) bool { return p.ID == name })
 		if name == "" || known {
 			continue
 		}
-		if err := (outbound{}).addModel(&cfg, name, name, f.keyFile); err != nil {
+		flag := "--model"
+		if i == len(f.models) {
+			flag = "--judge"
+		}
+		if err := (outbound{}).addModel(&cfg, flag, name, name, f.keyFile); err != nil {
 			return configError("%w", err)
 		}
 	}
@@ -193,11 +274,14 @@ func (f *evalFlags) vary(ctx context.Context, con *console, plan *runner.Plan) e
 	}
 	reg := rt.Registry()
 	if len(f.agents) == 0 {
-		agent, err := chooseAgent(cfg.Agents, "")
+		f.agents = []string{""}
+	}
+	for i, id := range f.agents {
+		agent, err := chooseAgent(cfg.Agents, id)
 		if err != nil {
 			return configError("%w", inFile(f.file, err))
 		}
-		f.agents = []string{agent.ID}
+		f.agents[i] = agent.ID
 	}
 	if plan.Variants, err = f.variants(reg); err != nil {
 		return err
@@ -216,7 +300,7 @@ func (f *evalFlags) variants(reg *registry.Registry) (out []runner.Variant, err 
 	}
 	if f.variantsFile != "" {
 		if choices, err = readChoices(f.variantsFile); err != nil {
-			return nil, configError("%w", err)
+			return nil, configError("--variants: %w", err)
 		}
 	}
 	for _, agent := range f.agents {
@@ -322,6 +406,9 @@ func evalBaselineCommand(con *console) *cobra.Command {
 			items, err := reportsOf(files[0])
 			if err != nil {
 				return err
+			}
+			if len(items) == 0 {
+				return configError("%s has no report; want the reports of an evaluation", files[0])
 			}
 			var before []eval.Item
 			if before, err = reportsOf(files[1]); err != nil && !errors.Is(err, fs.ErrNotExist) {
