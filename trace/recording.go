@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -23,6 +24,8 @@ type Recording struct {
 	Run *awaken.Run
 	// Before is the log of the thread before the run's input, as far as it was read; see [Recorder].
 	Before []*llm.Message
+	// State is the state, by key, that the run before it on the thread showed last, as far as it was read.
+	State map[string]json.RawMessage
 	// Input are the messages that the run started with.
 	Input []*llm.Message
 	// Messages are the records of the log since the input, up to the last one of the run: answers and results, and what arrived while it ran.
@@ -53,7 +56,7 @@ func Record(ctx context.Context, from Source, runID string) (*Recording, error) 
 // Recorder reads recordings.
 type Recorder struct {
 	Source
-	// Before makes recordings include the log of the thread before the run.
+	// Before makes recordings include the log of the thread before the run, and the state.
 	Before bool
 	// Alone leaves out the children.
 	Alone bool
@@ -81,12 +84,15 @@ func (r *Recorder) read(ctx context.Context, run *awaken.Run, depth int) (*Recor
 	if err := r.readMessages(ctx, rec); err != nil {
 		return nil, err
 	}
+	if err := r.readState(ctx, rec); err != nil {
+		return nil, err
+	}
 	var err error
 	if rec.Calls, err = r.Calls(ctx, run.RunID); err != nil {
 		return nil, err
 	}
 	rec.Decisions = decisions(rec.Calls)
-	if err := r.readEvents(ctx, rec); err != nil {
+	if rec.Events, err = r.readEvents(ctx, run); err != nil {
 		return nil, err
 	}
 	rec.Turns = turns(rec)
@@ -120,7 +126,7 @@ func (r *Recorder) read(ctx context.Context, run *awaken.Run, depth int) (*Recor
 
 // readMessages reads the log around the run.
 func (r *Recorder) readMessages(ctx context.Context, rec *Recording) error {
-	first, last := rec.Run.Input.FromSeq, max(rec.Run.Input.ToSeq, rec.Run.Output.ToSeq)
+	first, last := rec.Run.Input.FromSeq, logEnd(rec.Run)
 	if first == 0 {
 		first = rec.Run.Output.FromSeq
 	}
@@ -151,22 +157,68 @@ func (r *Recorder) readMessages(ctx context.Context, rec *Recording) error {
 // atOnce is how many entries are read at once.
 const atOnce = 1000
 
-// readEvents reads the events of the run, with coalesced deltas as they were received.
-func (r *Recorder) readEvents(ctx context.Context, rec *Recording) error {
-	for q := (awaken.EntryQuery{RunID: rec.Run.RunID, Limit: atOnce}); ; {
-		entries, err := r.Entries(ctx, rec.Run.ThreadID, q)
+// readState reads the state that the run before this one showed last: the one whose records of the log end last before this one's.
+func (r *Recorder) readState(ctx context.Context, rec *Recording) error {
+	if len(rec.Before) == 0 {
+		return nil
+	}
+	list := func(ctx context.Context, offset, limit int) ([]*awaken.Run, error) {
+		return r.ListRuns(ctx, awaken.RunQuery{ThreadID: rec.Run.ThreadID, Offset: offset, Limit: limit})
+	}
+	var last *awaken.Run
+	for run, err := range awaken.Pages(ctx, 100, list) {
 		if err != nil {
 			return err
 		}
+		if end := logEnd(run); end > 0 && end <= len(rec.Before) && (last == nil || end > logEnd(last)) {
+			last = run
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	events, err := r.readEvents(ctx, last)
+	if err != nil {
+		return err
+	}
+	for i := range slices.Backward(events) {
+		snapshot, ok := events[i].Event.(*awaken.StateSnapshot)
+		if !ok {
+			continue
+		}
+		data, err := snapshot.Snapshot.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		var shown struct {
+			Extensions map[string]json.RawMessage `json:"extensions"`
+		}
+		err = json.Unmarshal(data, &shown)
+		rec.State = shown.Extensions
+		return err
+	}
+	return nil
+}
+
+// logEnd returns the number of the last record of a run in the log, or 0.
+func logEnd(run *awaken.Run) int { return max(run.Input.ToSeq, run.Output.ToSeq) }
+
+// readEvents returns the events of a run, with coalesced deltas as they were received.
+func (r *Recorder) readEvents(ctx context.Context, run *awaken.Run) (events []awaken.Entry, err error) {
+	for q := (awaken.EntryQuery{RunID: run.RunID, Limit: atOnce}); ; {
+		entries, err := r.Entries(ctx, run.ThreadID, q)
+		if err != nil {
+			return nil, err
+		}
 		for i := range entries {
-			rec.Events = append(rec.Events, entries[i].Split()...)
+			events = append(events, entries[i].Split()...)
 			q.After = max(q.After, entries[i].Seq) // a coalesced entry may reach beyond those behind it
 		}
 		if len(entries) < q.Limit {
 			break
 		}
 	}
-	slices.SortStableFunc(rec.Events, func(a, b awaken.Entry) int {
+	slices.SortStableFunc(events, func(a, b awaken.Entry) int {
 		switch {
 		case a.Before(b.Cursor):
 			return -1
@@ -175,8 +227,7 @@ func (r *Recorder) readEvents(ctx context.Context, rec *Recording) error {
 		}
 		return 0
 	})
-	rec.Events = slices.CompactFunc(rec.Events, func(a, b awaken.Entry) bool { return a.Cursor == b.Cursor }) // read twice at the border of two pages
-	return nil
+	return slices.CompactFunc(events, func(a, b awaken.Entry) bool { return a.Cursor == b.Cursor }), nil // read twice at the border of two pages
 }
 
 // decisions returns the decisions in a ledger, in the order in which they were accepted.

@@ -103,7 +103,7 @@ func sourceOf(b *backend, tenant string) (records, error) {
 }
 
 func openReplay(s replay.Setup) (replay.Runtime, error) {
-	return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Now: s.Now, NewID: s.NewID})
+	return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID})
 }
 
 // replayRegistry returns the version of a run: that of its documents, or of a file.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -188,7 +189,12 @@ func (s *stage) fallSilent(ctx context.Context, p *part) error {
 	p.cut.silent = true
 	s.mu.Unlock()
 	s.cancelIfDue()
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-s.ctx.Done():
+	case <-time.After(s.player.patience()):
+		s.part(p, "the model's answer", "", "a request of which the record has no answer")
+	}
 	return &llm.Error{Kind: llm.Cancelled, Err: context.Cause(ctx)}
 }
 

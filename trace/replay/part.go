@@ -22,9 +22,10 @@ type past struct {
 // part is one run of the record: what it has to say and to do, and how far the replay is.
 type part struct {
 	past
-	root   bool           // it was started from outside
-	before []*llm.Message // the log before it
-	rewind string         // the message that it began by hiding
+	root   bool                     // it was started from outside
+	before []*llm.Message           // the log before it
+	rewind string                   // the message that it began by hiding
+	posted *awaken.CompactionResult // a summary that an earlier run wanted, and that came before this one
 	// followed says that the events are compared. They are not if another owner took over.
 	followed bool
 
@@ -114,6 +115,9 @@ func (s *stage) cast(rec *trace.Recording, root bool) error {
 		if md := p.before[n-1].Metadata; md != nil && md.Rewind != nil && md.RunID == rec.Run.RunID && md.Rewind.FromSeq <= n-1 && md.Rewind.FromSeq > 0 {
 			p.rewind, p.before = p.before[md.Rewind.FromSeq-1].ID, p.before[:n-1]
 		}
+	}
+	for len(p.before) > 0 && p.before[len(p.before)-1].IsSummary() && p.before[len(p.before)-1].Metadata.RunID == rec.Run.RunID {
+		p.before = p.before[:len(p.before)-1] // the run took it in before its input
 	}
 	p.divide()
 	if len(p.acts) == 0 {

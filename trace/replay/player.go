@@ -3,8 +3,10 @@ package replay
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -42,6 +45,7 @@ type Setup struct {
 	Profile  profile.Store
 	Executor Executor
 	Detached func(threadID string) awaken.Sink
+	Budgets  bool
 	Now      func() time.Time
 	NewID    func() string
 }
@@ -115,7 +119,7 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 	}
 	store := s.beyond(p.Store)
 	s.version = &single{reg: reg}
-	rt, err := p.Open(Setup{Versions: s.version, Store: store, Profile: p.Profile, Executor: s, Detached: func(string) awaken.Sink { return s },
+	rt, err := p.Open(Setup{Versions: s.version, Store: store, Profile: p.Profile, Executor: s, Detached: func(string) awaken.Sink { return s }, Budgets: budgeted(s.order),
 		Now: s.now, NewID: s.draw})
 	if err != nil {
 		return nil, err
@@ -222,7 +226,7 @@ func (s *stage) ready(reg *registry.Registry) error {
 // play plays the activations of a run that were begun from outside.
 func (s *stage) play(ctx context.Context, store Store, p *part) error {
 	run := p.rec.Run
-	if err := seed(ctx, store, p); err != nil {
+	if err := seed(ctx, s.version.reg, store, p); err != nil {
 		return err
 	}
 	for i := range p.acts {
@@ -249,8 +253,8 @@ func (s *stage) play(ctx context.Context, store Store, p *part) error {
 	return nil
 }
 
-// seed puts the log before a run into the store.
-func seed(ctx context.Context, store Store, p *part) error {
+// seed puts the log and the state before a run into the store.
+func seed(ctx context.Context, reg *registry.Registry, store Store, p *part) error {
 	thread := p.rec.Run.ThreadID
 	if _, err := store.Thread(ctx, thread); err == nil || !errors.Is(err, awaken.ErrNotFound) {
 		return err // an earlier recording has played
@@ -263,9 +267,48 @@ func seed(ctx context.Context, store Store, p *part) error {
 	if err != nil {
 		return err
 	}
+	changes, err := threadState(reg, p)
+	if err != nil {
+		return err
+	}
 	now := p.acts[0].start.Time
 	run := awaken.Run{RunID: "before " + p.rec.Run.RunID, ThreadID: thread, AgentID: p.agent(), Origin: "internal", Status: awaken.RunDone, UserID: p.rec.Run.UserID,
 		Termination: awaken.Termination{Type: awaken.NaturalEnd}, CreatedAt: now, StartedAt: now, FinishedAt: max(1, now), UpdatedAt: now}
-	return store.Commit(ctx, &awaken.Commit{ThreadID: thread, Fence: cp.Fence, Number: 1, Generation: cp.Generation, Time: now, Messages: before, Run: run,
+	err = store.Commit(ctx, &awaken.Commit{ThreadID: thread, Fence: cp.Fence, Number: 1, Generation: cp.Generation, Time: now, Messages: before, Run: run, State: changes,
 		ParentThreadID: p.rec.Run.ParentThreadID})
+	if err == nil && p.posted != nil {
+		err = store.Post(ctx, thread, awaken.InboxItem{ID: "compaction:" + p.posted.TaskID, Compaction: p.posted})
+	}
+	return err
+}
+
+// threadState returns the state of the thread before a run, of the keys that its agents have.
+func threadState(reg *registry.Registry, p *part) ([]state.Change, error) {
+	var out []state.Change
+	for _, id := range []string{p.rec.Run.AgentID, p.rec.Run.FirstAgentID} {
+		agent, err := reg.Runnable(id)
+		if err != nil || len(p.rec.State) == 0 {
+			continue
+		}
+		known := map[string]json.RawMessage{}
+		for _, name := range agent.Schema.Names() {
+			if v := p.rec.State[name]; v != nil {
+				known[name] = v
+			}
+		}
+		st := state.NewStore(agent.Schema)
+		if err := st.Seed(known); err != nil {
+			return nil, fmt.Errorf("the state before run %s: %w", p.rec.Run.RunID, err)
+		}
+		changes, err := st.Changes()
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			if c.Scope == state.Thread && !slices.ContainsFunc(out, func(o state.Change) bool { return o.Key == c.Key }) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/money"
 )
 
 // summaries are the attempts to summarise the conversation of a thread, in the order in which they began. The record has no requests for summaries; it
@@ -21,6 +22,8 @@ type summaries struct {
 	state  builtin.CompactionState // that was shown last
 	limit  int                     // of a request, that was shown last
 	flying *attempt                // that of the state
+	// inherited is an attempt that a run before the record began, and that has no result yet.
+	inherited *builtin.CompactionTask
 }
 
 // attempt is one attempt to summarise: what came of it, and where.
@@ -60,6 +63,10 @@ func newScribe(s *stage) *scribe {
 		t := sc.threads[p.rec.Run.ThreadID]
 		if t == nil {
 			t = &summaries{}
+			if raw := p.rec.State[summaryKey]; raw != nil {
+				_ = json.Unmarshal(raw, &t.state) // it is as the engine wrote it
+			}
+			t.inherited = t.state.InFlight
 			sc.threads[p.rec.Run.ThreadID] = t
 		}
 		var last *attempt
@@ -82,9 +89,10 @@ func newScribe(s *stage) *scribe {
 	return sc
 }
 
+const summaryKey = "__context_compaction"
+
 // windowAt returns the state of summarising that an event shows, or nil, and the limit of requests that was learned from a refusal, or 0.
 func (p *past) windowAt(i int) (*builtin.CompactionState, int) {
-	const key = "__context_compaction"
 	switch ev := p.events[i].Event.(type) {
 	case *awaken.StateSnapshot:
 		var shown struct {
@@ -97,13 +105,13 @@ func (p *past) windowAt(i int) (*builtin.CompactionState, int) {
 				} `json:"extensions"`
 			} `json:"snapshot"`
 		}
-		if line := p.lines[i]; (strings.Contains(line, key) || strings.Contains(line, `"limit":`)) && json.Unmarshal([]byte(line), &shown) == nil {
+		if line := p.lines[i]; (strings.Contains(line, summaryKey) || strings.Contains(line, `"limit":`)) && json.Unmarshal([]byte(line), &shown) == nil {
 			return shown.Snapshot.Extensions.Summaries, shown.Snapshot.Extensions.Window.Limit
 		}
 	case *awaken.StateDelta:
 		for _, op := range ev.Delta {
 			var state builtin.CompactionState
-			if op.Path == "/extensions/"+key && json.Unmarshal(op.Value, &state) == nil {
+			if op.Path == "/extensions/"+summaryKey && json.Unmarshal(op.Value, &state) == nil {
 				return &state, 0
 			}
 		}
@@ -115,6 +123,12 @@ func (p *past) windowAt(i int) (*builtin.CompactionState, int) {
 func (t *summaries) follow(s *stage, p *part, i int, state *builtin.CompactionState) (last *attempt) {
 	was := t.state
 	t.state = *state
+	if task := t.inherited; task != nil {
+		if f := state.InFlight; f == nil || f.TaskID != task.TaskID {
+			p.posted, t.inherited = p.inherit(s, task, &was, state), nil
+		}
+		return nil
+	}
 	end := func() *attempt {
 		last = t.flying
 		if t.flying = nil; last == nil { // it began after the event before, because a request was refused
@@ -151,6 +165,31 @@ func (t *summaries) follow(s *stage, p *part, i int, state *builtin.CompactionSt
 		t.flying = t.add(place{p: p, act: p.actAt(i)})
 	}
 	return last
+}
+
+// inherit returns what came of an attempt that a run before the record began: the run found it in the inbox.
+func (p *part) inherit(s *stage, task *builtin.CompactionTask, was, is *builtin.CompactionState) *awaken.CompactionResult {
+	res := &awaken.CompactionResult{TaskID: task.TaskID, BoundaryMessageID: task.BoundaryMessageID, Usage: p.unsaid(), Skipped: is.Skipped > was.Skipped}
+	if is.Failures > was.Failures {
+		res.Error = is.LastError
+	}
+	cost := money.Dollars(p.rec.Run.CostUSD)
+	for i := range p.rec.Turns {
+		cost -= money.Dollars(p.rec.Turns[i].CostUSD)
+	}
+	res.CostUSD = cost.USD()
+	for _, b := range is.Boundaries {
+		m := p.find(b.MessageID)
+		if b.BoundaryMessageID != task.BoundaryMessageID || m == nil || m.Metadata == nil || m.Metadata.Compaction == nil {
+			continue
+		}
+		res.Summary, _ = p.summary(s, b.MessageID)
+		res.PreTokens, res.PostTokens, res.Interval = b.PreTokens, b.PostTokens, *m.Metadata.Compaction
+		if first := p.seq(res.Interval.FromSeq); first != nil {
+			res.FirstMessageID = first.ID
+		}
+	}
+	return res
 }
 
 func (t *summaries) add(from place) *attempt {
@@ -223,17 +262,26 @@ func (p *past) stepAt(i int) string {
 
 // summary returns the text of a summary that a run of the replay took in.
 func (p *part) summary(s *stage, messageID string) (string, bool) {
+	m := p.find(messageID)
+	if m == nil || m.Metadata == nil || s.parts[m.Metadata.RunID] == nil {
+		return "", false
+	}
+	text := strings.TrimPrefix(m.Text(), "<conversation-summary>\n")
+	return strings.TrimSuffix(text, "\n</conversation-summary>"), true
+}
+
+// find returns the last message with that id, or nil.
+func (p *past) find(id string) *llm.Message {
 	msgs := slices.Concat(p.rec.Before, p.rec.Input)
 	for _, r := range p.rec.Messages {
 		msgs = append(msgs, r.Message)
 	}
 	for _, m := range slices.Backward(msgs) {
-		if m.ID == messageID && m.Metadata != nil && s.parts[m.Metadata.RunID] != nil {
-			text := strings.TrimPrefix(m.Text(), "<conversation-summary>\n")
-			return strings.TrimSuffix(text, "\n</conversation-summary>"), true
+		if m.ID == id {
+			return m
 		}
 	}
-	return "", false
+	return nil
 }
 
 // unsaid returns the usage of the run that is not of its answers.

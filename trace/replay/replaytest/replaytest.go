@@ -14,7 +14,7 @@ import (
 
 // Open makes the runtime of a replay.
 func Open(s replay.Setup) (replay.Runtime, error) {
-	return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Now: s.Now, NewID: s.NewID})
+	return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID})
 }
 
 // Play replays a run that a runtime with the configuration made, with the runs that it started. An error is also what parts the replay from the record.
