@@ -50,6 +50,11 @@ func large(t *testing.T) bool {
 	return strings.Contains(t.Name(), "/Concurrency/") || strings.HasSuffix(t.Name(), "/KeepsLargeValues") || strings.HasSuffix(t.Name(), "/HaveWhatAPlainFilterSelects")
 }
 
+// crowded reports whether a case is large or has so many threads that reading them again for every call takes minutes.
+func crowded(t *testing.T) bool {
+	return large(t) || strings.HasSuffix(t.Name(), "/HaveARunningThreadByItsLastStep")
+}
+
 func TestStore_TakeOver(t *testing.T) {
 	t.Parallel()
 	trials := 100
@@ -107,7 +112,7 @@ func (r *reopener) reopen() {
 func fresh[T any](r *reopener, fn func(s *file.Store) (T, error)) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.n++; r.n%20 == 0 || !large(r.t) {
+	if r.n++; r.n%20 == 0 || !crowded(r.t) {
 		r.reopen()
 	}
 	return fn(r.Store)

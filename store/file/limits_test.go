@@ -13,6 +13,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/state"
@@ -103,7 +104,11 @@ func TestStore_KeepsLargeValues(t *testing.T) {
 	dir := t.TempDir()
 	s := quick(t, dir, nil)
 	part := "0123456789 日本語 👩‍👩‍👧 \"\\\n"
-	big := strings.Repeat(part, 10<<20/len(part)+1)
+	size := 3 << 20
+	if testenv.Long() {
+		size = 10 << 20
+	}
+	big := strings.Repeat(part, size/len(part)+1)
 	value, err := json.Marshal(strings.Repeat(part, 1<<20/len(part)+1))
 	if err != nil {
 		t.Fatal(err)
