@@ -144,7 +144,7 @@ func (s *storm) check(g *rig, e *effects) {
 // One decision counts; each decider with a different one is told, and nothing happens twice.
 func TestDecision_OneOfManyAtOnceCounts(t *testing.T) {
 	t.Parallel()
-	trials := 20
+	trials := 10 // every way in which the deciders agree or not
 	if testenv.Long() {
 		trials = 1000
 	}
