@@ -2,7 +2,7 @@ import { Dialog } from "@base-ui/react/dialog";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { KeyRound, Keyboard, Languages, LogOut, Menu, Monitor, Moon, Search, Sun } from "lucide-react";
-import { useCallback, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { waitingQuery } from "../features/approvals/queries";
 import { Live, useFeedState, usePolling } from "../live/live";
 import { Failure } from "../ui/state";
@@ -118,6 +118,9 @@ function Sidebar({ leave }: { leave?: () => void }) {
   const polling = usePolling();
   const waiting = useQuery({ ...waitingQuery, enabled: session?.may.read === true, refetchInterval: polling });
   const count = waiting.data?.total ?? 0;
+  const nav = useRef<HTMLElement>(null);
+  const here = useRouterState({ select: (s) => s.resolvedLocation?.pathname });
+  useEffect(() => nav.current?.querySelector("[data-status=active]")?.scrollIntoView({ block: "nearest" }), [here]); // the list may be longer than the window is high
   return (
     <>
       <div className="flex h-12 shrink-0 items-center gap-2 border-b border-line px-4 font-semibold">
@@ -127,7 +130,7 @@ function Sidebar({ leave }: { leave?: () => void }) {
         </svg>
         Awaken
       </div>
-      <nav aria-label={t("shell.pages")} className="flex flex-1 flex-col gap-0.5 overflow-auto p-2">
+      <nav ref={nav} aria-label={t("shell.pages")} className="flex flex-1 flex-col gap-0.5 overflow-auto p-2">
         {groups.map((g) => (
           <div key={g.word ?? ""} role={g.word ? "group" : undefined} aria-label={g.word && t(g.word)} className="flex flex-col gap-0.5">
             {g.word && <div className="mt-3 px-2 pb-0.5 text-caption font-semibold text-muted">{t(g.word)}</div>}

@@ -65,12 +65,12 @@ function Found() {
   const passed = (r: EvalSummary) => <PassBar passed={r.passed_count} failed={r.failed_count} of={r.cell_count} />;
   const status = (r: EvalSummary) => t(`evals.status.${r.status}` as Key);
   const columns: Column<EvalSummary>[] = [
-    { width: "minmax(10rem,1.4fr)", look: "flex", cell: title },
-    { width: "minmax(12rem,1fr)", look: "flex", cell: passed },
-    { width: "6rem", cell: (r) => <span className={r.status === "running" ? "text-run" : "text-muted"}>{status(r)}</span> },
-    { width: "6rem", look: "truncate text-muted", cell: (r) => t(`evals.mode.${r.execution_mode}` as Key) },
-    { width: "6rem", look: "text-muted", cell: (r) => r.ended_at_secs && (r.ended_at_secs === r.started_at_secs ? `< ${span(1000)}` : span((r.ended_at_secs - r.started_at_secs) * 1000)) },
-    { width: "4rem", right: true, look: "text-muted", cell: (r) => <Ago at={r.started_at_secs} /> },
+    { word: "evals.dataset", width: "minmax(10rem,1.4fr)", look: "flex", cell: title },
+    { word: "evals.passes", width: "minmax(12rem,1fr)", look: "flex", cell: passed },
+    { word: "runs.status", width: "6rem", cell: (r) => <span className={r.status === "running" ? "text-run" : "text-muted"}>{status(r)}</span> },
+    { word: "evals.answers", width: "6rem", look: "truncate text-muted", cell: (r) => t(`evals.mode.${r.execution_mode}` as Key) },
+    { word: "evals.time", width: "6rem", look: "text-muted", cell: (r) => r.ended_at_secs && (r.ended_at_secs === r.started_at_secs ? `< ${span(1000)}` : span((r.ended_at_secs - r.started_at_secs) * 1000)) },
+    { word: "runs.age", width: "4rem", right: true, look: "text-muted", cell: (r) => <Ago at={r.started_at_secs} /> },
   ];
   return (
     <>

@@ -90,12 +90,12 @@ function Found() {
     { word: "traces.score", width: "3rem", cell: (j) => <Score of={j.score} /> },
     { word: "live.verdict", width: "8rem", look: "flex", cell: (j) => <Badge look={lookOf(j)} /> },
     { word: "runs.run", width: "7rem", look: "flex", cell: name },
-    { word: "runs.agent", width: open ? "minmax(0,1fr)" : "minmax(0,10rem)", cell: (j) => j.agent_id },
+    { word: "runs.agent", width: open ? "minmax(0,1fr)" : "minmax(0,8rem)", cell: (j) => j.agent_id },
   ];
   if (!open) {
     columns.push(
       { word: "runs.version", width: "4rem", look: "truncate text-muted", cell: (j) => j.version && `v${j.version}` },
-      { word: "evals.judge", width: "minmax(0,10rem)", cell: (j) => j.judge?.model_id },
+      ...(items.some((j) => j.judge) ? [{ word: "evals.judge" as const, width: "minmax(0,8rem)", cell: (j: Judgement) => j.judge?.model_id }] : []),
       { word: "live.said", width: "minmax(0,1fr)", look: "truncate text-muted", cell: said },
       { word: "runs.cost", width: "5rem", right: true, look: "mono", cell: (j) => (j.cost_usd ? money(j.cost_usd) : "–") },
     );

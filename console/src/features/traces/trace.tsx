@@ -156,7 +156,7 @@ const hidden = new Set(["type", "run_id", "thread_id", "started_at_ms", "ended_a
 
 /** Detail shows all of a line: its facts by their names, and what was told and said. */
 function Detail({ line: l, close }: { line: Line; close: () => void }) {
-  const { t, date, span } = useLanguage();
+  const { t, word, date, span } = useLanguage();
   const facts = Object.entries(l).filter(([name, v]) => !apart.has(name) && !hidden.has(name) && v !== "" && v !== null && (typeof v !== "object" || Array.isArray(v)));
   const step = l.step_index;
   const bodies = l.requests as Body[] | undefined;
@@ -178,7 +178,7 @@ function Detail({ line: l, close }: { line: Line; close: () => void }) {
                 </span>
               ),
             ],
-            ...facts.map(([name, v]): [string, string] => [name.replaceAll("_", " "), Array.isArray(v) ? v.map(String).join(", ") : String(v)]),
+            ...facts.map(([name, v]): [string, string] => [word(`traces.fact.${name}`) ?? name.replaceAll("_", " "), Array.isArray(v) ? v.map(String).join(", ") : String(v)]),
           ]}
         />
         {step !== undefined && (
