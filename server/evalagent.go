@@ -3,12 +3,15 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/archive"
@@ -160,11 +163,16 @@ func (b *evalAgent) plan(regs []*registry.Registry, cases []eval.Fixture, live b
 	}
 	if j := b.Judge; j != nil {
 		if !regs[0].HasModel(j.ModelID) {
-			return nil, protocol.NotFound("model", j.ModelID)
+			return nil, absent("judge.model_id", j.ModelID)
 		}
 		p.Judge = &runner.Judge{Registry: regs[0], ModelID: j.ModelID, Rubric: j.Rubric, Revisions: j.MaxRetries, Votes: j.Votes}
 	}
 	return p, nil
+}
+
+// absent answers that what a field names is not there.
+func absent(field, id string) error {
+	return fail(http.StatusNotFound, "not_found", "%s is %q, which the version of the configuration does not have", field, id)
 }
 
 // vary adds the variants of a version to a plan: every agent with every model and every variant. Several says that there are other versions.
@@ -179,8 +187,18 @@ func (b *evalAgent) vary(p *runner.Plan, reg *registry.Registry, several bool) e
 	if len(variants) == 0 {
 		variants = []evalVariant{{}}
 	}
-	for _, agent := range agents {
-		for _, model := range models {
+	for i, agent := range agents {
+		if agent != "" && reg.Agent(agent) == nil {
+			field := "agent_id"
+			if len(b.Agents) > 0 {
+				field = fmt.Sprintf("agents[%d]", i)
+			}
+			return absent(field, agent)
+		}
+		for i, model := range models {
+			if model != "" && !reg.HasModel(model) {
+				return absent(fmt.Sprintf("models[%d]", i), model)
+			}
 			for i := range variants {
 				v, err := variants[i].of(reg, agent, model, b.AgentOverrides)
 				if err != nil {
@@ -267,7 +285,11 @@ func (h *evaluations) version(req *request, body *evalRunBody, v string) (*regis
 		if err != nil {
 			return nil, protocol.BadRequest("version is %q; want a number, %s or %s", v, config.LiveSide, config.DraftSide)
 		}
-		return h.control.Pinned(req.ctx, strconv.FormatInt(n, 10))
+		reg, err := h.control.Pinned(req.ctx, strconv.FormatInt(n, 10))
+		if errors.Is(err, awaken.ErrNotFound) {
+			return nil, fail(http.StatusNotFound, "not_found", "version is %q, which does not exist; want the number of a version, %s or %s", v, config.LiveSide, config.DraftSide)
+		}
+		return reg, err
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/archive"
@@ -407,6 +408,9 @@ func prefersAsync(r *http.Request) bool {
 // baselineOf returns a run that another one can be compared with.
 func baselineOf(ctx context.Context, a *archive.Archive, id string, run *archive.Run) (*archive.Run, error) {
 	b, err := a.Run(ctx, id)
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, fail(http.StatusNotFound, "not_found", "baseline %q: not found; want the id of an eval run over the same dataset", id)
+	}
 	if err != nil {
 		return nil, err
 	}
