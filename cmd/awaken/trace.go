@@ -31,9 +31,24 @@ var (
 	runOutcomes = []string{string(awaken.NaturalEnd), string(awaken.BehaviorRequested), string(awaken.Stopped), string(awaken.Cancelled), string(awaken.Blocked), string(awaken.Failed)}
 )
 
+// momentOf returns a time that a flag gives, or how long ago it is, as Unix ms; 0 for "".
+func momentOf(flag, text string, now time.Time) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if ago, agoErr := time.ParseDuration(text); agoErr == nil && ago > 0 {
+		at, err = now.Add(-ago), nil
+	}
+	if err != nil || at.UnixMilli() <= 0 {
+		return 0, usageError("%s is %q, want a time such as 2026-01-02T15:04:05Z, or how long ago it is, such as 24h", flag, text)
+	}
+	return at.UnixMilli(), nil
+}
+
 func traceListCommand(con *console) *cobra.Command {
 	var q awaken.RunQuery
-	var tenant, status, outcome string
+	var tenant, status, outcome, user, since, until string
 	var asJSON bool
 	var longer time.Duration
 	cmd := &cobra.Command{Use: "list", Short: "List runs, newest first", Args: cobra.NoArgs, Example: "  awaken trace list --agent desk --outcome error"}
@@ -46,6 +61,9 @@ func traceListCommand(con *console) *cobra.Command {
 	fl.StringVar(&q.Tool, "tool", "", "only runs that called the tool with this `id`")
 	fl.Float64Var(&q.MinCostUSD, "min-cost", 0, "only runs that cost at least this many `US dollars`")
 	fl.DurationVar(&longer, "min-duration", 0, "only runs that took at least this `long`, such as 30s")
+	fl.StringVar(&since, "since", "", "only runs created at or after this `time`: 2026-01-02T15:04:05Z, or so long ago, such as 24h")
+	fl.StringVar(&until, "until", "", "only runs created before this `time`, as for --since")
+	fl.StringVar(&user, "user", "", "only runs on threads of the user with this `id`")
 	fl.BoolVar(&q.Pinned, "pinned", false, "only runs that are pinned")
 	fl.StringVar(&q.ErrorCode, "error", "", "only runs that failed with this `code`")
 	fl.StringVar(&q.Text, "text", "", "only runs whose ids, agent, reason, error or answer contain this `text`")
@@ -56,7 +74,22 @@ func traceListCommand(con *console) *cobra.Command {
 		if q.Limit < 1 {
 			return usageError("--limit is %d, want 1 or more", q.Limit)
 		}
-		q.MinDuration = longer.Milliseconds()
+		if !(q.MinCostUSD >= 0) {
+			return usageError("--min-cost is %v, want 0 or more", q.MinCostUSD)
+		}
+		if q.MinDuration = longer.Milliseconds(); longer < 0 {
+			return usageError("--min-duration is %v, want 0 or more", longer)
+		}
+		if user != "" {
+			q.Owner = &user
+		}
+		var err error
+		if q.Since, err = momentOf("--since", since, time.Now()); err != nil {
+			return err
+		}
+		if q.Until, err = momentOf("--until", until, time.Now()); err != nil {
+			return err
+		}
 		if status != "" && !slices.Contains(runStatuses, status) {
 			return usageError("--status is %q, want %s", status, strings.Join(runStatuses, ", "))
 		}
@@ -228,6 +261,9 @@ func traceExportCommand(con *console) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if format != "jsonl" && format != "otlp" {
 			return usageError("--format is %q; want jsonl or otlp", format)
+		}
+		if test == "go" && strings.HasSuffix(out, ".go") {
+			return usageError("--output is %q, want the folder for the Go test, with --as-test go", out)
 		}
 		return with(cmd.Context(), func(s *settings.Settings, b *backend) error {
 			rec, err := recordingOf(cmd.Context(), b, tenant, args[0])
