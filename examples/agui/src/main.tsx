@@ -3,12 +3,14 @@ import { CopilotChat, CopilotKitProvider, useAgent, useAgentContext, useCopilotK
 import "@copilotkit/react-core/v2/styles.css";
 import { createRoot } from "react-dom/client";
 import { z } from "zod";
+import { CopilotA2UI } from "./a2ui";
 import { Answer, answerFormats, Drawn, drawingTools, GenUI, samples, type UIEvent } from "../../starter/genui";
 
 // The thread id is in the URL, so that a reload or another tab shows the same thread.
 const address = new URL(location.href);
 const agentId = address.searchParams.get("agent") ?? "scenario";
 const threadId = address.searchParams.get("thread") ?? crypto.randomUUID();
+const renderer = address.searchParams.get("renderer"); // copilotkit: CopilotKit's own draws A2UI
 address.searchParams.set("thread", threadId);
 history.replaceState(null, "", address);
 
@@ -57,7 +59,9 @@ function useToolCards() {
   useRenderTool({
     name: "*",
     render: ({ name, toolCallId, parameters, args, status, result }) =>
-      drawingTools.includes(name) && !isError(result) ? (
+      name === "render_a2ui" && renderer === "copilotkit" && !isError(result) ? (
+        <CopilotA2UI agentId={agentId} call={toolCallId} />
+      ) : drawingTools.includes(name) && !isError(result) ? (
         <Drawn tool={name} call={toolCallId} input={parameters ?? args} output={parsed(result)} streaming={status === "inProgress"} />
       ) : (
         <div className="tool" data-status={status}>
