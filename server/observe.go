@@ -48,9 +48,14 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			}
 			took := time.Since(start)
 			s.cfg.Metrics.http.request(r.Method, route, rec.status, took)
-			s.cfg.Logger.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method), slog.String("route", route),
-				slog.Int("status", rec.status), slog.Duration("took", took), slog.String("request", id),
-				slog.String("trace", tracecontext.FromHeader(r.Header.Values).TraceID()))
+			if s.cfg.Logger.Enabled(r.Context(), slog.LevelDebug) {
+				at := tracecontext.FromHeader(r.Header.Values)
+				if rec.span != nil { // the server may have begun the trace
+					at = tracecontext.Of(rec.span)
+				}
+				s.cfg.Logger.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("method", r.Method), slog.String("route", route),
+					slog.Int("status", rec.status), slog.Duration("took", took), slog.String("request", id), slog.String("trace", at.TraceID()))
+			}
 		}()
 		next.ServeHTTP(rec, r)
 	})
@@ -78,6 +83,7 @@ func (s *Server) traced(route *protocol.Route, next func(ctx context.Context, w 
 		if !ok {
 			rec = &recorder{ResponseWriter: w}
 		}
+		rec.span = ctx
 		status := 0
 		defer func() {
 			about := &observe.Request{Method: r.Method, Scheme: "http", Host: (&url.URL{Host: r.Host}).Hostname(), Path: r.URL.Path, Route: route.Path, Protocol: strings.TrimPrefix(r.Proto, "HTTP/"), UserAgent: r.UserAgent()}
@@ -95,6 +101,7 @@ func (s *Server) traced(route *protocol.Route, next func(ctx context.Context, w 
 type recorder struct {
 	http.ResponseWriter
 	status int
+	span   context.Context // has the span of the request; nil if there is none
 }
 
 func (r *recorder) WriteHeader(status int) {

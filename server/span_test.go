@@ -3,6 +3,8 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -32,6 +34,7 @@ type tracedRig struct {
 	*rig
 	spans   *tracetest.InMemoryExporter
 	metrics *server.Metrics
+	plugin  *observe.Plugin
 }
 
 func newTracedRig(t *testing.T, change ...func(*registry.Config)) *tracedRig {
@@ -53,6 +56,7 @@ func newTracedRig(t *testing.T, change ...func(*registry.Config)) *tracedRig {
 		}
 	})
 	plugin := observe.New(observe.Options{Tracer: provider, Sinks: []observe.Sink{g.metrics.Observer()}, Labels: g.metrics.Labels(), Always: true})
+	g.plugin = plugin
 	g.config = func(c *registry.Config) {
 		c.Plugins = append(c.Plugins, plugin)
 		for _, f := range change {
@@ -139,6 +143,28 @@ func TestSpans_OfRequests(t *testing.T) {
 	g.ask("GET", "/health/live", "")
 	if n := len(g.spans.GetSpans()); n != 0 {
 		t.Errorf("probes have %d spans", n)
+	}
+}
+
+// The line about a request names its trace, whether the client or the server has begun it.
+func TestLog_ARequestNamesItsTrace(t *testing.T) {
+	t.Parallel()
+	g := newTracedRig(t)
+	g.stop()
+	var log safeBuffer
+	g.start(func(c *server.Config) {
+		c.Metrics, c.Observer = g.metrics, g.plugin
+		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	g.told("default", "hello")
+	began := g.span("POST /v1/runs").SpanContext.TraceID().String()
+	g.want(200, "GET", "/v1/agents", "", "traceparent", clientParent)
+	for route, trace := range map[string]string{"/v1/runs": began, "/v1/agents": clientTrace} {
+		g.eventually("the line about "+route, func() bool {
+			return slices.ContainsFunc(strings.Split(log.String(), "\n"), func(line string) bool {
+				return strings.Contains(line, "msg=request") && strings.Contains(line, "route="+route+" ") && strings.Contains(line, "trace="+trace)
+			})
+		})
 	}
 }
 
