@@ -151,7 +151,7 @@ function View({ run, tab, step, call }: { run: Run; tab: Tab; step?: string; cal
 
 /** Why says in a sentence why the run is in its state, and what would move it. */
 function Why({ run }: { run: Run }) {
-  const { t } = useLanguage();
+  const { t, word, locale } = useLanguage(); // the server's sentences are English
   const polling = usePolling(2000);
   const explanation = useQuery({ ...explainQuery(run.run_id), refetchInterval: run.status === "done" ? false : polling });
   const causes = explanation.data?.because ?? [];
@@ -162,6 +162,7 @@ function Why({ run }: { run: Run }) {
     <section aria-label={t("run.why")} className={`m-3 rounded-md border border-l-4 border-line bg-panel px-3 py-2 ${tone}`}>
       {causes.map((c, i) => (
         <p key={i} className="flex flex-wrap items-baseline gap-x-2 [overflow-wrap:anywhere]">
+          {locale !== "en" && <span className="font-medium">{word(`cause.${c.code}`)}</span>}
           <span>{c.detail}</span>
           {c.ticket_id && (
             <Link to="/approvals/$run/$ticket" params={{ run: run.run_id, ticket: c.ticket_id }} className="link font-medium">
