@@ -36,7 +36,7 @@ func scopeOf(s instrumentation.Scope) *commonpb.InstrumentationScope {
 }
 
 // appendSpan appends a span that has ended, as a field of ScopeSpans.
-func appendSpan(buf []byte, s *span) []byte {
+func appendSpan(buf []byte, s *open) []byte {
 	buf, mark := begin(buf, 2)
 	buf = appendIDs(buf, s.at)
 	buf = appendText(buf, 3, s.at.TraceState().String())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,7 +18,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// queue has the spans that have ended and are not sent yet, encoded. It is bounded: spans that do not fit are dropped, and the runs do not wait.
+// queue has the spans that have ended and are not sent yet. It is bounded: spans that do not fit are dropped, and the runs do not wait.
 type queue struct {
 	client  otlptrace.Client
 	about   *resource.Resource
@@ -33,22 +34,22 @@ type queue struct {
 
 	mu      sync.Mutex
 	over    bool
-	waiting []*chunk // the last one grows
-	spans   int      // in all of them
-	dropped int      // since the last request
-	spare   []*chunk // were sent, and are filled again
+	waiting []*open
+	dropped int // since the last request
+
+	taken []*open // of the goroutine that sends
+	chunk chunk   // too
 }
 
-// chunk is what one request sends.
+// chunk is what one request sends. It is filled again.
 type chunk struct {
-	spans  int
 	tracer []*tracer
 	data   [][]byte // the spans of each tracer
 }
 
 const (
 	maxChunk  = 1 << 20 // bytes of a chunk; one that is longer gets no more spans
-	keptChunk = 1 << 19 // bytes of a chunk that is kept to be filled again
+	keptChunk = 2 << 20 // bytes that a chunk keeps for the next spans of a tracer
 )
 
 // newQueue starts the client and a goroutine that sends, until shutdown.
@@ -80,28 +81,21 @@ func newQueue(ctx context.Context, client otlptrace.Client, about *resource.Reso
 	return q, nil
 }
 
-// add encodes a span that has ended.
-func (q *queue) add(s *span) {
+// add takes a span that has ended. The goroutine that sends encodes it, so that runs do not wait for that.
+func (q *queue) add(o *open) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.over {
+	switch {
+	case q.over:
+		o.release()
 		return
-	}
-	if q.spans >= q.limit {
+	case len(q.waiting) >= q.limit:
 		q.dropped++
 		q.lost.Add(1)
+		o.release()
 		return
 	}
-	if n := len(q.waiting); n == 0 || q.waiting[n-1].isFull(q.batch) {
-		if n := len(q.spare); n > 0 {
-			q.waiting, q.spare = append(q.waiting, q.spare[n-1]), q.spare[:n-1]
-		} else {
-			q.waiting = append(q.waiting, new(chunk))
-		}
-	}
-	last := q.waiting[len(q.waiting)-1]
-	last.add(s)
-	if q.spans++; last.isFull(q.batch) {
+	if q.waiting = append(q.waiting, o); len(q.waiting) >= q.batch {
 		select {
 		case q.full <- struct{}{}:
 		default: // it is awake
@@ -109,30 +103,42 @@ func (q *queue) add(s *span) {
 	}
 }
 
-func (c *chunk) add(s *span) {
-	i := 0
-	for i < len(c.tracer) && c.tracer[i] != s.t {
-		i++
+// fill encodes spans, as many as fit, and returns the others.
+func (c *chunk) fill(spans []*open) (rest []*open) {
+	size := 0
+	for size < maxChunk && len(spans) > 0 {
+		o := spans[0]
+		i := slices.Index(c.tracer, o.t)
+		if i < 0 {
+			i = len(c.tracer)
+			c.tracer, c.data = append(c.tracer, o.t), append(c.data, nil)
+		}
+		before := len(c.data[i])
+		c.data[i] = appendSpan(c.data[i], o)
+		size += len(c.data[i]) - before
+		o.release()
+		spans = spans[1:]
 	}
-	if i == len(c.tracer) {
-		c.tracer, c.data = append(c.tracer, s.t), append(c.data, nil)
-	}
-	c.data[i] = appendSpan(c.data[i], s)
-	c.spans++
+	return spans
 }
 
-func (c *chunk) isFull(batch int) bool {
-	size := 0
-	for _, d := range c.data {
-		size += len(d)
+// reset makes the chunk empty. What is too long is not kept.
+func (c *chunk) reset() {
+	for i := range c.data {
+		if cap(c.data[i]) > keptChunk {
+			c.data[i] = nil
+		}
+		c.data[i] = c.data[i][:0]
 	}
-	return c.spans >= batch || size >= maxChunk
 }
 
 // message returns the chunk as a message. Its spans are fields that the type does not know, so they are encoded as they are.
 func (c *chunk) message(about *resource.Resource) []*tracepb.ResourceSpans {
 	out := &tracepb.ResourceSpans{Resource: resourceOf(about), SchemaUrl: about.SchemaURL()}
 	for i, t := range c.tracer {
+		if len(c.data[i]) == 0 {
+			continue
+		}
 		of := &tracepb.ScopeSpans{Scope: scopeOf(t.scope), SchemaUrl: t.scope.SchemaURL}
 		of.ProtoReflect().SetUnknown(c.data[i])
 		out.ScopeSpans = append(out.ScopeSpans, of)
@@ -140,7 +146,7 @@ func (c *chunk) message(about *resource.Resource) []*tracepb.ResourceSpans {
 	return []*tracepb.ResourceSpans{out}
 }
 
-// serve sends full chunks at once, and others after the delay.
+// serve sends spans that are enough for a request at once, and others after the delay.
 func (q *queue) serve() {
 	defer close(q.ended)
 	tick := time.NewTicker(q.delay)
@@ -182,22 +188,26 @@ func (q *queue) report(err error) {
 	}
 }
 
-// send sends the chunks that wait: those that are full, or all. A chunk that cannot be sent is lost.
+// send sends the spans that wait: as long as they are enough for a request, or all. Those of a request that fails are lost.
 func (q *queue) send(ctx context.Context, all bool) error {
 	var first error
 	for {
-		c := q.take(all)
-		if c == nil {
+		spans := q.take(all)
+		if len(spans) == 0 {
 			return first
 		}
-		ctx, cancel := context.WithTimeout(ctx, q.timeout)
-		err := q.client.UploadTraces(ctx, c.message(q.about))
-		cancel()
-		q.lost.Add(uint64(refused(err, c.spans)))
-		if err != nil && first == nil {
-			first = fmt.Errorf("traces export: %w", err)
+		for len(spans) > 0 {
+			rest := q.chunk.fill(spans)
+			ctx, cancel := context.WithTimeout(ctx, q.timeout)
+			err := q.client.UploadTraces(ctx, q.chunk.message(q.about))
+			cancel()
+			q.lost.Add(uint64(refused(err, len(spans)-len(rest))))
+			if err != nil && first == nil {
+				first = fmt.Errorf("traces export: %w", err)
+			}
+			q.chunk.reset()
+			spans = rest
 		}
-		q.recycle(c)
 	}
 }
 
@@ -216,32 +226,17 @@ func refused(err error, n int) int {
 	return n
 }
 
-// take removes the oldest chunk, if it is full or any will do.
-func (q *queue) take(any bool) *chunk {
+// take removes the oldest spans, if they are enough for a request or any will do.
+func (q *queue) take(any bool) []*open {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) == 0 || !any && !q.waiting[0].isFull(q.batch) {
+	n := min(len(q.waiting), q.batch)
+	if n < q.batch && !any {
 		return nil
 	}
-	c := q.waiting[0]
-	q.waiting = append(q.waiting[:0], q.waiting[1:]...)
-	q.spans -= c.spans
-	return c
-}
-
-// recycle keeps a chunk to be filled again.
-func (q *queue) recycle(c *chunk) {
-	size := 0
-	for i := range c.data {
-		size += cap(c.data[i])
-		c.data[i] = c.data[i][:0]
-	}
-	c.spans = 0
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.spare) <= q.limit/q.batch && size <= keptChunk {
-		q.spare = append(q.spare, c)
-	}
+	q.taken = append(q.taken[:0], q.waiting[:n]...)
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return q.taken
 }
 
 // flush sends everything.

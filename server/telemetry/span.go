@@ -26,9 +26,10 @@ type span struct {
 	*open // nil after the end
 }
 
-// open is what is known of a span that has not ended. Its memory is used again.
+// open is what is known of a span until it is sent. Its memory is used again.
 type open struct {
-	parent      oteltrace.SpanContext
+	t           *tracer
+	at, parent  oteltrace.SpanContext
 	kind        oteltrace.SpanKind
 	name        string
 	began, over time.Time
@@ -62,14 +63,19 @@ func (s *span) End(opts ...oteltrace.SpanEndOption) {
 	if s.over = c.Timestamp(); s.over.IsZero() {
 		s.over = time.Now()
 	}
-	s.t.p.queue.add(s)
 	was := s.open
 	s.open = nil
-	if clear(was.attrs); cap(was.attrs) > keptAttributes {
-		was.attrs = nil
+	was.t, was.at = s.t, s.at
+	s.t.p.queue.add(was)
+}
+
+// release gives the memory to others.
+func (o *open) release() {
+	if clear(o.attrs); cap(o.attrs) > keptAttributes {
+		o.attrs = nil
 	}
-	*was = open{attrs: was.attrs[:0]}
-	opens.Put(was)
+	*o = open{attrs: o.attrs[:0]}
+	opens.Put(o)
 }
 
 // SetAttributes implements [oteltrace.Span]. It does not keep list.
