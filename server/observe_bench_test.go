@@ -30,7 +30,7 @@ var watches = []watch{
 // BenchmarkW6o compares the CPU of servers whose requests and runs are observed with one that observes nothing: as it is by default, for /metrics alone, and with a collector
 // in another process that gets the metrics, and the spans of none or all of the requests. In memory it is W6, durable it is W6d with new threads. Use -benchtime=1x.
 //
-// A block starts a server of each kind, which then take turns of a fifth of a second with the same number of runs: what slows the machine down for longer slows all of them down. The
+// A block starts a server of each kind, which then take turns of some ten milliseconds with the same number of runs: what slows the machine down for longer slows all of them down. The
 // CPU of a server is that of the whole block, with what it does between its turns: collecting garbage and sending spans. Blocks begin with empty stores, because
 // the garbage collector marks all that is in memory. A figure is the median of the ratios of the blocks, with its confidence interval of 95 %.
 func BenchmarkW6o(b *testing.B) {
