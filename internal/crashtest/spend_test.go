@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/trace/replay/replaytest"
 )
 
 // spendStory is many runs, in several processes at the same time, on the one dollar of a
@@ -112,7 +113,8 @@ func TestKill_Spending(t *testing.T) {
 			if held == 0 || kills < rounds {
 				t.Errorf("%s=%d: %d processes were killed, and after %d rounds something was reserved: that proves nothing", seedVar, seed, kills, held)
 			}
-			waits := 0
+			waits, followed, taken := 0, 0, 0
+			idle := world(t.TempDir())
 			for r, err := range awaken.Pages(t.Context(), 100, func(ctx context.Context, offset, limit int) ([]*awaken.Run, error) {
 				return s.ListRuns(ctx, awaken.RunQuery{Offset: offset, Limit: limit})
 			}) {
@@ -126,6 +128,22 @@ func TestKill_Spending(t *testing.T) {
 				default:
 					t.Errorf("%s=%d: run %s is %s", seedVar, seed, r.RunID, r.Status)
 				}
+				if r.StartedAt == 0 {
+					continue
+				}
+				res, err := replaytest.Play(t.Context(), spending(idle), s, r.RunID)
+				switch {
+				case err != nil:
+					t.Errorf("%s=%d: replay of run %s: %v", seedVar, seed, r.RunID, err)
+				case res.Events > 0:
+					followed++
+				default:
+					taken++
+				}
+			}
+			t.Logf("%s=%d: %d runs replay event by event, and %d that other processes took over", seedVar, seed, followed, taken)
+			if asked := idle.bill(); asked > 0 {
+				t.Errorf("%s=%d: replays asked the provider for words for %v", seedVar, seed, asked)
 			}
 			if waits == 0 {
 				t.Errorf("%s=%d: no run waits for money: that proves nothing", seedVar, seed)
@@ -139,17 +157,23 @@ func (w world) bill() money.Amount {
 	return money.Amount(w.read()["word"]) * wordPrice * 1000
 }
 
-// spend continues or starts the runs of its number. Number -1 continues all.
-func spend(j job, store store) error {
-	rt, err := engine.New(engine.Config{
+// spending is the agent that spends.
+func spending(w world) engine.Config {
+	return engine.Config{
 		Agents: []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 		Models: []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "metered", MaxOutputTokens: answerWords,
 			Prices: awaken.Prices{InputPrice: new(0.0), OutputPrice: new(float64(wordPrice))}}},
-		Providers:    map[string]llm.Model{"p": j.world()},
-		Store:        store,
+		Providers:    map[string]llm.Model{"p": w},
 		TenantBudget: new(1.0),
 		Limits:       engine.Limits{BudgetWait: 1}, // no time to lose
-	})
+	}
+}
+
+// spend continues or starts the runs of its number. Number -1 continues all.
+func spend(j job, store store) error {
+	cfg := spending(j.world())
+	cfg.Store = store
+	rt, err := engine.New(cfg)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,11 @@ import (
 // UpdateBudget updates budgets. What other runs have spent is not in the record of a run, but that it found too little money: when its model has said all that it said, the
 // account that was used up is.
 func (b paying) UpdateBudget(ctx context.Context, runID string, accounts []money.Account, fn func(*money.Book) error) error {
-	out := b.usedUp(runID)
-	if out == nil || len(accounts) == 0 {
+	var out *money.Exhausted
+	if len(accounts) > 0 {
+		out = b.usedUp(runID)
+	}
+	if out == nil {
 		return b.Budget.UpdateBudget(ctx, runID, accounts, fn)
 	}
 	return b.Budget.UpdateBudget(ctx, runID, accounts, func(book *money.Book) error {
@@ -30,10 +33,13 @@ func (b paying) usedUp(runID string) *money.Exhausted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.parts[runID]
-	if p == nil || !p.followed {
+	if p == nil {
 		return nil
 	}
 	act := p.actAt(p.pos)
+	if !p.followed { // what a lost owner's model said does not count
+		act = len(p.acts) - 1
+	}
 	if act < 0 {
 		return nil
 	}
@@ -43,13 +49,14 @@ func (b paying) usedUp(runID string) *money.Exhausted {
 	}
 	said := 0
 	for i := range p.streams {
-		if st := &p.streams[i]; len(st.Deltas) > 0 && p.actAt(p.begins(st.turn.MessageID)) <= act {
+		if st := &p.streams[i]; (st.turn.Answered || p.followed && len(st.Deltas) > 0) && p.actAt(p.begins(st.turn.MessageID)) <= act {
 			said = i + 1
 		}
 	}
 	if p.spoke < said {
 		return nil
 	}
+	s.clock = max(s.clock+1, p.events[p.acts[act].to-1].Time) // the run has waited for others to give back what they had reserved
 	return out.Waiting.Budget
 }
 

@@ -14,7 +14,8 @@ import (
 
 // Open makes the runtime of a replay.
 func Open(s replay.Setup) (replay.Runtime, error) {
-	return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID})
+	limits := engine.Limits{BudgetWait: 1} // a run that found no money finds none again
+	return engine.New(engine.Config{Limits: limits, Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID})
 }
 
 // Play replays a run that a runtime with the configuration made, with the runs that it started. An error is also what parts the replay from the record.
