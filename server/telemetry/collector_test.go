@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,8 +16,25 @@ import (
 	"github.com/awaken-go/awaken/server/telemetry"
 )
 
-// lines is a log.
-func lines(out *strings.Builder) *slog.Logger { return slog.New(slog.NewTextHandler(out, nil)) }
+// lines is a log, which what sends may write after the test has ended it.
+type lines struct {
+	mu  sync.Mutex
+	out strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.String()
+}
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
 // sending returns what sends spans by a protocol to an address, and how to make some.
 func sending(t *testing.T, protocol, to string, log *slog.Logger) (tel *telemetry.Telemetry, spans func(n int)) {
@@ -45,8 +63,8 @@ func TestCollector_RefusesIsBusyAndBroken(t *testing.T) {
 			if protocol == "grpc" {
 				to = c.Target
 			}
-			var log strings.Builder
-			tel, spans := sending(t, protocol, to, lines(&log))
+			var log lines
+			tel, spans := sending(t, protocol, to, log.logger())
 			c.Next(otlptest.Answer{Rejected: 3})
 			spans(10)
 			if err := tel.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "too many (3 spans rejected)") {
@@ -96,8 +114,8 @@ func TestCollector_IsAway(t *testing.T) {
 	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "50")
 	for _, protocol := range []string{"grpc", "http/protobuf"} {
 		t.Run(protocol, func(t *testing.T) {
-			var log strings.Builder
-			tel, spans := sending(t, protocol, away, lines(&log))
+			var log lines
+			tel, spans := sending(t, protocol, away, log.logger())
 			began := time.Now()
 			for i := uint64(1); i <= 5; i++ {
 				spans(4)
@@ -126,8 +144,8 @@ func TestCollector_IsAway(t *testing.T) {
 func TestComplaints_AreLoggedOnceInAWhile(t *testing.T) {
 	t.Parallel()
 	bubbletest.Test(t, func(t *testing.T) {
-		var log strings.Builder
-		c := telemetry.NewComplaints(lines(&log))
+		var log lines
+		c := telemetry.NewComplaints(log.logger())
 		for i := range 100 {
 			c.Handle(fmt.Errorf("traces export: dial 127.0.0.1:%d: connection refused", 40_000+i))
 			time.Sleep(5 * time.Second)
