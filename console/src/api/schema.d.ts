@@ -5500,7 +5500,6 @@ export interface components {
             identity?: components["schemas"]["RunInfo"];
             parent_run_id?: string;
             request?: components["schemas"]["RunRequest"];
-            request?: components["schemas"]["RunRequest"];
             run_id: string;
             thread_id: string;
         };
