@@ -120,7 +120,9 @@ function Sidebar({ leave }: { leave?: () => void }) {
   const count = waiting.data?.total ?? 0;
   const nav = useRef<HTMLElement>(null);
   const here = useRouterState({ select: (s) => s.resolvedLocation?.pathname });
-  useEffect(() => nav.current?.querySelector("[data-status=active]")?.scrollIntoView({ block: "nearest" }), [here]); // the list may be longer than the window is high
+  useEffect(() => {
+    nav.current?.querySelector("[data-status=active]")?.scrollIntoView({ block: "nearest" }); // the list may be longer than the window is high
+  }, [here]);
   return (
     <>
       <div className="flex h-12 shrink-0 items-center gap-2 border-b border-line px-4 font-semibold">
