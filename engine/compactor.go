@@ -57,7 +57,7 @@ func (cm *compactor) finishNow(ctx context.Context) error {
 // prompter is an owner of runs that decides when summaries come, as in a replay. The requests of an
 // attempt are made with the context that it returns.
 type prompter interface {
-	Summarising(ctx context.Context, threadID, taskID string, done <-chan struct{}) context.Context
+	Summarising(ctx context.Context, runID, taskID string, done <-chan struct{}) context.Context
 }
 
 // begin begins an attempt, unless one is under way or there is nothing to summarise. A commit
@@ -86,7 +86,7 @@ func (cm *compactor) begin(ctx context.Context) error {
 	atAnnounced.Hit()
 	w.job = c
 	if o, ok := ownership.Of[prompter](ctx); ok {
-		ctx = o.Summarising(ctx, c.thread, c.task.TaskID, c.done)
+		ctx = o.Summarising(ctx, cm.info.RunID, c.task.TaskID, c.done)
 	}
 	tenant, background := cm.customer()
 	c.start(ctx, llm.Routing{ThreadID: cm.info.ThreadID, RunID: cm.info.RunID}, client{tenant, background})

@@ -23,6 +23,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/trace/replay/replaytest"
 )
 
 // summaryStory is a conversation that becomes too long and is summarised.
@@ -125,6 +126,9 @@ func checkSummaries(t *testing.T, j job) (problems []string) {
 	if err != nil || len(runs) < summaryRuns {
 		bad("there are %d runs: %v", len(runs), err)
 	}
+	if err := replaySummaries(t.Context(), s, runs, world(t.TempDir())); err != nil {
+		bad("%v", err)
+	}
 	for i := range runs {
 		for _, line := range []string{fmt.Sprintf("user ask-%d", i), fmt.Sprintf("assistant look-%d", i), fmt.Sprintf("assistant answer-%d", i)} {
 			if said[line] != 1 {
@@ -169,32 +173,33 @@ func checkSummaries(t *testing.T, j job) (problems []string) {
 	return problems
 }
 
-// summarise continues the conversation until it is complete. Each process lives in a
-// time in which attempts of those before are lost.
-func summarise(j job, store store) error {
-	policy := awaken.DefaultContextPolicy()
-	policy.MaxContextTokens, policy.MaxOutputTokens, policy.MinRecentMessages, policy.CompactionRawSuffixMessages = 20_000, 1000, 2, 1
-	policy.AutocompactThreshold = new(1500)
-	agent := &awaken.AgentSpec{ID: "default", ModelID: "m", ContextPolicy: &policy}
-	section, err := registry.CompactionSection.Read(agent)
+// replaySummaries replays the runs of the conversation, each alone. Messages, calls and results are the same, and all events of a run that no process lost.
+func replaySummaries(ctx context.Context, s store, runs []*awaken.Run, w world) error {
+	cfg, err := summarising(w, &speaker{})
 	if err != nil {
 		return err
 	}
-	section.SummaryModel = new(summaryModel)
-	if err := registry.CompactionSection.Set(agent, section); err != nil {
-		return err
+	for _, run := range runs {
+		if _, err := replaytest.Play(ctx, cfg, s, run.RunID); err != nil {
+			return fmt.Errorf("replay of run %s: %w", run.RunID, err)
+		}
 	}
-	free := awaken.Prices{InputPrice: new(1.0), OutputPrice: new(1.0)}
+	if marks := w.read(); len(marks) > 0 {
+		return fmt.Errorf("replays made the effects %v", marks)
+	}
+	return nil
+}
+
+// summarise continues the conversation until it is complete. Each process lives in a
+// time in which attempts of those before are lost.
+func summarise(j job, store store) error {
 	m := &speaker{over: make(chan struct{})}
 	m.late.Store(j.Late)
-	cfg := engine.Config{
-		Agents:    []*awaken.AgentSpec{agent},
-		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "speaker", Prices: free}, {ID: "s", ProviderID: "p", UpstreamModel: summaryModel, Prices: free}},
-		Providers: map[string]llm.Model{"p": m},
-		Tools:     tools(j.world()),
-		Store:     store,
-		Now:       func() time.Time { return time.Now().Add(time.Duration(j.Number) * 10 * time.Minute) },
+	cfg, err := summarising(j.world(), m)
+	if err != nil {
+		return err
 	}
+	cfg.Store, cfg.Now = store, func() time.Time { return time.Now().Add(time.Duration(j.Number) * 10 * time.Minute) }
 	if _, ok := store.(money.Budget); ok {
 		cfg.TenantBudget = new(100.0)
 	}
@@ -202,6 +207,34 @@ func summarise(j job, store store) error {
 	if err != nil {
 		return err
 	}
+	return converse(rt, m, store)
+}
+
+// summarising is the agent whose conversations are summarised.
+func summarising(w world, m llm.Model) (engine.Config, error) {
+	policy := awaken.DefaultContextPolicy()
+	policy.MaxContextTokens, policy.MaxOutputTokens, policy.MinRecentMessages, policy.CompactionRawSuffixMessages = 20_000, 1000, 2, 1
+	policy.AutocompactThreshold = new(1500)
+	agent := &awaken.AgentSpec{ID: "default", ModelID: "m", ContextPolicy: &policy}
+	section, err := registry.CompactionSection.Read(agent)
+	if err != nil {
+		return engine.Config{}, err
+	}
+	section.SummaryModel = new(summaryModel)
+	if err := registry.CompactionSection.Set(agent, section); err != nil {
+		return engine.Config{}, err
+	}
+	free := awaken.Prices{InputPrice: new(1.0), OutputPrice: new(1.0)}
+	return engine.Config{
+		Agents:    []*awaken.AgentSpec{agent},
+		Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "speaker", Prices: free}, {ID: "s", ProviderID: "p", UpstreamModel: summaryModel, Prices: free}},
+		Providers: map[string]llm.Model{"p": m},
+		Tools:     tools(w),
+	}, nil
+}
+
+// converse starts runs on the thread until it has a summary.
+func converse(rt *engine.Runtime, m *speaker, store store) error {
 	ctx := context.Background()
 	for i := range mostRuns {
 		id := fmt.Sprint("run-", i)

@@ -22,10 +22,9 @@ type past struct {
 // part is one run of the record: what it has to say and to do, and how far the replay is.
 type part struct {
 	past
-	root   bool                     // it was started from outside
-	before []*llm.Message           // the log before it
-	rewind string                   // the message that it began by hiding
-	posted *awaken.CompactionResult // a summary that an earlier run wanted, and that came before this one
+	root   bool           // it was started from outside
+	before []*llm.Message // the log before it
+	rewind string         // the message that it began by hiding
 	// followed says that the events are compared. They are not if another owner took over.
 	followed bool
 
@@ -40,6 +39,7 @@ type part struct {
 	block     block
 	alias     string   // the id of the run in the replay, if it is another
 	streams   []stream // what the model says, in order
+	written
 
 	progress
 }

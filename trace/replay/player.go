@@ -30,6 +30,7 @@ type Runtime interface {
 	Decide(ctx context.Context, runID string, decisions ...awaken.Decision) error
 	Send(ctx context.Context, threadID string, msgs ...*llm.Message) error
 	Cancel(ctx context.Context, id string) error
+	Notify(threadID string)
 	Settle(ctx context.Context) error
 }
 
@@ -118,6 +119,7 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 		return nil, err
 	}
 	store := s.beyond(p.Store)
+	s.inbox = store
 	s.version = &single{reg: reg}
 	rt, err := p.Open(Setup{Versions: s.version, Store: store, Profile: p.Profile, Executor: s, Detached: func(string) awaken.Sink { return s }, Budgets: budgeted(s.order),
 		Now: s.now, NewID: s.draw})
@@ -274,12 +276,8 @@ func seed(ctx context.Context, reg *registry.Registry, store Store, p *part) err
 	now := p.acts[0].start.Time
 	run := awaken.Run{RunID: "before " + p.rec.Run.RunID, ThreadID: thread, AgentID: p.agent(), Origin: "internal", Status: awaken.RunDone, UserID: p.rec.Run.UserID,
 		Termination: awaken.Termination{Type: awaken.NaturalEnd}, CreatedAt: now, StartedAt: now, FinishedAt: max(1, now), UpdatedAt: now}
-	err = store.Commit(ctx, &awaken.Commit{ThreadID: thread, Fence: cp.Fence, Number: 1, Generation: cp.Generation, Time: now, Messages: before, Run: run, State: changes,
+	return store.Commit(ctx, &awaken.Commit{ThreadID: thread, Fence: cp.Fence, Number: 1, Generation: cp.Generation, Time: now, Messages: before, Run: run, State: changes,
 		ParentThreadID: p.rec.Run.ParentThreadID})
-	if err == nil && p.posted != nil {
-		err = store.Post(ctx, thread, awaken.InboxItem{ID: "compaction:" + p.posted.TaskID, Compaction: p.posted})
-	}
-	return err
 }
 
 // threadState returns the state of the thread before a run, of the keys that its agents have.

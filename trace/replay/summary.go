@@ -13,17 +13,30 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// summaries are the attempts to summarise the conversation of a thread, in the order in which they began. The record has no requests for summaries; it
-// has the state of summarising in its events, and the summaries in the log.
+// summaries is what the record has of summarising the conversation of a thread. It has no requests for summaries; it has the state of summarising in its
+// events, and the summaries in the log.
 type summaries struct {
-	list  []*attempt
-	begun int // in the replay
+	open []*attempt // that have begun in the replay, or that a run before the record began
 
 	state  builtin.CompactionState // that was shown last
 	limit  int                     // of a request, that was shown last
 	flying *attempt                // that of the state
 	// inherited is an attempt that a run before the record began, and that has no result yet.
-	inherited *builtin.CompactionTask
+	inherited *attempt
+}
+
+// written are the attempts to summarise that a run began, in order. Those of a run that other owners took over are not told from each other: notes are the
+// summaries in its log instead, in order.
+type written struct {
+	attempts []*attempt
+	notes    []*note
+}
+
+// note is a summary in the log of a run that is not followed.
+type note struct {
+	message *llm.Message
+	due     place // it comes there
+	atOnce  bool  // the run waits for it, because a request was refused
 }
 
 // attempt is one attempt to summarise: what came of it, and where.
@@ -35,6 +48,7 @@ type attempt struct {
 	inbox  bool   // another activation took it in
 	time   int64  // when it was taken in, Unix ms, or 0
 	usage  llm.Usage
+	result *awaken.CompactionResult // of one that a run before the record began
 
 	free   chan struct{} // closed when it may end
 	freed  bool
@@ -54,11 +68,12 @@ type place struct {
 type scribe struct {
 	stage   *stage
 	threads map[string]*summaries
+	inbox   Store // of the replay
 }
 
 // newScribe finds what came of the attempts to summarise.
 func newScribe(s *stage) *scribe {
-	sc := &scribe{s, map[string]*summaries{}}
+	sc := &scribe{stage: s, threads: map[string]*summaries{}}
 	for _, p := range s.order {
 		t := sc.threads[p.rec.Run.ThreadID]
 		if t == nil {
@@ -66,7 +81,10 @@ func newScribe(s *stage) *scribe {
 			if raw := p.rec.State[summaryKey]; raw != nil {
 				_ = json.Unmarshal(raw, &t.state) // it is as the engine wrote it
 			}
-			t.inherited = t.state.InFlight
+			if f := t.state.InFlight; f != nil {
+				t.inherited = &attempt{taskID: f.TaskID, inbox: true}
+				t.open = append(t.open, t.inherited)
+			}
 			sc.threads[p.rec.Run.ThreadID] = t
 		}
 		var last *attempt
@@ -84,6 +102,9 @@ func newScribe(s *stage) *scribe {
 		}
 		if last != nil {
 			last.usage = p.unsaid()
+		}
+		if !p.followed {
+			p.recall(t)
 		}
 	}
 	return sc
@@ -123,16 +144,27 @@ func (p *past) windowAt(i int) (*builtin.CompactionState, int) {
 func (t *summaries) follow(s *stage, p *part, i int, state *builtin.CompactionState) (last *attempt) {
 	was := t.state
 	t.state = *state
-	if task := t.inherited; task != nil {
-		if f := state.InFlight; f == nil || f.TaskID != task.TaskID {
-			p.posted, t.inherited = p.inherit(s, task, &was, state), nil
+	f := state.InFlight
+	switch a := t.inherited; {
+	case !p.followed:
+		return nil
+	case a != nil && f != nil && f.TaskID == a.taskID:
+		return nil
+	case a != nil:
+		if f == nil || state.Total != was.Total || state.Failures != was.Failures || state.Skipped != was.Skipped { // or it counted as lost
+			a.result = p.inherit(s, was.InFlight, &was, state)
+			a.end(p, i)
+		}
+		t.inherited = nil
+		if f != nil {
+			t.flying = p.add(place{p: p, act: p.actAt(i)})
 		}
 		return nil
 	}
 	end := func() *attempt {
 		last = t.flying
 		if t.flying = nil; last == nil { // it began after the event before, because a request was refused
-			last = t.add(place{})
+			last = p.add(place{})
 			last.release()
 		} else {
 			last.end(p, i)
@@ -154,7 +186,6 @@ func (t *summaries) follow(s *stage, p *part, i int, state *builtin.CompactionSt
 	case state.Skipped > was.Skipped:
 		end().text = strings.Repeat("Too long. ", state.SkippedTokens)
 	}
-	f := state.InFlight
 	if t.flying != nil && (f == nil || was.InFlight == nil || f.TaskID != was.InFlight.TaskID) { // it was discarded
 		if act := p.actAt(i); f == nil && act >= 0 && p.acts[act].finish.Termination.Type != awaken.Cancelled {
 			end().text = "The conversation was rewritten."
@@ -162,9 +193,34 @@ func (t *summaries) follow(s *stage, p *part, i int, state *builtin.CompactionSt
 		t.flying = nil
 	}
 	if f != nil && t.flying == nil {
-		t.flying = t.add(place{p: p, act: p.actAt(i)})
+		t.flying = p.add(place{p: p, act: p.actAt(i)})
 	}
 	return last
+}
+
+// recall finds the summaries in the log of a run that other owners took over.
+func (p *part) recall(t *summaries) {
+	answer := place{p: p} // before the activation
+	var late []*note      // behind the last answer
+	for _, m := range p.log() {
+		switch md := m.Metadata; {
+		case md == nil || md.RunID != p.rec.Run.RunID:
+		case m.Role == llm.Assistant:
+			if n := len(late); n > 0 && p.refused[m.ID] {
+				late[n-1].atOnce = true
+			}
+			answer, late = place{p: p, step: m.ID}, nil
+		case m.IsSummary():
+			late = append(late, &note{message: m, due: answer})
+			p.notes = append(p.notes, late[len(late)-1])
+		}
+	}
+	if f := t.state.InFlight; f == nil || t.inherited == nil || f.TaskID != t.inherited.taskID {
+		t.inherited, t.flying = nil, nil
+		if f != nil {
+			t.flying = p.add(place{p: p})
+		}
+	}
 }
 
 // inherit returns what came of an attempt that a run before the record began: the run found it in the inbox.
@@ -185,16 +241,31 @@ func (p *part) inherit(s *stage, task *builtin.CompactionTask, was, is *builtin.
 		}
 		res.Summary, _ = p.summary(s, b.MessageID)
 		res.PreTokens, res.PostTokens, res.Interval = b.PreTokens, b.PostTokens, *m.Metadata.Compaction
-		if first := p.seq(res.Interval.FromSeq); first != nil {
-			res.FirstMessageID = first.ID
-		}
+		res.FirstMessageID = p.firstOf(m)
 	}
 	return res
 }
 
-func (t *summaries) add(from place) *attempt {
+// firstOf returns the id of the first message that a summary stands for: one of the log, or a summary that the new one includes.
+func (p *past) firstOf(m *llm.Message) (id string) {
+	from := m.Metadata.Compaction.FromSeq
+	if first := p.seq(from); first != nil {
+		id = first.ID
+	}
+	for _, o := range p.log() {
+		if o == m {
+			break
+		}
+		if o.IsSummary() && o.Metadata.Compaction.FromSeq == from {
+			id = o.ID
+		}
+	}
+	return id
+}
+
+func (w *written) add(from place) *attempt {
 	a := &attempt{from: from, free: make(chan struct{})}
-	t.list = append(t.list, a)
+	w.attempts = append(w.attempts, a)
 	return a
 }
 
@@ -233,7 +304,9 @@ func (a *attempt) end(p *part, i int) {
 func (a *attempt) release() {
 	if !a.freed {
 		a.freed = true
-		close(a.free)
+		if a.free != nil {
+			close(a.free)
+		}
 	}
 }
 
@@ -266,17 +339,26 @@ func (p *part) summary(s *stage, messageID string) (string, bool) {
 	if m == nil || m.Metadata == nil || s.parts[m.Metadata.RunID] == nil {
 		return "", false
 	}
-	text := strings.TrimPrefix(m.Text(), "<conversation-summary>\n")
-	return strings.TrimSuffix(text, "\n</conversation-summary>"), true
+	return summaryText(m), true
 }
 
-// find returns the last message with that id, or nil.
-func (p *past) find(id string) *llm.Message {
+func summaryText(m *llm.Message) string {
+	text := strings.TrimPrefix(m.Text(), "<conversation-summary>\n")
+	return strings.TrimSuffix(text, "\n</conversation-summary>")
+}
+
+// log returns the log of the thread up to the end of the run.
+func (p *past) log() []*llm.Message {
 	msgs := slices.Concat(p.rec.Before, p.rec.Input)
 	for _, r := range p.rec.Messages {
 		msgs = append(msgs, r.Message)
 	}
-	for _, m := range slices.Backward(msgs) {
+	return msgs
+}
+
+// find returns the last message with that id, or nil.
+func (p *past) find(id string) *llm.Message {
+	for _, m := range slices.Backward(p.log()) {
 		if m.ID == id {
 			return m
 		}
@@ -302,16 +384,30 @@ func (p *past) unsaid() llm.Usage {
 
 type attemptKey struct{}
 
-// Summarising is told of an attempt to summarise a thread that begins. Its requests are made with the context that it returns.
-func (sc *scribe) Summarising(ctx context.Context, threadID, taskID string, done <-chan struct{}) context.Context {
-	sc.stage.mu.Lock()
-	defer sc.stage.mu.Unlock()
+// Summarising is told of an attempt to summarise that a run begins. Its requests are made with the context that it returns.
+func (sc *scribe) Summarising(ctx context.Context, runID, taskID string, done <-chan struct{}) context.Context {
+	s := sc.stage
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	a := &attempt{free: make(chan struct{})} // the record does not say what came of it
-	if t := sc.threads[threadID]; t != nil && t.begun < len(t.list) {
-		a = t.list[t.begun]
-		t.begun++
+	p := s.parts[runID]
+	switch {
+	case p == nil:
+	case len(p.notes) > 0: // it is one of them
+		if p.notes[0].atOnce {
+			a.text = summaryText(p.notes[0].message)
+			a.release()
+			p.notes = p.notes[1:]
+		}
+	case len(p.attempts) > 0:
+		a, p.attempts = p.attempts[0], p.attempts[1:]
 	}
 	a.taskID, a.done = taskID, done
+	if p != nil {
+		a.from.p = p
+		t := sc.threads[p.rec.Run.ThreadID]
+		t.open = append(t.open, a)
+	}
 	return context.WithValue(ctx, attemptKey{}, a)
 }
 
@@ -348,18 +444,14 @@ func (a *attempt) answer(ctx context.Context, s *stage, yield func(llm.Delta, er
 // finish ends the attempts that are due at a place of a run, and waits until they have ended.
 func (sc *scribe) finish(ctx context.Context, at place) {
 	s := sc.stage
-	var due []*attempt
-	s.mu.Lock()
-	if t := sc.threads[at.p.rec.Run.ThreadID]; t != nil {
-		for _, a := range t.list[:t.begun] {
-			if a.due == at && !a.freed {
-				a.release()
-				due = append(due, a)
+	for _, a := range sc.due(at) {
+		if a.result != nil {
+			if err := sc.inbox.Post(ctx, at.p.rec.Run.ThreadID, awaken.InboxItem{ID: "compaction:" + a.taskID, Compaction: a.result}); err != nil {
+				s.part(at.p, "a summary", "", err.Error())
 			}
+			s.rt.Notify(at.p.rec.Run.ThreadID)
+			continue
 		}
-	}
-	s.mu.Unlock()
-	for _, a := range due {
 		select {
 		case <-a.done:
 		case <-ctx.Done():
@@ -371,10 +463,50 @@ func (sc *scribe) finish(ctx context.Context, at place) {
 	}
 }
 
+// due releases the attempts that end at a place, and returns them.
+func (sc *scribe) due(at place) (out []*attempt) {
+	sc.stage.mu.Lock()
+	defer sc.stage.mu.Unlock()
+	t := sc.threads[at.p.rec.Run.ThreadID]
+	if t == nil {
+		return nil
+	}
+	if p := at.p; len(p.notes) > 0 && p.notes[0].due == at && !p.notes[0].atOnce {
+		for _, a := range slices.Backward(t.open) { // the last one is under way
+			if !a.freed {
+				a.carry(p, p.notes[0].message, at)
+				p.notes = p.notes[1:]
+				break
+			}
+		}
+	}
+	for _, a := range t.open {
+		if a.due == at && (a.result != nil || a.done != nil) && !a.freed {
+			a.release()
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// carry makes a summary of the log of a run what comes of the attempt.
+func (a *attempt) carry(p *part, m *llm.Message, due place) {
+	a.due = due
+	if a.done != nil {
+		a.text, a.inbox = summaryText(m), a.from.p != p
+		return
+	}
+	iv := *m.Metadata.Compaction
+	a.result = &awaken.CompactionResult{TaskID: a.taskID, FirstMessageID: p.firstOf(m), Summary: summaryText(m), Interval: iv}
+	if last := p.seq(iv.ToSeq); last != nil {
+		a.result.BoundaryMessageID = last.ID
+	}
+}
+
 // delivered notes that the result of an attempt is in the inbox. It requires the lock.
 func (sc *scribe) delivered(threadID, taskID string) {
 	if t := sc.threads[threadID]; t != nil {
-		for _, a := range t.list[:t.begun] {
+		for _, a := range t.open {
 			a.posted = a.posted || a.taskID == taskID
 		}
 	}
