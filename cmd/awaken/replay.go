@@ -18,25 +18,26 @@ import (
 	"github.com/awaken-go/awaken/trace/replay"
 )
 
-const replayHelp = `Play a recorded run again, offline, and say where it parts from its record.
+const replayHelp = `Play recorded runs again, offline, and say where they part from their records.
 
 The agent of the run's version runs on a store of its own. Models, tools and people say what
 they said; no model is asked, and no effect happens again. Every event is compared.
 
-RUN is the id of a run, or of a thread: then its latest run is played.
+RUN is the id of a run, or of a thread: then its latest run is played. Each run is played by
+itself, and the next one also if one is not as recorded.
 
 The runs of a server need no file: their versions are in the database. -f has the agents of
 runs that 'awaken run -f' made; without it, and without documents, the demo agents are used.
 
 Exit status:
-  0  the run is as recorded
-  1  it is not, or cannot be replayed
+  0  the runs are as recorded
+  1  one of them is not, or cannot be replayed
   2  invalid command line or configuration, or no such run`
 
 func replayCommand(con *console) *cobra.Command {
 	var tenant, file string
 	var asJSON bool
-	cmd := &cobra.Command{Use: "replay RUN", Short: "Play a recorded run again and compare", Long: replayHelp, Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "replay RUN...", Short: "Play recorded runs again and compare", Long: replayHelp, Args: cobra.MinimumNArgs(1),
 		Example: "  awaken replay 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60"}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant; default none")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "YAML or JSON `file` with the agents of the run")
@@ -49,27 +50,46 @@ func replayCommand(con *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			id, err := runOf(ctx, source, args[0])
-			if err != nil {
-				return err
+			ids := make([]string, len(args))
+			for i, arg := range args {
+				if ids[i], err = runOf(ctx, source, arg); err != nil {
+					return err
+				}
 			}
-			rec, err := (&trace.Recorder{Source: source, Before: true}).Record(ctx, id)
-			if err != nil {
-				return err
+			if len(ids) == 1 {
+				return replayRun(ctx, con, s, b, source, ids[0], file, asJSON)
 			}
-			reg, done, err := replayRegistry(ctx, con, s, b, file, rec.Run)
-			if err != nil {
-				return err
+			var parted []error
+			for _, id := range ids {
+				if err := replayRun(ctx, con, s, b, source, id, file, asJSON); err != nil {
+					parted = append(parted, fmt.Errorf("run %s: %w", id, err))
+				}
 			}
-			defer done()
-			res, err := (&replay.Player{Registry: reg, Store: memory.New(), Profile: memory.NewProfile(), Open: openReplay}).Play(ctx, rec)
-			if err != nil {
-				return failed(err)
+			if len(parted) > 0 {
+				return failed(errors.Join(parted...))
 			}
-			return printReplay(con, rec, res, asJSON)
+			return nil
 		})
 	}
 	return cmd
+}
+
+// replayRun replays one run, and prints what came of it.
+func replayRun(ctx context.Context, con *console, s *settings.Settings, b *backend, source records, id, file string, asJSON bool) error {
+	rec, err := (&trace.Recorder{Source: source, Before: true}).Record(ctx, id)
+	if err != nil {
+		return err
+	}
+	reg, done, err := replayRegistry(ctx, con, s, b, file, rec.Run)
+	if err != nil {
+		return err
+	}
+	defer done()
+	res, err := (&replay.Player{Registry: reg, Store: memory.New(), Profile: memory.NewProfile(), Open: openReplay}).Play(ctx, rec)
+	if err != nil {
+		return failed(err)
+	}
+	return printReplay(con, rec, res, asJSON)
 }
 
 // records is what recordings are read from.

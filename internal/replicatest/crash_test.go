@@ -82,6 +82,7 @@ func TestPrograms_A2ATasksSurviveThatEveryReplicaIsKilled(t *testing.T) {
 			}
 		})
 	}
+	p.replay()
 }
 
 // The client of go-sdk says the words of the scenario agent in both eras of MCP, while every replica is killed. A call that was cut
@@ -151,4 +152,5 @@ func TestPrograms_MCPCallsSurviveThatEveryReplicaIsKilled(t *testing.T) {
 			words()
 		})
 	}
+	p.replay()
 }

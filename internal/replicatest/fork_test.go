@@ -70,6 +70,7 @@ func TestPrograms_AForkSurvivesThatItsReplicaIsKilled(t *testing.T) {
 	if begun == 0 || alone == 0 {
 		t.Error("too little happened to show anything")
 	}
+	p.replay()
 }
 
 // forks returns the threads that are forks of the test's.

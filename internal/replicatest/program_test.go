@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/store/postgres"
 )
 
 // The tests of this package that begin with TestPrograms use the built program, as AWAKEN_BIN names it and
@@ -73,6 +75,51 @@ func (p *programs) crash() {
 		<-r.ended
 		_, p.running[i] = p.start(os.Getenv("AWAKEN_BIN"), strings.TrimPrefix(p.urls[i], "http://"))
 	}
+}
+
+// replay replays the runs that the replicas have left, each alone. They are as recorded, those that a replica took over by messages, calls and
+// results. A run that another started is part of that one's replay.
+func (p *programs) replay() {
+	p.Helper()
+	database := ""
+	for _, s := range p.settings {
+		if url, ok := strings.CutPrefix(s, "AWAKEN_DATABASE_URL="); ok {
+			database = url
+		}
+	}
+	db, err := postgres.Open(context.Background(), database, nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer db.Close()
+	args := []string{"replay", "--json", "--seed", "demo", "--database", database}
+	n := len(args)
+	p.eventually("over: every run", func() bool {
+		args = args[:n]
+		for query := (awaken.RunQuery{Root: true, Limit: 200, At: new("")}); len(args) == n || *query.At != ""; {
+			runs, err := db.Store("").ListRuns(context.Background(), query)
+			if err != nil {
+				p.Fatal(err)
+			}
+			for _, run := range runs {
+				if run.Status != awaken.RunDone && run.Status != awaken.RunWaiting {
+					return false
+				}
+				args = append(args, run.RunID)
+			}
+		}
+		return true
+	})
+	began := time.Now()
+	cmd := exec.Command(os.Getenv("AWAKEN_BIN"), args...)
+	cmd.Dir = p.TempDir()
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir}, p.settings...)
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	if err != nil || len(args) == n || strings.Count(text, `"equal":true`) != len(args)-n {
+		p.Errorf("%d runs are replayed: %v\n%s", len(args)-n, err, text)
+	}
+	p.Logf("%d runs replay, %d of them event by event, within %s", strings.Count(text, `"equal":true`), strings.Count(text, `"equal":true`)-strings.Count(text, `"events":0`), time.Since(began).Round(time.Millisecond))
 }
 
 // start starts a replica and returns its URL.

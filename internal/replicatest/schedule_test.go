@@ -42,6 +42,7 @@ func TestPrograms_SchedulesFireOnceWhileReplicasAreKilled(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules fired once within %s, while replicas were killed %d times", schedules, time.Since(began).Round(time.Second), kills)
+	p.replay()
 }
 
 // unfinished returns how many schedules have not ended.

@@ -132,6 +132,7 @@ func TestPrograms_WebhooksTellEverythingWhileReplicasAreKilled(t *testing.T) {
 		t.Logf("the %s receiver had %d requests about %d runs, %d of them again", name, r.requests, len(r.events), r.twice)
 		r.mu.Unlock()
 	}
+	p.replay()
 }
 
 // order sends a request until it is answered, and then once more: both must be about the same run, whose id it returns.
