@@ -1,6 +1,10 @@
 package builtin
 
-import "github.com/awaken-go/awaken/state"
+import (
+	"time"
+
+	"github.com/awaken-go/awaken/state"
+)
 
 // Compactions is the state of summarising a thread's conversation. Only the runtime writes it.
 var Compactions = state.NewValue[CompactionState]("__context_compaction", state.Options{Scope: state.Thread})
@@ -27,6 +31,14 @@ type CompactionTask struct {
 	TaskID            string `json:"task_id"`
 	BoundaryMessageID string `json:"boundary_message_id"` // the last summarised message
 	StartedAt         int64  `json:"started_at_ms"`
+}
+
+// CompactionLease is the time after which an attempt without a result counts as lost.
+const CompactionLease = 5*time.Minute + 30*time.Second
+
+// Lost reports whether the attempt counts as lost at a time, in Unix ms.
+func (t *CompactionTask) Lost(now int64) bool {
+	return now >= t.StartedAt+CompactionLease.Milliseconds()
 }
 
 // CompactionBoundary is a summary that became part of the conversation.

@@ -18,9 +18,7 @@ import (
 const (
 	minCompactionTokens = 1024 // fewer are not worth a request
 	maxBoundaries       = 8
-	compactionTimeout   = 5 * time.Minute
-	// compactionLease is the time after which an announced attempt without a result counts as lost.
-	compactionLease = compactionTimeout + 30*time.Second
+	compactionTimeout   = builtin.CompactionLease - 30*time.Second
 	// overflowWait is how long a run waits for a summary after its request was refused as too
 	// large.
 	overflowWait = time.Minute

@@ -66,7 +66,7 @@ type prompter interface {
 func (cm *compactor) begin(ctx context.Context) error {
 	w := cm.conv.window
 	s, now := builtin.Compactions.Get(cm.st), cm.rt.cfg.Now().UnixMilli()
-	if f := s.InFlight; f != nil && now < f.StartedAt+compactionLease.Milliseconds() {
+	if f := s.InFlight; f != nil && !f.Lost(now) {
 		return nil
 	}
 	plan := planCompaction(w.history(cm.conv.msgs), w.policy.KeepRaw())

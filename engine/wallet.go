@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/money"
 )
 
@@ -153,7 +154,7 @@ func (rt *Runtime) SettleLost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	old := rt.cfg.Now().Add(-compactionLease).UnixMilli()
+	old := rt.cfg.Now().Add(-builtin.CompactionLease).UnixMilli()
 	for key, res := range held {
 		if res.At > old {
 			continue

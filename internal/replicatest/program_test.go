@@ -96,7 +96,8 @@ func (p *programs) replay() {
 	n := len(args)
 	p.eventually("over: every run", func() bool {
 		args = args[:n]
-		for query := (awaken.RunQuery{Root: true, Limit: 200, At: new("")}); len(args) == n || *query.At != ""; {
+		query := awaken.RunQuery{Root: true, Limit: 200, At: new("")}
+		for first := true; first || *query.At != ""; first = false {
 			runs, err := db.Store("").ListRuns(context.Background(), query)
 			if err != nil {
 				p.Fatal(err)

@@ -100,7 +100,7 @@ func newScribe(s *stage) *scribe {
 				}
 			}
 		}
-		if last != nil {
+		if last != nil && !slices.ContainsFunc(t.open, func(a *attempt) bool { return a.result != nil && a.due.p == p }) { // or that one has it
 			last.usage = p.unsaid()
 		}
 		if !p.followed {
@@ -151,15 +151,14 @@ func (t *summaries) follow(s *stage, p *part, i int, state *builtin.CompactionSt
 	case a != nil && f != nil && f.TaskID == a.taskID:
 		return nil
 	case a != nil:
-		if f == nil || state.Total != was.Total || state.Failures != was.Failures || state.Skipped != was.Skipped { // or it counted as lost
-			a.result = p.inherit(s, was.InFlight, &was, state)
-			a.end(p, i)
-		}
 		t.inherited = nil
-		if f != nil {
-			t.flying = p.add(place{p: p, act: p.actAt(i)})
+		if !t.succeed(p, i, a, &was, state) {
+			a.result = p.inherit(s, was.InFlight, &was, state)
+			if f != nil {
+				t.flying = p.add(place{p: p, act: p.actAt(i)})
+			}
+			return nil
 		}
-		return nil
 	}
 	end := func() *attempt {
 		last = t.flying
@@ -196,6 +195,25 @@ func (t *summaries) follow(s *stage, p *part, i int, state *builtin.CompactionSt
 		t.flying = p.add(place{p: p, act: p.actAt(i)})
 	}
 	return last
+}
+
+// succeed notes what became of an attempt that a run before the record began. It reports whether the attempt counted as lost, and the run began another.
+func (t *summaries) succeed(p *part, i int, a *attempt, was, is *builtin.CompactionState) bool {
+	act := p.actAt(i)
+	a.end(p, i)
+	before := slices.ContainsFunc(is.Boundaries, func(b builtin.CompactionBoundary) bool {
+		return slices.ContainsFunc(p.rec.Before[len(p.before):], func(m *llm.Message) bool { return m.ID == b.MessageID })
+	})
+	if before { // the run found it before its input
+		a.due = place{p: p}
+	}
+	same := is.Total == was.Total && is.Failures == was.Failures && is.Skipped == was.Skipped
+	if act < 0 || before || !was.InFlight.Lost(p.acts[act].start.Time) || a.due.step == "" && (!same || is.InFlight == nil) {
+		return false
+	}
+	a.due, was.InFlight = place{}, is.InFlight
+	t.flying = p.add(place{p: p, act: act})
+	return true
 }
 
 // recall finds the summaries in the log of a run that other owners took over.
