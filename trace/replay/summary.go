@@ -177,6 +177,7 @@ func (t *summaries) follow(s *stage, p *part, i int, state *builtin.CompactionSt
 		if text, ok := p.summary(s, b.MessageID); ok {
 			a := end()
 			a.text, a.time = text, b.At
+			a.endBehind(p, b.MessageID)
 		}
 	}
 	switch {
@@ -201,6 +202,9 @@ func (t *summaries) follow(s *stage, p *part, i int, state *builtin.CompactionSt
 func (t *summaries) succeed(p *part, i int, a *attempt, was, is *builtin.CompactionState) bool {
 	act := p.actAt(i)
 	a.end(p, i)
+	for _, b := range is.Boundaries {
+		a.endBehind(p, b.MessageID)
+	}
 	before := slices.ContainsFunc(is.Boundaries, func(b builtin.CompactionBoundary) bool {
 		return slices.ContainsFunc(p.rec.Before[len(p.before):], func(m *llm.Message) bool { return m.ID == b.MessageID })
 	})
@@ -315,6 +319,20 @@ func (a *attempt) end(p *part, i int) {
 		a.due = place{p: p, act: act}
 	default:
 		a.release()
+	}
+}
+
+// endBehind corrects where an attempt ended, if its summary is in the log of the run: in the step whose answer is before it.
+func (a *attempt) endBehind(p *part, messageID string) {
+	at := slices.IndexFunc(p.rec.Messages, func(r awaken.MessageRecord) bool { return r.Message.ID == messageID })
+	if a.due.step == "" || at < 0 {
+		return
+	}
+	for _, r := range slices.Backward(p.rec.Messages[:at]) {
+		if r.Message.Role == llm.Assistant {
+			a.due.step = r.Message.ID
+			return
+		}
 	}
 }
 
