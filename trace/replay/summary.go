@@ -30,6 +30,9 @@ type summaries struct {
 type written struct {
 	attempts []*attempt
 	notes    []*note
+	// reopened is an event that shows a summary which came when the run was about to end, or 0. The record does not tell whether the run had begun to end,
+	// found the summary in its inbox and began again, which counts as a revision of the state.
+	reopened int
 }
 
 // note is a summary in the log of a run that is not followed.
@@ -313,6 +316,7 @@ func (a *attempt) end(p *part, i int) {
 	switch n := len(steps); {
 	case over && n > 0:
 		a.due = place{p: p, step: steps[n-1]}
+		p.reopened = max(p.reopened, i)
 	case n > 1:
 		a.due = place{p: p, step: steps[n-2]}
 	case a.inbox:
