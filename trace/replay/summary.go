@@ -329,12 +329,12 @@ func (a *attempt) end(p *part, i int) {
 // endBehind corrects where an attempt ended, if its summary is in the log of the run: in the step whose answer is before it.
 func (a *attempt) endBehind(p *part, messageID string) {
 	at := slices.IndexFunc(p.rec.Messages, func(r awaken.MessageRecord) bool { return r.Message.ID == messageID })
-	if a.due.step == "" || at < 0 {
+	if a.due == (place{}) || a.due.act > 0 || at < 0 { // what is before a later activation, is of an earlier one
 		return
 	}
 	for _, r := range slices.Backward(p.rec.Messages[:at]) {
 		if r.Message.Role == llm.Assistant {
-			a.due.step = r.Message.ID
+			a.due = place{p: p, step: r.Message.ID}
 			return
 		}
 	}
