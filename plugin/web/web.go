@@ -115,7 +115,7 @@ func (f *fetcher) fetch(ctx context.Context, _ *awaken.ToolCall, in fetchArgs) (
 	req.Header.Set("Accept", "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.1")
 	resp, err := f.client.Do(req)
 	if err != nil {
-		return page{}, err
+		return page{}, f.explained(ctx, err)
 	}
 	defer resp.Body.Close()
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -128,7 +128,7 @@ func (f *fetcher) fetch(ctx context.Context, _ *awaken.ToolCall, in fetchArgs) (
 	}
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return page{}, err
+		return page{}, f.explained(ctx, err)
 	}
 	out.Text = strings.ToValidUTF8(string(data), "\uFFFD")
 	if kind == "text/html" || kind == "application/xhtml+xml" {
@@ -137,6 +137,17 @@ func (f *fetcher) fetch(ctx context.Context, _ *awaken.ToolCall, in fetchArgs) (
 	out.Title, _ = cut(out.Title, maxTitle)
 	out.Text, out.Truncated = cut(out.Text, f.MaxTextBytes)
 	return out, nil
+}
+
+// explained returns the error of a request. That of one which took too long names the limit; the standard library's differs from time to time.
+func (f *fetcher) explained(ctx context.Context, err error) error {
+	if t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err); ok && t.Timeout() && ctx.Err() == nil {
+		return fmt.Errorf("the page took longer than %d s, which is timeout_seconds: %w", f.TimeoutSeconds, err)
+	}
+	return err
 }
 
 // maxTitle limits the title of a page, in bytes.

@@ -85,7 +85,7 @@ func TestSection(t *testing.T) {
 		{"max_bytes", `{"max_bytes":100}`, "/long", `response is too large`},
 		{"max_text_bytes", `{"max_text_bytes":5}`, "/long", `"text":"ää","truncated":true`},
 		{"a title without end", ``, "/title", `"title":"` + strings.Repeat("t", 1000) + `","text":"x"`},
-		{"timeout_seconds", `{"timeout_seconds":1}`, "/slow", `Client.Timeout exceeded`},
+		{"timeout_seconds", `{"timeout_seconds":1}`, "/slow", `took longer than 1 s, which is timeout_seconds`},
 		{"a redirect to an address that is not public", ``, "/away", `address is not allowed`},
 	} {
 		docs = append(docs, tt.section)
