@@ -1,11 +1,10 @@
-// Bundles the page of the starter in the working directory into its dist/.
-import { cpSync, mkdirSync } from "node:fs";
+// Bundles the page of the starter in the working directory into its dist/. Each file is replaced at once, so a page that is loaded meanwhile gets
+// the old or the new one, whole.
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const { build } = createRequire(`${process.cwd()}/package.json`)("esbuild"); // the starter's
-mkdirSync("dist", { recursive: true });
-cpSync("index.html", "dist/index.html");
-await build({
+const { outputFiles } = await build({
   entryPoints: ["src/main.tsx"],
   outfile: "dist/main.js",
   bundle: true,
@@ -17,4 +16,10 @@ await build({
   loader: { ".woff": "dataurl", ".woff2": "dataurl", ".ttf": "dataurl" },
   define: { "process.env.NODE_ENV": '"production"' },
   logLevel: "warning",
+  write: false,
 });
+mkdirSync("dist", { recursive: true });
+for (const { path, contents } of [{ path: "dist/index.html", contents: readFileSync("index.html") }, ...outputFiles]) {
+  writeFileSync(`${path}.${process.pid}`, contents);
+  renameSync(`${path}.${process.pid}`, path);
+}
