@@ -108,7 +108,7 @@ func (t *Tenant) EditPending(ctx context.Context, threadID, id string, revision 
 	if err := awaken.CheckInput(msgs); err != nil {
 		return err
 	}
-	t.identify(msgs)
+	msgs = t.identified(msgs)
 	return t.changed(ctx, threadID, func(q *Thread) error {
 		d, err := q.editable(id, revision)
 		if err != nil {

@@ -207,7 +207,7 @@ func (t *Tenant) dispatch(s *Submission) (*Dispatch, error) {
 	if q.Continue != "" || q.End != nil {
 		return nil, fmt.Errorf("%w: a submission cannot set Continue or End", awaken.ErrInvalid)
 	}
-	t.identify(q.Messages)
+	q.Messages = t.identified(q.Messages)
 	d := t.newDispatch()
 	d.AvailableAt, d.DedupeKey, d.IdempotencyKey, d.Digest = s.Delay.Milliseconds(), s.DedupeKey, s.IdempotencyKey, s.Digest
 	if d.ThreadID = q.ThreadID; d.ThreadID == "" {
@@ -263,15 +263,22 @@ func (t *Tenant) enqueue(ctx context.Context, terms Terms, d *Dispatch) (left []
 	return left, err
 }
 
-// identify gives every message an id. It replaces messages without one by copies.
-func (t *Tenant) identify(msgs []*llm.Message) {
+// identified returns msgs with an id for each. It copies what it changes: the caller, such as a run
+// whose state holds the request of a background task, may still read its own.
+func (t *Tenant) identified(msgs []*llm.Message) []*llm.Message {
+	copied := false
 	for i, m := range msgs {
-		if m.ID == "" {
-			c := *m
-			c.ID = t.box.cfg.NewID()
-			msgs[i] = &c
+		if m.ID != "" {
+			continue
 		}
+		if !copied {
+			msgs, copied = slices.Clone(msgs), true
+		}
+		own := *m
+		own.ID = t.box.cfg.NewID()
+		msgs[i] = &own
 	}
+	return msgs
 }
 
 // submitted returns the receipt of the submission with the same idempotency key, or nil if there is none

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -175,6 +177,70 @@ func TestSubmit_ALoggedRunBeginsWithCallsAndResults(t *testing.T) {
 		time.Sleep(time.Second)
 		if _, err := tn.Submit(t.Context(), logged("b")); !errors.Is(err, awaken.ErrBusy) {
 			t.Errorf("on a thread whose run waits: %v", err)
+		}
+	})
+}
+
+// A run's state holds the request of a background task, and is streamed while the task is started.
+func TestSubmit_LeavesTheMessagesOfItsCallerAlone(t *testing.T) {
+	t.Parallel()
+	bubbletest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		tn := b.Tenant("")
+		for name, submit := range map[string]func(msgs []*llm.Message) error{
+			"submit": func(msgs []*llm.Message) error {
+				_, err := tn.Submit(t.Context(), mailbox.Submission{Request: awaken.RunRequest{ThreadID: "submit", AgentID: "agent", Messages: msgs}})
+				return err
+			},
+			"start": func(msgs []*llm.Message) error {
+				return tn.Start(t.Context(), awaken.RunRequest{ThreadID: "start", RunID: "task", AgentID: "agent", Messages: msgs})
+			},
+			"edit": func(msgs []*llm.Message) error {
+				r := g.submit(tn, say("edit", "hello"))
+				return tn.EditPending(t.Context(), "edit", r.DispatchID, 0, msgs)
+			},
+		} {
+			msgs := []*llm.Message{{ID: "given", Role: llm.User, Content: []llm.Block{llm.Text("a")}}, llm.UserText("b")}
+			before, second := slices.Clone(msgs), *msgs[1]
+			stop, read := make(chan struct{}), make(chan struct{})
+			go func() { // as a reader of the live log does
+				defer close(read)
+				for {
+					for _, m := range msgs {
+						_, _ = m.AppendJSON(nil)
+					}
+					select {
+					case <-stop:
+						return
+					default:
+						runtime.Gosched()
+					}
+				}
+			}()
+			err := submit(msgs)
+			close(stop)
+			<-read
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if !slices.Equal(msgs, before) || msgs[1].ID != second.ID {
+				t.Errorf("%s gave the caller's message the id %q", name, msgs[1].ID)
+			}
+		}
+		stop := work(b)
+		time.Sleep(time.Second)
+		stop()
+		for _, thread := range []string{"submit", "start", "edit"} {
+			msgs, err := tn.Store.Messages(t.Context(), thread, awaken.MessageQuery{})
+			if err != nil || len(msgs) < 2 {
+				t.Fatalf("thread %s has %d messages, %v", thread, len(msgs), err)
+			}
+			for _, m := range msgs {
+				if m.Message.ID == "" {
+					t.Errorf("thread %s has a message without an id: %s", thread, m.Message.Text())
+				}
+			}
 		}
 	})
 }
