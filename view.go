@@ -25,6 +25,7 @@ type View struct {
 	folded bool           // msgs differs from log
 	open   bool           // the last message with calls has an unanswered call
 	blobs  bool           // some message refers to a stored file
+	summed bool           // the log has a summary
 }
 
 // Append adds records to the log.
@@ -36,7 +37,7 @@ func (v *View) Append(msgs ...*llm.Message) {
 	for _, m := range msgs {
 		refold = refold || !v.extends(m)
 		v.log = append(v.log, m)
-		v.blobs = v.blobs || m.HasBlobs()
+		v.blobs, v.summed = v.blobs || m.HasBlobs(), v.summed || m.IsSummary()
 		if refold {
 			continue
 		}
@@ -51,7 +52,7 @@ func (v *View) Append(msgs ...*llm.Message) {
 		}
 	}
 	if refold {
-		v.msgs, v.folded = fold(v.log), true
+		v.msgs, v.folded = fold(v.log, compact), true
 		v.open = len(llm.Unanswered(v.msgs)) > 0
 	}
 }
@@ -64,6 +65,16 @@ func (v *View) HasBlobs() bool { return v.blobs }
 func (v *View) Messages() []*llm.Message {
 	msgs := v.shown()
 	return msgs[:len(msgs):len(msgs)]
+}
+
+// History returns the conversation as people see it: as Messages does, but with the messages that
+// summaries stand for. The summaries are in it, too, each where it was written; see
+// [llm.Message.IsSummary]. The caller must not change it.
+func (v *View) History() []*llm.Message {
+	if !v.summed {
+		return v.Messages()
+	}
+	return fold(v.log, whole)
 }
 
 func (v *View) shown() []*llm.Message {
@@ -113,8 +124,9 @@ func callIndex(calls []llm.ToolCall, id string) int {
 	return slices.IndexFunc(calls, func(c llm.ToolCall) bool { return c.ID == id })
 }
 
-// fold builds the view of a log from scratch.
-func fold(log []*llm.Message) []*llm.Message {
+// fold builds the view of a log from scratch. Pick returns the records that are shown, given which of
+// them are hidden by rewinds: compact or whole.
+func fold(log []*llm.Message, pick func(log []*llm.Message, hidden []bool) []*llm.Message) []*llm.Message {
 	hidden := make([]bool, len(log))
 	for i, m := range log {
 		if m.Metadata != nil && m.Metadata.Rewind != nil {
@@ -126,7 +138,7 @@ func fold(log []*llm.Message) []*llm.Message {
 			hidden[i] = true
 		}
 	}
-	shown := compact(log, hidden)
+	shown := pick(log, hidden)
 
 	last := -1 // the last message with calls may still have open ones
 	for i, m := range shown {
@@ -173,6 +185,17 @@ func fold(log []*llm.Message) []*llm.Message {
 			if a := answers[c.ID]; a != nil {
 				out = append(out, a)
 			}
+		}
+	}
+	return out
+}
+
+// whole returns the records that are not hidden.
+func whole(log []*llm.Message, hidden []bool) []*llm.Message {
+	out := make([]*llm.Message, 0, len(log))
+	for i, m := range log {
+		if !hidden[i] {
+			out = append(out, m)
 		}
 	}
 	return out

@@ -63,25 +63,23 @@ func unseen(ctx context.Context, t *mailbox.Tenant, r *mailbox.Recent, place map
 // messages behind a summary are there, and the summary is internal. Messages of clients are as they were
 // sent.
 func Conversation(ctx context.Context, t *mailbox.Tenant, threadID string) ([]*llm.Message, error) {
-	stored, err := t.Store.View(ctx, threadID)
+	view, err := t.Store.View(ctx, threadID)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(stored.Log(), func(m *llm.Message) bool { return m.IsSummary() || AsSent(m) != m }) {
-		return stored.Messages(), nil
+	history := view.History()
+	if !slices.ContainsFunc(history, func(m *llm.Message) bool { return m.IsSummary() || AsSent(m) != m }) {
+		return history, nil
 	}
-	var view awaken.View
-	for _, m := range stored.Log() {
-		m = AsSent(m)
-		if md := m.Metadata; md != nil && md.Compaction != nil {
-			plain, said := *m, *md
-			said.Compaction = nil
-			plain.Metadata, plain.Visibility = &said, llm.Internal
-			m = &plain
+	out := make([]*llm.Message, len(history))
+	for i, m := range history {
+		if out[i] = AsSent(m); m.IsSummary() && !m.IsInternal() {
+			own := *out[i]
+			own.Visibility = llm.Internal
+			out[i] = &own
 		}
-		view.Append(m)
 	}
-	return view.Messages(), nil
+	return out, nil
 }
 
 // AnswerAgain makes a request answer the message before index at of a conversation again: what

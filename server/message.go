@@ -66,9 +66,10 @@ func (h *messages) list(req *request) error {
 	}
 	inside := between(view.Log(), after, before)
 	selected := func(m *llm.Message) bool {
-		return (visibility == "all" || m.IsInternal() == (visibility == "internal")) && (runID == "" || protocol.RunOf(m) == runID) && (inside == nil || inside[m.ID])
+		internal := m.IsInternal() || m.IsSummary()
+		return (visibility == "all" || internal == (visibility == "internal")) && (runID == "" || protocol.RunOf(m) == runID) && (inside == nil || inside[m.ID])
 	}
-	list := inOrder(view.Messages(), req.value("order") == "desc")
+	list := inOrder(view.History(), req.value("order") == "desc")
 	if at.ID != "" {
 		n := 0
 		for _, m := range list {
