@@ -270,9 +270,9 @@ func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys,
 
 // openHooks returns the sender of push notifications and webhooks, and what makes the hooks of the latter.
 func openHooks(s *settings.Settings, b *backend, box *mailbox.Mailbox, log *slog.Logger) (*deliver.Sender, *deliver.Router, error) {
-	allow, err := settings.ParseNetworks(s.Outbound.Allow)
+	allow, err := settings.ParseNetworks(s.Outbound.TenantsAllow)
 	if err != nil {
-		return nil, nil, configError("outbound.allow: %w", err)
+		return nil, nil, configError("outbound.tenants_allow: %w", err)
 	}
 	vault, err := openVault(s)
 	if err != nil {

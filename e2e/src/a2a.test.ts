@@ -12,7 +12,7 @@ import { ListTasksRequest, SendMessageRequest, TaskState, type Task } from "@a2a
 import { ClientFactory, ClientFactoryOptions, type Client } from "@a2a-js/sdk/client";
 import { Gate, Server, freePort } from "./server";
 
-const server = new Server("outbound:\n  allow: [127.0.0.0/8]\n");
+const server = new Server("outbound:\n  tenants_allow: [127.0.0.0/8]\n");
 const gate = new Gate(() => server.port);
 before(async () => {
   await server.start();

@@ -9,7 +9,7 @@ import { Server } from "./server";
 // These wait for time limits of the server.
 const brief = process.env.AWAKEN_LONG ? false : "AWAKEN_LONG=1 runs it";
 const key = "an-admin-key-of-this-test-only";
-const server = new Server(`admin:\n  bearer_token: ${key}\noutbound:\n  allow: [127.0.0.0/8]\n`);
+const server = new Server(`admin:\n  bearer_token: ${key}\noutbound:\n  tenants_allow: [127.0.0.0/8]\n`);
 before(() => server.start());
 after(() => server.close());
 

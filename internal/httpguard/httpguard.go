@@ -42,6 +42,8 @@ type Options struct {
 	Hosts []string
 	// Allow lists addresses that the client may reach although they are not public.
 	Allow []netip.Prefix
+	// RequireTLS lets http, without TLS, reach the addresses of Allow only. Everything else needs https.
+	RequireTLS bool
 
 	Redirects int           // maximum; default 5, negative none
 	MaxBytes  int64         // of a response's body; default 32 MiB, negative means no limit
@@ -75,8 +77,9 @@ func New(o Options) *http.Client {
 }
 
 type guard struct {
-	opts Options
-	base *http.Transport
+	opts  Options
+	base  *http.Transport
+	plain *http.Transport // of http, without TLS; base unless RequireTLS is set
 }
 
 func newGuard(o Options) *guard {
@@ -94,7 +97,9 @@ func newGuard(o Options) *guard {
 	o.Hosts, o.Allow = slices.Clone(o.Hosts), slices.Clone(o.Allow)
 	g := &guard{opts: o}
 	g.base = &http.Transport{
-		DialContext:            g.dial,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return g.dial(ctx, network, address, g.reachable)
+		},
 		TLSHandshakeTimeout:    o.Connect,
 		ResponseHeaderTimeout:  max(o.Headers, 0),
 		MaxResponseHeaderBytes: 1 << 20,
@@ -105,6 +110,16 @@ func newGuard(o Options) *guard {
 	if o.Proxy != nil {
 		g.base.Proxy = o.Proxy
 		g.base.DialContext = g.dialProxy
+	}
+	g.plain = g.base
+	if o.RequireTLS {
+		// Its own transport, because a connection says nothing of the scheme that it is dialled for.
+		g.plain = g.base.Clone()
+		if o.Proxy == nil {
+			g.plain.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+				return g.dial(ctx, network, address, g.allowed)
+			}
+		}
 	}
 	return g
 }
@@ -120,8 +135,12 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !g.allowsHost(r.URL.Hostname()) {
 		return nil, fmt.Errorf("%w: host %q is not allowed", ErrAddress, r.URL.Hostname())
 	}
+	base, may := g.base, g.reachable
+	if r.URL.Scheme == "http" && g.opts.RequireTLS {
+		base, may = g.plain, g.allowed
+	}
 	if g.opts.Proxy != nil {
-		if _, err := g.resolve(r.Context(), r.URL.Hostname()); err != nil {
+		if _, err := g.resolve(r.Context(), r.URL.Hostname(), may); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +148,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		at.Inject(r.Header.Set)
 	}
-	resp, err := g.base.RoundTrip(r)
+	resp, err := base.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +163,10 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections implements [http.Client.CloseIdleConnections].
-func (g *guard) CloseIdleConnections() { g.base.CloseIdleConnections() }
+func (g *guard) CloseIdleConnections() {
+	g.base.CloseIdleConnections()
+	g.plain.CloseIdleConnections()
+}
 
 func (g *guard) redirect(r *http.Request, via []*http.Request) error {
 	if len(via) > g.opts.Redirects {
@@ -169,13 +191,29 @@ func (g *guard) allowsHost(host string) bool {
 	})
 }
 
-// dial connects to one of a host's addresses, all of which must be allowed.
-func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
+// allowed returns why an address is not one of Allow, or "".
+func (g *guard) allowed(a netip.Addr) string {
+	if slices.ContainsFunc(g.opts.Allow, func(p netip.Prefix) bool { return p.Contains(a) }) {
+		return ""
+	}
+	return "which may be reached by https only"
+}
+
+// reachable returns why an address is neither public nor one of Allow, or "".
+func (g *guard) reachable(a netip.Addr) string {
+	if Public(a) || g.allowed(a) == "" {
+		return ""
+	}
+	return "which is not public"
+}
+
+// dial connects to one of a host's addresses, all of which must be allowed: may returns "" for one that is, else why not.
+func (g *guard) dial(ctx context.Context, network, address string, may func(netip.Addr) string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := g.resolve(ctx, host)
+	addrs, err := g.resolve(ctx, host, may)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +235,7 @@ func (g *guard) dialProxy(ctx context.Context, network, address string) (net.Con
 
 // resolve returns the addresses of a host. If one is not allowed, it fails: a name that mixes them is
 // suspicious.
-func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+func (g *guard) resolve(ctx context.Context, host string, may func(netip.Addr) string) ([]netip.Addr, error) {
 	addrs := []netip.Addr{}
 	if a, err := netip.ParseAddr(host); err == nil {
 		addrs = append(addrs, a)
@@ -209,8 +247,8 @@ func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	}
 	for i, a := range addrs {
 		addrs[i] = a.Unmap()
-		if !Public(a) && !slices.ContainsFunc(g.opts.Allow, func(p netip.Prefix) bool { return p.Contains(addrs[i]) }) {
-			return nil, fmt.Errorf("%w: %s resolves to %s, which is not public", ErrAddress, host, a)
+		if why := may(addrs[i]); why != "" {
+			return nil, fmt.Errorf("%w: %s resolves to %s, %s", ErrAddress, host, a, why)
 		}
 	}
 	return addrs, nil

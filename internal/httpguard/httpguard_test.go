@@ -344,3 +344,44 @@ func FuzzPublic(f *testing.F) {
 		}
 	})
 }
+
+// Without TLS, only the addresses of Allow are reached: not public ones, not those that a second lookup gives, and not by a redirect.
+func TestClient_RequireTLS(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Connection", "close")
+		if r.URL.Path == "/away" {
+			http.Redirect(rw, r, "http://good.example/", http.StatusTemporaryRedirect)
+		}
+	})
+	w.names.answers["flips.example"] = [][]string{{"10.0.0.1"}, {"93.184.216.34"}}
+	c := w.client(Options{RequireTLS: true, Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+	get := func(u string) error {
+		resp, err := c.Get(u)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err
+	}
+	for _, u := range []string{"http://private/", "http://10.0.0.1/", "http://flips.example/"} {
+		if err := get(u); err != nil {
+			t.Errorf("%s: %v", u, err)
+		}
+	}
+	n := len(w.dialed)
+	for _, u := range []string{"http://good.example/", "http://93.184.216.34/", "http://localhost/", "http://flips.example/"} {
+		if err := get(u); !errors.Is(err, ErrAddress) {
+			t.Errorf("%s: %v, want %v", u, err, ErrAddress)
+		}
+	}
+	if len(w.dialed) != n {
+		t.Errorf("connections were made to %v", w.dialed[n:])
+	}
+	if err := get("http://private/away"); !errors.Is(err, ErrAddress) {
+		t.Errorf("a redirect: %v, want %v", err, ErrAddress)
+	}
+	// https is dialled; that the server behind it speaks none is another error.
+	if err := get("https://good.example/"); err == nil || errors.Is(err, ErrAddress) {
+		t.Errorf("https: %v, want an error of TLS", err)
+	}
+}

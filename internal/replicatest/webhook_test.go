@@ -90,7 +90,7 @@ func TestPrograms_WebhooksTellEverythingWhileReplicasAreKilled(t *testing.T) {
 		t.Skip("what a replica that was killed had begun to send, another sends 40 seconds later; AWAKEN_LONG=1 tests it")
 	}
 	const runs, every = 600, 100 * time.Millisecond
-	p := startPrograms(t, "AWAKEN_OUTBOUND_ALLOW=127.0.0.0/8", "AWAKEN_SECRETS_KEY="+strings.Repeat("0a", 32))
+	p := startPrograms(t, "AWAKEN_OUTBOUND_TENANTS_ALLOW=127.0.0.0/8", "AWAKEN_SECRETS_KEY="+strings.Repeat("0a", 32))
 	good := newTold(t, func(int) int { return 0 })
 	bad := newTold(t, func(n int) int { return []int{500, 0, 0, 302, 0, 0, 429, 0, 0}[n%9] })
 	for name, r := range map[string]*told{"good": good, "bad": bad} {

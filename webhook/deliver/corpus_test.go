@@ -2,6 +2,8 @@ package deliver
 
 import (
 	"net/http"
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,5 +55,35 @@ func TestSender_CheckURL(t *testing.T) {
 	}
 	if err := s.CheckURL("http://public.example/"); err == nil {
 		t.Error("a receiver without TLS")
+	}
+}
+
+// Networks that are allowed may be reached without TLS, and no others.
+func TestSender_CheckURL_Allow(t *testing.T) {
+	t.Parallel()
+	s, err := New(Config{Store: new(webhook.Memory), Mailbox: new(mailbox.Mailbox), Timeout: time.Second, Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		"http://10.1.2.3/":          "",
+		"https://10.1.2.3/":         "",
+		"https://93.184.216.34/":    "",
+		"http://93.184.216.34/":     "url has the scheme http, want https; http is for networks that the operator allows (outbound.tenants_allow)",
+		"http://10.2.0.1/":          `url names the host "10.2.0.1", which is not on the public internet; the operator can allow its network (outbound.tenants_allow)`,
+		"http://localhost/":         `url names the host "localhost", which is not on the public internet; the operator can allow its network (outbound.tenants_allow)`,
+		"http://receiver.internal/": "", // what the name stands for is checked with every delivery
+	} {
+		got := ""
+		if err := s.CheckURL(address); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", address, got, want)
+		}
+	}
+	a := s.post(t.Context(), &webhook.Target{URL: "http://93.184.216.34/", Headers: map[string]string{"Authorization": "x"}}, "r.1.1", []byte("{}"), "application/json")
+	if !strings.Contains(a.Error, "93.184.216.34, which may be reached by https only") {
+		t.Errorf("the delivery ended with %q", a.Error)
 	}
 }

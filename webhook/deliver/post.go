@@ -35,8 +35,6 @@ func (s *Sender) CheckURL(raw string) error {
 		return errors.New("url contains credentials, which belong into authentication")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("url has the scheme %.40q, want https", u.Scheme)
-	case u.Scheme == "http" && len(s.cfg.Allow) == 0:
-		return errors.New("url has the scheme http, want https")
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
@@ -48,8 +46,13 @@ func (s *Sender) CheckURL(raw string) error {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		addr, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
 	}
-	if err == nil && !httpguard.Public(addr) && !slices.ContainsFunc(s.cfg.Allow, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) }) {
-		return fmt.Errorf("url names the host %.80q, which is not on the public internet", u.Hostname())
+	literal := err == nil
+	allowed := literal && slices.ContainsFunc(s.cfg.Allow, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
+	switch {
+	case literal && !allowed && !httpguard.Public(addr):
+		return fmt.Errorf("url names the host %.80q, which is not on the public internet; the operator can allow its network (outbound.tenants_allow)", u.Hostname())
+	case u.Scheme == "http" && (literal && !allowed || len(s.cfg.Allow) == 0):
+		return errors.New("url has the scheme http, want https; http is for networks that the operator allows (outbound.tenants_allow)")
 	}
 	return nil
 }

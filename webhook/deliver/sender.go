@@ -49,7 +49,8 @@ type Config struct {
 	Kinds   map[string]Kind
 	// Endpoints has the targets of hooks that were made for endpoints. Nil means that there are none.
 	Endpoints Endpoints
-	// Allow lists networks that are reached although they are not public. If there are any, receivers may be reached without TLS.
+	// Allow lists networks that are reached although they are not public, and that receivers may be reached in without TLS.
+	// Receivers are chosen by users: a network that only the program itself may reach does not belong here.
 	Allow []netip.Prefix
 	// Client replaces the client, which reaches public addresses and those of Allow.
 	Client *http.Client
@@ -95,7 +96,7 @@ func New(cfg Config) (*Sender, error) {
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Client == nil {
-		cfg.Client = httpguard.New(httpguard.Options{Allow: cfg.Allow, Timeout: -1, MaxBytes: 1 << 20})
+		cfg.Client = httpguard.New(httpguard.Options{Allow: cfg.Allow, RequireTLS: true, Timeout: -1, MaxBytes: 1 << 20})
 	}
 	client := *cfg.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -151,6 +151,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"workspace.shell_network": {"true", "yes", "want true or false", "false"},
 	"workspace.shell_env":     {"TZ", "", "", "[]"},
 	"outbound.allow":          {"10.0.0.0/8", "ten", "want networks such as 10.0.0.0/8", "[]"},
+	"outbound.tenants_allow":  {"10.0.0.0/8", "ten", "want networks such as 10.0.0.0/8", "[]"},
 	"log.level":               {"debug", "loud", "want debug, info, warn or error", "info"},
 	"log.format":              {"json", "xml", "want text or json", "text"},
 	"retention.threads_days":  {"30", "-1", "want a whole number, 0 or more", "0"},

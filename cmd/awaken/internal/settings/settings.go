@@ -133,8 +133,9 @@ type Settings struct {
 		ShellNetwork bool
 		ShellEnv     []string
 	}
-	// Outbound lists private networks that providers and agents of other servers may be in.
-	Outbound struct{ Allow []string }
+	// Outbound lists private networks that may be reached: Allow those of addresses that operators write, TenantsAllow
+	// those of addresses that tenants and their users write.
+	Outbound struct{ Allow, TenantsAllow []string }
 	Log      struct{ Level, Format string }
 	// Retention is how long to keep unused threads; 0 keeps them forever.
 	Retention time.Duration
@@ -257,7 +258,8 @@ func (s *Settings) table() []*Value {
 		{Name: "openai.api_key", Env: "OPENAI_API_KEY", to: &s.OpenAI.APIKey, Doc: "API key of the default provider"},
 		{Name: "budget.enabled", to: &s.Budget.Enabled, Doc: "enforce the limits set with PUT /v1/budget on all runs; budgets of agents and requests always apply"},
 		{Name: "budget.tenant_usd", to: &s.Budget.TenantUSD, Doc: "default limit of a tenant in US dollars; 0 means no limit"},
-		{Name: "outbound.allow", Env: "AWAKEN_OUTBOUND_ALLOW", to: &s.Outbound.Allow, check: areNetworks, Doc: "private networks that providers and agents of other servers may be in, such as 127.0.0.0/8"},
+		{Name: "outbound.allow", Env: "AWAKEN_OUTBOUND_ALLOW", to: &s.Outbound.Allow, check: areNetworks, Doc: "private networks that addresses of operators may be in, such as 127.0.0.0/8: providers, MCP and A2A servers, the issuer of users' tokens"},
+		{Name: "outbound.tenants_allow", Env: "AWAKEN_OUTBOUND_TENANTS_ALLOW", to: &s.Outbound.TenantsAllow, check: areNetworks, Doc: "private networks that addresses of tenants may be in: webhooks and push notifications. They may be reached without TLS"},
 		{Name: "log.level", Env: "AWAKEN_LOG_LEVEL", Flag: "log-level", to: &s.Log.Level, def: "info", check: oneOf("debug", "info", "warn", "error"), Doc: "lowest level to log: debug, info, warn or error"},
 		{Name: "log.format", Env: "AWAKEN_LOG_FORMAT", Flag: "log-format", to: &s.Log.Format, def: "text", check: oneOf("text", "json"), Doc: "format of the log: text or json"},
 		{Name: "retention.threads_days", to: &s.Retention, check: atLeast(0), Doc: "delete threads that were not used for this long; 0 keeps them"},
