@@ -42,6 +42,7 @@ type Decided struct {
 	Reason     string          `json:"reason,omitempty"`
 	Arguments  json.RawMessage `json:"arguments,omitempty"`
 	Result     json.RawMessage `json:"payload,omitempty"`
+	Outcome    Outcome         `json:"outcome,omitempty"` // [Decision.Outcome]
 	Remembered string          `json:"remembered,omitempty"`
 	RequestID  string          `json:"request_id,omitempty"`
 
@@ -54,19 +55,22 @@ type Decided struct {
 
 	// Applied says whether the run acted on the decision; nil means that it has not read it yet.
 	// Unapplied is the reason why it did not, such as the end of the run. Stores keep neither:
-	// both follow from the run's ledger, see [Decided.Outcome].
+	// both follow from the run's ledger, see [Decided.AppliedTo].
 	Applied   *bool  `json:"applied,omitempty"`
 	Unapplied string `json:"unapplied_reason,omitempty"`
 }
 
-// Outcome returns a copy of the record that says whether the decision was applied, given the run
-// that asked and its ledger.
-func (d *Decided) Outcome(run *Run, calls []*CallState) *Decided {
+// AppliedTo returns a copy of the record that says whether the decision was applied, given the run
+// that asked and its ledger. A settlement of a call that was over applies at once.
+func (d *Decided) AppliedTo(run *Run, calls []*CallState) *Decided {
 	out := *d
 	settle := func(why string) *Decided {
 		applied := why == ""
 		out.Applied, out.Unapplied = &applied, why
 		return &out
+	}
+	if d.Settles() {
+		return settle("")
 	}
 	for _, s := range calls {
 		if s.CallID != d.ToolCallID {
@@ -103,7 +107,10 @@ func (s *CallState) on(ticketID string) *Decision {
 // Error says what was decided, by whom and when.
 func (d *Decided) Error() string {
 	what := "approved"
-	if d.Action == ActionCancel {
+	switch {
+	case d.Outcome != "":
+		what = "settled as " + string(d.Outcome)
+	case d.Action == ActionCancel:
 		what = "rejected"
 	}
 	by := ""
@@ -118,20 +125,23 @@ func (d *Decided) Is(target error) bool { return target == ErrDecided }
 
 // Digest identifies what was decided: equal decisions have the same digest, whatever their authors.
 func (d *Decided) Digest() string {
-	return (&Decision{Action: d.Action, Arguments: d.Arguments, Result: d.Result}).Digest()
+	return (&Decision{Action: d.Action, Arguments: d.Arguments, Result: d.Result, Outcome: d.Outcome}).Digest()
 }
 
 // Decided returns the record of a decision on the call.
 func (s *CallState) Decided(threadID string, d *Decision) *Decided {
-	return &Decided{ID: d.ID, Action: d.Action, Actor: d.Actor, At: d.UpdatedAt, Reason: d.Reason, Arguments: d.Arguments, Result: d.Result, Remembered: d.Remembered, RequestID: d.RequestID,
-		TicketID: d.Target, ToolCallID: s.CallID, ToolName: s.ToolName, RunID: s.RunID, ThreadID: threadID}
+	return &Decided{ID: d.ID, Action: d.Action, Actor: d.Actor, At: d.UpdatedAt, Reason: d.Reason, Arguments: d.Arguments, Result: d.Result, Outcome: d.Outcome,
+		Remembered: d.Remembered, RequestID: d.RequestID, TicketID: d.Target, ToolCallID: s.CallID, ToolName: s.ToolName, RunID: s.RunID, ThreadID: threadID}
 }
 
-// Digest identifies what the decision says: its action and, of an approval, the arguments and the
-// answer. Equal decisions have the same digest, whatever their ids, reasons and authors.
+// Digest identifies what the decision says: its action, its outcome and, of an approval, the arguments
+// and the answer. Equal decisions have the same digest, whatever their ids, reasons and authors.
 func (d *Decision) Digest() string {
 	h := sha256.New()
 	fmt.Fprintln(h, d.Action)
+	if d.Outcome != "" {
+		fmt.Fprintln(h, "outcome", d.Outcome, canonical(d.Result))
+	}
 	if d.Action == ActionResume {
 		fmt.Fprintln(h, canonical(d.Arguments))
 		fmt.Fprintln(h, canonical(d.Answer()))

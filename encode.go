@@ -79,6 +79,7 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	buf = e.valueIf(r.Waiting != nil, buf, `,"waiting":`, r.Waiting)
 	buf = appendjson.TextIf(buf, `,"finish_reason":`, r.FinishReason)
 	buf = e.valueIf(len(r.Diagnostics) > 0, buf, `,"diagnostics":`, r.Diagnostics)
+	buf = appendjson.IntIf(buf, `,"calls_in_doubt":`, r.InDoubt)
 	if r.Input != (llm.Interval{}) {
 		buf = r.Input.AppendJSON(append(buf, `,"input":`...))
 	}
@@ -122,6 +123,7 @@ func (s *CallState) AppendJSON(dst []byte) ([]byte, error) {
 	buf = appendjson.TextIf(buf, `,"probe":`, s.Probed.String())
 	buf = appendjson.TrueIf(buf, `,"ask_in_doubt":`, s.AskInDoubt)
 	buf = appendjson.IntIf(buf, `,"attempts":`, int64(s.Attempts))
+	buf = e.valueIf(s.Doubt != nil, buf, `,"in_doubt":`, s.Doubt)
 	buf = e.valueIf(s.Decision != nil, buf, `,"resume_input":`, s.Decision)
 	buf = e.valueIf(len(s.Earlier) > 0, buf, `,"earlier_decisions":`, s.Earlier)
 	buf = e.valueIf(len(s.Approved) > 0, buf, `,"approved":`, s.Approved)

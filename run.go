@@ -393,6 +393,9 @@ type Run struct {
 	// Diagnostics are problems that did not end the run, such as a tool that was left out or an
 	// answer that is cut off or empty.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
+	// InDoubt is how many calls of the run are in doubt, as of its last commit; see [Doubt]. A call that
+	// was settled since then still counts: the ledger has the settlement.
+	InDoubt int `json:"calls_in_doubt,omitempty"`
 
 	Input  llm.Interval `json:"input,omitzero"`  // records of the log that started the run
 	Output llm.Interval `json:"output,omitzero"` // records of the log that the run produced

@@ -41,6 +41,8 @@ type Ticket struct {
 	Child   string           `json:"child_run_id,omitempty"`
 	Tickets []WaitingTicket  `json:"tickets,omitempty"`
 	Budget  *money.Exhausted `json:"budget,omitempty"` // the limit that the child has reached, if it waits for budget
+	// InDoubt says that the tool does not know whether the call has taken effect.
+	InDoubt bool `json:"in_doubt,omitempty"`
 }
 
 // SuspensionID returns the id of the suspension of the call callID. Decisions refer to it.
@@ -59,6 +61,14 @@ type Suspension struct {
 	Parameters     json.RawMessage `json:"parameters,omitempty"`      // what a client needs to ask, by Action
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"` // JSON Schema of the decision's result
 }
+
+// ActionInDoubt is the action of a question about a call in doubt, and ActionStepInDoubt that of one
+// about a step in doubt. An answer with a result is the result, and an approval without one makes the
+// call, or the step, again.
+const (
+	ActionInDoubt     = "tool:in_doubt"
+	ActionStepInDoubt = "tool:step_in_doubt"
+)
 
 // PendingCall identifies the suspended call.
 type PendingCall struct {
@@ -81,7 +91,7 @@ type DecisionAction string
 
 const (
 	ActionResume DecisionAction = "resume" // approve: the call continues
-	ActionCancel DecisionAction = "cancel" // reject: the call does not run
+	ActionCancel DecisionAction = "cancel" // reject: the call does not run, or not again
 )
 
 // Decision is a person's answer to a suspension.
@@ -94,6 +104,10 @@ type Decision struct {
 	Action DecisionAction  `json:"action"`
 	Result json.RawMessage `json:"result,omitempty"` // the person's answer; the ticket's resume mode says how it is used
 	Reason string          `json:"reason,omitempty"` // of a rejection; the model sees it
+	// Outcome settles the doubt of a call in doubt. OutcomeMade makes Result the call's result, and
+	// its action is ActionResume. OutcomeNotMade with ActionResume makes the call again, and with
+	// ActionCancel ends it as not made. "" says nothing about a doubt.
+	Outcome Outcome `json:"outcome,omitempty"`
 	// Arguments replace the call's arguments, if the person edited them.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	UpdatedAt int64           `json:"updated_at,omitempty"` // when it was accepted, Unix ms; set by the runtime
@@ -114,11 +128,31 @@ func (d *Decision) UnmarshalJSON(data []byte) error {
 	return strict.Into((*plain)(d), "decision", data)
 }
 
+// Complete sets the action that follows from the outcome, if the decision has none: resume if the
+// call was made, and cancel if it was not.
+func (d *Decision) Complete() {
+	switch {
+	case d.Action != "":
+	case d.Outcome == OutcomeMade:
+		d.Action = ActionResume
+	case d.Outcome == OutcomeNotMade:
+		d.Action = ActionCancel
+	}
+}
+
 // Validate checks the decision by itself. Its errors are ErrInvalid.
 func (d *Decision) Validate() error {
 	switch {
 	case strings.TrimSpace(d.Target) == "":
 		return fmt.Errorf("%w: decision has no target, want a tool call id or a suspension id", ErrInvalid)
+	case d.Outcome != "" && d.Outcome != OutcomeMade && d.Outcome != OutcomeNotMade:
+		return fmt.Errorf("%w: decision on %q: outcome is %q, want made, not_made or none", ErrInvalid, d.Target, d.Outcome)
+	case d.Outcome == OutcomeMade && d.Action == ActionCancel:
+		return fmt.Errorf("%w: decision on %q: action is cancel, want resume or none with outcome made", ErrInvalid, d.Target)
+	case d.Outcome != "" && len(d.Arguments) > 0:
+		return fmt.Errorf("%w: decision on %q: arguments are set, want none with outcome %s", ErrInvalid, d.Target, d.Outcome)
+	case d.Outcome == OutcomeNotMade && len(d.Result) > 0:
+		return fmt.Errorf("%w: decision on %q: result is set, want none with outcome not_made", ErrInvalid, d.Target)
 	case d.Action != ActionResume && d.Action != ActionCancel:
 		return fmt.Errorf("%w: decision on %q: action is %q, want resume or cancel", ErrInvalid, d.Target, d.Action)
 	case len(d.Result) > 0 && !json.Valid(d.Result):
@@ -167,7 +201,9 @@ type CallState struct {
 	AskInDoubt bool `json:"ask_in_doubt,omitempty"`
 	// Attempts is how often the call has begun, if that is more than once. Calls that only read begin
 	// without a commit, so it may be more.
-	Attempts uint32    `json:"attempts,omitempty"`
+	Attempts uint32 `json:"attempts,omitempty"`
+	// Doubt says that it is not known whether the call took effect, or how that was settled.
+	Doubt    *Doubt    `json:"in_doubt,omitempty"`
 	Decision *Decision `json:"resume_input,omitempty"`
 	// Earlier holds the decisions on the call's earlier suspensions, oldest first.
 	Earlier  []Decision `json:"earlier_decisions,omitempty"`
@@ -271,6 +307,7 @@ type WaitingTicket struct {
 	ExpiresAt  int64           `json:"expires_at,omitempty"` // Unix ms; 0 means never
 	Escalated  bool            `json:"escalated,omitempty"`  // it has expired; see ExpireEscalate
 	UpdatedAt  int64           `json:"updated_at"`           // Unix ms
+	InDoubt    *Doubt          `json:"in_doubt,omitempty"`   // of the call, if it is in doubt
 
 	// Owner of the ticket, if it belongs to a descendant of the run.
 	RunID    string `json:"run_id,omitempty"`

@@ -92,7 +92,7 @@ func (t *Tenant) Decisions(ctx context.Context, q DecisionQuery) ([]*awaken.Deci
 			askers[d.RunID] = a
 		}
 		if out[i] = d; a.run != nil { // otherwise its thread was deleted meanwhile
-			out[i] = d.Outcome(a.run, a.calls)
+			out[i] = d.AppliedTo(a.run, a.calls)
 		}
 	}
 	return out, nil
