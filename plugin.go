@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/awaken-go/awaken/internal/toolname"
 	"github.com/awaken-go/awaken/state"
 )
 
@@ -48,6 +49,9 @@ type Registrar struct {
 	// Models finds the models of the same registry by their ids; it returns nil for an unknown one.
 	// Call it only in Register. Nil finds none. The caller must not change what it returns.
 	Models func(id string) *ModelSpec
+	// Names are the tools that the agent knows, by every name that people may write. It is empty until the agent's
+	// tools are collected: use it in hooks, gates, reviews and other functions that are called later.
+	Names *toolname.Names
 
 	lookup func(agentID string) *AgentSpec
 	made   Contributions
@@ -56,7 +60,7 @@ type Registrar struct {
 // NewRegistrar returns a registrar for a plugin that agent loads. Lookup finds other agents;
 // nil finds none. It is for code that loads plugins: the registry, or the test of a plugin.
 func NewRegistrar(agent *AgentSpec, lookup func(agentID string) *AgentSpec) *Registrar {
-	return &Registrar{Agent: agent, lookup: lookup, made: Contributions{
+	return &Registrar{Agent: agent, Names: new(toolname.Names), lookup: lookup, made: Contributions{
 		Hooks: map[Phase][]Hook{}, Guards: map[GuardPoint][]Guard{}, Reviews: map[string][]func(map[string]json.RawMessage) []string{}, Variants: map[string][]Overlay{}}}
 }
 
@@ -80,6 +84,7 @@ type Contributions struct {
 	Variants   map[string][]Overlay // by name
 	Actions    []ActionHandler
 	Effects    []EffectHandler
+	Away       []string // MCP servers
 }
 
 // Lookup returns the spec of an agent of the same registry, or nil. The caller must not
@@ -121,6 +126,10 @@ func (r *Registrar) Hide(hidden func(tool string) bool) {
 
 // Tool adds tools to the agent.
 func (r *Registrar) Tool(tools ...Tool) { r.made.Tools = append(r.made.Tools, tools...) }
+
+// Away says that the tools of an MCP server are not known, because it is not connected. Names that match no tool are
+// then reported as not known yet.
+func (r *Registrar) Away(server string) { r.made.Away = append(r.made.Away, server) }
 
 // Transform calls t for every request to the agent's model.
 func (r *Registrar) Transform(t Transform) { r.made.Transforms = append(r.made.Transforms, t) }

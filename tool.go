@@ -35,6 +35,13 @@ type ToolSpec struct {
 	Category    string          `json:"category,omitempty"`   // groups tools in user interfaces
 	Metadata    map[string]any  `json:"metadata,omitempty"`   // not shown to models
 
+	// Server and OwnName name a tool of an MCP server: by the operator's id of the server, and by the server's name
+	// for the tool. OwnName of a tool that runs an agent is the agent's id. Aliases are other names of a tool. Models call a tool by ID only; rules, catalogues, guards and
+	// fixtures may also name it by these, see docs/policies.md.
+	Server  string   `json:"-"`
+	OwnName string   `json:"-"`
+	Aliases []string `json:"-"`
+
 	// Effect says what a repeated call would do. The default, Effectful, is safe for every
 	// tool; ReadOnly saves one commit per call.
 	Effect EffectClass `json:"effect,omitempty"`

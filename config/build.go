@@ -172,6 +172,23 @@ func (b *builder) copyServers() {
 	}
 }
 
+// away returns the sorted ids of the servers whose tools are not known: those that are not connected, and those that no
+// user has authorized yet.
+func (b *builder) away() []string {
+	out := []string{}
+	for id, s := range b.next.servers {
+		if s.err != nil {
+			out = append(out, id)
+			continue
+		}
+		if st := s.conn.Status(); (len(st.Tools) == 0 || len(s.conn.Tools()) == 0) && (!st.Connected || st.Authorization != "") {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // addTools replaces the base's tools of a server by its current ones.
 func (b *builder) addTools(id string) {
 	b.copyServers()

@@ -104,6 +104,9 @@ func (co *compiler) tryCompile(ctx context.Context, c candidate) (*compiled, err
 	for _, id := range c.retool {
 		b.addTools(id)
 	}
+	if b.serversCopied {
+		b.edit.Away = b.away()
+	}
 	problems = append(problems, b.addSkills()...)
 	var err error
 	if len(problems) > 0 {

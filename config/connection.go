@@ -137,9 +137,10 @@ type MCPStatus struct {
 	LastInitAt              int64     `json:"last_init_at"`
 }
 
-// MCPTool is a tool of an MCP server, by the server's name for it.
+// MCPTool is a tool of an MCP server, by the server's name for it. Rules may name it by Name and by ID.
 type MCPTool struct {
 	Name        string `json:"name"`
+	ID          string `json:"id,omitempty"` // by which models call it; "" if it cannot have one
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description"`
 	Digest      string `json:"digest,omitempty"`  // of what models are told about it, by which it is approved

@@ -19,6 +19,7 @@ func (r *Agent) contribute(reg *Registry, p awaken.Plugin, id string) {
 		}
 		return nil
 	})
+	rg.Names = r.names
 	if v, ok := p.(Reviser); ok {
 		r.revisers = append(r.revisers, revised{v, v.Revision()})
 	}
@@ -57,6 +58,7 @@ func (r *Agent) add(reg *Registry, id string, c *awaken.Contributions) {
 		for _, t := range c.Tools {
 			r.addTool(reg, t, sourceOf(id))
 		}
+		r.away = append(r.away, c.Away...)
 		for _, name := range slices.Sorted(maps.Keys(c.Variants)) {
 			for _, o := range c.Variants[name] {
 				r.addVariant(id, name, o)

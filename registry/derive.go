@@ -29,6 +29,9 @@ type Edit struct {
 	// description.
 	ToolDescriptions map[string]string
 
+	// Away lists all MCP servers that are not connected, so that their tools are not known. Nil means no change.
+	Away []string
+
 	Gone Gone // what is removed
 
 	// Lazy defers resolving agents to their first run. Derive then does not report their
@@ -222,6 +225,9 @@ func (d *derivation) editPlugins() {
 
 func (d *derivation) editTools() {
 	reg, e := d.reg, d.edit
+	if e.Away != nil && !slices.Equal(e.Away, reg.away) {
+		reg.away, d.otherTools = e.Away, true // what is said about names differs
+	}
 	if len(e.Tools)+len(e.Gone.Tools)+len(e.ToolDescriptions) == 0 {
 		return
 	}
@@ -256,7 +262,7 @@ func (d *derivation) editTools() {
 		}
 		seen.add(id)
 		d.tools.add(id)
-		d.otherTools = d.otherTools || byID[id] == nil
+		d.otherTools = d.otherTools || byID[id] == nil || !entry.sameNames(byID[id])
 		byID[id] = entry.described(reg.descriptions[id])
 	}
 	for id := range e.ToolDescriptions {
@@ -351,7 +357,7 @@ func (d *derivation) touches(slot *agentSlot) urgency {
 		return now
 	}
 	r := slot.r.Load()
-	if r == nil || len(d.tools) == 0 {
+	if r == nil || len(d.tools) == 0 && !d.otherTools {
 		return never
 	}
 	urgent := d.touchesTools(r)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/toolname"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
@@ -26,6 +27,7 @@ type Registry struct {
 	providers    map[string]llm.Model
 	tools        *toolSet
 	descriptions map[string]string // of tools, by id, replacing their own
+	away         []string          // MCP servers whose tools are not known yet
 	plugins      map[string]awaken.Plugin
 	keys         []state.AnyKey
 	backends     map[string]RemoteBackend
@@ -115,6 +117,17 @@ func (reg *Registry) ToolIDs(agentID string) []string {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(r.Tools))
+}
+
+// Names returns the names of the tools that an agent knows, whether or not its catalogue allows them. Without such an
+// agent it returns the names of all tools that do not come from plugins.
+func (reg *Registry) Names(agentID string) *toolname.Names {
+	if r := reg.resolve(agentID); r != nil {
+		return r.names
+	}
+	n := new(toolname.Names)
+	n.Set(reg.tools.names(), namesOf(nil), reg.away)
+	return n
 }
 
 // Offered returns the tools of an agent that are not hidden, sorted by id, or nil if the agent cannot run here.

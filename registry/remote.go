@@ -75,6 +75,7 @@ func (r *Agent) lookUpRemote(reg *Registry) {
 // collectRemoteTools adds the tools that a remote agent registers. It cannot call others.
 func (r *Agent) collectRemoteTools() {
 	r.Tools = map[string]*Tool{}
+	r.names.Set(nil, namesOf(r.pluginTools), r.away)
 	for id, e := range r.pluginTools {
 		if r.toolSource[id] == sourceOf(r.Remote.Name()) {
 			r.Tools[id] = e

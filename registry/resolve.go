@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/internal/toolname"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
 )
@@ -110,6 +111,8 @@ type toolbox struct {
 
 	pluginTools map[string]*Tool // before the catalogue
 	toolSource  map[string]string
+	names       *toolname.Names // of all tools before the catalogue; set when they are collected
+	away        []string        // MCP servers whose tools are not known
 }
 
 // compile resolves an agent in three stages: look up its references, register its plugins,
@@ -134,7 +137,7 @@ func newAgent(spec *awaken.AgentSpec) *Agent {
 		source:       spec,
 		Spec:         spec.Copy(),
 		behaviour:    behaviour{Guards: map[awaken.GuardPoint][]Guard{}, Actions: map[string]Action{}, Effects: map[string]Effect{}},
-		toolbox:      toolbox{pluginTools: map[string]*Tool{}, toolSource: map[string]string{}},
+		toolbox:      toolbox{pluginTools: map[string]*Tool{}, toolSource: map[string]string{}, names: new(toolname.Names)},
 		variants:     map[string]*Agent{},
 		sectionOwner: map[string]string{},
 	}
@@ -391,16 +394,17 @@ func (r *Agent) collectTools(reg *Registry) {
 		}
 	}
 	known := knownTools{global, r.pluginTools}
+	r.names.Set(global.names(), namesOf(r.pluginTools), slices.Concat(reg.away, r.away))
 	c, err := newCatalogue(r.Spec)
 	if err != nil {
 		return // reported by Validate
 	}
-	r.warnings = append(r.warnings, c.diagnose(r.Spec.ID, known)...)
+	r.warnings = append(r.warnings, c.diagnose(r.Spec.ID, r.names)...)
 	if c.everything() && len(r.pluginTools) == 0 && len(r.hidden) == 0 {
 		r.Tools, r.Offered = global.byID, global.offered
 	} else {
 		r.Tools = map[string]*Tool{}
-		for _, id := range c.choose(known) {
+		for _, id := range c.choose(known, r.names) {
 			e := known.get(id)
 			r.Tools[id] = e
 			hidden, err := r.Hides(id)
@@ -416,7 +420,7 @@ func (r *Agent) collectTools(reg *Registry) {
 	if len(r.Spec.Delegates) > 0 && !known.delegates() {
 		r.warn("delegates_unused", "delegates is set, but no tool uses delegates; load a plugin that provides one")
 	}
-	r.checkPermissionRules(known)
+	r.checkPermissionRules()
 	r.reviewTools()
 }
 
@@ -500,7 +504,7 @@ func (r *Agent) addTool(reg *Registry, t awaken.Tool, source string) {
 }
 
 // checkPermissionRules warns about rules for tools that the catalogue removes.
-func (r *Agent) checkPermissionRules(known knownTools) {
+func (r *Agent) checkPermissionRules() {
 	var section struct {
 		Rules []struct {
 			Tool string `json:"tool"`
@@ -512,7 +516,8 @@ func (r *Agent) checkPermissionRules(known knownTools) {
 	for i, rule := range section.Rules {
 		name, _, _ := strings.Cut(rule.Tool, "(")
 		name = strings.TrimSpace(name)
-		if known.get(name) != nil && r.Tools[name] == nil {
+		ids := r.names.IDs(func(t toolname.Tool) bool { return t.Restricted(func(n string) bool { return n == name }) })
+		if len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return r.Tools[id] != nil }) {
 			r.warn("permission_rule_for_removed_tool", `sections["permission"].rules[%d] names tool %q, which the tool catalogue removes`, i, name)
 		}
 	}

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/internal/toolname"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -19,6 +22,7 @@ type toolSet struct {
 	ids       []string   // sorted
 	offered   []llm.Tool // in the same order
 	delegates bool       // one of them is a Delegator
+	named     func() *toolname.Names
 }
 
 func newToolSet(byID map[string]*Tool) *toolSet {
@@ -30,7 +34,27 @@ func newToolSet(byID map[string]*Tool) *toolSet {
 			s.delegates = true
 		}
 	}
+	s.named = sync.OnceValue(func() *toolname.Names { return toolname.New(namesOf(s.byID)) })
 	return s
+}
+
+// names returns the names of the tools.
+func (s *toolSet) names() *toolname.Names {
+	if s.named == nil {
+		return nil
+	}
+	return s.named()
+}
+
+// namesOf yields the names of tools.
+func namesOf(tools map[string]*Tool) iter.Seq[toolname.Spec] {
+	return func(yield func(toolname.Spec) bool) {
+		for _, t := range tools {
+			if !yield(toolname.Spec{ID: t.Spec.ID, Server: t.Spec.Server, Own: t.Spec.OwnName, Aliases: t.Spec.Aliases}) {
+				return
+			}
+		}
+	}
 }
 
 // Tool is a tool with its compiled schema and its description for models.
@@ -70,6 +94,12 @@ func NewTool(t awaken.Tool) (*Tool, error) {
 	}
 	return &Tool{Tool: t, Spec: spec, Schema: s, own: spec.Description,
 		Desc: llm.Tool{Name: spec.ID, Description: spec.Description, Parameters: params}}, nil
+}
+
+// sameNames reports whether two tools have the same names.
+func (e *Tool) sameNames(o *Tool) bool {
+	a, b := &e.Spec, &o.Spec
+	return a.Server == b.Server && a.OwnName == b.OwnName && slices.Equal(a.Aliases, b.Aliases)
 }
 
 // described returns the tool with another description, or with its own if as is "".

@@ -21,7 +21,7 @@ func (h *permissions) routes() []protocol.Route {
 			Summary: "Preview an agent's tool permissions", Replies: map[int]any{200: permissionPreview{}}},
 		{Method: "POST", Path: "/v1/agents/permission-preview", Handle: withBody(h.try),
 			Summary: "Preview what the permission rules of an agent, saved or not, decide about calls", Body: trialBody{}, Replies: map[int]any{200: trialReply{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/patterns/match", Handle: withBody(matchPattern),
+		{Method: "POST", Path: "/v1/patterns/match", Handle: withBody(h.match),
 			Summary: "Explain whether the pattern of a rule matches calls", Body: patternBody{}, Replies: map[int]any{200: patternReply{}}},
 	})
 }
@@ -57,7 +57,7 @@ func (h *permissions) get(req *request) error {
 		return protocol.NotFound("agent", id)
 	}
 	tools := reg.ToolIDs(id)
-	v, err := permission.PreviewOf(h.plugin, spec, tools)
+	v, err := permission.PreviewOf(h.plugin, spec, tools, reg.Names(id))
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (h *permissions) try(req *request, body *trialBody) error {
 			if err != nil {
 				return err
 			}
-			if judges[user], err = permission.Try(h.plugin, spec, kept); err != nil {
+			if judges[user], err = permission.Try(h.plugin, spec, kept, h.registry().Names(spec.ID)); err != nil {
 				return err
 			}
 		}
@@ -290,11 +290,19 @@ func (t *trialReader) calls(run *awaken.Run) ([]trialResult, error) {
 type patternBody struct {
 	Pattern string      `json:"pattern"`
 	Calls   []trialCall `json:"calls,omitempty"`
+	// AgentID is the agent whose tools are meant. Without it, tools of plugins have their ids only.
+	AgentID string `json:"agent_id,omitempty"`
 }
 
 type patternReply struct {
 	Pattern string         `json:"pattern"`
 	Items   []patternMatch `json:"items"`
+	// Permits and Restricts are the ids of the known tools that the pattern means in a rule that allows calls, and in one
+	// that denies them.
+	Permits   []string `json:"permits"`
+	Restricts []string `json:"restricts"`
+	// Problem says why the pattern means no tool, or other tools than it seems to.
+	Problem string `json:"problem,omitempty"`
 }
 
 // patternMatch says whether a pattern matches a call.
@@ -314,7 +322,7 @@ type patternPart struct {
 	OK    bool     `json:"ok"`
 }
 
-func matchPattern(req *request, body *patternBody) error {
+func (h *permissions) match(req *request, body *patternBody) error {
 	if len(body.Calls) > maxTrials {
 		return protocol.BadRequest("calls has %d calls, want at most %d", len(body.Calls), maxTrials)
 	}
@@ -322,9 +330,13 @@ func matchPattern(req *request, body *patternBody) error {
 	if err != nil {
 		return protocol.BadRequest("pattern is not valid: %s", plain(err.Error()))
 	}
-	out := patternReply{Pattern: p.String(), Items: []patternMatch{}}
+	names := h.registry().Names(body.AgentID)
+	out := patternReply{Pattern: p.String(), Items: []patternMatch{}, Permits: append([]string{}, names.IDs(p.Permits)...), Restricts: append([]string{}, names.IDs(p.Restricts)...)}
+	if s := p.Stray(names, true); s != nil {
+		out.Problem = "pattern " + s.Text
+	}
 	for _, c := range body.Calls {
-		call := pattern.NewCall(c.Tool, c.Arguments)
+		call := pattern.NewCall(names.Tool(names.Resolve(c.Tool)), c.Arguments)
 		m := patternMatch{Tool: c.Tool, Match: p.Match(call), Restricts: p.MatchAny(call), Parts: []patternPart{}}
 		for _, part := range p.Explain(call) {
 			m.Parts = append(m.Parts, patternPart{part.Name, part.Wants, append([]string{}, part.Found...), part.OK})

@@ -139,7 +139,7 @@ func (c *mcpConnection) Status() config.MCPStatus {
 		PermanentlyFailed: s.Failed, SessionGeneration: s.Sessions, TransportReconnectCount: max(s.Sessions-1, 0),
 		LastAttemptAt: unix(s.Attempted), LastSuccessAt: unix(s.Succeeded), LastInitAt: unix(s.Initialized)}
 	for _, t := range s.Tools {
-		out.Tools = append(out.Tools, config.MCPTool{Name: t.Name, Title: t.Title, Description: t.Description, Digest: t.Digest, Held: t.Held, Changed: t.Changed})
+		out.Tools = append(out.Tools, config.MCPTool{Name: t.Name, ID: t.ID, Title: t.Title, Description: t.Description, Digest: t.Digest, Held: t.Held, Changed: t.Changed})
 	}
 	return out
 }

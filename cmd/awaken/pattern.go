@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/awaken-go/awaken/internal/pattern"
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 const patternHelp = `Explain whether a pattern of a permission or reminder rule matches a tool call. Without
@@ -46,7 +47,7 @@ func patternCommand(con *console) *cobra.Command {
 			_, err := fmt.Fprintf(con.out, "%s is a valid pattern\n", printable(p.String(), false))
 			return written(err)
 		}
-		return explain(con, p, pattern.NewCall(tool, json.RawMessage(args)))
+		return explain(con, p, pattern.NewCall(toolname.Plain(tool), json.RawMessage(args)))
 	}
 	return cmd
 }

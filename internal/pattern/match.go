@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 // Call is a tool call to match against patterns. It caches what several patterns need, so it
 // is not safe for concurrent use.
 type Call struct {
-	Tool string
+	tool toolname.Tool
 	args json.RawMessage
 
 	primary *string
@@ -20,20 +22,26 @@ type Call struct {
 }
 
 // NewCall returns the call of a tool with JSON arguments.
-func NewCall(tool string, args json.RawMessage) *Call {
-	return &Call{Tool: tool, args: args}
+func NewCall(tool toolname.Tool, args json.RawMessage) *Call {
+	return &Call{tool: tool, args: args}
 }
 
-// Match reports whether the pattern matches the call.
+// Match reports whether the pattern matches the call, as one of a rule that permits calls.
 func (p *Pattern) Match(c *Call) bool {
-	return p.tool.match(c.Tool) && (p.primary == nil || p.primary.match(c.primaryText())) && p.matchFields(c)
+	return p.Permits(c.tool) && (p.primary == nil || p.primary.match(c.primaryText())) && p.matchFields(c)
 }
 
-// MatchAny is like Match, except that each value of the arguments, at any depth, is taken as
-// the primary argument as well. Rules that restrict calls use it: a call must not escape one by
-// having more arguments.
+// MatchNames is like Match, except that the pattern may match any name of the tool. It is for
+// rules that neither permit nor restrict calls.
+func (p *Pattern) MatchNames(c *Call) bool {
+	return p.Restricts(c.tool) && (p.primary == nil || p.primary.match(c.primaryText())) && p.matchFields(c)
+}
+
+// MatchAny is like Match, except that the pattern may match any name of the tool, and that each
+// value of the arguments, at any depth, is taken as the primary argument as well. Rules that
+// restrict calls use it: a call must not escape one by having more arguments.
 func (p *Pattern) MatchAny(c *Call) bool {
-	if !p.tool.match(c.Tool) || !p.matchFields(c) {
+	if !p.Restricts(c.tool) || !p.matchFields(c) {
 		return false
 	}
 	return p.primary == nil || p.primary.match(c.primaryText()) || slices.ContainsFunc(c.allValues(), p.primary.match)
@@ -48,8 +56,18 @@ func (p *Pattern) matchFields(c *Call) bool {
 	return true
 }
 
-// MatchTool reports whether the pattern can match a call of the tool.
-func (p *Pattern) MatchTool(tool string) bool { return p.tool.match(tool) }
+// Permits reports whether the pattern, as one of a rule that permits calls, can match a call of
+// the tool.
+func (p *Pattern) Permits(t toolname.Tool) bool {
+	if name := p.Tool(); name != "" {
+		return t.Named(name)
+	}
+	return t.Permitted(p.tool.match)
+}
+
+// Restricts reports whether the pattern, as one of a rule that restricts calls, can match a call
+// of the tool: it matches one of the tool's names.
+func (p *Pattern) Restricts(t toolname.Tool) bool { return t.Restricted(p.tool.match) }
 
 // Match reports whether a value at the condition's path satisfies it. A document that is not
 // valid JSON has no values.
@@ -192,7 +210,7 @@ type Part struct {
 
 // Explain evaluates every part of the pattern for a call.
 func (p *Pattern) Explain(c *Call) []Part {
-	parts := []Part{{"tool", p.tool.describe(), []string{c.Tool}, p.tool.match(c.Tool)}}
+	parts := []Part{{"tool", p.tool.describe(), []string{c.tool.ID}, p.Restricts(c.tool)}}
 	if p.primary != nil {
 		text := c.primaryText()
 		parts = append(parts, Part{"argument", p.primary.describe(), []string{text}, p.primary.match(text)})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/internal/pattern"
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 func parse(t testing.TB, text string) *pattern.Pattern {
@@ -22,7 +23,7 @@ func parse(t testing.TB, text string) *pattern.Pattern {
 
 func match(t testing.TB, text, tool, args string) bool {
 	t.Helper()
-	return parse(t, text).Match(pattern.NewCall(tool, json.RawMessage(args)))
+	return parse(t, text).Match(pattern.NewCall(toolname.Plain(tool), json.RawMessage(args)))
 }
 
 // The first block is the conformance table of the original system.
@@ -122,10 +123,10 @@ func TestMatchAny_TakesEveryValueAsThePrimaryArgument(t *testing.T) {
 		{"T(rm *)", `{}`, false},
 	} {
 		p := parse(t, tt.pattern)
-		if got := p.MatchAny(pattern.NewCall("T", json.RawMessage(tt.args))); got != tt.want {
+		if got := p.MatchAny(pattern.NewCall(toolname.Plain("T"), json.RawMessage(tt.args))); got != tt.want {
 			t.Errorf("%s matches %s: %v, want %v", tt.pattern, tt.args, got, tt.want)
 		}
-		if p.MatchAny(pattern.NewCall("U", json.RawMessage(tt.args))) {
+		if p.MatchAny(pattern.NewCall(toolname.Plain("U"), json.RawMessage(tt.args))) {
 			t.Errorf("%s matches another tool", tt.pattern)
 		}
 	}
@@ -135,7 +136,7 @@ func TestL52_BothQuotesMeanTheSame(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{`{"command":"rm it's"}`, `{"command":"ls"}`} {
 		single, double := parse(t, `Bash(command ~ 'rm it\'s')`), parse(t, `Bash(command ~ "rm it's")`)
-		c := pattern.NewCall("Bash", json.RawMessage(args))
+		c := pattern.NewCall(toolname.Plain("Bash"), json.RawMessage(args))
 		if got, want := single.Match(c), double.Match(c); got != want || want != strings.Contains(args, "rm") {
 			t.Errorf("%s: single quotes %v, double quotes %v", args, got, want)
 		}
@@ -146,7 +147,7 @@ func TestL52_BothQuotesMeanTheSame(t *testing.T) {
 func TestL63_GlobsHaveCharactersNotBytes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{`T(f ~ "*日本*")`: true, `T(f ~ "これは日本?")`: true, `T(f ~ "これは[日月]本語")`: true, `T(f ~ "日本*")`: false, `/日/`: false} {
-		if got := parse(t, text).Match(pattern.NewCall("T", json.RawMessage(`{"f":"これは日本語"}`))); got != want {
+		if got := parse(t, text).Match(pattern.NewCall(toolname.Plain("T"), json.RawMessage(`{"f":"これは日本語"}`))); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
@@ -256,7 +257,7 @@ func TestExactly_MatchesOnlyThatTool(t *testing.T) {
 			t.Errorf("%q: %v", tool, err)
 			continue
 		}
-		if !p.MatchTool(tool) || p.MatchTool(tool+"x") || p.MatchTool("x"+tool) {
+		if !p.Restricts(toolname.Plain(tool)) || p.Restricts(toolname.Plain(tool+"x")) || p.Restricts(toolname.Plain("x"+tool)) {
 			t.Errorf("%q is written %s, which takes something else", tool, p)
 		}
 	}
@@ -300,7 +301,7 @@ func TestNewCondition_ReadsNestedValues(t *testing.T) {
 func TestExplain_ShowsEveryPart(t *testing.T) {
 	t.Parallel()
 	p := parse(t, `Bash(command ~ "npm *", *.x = 'y')`)
-	got := p.Explain(pattern.NewCall("Bash", json.RawMessage(`{"command":"npm i","b":{"x":"z"},"a":{"x":"y"}}`)))
+	got := p.Explain(pattern.NewCall(toolname.Plain("Bash"), json.RawMessage(`{"command":"npm i","b":{"x":"z"},"a":{"x":"y"}}`)))
 	want := []pattern.Part{
 		{Name: "tool", Wants: `= "Bash"`, Found: []string{"Bash"}, OK: true},
 		{Name: "command", Wants: `~ "npm *"`, Found: []string{"npm i"}, OK: true},
@@ -323,7 +324,7 @@ func FuzzPattern(f *testing.F) {
 			}
 			return
 		}
-		c := pattern.NewCall(tool, json.RawMessage(args))
+		c := pattern.NewCall(toolname.Plain(tool), json.RawMessage(args))
 		got := p.Match(c)
 		if again, err := pattern.Compile(p.String()); err != nil || again.Match(c) != got || again.Compare(p) != 0 {
 			t.Fatalf("%q is not itself when written again: %v", text, err)
@@ -335,7 +336,7 @@ func FuzzPattern(f *testing.F) {
 		if all != got {
 			t.Fatalf("%q: match is %v, the explanation says %v", text, got, all)
 		}
-		if got && !p.MatchTool(tool) {
+		if got && !p.Restricts(toolname.Plain(tool)) {
 			t.Fatalf("%q takes a call of %q, but not the tool", text, tool)
 		}
 	})
@@ -362,7 +363,7 @@ func BenchmarkMatch(b *testing.B) {
 				c := parse(b, p.text)
 				b.SetBytes(int64(n))
 				for b.Loop() {
-					if c.Match(pattern.NewCall("Bash", json.RawMessage(args))) {
+					if c.Match(pattern.NewCall(toolname.Plain("Bash"), json.RawMessage(args))) {
 						b.Fatal("matches")
 					}
 				}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 // Missing returns the paths of the pattern that cannot exist in arguments described by a JSON
@@ -28,13 +30,13 @@ func (p *Pattern) Missing(schema json.RawMessage) []string {
 
 // Review reports rules whose patterns name fields that no matching tool has, given the JSON
 // Schemas of the tools' arguments. Such a rule never matches, and is most likely a typo.
-func Review[R any](rules []R, patternOf func(R) *Pattern, tools map[string]json.RawMessage) (out []string) {
+func Review[R any](rules []R, patternOf func(R) *Pattern, names *toolname.Names, tools map[string]json.RawMessage) (out []string) {
 	for _, r := range rules {
 		p := patternOf(r)
 		missing, matched := map[string]int{}, 0
 		last := ""
 		for _, tool := range slices.Sorted(maps.Keys(tools)) {
-			if len(p.fields) == 0 || !p.tool.match(tool) {
+			if len(p.fields) == 0 || !p.Restricts(names.Tool(tool)) {
 				continue
 			}
 			matched, last = matched+1, tool

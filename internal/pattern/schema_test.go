@@ -82,7 +82,7 @@ func TestReview_ReportsArgumentsThatNoToolHas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := Review([]*Pattern{p}, func(p *Pattern) *Pattern { return p }, tools)
+		got := Review([]*Pattern{p}, func(p *Pattern) *Pattern { return p }, nil, tools)
 		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.Contains(got[0], want)) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/internal/toolname"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -62,7 +63,7 @@ type Config struct {
 
 // Rule sets the mode of the tools that match a pattern.
 type Rule struct {
-	Tool string `json:"tool" jsonschema:"a tool's id, a glob or a /regular expression/"`
+	Tool string `json:"tool" jsonschema:"a name of a tool, a glob or a /regular expression/"`
 	Mode Mode   `json:"mode"`
 }
 
@@ -95,6 +96,7 @@ func (c *Config) Validate() error {
 // policy is the compiled section.
 type policy struct {
 	Config
+	names    *toolname.Names
 	patterns []*pattern.Pattern // of Rules
 }
 
@@ -129,7 +131,7 @@ func (p *policy) mode(tool string) Mode {
 		return Eager
 	}
 	for i, pt := range p.patterns {
-		if pt.MatchTool(tool) {
+		if pt.Restricts(p.names.Tool(tool)) {
 			return p.Rules[i].Mode
 		}
 	}

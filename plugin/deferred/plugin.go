@@ -2,12 +2,14 @@ package deferred
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/state"
@@ -85,6 +87,8 @@ func (p plugin) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil
 	}
+	pol.names = r.Names
+	pol.review(r)
 	r.Handle(Promote.Handler(func(ctx context.Context, h *awaken.HookCall, ids []string) error {
 		return pol.promote(ctx, h, h.Profile, h.Agent.ID, ids)
 	}))
@@ -100,6 +104,29 @@ func (p plugin) Register(r *awaken.Registrar) error {
 	return nil
 }
 
+// review warns about names that mean no tool.
+func (p *policy) review(r *awaken.Registrar) {
+	of, permits := func(p *pattern.Pattern) *pattern.Pattern { return p }, func(*pattern.Pattern) bool { return false }
+	for code, waiting := range map[string]bool{"rule_matches_nothing": false, "rule_unknown_yet": true} {
+		r.Review(code, func(map[string]json.RawMessage) []string {
+			return pattern.Strays(p.patterns, of, permits, p.names, waiting)
+		})
+	}
+}
+
+// prior returns the frequency that the section expects of a tool, which it may name by any of its names.
+func (p *policy) prior(id string) (float64, bool) {
+	if prior, ok := p.AgentPriors[id]; ok {
+		return prior, true
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.AgentPriors)) {
+		if p.names.Tool(id).Named(name) {
+			return p.AgentPriors[name], true
+		}
+	}
+	return 0, false
+}
+
 // promote records that tools are promoted, with the priors of their use.
 func (p *policy) promote(ctx context.Context, w state.Writer, s profile.Store, agent string, ids []string) error {
 	learned, err := priors(ctx, s, agent)
@@ -110,7 +137,7 @@ func (p *policy) promote(ctx context.Context, w state.Writer, s profile.Store, a
 	for _, id := range ids {
 		prior, ok := learned.Tools[id]
 		if !ok {
-			prior, ok = p.AgentPriors[id]
+			prior, ok = p.prior(id)
 		}
 		if !ok {
 			prior = defaultPrior

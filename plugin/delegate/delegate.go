@@ -141,6 +141,7 @@ var parameters = json.RawMessage(`{"type":"object","properties":{"prompt":{"type
 
 func (t *tool) Spec() awaken.ToolSpec {
 	s := awaken.ToolSpec{ID: toolPrefix + t.agent, Name: toolPrefix + t.agent, Description: t.about, Parameters: parameters, Category: "delegate",
+		OwnName: t.agent, Aliases: []string{"agent:" + t.agent, "agent/" + t.agent},
 		Effect:  awaken.Idempotent, // a repeated call resumes the same run
 		Timeout: -1, Metadata: map[string]any{"agent_id": t.agent}}
 	if t.cfg.TimeoutSeconds > 0 {

@@ -3,6 +3,7 @@ package guard
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/glob"
 	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 // Name is the name of the plugin that [Rails] returns, and of its section.
@@ -69,12 +71,12 @@ func (*Config) DescribeSchema(s *schema.Node) {
 
 // Validate reports every mistake in the section.
 func (c *Config) Validate() error {
-	_, err := c.compile()
+	_, err := c.compile(nil)
 	return err
 }
 
-// compile returns the configured guards.
-func (c *Config) compile() ([]plugin, error) {
+// compile returns the configured guards. Names are the names of the agent's tools.
+func (c *Config) compile(names *toolname.Names) ([]plugin, error) {
 	var out []plugin
 	var bad check.Problems
 	if s := c.Secrets; s != nil {
@@ -97,7 +99,7 @@ func (c *Config) compile() ([]plugin, error) {
 	for i, r := range c.Rules {
 		where := fmt.Sprintf("rules[%d]", i)
 		r.Name = cmp.Or(r.Name, fmt.Sprintf("rule-%d", i))
-		l := limit{Rule: r}
+		l := limit{Rule: r, names: names}
 		var err error
 		if r.Pattern != "" {
 			if l.re, err = regexp.Compile(r.Pattern); err != nil {
@@ -153,14 +155,31 @@ func (p rails) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil // the registry reports an invalid section
 	}
-	list, err := cfg.compile()
+	list, err := cfg.compile(r.Names)
 	if err != nil {
 		return nil
+	}
+	for code, waiting := range map[string]bool{"rule_matches_nothing": false, "rule_unknown_yet": true} {
+		r.Review(code, func(map[string]json.RawMessage) []string { return strays(list, r.Names, waiting) })
 	}
 	for _, g := range list {
 		err = errors.Join(err, g.Register(r))
 	}
 	return err
+}
+
+// strays reports the rules whose tool means none.
+func strays(list []plugin, names *toolname.Names, waiting bool) (out []string) {
+	for _, p := range list {
+		l, ok := p.guard.(limit)
+		if !ok || l.tool == nil || len(names.IDs(func(t toolname.Tool) bool { return t.Restricted(l.tool.Match) })) > 0 {
+			continue
+		}
+		if d := names.Doubt(l.Tool, l.Tool); waiting == (len(d.Waiting) > 0) {
+			out = append(out, fmt.Sprintf("rule %q: tool %s", l.Name, d.Text))
+		}
+	}
+	return out
 }
 
 // secrets is the guard that removes credentials.
@@ -216,12 +235,13 @@ func (s secrets) Check(_ context.Context, t Text) (Verdict, error) {
 // limit is the guard of a rule.
 type limit struct {
 	Rule
-	re   *regexp.Regexp
-	tool *glob.Pattern
+	re    *regexp.Regexp
+	tool  *glob.Pattern
+	names *toolname.Names
 }
 
 func (l limit) Check(_ context.Context, t Text) (Verdict, error) {
-	if l.tool != nil && t.Point == awaken.ResultPoint && !l.tool.Match(t.Tool) {
+	if l.tool != nil && t.Point == awaken.ResultPoint && !l.names.Tool(t.Tool).Restricted(l.tool.Match) {
 		return Pass(), nil
 	}
 	text, why := t.Text, ""

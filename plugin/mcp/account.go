@@ -365,7 +365,7 @@ type entrance struct {
 }
 
 func newEntrance(c *Connection) *entrance {
-	return &entrance{c, awaken.ToolSpec{ID: toolID(c.server.ID, "authorize"), Name: "authorize", Category: "mcp", Effect: awaken.ReadOnly, Timeout: c.server.Timeout,
+	return &entrance{c, awaken.ToolSpec{ID: toolID(c.server.ID, "authorize"), Name: "authorize", Server: c.server.ID, OwnName: "authorize", Category: "mcp", Effect: awaken.ReadOnly, Timeout: c.server.Timeout,
 		Description: fmt.Sprintf("Connects to the MCP server %s on behalf of the user, who is asked to authorize it. Its tools are available afterwards. Use it when the task needs this server.", c.server.ID),
 		Parameters:  json.RawMessage(`{"type":"object","properties":{}}`), Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.transport": c.server.transport()}}}
 }

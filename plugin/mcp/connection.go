@@ -457,6 +457,13 @@ func (c *Connection) downError(err error, then string) error {
 	return fmt.Errorf("MCP server %q is down, so the call was not made: %w (%s)", c.server.ID, err, then)
 }
 
+// Known reports whether the tools of the server are known: it has listed them, and its connection has not failed for good.
+func (c *Connection) Known() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.listed) > 0 && len(c.tools) > 0 || c.state == up && !c.hub()
+}
+
 // Tools returns the tools of the server that are not held, as it listed them last. They stay while a
 // lost connection is made anew: their calls then fail. There are none before the server was connected
 // for the first time, and after connecting has failed for good.

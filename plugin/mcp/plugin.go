@@ -68,6 +68,9 @@ func (p *Plugin) Register(r *awaken.Registrar) error {
 	r.Key(Keys()...)
 	seen := map[string]bool{}
 	for _, c := range p.conns {
+		if !c.Known() {
+			r.Away(c.server.ID)
+		}
 		for _, t := range c.Tools() {
 			if id := t.Spec().ID; !seen[id] { // the first server counts
 				seen[id] = true

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/toolname"
 	"github.com/awaken-go/awaken/internal/tracecontext"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 )
@@ -32,13 +32,11 @@ const maxID = 64
 // toolID returns the id of a server's tool, or "" if the name has no letters or digits. Characters
 // that providers do not accept in names become _.
 func toolID(server, name string) string {
-	parts := strings.FieldsFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
-	})
-	if len(parts) == 0 {
+	name = toolname.Under(name)
+	if name == "" {
 		return ""
 	}
-	id := "mcp__" + server + "__" + strings.Join(parts, "_")
+	id := "mcp__" + server + "__" + name
 	if len(id) <= maxID {
 		return id
 	}
@@ -70,7 +68,7 @@ func title(t *sdk.Tool) string {
 
 func newTool(c *Connection, l *listing) *tool {
 	return &tool{conn: c, listing: l, spec: awaken.ToolSpec{ID: l.id, Name: cmp.Or(title(l.tool), l.tool.Name), Description: l.tool.Description, Parameters: l.params,
-		Category: "mcp", Effect: effect(l.tool), InDoubt: c.server.InDoubt, Untrusted: true, Timeout: c.server.Timeout,
+		Server: c.server.ID, OwnName: l.tool.Name, Category: "mcp", Effect: effect(l.tool), InDoubt: c.server.InDoubt, Untrusted: true, Timeout: c.server.Timeout,
 		Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.tool": l.tool.Name, "mcp.transport": c.server.transport()}}}
 }
 

@@ -51,6 +51,7 @@ import (
 	"github.com/awaken-go/awaken/internal/document"
 	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 // Name is the name of the plugin and of its section.
@@ -190,7 +191,8 @@ type rule struct {
 	Rule
 	pattern *pattern.Pattern
 	// restricts reports that the rule makes calls harder than they are without it. Such a rule
-	// looks for its primary argument in every value of a call.
+	// applies to a tool by any of its names, and looks for its primary argument in every value of
+	// a call.
 	restricts bool
 	at        int // its place among the rules that it was compiled with; -1 if it was remembered
 }
@@ -201,6 +203,14 @@ func (r *rule) matches(c *pattern.Call) bool {
 		return r.pattern.MatchAny(c)
 	}
 	return r.pattern.Match(c)
+}
+
+// concerns reports whether the rule may apply to a call of the tool.
+func (r *rule) concerns(t toolname.Tool) bool {
+	if r.restricts {
+		return r.pattern.Restricts(t)
+	}
+	return r.pattern.Permits(t)
 }
 
 // compile compiles rules. Fallback is the behavior of calls that no rule matches.

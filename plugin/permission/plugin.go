@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/pattern"
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 type plugin struct {
@@ -33,9 +34,18 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil
 	}
-	g := &guard{rules: rules, fallback: cfg.DefaultBehavior, onDeny: cfg.OnDeny, remember: cfg.Remember}
+	g := &guard{names: r.Names, rules: rules, fallback: cfg.DefaultBehavior, onDeny: cfg.OnDeny, remember: cfg.Remember}
+	of := func(r rule) *pattern.Pattern { return r.pattern }
 	r.Review("rule_argument_unknown", func(tools map[string]json.RawMessage) []string {
-		return pattern.Review(rules, func(r rule) *pattern.Pattern { return r.pattern }, tools)
+		return pattern.Review(rules, of, g.names, tools)
+	})
+	own := rules[len(p.base.Rules):] // those of the program are about the tools of all agents
+	permits := func(r rule) bool { return !r.restricts }
+	r.Review("rule_matches_nothing", func(map[string]json.RawMessage) []string {
+		return pattern.Strays(own, of, permits, g.names, false)
+	})
+	r.Review("rule_unknown_yet", func(map[string]json.RawMessage) []string {
+		return pattern.Strays(own, of, permits, g.names, true)
 	})
 	r.Hide(g.hides)
 	r.On(awaken.PhaseToolGate, g.note)
@@ -45,6 +55,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 
 // guard decides about the calls of one agent.
 type guard struct {
+	names    *toolname.Names
 	rules    []rule
 	fallback Behavior
 	onDeny   OnDeny
@@ -55,7 +66,7 @@ type guard struct {
 func (g *guard) hides(tool string) bool {
 	matched := false // some rule may match a call of it
 	for _, r := range g.rules {
-		if !r.pattern.MatchTool(tool) || r.When != "" {
+		if !r.concerns(g.names.Tool(tool)) || r.When != "" {
 			continue
 		}
 		if r.Behavior == Deny && r.pattern.Unconditional() && r.Scope != Once {
@@ -71,7 +82,7 @@ func (g *guard) hides(tool string) bool {
 // profile are only read if a person would be asked otherwise. Rules about tainted runs take precedence, unless
 // another denies the call.
 func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule, error) {
-	c := pattern.NewCall(h.Tool.Tool, h.Tool.Args)
+	c := pattern.NewCall(g.names.Tool(h.Tool.Tool), h.Tool.Args)
 	rules := g.rules
 	if used := spent.Get(h); len(used) > 0 {
 		rules = slices.DeleteFunc(slices.Clone(g.rules), func(r rule) bool {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 // Preview is what an agent may do without approval, as far as that does not depend on
@@ -24,8 +25,9 @@ type Conditional struct {
 	Pattern  string
 }
 
-// PreviewOf returns what a plugin returned by [New] means for the tools of an agent.
-func PreviewOf(p awaken.Plugin, spec *awaken.AgentSpec, tools []string) (*Preview, error) {
+// PreviewOf returns what a plugin returned by [New] means for the tools of an agent. Names are the names of the tools;
+// nil means that they have their ids only.
+func PreviewOf(p awaken.Plugin, spec *awaken.AgentSpec, tools []string, names *toolname.Names) (*Preview, error) {
 	own, ok := p.(*plugin)
 	if !ok {
 		return nil, fmt.Errorf("%w: plugin %q was not created by permission.New", awaken.ErrInvalid, p.Name())
@@ -42,7 +44,7 @@ func PreviewOf(p awaken.Plugin, spec *awaken.AgentSpec, tools []string) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{rules: rules, fallback: cfg.DefaultBehavior}
+	g := &guard{names: names, rules: rules, fallback: cfg.DefaultBehavior}
 	out.DefaultBehavior, out.Effective = cfg.DefaultBehavior, []string{}
 	for _, id := range tools {
 		if g.hides(id) {

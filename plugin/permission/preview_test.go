@@ -27,13 +27,13 @@ func TestPreviewOf(t *testing.T) {
 			"permission": json.RawMessage(`{"default_behavior":"deny","rules":[{"tool":"read","behavior":"allow"}]}`)}},
 			permission.Preview{Enabled: true, DefaultBehavior: permission.Deny, Denied: []string{"rm", "shell"}, Effective: []string{"read"}, Conditional: []permission.Conditional{}}},
 	} {
-		got, err := permission.PreviewOf(permission.New(permission.Config{}), c.spec, tools)
+		got, err := permission.PreviewOf(permission.New(permission.Config{}), c.spec, tools, nil)
 		if err != nil || !reflect.DeepEqual(*got, c.want) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, c.want)
 		}
 	}
 	if _, err := permission.PreviewOf(permission.New(permission.Config{}), &awaken.AgentSpec{ID: "a", PluginIDs: []string{"permission"},
-		Sections: map[string]json.RawMessage{"permission": json.RawMessage(`{"default_behavior":"maybe"}`)}}, tools); err == nil {
+		Sections: map[string]json.RawMessage{"permission": json.RawMessage(`{"default_behavior":"maybe"}`)}}, tools, nil); err == nil {
 		t.Error("a section that cannot be read has a preview")
 	}
 }

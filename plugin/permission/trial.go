@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/pattern"
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 // Trial is a call that is judged without being made.
@@ -43,8 +44,9 @@ const (
 )
 
 // Try returns what a plugin returned by [New] decides about calls of an agent, before the first one of a run. Kept are the
-// rules that approvals left; see [Remembered].
-func Try(p awaken.Plugin, spec *awaken.AgentSpec, kept []Rule) (func(Trial) Ruling, error) {
+// rules that approvals left; see [Remembered]. Names are the names of the agent's tools; nil means that they have their ids
+// only.
+func Try(p awaken.Plugin, spec *awaken.AgentSpec, kept []Rule, names *toolname.Names) (func(Trial) Ruling, error) {
 	own, ok := p.(*plugin)
 	if !ok {
 		return nil, fmt.Errorf("%w: plugin %q was not created by permission.New", awaken.ErrInvalid, p.Name())
@@ -60,7 +62,7 @@ func Try(p awaken.Plugin, spec *awaken.AgentSpec, kept []Rule) (func(Trial) Ruli
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
 	}
-	g := &guard{rules: rules, fallback: cfg.DefaultBehavior}
+	g := &guard{names: names, rules: rules, fallback: cfg.DefaultBehavior}
 	approvals := remembered(kept)
 	from := func(r *rule) Matched {
 		switch base := len(own.base.Rules); {
@@ -73,7 +75,7 @@ func Try(p awaken.Plugin, spec *awaken.AgentSpec, kept []Rule) (func(Trial) Ruli
 		}
 	}
 	return func(t Trial) Ruling {
-		c := pattern.NewCall(t.Tool, t.Args)
+		c := pattern.NewCall(names.Tool(names.Resolve(t.Tool)), t.Args)
 		behavior, winner, _ := g.weigh(c, t.Tainted, func() ([]rule, error) { return approvals, nil }, func() bool { return false }, rules)
 		out := Ruling{Behavior: behavior, Others: []Matched{}}
 		won := Matched{}

@@ -45,7 +45,7 @@ func TestTry_IsWhatHappens(t *testing.T) {
 			}
 		}
 		spec := &awaken.AgentSpec{ID: "default", PluginIDs: []string{permission.Name}, Sections: map[string]json.RawMessage{permission.Name: section}}
-		try, err := permission.Try(permission.New(base), spec, kept)
+		try, err := permission.Try(permission.New(base), spec, kept, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestTry_NamesRules(t *testing.T) {
 	spec := &awaken.AgentSpec{ID: "a", PluginIDs: []string{permission.Name}, Sections: map[string]json.RawMessage{permission.Name: json.RawMessage(
 		`{"default_behavior":"ask","rules":[{"tool":"Bash","behavior":"ask"},{"tool":"Bash(npm *)","behavior":"allow"},{"tool":"*","behavior":"ask","when":"tainted"}]}`)}}
 	try, err := permission.Try(permission.New(permission.Config{Rules: []permission.Rule{{Tool: "Bash(rm *)", Behavior: permission.Deny}}}), spec,
-		[]permission.Rule{{Tool: "read_file", Behavior: permission.Allow, Scope: permission.User}})
+		[]permission.Rule{{Tool: "read_file", Behavior: permission.Allow, Scope: permission.User}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +100,11 @@ func TestTry_NamesRules(t *testing.T) {
 		}
 	}
 	spec.PluginIDs = nil
-	if try, err = permission.Try(permission.New(permission.Config{}), spec, nil); err != nil || try(permission.Trial{Tool: "x"}).Behavior != permission.Allow {
+	if try, err = permission.Try(permission.New(permission.Config{}), spec, nil, nil); err != nil || try(permission.Trial{Tool: "x"}).Behavior != permission.Allow {
 		t.Errorf("without the plugin: %v", err)
 	}
 	spec.PluginIDs, spec.Sections = []string{permission.Name}, map[string]json.RawMessage{permission.Name: json.RawMessage(`{"rules":[{"tool":"(","behavior":"deny"}]}`)}
-	if _, err = permission.Try(permission.New(permission.Config{}), spec, nil); err == nil || !strings.Contains(err.Error(), "rules[0].tool") {
+	if _, err = permission.Try(permission.New(permission.Config{}), spec, nil, nil); err == nil || !strings.Contains(err.Error(), "rules[0].tool") {
 		t.Errorf("error is %v, want the rule", err)
 	}
 }

@@ -32,11 +32,15 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil
 	}
+	names, of := r.Names, func(r rule) *pattern.Pattern { return r.pattern }
 	r.Review("rule_argument_unknown", func(tools map[string]json.RawMessage) []string {
-		return pattern.Review(rules, func(r rule) *pattern.Pattern { return r.pattern }, tools)
+		return pattern.Review(rules, of, names, tools)
 	})
+	own, permits := rules[len(rules)-len(cfg.Rules):], func(rule) bool { return false }
+	r.Review("rule_matches_nothing", func(map[string]json.RawMessage) []string { return pattern.Strays(own, of, permits, names, false) })
+	r.Review("rule_unknown_yet", func(map[string]json.RawMessage) []string { return pattern.Strays(own, of, permits, names, true) })
 	r.On(awaken.PhaseAfterToolExecute, func(_ context.Context, h *awaken.HookCall) error {
-		remind(h, rules, pattern.NewCall(h.Tool.Tool, h.Tool.Args), h.Result)
+		remind(h, rules, pattern.NewCall(names.Tool(h.Tool.Tool), h.Tool.Args), h.Result)
 		return nil
 	})
 	// A suspended call has no result yet, so its reminders are added when the step ends.
@@ -44,7 +48,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 		r.On(awaken.PhaseStepEnd, func(_ context.Context, h *awaken.HookCall) error {
 			for _, c := range builtin.ToolCallStates.Get(h) {
 				if c.Status == awaken.CallSuspended {
-					remind(h, rules, pattern.NewCall(c.ToolName, c.Arguments),
+					remind(h, rules, pattern.NewCall(names.Tool(c.ToolName), c.Arguments),
 						&awaken.ToolResult{Status: awaken.ToolPending, Message: c.Ticket.Suspension.Message})
 				}
 			}
@@ -67,7 +71,7 @@ func merge(base, section []Rule) []Rule {
 func remind(h *awaken.HookCall, rules []rule, c *pattern.Call, res *awaken.ToolResult) {
 	for i := range rules {
 		r := &rules[i]
-		if !r.accepts(res) || !r.pattern.Match(c) {
+		if !r.accepts(res) || !r.pattern.MatchNames(c) {
 			continue
 		}
 		m := awaken.ContextMessage{Key: "reminder." + r.Name, Role: llm.System, Content: []llm.Block{llm.Text(r.Message.Content)},

@@ -73,7 +73,7 @@ func (o *offer) activation(s *Skill, a *arguments, tools []llm.Tool) (*active, [
 		if err != nil {
 			return nil, nil, fmt.Errorf("allowed-tools: %w", err)
 		}
-		if !slices.ContainsFunc(tools, func(t llm.Tool) bool { return compiled.MatchTool(t.Name) }) {
+		if !slices.ContainsFunc(tools, func(t llm.Tool) bool { return compiled.Permits(o.names.Tool(t.Name)) }) {
 			notes = append(notes, fmt.Sprintf("the skill names the tool %s, which this agent does not have", token))
 		}
 		act.Tools = append(act.Tools, p)
@@ -108,7 +108,7 @@ func (o *offer) begin(rec interface {
 	used.Update(rec, change{activate: act})
 	o.grant(rec, act)
 	if o.defers && len(act.Tools) > 0 {
-		if ids := matching(act.Tools, tools); len(ids) > 0 {
+		if ids := o.matching(act.Tools, tools); len(ids) > 0 {
 			promoteTools.Schedule(rec, ids)
 		}
 	}
@@ -133,14 +133,14 @@ const deferredTools = "ext-deferred-tools"
 var promoteTools = awaken.NewAction[[]string]("deferred_tools.promote", awaken.PhaseBeforeInference)
 
 // matching returns the names of the tools that match one of the patterns.
-func matching(patterns []string, tools []llm.Tool) (ids []string) {
+func (o *offer) matching(patterns []string, tools []llm.Tool) (ids []string) {
 	for _, text := range patterns {
 		p, err := pattern.Compile(text)
 		if err != nil {
 			continue // it was compiled when the skill was activated
 		}
 		for i := range tools {
-			if p.MatchTool(tools[i].Name) && !slices.Contains(ids, tools[i].Name) {
+			if p.Permits(o.names.Tool(tools[i].Name)) && !slices.Contains(ids, tools[i].Name) {
 				ids = append(ids, tools[i].Name)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/internal/toolname"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -73,7 +74,7 @@ func (d *discovery) Register(r *awaken.Registrar) error {
 	}
 	o := &offer{shelf: d.shelf, cfg: cfg, runner: d.runner, models: modelsOf(r, &cfg, d.at("")),
 		shows: slices.Contains(r.Agent.PluginIDs, InstructionsID), defers: slices.Contains(r.Agent.PluginIDs, deferredTools),
-		gated: slices.Contains(r.Agent.PluginIDs, "permission")}
+		gated: slices.Contains(r.Agent.PluginIDs, "permission"), names: r.Names}
 	r.On(awaken.PhaseStepStart, o.stepStart)
 	r.On(awaken.PhaseBeforeInference, o.beforeInference)
 	r.On(awaken.PhaseAfterInference, o.afterInference)
@@ -105,6 +106,7 @@ type offer struct {
 	shows  bool              // the agent loads InstructionsID
 	defers bool              // the agent loads the plugin that defers tools
 	gated  bool              // the agent loads the permission plugin
+	names  *toolname.Names   // of the agent's tools
 }
 
 // stepStart takes in the library's current skills, so that a step sees one set, and what a person

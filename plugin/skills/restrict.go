@@ -9,6 +9,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/pattern"
+	"github.com/awaken-go/awaken/internal/toolname"
 	"github.com/awaken-go/awaken/llm"
 )
 
@@ -17,17 +18,18 @@ import (
 type limits struct {
 	patterns []*pattern.Pattern
 	by       []string // the skills that have limits
+	names    *toolname.Names
 }
 
 // limitsOf returns the limits of the active skills, or nil if none has any.
-func limitsOf(u *use) (*limits, error) {
+func (o *offer) limitsOf(u *use) (*limits, error) {
 	var l *limits
 	for _, a := range u.Active {
 		if len(a.Tools) == 0 {
 			continue
 		}
 		if l == nil {
-			l = &limits{}
+			l = &limits{names: o.names}
 		}
 		l.by = append(l.by, a.Name)
 		for _, text := range a.Tools {
@@ -43,7 +45,7 @@ func limitsOf(u *use) (*limits, error) {
 
 // offers reports whether some call of the tool is allowed.
 func (l *limits) offers(tool string) bool {
-	return slices.Contains(ownTools, tool) || slices.ContainsFunc(l.patterns, func(p *pattern.Pattern) bool { return p.MatchTool(tool) })
+	return slices.Contains(ownTools, tool) || slices.ContainsFunc(l.patterns, func(p *pattern.Pattern) bool { return p.Permits(l.names.Tool(tool)) })
 }
 
 // allows reports whether the call is allowed.
@@ -51,14 +53,14 @@ func (l *limits) allows(tool string, args json.RawMessage) bool {
 	if slices.Contains(ownTools, tool) {
 		return true
 	}
-	c := pattern.NewCall(tool, args)
+	c := pattern.NewCall(l.names.Tool(tool), args)
 	return slices.ContainsFunc(l.patterns, func(p *pattern.Pattern) bool { return p.Match(c) })
 }
 
 // restrict removes from the request the tools that active skills do not allow.
 func (o *offer) restrict(_ context.Context, h *awaken.HookCall, req *llm.Request) error {
 	u := used.Get(h)
-	l, err := limitsOf(&u)
+	l, err := o.limitsOf(&u)
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (o *offer) restrict(_ context.Context, h *awaken.HookCall, req *llm.Request
 // gate refuses the calls that active skills do not allow, and asks a person about scripts.
 func (o *offer) gate(_ context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
 	u := used.Get(h)
-	l, err := limitsOf(&u)
+	l, err := o.limitsOf(&u)
 	if err != nil {
 		return awaken.Verdict{}, err
 	}
