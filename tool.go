@@ -36,8 +36,8 @@ type ToolSpec struct {
 	Metadata    map[string]any  `json:"metadata,omitempty"`   // not shown to models
 
 	// Server and OwnName name a tool of an MCP server: by the operator's id of the server, and by the server's name
-	// for the tool. OwnName of a tool that runs an agent is the agent's id. Aliases are other names of a tool. Models call a tool by ID only; rules, catalogues, guards and
-	// fixtures may also name it by these, see docs/policies.md.
+	// for the tool. OwnName of a tool that runs an agent is the agent's id. Aliases are other names of a tool. Models
+	// call a tool by ID only; rules, catalogues, guards and fixtures may also use these names, see docs/policies.md.
 	Server  string   `json:"-"`
 	OwnName string   `json:"-"`
 	Aliases []string `json:"-"`
