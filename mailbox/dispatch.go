@@ -69,6 +69,11 @@ type Dispatch struct {
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	Digest         string `json:"-"`
 
+	// MessageID is the id of the client's message that it has accepted, or "", and Said the digests of that message; see [Said]. Of the
+	// dispatches of a thread, one has the id. A claim need not have them, and a Change sets them only of new dispatches.
+	MessageID string `json:"-"`
+	Said      string `json:"-"`
+
 	// End is the end of the thread's event log when [Store.Enqueue] queued it. It is not stored.
 	End awaken.Cursor `json:"-"`
 	// Fresh says of a claimed dispatch that its run had not started and its thread had no open

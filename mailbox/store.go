@@ -16,7 +16,7 @@ type Store interface {
 	// other Change, commit, claim or settlement of the thread happens in between. Fn may be
 	// called again if the transaction has to be repeated. A dispatch whose id or idempotency
 	// key is in use is ErrDuplicate, and nothing is changed; so is a new one that starts a run of
-	// another thread. Changes.Post keeps the records of
+	// another thread, and one whose message id another dispatch of the thread has that is not released. Changes.Post keeps the records of
 	// decisions as awaken.Inbox does: the first counts, and the error of a different one is the
 	// record, and nothing is changed. If the thread does not exist,
 	// Change creates it if fn sets Changes.Create, and returns awaken.ErrNotFound otherwise.
@@ -42,8 +42,8 @@ type Store interface {
 	// if it does not exist. Until the run has a record of its own, which the first commit or a Change
 	// writes, its dispatch is its record: LoadRun, lists and counts of runs show it as [Dispatch.NewRun] while
 	// the dispatch is live, and it keeps its place in lists when it starts. It skips dispatches
-	// whose thread has a waiting run, whose run exists on any thread, whose id, dedupe key or
-	// idempotency key is in use, or that do not meet the terms, and returns their indexes: they
+	// whose thread has a waiting run, whose run exists on any thread, whose id, dedupe key,
+	// idempotency key or message id is in use, or that do not meet the terms, and returns their indexes: they
 	// need Change. Of two that start the same run, one is skipped, whatever their threads. Enqueue sets
 	// Dispatch.End, and may set other fields, of the dispatches that it queued.
 	Enqueue(ctx context.Context, terms Terms, ds ...*Dispatch) (left []int, err error)
@@ -88,6 +88,8 @@ type Query struct {
 	Statuses []Status
 	AgentID  string // the agent of the run or, until that starts, of the request
 	Worker   string // the process that has it claimed
+	// MessageID selects the dispatch of a thread that has accepted a message. It needs a ThreadID.
+	MessageID string
 	// Offset and Limit select a page of the list; a limit of 0 means 50. Dispatches of one
 	// thread or run are in the order of [Dispatch.Before], others have the greatest id first: ids
 	// are made in the order of time.

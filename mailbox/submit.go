@@ -86,8 +86,11 @@ type Submission struct {
 	// digest is awaken.ErrConflict.
 	IdempotencyKey string
 	Digest         string
+	// Said identifies the client's message that the submission carries, which the thread accepts once.
+	Said Said
 
-	exists bool // the run of the request exists
+	exists  bool   // the run of the request exists
+	release string // the dispatch whose message the submission replaces
 }
 
 // Receipt says which run takes a submission.
@@ -160,6 +163,37 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 	if s.exists, err = t.exists(ctx, s.Request.RunID, d.ThreadID); err != nil {
 		return nil, err
 	}
+	for range maxSaid {
+		var r *Receipt
+		if r, err = t.decideAndChange(ctx, s, d); !errors.Is(err, ErrDuplicate) {
+			return r, err
+		}
+		if r, err := t.submitted(ctx, s); r != nil || err != nil {
+			return r, err
+		}
+		if _, err := t.exists(ctx, s.Request.RunID, d.ThreadID); err != nil {
+			return nil, err
+		}
+		if s.Said.MessageID == "" {
+			break
+		}
+		if r, err := (saying{&s.Said, t.Store, d.ThreadID}).settle(ctx, s); r != nil || err != nil {
+			return r, err
+		}
+		next, invalid := t.dispatch(s)
+		if invalid != nil {
+			return nil, invalid
+		}
+		d = next
+	}
+	return nil, err
+}
+
+// maxSaid is how often a submission tries to replace a message that others may replace at the same time.
+const maxSaid = 10
+
+// decideAndChange submits by the rules of [Thread]. If decisions may be earlier ones, it leaves out the ones that contradict what was decided.
+func (t *Tenant) decideAndChange(ctx context.Context, s *Submission, d *Dispatch) (*Receipt, error) {
 	r, err := t.change(ctx, s, d)
 	for rec, ok := errors.AsType[*awaken.Decided](err); ok && s.Resent; rec, ok = errors.AsType[*awaken.Decided](err) {
 		left := slices.DeleteFunc(slices.Clone(s.Request.Decisions), func(d awaken.Decision) bool {
@@ -171,14 +205,6 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 		s.Request.Decisions = left
 		if r, err = t.change(ctx, s, d); err == nil {
 			r.Contradicted = true
-		}
-	}
-	if errors.Is(err, ErrDuplicate) {
-		if r, err := t.submitted(ctx, s); r != nil || err != nil {
-			return r, err
-		}
-		if _, err := t.exists(ctx, s.Request.RunID, d.ThreadID); err != nil {
-			return nil, err
 		}
 	}
 	return r, err
@@ -210,6 +236,7 @@ func (t *Tenant) dispatch(s *Submission) (*Dispatch, error) {
 	q.Messages = t.identified(q.Messages)
 	d := t.newDispatch()
 	d.AvailableAt, d.DedupeKey, d.IdempotencyKey, d.Digest = s.Delay.Milliseconds(), s.DedupeKey, s.IdempotencyKey, s.Digest
+	d.MessageID, d.Said = s.Said.MessageID, s.Said.digest()
 	if d.ThreadID = q.ThreadID; d.ThreadID == "" {
 		d.ThreadID = newID()
 	}
@@ -318,6 +345,7 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 		if s.Confined && q.Exists && q.UserID != s.Request.UserID {
 			return awaken.ErrNotFound
 		}
+		q.Release = s.release
 		if o := q.byDedupeKey(s.DedupeKey); o != nil {
 			r = o.duplicate()
 			return nil

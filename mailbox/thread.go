@@ -45,6 +45,9 @@ type Changes struct {
 	Interrupt bool
 	// RaiseEpoch raises the thread's epoch.
 	RaiseEpoch bool
+	// Release is the id of a dispatch of the thread, live or not, that gives up the id of its message before
+	// what is in Put is written. "" is none, and so is a dispatch that does not exist.
+	Release string
 }
 
 // put records a new or changed dispatch, in Put and in Live.
@@ -254,9 +257,9 @@ func (t *Thread) closed(items []awaken.InboxItem) bool {
 	})
 }
 
-// recordKey stores the idempotency key of input that needs no dispatch, as an acked one.
+// recordKey stores the idempotency key and the message id of input that needs no dispatch, as an acked one.
 func (t *Thread) recordKey(d *Dispatch) {
-	if d.IdempotencyKey == "" {
+	if d.IdempotencyKey == "" && d.MessageID == "" {
 		return
 	}
 	d.RunID, d.Request, d.DedupeKey = t.Open.RunID, nil, ""

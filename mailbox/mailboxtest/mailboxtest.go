@@ -55,6 +55,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 		{"Threads", threadCases},
 		{"Listener", listenCases},
 		{"Input", inputCases},
+		{"Said", saidCases},
 		{"Concurrency", concurrencyCases},
 	})
 	t.Run("Linearizable", func(t *testing.T) { Linearizable(t, open(t)) })
@@ -62,7 +63,7 @@ func Test(t *testing.T, open func(t *testing.T) Backend) {
 
 // TestEnqueue runs the cases of Enqueue, for backends that have a second way to do it.
 func TestEnqueue(t *testing.T, open func(t *testing.T) Backend) {
-	test(t, open, []area{{"Enqueue", enqueueCases}, {"Terms", termsCases}, {"Runs", runCases}})
+	test(t, open, []area{{"Enqueue", enqueueCases}, {"Terms", termsCases}, {"Runs", runCases}, {"Said", saidCases}})
 }
 
 // area is a part of the interfaces.

@@ -24,7 +24,11 @@ type dispatches struct {
 	now       func() time.Time
 	byID      map[string]*mailbox.Dispatch
 	byKey     map[string]*mailbox.Dispatch // idempotency key
+	accepted  map[messageKey]*mailbox.Dispatch
 }
+
+// messageKey is a client's message on a thread.
+type messageKey struct{ thread, message string }
 
 // Recent returns a thread with its open or latest run and its last messages.
 func (s *dispatches) Recent(_ context.Context, threadID string, messages int) (*mailbox.Recent, error) {
@@ -84,6 +88,10 @@ func (s *dispatches) Change(_ context.Context, threadID string, fn func(t *mailb
 	for _, r := range c.Runs {
 		s.record(r)
 	}
+	if d := s.byID[c.Release]; d != nil && d.ThreadID == c.ID {
+		delete(s.accepted, messageKey{d.ThreadID, d.MessageID})
+		d.MessageID, d.Said = "", ""
+	}
 	for _, d := range c.Put {
 		s.put(t, d)
 	}
@@ -101,8 +109,17 @@ func (s *dispatches) check(t *thread, c *mailbox.Thread) error {
 	if t == nil && !c.Create && (len(c.Put) > 0 || len(c.Runs) > 0 || len(c.Post) > 0 || c.Interrupt || c.RaiseEpoch) {
 		return awaken.ErrNotFound
 	}
-	keys := map[string]string{}
+	keys, messages := map[string]string{}, map[string]string{}
 	for _, d := range c.Put {
+		if s.byID[d.ID] == nil && d.MessageID != "" {
+			if old := s.accepted[messageKey{c.ID, d.MessageID}]; old != nil && old.ID != c.Release {
+				return fmt.Errorf("message %s: %w: dispatch %s has it", d.MessageID, mailbox.ErrDuplicate, old.ID)
+			}
+			if other := messages[d.MessageID]; other != "" && other != d.ID {
+				return fmt.Errorf("message %s: %w: dispatch %s has it", d.MessageID, mailbox.ErrDuplicate, other)
+			}
+			messages[d.MessageID] = d.ID
+		}
 		if old := s.byID[d.ID]; old != nil && old.ThreadID != c.ID {
 			return fmt.Errorf("dispatch %s: %w: thread %s has a dispatch with this id", d.ID, mailbox.ErrDuplicate, old.ThreadID)
 		}
@@ -147,7 +164,9 @@ func (s *dispatches) keep(t *thread, changed *mailbox.Dispatch) {
 		t.live, t.over = slices.DeleteFunc(t.live, same), slices.DeleteFunc(t.over, same)
 		delete(s.lines.claimed, d)
 		delete(s.byKey, d.IdempotencyKey)
+		message, said := d.MessageID, d.Said
 		*d = *changed
+		d.MessageID, d.Said = message, said
 	}
 	d.Tenant, d.ThreadID = s.tenant, t.ID
 	if before != queued(d.Status) {
@@ -155,6 +174,9 @@ func (s *dispatches) keep(t *thread, changed *mailbox.Dispatch) {
 	}
 	if d.IdempotencyKey != "" {
 		s.byKey[d.IdempotencyKey] = d
+	}
+	if d.MessageID != "" {
+		s.accepted[messageKey{t.ID, d.MessageID}] = d
 	}
 	if d.Status.Terminal() {
 		t.over = append(t.over, d)
@@ -214,7 +236,8 @@ func (t *thread) own(d *mailbox.Dispatch) *awaken.Checkpoint {
 
 // taken reports whether Enqueue must leave a dispatch out.
 func (s *dispatches) taken(d *mailbox.Dispatch, terms mailbox.Terms) bool {
-	if s.byID[d.ID] != nil || s.runs[d.RunID] != nil || d.IdempotencyKey != "" && s.byKey[d.IdempotencyKey] != nil {
+	if s.byID[d.ID] != nil || s.runs[d.RunID] != nil || d.IdempotencyKey != "" && s.byKey[d.IdempotencyKey] != nil ||
+		d.MessageID != "" && s.accepted[messageKey{d.ThreadID, d.MessageID}] != nil {
 		return true
 	}
 	t := s.threads[d.ThreadID]
@@ -299,7 +322,7 @@ func (s *dispatches) Dispatches(_ context.Context, q mailbox.Query) ([]*mailbox.
 }
 
 func (s *dispatches) selects(q mailbox.Query, d *mailbox.Dispatch) bool {
-	return (q.ThreadID == "" || q.ThreadID == d.ThreadID) && (q.RunID == "" || q.RunID == d.RunID) &&
+	return (q.ThreadID == "" || q.ThreadID == d.ThreadID) && (q.RunID == "" || q.RunID == d.RunID) && (q.MessageID == "" || q.MessageID == d.MessageID) &&
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, d.Status)) &&
 		(q.Worker == "" || q.Worker == d.ClaimedBy) && (q.AgentID == "" || q.AgentID == s.agent(d)) && (q.After == "" || d.ID < q.After)
 }
@@ -372,5 +395,8 @@ func (s *dispatches) forget(d *mailbox.Dispatch) {
 	delete(s.byID, d.ID)
 	if s.byKey[d.IdempotencyKey] == d {
 		delete(s.byKey, d.IdempotencyKey)
+	}
+	if at := (messageKey{d.ThreadID, d.MessageID}); s.accepted[at] == d {
+		delete(s.accepted, at)
 	}
 }

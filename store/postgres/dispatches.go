@@ -65,7 +65,8 @@ func (s *scope) enqueued(d *mailbox.Dispatch) (q enqueued, err error) {
 	}
 	q = enqueued{tenant: s.tenant, id: escape(d.ID), thread: escape(d.ThreadID), run: escape(d.RunID),
 		priority: int64(d.Priority), delay: d.AvailableAt, max: int64(d.MaxAttempts),
-		dedupe: escape(d.DedupeKey), key: escape(d.IdempotencyKey), digest: escape(d.Digest), user: escape(d.Request.UserID)}
+		dedupe: escape(d.DedupeKey), key: escape(d.IdempotencyKey), digest: escape(d.Digest), user: escape(d.Request.UserID),
+		message: escape(d.MessageID), said: escape(d.Said)}
 	q.request, err = dialect.Encode(d.Request)
 	return q, err
 }

@@ -48,6 +48,7 @@ type enqueued struct {
 	tenant, id, thread, run string
 	priority, delay, max    int64
 	dedupe, key, digest     string
+	message, said           string
 	request                 string // JSON
 	user                    string
 	idle, confined          bool
@@ -115,13 +116,14 @@ func (e *enqueuer) make(ctx context.Context, calls []*enqueueing) error {
 	})
 }
 
-// distinct drops dispatches whose id, run or key an earlier one has, and those that need an idle
+// distinct drops dispatches whose id, run, key or message an earlier one has, and those that need an idle
 // thread on which there is an earlier one.
 func distinct(all []*enqueued) []*enqueued {
 	type name struct{ kind, tenant, thread, name string }
 	seen := make(map[name]bool, 2*len(all))
 	return slices.DeleteFunc(all, func(q *enqueued) bool {
-		names := [...]name{{"id", q.tenant, "", q.id}, {"run", q.tenant, "", q.run}, {"key", q.tenant, "", q.key}, {"dedupe", q.tenant, q.thread, q.dedupe}, {"thread", q.tenant, "", q.thread}}
+		names := [...]name{{"id", q.tenant, "", q.id}, {"run", q.tenant, "", q.run}, {"key", q.tenant, "", q.key}, {"dedupe", q.tenant, q.thread, q.dedupe},
+			{"message", q.tenant, q.thread, q.message}, {"thread", q.tenant, "", q.thread}}
 		for _, n := range names {
 			if n.kind == "thread" && !q.idle {
 				continue
@@ -172,7 +174,7 @@ func (e *enqueuer) many(all []*enqueued, look, start bool) (query string, args [
 	if start {
 		consumers = texts(func(q *enqueued) string { return q.consumer })
 	}
-	return `SELECT e.*, array_fill(0::bigint, ARRAY[cardinality($2::text[])]) FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) e`, []any{
+	return `SELECT e.*, array_fill(0::bigint, ARRAY[cardinality($2::text[])]) FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) e`, []any{
 		texts(func(q *enqueued) string { return q.tenant }), texts(func(q *enqueued) string { return q.id }),
 		texts(func(q *enqueued) string { return q.thread }), texts(func(q *enqueued) string { return q.run }),
 		numbers(func(q *enqueued) int64 { return q.priority }), numbers(func(q *enqueued) int64 { return q.delay }),
@@ -180,7 +182,8 @@ func (e *enqueuer) many(all []*enqueued, look, start bool) (query string, args [
 		texts(func(q *enqueued) string { return q.key }), texts(func(q *enqueued) string { return q.digest }),
 		texts(func(q *enqueued) string { return q.request }), look, texts(func(q *enqueued) string { return q.user }),
 		fields(all, func(q *enqueued) bool { return q.idle }), fields(all, func(q *enqueued) bool { return q.confined }),
-		consumers, texts(func(q *enqueued) string { return q.token }), numbers(func(q *enqueued) int64 { return q.lease })}
+		consumers, texts(func(q *enqueued) string { return q.token }), numbers(func(q *enqueued) int64 { return q.lease }),
+		texts(func(q *enqueued) string { return q.message }), texts(func(q *enqueued) string { return q.said })}
 }
 
 // row returns the dispatch as a row for the SQL function accept_few.
@@ -188,7 +191,7 @@ func (q *enqueued) row() []string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	flag := func(b bool) string { return strconv.FormatBool(b)[:1] }
 	return []string{q.tenant, q.id, q.thread, q.run, number(q.priority), number(q.delay), number(q.max), q.dedupe, q.key, q.digest, q.request, q.user,
-		flag(q.idle), flag(q.confined), q.token}
+		flag(q.idle), flag(q.confined), q.token, q.message, q.said}
 }
 
 // queueOf is the queue of a thread with dispatches in flight.

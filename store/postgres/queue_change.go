@@ -165,11 +165,11 @@ func (c *queueChange) write(ctx context.Context, conn *pgxpool.Conn) error {
 	err = conn.SendBatch(ctx, &b).Close()
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.TableName == c.db.prefix+"_dispatches" {
 		switch e.Code {
-		case "23505": // another dispatch has the key
+		case "23505": // another dispatch has the key or the message
 			if e.ConstraintName == c.db.prefix+"_dispatches_run" {
 				return err
 			}
-			c.refused = fmt.Errorf("thread %s: %w: another dispatch has the idempotency key", c.threadID, mailbox.ErrDuplicate)
+			c.refused = fmt.Errorf("thread %s: %w: another dispatch has the idempotency key or the message", c.threadID, mailbox.ErrDuplicate)
 		case "23502": // another thread has a dispatch with that id, or its run; see [sqlstore.Scope.Statements]
 			c.refused = fmt.Errorf("thread %s: %w: another thread has a dispatch with this id, or its run", c.threadID, mailbox.ErrDuplicate)
 		}

@@ -67,13 +67,17 @@ func (c *queueChange) check() (refused, err error) {
 		var other string
 		found, err := c.row(context.Background(), `SELECT id FROM {p}_dispatches WHERE tenant = ?1 AND id = ?2 AND thread <> ?3
 			UNION ALL SELECT id FROM {p}_dispatches WHERE tenant = ?1 AND key = ?4 AND key <> '' AND id <> ?2
+			UNION ALL SELECT id FROM {p}_dispatches WHERE tenant = ?1 AND thread = ?3 AND message = ?7 AND message <> '' AND id NOT IN (?2, ?8)
 			UNION ALL SELECT id FROM {p}_runs WHERE ?5 AND tenant = ?1 AND id = ?6 AND thread <> ?3
 			UNION ALL SELECT id FROM {p}_dispatches WHERE ?5 AND tenant = ?1 AND run = ?6 AND born IS NOT NULL AND completed = 0 AND thread <> ?3`,
-			[]any{k.tenant, d.ID, k.thread, d.IdempotencyKey, c.Starts(d), d.RunID}, &other)
+			[]any{k.tenant, d.ID, k.thread, d.IdempotencyKey, c.Starts(d), d.RunID, d.MessageID, t.Release}, &other)
 		if err != nil {
 			return nil, err
 		}
-		if found || d.IdempotencyKey != "" && slices.ContainsFunc(t.Put[:i], func(o *mailbox.Dispatch) bool { return o.IdempotencyKey == d.IdempotencyKey && o.ID != d.ID }) {
+		same := func(o *mailbox.Dispatch) bool {
+			return o.ID != d.ID && (o.IdempotencyKey == d.IdempotencyKey && d.IdempotencyKey != "" || o.MessageID == d.MessageID && d.MessageID != "")
+		}
+		if found || slices.ContainsFunc(t.Put[:i], same) {
 			return fmt.Errorf("thread %s: dispatch %s: %w", k.thread, d.ID, mailbox.ErrDuplicate), nil
 		}
 	}

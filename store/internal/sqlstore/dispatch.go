@@ -16,7 +16,7 @@ import (
 const (
 	DispatchColumns = `d.tenant, d.id, d.thread, d.run, d.request, d.priority, d.dedupe, d.epoch, d.status, d.cancel, d.revision,
 		d.available, d.attempts, d.max_attempts, d.steps, d.error, d.key, d.digest, d.created, {max}(d.updated, coalesce(q.stamp, 0)), d.completed,
-		q.token, q.consumer, q.lease, d.crashes, d.lost, d.failures`
+		q.token, q.consumer, q.lease, d.crashes, d.lost, d.failures, d.message, d.said`
 	DispatchTables = `{p}_dispatches d LEFT JOIN {p}_queues q ON q.tenant = d.tenant AND q.id = d.thread AND q.claimed = d.id`
 )
 
@@ -28,10 +28,10 @@ func (d *Dialect) ScanDispatch(scan Scan) (*mailbox.Dispatch, error) {
 	var lease *int64
 	if err := scan(&out.Tenant, &out.ID, &out.ThreadID, &out.RunID, &request, &out.Priority, &out.DedupeKey, &out.Epoch, (*string)(&out.Status), &out.Cancel, &out.Revision,
 		&out.AvailableAt, &out.Attempts, &out.MaxAttempts, &out.Steps, &out.LastError, &out.IdempotencyKey, &out.Digest, &out.CreatedAt, &out.UpdatedAt, &out.CompletedAt,
-		&token, &consumer, &lease, &out.Crashes, &out.LostAt, &failures); err != nil {
+		&token, &consumer, &lease, &out.Crashes, &out.LostAt, &failures, &out.MessageID, &out.Said); err != nil {
 		return nil, err
 	}
-	d.unescape(&out.Tenant, &out.ID, &out.ThreadID, &out.RunID, &out.DedupeKey, &out.LastError, &out.IdempotencyKey, &out.Digest)
+	d.unescape(&out.Tenant, &out.ID, &out.ThreadID, &out.RunID, &out.DedupeKey, &out.LastError, &out.IdempotencyKey, &out.Digest, &out.MessageID, &out.Said)
 	if token != nil {
 		d.unescape(consumer)
 		out.Status, out.ClaimToken, out.ClaimedBy, out.LeaseUntil = mailbox.Claimed, *token, *consumer, *lease
@@ -89,6 +89,9 @@ func (s *Tenant) selectedDispatches(q mailbox.Query) (where string, args []any) 
 		run := s.scope.id(q.RunID)
 		where, args = where+` AND d.run = ? AND d.thread = (SELECT thread FROM {p}_runs WHERE tenant = ? AND id = ?
 			UNION ALL SELECT o.thread FROM {p}_dispatches o WHERE o.tenant = ? AND o.run = ? AND o.born IS NOT NULL LIMIT 1)`, append(args, run, s.scope.tenant, run, s.scope.tenant, run)
+	}
+	if q.MessageID != "" {
+		where, args = where+` AND d.message = ? AND d.message <> ''`, append(args, s.scope.id(q.MessageID))
 	}
 	if q.AgentID != "" {
 		where, args = where+` AND coalesce((SELECT {record} ->> 'agent_id' FROM (SELECT `+runRecord+` AS record FROM {p}_runs r WHERE r.tenant = d.tenant AND r.id = d.run) x),

@@ -80,6 +80,9 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce mailbox.Si
 	if t.Interrupt {
 		do(`UPDATE {p}_threads SET generation = generation + 1 WHERE tenant = ?1 AND id = ?2`)
 	}
+	if t.Release != "" {
+		do(`UPDATE {p}_dispatches SET message = '', said = '' WHERE tenant = ?1 AND thread = ?2 AND id = ?3`, s.id(t.Release))
+	}
 	live := slices.Clone(c.live)
 	for _, d := range t.Put {
 		put, err := s.PutDispatch(t.ID, d, now, c.Starts(d))
@@ -139,10 +142,10 @@ func (s *Scope) PutDispatch(threadID string, d *mailbox.Dispatch, now int64, sta
 		completed = now
 	}
 	return statement(`INSERT INTO {p}_dispatches AS d (tenant, thread, id, run, status, completed, priority, available, created, updated, epoch, revision, cancel,
-			attempts, max_attempts, steps, crashes, lost, error, dedupe, key, digest, request, born)
+			attempts, max_attempts, steps, crashes, lost, error, dedupe, key, digest, request, message, said, born)
 		VALUES (?1, CASE WHEN ?24 AND (EXISTS (SELECT 1 FROM {p}_runs r WHERE r.tenant = ?1 AND r.id = ?4 AND r.thread <> ?2)
 				OR EXISTS (SELECT 1 FROM {p}_dispatches o WHERE o.tenant = ?1 AND o.run = ?4 AND o.born IS NOT NULL AND o.completed = 0 AND o.thread <> ?2)) THEN NULL ELSE ?2 END,
-			?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
+			?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?25, ?26,
 			CASE WHEN ?24 AND NOT EXISTS (SELECT 1 FROM {p}_runs r WHERE r.tenant = ?1 AND r.id = ?4)
 				AND NOT EXISTS (SELECT 1 FROM {p}_dispatches o WHERE o.tenant = ?1 AND o.run = ?4 AND o.born IS NOT NULL) THEN {born} END)
 		ON CONFLICT (tenant, id) DO UPDATE SET thread = CASE d.thread WHEN excluded.thread THEN d.thread END, run = excluded.run, status = excluded.status,
@@ -150,7 +153,8 @@ func (s *Scope) PutDispatch(threadID string, d *mailbox.Dispatch, now int64, sta
 			epoch = excluded.epoch, revision = excluded.revision, cancel = excluded.cancel, attempts = excluded.attempts, max_attempts = excluded.max_attempts,
 			steps = excluded.steps, crashes = excluded.crashes, lost = excluded.lost, error = excluded.error, dedupe = excluded.dedupe, key = excluded.key, digest = excluded.digest, request = excluded.request`,
 		s.tenant, s.id(threadID), s.id(d.ID), s.id(d.RunID), string(status), completed, d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt, int64(d.Epoch), d.Revision, d.Cancel,
-		d.Attempts, d.MaxAttempts, d.Steps, d.Crashes, d.LostAt, s.id(d.LastError), s.id(d.DedupeKey), s.id(d.IdempotencyKey), s.id(d.Digest), request, starts), nil
+		d.Attempts, d.MaxAttempts, d.Steps, d.Crashes, d.LostAt, s.id(d.LastError), s.id(d.DedupeKey), s.id(d.IdempotencyKey), s.id(d.Digest), request, starts,
+		s.id(d.MessageID), s.id(d.Said)), nil
 }
 
 // queueRow holds the columns of a queue's row that depend on its dispatches.

@@ -227,7 +227,7 @@ func (s *Settings) table() []*Value {
 		{Name: "mailbox.liveness_ms", to: &m.Liveness, def: "4000", check: atLeast(1), Doc: "how long a process may be silent before others take its runs over; it sends four heartbeats in that time"},
 		{Name: "mailbox.poll_interval", to: &m.Poll, def: "1s", check: aTime, Doc: "how often to ask for work when nothing signals it"},
 		{Name: "mailbox.gc_interval", to: &m.GC, def: "1m", check: aTime, Doc: "how often to purge terminal dispatches"},
-		{Name: "mailbox.gc_ttl", to: &m.TTL, def: "24h", check: aTime, Doc: "how long to keep terminal dispatches and idempotency keys"},
+		{Name: "mailbox.gc_ttl", to: &m.TTL, def: "24h", check: aTime, Doc: "how long to keep terminal dispatches, idempotency keys and IDs of messages"},
 		{Name: "mailbox.upload_ttl", to: &m.Uploads, def: "24h", check: aTime, Doc: "how long to keep uploaded files that no thread refers to"},
 		{Name: "mailbox.default_max_attempts", to: &m.MaxAttempts, def: "5", check: atLeast(1), Doc: "failures in a row before a dispatch becomes a dead letter"},
 		{Name: "mailbox.suspended_lease_ms", to: new(time.Duration), def: "600000", check: atLeast(1), Unused: "waiting runs hold no lease"},
