@@ -441,7 +441,11 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 		return nil // the run has started meanwhile, with its input
 	}
 	if req.Rewind != "" {
-		if err := op.rewind(ctx, req.Rewind); err != nil {
+		err := op.rewind(ctx, req.Rewind)
+		if errors.Is(err, awaken.ErrNotFound) && slices.ContainsFunc(req.Messages, func(m *llm.Message) bool { return m.ID == req.Rewind }) {
+			err = nil // an edit of a message that no run has taken in
+		}
+		if err != nil {
 			return err
 		}
 	}
