@@ -179,6 +179,9 @@ func (h *messages) post(req *request, body *postMessages) error {
 		return err
 	}
 	s.Request.ThreadID, s.Request.AgentID, s.Request.Messages = req.path("thread_id"), agent, msgs
+	if s.Said, err = protocol.SayLast(msgs, agent); err != nil {
+		return err
+	}
 	r, err := submit(req, s)
 	if err != nil {
 		return err

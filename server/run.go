@@ -259,6 +259,9 @@ func (h *runs) start(req *request, body *newRun) error {
 	s.Request.AgentID, s.Request.ThreadID, s.Request.Messages = agent, thread, msgs
 	s.Request.Overrides, s.Request.FrontendTools = body.Overrides, body.FrontendTools
 	s.Request.OutputSchema, s.Request.Budget = body.OutputSchema, body.Budget
+	if s.Said, err = protocol.SayLast(msgs, agent); err != nil {
+		return err
+	}
 	r, err := submit(req, s)
 	if err != nil {
 		return err
@@ -328,6 +331,9 @@ func (h *runs) addInputs(req *request, body *runInputs) error {
 		return err
 	}
 	s.Request.ThreadID, s.Request.AgentID, s.Request.Messages = run.ThreadID, run.AgentID, msgs
+	if s.Said, err = protocol.SayLast(msgs, run.AgentID); err != nil {
+		return err
+	}
 	r, err := submit(req, s)
 	if err != nil {
 		return err

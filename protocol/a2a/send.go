@@ -117,12 +117,14 @@ func (d *delivery) toContext() error {
 	}
 	s := &mailbox.Submission{Request: awaken.RunRequest{AgentID: agent, ThreadID: m.ContextID, Messages: []*llm.Message{d.msg}, Adapter: "a2a"},
 		IdempotencyKey: fmt.Sprintf("a2a:%q:%q:%q", agent, m.ContextID, m.MessageID), Digest: fmt.Sprintf("%x", sha256.Sum256(said))}
+	if m.ContextID != "" {
+		if s.Said, err = protocol.Say(d.msg, "a2a", agent); err != nil {
+			return err
+		}
+	}
 	r, err := d.Submit(s)
 	if err != nil {
-		if errors.Is(err, awaken.ErrConflict) {
-			return failure(http.StatusConflict, "conflict", "message.messageId %.80q was used for another message", m.MessageID)
-		}
-		return err
+		return d.failure(err)
 	}
 	started := r.New || r.Duplicate
 	if !started && d.streams {
@@ -133,6 +135,14 @@ func (d *delivery) toContext() error {
 		started = run.StartedAt == 0
 	}
 	return d.respond(r, started)
+}
+
+// failure converts the error of a submission.
+func (d *delivery) failure(err error) error {
+	if errors.Is(err, awaken.ErrConflict) {
+		return failure(http.StatusConflict, "conflict", "message.messageId %.80q was used for another message", d.msg.ID)
+	}
+	return err
 }
 
 // toTask gives a message to a task that runs or waits.
@@ -173,12 +183,17 @@ func (d *delivery) toTask() error {
 			s.Request.Decisions, s.Request.Messages = decisions, rest
 		}
 	}
+	if len(s.Request.Decisions) == 0 {
+		if s.Said, err = protocol.Say(d.msg, "a2a", run.RunID); err != nil {
+			return err
+		}
+	}
 	r, err := d.Submit(s)
 	if errors.Is(err, mailbox.ErrIdle) || errors.Is(err, mailbox.ErrExists) {
 		return unsupported("task %s is over; send the message without taskId to start another", run.RunID)
 	}
 	if err != nil {
-		return err
+		return d.failure(err)
 	}
 	return d.respond(r, false)
 }

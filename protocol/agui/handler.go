@@ -67,7 +67,14 @@ func run(c protocol.Call, in *input, agentID, threadID string) error {
 		return err
 	}
 	if asked, _ := questions(waiting); len(asked) > 0 && s.Request.RunID != x.open.RunID {
-		return x.refuse(asked)
+		d, err := c.Tenant().Repeated(c.Context(), x.in.ThreadID, s.Said)
+		if errors.Is(err, awaken.ErrNotFound) {
+			return x.refuse(asked)
+		}
+		if err != nil {
+			return err
+		}
+		return x.follow(&mailbox.Receipt{ThreadID: d.ThreadID, RunID: d.RunID, Duplicate: true}, x.has, Options{})
 	}
 	return x.submit(s)
 }
@@ -170,10 +177,34 @@ func (x *exchange) submission() (*mailbox.Submission, error) {
 		}
 		s.Digest = fmt.Sprintf("%x", sha256.Sum256(said))
 	}
+	if acted == nil {
+		if err := x.say(s); err != nil {
+			return nil, err
+		}
+	}
 	if len(msgs) == 0 {
 		err = x.answerAgain(&s.Request)
 	}
 	return s, err
+}
+
+// repeatFor is how long the same message under another run id is the same request, sent twice. AG-UI has no word for another answer: a
+// page drops the answer that it has and sends the message again.
+const repeatFor = 2 * time.Second
+
+// say identifies the message of a submission, which is the last one of the request.
+func (x *exchange) say(s *mailbox.Submission) error {
+	n := len(x.in.Messages)
+	if n == 0 || x.in.Messages[n-1].Role != "user" {
+		return nil
+	}
+	last, err := x.in.messages(n-1, false)
+	if err != nil {
+		return err
+	}
+	s.Said, err = protocol.SayLast(last, "ag-ui", x.in.AgentID)
+	s.Said.RepeatFor = repeatFor
+	return err
 }
 
 // acted returns the message of what the user did in an interface of the thread, or nil. A repeated request

@@ -3,10 +3,7 @@ package aisdk
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -237,12 +234,17 @@ func understand(c protocol.Call, req *chatRequest, s *mailbox.Submission) (*awak
 		if !known {
 			return nil, protocol.BadRequest("at least one message is required")
 		}
-		return again(ctx, t, req, has.Thread)
+		if run, err := repeated(ctx, t, req, s); run != nil || err != nil {
+			return run, err
+		}
+		if len(s.Request.Messages) == 0 {
+			return again(ctx, t, req, has.Thread)
+		}
 	case fresh:
 		s.Anew = true // ends a waiting run and starts another
-		if s.DedupeKey == "" {
-			if s.DedupeKey = sayKey(s.Request.Messages); s.DedupeKey != "" && s.Request.Rewind != "" {
-				s.DedupeKey += " instead of " + s.Request.Rewind // an edit differs from the original
+		if req.Trigger != "regenerate-message" {
+			if err := req.say(s, s.Request.Messages); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -380,17 +382,42 @@ func (r *chatRequest) answerIn(view []*llm.Message) int {
 	return last
 }
 
-// sayKey returns the dedupe key of messages, or "" unless all have ids. It covers their
-// content, because an edited message keeps its id.
-func sayKey(msgs []*llm.Message) string {
-	if len(msgs) == 0 || slices.ContainsFunc(msgs, func(m *llm.Message) bool { return m.ID == "" }) {
-		return ""
+// say identifies the message of a submission, which is the last one.
+func (r *chatRequest) say(s *mailbox.Submission, msgs []*llm.Message) (err error) {
+	edited := ""
+	if slices.ContainsFunc(r.Messages, func(m uiMessage) bool { return m.ID == r.MessageID && m.Role == "user" }) {
+		edited = r.MessageID
 	}
-	data, err := json.Marshal(msgs)
-	if err != nil {
-		return ""
+	s.Said, err = protocol.SayLast(msgs, "ai-sdk", s.Request.AgentID, edited)
+	s.Said.Edits = edited != ""
+	return err
+}
+
+// repeated returns the run that took the last message of a request that has nothing new. If the message was rewound, it
+// is new, and is put into the submission.
+func repeated(ctx context.Context, t *mailbox.Tenant, req *chatRequest, s *mailbox.Submission) (*awaken.Run, error) {
+	n := len(req.Messages) - 1
+	if n < 0 || req.Messages[n].Role != "user" || req.Messages[n].ID == "" {
+		return nil, nil
 	}
-	return fmt.Sprintf("ai-sdk:say:%x", sha256.Sum256(data))
+	m, err := req.Messages[n].llmMessage(n, new(protocol.Media))
+	if m == nil || err != nil {
+		return nil, err
+	}
+	msgs := []*llm.Message{m}
+	if err := req.say(s, msgs); err != nil {
+		return nil, err
+	}
+	id, known, err := protocol.Answering(ctx, t, s.Request.ThreadID, s.Said)
+	switch {
+	case err != nil:
+		return nil, err
+	case id != "":
+		return t.Store.LoadRun(ctx, id)
+	case !known:
+		s.Request.Messages, s.Anew = msgs, true
+	}
+	return nil, nil
 }
 
 // regeneratePrefix starts the dedupe key of a regeneration. The id of the user message
@@ -424,6 +451,8 @@ func streamAll(c protocol.Call, runID string) error {
 	if err != nil {
 		return err
 	}
+	c.Header().Set("X-Run-Id", run.RunID)
+	c.Header().Set("X-Thread-Id", run.ThreadID)
 	return stream(c, &protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, Through: through, Resumed: true})
 }
 
