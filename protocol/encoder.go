@@ -25,6 +25,9 @@ type Encoder interface {
 	End(f *Frames, failure *Failure)
 }
 
+// NotBegun is the error of a run that was cancelled before it began to answer, for clients that would otherwise show an empty answer.
+const NotBegun = "the run was cancelled before it began to answer, by a request or because another message came first; its message is in the conversation"
+
 // Position is a place between two frames of a stream. It says what a client has.
 type Position struct {
 	awaken.Cursor     // of the last entry of which it has frames

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
 )
 
 // Several tabs of a browser send to one thread at the same moment. Each message ends the answer in
-// progress, and all of them stay in the thread.
+// progress, and all of them stay in the thread. A client whose message was not answered learns why.
 func TestProtocols_NoMessageIsLostWhenTabsSendAtOnce(t *testing.T) {
 	for path, body := range map[string]string{
 		"/v1/ai-sdk/chat": `{"id":"%[1]s","agentId":"default","messages":[{"id":"m%[2]d","role":"user","content":"message %[2]d"}]}`,
@@ -27,8 +28,13 @@ func TestProtocols_NoMessageIsLostWhenTabsSendAtOnce(t *testing.T) {
 				var wg sync.WaitGroup
 				for i := range 3 {
 					wg.Go(func() {
-						if status, text := g.ask("POST", path, fmt.Sprintf(body, thread, i)); status != 200 {
+						status, text := g.ask("POST", path, fmt.Sprintf(body, thread, i))
+						if status != 200 {
 							t.Errorf("message %d: %d, %s", i, status, text)
+						}
+						begun := strings.Contains(text, `"start-step"`) || strings.Contains(text, `"STEP_STARTED"`)
+						if !begun && !strings.Contains(text, protocol.NotBegun) {
+							t.Errorf("message %d has neither an answer nor an error: %s", i, text)
 						}
 					})
 				}

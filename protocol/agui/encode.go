@@ -50,6 +50,7 @@ type Encoder struct {
 	sent      func() // called when it was sent, if set
 	step      string // name of the open step, or ""
 	steps     int
+	stepped   bool // the run has begun to answer, in this activation or an earlier one
 	content   content
 	asked     map[string]bool // calls without a result
 	retracted bool            // a call of this step was retracted
@@ -149,6 +150,7 @@ func (e *Encoder) start(threadID, runID string) {
 	if e.started {
 		return
 	}
+	e.stepped = e.stepped && e.run == runID
 	e.run, e.started = runID, true
 	e.steps, e.state, e.usage = 0, sharedState{}, nil
 	started := e.out.Object("RUN_STARTED").Text(`,"threadId":`, threadID).Text(`,"runId":`, e.runID()).TextIf(`,"parentRunId":`, e.opts.ParentRunID)
@@ -183,6 +185,7 @@ func (e *Encoder) stepStart(messageID string) {
 	}
 	e.closeStep()
 	e.steps++
+	e.stepped = true
 	e.step = "step_" + strconv.Itoa(e.steps)
 	e.content = content{id: messageID, calls: e.content.calls} // keeps the capacity; none is open
 	e.retracted, e.answered = false, false
@@ -253,6 +256,10 @@ func (e *Encoder) runFinish(ev *awaken.RunFinish) {
 	}
 	if ev.Termination.Type == awaken.Failed {
 		e.fail(ev.Termination.Message, "run_failed")
+		return
+	}
+	if ev.Termination.Type == awaken.Cancelled && !e.stepped { // there is nothing to show
+		e.fail(protocol.NotBegun, "cancelled")
 		return
 	}
 	finished := e.out.Object("RUN_FINISHED").Text(`,"threadId":`, ev.ThreadID).Text(`,"runId":`, e.runID())

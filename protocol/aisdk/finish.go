@@ -6,6 +6,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 func (e *Encoder) finish(ev *awaken.RunFinish) {
@@ -22,6 +23,10 @@ func (e *Encoder) finish(ev *awaken.RunFinish) {
 	}
 	if ev.Termination.Type == awaken.Cancelled {
 		e.out.Object("message-metadata").Value(`,"messageMetadata":`, end).Close()
+		if e.message == "" { // there is nothing to show
+			e.failed(protocol.NotBegun)
+			return
+		}
 		e.out.Object("abort").Close()
 		return
 	}
