@@ -490,12 +490,22 @@ for (const major of Object.keys(majors)) {
       assert.deepEqual((await history(server.url, chat.id)).messages.map(lasting), chat.messages.map(lasting));
     });
 
+    test("the same message, sent twice at once, is answered once", async () => {
+      const one = fresh("twice");
+      const two = newChat(major, { url: server.url, id: one.id });
+      const id = newID("message");
+      await Promise.all([one, two].map((chat) => chat.sendMessage({ id, role: "user", parts: [{ type: "text", text: "scenario:tool" }] })));
+      const { messages } = await history(server.url, one.id);
+      for (const chat of [one, two]) assert.deepEqual(chat.messages.map(lasting), messages.map(lasting));
+      assert.equal(messages.length, 2);
+    });
+
     test("an earlier message is edited", async () => {
       const chat = fresh("edit");
       await say(chat, "one");
       await say(chat, "two");
       const id = chat.messages[0].id;
-      for (const text of ["uno", "eins"]) {
+      for (const text of ["uno", "eins", "uno"]) {
         await chat.sendMessage({ text, messageId: id });
         assert.equal(chat.messages.length, 2);
         assert.match(textOf(last(chat)), new RegExp(text));

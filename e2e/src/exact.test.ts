@@ -94,7 +94,7 @@ for (const major of Object.keys(majors)) {
       assert.match(textOf(messages.at(-1)), /short text/);
       for (const { chat, word } of tabs) {
         assert.equal(textOf(chat.messages[0]), word);
-        assert.equal(chat.status, "ready", `${chat.error}`);
+        if (chat.status !== "ready") assert.match(`${chat.error}`, /cancelled before it began/);
         chat.messages = messages; // a page that is loaded again
         await chat.sendMessage({ text: "scenario:text" });
         messages.splice(0, Infinity, ...plain(chat));

@@ -271,12 +271,25 @@ for (const version of Object.keys(versions)) {
       await say(agent, "scenario:text");
       await say(agent, "scenario:tool");
       const [, , , ...dropped] = agent.messages;
+      await new Promise((done) => setTimeout(done, 2100)); // a person reads the answer; at once, it would be the same request sent twice
       agent.setMessages(agent.messages.slice(0, 3)); // as a page does it
       await run(agent);
       assert.match(lastText(agent), /21/);
       const { messages } = await stored(agent.threadId);
       assert.deepEqual(messages, agent.messages);
       assert.ok(dropped.every((d) => !messages.some((m) => m.id === d.id)));
+    });
+
+    test("the same message, sent twice at once, is answered once", async () => {
+      const one = client();
+      const two = client({ threadId: one.threadId });
+      const message = { id: randomUUID(), role: "user", content: "scenario:tool" } as const;
+      for (const agent of [one, two]) agent.addMessage(message);
+      await Promise.all([run(one), run(two)]);
+      const { messages } = await stored(one.threadId);
+      assert.deepEqual(one.messages, messages);
+      assert.deepEqual(two.messages, messages);
+      assert.equal(messages.filter((m) => m.role === "user").length, 1);
     });
 
     test("a run that fails says why", async () => {
