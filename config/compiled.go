@@ -20,8 +20,8 @@ type document struct {
 	needs []Key
 	// secrets lists the references of its secrets.
 	secrets []string
-	servers map[string]string // where each secret is sent, by reference
-	gate    json.RawMessage   // of an agent: what must be known before it is published; nil if nothing
+	bound   map[string]binding // what each secret is bound to, by reference
+	gate    json.RawMessage    // of an agent: what must be known before it is published; nil if nothing
 	// evaluated says that an agent has sections that say only how it is evaluated.
 	evaluated bool
 }
@@ -33,8 +33,8 @@ func newDocument(key Key, raw json.RawMessage, revision int64) *document {
 		return d
 	}
 	d.secrets = references(tree)
-	if k.to != nil {
-		d.servers = k.servers(tree)
+	if len(d.secrets) > 0 {
+		d.bound = k.bindings(tree)
 	}
 	if k.needs != nil {
 		d.needs = k.needs(tree)

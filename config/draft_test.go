@@ -223,7 +223,7 @@ func TestPinned_RunsKeepTheirVersionWithCurrentSecrets(t *testing.T) {
 func TestRestore_WritesADraftWithCurrentSecrets(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
-	r.put("providers/p", `"adapter":"y","api_key":"sk-second-secret"`)
+	r.put("providers/p", `"adapter":"x","timeout_secs":7,"api_key":"sk-second-secret"`)
 	list, err := r.Audit().List(t.Context(), config.AuditQuery{Resource: "providers/p"})
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
@@ -241,8 +241,8 @@ func TestRestore_WritesADraftWithCurrentSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.wantAnswer("[sk-second-secret]one up 2 tools", "5")
-	if got := r.field("providers/p", "adapter"); got != "x" {
-		t.Errorf("the adapter is %q, want the old one", got)
+	if got := r.field("providers/p", "timeout_secs"); got != "300" {
+		t.Errorf("timeout_secs is %q, want the old one", got)
 	}
 
 	for _, c := range []struct {

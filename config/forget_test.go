@@ -9,7 +9,7 @@ import (
 func TestCanary_KeepsItsSecrets(t *testing.T) {
 	r := newRig(t, nil, nil)
 	r.basics()
-	r.draft("providers/p", `"adapter":"y"`)
+	r.draft("providers/p", `"adapter":"x","timeout_secs":7`)
 	if _, err := r.Drafts().Publish(t.Context(), nil, &config.Canary{Share: 1}, "", me); err != nil {
 		t.Fatal(err)
 	}

@@ -48,11 +48,12 @@ type MCPAuth struct {
 	// ClientID is what the authorization server knows this server by. "" uses the client ID metadata document or registers
 	// a client, whichever the authorization server supports.
 	ClientID string `json:"client_id,omitempty"`
-	// ClientSecret is the secret of ClientID, if it has one. It is stored as a secret.
+	// ClientSecret is the secret of ClientID, if it has one. It is stored as a secret, and needs Issuer.
 	ClientSecret awaken.Secret `json:"client_secret,omitzero"`
 	// Scopes are what to ask for. Without any, it is what the MCP server says that it needs.
 	Scopes []string `json:"scopes,omitempty"`
-	// Issuer is the authorization server to use, one of those that the MCP server names. "" means the first.
+	// Issuer is the authorization server to use, one of those that the MCP server names. "" means the first. It is required with
+	// ClientSecret, which is sent to no other.
 	Issuer string `json:"issuer,omitempty"`
 }
 

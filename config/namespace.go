@@ -47,9 +47,10 @@ type kind struct {
 	keep func(tree, stored map[string]any)
 	// secret reports whether the strings at and below a path are secrets. Nil means none.
 	secret func(path []string) bool
-	// to is the path of the URL that secrets are sent to: all of them or, if it is inside
-	// an object, those of that object. Nil means none.
-	to []string
+	// bound says what the secrets are bound to. The first entry that a secret's path matches counts.
+	bound []bound
+	// unbound returns why a sealed document cannot have a new secret, or "". May be nil.
+	unbound func(tree map[string]any) string
 	// show turns a masked document into its client form. May be nil.
 	show func(tree map[string]any)
 	// needs returns the documents that a document depends on. May be nil.
@@ -79,7 +80,13 @@ var kinds = map[Namespace]*kind{
 		what:   "agent",
 		least:  `{"id":"#","backend":{},"context_policy":{},"endpoint":{"base_url":"https://h"}}`,
 		hints:  map[string]string{"model": `"model_id"`, "provider": `"model_id", whose model names the provider`},
-		update: updateAgent, imply: implyAgent, omit: omitAgent, secret: agentSecret, to: []string{"endpoint", "base_url"}, needs: agentNeeds, patch: agentPatch,
+		update: updateAgent, imply: implyAgent, omit: omitAgent, secret: agentSecret, unbound: needsAddress, needs: agentNeeds, patch: agentPatch,
+		bound: []bound{
+			{"endpoint/auth/client_secret", []string{"endpoint/auth/token_url", "endpoint/base_url", "endpoint/backend", "endpoint/options/" + serverOption}},
+			{"endpoint", []string{"endpoint/base_url", "endpoint/backend", "endpoint/options/" + serverOption}},
+			{"backend/config", []string{"backend/kind", "backend/config"}},
+			{"sections/*", []string{"sections/*"}},
+		},
 	}, fillAgent, checkAgent),
 	Models: typed(kind{
 		what:  "model",
@@ -98,7 +105,7 @@ var kinds = map[Namespace]*kind{
 		least:  `{"id":"#","adapter":"a"}`,
 		unseen: "api_key",
 		secret: func(p []string) bool { return p[0] == "api_key" || p[0] == "adapter_options" && sensitive(p) },
-		to:     []string{"base_url"},
+		bound:  []bound{{"api_key", []string{"base_url", "adapter"}}, {"adapter_options", []string{"base_url", "adapter"}}},
 	}, fillProvider, checkProvider),
 	MCPServers: typed(kind{
 		what:   "MCP server",
@@ -109,8 +116,12 @@ var kinds = map[Namespace]*kind{
 		secret: func(p []string) bool {
 			return p[0] == "env" || p[0] == "config" && sensitive(p) || p[0] == "auth" && p[len(p)-1] == "client_secret"
 		},
-		to:   []string{"url"},
-		show: showEnv,
+		bound: []bound{
+			{"env", []string{"url", "command", "args"}}, {"config", []string{"url", "command", "args"}},
+			{"auth/client_secret", []string{"url", "auth/issuer"}},
+		},
+		unbound: needsIssuer,
+		show:    showEnv,
 	}, (*MCPServerSpec).fill, (*MCPServerSpec).Validate),
 	A2AServers: typed(kind{
 		what:   "A2A server",
@@ -118,7 +129,10 @@ var kinds = map[Namespace]*kind{
 		unseen: "auth",
 		keep:   keepToken,
 		secret: func(p []string) bool { return isAuth(p) || p[0] == "options" && sensitive(p) },
-		to:     []string{"base_url"},
+		bound: []bound{
+			{"auth/client_secret", []string{"auth/token_url", "base_url"}},
+			{"auth", []string{"base_url"}}, {"options", []string{"base_url"}},
+		},
 	}, (*A2AServerSpec).fill, (*A2AServerSpec).Validate),
 	Skills: typed(kind{
 		what:  "skill",

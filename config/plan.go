@@ -189,19 +189,25 @@ func (p *plan) seal(key Key, spec json.RawMessage, old *Record) (json.RawMessage
 	return sealed.Doc, p.keep(key, sealed)
 }
 
-// keep adds those secrets to the plan whose value or server changed.
+// keep adds those secrets to the plan whose value changed, or what they are bound to.
 func (p *plan) keep(key Key, sealed *sealed) error {
-	servers := newDocument(key, sealed.Doc, 0).servers
+	doc := newDocument(key, sealed.Doc, 0)
 	for _, ref := range slices.Sorted(maps.Keys(sealed.Secrets)) {
-		value, old := sealed.Secrets[ref], p.now.secrets.sealed[ref]
-		if now, err := p.now.secrets.value(ref); err == nil && now == value && old.Server == servers[ref] {
+		value, old, bound := sealed.Secrets[ref], p.now.secrets.sealed[ref], doc.bound[ref]
+		if now, err := p.now.secrets.value(ref); err == nil && now == value && p.isBound(key, ref, old, bound) {
 			continue
+		}
+		if tree, err := parse(sealed.Doc); err == nil && kinds[key.Namespace].unbound != nil {
+			if why := kinds[key.Namespace].unbound(tree); why != "" {
+				return invalid(key, errors.New(why))
+			}
 		}
 		if p.vault == nil {
 			return fmt.Errorf("%w: %s contains a secret, but this server has no key to encrypt it: set secrets.key_file or secrets.key", awaken.ErrInvalid, key)
 		}
 		s := p.vault.Encrypt(ref, value)
-		s.Revision, s.UpdatedAt, s.Server = max(old.Revision, p.at.UnixMilli())+1, p.at.UnixMilli(), servers[ref]
+		s.Revision, s.UpdatedAt, s.Server = max(old.Revision, p.at.UnixMilli())+1, p.at.UnixMilli(), bound.server
+		s.Bound = bound.text()
 		p.secrets = append(p.secrets, SecretChange{Ref: ref, Secret: &s})
 	}
 	return nil

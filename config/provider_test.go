@@ -15,7 +15,7 @@ func TestProvider_IgnoresSecretsOfDryRuns(t *testing.T) {
 	if _, err := r.Validate(t.Context(), k, doc(k, `"adapter":"y","api_key":"sk-only-checked"`)); err != nil {
 		t.Fatal(err)
 	}
-	r.put("providers/p", `"adapter":"y"`)
+	r.put("providers/p", `"adapter":"x","timeout_secs":7`)
 	r.wantAnswer("[sk-first-secret]one up 2 tools", "4")
 }
 

@@ -144,6 +144,9 @@ func (pb *publisher) refuse(ctx context.Context, p *plan, err error) error {
 
 // carryOut compiles the plan's version, stores the change and swaps the state.
 func (pb *publisher) carryOut(ctx context.Context, p *plan) error {
+	if len(p.records)+len(p.secrets)+len(p.docs) > 0 || p.moved != 0 {
+		p.rebind()
+	}
 	change := &Change{Records: p.records, Secrets: p.secrets, Audit: p.events}
 	next := *p.now
 	next.secrets = p.now.secrets.with(p.secrets)

@@ -37,9 +37,11 @@ func (b *builder) reach(spec *awaken.AgentSpec) *awaken.AgentSpec {
 	}
 	full := *e
 	full.BaseURL = cmp.Or(full.BaseURL, server.BaseURL)
-	full.Auth = cmp.Or(full.Auth, server.Auth)
 	full.Target = cmp.Or(full.Target, server.Target)
-	full.Options = maps.Clone(server.Options)
+	if origin(full.BaseURL) == origin(server.BaseURL) { // the secrets of the server are for its address
+		full.Auth = cmp.Or(full.Auth, server.Auth)
+		full.Options = maps.Clone(server.Options)
+	}
 	if full.Options == nil {
 		full.Options = map[string]json.RawMessage{}
 	}

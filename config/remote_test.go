@@ -85,7 +85,7 @@ func TestSecrets_AClientSecretDoesNotFollowItsTokenURL(t *testing.T) {
 	if err := put("good.example", ""); err != nil {
 		t.Errorf("the same token_url: %v", err)
 	}
-	if err := put("evil.example", ""); err == nil || !strings.Contains(err.Error(), "token_url is now another server") {
+	if err := put("evil.example", ""); err == nil || !strings.Contains(err.Error(), "token_url has changed") {
 		t.Errorf("another token_url: %v", err)
 	}
 	if err := put("evil.example", `,"client_secret":"new"`); err != nil {

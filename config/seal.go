@@ -28,9 +28,10 @@ type sealed struct {
 //     another entry.
 //   - Clients do not see the api_key of a provider, the env of an MCP server and the auth
 //     of an A2A server. A write that omits them keeps them; null and "" clear them.
-//   - A secret does not follow its document to another server: if the scheme, host or
-//     port of the base_url or url changes, or of the token_url for a client_secret, the
-//     secret must be written again. Otherwise a client could read a secret by redirecting it.
+//   - A secret is bound to what it was given for (bound.go): if the adapter or the address
+//     of a provider changes, the program or arguments of an MCP server, or whatever else
+//     its field is bound to, it must be written again. Otherwise a client could read a
+//     secret by redirecting it.
 //   - A reference is the same as "***" in its own field, and an error anywhere else.
 //     Otherwise a client could read any secret by referring to it.
 //
@@ -136,11 +137,12 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, err
 		ref := prefix + pointer(path)
 		if value == hidden {
 			old, ok := reference(lookup(before, path))
+			changed := k.binding(tree, path).changed(k.binding(before, path))
 			switch {
 			case !ok:
 				errs.Add("%s is %q, but no secret is stored there: write the secret itself", place(path), hidden)
-			case k.server(tree, path) != k.server(before, path):
-				errs.Add("%s is now another server, and the secret in %s belongs to the previous one: write it again, or clear it with null", place(k.destination(path)), place(path))
+			case len(changed) > 0:
+				errs.Add("%s has changed, and the secret in %s was given for its former value: write the secret again, or clear it with null", changed[0], place(path))
 			case !sameEntries(masked, maskedBefore, path):
 				errs.Add("%s is %q in a list that has changed, so the secret it stands for is ambiguous: write the secret itself", place(path), hidden)
 			}

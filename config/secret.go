@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"maps"
-	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,49 +15,6 @@ const (
 	// refName is the only name in an object that refers to a secret.
 	refName = "$secret"
 )
-
-// server returns where a document sends the secret at a path; "" if that is unknown.
-func (k *kind) server(tree map[string]any, path []string) string {
-	to := k.destination(path)
-	if to == nil {
-		return ""
-	}
-	return origin(lookup(tree, to))
-}
-
-// destination returns the field with the address that the secret at a path is sent to; nil if that is unknown.
-func (k *kind) destination(path []string) []string {
-	last := len(path) - 1
-	switch {
-	case last > 0 && path[last] == "client_secret" && path[last-1] == "auth" && !slices.Equal(k.to, []string{"url"}): // an MCP server says itself who authorizes it
-		return append(slices.Clone(path[:last]), "token_url")
-	case k.to == nil || len(k.to) > 1 && path[0] != k.to[0]:
-		return nil
-	}
-	return k.to
-}
-
-// servers returns where a sealed document sends its secrets, by reference.
-func (k *kind) servers(tree map[string]any) map[string]string {
-	out := map[string]string{}
-	visit(tree, nil, nil, func(path []string, v any) any {
-		if ref, ok := reference(v); ok {
-			out[ref] = k.server(tree, path)
-		}
-		return v
-	})
-	return out
-}
-
-// origin returns the scheme, host and port of a URL.
-func origin(v any) string {
-	text, _ := v.(string)
-	u, err := url.Parse(text)
-	if err != nil {
-		return text
-	}
-	return strings.ToLower(u.Scheme + "://" + u.Host)
-}
 
 // sameEntries reports whether every list on a path is as long as before, and its entry on
 // the path equal but for secrets.
@@ -78,15 +34,7 @@ func sameEntries(now, before map[string]any, path []string) bool {
 // names of fields from the root of the document down.
 func IsSecret(ns Namespace, path []string) bool {
 	k := kinds[ns]
-	if k == nil || k.secret == nil {
-		return false
-	}
-	for i := range path {
-		if k.secret(path[:i+1]) {
-			return true
-		}
-	}
-	return false
+	return k != nil && k.holdsSecrets(path)
 }
 
 // mask returns a copy with hidden in place of every secret and every reference.

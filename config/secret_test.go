@@ -146,7 +146,7 @@ func TestSeal_KeepsAndClearsSecrets(t *testing.T) {
 		want     string // open, or a part of the error
 		gone     int
 	}{
-		{"absent keeps", Providers, provider, `{"id":"x","adapter":"gemini","adapter_options":{"headers":{"a":"***"}}}`, `{"adapter":"gemini","adapter_options":{"headers":{"a":"h1"}},"api_key":"old","id":"x","timeout_secs":300}`, 0},
+		{"absent keeps", Providers, provider, `{"id":"x","adapter":"openai","timeout_secs":7,"adapter_options":{"headers":{"a":"***"}}}`, `{"adapter":"openai","adapter_options":{"headers":{"a":"h1"}},"api_key":"old","id":"x","timeout_secs":7}`, 0},
 		{"stars keep", Providers, provider, `{"id":"x","adapter":"openai","api_key":"***"}`, `{"adapter":"openai","api_key":"old","id":"x","timeout_secs":300}`, 1},
 		{"empty clears", Providers, provider, `{"id":"x","adapter":"openai","api_key":""}`, `{"adapter":"openai","id":"x","timeout_secs":300}`, 2},
 		{"null clears", Providers, provider, `{"id":"x","adapter":"openai","api_key":null}`, `{"adapter":"openai","id":"x","timeout_secs":300}`, 2},
@@ -160,19 +160,19 @@ func TestSeal_KeepsAndClearsSecrets(t *testing.T) {
 		{"a reference that is none", Providers, provider, `{"id":"x","adapter":"openai","adapter_options":{"o":{"$secret":"x","password":"p"}}}`, `adapter_options.o refers to a secret`, 0},
 		{"a number", Providers, provider, `{"id":"x","adapter":"openai","adapter_options":{"password":1234}}`, `adapter_options.password is a JSON number, want a string, because it is stored as a secret`, 0},
 
-		{"absent env", MCPServers, mcp, `{"id":"x","transport":"stdio","command":"d"}`, `{"command":"d","env":{"A":"1","B":"2"},"id":"x","timeout_secs":30,"transport":"stdio"}`, 0},
+		{"absent env", MCPServers, mcp, `{"id":"x","transport":"stdio","command":"c"}`, `{"command":"c","env":{"A":"1","B":"2"},"id":"x","timeout_secs":30,"transport":"stdio"}`, 0},
 		{"null env", MCPServers, mcp, `{"id":"x","transport":"stdio","command":"d","env":null}`, `{"command":"d","id":"x","timeout_secs":30,"transport":"stdio"}`, 2},
 		{"empty env", MCPServers, mcp, `{"id":"x","transport":"stdio","command":"d","env":{}}`, `{"command":"d","id":"x","timeout_secs":30,"transport":"stdio"}`, 2},
-		{"some env", MCPServers, mcp, `{"id":"x","transport":"stdio","command":"d","env":{"A":"***","B":null,"C":"3"}}`, `{"command":"d","env":{"A":"1","C":"3"},"id":"x","timeout_secs":30,"transport":"stdio"}`, 1},
+		{"some env", MCPServers, mcp, `{"id":"x","transport":"stdio","command":"c","env":{"A":"***","B":null,"C":"3"}}`, `{"command":"c","env":{"A":"1","C":"3"},"id":"x","timeout_secs":30,"transport":"stdio"}`, 1},
 
 		{"absent auth", A2AServers, a2a, `{"id":"x","base_url":"https://H/i"}`, `{"auth":{"token":"old","type":"bearer"},"base_url":"https://H/i","id":"x","timeout_ms":10000}`, 0},
 		{"absent token", A2AServers, a2a, `{"id":"x","base_url":"https://h/i","auth":{"type":"bearer"}}`, `{"auth":{"token":"old","type":"bearer"},"base_url":"https://h/i","id":"x","timeout_ms":10000}`, 0},
-		{"absent auth and another server", A2AServers, a2a, `{"id":"x","base_url":"https://i"}`, `base_url is now another server, and the secret in auth.token belongs to the previous one`, 0},
-		{"absent key and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i"}`, `base_url is now another server, and the secret in api_key belongs`, 0},
-		{"stars and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":"new","adapter_options":{"headers":{"a":"***"}}}`, `base_url is now another server, and the secret in adapter_options.headers.a belongs`, 0},
+		{"absent auth and another server", A2AServers, a2a, `{"id":"x","base_url":"https://i"}`, `base_url has changed, and the secret in auth.token was given for its former value: write the secret again, or clear it with null`, 0},
+		{"absent key and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i"}`, `base_url has changed, and the secret in api_key was given`, 0},
+		{"stars and another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":"new","adapter_options":{"headers":{"a":"***"}}}`, `base_url has changed, and the secret in adapter_options.headers.a was given`, 0},
 		{"a key for another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":"new"}`, `{"adapter":"openai","api_key":"new","base_url":"https://i","id":"x","timeout_secs":300}`, 1},
 		{"no key for another server", Providers, provider, `{"id":"x","adapter":"openai","base_url":"https://i","api_key":null}`, `{"adapter":"openai","base_url":"https://i","id":"x","timeout_secs":300}`, 2},
-		{"stars and another endpoint", Agents, agent, `{"id":"x","endpoint":{"base_url":"http://h","auth":{"type":"bearer","token":"***"}}}`, `endpoint.base_url is now another server, and the secret in endpoint.auth.token belongs`, 0},
+		{"stars and another endpoint", Agents, agent, `{"id":"x","endpoint":{"base_url":"http://h","auth":{"type":"bearer","token":"***"}}}`, `endpoint.base_url has changed, and the secret in endpoint.auth.token was given`, 0},
 		{"null auth", A2AServers, a2a, `{"id":"x","base_url":"https://i","auth":null}`, `{"base_url":"https://i","id":"x","timeout_ms":10000}`, 1},
 		{"empty token", A2AServers, a2a, `{"id":"x","base_url":"https://i","auth":{"type":"bearer","token":""}}`, `auth.token is empty`, 0},
 

@@ -44,11 +44,11 @@ func (s *secrets) stamp(doc *document) string {
 	return sb.String()
 }
 
-// has reports whether a secret of a document exists and may be sent where the document
-// sends it.
+// has reports whether a secret of a document exists and is bound to what the document uses
+// it for.
 func (s *secrets) has(doc *document, ref string) bool {
 	sealed, ok := s.sealed[ref]
-	return ok && (sealed.Server == "" || sealed.Server == doc.servers[ref])
+	return ok && doc.bound[ref].allows(sealed)
 }
 
 // missing returns the references of a document that cannot be resolved.

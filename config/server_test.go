@@ -36,8 +36,8 @@ func TestMCP_ConnectionsLiveAsLongAsTheirDocument(t *testing.T) {
 	if envs, made := r.connections(); made != 1 || !slices.Equal(envs, []string{"serve mcp-env-secret"}) {
 		t.Errorf("connections are %q, made %d: want one", envs, made)
 	}
-	r.put("mcp-servers/files", `"transport":"stdio","command":"serve2"`) // keeps its env
-	if envs, made := r.connections(); made != 2 || !slices.Equal(envs, []string{"serve2 mcp-env-secret"}) {
+	r.put("mcp-servers/files", `"transport":"stdio","command":"serve","timeout_secs":7`) // keeps its env
+	if envs, made := r.connections(); made != 2 || !slices.Equal(envs, []string{"serve mcp-env-secret"}) {
 		t.Errorf("connections are %q, made %d: want the new one only", envs, made)
 	}
 	r.put("mcp-servers/files", `"transport":"stdio","command":"serve2","env":{"TOKEN":"other-env-secret"}`)

@@ -130,9 +130,11 @@ type SealedSecret struct {
 	KeyID    string `json:"key_id"` // the key that encrypts it
 	Data     []byte `json:"data"`
 	Revision int64  `json:"revision"` // changes with every value
-	// Server is the scheme, host and port that the secret was written for; "" allows any. A
-	// document that would send it elsewhere, in an older version for instance, does not get
-	// it.
+	// Bound says what the secret was written for: the fields of its document that it is bound to, with their values. A
+	// document in which they differ, of an older version for instance, does not get it. "" is of a secret that an older
+	// program has written, which knew Server only.
+	Bound string `json:"bound,omitempty"`
+	// Server is the scheme, host and port that the secret was written for; "" allows any. It counts if Bound is "".
 	Server    string `json:"server,omitempty"`
 	UpdatedAt int64  `json:"updated_at"` // Unix ms
 }

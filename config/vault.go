@@ -184,7 +184,7 @@ func AddKey(file string) error {
 // keyID returns the id of the key that encrypts.
 func (v *Vault) keyID() string { return (*v.keys.Load())[0].id }
 
-// Encrypt encrypts a secret for a reference. The caller sets Revision, Server and
+// Encrypt encrypts a secret for a reference. The caller sets Revision, Bound, Server and
 // UpdatedAt.
 func (v *Vault) Encrypt(ref string, secret awaken.Secret) SealedSecret {
 	k := (*v.keys.Load())[0]
@@ -222,7 +222,7 @@ func (m *Manager) Rotate(ctx context.Context, by Actor) (int, error) {
 				return err
 			}
 			next := vault.Encrypt(ref, value)
-			next.Revision, next.UpdatedAt, next.Server = sealed.Revision, sealed.UpdatedAt, sealed.Server
+			next.Revision, next.UpdatedAt, next.Server, next.Bound = sealed.Revision, sealed.UpdatedAt, sealed.Server, sealed.Bound
 			p.secrets = append(p.secrets, SecretChange{Ref: ref, Secret: &next})
 			count++
 		}

@@ -140,7 +140,7 @@ func TestMCPOAuth_OfTwoUsers(t *testing.T) {
 	alice, bob := &member{h, "alice", seen}, &member{h, "bob", seen}
 	const secret = "a-client-secret-in-a-document"
 	h.call("POST", "/v1/config/mcp-servers", map[string]any{"id": "issues", "transport": "http", "url": idp.URL, "auth": map[string]any{"type": "oauth"}}, nil)
-	h.call("POST", "/v1/config/mcp-servers", map[string]any{"id": "other", "transport": "http", "url": idp.URL, "auth": map[string]any{"type": "oauth", "client_id": "x", "client_secret": secret}}, nil)
+	h.call("POST", "/v1/config/mcp-servers", map[string]any{"id": "other", "transport": "http", "url": idp.URL, "auth": map[string]any{"type": "oauth", "client_id": "x", "client_secret": secret, "issuer": idp.Issuer}}, nil)
 	h.status("issues", func(st *config.MCPStatus) bool { return st.Connected && st.Authorization == "user" })
 
 	run := alice.order("RUN_TOOL mcp__issues__authorize {}")
