@@ -105,7 +105,8 @@ func permanent(err error) bool {
 }
 
 // retry puts the dispatch back into the queue after a failure, with a growing delay. An outage of
-// the store is no failure of the dispatch.
+// the store is no failure of the dispatch, and a dispatch that is being given up has no attempts left
+// to lose.
 func (b *Mailbox) retry(c *claim, err error) Settlement {
 	if fault.OutageOf(err) != nil {
 		return Settlement{Status: Queued, Delay: b.cfg.RetryDelay, Error: err.Error()}
@@ -114,7 +115,7 @@ func (b *Mailbox) retry(c *claim, err error) Settlement {
 	if int(c.steps.Load()) > c.d.Steps {
 		attempts = 0
 	}
-	return Settlement{Status: Queued, Delay: b.retryDelay(attempts), Failed: true, Error: err.Error()}
+	return Settlement{Status: Queued, Delay: b.retryDelay(attempts), Failed: attempts < c.d.MaxAttempts, Error: err.Error()}
 }
 
 // retryDelay returns the delay before the retry that follows n earlier failures.

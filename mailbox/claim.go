@@ -280,8 +280,11 @@ type progress struct {
 func (p progress) Emit(ctx context.Context, e awaken.Entry) error {
 	if _, ok := e.Event.(*awaken.StepEnd); ok {
 		p.claim.steps.Add(1)
-		if p.claim.suspect {
-			p.claim.tenant.box.doubts.addAll()
+		if c := p.claim; c.suspect {
+			c.tenant.box.doubts.addAll()
+			if c.tenant.box.yieldsSoon() {
+				c.tenant.Runtime.Yield(c.d.ThreadID)
+			}
 		}
 	}
 	return p.Sink.Emit(ctx, e)

@@ -50,7 +50,7 @@ type Dispatch struct {
 	Cancel      bool   `json:"cancel_requested,omitempty"` // its worker has to end the run
 	Revision    int    `json:"revision"`                   // counts the edits while it is queued
 	AvailableAt int64  `json:"available_at"`               // it cannot be claimed earlier
-	Attempts    int    `json:"attempt_count"`              // failures since the run last completed a step
+	Attempts    int    `json:"attempt_count"`              // failures since the run last completed a step, at most MaxAttempts
 	MaxAttempts int    `json:"max_attempts"`               // failures that make it a dead letter
 	Steps       int    `json:"steps"`                      // the run's steps when Attempts last changed
 	Crashes     int    `json:"crash_count"`                // processes that died while they ran it, since the run last completed a step
@@ -140,23 +140,25 @@ func (d *Dispatch) Exhausted() bool { return d.Attempts >= d.MaxAttempts }
 // suspect: a run that may kill its process.
 const SuspectCrashes = 2
 
-// Suspect reports whether d may have killed its processes. A worker runs one suspect at a time.
+// Suspect reports whether d may have killed its processes. A worker runs a suspect alone.
 func (d *Dispatch) Suspect() bool { return d.Crashes >= SuspectCrashes }
 
-// Blame counts the death of a process against the dispatches that it had claimed, all of them.
-// The first deaths cost none an attempt: most of them only happened to be there. But if suspects
-// were among them, the death is their failure, and costs the others nothing.
+// Blame counts the death of a process against the dispatches that it had claimed, all of them. It
+// makes each more suspect. It costs an attempt only a suspect that was alone: of several runs, any
+// may have been the cause.
 func Blame(claimed []*Dispatch) {
-	suspected := slices.ContainsFunc(claimed, (*Dispatch).Suspect)
 	for _, d := range claimed {
-		switch {
-		case d.Suspect():
-			d.Crashes++
-			d.Attempts++
-		case !suspected:
-			d.Crashes++
-		}
+		d.Lose(len(claimed) == 1)
 	}
+}
+
+// Lose counts the loss of the owner of d, which ran nothing else if alone is set. The attempts
+// never exceed MaxAttempts: an owner may also be lost while it gives d up.
+func (d *Dispatch) Lose(alone bool) {
+	if alone && d.Suspect() && !d.Exhausted() {
+		d.Attempts++
+	}
+	d.Crashes++
 }
 
 // Between reports whether d waits for a new owner because its last one was lost, and since when.

@@ -89,8 +89,8 @@ type Observer interface {
 	// Settled reports the outcome of a dispatch and how long it was in flight. The status is
 	// empty if the claim was lost.
 	Settled(d *Dispatch, status Status, took time.Duration)
-	// Operated reports a queue operation: submit, claim, extend_lease, settle, reclaim, purge, sweep_blobs,
-	// join, heartbeat or leave.
+	// Operated reports a queue operation: submit, claim, suspects, extend_lease, settle, reclaim, purge,
+	// sweep_blobs, join, heartbeat or leave.
 	Operated(operation string, took time.Duration, err error)
 }
 
@@ -104,13 +104,14 @@ type Mailbox struct {
 	away   atomic.Bool   // leases could not be renewed because of an outage of the store
 	kept   atomic.Int64  // slots for what the worker is claiming
 
-	mu       sync.Mutex
-	tenants  map[string]*Tenant
-	shared   bool                 // there are tenants other than the default one
-	inFlight map[string]*claim    // by dispatch ID
-	latest   map[[2]string]*claim // the last one of each thread in flight, by tenant and thread
-	crew     *crew                // nil unless this process works
-	full     bool                 // the worker waits for room
+	mu        sync.Mutex
+	tenants   map[string]*Tenant
+	shared    bool                 // there are tenants other than the default one
+	inFlight  map[string]*claim    // by dispatch ID
+	latest    map[[2]string]*claim // the last one of each thread in flight, by tenant and thread
+	crew      *crew                // nil unless this process works
+	full      bool                 // the worker waits for room
+	isolation isolation            // of suspects
 }
 
 // New returns a mailbox. It accepts runs at once and processes them in [Mailbox.Work].

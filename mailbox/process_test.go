@@ -222,7 +222,20 @@ func (g *rig) crash(process string, n int) {
 	}
 }
 
-func TestWork_RunsOneSuspectAtATime(t *testing.T) {
+// claimed returns how many of the dispatches are claimed.
+func (g *rig) claimed(tn *mailbox.Tenant, rs ...*mailbox.Receipt) (n int) {
+	g.t.Helper()
+	for _, r := range rs {
+		if d, err := tn.Store.Dispatch(g.t.Context(), r.DispatchID); err != nil {
+			g.t.Fatal(err)
+		} else if d.Status == mailbox.Claimed {
+			n++
+		}
+	}
+	return n
+}
+
+func TestWork_RunsASuspectAlone(t *testing.T) {
 	t.Parallel()
 	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -231,28 +244,59 @@ func TestWork_RunsOneSuspectAtATime(t *testing.T) {
 		rs := g.suspects(tn, 3, "use wait")
 		innocent := g.submit(tn, say("innocent", "use wait"))
 		defer work(b)()
-		for i := range rs { // each is alone until its first step is complete, which takes ten minutes
-			time.Sleep(time.Minute)
-			claimed := 0
-			for _, r := range rs {
-				if d, err := tn.Store.Dispatch(t.Context(), r.DispatchID); err != nil {
-					t.Fatal(err)
-				} else if d.Status == mailbox.Claimed {
-					claimed++
-				}
-			}
-			if claimed != 1 {
-				t.Errorf("%d suspects run at the same time", claimed)
-			}
-			if i == 0 {
-				g.wantDispatch(tn, innocent.DispatchID, mailbox.Claimed)
-			}
-			time.Sleep(9*time.Minute + time.Second)
+		time.Sleep(time.Second)
+		late := g.submit(tn, say("late", "hello"))
+		time.Sleep(20 * time.Second)
+		if n := g.claimed(tn, append(rs, innocent, late)...); n != 1 || b.Active() != 1 {
+			t.Errorf("%d of the runs are claimed and %d in flight, want a suspect alone", n, b.Active())
 		}
-		time.Sleep(time.Minute)
-		for _, r := range rs {
+		time.Sleep(time.Minute) // its step takes longer than others may have to wait
+		g.wantDispatch(tn, innocent.DispatchID, mailbox.Claimed)
+		g.wantRun(tn, late.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello")
+		if n := g.claimed(tn, rs...); n != 1 {
+			t.Errorf("%d suspects are claimed, want 1", n)
+		}
+		time.Sleep(3 * time.Hour)
+		for _, r := range append(rs, innocent) {
 			g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, "got waited")
+			if d := g.wantDispatch(tn, r.DispatchID, mailbox.Acked); d.Attempts != 0 {
+				t.Errorf("dispatch %s has %d attempts", d.ID, d.Attempts)
+			}
 		}
+	})
+}
+
+// Runs in flight make room for suspects, and suspects leave room for others.
+func TestWork_SuspectsAndOthersTakeTurns(t *testing.T) {
+	t.Parallel()
+	bubbletest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		tn := b.Tenant("")
+		rs := g.suspects(tn, 30, "slow") // a minute each
+		var slow, quick []*mailbox.Receipt
+		for i := range 20 {
+			slow = append(slow, g.submit(tn, say(fmt.Sprint("slow", i), "slow")))
+		}
+		defer work(b)()
+		for i := range 40 { // one every 15 seconds
+			quick = append(quick, g.submit(tn, say(fmt.Sprint("quick", i), "hello")))
+			time.Sleep(15 * time.Second)
+		}
+		time.Sleep(2 * time.Minute)
+		var longest time.Duration
+		for _, r := range quick {
+			d := g.wantDispatch(tn, r.DispatchID, mailbox.Acked)
+			longest = max(longest, time.Duration(d.CompletedAt-d.CreatedAt)*time.Millisecond)
+		}
+		if longest > 2*time.Minute {
+			t.Errorf("a run waited for %s behind suspects", longest)
+		}
+		time.Sleep(2 * time.Hour)
+		for _, r := range append(rs, slow...) {
+			g.wantRun(tn, r.RunID, awaken.RunDone, awaken.NaturalEnd, g.run(tn, r.RunID).FinalOutput)
+		}
+		t.Logf("the longest wait of a run was %s", longest)
 	})
 }
 
@@ -275,7 +319,7 @@ func TestWork_GivesUpASuspectThatKeepsKillingItsProcess(t *testing.T) {
 			}
 			innocent := g.submit(tn, say("innocent", "hello"))
 			for i := range 3 {
-				g.crash(fmt.Sprint("again", i), 2)
+				g.crash(fmt.Sprint("again", i), 1)
 			}
 			defer work(b)()
 			time.Sleep(time.Second)

@@ -16,12 +16,19 @@ type turns map[string]bool
 // none: those that have their share of its slots, and those that had their turn. Again reports that
 // the latter could have more if no other tenant waits. As long as the worker knows no tenant but the
 // default one, that may have all slots. Those for what may be claimed are kept until the claim is made.
-func (b *Mailbox) room(had turns) (limit int, except []string, again bool) {
+// A worker that is not open may claim nothing, or one if it is to claim a suspect.
+func (b *Mailbox) room(had turns, suspect bool) (limit int, except []string, again bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.kept.Store(0)
 	free := b.free()
 	limit = min(free, maxBatch)
+	if b.isolation.phase != open {
+		limit = 0
+		if suspect {
+			limit = 1
+		}
+	}
 	defer func() {
 		b.full = limit <= 0 || len(except) > 0
 		b.kept.Store(int64(max(limit, 0)))

@@ -122,11 +122,14 @@ func TestWork_TheDefaultTenantAloneMayHaveEverySlot(t *testing.T) {
 		}
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		if len(q.seen) != 4 { // batches of 64, and no more while no slot is free
-			t.Errorf("the worker claimed %d times, want 4", len(q.seen))
+		if len(q.seen) != 5 { // for a suspect, then batches of 64, and no more while no slot is free
+			t.Fatalf("the worker claimed %d times, want 5", len(q.seen))
 		}
-		for _, r := range q.seen {
-			if r.Limit != 64 || r.Except != nil {
+		if r := q.seen[0]; r.Limit != 1 || r.Suspects != 1 {
+			t.Errorf("the idle worker asked for %+v, want a suspect", r)
+		}
+		for i, r := range q.seen[1:] {
+			if r.Limit != min(64, 255-64*i) || r.Suspects != 0 || r.Except != nil {
 				t.Errorf("the worker asked for %+v, want the usual request", r)
 			}
 		}

@@ -78,14 +78,14 @@ type slot struct {
 
 // reserve reserves a slot for a dispatch of a tenant that this process is about to accept and to
 // begin at once. It returns nil if the process does not work or is not certainly alive, if no slot is
-// free, or if the tenant has its share of them.
+// free, if the tenant has its share of them, or if the worker is not open; see isolation.
 func (b *Mailbox) reserve(tenant string) *slot {
 	from := time.Now()
 	process, alive := b.self.current(from)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	free := b.free()
-	if !alive || b.crew == nil || free <= 0 || b.shared && shareLeft(b.held()[tenant], free) <= 0 {
+	if !alive || b.crew == nil || b.isolation.phase != open || free <= 0 || b.shared && shareLeft(b.held()[tenant], free) <= 0 {
 		return nil
 	}
 	s := &slot{b, b.crew, tenant, process, from}

@@ -111,6 +111,8 @@ type Queue interface {
 	// nothing, also if it called while it lived: the error is awaken.ErrFenced, at the latest
 	// when there is something to claim.
 	Claim(ctx context.Context, c ClaimRequest) (ds []*Dispatch, next time.Duration, err error)
+	// Suspects reports whether a dispatch of a thread that has a suspect can be claimed.
+	Suspects(ctx context.Context) (bool, error)
 	// Renew extends leases and returns the state of each, in the same order. An expired lease
 	// can be renewed until it is reclaimed.
 	Renew(ctx context.Context, lease time.Duration, claims ...Claim) ([]Renewal, error)
@@ -121,8 +123,9 @@ type Queue interface {
 	// Reclaim returns dispatches to the queue whose owner is lost, voids their claims, and sets
 	// LostAt. It takes those of dead processes, all claims of a process at once, counts the
 	// death with [Blame], and forgets the process; and up to limit of those with an expired
-	// lease, for each of which it counts an attempt. It returns how many it reclaimed. It makes
-	// none a dead letter, however many attempts failed: the next worker to claim it does.
+	// lease, each of which is counted with [Dispatch.Lose], alone if its process has claimed no
+	// other. It returns how many it reclaimed. It makes none a dead letter, however many attempts
+	// failed: the next worker to claim it does.
 	Reclaim(ctx context.Context, limit int) (int, error)
 	// Purge removes dispatches that have been terminal for longer than olderThan and returns
 	// how many it removed.

@@ -47,15 +47,23 @@ func (b *Mailbox) Work(ctx context.Context) error {
 }
 
 // claimAll claims as many dispatches as Concurrency and the shares of the tenants allow, until ctx is
-// done.
+// done. It claims suspects one at a time; see isolation.
 func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from time.Time)) {
 	had := turns{}
 	for ctx.Err() == nil {
-		limit, except, again := b.room(had)
+		suspect, soon := b.isolate(ctx)
+		limit, except, again := b.room(had, suspect)
 		pause := b.cfg.Poll
+		if soon > 0 {
+			pause = min(pause, soon)
+		}
 		from := time.Now()
 		if id, alive := b.self.current(from); alive && limit > 0 {
-			ds, next, err := b.claimSome(ctx, ClaimRequest{Consumer: id, Lease: b.cfg.Lease, Limit: limit, Suspects: b.suspectsFree(), Except: except})
+			r := ClaimRequest{Consumer: id, Lease: b.cfg.Lease, Limit: limit, Except: except}
+			if suspect {
+				r.Suspects = 1
+			}
+			ds, next, err := b.claimSome(ctx, r)
 			b.cfg.Observer.Operated("claim", time.Since(from), err)
 			if ctx.Err() != nil {
 				return // they are released when the process leaves
@@ -66,26 +74,41 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 			case err != nil:
 				b.cfg.Logger.Warn("cannot claim dispatches", "error", err)
 			}
+			b.beginAll(ctx, ds, suspect, func(d *Dispatch) { start(d, from) })
 			for _, d := range ds {
-				if d.Suspect() {
-					d.logTo(b.cfg.Logger).Warn("running a suspect: processes died while they ran it", "crashes", d.Crashes, "attempts", d.Attempts, "max_attempts", d.MaxAttempts)
-				}
-				start(d, from)
 				had[d.Tenant] = true
 			}
 			if len(ds) == limit {
 				continue
 			}
 			clear(had) // no other tenant waits
-			if again && err == nil {
+			if (again || b.idle(len(ds))) && err == nil {
 				continue
 			}
 			if next > 0 {
 				pause = min(pause, next)
 			}
+		} else if suspect {
+			b.isolated(ctx, nil)
 		}
 		b.kept.Store(0) // what was claimed has begun
 		wait(ctx, pause, b.wakeup)
+	}
+}
+
+// beginAll begins what was claimed: suspects if that was asked for, at most one and no other, or else
+// anything but suspects.
+func (b *Mailbox) beginAll(ctx context.Context, ds []*Dispatch, suspect bool, start func(d *Dispatch)) {
+	var isolated *Dispatch
+	for _, d := range ds {
+		if d.Suspect() {
+			d.logTo(b.cfg.Logger).Warn("running a suspect alone: processes died while they ran it", "crashes", d.Crashes, "attempts", d.Attempts, "max_attempts", d.MaxAttempts)
+			isolated = d
+		}
+		start(d)
+	}
+	if suspect {
+		b.isolated(ctx, isolated)
 	}
 }
 
@@ -102,17 +125,6 @@ func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(leaveTime, cancel) })
 	return call, func() { stop(); cancel() }
-}
-
-// suspectsFree returns how many suspects may be claimed: one, unless this process runs one that
-// has made no progress.
-func (b *Mailbox) suspectsFree() int {
-	for _, c := range b.claims() {
-		if c.suspect && !c.clear.Load() {
-			return 0
-		}
-	}
-	return 1
 }
 
 // begin registers the claim on d, which was requested at from. It returns nil if the claim is in flight

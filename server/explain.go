@@ -227,7 +227,7 @@ func (s *situation) queued(d *mailbox.Dispatch) cause {
 		c.Detail = "It is not to begin before " + at(d.AvailableAt) + "."
 	case d.Suspect():
 		c.Code, c.Since = causeSuspect, cmp.Or(since, d.UpdatedAt)
-		c.Detail = fmt.Sprintf("%d processes have died while they ran it. A process runs one such run at a time; after %d failures it is given up.", d.Crashes, d.MaxAttempts)
+		c.Detail = fmt.Sprintf("%d processes have died while they ran it. A process runs it alone; after %d deaths of such processes it is given up.", d.Crashes, d.MaxAttempts)
 	case lost:
 		c.Code, c.Since = causeLost, since
 		c.Detail = "The process that ran it is gone. The next free worker takes it over."

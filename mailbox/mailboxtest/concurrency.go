@@ -149,7 +149,7 @@ var concurrencyCases = []testCase{
 					_, err = q.Reclaim(k.Context(), 10)
 				default:
 					var ds []*mailbox.Dispatch
-					ds, _, err = k.claimFrom(q, mailbox.ClaimRequest{Consumer: number("w", i), Lease: time.Duration(rnd.IntN(3)) * time.Second, Limit: 2})
+					ds, _, err = k.claimFrom(q, mailbox.ClaimRequest{Consumer: number("w", i), Lease: time.Duration(rnd.IntN(3)) * time.Second, Limit: 2, Suspects: 2})
 					for _, d := range ds {
 						s := mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}
 						if rnd.IntN(2) == 0 {
@@ -215,7 +215,7 @@ var concurrencyCases = []testCase{
 		sum.Add(int32(k.reclaim(n)))
 		equal(k, "reclaimed", int32(n), sum.Load())
 		for i := range n {
-			equal(k, "attempts", 1, k.get(number("d", i)).Attempts)
+			equal(k, "crashes", 1, k.get(number("d", i)).Crashes)
 		}
 	}},
 	{"ChangesOfAThreadAreSerialised", func(k *kit) {

@@ -117,15 +117,16 @@ type entry struct {
 	putOff          bool   // it will not be available again
 	cancel          bool
 	attempts, steps int
+	crashes         int
 }
 
 func (e entry) String() string {
-	return fmt.Sprintf("{%s epoch %d token %q cancel %v attempts %d steps %d}", e.id, e.epoch, e.token, e.cancel, e.attempts, e.steps)
+	return fmt.Sprintf("{%s epoch %d token %q cancel %v attempts %d steps %d crashes %d}", e.id, e.epoch, e.token, e.cancel, e.attempts, e.steps, e.crashes)
 }
 
 // shown is a stored dispatch as the model would show it.
 func shown(d *mailbox.Dispatch) string {
-	return entry{rank: rank{id: d.ID}, epoch: d.Epoch, token: d.ClaimToken, cancel: d.Cancel, attempts: d.Attempts, steps: d.Steps}.String()
+	return entry{rank: rank{id: d.ID}, epoch: d.Epoch, token: d.ClaimToken, cancel: d.Cancel, attempts: d.Attempts, steps: d.Steps, crashes: d.Crashes}.String()
 }
 
 // sequential is a thread of the model: its live dispatches in order.
@@ -222,7 +223,7 @@ func (s sequential) apply(st *step) []sequential {
 		}
 		e := s.live[i]
 		e.token, e.short = "", false
-		e.attempts++
+		e.crashes++ // and no attempt: none is left
 		return []sequential{s, s.with(i, &e)}
 	}
 	i := s.find(st.id)
@@ -231,7 +232,7 @@ func (s sequential) apply(st *step) []sequential {
 	}
 	e := s.live[i]
 	if st.steps > e.steps {
-		e.steps, e.attempts = st.steps, 0
+		e.steps, e.attempts, e.crashes = st.steps, 0, 0
 	}
 	if st.kind == "renew" {
 		e.short = st.short
@@ -348,6 +349,7 @@ func (h *history) one(worker, n int, q mailbox.Queue, rnd *rand.Rand) error {
 			st.key = number("key", rnd.IntN(2))
 		}
 		d := dispatch(st.thread, st.id, priority(rnd.IntN(3)), dedupe(st.key))
+		d.MaxAttempts = 0 // whether a claim was alone depends on other threads
 		if st.short {
 			d.AvailableAt = forever.Milliseconds()
 		}
@@ -374,7 +376,7 @@ func (h *history) one(worker, n int, q mailbox.Queue, rnd *rand.Rand) error {
 			lease = 0
 		}
 		return h.do(worker, func() ([]*step, error) {
-			ds, _, err := h.claimFrom(q, mailbox.ClaimRequest{Consumer: number("w", worker), Lease: lease, Limit: 1 + rnd.IntN(3)})
+			ds, _, err := h.claimFrom(q, mailbox.ClaimRequest{Consumer: number("w", worker), Lease: lease, Limit: 1 + rnd.IntN(3), Suspects: 3})
 			var steps []*step
 			for _, d := range ds {
 				steps = append(steps, &step{kind: "claim", thread: d.ThreadID, id: d.ID, token: d.ClaimToken, short: st.short, seen: shown(d)})

@@ -212,7 +212,7 @@ var processCases = []testCase{
 		equal(k, "reclaimed", 0, k.reclaim(10))
 		k.Advance(2 * silence)
 		equal(k, "reclaimed", 1, k.reclaim(10))
-		k.counts("a", 0, 1)
+		k.counts("a", 1, 0)
 		equal(k, "lost", true, k.get("a").LostAt > 0)
 	}},
 	{"LeavingReleasesClaimsAtNoCost", func(k *kit) {
@@ -268,16 +268,89 @@ var blameCases = []testCase{
 		}
 		equal(k, "suspect", true, k.get("a").Suspect())
 	}},
-	{"ASuspectIsToBlameForTheDeathOfItsProcess", func(k *kit) {
+	{"ASuspectThatRanAloneIsToBlame", func(k *kit) {
 		k.suspects(dispatch("t1", "suspect"))
 		k.enqueue(dispatch("t2", "innocent"))
 		for i := range 3 {
 			k.join(number("q", i))
-			equal(k, "claimed", []string{"suspect", "innocent"}, dispatchIDs(k.claimAs(number("q", i))))
-			k.kill(number("q", i), 2)
+			equal(k, "claimed", []string{"suspect"}, dispatchIDs(k.claimSuspects(number("q", i), 1, 1)))
+			k.kill(number("q", i), 1)
 			k.counts("suspect", mailbox.SuspectCrashes+i+1, i+1)
 			k.counts("innocent", 0, 0)
 		}
+	}},
+	{"ASuspectInCompanyIsNotToBlame", func(k *kit) {
+		k.suspects(dispatch("t1", "suspect"))
+		k.enqueue(dispatch("t2", "unknown"))
+		for i := range 3 {
+			k.join(number("q", i))
+			equal(k, "claimed", 2, len(k.claimSuspects(number("q", i), 2, 2)))
+			k.kill(number("q", i), 2)
+			k.counts("suspect", mailbox.SuspectCrashes+i+1, 0)
+			k.counts("unknown", i+1, 0)
+		}
+	}},
+	{"AttemptsStayWithinTheLimit", func(k *kit) {
+		k.suspects(dispatch("t1", "a", func(d *mailbox.Dispatch) { d.MaxAttempts = 2 }), dispatch("t2", "b", func(d *mailbox.Dispatch) { d.MaxAttempts = 2 }))
+		for i := range 5 {
+			k.join(number("q", i))
+			ds := k.claimSuspects(number("q", i), 1, 1)
+			k.kill(number("q", i), 1)
+			equal(k, "attempts", true, k.get(ds[0].ID).Attempts <= 2)
+		}
+		for i := range 8 {
+			for _, d := range k.claimSuspects("worker", 1, 1) {
+				k.Advance(lease + time.Second)
+				equal(k, "reclaimed", 1, k.reclaim(10))
+				equal(k, "attempts after an expired lease", true, k.get(d.ID).Attempts <= 2)
+			}
+			if i == 7 {
+				equal(k, "exhausted", true, k.get("a").Exhausted() && k.get("b").Exhausted())
+			}
+		}
+	}},
+	{"AnExpiredLeaseCostsOnlyASuspectThatRanAlone", func(k *kit) {
+		expire := func(process string, suspects, want int) {
+			k.Helper()
+			k.join(process)
+			equal(k, "claimed", want, len(k.claimSuspects(process, want, suspects)))
+			for at := time.Duration(0); at <= lease; at += silence / 2 {
+				k.Advance(silence / 2)
+				k.beat(process)
+			}
+			equal(k, "reclaimed", want, k.reclaim(10))
+		}
+		k.enqueue(dispatch("t1", "a"), dispatch("t2", "b"))
+		for i := range mailbox.SuspectCrashes {
+			expire(number("p", i), 0, 2)
+		}
+		k.counts("a", 2, 0)
+		k.counts("b", 2, 0)
+		expire("both", 2, 2)
+		k.counts("a", 3, 0)
+		k.counts("b", 3, 0)
+		k.as(k.claimSuspects("both", 1, 1)[0], mailbox.Acked)
+		expire("alone", 1, 1)
+		if a, b := k.get("a"), k.get("b"); a.Attempts+b.Attempts != 1 || a.Crashes+b.Crashes != 7 {
+			k.Errorf("the dispatches have %d and %d attempts, %d and %d crashes", a.Attempts, b.Attempts, a.Crashes, b.Crashes)
+		}
+	}},
+	{"SuspectsAreFound", func(k *kit) {
+		found := func() bool {
+			ok, err := k.Queue.Suspects(k.Context())
+			if err != nil {
+				k.Fatal(err)
+			}
+			return ok
+		}
+		k.suspects(dispatch("t1", "s"))
+		k.enqueue(dispatch("t", "a"))
+		equal(k, "with one", true, found())
+		d := k.claimSuspects("worker", 1, 1)[0]
+		equal(k, "with one that is claimed", false, found())
+		equal(k, "claimed", []string{"a"}, dispatchIDs(k.claimSuspects("worker", 10, 10)))
+		k.settle(mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Queued})
+		equal(k, "with one that is queued again", true, found())
 	}},
 	{"ClaimTakesOnlyAsManySuspectsAsItMay", func(k *kit) {
 		k.suspects(dispatch("t1", "s1"), dispatch("t2", "s2"), dispatch("t3", "s3"))

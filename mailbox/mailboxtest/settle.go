@@ -280,7 +280,7 @@ var reclaimCases = []testCase{
 		for id := range old {
 			d := k.get(id)
 			between(k, "available_at", d.AvailableAt, before-2*time.Hour.Milliseconds(), k.now())
-			if d.Status != mailbox.Queued || d.Attempts != 1 || d.ClaimToken != "" || d.ClaimedBy != "" || d.LeaseUntil != 0 {
+			if d.Status != mailbox.Queued || d.Attempts != 0 || d.Crashes != 1 || d.ClaimToken != "" || d.ClaimedBy != "" || d.LeaseUntil != 0 {
 				k.Errorf("got %+v", plain(d))
 			}
 			if err := k.trySettle(mailbox.Settlement{Claim: old[id].Claim(), Status: mailbox.Acked}); !errors.Is(err, awaken.ErrFenced) {
@@ -301,16 +301,17 @@ var reclaimCases = []testCase{
 		k.Advance(time.Minute)
 		equal(k, "reclaimed", []int{4, 4, 2, 0}, []int{k.reclaim(4), k.reclaim(4), k.reclaim(4), k.reclaim(4)})
 	}},
-	{"CountsBeyondTheLastAttempt", func(k *kit) {
+	{"CountsNoMoreThanTheLastAttempt", func(k *kit) {
 		k.enqueue(dispatch("t", "a", func(d *mailbox.Dispatch) { d.MaxAttempts = 1 }))
-		for range 3 {
-			k.claimFor(1, time.Second)
-			k.Advance(time.Minute)
+		for i := range 5 {
+			equal(k, "claimed", 1, len(k.claimSuspects("worker", 1, 1)))
+			k.Advance(2 * lease)
 			equal(k, "reclaimed", 1, k.reclaim(10))
+			equal(k, "attempts", min(max(i-1, 0), 1), k.get("a").Attempts)
 		}
 		// Only a worker can end the run, so it has to get it once more.
-		d := k.claimOne("a")
-		if d.Attempts != 3 || !d.Exhausted() {
+		d := k.claimSuspects("worker", 1, 1)[0]
+		if d.Attempts != 1 || !d.Exhausted() {
 			k.Errorf("got %+v", plain(d))
 		}
 	}},

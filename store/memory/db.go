@@ -112,6 +112,13 @@ func (db *DB) Claim(_ context.Context, c mailbox.ClaimRequest) (ds []*mailbox.Di
 	return ds, next, nil
 }
 
+// Suspects reports whether a suspect can be claimed.
+func (db *DB) Suspects(context.Context) (bool, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.lines.suspects.Len() > 0, nil
+}
+
 // claimed returns the dispatch of a claim and its thread, or nil if the claim is void.
 func (db *DB) claimed(h mailbox.Claim) (*mailbox.Dispatch, *thread) {
 	s := db.tenants[h.Tenant]
@@ -184,12 +191,13 @@ func (db *DB) Reclaim(_ context.Context, limit int) (int, error) {
 		}
 	}
 	limit += n
+	claims := db.lines.claims()
 	for d, t := range db.lines.claimed {
 		if n == limit {
 			break
 		}
 		if d.LeaseUntil <= now {
-			d.Attempts++
+			d.Lose(claims[d.ClaimedBy] == 1)
 			d.LostAt = now
 			d.Fail(now, "", true)
 			db.lines.release(t, d, mailbox.Queued, now, now)

@@ -108,6 +108,15 @@ func (l *lines) bury(process string, now int64, dead bool) int {
 	return len(claimed)
 }
 
+// claims returns how many dispatches each process has claimed.
+func (l *lines) claims() map[string]int {
+	out := map[string]int{}
+	for d := range l.claimed {
+		out[d.ClaimedBy]++
+	}
+	return out
+}
+
 // notify wakes the listeners.
 func (l *lines) notify(s mailbox.Signal) {
 	for _, fn := range l.listeners {

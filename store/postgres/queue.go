@@ -63,6 +63,17 @@ func (q *queue) Claim(ctx context.Context, c mailbox.ClaimRequest) (ds []*mailbo
 	return ds, time.Duration(ms) * time.Millisecond, nil
 }
 
+// Suspects reports whether a suspect can be claimed.
+func (q *queue) Suspects(ctx context.Context) (found bool, err error) {
+	err = retry(ctx, func() error {
+		return q.db.pool.QueryRow(ctx, q.db.sql(`SELECT EXISTS (SELECT FROM {p}_queues q WHERE q.suspect AND q.since IS NOT NULL)`)).Scan(&found)
+	})
+	if err != nil {
+		return false, fmt.Errorf("suspects: %w", err)
+	}
+	return found, nil
+}
+
 // claimNext claims dispatches. Its last columns are those of the thread's row if that was acquired.
 var claimNext = `SELECT o.tenant, o.id, o.thread, o.run, o.request, o.priority, o.dedupe, o.epoch, o.status, o.cancel, o.revision,
 	o.available, o.attempts, o.max_attempts, o.steps, o.error, o.key, o.digest, o.created, o.updated, o.completed, o.token, o.consumer, o.lease, o.crashes, o.lost, NULL::text, '', '',

@@ -197,6 +197,15 @@ func (c queueConn) claimableExcept(r mailbox.ClaimRequest) (out []queueKey, err 
 	return out, nil
 }
 
+// Suspects reports whether a suspect can be claimed.
+func (q *queue) Suspects(ctx context.Context) (found bool, err error) {
+	err = q.db.read(ctx, func(c *conn) (err error) {
+		found, err = c.row(ctx, `SELECT 1 FROM {p}_queues WHERE suspect = 1 AND since IS NOT NULL LIMIT 1`, nil, new(int))
+		return err
+	})
+	return found, err
+}
+
 // claimed returns the queue of a claim, and whether the dispatch is cancelled. It reports
 // false if the claim is void.
 func (c queueConn) claimed(h mailbox.Claim) (k queueKey, cancel, ok bool, err error) {
@@ -314,16 +323,24 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 	err = q.db.write(ctx, "", "reclaim", func(conn *conn) (refused, err error) {
 		c := queueConn{conn}
 		now := c.moment()
-		over, err := c.queues(`lease <= ? ORDER BY lease LIMIT ?`, now.ms, max(limit, 0))
+		over, err := c.dispatches(context.Background(), `q.lease <= ? ORDER BY q.lease LIMIT ?`, now.ms, max(limit, 0))
 		if err != nil {
 			return nil, err
 		}
-		for _, k := range over {
-			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = attempts + 1, available = ?3, updated = ?3, lost = ?3
-				WHERE tenant = ?1 AND id = (SELECT claimed FROM {p}_queues WHERE tenant = ?1 AND id = ?2)`, k.tenant, k.thread, now.ms); err != nil {
+		claims := map[string]int{} // of each process, before any is released
+		for _, d := range over {
+			if claims[d.ClaimedBy] > 0 {
+				continue
+			}
+			var n int
+			if _, err := c.row(context.Background(), `SELECT count(*) FROM {p}_queues WHERE lease IS NOT NULL AND consumer = ?`, []any{d.ClaimedBy}, &n); err != nil {
 				return nil, err
 			}
-			if _, err := c.release(k, c.moment()); err != nil {
+			claims[d.ClaimedBy] = n
+		}
+		for _, d := range over {
+			d.Lose(claims[d.ClaimedBy] == 1)
+			if err := c.requeue(d, c.moment(), true); err != nil {
 				return nil, err
 			}
 		}
@@ -331,6 +348,20 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 		return nil, nil
 	})
 	return n + expired, err
+}
+
+// requeue ends the claim on a dispatch, whose owner is lost or has left.
+func (c queueConn) requeue(d *mailbox.Dispatch, now moment, lost bool) error {
+	at := int64(0)
+	if lost {
+		at = now.ms
+	}
+	if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = ?3, crashes = ?4, available = ?5, updated = ?5, lost = ?6 WHERE tenant = ?1 AND id = ?2`,
+		d.Tenant, d.ID, d.Attempts, d.Crashes, now.ms, at); err != nil {
+		return err
+	}
+	_, err := c.release(queueKey{d.Tenant, d.ThreadID}, now)
+	return err
 }
 
 // releaseAll requeues what a process has claimed, and counts its death if it is dead.
@@ -341,20 +372,11 @@ func (q *queue) releaseAll(ctx context.Context, process string, dead bool) (n in
 		if err != nil {
 			return nil, err
 		}
-		lost := int64(0)
 		if dead {
 			mailbox.Blame(claimed)
 		}
 		for _, d := range claimed {
-			now := c.moment()
-			if dead {
-				lost = now.ms
-			}
-			if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = ?3, crashes = ?4, available = ?5, updated = ?5, lost = ?6 WHERE tenant = ?1 AND id = ?2`,
-				d.Tenant, d.ID, d.Attempts, d.Crashes, now.ms, lost); err != nil {
-				return nil, err
-			}
-			if _, err := c.release(queueKey{d.Tenant, d.ThreadID}, now); err != nil {
+			if err := c.requeue(d, c.moment(), dead); err != nil {
 				return nil, err
 			}
 		}
