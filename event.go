@@ -237,6 +237,9 @@ type MessagesSnapshot struct {
 type Error struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"` // kind of error, for programs: invalid_request, not_found, busy, conflict and others
+	// RetryAfterMS is when another try may succeed, if that is known: after a provider asked for a pause, or
+	// while the model's breaker is open.
+	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
 }
 
 // Type implements [Event], as the method Type of every other event does.

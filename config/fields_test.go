@@ -278,7 +278,7 @@ var fieldCases = map[string]map[string]fieldCase{
 		"overloaded_backoff_base_ms": {`1`, `-1`, "overloaded_backoff_base_ms is -1, want 0 or more", "2000"},
 		"max_stream_retries":         {`1`, `-1`, "max_stream_retries is -1, want 0 or more", "2"},
 		"stream_idle_timeout_secs":   {`1`, `-1`, "stream_idle_timeout_secs is -1, want 0 or more", "60"},
-		"max_retry_after_secs":       {`1`, `-1`, "max_retry_after_secs is -1, want 0 or more", "120"},
+		"max_retry_after_secs":       {`1`, `-1`, "max_retry_after_secs is -1, want 0 or more", "30"},
 	},
 	"InferenceOverride": {
 		"upstream_model":   {`"m"`, `7`, `field "upstream_model" is a JSON number, want a string`, ""},

@@ -136,7 +136,7 @@ func (s *stream) settle(cost money.Amount, err error) money.Amount {
 func refusedByProvider(err error) bool {
 	switch llm.KindOf(err) {
 	case llm.RateLimited, llm.Overloaded, llm.ContextOverflow, llm.InvalidRequest, llm.Unauthorized, llm.ModelNotFound,
-		llm.AllModelsUnavailable, llm.PoolAttemptsExhausted:
+		llm.CircuitOpen, llm.AllModelsUnavailable, llm.PoolAttemptsExhausted:
 		return true
 	}
 	return false

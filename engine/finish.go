@@ -142,6 +142,9 @@ func (r *run) conclude(e *end) {
 	}
 	if t.Type == awaken.Failed {
 		r.rec.ErrorPayload = &awaken.Error{Message: t.Message, Code: string(llm.KindOf(e.err))}
+		if le, ok := errors.AsType[*llm.Error](e.err); ok {
+			r.rec.ErrorPayload.RetryAfterMS = le.RetryAfter.Milliseconds()
+		}
 		if _, ok := errors.AsType[*OutputError](e.err); ok {
 			r.rec.ErrorPayload.Code = "invalid_output"
 		}

@@ -41,6 +41,7 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 	if req.IdleTimeout = time.Duration(inf.agent.Retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
 		req.IdleTimeout *= 2
 	}
+	req.Patience.MaxPause = max(1, time.Duration(inf.agent.Retry.MaxRetryAfterSecs)*time.Second)
 	inf.takeFilter(req, &used)
 	if inf.output.plan != nil {
 		inf.output.plan.Apply(req)

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -28,6 +27,7 @@ type stream struct {
 	began   time.Time
 
 	tried     tries
+	pass      llm.Pass         // of the current request, through the model's breaker
 	lost      []string         // tools whose calls broke off with the stream
 	usage     llm.Usage        // of all pieces
 	cost      money.Amount     // of all pieces
@@ -102,21 +102,17 @@ func (s *stream) receiveAll() error {
 // A request that is too large for the model is reduced, once.
 func (s *stream) recover(err error) error {
 	p, inf := &s.inf.agent.Retry, s.inf
-	le, known := errors.AsType[*llm.Error](err)
-	if known && le.Kind == llm.ContextOverflow {
+	if llm.KindOf(err) == llm.ContextOverflow {
 		return s.overflowed(err)
 	}
-	if !known || !le.Retryable() || s.ctx.Err() != nil {
-		return err
-	}
-	n, limit := &s.tried.retries, p.MaxRetries
+	n, again := &s.tried.retries, p.Admission
 	if s.started {
-		n, limit = &s.tried.recoveries, p.MaxStreamRetries
+		n, again = &s.tried.recoveries, p.Recovery
 	}
-	if *n >= limit {
+	admission := again(*n, err)
+	if admission.Verdict == llm.Refuse || s.ctx.Err() != nil {
 		return err
 	}
-	attempt := *n
 	*n++
 	dropped := s.got.BreakOff()
 	switch {
@@ -132,8 +128,8 @@ func (s *stream) recover(err error) error {
 	default:
 		s.retract(err.Error())
 	}
-	inf.log().Warn("retrying a model call", "error", err, "wait", p.Delay(attempt, err))
-	return p.Wait(s.ctx, attempt, err)
+	inf.log().Warn("retrying a model call", "error", err, "wait", admission.After)
+	return admission.Wait(s.ctx)
 }
 
 // retract takes back what has arrived.
@@ -187,11 +183,13 @@ func (s *stream) receive() error {
 		req = &own
 	}
 	if b := s.inf.agent.Breaker; b != nil {
-		if err := b.Enter(); err != nil {
+		var err error
+		if s.pass, err = b.Enter(req.Routing.Session()); err != nil {
 			return err
 		}
 		defer func() {
-			b.Leave(s.err, s.err == nil && !s.got.Finished() || s.ctx.Err() != nil || s.err == errOverspent)
+			s.pass.Leave(s.err, s.err == nil && !s.got.Finished() || s.ctx.Err() != nil || s.err == errOverspent)
+			s.pass = llm.Pass{}
 		}()
 	}
 	if s.inf.wallet.spending != nil {
@@ -269,6 +267,7 @@ func (s *stream) add(d *llm.Delta, err error) error {
 			return nil // the call has not started
 		}
 	}
+	s.pass.Answered()
 	if s.allowance.id != "" {
 		s.allowance.arrived = true
 		if err := s.watch(d); err != nil {

@@ -15,9 +15,8 @@ const (
 	patience = 30 * time.Second
 	// tellAfter is how long a request waits before its run says so.
 	tellAfter = time.Second
-	// mostPause is the longest pause of a provider for which requests wait. If it is longer, they
-	// fail: a retry policy or a pool knows better what to do.
-	mostPause = 2 * time.Minute
+	// storeTime is how long a request that need not wait here waits for the store's answer.
+	storeTime = 250 * time.Millisecond
 	// lookTime is how often a process looks whether others have learned a limit.
 	lookTime = 2 * time.Second
 	// keepTime is how long a process keeps what it does not need.
@@ -52,7 +51,10 @@ type waiter struct {
 	tokens float64 // estimated
 	scopes []*scope
 	class  int
-	since  time.Time
+	since  time.Time // its place in line
+	joined time.Time
+	until  time.Time     // when it is refused; zero means never
+	pause  time.Duration // longest that it waits for
 	ready  chan struct{} // closed when it may be sent, or err is set
 	err    error
 }
@@ -145,7 +147,7 @@ func (a *account) enter(ctx context.Context, req *llm.Request) (*ticket, error) 
 		a.mu.Unlock()
 		return nil, nil
 	}
-	w := &waiter{tenant: tenant, scopes: scopes, since: time.Now()}
+	w := newWaiter(tenant, scopes, &req.Patience)
 	if inBackground {
 		w.class = background
 	}
@@ -158,18 +160,30 @@ func (a *account) enter(ctx context.Context, req *llm.Request) (*ticket, error) 
 		a.mu.Unlock()
 		return a.ticket(w), nil
 	}
+	if err := a.refused(w, w.joined); err != nil {
+		a.mu.Unlock()
+		return nil, err
+	}
 	w.ready = make(chan struct{})
 	a.join(w)
 	a.wake()
 	a.mu.Unlock()
 	err := a.await(ctx, w, req)
 	if told := a.limiter.cfg.Waited; told != nil {
-		told(Waited{Provider: a.provider, Model: req.Model, Tenant: w.tenant, Background: inBackground, For: time.Since(w.since), Sent: err == nil})
+		told(Waited{Provider: a.provider, Model: req.Model, Tenant: w.tenant, Background: inBackground, For: time.Since(w.joined), Sent: err == nil})
 	}
 	if err != nil {
 		return nil, err
 	}
 	return a.ticket(w), nil
+}
+
+func newWaiter(tenant string, scopes []*scope, p *llm.Patience) *waiter {
+	w := &waiter{tenant: tenant, scopes: scopes, joined: time.Now(), until: p.Until, pause: p.Pause()}
+	if w.since = p.Since; w.since.IsZero() || w.since.After(w.joined) {
+		w.since = w.joined
+	}
+	return w
 }
 
 func (a *account) ticket(w *waiter) *ticket {
@@ -208,8 +222,22 @@ func (a *account) admit(w *waiter) bool {
 func (a *account) await(ctx context.Context, w *waiter, req *llm.Request) error {
 	tell := time.NewTimer(tellAfter)
 	defer tell.Stop()
+	var late <-chan time.Time
+	if !w.until.IsZero() {
+		t := time.NewTimer(max(time.Until(w.until), storeTime))
+		defer t.Stop()
+		late = t.C
+	}
 	for {
 		select {
+		case <-late:
+			a.mu.Lock()
+			select {
+			case <-w.ready: // at the same moment
+			default:
+				a.refuse(w, a.inTheWay(w, time.Now()))
+			}
+			a.mu.Unlock()
 		case <-w.ready:
 			return w.err
 		case <-tell.C:
@@ -271,15 +299,39 @@ func (a *account) estimate(req *llm.Request) float64 {
 	return float64(req.Tokens()) + reply
 }
 
-// refused returns the error of a request that would have to wait too long, or nil. Requires a.mu.
+// refused returns the error of a request that would have to wait too long for a pause, or nil. Requires a.mu.
 func (a *account) refused(w *waiter, now time.Time) error {
 	for _, s := range w.scopes {
-		if wait := s.pausedUntil.Sub(now); wait > mostPause {
-			return &llm.Error{Kind: llm.RateLimited, Provider: a.provider, RetryAfter: wait,
-				Message: fmt.Sprintf("the provider has asked for a pause of which %s are left, more than the %s that requests wait", wait.Round(time.Second), mostPause)}
+		wait := s.pausedUntil.Sub(now)
+		if wait <= 0 || wait <= w.pause && (w.until.IsZero() || !s.pausedUntil.After(w.until)) {
+			continue
 		}
+		return a.refusal(wait, "the provider asked for a pause of which %s are left", wait.Round(time.Millisecond))
 	}
 	return nil
+}
+
+// inTheWay returns the error of a request that must not wait any longer. Requires a.mu.
+func (a *account) inTheWay(w *waiter, now time.Time) error {
+	wait := leastWait
+	for _, s := range w.scopes {
+		wait = max(wait, s.pausedUntil.Sub(now), s.estimate(now))
+	}
+	return a.refusal(wait, "the limit of the provider is used up for about %s", wait.Round(time.Millisecond))
+}
+
+// leastWait is the shortest wait that is estimated.
+const leastWait = 100 * time.Millisecond
+
+func (a *account) refusal(after time.Duration, format string, args ...any) error {
+	return &llm.Error{Kind: llm.RateLimited, Provider: a.provider, Unsent: true, RetryAfter: after, Message: fmt.Sprintf(format, args...)}
+}
+
+// refuse ends the wait of a request in line. Requires a.mu.
+func (a *account) refuse(w *waiter, err error) {
+	a.leave(w)
+	w.err = err
+	close(w.ready)
 }
 
 // known returns the limits of the account.

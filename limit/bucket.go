@@ -33,9 +33,13 @@ const (
 	learnedTime = 10 * time.Minute
 	// longestPause bounds what a provider can ask for.
 	longestPause = time.Hour
-	// growth is by how much a ceiling grows in a minute; it is forgotten after ceilingTime.
-	growth      = 1.1
-	ceilingTime = 12 * time.Minute
+	// A ceiling follows from refusals if there were at least strikes, each after the pause of the one
+	// before and none more than strikeTime after it, while the provider served at least leastLoad
+	// requests a minute. After half of ceilingTime it grows, to four times its size, and then it is forgotten.
+	strikes     = 3
+	strikeTime  = 3 * time.Minute
+	leastLoad   = 10.0
+	ceilingTime = time.Minute
 	// longReset is a reset that a limit per minute never has.
 	longReset = 90 * time.Second
 )
@@ -45,7 +49,8 @@ const (
 type bucket struct {
 	At       int64             `json:"at"` // of the levels
 	Paused   int64             `json:"paused,omitempty"`
-	Refused  int64             `json:"refused,omitempty"` // when the provider last refused a request, for people
+	Refused  int64             `json:"refused,omitempty"` // when the provider last refused a request
+	Strikes  int               `json:"strikes,omitempty"` // refusals that say nothing about the limit, each after the pause of the one before
 	Requests meter             `json:"requests"`
 	Tokens   meter             `json:"tokens"`
 	Claims   map[string]*claim `json:"claims,omitempty"` // by process
@@ -69,7 +74,7 @@ type claim struct {
 	Demand   []demand `json:"demand,omitempty"`
 	Held     amount   `json:"held,omitzero"`
 	InFlight float64  `json:"in_flight,omitempty"` // requests whose response has not begun
-	Rate     amount   `json:"rate,omitzero"`       // used per minute
+	Served   float64  `json:"served,omitempty"`    // requests per minute that the provider did not refuse
 }
 
 // demand is what requests of a tenant wait for.
@@ -87,7 +92,7 @@ type visit struct {
 	settle     amount          // held and given back or, if negative, used and not held
 	held       amount          // after settle
 	inFlight   float64
-	rate       amount // used per minute
+	served     float64 // requests per minute that the provider did not refuse
 	report     *llm.RateReport
 	refusal    *refusal
 }
@@ -126,7 +131,7 @@ func (b *bucket) visited(now int64, process string, v *visit) outcome {
 	b.At = now
 	b.Requests.settle(v.settle.Requests)
 	b.Tokens.settle(v.settle.Tokens)
-	c := &claim{Until: now + claimTime.Milliseconds(), Demand: v.demand, Held: v.held, InFlight: v.inFlight, Rate: v.rate}
+	c := &claim{Until: now + claimTime.Milliseconds(), Demand: v.demand, Held: v.held, InFlight: v.inFlight, Served: v.served}
 	if b.Claims == nil {
 		b.Claims = map[string]*claim{}
 	}
@@ -176,21 +181,25 @@ func (b *bucket) learn(now int64, process string, v *visit) {
 		b.Requests.learn(now, v.report.Requests)
 		b.Tokens.learn(now, v.report.Tokens)
 	}
-	if v.refusal == nil || v.refusal.known || now-b.Requests.CeilingAt < 5000 {
+	if v.refusal == nil || v.refusal.known || now < b.Paused {
 		return
 	}
-	// The provider does not say what its limit is: it is below what the fleet has used.
-	used := v.rate.Requests
+	if now-b.Refused > strikeTime.Milliseconds() {
+		b.Strikes = 0
+	}
+	// The provider does not say what its limit is. One refusal says only when to come back. If it goes on
+	// refusing, its limit is what it served meanwhile.
+	if b.Strikes++; b.Strikes < strikes {
+		return
+	}
+	served := v.served
 	for id, c := range b.Claims {
 		if id != process {
-			used += c.Rate.Requests
+			served += c.Served
 		}
 	}
-	if m := &b.Requests; used > 0 {
-		if old := m.ceiling(now); old > 0 {
-			used = min(used, old)
-		}
-		m.Ceiling, m.CeilingAt = max(1, used*0.8), now
+	if served >= leastLoad {
+		b.Requests.Ceiling, b.Requests.CeilingAt = served, now
 	}
 }
 

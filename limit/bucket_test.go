@@ -112,9 +112,9 @@ func TestMeter_ALimitThatTakesADayIsNotOnePerMinute(t *testing.T) {
 // A store whose clock was wrong for a while, and is set right, does not prolong a pause and what was learned.
 func TestBucket_AClockThatIsSetBackProlongsNothing(t *testing.T) {
 	const year = int64(365 * 24 * 3_600_000)
-	var b bucket
 	now := 2 * year
-	limited := &visit{configured: amount{Requests: 600}, rate: amount{Requests: 60}, refusal: &refusal{retryAfter: 10 * time.Second}}
+	b := bucket{Strikes: strikes - 1, Refused: now}
+	limited := &visit{configured: amount{Requests: 600}, served: 60, refusal: &refusal{retryAfter: 10 * time.Second}}
 	if o := b.visited(now, "a", limited); o.paused != 10*time.Second || !o.learned {
 		t.Fatalf("%+v", o)
 	}

@@ -19,15 +19,19 @@
 //
 // Unless its limits say otherwise, a provider's own statements count as well. Headers of a response
 // say what a model's limit is and how much is left of it; a request that is refused pauses the model
-// for all processes, for as long as the provider asks. A provider that refuses requests and does not
-// say what its limit is gets four fifths of what the fleet used then, and a tenth more every minute.
+// for all processes, for as long as the provider asks. A provider that goes on refusing requests after
+// its pauses, and does not say what its limit is, gets a ceiling: what it served meanwhile. Without
+// further refusals the ceiling grows after half a minute and is gone after a minute. One refusal is a pause and nothing else.
+// [Limiter.Reset] forgets what was learned.
 //
 // # Who waits
 //
 // Requests wait in their process, in two lines: those that a user waits for go before those in the
 // background, tenants take turns, and a tenant's requests go in the order in which they came. A request
 // in the background that has waited for half a minute counts like the others, so that none is starved.
-// A wait ends with its context. It costs no connection: the request is not sent.
+// A wait ends with its context. It costs no connection: the request is not sent. A request is refused,
+// with the time to come back, if the provider asked for a longer pause than the request's
+// [llm.Patience], or if another model can answer it: a pool sends it with no patience at all.
 //
 // The files: bucket.go and meter.go have the rules of what is shared, scope.go is a bucket as a process
 // sees it, account.go and line.go have the requests that wait, round.go visits the store, and model.go

@@ -357,10 +357,10 @@ func TestLimiter_AProviderThatDoesNotSayItsLimitIsLearned(t *testing.T) {
 		flood(t, models, 10, false, began.Add(6*time.Minute))
 		served, refused := p.counts()
 		t.Logf("%d served of %d, %d refused", served, 300*6, refused)
-		if refused > served/20 {
+		if refused > served/8 { // three refusals at full load, and a few each time that the ceiling is tried
 			t.Errorf("%d of %d requests were refused", refused, served)
 		}
-		if served < 300*6/2 {
+		if served < 300*6*4/5 {
 			t.Errorf("%d requests were served in 6 minutes at 300 a minute", served)
 		}
 	})

@@ -96,9 +96,7 @@ func (a *account) dispatch(now time.Time) {
 	for class := range classes {
 		for _, w := range a.lines[class].all() {
 			if err := a.refused(w, now); err != nil {
-				a.leave(w)
-				w.err = err
-				close(w.ready)
+				a.refuse(w, err)
 				continue
 			}
 			free := true
@@ -118,4 +116,27 @@ func (a *account) dispatch(now time.Time) {
 			close(w.ready)
 		}
 	}
+}
+
+// answer refuses the requests that wait only for the store's answer, once it has been there: they go to
+// another model. Requires a.mu.
+func (a *account) answer(now time.Time) {
+	for class := range classes {
+		for _, w := range a.lines[class].all() {
+			if w.until.IsZero() || w.until.After(w.joined) || !w.answered() {
+				continue
+			}
+			a.refuse(w, a.inTheWay(w, now))
+		}
+	}
+}
+
+// answered reports whether every scope was visited after the request joined its line.
+func (w *waiter) answered() bool {
+	for _, s := range w.scopes {
+		if s.lookedAt.Before(w.joined) {
+			return false
+		}
+	}
+	return true
 }

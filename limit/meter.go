@@ -21,13 +21,13 @@ func (m *meter) learned(now int64) float64 {
 	return m.Learned
 }
 
-// ceiling returns the limit per minute that follows from a refusal, or 0. It grows with time.
+// ceiling returns the limit per minute that follows from refusals, or 0. It grows with time.
 func (m *meter) ceiling(now int64) float64 {
-	since := float64(now - m.CeilingAt)
-	if m.Ceiling <= 0 || since >= float64(ceilingTime.Milliseconds()) {
+	age := float64(now-m.CeilingAt) / float64(ceilingTime.Milliseconds())
+	if m.Ceiling <= 0 || age >= 1 {
 		return 0
 	}
-	return m.Ceiling * math.Pow(growth, math.Floor(since/minute))
+	return m.Ceiling * (1 + 6*max(0, age-0.5))
 }
 
 // perMinute returns the limit; 0 means none.

@@ -85,6 +85,9 @@ func (t *ticket) leave(usage *llm.Usage, failed error) {
 	switch {
 	case e != nil && e.Kind == llm.RateLimited:
 		t.correct(0)
+		for _, s := range t.scopes {
+			s.refused++
+		}
 		if t.learns != nil {
 			t.learns.refusal = &refusal{retryAfter: e.RetryAfter, known: t.said != nil}
 		}

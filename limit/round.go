@@ -86,7 +86,7 @@ func (a *account) dueVisits(now time.Time) (list []*pending, next time.Time) {
 // visitOf returns what to tell a bucket. What is given back is no longer held. Requires a.mu.
 func (a *account) visitOf(s *scope, now time.Time) visit {
 	s.measure(now)
-	v := visit{configured: s.configured, settle: s.surplus(now), rate: s.rate, inFlight: float64(s.inFlight)}
+	v := visit{configured: s.configured, settle: s.surplus(now), served: s.served, inFlight: float64(s.inFlight)}
 	s.held = s.held.minus(v.settle)
 	v.held = s.held
 	if s.learns {
@@ -162,6 +162,7 @@ func (a *account) round(ctx context.Context, list []*pending) {
 		}
 	}
 	a.dispatch(now)
+	a.answer(now)
 }
 
 // forget removes the buckets that no process uses any more, now and then.

@@ -45,9 +45,11 @@ type scope struct {
 
 // traffic counts the requests that were sent.
 type traffic struct {
-	inFlight int    // whose response has not begun
-	used     amount // since the last visit
-	rate     amount // used per minute, smoothed
+	inFlight int     // whose response has not begun
+	used     amount  // since the last visit
+	rate     amount  // used per minute, smoothed
+	refused  float64 // requests since the last visit that the provider refused
+	served   float64 // requests per minute that it did not refuse, smoothed
 	usedAt   time.Time
 }
 
@@ -115,13 +117,16 @@ func (s *scope) correct(estimate, used float64) {
 func (s *scope) measure(now time.Time) {
 	if s.lookedAt.IsZero() {
 		s.rate = amount{s.used.Requests * 60, s.used.Tokens * 60}
+		s.served = max(0, s.used.Requests-s.refused)
 	} else if passed := now.Sub(s.lookedAt).Minutes(); passed > 0 {
 		const span = 5.0 / 60 // minutes that count
 		part := min(1, passed/span)
 		s.rate.Requests += part * (s.used.Requests/passed - s.rate.Requests)
 		s.rate.Tokens += part * (s.used.Tokens/passed - s.rate.Tokens)
+		const long = 0.5 // minutes that count for what works
+		s.served += min(1, passed/long) * (max(0, s.used.Requests-s.refused)/passed - s.served)
 	}
-	s.used = amount{}
+	s.used, s.refused = amount{}, 0
 }
 
 // expected returns what will be needed within a moment.
@@ -136,6 +141,16 @@ func (s *scope) expected() amount {
 		n.Tokens = s.rate.Tokens * moment
 	}
 	return n
+}
+
+// estimate returns how long a request waits that joins the line now.
+func (s *scope) estimate(now time.Time) time.Duration {
+	wait := s.again.Sub(now)
+	if l := s.limit(); l.Requests > 0 {
+		behind := float64(s.waiting[interactive] + s.waiting[background])
+		wait = max(wait, time.Duration(behind/l.Requests*float64(time.Minute)))
+	}
+	return wait
 }
 
 // due returns when a round must visit the scope; the zero time means never.

@@ -148,12 +148,63 @@ func (a *account) configuration(k kind, of string) (amount, bool) {
 	return s.configured, s.learns
 }
 
-// forget removes what was learned.
-func (b *bucket) forget() {
-	b.Paused = 0
+// Reset forgets what was learned about the limits of a provider's model, or of all its models if model is
+// "": stated limits, ceilings and pauses. Configured limits remain. Other processes notice within seconds.
+func (l *Limiter) Reset(ctx context.Context, provider, model string) error {
+	for range 16 {
+		stored, _, err := l.cfg.Store.LoadBuckets(ctx)
+		if err != nil {
+			return err
+		}
+		again := false
+		for _, s := range stored {
+			if s.Name != bucketName(provider, ofModel, model) && (model != "" || !strings.HasPrefix(s.Name, bucketName(provider, ofModel, ""))) {
+				continue
+			}
+			var b bucket
+			if json.Unmarshal(s.Data, &b) != nil {
+				b = bucket{}
+			}
+			if !b.forget() {
+				continue
+			}
+			if s.Data, err = json.Marshal(&b); err != nil {
+				return err
+			}
+			done, err := l.cfg.Store.SwapBucket(ctx, s)
+			if err != nil {
+				return err
+			}
+			again = again || !done
+		}
+		if !again {
+			l.account(provider).look(model)
+			return nil
+		}
+	}
+	return errContended
+}
+
+// look visits the buckets of a model, or of all, at once.
+func (a *account) look(model string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.scopes {
+		if s.kind == ofModel && (model == "" || s.of == model) {
+			s.report, s.refusal, s.again, s.pausedUntil, s.current = nil, nil, time.Time{}, time.Time{}, false
+		}
+	}
+	a.wake()
+}
+
+// forget removes what was learned, and reports whether there was anything.
+func (b *bucket) forget() bool {
+	was := b.Paused != 0 || b.Strikes != 0 || b.Requests.Learned != 0 || b.Requests.Ceiling != 0 || b.Tokens.Learned != 0 || b.Tokens.Ceiling != 0
+	b.Paused, b.Strikes = 0, 0
 	for _, m := range []*meter{&b.Requests, &b.Tokens} {
 		m.Learned, m.LearnedAt, m.Ceiling, m.CeilingAt = 0, 0, 0, 0
 	}
+	return was
 }
 
 // shown returns a meter as people see it. What processes have taken counts as used.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 )
@@ -23,15 +24,19 @@ const (
 
 // BreakerSettings configure a [Breaker]. The zero value has the defaults.
 type BreakerSettings struct {
-	FailureThreshold int `json:"failure_threshold,omitempty"` // consecutive failures that open it; 0 means 5
+	FailureThreshold int `json:"failure_threshold,omitempty"` // sessions that fail in a row and open it; 0 means 5
 	CooldownSecs     int `json:"cooldown_secs,omitempty"`     // how long it stays open, and pools wait before they probe a quarantined model; 0 means 30
 	HalfOpenMax      int `json:"half_open_max,omitempty"`     // probes in flight at once while half-open; 0 means 1
 }
 
-// Breaker is a circuit breaker. After FailureThreshold consecutive failures it opens and
-// rejects requests for the cooldown. Then it is half-open and admits up to HalfOpenMax probes: a
-// probe that succeeds closes it, one that fails opens it again. Only failures of the provider
-// count, not those of the request.
+// Breaker is a circuit breaker. It opens after failures of FailureThreshold sessions (threads) without a
+// success in between: the retries and repeats of one session are one piece of evidence, and a model
+// that has answered within the last five seconds is not down, however many requests fail together.
+// While it is open it refuses requests at once, for the cooldown. Then it is half-open and admits up to
+// HalfOpenMax probes at a time: the first delta of a probe closes it, a probe that fails opens it again,
+// and one that is silent for ten seconds, or that its caller abandons, lets another follow. Only failures
+// of the provider count. A reply of the provider that blames the request, or asks for a pause, shows that
+// the model works; an error of this process shows nothing.
 //
 // A pool also quarantines a member that rejects its key or its model: one request per cooldown
 // probes it, and the first request that succeeds ends the quarantine. Requests that do not come
@@ -46,20 +51,38 @@ type Breaker struct {
 	// forgets what happened before. Nil means that the account never changes.
 	Account func() uint64
 
-	mu          sync.Mutex
-	account     uint64 // that the rest is about
+	mu      sync.Mutex
+	account uint64 // that the rest is about
+	record
+}
+
+// record is what a breaker knows about an account.
+type record struct {
 	failures    int
+	sessions    []string  // that the failures are of, as far as they are known
+	worked      time.Time // when the model last answered
 	openedAt    time.Time // zero while closed
+	episode     int       // counts how often it opened, so that late probes decide nothing
 	probes      int       // in flight
+	probedAt    time.Time // when the last probe was sent
 	quarantined time.Time // of the last rejection or probe; zero if not quarantined
 	lastError   Kind
 	lastErrorAt time.Time
 }
 
+const (
+	// recentAnswer is how long an answer proves that the model works.
+	recentAnswer = 5 * time.Second
+	// silentProbe is how long a probe may be silent before another is sent.
+	silentProbe = 10 * time.Second
+	// probeRetry is when a request that was refused because of a probe may come back.
+	probeRetry = time.Second
+)
+
 // BreakerStatus is what a [Breaker] knows about its model.
 type BreakerStatus struct {
 	State       BreakerState `json:"state"`                   // closed, open, half_open or quarantined
-	Failures    int          `json:"consecutive_failures"`    // that count, since the last success
+	Failures    int          `json:"consecutive_failures"`    // sessions that failed since the last success
 	LastError   Kind         `json:"last_error,omitempty"`    // kind of the last error; "" if there was none
 	LastErrorAt int64        `json:"last_error_at,omitempty"` // Unix ms
 	RetryAt     int64        `json:"retry_at,omitempty"`      // Unix ms from which a probe is admitted; 0 if all requests are
@@ -92,8 +115,7 @@ func (b *Breaker) follow() {
 		return
 	}
 	if now := b.Account(); now != b.account {
-		b.account, b.failures, b.openedAt, b.probes, b.quarantined = now, 0, time.Time{}, 0, time.Time{}
-		b.lastError, b.lastErrorAt = "", time.Time{}
+		b.account, b.record = now, record{episode: b.episode + 1}
 	}
 }
 
@@ -111,12 +133,12 @@ func (b *Breaker) cooldown() time.Duration {
 	return time.Duration(cmp.Or(max(b.CooldownSecs, 0), 30)) * time.Second
 }
 
-// available reports whether Enter would admit a request.
-func (b *Breaker) available() bool {
+// Admission answers whether Enter would admit a request.
+func (b *Breaker) Admission() Admission {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.follow()
-	return b.admits(b.state())
+	return b.admission(b.state())
 }
 
 // quarantine keeps the requests of pools away for a cooldown.
@@ -127,12 +149,15 @@ func (b *Breaker) quarantine() {
 	b.quarantined = time.Now()
 }
 
-// trusted reports whether the model is not quarantined, or may be probed.
-func (b *Breaker) trusted() bool {
+// trust answers whether a pool may send a request: if the model is not quarantined, or may be probed.
+func (b *Breaker) trust() Admission {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.follow()
-	return b.quarantined.IsZero() || time.Since(b.quarantined) >= b.cooldown()
+	if wait := b.cooldown() - time.Since(b.quarantined); !b.quarantined.IsZero() && wait > 0 {
+		return Admission{Refuse, wait}
+	}
+	return Admission{}
 }
 
 // probe begins another cooldown of a quarantined model, because a request is about to probe it.
@@ -144,60 +169,125 @@ func (b *Breaker) probe() {
 	}
 }
 
-func (b *Breaker) admits(s BreakerState) bool {
-	return s == BreakerClosed || s == BreakerHalfOpen && b.probes < max(b.HalfOpenMax, 1)
+func (b *Breaker) admission(s BreakerState) Admission {
+	switch {
+	case s == BreakerOpen:
+		return Admission{Refuse, b.cooldown() - time.Since(b.openedAt)}
+	case s == BreakerHalfOpen && b.probes >= max(b.HalfOpenMax, 1) && time.Since(b.probedAt) < silentProbe:
+		return Admission{Refuse, probeRetry}
+	}
+	return Admission{}
 }
 
-// Enter admits a request, or returns the error to report instead. The caller of an admitted
-// request must call Leave when it ends.
-func (b *Breaker) Enter() error {
+// Pass is a request that a breaker admitted. The zero Pass reports nothing.
+type Pass struct {
+	b        *Breaker
+	session  string
+	probe    int  // the episode of the breaker that the request probes; 0 if it does not
+	answered bool // a delta has arrived
+}
+
+// Enter admits a request of a session, or returns the error to report instead. The caller of an admitted
+// request must call Leave when it ends. A request without a session ("") is evidence of its own.
+func (b *Breaker) Enter(session string) (Pass, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.follow()
 	s := b.state()
-	if !b.admits(s) {
-		return &Error{Kind: Provider, RetryAfter: max(0, b.cooldown()-time.Since(b.openedAt)), Message: fmt.Sprintf("circuit breaker open for model %s", b.Name)}
+	if a := b.admission(s); a.Verdict == Refuse {
+		return Pass{}, &Error{Kind: CircuitOpen, Unsent: true, RetryAfter: a.After,
+			Message: fmt.Sprintf("model %q failed repeatedly; its circuit breaker admits requests again in %s", b.Name, a.After.Round(time.Second))}
 	}
+	p := Pass{b: b, session: session}
 	if s == BreakerHalfOpen {
 		b.probes++
+		b.probedAt, p.probe = time.Now(), b.episode
 	}
-	return nil
+	return p, nil
 }
 
-// Leave reports the outcome of an admitted request; err is nil if it succeeded. Abandoned
-// means that the caller stopped reading before the end: such a request counts neither way, but
-// an abandoned probe opens the breaker again, because it proved nothing. The first probe that
-// ends decides.
-func (b *Breaker) Leave(err error, abandoned bool) {
+// Answered reports that the first delta has arrived, which proves that the model works.
+func (p *Pass) Answered() {
+	if p.b == nil || p.answered {
+		return
+	}
+	p.answered = true
+	p.b.mu.Lock()
+	defer p.b.mu.Unlock()
+	p.b.follow()
+	if p.probe != 0 && p.probe == p.b.episode {
+		p.b.close()
+	}
+}
+
+// Leave reports the outcome of the request; err is nil if it succeeded. Abandoned means that the caller
+// stopped reading before the end: such a request counts neither way.
+func (p *Pass) Leave(err error, abandoned bool) {
+	b := p.b
+	if b == nil {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.follow()
-	if err != nil && !abandoned {
+	if e, _ := errors.AsType[*Error](err); err != nil && !abandoned && (e == nil || !e.Unsent) {
 		b.lastError, b.lastErrorAt = KindOf(err), time.Now()
+	}
+	probe := p.probe != 0 && p.probe == b.episode && !b.openedAt.IsZero()
+	if probe {
+		b.probes = max(0, b.probes-1)
 	}
 	switch {
 	case abandoned:
-		if b.probes > 0 {
+	case err == nil:
+		b.close()
+		b.quarantined = time.Time{}
+	case counts(err):
+		b.fail(p.session)
+		if probe || b.openedAt.IsZero() && b.failures >= cmp.Or(max(b.FailureThreshold, 0), 5) && time.Since(b.worked) >= recentAnswer {
 			b.open()
 		}
-	case err == nil || !counts(err):
-		b.failures, b.openedAt, b.probes = 0, time.Time{}, 0
-		if err == nil {
-			b.quarantined = time.Time{}
-		}
-	default:
-		if b.failures++; b.probes > 0 || b.failures >= cmp.Or(max(b.FailureThreshold, 0), 5) {
-			b.open()
-		}
+	case answers(err):
+		b.close()
 	}
 }
 
-func (b *Breaker) open() { b.openedAt, b.probes = time.Now(), 0 }
+// fail adds a failure of a session, once.
+func (r *record) fail(session string) {
+	if session != "" {
+		if slices.Contains(r.sessions, session) {
+			return
+		}
+		if len(r.sessions) < maxSessions {
+			r.sessions = append(r.sessions, session)
+		}
+	}
+	r.failures++
+}
 
-// counts reports whether an error is the model's and not the request's.
+// maxSessions is how many sessions a breaker remembers.
+const maxSessions = 256
+
+// close notes that the model works.
+func (r *record) close() {
+	r.failures, r.sessions, r.openedAt, r.probes, r.worked = 0, r.sessions[:0], time.Time{}, 0, time.Now()
+}
+
+func (r *record) open() {
+	r.openedAt, r.probes = time.Now(), 0
+	r.episode++
+}
+
+// counts reports whether an error is the model's and not the request's. A rate limit is neither.
 func counts(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return !ok || e.Retryable()
+	return !ok || e.Retryable() && e.Kind != RateLimited && !e.Unsent
+}
+
+// answers reports whether an error is the provider's answer, and not one of this process.
+func answers(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && !e.Unsent && e.Status != 0
 }
 
 // Break returns a model that sends to m the requests that b admits, and reports their outcome to
@@ -205,17 +295,18 @@ func counts(err error) bool {
 func Break(m Model, b *Breaker) Model {
 	return ModelFunc(func(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 		return func(yield func(Delta, error) bool) {
-			if err := b.Enter(); err != nil {
+			pass, err := b.Enter(req.Routing.Session())
+			if err != nil {
 				yield(Delta{}, err)
 				return
 			}
 			var failed error
 			done := false
-			defer func() { b.Leave(failed, !done) }()
+			defer func() { pass.Leave(failed, !done) }()
 			for d, err := range m.Stream(ctx, req) {
 				if err != nil {
 					failed, done = err, ctx.Err() == nil
-				} else if d.Kind == FinishDelta {
+				} else if pass.Answered(); d.Kind == FinishDelta {
 					done = true
 				}
 				if !yield(d, err) || err != nil {

@@ -32,15 +32,16 @@ const (
 
 	// Fail-fast kinds: not caused by the provider.
 
-	AllModelsUnavailable  Kind = "all_models_unavailable"  // a pool has no healthy member
-	PoolAttemptsExhausted Kind = "pool_attempts_exhausted" // every healthy member of a pool failed
+	CircuitOpen           Kind = "circuit_open"            // the model keeps failing, so that its breaker refuses requests
+	AllModelsUnavailable  Kind = "all_models_unavailable"  // no member of a pool takes the request
+	PoolAttemptsExhausted Kind = "pool_attempts_exhausted" // every member of a pool that took the request failed
 	Cancelled             Kind = "cancelled"               // the caller's context ended
 )
 
 // Kinds lists every kind, transient ones first.
 var Kinds = []Kind{Provider, RateLimited, Overloaded, Timeout, Interrupted,
 	ContextOverflow, InvalidRequest, Unauthorized, QuotaExceeded, ModelNotFound, ContentFiltered,
-	AllModelsUnavailable, PoolAttemptsExhausted, Cancelled}
+	CircuitOpen, AllModelsUnavailable, PoolAttemptsExhausted, Cancelled}
 
 // ErrNoKey is returned when a model is opened without a key that its provider requires.
 var ErrNoKey = errors.New("no API key")
@@ -51,7 +52,8 @@ type Error struct {
 	Kind       Kind
 	Provider   string        // name of the provider, if known
 	Status     int           // HTTP status, or 0
-	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
+	RetryAfter time.Duration // how long the provider, or what holds requests back, asks to wait; 0 if unknown
+	Unsent     bool          // refused in this process: the provider did not see the request
 	Message    string
 	Param      string // the parameter that the provider rejects, if it says so in a field
 	Err        error  // the cause, or nil
@@ -73,11 +75,14 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable reports whether the same request may succeed later.
+// Retryable reports whether the same request may succeed soon. A pool whose members all failed may be
+// asked again if the last of them may.
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case Provider, RateLimited, Overloaded, Timeout, Interrupted:
 		return true
+	case PoolAttemptsExhausted:
+		return retryable(e.Err)
 	}
 	return false
 }

@@ -24,6 +24,7 @@ func TestErrorRetryable_OnlyForTransientKinds(t *testing.T) {
 		llm.QuotaExceeded:         false,
 		llm.ModelNotFound:         false,
 		llm.ContentFiltered:       false,
+		llm.CircuitOpen:           false,
 		llm.AllModelsUnavailable:  false,
 		llm.PoolAttemptsExhausted: false,
 		llm.Cancelled:             false,
@@ -39,6 +40,9 @@ func TestErrorRetryable_OnlyForTransientKinds(t *testing.T) {
 		if got := (&llm.Error{Kind: k}).Retryable(); got != retryable {
 			t.Errorf("kind %s: retryable is %v, want %v", k, got, retryable)
 		}
+	}
+	if e := (&llm.Error{Kind: llm.PoolAttemptsExhausted, Err: &llm.Error{Kind: llm.Provider}}); !e.Retryable() {
+		t.Errorf("%v is not retryable, although the member's failure is", e)
 	}
 	if (&llm.Error{}).Retryable() {
 		t.Error("an error without a kind is retryable")

@@ -5,7 +5,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"iter"
 	"math"
@@ -28,8 +27,8 @@ type PoolMember struct {
 type PoolOptions struct {
 	Home            string // how to choose the member that a session starts with: deterministic (default, by session id and weight), round_robin or first_healthy
 	PerRun          bool   // a session is a run, not a thread
-	IgnoreCircuit   bool   // do not switch when a breaker opens
-	IgnoreQuota     bool   // do not switch at a rate limit
+	IgnoreCircuit   bool   // do not switch when a member fails or its breaker is open
+	IgnoreQuota     bool   // do not switch at a rate limit: wait for it
 	QuotaAfterSecs  int    // do not switch at a rate limit that the provider says ends sooner than this; 0 always switches
 	IgnoreForbidden bool   // do not switch when a member rejects the key or the model
 	MaxSwitches     int    // of a session without a success in between; 0 means no limit
@@ -37,10 +36,13 @@ type PoolOptions struct {
 }
 
 // Pool is a Model that fails over between members. A session (a thread or a run) stays with
-// one member while that works, for the sake of the provider's prompt cache. When the member
-// fails in a way that another may not, the pool sends the request to another at once. A member
-// that rejects its key or its model is quarantined, see [Breaker]. A Pool is safe for concurrent
-// use.
+// one member while that works, for the sake of the provider's prompt cache. When the member fails or
+// holds the request back in a way that another may not, the pool sends the request to another at once:
+// it never waits while a member can answer. The session moves along if its member is limited, rejects
+// its key or model, or has an open breaker; a single failure only lends the request to another member.
+// If no member takes the request, it waits for the one that can answer first, unless that takes longer
+// than the request's [Patience]. A member that rejects its key or its model is quarantined, see
+// [Breaker]. A Pool is safe for concurrent use.
 type Pool struct {
 	members []PoolMember
 	opts    PoolOptions
@@ -97,27 +99,22 @@ func score(key, modelID string, weight float64) float64 {
 // Its first delta is a [MemberDelta].
 func (p *Pool) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		key := req.Routing.ThreadID
-		if p.opts.PerRun {
-			key = req.Routing.RunID
-		}
-		tried := make([]bool, len(p.members))
-		var last error
+		r := p.route(req)
 		for {
-			i, err := p.choose(key, tried, last)
+			i, until, err := r.next(ctx)
 			if err != nil {
 				yield(Delta{}, err)
 				return
 			}
-			tried[i] = true
 			m := &p.members[i]
 			one := *req
 			one.Model = m.Upstream
-			err, over := relay(Break(m.Model, m.Breaker).Stream(ctx, &one), p.noting(key, m.ID, yield))
+			one.Patience.Since, one.Patience.Until = r.since, until
+			err, over := relay(Break(m.Model, m.Breaker).Stream(ctx, &one), p.noting(r.key, m.ID, yield))
 			if over {
 				return
 			}
-			if last = err; ctx.Err() != nil || !p.moves(i, err) {
+			if ctx.Err() != nil || !r.failed(i, err) {
 				yield(Delta{}, err)
 				return
 			}
@@ -145,73 +142,8 @@ func (p *Pool) noting(key, member string, yield func(Delta, error) bool) func(De
 	}
 }
 
-// moves reports whether another member may succeed after this error of member i.
-func (p *Pool) moves(i int, err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return false
-	}
-	switch e.Kind {
-	case RateLimited, Overloaded, QuotaExceeded:
-		return !p.opts.IgnoreQuota && (p.opts.QuotaAfterSecs == 0 || e.RetryAfter == 0 || e.RetryAfter.Seconds() >= float64(p.opts.QuotaAfterSecs))
-	case Unauthorized, ModelNotFound:
-		if p.opts.IgnoreForbidden {
-			return false
-		}
-		p.members[i].Breaker.quarantine()
-		return true
-	}
-	return !p.opts.IgnoreCircuit && !p.members[i].Breaker.available()
-}
-
-// choose returns the member to try next: the session's own, or the best of the others. Last is
-// the error of the member tried before, if any.
-func (p *Pool) choose(key string, tried []bool, last error) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.session(key)
-	if s.member < 0 {
-		s.member = p.home(key)
-	}
-	if !tried[s.member] && p.healthy(s.member) {
-		p.members[s.member].Breaker.probe()
-		return s.member, nil
-	}
-	best, anyHealthy := -1, false
-	for i := range p.members {
-		if !p.healthy(i) {
-			continue
-		}
-		anyHealthy = true
-		if !tried[i] && (best < 0 || p.score(key, i) > p.score(key, best)) {
-			best = i
-		}
-	}
-	switch {
-	case best >= 0 && p.opts.MaxSwitches > 0 && s.switches >= p.opts.MaxSwitches:
-		if last != nil {
-			return 0, last
-		}
-		return 0, &Error{Kind: PoolAttemptsExhausted, Message: fmt.Sprintf("the session has switched models %d times without success", s.switches)}
-	case best >= 0:
-		s.member = best
-		s.switches++
-		p.members[best].Breaker.probe()
-		return best, nil
-	case !anyHealthy:
-		return 0, &Error{Kind: AllModelsUnavailable, Message: fmt.Sprintf("none of the pool's %d models is available", len(p.members)), Err: last}
-	}
-	return 0, &Error{Kind: PoolAttemptsExhausted, Message: "every available model was tried", Err: last}
-}
-
 func (p *Pool) score(key string, i int) float64 {
 	return score(key, p.members[i].ID, p.members[i].Weight)
-}
-
-// healthy reports whether member i can be tried. Requires p.mu.
-func (p *Pool) healthy(i int) bool {
-	b := p.members[i].Breaker
-	return (p.opts.IgnoreForbidden || b.trusted()) && (p.opts.IgnoreCircuit || b.available())
 }
 
 // home returns the member that a session starts with, a healthy one if possible. Requires
@@ -221,7 +153,7 @@ func (p *Pool) home(key string) int {
 	for i := range p.members {
 		if !p.members[i].Failover {
 			homes = append(homes, i)
-			if p.healthy(i) {
+			if p.admission(i).Verdict == SendNow {
 				healthy = append(healthy, i)
 			}
 		}

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -26,6 +27,8 @@ type Request struct {
 	// Reported is called with what a response says about the provider's rate limits, before the
 	// first delta or the error. Nil ignores it.
 	Reported func(r RateReport)
+	// Patience limits how long rate limits may hold the request back.
+	Patience Patience
 	// Caller says for whom the request is made. Nil means the default tenant, and that a user
 	// waits for the reply.
 	Caller Caller
@@ -69,6 +72,9 @@ type Routing struct {
 	ThreadID string
 	RunID    string
 }
+
+// Session returns what identifies a failing session to a [Breaker]: the thread, or the run of none.
+func (r *Routing) Session() string { return cmp.Or(r.ThreadID, r.RunID) }
 
 // Effort is how much a reasoning model should think: a named level, or a budget in
 // tokens. The zero Effort is not valid.

@@ -58,23 +58,39 @@ func ask(t *testing.T, m llm.Model, thread string) (string, error) {
 	return r.Message.Text(), nil
 }
 
-func TestRetryPolicy_Delay(t *testing.T) {
+func TestRetryPolicy_Admission(t *testing.T) {
+	often := llm.DefaultRetry
+	often.MaxRetries = 10
 	for attempt, want := range []int{500, 1000, 2000, 4000, 8000, 8000} {
-		if got := llm.DefaultRetry.Delay(attempt, failure(llm.Provider, 0)); got != time.Duration(want)*time.Millisecond {
-			t.Errorf("attempt %d: %s, want %d ms", attempt, got, want)
+		if got := often.Admission(attempt, failure(llm.Provider, 0)); got != later(want) {
+			t.Errorf("attempt %d: %v, want %d ms", attempt, got, want)
 		}
 	}
 	for attempt, want := range []int{2000, 4000, 8000, 8000} {
-		if got := llm.DefaultRetry.Delay(attempt, failure(llm.Overloaded, 0)); got != time.Duration(want)*time.Millisecond {
-			t.Errorf("overloaded, attempt %d: %s, want %d ms", attempt, got, want)
+		if got := often.Admission(attempt, failure(llm.Overloaded, 0)); got != later(want) {
+			t.Errorf("overloaded, attempt %d: %v, want %d ms", attempt, got, want)
 		}
 	}
-	if got := llm.DefaultRetry.Delay(0, failure(llm.RateLimited, 30*time.Second)); got != 30*time.Second {
-		t.Errorf("told to wait 30 s: %s", got)
+	for _, tt := range []struct {
+		attempt int
+		err     error
+		want    llm.Admission
+	}{
+		{0, failure(llm.RateLimited, 30*time.Second), later(30_000)},
+		{0, failure(llm.RateLimited, 31*time.Second), llm.Admission{Verdict: llm.Refuse, After: 31 * time.Second}}, // too long to wait
+		{2, failure(llm.RateLimited, time.Second), llm.Admission{Verdict: llm.Refuse, After: time.Second}},         // tried often enough
+		{0, failure(llm.InvalidRequest, 0), llm.Admission{Verdict: llm.Refuse}},
+		{0, failure(llm.CircuitOpen, time.Second), llm.Admission{Verdict: llm.Refuse, After: time.Second}},
+		{0, errors.New("odd"), llm.Admission{Verdict: llm.Refuse}},
+	} {
+		if got := llm.DefaultRetry.Admission(tt.attempt, tt.err); got != tt.want {
+			t.Errorf("attempt %d, %v: %v, want %v", tt.attempt, tt.err, got, tt.want)
+		}
 	}
-	if got := llm.DefaultRetry.Delay(0, failure(llm.RateLimited, time.Hour)); got != 120*time.Second {
-		t.Errorf("told to wait an hour: %s, want the limit", got)
-	}
+}
+
+func later(ms int) llm.Admission {
+	return llm.Admission{Verdict: llm.SendLater, After: time.Duration(ms) * time.Millisecond}
 }
 
 func TestRetryPolicy_JSON(t *testing.T) {
@@ -111,7 +127,7 @@ func TestRetry_RetriesOnlyBeforeTheFirstDelta(t *testing.T) {
 				t.Errorf("%v: %q, %v, asked %d times", tt.steps, got, err, len(p.asked))
 			}
 			for i := 1; i < len(p.at); i++ {
-				base := llm.DefaultRetry.Delay(i-1, failure(llm.Provider, 0))
+				base := llm.DefaultRetry.Admission(i-1, failure(llm.Provider, 0)).After
 				if d := p.at[i].Sub(p.at[i-1]); d < base || d > base+base/4+1 {
 					t.Errorf("%v: retry %d after %s, want %s and up to a quarter more", tt.steps, i, d, base)
 				}
@@ -137,15 +153,18 @@ func TestBreaker_OpensHalfOpensAndCloses(t *testing.T) {
 		p := &plan{steps: []any{failure(llm.Provider, 0)}}
 		b := &llm.Breaker{Name: "m"}
 		m := llm.Break(p, b)
-		for range 4 {
-			_, _ = ask(t, m, "t")
+		for i := range 12 { // the repeats of a thread count once
+			_, _ = ask(t, m, fmt.Sprint(i%4))
 		}
 		if b.State() != llm.BreakerClosed {
-			t.Errorf("after 4 failures it is %s", b.State())
+			t.Errorf("after failures of 4 threads it is %s", b.State())
 		}
 		_, _ = ask(t, m, "t")
-		if _, err := ask(t, m, "t"); b.State() != llm.BreakerOpen || len(p.asked) != 5 || !strings.Contains(fmt.Sprint(err), "circuit breaker open for model m") {
-			t.Errorf("after 5 failures it is %s, asked %d times, %v", b.State(), len(p.asked), err)
+		p.asked = p.asked[:5]
+		_, err := ask(t, m, "t")
+		e, _ := errors.AsType[*llm.Error](err)
+		if b.State() != llm.BreakerOpen || len(p.asked) != 5 || e == nil || e.Kind != llm.CircuitOpen || !e.Unsent || e.RetryAfter != 30*time.Second {
+			t.Errorf("after failures of 5 threads it is %s, asked %d times, %+v", b.State(), len(p.asked), e)
 		}
 		time.Sleep(30 * time.Second)
 		if b.State() != llm.BreakerHalfOpen {
@@ -172,19 +191,65 @@ func TestBreaker_OpensHalfOpensAndCloses(t *testing.T) {
 	})
 }
 
-func TestBreaker_AnAbandonedProbeOpensItAgain(t *testing.T) {
+// A probe proves that the model works with its first delta. One that is abandoned before, or is silent, lets
+// another follow.
+func TestBreaker_AProbeHoldsUpNoOther(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
 		p := &plan{steps: []any{failure(llm.Provider, 0)}}
 		b := &llm.Breaker{BreakerSettings: llm.BreakerSettings{FailureThreshold: 1}}
-		m := llm.Break(p, b)
-		_, _ = ask(t, m, "t")
+		_, _ = ask(t, llm.Break(p, b), "t")
 		time.Sleep(time.Minute)
-		p.steps = []any{"long text"}
-		for range m.Stream(t.Context(), &llm.Request{}) {
-			break
+		abandoned, err := b.Enter("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		abandoned.Leave(nil, true)
+		silent, err := b.Enter("b")
+		if err != nil || b.State() != llm.BreakerHalfOpen {
+			t.Fatalf("after an abandoned probe it is %s, %v", b.State(), err)
+		}
+		if a := b.Admission(); a != (llm.Admission{Verdict: llm.Refuse, After: time.Second}) {
+			t.Errorf("beside a probe it answers %v", a)
+		}
+		time.Sleep(10 * time.Second)
+		probe, err := b.Enter("c")
+		if err != nil {
+			t.Fatalf("beside a probe that has been silent for ten seconds: %v", err)
+		}
+		probe.Answered()
+		if b.State() != llm.BreakerClosed {
+			t.Errorf("after the first delta of a probe it is %s", b.State())
+		}
+		silent.Leave(failure(llm.Timeout, 0), false) // late, and alone
+		if b.State() != llm.BreakerClosed {
+			t.Errorf("after a late failure of an older probe it is %s", b.State())
+		}
+	})
+}
+
+// Many requests that fail together do not open the breaker of a model that answers others.
+func TestBreaker_StaysClosedWhileTheModelAnswers(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		b := &llm.Breaker{}
+		bad, good := llm.Break(&plan{steps: []any{failure(llm.Provider, 0)}}, b), llm.Break(&plan{steps: []any{"fine"}}, b)
+		for i := range 20 {
+			if _, err := ask(t, good, "good"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			for j := range 10 {
+				_, _ = ask(t, bad, fmt.Sprint("bad", i, "-", j))
+			}
+			if b.State() != llm.BreakerClosed {
+				t.Fatalf("round %d: it is %s, although the model answered a second ago", i, b.State())
+			}
+		}
+		time.Sleep(5 * time.Second)
+		for j := range 5 {
+			_, _ = ask(t, bad, fmt.Sprint("late", j))
 		}
 		if b.State() != llm.BreakerOpen {
-			t.Errorf("it is %s", b.State())
+			t.Errorf("after five failures and no answer for five seconds it is %s", b.State())
 		}
 	})
 }
@@ -310,7 +375,7 @@ func TestPool_SwitchesOnlyForErrorsThatAnotherMemberMayNotHave(t *testing.T) {
 		{"when the key is wrong", failure(llm.Unauthorized, 0), llm.PoolOptions{}, "claude", ""},
 		{"when the model is unknown", failure(llm.ModelNotFound, 0), llm.PoolOptions{}, "claude", ""},
 		{"not for a bad request", failure(llm.InvalidRequest, 0), llm.PoolOptions{}, "", llm.InvalidRequest},
-		{"not for one failure", failure(llm.Provider, 0), llm.PoolOptions{}, "", llm.Provider},
+		{"not at a failure if told not to", failure(llm.Provider, 0), llm.PoolOptions{IgnoreCircuit: true}, "", llm.Provider},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			plans := map[string]*plan{"gpt": {steps: []any{tt.err}}, "claude": {steps: []any{"claude"}}}
@@ -333,15 +398,24 @@ func TestPool_SwitchesWhenABreakerOpens(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
 		plans := map[string]*plan{"gpt": {steps: []any{failure(llm.Provider, 0)}}, "claude": {steps: []any{"claude"}}}
 		p := pool(t, llm.PoolOptions{}, plans, "gpt", "claude")
-		for i := range 4 {
-			if _, err := ask(t, p, "thread-1"); llm.KindOf(err) != llm.Provider {
-				t.Errorf("failure %d: %v", i, err)
-			}
-		}
-		for range 2 { // the fifth failure opens it, and the request goes elsewhere
+		for range 3 { // each failure lends the request to another member, and the session stays
 			if got, err := ask(t, p, "thread-1"); got != "claude" || err != nil {
 				t.Errorf("%q, %v", got, err)
 			}
+		}
+		if n := len(plans["gpt"].asked); n != 3 {
+			t.Errorf("the session's member was asked %d times, want 3", n)
+		}
+		for i := 0; len(plans["gpt"].asked) < 7 && i < 100; i++ { // until its breaker opens
+			_, _ = ask(t, p, fmt.Sprint("t", i))
+		}
+		for range 2 { // then the session moves
+			if got, err := ask(t, p, "thread-1"); got != "claude" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		}
+		if n := len(plans["gpt"].asked); n != 7 {
+			t.Errorf("the member with an open breaker was asked %d times, want 7", n)
 		}
 	})
 }

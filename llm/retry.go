@@ -20,11 +20,11 @@ type RetryPolicy struct {
 	OverloadedBackoffBaseMS int `json:"overloaded_backoff_base_ms,omitempty"` // the same if the provider is overloaded
 	MaxStreamRetries        int `json:"max_stream_retries,omitempty"`         // of a reply that was interrupted
 	StreamIdleTimeoutSecs   int `json:"stream_idle_timeout_secs,omitempty"`   // how long a stream may be silent
-	MaxRetryAfterSecs       int `json:"max_retry_after_secs,omitempty"`       // cap on the delay that a provider asks for
+	MaxRetryAfterSecs       int `json:"max_retry_after_secs,omitempty"`       // longest delay of a provider that is waited for; a longer one ends the retries
 }
 
 // DefaultRetry is the policy of agents that do not configure one.
-var DefaultRetry = RetryPolicy{MaxRetries: 2, BackoffBaseMS: 500, OverloadedBackoffBaseMS: 2000, MaxStreamRetries: 2, StreamIdleTimeoutSecs: 60, MaxRetryAfterSecs: 120}
+var DefaultRetry = RetryPolicy{MaxRetries: 2, BackoffBaseMS: 500, OverloadedBackoffBaseMS: 2000, MaxStreamRetries: 2, StreamIdleTimeoutSecs: 60, MaxRetryAfterSecs: int(DefaultMaxPause / time.Second)}
 
 // UnmarshalJSON reads a policy. Absent fields get their defaults, except max_retries,
 // which is required.
@@ -50,29 +50,40 @@ func (p *RetryPolicy) UnmarshalJSON(data []byte) error {
 
 const maxBackoff = 8 * time.Second
 
-// Delay returns how long to wait after a failed attempt, without jitter. Attempts count
-// from 0. A longer delay that the provider asks for wins, up to MaxRetryAfterSecs.
-func (p RetryPolicy) Delay(attempt int, err error) time.Duration {
-	base := p.BackoffBaseMS
-	e, _ := errors.AsType[*Error](err)
-	if e != nil && e.Kind == Overloaded {
-		base = p.OverloadedBackoffBaseMS
-	}
-	d := min(time.Duration(base)*time.Millisecond<<min(attempt, 10), maxBackoff)
-	if e != nil && e.RetryAfter > d {
-		d = min(e.RetryAfter, time.Duration(p.MaxRetryAfterSecs)*time.Second)
-	}
-	return d
+// Admission answers whether a request that failed is sent again: after a growing delay or the one that
+// the provider asks for, whichever is longer. It refuses after MaxRetries, after an error that is not
+// [Error.Retryable], and if the provider asks for more than MaxRetryAfterSecs. Attempts count from 0.
+func (p RetryPolicy) Admission(attempt int, err error) Admission {
+	return p.admission(attempt, p.MaxRetries, err)
 }
 
-// Wait waits for Delay plus up to a quarter of it, so that requests that failed together do
-// not return together. If ctx ends first, it returns an error of kind Cancelled.
-func (p RetryPolicy) Wait(ctx context.Context, attempt int, err error) error {
-	d := p.Delay(attempt, err)
-	if d <= 0 {
+// Recovery is like Admission for an answer that was interrupted, which MaxStreamRetries limits.
+func (p RetryPolicy) Recovery(attempt int, err error) Admission {
+	return p.admission(attempt, p.MaxStreamRetries, err)
+}
+
+func (p RetryPolicy) admission(attempt, most int, err error) Admission {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return Admission{Verdict: Refuse}
+	}
+	if attempt >= most || !e.Retryable() || e.RetryAfter > time.Duration(p.MaxRetryAfterSecs)*time.Second {
+		return Admission{Refuse, e.RetryAfter}
+	}
+	base := p.BackoffBaseMS
+	if e.Kind == Overloaded {
+		base = p.OverloadedBackoffBaseMS
+	}
+	return Admission{SendLater, max(e.RetryAfter, min(time.Duration(base)*time.Millisecond<<min(attempt, 10), maxBackoff))}
+}
+
+// Wait waits until the request may be sent, and up to a quarter longer, so that requests that failed
+// together do not return together. If ctx ends first, it returns an error of kind Cancelled.
+func (a Admission) Wait(ctx context.Context) error {
+	if a.After <= 0 {
 		return nil
 	}
-	return sleep(ctx, d+rand.N(d/4+1))
+	return sleep(ctx, a.After+rand.N(a.After/4+1))
 }
 
 // Retry returns a model that retries requests to m that fail before the first delta. A
@@ -96,11 +107,12 @@ func (r retrying) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 			if over {
 				return
 			}
-			if attempt >= r.policy.MaxRetries || !retryable(err) || ctx.Err() != nil {
+			again := r.policy.Admission(attempt, err)
+			if again.Verdict == Refuse || ctx.Err() != nil {
 				yield(Delta{}, err)
 				return
 			}
-			if waitErr := r.policy.Wait(ctx, attempt, err); waitErr != nil {
+			if waitErr := again.Wait(ctx); waitErr != nil {
 				yield(Delta{}, waitErr)
 				return
 			}

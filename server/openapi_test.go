@@ -280,19 +280,20 @@ type request struct {
 
 // successes has requests that succeed, for every operation.
 var successes = map[string]func(g *rig, as []string) request{
-	"GET /health":              plainly("/health", ""),
-	"GET /health/live":         plainly("/health/live", ""),
-	"GET /metrics":             plainly("/metrics", ""),
-	"GET /openapi.json":        plainly("/openapi.json", ""),
-	"GET /v1/system/info":      plainly("/v1/system/info", ""),
-	"GET /v1/system/settings":  plainly("/v1/system/settings", ""),
-	"GET /v1/system/replicas":  plainly("/v1/system/replicas", ""),
-	"GET /v1/tenants":          plainly("/v1/tenants", ""),
-	"GET /v1/system/modules":   plainly("/v1/system/modules", ""),
-	"GET /v1/models/health":    plainly("/v1/models/health", ""),
-	"GET /v1/runs":             plainly("/v1/runs", ""),
-	"GET /v1/runs/summary":     plainly("/v1/runs/summary", ""),
-	"GET /v1/providers/limits": plainly("/v1/providers/limits?limit=2", ""),
+	"GET /health":                 plainly("/health", ""),
+	"GET /health/live":            plainly("/health/live", ""),
+	"GET /metrics":                plainly("/metrics", ""),
+	"GET /openapi.json":           plainly("/openapi.json", ""),
+	"GET /v1/system/info":         plainly("/v1/system/info", ""),
+	"GET /v1/system/settings":     plainly("/v1/system/settings", ""),
+	"GET /v1/system/replicas":     plainly("/v1/system/replicas", ""),
+	"GET /v1/tenants":             plainly("/v1/tenants", ""),
+	"GET /v1/system/modules":      plainly("/v1/system/modules", ""),
+	"GET /v1/models/health":       plainly("/v1/models/health", ""),
+	"GET /v1/runs":                plainly("/v1/runs", ""),
+	"GET /v1/runs/summary":        plainly("/v1/runs/summary", ""),
+	"GET /v1/providers/limits":    plainly("/v1/providers/limits?limit=2", ""),
+	"DELETE /v1/providers/limits": plainly("/v1/providers/limits?provider_id=p", ""),
 	"GET /v1/session": func(g *rig, _ []string) request {
 		key := g.want(201, "POST", "/v1/keys", `{"kind":"read"}`, admin...)["secret"].(string)
 		return request{path: "/v1/session", headers: []string{"Authorization", "Bearer " + key}}
@@ -997,6 +998,7 @@ var mistakes = map[string]string{
 	"GET /v1/search":                                      "/v1/search?limit=x",
 	"GET /v1/stats/series":                                "/v1/stats/series?metric=odd",
 	"GET /v1/providers/limits":                            "/v1/providers/limits?limit=x",
+	"DELETE /v1/providers/limits":                         "/v1/providers/limits",
 	"GET /v1/usage":                                       "/v1/usage?agent_id=%01",
 	"GET /v1/deliveries":                                  "/v1/deliveries?limit=x",
 	"GET /v1/schedules":                                   "/v1/schedules?cursor=zzz",
@@ -1010,7 +1012,7 @@ var mistakes = map[string]string{
 }
 
 // never has statuses that only a bug in the server could cause.
-var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/providers/limits 500": true, "GET /v1/system/info 500": true, "GET /v1/system/modules 500": true, "GET /v1/system/settings 500": true,
+var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/providers/limits 500": true, "DELETE /v1/providers/limits 500": true, "GET /v1/system/info 500": true, "GET /v1/system/modules 500": true, "GET /v1/system/settings 500": true,
 	// They are about what is in memory.
 	"GET /v1/config/{namespace}/$schema 500": true, "GET /v1/config/diagnostics 500": true, "POST /v1/providers/{id}/test 500": true, "GET /v1/mcp-servers/{id}/status 500": true,
 	"GET /v1/mcp-servers/{id}/inventory 500": true, "GET /v1/a2a-servers/{id}/status 500": true, "GET /v1/agents/{agent_id}/permission-preview 500": true,

@@ -14,6 +14,9 @@ func (h *providerLimits) routes() []protocol.Route {
 	return forGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: "/v1/providers/limits", Handle: own(h.list),
 			Summary: "List the rate limits of providers that all replicas are held to together, and how much of them is used", Query: pageParams, Replies: map[int]any{200: providerLimitList{}}},
+		{Method: "DELETE", Path: "/v1/providers/limits", Handle: own(h.reset),
+			Summary: "Forget the limits and pauses that were learned about a provider; configured limits remain",
+			Query:   []protocol.Param{param("provider_id", "string", "the provider"), param("model", "string", "the provider's name of a model; default: all models")}, Replies: map[int]any{204: nil}},
 	})
 }
 
@@ -54,6 +57,17 @@ func (h *providerLimits) list(req *request) error {
 	}
 	out.HasMore = offset+len(out.Items) < out.Total
 	return req.Reply(200, out)
+}
+
+func (h *providerLimits) reset(req *request) error {
+	provider := req.query.Get("provider_id")
+	if provider == "" {
+		return protocol.BadRequest("provider_id is missing, want the ID of a provider")
+	}
+	if err := h.limiter.Reset(req.ctx, provider, req.query.Get("model")); err != nil {
+		return err
+	}
+	return req.Reply(204, nil)
 }
 
 // usageOf returns nil for a meter without a limit.

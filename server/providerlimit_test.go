@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/llm"
@@ -46,6 +47,42 @@ func TestProviderLimits_AreListedWithTheirSourceAndUse(t *testing.T) {
 		t.Errorf("another process has used the limit, and %v is shown", out)
 	}
 	if status, _ := g.ask("GET", "/v1/providers/limits", ""); status != 401 {
+		t.Errorf("without a key: status %d", status)
+	}
+}
+
+// An operator makes the fleet forget what was learned about a provider.
+func TestProviderLimits_AreReset(t *testing.T) {
+	t.Parallel()
+	l := limit.New(limit.Config{})
+	t.Cleanup(l.Close)
+	g := newRig(t, func(c *server.Config) { c.Limiter = l })
+	refusing := llm.ModelFunc(func(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+		return func(yield func(llm.Delta, error) bool) {
+			yield(llm.Delta{}, &llm.Error{Kind: llm.RateLimited, Status: 429, RetryAfter: time.Hour})
+		}
+	})
+	if _, err := llm.Generate(t.Context(), l.Model("p", refusing), &llm.Request{Model: "m"}); llm.KindOf(err) != llm.RateLimited {
+		t.Fatalf("the refusal is %v", err)
+	}
+	paused := func() bool {
+		out := g.want(200, "GET", "/v1/providers/limits", "", admin...)
+		return len(out["items"].([]any)) == 1
+	}
+	g.eventually("the pause to be shown", paused)
+	g.want(400, "DELETE", "/v1/providers/limits", "", admin...)
+	g.want(204, "DELETE", "/v1/providers/limits?provider_id=p&model=other", "", admin...)
+	if !paused() {
+		t.Error("the reset of another model ended the pause")
+	}
+	g.want(204, "DELETE", "/v1/providers/limits?provider_id=p", "", admin...)
+	if paused() {
+		t.Error("the pause is still there after the reset")
+	}
+	if _, err := llm.Generate(t.Context(), l.Model("p", answering{}), &llm.Request{Model: "m"}); err != nil {
+		t.Errorf("after the reset a request fails: %v", err)
+	}
+	if status, _ := g.ask("DELETE", "/v1/providers/limits?provider_id=p", ""); status != 401 {
 		t.Errorf("without a key: status %d", status)
 	}
 }

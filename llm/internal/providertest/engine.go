@@ -348,7 +348,7 @@ func (l *life) String() string {
 	waited := l.took - time.Duration(failures)*l.f.lasts
 	var least time.Duration // according to the policy
 	for n := range asked - 1 {
-		least += llm.DefaultRetry.Delay(n, &l.f.want)
+		least += llm.DefaultRetry.Admission(n, &l.f.want).After
 	}
 	if waited < least || waited > least+least/4+time.Second {
 		l.t.Errorf("it waited for %s, want %s and up to a quarter more", waited, least)
