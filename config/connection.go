@@ -135,6 +135,7 @@ type MCPStatus struct {
 	SessionGeneration       int       `json:"session_generation"`
 	TransportReconnectCount int       `json:"transport_reconnect_count"`
 	LastInitAt              int64     `json:"last_init_at"`
+	Problems                []string  `json:"problems,omitempty"` // of the document, such as names of tools that the server does not have
 }
 
 // MCPTool is a tool of an MCP server, by the server's name for it. Rules may name it by Name and by ID.
@@ -146,6 +147,9 @@ type MCPTool struct {
 	Digest      string `json:"digest,omitempty"`  // of what models are told about it, by which it is approved
 	Held        string `json:"held,omitempty"`    // why agents do not have it
 	Changed     bool   `json:"changed,omitempty"` // it differs from what was approved, and waits for approval
+	Added       bool   `json:"added,omitempty"`   // it was not there when the server's tools were approved, and waits for approval
+	Effect      string `json:"effect,omitempty"`  // that counts: effectful, idempotent or read_only
+	Hint        string `json:"hint,omitempty"`    // that the server promises; it counts if the document has trust_hints
 }
 
 // MCPInventory lists the prompts and resources of an MCP server.

@@ -27,7 +27,7 @@ type MCPServerSpec struct {
 	// in the headers of Config.
 	Auth *MCPAuth `json:"auth,omitempty"`
 	// Config holds options of the connection: headers, inherit_env, roots, max_result_bytes,
-	// sampling, trust_changes and in_doubt. Headers, and values whose names suggest a secret, are stored as secrets.
+	// sampling, trust_changes, trust_hints, tools and in_doubt. Headers, and values whose names suggest a secret, are stored as secrets.
 	Config map[string]json.RawMessage `json:"config,omitempty"`
 	// TimeoutSecs limits how long a tool call may take, in seconds. 0 means 30.
 	TimeoutSecs int `json:"timeout_secs,omitempty"`

@@ -49,7 +49,9 @@ func TestDocs_AgentFiles(t *testing.T) {
 			continue
 		}
 		for _, d := range rt.Registry().Diagnostics() {
-			t.Errorf("%v\n%s", d, b[1])
+			if d.Code != "rule_matches_nothing" { // rules may name tools of the reader's program
+				t.Errorf("%v\n%s", d, b[1])
+			}
 		}
 	}
 }

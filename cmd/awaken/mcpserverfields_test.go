@@ -60,6 +60,10 @@ func TestMCPServers_UseEveryField(t *testing.T) {
 		{program, program + `,"config":{"roots":["file:///srv"]}}`, func(s *mcp.Server) { s.Roots = []string{"file:///srv"} }},
 		{program, program + `,"config":{"max_result_bytes":9}}`, func(s *mcp.Server) { s.MaxResult = 9 }},
 		{program, program + `,"config":{"trust_changes":true}}`, func(s *mcp.Server) { s.TrustChanges = true }},
+		{program, program + `,"config":{"trust_hints":true}}`, func(s *mcp.Server) { s.TrustHints = true }},
+		{program, program + `,"config":{"tools":{"a":{"effect":"effectful"},"b":{"effect":"read_only"}}}}`, func(s *mcp.Server) {
+			s.Effects = map[string]awaken.EffectClass{"a": awaken.Effectful, "b": awaken.ReadOnly}
+		}},
 		{program, program + `,"config":{"in_doubt":"suspend"}}`, func(s *mcp.Server) { s.InDoubt = awaken.DoubtSuspend }},
 		{program, program + `,"config":{"sampling":{"agent":"a"}}}`, func(s *mcp.Server) { s.Sampling = &mcp.Sampling{Agent: "a", Ask: true} }},
 		{program, program + `,"config":{"sampling":{"agent":"a","ask":false,"max_per_call":3}}}`, func(s *mcp.Server) { s.Sampling = &mcp.Sampling{Agent: "a", MaxPerCall: 3} }},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,8 +76,12 @@ type mcpOptions struct {
 	roots        []string
 	maxResult    int
 	trustChanges bool
-	inDoubt      awaken.DoubtPolicy
-	sampling     *struct {
+	trustHints   bool
+	tools        map[string]struct {
+		Effect string `json:"effect"`
+	}
+	inDoubt  awaken.DoubtPolicy
+	sampling *struct {
 		Agent      string `json:"agent"`
 		Ask        *bool  `json:"ask"`
 		MaxPerCall int    `json:"max_per_call"`
@@ -86,7 +91,8 @@ type mcpOptions struct {
 // server returns the server that a document describes.
 func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error) {
 	var o mcpOptions
-	options := map[string]any{"headers": &o.headers, "inherit_env": &o.inheritEnv, "roots": &o.roots, "max_result_bytes": &o.maxResult, "trust_changes": &o.trustChanges, "in_doubt": &o.inDoubt, "sampling": &o.sampling}
+	options := map[string]any{"headers": &o.headers, "inherit_env": &o.inheritEnv, "roots": &o.roots, "max_result_bytes": &o.maxResult, "trust_changes": &o.trustChanges,
+		"trust_hints": &o.trustHints, "tools": &o.tools, "in_doubt": &o.inDoubt, "sampling": &o.sampling}
 	for _, name := range slices.Sorted(maps.Keys(spec.Config)) {
 		if options[name] == nil {
 			return s, fmt.Errorf("config: unknown option %q, want %s", name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
@@ -95,7 +101,10 @@ func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error
 			return s, fmt.Errorf("config.%s: %w", name, err)
 		}
 	}
-	s = mcp.Server{ID: spec.ID, Timeout: time.Duration(spec.TimeoutSecs) * time.Second, Refresh: m.refresh, Roots: o.roots, MaxResult: o.maxResult, TrustChanges: o.trustChanges, InDoubt: o.inDoubt}
+	s = mcp.Server{ID: spec.ID, Timeout: time.Duration(spec.TimeoutSecs) * time.Second, Refresh: m.refresh, Roots: o.roots, MaxResult: o.maxResult, TrustChanges: o.trustChanges, TrustHints: o.trustHints, InDoubt: o.inDoubt}
+	if s.Effects, err = o.effects(); err != nil {
+		return s, err
+	}
 	if v := o.sampling; v != nil {
 		s.Sampling = &mcp.Sampling{Agent: v.Agent, Ask: v.Ask == nil || *v.Ask, MaxPerCall: v.MaxPerCall}
 	}
@@ -125,6 +134,31 @@ func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error
 	return s, nil
 }
 
+// effects returns what the document says about the effects of tools.
+func (o *mcpOptions) effects() (map[string]awaken.EffectClass, error) {
+	if len(o.tools) == 0 {
+		return nil, nil
+	}
+	out := map[string]awaken.EffectClass{}
+	for _, name := range slices.Sorted(maps.Keys(o.tools)) {
+		switch e := o.tools[name].Effect; e {
+		case effectfulWord:
+			out[name] = awaken.Effectful
+		case string(awaken.Idempotent), string(awaken.ReadOnly):
+			out[name] = awaken.EffectClass(e)
+		default:
+			return nil, fmt.Errorf("config.tools[%q].effect is %q, want effectful, idempotent or read_only", name, e)
+		}
+	}
+	return out, nil
+}
+
+// effectfulWord is how documents and views write [awaken.Effectful].
+const effectfulWord = "effectful"
+
+// effectWord returns an effect as documents and views write it.
+func effectWord(e awaken.EffectClass) string { return cmp.Or(string(e), effectfulWord) }
+
 // mcpConnection is a connection as the control plane sees it.
 type mcpConnection struct {
 	*mcp.Connection
@@ -138,8 +172,12 @@ func (c *mcpConnection) Status() config.MCPStatus {
 	out := config.MCPStatus{Connected: s.Connected, Authorization: string(s.Authorization), LastError: s.Error, Tools: []config.MCPTool{}, ConsecutiveFailures: s.Failures, Reconnecting: s.Reconnecting,
 		PermanentlyFailed: s.Failed, SessionGeneration: s.Sessions, TransportReconnectCount: max(s.Sessions-1, 0),
 		LastAttemptAt: unix(s.Attempted), LastSuccessAt: unix(s.Succeeded), LastInitAt: unix(s.Initialized)}
+	for _, name := range s.Strays {
+		out.Problems = append(out.Problems, fmt.Sprintf("config.tools names %q, which is no tool of the server", name))
+	}
 	for _, t := range s.Tools {
-		out.Tools = append(out.Tools, config.MCPTool{Name: t.Name, ID: t.ID, Title: t.Title, Description: t.Description, Digest: t.Digest, Held: t.Held, Changed: t.Changed})
+		out.Tools = append(out.Tools, config.MCPTool{Name: t.Name, ID: t.ID, Title: t.Title, Description: t.Description, Digest: t.Digest, Held: t.Held, Changed: t.Changed, Added: t.Added,
+			Effect: effectWord(t.Effect), Hint: effectWord(t.Hint)})
 	}
 	return out
 }

@@ -66,13 +66,45 @@ func TestConnection_ReachesServersByEveryTransport(t *testing.T) {
 	}
 }
 
-func TestTool_HintsAreEffectsAndNamesAreIDs(t *testing.T) {
-	s, _ := program(t, "plain")
-	c := connect(t, s, mcp.Options{})
-	for id, want := range map[string]awaken.EffectClass{"mcp__s__echo": awaken.ReadOnly, "mcp__s__put": awaken.Idempotent, "mcp__s__wait": awaken.Effectful, "mcp__s__get_picture": awaken.ReadOnly} {
-		if spec := tool(t, c, id).Spec(); spec.Effect != want || !spec.Untrusted || spec.Metadata["mcp.server"] != "s" || spec.Timeout != 30*time.Second {
-			t.Errorf("%s: %+v, want effect %q", id, spec, want)
-		}
+// The effect of a tool is the operator's word, the hint of a server that is trusted for its hints, or the safest. Hints are
+// shown in any case.
+func TestTool_EffectsAreTheOperatorsWordOrTrustedHints(t *testing.T) {
+	hints := map[string]awaken.EffectClass{"mcp__s__echo": awaken.ReadOnly, "mcp__s__put": awaken.Idempotent, "mcp__s__wait": awaken.Effectful, "mcp__s__get_picture": awaken.ReadOnly}
+	for name, tt := range map[string]struct {
+		change func(*mcp.Server)
+		want   map[string]awaken.EffectClass
+		strays []string
+	}{
+		"untrusted": {func(*mcp.Server) {}, map[string]awaken.EffectClass{}, nil},
+		"trusted":   {func(s *mcp.Server) { s.TrustHints = true }, hints, nil},
+		"stated": {func(s *mcp.Server) {
+			s.Effects = map[string]awaken.EffectClass{"get-picture!": awaken.ReadOnly, "mcp__s__put": awaken.Idempotent, "s/put": awaken.ReadOnly, "male": awaken.ReadOnly}
+		}, map[string]awaken.EffectClass{"mcp__s__get_picture": awaken.ReadOnly, "mcp__s__put": awaken.Idempotent}, []string{"male"}},
+		"stated, trusted": {func(s *mcp.Server) {
+			s.TrustHints, s.Effects = true, map[string]awaken.EffectClass{"echo": awaken.Effectful}
+		}, map[string]awaken.EffectClass{"mcp__s__put": awaken.Idempotent, "mcp__s__get_picture": awaken.ReadOnly}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := program(t, "plain")
+			tt.change(&s)
+			c := connect(t, s, mcp.Options{})
+			status := map[string]mcp.ToolStatus{}
+			for _, st := range c.Status().Tools {
+				status[st.ID] = st
+			}
+			for id, hint := range hints {
+				spec := tool(t, c, id).Spec()
+				if spec.Effect != tt.want[id] || !spec.Untrusted || spec.Metadata["mcp.server"] != "s" || spec.Timeout != 30*time.Second {
+					t.Errorf("%s: %+v, want effect %q", id, spec, tt.want[id])
+				}
+				if st := status[id]; st.Effect != tt.want[id] || st.Hint != hint || spec.Server != "s" || spec.OwnName != st.Name {
+					t.Errorf("%s: %+v, want effect %q and hint %q", id, st, tt.want[id], hint)
+				}
+			}
+			if got := c.Status().Strays; !slices.Equal(got, tt.strays) {
+				t.Errorf("names of no tools: %q, want %q", got, tt.strays)
+			}
+		})
 	}
 }
 
@@ -364,6 +396,7 @@ func itoa(n int) string { data, _ := json.Marshal(n); return string(data) }
 
 func TestStep_TakesInToolsThatAreNewSinceTheLastOne(t *testing.T) {
 	s, _ := program(t, "plain")
+	s.TrustChanges = true // otherwise a new tool is held
 	p := plugin(t, mcp.Options{}, s)
 	look := llmtest.Use("mcp__s__echo", `{"text":"look"}`)
 	rt, script := runtime(t, p, llmtest.Use("mcp__s__grow", `{"text":""}`), look, llmtest.Use("mcp__s__grown", `{"text":""}`), llmtest.Say("ok"))
@@ -428,6 +461,41 @@ func TestPin_AToolThatChangesIsHeldUntilItIsApproved(t *testing.T) {
 	}
 	if res := call(t, c, "mcp__s__mail", `{}`); res.Plain() != "sent" || calls != 1 {
 		t.Errorf("%+v; %d calls", res, calls)
+	}
+}
+
+// A tool that is listed later than the first ones is held, like one that changes, until it is approved. A server whose changes
+// are trusted may add tools.
+func TestPin_AToolThatIsAddedIsHeldUntilItIsApproved(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		srv := sdk.NewServer(&sdk.Implementation{Name: "x", Version: "1"}, nil)
+		offer := func(name string) {
+			sdk.AddTool(srv, &sdk.Tool{Name: name, Description: "Works."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "done by " + name}}}, nil, nil
+			})
+		}
+		offer("mail")
+		c := connect(t, mcp.Server{ID: "s", TrustChanges: trusted, URL: serve(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil))}, local)
+		offer("wire")
+		until(t, "the new tool is listed", func() bool { return len(c.Status().Tools) == 2 })
+		wire := c.Status().Tools[1]
+		if trusted {
+			if wire.Held != "" || wire.Added || call(t, c, "mcp__s__wire", `{}`).Plain() != "done by wire" {
+				t.Errorf("%+v", wire)
+			}
+			continue
+		}
+		if !wire.Added || wire.Changed || !strings.Contains(wire.Held, "was not there") || len(c.Tools()) != 1 {
+			t.Errorf("%+v; agents have %d tools", wire, len(c.Tools()))
+		}
+		offer("third") // the next list holds it still
+		until(t, "another tool is listed", func() bool { return len(c.Status().Tools) == 3 })
+		if names, err := c.Approve(t.Context(), map[string]string{"wire": wire.Digest}); err != nil || len(names) != 1 || len(c.Tools()) != 2 {
+			t.Fatalf("%q, %v; agents have %d tools, want 2", names, err, len(c.Tools()))
+		}
+		if res := call(t, c, "mcp__s__wire", `{}`); res.Plain() != "done by wire" {
+			t.Errorf("%+v", res)
+		}
 	}
 }
 

@@ -59,6 +59,7 @@ type listing struct {
 	digest  string
 	held    string // why agents do not have it; "" if they do
 	changed bool   // it is held because it differs from what was approved
+	added   bool   // it is held because it was not there when the server's tools were first seen
 }
 
 // pinName is the name under which the tools of the server are pinned. Another program or address is
@@ -68,8 +69,8 @@ func (c *Connection) pinName() string {
 	return c.server.ID + "@" + hex.EncodeToString(sum[:8])
 }
 
-// examine checks the tools that the server lists. Those that are seen for the first time are pinned;
-// those that differ from their pin are held.
+// examine checks the tools that the server lists. When the server is seen for the first time its tools are pinned; those
+// that differ from their pin later, or have none, are held.
 func (c *Connection) examine(ctx context.Context, list []*sdk.Tool) (map[string]*listing, []awaken.Tool, error) {
 	pins, err := c.opts.Pins.Load(ctx, c.pinName())
 	if err != nil {
@@ -104,6 +105,11 @@ func (c *Connection) examine(ctx context.Context, list []*sdk.Tool) (map[string]
 		if len(was) > 0 && !slices.Contains(was, l.digest) && !c.server.TrustChanges {
 			l.changed, l.held = true, "its title, description, schema or hints differ from what was approved"
 			c.log.Warn("a tool of an MCP server has changed and is held until it is approved", "tool", t.Name)
+			continue
+		}
+		if len(pins) > 0 && len(was) == 0 && !c.server.TrustChanges {
+			l.added, l.held = true, "it was not there when the tools of the server were approved"
+			c.log.Warn("a new tool of an MCP server is held until it is approved", "tool", t.Name)
 			continue
 		}
 		if pin == "" {
@@ -164,7 +170,7 @@ func (c *Connection) inspect(t *sdk.Tool, bounds *schema.Bounds) *listing {
 			l.output, _ = bounds.Compile(raw) // without it, results are not checked
 		}
 	}
-	seen := map[string]any{"description": t.Description, "schema": l.params, "effect": effect(t)}
+	seen := map[string]any{"description": t.Description, "schema": l.params, "effect": hint(t)}
 	if name := title(t); name != "" { // digests of before titles were pinned hold for tools without one
 		seen["title"] = name
 	}
@@ -207,7 +213,7 @@ func approvable(listed map[string]*listing, digests map[string]string) error {
 		switch l := listed[name]; {
 		case l == nil:
 			return fmt.Errorf("%w: it has no tool %q", awaken.ErrInvalid, name)
-		case l.held != "" && !l.changed:
+		case l.held != "" && !l.changed && !l.added:
 			return fmt.Errorf("%w: tool %q cannot be approved: %s", awaken.ErrInvalid, name, l.held)
 		case digests[name] == "":
 			return fmt.Errorf("%w: tool %q has no digest, want that of the tool as it was looked at", awaken.ErrInvalid, name)

@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"regexp"
@@ -47,9 +48,15 @@ type Server struct {
 	// changed. 0 never does.
 	Refresh time.Duration
 	Restart Restart
-	// TrustChanges takes in tools that differ from when they were first seen. By default they are
-	// held until [Connection.Approve].
+	// TrustChanges takes in tools that differ from when they were first seen, and tools that are listed
+	// later than the first ones. By default they are held until [Connection.Approve].
 	TrustChanges bool
+	// TrustHints takes the server's hints (readOnlyHint, idempotentHint) as the effects of its tools. By default they
+	// are shown and count for nothing: every tool is effectful.
+	TrustHints bool
+	// Effects are the operator's word about the effects of tools, by the server's name of a tool or by its id. It
+	// takes precedence over hints.
+	Effects map[string]awaken.EffectClass
 	// InDoubt says what happens to an effectful call of which it is not known whether it took effect: the
 	// process or the connection was lost in it.
 	InDoubt awaken.DoubtPolicy
@@ -117,6 +124,13 @@ func (s *Server) Validate() error {
 		p.When(d.value < 0, "%s is %s, want 0 or more", d.name, d.value)
 	}
 	p.When(s.InDoubt != awaken.DoubtTell && s.InDoubt != awaken.DoubtSuspend, "InDoubt is %q, want suspend or empty", s.InDoubt)
+	for _, name := range slices.Sorted(maps.Keys(s.Effects)) {
+		switch e := s.Effects[name]; e {
+		case awaken.Effectful, awaken.Idempotent, awaken.ReadOnly:
+		default:
+			p.Add("Effects[%q] is %q, want idempotent, read_only or empty", name, e)
+		}
+	}
 	p.When(s.MaxResult < 0, "MaxResult is %d, want 0 or more", s.MaxResult)
 	p.When(s.MaxMessage < 0, "MaxMessage is %d, want 0 or more", s.MaxMessage)
 	p.When(s.Restart.Factor != 0 && s.Restart.Factor < 1, "Restart.Factor is %g, want 1 or more", s.Restart.Factor)

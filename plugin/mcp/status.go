@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 )
 
@@ -29,6 +30,8 @@ type Status struct {
 	Succeeded     time.Time // the last time that the server answered
 	Initialized   time.Time
 	Tools         []ToolStatus // all that the server lists
+	// Strays are the names in Server.Effects that the server lists no tool for. It is empty before it has listed any.
+	Strays []string
 }
 
 // ToolStatus is a tool as the server lists it.
@@ -40,6 +43,10 @@ type ToolStatus struct {
 	ID          string // of the tool of agents
 	Held        string // why agents do not have it; "" if they do
 	Changed     bool   // it is held because it differs from what was approved
+	Added       bool   // it is held because it was not there when the server's tools were approved
+
+	Effect awaken.EffectClass // that counts
+	Hint   awaken.EffectClass // that the server promises
 }
 
 // Status returns the state of the connection.
@@ -57,9 +64,28 @@ func (c *Connection) Status() Status {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.listed)) {
 		l := c.listed[name]
-		st.Tools = append(st.Tools, ToolStatus{Name: name, Title: title(l.tool), Description: l.tool.Description, Digest: l.digest, ID: l.id, Held: l.held, Changed: l.changed})
+		st.Tools = append(st.Tools, ToolStatus{Name: name, Title: title(l.tool), Description: l.tool.Description, Digest: l.digest, ID: l.id, Held: l.held, Changed: l.changed, Added: l.added,
+			Effect: c.server.effectOf(l), Hint: hint(l.tool)})
 	}
+	st.Strays = c.strays()
 	return st
+}
+
+// strays returns the names in Server.Effects that mean no tool. The caller holds c.mu.
+func (c *Connection) strays() (out []string) {
+	if len(c.listed) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.server.Effects)) {
+		known := false
+		for _, l := range c.listed {
+			known = known || c.server.names(l).Named(name)
+		}
+		if !known {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // Inventory is what a server has besides tools, as it lists it.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -45,8 +46,36 @@ func toolID(server, name string) string {
 	return id[:maxID-9] + "_" + hex.EncodeToString(h.Sum(nil))
 }
 
-// effect returns the effect that a tool's hints promise.
-func effect(t *sdk.Tool) awaken.EffectClass {
+// effectOf returns the effect of a tool: the operator's word, the hints of a server that is trusted for them, or the safest.
+// If several of the operator's words are about the tool, the safest counts.
+func (s *Server) effectOf(l *listing) awaken.EffectClass {
+	var words []awaken.EffectClass
+	for name, e := range s.Effects {
+		if s.names(l).Named(name) {
+			words = append(words, e)
+		}
+	}
+	switch {
+	case slices.Contains(words, awaken.Effectful):
+		return awaken.Effectful
+	case slices.Contains(words, awaken.Idempotent):
+		return awaken.Idempotent
+	case len(words) > 0:
+		return awaken.ReadOnly
+	case s.TrustHints:
+		return hint(l.tool)
+	}
+	return awaken.Effectful
+}
+
+// names returns the names of a tool of the server.
+func (s *Server) names(l *listing) toolname.Tool {
+	spec := toolname.Spec{ID: l.id, Server: s.ID, Own: l.tool.Name}
+	return toolname.New(slices.Values([]toolname.Spec{spec})).Tool(l.id)
+}
+
+// hint returns the effect that a tool's hints promise.
+func hint(t *sdk.Tool) awaken.EffectClass {
 	switch a := t.Annotations; {
 	case a == nil:
 		return awaken.Effectful
@@ -68,7 +97,7 @@ func title(t *sdk.Tool) string {
 
 func newTool(c *Connection, l *listing) *tool {
 	return &tool{conn: c, listing: l, spec: awaken.ToolSpec{ID: l.id, Name: cmp.Or(title(l.tool), l.tool.Name), Description: l.tool.Description, Parameters: l.params,
-		Server: c.server.ID, OwnName: l.tool.Name, Category: "mcp", Effect: effect(l.tool), InDoubt: c.server.InDoubt, Untrusted: true, Timeout: c.server.Timeout,
+		Server: c.server.ID, OwnName: l.tool.Name, Category: "mcp", Effect: c.server.effectOf(l), InDoubt: c.server.InDoubt, Untrusted: true, Timeout: c.server.Timeout,
 		Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.tool": l.tool.Name, "mcp.transport": c.server.transport()}}}
 }
 
