@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
 )
 
@@ -117,7 +118,8 @@ func (t *turn) perform(ctx context.Context, ticket *awaken.WaitingTicket, late b
 
 // agreed asks the user whether a call may be made. Files below the session's folder can be read without
 // asking. Otherwise the permission rules of the agent decide, which have let the call pass; a user whose
-// agent has none is asked. A call that has an effect and may have been made by a connection before this one
+// agent has none is asked. Calls of the editor's MCP servers are asked about in any case, because the author of
+// the rules does not know these servers, unless the rules have asked the user already. A call that has an effect and may have been made by a connection before this one
 // is always asked about. If the user refuses, the ticket is decided.
 func (t *turn) agreed(ctx context.Context, ticket *awaken.WaitingTicket, c *clientCall, late bool, of awaken.Tool) (bool, error) {
 	tool, question := ticket.ToolName, ""
@@ -125,7 +127,7 @@ func (t *turn) agreed(ctx context.Context, ticket *awaken.WaitingTicket, c *clie
 	switch {
 	case late && !reads:
 		question = "May have been done already. Do it again? "
-	case tool == readTool && below(t.cwd, c.Path), t.allowed(tool), t.governed(ctx):
+	case tool == readTool && below(t.cwd, c.Path), t.allowed(tool), of == nil && t.governed(ctx), of != nil && t.approved(ctx, ticket):
 		return true, nil
 	}
 	args := argumentsOf(ticket.Arguments, t.cwd)
@@ -185,6 +187,14 @@ func (t *turn) governed(ctx context.Context) bool {
 	}
 	spec := t.Catalogue().Agent(run.AgentID)
 	return spec != nil && slices.Contains(spec.PluginIDs, permission.Name)
+}
+
+// approved reports whether a person has approved the call of the ticket before, because a permission rule asked.
+func (t *turn) approved(ctx context.Context, ticket *awaken.WaitingTicket) bool {
+	decided, err := t.Tenant.Store.Decisions(ctx, mailbox.DecisionQuery{RunIDs: []string{t.runID}, Tool: ticket.ToolName, Limit: 1000})
+	return err == nil && slices.ContainsFunc(decided, func(d *awaken.Decided) bool {
+		return d.ToolCallID == ticket.ToolCallID && d.TicketID != ticket.TicketID && d.Action == awaken.ActionResume
+	})
 }
 
 // allowed reports whether the user has allowed a tool of the client for the session.

@@ -163,6 +163,11 @@ func (t *turn) permit(ctx context.Context, ticket *awaken.WaitingTicket) {
 		d.Result = json.RawMessage(`{"approved":true,"remember":{"scope":"` + string(remember) + `"}}`)
 		d.Remembered = string(permission.Remembers(ticket.Suspension, d.Result))
 	}
+	if remember != "" && t.hasServer(ticket.ToolName) {
+		if err := t.allow(ctx, ticket.ToolName); err != nil {
+			t.Logger.Warn("an approval is not kept for the session", "error", err)
+		}
+	}
 	t.decide(ctx, d)
 }
 

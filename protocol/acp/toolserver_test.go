@@ -114,6 +114,39 @@ func TestToolServers_AreTheModelsTools(t *testing.T) {
 	}
 }
 
+// The user is asked once about each call of the editor's MCP servers, whatever the permission rules of the agent say.
+func TestToolServers_EveryCallIsAskedAboutOnce(t *testing.T) {
+	for _, agent := range []string{"default", "careful", "lenient"} {
+		t.Run(agent, func(t *testing.T) {
+			g := newRig(t)
+			var calls atomic.Int64
+			handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tools(&calls) }, nil)
+			web := httptest.NewServer(handler)
+			t.Cleanup(web.Close) // after the client has left
+			c := begin(t, g.Box, `{}`, connecting)
+			e := &editor{choose: "reject_once"}
+			c.ask = e.ask
+			s := begun(t, c.must("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[{"type":"http","name":"web","url":%q,"headers":[]}]}`, t.TempDir(), web.URL)))
+			c.must("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":%q}`, s, agent))
+			c.prompt(s, `RUN_TOOL mcp__web__echo {"text":"no"}`)
+			if len(e.titles) != 1 || calls.Load() != 0 {
+				t.Errorf("the user was asked %d times and has refused, and the tool was called %d times", len(e.titles), calls.Load())
+			}
+			e.choose = "allow_once"
+			c.prompt(s, `RUN_TOOL mcp__web__echo {"text":"yes"}`)
+			if len(e.titles) != 2 || calls.Load() != 1 {
+				t.Errorf("the user was asked %d times about two calls, and the tool was called %d times, want once", len(e.titles), calls.Load())
+			}
+			e.choose = "allow_session"
+			c.prompt(s, `RUN_TOOL mcp__web__echo {"text":"always"}`)
+			c.prompt(s, `RUN_TOOL mcp__web__echo {"text":"again"}`)
+			if len(e.titles) != 3 || calls.Load() != 3 {
+				t.Errorf("the user was asked %d times, want 3, and the tool was called %d times, want 3", len(e.titles), calls.Load())
+			}
+		})
+	}
+}
+
 // A server that cannot be connected is named, and the session works without it.
 func TestToolServers_ThatFailAreNamed(t *testing.T) {
 	g := newRig(t)

@@ -141,6 +141,7 @@ func (g *Rig) Runtime() *engine.Runtime {
 	agent("trusting", "m", "").TrustClients = new(true)
 	agent("painter", "m", "").PluginIDs = []string{genui.Name}
 	agent("careful", "m", `{"default_behavior":"ask"}`)
+	agent("lenient", "m", `{"default_behavior":"allow"}`)
 	agent("shared", "m", `{"default_behavior":"ask","remember":["project"]}`)
 	for _, border := range []string{"input", "output"} {
 		a := agent("guarded_"+border, "again", "")
