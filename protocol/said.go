@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -21,7 +22,7 @@ func Say(m *llm.Message, manner ...string) (mailbox.Said, error) {
 	if m == nil || m.ID == "" || m.Role != llm.User {
 		return mailbox.Said{}, nil
 	}
-	content, err := json.Marshal(m.Content)
+	content, err := json.Marshal(named(m.Content))
 	if err != nil {
 		return mailbox.Said{}, err
 	}
@@ -34,6 +35,32 @@ func SayLast(msgs []*llm.Message, manner ...string) (mailbox.Said, error) {
 		return mailbox.Said{}, nil
 	}
 	return Say(msgs[len(msgs)-1], manner...)
+}
+
+// named returns blocks with their files by ID, which is the same however a client refers to a file: by its bytes, or as the server has it.
+func named(blocks []llm.Block) []llm.Block {
+	out := blocks
+	for i := range blocks {
+		src := blocks[i].Source
+		if src == nil || src.Type == "url" {
+			continue
+		}
+		if len(out) > 0 && &out[0] == &blocks[0] {
+			out = slices.Clone(blocks)
+		}
+		id := src.ID
+		if raw, err := base64.StdEncoding.DecodeString(src.Data); src.Type == "base64" && err == nil {
+			kind, err := blob.ParseMediaType(src.MediaType)
+			if err != nil {
+				kind = src.MediaType
+			}
+			d := blob.NewDigest(kind)
+			d.Write(raw) // a hash never fails
+			id = d.ID()
+		}
+		out[i].Source = &llm.Source{Type: "blob", ID: id}
+	}
+	return out
 }
 
 func digest(data []byte) string {
@@ -64,8 +91,7 @@ func Answering(ctx context.Context, t *mailbox.Tenant, threadID string, said mai
 	if err != nil {
 		return "", false, err
 	}
-	files := slices.ContainsFunc(view[at].Content, func(b llm.Block) bool { return b.Type != llm.TextBlock }) // they are stored otherwise than they were sent
-	if was.Content != said.Content && !files {
+	if was.Content != said.Content {
 		return "", true, fmt.Errorf("message id %q: %w: thread %s has another message with this id", said.MessageID, awaken.ErrConflict, threadID)
 	}
 	for _, m := range view[at+1:] {

@@ -93,7 +93,7 @@ func (p *paying) serve(db mailbox.Queue, relays *bus.Exchange) {
 	p.urls, p.store = append(p.urls, web.URL), db.Handle("")
 }
 
-// say is a request, by the thread and the number of the message, and whether it is the first of its pair.
+// saying is a request, by the thread and the number of the message, and whether it is the first of its pair.
 type saying struct {
 	name, path string
 	body       func(thread string, n int, first bool) string
@@ -103,6 +103,9 @@ type saying struct {
 var sayings = []saying{
 	{"AI SDK", "/v1/ai-sdk/chat", func(thread string, n int, _ bool) string {
 		return fmt.Sprintf(`{"id":%q,"messages":[{"id":"m%d","role":"user","parts":[{"type":"text","text":"pay %[2]d"}]}]}`, thread, n)
+	}, false},
+	{"AI SDK, edits from A to B to A", "/v1/ai-sdk/chat", func(thread string, n int, _ bool) string {
+		return fmt.Sprintf(`{"id":%q,"messageId":"m","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"pay %d"}]}]}`, thread, n%2)
 	}, false},
 	{"AG-UI", "/v1/ag-ui/run", func(thread string, n int, first bool) string {
 		return fmt.Sprintf(`{"threadId":%q,"runId":"%[1]s-%d-%t","messages":[{"id":"m%[2]d","role":"user","content":"pay %[2]d"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`, thread, n, first)
@@ -193,7 +196,7 @@ func TestDuplicates_AMessageThatIsSentTwiceIsOneRun(t *testing.T) {
 			}
 		},
 	}
-	const said = 2 // messages of a thread
+	const said = 4 // messages of a thread
 	for name, start := range stores {
 		t.Run(name, func(t *testing.T) {
 			p := &paying{TB: t, made: map[string]int{}}
@@ -207,7 +210,7 @@ func TestDuplicates_AMessageThatIsSentTwiceIsOneRun(t *testing.T) {
 					wg.Go(func() {
 						defer func() { <-turns }()
 						for n := range said {
-							p.pair(s, fmt.Sprint(s.path[1:4], " ", strings.ReplaceAll(s.name, " ", "-"), i), n, time.Duration((i*said+n)*13%51)*time.Millisecond)
+							p.pair(s, fmt.Sprint(strings.ReplaceAll(s.name, " ", "-"), i), n, time.Duration((i*said+n)*13%51)*time.Millisecond)
 						}
 					})
 				}
