@@ -130,6 +130,31 @@ func TestSaid_EditsReplaceAMessage(t *testing.T) {
 	})
 }
 
+func TestSaid_AnEditReplacesAMessageThatIsBeingAnswered(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := g.box()
+		defer work(b)()
+		tn := b.Tenant("")
+		first := g.submit(tn, sayAs("m", "use wait"))
+		time.Sleep(time.Second)
+		second := g.submit(tn, edit(sayAs("m", "B")))
+		third := g.submit(tn, edit(sayAs("m", "C")))
+		if again := g.submit(tn, edit(sayAs("m", "C"))); second.RunID == first.RunID || third.RunID == second.RunID || !again.Duplicate || again.RunID != third.RunID {
+			t.Errorf("%+v, %+v, %+v and %+v", first, second, third, again)
+		}
+		time.Sleep(time.Hour)
+		g.wantRun(tn, third.RunID, awaken.RunDone, awaken.NaturalEnd, "you said C")
+		view, err := tn.Store.View(t.Context(), "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if msgs := view.Messages(); len(msgs) != 2 || msgs[0].Text() != "C" {
+			t.Errorf("the conversation is %+v, want the edited message and its answer", msgs)
+		}
+	})
+}
+
 func TestSaid_ARepeatInTimeIsNoRequestForAnotherAnswer(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
 		g := newRig(t)

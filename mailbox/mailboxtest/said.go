@@ -110,6 +110,24 @@ var saidCases = []testCase{
 		k.change("t", func(t *mailbox.Thread) { t.Release = "other" }) // of another thread
 		equal(k, "of the other thread", []string{"other"}, accepted(k, "u", "m"))
 	}},
+	{"ReleasesADispatchThatTheChangeEnds", func(k *kit) {
+		k.enqueue(dispatch("t", "a", says("m")))
+		k.claimOne("a")
+		for i, id := range []string{"b", "c"} {
+			k.change("t", func(t *mailbox.Thread) {
+				old := *t.Live[0]
+				old.Cancel, t.Release = true, old.ID
+				t.Put = []*mailbox.Dispatch{&old, queued(t, id, says("m"))}
+				if i > 0 { // one that is queued and has the message
+					old = *t.Live[1]
+					old.Status, old.CompletedAt, t.Release = mailbox.Superseded, t.Now, old.ID
+					t.Put = []*mailbox.Dispatch{queued(t, id, says("m")), &old}
+				}
+			})
+			equal(k, "message", []string{id}, accepted(k, "t", "m"))
+		}
+		k.status(mailbox.Superseded, "b")
+	}},
 	{"KeepsUnusualMessageIDsApart", func(k *kit) {
 		for i, id := range []string{"a", "A", "a ", "é", "e\u0301", "日本語", `'";--`, `\`, "%", "tab\tand\nline", strings.Repeat("long", 128)} {
 			k.enqueue(dispatch("t", number("d", i), says(id)))

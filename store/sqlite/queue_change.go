@@ -74,8 +74,12 @@ func (c *queueChange) check() (refused, err error) {
 		if err != nil {
 			return nil, err
 		}
+		message := d.MessageID
+		if !c.IsNew(d) {
+			message = ""
+		}
 		same := func(o *mailbox.Dispatch) bool {
-			return o.ID != d.ID && (o.IdempotencyKey == d.IdempotencyKey && d.IdempotencyKey != "" || o.MessageID == d.MessageID && d.MessageID != "")
+			return o.ID != d.ID && (o.IdempotencyKey == d.IdempotencyKey && d.IdempotencyKey != "" || o.MessageID == message && message != "" && c.IsNew(o))
 		}
 		if found || slices.ContainsFunc(t.Put[:i], same) {
 			return fmt.Errorf("thread %s: dispatch %s: %w", k.thread, d.ID, mailbox.ErrDuplicate), nil

@@ -85,6 +85,11 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce mailbox.Si
 	}
 	live := slices.Clone(c.live)
 	for _, d := range t.Put {
+		if !c.IsNew(d) && d.MessageID != "" { // it keeps the message that it has, unless that is released
+			stored := *d
+			stored.MessageID, stored.Said = "", ""
+			d = &stored
+		}
 		put, err := s.PutDispatch(t.ID, d, now, c.Starts(d))
 		if err != nil {
 			return nil, announce, err
@@ -118,8 +123,11 @@ func (s *Scope) Statements(c *QueueChange) (out []Statement, announce mailbox.Si
 
 // Starts reports whether a dispatch is new and starts a run. Until that has started, the dispatch is
 // its record.
-func (c *QueueChange) Starts(d *mailbox.Dispatch) bool {
-	return d.Request != nil && !slices.ContainsFunc(c.live, func(o *mailbox.Dispatch) bool { return o.ID == d.ID })
+func (c *QueueChange) Starts(d *mailbox.Dispatch) bool { return d.Request != nil && c.IsNew(d) }
+
+// IsNew reports whether a dispatch that was put is not one of the queue's.
+func (c *QueueChange) IsNew(d *mailbox.Dispatch) bool {
+	return !slices.ContainsFunc(c.live, func(o *mailbox.Dispatch) bool { return o.ID == d.ID })
 }
 
 // PutDispatch returns the statement that inserts or replaces a dispatch. It fails if the id
