@@ -189,7 +189,7 @@ func (c *compaction) summarise(ctx context.Context, routing llm.Routing, caller 
 			return fail(err)
 		}
 	}
-	j := &summary{Summariser: c.by, paid: c.model, ratio: c.ratio, routing: routing, caller: caller}
+	j := &summary{Summariser: c.by, paid: c.model, ratio: c.ratio, routing: routing, caller: caller, limits: c.rt.cfg.Limits.Reply}
 	text, err := j.summarise(ctx, p.msgs)
 	cost, _ := c.by.Prices.Cost(j.usage)
 	res.Usage, res.CostUSD = j.usage, cost.USD()

@@ -82,10 +82,11 @@ type Tap interface {
 // Limits bounds the resources of a run. A zero field has its default; a negative one means no
 // limit.
 type Limits struct {
-	ToolTimeout     time.Duration // per call; default 5 minutes
-	ToolGrace       time.Duration // from a call's timeout until it is abandoned; default 1 second
-	ToolResultBytes int           // per result, without its files; default 1 MiB
-	ToolFileBytes   int           // of the files of a result; default 16 MiB
+	ToolTimeout     time.Duration   // per call; default 5 minutes
+	ToolGrace       time.Duration   // from a call's timeout until it is abandoned; default 1 second
+	ToolResultBytes int             // per result, without its files; default 1 MiB
+	ToolFileBytes   int             // of the files of a result; default 16 MiB
+	Reply           llm.ReplyLimits // of each reply of a model, a remote agent's too
 	// HookTimeout bounds each call of a hook, gate, guard, transform, action, effect or Activate. One
 	// that takes longer is abandoned, and the run fails with a [HookTimeoutError]; a failed action
 	// is recorded and a failed effect logged, as usual. Default 5 minutes.

@@ -170,6 +170,9 @@ func (r *run) inferenceFailed(ctx context.Context, s *stream, err error) *end {
 		}
 		return nil
 	}
+	if known && le.Kind == llm.ReplyTooLarge {
+		s.refuse(ctx, err.Error())
+	}
 	s.cancelOpen(ctx, "the answer broke off", true)
 	r.inference.keepPartial(s)
 	if cancelled {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/rope"
 )
 
 // recorder numbers a run's events, passes them to the sink, and collects them for the next commit.
@@ -67,12 +68,12 @@ type coalescing struct {
 
 // coalesced collects deltas.
 type coalesced struct {
-	text   []byte
+	text   rope.Rope
 	chunks []awaken.Chunk // empty if there is one delta
 }
 
 // buffers holds buffers for deltas that are being coalesced. Large ones are not kept.
-var buffers = sync.Pool{New: func() any { return &coalesced{text: make([]byte, 0, 1024)} }}
+var buffers = sync.Pool{New: func() any { return &coalesced{text: rope.New(make([]byte, 0, 1024))} }}
 
 // slab allocates values from blocks of growing size, so that a stream of any length costs a
 // handful of allocations.
@@ -228,14 +229,15 @@ func (o *recorder) coalesce(e *awaken.Entry, kind byte, id, text string) {
 			continue
 		}
 		if len(c.buf.chunks) == 0 {
-			c.buf.chunks = append(c.buf.chunks, awaken.Chunk{Offset: 0, Len: uint32(len(c.buf.text))})
+			c.buf.chunks = append(c.buf.chunks, awaken.Chunk{Offset: 0, Len: uint32(c.buf.text.Len())})
 		}
-		c.buf.text = append(c.buf.text, text...)
+		c.buf.text.Append(text)
 		c.buf.chunks = append(c.buf.chunks, awaken.Chunk{Offset: uint32(e.Seq - o.entries[c.entry].Seq), Len: uint32(len(text))})
 		return
 	}
 	buf := buffers.Get().(*coalesced)
-	buf.text, buf.chunks = append(buf.text[:0], text...), buf.chunks[:0]
+	buf.text, buf.chunks = rope.New(buf.text.Buffer()), buf.chunks[:0]
+	buf.text.Append(text)
 	o.open = append(o.open, coalescing{kind: kind, id: id, buf: buf, entry: len(o.entries)})
 	o.entries = append(o.entries, *e)
 }
@@ -248,8 +250,8 @@ func (o *recorder) close() {
 		if len(c.buf.chunks) > 0 { // otherwise its event is its only delta
 			e.Chunks = slices.Clone(c.buf.chunks)
 			text := o.said
-			if string(c.buf.text) != text {
-				text = string(c.buf.text)
+			if !c.buf.text.Is(text) {
+				text = c.buf.text.String()
 			}
 			switch first := e.Event.(type) {
 			case *awaken.TextDelta:
@@ -262,12 +264,30 @@ func (o *recorder) close() {
 				e.Event = &awaken.ToolCallStreamDelta{ID: first.ID, Name: first.Name, Delta: text}
 			}
 		}
-		if cap(c.buf.text) <= 16<<10 && cap(c.buf.chunks) <= 2<<10 {
+		if cap(c.buf.text.Buffer()) <= 16<<10 && cap(c.buf.chunks) <= 2<<10 {
 			buffers.Put(c.buf)
 		}
 	}
 	clear(o.open)
 	o.open = o.open[:0]
+}
+
+// withdraw drops the text of the open coalesced entries, because a reset is about to withdraw them. Of each, the log keeps one delta without
+// text; the numbers of the others are not used again.
+func (o *recorder) withdraw() {
+	for i := range o.open {
+		c := &o.open[i]
+		o.size -= c.buf.text.Len()
+		c.buf.text, c.buf.chunks = rope.Rope{}, nil
+		switch e := &o.entries[c.entry]; first := e.Event.(type) {
+		case *awaken.TextDelta:
+			e.Event = &awaken.TextDelta{}
+		case *awaken.ReasoningDelta:
+			e.Event = &awaken.ReasoningDelta{}
+		case *awaken.ToolCallDelta:
+			e.Event = &awaken.ToolCallDelta{ID: first.ID}
+		}
+	}
 }
 
 // take moves the entries since the last commit into p, in exchange for p's empty list.

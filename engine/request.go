@@ -23,6 +23,7 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 	req.CachePrompt = inf.agent.Spec.ContextPolicy != nil && inf.agent.Spec.ContextPolicy.EnablePromptCache
 	req.Routing.ThreadID, req.Routing.RunID = inf.info.ThreadID, inf.info.RunID
 	inf.whom.tenant, inf.whom.background = inf.customer()
+	req.Limits = inf.rt.cfg.Limits.Reply
 	req.Caller = inf // not the stream, which a later run uses again
 	req.ReasoningEffort = inf.agent.Spec.ReasoningEffort
 	if l := inf.agent.Limits; l != nil && l.Output > 0 {

@@ -49,6 +49,7 @@ func (s *stream) reset(inf *inference, ctx context.Context) {
 		inf.yield = inf.take
 	}
 	s.silent = len(inf.agent.Guards[awaken.OutputPoint]) > 0
+	s.got.Bound(&inf.request)
 }
 
 // show emits an event about the stream, unless the stream is silent.
@@ -119,9 +120,8 @@ func (s *stream) recover(err error) error {
 	case !s.started:
 	case len(s.got.Calls(nil)) > 0:
 		s.cancelOpen(s.ctx, "the answer broke off", false)
-		s.got.Add(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse})
 		s.lost = dropped
-		return nil
+		return s.got.Add(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse})
 	case s.got.HasText():
 		s.cancelOpen(s.ctx, "the answer broke off", false)
 		s.continueAnswer(brokenPrompt)
@@ -130,6 +130,15 @@ func (s *stream) recover(err error) error {
 	}
 	inf.log().Warn("retrying a model call", "error", err, "wait", admission.After)
 	return admission.Wait(s.ctx)
+}
+
+// refuse takes back all of a reply that exceeded its limits. Nothing of it is stored, except that there was one.
+func (s *stream) refuse(ctx context.Context, reason string) {
+	s.open = s.open[:0]
+	if s.started {
+		s.inf.out.withdraw()
+		s.show(ctx, &awaken.StreamReset{Reason: reason})
+	}
 }
 
 // retract takes back what has arrived.
@@ -212,6 +221,9 @@ func (s *stream) played() (err error) {
 	case !s.got.Finished():
 		err = &llm.Error{Kind: llm.Interrupted, Message: "the stream ended without a finish"}
 	}
+	if llm.KindOf(err) == llm.ReplyTooLarge {
+		s.got.Discard() // before it is shown or stored
+	}
 	if tap := s.inf.rt.cfg.Tap; tap != nil {
 		tap.Inferred(s.inf.step.index, &llm.Exchange{Request: &s.inf.request, Reply: s.got.Message, Finish: s.got.Finish(), Usage: s.got.Usage(), Err: err, Ended: s.inf.rt.cfg.Now()})
 	}
@@ -252,6 +264,8 @@ func (s *stream) add(d *llm.Delta, err error) error {
 	switch {
 	case err != nil:
 		return err
+	case s.ctx.Err() != nil:
+		return context.Cause(s.ctx) // the model ignores it
 	case s.got.Finished():
 		return &llm.Error{Kind: llm.Provider, Message: "the stream went on after its finish"}
 	case d.Kind == llm.MemberDelta:
@@ -274,7 +288,12 @@ func (s *stream) add(d *llm.Delta, err error) error {
 			return err
 		}
 	}
-	s.got.Add(*d)
+	if err := s.got.Add(*d); err != nil {
+		if d.Kind == llm.ToolCallStart {
+			s.open = s.open[:len(s.open)-1] // it is not shown
+		}
+		return err
+	}
 	atDelta.Hit()
 	out := &s.inf.out
 	if s.silent {

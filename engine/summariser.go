@@ -18,6 +18,7 @@ type summary struct {
 	ratio   float64   // reported tokens per estimated token
 	routing llm.Routing
 	caller  llm.Caller
+	limits  llm.ReplyLimits
 
 	mu    sync.Mutex
 	usage llm.Usage
@@ -103,14 +104,18 @@ func (s *summary) ask(ctx context.Context, transcript, previous string, out int)
 		req.System = []llm.Block{llm.Text(s.SummarizerSystemPrompt)}
 	}
 	req.MaxTokens = &out
+	req.Limits = s.limits
 	var got llm.Collector
 	defer got.Release()
+	got.Bound(req)
 	var failed error
 	for d, err := range s.paid.Stream(ctx, req) {
-		if failed = err; err != nil {
+		if failed = err; err == nil {
+			failed = got.Add(d)
+		}
+		if failed != nil {
 			break
 		}
-		got.Add(d)
 	}
 	s.mu.Lock()
 	s.usage.Add(got.Usage())

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+
+	"github.com/awaken-go/awaken/internal/rope"
 )
 
 // Collector assembles the deltas of one stream into a reply. The zero value is ready
-// to use; do not copy it after the first Add. Adding text does not allocate, except
-// when one buffer grows.
+// to use and has the default [ReplyLimits]; do not copy it after the first Add. Adding text does
+// not allocate, except when one buffer grows.
 type Collector struct {
-	buf    []byte    // all text and thinking, in order
+	meter  Meter
+	buf    rope.Rope // all text and thinking, in order
 	parts  []segment // how buf divides into blocks
 	calls  []openCall
 	usage  Usage
@@ -33,8 +36,15 @@ type openCall struct {
 	opaque   *Opaque
 }
 
-// Add adds the next delta.
-func (c *Collector) Add(d Delta) {
+// Bound sets the limits to those of the reply to req.
+func (c *Collector) Bound(req *Request) { c.meter = NewMeter(req) }
+
+// Add adds the next delta. If the reply would exceed its limits, Add returns an error of kind
+// [ReplyTooLarge] and does not add the delta.
+func (c *Collector) Add(d Delta) error {
+	if err := c.meter.Add(&d); err != nil {
+		return err
+	}
 	switch d.Kind {
 	case TextDelta:
 		c.text(TextBlock, d.Text)
@@ -58,6 +68,7 @@ func (c *Collector) Add(d Delta) {
 	case ResponseDelta:
 		c.opaque, c.answer = d.Opaque, d.ID
 	}
+	return nil
 }
 
 // call returns the index of the newest call with that id, of the newest call if id is
@@ -77,13 +88,13 @@ func (c *Collector) text(kind BlockType, s string) {
 		c.open(kind)
 		n = len(c.parts)
 	}
-	c.buf = append(c.buf, s...)
-	c.parts[n-1].end = len(c.buf)
+	c.buf.Append(s)
+	c.parts[n-1].end = c.buf.Len()
 }
 
 func (c *Collector) open(kind BlockType) {
 	c.borrow()
-	c.parts = append(c.parts, segment{kind: kind, end: len(c.buf)})
+	c.parts = append(c.parts, segment{kind: kind, end: c.buf.Len()})
 }
 
 // attach sets the opaque data of the current thinking block, or of a new empty one:
@@ -127,6 +138,7 @@ func (c *Collector) HasText() bool {
 // caller adds up the usage of several streams.
 func (c *Collector) Continue() {
 	c.answer, c.finish, c.usage = "", "", Usage{}
+	c.meter.again()
 	c.calls = slices.DeleteFunc(c.calls, func(oc openCall) bool { return !oc.complete() })
 }
 
@@ -144,6 +156,7 @@ func (c *Collector) BreakOff() (dropped []string) {
 		return true
 	})
 	c.answer, c.finish, c.usage = "", "", Usage{}
+	c.meter.again()
 	return dropped
 }
 
@@ -179,7 +192,7 @@ func (c *Collector) Message() *Message {
 	m := &whole.Message
 	m.Role, m.Opaque = Assistant, c.opaque
 	if len(c.parts) > 0 {
-		all := string(c.buf)
+		all := c.buf.String()
 		m.Content = whole.block[:0]
 		if len(c.parts) > 1 {
 			m.Content = make([]Block, 0, len(c.parts))
@@ -214,20 +227,27 @@ var freeBuffers = sync.Pool{New: func() any { return &buffers{text: make([]byte,
 func (c *Collector) borrow() {
 	if c.pooled == nil {
 		c.pooled = freeBuffers.Get().(*buffers)
-		c.buf, c.parts, c.calls = c.pooled.text, c.pooled.parts, c.pooled.calls
+		c.buf, c.parts, c.calls = rope.New(c.pooled.text), c.pooled.parts, c.pooled.calls
 	}
 }
 
 // Release returns the collector's memory for reuse. The results of Message and Reply stay
-// valid. The collector is empty afterwards and can be used again.
+// valid. The collector is empty afterwards and can be used again, within the same limits.
 func (c *Collector) Release() {
-	if c.pooled != nil && cap(c.buf) <= 64<<10 && cap(c.parts)+cap(c.calls) <= 64 {
+	if text := c.buf.Buffer(); c.pooled != nil && cap(text) <= 64<<10 && cap(c.parts)+cap(c.calls) <= 64 {
 		clear(c.parts)
 		clear(c.calls)
-		*c.pooled = buffers{c.buf[:0], c.parts[:0], c.calls[:0]}
+		*c.pooled = buffers{text, c.parts[:0], c.calls[:0]}
 		freeBuffers.Put(c.pooled)
 	}
-	*c = Collector{}
+	*c = Collector{meter: c.meter.empty()}
+}
+
+// Discard drops what was assembled, except for the usage: the reply is refused.
+func (c *Collector) Discard() {
+	usage, meter := c.usage, c.meter
+	c.Release()
+	c.usage, c.meter = usage, meter
 }
 
 // Reply returns the reply. It is complete if Finished.

@@ -29,6 +29,7 @@ const (
 	QuotaExceeded   Kind = "quota_exceeded"   // the account has no credit left
 	ModelNotFound   Kind = "model_not_found"  // the provider does not know the model
 	ContentFiltered Kind = "content_filtered" // a filter stopped the prompt or the reply
+	ReplyTooLarge   Kind = "reply_too_large"  // the reply exceeded its limits, see [ReplyLimits]
 
 	// Fail-fast kinds: not caused by the provider.
 
@@ -40,7 +41,7 @@ const (
 
 // Kinds lists every kind, transient ones first.
 var Kinds = []Kind{Provider, RateLimited, Overloaded, Timeout, Interrupted,
-	ContextOverflow, InvalidRequest, Unauthorized, QuotaExceeded, ModelNotFound, ContentFiltered,
+	ContextOverflow, InvalidRequest, Unauthorized, QuotaExceeded, ModelNotFound, ContentFiltered, ReplyTooLarge,
 	CircuitOpen, AllModelsUnavailable, PoolAttemptsExhausted, Cancelled}
 
 // ErrNoKey is returned when a model is opened without a key that its provider requires.

@@ -25,6 +25,7 @@ func TestErrorRetryable_OnlyForTransientKinds(t *testing.T) {
 		llm.ModelNotFound:         false,
 		llm.ContentFiltered:       false,
 		llm.CircuitOpen:           false,
+		llm.ReplyTooLarge:         false,
 		llm.AllModelsUnavailable:  false,
 		llm.PoolAttemptsExhausted: false,
 		llm.Cancelled:             false,

@@ -34,11 +34,14 @@ type Reply struct {
 // Generate sends req to m and collects the reply. Its errors are *[Error].
 func Generate(ctx context.Context, m Model, req *Request) (*Reply, error) {
 	var c Collector
+	c.Bound(req)
 	for d, err := range m.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
 		}
-		c.Add(d)
+		if err := c.Add(d); err != nil {
+			return nil, err
+		}
 	}
 	if !c.Finished() {
 		return nil, &Error{Kind: Interrupted, Message: "stream ended without a finish"}

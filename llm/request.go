@@ -22,6 +22,8 @@ type Request struct {
 	// Capabilities is what the caller knows about the model. Adapters add what they know and
 	// omit the parameters that the model does not accept.
 	Capabilities ModelCapabilities
+	// Limits bounds the reply.
+	Limits ReplyLimits
 	// IdleTimeout limits how long the stream may be silent; 0 leaves it to the adapter.
 	IdleTimeout time.Duration
 	// Reported is called with what a response says about the provider's rate limits, before the

@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/limit"
+	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/server"
@@ -53,7 +54,7 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 		return k, err
 	}
 	k.closing = append(k.closing, k.control.close)
-	cfg := engine.Config{Versions: k.control.manager, Logger: log, Budgets: s.Budget.Enabled, Limits: engine.Limits{ToolTimeout: s.Limits.ToolTime}}
+	cfg := engine.Config{Versions: k.control.manager, Logger: log, Budgets: s.Budget.Enabled, Limits: engineLimits(s)}
 	if s.Budget.TenantUSD > 0 {
 		cfg.TenantBudget = &s.Budget.TenantUSD
 	}
@@ -89,6 +90,12 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 		return k, configError("%w", err)
 	}
 	return k, nil
+}
+
+// engineLimits returns the limits of runs.
+func engineLimits(s *settings.Settings) engine.Limits {
+	r := &s.Limits.Reply
+	return engine.Limits{ToolTimeout: s.Limits.ToolTime, Reply: llm.ReplyLimits{Bytes: r.Bytes, ArgumentsBytes: r.Arguments, Calls: r.Calls}}
 }
 
 // openBodies returns what keeps requests to models, or nil if none are kept.

@@ -68,6 +68,7 @@ type answer struct {
 
 	open   map[int]*openBlock
 	ids    provider.CallIDs
+	held   provider.Held
 	input  int64 // without cached input
 	usage  llm.Usage
 	called bool // a tool other than output was called
@@ -81,6 +82,9 @@ type openBlock struct {
 	filled    bool            // a piece of the input has arrived
 	whole     json.RawMessage // the complete input, from servers that do not stream it
 }
+
+// blockCost is about how much memory an open block takes.
+const blockCost = 256
 
 // take handles one event and reports whether it was the last.
 func (a *answer) take(raw provider.Event) (last bool, err error) {
@@ -97,8 +101,12 @@ func (a *answer) take(raw provider.Event) (last bool, err error) {
 		a.count(ev.Message.Usage)
 	case "content_block_start":
 		a.start(ev.Index, &ev.ContentBlock)
+		return false, a.held.Add(blockCost + len(ev.ContentBlock.Signature) + len(ev.ContentBlock.Input))
 	case "content_block_delta":
 		a.grow(a.open[ev.Index], &ev.Delta)
+		if n := len(ev.Delta.Signature); n > 0 {
+			return false, a.held.Add(n)
+		}
 	case "content_block_stop":
 		a.stop(ev.Index)
 	case "message_delta":

@@ -221,7 +221,7 @@ func TestParseScript_ErrorsNameTheLineAndTheProblem(t *testing.T) {
 		{
 			"unknown kind", `{"error":{"kind":"bad_luck"}}`,
 			`error kind is "bad_luck", want one of ["provider" "rate_limited" "overloaded" "timeout" "interrupted" "context_overflow" ` +
-				`"invalid_request" "unauthorized" "quota_exceeded" "model_not_found" "content_filtered" "all_models_unavailable" "pool_attempts_exhausted" "cancelled"]`,
+				`"invalid_request" "unauthorized" "quota_exceeded" "model_not_found" "content_filtered" "reply_too_large" "circuit_open" "all_models_unavailable" "pool_attempts_exhausted" "cancelled"]`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -122,15 +122,16 @@ type chatStream struct {
 	begun    bool // the response id was emitted
 	thinking bool // reasoning was emitted and is not ended
 	calls    []chatOpen
+	indexes  map[int]int    // of the newest call with the server's index
+	sent     map[string]int // of the newest call with the server's id
 	ids      provider.CallIDs
 	details  details
 }
 
 // chatOpen is a call that has started.
 type chatOpen struct {
-	index int
-	sent  string // the server's id
-	id    string // the id that was emitted
+	sent string // the server's id
+	id   string // the id that was emitted
 }
 
 // take handles one event and reports whether it was the last.
@@ -168,7 +169,9 @@ func (s *chatStream) take(ev provider.Event) (last bool, err error) {
 
 func (s *chatStream) choice(c *chatChoiceDelta) error {
 	d := &c.Delta
-	s.details.add(d.ReasoningDetails)
+	if err := s.details.add(d.ReasoningDetails); err != nil {
+		return err
+	}
 	if text := cmp.Or(d.ReasoningContent, d.Reasoning) + d.Content.thinking; text != "" {
 		s.thinking = true
 		s.emit(llm.Delta{Kind: llm.ReasoningDelta, Text: text})
@@ -201,12 +204,7 @@ func (s *chatStream) endReasoning() {
 // index start a call with each id.
 func (s *chatStream) call(c *chatCall) error {
 	s.endReasoning()
-	at := -1
-	for i := range s.calls {
-		if o := &s.calls[i]; c.Index != nil && o.index == *c.Index || c.Index == nil && (c.ID == "" || o.sent == c.ID) {
-			at = i // the newest call with the index
-		}
-	}
+	at := s.find(c)
 	if at >= 0 && c.Index != nil && c.ID != "" && c.Function.Name != "" && s.calls[at].sent != "" && s.calls[at].sent != c.ID {
 		at = -1 // a new call with the same index: some servers number all calls 0
 	}
@@ -214,15 +212,33 @@ func (s *chatStream) call(c *chatCall) error {
 		if c.Function.Name == "" {
 			return &llm.Error{Kind: llm.Interrupted, Message: "the stream has a tool call without a name"}
 		}
-		o := chatOpen{index: -1, sent: c.ID, id: s.ids.Take(c.ID)}
-		if c.Index != nil {
-			o.index = *c.Index
+		o := chatOpen{sent: c.ID, id: s.ids.Take(c.ID)}
+		if at = len(s.calls); s.sent == nil {
+			s.indexes, s.sent = map[int]int{}, map[string]int{}
 		}
-		at, s.calls = len(s.calls), append(s.calls, o)
+		s.calls, s.sent[c.ID] = append(s.calls, o), at
+		if c.Index != nil {
+			s.indexes[*c.Index] = at
+		}
 		s.emit(llm.Delta{Kind: llm.ToolCallStart, ID: o.id, Name: s.names.In(c.Function.Name)})
 	}
 	s.emit(llm.Delta{Kind: llm.ToolCallDelta, ID: s.calls[at].id, Text: string(c.Function.Arguments)})
 	return nil
+}
+
+// find returns the newest call that a piece can belong to, or -1.
+func (s *chatStream) find(c *chatCall) int {
+	at, ok := len(s.calls)-1, true
+	switch {
+	case c.Index != nil:
+		at, ok = s.indexes[*c.Index]
+	case c.ID != "":
+		at, ok = s.sent[c.ID]
+	}
+	if !ok {
+		return -1
+	}
+	return at
 }
 
 // finish emits the finish, or returns an error for a reply that did not end well.
@@ -248,29 +264,57 @@ func (s *chatStream) finish(reason string) error {
 
 // details are OpenRouter's reasoning_details. They arrive in pieces that must be joined before they
 // are sent back.
-type details struct{ list []map[string]any }
+type details struct {
+	list []detail
+	held provider.Held
+}
 
-func (d *details) add(pieces []json.RawMessage) {
+// detail is one of them: its fields, and those of its texts that may still grow.
+type detail struct {
+	fields map[string]any
+	texts  map[string][]byte
+}
+
+func (d *details) add(pieces []json.RawMessage) error {
 	for _, raw := range pieces {
 		var piece map[string]any
 		if json.Unmarshal(raw, &piece) != nil || piece == nil {
 			continue
 		}
-		if n := len(d.list); n > 0 && piece["type"] == d.list[n-1]["type"] && piece["index"] == d.list[n-1]["index"] && piece["index"] != nil {
-			last := d.list[n-1]
-			for k, v := range piece {
-				switch s, isText := v.(string); {
-				case isText && (k == "text" || k == "summary" || k == "data"):
-					before, _ := last[k].(string)
-					last[k] = before + s
-				case v != nil:
-					last[k] = v
-				}
-			}
-			continue
+		n := len(d.list)
+		if n == 0 || piece["index"] == nil || piece["type"] != d.list[n-1].fields["type"] || piece["index"] != d.list[n-1].fields["index"] {
+			d.list = append(d.list, detail{map[string]any{}, map[string][]byte{}})
+			n++
 		}
-		d.list = append(d.list, piece)
+		if err := d.list[n-1].join(piece, len(raw), &d.held); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// join adds a piece of size bytes.
+func (d *detail) join(piece map[string]any, size int, held *provider.Held) error {
+	rest, grows := size, false // of the fields that are not texts
+	for k, v := range piece {
+		s, isText := v.(string)
+		_, known := d.fields[k]
+		switch {
+		case isText && (k == "text" || k == "summary" || k == "data"):
+			d.texts[k] = append(d.texts[k], s...)
+			rest -= len(s)
+			if err := held.Add(len(s)); err != nil {
+				return err
+			}
+		case v != nil || !known:
+			d.fields[k] = v
+			grows = grows || !known
+		}
+	}
+	if grows || rest > 4<<10 { // small values that replace others cost nothing
+		return held.Add(max(rest, 0))
+	}
+	return nil
 }
 
 // take returns the details as JSON, or nil, and resets them.
@@ -278,7 +322,14 @@ func (d *details) take() json.RawMessage {
 	if len(d.list) == 0 {
 		return nil
 	}
-	data, _ := json.Marshal(d.list) // they were JSON
+	list := make([]map[string]any, len(d.list))
+	for i, one := range d.list {
+		for k, text := range one.texts {
+			one.fields[k] = string(text)
+		}
+		list[i] = one.fields
+	}
+	data, _ := json.Marshal(list) // they were JSON
 	d.list = nil
 	return data
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // maxAnswer limits the size of a response that is not a stream.
-const maxAnswer = 32 << 20
+const maxAnswer = 8 << 20
 
 // userAgent identifies this client; [Config.Headers] may override it.
 const userAgent = "awaken-go"
@@ -125,13 +125,17 @@ func (a *API) PostLines(ctx context.Context, path string, body any, take func(li
 	return post(ctx, a, path, body, readLines, take)
 }
 
-func post[T any](ctx context.Context, a *API, path string, body any, read func(io.Reader) iter.Seq2[T, error], take func(T) (bool, error)) error {
+func post[T any](ctx context.Context, a *API, path string, body any, read func(r io.Reader, most int) iter.Seq2[T, error], take func(T) (bool, error)) error {
 	resp, err := a.Send(ctx, http.MethodPost, path, body)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	for v, err := range read(resp.Body) {
+	var limits llm.ReplyLimits
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		limits = c.limits
+	}
+	for v, err := range read(resp.Body, eventBytes(limits)) {
 		if err != nil {
 			return err
 		}
@@ -149,8 +153,12 @@ func (a *API) Fetch(ctx context.Context, method, path string, body, into any) er
 		return a.failure(err, true)
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err == nil {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+	case len(data) > maxAnswer:
+		err = &llm.Error{Kind: llm.Provider, Message: fmt.Sprintf("the response has more than %d bytes", maxAnswer)}
+	default:
 		err = json.Unmarshal(data, into)
 	}
 	if err != nil {

@@ -195,7 +195,7 @@ func TestReadEvents_ToleratesNonconformingServers(t *testing.T) {
 	t.Parallel()
 	in := "\xef\xbb\xbfevent: a\ndata: 1\n\n: comment\n\ndata:2\r\ndata: 3\r\n\r\nevent: b\n\nid: 7\ndata\n\ndata: [DONE]"
 	var got []string
-	for ev, err := range readEvents(strings.NewReader(in)) {
+	for ev, err := range readEvents(strings.NewReader(in), 1<<20) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,24 +32,28 @@ func (e Emit) Omit(parameter, reason string) {
 // that are not *llm.Error become Interrupted if the request was sent and InvalidRequest if not.
 // After a cancel, Stream yields only the error.
 //
+// A reply beyond its limits is an error of kind ReplyTooLarge: see [llm.ReplyLimits].
+//
 // Stream does not yield empty text. It repairs tool arguments where the repair has one possible
 // meaning: it escapes control characters in strings and backslashes that escape nothing, drops
 // commas before a closing bracket and brackets after the end, adds brackets missing at the end
 // unless the reply was truncated, and unwraps a string that contains an object.
 func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx context.Context, req *llm.Request, emit Emit) error) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		shared := &call{idle: a.t.idle, reported: req.Reported}
+		shared := &call{idle: a.t.idle, reported: req.Reported, limits: req.Limits}
 		if req.IdleTimeout > 0 {
 			shared.idle = req.IdleTimeout
 		}
 		inner, cancel := context.WithCancel(context.WithValue(ctx, callKey{}, shared))
 		defer cancel()
-		s := stream{ctx: ctx, yield: yield, cancel: cancel}
+		s := stream{ctx: ctx, yield: yield, cancel: cancel, meter: llm.NewMeter(req)}
 		err := a.send(inner, &s, a.fitted(req, s.emit), send)
 		switch {
 		case s.left:
 		case ctx.Err() != nil:
 			yield(llm.Delta{}, &llm.Error{Kind: llm.Cancelled, Provider: a.name, Err: context.Cause(ctx)})
+		case s.over != nil:
+			yield(llm.Delta{}, a.failure(s.over, true))
 		case s.finish.Kind != 0:
 			s.endCalls(s.finish.Finish == llm.MaxTokens)
 			for _, d := range append(s.omitted, s.finish) {
@@ -71,7 +75,7 @@ func (a *API) Stream(ctx context.Context, req *llm.Request, send func(ctx contex
 func (a *API) send(ctx context.Context, s *stream, req *llm.Request, send func(ctx context.Context, req *llm.Request, emit Emit) error) error {
 	before := len(s.omitted)
 	rejected := send(ctx, req, s.emit)
-	if rejected == nil || s.begun || ctx.Err() != nil {
+	if rejected == nil || s.begun || s.over != nil || ctx.Err() != nil {
 		return rejected
 	}
 	less, dropped, lacks := without(req, rejected)
@@ -113,6 +117,8 @@ type stream struct {
 	cancel  func() // ends the request
 	begun   bool   // the response has a delta
 	left    bool   // the reader has left
+	meter   llm.Meter
+	over    error // the reply exceeds its limits
 	omitted []llm.Delta
 	finish  llm.Delta
 	calls   []openCall
@@ -124,7 +130,7 @@ type openCall struct {
 }
 
 func (s *stream) emit(d llm.Delta) {
-	if s.ctx.Err() != nil {
+	if s.left || s.over != nil || s.ctx.Err() != nil {
 		return
 	}
 	if d.Kind == llm.OmittedDelta {
@@ -132,6 +138,10 @@ func (s *stream) emit(d llm.Delta) {
 		return
 	}
 	s.begun = true
+	if s.over = s.meter.Add(&d); s.over != nil {
+		s.cancel()
+		return
+	}
 	switch d.Kind {
 	case llm.FinishDelta:
 		s.finish = d

@@ -43,6 +43,7 @@ type call struct {
 	idle     time.Duration
 	sent     *http.Request // nil until it is sent
 	reported func(r llm.RateReport)
+	limits   llm.ReplyLimits
 }
 
 type callKey struct{}
@@ -66,10 +67,10 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Host = v
 		}
 	}
-	b := &body{t: t, caller: caller, ctx: ctx, cancel: cancel, idle: t.idle}
+	b := &body{t: t, caller: caller, ctx: ctx, cancel: cancel, idle: t.idle, left: maxAnswer + 1}
 	if streamed != nil {
 		streamed.sent = r
-		b.idle = streamed.idle
+		b.idle, b.left = streamed.idle, streamBytes(streamed.limits)
 	}
 	timer := time.AfterFunc(t.timeout, func() { cancel(errNoAnswer) })
 	resp, err := t.base.RoundTrip(r)
@@ -151,8 +152,9 @@ func notStream(name string, h http.Header, body []byte) *llm.Error {
 		Message: fmt.Sprintf("the response has content type %q, want an event stream: %s", h.Get("Content-Type"), clip(string(body)))}
 }
 
-// body is the body of a response. A Read that takes too long cancels the request, so only the
-// provider's silence counts, not the time that the reader takes between reads.
+// body is the body of a response, as long as the limits allow it to be when it is decompressed. A Read that takes too long cancels the
+// request, so only the provider's silence counts, not the time that the reader takes between reads. Once the caller has
+// cancelled, a Read fails at once, whatever has arrived.
 type body struct {
 	io.ReadCloser
 	t           *transport
@@ -160,12 +162,19 @@ type body struct {
 	cancel      context.CancelCauseFunc
 	idle        time.Duration
 	timer       *time.Timer
+	left        int64 // bytes that may still come
 }
 
 func (b *body) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, b.failed(err, true)
+	}
 	b.timer.Reset(b.idle)
 	n, err := b.ReadCloser.Read(p)
 	b.timer.Stop()
+	if b.left -= int64(n); b.left < 0 {
+		return 0, tooLarge("the response is longer than the limits of a reply allow (limits.reply_bytes)")
+	}
 	if err != nil && err != io.EOF {
 		err = b.failed(err, true)
 	}

@@ -15,7 +15,7 @@ import (
 
 // The names of the rules, as a failing test prints them.
 const (
-	onlyStdRule  = "state, llm and profile import only the standard library, and the JSON decoder and encoder"
+	onlyStdRule  = "state, llm and profile import only the standard library, the JSON decoder and encoder, and ropes"
 	moneyRule    = "money imports of ours only internal packages"
 	pluginRule   = "plugins import of ours only the vocabulary, builtin, state, llm, profile, the words of traces and internal packages"
 	internalRule = "internal packages import nothing of ours outside internal"
@@ -34,7 +34,7 @@ var importRules = []importRule{
 	{
 		name:  onlyStdRule,
 		of:    list("./state", "./llm", "./profile"),
-		allow: list("std", "./internal/strict", "./internal/appendjson"),
+		allow: list("std", "./internal/strict", "./internal/appendjson", "./internal/rope"),
 	},
 	{
 		name:  moneyRule,

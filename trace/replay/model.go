@@ -212,9 +212,9 @@ func parse(text string) *llm.Error {
 	return nil
 }
 
-// lostError is the error of a stream after which the model was asked again.
+// lostError is the error of a stream after which the model was asked again, or of a reply that was refused.
 func lostError(text string) error {
-	if e := parse(text); e != nil && e.Retryable() {
+	if e := parse(text); e != nil && (e.Retryable() || e.Kind == llm.ReplyTooLarge) {
 		return e
 	}
 	return &llm.Error{Kind: llm.Interrupted, Message: text}

@@ -12,8 +12,11 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// Limits bounds what clients may use. Most fields are those of server.Limits.
+// Limits bounds what clients and models may use. Most fields are those of server.Limits.
 type Limits struct {
+	Reply struct{ Bytes, Arguments, Calls int } // of a model
+
+
 	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Tools, SchemaBytes, SchemaParts, Title, Metadata, Requests, Streams, HTTP2Streams, KeyBurst, WrongKeys, File, Files int
 	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, StreamCollect, Heartbeat, ToolTime, ShutdownTime, SessionTime, SessionMax                                        time.Duration
 	KeyRate                                                                                                                                                                               float64
@@ -339,6 +342,9 @@ func (l *Limits) table() []*Value {
 		{Name: "limits.stream_write_timeout", to: &l.StreamWrite, def: "10s", check: aTime, Doc: "time for a client to read what a stream sends"},
 		{Name: "limits.heartbeat_interval", to: &l.Heartbeat, def: "15s", check: aTime, Doc: "interval of heartbeats on an idle stream"},
 		{Name: "limits.tool_timeout", to: &l.ToolTime, def: "5m", check: aTime, Doc: "duration of a tool call"},
+		{Name: "limits.reply_bytes", to: &l.Reply.Bytes, def: "16777216", check: limit, Doc: "size of a model's reply: text, thinking, arguments and other data, and 32 bytes for each piece of the stream"},
+		{Name: "limits.reply_arguments_bytes", to: &l.Reply.Arguments, def: "4194304", check: limit, Doc: "size of the arguments of all calls in a model's reply"},
+		{Name: "limits.reply_calls", to: &l.Reply.Calls, def: "256", check: limit, Doc: "calls in a model's reply"},
 		{Name: "limits.key_rate", to: &l.KeyRate, Doc: "requests per second and key; 0 means no limit"},
 		{Name: "limits.key_burst", to: &l.KeyBurst, check: atLeast(0), Doc: "requests at once per key; 0 means two seconds' worth"},
 		{Name: "limits.wrong_keys", to: &l.WrongKeys, def: "20", check: limit, Doc: "wrong keys from a client address before it must wait between tries"},
