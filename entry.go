@@ -24,8 +24,8 @@ func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.Epoch, c.Seq) }
 // ParseCursor parses the result of [Cursor.String]. Its errors are ErrInvalid.
 func ParseCursor(s string) (Cursor, error) {
 	e, q, ok := strings.Cut(s, "-")
-	epoch, err1 := strconv.ParseUint(e, 10, 64)
-	seq, err2 := strconv.ParseUint(q, 10, 64)
+	epoch, err1 := strconv.ParseUint(e, 10, 63) // as stores count
+	seq, err2 := strconv.ParseUint(q, 10, 63)
 	if !ok || err1 != nil || err2 != nil || s != (Cursor{epoch, seq}).String() {
 		return Cursor{}, fmt.Errorf("%w: cursor is %q, want epoch-seq, such as 1-42", ErrInvalid, s)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -32,9 +33,17 @@ func (s *Changes) Horizon(ctx context.Context) (int64, error) {
 // accepted is the kind of a row that is two changes: a run was created, at the position before that of the row, and its dispatch was queued.
 const accepted = "accepted"
 
-// changesOf selects the first ?4 rows of a tenant with changes behind ?2, up to ?3.
+// changesOf selects the first ?4 rows of a tenant with changes behind ?2 and before ?3 or, of two changes, at ?3.
 func changesOf(tenant string) string {
-	return `SELECT c.* FROM {p}_changes c WHERE c.tenant = ` + tenant + ` AND c.pos > ?2 AND c.pos <= ?3 + 1 ORDER BY c.pos LIMIT ?4`
+	return `SELECT c.* FROM {p}_changes c WHERE c.tenant = ` + tenant + ` AND c.pos > ?2 AND c.pos <= ?3 ORDER BY c.pos LIMIT ?4`
+}
+
+// next returns the position after pos. Statements do not add to their arguments: PostgreSQL would take these for numbers of 32 bits.
+func next(pos int64) int64 {
+	if pos == math.MaxInt64 {
+		return pos
+	}
+	return pos + 1
 }
 
 // selectChanges selects changes of tenant ?1 and of the server, with what they refer to.
@@ -56,7 +65,7 @@ func (s *Changes) Changes(ctx context.Context, q changelog.Query) (page *changel
 	err = read(ctx, s.DB, "changes", func(c Conn) error {
 		page = &changelog.Page{Upto: max(q.After, q.Upto)}
 		rows, last := 0, int64(0)
-		if err := c.Query(ctx, selectChanges, []any{d.escape(q.Tenant), q.After, q.Upto, int64(q.Size())}, func(scan Scan) error {
+		if err := c.Query(ctx, selectChanges, []any{d.escape(q.Tenant), q.After, next(q.Upto), int64(q.Size())}, func(scan Scan) error {
 			ch, err := d.scanChange(scan)
 			if err != nil {
 				return err
@@ -86,8 +95,8 @@ func (s *Changes) Changes(ctx context.Context, q changelog.Query) (page *changel
 	return page, nil
 }
 
-// changeAt is when the last change up to a position was made; none if it was removed.
-const changeAt = `SELECT c.time FROM {p}_changes c WHERE c.pos <= ?1 + 1 AND (c.pos <= ?1 OR c.kind = '` + accepted + `') ORDER BY c.pos DESC LIMIT 1`
+// changeAt is when the last change up to position ?1, which is before ?2, was made; none if it was removed.
+const changeAt = `SELECT c.time FROM {p}_changes c WHERE c.pos <= ?2 AND (c.pos <= ?1 OR c.kind = '` + accepted + `') ORDER BY c.pos DESC LIMIT 1`
 
 // check checks that the log has the position of q, and completes a page that was read.
 func (s *Changes) check(ctx context.Context, c Conn, q *changelog.Query, page *changelog.Page) error {
@@ -95,13 +104,13 @@ func (s *Changes) check(ctx context.Context, c Conn, q *changelog.Query, page *c
 	var known, last bool
 	var err error
 	if q.Check != 0 {
-		if known, err = row(ctx, c, changeAt, []any{q.After}, &have); err != nil {
+		if known, err = row(ctx, c, changeAt, []any{q.After, next(q.After)}, &have); err != nil {
 			return err
 		}
 	}
 	if n := len(page.Changes); n > 0 && page.Changes[n-1].Pos == page.Upto {
 		page.Check, last = page.Changes[n-1].At, true
-	} else if last, err = row(ctx, c, changeAt, []any{page.Upto}, &page.Check); err != nil {
+	} else if last, err = row(ctx, c, changeAt, []any{page.Upto, next(page.Upto)}, &page.Check); err != nil {
 		return err
 	}
 	// Rows may have been removed until they were read, so the floor is read afterwards.

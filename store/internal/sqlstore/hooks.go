@@ -67,7 +67,7 @@ func (s *Hooks) SwapHook(ctx context.Context, h *webhook.Hook) (bool, error) {
 		wait = h.Wait.Milliseconds()
 	}
 	args := []any{d.escape(h.Tenant), d.escape(h.RunID), d.escape(h.ID), wait, data}
-	const due = `CASE WHEN ?4 >= 0 THEN {clock} + ?4 END`
+	const due = `CASE WHEN CAST(?4 AS bigint) >= 0 THEN {clock} + CAST(?4 AS bigint) END`
 	query := `INSERT INTO {p}_hooks (tenant, run, id, revision, due, data, updated) VALUES (?1, ?2, ?3, 1, ` + due + `, ?5, {clock}) ON CONFLICT (tenant, run, id) DO NOTHING`
 	if h.Revision != 0 {
 		query = `UPDATE {p}_hooks SET revision = revision + 1, due = ` + due + `, data = ?5, updated = {clock} WHERE tenant = ?1 AND run = ?2 AND id = ?3 AND revision = ?6`

@@ -92,7 +92,7 @@ func (s *Judgements) SwapJudgement(ctx context.Context, j *live.Judgement) (bool
 		score = *j.Score
 	}
 	args := []any{d.escape(j.Tenant), d.escape(j.RunID), wait, j.CreatedAt, d.escape(j.AgentID), d.escape(j.Version), string(j.Status), score, data}
-	const due = `CASE WHEN ?3 >= 0 THEN {clock} + ?3 END`
+	const due = `CASE WHEN CAST(?3 AS bigint) >= 0 THEN {clock} + CAST(?3 AS bigint) END`
 	query := `INSERT INTO {p}_judgements (tenant, run, revision, due, born, agent, version, status, score, data) VALUES (?1, ?2, 1, ` + due + `, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (tenant, run) DO NOTHING`
 	if j.Revision != 0 {
 		query = `UPDATE {p}_judgements SET revision = revision + 1, due = ` + due + `, born = ?4, agent = ?5, version = ?6, status = ?7, score = ?8, data = ?9 WHERE tenant = ?1 AND run = ?2 AND revision = ?10`
