@@ -84,10 +84,10 @@ func commitAt(t *testing.T, store awaken.Store, move func(), at uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, status := range []awaken.RunStatus{awaken.RunRunning, awaken.RunRunning, awaken.RunDone} {
+	for i := range 3 {
 		seq := at + uint64(i) + 1
 		c := &awaken.Commit{ThreadID: "t", Fence: claim.Fence, Generation: claim.Generation, Number: uint64(i) + 1, Time: 1,
-			Run:     awaken.Run{RunID: "r", ThreadID: "t", Status: status},
+			Run:     awaken.Run{RunID: "r", ThreadID: "t", Status: awaken.RunRunning},
 			Entries: []awaken.Entry{{Cursor: awaken.Cursor{Epoch: claim.Fence, Seq: seq}, RunID: "r", Event: &awaken.StepEnd{}}}}
 		if err := store.Commit(ctx, c); err != nil {
 			t.Fatalf("commit %d: %v", i+1, err)

@@ -16,7 +16,6 @@ import (
 type Limits struct {
 	Reply struct{ Bytes, Arguments, Calls int } // of a model
 
-
 	Body, BodyMemory, BodyRate, Depth, Values, HeaderBytes, Messages, Tools, SchemaBytes, SchemaParts, Title, Metadata, Requests, Streams, HTTP2Streams, KeyBurst, WrongKeys, File, Files int
 	BodyGrace, RequestTime, WaitTime, HeaderTime, IdleTime, StreamWrite, StreamCollect, Heartbeat, ToolTime, ShutdownTime, SessionTime, SessionMax                                        time.Duration
 	KeyRate                                                                                                                                                                               float64
