@@ -11,7 +11,8 @@
 //	n, err := visits.Update(ctx, store, profile.User("alice"), func(n int) (int, error) { return n + 1, nil })
 //
 // Hooks and tools get the store from the field Profile of their call. Unlike run and thread
-// state, profile values are not part of a commit: a write is visible immediately.
+// state, profile values are not part of a commit: a write is visible immediately. What a tainted run writes is marked, and
+// taints the runs that read it; see [Unmarked].
 //
 // The package depends only on the standard library.
 package profile
@@ -42,6 +43,9 @@ type Store interface {
 	Page(ctx context.Context, namespace string, p Page) ([]Entry, error)
 	// Clear deletes the entries of key in all namespaces, such as all values of a user.
 	Clear(ctx context.Context, key string) error
+	// Marked returns the same store for a writer whose values carry a mark, which is JSON: Set and CompareAndSet
+	// write it with the value, as Entry.Mark. Values that are written without one have none.
+	Marked(mark json.RawMessage) Store
 }
 
 // Entry is one stored value.
@@ -50,6 +54,19 @@ type Entry struct {
 	Key       string          `json:"key"`
 	Value     json.RawMessage `json:"value"`
 	UpdatedAt time.Time       `json:"updated_at"`
+	// Mark says what is to be known about the value when it is read. The runtime marks what tainted runs write, with
+	// the run's awaken.Taint.
+	Mark json.RawMessage `json:"mark,omitempty"`
+}
+
+// Unmarked returns the store behind the one that hooks and tools get from a run, for values that hold no content:
+// counters, approvals, credentials. What is written through it does not carry the run's taint, and reading does not taint the
+// run; Entry.Mark is still returned. It returns s itself if s is not a run's.
+func Unmarked(s Store) Store {
+	if run, ok := s.(interface{ Unmarked() Store }); ok {
+		return run.Unmarked()
+	}
+	return s
 }
 
 // Page selects entries of a namespace, so that a long list is read in pieces.

@@ -91,6 +91,8 @@ func (s *fakeStore) Clear(_ context.Context, key string) error {
 	return s.err
 }
 
+func (s *fakeStore) Marked(json.RawMessage) profile.Store { return s }
+
 var _ profile.Store = (*fakeStore)(nil)
 
 type settings struct {

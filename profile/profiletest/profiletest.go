@@ -123,6 +123,53 @@ var cases = []struct {
 		}
 		equal(t, "list", []string{"k=false"}, list(t, s, "n"))
 	}},
+	{"AMarkStaysWithItsValue", func(t *testing.T, s profile.Store) {
+		mark := func(want string) {
+			t.Helper()
+			e, err := s.Get(t.Context(), "n", "k")
+			if err != nil || e == nil {
+				t.Fatalf("got %v, %v", e, err)
+			}
+			all, err := s.List(t.Context(), "n")
+			page, perr := s.Page(t.Context(), "n", profile.Page{Limit: 1})
+			if err != nil || perr != nil || len(all) != 1 || len(page) != 1 {
+				t.Fatalf("listed %v, %v; paged %v, %v", all, err, page, perr)
+			}
+			for _, m := range []json.RawMessage{e.Mark, all[0].Mark, page[0].Mark} {
+				if got := string(m); got != want && (want == "" || compact(t, m) != want) {
+					t.Errorf("the mark is %q, want %q", got, want)
+				}
+			}
+		}
+		set(t, s, "n", "k", `1`)
+		mark("")
+		marked := s.Marked(json.RawMessage(`{"run":"r\u0000"}`))
+		set(t, marked, "n", "k", `1`)
+		mark(`{"run":"r\u0000"}`)
+		swap := func(s profile.Store, old, value string) {
+			t.Helper()
+			e, err := s.Get(t.Context(), "n", "k")
+			if err != nil || compact(t, e.Value) != old {
+				t.Fatalf("got %v, %v", e, err)
+			}
+			if done, err := s.CompareAndSet(t.Context(), "n", "k", e.Value, json.RawMessage(value)); err != nil || !done {
+				t.Fatalf("compared %v, %v", done, err)
+			}
+		}
+		swap(s, `1`, `2`)
+		mark("")
+		swap(marked, `2`, `3`)
+		mark(`{"run":"r\u0000"}`)
+		swap(marked.Marked(nil), `3`, `3`)
+		mark("")
+		if err := s.Delete(t.Context(), "n", "k"); err != nil {
+			t.Fatal(err)
+		}
+		if done, err := marked.CompareAndSet(t.Context(), "n", "k", nil, json.RawMessage(`4`)); err != nil || !done {
+			t.Fatalf("compared %v, %v", done, err)
+		}
+		mark(`{"run":"r\u0000"}`)
+	}},
 	{"NamespacesAndKeysAreIndependent", func(t *testing.T, s profile.Store) {
 		set(t, s, "a", "x", `1`)
 		set(t, s, "b", "x", `2`)

@@ -186,7 +186,7 @@ func newStore(o Options, fsync func(*os.File) error) *Store {
 	s.committer = committer{gate: &s.gate, table: s.table, bodies: s.bodies, writer: w, remover: rm, copier: s.copier, index: s.index, changes: &s.changes}
 	s.inbox = inbox{gate: &s.gate, table: s.table, bodies: s.bodies, writer: w, changes: &s.changes}
 	s.editor = editor{gate: &s.gate, table: s.table, writer: w, remover: rm, now: o.Now}
-	s.profile = &Profile{gate: &s.gate, folder: dir, now: o.Now, namespaces: map[string]bool{}}
+	s.profile = &Profile{profileFolder: &profileFolder{gate: &s.gate, folder: dir, now: o.Now, namespaces: map[string]bool{}}}
 	return s
 }
 

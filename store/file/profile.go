@@ -20,6 +20,11 @@ const profilesDir = "profiles"
 // Profile implements [profile.Store] in the folder of a [Store], with one file for each
 // entry. It is closed with its Store.
 type Profile struct {
+	*profileFolder
+	mark json.RawMessage // of the values that it writes, or nil
+}
+
+type profileFolder struct {
 	gate   *gate
 	folder *folder
 	now    func() time.Time
@@ -32,6 +37,11 @@ type Profile struct {
 
 func profilePath(namespace, key string) string {
 	return profilesDir + "/" + fileName(namespace) + "/" + fileName(key) + ".json"
+}
+
+// Marked returns the store for a writer whose values carry a mark.
+func (p *Profile) Marked(mark json.RawMessage) profile.Store {
+	return &Profile{p.profileFolder, slices.Clone(mark)}
 }
 
 // Get returns an entry, or nil if there is none.
@@ -106,7 +116,7 @@ func (p *Profile) write(namespace, key string, value json.RawMessage) error {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(profile.Entry{Namespace: namespace, Key: key, Value: value, UpdatedAt: p.now()}); err != nil {
+	if err := enc.Encode(profile.Entry{Namespace: namespace, Key: key, Value: value, UpdatedAt: p.now(), Mark: p.mark}); err != nil {
 		return fmt.Errorf("profile %s of %s: %w", namespace, key, err)
 	}
 	path := profilePath(namespace, key)

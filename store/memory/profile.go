@@ -15,6 +15,11 @@ import (
 
 // Profile implements [profile.Store].
 type Profile struct {
+	*profileData
+	mark json.RawMessage // of the values that it writes, or nil
+}
+
+type profileData struct {
 	mu      sync.Mutex
 	entries map[[2]string]profile.Entry // namespace, key
 	now     func() time.Time
@@ -22,7 +27,17 @@ type Profile struct {
 
 // NewProfile returns an empty profile store.
 func NewProfile() *Profile {
-	return &Profile{entries: map[[2]string]profile.Entry{}, now: time.Now}
+	return &Profile{profileData: &profileData{entries: map[[2]string]profile.Entry{}, now: time.Now}}
+}
+
+// Marked returns the store for a writer whose values carry a mark.
+func (p *Profile) Marked(mark json.RawMessage) profile.Store {
+	return &Profile{p.profileData, slices.Clone(mark)}
+}
+
+// entry returns what is stored for a value.
+func (p *Profile) entry(namespace, key string, value json.RawMessage) profile.Entry {
+	return profile.Entry{Namespace: namespace, Key: key, Value: slices.Clone(value), UpdatedAt: p.now(), Mark: p.mark}
 }
 
 // Get returns an entry, or nil if there is none.
@@ -41,7 +56,7 @@ func (p *Profile) Get(_ context.Context, namespace, key string) (*profile.Entry,
 func (p *Profile) Set(_ context.Context, namespace, key string, value json.RawMessage) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.entries[[2]string{namespace, key}] = profile.Entry{Namespace: namespace, Key: key, Value: slices.Clone(value), UpdatedAt: p.now()}
+	p.entries[[2]string{namespace, key}] = p.entry(namespace, key, value)
 	return nil
 }
 
@@ -57,7 +72,7 @@ func (p *Profile) CompareAndSet(_ context.Context, namespace, key string, old, v
 		delete(p.entries, at)
 		return true, nil
 	}
-	p.entries[at] = profile.Entry{Namespace: namespace, Key: key, Value: slices.Clone(value), UpdatedAt: p.now()}
+	p.entries[at] = p.entry(namespace, key, value)
 	return true, nil
 }
 

@@ -12,16 +12,28 @@ import (
 )
 
 // Profile implements [profile.Store] for one tenant.
-type Profile struct{ scope Scope }
+type Profile struct {
+	scope Scope
+	mark  any // of the values that it writes: a text, or nil
+}
 
 var _ profile.Store = (*Profile)(nil)
 
 // NewProfile returns the profile store of a tenant, whose name is escaped.
-func NewProfile(db DB, tenant string) *Profile { return &Profile{NewScope(db, tenant)} }
+func NewProfile(db DB, tenant string) *Profile { return &Profile{scope: NewScope(db, tenant)} }
+
+// Marked returns the store for a writer whose values carry a mark.
+func (p *Profile) Marked(mark json.RawMessage) profile.Store {
+	out := &Profile{scope: p.scope}
+	if len(mark) > 0 {
+		out.mark = p.scope.db.Dialect().Text(mark)
+	}
+	return out
+}
 
 // Get returns an entry, or nil if there is none.
 func (p *Profile) Get(ctx context.Context, namespace, key string) (*profile.Entry, error) {
-	list, err := p.list(ctx, `SELECT key, value, updated FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ?`, namespace, p.scope.id(key))
+	list, err := p.list(ctx, `SELECT key, value, updated, mark FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ?`, namespace, p.scope.id(key))
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -30,7 +42,7 @@ func (p *Profile) Get(ctx context.Context, namespace, key string) (*profile.Entr
 
 // List returns the entries of a namespace, sorted by key.
 func (p *Profile) List(ctx context.Context, namespace string) ([]profile.Entry, error) {
-	list, err := p.list(ctx, `SELECT key, value, updated FROM {p}_profiles WHERE tenant = ? AND namespace = ?`, namespace)
+	list, err := p.list(ctx, `SELECT key, value, updated, mark FROM {p}_profiles WHERE tenant = ? AND namespace = ?`, namespace)
 	slices.SortFunc(list, func(a, b profile.Entry) int { return strings.Compare(a.Key, b.Key) }) // the order of escaped keys differs
 	return list, err
 }
@@ -48,7 +60,7 @@ func (p *Profile) Page(ctx context.Context, namespace string, page profile.Page)
 	if page.Descending {
 		query, order = strings.Replace(query, ">", "<", 1), `key DESC`
 	}
-	return p.list(ctx, fmt.Sprintf(`SELECT key, %s, updated FROM {p}_profiles WHERE tenant = ? AND namespace = ?%s ORDER BY %s LIMIT %d`, value, query, order, page.Limit), namespace, args...)
+	return p.list(ctx, fmt.Sprintf(`SELECT key, %s, updated, mark FROM {p}_profiles WHERE tenant = ? AND namespace = ?%s ORDER BY %s LIMIT %d`, value, query, order, page.Limit), namespace, args...)
 }
 
 func (p *Profile) list(ctx context.Context, query, namespace string, args ...any) ([]profile.Entry, error) {
@@ -56,7 +68,7 @@ func (p *Profile) list(ctx context.Context, query, namespace string, args ...any
 	return list(ctx, p.scope.db, "profile "+namespace, query, args, func(scan Scan) (profile.Entry, error) {
 		e := profile.Entry{Namespace: namespace}
 		var updated int64
-		err := scan(&e.Key, (*[]byte)(&e.Value), &updated)
+		err := scan(&e.Key, (*[]byte)(&e.Value), &updated, (*[]byte)(&e.Mark))
 		p.scope.db.Dialect().unescape(&e.Key)
 		e.UpdatedAt = time.Unix(0, updated)
 		return e, err
@@ -65,9 +77,9 @@ func (p *Profile) list(ctx context.Context, query, namespace string, args ...any
 
 // Set creates or replaces an entry.
 func (p *Profile) Set(ctx context.Context, namespace, key string, value json.RawMessage) error {
-	return p.change(ctx, `INSERT INTO {p}_profiles (tenant, namespace, key, value, updated) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (tenant, namespace, key) DO UPDATE SET value = excluded.value, updated = excluded.updated`,
-		p.scope.tenant, p.scope.id(namespace), p.scope.id(key), p.scope.db.Dialect().Text(value), p.scope.db.Now().UnixNano())
+	return p.change(ctx, `INSERT INTO {p}_profiles (tenant, namespace, key, value, updated, mark) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (tenant, namespace, key) DO UPDATE SET value = excluded.value, updated = excluded.updated, mark = excluded.mark`,
+		p.scope.tenant, p.scope.id(namespace), p.scope.id(key), p.scope.db.Dialect().Text(value), p.scope.db.Now().UnixNano(), p.mark)
 }
 
 // CompareAndSet sets an entry if its value is still old.
@@ -77,7 +89,7 @@ func (p *Profile) CompareAndSet(ctx context.Context, namespace, key string, old,
 	}
 	d := p.scope.db.Dialect()
 	at := []any{p.scope.tenant, p.scope.id(namespace), p.scope.id(key)}
-	set := []any{d.Text(value), p.scope.db.Now().UnixNano()}
+	set := []any{d.Text(value), p.scope.db.Now().UnixNano(), p.mark}
 	var query string
 	var args []any
 	switch {
@@ -85,13 +97,13 @@ func (p *Profile) CompareAndSet(ctx context.Context, namespace, key string, old,
 		e, err := p.Get(ctx, namespace, key)
 		return e == nil && err == nil, err
 	case old == nil:
-		query = `INSERT INTO {p}_profiles (value, updated, tenant, namespace, key) VALUES (?, ?, ?, ?, ?) ON CONFLICT (tenant, namespace, key) DO NOTHING`
+		query = `INSERT INTO {p}_profiles (value, updated, mark, tenant, namespace, key) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (tenant, namespace, key) DO NOTHING`
 		args = slices.Concat(set, at)
 	case value == nil:
 		query = `DELETE FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ? AND value = ?`
 		args = slices.Concat(at, []any{d.Text(old)})
 	default:
-		query = `UPDATE {p}_profiles SET value = ?, updated = ? WHERE tenant = ? AND namespace = ? AND key = ? AND value = ?`
+		query = `UPDATE {p}_profiles SET value = ?, updated = ?, mark = ? WHERE tenant = ? AND namespace = ? AND key = ? AND value = ?`
 		args = slices.Concat(set, at, []any{d.Text(old)})
 	}
 	n, err := p.scope.db.ExecOnce(ctx, query, args...)
