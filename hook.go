@@ -124,7 +124,21 @@ type Verdict struct {
 	ticket Ticket
 	result *ToolResult
 	args   json.RawMessage
+	hosts  []string
+	bound  bool // to hosts
 }
+
+// Within returns a verdict by which the call reaches only the given hosts, if it is made: those of its
+// [Egress], as they were judged, and others that it may be redirected to. Entries are as in allow_hosts of
+// package plugin/permission. The bounds of several gates all apply, also that of a suspension which a decision approves. The HTTP
+// clients of this module's tools keep to them.
+func (v Verdict) Within(hosts []string) Verdict {
+	v.hosts, v.bound = hosts, true
+	return v
+}
+
+// Bounds returns the only hosts that the call may reach, and whether it is bound to them.
+func (v *Verdict) Bounds() (hosts []string, bound bool) { return v.hosts, v.bound }
 
 // WithArguments returns a verdict that allows the call with other arguments, for use by gates:
 //

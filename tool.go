@@ -51,6 +51,9 @@ type ToolSpec struct {
 	// Untrusted says that results may hold text of authors who want to instruct the model, such as
 	// web pages. A result taints the run; see [Taint].
 	Untrusted bool `json:"untrusted,omitempty"`
+	// Egress says where calls carry data to. The default is any host: a tool that carries none out says so. A tool whose
+	// arguments decide is [Destined].
+	Egress Egress `json:"egress,omitzero"`
 	// Timeout limits the duration of a call. 0 means engine.Limits.ToolTimeout.
 	Timeout time.Duration `json:"-"`
 	// MaxResultBytes limits the size of a result. 0 means engine.Limits.ToolResultBytes.
@@ -135,7 +138,7 @@ func (o *ProbeOutcome) UnmarshalText(text []byte) error {
 // which are committed with the result. The keys must be registered, by a plugin or in
 // engine.Config.Keys. Concurrent calls must not write the same exclusive key: the later one
 // fails, although the tool has run. A ToolCall is valid until Call returns. Progress, Activity,
-// ActivityDelta and Output are safe for concurrent use; recording in the Command is not.
+// ActivityDelta, Output, Taint and ReadTainted are safe for concurrent use; recording in the Command is not.
 type ToolCall struct {
 	ID   string          // the id that the model gave the call
 	Tool string          // the tool's id
@@ -150,11 +153,16 @@ type ToolCall struct {
 	Profile profile.Store // nil if the runtime has none
 	Tools   []llm.Tool    // all tools offered to the model, before the filters of the step
 	Host    Host          // the runtime; nil in a test that calls the tool directly
+	Egress  Egress        // where the call can carry data to
 
 	state.Snapshot // the state that the call reads
 	Command        // the updates that it records
 
 	emit  func(Event) // nil before the call begins
+	taint interface { // nil outside of a run
+		Taint() *Taint
+		ReadTainted(t *Taint)
+	}
 	steps interface { // nil if steps are not recorded
 		Step(ctx context.Context, call *ToolCall, name string, effect EffectClass, fn func(ctx context.Context, key string) (json.RawMessage, error)) (json.RawMessage, error)
 	}
@@ -163,6 +171,34 @@ type ToolCall struct {
 // EmitTo sends the events of the call to f: progress, activities and output. Without it they
 // are dropped. It is for code that calls tools: the runtime, or the test of a tool.
 func (c *ToolCall) EmitTo(f func(Event)) { c.emit = f }
+
+// TaintBy makes m keep the taint of the call's run. It is for code that calls tools.
+func (c *ToolCall) TaintBy(m interface {
+	Taint() *Taint
+	ReadTainted(t *Taint)
+}) {
+	c.taint = m
+}
+
+// Taint returns what has tainted the run, up to what the call itself has read, or nil. A tool that keeps data in a store of its
+// own keeps this with it, and passes it to ReadTainted when it reads the data. It is safe for concurrent use.
+func (c *ToolCall) Taint() *Taint {
+	if c.taint == nil {
+		return nil
+	}
+	return c.taint.Taint()
+}
+
+// ReadTainted says that the call has read what a tainted run wrote, which taints its run. Nil is ignored. It is safe for
+// concurrent use.
+func (c *ToolCall) ReadTainted(t *Taint) {
+	if t == nil || c.taint == nil {
+		return
+	}
+	read := *t
+	read.ReadBy = c.ID
+	c.taint.ReadTainted(&read)
+}
 
 // Resumption is the decision on a suspended call, as its tool and its gates see it.
 type Resumption struct {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/egress"
 	"github.com/awaken-go/awaken/internal/ownership"
 )
 
@@ -306,10 +307,15 @@ func sameJSON(a, b json.RawMessage) bool {
 func (w *crew) toolCall(c *call) *awaken.ToolCall {
 	s := c.state
 	if w.exchange == nil {
-		w.exchange = &exchange{host: toolHost{rt: w.rt, reg: w.reg}}
+		w.exchange = &exchange{host: toolHost{rt: w.rt, reg: w.reg, marks: w.marked()}}
 	}
-	return &awaken.ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: w.info, Agent: w.agent.Spec,
-		Resume: c.resume, Profile: w.rt.cfg.Profile, Tools: w.tools.offered, Host: &w.host, Snapshot: w.st.Snapshot()}
+	tc := &awaken.ToolCall{ID: s.CallID, Tool: s.ToolName, Args: s.Arguments, Key: s.Key, Run: w.info, Agent: w.agent.Spec,
+		Resume: c.resume, Profile: w.profile(s.CallID), Tools: w.tools.offered, Host: &w.host, Snapshot: w.st.Snapshot()}
+	if c.entry != nil {
+		tc.Egress = c.entry.Egress(s.Arguments)
+	}
+	tc.TaintBy(w.marks)
+	return tc
 }
 
 // checkArguments checks the arguments of a call against its schema and its tool.
@@ -384,11 +390,11 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 	}
 	atIntended.Hit()
 	snap := w.st.Snapshot()
-	if w.rec.Taint != nil {
-		w.host.taint.Store(w.rec.Taint)
-	}
 	for _, c := range calls {
 		cctx, cancel := context.WithCancelCause(ctx)
+		for _, hosts := range c.bounds {
+			cctx = egress.With(cctx, hosts)
+		}
 		c.tc.Snapshot = snap
 		c.tc.EmitTo(emitter(cctx, w.events))
 		c.tc.StepsBy(w.exchange)

@@ -3,10 +3,10 @@ package engine
 import (
 	"cmp"
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/egress"
 	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/registry"
 )
@@ -14,8 +14,8 @@ import (
 // toolHost is the Host that the tools of one run get.
 type toolHost struct {
 	rt    *Runtime
-	reg   *registry.Registry           // of the run
-	taint atomic.Pointer[awaken.Taint] // of the run, when its latest call began
+	reg   *registry.Registry // of the run
+	marks *marks             // of the run
 }
 
 var _ awaken.Host = (*toolHost)(nil)
@@ -31,8 +31,8 @@ func (h *toolHost) Run(ctx context.Context, req awaken.RunRequest, sink awaken.S
 		defer end()
 		sink = s
 	}
-	req.Taint = cmp.Or(req.Taint, h.taint.Load())
-	return h.rt.Run(ctx, req, sink)
+	req.Taint = cmp.Or(req.Taint, h.marks.Taint())
+	return h.rt.Run(egress.Free(ctx), req, sink)
 }
 
 func (h *toolHost) Store() awaken.Store { return h.rt.Store() }

@@ -144,6 +144,7 @@ func (j *journal) cancelIfSinkFailed() {
 
 // collect moves everything since the last commit from the run into a batch.
 func (j *journal) collect(o commitOptions) (*commitBatch, error) {
+	j.takeMarks()
 	changes, err := j.st.Changes()
 	if err != nil {
 		return nil, err

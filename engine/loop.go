@@ -46,6 +46,7 @@ type core struct {
 	hooks   hooks        // the arguments of hooks, and pending effects
 	sender  sender       // the outbox
 	journal journal      // the next commit
+	marks   *marks       // its taint, for tools and hooks; nil until one gets it
 }
 
 // newRun connects the parts of a run, and borrows its scratch.

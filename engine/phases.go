@@ -115,6 +115,7 @@ func merge(to, from *awaken.Recorded) {
 // submit applies a command: state at once, actions to the queue, effects after the next commit. If
 // the command asks for something unknown, it changes nothing.
 func (ph *phases) submit(c *awaken.Command) error {
+	ph.takeMarks() // what is sent carries the taint
 	made := c.Recorded()
 	if c.Batch.Len() == 0 && len(made.Actions) == 0 && len(made.Effects) == 0 && len(made.Outbox) == 0 && made.Ending == nil {
 		return nil
@@ -216,6 +217,7 @@ func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.Schedu
 // ones. It stops at one that changes the arguments.
 func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error) {
 	tc := c.tc
+	c.bounds = nil
 	var strictest awaken.Verdict
 	for i := range ph.agent.Gates {
 		g := &ph.agent.Gates[i]
@@ -226,6 +228,9 @@ func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error)
 		f.endPart(gctx, err)
 		if err != nil {
 			return awaken.Verdict{}, err
+		}
+		if hosts, bound := v.Bounds(); bound {
+			c.bounds = append(c.bounds, hosts)
 		}
 		if v.Suspended() && slices.Contains(c.state.Approved, v.SuspensionID(tc.ID)) {
 			continue // a decision has approved this
@@ -328,9 +333,10 @@ type hooks struct {
 
 // call makes the argument of a hook: the run as it is now.
 func (hk *hooks) call(p awaken.Phase, in about) *awaken.HookCall {
+	hk.takeMarks()
 	hk.ledger.derive()
 	return &awaken.HookCall{Phase: p, Run: hk.info, Agent: hk.agent.Spec, Step: hk.step.index, Messages: hk.conv.msgs.Clip(), Tools: hk.tools.offered,
-		Profile: hk.rt.cfg.Profile, Tool: in.tool, Result: in.result, Reply: in.reply, Snapshot: hk.st.Snapshot()}
+		Profile: hk.profile(""), Tool: in.tool, Result: in.result, Reply: in.reply, Snapshot: hk.st.Snapshot()}
 }
 
 // runEffects runs the effects of committed commands. Failures are logged and do not end the run.

@@ -12,13 +12,17 @@ func (c *core) taint(t *awaken.Taint) {
 	if t != nil && c.rec.Taint == nil {
 		c.rec.Taint = t
 		c.ledger.stale = true
+		if c.marks != nil {
+			c.marks.run.Store(t)
+		}
 	}
 }
 
-// taintBy marks the run if the result of a call is untrusted: because its tool says so, or because
-// its child run is tainted.
+// taintBy marks the run if the result of a call is untrusted: because its tool says so or has read what a tainted run
+// wrote, or because its child run is tainted.
 func (oc *outcomes) taintBy(ctx context.Context, c *call) {
 	s := c.state
+	oc.takeMarks()
 	if oc.rec.Taint != nil || c.entry == nil || s.StartedAt == 0 && s.Decision == nil {
 		return // the tool has not run, unless a decision is its result
 	}

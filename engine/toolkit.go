@@ -75,8 +75,11 @@ func (tb *toolkit) find(id string) *registry.Tool {
 	return tb.agent.Tools[id]
 }
 
-// addFrontend adds a tool that the client runs.
+// addFrontend adds a tool that the client runs. A client that the agent does not trust does not say where its calls go.
 func (tb *toolkit) addFrontend(spec awaken.ToolSpec) error {
+	if !tb.trusts(tb.rec.Untrusted) {
+		spec.Egress = awaken.Egress{}
+	}
 	e, err := registry.NewTool(awaken.FrontendTool(spec))
 	if err != nil {
 		return fmt.Errorf("%w: frontend tool %q: %w", awaken.ErrInvalid, spec.ID, err)

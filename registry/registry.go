@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -143,6 +144,19 @@ func (reg *Registry) Offered(agentID string) []awaken.ToolSpec {
 		}
 	}
 	return out
+}
+
+// Reach returns the effect of a tool of an agent, and where a call carries data to. A tool that is not known has effects and may
+// reach any host.
+func (reg *Registry) Reach(agentID, tool string, args json.RawMessage) (awaken.EffectClass, awaken.Egress) {
+	t := reg.tools.byID[tool]
+	if r := reg.resolve(agentID); r != nil && r.Tools[tool] != nil {
+		t = r.Tools[tool]
+	}
+	if t == nil {
+		return awaken.Effectful, awaken.Egress{}
+	}
+	return t.Spec.Effect, t.Egress(args)
 }
 
 // Sections describes the sections of the runtime and of the plugins that the agent loads.

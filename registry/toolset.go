@@ -2,6 +2,7 @@ package registry
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -100,6 +101,20 @@ func NewTool(t awaken.Tool) (*Tool, error) {
 func (e *Tool) sameNames(o *Tool) bool {
 	a, b := &e.Spec, &o.Spec
 	return a.Server == b.Server && a.OwnName == b.OwnName && slices.Equal(a.Aliases, b.Aliases)
+}
+
+// Egress returns where a call of the tool carries data to.
+func (e *Tool) Egress(args json.RawMessage) (to awaken.Egress) {
+	d, ok := e.Tool.(awaken.Destined)
+	if !ok {
+		return e.Spec.Egress
+	}
+	defer func() {
+		if recover() != nil {
+			to = awaken.Egress{} // it may reach any host
+		}
+	}()
+	return d.Egress(args)
 }
 
 // described returns the tool with another description, or with its own if as is "".

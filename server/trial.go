@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
 )
 
 const (
@@ -36,7 +37,7 @@ type trialBody struct {
 type trialCall struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	Tainted   bool            `json:"tainted,omitempty"` // the run has read untrusted content, and the tool is not read-only
+	Tainted   bool            `json:"tainted,omitempty"` // the run has read untrusted content; not set in answers for calls that only read and carry no data out
 }
 
 // recentCalls selects the latest calls of the agent's runs in the tenant.
@@ -67,12 +68,13 @@ type trialResult struct {
 
 // matchedRule is a rule that matches a call.
 type matchedRule struct {
-	Tool     string `json:"tool"`
-	Behavior string `json:"behavior"`
-	When     string `json:"when,omitempty"`
-	Scope    string `json:"scope,omitempty"`
-	Source   string `json:"source"`
-	Index    int    `json:"index"` // in the rules of its source
+	Tool       string   `json:"tool"`
+	Behavior   string   `json:"behavior"`
+	When       string   `json:"when,omitempty"`
+	AllowHosts []string `json:"allow_hosts,omitempty"`
+	Scope      string   `json:"scope,omitempty"`
+	Source     string   `json:"source"`
+	Index      int      `json:"index"` // in the rules of its source
 }
 
 // try says what the rules of an agent decide about calls.
@@ -117,17 +119,19 @@ func (h *permissions) try(req *request, body *trialBody) error {
 				return err
 			}
 		}
-		c.decide(judges[user])
+		c.decide(judges[user], h.registry(), spec.ID)
 		out.Totals[c.Behavior]++
 	}
 	return req.Reply(200, out)
 }
 
 // decide fills in what a judge decides.
-func (c *trialResult) decide(judge func(permission.Trial) permission.Ruling) {
-	r := judge(permission.Trial{Tool: c.Tool, Args: c.Arguments, Tainted: c.Tainted})
+func (c *trialResult) decide(judge func(permission.Trial) permission.Ruling, reg *registry.Registry, agentID string) {
+	effect, egress := reg.Reach(agentID, c.Tool, c.Arguments)
+	c.Tainted = c.Tainted && (effect != awaken.ReadOnly || !egress.None)
+	r := judge(permission.Trial{Tool: c.Tool, Args: c.Arguments, Tainted: c.Tainted, Egress: egress})
 	show := func(m permission.Matched) matchedRule {
-		return matchedRule{m.Tool, string(m.Rule.Behavior), string(m.When), string(m.Scope), string(m.Source), m.Index}
+		return matchedRule{m.Tool, string(m.Rule.Behavior), string(m.When), m.AllowHosts, string(m.Scope), string(m.Source), m.Index}
 	}
 	c.Behavior, c.Others = string(r.Behavior), []matchedRule{}
 	if r.Rule != nil {
@@ -186,12 +190,9 @@ func (h *permissions) recent(req *request, spec *awaken.AgentSpec, q *recentCall
 	if err != nil {
 		return nil, nil, false, err
 	}
-	r := trialReader{req: req, limit: cmp.Or(q.Limit, maxTrials), reads: map[string]bool{}, threads: map[string]map[string][]trialResult{}}
+	r := trialReader{req: req, limit: cmp.Or(q.Limit, maxTrials), threads: map[string]map[string][]trialResult{}}
 	if !since.IsZero() {
 		r.since = since.UnixMilli()
-	}
-	for _, t := range h.registry().Tools() {
-		r.reads[t.ID] = t.Effect == awaken.ReadOnly
 	}
 	if complete, err = r.read(spec.ID); err != nil {
 		return nil, nil, false, err
@@ -207,9 +208,8 @@ func (h *permissions) recent(req *request, spec *awaken.AgentSpec, q *recentCall
 // trialReader collects calls that runs have made: those of the newest runs.
 type trialReader struct {
 	req     *request
-	since   int64           // Unix ms
-	limit   int             // of calls
-	reads   map[string]bool // tools without effects
+	since   int64 // Unix ms
+	limit   int   // of calls
 	threads map[string]map[string][]trialResult
 	found   []userCall
 	cut     bool // a thread has older messages than were read
@@ -245,7 +245,7 @@ func (t *trialReader) read(agentID string) (complete bool, err error) {
 				if len(t.found) == t.limit {
 					return false, nil
 				}
-				c.Tainted = run.Taint != nil && c.At > run.Taint.At && !t.reads[c.Tool]
+				c.Tainted = run.Taint != nil && c.At > run.Taint.At
 				t.found = append(t.found, userCall{c, run.UserID})
 			}
 		}

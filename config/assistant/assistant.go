@@ -85,10 +85,10 @@ func (a *Assistant) Register(r *awaken.Registrar) error {
 	if r.Agent.ID != AgentID {
 		return fmt.Errorf("only agent %s can load this plugin", AgentID)
 	}
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[0], Effect: awaken.ReadOnly, Description: described[0].Description}, a.capabilities))
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[1], Effect: awaken.Idempotent, Description: described[1].Description}, a.draft))
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[2], Effect: awaken.ReadOnly, Description: described[2].Description}, a.validate))
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[3], Effect: awaken.Idempotent, Description: described[3].Description}, a.publish))
+	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[0], Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Description: described[0].Description}, a.capabilities))
+	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[1], Egress: awaken.Egress{None: true}, Effect: awaken.Idempotent, Description: described[1].Description}, a.draft))
+	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[2], Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Description: described[2].Description}, a.validate))
+	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[3], Egress: awaken.Egress{None: true}, Effect: awaken.Idempotent, Description: described[3].Description}, a.publish))
 	return nil
 }
 

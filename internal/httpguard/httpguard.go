@@ -4,7 +4,8 @@
 // Such an address is often text that a user wrote. The client reaches public addresses only. It
 // checks what a name resolves to when it connects, and connects to the address that it checked, so
 // that a second lookup cannot give another address (DNS rebinding). Redirects are checked in the same
-// way. Addresses that are not public can be allowed.
+// way. Addresses that are not public can be allowed. A request of a tool call that may reach only some hosts is redirected to
+// no other.
 //
 // A request that is made for a trace names it (W3C Trace Context).
 package httpguard
@@ -23,13 +24,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/egress"
 	"github.com/awaken-go/awaken/internal/tracecontext"
 )
 
 var (
 	// ErrAddress is returned for an address that the client may not reach.
 	ErrAddress = errors.New("address is not allowed")
-	// ErrRedirect is returned for one redirect too many, or for one from https to http.
+	// ErrRedirect is returned for one redirect too many, for one from https to http, and for one to a host that the call may not reach.
 	ErrRedirect = errors.New("redirect is not allowed")
 	// ErrTooLarge is returned for a response that exceeds the limit.
 	ErrTooLarge = errors.New("response is too large")
@@ -44,6 +46,10 @@ type Options struct {
 	Allow []netip.Prefix
 	// RequireTLS lets http, without TLS, reach the addresses of Allow only. Everything else needs https.
 	RequireTLS bool
+
+	// Bound says that requests are what tool calls were judged by: one of a call that may reach only some hosts goes to
+	// no other. Redirects never do; see package egress.
+	Bound bool
 
 	Redirects int           // maximum; default 5, negative none
 	MaxBytes  int64         // of a response's body; default 32 MiB, negative means no limit
@@ -135,6 +141,11 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !g.allowsHost(r.URL.Hostname()) {
 		return nil, fmt.Errorf("%w: host %q is not allowed", ErrAddress, r.URL.Hostname())
 	}
+	if g.opts.Bound {
+		if err := egress.Permit(r.Context(), r.URL); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrAddress, err)
+		}
+	}
 	base, may := g.base, g.reachable
 	if r.URL.Scheme == "http" && g.opts.RequireTLS {
 		base, may = g.plain, g.allowed
@@ -174,6 +185,9 @@ func (g *guard) redirect(r *http.Request, via []*http.Request) error {
 	}
 	if r.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https" {
 		return fmt.Errorf("%w: from https to http", ErrRedirect)
+	}
+	if err := egress.Permit(r.Context(), r.URL); err != nil {
+		return fmt.Errorf("%w: %w", ErrRedirect, err)
 	}
 	return nil
 }

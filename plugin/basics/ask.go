@@ -36,7 +36,7 @@ type askTool struct{ timeout time.Duration }
 func (t askTool) Spec() awaken.ToolSpec { return askPrototype.Spec() }
 
 // askPrototype has the spec of the tool, with the schema that is derived from its arguments.
-var askPrototype = awaken.NewTool(awaken.ToolSpec{ID: AskUser, Effect: awaken.ReadOnly,
+var askPrototype = awaken.NewTool(awaken.ToolSpec{ID: AskUser, Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly,
 	Description: "Asks the user and waits for the answer. Use it only for what you cannot find out yourself and must not guess."},
 	func(context.Context, *awaken.ToolCall, askArgs) (*awaken.ToolResult, error) { return nil, nil })
 

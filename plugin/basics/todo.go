@@ -31,7 +31,7 @@ type todoResult struct {
 }
 
 func newTodoWrite(cfg Config) awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: TodoWrite, Effect: awaken.ReadOnly,
+	return awaken.NewTool(awaken.ToolSpec{ID: TodoWrite, Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly,
 		Description: "Writes your to-do list for this conversation. Use it for work of several steps: write the plan first, and write the list again whenever an item changes."},
 		func(_ context.Context, call *awaken.ToolCall, in todoArgs) (todoResult, error) {
 			if len(in.Items) > cfg.MaxTodos {
@@ -48,7 +48,7 @@ func newTodoWrite(cfg Config) awaken.Tool {
 }
 
 func newTodoRead() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: TodoRead, Effect: awaken.ReadOnly, Description: "Returns your to-do list of this conversation."},
+	return awaken.NewTool(awaken.ToolSpec{ID: TodoRead, Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Description: "Returns your to-do list of this conversation."},
 		func(_ context.Context, call *awaken.ToolCall, _ struct{}) (todoResult, error) {
 			return outcomeOf(todoList.Get(call)), nil
 		})

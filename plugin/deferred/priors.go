@@ -20,7 +20,7 @@ func priors(ctx context.Context, s profile.Store, agent string) (agentPriors, er
 	if s == nil {
 		return agentPriors{}, nil
 	}
-	return priorsKey.Read(ctx, s, profile.AgentType(agent))
+	return priorsKey.Read(ctx, profile.Unmarked(s), profile.AgentType(agent))
 }
 
 // lesson is the observation of one run: which of an agent's tools it used.
@@ -55,5 +55,5 @@ func (l lesson) keep(ctx context.Context, s profile.Store) error {
 			next.Tools[id] = before // not available in this run
 		}
 	}
-	return priorsKey.Write(ctx, s, profile.AgentType(l.Agent), next)
+	return priorsKey.Write(ctx, profile.Unmarked(s), profile.AgentType(l.Agent), next)
 }

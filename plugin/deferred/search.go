@@ -36,7 +36,7 @@ type found struct {
 
 // searchTool returns the tool ToolSearch.
 func (p *policy) searchTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: SearchTool, Description: searchHelp, Effect: awaken.ReadOnly},
+	return awaken.NewTool(awaken.ToolSpec{ID: SearchTool, Egress: awaken.Egress{None: true}, Description: searchHelp, Effect: awaken.ReadOnly},
 		func(ctx context.Context, call *awaken.ToolCall, q query) (*awaken.ToolResult, error) {
 			limit := q.MaxResults
 			if limit <= 0 {

@@ -106,7 +106,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	}
 	for _, id := range r.Agent.Delegates {
 		if spec := r.Lookup(id); spec != nil { // the registry reports unknown agents
-			r.Tool(&tool{Options: p.Options, trees: &p.trees, cfg: cfg, agent: id, about: describe(spec)})
+			r.Tool(&tool{Options: p.Options, trees: &p.trees, cfg: cfg, agent: id, about: describe(spec), egress: spec.Egress()})
 		}
 	}
 	return nil
@@ -133,6 +133,8 @@ type tool struct {
 	cfg   Config
 	agent string
 	about string
+
+	egress awaken.Egress // none, or to the server of a remote agent
 }
 
 var _ awaken.Delegator = (*tool)(nil)
@@ -143,7 +145,7 @@ func (t *tool) Spec() awaken.ToolSpec {
 	s := awaken.ToolSpec{ID: toolPrefix + t.agent, Name: toolPrefix + t.agent, Description: t.about, Parameters: parameters, Category: "delegate",
 		OwnName: t.agent, Aliases: []string{"agent:" + t.agent, "agent/" + t.agent},
 		Effect:  awaken.Idempotent, // a repeated call resumes the same run
-		Timeout: -1, Metadata: map[string]any{"agent_id": t.agent}}
+		Timeout: -1, Metadata: map[string]any{"agent_id": t.agent}, Egress: t.egress}
 	if t.cfg.TimeoutSeconds > 0 {
 		s.Timeout = time.Duration(t.cfg.TimeoutSeconds) * time.Second
 	}

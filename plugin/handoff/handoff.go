@@ -151,7 +151,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	r.On(awaken.PhaseStepEnd, sw.sync)
 	if cfg.Tools {
 		for _, name := range sw.targets(r.Agent) {
-			r.Tool(sw.tool(name))
+			r.Tool(sw.tool(name, r.Lookup(name)))
 		}
 	}
 	return nil
@@ -220,13 +220,18 @@ func (sw *switcher) tooMany(n int) error {
 	return fmt.Errorf("the limit of %d handoffs in one run is reached", n)
 }
 
-// tool returns the tool that hands the thread to an agent or variant.
-func (sw *switcher) tool(name string) awaken.Tool {
+// tool returns the tool that hands the thread to an agent or variant; to is the agent, or nil.
+func (sw *switcher) tool(name string, to *awaken.AgentSpec) awaken.Tool {
+	leaves := awaken.Egress{None: true}
+	if to != nil { // not a variant
+		leaves = to.Egress()
+	}
 	return awaken.NewTool(awaken.ToolSpec{
 		ID:          "handoff_to_" + name,
 		Description: fmt.Sprintf("Hands the conversation over to %q, which answers from then on.", name),
 		Category:    "handoff",
 		Effect:      awaken.ReadOnly, // what it records is committed with its result
+		Egress:      leaves,          // the conversation goes to the server of a remote agent
 	}, func(_ context.Context, call *awaken.ToolCall, in struct {
 		Reason string `json:"reason,omitempty" jsonschema:"why, for the agent that takes over"`
 	}) (*awaken.ToolResult, error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
+	"github.com/awaken-go/awaken/profile"
 )
 
 // authorization is how a connection to a server that has to be authorized gets tokens. A server that each user authorizes
@@ -84,7 +85,7 @@ func (a *authorization) needed() *oauth.Needed {
 
 // owner returns who has to authorize the server for a call.
 func owner(ctx context.Context, call *awaken.ToolCall) oauth.Owner {
-	o := oauth.Owner{Values: call.Profile}
+	o := oauth.Owner{Values: profile.Unmarked(call.Profile)}
 	if call.Run != nil {
 		o.User = call.Run.UserID
 	}
@@ -365,7 +366,7 @@ type entrance struct {
 }
 
 func newEntrance(c *Connection) *entrance {
-	return &entrance{c, awaken.ToolSpec{ID: toolID(c.server.ID, "authorize"), Name: "authorize", Server: c.server.ID, OwnName: "authorize", Category: "mcp", Effect: awaken.ReadOnly, Timeout: c.server.Timeout,
+	return &entrance{c, awaken.ToolSpec{ID: toolID(c.server.ID, "authorize"), Name: "authorize", Server: c.server.ID, OwnName: "authorize", Category: "mcp", Effect: awaken.ReadOnly, Egress: c.server.egress(), Timeout: c.server.Timeout,
 		Description: fmt.Sprintf("Connects to the MCP server %s on behalf of the user, who is asked to authorize it. Its tools are available afterwards. Use it when the task needs this server.", c.server.ID),
 		Parameters:  json.RawMessage(`{"type":"object","properties":{}}`), Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.transport": c.server.transport()}}}
 }

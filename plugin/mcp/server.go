@@ -174,6 +174,9 @@ func (s *Server) transport() string {
 	return "http"
 }
 
+// egress returns where calls carry data to: to the server, which is one host, or a program that may reach any.
+func (s *Server) egress() awaken.Egress { return awaken.EgressTo(s.URL) }
+
 // address identifies the server behind the ID: a document that names another program or address
 // means another server, whose tools were never approved.
 func (s *Server) address() string {

@@ -21,11 +21,14 @@
 // calls that have only that argument; a deny rule, such as the one about rm above, matches
 // calls that have such a value among their arguments.
 //
-// A rule with "when": "tainted" is about calls that may change something, in runs that have read
+// A rule with "when": "tainted" is about calls that may change something or carry data out ([awaken.Egress]), in runs that have read
 // untrusted content ([awaken.Taint]): results of MCP servers, web pages. It takes precedence over rules without
 // a condition, except those that deny, and over what was remembered without it:
 //
-//	{"tool": "*", "behavior": "ask", "when": "tainted"}
+//	{"tool": "*", "behavior": "ask", "when": "tainted", "allow_hosts": ["go.dev", "*.example.com"]}
+//
+// With allow_hosts the rule leaves alone calls that send data only to these hosts; a rule that allows is about no other
+// calls. The HTTP clients of tools hold a call to the hosts that it was judged by, so a redirect leads to no other.
 //
 // The question says which result tainted the run, and an approval of it is remembered for tainted runs only.
 //
@@ -49,6 +52,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/document"
+	"github.com/awaken-go/awaken/internal/egress"
 	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/internal/toolname"
@@ -112,13 +116,21 @@ type Rule struct {
 	// in a run. "" means project.
 	Scope Scope `json:"scope,omitempty"`
 	// When limits the rule to some calls. "" means all.
-	When Condition `json:"when,omitempty" jsonschema:"tainted: only calls that are not read-only, in runs that have read untrusted content"`
+	When Condition `json:"when,omitempty" jsonschema:"tainted: only calls that change something or carry data out, in runs that have read untrusted content"`
+	// AllowHosts lists hosts that tainted runs may send data to, such as go.dev, *.go.dev or 10.0.0.1:8080. A rule that asks or denies
+	// is not about calls that reach no other; one that allows is only about those.
+	AllowHosts []string `json:"allow_hosts,omitempty" jsonschema:"hosts that tainted runs may send data to, such as go.dev or *.go.dev; needs when: tainted"`
+}
+
+// equal reports whether two rules are the same.
+func (r *Rule) equal(other *Rule) bool {
+	return r.Tool == other.Tool && r.Behavior == other.Behavior && r.Scope == other.Scope && r.When == other.When && slices.Equal(r.AllowHosts, other.AllowHosts)
 }
 
 // Condition limits a rule to some calls.
 type Condition string
 
-// Tainted is the condition that the run has read untrusted content and the tool is not read-only.
+// Tainted is the condition that the run has read untrusted content and the call may change something or carry data out.
 const Tainted Condition = "tainted"
 
 // DescribeSchema adds constraints that Go types cannot express.
@@ -230,6 +242,14 @@ func compile(rules []Rule, fallback Behavior) ([]rule, error) {
 		}
 		if r.When != "" && r.When != Tainted {
 			errs = append(errs, fmt.Errorf("rules[%d].when is %q, want tainted or nothing", i, r.When))
+		}
+		if len(r.AllowHosts) > 0 && r.When != Tainted {
+			errs = append(errs, fmt.Errorf("rules[%d].allow_hosts is set and when is %q, want tainted", i, r.When))
+		}
+		for j, host := range r.AllowHosts {
+			if err := egress.Check(host); err != nil {
+				errs = append(errs, fmt.Errorf("rules[%d].allow_hosts[%d] is %w", i, j, err))
+			}
 		}
 		out = append(out, rule{r, p, r.Behavior == Deny || r.Behavior == Ask && (fallback == Allow || r.When != ""), i})
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -99,7 +100,7 @@ func TestSection(t *testing.T) {
 		{"scope project", `{"rules":[{"tool":"Bash","behavior":"allow","scope":"project"}]}`, "ls", "made"},
 		{"scope session", `{"rules":[{"tool":"Bash","behavior":"allow","scope":"session"}]}`, "ls", "made"},
 		{"remember changes what is offered, not what is asked", `{"remember":["thread"]}`, "ls", "asked"},
-		{"when tainted says nothing about other runs", `{"default_behavior":"allow","rules":[{"tool":"Bash","behavior":"deny","when":"tainted"}]}`, "ls", "made"},
+		{"when tainted says nothing about other runs", `{"default_behavior":"allow","rules":[{"tool":"Bash","behavior":"deny","when":"tainted","allow_hosts":["go.dev"]}]}`, "ls", "made"},
 		{"single quotes", `{"rules":[{"tool":"Bash(command ~ 'rm *')","behavior":"deny"}]}`, "rm -rf /", "denied"},
 	} {
 		docs = append(docs, tt.section)
@@ -511,7 +512,7 @@ func TestRemembered_CanBeListedAndForgotten(t *testing.T) {
 	rec := r.Run(awaken.RunRequest{UserID: "alice", Messages: []*llm.Message{llm.UserText("go")}})
 	r.Resume(rec.Result.RunID, approve(rec, `{"remember":"user"}`))
 	rules, err := permission.Remembered(t.Context(), r.Profile, profile.User("alice"))
-	if want := []permission.Rule{{Tool: "Bash", Behavior: permission.Allow, Scope: permission.User}}; err != nil || !slices.Equal(rules, want) {
+	if want := []permission.Rule{{Tool: "Bash", Behavior: permission.Allow, Scope: permission.User}}; err != nil || !reflect.DeepEqual(rules, want) {
 		t.Fatalf("remembered %v, %v", rules, err)
 	}
 	if err := permission.Forget(t.Context(), r.Profile, profile.User("alice")); err != nil {
@@ -531,7 +532,7 @@ func TestLoad_ReadsYAMLAndJSON(t *testing.T) { // L-64
 		"rules.json": `{"default_behavior":"deny","rules":[{"tool":"read_file","behavior":"allow"},{"tool":"Bash(npm *)","behavior":"allow","scope":"run"}]}`,
 	} {
 		got, err := permission.Load(write(t, name, text))
-		if err != nil || got.DefaultBehavior != want.DefaultBehavior || got.OnDeny != want.OnDeny || !slices.Equal(got.Rules, want.Rules) {
+		if err != nil || got.DefaultBehavior != want.DefaultBehavior || got.OnDeny != want.OnDeny || !reflect.DeepEqual(got.Rules, want.Rules) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}

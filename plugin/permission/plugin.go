@@ -90,13 +90,14 @@ func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule
 			return r.Scope == Once && ok && by != h.Tool.ID
 		})
 	}
-	return g.weigh(c, taintOf(h) != nil, func() ([]rule, error) { return keptRules(ctx, h) }, func() bool { return granted(c, builtin.Grants.Get(h)) },
+	return g.weigh(c, reachOf(h), func() ([]rule, error) { return keptRules(ctx, h) }, func() bool { return granted(c, builtin.Grants.Get(h)) },
 		rules, remembered(threadRules.Get(h)), remembered(runRules.Get(h)))
 }
 
 // weigh returns what rules, and after them those that were remembered for the run, decide about a call. Kept returns the
 // rules in the profile, and grants reports whether the call needs no approval anyway.
-func (g *guard) weigh(c *pattern.Call, tainted bool, kept func() ([]rule, error), grants func() bool, rules []rule, held ...[]rule) (Behavior, *rule, error) {
+func (g *guard) weigh(c *pattern.Call, to *reach, kept func() ([]rule, error), grants func() bool, rules []rule, held ...[]rule) (Behavior, *rule, error) {
+	rules = to.about(rules)
 	of := func(when Condition) *rule {
 		lists := [][]rule{having(when, rules)}
 		for _, l := range held {
@@ -105,7 +106,7 @@ func (g *guard) weigh(c *pattern.Call, tainted bool, kept func() ([]rule, error)
 		return strongest(c, lists...)
 	}
 	r, when := of(""), Condition("")
-	if tainted && (r == nil || r.Behavior != Deny) && strongest(c, having(Tainted, rules)) != nil {
+	if to != nil && (r == nil || r.Behavior != Deny) && strongest(c, having(Tainted, rules)) != nil {
 		r, when = of(Tainted), Tainted
 	}
 	if r != nil && r.Behavior != Ask {
@@ -134,20 +135,6 @@ func having(when Condition, rules []rule) []rule {
 		return rules
 	}
 	return slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return !is(r) })
-}
-
-// taintOf returns what tainted the run, if the call may change something, and nil otherwise.
-func taintOf(h *awaken.HookCall) *awaken.Taint {
-	taint := builtin.RunLifecycle.Get(h).Taint
-	if taint == nil {
-		return nil
-	}
-	for _, c := range builtin.ToolCallStates.Get(h) {
-		if c.CallID == h.Tool.ID && c.Effect == awaken.ReadOnly {
-			return nil
-		}
-	}
-	return taint
 }
 
 // granted reports whether a call needs no approval, such as one that an active skill allows.
@@ -193,7 +180,7 @@ func (g *guard) judge(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, 
 	}
 	switch behavior {
 	case Allow:
-		return awaken.Allow(), nil
+		return reachOf(h).bound(awaken.Allow(), h.Tool.Tool, g.rules), nil
 	case Deny:
 		reason := fmt.Sprintf("Tool '%s' denied by permission rules", h.Tool.Tool)
 		if r != nil {
@@ -207,7 +194,7 @@ func (g *guard) judge(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, 
 		return awaken.Answer(res), nil
 	}
 	t, err := g.question(h, r)
-	return awaken.SuspendCall(t), err
+	return reachOf(h).bound(awaken.SuspendCall(t), h.Tool.Tool, g.rules), err
 }
 
 // parameters are the parameters of the plugin's questions.
@@ -219,6 +206,8 @@ type parameters struct {
 	Rule string `json:"rule,omitempty"`
 	// TaintedBy is the result because of which the call needs approval.
 	TaintedBy *awaken.Taint `json:"tainted_by,omitempty"`
+	// Hosts are the hosts that such a call sends data to, if they are known.
+	Hosts []string `json:"hosts,omitempty"`
 }
 
 // question returns the ticket of a call that needs approval.
@@ -229,9 +218,9 @@ func (g *guard) question(h *awaken.HookCall, r *rule) (awaken.Ticket, error) {
 	if r != nil {
 		p.Rule = r.pattern.String()
 	}
-	if r != nil && r.When == Tainted {
-		p.TaintedBy = taintOf(h)
-		message += fmt.Sprintf(": the run has read untrusted content, the result of tool '%s' (call %s)", p.TaintedBy.Tool, p.TaintedBy.CallID)
+	if to := reachOf(h); to != nil && r != nil && r.When == Tainted {
+		p.TaintedBy, p.Hosts = to.taint, to.hosts
+		message += ": " + to.why()
 	}
 	params, err := json.Marshal(p)
 	if err != nil {

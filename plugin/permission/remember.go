@@ -37,7 +37,7 @@ var (
 type use struct{ Tool, CallID string }
 
 func addRule(list []Rule, r Rule) []Rule {
-	if slices.Contains(list, r) {
+	if slices.ContainsFunc(list, func(old Rule) bool { return old.equal(&r) }) {
 		return list
 	}
 	return append(slices.Clip(list), r)
@@ -250,7 +250,7 @@ func keepRule(ctx context.Context, h *awaken.HookCall, k keptRule) error {
 	if k.When != "" {
 		key += " when " + string(k.When)
 	}
-	return h.Profile.Set(ctx, namespace(k.Of), key, data)
+	return profile.Unmarked(h.Profile).Set(ctx, namespace(k.Of), key, data) // the decision of a person
 }
 
 // keptRules returns the rules that were kept for the agent and for the user.
@@ -258,10 +258,11 @@ func keptRules(ctx context.Context, h *awaken.HookCall) ([]rule, error) {
 	if h.Profile == nil {
 		return nil, nil
 	}
-	rules, err := Remembered(ctx, h.Profile, profile.AgentType(h.Agent.ID))
+	values := profile.Unmarked(h.Profile)
+	rules, err := Remembered(ctx, values, profile.AgentType(h.Agent.ID))
 	if err == nil && h.Run.UserID != "" {
 		var own []Rule
-		own, err = Remembered(ctx, h.Profile, profile.User(h.Run.UserID))
+		own, err = Remembered(ctx, values, profile.User(h.Run.UserID))
 		rules = append(rules, own...)
 	}
 	return remembered(rules), err

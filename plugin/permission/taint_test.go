@@ -30,7 +30,9 @@ func newTaintRig(t *testing.T, section string, turns ...llmtest.Turn) *rig {
 		Agents: []*awaken.AgentSpec{{ID: engine.DefaultAgentID, PluginIDs: []string{permission.Name},
 			Sections: map[string]json.RawMessage{permission.Name: json.RawMessage(section)}}},
 		Plugins: []awaken.Plugin{permission.New(permission.Config{})},
-		Tools: []awaken.Tool{tool(awaken.ToolSpec{ID: "fetch", Effect: awaken.ReadOnly, Untrusted: true}), tool(awaken.ToolSpec{ID: "look", Effect: awaken.ReadOnly}),
+		Tools: []awaken.Tool{tool(awaken.ToolSpec{ID: "fetch", Effect: awaken.ReadOnly, Untrusted: true}), tool(awaken.ToolSpec{ID: "look", Effect: awaken.ReadOnly, Egress: awaken.Egress{None: true}}),
+			tool(awaken.ToolSpec{ID: "peek", Effect: awaken.ReadOnly}), tool(awaken.ToolSpec{ID: "go", Effect: awaken.ReadOnly, Egress: awaken.Egress{Hosts: []string{"go.dev"}}}),
+			tool(awaken.ToolSpec{ID: "both", Egress: awaken.Egress{Hosts: []string{"go.dev", "evil.test"}}}), tool(awaken.ToolSpec{ID: "sub", Egress: awaken.Egress{Hosts: []string{"a.go.dev"}}}),
 			tool(awaken.ToolSpec{ID: "put", Effect: awaken.Idempotent}), tool(awaken.ToolSpec{ID: "mail"})},
 		Profile: r.Profile,
 	}, turns...)
@@ -46,7 +48,12 @@ func script(tools ...string) []llmtest.Turn {
 	return append(turns, llmtest.Say("ok"))
 }
 
-// A rule about tainted runs asks about calls that may change something, once the run has read
+// hosts returns a rule about tainted runs that allows hosts.
+func hosts(behavior, host string) string {
+	return fmt.Sprintf(`{"tool":"*","behavior":%q,"when":"tainted","allow_hosts":[%q]}`, behavior, host)
+}
+
+// A rule about tainted runs asks about calls that may change something or carry data out, once the run has read
 // something untrusted; it takes precedence over what is allowed, not over what is denied.
 func TestTainted(t *testing.T) {
 	t.Parallel()
@@ -63,6 +70,15 @@ func TestTainted(t *testing.T) {
 		{"not over one that denies", `{"rules":[{"tool":"mail","behavior":"deny"},{"tool":"*","behavior":"allow"},` + ask + `]}`, []string{"fetch", "mail", "look"}, "fetch look"},
 		{"a narrower one", `{"default_behavior":"allow","rules":[{"tool":"mail","behavior":"ask","when":"tainted"}]}`, []string{"fetch", "put", "mail"}, "fetch put asked"},
 		{"one that denies", `{"default_behavior":"allow","rules":[{"tool":"mail","behavior":"deny","when":"tainted"}]}`, []string{"mail", "fetch", "mail", "put"}, "mail fetch put"},
+		{"a read that may carry data out", `{"default_behavior":"allow","rules":[` + ask + `]}`, []string{"peek", "fetch", "look", "peek"}, "peek fetch look asked"},
+		{"a read to a host", `{"default_behavior":"allow","rules":[` + ask + `]}`, []string{"fetch", "go"}, "fetch asked"},
+		{"a host that is allowed", `{"default_behavior":"allow","rules":[` + hosts("ask", "go.dev") + `]}`, []string{"fetch", "go", "peek"}, "fetch go asked"},
+		{"one of two hosts", `{"default_behavior":"allow","rules":[` + hosts("ask", "go.dev") + `]}`, []string{"fetch", "both"}, "fetch asked"},
+		{"a host below", `{"default_behavior":"allow","rules":[` + hosts("ask", "*.go.dev") + `]}`, []string{"fetch", "sub", "go"}, "fetch sub asked"},
+		{"no host at all", `{"default_behavior":"allow","rules":[` + hosts("ask", "go.dev") + `]}`, []string{"fetch", "put"}, "fetch asked"},
+		{"hosts of a rule that denies", `{"default_behavior":"allow","rules":[` + hosts("deny", "go.dev") + `]}`, []string{"fetch", "go", "both", "mail", "look"}, "fetch go look"},
+		{"hosts of a rule that allows", `{"rules":[{"tool":"fetch","behavior":"allow"},` + hosts("allow", "go.dev") + `,` + ask + `]}`, []string{"fetch", "go", "sub"}, "fetch go asked"},
+		{"allowed hosts need another rule that allows", `{"rules":[{"tool":"fetch","behavior":"allow"},` + hosts("ask", "go.dev") + `]}`, []string{"fetch", "go"}, "fetch asked"},
 		{"an exception", `{"default_behavior":"allow","rules":[{"tool":"put","behavior":"allow","when":"tainted"},` + ask + `]}`, []string{"fetch", "put", "mail"}, "fetch put asked"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,5 +123,22 @@ func TestTainted_QuestionsAndMemory(t *testing.T) {
 	rec = r.Resume(rec.Result.RunID, q.Answer(thread))
 	if rec.Result.Status != awaken.RunDone || strings.Join(r.made, " ") != "mail fetch mail mail" {
 		t.Errorf("made %q, the run is %s", r.made, rec.Result.Status)
+	}
+}
+
+// Hosts are checked when the section is read, and belong to rules about tainted runs.
+func TestTainted_Hosts(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]string{
+		`{"tool":"*","behavior":"ask","allow_hosts":["go.dev"]}`:                             `rules[0].allow_hosts is set and when is "", want tainted`,
+		`{"tool":"*","behavior":"ask","when":"tainted","allow_hosts":["go.dev","http://x"]}`: `rules[0].allow_hosts[1] is "http://x", want a host`,
+	} {
+		var c permission.Config
+		if err := json.Unmarshal([]byte(`{"default_behavior":"ask","on_deny":"error","rules":[`+rule+`]}`), &c); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", rule, err, want)
+		}
 	}
 }

@@ -15,8 +15,9 @@ import (
 type Trial struct {
 	Tool string
 	Args json.RawMessage
-	// Tainted says that the run has read untrusted content and that the tool is not read-only.
+	// Tainted says that the run has read untrusted content and that the call may change something or carry data out.
 	Tainted bool
+	Egress  awaken.Egress // where the call carries data to
 }
 
 // Ruling is what the rules of an agent decide about a call that is the first of its run.
@@ -31,6 +32,11 @@ type Matched struct {
 	Rule
 	Source Source
 	Index  int // its place in Source; 0 if it was remembered
+}
+
+// equal reports whether two are the same rule at the same place.
+func (m *Matched) equal(other *Matched) bool {
+	return m.Rule.equal(&other.Rule) && m.Source == other.Source && m.Index == other.Index
 }
 
 // Source says where a rule comes from.
@@ -76,15 +82,19 @@ func Try(p awaken.Plugin, spec *awaken.AgentSpec, kept []Rule, names *toolname.N
 	}
 	return func(t Trial) Ruling {
 		c := pattern.NewCall(names.Tool(names.Resolve(t.Tool)), t.Args)
-		behavior, winner, _ := g.weigh(c, t.Tainted, func() ([]rule, error) { return approvals, nil }, func() bool { return false }, rules)
+		var to *reach
+		if t.Tainted {
+			to = newReach(&awaken.Taint{}, t.Egress)
+		}
+		behavior, winner, _ := g.weigh(c, to, func() ([]rule, error) { return approvals, nil }, func() bool { return false }, rules)
 		out := Ruling{Behavior: behavior, Others: []Matched{}}
 		won := Matched{}
 		if winner != nil {
 			won = from(winner)
 			out.Rule = &won
 		}
-		for _, r := range slices.Concat(rules, approvals) {
-			if m := from(&r); r.matches(c) && (r.When == "" || t.Tainted) && (winner == nil || m != won) {
+		for _, r := range to.about(slices.Concat(rules, approvals)) {
+			if m := from(&r); r.matches(c) && (r.When == "" || t.Tainted) && (winner == nil || !m.equal(&won)) {
 				out.Others = append(out.Others, m)
 			}
 		}

@@ -159,7 +159,7 @@ var skillParameters = json.RawMessage(`{"type":"object","properties":{` +
 	`"arguments":{"description":"the same as args, as an object","anyOf":[{"type":"object"},{"type":"null"}]}},"required":["skill"],"additionalProperties":false}`)
 
 func (t *skillTool) Spec() awaken.ToolSpec {
-	return awaken.ToolSpec{ID: toolSkill, Name: toolSkill, Category: "skills", Parameters: skillParameters, Timeout: -1,
+	return awaken.ToolSpec{ID: toolSkill, Egress: awaken.Egress{None: true}, Name: toolSkill, Category: "skills", Parameters: skillParameters, Timeout: -1,
 		Effect:      awaken.Idempotent, // a repeated call resumes the same run
 		Description: "Loads a skill: its instructions apply from the next step on. A skill that runs on its own returns its answer instead."}
 }
@@ -222,7 +222,7 @@ func (o *offer) deactivateTool() awaken.Tool {
 		SkillID     string   `json:"skill_id"`
 		Active      []string `json:"active"`
 	}
-	return awaken.NewTool(awaken.ToolSpec{ID: toolDeactivate, Category: "skills", Effect: awaken.ReadOnly,
+	return awaken.NewTool(awaken.ToolSpec{ID: toolDeactivate, Egress: awaken.Egress{None: true}, Category: "skills", Effect: awaken.ReadOnly,
 		Description: "Ends the use of a skill: its instructions and its limits on tools no longer apply."},
 		func(_ context.Context, call *awaken.ToolCall, in in) (*awaken.ToolResult, error) {
 			u := used.Get(call)

@@ -36,7 +36,7 @@ type question struct{}
 var parameters = json.RawMessage(`{"type":"object","properties":{"kind":{"enum":["approval","input","in_doubt"]},"message":{"type":"string"},"auth":{"type":"boolean"},"ticket":{"type":"string"},"tool":{"type":"string"},"arguments":{},"schema":{}},"required":["kind","message"],"additionalProperties":false}`)
 
 func (question) Spec() awaken.ToolSpec {
-	return awaken.ToolSpec{ID: QuestionTool, Name: QuestionTool, Description: "Asks what a remote agent needs to know.", Parameters: parameters, Effect: awaken.ReadOnly}
+	return awaken.ToolSpec{ID: QuestionTool, Egress: awaken.Egress{None: true}, Name: QuestionTool, Description: "Asks what a remote agent needs to know.", Parameters: parameters, Effect: awaken.ReadOnly}
 }
 
 // Call asks, or returns what was decided.

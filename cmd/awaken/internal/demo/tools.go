@@ -47,7 +47,7 @@ func tools() []awaken.Tool {
 
 // reading returns a read-only tool.
 func reading[In, Out any](id, description string, fn func(context.Context, *awaken.ToolCall, In) (Out, error)) awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: id, Description: description, Effect: awaken.ReadOnly}, fn)
+	return awaken.NewTool(awaken.ToolSpec{ID: id, Description: description, Effect: awaken.ReadOnly, Egress: awaken.Egress{None: true}}, fn)
 }
 
 // either returns the first text that is not blank, for an argument with several names.
