@@ -359,7 +359,7 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 			(user == "" || user == q.Open.UserID || len(decided) > 0) { // one user's message never goes to another user's run
 			sub.items = decided
 			if len(s.Request.Messages) > 0 {
-				sub.items = append(sub.items[:len(sub.items):len(sub.items)], awaken.InboxItem{ID: "input:" + d.ID, Messages: s.Request.Messages, Untrusted: s.Request.Untrusted, Boundary: s.Boundary,
+				sub.items = append(sub.items[:len(sub.items):len(sub.items)], awaken.InboxItem{ID: "input:" + d.ID, Messages: s.Request.Messages, Untrusted: s.Request.Untrusted, Taint: s.Request.Taint, Boundary: s.Boundary,
 					Supersede: len(decided) == 0 && hasUser(s.Request.Messages)})
 			}
 		}

@@ -27,7 +27,8 @@ import (
 // done, its origin is "internal", its status reason "imported", its input is all of the messages,
 // and its agent is the one that ran last, so that the conversation continues with it. The runs of
 // the file are not recreated: they happened on another thread, and their ids may be taken.
-// Messages still refer to them. Records carry the time of the import.
+// Messages still refer to them. Records carry the time of the import. The new run is tainted if one of the file's runs is
+// ([awaken.Taint]), or if a run wrote messages whose record the file does not have.
 //
 // Title and custom metadata are kept if the store is an [awaken.ThreadEditor].
 func Import(ctx context.Context, store awaken.Store, r io.Reader, newID string) (*awaken.Thread, error) {
@@ -54,7 +55,21 @@ type file struct {
 	thread   *awaken.Thread
 	messages []*llm.Message
 	runs     int
-	agent    string // of the last run
+	agent    string        // of the last run
+	taint    *awaken.Taint // of a run
+	writers  []string      // runs that wrote messages
+	has      map[string]bool
+}
+
+// tainted returns what the thread is tainted by, or nil. What a run has read whose record the file does not have is not known,
+// so it counts as tainted.
+func (f *file) tainted(now int64) *awaken.Taint {
+	for _, id := range f.writers {
+		if f.taint == nil && !f.has[id] {
+			return &awaken.Taint{RunID: id, Tool: "unknown", At: now}
+		}
+	}
+	return f.taint
 }
 
 // save writes the thread. It checks that the thread does not exist before it acquires it, so as
@@ -70,7 +85,7 @@ func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 	now := time.Now().UnixMilli()
 	run := awaken.Run{RunID: ids.New(), ThreadID: id, AgentID: f.agent, Origin: "internal",
 		Status: awaken.RunDone, StatusReason: "imported", Termination: awaken.Termination{Type: awaken.NaturalEnd},
-		CreatedAt: now, StartedAt: now, FinishedAt: now, UpdatedAt: now}
+		CreatedAt: now, StartedAt: now, FinishedAt: now, UpdatedAt: now, Taint: f.tainted(now)}
 	if n := len(f.messages); n > 0 {
 		run.Input = llm.Interval{FromSeq: 1, ToSeq: n}
 	}
@@ -227,6 +242,9 @@ func (f *file) addMessage(r *awaken.MessageRecord) error {
 		}
 	}
 	f.messages = append(f.messages, r.Message)
+	if r.RunID != "" {
+		f.writers = append(f.writers, r.RunID)
+	}
 	return nil
 }
 
@@ -238,6 +256,11 @@ func (f *file) addRun(r *awaken.Run) error {
 		return err
 	}
 	f.runs++
+	f.taint = cmp.Or(f.taint, r.Taint)
+	if f.has == nil {
+		f.has = map[string]bool{}
+	}
+	f.has[r.RunID] = true
 	if r.AgentID != "" {
 		f.agent = r.AgentID
 	}

@@ -236,7 +236,7 @@ func (plugin) Register(r *awaken.Registrar) error {
 	r.Handle(builtin.ChildDone.Handler(done))
 	r.On(awaken.PhaseStepEnd, cfg.pending)
 	r.On(awaken.PhaseRunEnd, leave)
-	r.Tool(cfg.tools()...)
+	r.Tool(cfg.tools(r.Lookup)...)
 	return nil
 }
 

@@ -15,16 +15,16 @@ import (
 
 // tools returns the tools that the model is offered. What they record is committed with their
 // results, so repeating a call is harmless.
-func (c Config) tools() []awaken.Tool {
+func (c Config) tools(lookup func(agentID string) *awaken.AgentSpec) []awaken.Tool {
 	spec := func(id, description string) awaken.ToolSpec {
-		return awaken.ToolSpec{ID: id, Description: description, Category: "background", Effect: awaken.ReadOnly}
+		return awaken.ToolSpec{ID: id, Description: description, Category: "background", Effect: awaken.ReadOnly, Egress: awaken.Egress{None: true}}
 	}
 	return []awaken.Tool{
-		awaken.NewTool(spec("spawn_task", c.about()), c.spawn),
+		spawnTool{awaken.NewTool(spec("spawn_task", c.about()), c.spawn), lookup},
 		awaken.NewTool(spec("list_tasks", "Lists the background tasks of this conversation and their outcomes."), list),
 		awaitTool{awaken.NewTool(spec("await_task", "Waits until a background task has ended, and returns its result."), await)},
 		awaken.NewTool(spec("cancel_task", `Cancels a background task: {"target": {"relation": "child", "name": "<name or id>"}}, or the task that you are: {"target": {"relation": "self"}}.`), cancel),
-		awaken.NewTool(spec("send_message", `Sends a message to the agent that started you ({"relation": "parent"}), to a task of yours ({"relation": "child", "name": "<name or id>"}) or to the agent of a thread ({"relation": "agent", "thread_id": "<id>"}). It is delivered later, at least once.`), send),
+		sendTool{awaken.NewTool(spec("send_message", `Sends a message to the agent that started you ({"relation": "parent"}), to a task of yours ({"relation": "child", "name": "<name or id>"}) or to the agent of a thread ({"relation": "agent", "thread_id": "<id>"}). It is delivered later, at least once.`), send), c.Agents, lookup},
 		awaken.NewTool(spec("recover_failed_messages", "Lists messages that could not be delivered, sends them again, or drops them."), recoverFailed),
 	}
 }
@@ -90,6 +90,7 @@ func look(ctx context.Context, call *awaken.ToolCall, t Info) (Info, *awaken.Run
 	if err != nil {
 		return t, nil, err
 	}
+	call.ReadTainted(run.Taint) // its report may not have arrived yet
 	if t.Status == Running && run.Status == awaken.RunDone {
 		t.Status, t.Result, t.Error = outcome(run.Termination, run.FinalOutput)
 		t.complete(run.FinishedAt)

@@ -5,7 +5,8 @@
 //
 // An agent has them if it lists "memory" in plugin_ids. Memories are kept in the profile of
 // the run's user ([awaken.RunRequest].UserID); the tools fail in a run without a user.
-// Memories are text written by a model, and are shown to models as such.
+// Memories are text written by a model, and are shown to models as such. What a tainted run saves taints the runs
+// that find it ([awaken.Taint]).
 //
 // [Export] returns everything remembered about a user, [Forget] deletes one memory, and [Erase] all.
 package memory
@@ -40,6 +41,8 @@ type Memory struct {
 	Tags    []string  `json:"tags,omitempty"`
 	Agent   string    `json:"agent"` // the agent that saved it
 	SavedAt time.Time `json:"saved_at"`
+	// Taint says that a tainted run saved it; nil if none did. A run that finds it is tainted, too.
+	Taint *awaken.Taint `json:"taint,omitempty"`
 }
 
 // namespace returns the profile namespace of a user's memories. Each has a key of its own, so
@@ -58,7 +61,11 @@ func Export(ctx context.Context, s profile.Store, user string) ([]Memory, error)
 		if err := json.Unmarshal(e.Value, &m); err != nil {
 			return nil, fmt.Errorf("memory %q of user %q: %w", e.Key, user, err)
 		}
-		m.ID, m.SavedAt = e.Key, e.UpdatedAt
+		m.ID, m.SavedAt, m.Taint = e.Key, e.UpdatedAt, nil
+		if len(e.Mark) > 0 {
+			m.Taint = new(awaken.Taint)
+			_ = json.Unmarshal(e.Mark, m.Taint) // another mark is one all the same
+		}
 		out = append(out, m)
 	}
 	slices.SortStableFunc(out, func(a, b Memory) int { return a.SavedAt.Compare(b.SavedAt) })
@@ -95,11 +102,11 @@ func (plugin) Name() string { return Name }
 
 func (plugin) Register(r *awaken.Registrar) error {
 	r.Tool(
-		awaken.NewTool(awaken.ToolSpec{ID: "memory_save", Effect: awaken.Idempotent,
+		awaken.NewTool(awaken.ToolSpec{ID: "memory_save", Egress: awaken.Egress{None: true}, Effect: awaken.Idempotent,
 			Description: "Remembers something about the user for later conversations. Save what will matter again, in one or two sentences; never secrets."}, save),
-		awaken.NewTool(awaken.ToolSpec{ID: "memory_search", Effect: awaken.ReadOnly,
+		awaken.NewTool(awaken.ToolSpec{ID: "memory_search", Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly,
 			Description: "Finds what is remembered about the user. Without a query it returns the latest memories."}, search),
-		awaken.NewTool(awaken.ToolSpec{ID: "memory_forget", Effect: awaken.Idempotent,
+		awaken.NewTool(awaken.ToolSpec{ID: "memory_forget", Egress: awaken.Egress{None: true}, Effect: awaken.Idempotent,
 			Description: "Forgets one memory, by its id. Use it when the user asks for it, or when it is no longer true."}, forget),
 	)
 	return nil
@@ -139,7 +146,7 @@ func save(ctx context.Context, call *awaken.ToolCall, in saveArgs) (saved, error
 	if len(text) > maxBytes {
 		return saved{}, fmt.Errorf("text is %d bytes long, want at most %d", len(text), maxBytes)
 	}
-	all, err := call.Profile.List(ctx, ns)
+	all, err := profile.Unmarked(call.Profile).List(ctx, ns) // they are counted, not shown
 	if err != nil {
 		return saved{}, err
 	}
@@ -167,7 +174,7 @@ func search(ctx context.Context, call *awaken.ToolCall, in searchArgs) (hits, er
 	if _, err := userNamespace(call); err != nil {
 		return hits{}, err
 	}
-	all, err := Export(ctx, call.Profile, call.Run.UserID)
+	all, err := Export(ctx, profile.Unmarked(call.Profile), call.Run.UserID)
 	if err != nil {
 		return hits{}, err
 	}
@@ -176,7 +183,11 @@ func search(ctx context.Context, call *awaken.ToolCall, in searchArgs) (hits, er
 		limit = 10
 	}
 	found := find(all, in.Query)
-	return hits{found[:min(limit, len(found))], len(all)}, nil
+	found = found[:min(limit, len(found))]
+	for i := range found { // only what is shown taints the run
+		call.ReadTainted(found[i].Taint)
+	}
+	return hits{found, len(all)}, nil
 }
 
 // find returns the memories that contain a word of the query: those with more of the words
@@ -209,7 +220,7 @@ func forget(ctx context.Context, call *awaken.ToolCall, in forgetArgs) (*awaken.
 	if err != nil {
 		return nil, err
 	}
-	e, err := call.Profile.Get(ctx, ns, in.ID)
+	e, err := profile.Unmarked(call.Profile).Get(ctx, ns, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (j *jail) shellTool() awaken.Tool {
 	} else {
 		about += ", and has no network."
 	}
-	return awaken.NewTool(awaken.ToolSpec{ID: "shell", Category: "workspace", Description: about, Untrusted: j.shared() || j.Shell.Network,
+	return awaken.NewTool(awaken.ToolSpec{ID: "shell", Category: "workspace", Description: about, Untrusted: j.shared() || j.Shell.Network, Egress: awaken.Egress{None: !j.Shell.Network},
 		Timeout: time.Duration(j.Shell.TimeoutSeconds)*time.Second + 10*time.Second},
 		func(ctx context.Context, call *awaken.ToolCall, in shellArgs) (*awaken.ToolResult, error) {
 			if strings.TrimSpace(in.Command) == "" || len(in.Command) > maxCommand || strings.ContainsRune(in.Command, 0) || !utf8.ValidString(in.Command) {
@@ -181,10 +181,14 @@ func (j *jail) run(ctx context.Context, call *awaken.ToolCall, in shellArgs) (*s
 	if n := in.TimeoutSeconds; n > 0 {
 		limits.Time = min(limits.Time, time.Duration(n)*time.Second)
 	}
+	again, err := j.markCommand(ctx, call)
+	if err != nil {
+		return nil, err
+	}
 	call.Progress(awaken.Progress{Message: firstLine(in.Command)})
 	res, err := sandbox.Run(ctx, &sandbox.Command{Argv: []string{j.shell.program, "-c", in.Command}, Env: j.environment(home.Path, call.Key), Dir: root, Temp: temp, ReadOnly: !j.Write, AsOwner: true,
 		Network: j.Shell.Network, Limits: limits, Output: call.Output})
-	if err != nil {
+	if err = errors.Join(err, again()); err != nil {
 		return nil, err
 	}
 	call.Progress(awaken.Progress{Status: "done", Message: firstLine(in.Command)})

@@ -35,13 +35,18 @@ type listing struct {
 }
 
 func (j *jail) listTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_list", Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Lists the files and folders of the workspace."},
+	return awaken.NewTool(awaken.ToolSpec{ID: "file_list", Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Lists the files and folders of the workspace."},
 		func(ctx context.Context, call *awaken.ToolCall, in listArgs) (listing, error) {
 			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
 				return listing{}, err
 			}
 			defer root.Close()
+			marks, err := j.watch(ctx, call)
+			if err != nil {
+				return listing{}, err
+			}
+			defer marks.close()
 			out := listing{Entries: []entry{}}
 			w := &walk{jail: j, root: root, top: name, deep: in.Recursive}
 			err = w.run(ctx, func(name string, info fs.FileInfo) bool {
@@ -53,6 +58,7 @@ func (j *jail) listTool() awaken.Tool {
 					e.Size = info.Size()
 				}
 				out.Entries = append(out.Entries, e)
+				call.ReadTainted(marks.of(name))
 				return true
 			})
 			if out.Truncated {
@@ -153,7 +159,7 @@ func (w *walk) folder(ctx context.Context, dir string, depth int, f func(name st
 			return errStop
 		}
 		at := path.Join(dir, e.Name())
-		if !w.Hidden && hidden(e.Name()) {
+		if !w.Hidden && hidden(e.Name()) || at == marksDir {
 			continue
 		}
 		info, err := w.root.Lstat(at)
@@ -191,13 +197,19 @@ type fileText struct {
 }
 
 func (j *jail) readTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_read", Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Reads a text file of the workspace."},
+	return awaken.NewTool(awaken.ToolSpec{ID: "file_read", Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Reads a text file of the workspace."},
 		func(ctx context.Context, call *awaken.ToolCall, in readArgs) (fileText, error) {
 			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
 				return fileText{}, err
 			}
 			defer root.Close()
+			marks, err := j.watch(ctx, call)
+			if err != nil {
+				return fileText{}, err
+			}
+			defer marks.close()
+			call.ReadTainted(marks.of(name))
 			text, err := j.text(root, name)
 			if err != nil {
 				return fileText{}, err
@@ -251,7 +263,7 @@ type findings struct {
 const maxLine = 300
 
 func (j *jail) searchTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_search", Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Finds the lines with a text in the files of the workspace."},
+	return awaken.NewTool(awaken.ToolSpec{ID: "file_search", Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Finds the lines with a text in the files of the workspace."},
 		func(ctx context.Context, call *awaken.ToolCall, in searchArgs) (findings, error) {
 			if in.Text == "" || len(in.Text) > 1000 || strings.Contains(in.Text, "\n") {
 				return findings{}, fmt.Errorf("text is %d bytes long, want one line of 1 to 1000", len(in.Text))
@@ -264,6 +276,11 @@ func (j *jail) searchTool() awaken.Tool {
 				return findings{}, err
 			}
 			defer root.Close()
+			marks, err := j.watch(ctx, call)
+			if err != nil {
+				return findings{}, err
+			}
+			defer marks.close()
 			out := findings{Found: []found{}}
 			w := &walk{jail: j, root: root, top: name, deep: true}
 			large := 0
@@ -282,7 +299,12 @@ func (j *jail) searchTool() awaken.Tool {
 					}
 					return true
 				}
-				return out.add(name, text, in.Text, j.MaxResults)
+				before := len(out.Found)
+				more := out.add(name, text, in.Text, j.MaxResults)
+				if len(out.Found) > before {
+					call.ReadTainted(marks.of(name))
+				}
+				return more
 			})
 			if large > 0 {
 				w.leave("%d files are larger than %d bytes (max_file_bytes) and were not searched", large, j.MaxFileBytes)
@@ -330,7 +352,7 @@ func unique(call *awaken.ToolCall) string {
 }
 
 func (j *jail) writeTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_write", Effect: awaken.Idempotent, Description: "Writes a text file of the workspace: creates it, or replaces its content."},
+	return awaken.NewTool(awaken.ToolSpec{ID: "file_write", Egress: awaken.Egress{None: true}, Effect: awaken.Idempotent, Description: "Writes a text file of the workspace: creates it, or replaces its content."},
 		func(ctx context.Context, call *awaken.ToolCall, in writeArgs) (written, error) {
 			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
@@ -339,7 +361,7 @@ func (j *jail) writeTool() awaken.Tool {
 			defer root.Close()
 			j.edits.Lock()
 			defer j.edits.Unlock()
-			return written{name, len(in.Text)}, j.write(root, name, []byte(in.Text), unique(call))
+			return written{name, len(in.Text)}, j.put(ctx, call, root, name, []byte(in.Text), true)
 		})
 }
 
@@ -358,7 +380,7 @@ type plan struct {
 // editTool replaces a text. The plan is recorded before the file is written, so a call that is repeated sees
 // whether it has been made.
 func (j *jail) editTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_edit", Effect: awaken.Idempotent, Description: "Replaces one text in a file of the workspace by another."},
+	return awaken.NewTool(awaken.ToolSpec{ID: "file_edit", Egress: awaken.Egress{None: true}, Effect: awaken.Idempotent, Description: "Replaces one text in a file of the workspace by another."},
 		func(ctx context.Context, call *awaken.ToolCall, in editArgs) (written, error) {
 			if in.Old == "" || in.Old == in.New {
 				return written{}, errors.New("old is empty or the same as new, want the text to replace")
@@ -381,7 +403,7 @@ func (j *jail) editTool() awaken.Tool {
 			if err != nil {
 				return written{}, err
 			}
-			return awaken.Step(ctx, call, "write", awaken.Idempotent, func(context.Context, string) (written, error) {
+			return awaken.Step(ctx, call, "write", awaken.Idempotent, func(ctx context.Context, _ string) (written, error) {
 				j.edits.Lock()
 				defer j.edits.Unlock()
 				text, err := j.text(root, name)
@@ -394,7 +416,7 @@ func (j *jail) editTool() awaken.Tool {
 					return written{}, fmt.Errorf("%s has changed in the meantime: read it again", name)
 				}
 				text = strings.Replace(text, in.Old, in.New, 1)
-				return written{name, len(text)}, j.write(root, name, []byte(text), unique(call))
+				return written{name, len(text)}, j.put(ctx, call, root, name, []byte(text), false)
 			})
 		})
 }

@@ -23,7 +23,8 @@
 // A person decides about each call, unless the section or permission rules say otherwise. A command whose run was cut off is in doubt, and not repeated.
 //
 // Files may hold text of authors who want to instruct the model. So results taint the run ([awaken.Taint]) if others can have written
-// what they hold: if the folder is not that of a thread, unless the section says "trusted", and if commands have a network.
+// what they hold: if the folder is not that of a thread, unless the section says "trusted", and if commands have a network. In a
+// trusted folder, what tainted runs wrote taints the runs that read it.
 package workspace
 
 import (
@@ -56,7 +57,7 @@ type Config struct {
 	MaxFileBytes int         `json:"max_file_bytes" jsonschema:"files that are larger are neither read nor written"`
 	MaxResults   int         `json:"max_results" jsonschema:"maximum number of entries of a list and of lines that a search finds"`
 	Hidden       bool        `json:"hidden" jsonschema:"whether files and folders whose names begin with a dot can be used; commands of the shell always can"`
-	Trusted      bool        `json:"trusted" jsonschema:"only authors who may instruct the model write to the folder, so what tools read there does not taint the run"`
+	Trusted      bool        `json:"trusted" jsonschema:"only authors who may instruct the model write to the folder, so what tools read there does not taint the run, unless a tainted run wrote it"`
 	Shell        ShellConfig `json:"shell" jsonschema:"commands"`
 }
 
@@ -170,6 +171,8 @@ func (j *jail) check(name string) (string, error) {
 		return "", fmt.Errorf("path is %.100q, want a relative path of at most 1024 bytes with slashes, without control characters, colons and backslashes", name)
 	case !fs.ValidPath(name):
 		return "", fmt.Errorf("path is %.100q, want a relative path in the workspace, without .. and empty parts", name)
+	case name == marksDir || strings.HasPrefix(name, marksDir+"/"):
+		return "", fmt.Errorf("path is %.100q, which is not part of the workspace", name)
 	case !j.Hidden && hidden(name):
 		return "", fmt.Errorf("path is %.100q: names that begin with a dot are not available in this workspace", name)
 	}

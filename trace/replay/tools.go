@@ -55,6 +55,9 @@ func (s *stage) Execute(ctx context.Context, tool awaken.Tool, call *awaken.Tool
 	s.show(ctx, p, call, o.at)
 	s.keepPace(ctx, p, o.at)
 	s.turn(ctx, p, call, o.at)
+	if t := p.rec.Run.Taint; t != nil && t.ReadBy == call.ID {
+		call.ReadTainted(t) // the store that the tool read from is not part of the record
+	}
 	return s.answer(o, p, call)
 }
 
