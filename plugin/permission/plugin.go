@@ -180,7 +180,7 @@ func (g *guard) judge(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, 
 	}
 	switch behavior {
 	case Allow:
-		return reachOf(h).bound(awaken.Allow(), h.Tool.Tool, g.rules), nil
+		return reachOf(h).bound(awaken.Allow(), g.names.Tool(h.Tool.Tool), g.rules), nil
 	case Deny:
 		reason := fmt.Sprintf("Tool '%s' denied by permission rules", h.Tool.Tool)
 		if r != nil {
@@ -194,7 +194,7 @@ func (g *guard) judge(ctx context.Context, h *awaken.HookCall) (awaken.Verdict, 
 		return awaken.Answer(res), nil
 	}
 	t, err := g.question(h, r)
-	return reachOf(h).bound(awaken.SuspendCall(t), h.Tool.Tool, g.rules), err
+	return reachOf(h).bound(awaken.SuspendCall(t), g.names.Tool(h.Tool.Tool), g.rules), err
 }
 
 // parameters are the parameters of the plugin's questions.

@@ -7,6 +7,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/egress"
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 // reach is where a call of a tainted run carries data to. It is nil for a call that rules about tainted runs are not
@@ -56,13 +57,13 @@ func (to *reach) about(rules []rule) []rule {
 
 // bound returns the verdict about a call of a tool, which holds the call to the hosts that it was judged by: its own, and the hosts
 // to which the rules would let it go as well. Calls that no rule about tainted runs could stop are not bound.
-func (to *reach) bound(v awaken.Verdict, tool string, rules []rule) awaken.Verdict {
+func (to *reach) bound(v awaken.Verdict, tool toolname.Tool, rules []rule) awaken.Verdict {
 	if to == nil || len(to.hosts) == 0 {
 		return v
 	}
 	var all, limits []rule // about the tool in tainted runs; those of them that ask or deny
 	for _, r := range having(Tainted, rules) {
-		if !r.pattern.MatchTool(tool) {
+		if !r.concerns(tool) {
 			continue
 		}
 		if all = append(all, r); r.Behavior != Allow {
