@@ -127,7 +127,8 @@ func (k *kind) addresses(v any, path []string, to map[string]any) {
 }
 
 // addressNames are the ends of the names of fields that hold an address or a program.
-var addressNames = []string{"url", "uri", "host", "hosts", "hostname", "endpoint", "address", "server", "domain", "issuer", "command", "args", "program"}
+var addressNames = []string{"url", "uri", "host", "hosts", "hostname", "endpoint", "address", "server", "domain", "issuer",
+	"command", "args", "program"}
 
 // isAddress reports whether a field's name says that it holds an address or a program.
 func isAddress(name string) bool {

@@ -129,6 +129,7 @@ type MCPStatus struct {
 	Tools                   []MCPTool `json:"tools"`
 	ConsecutiveFailures     int       `json:"consecutive_failures"`
 	LastAttemptAt           int64     `json:"last_attempt_at"`
+	NextAttemptAt           int64     `json:"next_attempt_at,omitempty"` // 0 if none is due
 	LastSuccessAt           int64     `json:"last_success_at"`
 	Reconnecting            bool      `json:"reconnecting"`
 	PermanentlyFailed       bool      `json:"permanently_failed"`

@@ -33,8 +33,8 @@ type MCPServerSpec struct {
 	TimeoutSecs int `json:"timeout_secs,omitempty"`
 	// Env holds environment variables for the program. Their values are stored as secrets.
 	Env map[string]awaken.Secret `json:"env,omitempty"`
-	// RestartPolicy says whether and how to reconnect when the connection is lost. Nil makes up
-	// to 5 attempts.
+	// RestartPolicy says whether and how to reconnect when the connection is lost. Nil tries again
+	// for ever.
 	RestartPolicy *RestartPolicy `json:"restart_policy,omitempty"`
 }
 

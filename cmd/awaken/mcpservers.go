@@ -171,7 +171,7 @@ func (c *mcpConnection) Status() config.MCPStatus {
 	s := c.Connection.Status()
 	out := config.MCPStatus{Connected: s.Connected, Authorization: string(s.Authorization), LastError: s.Error, Tools: []config.MCPTool{}, ConsecutiveFailures: s.Failures, Reconnecting: s.Reconnecting,
 		PermanentlyFailed: s.Failed, SessionGeneration: s.Sessions, TransportReconnectCount: max(s.Sessions-1, 0),
-		LastAttemptAt: unix(s.Attempted), LastSuccessAt: unix(s.Succeeded), LastInitAt: unix(s.Initialized)}
+		LastAttemptAt: unix(s.Attempted), NextAttemptAt: unix(s.Next), LastSuccessAt: unix(s.Succeeded), LastInitAt: unix(s.Initialized)}
 	for _, name := range s.Strays {
 		out.Problems = append(out.Problems, fmt.Sprintf("config.tools names %q, which is no tool of the server", name))
 	}

@@ -43,9 +43,13 @@ type Connection struct {
 	begin    sync.Once
 	done     chan struct{}
 	restarts chan chan error
-	modern   bool // the next attempt begins with the newest revision; only the goroutine of run uses it
+	wake     chan struct{} // cap 1: a call wants the next attempt now
+	modern   bool          // the next attempt begins with the newest revision; only the goroutine of run uses it
 
 	lists sync.Mutex // is held while a list of tools is taken in
+
+	askMu  sync.Mutex
+	askers map[string]bool // tools that have asked in a way that does not say in which call
 
 	mu      sync.Mutex
 	state   connState
@@ -108,7 +112,7 @@ func Connect(s Server, o Options) (*Connection, error) {
 // newConnection returns a connection to a server with all its defaults.
 func newConnection(s Server, o Options) *Connection {
 	c := &Connection{server: s, opts: o, log: o.Logger.With("mcp_server", s.ID),
-		done: make(chan struct{}), restarts: make(chan chan error), moved: make(chan struct{}), modern: true}
+		done: make(chan struct{}), restarts: make(chan chan error), wake: make(chan struct{}, 1), moved: make(chan struct{}), modern: true}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -172,10 +176,6 @@ func (c *Connection) move(s connState) {
 	}
 }
 
-// stable is how long a connection must last for the failures before it to be forgotten: a program that
-// crashes whenever it is used is not started forever.
-const stable = 30 * time.Second
-
 // run opens sessions, one after the other, until the connection is closed or fails for good.
 func (c *Connection) run() {
 	defer close(c.done)
@@ -194,7 +194,7 @@ func (c *Connection) run() {
 			c.session = nil
 			c.mu.Unlock()
 			s.close(err)
-			if time.Since(opened) > stable {
+			if time.Since(opened) >= c.server.stable() {
 				failures = 0
 			}
 		}
@@ -369,16 +369,18 @@ func (c *Connection) fail(err error, failures int, delay time.Duration, again bo
 	}
 }
 
-// pause waits before the next attempt, or for a restart if there is none. It returns the restart that
-// was asked for, if any.
+// pause waits before the next attempt, which a call may want earlier, or for a restart if there is none. It returns the
+// restart that was asked for, if any.
 func (c *Connection) pause(d time.Duration, again bool) chan error {
 	var over <-chan time.Time
+	var wake chan struct{}
 	if again {
-		over = time.After(d)
+		over, wake = time.After(d), c.wake
 	}
 	select {
 	case <-c.ctx.Done():
 	case <-over:
+	case <-wake:
 	case asked := <-c.restarts:
 		return asked
 	}
@@ -424,32 +426,58 @@ func (c *Connection) Ready(ctx context.Context) error {
 const maxWait = 5 * time.Second
 
 // acquire returns the open session. It waits while one is being opened or soon will be, and fails if the
-// connection is down.
+// connection is down. If the next attempt is far off, it is made now.
 func (c *Connection) acquire(ctx context.Context) (*session, error) {
-	for deadline := time.Now().Add(maxWait); ; {
+	timer := time.NewTimer(maxWait)
+	defer timer.Stop()
+	deadline := time.Now().Add(maxWait)
+	for hurried := false; ; {
 		c.mu.Lock()
-		state, s, moved, err, next := c.state, c.session, c.moved, c.health.err, c.health.next
+		state, s, moved, h := c.state, c.session, c.moved, c.health
+		far := state == waiting && h.next.After(deadline)
+		if far && !hurried {
+			hurried = c.hurry()
+			far = !hurried
+		}
 		c.mu.Unlock()
 		switch {
 		case state == up && s != nil && !s.over():
 			return s, nil
 		case state == up && c.hub():
 			return nil, fmt.Errorf("MCP server %q: %w", c.server.ID, errPerUser)
-		case state == waiting && next.After(deadline):
-			return nil, c.downError(err, "the next attempt to connect is made in "+time.Until(next).Round(time.Second).String())
+		case far:
+			return nil, c.downError(h.err, "the next attempt to connect is made in "+time.Until(h.next).Round(time.Second).String())
 		case state == failed:
-			return nil, c.downError(err, "it is not tried again before a restart")
+			return nil, c.downError(h.err, "it is not tried again before a restart")
 		case state == closed:
 			return nil, c.downError(errClosed, "its configuration has changed")
 		case state == idle:
 			return nil, c.downError(errClosed, "it was not started")
 		}
+		over := timer.C
+		if h.err == nil { // the first attempt may take as long as a server takes to start
+			over = nil
+		}
 		select {
 		case <-moved:
+		case <-over:
+			return nil, c.downError(h.err, "an attempt to connect is being made")
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// hurry makes the next attempt to connect now, unless the last one was made a moment ago. It requires c.mu.
+func (c *Connection) hurry() bool {
+	if time.Since(c.health.attempted) < c.server.Restart.Delay {
+		return false
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default: // another call has asked for it
+	}
+	return true
 }
 
 // downError says why a server cannot be called, and that nothing was.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"net/url"
 	"regexp"
 	"slices"
@@ -71,23 +72,36 @@ type Server struct {
 // DefaultInherit lists the environment variables that programs get from this process by default.
 var DefaultInherit = []string{"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"}
 
-// Restart says how to connect again when a connection is lost. The zero Restart makes up to 5
-// attempts.
+// Restart says how to connect again when a connection is lost. The zero Restart tries for ever. A call of a tool makes the
+// next attempt at once, if the last one is at least Delay ago.
 type Restart struct {
 	Never       bool          // do not connect again
-	MaxAttempts int           // in a row; 0 means 5, less than 0 no limit
+	MaxAttempts int           // in a row; 0 or less means no limit
 	Delay       time.Duration // before the first attempt; 0 means 1 s
 	Factor      float64       // by which the delay grows with each attempt; 0 means 2
 	MaxDelay    time.Duration // 0 means 30 s
 }
+
+// jitter is the share of a delay that chance takes away, so that those who lost a server at the same moment do not all come
+// back at the same moment.
+const jitter = 0.2
 
 // after returns how long to wait after failures in a row, and whether to try again.
 func (r Restart) after(failures int) (time.Duration, bool) {
 	if r.Never || r.MaxAttempts > 0 && failures > r.MaxAttempts {
 		return 0, false
 	}
-	d := float64(r.Delay) * math.Pow(r.Factor, float64(failures-1))
-	return time.Duration(min(d, float64(r.MaxDelay))), true
+	d := min(float64(r.Delay)*math.Pow(r.Factor, float64(failures-1)), float64(r.MaxDelay))
+	return time.Duration(d * (1 - jitter*rand.Float64())), true
+}
+
+// stable returns how long a connection must last for the failures before it to be forgotten. A program that crashes whenever
+// it is used is started ever more slowly; a server with an address that has answered is there again.
+func (s *Server) stable() time.Duration {
+	if s.Command != "" {
+		return 30 * time.Second
+	}
+	return 5 * time.Second
 }
 
 var serverID = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$`)
@@ -153,7 +167,6 @@ func (s Server) withDefaults() Server {
 	s.OpenTimeout = cmp.Or(s.OpenTimeout, 30*time.Second)
 	s.MaxResult = cmp.Or(s.MaxResult, 256<<10)
 	s.MaxMessage = cmp.Or(s.MaxMessage, 8<<20)
-	s.Restart.MaxAttempts = cmp.Or(s.Restart.MaxAttempts, 5)
 	s.Restart.Delay = cmp.Or(s.Restart.Delay, time.Second)
 	s.Restart.Factor = cmp.Or(s.Restart.Factor, 2)
 	s.Restart.MaxDelay = cmp.Or(s.Restart.MaxDelay, max(30*time.Second, s.Restart.Delay))

@@ -27,6 +27,7 @@ type Status struct {
 	Failures      int    // in a row
 	Sessions      int    // that were opened
 	Attempted     time.Time
+	Next          time.Time // when the next attempt is made; zero if none is due
 	Succeeded     time.Time // the last time that the server answered
 	Initialized   time.Time
 	Tools         []ToolStatus // all that the server lists
@@ -61,6 +62,9 @@ func (c *Connection) Status() Status {
 	}
 	if h.err != nil {
 		st.Error = h.err.Error()
+	}
+	if c.state == waiting {
+		st.Next = h.next
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.listed)) {
 		l := c.listed[name]
