@@ -22,6 +22,7 @@ import (
 // exchange is a call of a tool, while the server works on it.
 type exchange struct {
 	call  *awaken.ToolCall
+	tool  string // the server's name of what is called
 	token string // by which the server reports progress
 	news  chan struct{}
 
@@ -30,6 +31,7 @@ type exchange struct {
 	unhook func() bool
 	done   chan answer
 
+	waits  bool           // for a person, under the session's mu
 	asks   chan *question // of the server
 	open   *question      // that waits for a person
 	expire *time.Timer    // of a call that is held
@@ -66,13 +68,11 @@ const (
 
 var tokens atomic.Int64
 
-// enter begins a call.
-func (s *session) enter(ctx context.Context, call *awaken.ToolCall) *exchange {
-	x := &exchange{call: call, token: strconv.FormatInt(tokens.Add(1), 10), news: make(chan struct{}, 1), asks: make(chan *question)}
-	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
+// enter begins a call. It requires s.mu.
+func (s *session) enter(ctx context.Context, call *awaken.ToolCall, tool string) *exchange {
+	x := &exchange{call: call, tool: tool, token: strconv.FormatInt(tokens.Add(1), 10), news: make(chan struct{}, 1), asks: make(chan *question)}
+	x.ctx, x.cancel = context.WithCancelCause(context.WithValue(s.ctx, callToken{}, x.token))
 	x.unhook = context.AfterFunc(ctx, func() { x.cancel(context.Cause(ctx)) })
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.calls[x.token] = x
 	return x
 }
@@ -84,6 +84,7 @@ func (s *session) leave(x *exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.calls, x.token)
+	s.signal()
 }
 
 // busy reports whether the session has calls in flight.

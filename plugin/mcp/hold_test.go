@@ -21,10 +21,10 @@ func TestHold_ACallThatIsNotResumedIsForgotten(t *testing.T) {
 		}
 		s := newSession(c)
 		call := &awaken.ToolCall{ID: "c1", Key: "r/0/0"}
-		x := s.enter(t.Context(), call)
+		x := s.enter(t.Context(), call, "t")
 		told := make(chan error, 1)
 		go func() {
-			_, err := s.put(t.Context(), newQuestion(&sdk.ElicitParams{Message: "Which day?"}, nil))
+			_, err := s.put(t.Context(), "", newQuestion(&sdk.ElicitParams{Message: "Which day?"}, nil))
 			told <- err
 		}()
 		s.hold(x, <-x.asks)
@@ -46,7 +46,7 @@ func TestHold_ACallThatIsNotResumedIsForgotten(t *testing.T) {
 		default:
 			t.Error("the server still waits")
 		}
-		if s.retake(t.Context(), call) != nil {
+		if s.retake(t.Context(), call, "t") != nil {
 			t.Error("the call is continued")
 		}
 		s.cancel(nil)

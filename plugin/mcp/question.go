@@ -262,19 +262,12 @@ func (c *Connection) roots() []*sdk.Root {
 	return out
 }
 
-// put gives a question of the server to the call that it belongs to, and returns the answer. The
-// protocol does not say which call that is, so there must be only one.
-func (s *session) put(ctx context.Context, q *question) (reply, error) {
-	s.mu.Lock()
-	var x *exchange
-	if len(s.calls) == 1 {
-		for _, x = range s.calls {
-		}
-	}
-	n := len(s.calls)
-	s.mu.Unlock()
-	if x == nil {
-		return reply{}, fmt.Errorf("there are %d calls, want one to which the question can belong", n)
+// put gives a question of the server to the call that it belongs to, and returns the answer. Token is that of the call whose
+// stream has carried it, or "".
+func (s *session) put(ctx context.Context, token string, q *question) (reply, error) {
+	x, err := s.callOf(ctx, token)
+	if err != nil {
+		return reply{}, err
 	}
 	select {
 	case x.asks <- q:
@@ -315,13 +308,20 @@ func (s *session) hold(x *exchange, q *question) {
 		s.held = map[string]*exchange{}
 	}
 	s.held[x.call.Key] = x
+	x.waits = true
+	s.signal()
 }
 
-// retake returns the call that was held under a key, or nil if it is lost.
-func (s *session) retake(ctx context.Context, call *awaken.ToolCall) *exchange {
-	s.mu.Lock()
+// retake returns the call of a tool that was held under a key, when no other may be asking, or nil if it is lost.
+func (s *session) retake(ctx context.Context, call *awaken.ToolCall, tool string) *exchange {
+	if s.awaitTurn(ctx, tool) != nil {
+		return nil
+	}
 	x := s.held[call.Key]
 	delete(s.held, call.Key)
+	if x != nil {
+		x.waits = false
+	}
 	s.mu.Unlock()
 	if x == nil || !x.expire.Stop() || x.ctx.Err() != nil {
 		return nil

@@ -4,6 +4,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -24,11 +25,14 @@ type session struct {
 	lost   chan struct{} // closed when the server has ended the session
 	cause  error         // why; set before lost is closed
 	relist chan struct{} // signals that the list of tools has changed
+	mark   string        // name of the token that questions are marked with
 
-	mu    sync.Mutex
-	wire  sdk.Connection       // below the ClientSession
-	calls map[string]*exchange // by progress token
-	held  map[string]*exchange // whose question waits for a person, by the key of the call
+	mu      sync.Mutex
+	wire    sdk.Connection       // below the ClientSession
+	calls   map[string]*exchange // by progress token
+	held    map[string]*exchange // whose question waits for a person, by the key of the call
+	looking int                  // questions whose call is not found yet
+	changed chan struct{}        // closed when calls or looking change
 }
 
 // Revisions of the protocol. The newer one begins without a handshake; a server that does not know it
@@ -45,7 +49,8 @@ var (
 
 // newSession returns a session that is not open.
 func newSession(c *Connection) *session {
-	s := &session{conn: c, lost: make(chan struct{}), relist: make(chan struct{}, 1), calls: map[string]*exchange{}}
+	s := &session{conn: c, lost: make(chan struct{}), relist: make(chan struct{}, 1), calls: map[string]*exchange{},
+		changed: make(chan struct{}), mark: "awaken/" + rand.Text()}
 	s.ctx, s.cancel = context.WithCancelCause(c.ctx)
 	return s
 }
@@ -117,7 +122,10 @@ func (s *session) client() *sdk.Client {
 	var sample func(context.Context, *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error)
 	if server.Sampling != nil {
 		sample = func(ctx context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
-			a, err := s.put(ctx, newQuestion(nil, r.Params))
+			if r.Params == nil {
+				return nil, errors.New("the question has no params")
+			}
+			a, err := s.put(ctx, s.unmark(r.Params.Meta), newQuestion(nil, r.Params))
 			return a.sample, err
 		}
 	}
@@ -135,7 +143,10 @@ func (s *session) client() *sdk.Client {
 		// Questions of the newer revision are answered by the tool, which can suspend its call.
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-			a, err := s.put(ctx, newQuestion(r.Params, nil))
+			if r.Params == nil {
+				return nil, errors.New("the question has no params")
+			}
+			a, err := s.put(ctx, s.unmark(r.Params.Meta), newQuestion(r.Params, nil))
 			return a.elicit, err
 		},
 		CreateMessageHandler:  sample,

@@ -127,7 +127,7 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 	}
 	var x *exchange
 	if answered && d.Requests == nil && !d.Again {
-		x = s.retake(ctx, call)
+		x = s.retake(ctx, call, t.tool.Name)
 		if x == nil && t.spec.Effect == awaken.Effectful {
 			return nil, t.askAgain(call, &d)
 		}
@@ -145,7 +145,9 @@ func (t *tool) Call(ctx context.Context, call *awaken.ToolCall) (*awaken.ToolRes
 			d.Requests = nil
 		}
 		if x == nil {
-			x = s.enter(ctx, call)
+			if x, err = s.admit(ctx, call, t.tool.Name); err != nil {
+				return nil, err
+			}
 			params.Meta = s.meta(x, tracecontext.Of(ctx))
 			s.send(x, *params)
 		}

@@ -39,7 +39,7 @@ func (s *session) transport() (sdk.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	client.Transport = &edge{next: s.conn.auth.wrap(transportOf(&client)), home: home, headers: server.Headers, limit: server.MaxMessage}
+	client.Transport = &edge{next: s.conn.auth.wrap(transportOf(&client)), home: home, headers: server.Headers, limit: server.MaxMessage, mark: s.mark}
 	if server.SSE {
 		return &sdk.SSEClientTransport{Endpoint: server.URL, HTTPClient: &client, MaxEventSize: server.MaxMessage}, nil
 	}
@@ -78,6 +78,7 @@ type edge struct {
 	home    *url.URL
 	headers map[string]awaken.Secret
 	limit   int
+	mark    string // of questions; see marked
 }
 
 func (e *edge) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -95,7 +96,11 @@ func (e *edge) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	resp.Body = &messages{ReadCloser: resp.Body, limit: e.limit, stream: kind == "text/event-stream"}
+	stream := kind == "text/event-stream"
+	resp.Body = &messages{ReadCloser: resp.Body, limit: e.limit, stream: stream}
+	if token := tokenOf(r.Context()); stream && token != "" {
+		resp.Body = newMarked(resp.Body, e.mark, token)
+	}
 	return resp, nil
 }
 
