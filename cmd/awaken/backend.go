@@ -40,6 +40,7 @@ type backend struct {
 	judgements live.Store
 	rollups    rollup.Store
 	changes    changelog.Store
+	tenants    func(ctx context.Context) ([]string, error) // that have data
 	// profile returns the profile of a tenant.
 	profile func(tenant string) profile.Store
 	bus     bus.Bus // between the processes that use the database; nil if there is none
@@ -57,14 +58,41 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool, log *sl
 		if err != nil {
 			return nil, configError("%w", err)
 		}
-		return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(), schedules: db.Schedules(), triggers: db.Triggers(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(), changes: db.Changes(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, bus: db.Bus(), place: db.Place, name: databaseName(s.DatabaseURL), close: func(*error) { db.Close() }}, nil
+		out := backendOf(db)
+		out.bus, out.place, out.name, out.close = db.Bus(), db.Place, databaseName(s.DatabaseURL), func(*error) { db.Close() }
+		return out, nil
 	}
 	path := filepath.Join(s.StorageDir, storeName)
 	db, err := openFile(ctx, path, create, true, log)
 	if err != nil {
 		return nil, err
 	}
-	return &backend{queue: db, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(), schedules: db.Schedules(), triggers: db.Triggers(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(), changes: db.Changes(), profile: func(tenant string) profile.Store { return db.Profile(tenant) }, place: placeless, name: path, close: func(err *error) { closing(db, err) }}, nil
+	out := backendOf(db)
+	out.place, out.name, out.close = placeless, path, func(err *error) { closing(db, err) }
+	return out, nil
+}
+
+// database is what both databases have.
+type database interface {
+	mailbox.Queue
+	Tenants(ctx context.Context) ([]string, error)
+	Profile(tenant string) profile.Store
+	Config() config.Store
+	Limits() limit.Store
+	Hooks() webhook.Store
+	Schedules() schedule.Store
+	Triggers() trigger.Store
+	Endpoints() webhook.EndpointStore
+	Judgements() live.Store
+	Rollups() rollup.Store
+	Changes() changelog.Store
+}
+
+// backendOf returns the ports of a database.
+func backendOf(db database) *backend {
+	return &backend{queue: db, tenants: db.Tenants, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(),
+		schedules: db.Schedules(), triggers: db.Triggers(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(),
+		changes: db.Changes(), profile: db.Profile}
 }
 
 // placeless is the place of a file: processes in different containers may know it by different paths.

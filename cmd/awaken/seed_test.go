@@ -14,7 +14,6 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/testenv"
-	"github.com/awaken-go/awaken/server"
 )
 
 // hosted is a server in this process.
@@ -230,7 +229,7 @@ func TestServe_PostgresSecrets(t *testing.T) {
 	}
 }
 
-// Unused threads are deleted, of every tenant that has a key.
+// Unused threads of every tenant are deleted, whether it has a key or not.
 func TestRetention_DeletesUnusedThreads(t *testing.T) {
 	s := settings.Defaults()
 	s.StorageDir = t.TempDir()
@@ -239,11 +238,7 @@ func TestRetention_DeletesUnusedThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.close(&err)
-	keys := server.NewKeys(b.keys)
-	if _, _, err := keys.Make(t.Context(), server.Key{Kind: server.RunKey, Tenant: "acme"}, nil); err != nil {
-		t.Fatal(err)
-	}
-	for _, tenant := range []string{"", "acme"} {
+	for _, tenant := range []string{"", "acme"} { // which has no key: its clients come with tokens
 		store := b.queue.Handle(tenant).(interface {
 			CreateThread(ctx context.Context, t *awaken.Thread) error
 		})
@@ -251,10 +246,10 @@ func TestRetention_DeletesUnusedThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, err := prune(t.Context(), time.Now().Add(-time.Hour), b, keys); n != 0 || err != nil {
+	if n, err := prune(t.Context(), time.Now().Add(-time.Hour), b); n != 0 || err != nil {
 		t.Errorf("%d deleted, %v; want none", n, err)
 	}
-	if n, err := prune(t.Context(), time.Now().Add(time.Minute), b, keys); n != 2 || err != nil {
+	if n, err := prune(t.Context(), time.Now().Add(time.Minute), b); n != 2 || err != nil {
 		t.Errorf("%d deleted, %v; want 2", n, err)
 	}
 	for _, tenant := range []string{"", "acme"} {

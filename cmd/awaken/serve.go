@@ -224,7 +224,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 		return errors.Join(written(err), l.Close())
 	}
 	log.Info("listening", "address", l.Addr().String(), "version", moduleVersion(), "store", b.name)
-	defer pruneHourly(ctx, s.Retention, b, keys, log)()
+	defer pruneHourly(ctx, s.Retention, b, log)()
 	defer control.work(ctx, log)()
 	defer inBackground(ctx, sender.Work)()
 	defer inBackground(ctx, router.Work)()
@@ -386,7 +386,7 @@ const unstoredAge = 24 * time.Hour
 
 // pruneHourly deletes old threads now and every hour, until stop is called or ctx is done. An age of 0 keeps all
 // but those of responses that are not stored.
-func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *server.Keys, log *slog.Logger) (stop func()) {
+func pruneHourly(ctx context.Context, age time.Duration, b *backend, log *slog.Logger) (stop func()) {
 	return inBackground(ctx, func(ctx context.Context) {
 		tick := time.NewTicker(time.Hour)
 		defer tick.Stop()
@@ -395,7 +395,7 @@ func pruneHourly(ctx context.Context, age time.Duration, b *backend, keys *serve
 			if age > 0 {
 				before = time.Now().Add(-age)
 			}
-			n, err := prune(ctx, before, b, keys)
+			n, err := prune(ctx, before, b)
 			if err != nil && ctx.Err() == nil {
 				log.Error("cannot delete old threads", "error", err)
 			} else if n > 0 {
@@ -420,18 +420,14 @@ func inBackground(ctx context.Context, fns ...func(ctx context.Context)) (stop f
 	return func() { cancel(); wg.Wait() }
 }
 
-// prune deletes the old threads of every tenant that has a key, and of the default tenant: those that were
-// not used since a time, if it is set, and those of responses that are not stored.
-func prune(ctx context.Context, before time.Time, b *backend, keys *server.Keys) (total int, err error) {
-	list, err := keys.List(ctx)
+// prune deletes the old threads of every tenant: threads not used since a time, if it is set, and
+// threads of responses that are not stored.
+func prune(ctx context.Context, before time.Time, b *backend) (total int, err error) {
+	tenants, err := b.tenants(ctx)
 	if err != nil {
 		return 0, err
 	}
-	tenants := map[string]bool{"": true}
-	for _, k := range list {
-		tenants[k.Tenant] = true
-	}
-	for tenant := range tenants {
+	for _, tenant := range tenants {
 		s, ok := b.queue.Handle(tenant).(openai.Store)
 		if !ok {
 			return total, errors.New("the store cannot delete threads")

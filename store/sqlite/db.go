@@ -158,5 +158,10 @@ func (db *DB) SweepBlobs(ctx context.Context, r blob.Retention) (int, error) {
 	return sqlstore.SweepBlobs(ctx, db.database, r)
 }
 
+// Tenants returns the tenants that have threads or schedules, sorted.
+func (db *DB) Tenants(ctx context.Context) ([]string, error) {
+	return sqlstore.Tenants(ctx, db.database)
+}
+
 // Config returns the configuration of the database, which belongs to no tenant.
 func (db *DB) Config() config.Store { return &sqlstore.Config{DB: db.database} }
