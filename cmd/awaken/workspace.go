@@ -56,7 +56,7 @@ func workspacePlugins(ctx context.Context, s *settings.Settings, b *backend) ([]
 // workspacePlugin returns the plugin for the threads of a database.
 func workspacePlugin(s *settings.Settings, origin string) awaken.Plugin {
 	w := &s.Workspace
-	o := workspace.Options{Dir: w.Dir, Scope: workspace.Scope(w.Scope), Origin: origin, MaxBytes: int64(w.MaxBytes)}
+	o := workspace.Options{Dir: w.Dir, Scope: workspace.Scope(w.Scope), Origin: origin, MaxBytes: int64(w.MaxBytes), MaxFiles: w.MaxFiles}
 	if w.Shell {
 		o.Shell = &workspace.Shell{Network: w.ShellNetwork, Env: w.ShellEnv}
 	}

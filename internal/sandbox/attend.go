@@ -120,7 +120,7 @@ func (c *Command) watch(ctx context.Context, pid int, exited, flooded <-chan str
 			if memoryOf(pid) > c.Limits.TotalMemory {
 				return MemoryLimit
 			}
-			if c.diskUsed() > c.Limits.DiskBytes {
+			if c.overDisk() {
 				return DiskLimit
 			}
 			timer.Reset(max(watchEvery, 10*time.Since(start)))

@@ -14,23 +14,24 @@ const (
 	maxEntries = 200_000
 )
 
-// diskUsed returns how many bytes are in the folders that the program can write to.
-func (c *Command) diskUsed() int64 {
-	used := DiskUsed(c.Dir)
+// overDisk reports whether the folders that the program can write to have more than they may.
+func (c *Command) overDisk() bool {
+	used, files := Measure(c.Dir)
 	if c.Temp != nil {
-		used = add(used, DiskUsed(c.Temp))
+		more, n := Measure(c.Temp)
+		used, files = add(used, more), files+n
 	}
-	return used
+	return used > c.Limits.DiskBytes || files > c.Limits.DiskFiles
 }
 
-// DiskUsed returns how many bytes the files of a folder have. A file counts as often as it has names, and at least 512 bytes.
-// A folder with too many files, or folders that are too deep, has the largest number.
-func DiskUsed(root *os.Root) int64 {
+// Measure returns how many bytes the files of a folder have, and how many files and folders there are. A file counts as often as it has
+// names, and at least 512 bytes. A folder with too many files, or folders that are too deep, has the largest numbers.
+func Measure(root *os.Root) (bytes int64, files int) {
 	s := &survey{root: root}
 	if !s.folder(".", 0) {
-		return math.MaxInt64
+		return math.MaxInt64, math.MaxInt32
 	}
-	return s.bytes
+	return s.bytes, s.entries
 }
 
 // survey adds up the files of a folder.

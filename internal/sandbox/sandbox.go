@@ -59,6 +59,7 @@ type Limits struct {
 	TotalMemory int64         // bytes of memory of all processes, which are looked at while they run: 1 GiB
 	FileBytes   int64         // bytes of a file that the program writes: 64 MiB
 	DiskBytes   int64         // bytes of all files in Dir and Temp, which are looked at while it runs: 256 MiB
+	DiskFiles   int           // files and folders in Dir and Temp: 100,000
 	Processes   int           // 32
 	Files       int           // open files of a process: 128
 }
@@ -72,6 +73,7 @@ func (l Limits) WithDefaults() Limits {
 	l.TotalMemory = cmp.Or(l.TotalMemory, 1<<30)
 	l.FileBytes = cmp.Or(l.FileBytes, 64<<20)
 	l.DiskBytes = cmp.Or(l.DiskBytes, 256<<20)
+	l.DiskFiles = cmp.Or(l.DiskFiles, 100_000)
 	l.Processes = cmp.Or(l.Processes, 32)
 	l.Files = cmp.Or(l.Files, 128)
 	return l

@@ -198,13 +198,34 @@ func makeFolders(root *os.Root, name string) error {
 	return adopt(root, name)
 }
 
-// room returns an error unless the workspace has room for n more bytes.
-func (j *jail) room(root *os.Root, n int64) error {
-	if j.MaxBytes == 0 {
+// room returns an error unless the workspace has room for n more bytes and so many more files. What makes it smaller, or leaves it as it
+// is, always has room: otherwise a full one could not be emptied.
+func (j *jail) room(root *os.Root, n int64, files int) error {
+	if n <= 0 && files <= 0 {
 		return nil
 	}
-	if used := sandbox.DiskUsed(root); used > j.MaxBytes-n {
-		return fmt.Errorf("the workspace is full: it has at most %d bytes; delete files first", j.MaxBytes)
+	used, have := sandbox.Measure(root)
+	switch {
+	case j.maxFiles > 0 && files > 0 && have > j.maxFiles-files:
+		return fmt.Errorf("the workspace is full: it has at most %d files and folders (workspace.max_files); delete some first", j.maxFiles)
+	case j.MaxBytes > 0 && n > 0 && used > j.MaxBytes-n:
+		return fmt.Errorf("the workspace is full: it has at most %d bytes (max_bytes); delete files first", j.MaxBytes)
 	}
 	return nil
+}
+
+// growth returns by how many bytes and files the workspace grows if a file gets a content of size bytes.
+func growth(root *os.Root, name string, size int) (bytes int64, files int) {
+	bytes = max(512, int64(size))
+	if info, err := root.Lstat(name); err == nil {
+		return bytes - max(512, info.Size()), 0
+	}
+	files = 1
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if _, err := root.Lstat(dir); err == nil {
+			break
+		}
+		files++
+	}
+	return bytes, files
 }

@@ -155,7 +155,8 @@ func (j *jail) run(ctx context.Context, call *awaken.ToolCall, in shellArgs) (*s
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	if err := j.room(root, 0); err != nil {
+	limits, err := j.commandLimits(root)
+	if err != nil {
 		return nil, err
 	}
 	select {
@@ -174,10 +175,6 @@ func (j *jail) run(ctx context.Context, call *awaken.ToolCall, in shellArgs) (*s
 		return nil, err
 	}
 	defer func() { _ = temp.Close() }()
-	limits := j.Shell.limits(j.MaxBytes)
-	if j.MaxBytes == 0 {
-		limits.DiskBytes = growth(sandbox.DiskUsed(root))
-	}
 	if n := in.TimeoutSeconds; n > 0 {
 		limits.Time = min(limits.Time, time.Duration(n)*time.Second)
 	}
@@ -195,13 +192,31 @@ func (j *jail) run(ctx context.Context, call *awaken.ToolCall, in shellArgs) (*s
 	return &shellOutput{OK: res.OK(), ExitCode: res.ExitCode, Stdout: res.Stdout, Stderr: res.Stderr, StdoutTruncated: res.StdoutTruncated, StderrTruncated: res.StderrTruncated, Ended: string(res.Ended)}, nil
 }
 
-// growth returns how large a folder without a limit may become while a command runs.
-func growth(used int64) int64 {
-	const more = 256 << 20
-	if used > 1<<62 {
-		return used // there is too much in it to count
+// commandLimits returns the limits of a command in a folder. In a full one it can delete and truncate files, but write nothing. In one that
+// has become much larger than it may be, which a command can bring about before it is ended, only file_delete works.
+func (j *jail) commandLimits(root *os.Root) (sandbox.Limits, error) {
+	const more = 256 << 20 // of a folder without a limit
+	used, files := sandbox.Measure(root)
+	limits := j.Shell.limits(j.MaxBytes)
+	if limits.DiskFiles = j.maxFiles; j.maxFiles == 0 {
+		limits.DiskFiles = max(100_000, files)
 	}
-	return used + more
+	if j.MaxBytes == 0 {
+		if limits.DiskBytes = used; used < 1<<62 { // otherwise there is too much in it to count
+			limits.DiskBytes += more
+		}
+	}
+	if j.MaxBytes == 0 && j.maxFiles == 0 || used < limits.DiskBytes && files < limits.DiskFiles {
+		return limits, nil
+	}
+	switch {
+	case used/2 > limits.DiskBytes:
+		return limits, fmt.Errorf("the workspace has far more than %d bytes (max_bytes); delete files with file_delete first", limits.DiskBytes)
+	case files/2 > limits.DiskFiles:
+		return limits, fmt.Errorf("the workspace has far more than %d files and folders (workspace.max_files); delete some with file_delete first", limits.DiskFiles)
+	}
+	limits.FileBytes, limits.DiskBytes, limits.DiskFiles = 1, used+1<<20, files+1000
+	return limits, nil
 }
 
 // environment returns the whole environment of a command.

@@ -421,4 +421,67 @@ func (j *jail) editTool() awaken.Tool {
 		})
 }
 
+type deleteArgs struct {
+	Path      string `json:"path" jsonschema:"a file or a folder; . is the whole workspace"`
+	Recursive bool   `json:"recursive,omitempty" jsonschema:"delete a folder with all that is in it"`
+}
+
+type deleted struct {
+	Path    string `json:"path"`
+	Deleted bool   `json:"deleted"` // false if it did not exist
+}
+
+func (j *jail) deleteTool() awaken.Tool {
+	return awaken.NewTool(awaken.ToolSpec{ID: "file_delete", Effect: awaken.Idempotent, Description: "Deletes a file or a folder of the workspace."},
+		func(ctx context.Context, call *awaken.ToolCall, in deleteArgs) (deleted, error) {
+			name, root, err := j.enter(ctx, call, in.Path)
+			if err != nil {
+				return deleted{}, err
+			}
+			defer root.Close()
+			j.edits.Lock()
+			defer j.edits.Unlock()
+			names := []string{name}
+			if name == "." { // the folder itself stays
+				if !in.Recursive {
+					return deleted{}, errors.New("path is the whole workspace, which needs recursive")
+				}
+				if names, err = j.visible(root); err != nil {
+					return deleted{}, err
+				}
+			}
+			out := deleted{Path: name}
+			for _, one := range names {
+				if _, err := root.Lstat(one); errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+				if in.Recursive {
+					err = root.RemoveAll(one)
+				} else {
+					err = root.Remove(one)
+				}
+				if err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return out, plain(one, err)
+				}
+				out.Deleted = true
+			}
+			return out, context.Cause(ctx)
+		})
+}
+
+// visible returns the names at the top of the workspace that the agent may use.
+func (j *jail) visible(root *os.Root) ([]string, error) {
+	entries, err := readFolder(root, ".")
+	if err != nil {
+		return nil, plain(".", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if j.Hidden || !hidden(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
 func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }

@@ -1,5 +1,5 @@
-// Package workspace gives agents tools to work in a folder: file_list, file_read, file_search, file_write, file_edit
-// and shell.
+// Package workspace gives agents tools to work in a folder: file_list, file_read, file_search, file_write, file_edit,
+// file_delete and shell.
 //
 //	cfg.Plugins = append(cfg.Plugins, workspace.New(workspace.Options{Dir: "/srv/projects"}))
 //
@@ -14,7 +14,9 @@
 //
 // All runs share the folder, or those of a tenant, of a user or of a thread; see [Scope].
 //
-// file_write and file_edit are idempotent: a call that is repeated after a crash leaves the same file. An edit says
+// A full folder can always be emptied: deleting files, and writing less than they have, needs no room.
+//
+// file_write, file_edit and file_delete are idempotent: a call that is repeated after a crash leaves the same file. An edit says
 // which text it replaces, and that text must be in the file once; it records what it is about to do, so it is not made twice.
 //
 // The tool shell runs a command line in the folder, if the program ([Options.Shell]) and the section ("shell": {"enabled": true}) permit
@@ -90,6 +92,8 @@ type Options struct {
 	Origin string
 	// MaxBytes limits the files of a folder; 0 means no limit. A section may set a lower one.
 	MaxBytes int64
+	// MaxFiles limits the number of files and folders in a folder; 0 means no limit.
+	MaxFiles int
 	// Shell permits agents to run commands. With nil, none can.
 	Shell *Shell
 }
@@ -134,10 +138,10 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if most := p.options.MaxBytes; most > 0 && (cfg.MaxBytes == 0 || cfg.MaxBytes > most) {
 		cfg.MaxBytes = most
 	}
-	j := &jail{dir: p.options.Dir, origin: p.options.Origin, edits: &p.edits, shell: p.shell, Config: cfg}
+	j := &jail{dir: p.options.Dir, origin: p.options.Origin, maxFiles: p.options.MaxFiles, edits: &p.edits, shell: p.shell, Config: cfg}
 	r.Tool(j.listTool(), j.readTool(), j.searchTool())
 	if cfg.Write {
-		r.Tool(j.writeTool(), j.editTool())
+		r.Tool(j.writeTool(), j.editTool(), j.deleteTool())
 	}
 	if cfg.Shell.Enabled {
 		r.Tool(j.shellTool())
@@ -150,10 +154,11 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 
 // jail is the folder of an agent.
 type jail struct {
-	dir    string      // of the program
-	origin string      // of the threads
-	edits  *sync.Mutex // held while a file is read and written: the calls of a step, and runs, may edit the same one
-	shell  *shell
+	dir      string // of the program
+	origin   string // of the threads
+	maxFiles int
+	edits    *sync.Mutex // held while a file is read and written: the calls of a step, and runs, may edit the same one
+	shell    *shell
 	Config
 }
 
@@ -254,7 +259,8 @@ func (j *jail) write(root *os.Root, name string, data []byte, unique string) err
 	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
 	}
-	if err := j.room(root, int64(len(data))); err != nil {
+	more, files := growth(root, name, len(data))
+	if err := j.room(root, more, files); err != nil {
 		return err
 	}
 	dir := path.Dir(name)

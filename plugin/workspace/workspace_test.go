@@ -103,6 +103,7 @@ var shellCases = []struct{ name, section, command, want string }{
 	{"network", allowed(`,"network":true`), "exec 3<>/dev/tcp/127.0.0.1/PORT && echo reached", `"stdout":"reached\n"`},
 	{"env", allowed(`,"env":["WORKSPACE_TEST"]`), "echo $WORKSPACE_TEST $WORKSPACE_OTHER $PATH", `"stdout":"given ` + sandbox.Path + `\n"`},
 	{"no env", allowed(``), "env | cut -d= -f1 | sort | tr '\\n' ' '", `"stdout":"AWAKEN_IDEMPOTENCY_KEY HOME LANG PATH PWD SHLVL TMPDIR _ "`},
+	{"delete in a full workspace", strings.Replace(allowed(``), "{", `{"max_bytes":14000,`, 1), "rm a.txt && echo removed", `"stdout":"removed\n"`},
 	{"max_bytes", strings.Replace(allowed(``), "{", `{"max_bytes":30000,`, 1), "i=0; while :; do i=$((i+1)); head -c 10000 /dev/zero > f$i; done", `"ended":"disk_limit"`},
 }
 
@@ -130,7 +131,11 @@ func TestSection(t *testing.T) {
 		{"max_results", `{"max_results":1}`, "file_list", `{}`, `{"entries":[{"path":"a.txt","type":"file","size":14}],"truncated":true,"note":"there are more than 1 entries (max_results): list a folder below"}`},
 		{"max_results of a search", `{"max_results":1}`, "file_search", `{"text":"t"}`, `{"found":[{"path":"a.txt","line":2,"text":"two"}],"truncated":true,"note":"there are more than 1 lines (max_results): search a folder, or for a longer text"}`},
 		{"max_file_bytes of a search", `{"max_file_bytes":15}`, "file_search", `{"text":"two"}`, `{"found":[{"path":"a.txt","line":2,"text":"two"}],"truncated":true,"note":"1 files are larger than 15 bytes (max_file_bytes) and were not searched"}`},
-		{"max_bytes", `{"write":true,"max_bytes":3000}`, "file_write", `{"path":"n","text":"x"}`, `the workspace is full: it has at most 3000 bytes; delete files first`},
+		{"delete", `{"write":true}`, "file_delete", `{"path":"a.txt"}`, `{"path":"a.txt","deleted":true}`},
+		{"delete what is not there", `{"write":true}`, "file_delete", `{"path":"missing"}`, `{"path":"missing","deleted":false}`},
+		{"delete all", `{"write":true,"max_bytes":600}`, "file_delete", `{"path":".","recursive":true}`, `{"path":".","deleted":true}`},
+		{"truncate in a full workspace", `{"write":true,"max_bytes":600}`, "file_write", `{"path":"a.txt","text":""}`, `{"path":"a.txt","bytes":0}`},
+		{"max_bytes", `{"write":true,"max_bytes":3000}`, "file_write", `{"path":"n","text":"x"}`, `the workspace is full: it has at most 3000 bytes (max_bytes); delete files first`},
 		{"scope", `{"scope":"thread"}`, "file_list", `{}`, `{"entries":[]}`},
 		{"scope of the tenant", `{"scope":"tenant","folder":"a/b"}`, "file_list", `{}`, `{"entries":[]}`},
 		{"hidden by default", ``, "file_read", `{"path":".env"}`, `path is ".env": names that begin with a dot are not available in this workspace`},

@@ -149,6 +149,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"skills.script_env":       {"TZ", "", "", "[]"},
 	"workspace.dir":           {"desks", "", "", `""`},
 	"workspace.scope":         {"tenant", "planet", "want thread, user, tenant or all", "thread"},
+	"workspace.max_files":     {"10", "-1", "want 0 or more", "20000"},
 	"workspace.max_bytes":     {"1000", "-1", "want 0 or more", "268435456"},
 	"workspace.shell":         {"true", "yes", "want true or false", "false"},
 	"workspace.shell_network": {"true", "yes", "want true or false", "false"},

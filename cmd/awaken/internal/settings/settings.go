@@ -131,6 +131,7 @@ type Settings struct {
 	Workspace struct {
 		Dir, Scope   string
 		MaxBytes     int // 0 means no limit
+		MaxFiles     int // 0 means no limit
 		Shell        bool
 		ShellNetwork bool
 		ShellEnv     []string
@@ -285,6 +286,7 @@ func (s *Settings) workspaceTable() []*Value {
 		{Name: "workspace.dir", Env: "AWAKEN_WORKSPACE_DIR", to: &w.Dir, Doc: "folder for the files of agents that list the plugin workspace; created if missing. Without it, the server has no such plugin"},
 		{Name: "workspace.scope", to: &w.Scope, def: "thread", check: oneOf("thread", "user", "tenant", "all"), Doc: "which runs share a folder, unless the agent says otherwise: those of a thread, of a user or of a tenant, or all"},
 		{Name: "workspace.max_bytes", to: &w.MaxBytes, def: "268435456", check: atLeast(0), Doc: "size of all files in a folder; 0 means no limit. Agents may have a lower one"},
+		{Name: "workspace.max_files", to: &w.MaxFiles, def: "20000", check: atLeast(0), Doc: "files and folders in a folder; 0 means no limit"},
 		{Name: "workspace.shell", Env: "AWAKEN_WORKSPACE_SHELL", to: &w.Shell, Doc: "let agents whose section says so run commands in their folders, confined; a person is asked before each, unless the agent says otherwise"},
 		{Name: "workspace.shell_network", to: &w.ShellNetwork, Doc: "let agents whose section says so give commands the network: all that this machine reaches, its own services among them"},
 		{Name: "workspace.shell_env", to: &w.ShellEnv, Doc: "environment variables of the server that agents may give commands"},
