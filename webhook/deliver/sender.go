@@ -76,6 +76,7 @@ type Sender struct {
 	wakeup chan struct{} // cap 1: a hook may be due
 	posts  chan struct{} // has one for each request in flight
 	hosts  hosts
+	broken broken
 
 	mu   sync.Mutex
 	held int
@@ -401,6 +402,9 @@ func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, kind *
 		switch {
 		case a.Error == "":
 			log.Debug("delivered")
+			if n := s.broken.mend(&h.target); n > 0 {
+				s.cfg.Logger.Info("a receiver accepts messages again", "tenant", h.Tenant, "receiver", h.target.Shown(), "failures", n)
+			}
 			if !s.keep(ctx, h) {
 				return false
 			}
@@ -413,7 +417,11 @@ func (s *Sender) deliver(ctx context.Context, h *hold, messages [][]byte, kind *
 		case a.At.Sub(h.Failing) >= cmp.Or(kind.GiveUp, s.cfg.GiveUp):
 			end(h.Hook, "the receiver has accepted nothing since %s: %s", h.Failing.Format(time.RFC3339), a.Error)
 		}
-		log.Warn("cannot deliver", "error", a.Error, "ended", h.Ended)
+		level := slog.LevelDebug // the receiver is known to fail
+		if s.broken.fail(&h.target) {
+			level = slog.LevelWarn
+		}
+		log.Log(ctx, level, "cannot deliver", "receiver", h.target.Shown(), "error", a.Error, "ended", h.Ended)
 		s.rest(ctx, h, max(s.backoff(h.Failures), min(a.pause, maxPause)))
 		return false
 	}
