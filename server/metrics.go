@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/awaken-go/awaken/mailbox"
@@ -100,6 +101,7 @@ func (k maker) one(name, help string) prometheus.Histogram {
 func NewMetrics() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), detail: prometheus.NewRegistry()}
 	process, detail := maker{m.registry}, maker{m.detail}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.http = httpMetrics{
 		inFlight:    process.gauge("http_requests_in_flight", "Requests being answered, streams included."),
 		requests:    process.counter("http_requests_total", "Requests answered.", "method", "route", "status"),
