@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/url"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/bus"
@@ -13,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval/live"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
@@ -56,7 +59,11 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool, log *sl
 	if !s.DatabaseURL.IsZero() {
 		db, err := postgres.Open(ctx, s.DatabaseURL.Expose(), &postgres.Options{Logger: log})
 		if err != nil {
-			return nil, configError("%w", err)
+			e := configError("%w", err)
+			if fault.OutageOf(err) != nil {
+				e.code = exitUnavailable
+			}
+			return nil, e
 		}
 		out := backendOf(db)
 		out.bus, out.place, out.name, out.close = db.Bus(), db.Place, databaseName(s.DatabaseURL), func(*error) { db.Close() }
@@ -93,6 +100,35 @@ func backendOf(db database) *backend {
 	return &backend{queue: db, tenants: db.Tenants, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(),
 		schedules: db.Schedules(), triggers: db.Triggers(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(),
 		changes: db.Changes(), profile: db.Profile}
+}
+
+// startWait is how long a server that starts waits for its database, and startPause how long it waits between two tries.
+const startWait, startPause = 2 * time.Minute, time.Second
+
+// awaitBackend is openBackend for a server: while the database cannot be reached, because it restarts or starts later, it tries again for
+// startWait. If ctx is done, it returns no backend and no error.
+func awaitBackend(ctx context.Context, s *settings.Settings, log *slog.Logger) (*backend, error) {
+	for began, waiting := time.Now(), false; ; waiting = true {
+		b, err := openBackend(ctx, s, true, log)
+		if ctx.Err() != nil {
+			if b != nil {
+				b.close(&err)
+			}
+			return nil, nil
+		}
+		e, ok := errors.AsType[*exitError](err)
+		if !ok || e.code != exitUnavailable || time.Since(began) >= startWait {
+			return b, err
+		}
+		if !waiting {
+			log.Warn("the database cannot be reached; waiting for it", "database", databaseName(s.DatabaseURL), "at most", startWait, "error", err)
+		}
+		select {
+		case <-time.After(startPause):
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
 }
 
 // placeless is the place of a file: processes in different containers may know it by different paths.

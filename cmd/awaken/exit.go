@@ -19,6 +19,7 @@ const (
 	exitWaiting     = 3   // the run waits for a decision
 	exitStopped     = 4   // a stop condition was met
 	exitBlocked     = 5   // a call was blocked
+	exitUnavailable = 6   // the database cannot be reached
 	exitInterrupted = 130 // cancelled by Ctrl-C
 	exitTerminated  = 143 // cancelled by SIGTERM
 )

@@ -56,7 +56,8 @@ step, ends the streams, and leaves the runs to the next process. A second signal
 Exit status:
   0  graceful shutdown
   1  failure
-  2  invalid command line or configuration`
+  2  invalid command line or configuration
+  6  the database could not be reached for two minutes`
 
 const serveExamples = `  awaken serve
   awaken serve --seed demo --open
@@ -135,12 +136,16 @@ var foreign = []struct{ name, instead string }{
 
 // serve runs the server until ctx is done.
 func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (err error) {
-	b, err := openBackend(ctx, s, true, newLogger(con, s))
-	if err != nil {
+	b, err := awaitBackend(ctx, s, newLogger(con, s))
+	if b == nil {
 		return err
 	}
 	defer b.close(&err)
-	return serveFrom(ctx, b, con, s, c)
+	err = serveFrom(ctx, b, con, s, c)
+	if _, bySignal := errors.AsType[interrupted](err); ctx.Err() != nil && (bySignal || errors.Is(err, context.Canceled)) {
+		return nil // it was to stop before it had started
+	}
+	return err
 }
 
 // serveFrom is serve with an open database.

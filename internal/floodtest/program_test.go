@@ -109,7 +109,7 @@ func start(tb testing.TB, store string) *program {
 			p.cmd.Env = append(p.cmd.Env, kv)
 		}
 	}
-	p.cmd.Env = append(p.cmd.Env, "AWAKEN_OUTBOUND_ALLOW=127.0.0.0/8")
+	p.cmd.Env = append(p.cmd.Env, "AWAKEN_OUTBOUND_ALLOW=127.0.0.0/8", "AWAKEN_SECRETS_KEY="+strings.Repeat("01", 32))
 	if err := p.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 	}
 	if err := migrate(ctx, d.pool, migrations, prefix); err != nil {
 		d.pool.Close()
-		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, err)
+		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, classified(err))
 	}
 	a := newAnnouncer(d)
 	return &DB{queue: &queue{db: d, announcer: a}, database: d, commits: newCommits(d, o.Lanes), enqueuer: newEnqueuer(d), announcer: a, logs: sqlstore.NewLogs(d, o.Logger), horizon: &horizon{db: d}}, nil
