@@ -90,7 +90,9 @@ func (h mortalHandle) Commit(ctx context.Context, c *awaken.Commit) error {
 	return err
 }
 
-func (h mortalHandle) CommitAndSettle(ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch) (mailbox.Settled, error) {
+func (h mortalHandle) CommitAndSettle(
+	ctx context.Context, c *awaken.Commit, s mailbox.Settlement, wake *mailbox.Dispatch,
+) (mailbox.Settled, error) {
 	return alive(h.of, func() (mailbox.Settled, error) { return h.Handle.CommitAndSettle(ctx, c, s, wake) })
 }
 
@@ -118,14 +120,10 @@ type population struct {
 	cfg     mailbox.Config
 	restart time.Duration // how long it takes to start a process again
 	crowded atomic.Int64  // how often a suspect had company
-	killed  atomic.Int64
 }
 
 // deadly is a model that kills its process when it is asked to, and otherwise takes its time.
-type deadly struct {
-	of *mortal
-	p  *population
-}
+type deadly struct{ of *mortal }
 
 // Stream understands "poison DELAY" and "innocent DELAY STEPS".
 func (m deadly) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -152,7 +150,6 @@ func (m deadly) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			return
 		}
 		if kind == "poison" {
-			m.p.killed.Add(1)
 			m.of.kill()
 			<-ctx.Done()
 			yield(llm.Delta{}, ctx.Err())
@@ -160,7 +157,8 @@ func (m deadly) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		}
 		if answered+1 < steps {
 			id := fmt.Sprint("call", answered)
-			_ = yield(llm.Delta{Kind: llm.ToolCallStart, ID: id, Name: "next"}, nil) && yield(llm.Delta{Kind: llm.ToolCallDelta, ID: id, Text: "{}"}, nil) &&
+			_ = yield(llm.Delta{Kind: llm.ToolCallStart, ID: id, Name: "next"}, nil) &&
+				yield(llm.Delta{Kind: llm.ToolCallDelta, ID: id, Text: "{}"}, nil) &&
 				yield(llm.Delta{Kind: llm.FinishDelta, Finish: llm.ToolUse}, nil)
 			return
 		}
@@ -175,7 +173,7 @@ func (p *population) life(ctx context.Context, kills <-chan struct{}) {
 		rt, err := engine.New(engine.Config{
 			Agents:    []*awaken.AgentSpec{{ID: "default", ModelID: "m"}},
 			Models:    []awaken.ModelSpec{{ID: "m", ProviderID: "p", UpstreamModel: "m"}},
-			Providers: map[string]llm.Model{"p": deadly{of: of, p: p}},
+			Providers: map[string]llm.Model{"p": deadly{of}},
 			Tools: []awaken.Tool{awaken.NewTool(awaken.ToolSpec{ID: "next", Effect: awaken.ReadOnly},
 				func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "go on", nil })},
 		})
@@ -229,8 +227,10 @@ func TestWork_BlamesOnlyTheGuilty(t *testing.T) {
 		attempts := rapid.SampledFrom([]int{1, 3, 5}).Draw(rt, "attempts")
 		concurrency := rapid.SampledFrom([]int{1, 4, 32}).Draw(rt, "concurrency")
 		lease := rapid.SampledFrom([]time.Duration{2 * time.Second, 30 * time.Second}).Draw(rt, "lease")
-		poisons := rapid.SliceOfN(rapid.SampledFrom([]time.Duration{0, 10 * time.Millisecond, 3 * time.Second, 45 * time.Second}), 0, 4).Draw(rt, "poisons")
-		innocents := rapid.SliceOfN(rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second, 20 * time.Second}), 1, 24).Draw(rt, "innocents")
+		deadly := []time.Duration{0, 10 * time.Millisecond, 3 * time.Second, 45 * time.Second}
+		poisons := rapid.SliceOfN(rapid.SampledFrom(deadly), 0, 4).Draw(rt, "poisons")
+		harmless := []time.Duration{0, time.Millisecond, time.Second, 20 * time.Second}
+		innocents := rapid.SliceOfN(rapid.SampledFrom(harmless), 1, 24).Draw(rt, "innocents")
 		kills := rapid.SliceOfN(rapid.IntRange(0, 60_000), 0, min(attempts-1, 2)).Draw(rt, "kills")
 		var failure string
 		bubbletest.Test(t, func(t *testing.T) {

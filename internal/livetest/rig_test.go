@@ -50,12 +50,15 @@ type rig struct {
 	workers []*worker // all that were started
 }
 
-func newRig(t *testing.T, store string) *rig {
+func newRig(t *testing.T, store string, change ...func(*job)) *rig {
 	t.Helper()
 	dir := t.TempDir()
 	g := &rig{T: t, job: job{Store: store, Where: filepath.Join(dir, "awaken.db"), Dir: dir}}
 	if store == "postgres" {
 		g.job.Where = postgresServer.Database()
+	}
+	for _, c := range change {
+		c(&g.job)
 	}
 	box, done, err := open(t.Context(), g.job)
 	if err != nil {

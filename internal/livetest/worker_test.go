@@ -30,6 +30,7 @@ type job struct {
 	Where    string        // its file or URL
 	Dir      string        // of the marks
 	Liveness time.Duration // 0 is the default
+	Attempts int           // of a run; 0 is the default
 	Busy     bool          // also keep a core busy
 	PauseAt  string        // a failpoint: stop at its first hit, as SIGSTOP does
 	KillAt   string        // a failpoint: die at its first hit
@@ -103,7 +104,7 @@ func open(ctx context.Context, j job) (box *mailbox.Mailbox, done func(), err er
 	if err != nil {
 		return nil, nil, err
 	}
-	box, err = mailbox.New(mailbox.Config{Queue: queue, Liveness: j.Liveness, Drain: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}, rt.With)
+	box, err = mailbox.New(mailbox.Config{Queue: queue, Liveness: j.Liveness, MaxAttempts: j.Attempts, Drain: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}, rt.With)
 	return box, done, err
 }
 
