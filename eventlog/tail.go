@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/fault"
 )
 
 // Follow selects what a reader gets.
@@ -51,7 +52,8 @@ func (l *Log) Watch(threadID string) (release func()) {
 // Tail yields the entries of a thread after a cursor, one for each delta, and waits for more until
 // ctx is done. The zero cursor is the beginning, even of a thread that does not exist yet. If the
 // thread is deleted, a reader that has read part of it gets ErrNotFound. If entries before the
-// cursor were lost, the reader gets a stream_reset first.
+// cursor were lost, the reader gets a stream_reset first. A reader that follows the log waits while
+// the store cannot be read; with Follow.Committed, the outage is its error.
 func (l *Log) Tail(ctx context.Context, threadID string, after awaken.Cursor, f Follow) iter.Seq2[awaken.Entry, error] {
 	return func(yield func(awaken.Entry, error) bool) {
 		t := &tail{log: l, ctx: ctx, live: l.acquire(threadID), at: after, sure: f.AtEnd, follow: f, yield: yield, waiter: waiter{wake: make(chan struct{}, 1)}}
@@ -115,7 +117,14 @@ func (t *tail) run() error {
 		}
 		if read != version && (!current || t.ask) && (t.ask || !t.sure || !t.empty) {
 			t.ask, t.sure, t.since = false, false, time.Time{}
-			if err := t.readCommitted(); err != nil {
+			err := t.readCommitted()
+			if fault.OutageOf(err) != nil && !t.follow.Committed {
+				if err := t.waitForStore(); err != nil {
+					return err
+				}
+				continue
+			}
+			if err != nil {
 				return err
 			}
 			if t.follow.Committed {

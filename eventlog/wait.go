@@ -3,6 +3,8 @@ package eventlog
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/awaken-go/awaken"
 )
 
 // waiter is how a reader waits. Waiting sets no timer if one that is set rings early enough: most waits
@@ -148,6 +150,23 @@ func (t *tail) waitForMore() error {
 		if !pause.IsZero() && !now.Before(pause) || t.woken() {
 			return nil
 		}
+	}
+}
+
+// outagePause is how long a reader waits before it asks a store again that could not be read.
+const outagePause = 250 * time.Millisecond
+
+// waitForStore waits before the next attempt to read a store that cannot be read now.
+func (t *tail) waitForStore() error {
+	t.ask = true
+	if t.follow.Pause > 0 && !t.yield(awaken.Entry{}, nil) {
+		return errOver
+	}
+	select {
+	case <-t.ctx.Done():
+		return errOver
+	case <-time.After(outagePause):
+		return nil
 	}
 }
 

@@ -3,8 +3,10 @@ package protocol
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
@@ -34,6 +36,9 @@ type Stream struct {
 	Entries []awaken.Entry
 	// Opening, if not nil, adds frames that precede those of the first entry. They have no ids.
 	Opening func(f *Frames)
+	// Lost, if not nil, adds frames that precede those of the first entry if the entries after
+	// which the client resumes were lost, so that it gets the run from the start. They have no ids.
+	Lost func(f *Frames)
 	// Continues, if not nil, reports that a run that only waits will continue without its client.
 	// The stream does not end there.
 	Continues func(fin *awaken.RunFinish) bool
@@ -43,6 +48,24 @@ type Stream struct {
 	// a run with the same format share one encoder, whichever of them made it, and send the same
 	// frames. "" shares none.
 	Format string
+}
+
+// storePause is the pause before a store is asked again that cannot serve now.
+const storePause = 250 * time.Millisecond
+
+// Patiently calls read until it does not fail because of an outage of the store, or ctx is done: a run
+// goes on after an outage, so what follows it waits.
+func Patiently[T any](ctx context.Context, read func() (T, error)) (v T, err error) {
+	for {
+		if v, err = read(); fault.OutageOf(err) == nil {
+			return v, err
+		}
+		select {
+		case <-ctx.Done():
+			return v, err
+		case <-time.After(storePause):
+		}
+	}
 }
 
 // PositionLost reports whether the entries that a client has were lost with the owner of a run: a later owner

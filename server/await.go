@@ -5,6 +5,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -21,10 +22,17 @@ func (s *streams) await(req *request, r *mailbox.Receipt) (*awaken.Run, error) {
 		// A run can end before it starts, and one that waited can be running again by now.
 		if _, over := e.Event.(*awaken.RunFinish); over || e.Event == nil && record.due() {
 			run, err := req.tenant.Store.LoadRun(ctx, r.RunID)
-			if err != nil {
+			for over && fault.OutageOf(err) != nil && ctx.Err() == nil && time.Now().Before(limit) {
+				select {
+				case <-ctx.Done():
+				case <-time.After(storePause):
+				}
+				run, err = req.tenant.Store.LoadRun(ctx, r.RunID)
+			}
+			if err != nil && (over || fault.OutageOf(err) == nil) {
 				return nil, revoked(ctx, err)
 			}
-			if run.Status == awaken.RunDone || over && run.Status == awaken.RunWaiting {
+			if err == nil && (run.Status == awaken.RunDone || over && run.Status == awaken.RunWaiting) {
 				return run, nil
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/internal/sse"
 	"github.com/awaken-go/awaken/mailbox"
 )
@@ -172,7 +173,7 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 		f.entry = e
 		if e.Event == nil {
 			if silent != nil {
-				if over, err := silent(); over || err != nil {
+				if over, err := silent(); over || err != nil && fault.OutageOf(err) == nil {
 					return err
 				}
 			}
@@ -196,7 +197,7 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 			owned = e.Epoch
 		}
 		if f.req.confined && e.Epoch != owned { // the thread may have been given away, or deleted and created anew
-			if err := f.req.admitThread("thread", f.threadID, f.threadID); err != nil {
+			if err := f.patiently(func() error { return f.req.admitThread("thread", f.threadID, f.threadID) }); err != nil {
 				return err
 			}
 			owned = e.Epoch
@@ -221,7 +222,12 @@ const (
 func (f *feed) idle() error {
 	due := f.out.Idle() >= f.heartbeat
 	queued, err := f.req.tenant.Store.Dispatches(f.ctx, mailbox.Query{ThreadID: f.threadID, RunID: f.runID, Statuses: []mailbox.Status{mailbox.Queued}, Limit: 1})
-	if err != nil {
+	switch {
+	case fault.OutageOf(err) != nil && due:
+		return f.out.Comment("waiting for the store")
+	case fault.OutageOf(err) != nil:
+		return f.out.Flush()
+	case err != nil:
 		return err
 	}
 	if len(queued) > 0 {
@@ -236,6 +242,30 @@ func (f *feed) idle() error {
 		return f.out.Comment("heartbeat")
 	}
 	return f.out.Flush()
+}
+
+// storePause is how long a stream waits before it asks a store again that cannot serve now.
+const storePause = 250 * time.Millisecond
+
+// patiently calls do until it does not fail because of an outage of the store, or the stream ends. A run
+// goes on after an outage, so its streams do not end because of one.
+func (f *feed) patiently(do func() error) error {
+	for {
+		err := do()
+		if fault.OutageOf(err) == nil {
+			return err
+		}
+		if f.out.Idle() >= f.heartbeat {
+			if err := f.out.Comment("waiting for the store"); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-f.ctx.Done():
+			return context.Cause(f.ctx)
+		case <-time.After(storePause):
+		}
+	}
 }
 
 // stopTime is how long a stream may take to send what was stored before the server stopped.
@@ -262,7 +292,7 @@ func (f *feed) ended(at awaken.Cursor) (over bool, err error) {
 		return false, err
 	}
 	if run.StartedAt != 0 { // entries that came between reading the log and the record are stored by now
-		return true, f.copy(eventlog.Follow{RunID: f.runID, Committed: true}, nil)
+		return true, f.patiently(func() error { return f.copy(eventlog.Follow{RunID: f.runID, Committed: true}, nil) })
 	}
 	return true, f.send(&awaken.Entry{Cursor: at, RunID: f.runID, Time: run.UpdatedAt, Event: &awaken.RunFinish{ThreadID: f.threadID, RunID: f.runID, Identity: run.Info(),
 		Result: &awaken.RunOutput{Status: run.Status, StatusReason: run.StatusReason}, Termination: run.Termination}}, f.unlogged)

@@ -33,24 +33,27 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 	} else if t.from, lost, err = beginning(ctx, req.tenant, what); err != nil {
 		return err
 	}
-	if lost {
-		t.has = protocol.Position{}
-	}
 	t.enc = what.Encoder()
 	t.join(s, req.tenant)
 	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames, unlogged: t.frames, resumed: what.Resumed, isNew: what.New}
+	t.feed = f
 	defer f.open()()
 	if what.Opening != nil {
-		t.out.Into(f.out.Buffer())
-		t.out.Unnamed()
-		what.Opening(&t.out)
-		err = f.out.Take(t.out.Bytes())
+		err = t.add(what.Opening)
+	}
+	if err == nil && lost {
+		err = t.startOver()
 	}
 	if err == nil && !what.New {
 		err = f.out.Flush() // as in streams.follow
 	}
 	if err == nil {
 		err = t.follow(f)
+	}
+	for errors.Is(err, errOutdated) { // at most once for each owner that is lost meanwhile
+		if err = t.startOver(); err == nil {
+			err = t.follow(f)
+		}
 	}
 	switch {
 	case errors.Is(err, errOver) && what.Limit > 0:
@@ -119,6 +122,29 @@ func beginning(ctx context.Context, t *mailbox.Tenant, s *protocol.Stream) (from
 // gets the run from the start.
 var errLost = errors.New("the client's entries were lost")
 
+// errOutdated says that the entries after which a client resumed turned out to be lost, before anything
+// was sent: the next owner has just begun to write. The stream then starts over.
+var errOutdated = errors.New("the position of the client was lost")
+
+// add sends frames of no entry.
+func (t *translation) add(frames func(*protocol.Frames)) error {
+	f := t.feed
+	t.out.Into(f.out.Buffer())
+	t.out.Unnamed()
+	frames(&t.out)
+	return f.out.Take(t.out.Bytes())
+}
+
+// startOver makes a stream that has sent nothing begin with the run, for a client whose position was lost.
+func (t *translation) startOver() error {
+	t.has, t.last, t.feed.at = protocol.Position{}, awaken.Cursor{}, t.from
+	t.enc = t.s.Encoder()
+	if t.s.Lost == nil {
+		return nil
+	}
+	return t.add(t.s.Lost)
+}
+
 // translation is the state of one stream and its encoder.
 type translation struct {
 	ctx  context.Context
@@ -133,6 +159,7 @@ type translation struct {
 	// shared is the encoding of all streams of the run, or nil if the stream does not take part.
 	shared *encoding
 	lost   bool // there was a reset
+	feed   *feed
 }
 
 // join makes the stream share its encoding with others, unless it is a page.
@@ -204,7 +231,7 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 		return buf, t.rebuild(e)
 	}
 	if e.Seq <= t.has.Seq && e.Epoch > t.has.Epoch {
-		return nil, errLost
+		return nil, errOutdated
 	}
 	have, all := 0, len(buf)
 	switch {
@@ -306,20 +333,22 @@ func (t *translation) separate() error {
 // rebuild replaces the encoder by one that has seen the log up to a reset, and the reset. The stream
 // shares none from then on: others may not have seen the lost entries.
 func (t *translation) rebuild(reset *awaken.Entry) error {
-	t.enc, t.has = t.s.Encoder(), protocol.Position{}
-	t.lost = true
-	var discarded protocol.Frames
-	for e, err := range t.log.Tail(t.ctx, t.s.ThreadID, t.from, eventlog.Follow{RunID: t.s.RunID, Committed: true}) {
-		if err != nil {
-			return err
+	t.has, t.lost = protocol.Position{}, true
+	return t.feed.patiently(func() error {
+		t.enc = t.s.Encoder()
+		var discarded protocol.Frames
+		for e, err := range t.log.Tail(t.ctx, t.s.ThreadID, t.from, eventlog.Follow{RunID: t.s.RunID, Committed: true}) {
+			if err != nil {
+				return err
+			}
+			if e.Seq > reset.Seq {
+				break
+			}
+			if err := t.enc.Encode(&discarded, &e); err != nil {
+				return err
+			}
+			discarded.Into(nil)
 		}
-		if e.Seq > reset.Seq {
-			break
-		}
-		if err := t.enc.Encode(&discarded, &e); err != nil {
-			return err
-		}
-		discarded.Into(nil)
-	}
-	return t.enc.Encode(&discarded, reset)
+		return t.enc.Encode(&discarded, reset)
+	})
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // turn follows a run and shows it to the client, from a prompt to its answer, or from when a session is
@@ -225,7 +227,7 @@ func (t *turn) follow(from awaken.Cursor, isNew bool) (*awaken.RunFinish, error)
 		case err != nil:
 			return nil, err
 		case e.Event == nil:
-			if fin, err := t.ended(t.at); fin != nil || err != nil {
+			if fin, err := t.ended(t.at); fin != nil || err != nil && fault.OutageOf(err) == nil {
 				return fin, err
 			}
 			continue
@@ -277,17 +279,23 @@ func (t *turn) show(list []*Update) {
 // reset retracts what was lost with the owner of the run. The next encoder has seen what is left.
 func (t *turn) reset(e *awaken.Entry) error {
 	t.show(t.enc.Encode(e))
-	t.enc = NewEncoder(t.enc.opts)
-	for left, err := range t.Tenant.Log.Tail(t.ctx, t.id, awaken.Cursor{}, eventlog.Follow{RunID: t.runID, Committed: true}) {
-		if err != nil {
-			return err
+	next, err := protocol.Patiently(t.ctx, func() (*Encoder, error) {
+		enc := NewEncoder(t.enc.opts)
+		for left, err := range t.Tenant.Log.Tail(t.ctx, t.id, awaken.Cursor{}, eventlog.Follow{RunID: t.runID, Committed: true}) {
+			if err != nil {
+				return nil, err
+			}
+			if left.Seq > e.Seq {
+				break
+			}
+			enc.Encode(&left)
 		}
-		if left.Seq > e.Seq {
-			break
-		}
-		t.enc.Encode(&left)
+		return enc, nil
+	})
+	if err == nil {
+		t.enc = next
 	}
-	return nil
+	return err
 }
 
 // ended returns the end of a run that is over although no entry has come, or nil. A run that is cancelled
@@ -304,6 +312,7 @@ func (t *turn) ended(at awaken.Cursor) (*awaken.RunFinish, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.at = e.Cursor
 		if fin, err := t.take(&e); fin != nil || err != nil {
 			return fin, err
 		}

@@ -476,7 +476,7 @@ func (x *exchange) encoder(opts Options) func() protocol.Encoder {
 	opts.Conversation = func() ([]*llm.Message, error) {
 		ctx, cancel := context.WithTimeout(ctx, readTime)
 		defer cancel()
-		return conversation(ctx, t, threadID)
+		return protocol.Patiently(ctx, func() ([]*llm.Message, error) { return conversation(ctx, t, threadID) })
 	}
 	x.in = input{ThreadID: x.in.ThreadID, RunID: x.in.RunID, ProtocolVersion: x.in.ProtocolVersion}
 	var before atomic.Pointer[[]*llm.Message] // nil once sent

@@ -2,6 +2,7 @@ package aisdk_test
 
 import (
 	"bufio"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,11 +13,15 @@ import (
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
-// shown returns what a page shows, given that a data-stream-reset voids the parts of its step.
+// shown returns what a page shows, given that a data-stream-reset voids the parts of its step, and that a
+// start voids the message, which begins again.
 func shown(list []chunk) string {
 	var done, step strings.Builder
 	for _, c := range list {
 		switch c.kind() {
+		case "start":
+			done.Reset()
+			step.Reset()
 		case "start-step":
 			done.WriteString(step.String())
 			step.Reset()
@@ -100,13 +105,58 @@ func TestReset_OwnerDies(t *testing.T) {
 	run := resp.Header.Get("X-Run-Id")
 	_, rest := g.get(g.URL, "/v1/ai-sdk/runs/"+run+"/stream", lost)
 	again := chunksOf(t, rest)
-	if again[0].kind() != "start" || shown(again) != protocoltest.SlowText {
+	if again[0].kind() != "data-stream-reset" || again[1].kind() != "start" || shown(again) != protocoltest.SlowText {
 		t.Errorf("after %s: %s", lost, rest)
 	}
 	// A client that saw nothing of it is not notified.
 	_, whole := g.get(g.URL, "/v1/ai-sdk/runs/"+run+"/stream", "")
 	if list := chunksOf(t, whole); find(list, "data-stream-reset") != nil || shown(list) != protocoltest.SlowText {
 		t.Errorf("from the beginning: %s", whole)
+	}
+}
+
+// A client that comes back before the next owner has begun is not cut off when that turns out to have
+// written other entries in the place of those that it has.
+func TestReset_ClientIsBackBeforeTheNextOwner(t *testing.T) {
+	goOn := make(chan struct{})
+	g := newRigWith(t, goOn)
+	resp, err := http.Post(g.URL+"/v1/ai-sdk/chat", "application/json", strings.NewReader(`{"id":"t","agentId":"slow","messages":[{"role":"user","content":"go"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(resp.Body)
+	var body strings.Builder
+	for deltas := 0; deltas < protocoltest.FirstPieces; {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body.WriteString(line); strings.Contains(line, `"text-delta"`) {
+			deltas++
+		}
+	}
+	resp.Body.Close()
+	has, at := protocoltest.Whole(body.String() + "\n")
+	if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // its owner is lost
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL+"/v1/ai-sdk/runs/"+resp.Header.Get("X-Run-Id")+"/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Last-Event-ID", at)
+	back, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Body.Close()
+	close(goOn)
+	rest, err := io.ReadAll(back.Body)
+	if err != nil {
+		t.Fatalf("after %s the stream was cut off: %v\n%s", at, err, rest)
+	}
+	if got := shown(chunksOf(t, has+string(rest))); got != protocoltest.SlowText {
+		t.Errorf("the client shows %q, want %q", got, protocoltest.SlowText)
 	}
 }
 
