@@ -21,6 +21,9 @@
 // transaction before it returns. From then on the run will end or wait, whatever happens
 // to the process.
 //
+// A thread accepts a client's message once ([Said]): its id belongs to the dispatch that took it while the message is in
+// the conversation, and a submission that repeats it gets the receipt of the first.
+//
 // A worker claims a dispatch for the length of a lease and renews the lease while the run is
 // in flight. If its process dies, other workers take over within seconds, because every process
 // sends heartbeats (Config.Liveness). The lease decides only who may try; the thread's fence (see package awaken), in

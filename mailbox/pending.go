@@ -187,7 +187,7 @@ func (t *Tenant) RetryDeadLetter(ctx context.Context, id string) (*Receipt, erro
 		req.Messages = nil // the conversation has them
 	}
 	// With the key, two clients that retry at once start one run.
-	r, err := t.Submit(ctx, Submission{Request: req, Priority: &d.Priority, IdempotencyKey: "retry:" + id})
+	r, err := t.Submit(ctx, Submission{Request: req, Priority: &d.Priority, IdempotencyKey: "retry:" + id, Said: d.said(), retries: d.ID})
 	if err != nil {
 		return nil, err
 	}

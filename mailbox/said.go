@@ -52,20 +52,26 @@ const (
 
 // read compares the message with the one that a dispatch has accepted.
 func (s *Said) read(d *Dispatch, now int64) reading {
-	content, manner, _ := strings.Cut(d.Said, "\n")
+	was := d.said()
 	switch {
-	case content != s.Content && s.Edits:
+	case was.Content != s.Content && s.Edits:
 		return replaces
-	case content != s.Content:
+	case was.Content != s.Content:
 		return conflicts
-	case manner != s.Manner && (s.Edits || s.RepeatFor > 0):
+	case was.Manner != s.Manner && (s.Edits || s.RepeatFor > 0):
 		return replaces
-	case manner != s.Manner:
+	case was.Manner != s.Manner:
 		return conflicts
 	case s.RepeatFor > 0 && now-d.CreatedAt > s.RepeatFor.Milliseconds():
 		return replaces
 	}
 	return repeats
+}
+
+// said returns the message that d has accepted.
+func (d *Dispatch) said() Said {
+	content, manner, _ := strings.Cut(d.Said, "\n")
+	return Said{MessageID: d.MessageID, Content: content, Manner: manner}
 }
 
 // conflict is the error of another message with the id of one that d has accepted.
@@ -176,10 +182,13 @@ func (s saying) settle(ctx context.Context, sub *Submission) (*Receipt, error) {
 			return nil, fmt.Errorf("submit to thread %s: %w", s.threadID, awaken.ErrNotFound)
 		}
 	}
-	switch as {
-	case repeats:
+	switch {
+	case d.ID == sub.retries:
+		sub.release = d.ID
+		return nil, nil
+	case as == repeats:
 		return d.duplicate(), nil
-	case conflicts:
+	case as == conflicts:
 		return nil, s.conflict(d)
 	}
 	sub.release = d.ID

@@ -241,3 +241,29 @@ func TestSaid_AThreadOfAnotherUserKeepsItsSecret(t *testing.T) {
 		}
 	})
 }
+
+func TestSaid_TheRunThatRetriesADeadLetterTakesOverItsMessage(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		q := &flakyQueue{Queue: g.queue}
+		q.failures.Store(5)
+		b := g.box(func(c *mailbox.Config) { c.Queue = q })
+		defer work(b)()
+		tn := b.Tenant("")
+		first := g.submit(tn, sayAs("m", "hello"))
+		time.Sleep(time.Hour)
+		g.wantDispatch(tn, first.DispatchID, mailbox.DeadLetter)
+		if r := g.submit(tn, sayAs("m", "hello")); !r.Duplicate || r.RunID != first.RunID {
+			t.Errorf("before the retry: %+v, want run %s", r, first.RunID)
+		}
+		again, err := tn.RetryDeadLetter(t.Context(), first.DispatchID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		g.wantRun(tn, again.RunID, awaken.RunDone, awaken.NaturalEnd, "you said hello")
+		if r := g.submit(tn, sayAs("m", "hello")); !r.Duplicate || r.RunID != again.RunID {
+			t.Errorf("after the retry: %+v, want run %s", r, again.RunID)
+		}
+	})
+}

@@ -91,6 +91,7 @@ type Submission struct {
 
 	exists  bool   // the run of the request exists
 	release string // the dispatch whose message the submission replaces
+	retries string // the dead letter whose message the submission takes over
 }
 
 // Receipt says which run takes a submission.
