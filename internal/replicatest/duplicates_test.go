@@ -36,8 +36,30 @@ type paying struct {
 	urls  []string
 	store mailbox.Handle
 
-	mu   sync.Mutex
-	made map[string]int // calls of pay, by thread
+	made *payments
+}
+
+// payments counts the calls of pay.
+type payments struct {
+	mu       sync.Mutex
+	byThread map[string]int
+}
+
+func (m *payments) add(thread string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.byThread[thread]++
+}
+
+// reset returns how many calls there were since the last reset, in all and on one thread at most.
+func (m *payments) reset() (all, most int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, n := range m.byThread {
+		all, most = all+n, max(most, n)
+	}
+	clear(m.byThread)
+	return all, most
 }
 
 const paid = "It was paid, and this is the whole answer."
@@ -46,9 +68,7 @@ const paid = "It was paid, and this is the whole answer."
 func (p *paying) serve(db mailbox.Queue, relays *bus.Exchange) {
 	p.Helper()
 	pay := awaken.NewTool(awaken.ToolSpec{ID: "pay"}, func(_ context.Context, c *awaken.ToolCall, _ struct{}) (string, error) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.made[c.Run.ThreadID]++
+		p.made.add(c.Run.ThreadID)
 		return "done", nil
 	})
 	turn := func(r *llm.Request) llmtest.Turn {
@@ -172,6 +192,37 @@ func (p *paying) pair(s saying, thread string, n int, gap time.Duration) {
 	}
 }
 
+// pairs sends messages to many threads, each of them twice.
+func (p *paying) pairs(s saying) {
+	p.Helper()
+	const said = 4 // messages of a thread
+	threads, turns := rounds(4, 2000)/said, make(chan struct{}, 4)
+	before, err := p.store.CountRuns(p.Context(), awaken.RunQuery{})
+	if err != nil {
+		p.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range threads {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			for n := range said {
+				p.pair(s, fmt.Sprint(strings.ReplaceAll(s.name, " ", "-"), i), n, time.Duration((i*said+n)*13%51)*time.Millisecond)
+			}
+		})
+	}
+	wg.Wait()
+	runs, err := p.store.CountRuns(p.Context(), awaken.RunQuery{})
+	if err != nil {
+		p.Fatal(err)
+	}
+	calls, most := p.made.reset()
+	p.Logf("%d pairs, %d calls, %d runs", threads*said, calls, runs-before)
+	if calls != threads*said || most > said || runs-before != threads*said {
+		p.Errorf("%d runs, and the tool was called %d times in all and up to %d times on a thread, want %d, %[4]d and %d", runs-before, calls, most, threads*said, said)
+	}
+}
+
 // The same message, sent twice within 50 ms, is one run: its tools are called once, and both clients get its whole answer. So it is
 // on a new thread and on one that has a conversation.
 func TestDuplicates_AMessageThatIsSentTwiceIsOneRun(t *testing.T) {
@@ -196,38 +247,15 @@ func TestDuplicates_AMessageThatIsSentTwiceIsOneRun(t *testing.T) {
 			}
 		},
 	}
-	const said = 4 // messages of a thread
 	for name, start := range stores {
 		t.Run(name, func(t *testing.T) {
-			p := &paying{TB: t, made: map[string]int{}}
+			p := &paying{TB: t, made: &payments{byThread: map[string]int{}}}
 			start(p)
 			for _, s := range sayings {
-				threads := rounds(4, 2000) / said
-				turns := make(chan struct{}, 4)
-				var wg sync.WaitGroup
-				for i := range threads {
-					turns <- struct{}{}
-					wg.Go(func() {
-						defer func() { <-turns }()
-						for n := range said {
-							p.pair(s, fmt.Sprint(strings.ReplaceAll(s.name, " ", "-"), i), n, time.Duration((i*said+n)*13%51)*time.Millisecond)
-						}
-					})
-				}
-				wg.Wait()
-				calls, most := 0, 0
-				for _, n := range p.made {
-					calls, most = calls+n, max(most, n)
-				}
-				clear(p.made)
-				count, err := p.store.CountRuns(t.Context(), awaken.RunQuery{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Logf("%s: %d pairs, %d calls, %d runs in all", s.name, threads*said, calls, count)
-				if calls != threads*said || most > said {
-					t.Errorf("%s: the tool was called %d times in all and up to %d times on a thread, want %d and %d", s.name, calls, most, threads*said, said)
-				}
+				t.Run(s.name, func(t *testing.T) {
+					sub := &paying{TB: t, urls: p.urls, store: p.store, made: p.made}
+					sub.pairs(s)
+				})
 			}
 		})
 	}
