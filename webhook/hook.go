@@ -46,6 +46,7 @@ type Target struct {
 	Headers map[string]string `json:"headers,omitempty"` // sent with every request
 	Secret  string            `json:"secret,omitempty"`  // signs the messages; "" leaves them unsigned
 	Former  string            `json:"-"`                 // signs them too, unless it is ""
+	Sealed  []byte            `json:"sealed,omitempty"`  // Headers and Secret, encrypted, in place of them
 }
 
 // Attempt is one attempt to deliver a message.

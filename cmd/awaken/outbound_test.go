@@ -2,8 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,7 +22,7 @@ func TestOutbound_NetworksOfOperatorsAreNotTenants(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	message := func(id string) string {
 		return `{"message":{"messageId":"` + id + `","role":"ROLE_USER","parts":[{"text":"hello"}]},"configuration":{"taskPushNotificationConfig":{"url":"` +
-			receiver.URL + `","token":"t","authentication":{"scheme":"Bearer","credentials":"c"}}}}`
+			receiver.URL + `","token":"plain-push-token","authentication":{"scheme":"Bearer","credentials":"plain-push-credential"}}}}`
 	}
 	for _, tt := range []struct {
 		name    string
@@ -46,6 +50,20 @@ func TestOutbound_NetworksOfOperatorsAreNotTenants(t *testing.T) {
 				if (code/100 == 2) != tt.allowed || !tt.allowed && !strings.Contains(out.String(), "outbound.tenants_allow") {
 					t.Errorf("%s: %d %s", post.path, code, out.String())
 				}
+			}
+			// What a receiver is given is not in the files of the database.
+			err := filepath.WalkDir(h.settings.StorageDir, func(name string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				data, err := os.ReadFile(name)
+				if strings.Contains(string(data), "plain-push-") {
+					t.Errorf("%s has a credential", name)
+				}
+				return err
+			})
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
 			}
 			provider, _ := json.Marshal(map[string]any{"id": "local", "adapter": "openai", "base_url": receiver.URL, "api_key": "k"})
 			var out strings.Builder

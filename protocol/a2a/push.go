@@ -141,6 +141,9 @@ func (x pushes) check(c *pushConfig, field string) error {
 	if a := c.Authentication; a != nil && (a.Scheme == "" || strings.ContainsAny(a.Scheme, " \t") || !isHeader(a.Scheme) || !isHeader(a.Credentials)) {
 		return protocol.BadRequest("%sauthentication is not valid, want a scheme such as Bearer and at most %d bytes of credentials, in ASCII without control characters", field, maxPushSecret)
 	}
+	if err := x.cfg.Hooks.CheckTarget(c.target()); err != nil {
+		return protocol.BadRequest("%stoken or authentication cannot be stored: %v", field, err)
+	}
 	return nil
 }
 
@@ -149,8 +152,8 @@ func isHeader(s string) bool {
 	return len(s) <= maxPushSecret && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f })
 }
 
-// hook returns the hook of a configuration.
-func (x pushes) hook(c *pushConfig, run *awaken.Run) *webhook.Hook {
+// target returns where notifications are sent.
+func (c *pushConfig) target() webhook.Target {
 	target := webhook.Target{URL: c.URL, Headers: map[string]string{}, Secret: c.Token}
 	if c.Token != "" {
 		target.Headers[tokenHeader] = c.Token
@@ -158,7 +161,13 @@ func (x pushes) hook(c *pushConfig, run *awaken.Run) *webhook.Hook {
 	if a := c.Authentication; a != nil {
 		target.Headers["Authorization"] = strings.TrimSpace(a.Scheme + " " + a.Credentials)
 	}
-	return &webhook.Hook{Tenant: x.Tenant().Name(), RunID: run.RunID, ID: cmp.Or(c.ID, run.RunID), State: webhook.State{Kind: PushKind, Target: target}}
+	return target
+}
+
+// hook returns the hook of a configuration.
+func (x pushes) hook(c *pushConfig, run *awaken.Run) *webhook.Hook {
+	return &webhook.Hook{Tenant: x.Tenant().Name(), RunID: run.RunID, ID: cmp.Or(c.ID, run.RunID),
+		State: webhook.State{Kind: PushKind, Target: c.target()}}
 }
 
 // shownConfig returns a hook as clients see it.

@@ -22,7 +22,7 @@ type Sealer interface {
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// ErrSeal says that the secret of an endpoint cannot be encrypted, so that it is not stored.
+// ErrSeal says that the secret of an endpoint, or of a hook, cannot be encrypted, so that it is not stored.
 var ErrSeal = errors.New("the secret of the endpoint cannot be encrypted")
 
 // RouterConfig configures a Router.

@@ -49,6 +49,9 @@ type Config struct {
 	Kinds   map[string]Kind
 	// Endpoints has the targets of hooks that were made for endpoints. Nil means that there are none.
 	Endpoints Endpoints
+	// Sealer encrypts the headers and secrets of hooks, except those of endpoints, where they are stored. Hooks that were stored
+	// without are encrypted when they are next in use. Nil stores them as they are.
+	Sealer Sealer
 	// Allow lists networks that are reached although they are not public, and that receivers may be reached in without TLS.
 	// Receivers are chosen by users: a network that only the program itself may reach does not belong here.
 	Allow []netip.Prefix
@@ -121,6 +124,9 @@ func (s *Sender) Set(ctx context.Context, h *webhook.Hook) error {
 			next = *old[0]
 			next.Kind, next.Target, next.Failures, next.Failing, next.Ended, next.Holder, next.Wait = h.Kind, h.Target, 0, time.Time{}, "", "", 0
 		}
+		if err := s.seal(&next); err != nil {
+			return err
+		}
 		if done, err := s.cfg.Store.SwapHook(ctx, &next); err != nil {
 			return err
 		} else if done {
@@ -131,8 +137,19 @@ func (s *Sender) Set(ctx context.Context, h *webhook.Hook) error {
 	return errBusy
 }
 
-// Of returns the hooks of a run.
+// Of returns the hooks of a run, with their credentials. Those whose credentials cannot be read have none.
 func (s *Sender) Of(ctx context.Context, tenant, runID string) ([]*webhook.Hook, error) {
+	hooks, err := s.stored(ctx, tenant, runID)
+	for _, h := range hooks {
+		target, openErr := s.open(h)
+		s.warn(ctx, "cannot read a hook", openErr)
+		h.Target = target
+	}
+	return hooks, err
+}
+
+// stored returns the hooks of a run as they are stored.
+func (s *Sender) stored(ctx context.Context, tenant, runID string) ([]*webhook.Hook, error) {
 	return s.cfg.Store.Hooks(ctx, webhook.Query{Tenant: tenant, RunID: runID})
 }
 
@@ -143,7 +160,7 @@ func (s *Sender) Remove(ctx context.Context, tenant, runID, id string) error {
 
 // Wake makes the hooks of a run that rest due: the run is about to continue. Without it they notice later.
 func (s *Sender) Wake(ctx context.Context, tenant, runID string) error {
-	hooks, err := s.Of(ctx, tenant, runID)
+	hooks, err := s.stored(ctx, tenant, runID)
 	for _, h := range hooks {
 		if h.Holder == "" && h.Ended == "" && h.Failures == 0 {
 			h.Wait, h.Idle = 0, 0
@@ -210,6 +227,7 @@ func (s *Sender) take(ctx context.Context) (out []*hold, err error) {
 	for _, hook := range hooks {
 		h := &hold{Hook: hook}
 		h.Holder = s.name
+		s.warn(ctx, "cannot encrypt the credentials of a hook", s.seal(hook))
 		if s.keep(ctx, h) {
 			out = append(out, h)
 		}
@@ -316,8 +334,13 @@ func (s *Sender) serve(ctx context.Context, h *hold) {
 
 // aim determines where the messages of a hook are sent. It reports false if they are not now: then the hook is given back.
 func (s *Sender) aim(ctx context.Context, h *hold) bool {
-	if h.target = h.Target; h.Endpoint == "" {
-		return true
+	if h.Endpoint == "" {
+		var err error
+		if h.target, err = s.open(h.Hook); err != nil {
+			s.warn(ctx, "cannot read a hook", err)
+			s.rest(ctx, h, s.cfg.MaxRetry)
+		}
+		return err == nil
 	}
 	target, err := (*webhook.Target)(nil), error(awaken.ErrNotFound)
 	if s.cfg.Endpoints != nil {
