@@ -292,6 +292,22 @@ func TestFeed_OfABrokenLogDoesNotBegin(t *testing.T) {
 	}
 }
 
+// A cursor behind the end of the log is refused, however large it is, and one that is no number of the log is a mistake.
+func TestFeed_LargeCursors(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for _, cursor := range []string{"2147483647", "2147483648", "9007199254740993", "9223372036854775807"} {
+		g.want(410, "GET", "/v1/events/stream?cursor="+cursor, "")
+	}
+	for _, cursor := range []string{"9223372036854775808", "18446744073709551615", "1e9", "-1"} {
+		g.want(400, "GET", "/v1/events/stream?cursor="+cursor, "")
+	}
+	thread, _ := g.done()
+	for _, cursor := range []string{"1-9223372036854775808", "18446744073709551615-1"} {
+		g.want(400, "GET", "/v1/threads/"+thread+"/events?cursor="+cursor, "")
+	}
+}
+
 // A cursor of a log that was replaced is refused, although the log has its position.
 func TestFeed_RefusesACursorOfAnotherLog(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -64,6 +65,22 @@ func TestMetrics_LabelsAreWordsOfTheConfiguration(t *testing.T) {
 		`awaken_tool_calls_total{status="succeeded",tool="other"} 1`, `awaken_agent_suspensions_total{action="tool:ask"`, `awaken_agent_suspensions_total{action="tool:other"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+}
+
+// The process is shown: memory, goroutines, garbage collection and, where the system says so, open files.
+func TestMetrics_ShowTheProcess(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, func(c *server.Config) { c.Metrics = server.NewMetrics() })
+	_, text := g.ask("GET", "/metrics", "")
+	want := []string{"\ngo_goroutines ", "\ngo_memstats_heap_alloc_bytes ", "\ngo_gc_duration_seconds_count "}
+	if goruntime.GOOS == "linux" {
+		want = append(want, "\nprocess_resident_memory_bytes ", "\nprocess_open_fds ", "\nprocess_cpu_seconds_total ", "\nprocess_start_time_seconds ")
+	}
+	for _, name := range want {
+		if !strings.Contains(text, name) {
+			t.Errorf("there is no %q in the metrics", name)
 		}
 	}
 }
