@@ -84,7 +84,8 @@ type ChildReport struct {
 	FinishedAt  int64       `json:"finished_at,omitempty"` // Unix seconds; 0 if it waits
 	Usage       llm.Usage   `json:"usage,omitzero"`        // including its children; so is the cost
 	CostUSD     float64     `json:"cost_usd,omitempty"`
-	Taint       *Taint      `json:"taint,omitempty"` // of the child
+	Taint       *Taint      `json:"taint,omitempty"`          // of the child
+	InDoubt     int         `json:"calls_in_doubt,omitempty"` // of the child; see [Run]
 }
 
 // Outlives reports whether the report matters to the thread even if the run that started the child

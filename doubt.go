@@ -27,7 +27,7 @@ type Doubt struct {
 	Origin   DoubtOrigin `json:"origin"`             // why it is not known
 	Step     string      `json:"step,omitempty"`     // the recorded step of the call that is in doubt; see [Step]
 	RunID    string      `json:"run_id,omitempty"`   // the child run whose call is in doubt
-	Attempts uint32      `json:"attempts,omitempty"` // how often the call had begun, if more than once
+	Attempts int         `json:"attempts,omitempty"` // how often the call had begun, if more than once
 	Settled  *Settlement `json:"settled,omitempty"`  // nil while it is in doubt
 }
 
@@ -43,22 +43,13 @@ const (
 
 // Settlement ends a doubt.
 type Settlement struct {
-	Outcome Outcome         `json:"outcome"` // OutcomeMade or OutcomeNotMade
-	By      SettledBy       `json:"by"`
+	Outcome Outcome         `json:"outcome"`          // OutcomeMade or OutcomeNotMade
+	By      string          `json:"by"`               // person, probe, or tool: it was called again, and its answer counts for all attempts
 	At      int64           `json:"at"`               // Unix ms
 	Actor   *Actor          `json:"actor,omitempty"`  // the person, if known
 	Reason  string          `json:"reason,omitempty"` // of the person
 	Result  json.RawMessage `json:"result,omitempty"` // of the call, as the person gave it
 }
-
-// SettledBy says what has settled a doubt.
-type SettledBy string
-
-const (
-	SettledByPerson SettledBy = "person"
-	SettledByProbe  SettledBy = "probe"
-	SettledByTool   SettledBy = "tool" // it was called again, and its answer counts for all attempts
-)
 
 // Open reports whether there is a doubt that is not settled.
 func (d *Doubt) Open() bool { return d != nil && d.Settled == nil }
@@ -104,7 +95,7 @@ func (d *Decided) Settles() bool {
 
 // Settlement returns what a decision with an outcome says about a doubt.
 func (d *Decision) Settlement() Settlement {
-	return Settlement{Outcome: d.Outcome, By: SettledByPerson, At: d.UpdatedAt, Actor: d.Actor, Reason: d.Reason, Result: d.Result}
+	return Settlement{Outcome: d.Outcome, By: "person", At: d.UpdatedAt, Actor: d.Actor, Reason: d.Reason, Result: d.Result}
 }
 
 // ApplySettlement returns the record of the call with the settlement that was decided after the call
@@ -115,7 +106,7 @@ func (s *CallState) ApplySettlement(d *Decided) *CallState {
 		return s
 	}
 	out := *s
-	out.Doubt = s.Doubt.Settle(Settlement{Outcome: d.Outcome, By: SettledByPerson, At: d.At, Actor: d.Actor, Reason: d.Reason, Result: d.Result})
+	out.Doubt = s.Doubt.Settle(Settlement{Outcome: d.Outcome, By: "person", At: d.At, Actor: d.Actor, Reason: d.Reason, Result: d.Result})
 	return &out
 }
 

@@ -68,6 +68,7 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	buf = appendjson.IntIf(buf, `,"output_repairs":`, r.OutputRepairs)
 	buf = appendjson.TrueIf(buf, `,"budgeted":`, r.Budgeted)
 	buf = appendjson.TrueIf(buf, `,"activated":`, r.Activated)
+	buf = appendjson.IntIf(buf, `,"calls_in_doubt":`, int64(r.InDoubt))
 	buf = appendjson.Text(buf, `,"status":`, r.Status)
 	buf = appendjson.TextIf(buf, `,"status_reason":`, r.StatusReason)
 	if r.Termination != (Termination{}) {
@@ -79,7 +80,6 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	buf = e.valueIf(r.Waiting != nil, buf, `,"waiting":`, r.Waiting)
 	buf = appendjson.TextIf(buf, `,"finish_reason":`, r.FinishReason)
 	buf = e.valueIf(len(r.Diagnostics) > 0, buf, `,"diagnostics":`, r.Diagnostics)
-	buf = appendjson.IntIf(buf, `,"calls_in_doubt":`, r.InDoubt)
 	if r.Input != (llm.Interval{}) {
 		buf = r.Input.AppendJSON(append(buf, `,"input":`...))
 	}

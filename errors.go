@@ -35,7 +35,7 @@ var (
 
 // ErrInDoubt means that a step of a tool was cut off after it had begun; see [Step]. Whether it took
 // effect is not known, and it was not repeated.
-var ErrInDoubt = errors.New("whether it took effect is not known")
+var ErrInDoubt = errors.New(unknownText)
 
 // ErrYielded means that the run released its thread on request, to be continued by another
 // owner.

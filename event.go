@@ -154,6 +154,8 @@ type ToolCallResumed struct {
 	// Decision is the decision that let the call continue, or refused it. It is nil if there was
 	// none, as for a call that waited for a child run.
 	Decision *Decided `json:"decision,omitempty"`
+	// Doubt says that it is not known whether the call took effect, or how that was settled.
+	Doubt *Doubt `json:"doubt,omitempty"`
 }
 
 // ToolCallCancel withdraws a ToolCallStart: the call will not run.

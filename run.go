@@ -379,6 +379,9 @@ type Run struct {
 	OutputRepairs int  `json:"output_repairs,omitempty"` // invalid structured answers so far
 	Budgeted      bool `json:"budgeted,omitempty"`       // it reserves the cost of its model calls
 	Activated     bool `json:"activated,omitempty"`      // PhaseRunStart is over
+	// InDoubt is how many calls of the run are in doubt, as of its last commit; see [Doubt]. A call that
+	// was settled since then still counts: the ledger has the settlement.
+	InDoubt int32 `json:"calls_in_doubt,omitempty"`
 
 	Status       RunStatus   `json:"status"`
 	StatusReason string      `json:"status_reason,omitempty"`     // why it waits or ended, in one line
@@ -393,9 +396,6 @@ type Run struct {
 	// Diagnostics are problems that did not end the run, such as a tool that was left out or an
 	// answer that is cut off or empty.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
-	// InDoubt is how many calls of the run are in doubt, as of its last commit; see [Doubt]. A call that
-	// was settled since then still counts: the ledger has the settlement.
-	InDoubt int `json:"calls_in_doubt,omitempty"`
 
 	Input  llm.Interval `json:"input,omitzero"`  // records of the log that started the run
 	Output llm.Interval `json:"output,omitzero"` // records of the log that the run produced

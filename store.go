@@ -48,7 +48,8 @@ type RunStore interface {
 	// CountRuns returns the number of runs on all pages.
 	CountRuns(ctx context.Context, q RunQuery) (int, error)
 	// Calls returns the ledger of a run, ordered by step and index. The record of a call is its
-	// last one, with the steps of all ([CallState.Follow]).
+	// last one, with the steps of all ([CallState.Follow]) and with the settlement of its doubt that was posted
+	// after the call was over ([CallState.ApplySettlement]).
 	Calls(ctx context.Context, runID string) ([]*CallState, error)
 }
 

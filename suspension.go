@@ -125,7 +125,11 @@ type Decision struct {
 // UnmarshalJSON rejects unknown fields.
 func (d *Decision) UnmarshalJSON(data []byte) error {
 	type plain Decision
-	return strict.Into((*plain)(d), "decision", data)
+	if err := strict.Into((*plain)(d), "decision", data); err != nil {
+		return err
+	}
+	d.Complete()
+	return nil
 }
 
 // Complete sets the action that follows from the outcome, if the decision has none: resume if the
@@ -153,7 +157,7 @@ func (d *Decision) Validate() error {
 		return fmt.Errorf("%w: decision on %q: arguments are set, want none with outcome %s", ErrInvalid, d.Target, d.Outcome)
 	case d.Outcome == OutcomeNotMade && len(d.Result) > 0:
 		return fmt.Errorf("%w: decision on %q: result is set, want none with outcome not_made", ErrInvalid, d.Target)
-	case d.Action != ActionResume && d.Action != ActionCancel:
+	case d.Action != ActionResume && d.Action != ActionCancel && (d.Action != "" || d.Outcome == ""):
 		return fmt.Errorf("%w: decision on %q: action is %q, want resume or cancel", ErrInvalid, d.Target, d.Action)
 	case len(d.Result) > 0 && !json.Valid(d.Result):
 		return fmt.Errorf("%w: decision on %q: result is not JSON", ErrInvalid, d.Target)

@@ -340,16 +340,21 @@ func activityOf(c *call, step *awaken.CallStep) awaken.Event {
 // result.
 const stepActivity = "tool-call-step"
 
-// stepDoubtAction is the action of a question about a step in doubt.
-const stepDoubtAction = "tool:step_in_doubt"
-
 // doubtStep replies to a tool that comes to an effectful step that had begun when its owner was
 // lost: a person has decided about it, or the tool is to be asked first.
 func (w *crew) doubtStep(ctx context.Context, c *call, step *awaken.CallStep) (stepReply, *end) {
 	atToolStepDoubt.Hit()
 	if d := decisionOn(c.state, stepQuestion(c.state.CallID, step)); d != nil {
-		if answer := d.Answer(); answer != nil {
+		answer := d.Answer()
+		switch {
+		case answer != nil || d.Outcome == awaken.OutcomeMade:
+			w.ledger.settle(c, asMade(d))
+			if answer == nil {
+				answer = json.RawMessage("null")
+			}
 			return w.storeStep(ctx, c, ended(step, w.rt.cfg.Now().UnixMilli(), answer))
+		case d.Outcome == awaken.OutcomeNotMade:
+			w.ledger.settle(c, d.Settlement())
 		}
 		return w.enterStep(ctx, c, step)
 	}
@@ -370,16 +375,18 @@ func (w *crew) settleStep(ctx context.Context, c *call, m *stepMessage) (stepRep
 		if len(data) == 0 {
 			data = json.RawMessage("null")
 		}
+		w.ledger.settle(c, awaken.Settlement{Outcome: awaken.OutcomeMade, By: "probe"})
 		return w.storeStep(ctx, c, ended(step, w.rt.cfg.Now().UnixMilli(), data))
 	case m.probed.Outcome == awaken.ProbeNotDone:
+		w.ledger.settle(c, awaken.Settlement{Outcome: awaken.OutcomeNotMade, By: "probe"})
 		return w.enterStep(ctx, c, step)
 	case c.entry.Spec.InDoubt == awaken.DoubtSuspend:
 		params, err := json.Marshal(map[string]any{"step": step.Name, "started_at": step.StartedAt, "arguments": c.state.Arguments})
 		if err != nil {
 			return stepReply{}, w.fail(err)
 		}
-		c.steps.stopped = awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{ID: stepQuestion(c.state.CallID, step), Action: stepDoubtAction,
-			Message: fmt.Sprintf("Step '%s' of tool '%s' was cut off after it had begun. It may have taken effect. Run the step again?", step.Name, c.state.ToolName), Parameters: params}})
+		c.steps.stopped = awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{ID: stepQuestion(c.state.CallID, step), Action: awaken.ActionStepInDoubt,
+			Message: awaken.DoubtQuestion(fmt.Sprintf("Step '%s' of tool '%s' was cut off after it had begun.", step.Name, c.state.ToolName), "Run the step again?"), Parameters: params}})
 		return stepReply{err: c.steps.stopped}, nil
 	}
 	doubtful := ended(step, w.rt.cfg.Now().UnixMilli(), nil)

@@ -351,7 +351,7 @@ func TestSteps_DoubtIsSettled(t *testing.T) {
 		{"the tool knows that it was not done", awaken.ProbeNotDone, "", false, 2, "paid: 2"},
 		{"a person says to run it again", 0, `{"approved":true}`, true, 2, "paid: 2"},
 		{"a person knows the result", 0, `"known"`, true, 1, "paid: known"},
-		{"a person rejects", 0, "-", true, 1, `The call of tool "pay" was refused: no. It was not made.`},
+		{"a person rejects", 0, "-", true, 1, `Making the call of tool "pay" again was refused: no. The call is in doubt: it had begun, and whether it took effect is not known; it was at its step "pay". It was not repeated.`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

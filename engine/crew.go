@@ -212,7 +212,12 @@ func (w *crew) prepare(ctx context.Context, c *call) (bool, *end) {
 			s.Arguments = laidOver(s.Arguments, d.Result)
 		}
 	}
-	if s.Status == awaken.CallResuming && (s.ResumeMode == awaken.UseDecisionAsToolResult || settlesDoubt(s)) {
+	if s.Status == awaken.CallResuming && settlesAsMade(s) {
+		c.tc = w.toolCall(c)
+		w.ledger.settle(c, asMade(s.Decision))
+		return false, w.outcomes.complete(ctx, c, s.MadeResult(s.Decision.Result), nil)
+	}
+	if s.Status == awaken.CallResuming && s.ResumeMode == awaken.UseDecisionAsToolResult {
 		c.tc = w.toolCall(c)
 		res := &awaken.ToolResult{ToolName: s.ToolName, Status: awaken.ToolSuccess, Data: s.Decision.Result}
 		return false, w.outcomes.complete(ctx, c, res, nil)
@@ -365,6 +370,9 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 		if s.StartedAt != 0 || s.Attempts > 0 {
 			s.Attempts = max(s.Attempts, 1) + 1
 		}
+		if s.Doubt != nil && !s.Doubt.Open() {
+			s.Doubt = nil // it begins anew
+		}
 		s.Status, s.StartedAt, s.UpdatedAt = awaken.CallRunning, now, now
 		if d, ok := c.entry.Tool.(awaken.Delegator); ok {
 			s.Child = d.ChildRun(c.tc)
@@ -497,7 +505,17 @@ func (w *crew) finish(ctx context.Context, o outcome) *end {
 	if res.Status == awaken.ToolPending {
 		return w.outcomes.suspend(c, res, cmd)
 	}
+	if brokeOff(&o) && c.state.Effect != awaken.ReadOnly && c.state.Child == "" {
+		w.ledger.doubt(c, awaken.Doubt{Origin: awaken.DoubtIntent})
+		res = c.state.UnansweredResult(res)
+	}
 	return w.outcomes.complete(ctx, c, w.outcomes.capped(c, res), cmd)
+}
+
+// brokeOff reports whether a call ended without an answer of its tool, which was told to stop or broke off.
+func brokeOff(o *outcome) bool {
+	_, panicked := errors.AsType[*awaken.PanicError](o.err)
+	return o.res == nil && (panicked || errors.Is(o.err, errToolTimeout) || errors.Is(o.err, errToolExit) || errors.Is(o.err, awaken.ErrCancelled))
 }
 
 // retire marks a call as no longer running.

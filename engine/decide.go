@@ -53,6 +53,7 @@ func (rt *Runtime) checkDecisions(ctx context.Context, runID string, at time.Tim
 	var items []awaken.InboxItem
 	for i := range decisions {
 		d := decisions[i]
+		d.Complete()
 		if err := d.Validate(); err != nil {
 			return nil, nil, err
 		}
@@ -98,6 +99,9 @@ func (rt *Runtime) checkDecisions(ctx context.Context, runID string, at time.Tim
 // decisionItem returns the inbox item of a decision on a call. All decisions on a question have
 // the same id.
 func decisionItem(run *awaken.Run, s *awaken.CallState, d awaken.Decision) *awaken.InboxItem {
+	if s.Status.Terminal() {
+		return settlementItem(run, s, d)
+	}
 	d.Target = s.SuspensionID()
 	rec := s.Decided(run.ThreadID, &d)
 	rec.RunID = run.RunID
@@ -139,7 +143,7 @@ func (rt *Runtime) checkArguments(ctx context.Context, run *awaken.Run, s *awake
 // findCall returns the call that a decision is about, by call id or suspension id.
 func findCall(calls []*awaken.CallState, target string) *awaken.CallState {
 	for i := len(calls) - 1; i >= 0; i-- {
-		if calls[i].CallID == target || calls[i].SuspensionID() == target && target != "" {
+		if calls[i].CallID == target || calls[i].SuspensionID() == target && target != "" || awaken.SettlementID(calls[i].CallID) == target {
 			return calls[i]
 		}
 	}
@@ -190,6 +194,13 @@ func checkDecision(threadID string, calls []*awaken.CallState, d *awaken.Decisio
 		}
 		return s, false, nil // the child decides
 	}
+	if d.Outcome != "" && s.Status.Terminal() {
+		dup, err := checkSettlement(threadID, s, d)
+		if err != nil {
+			return refuse("%w", err)
+		}
+		return s, dup, nil
+	}
 	if e := made(s, d); e != nil && e.Digest() == d.Digest() {
 		return s, true, nil
 	} else if e != nil {
@@ -202,11 +213,13 @@ func checkDecision(threadID string, calls []*awaken.CallState, d *awaken.Decisio
 		return refuse("%w: the call is %s and asks nothing", awaken.ErrInvalid, s.Status)
 	case s.Status != awaken.CallSuspended:
 		return refuse("%w: its status is %s", awaken.ErrDecided, s.Status)
+	case d.Outcome != "" && (!s.Doubt.Open() || s.AwaitsChild()):
+		return refuse("%w", notInDoubt(s, d))
 	}
 	if err := checkEdit(s, d.Arguments); err != nil {
 		return refuse("%w", err)
 	}
-	if rs := s.Ticket.Suspension.ResponseSchema; len(rs) > 0 && d.Action == awaken.ActionResume {
+	if rs := s.Ticket.Suspension.ResponseSchema; len(rs) > 0 && d.Action == awaken.ActionResume && d.Outcome == "" {
 		sch, err := schema.Compile(rs)
 		if err != nil {
 			return refuse("response schema: %w", err)
@@ -235,6 +248,7 @@ type decider struct {
 // decide applies a decision to a call of the step. The call acts on it when its resume mode says
 // so. A decision without an id is passed on to a child with the given one.
 func (de *decider) decide(d awaken.Decision, id string) error {
+	d.Complete()
 	var calls []*call
 	var states []*awaken.CallState
 	for c := range de.ledger.every {
@@ -251,6 +265,9 @@ func (de *decider) decide(d awaken.Decision, id string) error {
 	c := calls[slices.Index(states, s)]
 	if target, ok := s.ChildTarget(d.Target); ok {
 		return de.children.forward(c, target, d, id)
+	}
+	if s.Status.Terminal() {
+		return de.settleOver(s, d)
 	}
 	if len(d.Arguments) > 0 && c.entry != nil {
 		err = c.entry.Schema.Check(d.Arguments)
@@ -307,19 +324,27 @@ func (de *decider) take(c *call, d awaken.Decision) {
 	if d.Action == awaken.ActionResume {
 		s.Approved = append(slices.Clip(s.Approved), s.SuspensionID())
 	}
+	if d.Action == awaken.ActionResume && d.Outcome == awaken.OutcomeNotMade && s.Doubt.Open() && s.Doubt.Step == "" { // it begins anew
+		de.ledger.settle(c, d.Settlement())
+		s.StartedAt, s.Attempts = 0, max(s.Attempts, 1)
+	}
 	if d.Action == awaken.ActionCancel && s.IsHeld() {
 		de.guards.refuse(s)
 		de.guards.release(c, awaken.CallCancelled, awaken.ErrorResult("", de.ending.Message))
 	} else if d.Action == awaken.ActionCancel {
 		de.children.cancelChild(s)
-		res := awaken.ErrorResult("", refusal(s, &d))
-		res.Metadata = map[string]any{"rejected": true}
+		res := s.RefusalResult(d.Reason)
+		if d.Outcome == awaken.OutcomeNotMade {
+			de.ledger.settle(c, d.Settlement())
+			res = s.NotMadeResult(d.Reason)
+		}
 		de.outcomes.answer(c, awaken.CallCancelled, res)
 		result := d.Result
-		if len(result) == 0 {
+		if len(result) == 0 || s.Doubt != nil { // what a client says about a call in doubt is not its result
 			result = resumedValue(res)
 		}
-		de.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status, Decision: de.decided(s)})
+		de.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: result, MessageID: c.message.ID, Outcome: s.Status,
+			Decision: de.decided(s), Doubt: s.Doubt})
 	}
 }
 
@@ -340,18 +365,6 @@ func unmade(s *awaken.CallState, why string) {
 		d.Unapplied = why
 		s.Decision = &d
 	}
-}
-
-// refusal is the result the model sees of a call that was not approved.
-func refusal(s *awaken.CallState, d *awaken.Decision) string {
-	reason := ""
-	if d.Reason != "" {
-		reason = ": " + d.Reason
-	}
-	if s.HeldResult != nil {
-		return fmt.Sprintf("The call of tool %q was made, but its result was withheld%s.", s.ToolName, reason)
-	}
-	return fmt.Sprintf("The call of tool %q was refused%s. It was not made.", s.ToolName, reason)
 }
 
 // expiredID is the id of the decision made when a ticket expires.
@@ -392,8 +405,11 @@ func (de *decider) supersede(text string) {
 // retract is supersede for the calls of a step.
 func (de *decider) retract(text string) {
 	for _, c := range de.ledger.calls {
-		if c.doubtful { // it may have taken effect, and must not be hidden
+		if c.state.Doubt.Open() && !c.state.Status.Terminal() { // it may have taken effect, and must not be hidden
 			c.doubtful = false
+			de.followed().withdrawn(de.core, c.state, "superseded")
+			unmade(de.ledger.edit(c), "a message superseded the call")
+			de.children.cancelChild(c.state)
 			de.outcomes.doubt(c)
 		} else if c.state.HeldResult != nil && !c.state.Status.Terminal() { // it has taken effect
 			de.take(c, awaken.Decision{Target: c.state.CallID, Action: awaken.ActionCancel, Reason: "no decision"})

@@ -28,14 +28,12 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 			continue
 		}
 		c.doubtful = false
-		if c.state.Effect != awaken.Effectful || c.state.Status != awaken.CallRunning {
-			continue // only a step is in doubt: it is settled when the tool comes to it
-		}
 		atDoubt.Hit()
 		p := w.probe(ctx, c)
 		w.ledger.edit(c).Probed = p.Outcome
 		switch {
 		case p.Outcome == awaken.ProbeDone:
+			w.ledger.settle(c, awaken.Settlement{Outcome: awaken.OutcomeMade, By: "probe"})
 			c.tc = w.toolCall(c)
 			res, err := resultOf(c.state.ToolName, p.Result, nil)
 			if err != nil {
@@ -45,11 +43,12 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 				return e
 			}
 		case p.Outcome == awaken.ProbeNotDone:
+			w.ledger.settle(c, awaken.Settlement{Outcome: awaken.OutcomeNotMade, By: "probe"})
 			s := w.ledger.edit(c)
 			s.Status, s.StartedAt, s.Attempts = awaken.CallNew, 0, max(s.Attempts, 1)
 		case c.state.AskInDoubt || c.entry != nil && c.entry.Spec.InDoubt == awaken.DoubtSuspend:
-			if e := w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &awaken.Ticket{Suspension: awaken.Suspension{ID: "in_doubt_" + c.state.CallID, Action: doubtAction,
-				Message: fmt.Sprintf("Tool '%s' was cut off after it had begun. It may have taken effect. Make the call again?", c.state.ToolName), Parameters: c.state.Arguments}}}, nil); e != nil {
+			if e := w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &awaken.Ticket{Suspension: awaken.Suspension{ID: "in_doubt_" + c.state.CallID, Action: awaken.ActionInDoubt,
+				Message: awaken.DoubtQuestion(fmt.Sprintf("Tool '%s' was cut off after it had begun.", c.state.ToolName), "Make the call again?"), Parameters: c.state.Arguments}}}, nil); e != nil {
 				return e
 			}
 		default:
@@ -59,13 +58,64 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 	return nil
 }
 
-// doubtAction is the action of a question about a call in doubt.
-const doubtAction = "tool:in_doubt"
+// settlesAsMade reports whether a person has decided that a call in doubt took effect: by the outcome, or
+// by answering the question about it with the result that the call had. An answer that only approves
+// makes the call again.
+func settlesAsMade(s *awaken.CallState) bool {
+	switch d := s.Decision; {
+	case d == nil || !s.Doubt.Open() || s.Doubt.Step != "": // a step is settled when the tool comes to it
+		return false
+	case d.Outcome != "":
+		return d.Outcome == awaken.OutcomeMade
+	default:
+		return s.Ticket != nil && s.Ticket.Suspension.Action == awaken.ActionInDoubt && d.Answer() != nil
+	}
+}
 
-// settlesDoubt reports whether a person has answered the question about a call in doubt with the
-// result that the call had. An answer that only approves makes the call again.
-func settlesDoubt(s *awaken.CallState) bool {
-	return s.Ticket != nil && s.Ticket.Suspension.Action == doubtAction && s.Decision != nil && s.Decision.Answer() != nil
+// asMade returns what a decision that settles a call as made says about its doubt.
+func asMade(d *awaken.Decision) awaken.Settlement {
+	as := d.Settlement()
+	as.Outcome = awaken.OutcomeMade
+	return as
+}
+
+// weigh settles the doubt of a call by its result, or enters one. The answer of the tool to a later attempt ends
+// the doubt about an earlier one, unless it is an error: that says nothing about the earlier one.
+func (oc *outcomes) weigh(c *call, res *awaken.ToolResult) *awaken.ToolResult {
+	s := c.state
+	switch {
+	case res.InDoubt() && s.Child != "":
+		oc.ledger.doubt(c, awaken.Doubt{Origin: awaken.DoubtChild, RunID: s.Child})
+	case res.InDoubt():
+		oc.ledger.doubt(c, awaken.Doubt{Origin: awaken.DoubtTool})
+	case !s.Doubt.Open():
+	case res.Status == awaken.ToolError:
+		return s.WithDoubt(res)
+	default:
+		oc.ledger.settle(c, awaken.Settlement{Outcome: awaken.OutcomeMade, By: "tool"})
+	}
+	return res
+}
+
+// doubtAsked enters the doubt that a question of a tool is about, or the doubts of a child that waits.
+func (oc *outcomes) doubtAsked(c *call, t *awaken.Ticket) {
+	if t.InDoubt {
+		oc.ledger.doubt(c, awaken.Doubt{Origin: awaken.DoubtTool})
+		return
+	}
+	if t.Child == "" {
+		return
+	}
+	for i := range t.Tickets {
+		if d := t.Tickets[i].InDoubt; d.Open() {
+			oc.ledger.doubt(c, awaken.Doubt{Since: d.Since, Origin: awaken.DoubtChild, RunID: t.Child})
+			return
+		}
+	}
+	if d := c.state.Doubt; d.Open() && d.Origin == awaken.DoubtChild { // the child's doubt is settled
+		oc.ledger.edit(c).Doubt = nil
+		oc.rec.InDoubt--
+	}
 }
 
 // probe asks the tool for the outcome of a call.
@@ -102,12 +152,6 @@ func (w *crew) ask(ctx context.Context, entry *registry.Tool, tc *awaken.ToolCal
 
 // doubt tells the model that a call may have taken effect.
 func (oc *outcomes) doubt(c *call) {
-	text := fmt.Sprintf("the call of tool %q was cut off after it had begun; whether it took effect is not known, and it was not repeated", c.state.ToolName)
-	if step := c.steps.openEffect(); step != nil {
-		text += fmt.Sprintf("; it was at its step %q", step.Name)
-	}
-	res := awaken.ErrorResult("in_doubt", text)
-	res.Metadata = map[string]any{"in_doubt": true}
-	oc.answer(c, awaken.CallFailed, res)
+	oc.answer(c, awaken.CallFailed, c.state.DoubtResult())
 	oc.deferOutcome(c, awaken.CallFailed)
 }

@@ -55,7 +55,7 @@ func checkEdit(s *awaken.CallState, args json.RawMessage) error {
 	switch {
 	case len(args) == 0:
 		return nil
-	case len(s.Steps) > 0, s.Ticket != nil && s.Ticket.Suspension.Action == stepDoubtAction:
+	case len(s.Steps) > 0, s.Ticket != nil && s.Ticket.Suspension.Action == awaken.ActionStepInDoubt:
 		return fmt.Errorf("%w: the call has done some of its steps; its arguments can no longer be changed", awaken.ErrInvalid)
 	case s.HeldResult != nil:
 		return fmt.Errorf("%w: the call has been made; its arguments can no longer be changed", awaken.ErrInvalid)

@@ -76,7 +76,11 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error
 		if foreign && !it.Report.Outlives() {
 			continue
 		}
-		if it.Decision != nil {
+		if it.Decided.Settles() {
+			if in.decider.settled(it.Decided) { // the model goes on with it
+				in.received++
+			}
+		} else if it.Decision != nil {
 			err := in.decider.decide(*it.Decision, it.ID)
 			if _, ok := errors.AsType[storeError](err); ok {
 				return fmt.Errorf("inbox of thread %s: %w", in.info.ThreadID, err)

@@ -33,7 +33,7 @@ type call struct {
 	running   bool
 	shared    bool // others have seen state: copy it before a change
 	listed    bool // it is in ledger.changed
-	doubtful  bool // it, or a step of it, is effectful and had begun when its owner was lost
+	doubtful  bool // it is effectful and had begun when its owner was lost: ask its tool, a person or the model
 	appended  bool // the message is in the log
 	rewritten bool // a gate replaced its arguments
 	recheck   bool // its child has reported: check it before waiting
@@ -122,6 +122,49 @@ func (l *ledger) edit(c *call) *awaken.CallState {
 	return c.state
 }
 
+// doubt enters in the record of a call that it is not known whether it took effect. A doubt that is
+// open stays as it is.
+func (l *ledger) doubt(c *call, d awaken.Doubt) {
+	if c.state.Doubt.Open() {
+		return
+	}
+	s := l.edit(c)
+	if d.Since = cmp.Or(d.Since, s.StartedAt); d.Since == 0 {
+		d.Since = l.rt.cfg.Now().UnixMilli()
+	}
+	d.Attempts = int(s.Attempts)
+	s.Doubt = &d
+	l.rec.InDoubt++
+}
+
+// settle ends the doubt of a call, if it has one that is open. A call that may be repeated, and has
+// its answer now, was not in doubt for anyone to see.
+func (l *ledger) settle(c *call, as awaken.Settlement) {
+	if !c.state.Doubt.Open() {
+		return
+	}
+	s := l.edit(c)
+	as.At = cmp.Or(as.At, l.rt.cfg.Now().UnixMilli())
+	if s.Doubt = s.Doubt.Settle(as); as.By == "tool" && s.Effect != awaken.Effectful && s.Ticket == nil {
+		s.Doubt = nil
+	}
+	l.rec.InDoubt--
+}
+
+// cutOff enters a doubt for a call that has begun and will not be heard of again: its owner was lost, or
+// gives it up. Calls that only read have none, and what became of a child its own record says.
+func (l *ledger) cutOff(c *call) {
+	s := c.state
+	step := c.steps.openEffect()
+	switch {
+	case s.Status.Terminal(), s.Child != "" && s.Effect != awaken.Effectful:
+	case step != nil:
+		l.doubt(c, awaken.Doubt{Since: step.StartedAt, Origin: awaken.DoubtIntent, Step: step.Name})
+	case s.Status == awaken.CallRunning && s.StartedAt != 0 && s.Effect != awaken.ReadOnly:
+		l.doubt(c, awaken.Doubt{Since: s.StartedAt, Origin: awaken.DoubtIntent})
+	}
+}
+
 // ticket suspends a call with a ticket, whose missing fields it fills in. A question that was
 // answered before keeps its id; a new one under the same id is numbered, as in suspend_c1~2, so that no
 // decision counts for both.
@@ -182,7 +225,7 @@ func (l *ledger) waiting() *awaken.Waiting {
 		susp := s.Ticket.Suspension
 		w.TicketIDs = append(w.TicketIDs, susp.ID)
 		w.Tickets = append(w.Tickets, awaken.WaitingTicket{TicketID: susp.ID, ToolCallID: s.CallID, ToolName: s.ToolName, Arguments: s.Arguments,
-			ResumeMode: s.ResumeMode, Reason: susp.Message, Suspension: &susp, ExpiresAt: s.Ticket.ExpiresAt, Escalated: s.Escalated, UpdatedAt: s.UpdatedAt})
+			ResumeMode: s.ResumeMode, Reason: susp.Message, Suspension: &susp, ExpiresAt: s.Ticket.ExpiresAt, Escalated: s.Escalated, UpdatedAt: s.UpdatedAt, InDoubt: openDoubt(s)})
 		if s.ResumeMode == awaken.UseDecisionAsToolResult {
 			w.Reason = awaken.WaitUserInput
 		}
@@ -197,6 +240,14 @@ func (l *ledger) waiting() *awaken.Waiting {
 		}
 	}
 	return w
+}
+
+// openDoubt returns the doubt of a call that is not settled, or nil.
+func openDoubt(s *awaken.CallState) *awaken.Doubt {
+	if s.Doubt.Open() {
+		return s.Doubt
+	}
+	return nil
 }
 
 // derive updates the state keys that mirror the record and the ledger.

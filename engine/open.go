@@ -380,7 +380,8 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 			c.message = op.outcomes.answerTo(s, s.Result)
 		}
 		op.ledger.calls = append(op.ledger.calls, c)
-		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful || !s.Status.Terminal() && c.steps.openEffect() != nil
+		op.ledger.cutOff(c)
+		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful
 	}
 	// A step with all answers stored is over.
 	unanswered := func(c *call) bool { return !c.appended }
@@ -450,7 +451,7 @@ func (op *opening) takeInput(ctx context.Context, req *awaken.RunRequest) error 
 		}
 	}
 	if !op.resumed {
-		op.dropUnanswered()
+		op.dropUnanswered(ctx)
 	}
 	first := len(op.conv.added)             // index of the first input message
 	if !op.resumed && op.endAtOnce == nil { // messages posted to the thread are input, too
@@ -531,7 +532,8 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 		return fmt.Errorf("rewind: message %q: %w on thread %s", messageID, awaken.ErrNotFound, op.info.ThreadID)
 	}
 	op.guards.drop("rewound", "the conversation was rewound")
-	for _, c := range op.ledger.calls {
+	open := op.ledger.calls
+	for _, c := range open {
 		if !c.state.Status.Terminal() {
 			op.followed().withdrawn(&op.core, c.state, "rewound")
 			s := op.ledger.edit(c)
@@ -553,31 +555,7 @@ func (op *opening) rewind(ctx context.Context, messageID string) error {
 		op.conv.msgs = llm.NewMessages(op.cp.View...)
 	}
 	op.conv.rewritten = true
-	return nil
-}
-
-// dropUnanswered hides calls that were never answered from the model of a new run. A rewind may
-// have removed their answers.
-func (op *opening) dropUnanswered() {
-	at := op.conv.msgs.Len() - 1
-	for at >= 0 && op.conv.msgs.At(at).Role != llm.Assistant {
-		at--
-	}
-	if at < 0 || len(op.conv.msgs.At(at).ToolCalls) == 0 {
-		return
-	}
-	step := op.conv.msgs.From(at).Slice()
-	open := llm.Unanswered(step)
-	if len(open) == 0 {
-		return
-	}
-	for _, c := range open {
-		m := &llm.Message{ID: op.rt.cfg.NewID(), Role: llm.ToolRole, ToolCallID: c.ID, Visibility: llm.Internal,
-			Content: []llm.Block{llm.Text("[tool call was never answered]")}, Metadata: op.metadata()}
-		op.conv.added, step = append(op.conv.added, m), append(step, m)
-	}
-	op.conv.rewriteFrom(at)
-	op.conv.msgs = op.conv.msgs.Append(viewOf(step)...)
+	return op.noteDoubts(ctx, open, log[mark.Metadata.Rewind.FromSeq-1:])
 }
 
 // lastText is the text of the run's last answer.

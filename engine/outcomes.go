@@ -35,6 +35,7 @@ type outcomes struct {
 // and updates the ledger, the conversation and the events. The next commit stores all of it.
 func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
 	res.ToolName = c.state.ToolName
+	res = oc.weigh(c, res)
 	oc.taintBy(ctx, c)
 	var failed *end
 	if c.tc != nil && len(oc.agent.Guards[awaken.ResultPoint]) > 0 {
@@ -132,6 +133,7 @@ func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command
 	}
 	s := oc.ledger.edit(c)
 	t := oc.ledger.ticket(c, *res.Suspension)
+	oc.doubtAsked(c, t)
 	c.forget()
 	out := *res
 	out.ToolName, out.Status, out.Suspension = s.ToolName, awaken.ToolPending, t
@@ -162,7 +164,8 @@ func (oc *outcomes) submitCall(c *call, cmd *awaken.Command) error {
 func (oc *outcomes) deferOutcome(c *call, outcome awaken.CallStatus) {
 	s := c.state
 	if s.Ticket != nil {
-		oc.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status, Decision: oc.decided(s)})
+		oc.out.deferEvent(&awaken.ToolCallResumed{TargetID: s.CallID, Result: resumedValue(s.Result), MessageID: c.message.ID, Outcome: s.Status,
+			Decision: oc.decided(s), Doubt: s.Doubt})
 	} else {
 		oc.out.deferEvent(&awaken.ToolCallDone{ID: s.CallID, MessageID: c.message.ID, Result: s.Result, Outcome: outcome, Arguments: c.replaced()})
 	}
@@ -277,11 +280,8 @@ func (oc *outcomes) closeAll(e *end) {
 		}
 		closed = true
 		oc.followed().withdrawn(oc.core, c.state, string(e.Type))
-		res := awaken.ErrorResult("", interruption(c.state, e))
-		if c.state.StartedAt != 0 && c.state.Effect == awaken.Effectful && c.state.Status == awaken.CallRunning || c.steps.openEffect() != nil {
-			res.Message += "; it had begun, and whether it took effect is not known"
-			res.Metadata = map[string]any{"in_doubt": true}
-		}
+		oc.ledger.cutOff(c)
+		res := c.state.InterruptionResult(e.Termination.String())
 		oc.children.cancelChild(c.state)
 		unmade(oc.ledger.edit(c), fmt.Sprintf("the run ended: %s", e.Termination))
 		oc.answer(c, awaken.CallCancelled, res)
@@ -290,15 +290,6 @@ func (oc *outcomes) closeAll(e *end) {
 	if closed || len(oc.ledger.calls) > 0 {
 		oc.appendAnswers(true)
 	}
-}
-
-// interruption is the error of a call that the end of the run interrupted.
-func interruption(s *awaken.CallState, e *end) string {
-	unmade := ""
-	if s.StartedAt == 0 {
-		unmade = "the call was not made, "
-	}
-	return fmt.Sprintf("[Tool execution was interrupted] %sthe run ended: %s", unmade, e.Termination)
 }
 
 // wait counts a result that waits for a commit.
@@ -344,7 +335,7 @@ func resultOf(tool string, r *awaken.ToolResult, err error) (*awaken.ToolResult,
 		res.Metadata = map[string]any{"timed_out": true}
 	}
 	if fatal == nil && r == nil && errors.Is(err, awaken.ErrInDoubt) {
-		res.Metadata = map[string]any{"in_doubt": true}
+		res.MarkInDoubt()
 	}
 	return res, fatal
 }

@@ -18,7 +18,8 @@ func (rt *Runtime) Report(ctx context.Context, child *awaken.Run) error {
 		return nil
 	}
 	rep := &awaken.ChildReport{RunID: child.RunID, ThreadID: child.ThreadID, AgentID: child.AgentID, Status: child.Status,
-		Termination: child.Termination, Response: child.FinalOutput, Task: child.Mode == "scheduled", FinishedAt: child.FinishedAt / 1000, Taint: child.Taint}
+		Termination: child.Termination, Response: child.FinalOutput, Task: child.Mode == "scheduled", FinishedAt: child.FinishedAt / 1000, Taint: child.Taint,
+		InDoubt: int(child.InDoubt)}
 	rep.Usage, rep.CostUSD = child.Total()
 	if child.ErrorPayload != nil {
 		rep.Error = child.ErrorPayload.Message
@@ -52,6 +53,9 @@ func reportText(rep *awaken.ChildReport) string {
 		kind, content = "cancelled", map[string]string{}
 	case awaken.Failed, awaken.Blocked:
 		kind, content = "failed", map[string]string{"error": rep.Termination.String()}
+	}
+	if rep.InDoubt > 0 {
+		content["in_doubt"] = (&awaken.Run{AgentID: rep.AgentID, InDoubt: int32(rep.InDoubt)}).DoubtClause()
 	}
 	data, err := json.Marshal(content)
 	if err != nil {

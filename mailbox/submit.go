@@ -338,6 +338,10 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	if err != nil {
 		return nil, err
 	}
+	settles, _ := partSettlements(decided)
+	if len(settles) > 0 {
+		return nil, fmt.Errorf("%w: decision on %q settles a call that is over; want it by itself, not with a submission", awaken.ErrInvalid, settles[0].Decided.ToolCallID)
+	}
 	if len(s.Request.Decisions) > 0 && len(decided) == 0 && len(s.Request.Messages) == 0 {
 		return t.alreadyDecided(ctx, d.ThreadID)
 	}

@@ -58,7 +58,8 @@ func (t *Tenant) changed(ctx context.Context, threadID string, fn func(q *Thread
 // run, of its dispatch, or of a thread, which stands for the thread's open run. Decisions
 // that were taken in before are not delivered again; the receipt is then a duplicate. Of
 // different decisions on a question the first one counts; the error of the others is an
-// *[awaken.Decided].
+// *[awaken.Decided]. A decision with an outcome also settles a call in doubt that is over, of a run that
+// may have ended: it wakes nothing, and the thread's next run tells its model.
 func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (*Receipt, error) {
 	threadID, runID, err := t.find(ctx, id)
 	if err != nil {
@@ -77,9 +78,14 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 	if r.Duplicate {
 		return r, nil
 	}
+	settles, waited := partSettlements(items)
 	err = t.changed(ctx, threadID, func(q *Thread) error {
 		r.After = q.End
-		got, err := q.submit(&submission{dispatch: t.newDispatch(), items: items, live: true, runID: runID})
+		q.Post = append(q.Post, settles...)
+		if len(waited) == 0 {
+			return nil
+		}
+		got, err := q.submit(&submission{dispatch: t.newDispatch(), items: waited, live: true, runID: runID})
 		if got != nil {
 			r.DispatchID = got.ID
 		}
@@ -94,6 +100,19 @@ func (t *Tenant) Decide(ctx context.Context, id string, ds ...awaken.Decision) (
 	}
 	r.Decided = t.made(ctx, items)
 	return r, nil
+}
+
+// partSettlements parts the settlements of calls that are over from the other decisions. They wake no run: the next one of
+// the thread reads them.
+func partSettlements(items []awaken.InboxItem) (settles, others []awaken.InboxItem) {
+	for _, it := range items {
+		if it.Decided.Settles() {
+			settles = append(settles, it)
+		} else {
+			others = append(others, it)
+		}
+	}
+	return settles, others
 }
 
 // Continue resumes a run that waits for its budget to be raised or for its pinned version to

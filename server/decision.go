@@ -19,11 +19,14 @@ import (
 type decisionBody struct {
 	ToolCallID      string          `json:"tool_call_id,omitempty"` // or the id of the suspension
 	ToolCallIDCamel string          `json:"toolCallId,omitempty"`
-	Action          string          `json:"action"` // resume or cancel
+	Action          string          `json:"action,omitempty"` // resume or cancel; may be left out with outcome
 	Payload         json.RawMessage `json:"payload,omitempty"`
 	DecisionID      string          `json:"decision_id,omitempty"` // makes retries safe: a repeated decision counts once
 	Reason          string          `json:"reason,omitempty"`
 	Arguments       json.RawMessage `json:"arguments,omitempty"` // replace the call's own
+	// Outcome settles a call in doubt: made, with payload as its result, or not_made. With action resume, a call that was not made is
+	// made again.
+	Outcome string `json:"outcome,omitempty"`
 }
 
 // decision returns the decision on target or, if that is "", on the call that the body names.
@@ -37,11 +40,15 @@ func (body *decisionBody) decision(target string) (awaken.Decision, error) {
 			return awaken.Decision{}, protocol.BadRequest("tool_call_id is missing")
 		}
 	}
-	if a := awaken.DecisionAction(body.Action); a != awaken.ActionResume && a != awaken.ActionCancel {
+	if o := awaken.Outcome(body.Outcome); o != "" && o != awaken.OutcomeMade && o != awaken.OutcomeNotMade {
+		return awaken.Decision{}, protocol.BadRequest("outcome is %q, want made or not_made", body.Outcome)
+	}
+	d := awaken.Decision{Target: target, ID: body.DecisionID, Action: awaken.DecisionAction(body.Action), Result: body.Payload,
+		Reason: body.Reason, Arguments: body.Arguments, Outcome: awaken.Outcome(body.Outcome)}
+	if d.Complete(); d.Action != awaken.ActionResume && d.Action != awaken.ActionCancel {
 		return awaken.Decision{}, protocol.BadRequest("action is %q, want resume or cancel", body.Action)
 	}
-	return awaken.Decision{Target: target, ID: body.DecisionID, Action: awaken.DecisionAction(body.Action), Result: body.Payload,
-		Reason: body.Reason, Arguments: body.Arguments}, nil
+	return d, nil
 }
 
 // decide delivers a decision to a run or to the open run of a thread, whichever id names. It is on
@@ -85,7 +92,10 @@ func (l decisionLog) add(req *request, made []*awaken.Decided) {
 	after, _ := json.Marshal(decidedIn{req.tenantName()}) // cannot fail
 	for _, d := range made {
 		action := "approve"
-		if d.Action == awaken.ActionCancel {
+		switch {
+		case d.Outcome != "":
+			action = "settle"
+		case d.Action == awaken.ActionCancel:
 			action = "reject"
 		}
 		if err := l.control.Audit().Add(context.WithoutCancel(req.ctx), action, "runs/"+d.RunID+"/"+d.TicketID, actorOf(req), after); err != nil {

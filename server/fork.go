@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -340,16 +339,16 @@ func (b *replayBody) results(rec *trace.Recording) (map[string]*awaken.ToolResul
 		if out[id] != nil {
 			return nil, protocol.BadRequest("call %q is in results and in refused, want it in one of them", id)
 		}
-		name := id
+		asked := &awaken.CallState{CallID: id, ToolName: id} // in the fork, it was not made
 		for _, c := range rec.Calls {
 			if c.CallID == id {
-				name = c.ToolName
+				asked.ToolName = c.ToolName
+				if c.Doubt.Open() { // a fork does not know more than its run
+					asked = c
+				}
 			}
 		}
-		if reason != "" {
-			reason = ": " + reason
-		}
-		out[id] = awaken.ErrorResult("", fmt.Sprintf("The call of tool %q was refused%s. It was not made.", name, reason))
+		out[id] = asked.RefusalResult(reason)
 	}
 	return out, nil
 }

@@ -85,6 +85,8 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[awaken.ExpiryPolicy]():   enum(awaken.ExpireApprove, awaken.ExpireEscalate),
 	reflect.TypeFor[awaken.DecisionAction](): enum(awaken.ActionResume, awaken.ActionCancel),
 	reflect.TypeFor[awaken.EffectClass]():    enum(awaken.Effectful, awaken.Idempotent, awaken.ReadOnly),
+	reflect.TypeFor[awaken.Outcome]():        enum(awaken.OutcomeMade, awaken.OutcomeNotMade, awaken.OutcomeInDoubt),
+	reflect.TypeFor[awaken.DoubtOrigin]():    enum(awaken.DoubtIntent, awaken.DoubtTool, awaken.DoubtChild, awaken.DoubtRestored),
 	reflect.TypeFor[awaken.DoubtPolicy]():    enum(awaken.DoubtTell, awaken.DoubtSuspend),
 	reflect.TypeFor[awaken.WaitingReason](): enum(awaken.WaitToolPermission, awaken.WaitUserInput, awaken.WaitBackgroundTasks,
 		"external_event", "rate_limit", "manual_pause", awaken.WaitBudget, awaken.WaitPin),
@@ -258,7 +260,7 @@ func (d *definitions) of(t reflect.Type) object {
 		return object{"type": "boolean"}
 	case reflect.Float64:
 		return object{"type": "number"}
-	case reflect.Int, reflect.Int64, reflect.Uint64:
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
 		return object{"type": "integer"}
 	case reflect.Slice:
 		return object{"type": "array", "items": d.of(t.Elem())}

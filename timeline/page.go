@@ -95,6 +95,9 @@ type CallRow struct {
 	EndedAt   int64              `json:"ended_at,omitempty"`
 	Attempts  int                `json:"attempts,omitempty"` // how often it has begun, as far as that was committed
 	InDoubt   bool               `json:"in_doubt,omitempty"` // its owner was lost while it ran, and its outcome was not known
+	// Doubt says since when and why its outcome is not known, or how that was settled.
+	Doubt   *awaken.Doubt  `json:"doubt,omitempty"`
+	Outcome awaken.Outcome `json:"outcome,omitempty"` // whether it took effect, as far as that is known
 	// Probe says what the tool knew of the call in doubt: done or not_done.
 	Probe     string             `json:"probe,omitempty"`
 	Child     string             `json:"child_run_id,omitempty"`

@@ -3,7 +3,6 @@ package timeline
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ids"
@@ -263,7 +262,7 @@ func (t *teller) addCalls(calls []*awaken.CallState, more bool) {
 // row returns the row of a call.
 func (t *teller) row(c *awaken.CallState) CallRow {
 	r := CallRow{CallID: c.CallID, ToolName: c.ToolName, Step: c.Step, Index: c.Index, Status: c.Status, Effect: c.Effect, Key: c.Key, QueuedAt: t.queued[c.CallID],
-		StartedAt: c.StartedAt, Attempts: int(c.Attempts), InDoubt: inDoubt(c), Probe: c.Probed.String(), Child: c.Child}
+		StartedAt: c.StartedAt, Attempts: int(c.Attempts), InDoubt: inDoubt(c), Doubt: c.Doubt, Outcome: c.Outcome(), Probe: c.Probed.String(), Child: c.Child}
 	if c.StartedAt != 0 && r.Attempts == 0 {
 		r.Attempts = 1
 	}
@@ -290,6 +289,7 @@ func (t *teller) row(c *awaken.CallState) CallRow {
 // inDoubt reports whether the outcome of a call, or of a step of it, was not known after its owner was
 // lost.
 func inDoubt(c *awaken.CallState) bool {
-	return c.Result != nil && c.Result.Metadata["in_doubt"] == true || c.Ticket != nil && strings.HasSuffix(c.Ticket.Suspension.Action, "in_doubt") ||
+	return c.Doubt != nil || c.Result.InDoubt() ||
+		c.Ticket != nil && (c.Ticket.Suspension.Action == awaken.ActionInDoubt || c.Ticket.Suspension.Action == awaken.ActionStepInDoubt) ||
 		slices.ContainsFunc(c.Steps, func(s *awaken.CallStep) bool { return s.InDoubt })
 }

@@ -127,7 +127,7 @@ func TestRead_ACallIsFollowedFromTheQueueToItsResult(t *testing.T) {
 		c.Steps = []*awaken.CallStep{{Name: "charge", Key: "k", Attempts: 1, StartedAt: 1, EndedAt: 2, Result: []byte(`"secret"`)}}
 	}), &awaken.ToolCallResumed{TargetID: "c", Result: []byte(`1`), Outcome: awaken.CallSucceeded}, &awaken.StepEnd{})
 	got := a.told()
-	want := []timeline.CallRow{{CallID: "c", ToolName: "pay", Status: awaken.CallSucceeded, Effect: awaken.Effectful, Key: "r/0/0", QueuedAt: 1040, StartedAt: 1040, EndedAt: 1110, Attempts: 2, InDoubt: true,
+	want := []timeline.CallRow{{CallID: "c", ToolName: "pay", Status: awaken.CallSucceeded, Effect: awaken.Effectful, Key: "r/0/0", QueuedAt: 1040, StartedAt: 1040, EndedAt: 1110, Attempts: 2, InDoubt: true, Outcome: awaken.OutcomeMade,
 		Question:  &timeline.Asked{TicketID: "suspend_c", Action: "tool:in_doubt", Message: "Again?", AskedAt: 1080},
 		Decisions: []awaken.Decision{{Target: "suspend_c", Action: awaken.ActionResume, Actor: &awaken.Actor{User: "ann"}, UpdatedAt: 1100}},
 		Steps:     []*awaken.CallStep{{Name: "charge", Key: "k", Attempts: 1, StartedAt: 1, EndedAt: 2}}}}

@@ -82,7 +82,7 @@ func (l *left) announce(s *session, prompt, quiet bool) {
 		}
 	}
 	for _, c := range l.begun {
-		if c.Status == awaken.CallRunning && c.Effect == awaken.Effectful {
+		if c.Doubt.Open() || c.Status == awaken.CallRunning && c.Effect != awaken.ReadOnly {
 			s.complain(fmt.Sprintf("in doubt: %s %s had started and may have taken effect", c.ToolName, compact(c.Arguments)))
 		}
 	}

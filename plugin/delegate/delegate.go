@@ -281,7 +281,7 @@ func (t *tool) result(call *awaken.ToolCall, child *awaken.Run) (*awaken.ToolRes
 		return nil, err
 	}
 	call.Progress(awaken.Progress{Status: progress, Message: t.agent})
-	return res, nil
+	return child.ChildResult(res), nil
 }
 
 // sink streams the delegate's text as output of the call.

@@ -356,7 +356,7 @@ func (c *Connection) askAuthorization(ctx context.Context, call *awaken.ToolCall
 	if err != nil {
 		return err
 	}
-	return suspend(call, d, s)
+	return suspend(call, d, s, false)
 }
 
 // entrance is the tool of a server that no user has authorized yet: what tools it has is not known.

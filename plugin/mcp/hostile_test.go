@@ -90,12 +90,12 @@ func hostileHandler(misbehave func(http.ResponseWriter), called func()) http.Han
 
 // told has the hostile servers, and what the model is told about the call of each.
 var told = map[string]string{
-	"hostile crash":                     "exit status 7: out of cheese. Whether the call took effect is not known, and it was not repeated",
+	"hostile crash":                     "exit status 7: out of cheese; whether it took effect is not known, and it was not repeated",
 	"hostile hang at open":              "not found",
 	"hostile hang":                      "timed out",
 	"hostile lines without end":         "not known",
 	"hostile long line":                 "a line exceeds 8388608 bytes",
-	"hostile nesting":                   "Whether the call took effect is not known",
+	"hostile nesting":                   "whether it took effect is not known",
 	"hostile notifications":             "I went.",
 	"hostile notifications without end": "timed out",
 	"hostile sampling":                  "I went.",

@@ -125,7 +125,7 @@ func (t *tool) ask(call *awaken.ToolCall, d *dialogue, q *question) error {
 		s.Action, s.Message = SamplingAction, fmt.Sprintf("MCP server %q asks for an answer of agent %q. Allow it?", t.conn.server.ID, t.conn.server.Sampling.Agent)
 		s.Parameters, _ = json.Marshal(map[string]any{"server": t.conn.server.ID, "tool": t.tool.Name, "messages": q.sample.Messages, "system_prompt": q.sample.SystemPrompt})
 	}
-	return suspend(call, d, s)
+	return suspend(call, d, s, false)
 }
 
 // askAgain suspends a call whose session was lost while its question waited: the server may have begun
@@ -134,19 +134,17 @@ func (t *tool) askAgain(call *awaken.ToolCall, d *dialogue) error {
 	d.Count++
 	d.Open, d.Again = "", true
 	return suspend(call, d, awaken.Suspension{ID: d.suspensionID(call.ID), Action: AgainAction, Parameters: call.Args,
-		Message: fmt.Sprintf("The connection to MCP server %q was lost before your answer reached it. The call of %q may have taken effect. Make it again, with your answer?", t.conn.server.ID, t.tool.Name)})
+		Message: awaken.DoubtQuestion(fmt.Sprintf("The connection to MCP server %q was lost before your answer about the call of %q reached it.",
+			t.conn.server.ID, t.tool.Name), "Make it again, with your answer?")}, t.spec.Effect != awaken.ReadOnly)
 }
-
-// doubtAction is the action of the runtime's questions about calls in doubt: an answer with a result is the result of
-// the call, which is then not made again.
-const doubtAction = "tool:in_doubt"
 
 // askDoubt suspends a call in which the connection was lost.
 func (t *tool) askDoubt(call *awaken.ToolCall, d *dialogue, lost string) error {
 	d.Count++
 	d.Open, d.Again, d.Requests, d.State, d.Answers = "", true, nil, "", nil
-	return suspend(call, d, awaken.Suspension{ID: d.suspensionID(call.ID), Action: doubtAction, Parameters: call.Args,
-		Message: fmt.Sprintf("The connection to MCP server %q was lost in the call of %q: %s. It may have taken effect. Make the call again?", t.conn.server.ID, t.tool.Name, lost)})
+	return suspend(call, d, awaken.Suspension{ID: d.suspensionID(call.ID), Action: awaken.ActionInDoubt, Parameters: call.Args,
+		Message: awaken.DoubtQuestion(fmt.Sprintf("The connection to MCP server %q was lost in the call of %q: %s.", t.conn.server.ID, t.tool.Name, lost),
+			"Make the call again?")}, true)
 }
 
 // end forgets the dialogue of a call that is over.
@@ -156,9 +154,10 @@ func (d *dialogue) end(call *awaken.ToolCall) {
 	}
 }
 
-func suspend(call *awaken.ToolCall, d *dialogue, s awaken.Suspension) error {
+// suspend suspends a call. InDoubt says that it may have taken effect.
+func suspend(call *awaken.ToolCall, d *dialogue, s awaken.Suspension, inDoubt bool) error {
 	dialogues.Update(call, dialogueOf{call.ID, d})
-	return awaken.Suspend(awaken.Ticket{Suspension: s, ResumeMode: awaken.ReplayToolCall})
+	return awaken.Suspend(awaken.Ticket{Suspension: s, ResumeMode: awaken.ReplayToolCall, InDoubt: inDoubt})
 }
 
 // resumed returns the dialogue of a call, with the answer that resumed it, if one did.

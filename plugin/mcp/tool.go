@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 
@@ -271,14 +272,14 @@ func (t *tool) failure(ctx context.Context, s *session, call *awaken.ToolCall, d
 	if t.spec.Effect == awaken.Effectful && t.spec.InDoubt == awaken.DoubtSuspend {
 		return nil, t.askDoubt(call, d, lost)
 	}
-	code, text := "connection_lost", "the connection to MCP server %q was lost in the call: %s"
-	res := &awaken.ToolResult{}
+	text := fmt.Sprintf("the connection to MCP server %q was lost in the call: %s", t.conn.server.ID, lost)
+	res := awaken.ErrorResult("connection_lost", text)
 	if t.spec.Effect == awaken.Effectful {
-		code, text = "in_doubt", text+". Whether the call took effect is not known, and it was not repeated"
-		defer func() { res.Metadata["in_doubt"] = true }()
+		res = awaken.InDoubtResult(fmt.Sprintf("%s; %v, and it was not repeated", text, awaken.ErrInDoubt))
 	}
-	res = awaken.ErrorResult(code, fmt.Sprintf(text, t.conn.server.ID, lost))
-	res.Metadata = t.metadata()
+	meta := t.metadata()
+	maps.Copy(meta, res.Metadata)
+	res.Metadata = meta
 	return res, nil
 }
 

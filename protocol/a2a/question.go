@@ -21,6 +21,7 @@ type ticket struct {
 	Arguments      json.RawMessage `json:"arguments,omitempty"`
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
 	ExpiresAt      string          `json:"expiresAt,omitempty"`
+	InDoubt        bool            `json:"inDoubt,omitempty"` // the call may have taken effect
 }
 
 // tickets is the data part of the message of a task that waits.
@@ -67,7 +68,8 @@ func questionMessage(w *awaken.Waiting, reason, contextID, taskID string) *Messa
 	id := string(w.Reason)
 	for i := range w.Tickets {
 		t := &w.Tickets[i]
-		q := ticket{TicketID: t.TicketID, Kind: "input", Message: t.Reason, ToolName: t.ToolName, ToolCallID: t.ToolCallID, Arguments: t.Arguments, ExpiresAt: timestamp(t.ExpiresAt)}
+		q := ticket{TicketID: t.TicketID, Kind: "input", Message: t.Reason, ToolName: t.ToolName, ToolCallID: t.ToolCallID, Arguments: t.Arguments,
+			ExpiresAt: timestamp(t.ExpiresAt), InDoubt: t.InDoubt.Open()}
 		if asksToRun(t) {
 			q.Kind = "approval"
 		}

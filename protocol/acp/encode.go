@@ -268,7 +268,7 @@ func (e *Encoder) finish(ev *awaken.RunFinish) (out []*Update) {
 	}
 	for _, id := range sortedKeys(e.call) {
 		if c := e.call[id]; !c.over {
-			out = append(out, e.end(c, "failed", textContent("cancelled"), nil)...)
+			out = append(out, e.end(c, "failed", textContent("the run ended"), nil)...)
 		}
 	}
 	if r := ev.Result; r != nil && len(r.StructuredOutput) > 0 && strings.TrimSpace(string(e.last)) != strings.TrimSpace(r.Response) {

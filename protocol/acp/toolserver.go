@@ -243,7 +243,7 @@ func (t *turn) callServer(ctx context.Context, tool awaken.Tool, ticket *awaken.
 	if spec.Timeout > 0 {
 		late := fmt.Errorf("the server did not answer within %v", spec.Timeout)
 		if spec.Effect == awaken.Effectful {
-			late = fmt.Errorf("%w. Whether the call took effect is not known, and it was not repeated", late)
+			late = fmt.Errorf("%w: %w, and it was not repeated", late, awaken.ErrInDoubt)
 		}
 		limited, cancel := context.WithTimeoutCause(ctx, spec.Timeout, late)
 		defer cancel()
@@ -259,7 +259,7 @@ func (t *turn) callServer(ctx context.Context, tool awaken.Tool, ticket *awaken.
 	case awaken.ToolError:
 		return nil, errors.New(res.Message)
 	case awaken.ToolPending:
-		return nil, errors.New("the server asks the user a question, which the editor cannot show. Whether the call took effect is not known")
+		return nil, fmt.Errorf("the server asks the user a question, which the editor cannot show: %w", awaken.ErrInDoubt)
 	}
 	return answerOf(res), nil
 }

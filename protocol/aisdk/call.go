@@ -134,7 +134,7 @@ func (e *Encoder) callResumed(ev *awaken.ToolCallResumed) {
 	delete(e.open, ev.TargetID)
 	e.askBelow(ev.TargetID, nil)
 	switch {
-	case ev.Outcome == awaken.CallCancelled && c.asked:
+	case ev.Outcome == awaken.CallCancelled && c.asked && ev.Doubt == nil: // "denied" says that it was not made
 		e.call("tool-output-denied", ev.TargetID).Close()
 	case ev.Outcome == awaken.CallCancelled || ev.Outcome == awaken.CallFailed || !c.asked && isError(ev.Result):
 		e.outputError(ev.TargetID, c, errorText(ev.Result))

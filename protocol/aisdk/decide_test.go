@@ -145,7 +145,7 @@ func TestApprovals_ByTheFormOfTheAnswer(t *testing.T) {
 		yes     = `"state":"approval-responded","approval":{"id":"suspend_call_form_1","approved":true,"reason":"fine"}`
 		output  = `"state":"output-available","output":{"n":1}`
 		failed  = `"state":"output-error","errorText":"no time"`
-		notMade = `The call of tool "form" was refused: no time. It was not made.`
+		notMade = `The call of tool "form" was refused: no time. It had begun, and was not continued.`
 	)
 	for name, c := range map[string]struct {
 		args  string

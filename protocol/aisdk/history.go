@@ -309,7 +309,7 @@ func (m *storedMessage) call(call llm.ToolCall, s *awaken.CallState, answer *llm
 		if asked {
 			p.State, p.Approval = "approval-requested", &uiApproval{ID: s.SuspensionID()}
 		}
-	case s.Status == awaken.CallCancelled && asked:
+	case s.Status == awaken.CallCancelled && asked && s.Doubt == nil:
 		p.State, p.Approval = "output-denied", &uiApproval{ID: s.SuspensionID(), Approved: new(false)}
 		if s.Decision != nil {
 			p.Approval.Reason = s.Decision.Reason

@@ -343,5 +343,7 @@ func (rd *reader) calls(runID string) ([]*awaken.CallState, error) {
 		out = slices.Clone(r.Calls)
 		return nil
 	})
-	return out, err
+	rd.table.mu.Lock()
+	defer rd.table.mu.Unlock()
+	return rd.table.decided.Settled(runID, out), err
 }

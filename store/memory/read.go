@@ -198,7 +198,7 @@ func (s *reader) Calls(_ context.Context, runID string) ([]*awaken.CallState, er
 	if r == nil {
 		return nil, threads.RunNotFound(runID)
 	}
-	return slices.Clone(r.Calls), nil
+	return s.decided.Settled(runID, slices.Clone(r.Calls)), nil
 }
 
 // Entries returns entries of a thread's event log.

@@ -30,7 +30,8 @@ func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, e
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.Ledger(l), nil
+	scope := sqlstore.NewScope(s.db, s.tenant)
+	return scope.Settled(ctx, runID, sqlstore.Ledger(l))
 }
 
 // records are the records of a ledger in the order of their commits.

@@ -17,7 +17,11 @@ func (s *scope) Calls(ctx context.Context, runID string) ([]*awaken.CallState, e
 		out, err = c.of(s.tenant).calls(ctx, runID)
 		return err
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	scope := sqlstore.NewScope(s.db, s.tenant)
+	return scope.Settled(ctx, runID, out)
 }
 
 // calls returns the last record of each call of a run, by step and index.

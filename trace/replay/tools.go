@@ -47,7 +47,7 @@ func (s *stage) Execute(ctx context.Context, tool awaken.Tool, call *awaken.Tool
 		s.await(ctx, p, p.cut.at+1)
 		s.begun(p, call.ID)
 		<-ctx.Done()
-		if strings.HasPrefix(o.result.Message, "[Tool execution was interrupted]") { // it did not stop, and was abandoned
+		if strings.HasPrefix(o.result.Message, awaken.InterruptedPrefix) { // it did not stop, and was abandoned
 			<-s.ctx.Done()
 		}
 		return nil, ctx.Err()

@@ -28,12 +28,13 @@ type asks struct {
 	Tool      string          `json:"tool,omitempty"`      // that the agent wants to call
 	Arguments json.RawMessage `json:"arguments,omitempty"` // of that tool
 	Schema    json.RawMessage `json:"schema,omitempty"`    // of the answer
+	InDoubt   bool            `json:"in_doubt,omitempty"`  // the call that it is about may have taken effect
 }
 
 // question is the tool.
 type question struct{}
 
-var parameters = json.RawMessage(`{"type":"object","properties":{"kind":{"enum":["approval","input","in_doubt"]},"message":{"type":"string"},"auth":{"type":"boolean"},"ticket":{"type":"string"},"tool":{"type":"string"},"arguments":{},"schema":{}},"required":["kind","message"],"additionalProperties":false}`)
+var parameters = json.RawMessage(`{"type":"object","properties":{"kind":{"enum":["approval","input","in_doubt"]},"message":{"type":"string"},"auth":{"type":"boolean"},"ticket":{"type":"string"},"tool":{"type":"string"},"arguments":{},"schema":{},"in_doubt":{"type":"boolean"}},"required":["kind","message"],"additionalProperties":false}`)
 
 func (question) Spec() awaken.ToolSpec {
 	return awaken.ToolSpec{ID: QuestionTool, Egress: awaken.Egress{None: true}, Name: QuestionTool, Description: "Asks what a remote agent needs to know.", Parameters: parameters, Effect: awaken.ReadOnly}
@@ -48,7 +49,8 @@ func (question) Call(_ context.Context, call *awaken.ToolCall) (*awaken.ToolResu
 	if call.Resume != nil {
 		return awaken.TextResult("approved"), nil
 	}
-	t := awaken.Ticket{Suspension: awaken.Suspension{Action: "a2a:input_required", Message: a.Message, ResponseSchema: a.Schema}, ResumeMode: awaken.UseDecisionAsToolResult}
+	t := awaken.Ticket{Suspension: awaken.Suspension{Action: "a2a:input_required", Message: a.Message, ResponseSchema: a.Schema}, ResumeMode: awaken.UseDecisionAsToolResult,
+		InDoubt: a.InDoubt || a.Kind == kindDoubt}
 	if a.Auth {
 		t.Suspension.Action = "a2a:auth_required"
 	}
@@ -98,6 +100,7 @@ func tickets(data json.RawMessage, auth bool) (list []asks) {
 			ToolName       string          `json:"toolName"`
 			Arguments      json.RawMessage `json:"arguments"`
 			ResponseSchema json.RawMessage `json:"responseSchema"`
+			InDoubt        bool            `json:"inDoubt"`
 		} `json:"tickets"`
 	}
 	if len(data) == 0 || json.Unmarshal(data, &with) != nil {
@@ -107,7 +110,7 @@ func tickets(data json.RawMessage, auth bool) (list []asks) {
 		if t.TicketID == "" || len(t.TicketID) > maxID || t.Kind != kindApproval && t.Kind != kindInput {
 			return nil // of another project
 		}
-		a := asks{Kind: t.Kind, Message: clip(t.Message, 64<<10), Auth: auth, Ticket: t.TicketID, Tool: clip(t.ToolName, maxID), Arguments: t.Arguments, Schema: t.ResponseSchema}
+		a := asks{Kind: t.Kind, Message: clip(t.Message, 64<<10), Auth: auth, Ticket: t.TicketID, Tool: clip(t.ToolName, maxID), Arguments: t.Arguments, Schema: t.ResponseSchema, InDoubt: t.InDoubt}
 		if a.Message == "" {
 			a.Message = fmt.Sprintf("The agent waits for a decision about %s.", a.Tool)
 		}

@@ -62,6 +62,31 @@ func (s *Scope) Contradicted(ctx context.Context, c Conn, items []awaken.InboxIt
 	return nil, nil
 }
 
+// Settled returns a ledger with the settlements of calls in doubt that were decided after the calls were over. It
+// replaces the records that have one.
+func (s *Scope) Settled(ctx context.Context, runID string, calls []*awaken.CallState) ([]*awaken.CallState, error) {
+	for i, call := range calls {
+		if !call.Doubt.Open() {
+			continue
+		}
+		var d *awaken.Decided
+		err := s.db.Read(ctx, func(c Conn) error {
+			return c.Query(ctx, `SELECT `+decidedColumns+` FROM {p}_decisions WHERE tenant = ? AND run = ? AND ticket = ?`,
+				[]any{s.tenant, s.id(runID), s.id(awaken.SettlementID(call.CallID))}, func(scan Scan) (err error) {
+					d, err = s.db.Dialect().scanDecided(scan)
+					return err
+				})
+		})
+		if err != nil {
+			return nil, fmt.Errorf("settlement of call %s of run %s: %w", call.CallID, runID, err)
+		}
+		if d != nil {
+			calls[i] = call.ApplySettlement(d)
+		}
+	}
+	return calls, nil
+}
+
 const decidedColumns = `run, ticket, thread, data`
 
 // scanDecided scans decidedColumns.

@@ -45,6 +45,19 @@ func (m Decided) Add(items []awaken.InboxItem) (added []*awaken.Decided) {
 	return added
 }
 
+// Settled returns a ledger with the settlements of calls in doubt that were decided after the calls were over.
+// It replaces the records that have one.
+func (m Decided) Settled(runID string, calls []*awaken.CallState) []*awaken.CallState {
+	for i, s := range calls {
+		if s.Doubt.Open() {
+			if d := m[Question{runID, awaken.SettlementID(s.CallID)}]; d != nil {
+				calls[i] = s.ApplySettlement(d)
+			}
+		}
+	}
+	return calls
+}
+
 // Remove removes the records of a thread's questions.
 func (m Decided) Remove(threadID string) {
 	maps.DeleteFunc(m, func(_ Question, d *awaken.Decided) bool { return d.ThreadID == threadID })

@@ -124,7 +124,7 @@ func SelectsCalls(q *awaken.RunQuery, calls []*awaken.CallState) bool {
 
 // Doubtful reports whether it was not known, at some time, whether a call took effect.
 func Doubtful(c *awaken.CallState) bool {
-	return c.Result != nil && c.Result.Metadata["in_doubt"] == true ||
-		c.Ticket != nil && (c.Ticket.Suspension.Action == "tool:in_doubt" || c.Ticket.Suspension.Action == "tool:step_in_doubt") ||
+	return c.Doubt != nil || c.Result.InDoubt() ||
+		c.Ticket != nil && (c.Ticket.Suspension.Action == awaken.ActionInDoubt || c.Ticket.Suspension.Action == awaken.ActionStepInDoubt) ||
 		slices.ContainsFunc(c.Steps, func(s *awaken.CallStep) bool { return s.InDoubt })
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+const settleHelp = `Settle says whether a call in doubt took effect: its process was lost after it had begun, and
+its tool could not tell. Nothing else ends a doubt, also not refusing to make the call again.
+
+RUN is the id of the run, or of a thread, whose latest run is meant, and CALL the id of the call.
+A run that waits for a decision about the call goes on. After the end of the run, the call's record
+has the settlement, and the thread's next run tells its model. A settlement cannot be changed.
+
+The result of --made is read from the file as JSON; a file that is not JSON is a text.
+
+Exit status:
+  0  the settlement is accepted, also if it was before
+  1  it is refused: the call is not in doubt, or was settled differently
+  2  the command line is wrong`
+
+func settleCommand(con *console) *cobra.Command {
+	f := &settleFlags{con: con}
+	cmd := &cobra.Command{Use: "settle RUN CALL", Short: "Say whether a call in doubt took effect", Long: settleHelp, Args: cobra.ExactArgs(2),
+		Example: "  awaken settle 019a2b6e-6f7e-7c1d-a6a5-5d3a3a8f2f60 call_1 --made --result receipt.json"}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.made, "made", false, "it took effect")
+	fl.BoolVar(&f.notMade, "not-made", false, "it did not take effect")
+	fl.StringVar(&f.result, "result", "", "`file` with the result of the call, with --made")
+	fl.StringVar(&f.reason, "reason", "", "how that was found out; the model sees it")
+	fl.StringVar(&f.tenant, "tenant", "", "`name` of the tenant; default none")
+	fl.StringVar(&f.url, "url", "", "`address` of the server; default AWAKEN_URL, or http://127.0.0.1:3000")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return withStatus(f.run(cmd.Context(), args[0], args[1]))
+	}
+	return cmd
+}
+
+// settleFlags are the flags of awaken settle.
+type settleFlags struct {
+	con            *console
+	made, notMade  bool
+	result, reason string
+	tenant, url    string
+}
+
+// body returns the decision.
+func (f *settleFlags) body(call string) (map[string]any, error) {
+	switch {
+	case f.made == f.notMade:
+		return nil, usageError("want one of --made and --not-made")
+	case f.notMade && f.result != "":
+		return nil, usageError("--result needs --made")
+	}
+	out := map[string]any{"tool_call_id": call, "outcome": "not_made"}
+	if f.made {
+		out["outcome"] = "made"
+	}
+	if f.reason != "" {
+		out["reason"] = f.reason
+	}
+	if f.result != "" {
+		data, err := os.ReadFile(f.result)
+		if err != nil {
+			return nil, configError("--result: %v", err)
+		}
+		if out["payload"] = json.RawMessage(data); !json.Valid(data) {
+			out["payload"] = string(data)
+		}
+	}
+	return out, nil
+}
+
+// run settles a call.
+func (f *settleFlags) run(ctx context.Context, id, call string) error {
+	body, err := f.body(call)
+	if err != nil {
+		return err
+	}
+	c, err := newClient(cmp.Or(f.url, os.Getenv("AWAKEN_URL"), "http://127.0.0.1:3000"), os.Getenv("AWAKEN_KEY"), f.tenant)
+	if err != nil {
+		return err
+	}
+	run, err := c.runOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	if _, err := c.call(ctx, "POST", "/v1/runs/"+url.PathEscape(run)+"/decision", body, nil); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f.con.out, "call %s of run %s is settled: %s\n", cell(call), cell(run), body["outcome"])
+	return written(err)
+}
