@@ -91,6 +91,9 @@ func (m *ModelSpec) Fill(info llm.ModelInfo) {
 		m.Modalities = &Modalities{Input: info.Input, Output: info.Output}
 	}
 	m.KnowledgeCutoff = cmp.Or(m.KnowledgeCutoff, info.KnowledgeCutoff)
+	if p := info.Price; p != nil && m.Prices == (Prices{}) {
+		m.Prices = Prices{InputPrice: &p.Input, OutputPrice: &p.Output, CacheReadPrice: p.CacheRead, CacheWritePrice: p.CacheWrite}
+	}
 }
 
 func checkModalities(bad *check.Problems, field string, list []string) {

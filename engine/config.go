@@ -49,6 +49,10 @@ type Config struct {
 	// [money.SetBudget] apply to all runs. A run limited by its agent, its request or its parent
 	// reserves anyway. The store must implement [money.Budget].
 	Budgets bool
+	// AllowUnpriced lets agents whose model has no prices run although Budgets or TenantBudget is set: they are not held
+	// to limits of tenants, agents and threads that are set for all runs, and cost nothing. A budget of the
+	// agent or of the request needs prices all the same.
+	AllowUnpriced bool
 	// TenantBudget is what a tenant may spend, in US dollars, unless [money.SetBudget] overrides
 	// it. Nil means no limit; any other value implies Budgets.
 	TenantBudget *float64

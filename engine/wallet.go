@@ -54,11 +54,11 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 		}
 		accounts = append(accounts, limited{a, limit})
 	}
-	any := cfg.Budgets || cfg.TenantBudget != nil
+	any, own := cfg.Budgets || cfg.TenantBudget != nil, false
 	// The cost of a child counts for its ancestors too. After a handoff both the limits of the
 	// first agent and those of the current one apply.
 	each := func(rec *awaken.Run) {
-		any = any || rec.Budget != nil
+		own = own || rec.Budget != nil
 		limits := *cmp.Or(rec.Budget, &awaken.RunBudget{})
 		for _, id := range [...]string{rec.FirstAgentID, rec.AgentID} {
 			if id == "" {
@@ -66,7 +66,7 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 			}
 			var agent awaken.AgentBudget
 			if spec := wl.reg.Agent(id); spec != nil && spec.Budget != nil {
-				any, agent = true, *spec.Budget
+				own, agent = true, *spec.Budget
 			}
 			add(money.Account{Scope: money.AgentScope, ID: wl.reg.Base(id)}, agent.Agent)
 			limits.Thread, limits.Run = lower(limits.Thread, agent.Thread), lower(limits.Run, agent.Run)
@@ -89,7 +89,7 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 		each(rec)
 		parent = rec.ParentRunID
 	}
-	if !any {
+	if !any && !own || !own && cfg.AllowUnpriced && wl.agent.Unpriced() != "" {
 		return nil
 	}
 	add(money.Account{Scope: money.TenantScope}, cfg.TenantBudget)
@@ -97,10 +97,8 @@ func (wl *wallet) findLimits(ctx context.Context) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%w: the run has a budget, but the store does not support budgets", awaken.ErrInvalid)
-	case !wl.agent.Worst.Priced():
-		return fmt.Errorf("%w: the run has a budget, but model %q of agent %q has no prices", awaken.ErrInvalid, wl.agent.Spec.ModelID, wl.info.AgentID)
-	case wl.agent.Summariser != nil && !wl.agent.Summariser.Prices.Priced():
-		return fmt.Errorf("%w: the run has a budget, but summary_model %q of agent %q has no prices", awaken.ErrInvalid, wl.agent.Summariser.Upstream, wl.info.AgentID)
+	case wl.agent.Unpriced() != "":
+		return fmt.Errorf("%w: the run has a budget, but %s of agent %q has no prices", awaken.ErrInvalid, wl.agent.Unpriced(), wl.info.AgentID)
 	}
 	slices.SortFunc(accounts, func(a, b limited) int { return a.Account.Compare(b.Account) })
 	wl.spending = &spending{budget: budget, accounts: accounts}

@@ -76,6 +76,8 @@ type ModelKnowledge struct {
 	Known      ModelCapabilities // from the table of well-known models
 	// Omitted is what the adapter omits from some requests, although the model accepts it in others.
 	Omitted []Omission
+	// Listed has the list prices and limits of the model from the built-in catalogue of the provider, or is nil.
+	Listed *ModelInfo
 }
 
 // Omission is a parameter that a request has, but that the adapter does not send as it is.

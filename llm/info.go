@@ -13,6 +13,14 @@ type ModelInfo struct {
 	Input, Output   []string // modalities it accepts and produces: text, image, audio, video, pdf
 	KnowledgeCutoff string   // YYYY-MM or YYYY-MM-DD
 	Capabilities    ModelCapabilities
+	Price           *ListPrice // nil if unknown
+}
+
+// ListPrice is a provider's list price of a model, in US dollars per million tokens. A nil price is the one of
+// input.
+type ListPrice struct {
+	Input, Output         float64
+	CacheRead, CacheWrite *float64
 }
 
 // Lister is implemented by models whose provider lists the models it serves.

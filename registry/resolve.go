@@ -522,3 +522,15 @@ func (r *Agent) checkPermissionRules() {
 		}
 	}
 }
+
+// Unpriced names a model of the agent that has no prices, so that a run of the agent cannot be held to a budget.
+// It returns "" if all have.
+func (r *Agent) Unpriced() string {
+	switch {
+	case !r.Worst.Priced():
+		return fmt.Sprintf("model %q", r.Spec.ModelID)
+	case r.Summariser != nil && !r.Summariser.Prices.Priced():
+		return fmt.Sprintf("summary_model %q", r.Summariser.Upstream)
+	}
+	return ""
+}

@@ -25,6 +25,7 @@ type admission struct {
 	title       int   // bytes of a thread's title
 	metadata    int   // bytes of a thread's custom metadata
 	files       int64 // bytes of all files of a tenant; less than 0 means no limit
+	unpriced    bool  // runs of models without prices are admitted although budgets hold for all runs
 
 	schemas *turns // to check the schemas of a submission
 }
@@ -134,8 +135,8 @@ func checkSchema(bounds *schema.Bounds, raw json.RawMessage) error {
 	return err
 }
 
-// checkAgent checks that the agent of a submission exists and, if the submission has a budget, that
-// it can be kept.
+// checkAgent checks that the agent of a submission exists and, if the run is held to a budget, that it can be
+// kept.
 func (a *admission) checkAgent(req *request, q *awaken.RunRequest) error {
 	to := *q
 	if to.AgentID == "" && len(to.Decisions) == 0 {
@@ -149,14 +150,29 @@ func (a *admission) checkAgent(req *request, q *awaken.RunRequest) error {
 	} else if !known {
 		return fail(400, "agent_not_found", "agent not found: %s", to.AgentID)
 	}
-	if q.Budget == nil {
+	if q.Budget != nil {
+		if err := q.Budget.Validate(); err != nil {
+			return protocol.BadRequest("%s", plain(err.Error()))
+		}
+	}
+	return a.checkPrices(req, to.AgentID, q.Budget)
+}
+
+// checkPrices checks that a run that is held to a budget, its own or one for all runs, has models with prices.
+func (a *admission) checkPrices(req *request, agentID string, budget *awaken.RunBudget) error {
+	rt, ok := req.tenant.Runtime.(runtime)
+	if !ok {
 		return nil
 	}
-	if err := q.Budget.Validate(); err != nil {
-		return protocol.BadRequest("%s", plain(err.Error()))
+	agent, err := rt.Registry().Runnable(agentID)
+	if err != nil || agent.Unpriced() == "" {
+		return nil // one that cannot run fails for another reason
 	}
-	if agent, err := runtimeOf(req.tenant).Registry().Runnable(to.AgentID); err == nil && !agent.Worst.Priced() {
-		return protocol.BadRequest("budget is set, but model %q of agent %q has no prices", agent.Spec.ModelID, to.AgentID)
+	switch {
+	case budget != nil || agent.Spec.Budget != nil:
+		return fail(400, "model_unpriced", "a budget is set, but %s of agent %q has no prices", agent.Unpriced(), agentID)
+	case rt.Budget() != nil && !a.unpriced:
+		return fail(400, "model_unpriced", "budgets hold for all runs, but %s of agent %q has no prices; set them in the model's document (a free model has the price 0)", agent.Unpriced(), agentID)
 	}
 	return nil
 }

@@ -123,6 +123,11 @@ func TestAdmission_RefusesWhatWouldBecomeADeadLetter(t *testing.T) {
 	if text := out["error"].(string); !strings.Contains(text, `model "free" of agent "unpriced" has no prices`) {
 		t.Errorf("got %v", out)
 	}
+	// Budgets hold for all runs of the rig.
+	out = g.want(400, "POST", "/v1/runs", `{"agent_id":"unpriced","messages":`+oneMessage+`}`)
+	if text := out["error"].(string); out["code"] != "model_unpriced" || !strings.Contains(text, `model "free" of agent "unpriced" has no prices; set them in the model's document`) {
+		t.Errorf("without a budget of its own: got %v", out)
+	}
 
 	// A thread whose agent is deleted meanwhile.
 	g.want(201, "POST", "/v1/config/agents", `{"id":"brief","model_id":"m"}`, admin...)

@@ -89,6 +89,10 @@ type Config struct {
 	// none of them is a browser. [awaken.AgentSpec.TrustClients] takes precedence.
 	TrustClients bool
 
+	// AllowUnpriced admits runs of models without prices although budgets hold for all runs. Set it if the runtime's
+	// [engine.Config.AllowUnpriced] is.
+	AllowUnpriced bool
+
 	// Limiter has the rate limits of providers. Nil disables the route that lists them.
 	Limiter *limit.Limiter
 

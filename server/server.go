@@ -61,7 +61,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.KeyRates != nil {
 		s.limiter.rates.quota = limit.NewQuota(cfg.KeyRates, s.limiter.KeyRate, s.limiter.KeyBurst)
 	}
-	s.limiter.admission.files = cfg.Files.Total
+	s.limiter.admission.files, s.limiter.admission.unpriced = cfg.Files.Total, cfg.AllowUnpriced
 	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, wait: cfg.Limits.WaitTime, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, collect: max(0, cfg.Limits.StreamCollect), encodings: newEncodings(maxEncoded), watches: &watches{keys: cfg.Keys, open: map[credential]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
 	s.tenants = &tenants{keys: cfg.Keys, control: cfg.Control}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}

@@ -54,7 +54,7 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 		return k, err
 	}
 	k.closing = append(k.closing, k.control.close)
-	cfg := engine.Config{Versions: k.control.manager, Logger: log, Budgets: s.Budget.Enabled, Limits: engineLimits(s)}
+	cfg := engine.Config{Versions: k.control.manager, Logger: log, Budgets: s.Budget.Enabled, AllowUnpriced: s.Budget.Unpriced == "allow", Limits: engineLimits(s)}
 	if s.Budget.TenantUSD > 0 {
 		cfg.TenantBudget = &s.Budget.TenantUSD
 	}

@@ -54,6 +54,11 @@ func (d *discovery) complete(ctx context.Context, spec *awaken.ModelSpec, m llm.
 	if info, ok := provider.Known(spec.UpstreamModel); ok {
 		spec.Fill(info)
 	}
+	if m != nil {
+		if info := llm.KnowledgeOf(m, spec.UpstreamModel).Listed; info != nil {
+			spec.Fill(*info)
+		}
+	}
 	lister, lists := m.(llm.Lister)
 	if !lists || spec.ContextWindow != 0 {
 		return

@@ -203,6 +203,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 		sc.Evals.TenantUSD = &s.Budget.TenantUSD
 	}
 	control.serve(&sc, s)
+	sc.AllowUnpriced = s.Budget.Unpriced == "allow"
 	sc.Stats, sc.Limiter, sc.Hooks, sc.Schedules, sc.Rollups, sc.Changes = k.stats, k.limiter, b.hooks, b.schedules, b.rollups, b.changes
 	sc.Webhooks = &server.Webhooks{Router: router, Endpoints: b.endpoints}
 	if sc.Triggers, err = openTriggers(s, b); err != nil {

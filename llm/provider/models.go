@@ -188,7 +188,8 @@ var known = map[string]knownModel{
 	"gpt-5.5": {1_050_000, 128_000, leveled}, "gpt-5.4": {1_050_000, 128_000, leveled}, "gpt-5.2": {400_000, 128_000, leveled}, "gpt-5.1": {400_000, 128_000, leveled},
 	"gpt-5": {400_000, 128_000, steady}, "gpt-5-chat": {128_000, 16_384, unreasoning},
 	"gpt-4.1": {1_047_576, 32_768, unreasoning}, "gpt-4o": {128_000, 16_384, unreasoning}, "chatgpt-4o": {128_000, 16_384, unreasoning},
-	"gpt-4": {can: unreasoning}, "gpt-3.5": {can: unreasoning}, "gpt-oss": {can: leveled},
+	"gpt-4-turbo": {128_000, 4_096, unreasoning}, "gpt-4-1106": {128_000, 4_096, unreasoning}, "gpt-4": {can: unreasoning},
+	"gpt-3.5-turbo": {16_385, 4_096, unreasoning}, "gpt-3.5": {can: unreasoning}, "gpt-oss": {can: leveled},
 	"o1": {200_000, 100_000, steady}, "o3": {200_000, 100_000, steady}, "o4-mini": {200_000, 100_000, steady},
 	"o1-mini": {128_000, 65_536, unreasoning}, "o1-preview": {128_000, 32_768, unreasoning},
 

@@ -143,6 +143,7 @@ var cases = map[string]struct{ good, bad, want, def string }{
 	"openai.api_key":          {"k", "", "", `""`},
 	"budget.enabled":          {"true", "no", "want true or false", "false"},
 	"budget.tenant_usd":       {"1.5", "-1", "want a number, 0 or more", "0"},
+	"budget.unpriced":         {"allow", "maybe", "want refuse or allow", "refuse"},
 	"skills.dirs":             {"skills", "", "", "[]"},
 	"skills.poll_interval":    {"5s", "0s", "want more than 0", "2s"},
 	"skills.scripts":          {"true", "yes", "want true or false", "false"},

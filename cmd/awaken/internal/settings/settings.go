@@ -110,6 +110,7 @@ type Settings struct {
 	Budget struct {
 		Enabled   bool
 		TenantUSD float64 // 0 means no limit
+		Unpriced  string
 	}
 	// Versions is how long to keep document versions that are not live and that no run needs;
 	// 0 keeps them forever.
@@ -261,12 +262,19 @@ func (s *Settings) table() []*Value {
 		{Name: "openai.api_key", Env: "OPENAI_API_KEY", to: &s.OpenAI.APIKey, Doc: "API key of the default provider"},
 		{Name: "budget.enabled", to: &s.Budget.Enabled, Doc: "enforce the limits set with PUT /v1/budget on all runs; budgets of agents and requests always apply"},
 		{Name: "budget.tenant_usd", to: &s.Budget.TenantUSD, Doc: "default limit of a tenant in US dollars; 0 means no limit"},
+		{Name: "budget.unpriced", to: &s.Budget.Unpriced, def: "refuse", check: oneOf("refuse", "allow"), Doc: "what to do with runs of models without prices if budgets hold for all runs: refuse them when they are submitted, or allow them at no cost"},
+	}, s.processTable())
+}
+
+// processTable defines the settings of the process and of what it may reach.
+func (s *Settings) processTable() []*Value {
+	return []*Value{
 		{Name: "outbound.allow", Env: "AWAKEN_OUTBOUND_ALLOW", to: &s.Outbound.Allow, check: areNetworks, Doc: "private networks that addresses of operators may be in, such as 127.0.0.0/8: providers, MCP and A2A servers, the issuer of users' tokens"},
 		{Name: "outbound.tenants_allow", Env: "AWAKEN_OUTBOUND_TENANTS_ALLOW", to: &s.Outbound.TenantsAllow, check: areNetworks, Doc: "private networks that addresses of tenants may be in: webhooks and push notifications. They may be reached without TLS"},
 		{Name: "log.level", Env: "AWAKEN_LOG_LEVEL", Flag: "log-level", to: &s.Log.Level, def: "info", check: oneOf("debug", "info", "warn", "error"), Doc: "lowest level to log: debug, info, warn or error"},
 		{Name: "log.format", Env: "AWAKEN_LOG_FORMAT", Flag: "log-format", to: &s.Log.Format, def: "text", check: oneOf("text", "json"), Doc: "format of the log: text or json"},
 		{Name: "retention.threads_days", to: &s.Retention, check: atLeast(0), Doc: "delete threads that were not used for this long; 0 keeps them"},
-	})
+	}
 }
 
 // skillTable defines the settings of skills.
