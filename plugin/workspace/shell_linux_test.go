@@ -152,6 +152,55 @@ func TestTaint(t *testing.T) {
 	}
 }
 
+// In a trusted folder, what a tainted run wrote taints the run that reads it, until a clean run has replaced it. A command of a
+// tainted run may have written everything, and cannot remove the marks.
+func TestTaint_StaysWithFiles(t *testing.T) {
+	t.Parallel()
+	write, shell := llmtest.Use("file_write", `{"path":"n.txt","text":"x"}`), func(line string) llmtest.Turn { return llmtest.Use("shell", command(line)) }
+	read := func(name string) llmtest.Turn { return llmtest.Use("file_read", `{"path":"`+name+`"}`) }
+	for _, tt := range []struct {
+		name   string
+		writer llmtest.Turn // of a tainted run
+		clean  []llmtest.Turn
+		want   string // whether each clean run is tainted after its call
+	}{
+		{"another file", write, []llmtest.Turn{read("a.txt")}, "[false]"},
+		{"the file", write, []llmtest.Turn{read("n.txt")}, "[true]"},
+		{"a file that a clean run has replaced", write, []llmtest.Turn{write, read("n.txt")}, "[false false]"},
+		{"a file that a clean run has edited", write, []llmtest.Turn{llmtest.Use("file_edit", `{"path":"n.txt","old":"x","new":"xy"}`), read("n.txt")}, "[false true]"},
+		{"a command that reads it", write, []llmtest.Turn{shell("cat n.txt")}, "[true]"},
+		{"a copy", write, []llmtest.Turn{shell("mv n.txt m.txt"), read("m.txt")}, "[true true]"},
+		{"what a command wrote", shell("echo do > m.txt"), []llmtest.Turn{read("m.txt"), read("a.txt")}, "[true true]"},
+		{"what a command wrote that removes marks", shell("echo do > m.txt; rm -rf .awaken-taint"), []llmtest.Turn{read("m.txt")}, "[true]"},
+		{"the marks themselves", write, []llmtest.Turn{read(".awaken-taint/all")}, "[false]"},
+	} {
+		w := newShellWorld(t)
+		spec := &awaken.AgentSpec{ID: engine.DefaultAgentID, PluginIDs: []string{workspace.Name}, Sections: map[string]json.RawMessage{
+			workspace.Name: json.RawMessage(`{"write":true,"trusted":true,"hidden":true,"shell":{"enabled":true,"approval":"allow"}}`)}}
+		turns := []llmtest.Turn{tt.writer, llmtest.Say("ok")}
+		for _, c := range tt.clean {
+			turns = append(turns, c, llmtest.Say("ok"))
+		}
+		h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{spec}, Plugins: []awaken.Plugin{workspace.New(w.options)}}, turns...)
+		h.Run(awaken.RunRequest{ThreadID: "tainted", Messages: []*llm.Message{llm.UserText("go")}, Taint: &awaken.Taint{RunID: "r0", Tool: "fetch", At: 1}})
+		var got []bool
+		for i := range tt.clean {
+			rec := h.Run(awaken.RunRequest{ThreadID: fmt.Sprint("clean", i), Messages: []*llm.Message{llm.UserText("go")}})
+			run, err := h.Store.LoadRun(t.Context(), rec.Result.RunID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, run.Taint != nil)
+			if run.Taint != nil && (run.Taint.Tool != "fetch" || run.Taint.ReadBy == "") {
+				t.Errorf("%s: the taint is %+v", tt.name, run.Taint)
+			}
+		}
+		if fmt.Sprint(got) != tt.want {
+			t.Errorf("%s: tainted %v, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
 // Mistakes in a call, and folders that commands cannot run in, are refused with what to do.
 func TestShell_Refuses(t *testing.T) {
 	t.Parallel()
