@@ -74,6 +74,48 @@ func TestMCP_ConnectionsLiveAsLongAsTheirDocument(t *testing.T) {
 	}
 }
 
+// A name that means no tool is reported where it is written. While a server that may have the tool is away, it is not known
+// yet; when the server is back, only what matches nothing is reported.
+func TestMCP_NamesOfToolsOfAServerThatIsAwayAreNotKnownYet(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil, nil)
+		r.mcp.Server("files", "no route to host", "read-all")
+		r.basics()
+		r.put("mcp-servers/files", mcpSpec)
+		v := r.put("agents/a", `"model_id":"m","excluded_tools":["mcp__files__read-all","read-all","mcp__gone__x"]`)
+		told := func(list []awaken.Diagnostic) string {
+			var out []string
+			for _, d := range list {
+				if d.Namespace == "agents" {
+					out = append(out, d.Code+" "+d.Message)
+				}
+			}
+			return strings.Join(out, "\n")
+		}
+		const away = ` matches no tool that is known yet: the tools of MCP server "files" are not known, because it is not connected`
+		gone := `catalog_literal_matches_nothing excluded_tools has "mcp__gone__x", which is not a registered tool`
+		got := told(v.Diagnostics)
+		if !strings.HasPrefix(got, `catalog_literal_unknown_yet excluded_tools has "mcp__files__read-all"`+away+"\n"+`catalog_literal_unknown_yet excluded_tools has "read-all"`+away+"\n"+gone) {
+			t.Errorf("the write is answered with\n%s", got)
+		}
+		if all := told(r.Diagnostics()); all != got {
+			t.Errorf("the diagnostics are\n%s", all)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.Work(ctx)
+		r.mcp.Server("files", "", "read-all", "write")
+		synctest.Wait()
+		if got := told(r.Diagnostics()); !strings.HasPrefix(got, gone) || strings.Contains(got, "\n") {
+			t.Errorf("when the server is back, the diagnostics are\n%s", got)
+		}
+		if v, err := r.Get(t.Context(), key("agents/a")); err != nil || !strings.HasPrefix(told(v.Diagnostics), gone) {
+			t.Errorf("%v, %v", v, err)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
 func TestMCP_AServerThatIsDownDoesNotBlockWrites(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)

@@ -22,7 +22,7 @@ type View struct {
 	// the revision of the record that it was made from.
 	Published bool
 	Base      int64
-	// Diagnostics holds warnings about the document, such as a missing secret.
+	// Diagnostics holds warnings about the document: a missing secret, a rule that names no tool.
 	Diagnostics []awaken.Diagnostic
 }
 
@@ -158,6 +158,9 @@ func newView(key Key, rec *Record, now *state) (*View, error) {
 	}
 	for _, ref := range now.secrets.missing(doc) {
 		v.Diagnostics = append(v.Diagnostics, warning(key, "secret_missing", "secret %s is missing: set it again", ref))
+	}
+	if v.Live && key.Namespace == Agents {
+		v.Diagnostics = append(v.Diagnostics, now.live.reg.Warnings(key.ID)...)
 	}
 	return v, nil
 }

@@ -182,6 +182,14 @@ func (reg *Registry) Diagnostics() []awaken.Diagnostic {
 	return out
 }
 
+// Warnings returns the warnings of one agent, none if there is no such agent.
+func (reg *Registry) Warnings(agentID string) []awaken.Diagnostic {
+	if r := reg.resolve(agentID); r != nil {
+		return r.warnings
+	}
+	return nil
+}
+
 // Runnable returns a resolved agent. It returns ErrNotFound if the agent does not exist, and an
 // *awaken.ConfigError if it has problems.
 func (reg *Registry) Runnable(id string) (*Agent, error) {

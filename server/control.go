@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -115,5 +116,25 @@ func show(req *request, status int, v *config.View, err error) error {
 		return err
 	}
 	req.w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
+	warn(req, v.Diagnostics)
 	return req.Reply(status, v.Spec)
+}
+
+// warningHeader has the warnings about a document that is read or written, one in each header: the body is the document.
+const warningHeader = "X-Awaken-Warning"
+
+// maxWarnings limits the warnings in the headers of a response. GET /v1/config/diagnostics has all.
+const maxWarnings = 20
+
+// warn adds warnings to the headers of the response.
+func warn(req *request, list []awaken.Diagnostic) {
+	for _, d := range list[:min(len(list), maxWarnings)] {
+		text := strings.Map(func(r rune) rune {
+			if r < ' ' || r > '~' {
+				return '?'
+			}
+			return r
+		}, d.Code+": "+d.Message)
+		req.w.Header().Add(warningHeader, text[:min(len(text), 500)])
+	}
 }

@@ -154,6 +154,19 @@ func TestConfig_Mistakes(t *testing.T) {
 	}
 }
 
+// A rule that means no tool is a warning in the response of the write, and in the metadata of the document.
+func TestDocuments_NamesThatMeanNoToolAreWarnings(t *testing.T) {
+	g := newRig(t)
+	res := g.do("POST", "/v1/config/agents", `{"id":"stray","model_id":"m","excluded_tools":["mcp__gone__x"]}`, admin...)
+	defer res.Body.Close()
+	if got := res.Header.Values("X-Awaken-Warning"); res.StatusCode != 201 || len(got) != 1 || !strings.HasPrefix(got[0], `catalog_literal_matches_nothing: excluded_tools has "mcp__gone__x", which is not a registered tool`) {
+		t.Errorf("%d, warnings %q", res.StatusCode, got)
+	}
+	if status, text := g.ask("GET", "/v1/config/agents/stray/meta", "", admin...); status != 200 || !strings.Contains(text, `"code":"catalog_literal_matches_nothing"`) {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
 // documents summarizes everything stored and live, without audit events.
 func (g *rig) documents() string {
 	g.t.Helper()

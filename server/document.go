@@ -269,12 +269,14 @@ type documentMeta struct {
 	Draft         bool            `json:"draft"` // the record has a document that is not live
 	// BaseRevision is the revision of the record that the live document was made from.
 	BaseRevision int64 `json:"base_revision,omitempty"`
+	// Diagnostics are warnings about the document, such as rules that name no tool.
+	Diagnostics []trouble `json:"diagnostics,omitempty"`
 }
 
 func metaOf(v *config.View) documentMeta {
 	m := v.Meta
 	return documentMeta{Source: m.Source, Hidden: m.Hidden, UserOverrides: m.UserOverrides, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, UpdatedBy: m.UpdatedBy, Revision: m.Revision,
-		Live: v.Published, Draft: !v.Live && !m.Hidden, BaseRevision: v.Base}
+		Live: v.Published, Draft: !v.Live && !m.Hidden, BaseRevision: v.Base, Diagnostics: troubles(v.Diagnostics)}
 }
 
 func (h *documents) listMeta(req *request, in config.Key) error {

@@ -40,7 +40,7 @@ func (c *cell) fail(kind eval.RuntimeFailureKind, message string) {
 // run runs the turns of the case. What the agent does wrong is observed; an error means that the case could not be run, or that
 // ctx is done.
 func (c *cell) run(ctx context.Context) error {
-	stage, reg := newStage(c.fixture.ToolResults), c.variant.Registry
+	stage, reg := newStage(c.fixture.ToolResults, c.variant.Registry.Names(c.variant.AgentID)), c.variant.Registry
 	if c.variant.Scripted {
 		if !c.fixture.Scripted() {
 			return errors.New("the case has no script; want a provider_script, or a run with a model")

@@ -125,7 +125,7 @@ func (c *cell) ask(ctx context.Context, g *Judge, question string) (Verdict, err
 	if err != nil {
 		return Verdict{}, err
 	}
-	rt, err := c.Open(Setup{Versions: only{reg}, Executor: newStage(nil)})
+	rt, err := c.Open(Setup{Versions: only{reg}, Executor: newStage(nil, nil)})
 	if err != nil {
 		return Verdict{}, err
 	}

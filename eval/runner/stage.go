@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eval"
+	"github.com/awaken-go/awaken/internal/toolname"
 	"github.com/awaken-go/awaken/registry"
 )
 
@@ -22,7 +23,12 @@ type stage struct {
 	below   []eval.Call // those of runs that the run has started
 }
 
-func newStage(results []eval.ToolResult) *stage {
+// newStage returns a stage with results of tools, which the case may name by any of their names.
+func newStage(results []eval.ToolResult, names *toolname.Names) *stage {
+	results = slices.Clone(results)
+	for i := range results {
+		results[i].Name = names.Resolve(results[i].Name)
+	}
 	return &stage{results: results, used: make([]bool, len(results))}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/check"
 	"github.com/awaken-go/awaken/internal/schema"
+	"github.com/awaken-go/awaken/internal/toolname"
 )
 
 // Name is the name of the plugin and of its section.
@@ -133,15 +134,39 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	if err != nil {
 		return nil // the registry reports an invalid section
 	}
-	r.Gate(func(_ context.Context, h *awaken.HookCall) (awaken.Verdict, error) { return cfg.judge(h.Tool), nil })
+	names := r.Names
+	r.Gate(func(_ context.Context, h *awaken.HookCall) (awaken.Verdict, error) {
+		return cfg.judge(h.Tool, names.Tool(h.Tool.Tool)), nil
+	})
+	r.Review("fixture_matches_nothing", func(map[string]json.RawMessage) []string { return cfg.strays(names) })
 	return nil
 }
 
-// judge decides about a call.
-func (c *Config) judge(call *awaken.ToolCall) awaken.Verdict {
+// strays reports the results whose tool means none, or several.
+func (c *Config) strays(names *toolname.Names) (out []string) {
+	for i := range c.Results {
+		name := c.Results[i].Tool
+		text := ""
+		switch ids := names.IDs(func(t toolname.Tool) bool { return t.Named(name) }); {
+		case len(ids) > 0:
+			continue
+		case names.Shared(name) != nil:
+			text = fmt.Sprintf("results[%d].tool %q is the name of several tools; want one of their ids: %q", i, name, names.Shared(name))
+		default:
+			text = fmt.Sprintf("results[%d].tool %s", i, names.Doubt(name, name).Text)
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// judge decides about a call of a tool.
+func (c *Config) judge(call *awaken.ToolCall, tool toolname.Tool) awaken.Verdict {
 	if c.Tools != Refuse {
 		for i := range c.Results {
-			if f := &c.Results[i]; f.Tool == call.Tool && (f.Arguments == nil || sameJSON(f.Arguments, call.Args)) {
+			if f := &c.Results[i]; tool.Named(f.Tool) && (f.Arguments == nil || sameJSON(f.Arguments, call.Args)) {
 				res, err := f.result()
 				if err != nil {
 					continue // Validate has refused it
@@ -152,7 +177,7 @@ func (c *Config) judge(call *awaken.ToolCall) awaken.Verdict {
 			}
 		}
 	}
-	reads := slices.Contains(c.Reads, call.Tool)
+	reads := slices.ContainsFunc(c.Reads, tool.Named)
 	switch {
 	case c.Tools == Real && !reads:
 		return awaken.SuspendCall(awaken.Ticket{Suspension: awaken.Suspension{ID: "fork_" + call.ID, Action: "tool:ForkConfirm",

@@ -26,7 +26,7 @@ func (c *counted) tool(effect awaken.EffectClass) awaken.Tool {
 	if effect == awaken.ReadOnly {
 		id = "look"
 	}
-	return awaken.NewTool(awaken.ToolSpec{ID: id, Description: id, Effect: effect}, func(_ context.Context, _ *awaken.ToolCall, in struct {
+	return awaken.NewTool(awaken.ToolSpec{ID: id, Description: id, Effect: effect, Aliases: []string{"bank/" + id}}, func(_ context.Context, _ *awaken.ToolCall, in struct {
 		Text string `json:"text"`
 	}) (*awaken.ToolResult, error) {
 		c.fired.Add(1)
@@ -86,6 +86,8 @@ func TestFork_SaysWhatBecomesOfCalls(t *testing.T) {
 			[]string{"c1: receipt 7", "c2: Tool 'pay' suspended: awaiting approval"}, 0, 0, true},
 		{"not known to read", fork.Config{Tools: fork.Real},
 			[]string{"c1: Tool 'pay' suspended: awaiting approval"}, 0, 0, true},
+		{"other names", fork.Config{Tools: fork.ReadOnly, Results: []fork.Fixture{{Tool: "bank/pay", Result: awaken.TextResult("receipt 7")}}, Reads: []string{"bank/look"}},
+			[]string{"c1: receipt 7", "c2: receipt 7", "c3: look x"}, 0, 1, false},
 		{"any arguments", fork.Config{Tools: fork.Recorded, Results: []fork.Fixture{{Tool: "pay", Result: awaken.TextResult("always")}}, Reads: []string{"look"}},
 			[]string{"c1: always", "c2: always", "c3: " + refused + `look" is recorded`}, 0, 0, false},
 	} {

@@ -28,9 +28,10 @@
 //
 // What a server says is not trusted:
 //
-//   - A tool is pinned when it is first seen (pin.go). One whose title, description, schema or hints
-//     differ later is held: agents lose it until [Connection.Approve] is called, because what a model is
-//     told about a tool is what the tool can make a model do.
+//   - The tools of a server are pinned when they are first listed (pin.go). One whose title, description, schema
+//     or hints differ later, or that is new, is held: agents do not have it until [Connection.Approve] is called,
+//     because what a model reads about a tool is what the tool can make a model do.
+//   - Hints are shown, and count only if the operator trusts the server for them.
 //   - Messages, lists and results have a limit, and what exceeds it is cut off or refused. Log
 //     messages and progress reports are dropped if they come faster than they are shown.
 //   - A program is started without a shell, in a folder of its own, with the environment variables
@@ -39,6 +40,6 @@
 //   - A call is made once. If the connection is lost in it, the model is told that the call may have
 //     taken effect.
 //
-// A tool's hints decide its effect: readOnlyHint makes it awaken.ReadOnly, idempotentHint
-// awaken.Idempotent, everything else awaken.Effectful.
+// The effect of a tool is what Server.Effects says, or else the hint of a server with TrustHints (readOnlyHint makes it
+// awaken.ReadOnly, idempotentHint awaken.Idempotent), or else awaken.Effectful.
 package mcp

@@ -1,4 +1,4 @@
-package permission_test
+package toolname_test
 
 import (
 	"bufio"
@@ -25,7 +25,8 @@ import (
 )
 
 // tapVariable makes the test binary a tap: it starts the MCP server that its arguments name and passes messages on, but
-// answers calls itself, after it has noted them in the file that the variable names.
+// lets its tools take any arguments, and answers calls itself, after it has noted them in the file that the variable
+// names.
 const tapVariable = "MCP_TEST_TAP"
 
 func TestMain(m *testing.M) {
@@ -63,7 +64,7 @@ func tap(notes string, command []string) error {
 		lines := bufio.NewScanner(out)
 		lines.Buffer(nil, 8<<20)
 		for lines.Scan() {
-			say(lines.Bytes())
+			say(relaxed(lines.Bytes()))
 		}
 	}()
 	lines := bufio.NewScanner(os.Stdin)
@@ -96,6 +97,30 @@ func tap(notes string, command []string) error {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	return nil
+}
+
+// relaxed returns a message of the server. If it lists tools, they take any arguments.
+func relaxed(line []byte) []byte {
+	var m map[string]any
+	if json.Unmarshal(line, &m) != nil {
+		return line
+	}
+	result, _ := m["result"].(map[string]any)
+	tools, ok := result["tools"].([]any)
+	if !ok {
+		return line
+	}
+	for _, tool := range tools {
+		if t, ok := tool.(map[string]any); ok {
+			t["inputSchema"] = map[string]any{"type": "object"}
+			delete(t, "outputSchema")
+		}
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return line
+	}
+	return data
 }
 
 // arrivals counts the calls that arrived, by server and the server's name of the tool.

@@ -1,4 +1,4 @@
-package permission_test
+package toolname_test
 
 import (
 	"context"
@@ -35,64 +35,11 @@ func (c *target) ways() []string { return slices.Concat(c.names, c.patterns) }
 func ofServer(spec *awaken.ToolSpec) *target {
 	s, n := spec.Metadata["mcp.server"].(string), spec.Metadata["mcp.tool"].(string)
 	half := n[:len(n)/2+1]
-	return &target{id: spec.ID, args: sample(spec.Parameters), arrival: s + " " + n,
+	return &target{id: spec.ID, args: "{}", arrival: s + " " + n,
 		names: []string{"mcp__" + s + "__" + n, n, s + "/" + n, spec.ID, s + "." + n, "mcp:" + s + "/" + n, s + "__" + n, s + ":" + n,
 			strings.ReplaceAll("mcp__"+s+"__"+n, "-", "_"), strings.ReplaceAll(n, "-", "_")},
 		patterns: []string{"mcp__" + s + "__" + half + "*", half + "*", n + "(*)", spec.ID + "(*)", "/^mcp__" + s + "__" + n + "$/", s + "/*", "/^" + n + "$/", "mcp__" + s + "__" + n + "(*)",
 			s + "." + half + "*", "mcp__*__" + n, spec.ID[:len(spec.ID)-1] + "?", "/" + n + "/(*)"}}
-}
-
-// sample returns arguments that a schema accepts, as far as the servers of the corpus need it.
-func sample(raw json.RawMessage) string {
-	var object func(s map[string]any) any
-	object = func(s map[string]any) any {
-		if enum, ok := s["enum"].([]any); ok {
-			return enum[0]
-		}
-		for _, key := range []string{"anyOf", "oneOf"} {
-			if list, ok := s[key].([]any); ok {
-				return object(list[0].(map[string]any))
-			}
-		}
-		switch s["type"] {
-		case "string":
-			if s["format"] == "uuid" {
-				return "6f1d3b52-8f0c-4a51-9a63-3d1b7f0c2a11"
-			}
-			return "https://example.com/x"
-		case "number", "integer":
-			return 1
-		case "boolean":
-			return true
-		case "array":
-			if s["minItems"] == nil {
-				return []any{}
-			}
-			return []any{object(s["items"].(map[string]any))}
-		}
-		out := map[string]any{}
-		props, _ := s["properties"].(map[string]any)
-		for _, name := range list(s["required"]) {
-			if p, ok := props[name].(map[string]any); ok {
-				out[name] = object(p)
-			}
-		}
-		return out
-	}
-	var s map[string]any
-	_ = json.Unmarshal(raw, &s)
-	data, _ := json.Marshal(object(s))
-	return string(data)
-}
-
-func list(v any) (out []string) {
-	all, _ := v.([]any)
-	for _, x := range all {
-		if text, ok := x.(string); ok {
-			out = append(out, text)
-		}
-	}
-	return out
 }
 
 // world has the tools of the corpus: of MCP servers, of the program, and agents elsewhere.
@@ -160,7 +107,7 @@ type ban struct {
 // What is denied is never called, however the rule or the list names the tool: by its id, by the name that its server has
 // for it, with the server before it, by an alias, a glob or a regular expression, with arguments or without. With
 // AWAKEN_LONG=1 the servers are published ones, and every tool is denied in every way.
-func TestNames_WhatIsDeniedIsNeverCalled(t *testing.T) {
+func TestCorpus_WhatIsDeniedIsNeverCalled(t *testing.T) {
 	t.Parallel()
 	servers, share := pretend, 5
 	if testenv.Long() {
