@@ -32,7 +32,13 @@ func (h *toolHost) Run(ctx context.Context, req awaken.RunRequest, sink awaken.S
 		sink = s
 	}
 	req.Taint = cmp.Or(req.Taint, h.marks.Taint())
-	return h.rt.Run(egress.Free(ctx), req, sink)
+	res, err := h.rt.Run(egress.Free(ctx), req, sink)
+	if res != nil && h.marks.Taint() == nil {
+		if run, failed := h.rt.cfg.Store.LoadRun(detached(ctx), res.RunID); failed == nil && run.Taint != nil {
+			h.marks.ReadTainted(run.Taint) // the call has its answer
+		}
+	}
+	return res, err
 }
 
 func (h *toolHost) Store() awaken.Store { return h.rt.Store() }

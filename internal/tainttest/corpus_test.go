@@ -367,7 +367,7 @@ var carriers = map[string][]keep{
 		below("a delegate", use("agent_run_helper", `{"prompt":"do it"}`)),
 		below("a run within a call", use("nest", `{}`)),
 		above("the answer of a delegate", use("agent_run_helper", `{"prompt":"look"}`)),
-		above("the answer of a run within a call", use("agent_run_helper", `{"prompt":"look"}`)),
+		above("the answer of a run within a call", use("nest", `{}`)),
 	},
 	"tasks": {
 		below("a task", use("spawn_task", `{"agent":"helper","prompt":"do it"}`)),
