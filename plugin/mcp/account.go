@@ -228,7 +228,7 @@ func (c *Connection) serveUsers() {
 			c.mu.Unlock()
 		}
 		c.auth.tidy(time.Now(), false)
-		if asked := c.pause(recallEvery, true); asked != nil {
+		if asked := c.attempts.pause(c.ctx, recallEvery, true); asked != nil {
 			c.auth.tidy(time.Now(), true)
 			asked <- c.forget(c.ctx)
 		}

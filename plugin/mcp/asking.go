@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/awaken-go/awaken"
@@ -30,9 +31,9 @@ func (s *session) awaitTurn(ctx context.Context, tool string) error {
 	for {
 		s.mu.Lock()
 		blocked := s.looking > 0
-		if !blocked && s.conn.hasAsked(tool) {
+		if !blocked && s.conn.askers.has(tool) {
 			for _, x := range s.calls {
-				blocked = blocked || !x.waits && s.conn.hasAsked(x.tool)
+				blocked = blocked || !x.waits && s.conn.askers.has(x.tool)
 			}
 		}
 		if !blocked {
@@ -84,12 +85,12 @@ func (s *session) callOf(ctx context.Context, token string) (*exchange, error) {
 		case working == 0:
 			return nil, fmt.Errorf("there is no call that the question can belong to")
 		case working == 1:
-			s.conn.remember(found.tool)
+			s.conn.askers.add(found.tool)
 			return found, nil
 		case s.looking >= working: // all of them ask
 			for _, x := range s.calls {
 				if !x.waits {
-					s.conn.remember(x.tool)
+					s.conn.askers.add(x.tool)
 				}
 			}
 			return nil, fmt.Errorf("%d calls ask at the same time, and the server does not say which question belongs to which", working)
@@ -113,19 +114,23 @@ func (s *session) callOf(ctx context.Context, token string) (*exchange, error) {
 	}
 }
 
-// hasAsked reports whether a tool has asked in a way that does not say in which call.
-func (c *Connection) hasAsked(tool string) bool {
-	c.askMu.Lock()
-	defer c.askMu.Unlock()
-	return c.askers[tool]
+// askers are the tools of a server that have asked in a way that does not say in which call. The zero value has none.
+type askers struct {
+	mu    sync.Mutex
+	tools map[string]bool
 }
 
-// remember notes that a tool may ask in a way that does not say in which call.
-func (c *Connection) remember(tool string) {
-	c.askMu.Lock()
-	defer c.askMu.Unlock()
-	if c.askers == nil {
-		c.askers = map[string]bool{}
+func (a *askers) has(tool string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tools[tool]
+}
+
+func (a *askers) add(tool string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.tools == nil {
+		a.tools = map[string]bool{}
 	}
-	c.askers[tool] = true
+	a.tools[tool] = true
 }

@@ -42,14 +42,12 @@ type Connection struct {
 	cancel   context.CancelFunc
 	begin    sync.Once
 	done     chan struct{}
-	restarts chan chan error
-	wake     chan struct{} // cap 1: a call wants the next attempt now
-	modern   bool          // the next attempt begins with the newest revision; only the goroutine of run uses it
+	attempts attempts
+	modern   bool // the next attempt begins with the newest revision; only the goroutine of run uses it
 
 	lists sync.Mutex // is held while a list of tools is taken in
 
-	askMu  sync.Mutex
-	askers map[string]bool // tools that have asked in a way that does not say in which call
+	askers askers
 
 	mu      sync.Mutex
 	state   connState
@@ -112,7 +110,7 @@ func Connect(s Server, o Options) (*Connection, error) {
 // newConnection returns a connection to a server with all its defaults.
 func newConnection(s Server, o Options) *Connection {
 	c := &Connection{server: s, opts: o, log: o.Logger.With("mcp_server", s.ID),
-		done: make(chan struct{}), restarts: make(chan chan error), wake: make(chan struct{}, 1), moved: make(chan struct{}), modern: true}
+		done: make(chan struct{}), attempts: newAttempts(), moved: make(chan struct{}), modern: true}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -211,7 +209,7 @@ func (c *Connection) run() {
 			err, delay, again = e, c.server.Restart.MaxDelay, c.auth.home == nil
 		}
 		c.fail(err, failures, delay, again)
-		if asked = c.pause(delay, again); asked != nil {
+		if asked = c.attempts.pause(c.ctx, delay, again); asked != nil {
 			failures = 0
 		}
 		if c.ctx.Err() != nil {
@@ -280,7 +278,7 @@ func (c *Connection) attend(s *session) (asked chan error, err error) {
 		select {
 		case <-c.ctx.Done():
 			return nil, errClosed
-		case asked := <-c.restarts:
+		case asked := <-c.attempts.restarts:
 			return asked, errRestart
 		case <-s.lost:
 			return nil, s.cause
@@ -369,31 +367,13 @@ func (c *Connection) fail(err error, failures int, delay time.Duration, again bo
 	}
 }
 
-// pause waits before the next attempt, which a call may want earlier, or for a restart if there is none. It returns the
-// restart that was asked for, if any.
-func (c *Connection) pause(d time.Duration, again bool) chan error {
-	var over <-chan time.Time
-	var wake chan struct{}
-	if again {
-		over, wake = time.After(d), c.wake
-	}
-	select {
-	case <-c.ctx.Done():
-	case <-over:
-	case <-wake:
-	case asked := <-c.restarts:
-		return asked
-	}
-	return nil
-}
-
 // Restart connects anew, with a new program if the server has one, and returns when that has succeeded
 // or failed.
 func (c *Connection) Restart(ctx context.Context) error {
 	c.Start()
 	asked := make(chan error, 1)
 	select {
-	case c.restarts <- asked:
+	case c.attempts.restarts <- asked:
 	case <-c.done:
 		return errClosed
 	case <-ctx.Done():
@@ -436,7 +416,9 @@ func (c *Connection) acquire(ctx context.Context) (*session, error) {
 		state, s, moved, h := c.state, c.session, c.moved, c.health
 		far := state == waiting && h.next.After(deadline)
 		if far && !hurried {
-			hurried = c.hurry()
+			if hurried = time.Since(h.attempted) >= c.server.Restart.Delay; hurried {
+				c.attempts.hurry()
+			}
 			far = !hurried
 		}
 		c.mu.Unlock()
@@ -466,18 +448,6 @@ func (c *Connection) acquire(ctx context.Context) (*session, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// hurry makes the next attempt to connect now, unless the last one was made a moment ago. It requires c.mu.
-func (c *Connection) hurry() bool {
-	if time.Since(c.health.attempted) < c.server.Restart.Delay {
-		return false
-	}
-	select {
-	case c.wake <- struct{}{}:
-	default: // another call has asked for it
-	}
-	return true
 }
 
 // downError says why a server cannot be called, and that nothing was.

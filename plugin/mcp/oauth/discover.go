@@ -36,12 +36,9 @@ func (b *Broker) discover(ctx context.Context, s *Server) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	issuer := resource.AuthorizationServers[0]
-	if s.Issuer != "" {
-		if !slices.ContainsFunc(resource.AuthorizationServers, func(v string) bool { return sameIssuer(v, s.Issuer) }) {
-			return nil, fmt.Errorf("the server names the authorization servers %s, want %s among them", quoted(resource.AuthorizationServers), short(s.Issuer))
-		}
-		issuer = s.Issuer
+	issuer, err := issuers{b}.choose(ctx, s, resource.AuthorizationServers)
+	if err != nil {
+		return nil, err
 	}
 	if err := checkAddress(issuer); err != nil {
 		return nil, fmt.Errorf("the authorization server: %w", err)

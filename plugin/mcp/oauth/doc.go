@@ -29,5 +29,6 @@
 //     began it. A response must come from the issuer that was asked (RFC 9207).
 //   - A refresh token is used once, however many processes need it at the same moment: they take turns by
 //     compare-and-set.
+//   - A client secret is sent to the configured issuer or, without one, to the authorization server of its first use (pin.go).
 //   - A token is sent to the address that it was issued for, and to no other.
 package oauth

@@ -33,8 +33,8 @@ type Client struct {
 	Secret awaken.Secret
 	// Scopes are what to ask for. Without any, it is what the server says that it needs.
 	Scopes []string
-	// Issuer is the authorization server to use. "" is the first that the server names; another one must
-	// be among those that it names.
+	// Issuer is the authorization server to use. "" is the first that the server names, and with a Secret the one that was
+	// first when the secret was first used; another one must be among those that it names.
 	Issuer string
 }
 
