@@ -29,6 +29,36 @@ func wantDecided(t *testing.T, what string, err error, by string, action awaken.
 }
 
 var decisionCases = []testCase{
+	// A settlement of a call in doubt that is over is in the ledger as soon as it is posted. The first one counts.
+	{"SettlesACallThatIsOver", func(t *testing.T, s awaken.Store) {
+		o := acquire(t, s, "t", "r")
+		c, other := ledger("r", "c", 0, 0, awaken.CallFailed), ledger("r", "other", 0, 1, awaken.CallFailed)
+		c.Doubt = &awaken.Doubt{Since: 3, Origin: awaken.DoubtIntent}
+		other.Doubt = c.Doubt
+		o.commit(calls(c, other))
+		settle := func(outcome awaken.Outcome, by string) error {
+			it := decision("t", "r", awaken.SettlementID("c"), awaken.ActionResume, by)
+			it.RunID, it.Decision.Outcome, it.Decided.Outcome, it.Decided.Result = "", outcome, outcome, json.RawMessage(`{"n":1}`)
+			return s.Post(t.Context(), "t", it)
+		}
+		if err := settle(awaken.OutcomeMade, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		if err := settle(awaken.OutcomeMade, "bob"); err != nil {
+			t.Errorf("an equal one: %v", err)
+		}
+		wantDecided(t, "a different one", settle(awaken.OutcomeNotMade, "bob"), "ada", awaken.ActionResume)
+		got, err := s.Calls(t.Context(), "r")
+		if err != nil || len(got) != 2 {
+			t.Fatalf("the ledger is %v, %v", got, err)
+		}
+		if d := got[0].Doubt; got[0].Outcome() != awaken.OutcomeMade || d.Since != 3 || d.Settled.By != "person" || d.Settled.Actor.User != "ada" || string(d.Settled.Result) != `{"n":1}` {
+			t.Errorf("the settled call has the doubt %+v", d)
+		}
+		if got[1].Outcome() != awaken.OutcomeInDoubt {
+			t.Errorf("the other call is %s", got[1].Outcome())
+		}
+	}},
 	{"TheFirstCounts", func(t *testing.T, s awaken.Store) {
 		o := acquire(t, s, "t", "r")
 		o.commit()
