@@ -78,6 +78,7 @@ func (r *Run) AppendJSON(dst []byte) ([]byte, error) {
 	buf = e.keep(appendjson.RawIf(buf, `,"structured_output":`, r.StructuredOutput))
 	buf = e.valueIf(r.ErrorPayload != nil, buf, `,"error_payload":`, r.ErrorPayload)
 	buf = e.valueIf(r.Waiting != nil, buf, `,"waiting":`, r.Waiting)
+	buf = e.valueIf(r.Restored != nil, buf, `,"restored":`, r.Restored)
 	buf = appendjson.TextIf(buf, `,"finish_reason":`, r.FinishReason)
 	buf = e.valueIf(len(r.Diagnostics) > 0, buf, `,"diagnostics":`, r.Diagnostics)
 	if r.Input != (llm.Interval{}) {

@@ -391,6 +391,8 @@ type Run struct {
 	StructuredOutput json.RawMessage `json:"structured_output,omitempty"`
 	ErrorPayload     *Error          `json:"error_payload,omitempty"` // the error, if it failed
 	Waiting          *Waiting        `json:"waiting,omitempty"`       // what it waits for; nil unless it waits
+	// Restored is set if the run was found unfinished in a restored database.
+	Restored *RunRestoration `json:"restored,omitempty"`
 	// FinishReason says why the model stopped its last answer. MaxTokens means that it is cut off.
 	FinishReason llm.FinishReason `json:"finish_reason,omitempty"`
 	// Diagnostics are problems that did not end the run, such as a tool that was left out or an

@@ -193,6 +193,8 @@ type InboxItem struct {
 	Compaction *CompactionResult `json:"compaction,omitempty"`
 	// Report is the state of a child of the run.
 	Report *ChildReport `json:"report,omitempty"`
+	// Release lets the run continue, if it is a restored one.
+	Release *Release `json:"release,omitempty"`
 }
 
 // InboxPoint is a point in a run at which messages can join the conversation.

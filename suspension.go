@@ -288,6 +288,9 @@ const (
 	// WaitPin means that the registry version of the run could not be loaded; see
 	// registry.Versions. Continuing the run tries again.
 	WaitPin WaitingReason = "pin_unavailable"
+	// WaitRestored means that the run comes from a restored database and may have continued
+	// elsewhere since; see [Restoration]. An operator releases or cancels it.
+	WaitRestored WaitingReason = "restored"
 )
 
 // Waiting describes what a run waits for.

@@ -62,10 +62,12 @@ type Config struct {
 	// background task, or a run woken by a message. Nil discards the events.
 	Detached func(threadID string) awaken.Sink
 	Tap      Tap // nil: none
-	Limits   Limits
-	Logger   *slog.Logger     // nil discards
-	Now      func() time.Time // nil: time.Now
-	NewID    func() string    // nil: UUIDv7
+	// Restoration marks a store that was restored. Nil: it was not.
+	Restoration *awaken.Restoration
+	Limits      Limits
+	Logger      *slog.Logger     // nil discards
+	Now         func() time.Time // nil: time.Now
+	NewID       func() string    // nil: UUIDv7
 }
 
 // Executor runs tool calls: in this process, in a sandbox or elsewhere. Implementations are safe

@@ -31,8 +31,8 @@ type run struct {
 	decider  decider  // decisions on suspended calls
 	children children // runs that calls started
 
-	inbox   inbox           // messages, decisions and reports posted to the thread
-	missing *missingVersion // nil if its version is available
+	inbox inbox // messages, decisions and reports posted to the thread
+	hold  *hold // nil if it can continue
 }
 
 // core is the data that all parts of a run share.
@@ -132,8 +132,8 @@ func (c *core) naturalEnd() *end {
 
 // main drives the activation: start, steps, finish. Everything a run does happens below it.
 func (r *run) main() (*awaken.RunResult, error) {
-	if r.missing != nil {
-		return r.awaitPin()
+	if r.hold != nil {
+		return r.awaitRelease()
 	}
 	e := r.start()
 	for {

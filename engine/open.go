@@ -123,7 +123,8 @@ func (rt *Runtime) replay(ctx context.Context, req *awaken.RunRequest, old *awak
 // request is a parameter of its methods and not a field, which would move it to the heap.
 type opening struct {
 	*run
-	cp *awaken.Checkpoint
+	cp            *awaken.Checkpoint
+	restoredFirst bool // it is opened for the first time since its database was restored
 }
 
 // open sets the run up from the checkpoint. Its steps follow each other instead of nesting, to
@@ -132,14 +133,16 @@ func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken
 	if err := op.choose(ctx, req); err != nil {
 		return err
 	}
+	op.findRestored()
 	if err := op.pin(ctx, req); err != nil {
 		return err
 	}
 	if err := op.bind(ctx, req, sink); err != nil {
 		return err
 	}
-	if op.missing != nil {
+	if op.hold != nil {
 		op.prepareToWait(req)
+		op.noteRestored()
 		return nil
 	}
 	op.out.deferEvent(&awaken.RunStart{ThreadID: op.info.ThreadID, RunID: op.info.RunID, ParentRunID: op.info.ParentRunID, Identity: op.info, Request: given(req)})
@@ -148,6 +151,7 @@ func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken
 			return err
 		}
 	}
+	op.noteRestored()
 	return op.takeInput(ctx, req)
 }
 
@@ -236,7 +240,7 @@ func (op *opening) adoptRecord(ctx context.Context, runID string) error {
 // bind sets up the run's agent, state, tools, budget and recorder.
 func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken.Sink) error {
 	cfg := &op.rt.cfg
-	if op.missing == nil {
+	if op.hold == nil {
 		op.amend(req)
 	}
 	op.info = op.rec.Info()
@@ -246,7 +250,7 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 	op.rt.active.rename(&op.active, op.info.RunID)
 	var err error
 	if op.agent, err = op.reg.Runnable(op.info.AgentID); err != nil {
-		if op.endAtOnce == nil && op.missing == nil {
+		if op.endAtOnce == nil && op.hold == nil {
 			return err
 		}
 		op.agent = registry.Bare(op.info.AgentID, builtin.For) // enough to end the run, or to park it
@@ -266,12 +270,12 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 	if err := op.tools.offer(); err != nil {
 		return err
 	}
-	if op.endAtOnce == nil && op.missing == nil {
+	if op.endAtOnce == nil && op.hold == nil {
 		if err := op.tools.planOutput(); err != nil {
 			return err
 		}
 	}
-	if op.missing == nil {
+	if op.hold == nil {
 		if err := op.wallet.bind(ctx); err != nil {
 			return err
 		}
@@ -285,7 +289,7 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 	op.conv.msgs, op.conv.blobs = llm.NewMessages(op.cp.View...), op.cp.HasBlobs
 	op.conv.openWindow()
 	op.journal.found = op.journal.count
-	if op.missing == nil {
+	if op.hold == nil {
 		op.follow()
 	}
 	return nil
@@ -335,7 +339,7 @@ func (op *opening) restore(req *awaken.RunRequest) error {
 			return err
 		}
 	}
-	if op.missing != nil {
+	if op.hold != nil {
 		return nil
 	}
 	if err := op.st.Seed(req.Seed); err != nil {
@@ -380,8 +384,9 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 			c.message = op.outcomes.answerTo(s, s.Result)
 		}
 		op.ledger.calls = append(op.ledger.calls, c)
+		op.doubtRestored(c)
 		op.ledger.cutOff(c)
-		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful
+		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful || op.isRestored(c.state)
 	}
 	// A step with all answers stored is over.
 	unanswered := func(c *call) bool { return !c.appended }

@@ -9,13 +9,6 @@ import (
 	"github.com/awaken-go/awaken/registry"
 )
 
-// missingVersion says why the version that a run is pinned to is not available.
-type missingVersion struct {
-	err      error // the reason
-	unserved error // err, if the request asked for more than to continue
-	quiet    bool  // publish nothing
-}
-
 // pinnedRegistry returns the registry a run is pinned to. Without Versions there is only one.
 func (rt *Runtime) pinnedRegistry(ctx context.Context, resolutionID string) (*registry.Registry, error) {
 	s := rt.cfg.Versions
@@ -90,8 +83,8 @@ func (op *opening) pin(ctx context.Context, req *awaken.RunRequest) (err error) 
 		if err != nil {
 			op.reg = registry.Empty(op.rec.ResolutionID)
 		}
-		if err != nil && op.endAtOnce == nil { // ending a run needs no registry
-			op.missing = &missingVersion{err: err}
+		if err != nil && op.endAtOnce == nil && op.hold == nil { // ending a run needs no registry
+			op.hold = &hold{reason: awaken.WaitPin, err: err}
 		}
 		return nil
 	case !op.resumed && req.ResolutionID != "":
@@ -115,30 +108,10 @@ func given(req *awaken.RunRequest) *awaken.RunRequest {
 	return &awaken.RunRequest{Seed: req.Seed, Context: req.Context}
 }
 
-// prepareToWait prepares to park a run whose version is not available. Its calls and its inbox
-// stay as they are, for an owner that has the version.
-func (op *opening) prepareToWait(req *awaken.RunRequest) {
-	before := op.rec.Waiting
-	for _, s := range op.cp.Calls {
-		if s.RunID == op.info.RunID {
-			op.ledger.calls = append(op.ledger.calls, &call{state: s, shared: true})
-		}
-	}
-	w := op.ledger.waiting()
-	w.Reason, w.Message, w.Budget = awaken.WaitPin, op.unavailable(), nil
-	op.rec.Status, op.rec.StatusReason, op.rec.Waiting = awaken.RunWaiting, string(awaken.WaitPin), w
-	// A wake-up does not publish again that the run waits for its version.
-	op.missing.quiet = req.Mode == "internal_wake" && before != nil && before.Reason == awaken.WaitPin && before.Message == w.Message
-	if len(req.Messages)+len(req.Decisions)+len(req.Seed)+len(req.Context)+len(req.FrontendTools)+len(req.OutputSchema) > 0 ||
-		req.Rewind != "" || req.Overrides != nil || req.Budget != nil {
-		op.missing.unserved = op.missing.err
-	}
-}
-
 // unavailable says why the run's version is not available. The text of store errors is for
 // operators, and not shown to clients.
-func (op *opening) unavailable() string {
-	id, err := op.rec.ResolutionID, op.missing.err
+func (op *opening) unavailable(err error) string {
+	id := op.rec.ResolutionID
 	op.log().Warn("the version of a run is not available", "resolution_id", id, "error", err)
 	bad, broken := errors.AsType[*awaken.ConfigError](err)
 	switch {
@@ -148,21 +121,4 @@ func (op *opening) unavailable() string {
 		return fmt.Sprintf("version %q not found", id)
 	}
 	return fmt.Sprintf("version %q is not available now", id)
-}
-
-// awaitPin parks a run until its version is available. If the request asked for more than to
-// continue, that is an error.
-func (r *run) awaitPin() (*awaken.RunResult, error) {
-	e := &end{Termination: awaken.Termination{Type: awaken.Suspended}}
-	if !r.missing.quiet {
-		r.out.deferEvent(&awaken.RunStart{ThreadID: r.info.ThreadID, RunID: r.info.RunID, ParentRunID: r.info.ParentRunID, Identity: r.info})
-		r.ledger.stale = true
-		r.ledger.snapshot()
-		r.out.deferEvent(r.finished(e.Termination))
-		if err := r.journal.commit(detached(r.ctx), commitOptions{}); err != nil {
-			return nil, err
-		}
-		r.started = true
-	}
-	return r.result(e), r.missing.unserved
 }

@@ -110,7 +110,10 @@ func (c *claim) owned() error {
 func (c *claim) run(ctx context.Context) (Settlement, error) {
 	var req *awaken.RunRequest
 	var s Settlement
-	var err error
+	hold, err := c.held(ctx)
+	if hold > 0 || err != nil {
+		return Settlement{Status: Queued, Delay: hold, Error: restoredError}, err
+	}
 	if d := c.d; d.Fresh && !d.Cancel && !d.Exhausted() {
 		c.child = d.Request.ParentRunID != ""
 		req, s, err = c.begin(ctx)
@@ -318,7 +321,7 @@ func (c *claim) endWaitingRun(ctx context.Context) error {
 
 // hasReason reports whether there is a reason to resume a waiting run.
 func (c *claim) hasReason(ctx context.Context, run *awaken.Run) (bool, error) {
-	if canContinue(run.Waiting) {
+	if canContinue(run.Waiting) || !c.tenant.box.cfg.Restoration.Released(run) {
 		return true, nil
 	}
 	items, err := c.tenant.Store.Unread(ctx, run.ThreadID)
@@ -330,8 +333,8 @@ func (c *claim) hasReason(ctx context.Context, run *awaken.Run) (bool, error) {
 
 // nextExpiry returns when the first of the run's tickets expires, in Unix ms; 0 if none does.
 func nextExpiry(run *awaken.Run) (at int64) {
-	if run.Waiting == nil {
-		return 0
+	if run.Waiting == nil || run.Waiting.Reason == awaken.WaitRestored {
+		return 0 // nothing expires while no decision could be made
 	}
 	for _, t := range run.Waiting.Tickets {
 		if t.ExpiresAt > 0 && (at == 0 || t.ExpiresAt < at) {

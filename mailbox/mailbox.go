@@ -35,6 +35,9 @@ type Config struct {
 	// Nil, or a nil sink, adds none.
 	Sink     func(tenant string) awaken.Sink
 	Observer Observer // nil observes nothing
+	// Restoration marks a database that was restored: its unfinished runs wait for [Tenant.Release].
+	// The runtime must have the same. Nil: it was not restored.
+	Restoration *awaken.Restoration
 
 	Consumer    string        // the worker's name in the queue, to which each process adds a random part; default host and process id
 	Concurrency int           // how many runs may be in flight, shared out among the tenants; default 256
@@ -63,6 +66,9 @@ type Config struct {
 	Logger *slog.Logger  // nil discards
 	NewID  func() string // nil is UUIDv7
 }
+
+// defaultAttempts is how many failures in a row make a dispatch a dead letter by default.
+const defaultAttempts = 5
 
 // Startup configures startup recovery: before [Mailbox.Work] claims anything, it reclaims the
 // dispatches of lost workers.
@@ -149,7 +155,7 @@ func (cfg *Config) complete() error {
 	setDefault(&cfg.GC, time.Minute)
 	setDefault(&cfg.TTL, 24*time.Hour)
 	setDefault(&cfg.Uploads, 24*time.Hour)
-	setDefault(&cfg.MaxAttempts, 5)
+	setDefault(&cfg.MaxAttempts, defaultAttempts)
 	setDefault(&cfg.Sweep, 30*time.Second)
 	setDefault(&cfg.RetryDelay, 250*time.Millisecond)
 	setDefault(&cfg.MaxRetryDelay, 30*time.Second)

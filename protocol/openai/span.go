@@ -189,6 +189,8 @@ func unfinished(ev *awaken.RunFinish) *protocol.Failure {
 		return &protocol.Failure{Status: 429, Code: "budget_exhausted", Message: cmp.Or(w.Message, "the run waits for budget; an operator can raise the limit and continue it")}
 	case awaken.WaitPin:
 		return &protocol.Failure{Status: 503, Code: "pin_unavailable", Message: cmp.Or(w.Message, "the run waits for its version of the configuration")}
+	case awaken.WaitRestored:
+		return &protocol.Failure{Status: 503, Code: "restored", Message: w.Message}
 	}
 	return nil
 }

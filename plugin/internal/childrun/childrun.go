@@ -122,8 +122,8 @@ func (c *Child) wait(child *awaken.Run) error {
 		action = "input_required"
 	case child.Waiting.Reason == awaken.WaitBudget:
 		action, message = "budget_exhausted", "waits: "+child.Waiting.Message
-	case child.Waiting.Reason == awaken.WaitPin:
-		action, message = "pin_unavailable", "waits: "+child.Waiting.Message
+	case child.Waiting.Reason == awaken.WaitPin, child.Waiting.Reason == awaken.WaitRestored:
+		action, message = string(child.Waiting.Reason), "waits: "+child.Waiting.Message
 	case child.Waiting.Reason == awaken.WaitBackgroundTasks:
 		action, message = "running", "waits for its tasks"
 	}
