@@ -110,6 +110,27 @@ func (s *Schedule) Wait(now time.Time) (log []Firing) {
 	return log
 }
 
+// Forgo records the times that have come by now as lapsed, for a reason, and starts no run for them. A
+// start that was decided lapses, too. The caller stores the schedule, with the entries.
+func (s *Schedule) Forgo(now time.Time, reason string) (log []Firing) {
+	if s.Spec.Paused {
+		return nil
+	}
+	if s.State.Pending != nil {
+		log = append(log, s.Finish(now, Lapsed, reason))
+	}
+	lapsed := Firing{Outcome: Lapsed, Reason: reason}
+	for t := s.State.Next; !t.IsZero() && !t.Add(s.Delay(t)).After(now); t = s.State.Next {
+		lapsed.add(t)
+		s.State.Next = s.Spec.after(t)
+	}
+	if lapsed.Count > 0 {
+		log = append(log, s.record(now, lapsed))
+	}
+	s.rest()
+	return log
+}
+
 // Finish ends the start that was decided. The caller stores the schedule, with the entry.
 func (s *Schedule) Finish(now time.Time, outcome Outcome, reason string) Firing {
 	p := s.State.Pending
