@@ -71,6 +71,7 @@ const (
 	causeDecided    = "waiting.decided"
 	causeBudget     = "waiting.budget"
 	causePin        = "waiting.version"
+	causeRestored   = "waiting.restored"
 	causeDone       = "done."            // followed by the type of the termination
 	causeDeadLetter = "done.dead_letter" // given up by the queue
 	causeDropped    = "done.never_begun" // cancelled or superseded in the queue
@@ -80,7 +81,7 @@ const (
 // causeCodes lists every code of a run.
 var causeCodes = []string{causeQueued, causeDelayed, causeRetry, causeBehind, causeLost, causeSuspect, causeUnqueued,
 	causeTool, causeStep, causeCancelling, causeSilent, causeUnowned,
-	causeDecision, causeInput, causeChild, causeDecided, causeBudget, causePin,
+	causeDecision, causeInput, causeChild, causeDecided, causeBudget, causePin, causeRestored,
 	causeDone + string(awaken.NaturalEnd), causeDone + string(awaken.BehaviorRequested), causeDone + string(awaken.Stopped), causeDone + string(awaken.Cancelled),
 	causeDone + string(awaken.Blocked), causeDone + string(awaken.Failed), causeDeadLetter, causeDropped}
 
@@ -219,6 +220,8 @@ func (s *situation) queued(d *mailbox.Dispatch) cause {
 	}
 	since, lost := d.Between()
 	switch {
+	case d.OnHold():
+		return s.restored(d.UpdatedAt)
 	case d.AvailableAt > s.now && d.Attempts > 0:
 		c.Code, c.Since, c.Until = causeRetry, d.UpdatedAt, d.AvailableAt
 		c.Detail = fmt.Sprintf("Attempt %d of %d failed%s. The next one begins at %s.", d.Attempts, d.MaxAttempts, s.lastError(d), at(d.AvailableAt))
@@ -289,6 +292,9 @@ func (s *situation) waits(d *mailbox.Dispatch) []cause {
 	if w == nil {
 		w = &awaken.Waiting{}
 	}
+	if w.Reason == awaken.WaitRestored {
+		return []cause{s.restored(since)}
+	}
 	var out []cause
 	answered := 0
 	for _, t := range w.Tickets {
@@ -342,6 +348,16 @@ func (s *situation) waits(d *mailbox.Dispatch) []cause {
 		}
 	}
 	return out
+}
+
+// restored explains a run of a restored database.
+func (s *situation) restored(since int64) cause {
+	c := cause{Code: causeRestored, Since: since, Detail: "The database was restored, and the run may have continued since the copy was made. An operator releases it."}
+	if s.admin {
+		c.Actions = append(c.Actions, move{Name: "release", Method: "POST", Path: "/v1/runs/release"})
+	}
+	c.Actions = append(c.Actions, s.cancel())
+	return c
 }
 
 // poor explains a run that waits for budget.

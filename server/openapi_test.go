@@ -470,6 +470,8 @@ var successes = map[string]func(g *rig, as []string) request{
 	"POST /v1/runs/continue": func(g *rig, as []string) request {
 		return request{path: "/v1/runs/continue", body: fmt.Sprintf(`{"ids":[%q]}`, g.poor(as...))}
 	},
+	"GET /v1/restored":      plainly("/v1/restored", ""),
+	"POST /v1/runs/release": plainly("/v1/runs/release", `{"all":true}`),
 	"POST /v1/dead-letters/retry": func(g *rig, _ []string) request {
 		return request{path: "/v1/dead-letters/retry", body: fmt.Sprintf(`{"ids":[%q]}`, g.dead(g.tenant))}
 	},

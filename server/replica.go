@@ -120,6 +120,18 @@ func (r *Replicas) work(ctx context.Context, id, version string, config func() i
 	}
 }
 
+// Live returns the ids of the processes that serve from the database now, the oldest first. One that
+// died is among them until it counts as lost.
+func (r *Replicas) Live(ctx context.Context) (ids []string, err error) {
+	list, err := r.list(ctx)
+	for _, v := range list {
+		if v.SeenMS >= r.now().Add(-replicaSilent).UnixMilli() {
+			ids = append(ids, v.ID)
+		}
+	}
+	return ids, err
+}
+
 // list returns the processes that were seen within the last hour, and forgets the others.
 func (r *Replicas) list(ctx context.Context) ([]replica, error) {
 	entries, err := r.store.List(ctx, replicasNamespace)

@@ -24,6 +24,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&runs{streams: s.streams}).routes(),
 		(&approvals{decisionLog{cfg.Control, cfg.Logger}}).routes(),
 		(&batches{approvals{decisionLog{cfg.Control, cfg.Logger}}}).routes(),
+		(&restored{batches{approvals{decisionLog{cfg.Control, cfg.Logger}}}}).routes(),
 		(&events{streams: s.streams}).routes(),
 		(&pending{}).routes(),
 		(&files{limits: cfg.Files, serving: s.serving}).routes(),

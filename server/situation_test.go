@@ -77,6 +77,8 @@ func TestSituation_HasASentenceForEveryState(t *testing.T) {
 		{causeChild, situation{run: in(awaken.RunWaiting, parked(awaken.Waiting{Reason: awaken.WaitBackgroundTasks}))}, 950_000, "runs that it has started", "message cancel"},
 		{causeBudget, situation{run: in(awaken.RunWaiting, parked(awaken.Waiting{Reason: awaken.WaitBudget, Budget: &money.Exhausted{LimitUSD: 2, SpentUSD: 1.5, NeededUSD: 1}}))}, 950_000, "1.5000 of 2.0000 USD are spent", "continue cancel"},
 		{causePin, situation{run: in(awaken.RunWaiting, parked(awaken.Waiting{Reason: awaken.WaitPin}), func(r *awaken.Run) { r.ResolutionID = "v9" }), own: queuedAs(mailbox.Queued, func(d *mailbox.Dispatch) { d.AvailableAt = now + 5 })}, 950_000, "version v9", "continue cancel"},
+		{causeRestored, situation{admin: true, run: in(awaken.RunWaiting, parked(awaken.Waiting{Reason: awaken.WaitRestored, Tickets: tickets}))}, 950_000, "The database was restored", "release cancel"},
+		{causeRestored, situation{run: in(awaken.RunCreated), own: queuedAs(mailbox.Queued, func(d *mailbox.Dispatch) { d.Request, d.AvailableAt = new(awaken.RunRequest), now+200*365*24*3600*1000 })}, now - 400, "The database was restored", "cancel"},
 		{causeDone + "natural_end", situation{run: in(awaken.RunDone, ends(awaken.Termination{Type: awaken.NaturalEnd}))}, 960_000, "finished", ""},
 		{causeDone + "behavior_requested", situation{run: in(awaken.RunDone, ends(awaken.Termination{Type: awaken.BehaviorRequested}))}, 960_000, "A plugin or a tool", ""},
 		{causeDone + "stopped", situation{run: in(awaken.RunDone, ends(awaken.Termination{Type: awaken.Stopped, Code: "max_rounds", Detail: "16 rounds"}))}, 960_000, "max_rounds was met: 16 rounds", ""},

@@ -52,7 +52,7 @@ const (
 )
 
 // approvalReasons are the reasons that an approval can have.
-var approvalReasons = []string{string(awaken.WaitToolPermission), string(awaken.WaitUserInput), string(awaken.WaitBudget), string(awaken.WaitPin)}
+var approvalReasons = []string{string(awaken.WaitToolPermission), string(awaken.WaitUserInput), string(awaken.WaitBudget), string(awaken.WaitPin), string(awaken.WaitRestored)}
 
 // approvalCursor identifies the last approval of a page.
 type approvalCursor struct {
@@ -144,6 +144,14 @@ func (h *approvals) waiting(req *request) (out []approval, partial bool, err err
 			continue
 		}
 		base := approval{RunID: r.RunID, ThreadID: r.ThreadID, AgentID: r.AgentID, WaitingOn: string(r.Waiting.Reason), Version: r.ResolutionID, UserID: r.UserID, RootRunID: r.ParentRunID}
+		if w := r.Waiting; w.Reason == awaken.WaitRestored { // its questions come after its release
+			if tool == "" {
+				a := base
+				a.RequestedAt, a.WaitingTicket = r.UpdatedAt, awaken.WaitingTicket{ResumeMode: awaken.ReplayToolCall, Reason: w.Message, UpdatedAt: r.UpdatedAt}
+				out = append(out, a)
+			}
+			continue
+		}
 		for _, t := range r.Waiting.Tickets {
 			if t.RunID != "" || decided[[2]string{r.RunID, t.TicketID}] || tool != "" && tool != t.ToolName {
 				continue // belongs to a child run, which is listed itself; or is decided, and its run about to resume

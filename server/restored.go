@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol"
+)
+
+// restored has the handlers of runs that wait because their database was restored.
+type restored struct {
+	batches
+}
+
+func (h *restored) routes() []protocol.Route {
+	return []protocol.Route{
+		{Method: "GET", Path: "/v1/restored", Access: protocol.Admins, Handle: own(h.list),
+			Summary: "List the runs that wait for their release because the database was restored",
+			Query:   []protocol.Param{param("agent_id", "string", "only runs of this agent"), param("thread_id", "string", "only runs of this thread"), userParam},
+			Replies: map[int]any{200: restoredList{}}},
+		{Method: "POST", Path: "/v1/runs/release", Access: protocol.Admins, Handle: withBody(h.release),
+			Summary: "Release runs that wait because the database was restored, by id or by filter", Body: releaseRequest{}, Replies: map[int]any{200: batchResult{}}},
+	}
+}
+
+// restoredList is the restored part of a database.
+type restoredList struct {
+	Restoration *awaken.Restoration `json:"restoration"` // null if the database was not restored
+	Items       []*awaken.Run       `json:"items"`       // at most 200, the oldest first
+	Total       int                 `json:"total"`
+}
+
+const maxRestoredRuns = 200
+
+func (h *restored) list(req *request) error {
+	r := req.tenant.Restored()
+	out := restoredList{Restoration: r.Mark, Items: []*awaken.Run{}}
+	q := awaken.RunQuery{AgentID: req.value("agent_id"), ThreadID: req.value("thread_id")}
+	var err error
+	if q.Owner, err = req.owner(); err != nil {
+		return err
+	}
+	for run, err := range r.Waiting(req.ctx, q) {
+		if err != nil {
+			return err
+		}
+		if out.Total++; len(out.Items) < maxRestoredRuns {
+			out.Items = append(out.Items, run)
+		}
+	}
+	return req.Reply(200, out)
+}
+
+// releaseRequest selects the runs to release. At least one field must be set.
+type releaseRequest struct {
+	IDs      []string `json:"ids,omitempty"`
+	AgentID  string   `json:"agent_id,omitempty"`
+	ThreadID string   `json:"thread_id,omitempty"`
+	UserID   *string  `json:"user_id,omitempty"`
+	All      bool     `json:"all,omitempty"` // every run of the tenant
+}
+
+// release releases the selected runs, the oldest first, at most as many as a batch has. The client
+// repeats the request while the reply is full.
+func (h *restored) release(req *request, body *releaseRequest) error {
+	filtered := body.AgentID != "" || body.ThreadID != "" || body.UserID != nil
+	switch {
+	case !body.All && !filtered && len(body.IDs) == 0:
+		return protocol.BadRequest("no run is selected; want ids, agent_id, thread_id, user_id or all")
+	case body.All && (filtered || len(body.IDs) > 0):
+		return protocol.BadRequest("all is true, and other fields select runs as well; want one of them")
+	case len(body.IDs) > 0 && filtered:
+		return protocol.BadRequest("ids and a filter are both set; want one of them")
+	case len(body.IDs) > batchLimit:
+		return protocol.BadRequest("ids has %d items, want at most %d", len(body.IDs), batchLimit)
+	}
+	r, ids := req.tenant.Restored(), body.IDs
+	if len(ids) == 0 {
+		for run, err := range r.Waiting(req.ctx, awaken.RunQuery{AgentID: body.AgentID, ThreadID: body.ThreadID, Owner: body.UserID}) {
+			if err != nil {
+				return err
+			}
+			if ids = append(ids, run.RunID); len(ids) == batchLimit {
+				break
+			}
+		}
+	}
+	out := batchResult{Items: []batchItem{}, logger: h.approvals.log.logger}
+	actor := author(req)
+	for _, id := range ids {
+		err := out.try(req, batchItem{ID: id}, func(item *batchItem) error {
+			got, err := r.Release(req.ctx, id, actor)
+			if err != nil {
+				return explainMissing(err, "run", id)
+			}
+			if item.Result = "release_requested"; !got.Duplicate {
+				h.audit(req, id)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return req.Reply(200, out)
+}
+
+// audit adds the release of a run to the audit log.
+func (h *restored) audit(req *request, runID string) {
+	if h.approvals.log.control == nil {
+		return
+	}
+	after, _ := json.Marshal(decidedIn{req.tenantName()}) // cannot fail
+	if err := h.approvals.log.control.Audit().Add(context.WithoutCancel(req.ctx), "release", "runs/"+runID, actorOf(req), after); err != nil {
+		h.approvals.log.logger.Error("cannot add a release to the audit log", "run", runID, "error", err)
+	}
+}
