@@ -44,6 +44,8 @@ type backend struct {
 	rollups    rollup.Store
 	changes    changelog.Store
 	tenants    func(ctx context.Context) ([]string, error) // that have data
+	// restoration marks a database that was restored; nil if it was not.
+	restoration *awaken.Restoration
 	// profile returns the profile of a tenant.
 	profile func(tenant string) profile.Store
 	bus     bus.Bus // between the processes that use the database; nil if there is none
@@ -67,7 +69,7 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool, log *sl
 		}
 		out := backendOf(db)
 		out.bus, out.place, out.name, out.close = db.Bus(), db.Place, databaseName(s.DatabaseURL), func(*error) { db.Close() }
-		return out, nil
+		return out.load(ctx)
 	}
 	path := filepath.Join(s.StorageDir, storeName)
 	db, err := openFile(ctx, path, create, true, log)
@@ -76,7 +78,7 @@ func openBackend(ctx context.Context, s *settings.Settings, create bool, log *sl
 	}
 	out := backendOf(db)
 	out.place, out.name, out.close = placeless, path, func(err *error) { closing(db, err) }
-	return out, nil
+	return out.load(ctx)
 }
 
 // database is what both databases have.
@@ -129,6 +131,16 @@ func awaitBackend(ctx context.Context, s *settings.Settings, log *slog.Logger) (
 			return nil, nil
 		}
 	}
+}
+
+// load reads whether the database was restored, and returns b. If it cannot, it closes the database.
+func (b *backend) load(ctx context.Context) (_ *backend, err error) {
+	if b.restoration, err = loadRestoration(ctx, b.keys); err != nil {
+		err = failed(err)
+		b.close(&err)
+		return nil, err
+	}
+	return b, nil
 }
 
 // placeless is the place of a file: processes in different containers may know it by different paths.

@@ -44,7 +44,11 @@ func restoreCommand(con *console) *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Restore the store from a backup",
 		Long: `Restore the store from a backup. No other process may use the store meanwhile. The command
-does not overwrite an existing store; --force moves it aside.`,
+does not overwrite an existing store; --force moves it aside.
+
+Runs that are unfinished in the backup may have continued since it was made. They wait as
+"restored" until 'awaken release' releases them, and the outcome of their open calls is in
+doubt.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.restore(cmd.Context(), args[0], force)
@@ -87,7 +91,8 @@ func (t *threadTool) restore(ctx context.Context, backup string, force bool) err
 	if err != nil {
 		return configError("restore %s: %w", backup, trimmed(err))
 	}
-	if err := db.Close(); err != nil {
+	mark, n, err := markRestored(ctx, backendOf(db))
+	if err := errors.Join(err, db.Close()); err != nil {
 		return failed(err)
 	}
 	aside := fmt.Sprintf("%s.old-%s", path, time.Now().Format("20060102-150405"))
@@ -104,7 +109,11 @@ func (t *threadTool) restore(ctx context.Context, backup string, force bool) err
 	if err := moveLog(path, aside); err != nil {
 		return failed(err)
 	}
-	return withStatus(moveStore(made, path))
+	if err := moveStore(made, path); err != nil {
+		return failed(err)
+	}
+	t.con.sayRestored(mark, n)
+	return nil
 }
 
 // logFiles are the suffixes of the files that SQLite may keep beside a database. The first may

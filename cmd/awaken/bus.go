@@ -57,10 +57,10 @@ func fleetID(ctx context.Context, values profile.Store) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := values.CompareAndSet(ctx, "fleet", "id", nil, made); err != nil {
+	if _, err := values.CompareAndSet(ctx, fleetNamespace, "id", nil, made); err != nil {
 		return "", err
 	}
-	e, err := values.Get(ctx, "fleet", "id")
+	e, err := values.Get(ctx, fleetNamespace, "id")
 	if err != nil {
 		return "", err
 	}

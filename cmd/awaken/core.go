@@ -54,7 +54,8 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 		return k, err
 	}
 	k.closing = append(k.closing, k.control.close)
-	cfg := engine.Config{Versions: k.control.manager, Logger: log, Budgets: s.Budget.Enabled, AllowUnpriced: s.Budget.Unpriced == "allow", Limits: engineLimits(s)}
+	cfg := engine.Config{Versions: k.control.manager, Logger: log, Budgets: s.Budget.Enabled, AllowUnpriced: s.Budget.Unpriced == "allow",
+		Limits: engineLimits(s), Restoration: b.restoration}
 	if s.Budget.TenantUSD > 0 {
 		cfg.TenantBudget = &s.Budget.TenantUSD
 	}
@@ -69,7 +70,7 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 	}
 	k.metrics.Depths(b.queue)
 	mc := s.Mailbox
-	mc.Queue, mc.Profile, mc.Drain, mc.Logger = b.queue, b.profile, s.Limits.ShutdownTime, log
+	mc.Queue, mc.Profile, mc.Drain, mc.Logger, mc.Restoration = b.queue, b.profile, s.Limits.ShutdownTime, log, b.restoration
 	mc.Sink = func(tenant string) awaken.Sink { return k.stats.Sink(k.metrics.Sink(tenant)) }
 	mc.Observer = &observer{k.metrics, k.control.manager, b.queue}
 	between, closeBus, err := openBus(ctx, s, b, log)

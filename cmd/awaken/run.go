@@ -156,6 +156,9 @@ func run(ctx context.Context, con *console, f *runFlags, args []string) (err err
 		}
 		defer closing(db, &err)
 		cfg.Store, cfg.Profile = db.Store(""), db.Profile("")
+		if cfg.Restoration, err = loadRestoration(ctx, db.Profile(systemTenant)); err != nil {
+			return failed(err)
+		}
 	}
 	l, err := lookAt(ctx, cfg.Store, f)
 	if err != nil {

@@ -81,7 +81,7 @@ func (s *session) waitingHint(w *awaken.Waiting) string {
 	switch {
 	case w != nil && w.Reason == awaken.WaitBudget && s.kept:
 		return fmt.Sprintf("Raise the budget of the agent, then resume with 'awaken run --thread %s'.", printable(s.thread, false))
-	case w != nil && (w.Reason == awaken.WaitBudget || w.Reason == awaken.WaitPin):
+	case w != nil && (w.Reason == awaken.WaitBudget || w.Reason == awaken.WaitPin || w.Reason == awaken.WaitRestored):
 		return ""
 	case s.kept:
 		return fmt.Sprintf("Run 'awaken run --thread %s' on a terminal to decide, or with --approve or --deny.", printable(s.thread, false))
