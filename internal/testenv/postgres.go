@@ -174,6 +174,17 @@ func (p *Postgres) Database() string {
 	return "postgres:///" + name + "?user=postgres&host=" + p.dir
 }
 
+// Copy creates a database from a dump of the one at a URL, as it is now, and returns its URL.
+func (p *Postgres) Copy(url string) (string, error) {
+	to := p.Database()
+	dump := exec.Command("/bin/sh", "-c", `set -e; "$1/pg_dump" "$2" >"$4"; "$1/psql" -X -q -v ON_ERROR_STOP=1 -d "$3" -f "$4"; rm "$4"`,
+		"sh", p.bin, url, to, filepath.Join(p.dir, "dump-"+filepath.Base(strings.SplitN(to, "?", 2)[0])))
+	if out, err := dump.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("pg_dump: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return to, nil
+}
+
 // findPostgres returns the folder with the programs of the newest server.
 func findPostgres() (string, error) {
 	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin") // the Debian layout
