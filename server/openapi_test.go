@@ -993,6 +993,7 @@ var mistakes = map[string]string{
 	"GET /v1/traces/{run_id}":                             "/v1/traces/x?limit=x",
 	"DELETE /v1/traces/{run_id}/pin":                      "/v1/traces/x/pin?kind=odd",
 	"GET /v1/runs/summary":                                "/v1/runs/summary?user_id=%01",
+	"GET /v1/restored":                                    "/v1/restored?user_id=%01",
 	"GET /v1/approvals":                                   "/v1/approvals?limit=x",
 	"GET /v1/decisions":                                   "/v1/decisions?since=yesterday",
 	"GET /v1/dead-letters":                                "/v1/dead-letters?limit=x",

@@ -61,6 +61,8 @@ type rig struct {
 	judged    live.Store            // nil means a new one
 	stop      func()                // the process
 
+	restoration *awaken.Restoration // nil is one of long ago, which no run is of
+
 	profiles sync.Map // tenant -> profile.Store
 }
 
@@ -155,8 +157,11 @@ func (g *rig) start(change ...func(*server.Config)) {
 	}
 	g.openControl(&cfg)
 	var err error
-	rt := runtime(g.t, func(c *engine.Config) { *c = engine.Config{Versions: g.control, Budgets: true} })
-	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Profile: g.profile,
+	mark := cmp.Or(g.restoration, &awaken.Restoration{ID: "long ago", At: 1})
+	rt := runtime(g.t, func(c *engine.Config) {
+		*c = engine.Config{Versions: g.control, Budgets: true, Restoration: mark}
+	})
+	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Profile: g.profile, Restoration: mark,
 		Sink: func(string) awaken.Sink { return g.stats.Sink(nil) }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}, rt.With); err != nil {
 		g.t.Fatal(err)
 	}
