@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"bufio"
 	"context"
 	"encoding/json"
