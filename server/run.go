@@ -48,7 +48,7 @@ var runFilters = []protocol.Param{param("status", "created|running|waiting|done"
 	param("version", "string", "only runs that are pinned to this registry version"),
 	param("origin", "user|mcp|subagent|internal", "only runs with this origin"),
 	param("outcome", "natural_end|behavior_requested|stopped|cancelled|blocked|error", "only runs that ended so"),
-	param("waiting_reason", "tool_permission|user_input|background_tasks|budget_exhausted|pin_unavailable", "only runs that wait for this"),
+	param("waiting_reason", "tool_permission|user_input|background_tasks|budget_exhausted|pin_unavailable|restored", "only runs that wait for this"),
 	param("parent_run_id", "string", "only children of this run"),
 	param("root", "boolean", "only runs without a parent"),
 	param("tool", "string", "only runs that called this tool"),
