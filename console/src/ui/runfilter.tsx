@@ -34,6 +34,7 @@ const states: { name: "status" | "outcome" | "waiting_reason"; word: Key; values
       ["background_tasks", "reason.background_tasks"],
       ["budget_exhausted", "reason.budget_exhausted"],
       ["pin_unavailable", "reason.pin_unavailable"],
+      ["restored", "reason.restored"],
     ],
   },
 ];

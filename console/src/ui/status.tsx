@@ -20,6 +20,7 @@ export const toneOf = (tone: Tone) => toneText[tone];
 const waits: Record<string, Look> = {
   budget_exhausted: { icon: Coins, tone: "wait", word: "status.waitsBudget" },
   pin_unavailable: { icon: Pin, tone: "wait", word: "status.waitsVersion" },
+  restored: { icon: CircleHelp, tone: "doubt", word: "status.waitsRelease" },
   background_tasks: { icon: Hourglass, tone: "wait", word: "status.waitsTask" },
   external_event: { icon: Hourglass, tone: "wait", word: "status.waitsTask" },
   rate_limit: { icon: Hourglass, tone: "wait", word: "status.waitsRate" },

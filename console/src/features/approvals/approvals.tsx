@@ -14,7 +14,7 @@ import { Ledger } from "./decided";
 import { like, plain, Several } from "./several";
 import { approvalsQuery, keyOf, ticketOf, type Approval, type ApprovalFilter } from "./queries";
 
-const reasons = ["tool_permission", "user_input", "budget_exhausted", "pin_unavailable"];
+const reasons = ["tool_permission", "user_input", "budget_exhausted", "pin_unavailable", "restored"];
 
 /** Approvals shows what waits for a person, or what was decided. */
 export function Approvals() {

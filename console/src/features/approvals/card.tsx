@@ -11,6 +11,7 @@ import { Button } from "../../ui/button";
 import { short } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { formable, SchemaForm, schemaOfValue } from "../../ui/schemaform";
+import { release } from "../../ui/restored";
 import { Ago, useNow } from "../../ui/time";
 import { HoldButton } from "./hold";
 import { inDoubtOf, keyOf, ticketOf, type Approval } from "./queries";
@@ -49,9 +50,10 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
   const edited = JSON.stringify(args) !== JSON.stringify(a.arguments);
 
   const decide = useMutation({
-    mutationFn: async ({ action, payload }: { action: "resume" | "cancel"; payload?: unknown }) => {
+    mutationFn: async ({ action, payload, outcome }: { action: "resume" | "cancel"; payload?: unknown; outcome?: "made" | "not_made" }) => {
       const body = {
         action,
+        ...(outcome ? { outcome } : {}),
         decision_id: decisionId.current,
         ...(reason ? { reason } : {}),
         ...(action === "resume" && edited ? { arguments: args } : {}),
@@ -59,12 +61,18 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
       };
       await api.POST("/v1/approvals/{run_id}/{ticket_id}", { params: { path: { run_id: a.run_id, ticket_id: a.ticket_id } }, body });
       if (!inDoubt) return action === "resume" ? "approvals.approvedDone" : "approvals.refusedDone";
-      return action === "cancel" ? "approvals.givenUpDone" : payload === undefined ? "approvals.againDone" : "approvals.settledDone";
+      if (outcome) return outcome === "made" ? "approvals.settledDone" : "approvals.notMadeDone";
+      return action === "cancel" ? "approvals.givenUpDone" : "approvals.againDone";
     },
     onSettled: () => Promise.all([client.invalidateQueries({ queryKey: ["approvals"] }), client.invalidateQueries({ queryKey: ["run", a.run_id] })]),
   });
+  const restored = a.waiting_reason === "restored";
+  const admin = useMay("admin");
   const proceed = useMutation({
-    mutationFn: () => api.POST("/v1/runs/{run_id}/continue", { params: { path: { run_id: a.run_id } } }),
+    mutationFn: async () => {
+      if (restored) await release([a.run_id]);
+      else await api.POST("/v1/runs/{run_id}/continue", { params: { path: { run_id: a.run_id } } });
+    },
     onSettled: () => client.invalidateQueries({ queryKey: ["approvals"] }),
   });
   const payloadOf = () => {
@@ -184,7 +192,7 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
           {inDoubt && (
             <Section title={t("approvals.happened")} hint={t("approvals.happenedHint")}>
               <textarea ref={result} className="field mono w-full scroll-mb-40" rows={3} aria-label={t("approvals.happened")} value={text} onChange={(e) => setText(e.target.value)} disabled={busy || !may} />
-              <Button className="mt-2" why={why ?? (text.trim() === "" ? t("why.noResult") : undefined)} disabled={busy} onClick={() => decide.mutate({ action: "resume", payload: parsed(text) })}>
+              <Button className="mt-2" why={why ?? (text.trim() === "" ? t("why.noResult") : undefined)} disabled={busy} onClick={() => decide.mutate({ action: "resume", outcome: "made", payload: parsed(text) })}>
                 {t("approvals.happenedSend")}
               </Button>
             </Section>
@@ -199,10 +207,15 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
               {t(inDoubt ? "approvals.giveUp" : "approvals.refuse")}
             </Button>
             {inDoubt && (
-              <Button why={why} disabled={busy} onClick={() => result.current?.focus()} className="max-md:order-first max-md:w-full md:ml-auto">
-                <CircleHelp aria-hidden className="size-4" />
-                {t("approvals.itHappened")}
-              </Button>
+              <>
+                <Button why={why} disabled={busy} onClick={() => decide.mutate({ action: "cancel", outcome: "not_made" })} className="max-md:order-first max-md:w-full md:ml-auto">
+                  {t("approvals.notHappened")}
+                </Button>
+                <Button why={why} disabled={busy} onClick={() => result.current?.focus()} className="max-md:order-first max-md:w-full">
+                  <CircleHelp aria-hidden className="size-4" />
+                  {t("approvals.itHappened")}
+                </Button>
+              </>
             )}
             <HoldButton kind={inDoubt ? "plain" : "primary"} hold={a.effect === "effectful"} why={why} disabled={busy} onConfirm={approve} className={`${inDoubt ? "" : "ml-auto"} max-md:flex-1`}>
               <Check aria-hidden className="size-4" />
@@ -212,8 +225,8 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
         </>
       ) : (
         <div className="flex justify-end border-t border-line pt-3">
-          <Button kind="primary" why={why} disabled={proceed.isPending} onClick={() => proceed.mutate()}>
-            {t("run.continue")}
+          <Button kind="primary" why={restored && !admin ? t("may.release") : why} disabled={proceed.isPending} onClick={() => proceed.mutate()}>
+            {t(restored ? "run.release" : "run.continue")}
           </Button>
         </div>
       )}

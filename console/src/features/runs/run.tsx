@@ -14,6 +14,7 @@ import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { Forks, Origin } from "../../ui/origin";
 import { Page } from "../../ui/page";
+import { release } from "../../ui/restored";
 import { Rows } from "../../ui/rows";
 import { Empty, Failure, Loaded, Skeleton } from "../../ui/state";
 import { Badge, lookOfRun, stateOf } from "../../ui/status";
@@ -203,8 +204,9 @@ function Actions({ run }: { run: Run }) {
   const done = () => client.invalidateQueries({ queryKey: ["run", run.run_id] });
   const cancel = useMutation({ mutationFn: () => api.POST("/v1/runs/{run_id}/cancel", { params }), onSettled: done });
   const resume = useMutation({ mutationFn: () => api.POST("/v1/runs/{run_id}/continue", { params }), onSettled: done });
+  const letGo = useMutation({ mutationFn: () => release([run.run_id]), onSettled: done });
   const why = may ? undefined : t("may.run");
-  const failed = cancel.error ?? resume.error;
+  const failed = cancel.error ?? resume.error ?? letGo.error;
   const waits = run.waiting?.reason;
   return (
     <>
@@ -216,6 +218,11 @@ function Actions({ run }: { run: Run }) {
       {run.status === "waiting" && (waits === "budget_exhausted" || waits === "pin_unavailable") && (
         <Button why={why} disabled={resume.isPending} onClick={() => resume.mutate()}>
           {t("run.continue")}
+        </Button>
+      )}
+      {waits === "restored" && (
+        <Button why={admin ? undefined : t("may.release")} disabled={letGo.isPending} onClick={() => letGo.mutate()}>
+          {t("run.release")}
         </Button>
       )}
       {traces && admin && (

@@ -9,6 +9,7 @@ import { Check } from "../../ui/filter";
 import { short } from "../../ui/id";
 import { Card, chosen, List, ListFilters, type By, type Column } from "../../ui/list";
 import { Page } from "../../ui/page";
+import { Restored } from "../../ui/restored";
 import { useRunFilters } from "../../ui/runfilter";
 import { Badge, lookOfRun, stateOf } from "../../ui/status";
 import { Ago } from "../../ui/time";
@@ -66,6 +67,7 @@ export function Runs() {
   ];
   return (
     <Page crumbs={[{ text: t("nav.runs") }]} badge={first && <span className="text-muted">{t(first.total_at_least ? "runs.countAtLeast" : "runs.count", { n: first.total })}</span>}>
+      <Restored />
       <ListFilters
         to="/runs"
         search={search}

@@ -20,6 +20,9 @@ export function Several({ chosen, clear }: { chosen: Run[]; clear: () => void })
   const resume = useBatch<Run>((some) => ask(api.POST("/v1/runs/continue", { body: { ids: some.map((r) => r.run_id) } })), keys);
   const open = chosen.filter((r) => r.status !== "done");
   const waiting = chosen.filter(held);
+  const admin = useMay("admin");
+  const restored = chosen.filter((r) => r.waiting?.reason === "restored");
+  const letGo = useBatch<Run>((some) => ask(api.POST("/v1/runs/release", { body: { ids: some.map((r) => r.run_id) } })), keys);
   const why = (n: number, none: "runs.noneOpen" | "runs.noneHeld") => (!may ? t("may.run") : n === 0 ? t(none) : undefined);
   return (
     <>
@@ -38,6 +41,17 @@ export function Several({ chosen, clear }: { chosen: Run[]; clear: () => void })
           >
             {t("runs.continueN", { n: waiting.length })}
           </Button>
+          {restored.length > 0 && (
+            <Button
+              why={!admin ? t("may.release") : undefined}
+              onClick={() => {
+                letGo.start(restored);
+                clear();
+              }}
+            >
+              {t("runs.releaseN", { n: restored.length })}
+            </Button>
+          )}
           <Button kind="danger" why={why(open.length, "runs.noneOpen")} onClick={() => setAsks(true)}>
             {t("runs.cancelN", { n: open.length })}
           </Button>
@@ -45,6 +59,7 @@ export function Several({ chosen, clear }: { chosen: Run[]; clear: () => void })
       )}
       <BatchLine batch={cancel} />
       <BatchLine batch={resume} />
+      <BatchLine batch={letGo} />
       <Confirm
         open={asks}
         onOpenChange={setAsks}
