@@ -1259,7 +1259,8 @@ export interface paths {
         get: operations["get_v1_providers_limits"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** Forget the limits and pauses that were learned about a provider; configured limits remain */
+        delete: operations["delete_v1_providers_limits"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1523,6 +1524,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/restored": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the runs that wait for their release because the database was restored */
+        get: operations["get_v1_restored"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs": {
         parameters: {
             query?: never;
@@ -1569,6 +1587,23 @@ export interface paths {
         put?: never;
         /** Continue several runs that wait for budget or for their pinned versions */
         post: operations["post_v1_runs_continue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Release runs that wait because the database was restored, by id or by filter */
+        post: operations["post_v1_runs_release"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3102,6 +3137,7 @@ export interface components {
             effect?: string;
             escalated?: boolean;
             expires_at?: number;
+            in_doubt?: components["schemas"]["Doubt"];
             reason?: string;
             requested_at: number;
             /** @enum {string} */
@@ -3316,12 +3352,15 @@ export interface components {
             call_id: string;
             child_run_id?: string;
             decisions?: components["schemas"]["Decision"][];
+            doubt?: components["schemas"]["Doubt"];
             /** @enum {string} */
             effect?: "" | "idempotent" | "read_only";
             ended_at?: number;
             in_doubt?: boolean;
             index: number;
             key?: string;
+            /** @enum {string} */
+            outcome?: "made" | "not_made" | "in_doubt";
             probe?: string;
             question?: components["schemas"]["Asked"];
             queued_at?: number;
@@ -3573,17 +3612,23 @@ export interface components {
             last_error?: string;
             last_init_at: number;
             last_success_at: number;
+            next_attempt_at?: number;
             permanently_failed: boolean;
+            problems?: string[];
             reconnecting: boolean;
             session_generation: number;
             tools: components["schemas"]["ConfigMCPTool"][];
             transport_reconnect_count: number;
         };
         ConfigMCPTool: {
+            added?: boolean;
             changed?: boolean;
             description: string;
             digest?: string;
+            effect?: string;
             held?: string;
+            hint?: string;
+            id?: string;
             name: string;
             title?: string;
         };
@@ -3682,6 +3727,8 @@ export interface components {
             arguments?: unknown;
             at: number;
             id?: string;
+            /** @enum {string} */
+            outcome?: "made" | "not_made" | "in_doubt";
             /** @description any JSON */
             payload?: unknown;
             reason?: string;
@@ -3701,6 +3748,8 @@ export interface components {
             /** @description any JSON */
             arguments?: unknown;
             decision_id?: string;
+            /** @enum {string} */
+            outcome?: "made" | "not_made" | "in_doubt";
             reason?: string;
             remembered?: string;
             request_id?: string;
@@ -3716,10 +3765,11 @@ export interface components {
         };
         DecisionBody: {
             /** @enum {string} */
-            action: "resume" | "cancel";
+            action?: "resume" | "cancel";
             /** @description any JSON */
             arguments?: unknown;
             decision_id?: string;
+            outcome?: string;
             /** @description any JSON */
             payload?: unknown;
             reason?: string;
@@ -3809,6 +3859,7 @@ export interface components {
         DocumentMeta: {
             base_revision?: number;
             created_at: number;
+            diagnostics?: components["schemas"]["Trouble"][];
             draft: boolean;
             hidden: boolean;
             live: boolean;
@@ -3818,6 +3869,15 @@ export interface components {
             updated_by?: string;
             /** @description any JSON */
             user_overrides?: unknown;
+        };
+        Doubt: {
+            attempts?: number;
+            /** @enum {string} */
+            origin: "intent" | "tool" | "child" | "restored";
+            run_id?: string;
+            settled?: components["schemas"]["Settlement"];
+            since: number;
+            step?: string;
         };
         Draft: {
             id: string;
@@ -3833,9 +3893,14 @@ export interface components {
         Effort: ("none" | "low" | "medium" | "high" | "max") | {
             budget: number;
         };
+        Egress: {
+            hosts?: string[];
+            none?: boolean;
+        };
         Error: {
             code?: string;
             message: string;
+            retry_after_ms?: number;
         };
         ErrorBody: {
             code: string;
@@ -3849,6 +3914,7 @@ export interface components {
             /** @constant */
             event_type: "error";
             message: string;
+            retry_after_ms?: number;
         };
         EvalAggregate: {
             cell?: components["schemas"]["EvalCell"];
@@ -4402,7 +4468,7 @@ export interface components {
             /** @enum {string} */
             status: "created" | "running" | "waiting" | "done";
             /** @enum {string} */
-            waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "external_event" | "rate_limit" | "manual_pause" | "budget_exhausted" | "pin_unavailable";
+            waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "external_event" | "rate_limit" | "manual_pause" | "budget_exhausted" | "pin_unavailable" | "restored";
         };
         LinkBody: {
             /** Format: date-time */
@@ -4428,6 +4494,7 @@ export interface components {
             priority?: "interactive" | "background";
         };
         MatchedRule: {
+            allow_hosts?: string[];
             behavior: string;
             index: number;
             scope?: string;
@@ -4451,7 +4518,9 @@ export interface components {
             last_error?: string;
             last_init_at: number;
             last_success_at: number;
+            next_attempt_at?: number;
             permanently_failed: boolean;
+            problems?: string[];
             prompts: unknown[];
             reconnecting: boolean;
             resources: unknown[];
@@ -4470,11 +4539,11 @@ export interface components {
             auth?: null | {
                 /** @description what the authorization server knows this server by. "" uses the client ID metadata document or registers a client, whichever the authorization server supports. */
                 client_id?: null | string;
-                /** @description the secret of client_id, if it has one. It is stored as a secret. */
+                /** @description the secret of client_id, if it has one. It is stored as a secret, and needs issuer. */
                 client_secret?: null | string;
                 /** @description whose authorization is used: user, that of the user whose run calls the server; server, one that an administrator gives for all; client_credentials, the client's own. "" means user. */
                 grant?: null | string;
-                /** @description the authorization server to use, one of those that the MCP server names. "" means the first. */
+                /** @description the authorization server to use, one of those that the MCP server names. "" means the first. It is required with client_secret, which is sent to no other. */
                 issuer?: null | string;
                 /** @description what to ask for. Without any, it is what the MCP server says that it needs. */
                 scopes?: null | string[];
@@ -4483,7 +4552,7 @@ export interface components {
             };
             /** @description the program to start. Only for stdio. */
             command?: null | string;
-            /** @description config holds options of the connection: headers, inherit_env, roots, max_result_bytes, sampling, trust_changes and in_doubt. Headers, and values whose names suggest a secret, are stored as secrets. */
+            /** @description config holds options of the connection: headers, inherit_env, roots, max_result_bytes, sampling, trust_changes, trust_hints, tools and in_doubt. Headers, and values whose names suggest a secret, are stored as secrets. */
             config?: null | {
                 [key: string]: unknown;
             };
@@ -4497,7 +4566,7 @@ export interface components {
             readonly has_env?: boolean;
             /** @description the server's name: 1 to 64 letters, digits, - and _, without __. */
             id: string;
-            /** @description whether and how to reconnect when the connection is lost. Null makes up to 5 attempts. */
+            /** @description whether and how to reconnect when the connection is lost. Null tries again for ever. */
             restart_policy?: null | {
                 /**
                  * @description the factor by which the wait grows after each attempt. 0 means 2.
@@ -4653,7 +4722,7 @@ export interface components {
             circuit_breaker?: null | {
                 /** @description how long it stays open, and pools wait before they probe a quarantined model; 0 means 30 */
                 cooldown_secs?: null | number;
-                /** @description consecutive failures that open it; 0 means 5 */
+                /** @description sessions that fail in a row and open it; 0 means 5 */
                 failure_threshold?: null | number;
                 /** @description probes in flight at once while half-open; 0 means 1 */
                 half_open_max?: null | number;
@@ -4914,6 +4983,7 @@ export interface components {
             value?: unknown;
         };
         PatternBody: {
+            agent_id?: string;
             calls?: components["schemas"]["TrialCall"][];
             pattern: string;
         };
@@ -4932,6 +5002,9 @@ export interface components {
         PatternReply: {
             items: components["schemas"]["PatternMatch"][];
             pattern: string;
+            permits: string[];
+            problem?: string;
+            restricts: string[];
         };
         Pending: {
             /** @enum {string} */
@@ -5210,6 +5283,13 @@ export interface components {
             from?: number;
             run_id: string;
         };
+        ReleaseRequest: {
+            agent_id?: string;
+            all?: boolean;
+            ids?: string[];
+            thread_id?: string;
+            user_id?: string;
+        };
         RememberedApproval: {
             id: string;
             scope: string;
@@ -5272,8 +5352,18 @@ export interface components {
             seq: number;
             step: number;
         };
+        Restoration: {
+            at: number;
+            id: string;
+            known_until: number;
+        };
         RestoreBody: {
             version: string;
+        };
+        RestoredList: {
+            items: components["schemas"]["Run"][];
+            restoration: components["schemas"]["Restoration"] | null;
+            total: number;
         };
         ResumeBody: {
             in_doubt: string;
@@ -5291,6 +5381,7 @@ export interface components {
             budget?: components["schemas"]["RunBudget"];
             budgeted?: boolean;
             call?: components["schemas"]["PlannedCall"];
+            calls_in_doubt?: number;
             child_cost_usd?: number;
             child_usage?: components["schemas"]["Usage"];
             cost_usd?: number;
@@ -5322,6 +5413,7 @@ export interface components {
             parent_thread_id?: string;
             parent_tool_call_id?: string;
             resolution_id?: string;
+            restored?: components["schemas"]["RunRestoration"];
             run_id: string;
             /** @enum {string} */
             run_mode?: "scheduled" | "resume" | "internal_wake";
@@ -5365,10 +5457,11 @@ export interface components {
         };
         RunDecision: {
             /** @enum {string} */
-            action: "resume" | "cancel";
+            action?: "resume" | "cancel";
             /** @description any JSON */
             arguments?: unknown;
             decision_id?: string;
+            outcome?: string;
             /** @description any JSON */
             payload?: unknown;
             reason?: string;
@@ -5478,6 +5571,11 @@ export interface components {
             transport_request_id?: string;
             untrusted?: boolean;
             user_id?: string;
+        };
+        RunRestoration: {
+            id: string;
+            released_at?: number;
+            released_by?: components["schemas"]["Actor"];
         };
         RunResult: {
             cost: number;
@@ -5664,6 +5762,16 @@ export interface components {
         SettingList: {
             items: components["schemas"]["Setting"][];
         };
+        Settlement: {
+            actor?: components["schemas"]["Actor"];
+            at: number;
+            by: string;
+            /** @enum {string} */
+            outcome: "made" | "not_made" | "in_doubt";
+            reason?: string;
+            /** @description any JSON */
+            result?: unknown;
+        };
         ShownRequest: {
             agent_id: string;
             composition?: components["schemas"]["Composition"];
@@ -5824,6 +5932,7 @@ export interface components {
         Taint: {
             at: number;
             call_id: string;
+            read_by?: string;
             run_id: string;
             tool: string;
         };
@@ -5942,6 +6051,7 @@ export interface components {
             budget?: components["schemas"]["Exhausted"];
             child_run_id?: string;
             expires_at?: number;
+            in_doubt?: boolean;
             /** @enum {string} */
             on_expiry?: "approve" | "escalate";
             pending: components["schemas"]["PendingCall"];
@@ -6027,6 +6137,7 @@ export interface components {
         };
         ToolCallResumedEvent: {
             decision?: components["schemas"]["Decided"];
+            doubt?: components["schemas"]["Doubt"];
             /** @constant */
             event_type: "tool_call_resumed";
             message_id?: string;
@@ -6097,6 +6208,7 @@ export interface components {
             description: string;
             /** @enum {string} */
             effect?: "" | "idempotent" | "read_only";
+            egress?: components["schemas"]["Egress"];
             id: string;
             /** @enum {string} */
             in_doubt?: "" | "suspend";
@@ -6178,7 +6290,7 @@ export interface components {
             thread_id: string;
             total_usd: number;
             /** @enum {string} */
-            waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "external_event" | "rate_limit" | "manual_pause" | "budget_exhausted" | "pin_unavailable";
+            waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "external_event" | "rate_limit" | "manual_pause" | "budget_exhausted" | "pin_unavailable" | "restored";
         };
         TrialBody: {
             /** @description any JSON */
@@ -6317,7 +6429,7 @@ export interface components {
         WaitRow: {
             message?: string;
             /** @enum {string} */
-            reason?: "tool_permission" | "user_input" | "background_tasks" | "external_event" | "rate_limit" | "manual_pause" | "budget_exhausted" | "pin_unavailable";
+            reason?: "tool_permission" | "user_input" | "background_tasks" | "external_event" | "rate_limit" | "manual_pause" | "budget_exhausted" | "pin_unavailable" | "restored";
             seq: number;
             since: number;
             ticket_ids: string[];
@@ -6327,7 +6439,7 @@ export interface components {
             budget?: components["schemas"]["Exhausted"];
             message?: string;
             /** @enum {string} */
-            reason: "tool_permission" | "user_input" | "background_tasks" | "external_event" | "rate_limit" | "manual_pause" | "budget_exhausted" | "pin_unavailable";
+            reason: "tool_permission" | "user_input" | "background_tasks" | "external_event" | "rate_limit" | "manual_pause" | "budget_exhausted" | "pin_unavailable" | "restored";
             ticket_ids: string[];
             tickets: components["schemas"]["WaitingTicket"][];
         };
@@ -6337,6 +6449,7 @@ export interface components {
             arguments: unknown;
             escalated?: boolean;
             expires_at?: number;
+            in_doubt?: components["schemas"]["Doubt"];
             reason?: string;
             /** @enum {string} */
             resume_mode: "replay_tool_call" | "use_decision_as_tool_result" | "pass_decision_to_tool";
@@ -7579,7 +7692,7 @@ export interface operations {
                 /** @description only calls of this tool */
                 tool?: string;
                 /** @description only what waits for this */
-                reason?: "tool_permission" | "user_input" | "budget_exhausted" | "pin_unavailable";
+                reason?: "tool_permission" | "user_input" | "budget_exhausted" | "pin_unavailable" | "restored";
                 /** @description what comes first; default newest */
                 order?: "newest" | "oldest";
                 /** @description number of messages before each question, 0 to 10; default 3 */
@@ -16362,6 +16475,87 @@ export interface operations {
             };
         };
     };
+    delete_v1_providers_limits: {
+        parameters: {
+            query?: {
+                /** @description the provider */
+                provider_id?: string;
+                /** @description the provider's name of a model; default: all models */
+                model?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     post_v1_providers_id_test: {
         parameters: {
             query?: never;
@@ -18053,6 +18247,91 @@ export interface operations {
             };
         };
     };
+    get_v1_restored: {
+        parameters: {
+            query?: {
+                /** @description only runs of this agent */
+                agent_id?: string;
+                /** @description only runs of this thread */
+                thread_id?: string;
+                /** @description only what belongs to this user; callers that are not operators see only their own */
+                user_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestoredList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     get_v1_runs: {
         parameters: {
             query?: {
@@ -18067,7 +18346,7 @@ export interface operations {
                 /** @description only runs that ended so */
                 outcome?: "natural_end" | "behavior_requested" | "stopped" | "cancelled" | "blocked" | "error";
                 /** @description only runs that wait for this */
-                waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "budget_exhausted" | "pin_unavailable";
+                waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "budget_exhausted" | "pin_unavailable" | "restored";
                 /** @description only children of this run */
                 parent_run_id?: string;
                 /** @description only runs without a parent */
@@ -18446,6 +18725,124 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["Batch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BatchResult"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds to wait before a retry */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    post_v1_runs_release: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ReleaseRequest"];
             };
         };
         responses: {
@@ -24149,7 +24546,7 @@ export interface operations {
                 /** @description only runs that ended so */
                 outcome?: "natural_end" | "behavior_requested" | "stopped" | "cancelled" | "blocked" | "error";
                 /** @description only runs that wait for this */
-                waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "budget_exhausted" | "pin_unavailable";
+                waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "budget_exhausted" | "pin_unavailable" | "restored";
                 /** @description only children of this run */
                 parent_run_id?: string;
                 /** @description only runs without a parent */
@@ -24439,7 +24836,7 @@ export interface operations {
                 /** @description only runs that ended so */
                 outcome?: "natural_end" | "behavior_requested" | "stopped" | "cancelled" | "blocked" | "error";
                 /** @description only runs that wait for this */
-                waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "budget_exhausted" | "pin_unavailable";
+                waiting_reason?: "tool_permission" | "user_input" | "background_tasks" | "budget_exhausted" | "pin_unavailable" | "restored";
                 /** @description only children of this run */
                 parent_run_id?: string;
                 /** @description only runs without a parent */
