@@ -285,7 +285,7 @@ func (p progress) Emit(ctx context.Context, e awaken.Entry) error {
 		p.claim.steps.Add(1)
 		if c := p.claim; c.suspect {
 			c.tenant.box.doubts.addAll()
-			if c.tenant.box.yieldsSoon() {
+			if c.tenant.box.isolation.yieldsSoon() {
 				c.tenant.Runtime.Yield(c.d.ThreadID)
 			}
 		}

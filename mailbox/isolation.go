@@ -16,8 +16,9 @@ import (
 //
 // Others must not wait for long: a turn, from closing to opening, begins no new suspect after
 // turnTime, and the worker then stays open for at least as long as the turn took. A worker whose
-// runs do not yield in time opens again, and tries later with more patience. Mailbox.mu guards it.
+// runs do not yield in time opens again, and tries later with more patience. Mailbox.mu guards all but box.
 type isolation struct {
+	box      *Mailbox // the worker
 	phase    phase
 	began    time.Time     // the turn
 	closed   time.Time     // when the phase closed began
@@ -53,12 +54,12 @@ func (d *Dispatch) timeAlone() time.Duration {
 	return min(t, longAlone)
 }
 
-// isolate advances the phase. It reports whether the worker is to claim a suspect now and nothing
+// advance advances the phase. It reports whether the worker is to claim a suspect now and nothing
 // else, and how soon to advance again: 0 if no time is known.
-func (b *Mailbox) isolate(ctx context.Context) (suspect bool, again time.Duration) {
-	now := time.Now()
+func (is *isolation) advance(ctx context.Context) (suspect bool, again time.Duration) {
+	b, now := is.box, time.Now()
 	b.mu.Lock()
-	is, busy := &b.isolation, b.busy()
+	busy := b.busy()
 	switch is.phase {
 	case alone:
 		c := is.suspect
@@ -67,12 +68,11 @@ func (b *Mailbox) isolate(ctx context.Context) (suspect bool, again time.Duratio
 			return false, is.until.Sub(now)
 		}
 		if is.more && now.Sub(is.began) < turnTime {
-			is.phase, is.closed, is.suspect = closed, now, nil
-			is.patience = max(is.patience, b.cfg.Liveness)
+			is.close(now)
 			b.mu.Unlock()
-			return b.isolate(ctx)
+			return is.advance(ctx)
 		}
-		b.reopen(now)
+		is.reopen(now)
 	case closed:
 		if !busy {
 			b.mu.Unlock()
@@ -94,41 +94,45 @@ func (b *Mailbox) isolate(ctx context.Context) (suspect bool, again time.Duratio
 		}
 		if busy {
 			b.mu.Unlock()
-			waits := b.suspectsWait(ctx)
+			waits := is.suspectsWait(ctx)
 			b.mu.Lock()
 			if is.next = now.Add(b.cfg.Liveness); !waits {
 				break
 			}
 		}
-		is.phase, is.began, is.closed = closed, now, now
-		is.patience = max(is.patience, b.cfg.Liveness)
+		is.began = now
+		is.close(now)
 		b.mu.Unlock()
-		return b.isolate(ctx)
+		return is.advance(ctx)
 	}
 	b.mu.Unlock()
 	return false, 0
 }
 
-// reopen ends a turn. Requires b.mu.
-func (b *Mailbox) reopen(now time.Time) {
-	is := &b.isolation
-	is.phase, is.suspect, is.patience = open, nil, 0
-	is.next = now.Add(max(b.cfg.Liveness, now.Sub(is.began)))
+// close begins the phase closed. Requires box.mu.
+func (is *isolation) close(now time.Time) {
+	is.phase, is.closed, is.suspect = closed, now, nil
+	is.patience = max(is.patience, is.box.cfg.Liveness)
 }
 
-// isolated notes what the claim of a suspect has claimed: the claim of d, which has begun, or nil
-// if no suspect was waiting.
-func (b *Mailbox) isolated(ctx context.Context, d *Dispatch) {
-	more := d != nil && b.suspectsWait(ctx)
+// reopen ends a turn. Requires box.mu.
+func (is *isolation) reopen(now time.Time) {
+	is.phase, is.suspect, is.patience = open, nil, 0
+	is.next = now.Add(max(is.box.cfg.Liveness, now.Sub(is.began)))
+}
+
+// claimed notes what the claim of a suspect has claimed: d, which has begun, or nil if no suspect was
+// waiting.
+func (is *isolation) claimed(ctx context.Context, d *Dispatch) {
+	more := d != nil && is.suspectsWait(ctx)
 	now := time.Now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	is := &b.isolation
+	is.box.mu.Lock()
+	defer is.box.mu.Unlock()
 	if is.more = more; d == nil {
-		b.reopen(now)
+		is.reopen(now)
 		return
 	}
-	c := b.inFlight[d.ID]
+	c := is.box.inFlight[d.ID]
 	if c == nil { // it is over
 		c = &claim{d: d}
 	}
@@ -136,46 +140,39 @@ func (b *Mailbox) isolated(ctx context.Context, d *Dispatch) {
 }
 
 // yieldsSoon reports whether a suspect that has completed a step is to make room for the next one.
-func (b *Mailbox) yieldsSoon() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	is := &b.isolation
+func (is *isolation) yieldsSoon() bool {
+	is.box.mu.Lock()
+	defer is.box.mu.Unlock()
 	return is.phase == alone && is.more && time.Since(is.began) < turnTime
 }
 
-// expectSuspects lets the worker look for suspects at once.
-func (b *Mailbox) expectSuspects() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.isolation.phase == open && b.isolation.patience == 0 && !b.isolation.next.After(time.Now().Add(b.cfg.Liveness)) {
-		b.isolation.next = time.Time{}
+// expect lets the worker look for suspects at once.
+func (is *isolation) expect() {
+	is.box.mu.Lock()
+	defer is.box.mu.Unlock()
+	if is.phase == open && is.patience == 0 && !is.next.After(time.Now().Add(is.box.cfg.Liveness)) {
+		is.next = time.Time{}
 	}
 }
 
 // idle reports whether a worker that has claimed n dispatches may look for suspects at once: nothing
 // else waits for it, so that it need not stay open.
-func (b *Mailbox) idle(n int) (more bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	is := &b.isolation
-	if more = n == 0 && is.phase == open && is.more && !b.busy(); more {
+func (is *isolation) idle(n int) (more bool) {
+	is.box.mu.Lock()
+	defer is.box.mu.Unlock()
+	if more = n == 0 && is.phase == open && is.more && !is.box.busy(); more {
 		is.next, is.more = time.Time{}, false
 	}
 	return more
 }
 
-// busy reports whether anything is in flight, or about to be. Requires b.mu.
-func (b *Mailbox) busy() bool {
-	return len(b.inFlight) > 0 || b.crew != nil && len(b.crew.reserved) > 0
-}
-
 // suspectsWait reports whether a suspect can be claimed.
-func (b *Mailbox) suspectsWait(ctx context.Context) bool {
-	start := time.Now()
-	waits, err := b.cfg.Queue.Suspects(ctx)
-	b.cfg.Observer.Operated("suspects", time.Since(start), err)
+func (is *isolation) suspectsWait(ctx context.Context) bool {
+	cfg, start := &is.box.cfg, time.Now()
+	waits, err := cfg.Queue.Suspects(ctx)
+	cfg.Observer.Operated("suspects", time.Since(start), err)
 	if err != nil && ctx.Err() == nil {
-		b.cfg.Logger.Warn("cannot look for suspects", "error", err)
+		cfg.Logger.Warn("cannot look for suspects", "error", err)
 	}
 	return waits && err == nil
 }

@@ -139,6 +139,7 @@ func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Sto
 	b := &Mailbox{cfg: cfg, wakeup: make(chan struct{}, 1), doubts: doubts{news: make(chan struct{}, 1)}, self: process{died: make(chan struct{}, 1)},
 		with:    func(s awaken.Store, p profile.Store, q awaken.Queue) Runtime { return with(s, p, q) },
 		tenants: map[string]*Tenant{}, inFlight: map[string]*claim{}, latest: map[[2]string]*claim{}}
+	b.isolation.box = b
 	if cfg.Bus != nil {
 		cfg.Bus.Listen(commandsPart, commands{b}.heed)
 	}

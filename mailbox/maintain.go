@@ -83,7 +83,7 @@ func (b *Mailbox) reclaim(ctx context.Context) (total int, err error) {
 		n, err := b.cfg.Queue.Reclaim(ctx, batch)
 		b.cfg.Observer.Operated("reclaim", time.Since(start), err)
 		if n > 0 {
-			b.expectSuspects()
+			b.isolation.expect()
 			poke(b.wakeup)
 		}
 		if total += n; err != nil || n < batch {

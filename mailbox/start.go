@@ -147,6 +147,11 @@ func (b *Mailbox) free() int {
 	return n
 }
 
+// busy reports whether anything is in flight, or about to be. Requires b.mu.
+func (b *Mailbox) busy() bool {
+	return len(b.inFlight) > 0 || b.crew != nil && len(b.crew.reserved) > 0
+}
+
 // freed wakes the worker if it had no room for what may be waiting. Requires b.mu.
 func (b *Mailbox) freed() {
 	if b.full {

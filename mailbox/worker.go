@@ -51,7 +51,7 @@ func (b *Mailbox) Work(ctx context.Context) error {
 func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from time.Time)) {
 	had := turns{}
 	for ctx.Err() == nil {
-		suspect, soon := b.isolate(ctx)
+		suspect, soon := b.isolation.advance(ctx)
 		limit, except, again := b.room(had, suspect)
 		pause := b.cfg.Poll
 		if soon > 0 {
@@ -82,14 +82,14 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 				continue
 			}
 			clear(had) // no other tenant waits
-			if (again || b.idle(len(ds))) && err == nil {
+			if (again || b.isolation.idle(len(ds))) && err == nil {
 				continue
 			}
 			if next > 0 {
 				pause = min(pause, next)
 			}
 		} else if suspect {
-			b.isolated(ctx, nil)
+			b.isolation.claimed(ctx, nil)
 		}
 		b.kept.Store(0) // what was claimed has begun
 		wait(ctx, pause, b.wakeup)
@@ -108,7 +108,7 @@ func (b *Mailbox) beginAll(ctx context.Context, ds []*Dispatch, suspect bool, st
 		start(d)
 	}
 	if suspect {
-		b.isolated(ctx, isolated)
+		b.isolation.claimed(ctx, isolated)
 	}
 }
 
