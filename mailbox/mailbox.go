@@ -136,9 +136,11 @@ func New[R Runtime](cfg Config, with func(store awaken.Store, values profile.Sto
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	b := &Mailbox{cfg: cfg, wakeup: make(chan struct{}, 1), doubts: doubts{news: make(chan struct{}, 1)}, self: process{died: make(chan struct{}, 1)},
+	b := &Mailbox{cfg: cfg, wakeup: make(chan struct{}, 1), doubts: doubts{news: make(chan struct{}, 1)},
 		with:    func(s awaken.Store, p profile.Store, q awaken.Queue) Runtime { return with(s, p, q) },
 		tenants: map[string]*Tenant{}, inFlight: map[string]*claim{}, latest: map[[2]string]*claim{}}
+	b.self.cfg, b.self.claims, b.self.joined = &b.cfg, b.claims, func() { poke(b.wakeup) }
+	b.self.died = make(chan struct{}, 1)
 	b.isolation.box = b
 	if cfg.Bus != nil {
 		cfg.Bus.Listen(commandsPart, commands{b}.heed)

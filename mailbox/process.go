@@ -13,6 +13,10 @@ import (
 // within Config.Liveness; a worker that was silent for longer continues as a new process, since
 // others may own what the old one had claimed.
 type process struct {
+	cfg    *Config
+	claims func() []*claim // those in flight
+	joined func()          // is called when a process has joined the queue
+
 	mu   sync.Mutex
 	id   string        // "" before the first one has joined
 	life *lease        // nil while the worker is no process
@@ -89,11 +93,11 @@ func (p *process) distrust(at time.Time) {
 }
 
 // keepAlive sends the heartbeats of this process until ctx is done.
-func (b *Mailbox) keepAlive(ctx context.Context) {
-	every := b.cfg.Liveness / 4
+func (p *process) keepAlive(ctx context.Context) {
+	every := p.cfg.Liveness / 4
 	pause := every
-	for wait(ctx, pause, b.self.died) {
-		if pause = every; !b.beat(ctx) {
+	for wait(ctx, pause, p.died) {
+		if pause = every; !p.beat(ctx) {
 			pause = every / 4
 		}
 	}
@@ -101,88 +105,88 @@ func (b *Mailbox) keepAlive(ctx context.Context) {
 
 // beat sends a heartbeat. A worker that is no process, or whose process is dead, joins the queue
 // as a new one. It reports whether the store has confirmed that this process lives.
-func (b *Mailbox) beat(ctx context.Context) bool {
-	limit := b.cfg.Liveness
+func (p *process) beat(ctx context.Context) bool {
+	limit := p.cfg.Liveness
 	ctx, cancel := context.WithTimeout(ctx, limit/2)
 	defer cancel()
-	id, alive := b.self.current(time.Now())
+	id, alive := p.current(time.Now())
 	if !alive {
-		b.die(id) // its timer may be late
-		return b.join(ctx, id)
+		p.die(id) // its timer may be late
+		return p.join(ctx, id)
 	}
 	from := time.Now()
-	err := b.cfg.Queue.Beat(ctx, id, limit)
-	b.cfg.Observer.Operated("heartbeat", time.Since(from), err)
+	err := p.cfg.Queue.Beat(ctx, id, limit)
+	p.cfg.Observer.Operated("heartbeat", time.Since(from), err)
 	switch {
 	case err == nil:
-		b.self.extend(id, from, b.life())
+		p.extend(id, from, p.limit())
 	case errors.Is(err, awaken.ErrFenced):
-		b.die(id)
-		return b.join(ctx, id)
+		p.die(id)
+		return p.join(ctx, id)
 	case ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded):
-		b.cfg.Logger.Warn("cannot send a heartbeat", "process", id, "error", err)
+		p.cfg.Logger.Warn("cannot send a heartbeat", "process", id, "error", err)
 	}
 	return err == nil
 }
 
-// life is how long this process counts itself alive after a heartbeat: a little less than others
+// limit is how long this process counts itself alive after a heartbeat: a little less than others
 // do, so that it has stopped when they act.
-func (b *Mailbox) life() time.Duration { return b.cfg.Liveness - b.cfg.Liveness/16 }
+func (p *process) limit() time.Duration { return p.cfg.Liveness - p.cfg.Liveness/16 }
 
 // join releases what the dead process old had claimed, and joins the queue as a new process. It
 // reports whether that was possible.
-func (b *Mailbox) join(ctx context.Context, old string) bool {
-	id, from := b.cfg.Consumer+"-"+b.cfg.NewID(), time.Now()
+func (p *process) join(ctx context.Context, old string) bool {
+	id, from := p.cfg.Consumer+"-"+p.cfg.NewID(), time.Now()
 	var err error
 	if old != "" {
-		err = b.cfg.Queue.Leave(ctx, old)
+		err = p.cfg.Queue.Leave(ctx, old)
 	}
 	if err == nil {
-		err = b.cfg.Queue.Join(ctx, id, b.cfg.Liveness)
+		err = p.cfg.Queue.Join(ctx, id, p.cfg.Liveness)
 	}
-	b.cfg.Observer.Operated("join", time.Since(from), err)
+	p.cfg.Observer.Operated("join", time.Since(from), err)
 	if err != nil {
-		b.cfg.Logger.Warn("cannot join the queue", "error", err)
+		p.cfg.Logger.Warn("cannot join the queue", "error", err)
 		return false
 	}
 	if old != "" {
-		b.self.distrust(time.Now().Add(b.cfg.Liveness))
+		p.distrust(time.Now().Add(p.cfg.Liveness))
 	}
-	b.self.begin(id, from.Add(b.life()), func() { b.die(id) })
-	poke(b.wakeup)
+	p.begin(id, from.Add(p.limit()), func() { p.die(id) })
+	p.joined()
 	return true
 }
 
 // die abandons every claim of a process that was silent for too long.
-func (b *Mailbox) die(id string) {
-	if !b.self.end(id) {
+func (p *process) die(id string) {
+	if !p.end(id) {
 		return
 	}
 	n := 0
-	for _, c := range b.claims() {
+	for _, c := range p.claims() {
 		if c.d.ClaimedBy == id {
 			c.abandon()
 			n++
 		}
 	}
-	b.cfg.Logger.Warn("this process was silent for too long; it abandons its runs and continues as a new process", "process", id, "limit", b.cfg.Liveness, "runs", n)
-	poke(b.self.died)
+	p.cfg.Logger.Warn("this process was silent for too long; it abandons its runs and continues as a new process", "process", id, "limit", p.cfg.Liveness, "runs", n)
+	poke(p.died)
 }
 
 // leave releases what this process still has claimed and removes it from the queue.
-func (b *Mailbox) leave() {
-	id, _ := b.self.current(time.Now())
-	b.self.end(id)
+func (p *process) leave() {
+	id, _ := p.current(time.Now())
+	p.end(id)
 	if id == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
 	from := time.Now()
-	err := b.cfg.Queue.Leave(ctx, id)
-	b.cfg.Observer.Operated("leave", time.Since(from), err)
+	err := p.cfg.Queue.Leave(ctx, id)
+	p.cfg.Observer.Operated("leave", time.Since(from), err)
 	if err != nil {
-		b.cfg.Logger.Warn("cannot leave the queue; other processes will notice that this one is gone", "process", id, "error", err)
+		p.cfg.Logger.Warn("cannot leave the queue; other processes will notice that this one is gone", "process", id, "error", err)
 	}
 }
 

@@ -24,8 +24,8 @@ func (b *Mailbox) Work(ctx context.Context) error {
 	chores, done := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers sync.WaitGroup
 	settler := &settler{queue: b.cfg.Queue, patience: b.cfg.Lease, observer: b.cfg.Observer, logger: b.cfg.Logger, in: make(chan settling)}
-	b.beat(ctx)
-	helpers.Go(func() { b.keepAlive(chores) })
+	b.self.beat(ctx)
+	helpers.Go(func() { b.self.keepAlive(chores) })
 	helpers.Go(func() { b.keepLeases(chores) })
 	helpers.Go(func() { b.maintain(chores) })
 	helpers.Go(settler.work)
@@ -42,7 +42,7 @@ func (b *Mailbox) Work(ctx context.Context) error {
 	close(settler.in)
 	done()
 	helpers.Wait()
-	b.leave()
+	b.self.leave()
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 			}
 			switch {
 			case errors.Is(err, awaken.ErrFenced):
-				b.die(id)
+				b.self.die(id)
 			case err != nil:
 				b.cfg.Logger.Warn("cannot claim dispatches", "error", err)
 			}
