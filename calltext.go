@@ -185,14 +185,14 @@ func (child *Run) DoubtClause() string {
 	return fmt.Sprintf("agent %q has made %d calls of which %s", child.AgentID, child.InDoubt, unknownText)
 }
 
-// DoubtNote returns what a model is told about a call in doubt that is no longer in its conversation,
+// DoubtNote returns the text for a model about a call in doubt that is no longer in its conversation,
 // such as after a rewind.
 func (s *CallState) DoubtNote() string {
 	return fmt.Sprintf("<call-in-doubt tool=%q call_id=%q arguments=%q>"+
 		"A call of tool %q that is no longer part of this conversation is in doubt: %s. It was not repeated.</call-in-doubt>", s.ToolName, s.CallID, string(s.Arguments), s.ToolName, s.unknown())
 }
 
-// SettlementNote returns what a model is told about a call that was settled after it was over.
+// SettlementNote returns the text for a model about a call that was settled after it was over.
 func (d *Decided) SettlementNote() string {
 	text := "did not take effect"
 	if d.Outcome == OutcomeMade {

@@ -88,7 +88,7 @@ const settlementPrefix = "settle_"
 // its decision settles the doubt; see [CallState.ApplySettlement].
 func SettlementID(callID string) string { return settlementPrefix + callID }
 
-// Settles reports whether the record is that of a settlement of a call that was over.
+// Settles reports whether the record settles a call that was over.
 func (d *Decided) Settles() bool {
 	return d != nil && d.Outcome != "" && strings.HasPrefix(d.TicketID, settlementPrefix) && d.TicketID == SettlementID(d.ToolCallID)
 }

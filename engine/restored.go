@@ -23,7 +23,7 @@ func (op *opening) findRestored() {
 		op.rec.Restored = &awaken.RunRestoration{ID: restoration.ID, ReleasedAt: release.At, ReleasedBy: release.Actor}
 	}
 	if op.resumed && op.endAtOnce == nil && op.rec.Restored.ReleasedAt == 0 {
-		const message = "the database was restored, and the run may have continued since the copy was made; an operator releases it"
+		const message = "the database was restored from a copy, and the run may have continued since; an operator releases it"
 		op.hold = &hold{reason: awaken.WaitRestored, message: message,
 			err: fmt.Errorf("run %s: %w: %s", op.rec.RunID, awaken.ErrConflict, message)}
 	}

@@ -352,7 +352,7 @@ func (s *situation) waits(d *mailbox.Dispatch) []cause {
 
 // restored explains a run of a restored database.
 func (s *situation) restored(since int64) cause {
-	c := cause{Code: causeRestored, Since: since, Detail: "The database was restored, and the run may have continued since the copy was made. An operator releases it."}
+	c := cause{Code: causeRestored, Since: since, Detail: "The database was restored from a copy, and the run may have continued since. An operator releases it."}
 	if s.admin {
 		c.Actions = append(c.Actions, move{Name: "release", Method: "POST", Path: "/v1/runs/release"})
 	}
