@@ -18,8 +18,9 @@ const (
 // maxExported limits the exported names of packages.
 var maxExported = map[string]int{
 	// 260, what a tool continues with that was cut off (Step, CallStep, ErrInDoubt), what a run has read (Taint), where
-	// calls carry data (Egress, EgressTo, Destined), and whether a call took effect (Outcome, Doubt, Settlement and their values)
-	".":          286,
+	// calls carry data (Egress, EgressTo, Destined), whether a call took effect (Outcome, Doubt, Settlement and their values),
+	// and what becomes of runs that a restored database has (Restoration, RunRestoration, Release, WaitRestored)
+	".":          290,
 	"./registry": 60,
 	"./engine":   60,
 	"./builtin":  60,
