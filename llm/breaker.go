@@ -31,7 +31,9 @@ type BreakerSettings struct {
 
 // Breaker is a circuit breaker. It opens after failures of FailureThreshold sessions (threads) without a
 // success in between: the retries and repeats of one session are one piece of evidence, and a model
-// that has answered within the last five seconds is not down, however many requests fail together.
+// that has answered within the last five seconds is not down, however many requests fail together. Nor
+// does a request count that failed late, for example because it was silent for a minute, if the model has
+// answered another one since it was sent. A reply that arrives is an answer before it ends, unless it fails.
 // While it is open it refuses requests at once, for the cooldown. Then it is half-open and admits up to
 // HalfOpenMax probes at a time: the first delta of a probe closes it, a probe that fails opens it again,
 // and one that is silent for ten seconds, or that its caller abandons, lets another follow. Only failures
@@ -60,7 +62,8 @@ type Breaker struct {
 type record struct {
 	failures    int
 	sessions    []string  // that the failures are of, as far as they are known
-	worked      time.Time // when the model last answered
+	worked      time.Time // when the model last answered a request to its end
+	heard       time.Time // when a part of a reply last arrived; zero after such a reply failed
 	openedAt    time.Time // zero while closed
 	episode     int       // counts how often it opened, so that late probes decide nothing
 	probes      int       // in flight
@@ -73,6 +76,8 @@ type record struct {
 const (
 	// recentAnswer is how long an answer proves that the model works.
 	recentAnswer = 5 * time.Second
+	// heardEvery is how often a reply that arrives is noted.
+	heardEvery = time.Second
 	// silentProbe is how long a probe may be silent before another is sent.
 	silentProbe = 10 * time.Second
 	// probeRetry is when a request that was refused because of a probe may come back.
@@ -183,8 +188,9 @@ func (b *Breaker) admission(s BreakerState) Admission {
 type Pass struct {
 	b        *Breaker
 	session  string
-	probe    int  // the episode of the breaker that the request probes; 0 if it does not
-	answered bool // a delta has arrived
+	began    time.Time
+	heard    time.Time // when a delta was last noted; zero before the first one
+	probe    int       // the episode of the breaker that the request probes; 0 if it does not
 }
 
 // Enter admits a request of a session, or returns the error to report instead. The caller of an admitted
@@ -198,24 +204,30 @@ func (b *Breaker) Enter(session string) (Pass, error) {
 		return Pass{}, &Error{Kind: CircuitOpen, Unsent: true, RetryAfter: a.After,
 			Message: fmt.Sprintf("model %q failed repeatedly; its circuit breaker admits requests again in %s", b.Name, a.After.Round(time.Second))}
 	}
-	p := Pass{b: b, session: session}
+	p := Pass{b: b, session: session, began: time.Now()}
 	if s == BreakerHalfOpen {
 		b.probes++
-		b.probedAt, p.probe = time.Now(), b.episode
+		b.probedAt, p.probe = p.began, b.episode
 	}
 	return p, nil
 }
 
-// Answered reports that the first delta has arrived, which proves that the model works.
+// Answered reports that a delta has arrived. The first one proves that the model works.
 func (p *Pass) Answered() {
-	if p.b == nil || p.answered {
+	if p.b == nil {
 		return
 	}
-	p.answered = true
+	now := time.Now()
+	if now.Sub(p.heard) < heardEvery {
+		return
+	}
+	first := p.heard.IsZero()
+	p.heard = now
 	p.b.mu.Lock()
 	defer p.b.mu.Unlock()
 	p.b.follow()
-	if p.probe != 0 && p.probe == p.b.episode {
+	p.b.heard = now
+	if first && p.probe != 0 && p.probe == p.b.episode {
 		p.b.close()
 	}
 }
@@ -243,13 +255,27 @@ func (p *Pass) Leave(err error, abandoned bool) {
 		b.close()
 		b.quarantined = time.Time{}
 	case counts(err):
+		if !p.heard.IsZero() {
+			b.heard = time.Time{}
+		}
+		if !probe && b.answered().After(p.began) {
+			return
+		}
 		b.fail(p.session)
-		if probe || b.openedAt.IsZero() && b.failures >= cmp.Or(max(b.FailureThreshold, 0), 5) && time.Since(b.worked) >= recentAnswer {
+		if probe || b.openedAt.IsZero() && b.failures >= cmp.Or(max(b.FailureThreshold, 0), 5) && time.Since(b.answered()) >= recentAnswer {
 			b.open()
 		}
 	case answers(err):
 		b.close()
 	}
+}
+
+// answered returns when the model last answered, also in part.
+func (r *record) answered() time.Time {
+	if r.heard.After(r.worked) {
+		return r.heard
+	}
+	return r.worked
 }
 
 // fail adds a failure of a session, once.

@@ -254,6 +254,72 @@ func TestBreaker_StaysClosedWhileTheModelAnswers(t *testing.T) {
 	})
 }
 
+// Requests that fail late do not open the breaker of a model that has answered others meanwhile, even seldom or in part.
+func TestBreaker_StaysClosedWhileRequestsHang(t *testing.T) {
+	hang := &llm.Error{Kind: llm.Timeout, Message: "silent for a minute"}
+	enter := func(t *testing.T, b *llm.Breaker, n int, name string) (out []llm.Pass) {
+		for i := range n {
+			p, err := b.Enter(fmt.Sprint(name, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, p)
+		}
+		return out
+	}
+	leave := func(passes []llm.Pass) {
+		for i := range passes {
+			passes[i].Leave(hang, false)
+		}
+	}
+	t.Run("an answer in between", func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
+			b := &llm.Breaker{}
+			hung := enter(t, b, 20, "hung")
+			time.Sleep(30 * time.Second)
+			for _, p := range enter(t, b, 1, "good") {
+				p.Leave(nil, false)
+			}
+			time.Sleep(30 * time.Second)
+			if leave(hung); b.State() != llm.BreakerClosed {
+				t.Errorf("it is %s, although the model answered after the hung requests were sent", b.State())
+			}
+			hung = enter(t, b, 5, "later")
+			time.Sleep(time.Minute)
+			if leave(hung); b.State() != llm.BreakerOpen {
+				t.Errorf("after five hung requests and no answer since they were sent it is %s", b.State())
+			}
+		})
+	})
+	t.Run("a reply that arrives", func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
+			b := &llm.Breaker{}
+			hung, long := enter(t, b, 20, "hung"), enter(t, b, 1, "long")
+			for range 60 {
+				time.Sleep(time.Second)
+				long[0].Answered()
+			}
+			if leave(hung); b.State() != llm.BreakerClosed {
+				t.Errorf("it is %s, although a reply arrives", b.State())
+			}
+		})
+	})
+	t.Run("replies that break", func(t *testing.T) {
+		bubbletest.Test(t, func(t *testing.T) {
+			b := &llm.Breaker{}
+			for i := range 5 {
+				p := enter(t, b, 1, fmt.Sprint("broken", i, "-"))
+				time.Sleep(time.Second)
+				p[0].Answered()
+				p[0].Leave(&llm.Error{Kind: llm.Interrupted}, false)
+			}
+			if b.State() != llm.BreakerOpen {
+				t.Errorf("after five replies that broke it is %s", b.State())
+			}
+		})
+	})
+}
+
 // gate is a model that waits for its outcome.
 type gate struct {
 	mu     sync.Mutex
