@@ -1,0 +1,152 @@
+//go:build unix
+
+package stalltest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// latency is how long a model thinks.
+const latency = 100 * time.Millisecond
+
+// pause is what a provider asks for that says 429: long enough to be seen if another prompt waits for it.
+const pause = 5 * time.Second
+
+// weather says whether failures happen now.
+type weather struct {
+	mu  sync.Mutex
+	bad chan struct{}  // closed when the failures end; nil while there are none
+	hit map[string]int // failures, by what failed
+}
+
+func (w *weather) set(bad bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.bad != nil {
+		close(w.bad)
+		w.bad = nil
+	}
+	if bad {
+		w.bad = make(chan struct{})
+	}
+}
+
+// failing notes that something fails, and returns a channel that is closed when the failures end. It returns nil if there are none.
+func (w *weather) failing(name string) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.bad != nil {
+		w.hit[name]++
+	}
+	return w.bad
+}
+
+const (
+	good = "a prompt"     // which is answered
+	ill  = "an ill omen"  // which fails, if failures happen, in the way of its provider
+	call = "use the tool" // which makes the model call the tool of the MCP server
+)
+
+// failure fails a request. End is closed when the failures end.
+type failure func(w http.ResponseWriter, r *http.Request, end <-chan struct{})
+
+// provider answers as the compatible adapter expects. How says how it fails prompts that are ill.
+type provider struct {
+	*weather
+	name string
+	how  failure
+}
+
+func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	data, err := io.ReadAll(r.Body)
+	if r.Method != http.MethodPost || err != nil {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"object":"list","data":[]}`)
+		return
+	}
+	var req struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(data, &req); err != nil || len(req.Messages) == 0 {
+		http.Error(w, "want messages", http.StatusBadRequest)
+		return
+	}
+	last := req.Messages[len(req.Messages)-1]
+	if strings.Contains(string(last.Content), ill) {
+		if end := p.failing(p.name); end != nil {
+			p.how(w, r, end)
+			return
+		}
+	}
+	think(r)
+	w.Header().Set("Content-Type", "text/event-stream")
+	delta, finish := `"content":"hello there"`, "stop"
+	if last.Role == "user" && strings.Contains(string(last.Content), call) {
+		delta = `"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"mcp__shop__look","arguments":"{}"}}]`
+		finish = "tool_calls"
+	}
+	_, _ = fmt.Fprintf(w, `data: {"id":"x","choices":[{"index":0,"delta":{%s}}]}`+"\n\n", delta)
+	_, _ = fmt.Fprintf(w, `data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":%q}]}`+"\n\n", finish)
+	_, _ = io.WriteString(w, "data: [DONE]\n\n")
+}
+
+func think(r *http.Request) {
+	select {
+	case <-time.After(latency):
+	case <-r.Context().Done():
+	}
+}
+
+// refuse replies with a status.
+func refuse(status int, header ...string) failure {
+	return func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+		think(r)
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, `{"error":{"message":"no"}}`)
+	}
+}
+
+// hang says nothing until the failures end, and then cuts the connection.
+func hang(_ http.ResponseWriter, r *http.Request, end <-chan struct{}) {
+	select {
+	case <-end:
+	case <-r.Context().Done():
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// shop starts an MCP server with a tool, which hangs while failures happen, and returns its URL.
+func shop(tb testing.TB, w *weather) string {
+	srv := sdk.NewServer(&sdk.Implementation{Name: "shop", Version: "1"}, nil)
+	look := func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "nothing there"}}}, nil, nil
+	}
+	sdk.AddTool(srv, &sdk.Tool{Name: "look", Description: "Looks."}, look)
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, nil)
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if end := w.failing("shop"); end != nil {
+			hang(rw, r, end)
+		}
+		handler.ServeHTTP(rw, r)
+	}))
+	tb.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	return server.URL
+}
