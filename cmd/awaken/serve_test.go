@@ -147,8 +147,8 @@ var servers sync.Map
 //
 //	stops NAME SIG[,SIG] STATUS
 //
-// It sends the signals, each after the one before had an effect, and waits for the end.
-// What the server logged is then in NAME.err.
+// It sends the signals, each after the one before had an effect, and waits for the end. The
+// signal - is none: the server ends by itself. What the server logged is then in NAME.err.
 func stopServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: stops NAME SIG[,SIG] STATUS")
@@ -163,6 +163,9 @@ func stopServer(ts *testscript.TestScript, neg bool, args []string) {
 	for i, name := range strings.Split(args[1], ",") {
 		if i > 0 {
 			<-p.err.seen
+		}
+		if name == "-" {
+			continue
 		}
 		ts.Check(p.cmd.Process.Signal(map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}[name]))
 	}
