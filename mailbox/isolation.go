@@ -122,8 +122,8 @@ func (is *isolation) reopen(now time.Time) {
 }
 
 // claimed notes what the claim of a suspect has claimed: d, which has begun, or nil if no suspect was
-// waiting.
-func (is *isolation) claimed(ctx context.Context, d *Dispatch) {
+// waiting. Lasts is how long it runs alone.
+func (is *isolation) claimed(ctx context.Context, d *Dispatch, lasts time.Duration) {
 	more := d != nil && is.suspectsWait(ctx)
 	now := time.Now()
 	is.box.mu.Lock()
@@ -136,7 +136,7 @@ func (is *isolation) claimed(ctx context.Context, d *Dispatch) {
 	if c == nil { // it is over
 		c = &claim{d: d}
 	}
-	is.phase, is.suspect, is.until = alone, c, now.Add(d.timeAlone())
+	is.phase, is.suspect, is.until = alone, c, now.Add(lasts)
 }
 
 // yieldsSoon reports whether a suspect that has completed a step is to make room for the next one.

@@ -89,7 +89,7 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 				pause = min(pause, next)
 			}
 		} else if suspect {
-			b.isolation.claimed(ctx, nil)
+			b.isolation.claimed(ctx, nil, 0)
 		}
 		b.kept.Store(0) // what was claimed has begun
 		wait(ctx, pause, b.wakeup)
@@ -100,15 +100,16 @@ func (b *Mailbox) claimAll(ctx context.Context, start func(d *Dispatch, from tim
 // anything but suspects.
 func (b *Mailbox) beginAll(ctx context.Context, ds []*Dispatch, suspect bool, start func(d *Dispatch)) {
 	var isolated *Dispatch
+	var lasts time.Duration // known before it starts: a run that makes progress resets its crashes
 	for _, d := range ds {
 		if d.Suspect() {
 			d.logTo(b.cfg.Logger).Warn("running a suspect alone: processes died while they ran it", "crashes", d.Crashes, "attempts", d.Attempts, "max_attempts", d.MaxAttempts)
-			isolated = d
+			isolated, lasts = d, d.timeAlone()
 		}
 		start(d)
 	}
 	if suspect {
-		b.isolation.claimed(ctx, isolated)
+		b.isolation.claimed(ctx, isolated, lasts)
 	}
 }
 
