@@ -124,7 +124,9 @@ func TestBound_AKeyWrittenAgain(t *testing.T) {
 // An agent that names an A2A server, but an address of its own, does not take the server's credentials there.
 func TestBound_CredentialsOfAServerStayThere(t *testing.T) {
 	seen := map[string]*awaken.RemoteEndpoint{}
-	r := newRig(t, nil, func(o *config.Options) { o.Code.Backends = map[string]registry.RemoteBackend{"a2a": resolver{seen: seen}} })
+	r := newRig(t, nil, func(o *config.Options) {
+		o.Code.Backends = map[string]registry.RemoteBackend{"a2a": resolver{seen: seen}}
+	})
 	r.put("a2a-servers/far", `"base_url":"https://far.example/a","auth":{"type":"bearer","token":"leak"},"options":{"headers":{"A":"leak"}}`)
 	r.put("agents/near", `"endpoint":{"base_url":"https://far.example/b","options":{"a2a_server_id":"far"}}`)
 	r.put("agents/evil", `"endpoint":{"base_url":"https://evil.example","options":{"a2a_server_id":"far"}}`)

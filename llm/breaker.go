@@ -186,11 +186,11 @@ func (b *Breaker) admission(s BreakerState) Admission {
 
 // Pass is a request that a breaker admitted. The zero Pass reports nothing.
 type Pass struct {
-	b        *Breaker
-	session  string
-	began    time.Time
-	heard    time.Time // when a delta was last noted; zero before the first one
-	probe    int       // the episode of the breaker that the request probes; 0 if it does not
+	b       *Breaker
+	session string
+	began   time.Time
+	heard   time.Time // when a delta was last noted; zero before the first one
+	probe   int       // the episode of the breaker that the request probes; 0 if it does not
 }
 
 // Enter admits a request of a session, or returns the error to report instead. The caller of an admitted

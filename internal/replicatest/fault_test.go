@@ -212,7 +212,7 @@ func TestFaults_ServersAreRestarted(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		together(t)
-		p, err := testenv.StartPostgres()
+		p, err := testenv.StartPostgres("synchronous_commit=on") // a restart must not lose what was committed
 		if err != nil {
 			t.Fatal(err)
 		}

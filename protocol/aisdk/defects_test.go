@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
@@ -212,7 +213,8 @@ func TestDefects_CancelledBeforeItStarts(t *testing.T) {
 	for box.Tenant("").Cancel(t.Context(), "queued") != nil { // until it is there
 		runtime.Gosched()
 	}
-	if list := chunksOf(t, <-got); find(list, "abort") == nil || list[0].kind() != "start" {
+	list := chunksOf(t, <-got)
+	if failed := find(list, "error"); failed == nil || failed["errorText"] != protocol.NotBegun || list[0].kind() != "start" {
 		t.Error(list)
 	}
 }
