@@ -24,7 +24,6 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/claimtest"
 	"github.com/awaken-go/awaken/internal/testenv"
-	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/threadfile"
 )
 
@@ -427,7 +426,7 @@ func TestDoubt_IsNeverAClaim(t *testing.T) {
 				var clients sync.WaitGroup
 				for i, of := range examples(each * (kill + 1))[each*kill:] {
 					e := &example{client: &client{base: "http://" + p.job.Address, http: &http.Client{}, proto: protocols[of[1]]}, way: &ways[of[0]],
-						thread: fmt.Sprintf("t-%d-%d", kill, i), store: queue.Handle("").(mailbox.Handle), dir: p.job.Dir}
+						thread: fmt.Sprintf("t-%d-%d", kill, i), store: queue.Handle(""), dir: p.job.Dir}
 					round = append(round, e)
 					clients.Go(func() {
 						text, err := e.say(ctx, e.thread, e.thread+"-1", e.tag()+" "+e.way.calls)

@@ -16,7 +16,6 @@ import (
 // dialect is how a provider writes a reply.
 type dialect struct {
 	adapter string
-	options map[string]any
 	path    string // of the base URL
 	mime    string
 	// open is what comes first, text a piece of text, and call the beginning of a call, which has a number.
