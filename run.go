@@ -205,6 +205,9 @@ type RunRequest struct {
 	// use it; what is malformed is ignored.
 	Trace string `json:"trace,omitempty"`
 
+	// Released is the id of the restoration in which an operator has released the run; see [Restoration].
+	Released string `json:"released,omitempty"`
+
 	// End ends a run that waits or was interrupted, instead of continuing it. With RunID it
 	// takes the request's messages into the thread as those of a run that ended before it
 	// started, in one commit and without an answer.

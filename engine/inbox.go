@@ -77,7 +77,7 @@ func (in *inbox) takeItems(items []awaken.InboxItem, at awaken.InboxPoint) error
 			continue
 		}
 		if it.Decided.Settles() {
-			if in.decider.settled(it.Decided) { // the model goes on with it
+			if in.decider.settled(it.Decided) { // the model reads it
 				in.received++
 			}
 		} else if it.Decision != nil {

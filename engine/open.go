@@ -133,7 +133,7 @@ func (op *opening) open(ctx context.Context, req *awaken.RunRequest, sink awaken
 	if err := op.choose(ctx, req); err != nil {
 		return err
 	}
-	op.findRestored()
+	op.findRestored(req)
 	if err := op.pin(ctx, req); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // findRestored puts a run on hold that is unfinished in a restored database, until its inbox has
 // an operator's release. A run that has not started is held back by the queue, and one that is
 // only to be ended needs no release.
-func (op *opening) findRestored() {
+func (op *opening) findRestored(req *awaken.RunRequest) {
 	restoration := op.rt.cfg.Restoration
 	if !restoration.Covers(op.rec.CreatedAt) {
 		return
@@ -21,6 +21,9 @@ func (op *opening) findRestored() {
 	}
 	if release := op.release(restoration.ID); release != nil && op.rec.Restored.ReleasedAt == 0 {
 		op.rec.Restored = &awaken.RunRestoration{ID: restoration.ID, ReleasedAt: release.At, ReleasedBy: release.Actor}
+	}
+	if req.Released == restoration.ID && op.rec.Restored.ReleasedAt == 0 {
+		op.rec.Restored = &awaken.RunRestoration{ID: restoration.ID, ReleasedAt: op.rt.cfg.Now().UnixMilli()}
 	}
 	if op.resumed && op.endAtOnce == nil && op.rec.Restored.ReleasedAt == 0 {
 		const message = "the database was restored from a copy, and the run may have continued since; an operator releases it"
@@ -57,10 +60,13 @@ func (op *opening) doubtRestored(c *call) {
 // before its tool, a person or the model was asked: it waited for nothing in the copy, and no person
 // has decided since the release.
 func (op *opening) isRestored(s *awaken.CallState) bool {
-	if !s.Doubt.Open() || s.Doubt.Origin != awaken.DoubtRestored || s.Status.Terminal() || s.Status == awaken.CallSuspended {
+	if op.rec.Restored == nil || !s.Doubt.Open() || s.Status.Terminal() || s.Status == awaken.CallSuspended {
 		return false
 	}
-	return s.Decision == nil || op.rec.Restored == nil || s.Decision.UpdatedAt < op.rec.Restored.ReleasedAt
+	if s.Doubt.Origin != awaken.DoubtRestored && s.Status != awaken.CallResuming {
+		return false // a crash left the doubt; only a decision of before the copy is in question
+	}
+	return s.Decision == nil || s.Decision.UpdatedAt < op.rec.Restored.ReleasedAt
 }
 
 // noteRestored tells the model of a restored run, once, what is not known.

@@ -47,14 +47,7 @@ func (c *claim) held(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	items, err := c.tenant.Store.Unread(ctx, c.d.ThreadID)
-	if err != nil {
-		return 0, err
-	}
-	released := slices.ContainsFunc(items, func(it awaken.InboxItem) bool {
-		return it.RunID == c.d.RunID && it.Release != nil && it.Release.RestorationID == r.ID
-	})
-	if !released {
+	if c.d.Request.Released != r.ID {
 		return holdTime, nil
 	}
 	th, err := c.tenant.Store.Thread(ctx, c.d.ThreadID)
@@ -167,8 +160,9 @@ func (t *Thread) release(runID string, r *awaken.Restoration, spare *Dispatch, b
 	}
 	for _, d := range t.Live {
 		if d.RunID == runID && d.Request != nil && !d.Cancel {
-			t.Post = append(t.Post, item)
 			d = clone(d)
+			req := *d.Request // an inbox item would be read by the run before it
+			req.Released, d.Request = r.ID, &req
 			if d.Status == Queued {
 				d.AvailableAt, d.LastError = min(d.AvailableAt, t.Now), ""
 			}
