@@ -5556,6 +5556,7 @@ export interface components {
             parent_run_id?: string;
             parent_thread_id?: string;
             parent_tool_call_id?: string;
+            released?: string;
             resolution_id?: string;
             rewind?: string;
             run_id?: string;
