@@ -91,19 +91,17 @@ func empty(prefix string) error {
 
 // Tables that were emptied have what new ones have.
 func TestTables_AreAsNew(t *testing.T) {
-	var prefix string
-	t.Run("used", func(t *testing.T) {
-		prefix = tables(t)
-		db := openAt(t, shared(), &postgres.Options{Prefix: prefix})
-		if _, err := db.Store("tenant").Acquire(t.Context(), "thread"); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.ShiftClock(t.Context(), 1e9); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if t.Failed() {
-		return
+	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+	db := openAt(t, shared(), &postgres.Options{Prefix: prefix})
+	if _, err := db.Store("tenant").Acquire(t.Context(), "thread"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.ShiftClock(t.Context(), 1e9); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	if err := empty(prefix); err != nil {
+		t.Fatal(err)
 	}
 	from, err := model()
 	if err != nil {
