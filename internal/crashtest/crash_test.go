@@ -23,12 +23,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.WithJobs(m, work, &server)) }
 
 // kills is how many processes the test kills on each store, or more until there was one at
 // every point.
-func kills() int {
-	if testenv.Long() {
-		return 3000
-	}
-	return 50
-}
+func kills() int { return testenv.Times(50, 3000) }
 
 // lanes is how many trials of a store are made at the same time: they wait more than
 // they work.

@@ -38,10 +38,7 @@ var spendPoints = []string{"budget.reserving", "budget.reserved", "inference.del
 // count, outside: it never comes to more than the dollar, nor to more than the tenant is
 // charged for. What dead processes had reserved is settled by those that go on.
 func TestKill_Spending(t *testing.T) {
-	rounds := 4
-	if testenv.Long() {
-		rounds = 60
-	}
+	rounds := testenv.Times(4, 60)
 	for _, name := range []string{"sqlite", "postgres"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

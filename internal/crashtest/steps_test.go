@@ -33,10 +33,7 @@ var stepEffects = []awaken.EffectClass{awaken.Effectful, awaken.Idempotent, awak
 func TestKill_Steps(t *testing.T) {
 	points := slices.DeleteFunc(failpoint.Names(), func(p string) bool { return !strings.HasPrefix(p, "tool_step.") || p == "tool_step.doubt" })
 	others := append([]string{"commit.before", "commit.after", "run.opened", "call.before", "results.before"}, points...)
-	rounds := 1
-	if testenv.Long() {
-		rounds = 40
-	}
+	rounds := testenv.Times(1, 40)
 	for _, name := range slices.Sorted(maps.Keys(backends)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

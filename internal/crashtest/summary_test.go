@@ -41,10 +41,7 @@ const (
 func TestKill_Summaries(t *testing.T) {
 	points := slices.DeleteFunc(failpoint.Names(), func(p string) bool { return !strings.HasPrefix(p, "compaction.") })
 	others := append([]string{"commit.before", "commit.after", "run.opened", "inference.after", "finish.before", "finish.after", "park.after"}, points...)
-	rounds := 1
-	if testenv.Long() {
-		rounds = 40
-	}
+	rounds := testenv.Times(1, 40)
 	for _, name := range slices.Sorted(maps.Keys(backends)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

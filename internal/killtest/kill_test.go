@@ -165,12 +165,7 @@ func check(ctx context.Context, t *testing.T, c *client, tr *transcript) {
 	}
 }
 
-func kills() int {
-	if testenv.Long() {
-		return 2000
-	}
-	return 40
-}
+func kills() int { return testenv.Times(40, 2000) }
 
 func TestKill(t *testing.T) {
 	for _, store := range []string{"sqlite", "postgres"} {
@@ -268,12 +263,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-func zombieTrials() int {
-	if testenv.Long() {
-		return 1000
-	}
-	return 20
-}
+func zombieTrials() int { return testenv.Times(20, 1000) }
 
 // A worker is stopped for three leases in the middle of tool calls, another takes its
 // runs over, and then it continues.
@@ -480,10 +470,7 @@ func TestRollingRestart(t *testing.T) {
 		p.ready(ctx)
 	}
 	c := newClient("http://"+a.job.Address, "http://"+b.job.Address)
-	runs := 80
-	if testenv.Long() {
-		runs = 200
-	}
+	runs := testenv.Times(80, 200)
 	all := make([]*transcript, runs)
 	var wg sync.WaitGroup
 	var under atomic.Int64

@@ -32,12 +32,7 @@ var windows = []struct {
 	{"park.before", 1}, {"park.after", 1}, {"finish.before", 6}, {"claim.settling", 6}, {"claim.settled", 6}, {"finish.after", 6}, {"claim.over", 6},
 }
 
-func windowKills() int {
-	if testenv.Long() {
-		return 1000
-	}
-	return 8
-}
+func windowKills() int { return testenv.Times(8, 1000) }
 
 // campaign kills a server at failpoints while clients use it.
 type campaign struct {

@@ -16,21 +16,13 @@ import (
 
 var busyTime = flag.Duration("busy", 0, "how long TestBusyProcessesAreNotTakenForDead takes; default 30 minutes in long tests, otherwise 5 seconds")
 
-// times is how often a test repeats what it does.
-func times(short, long int) int {
-	if testenv.Long() {
-		return long
-	}
-	return short
-}
-
 // A run that kills its process is given up, and only that run.
 func TestARunThatKillsItsProcessIsGivenUpAlone(t *testing.T) {
 	onStores(t, func(g *rig) {
 		if !testenv.Long() {
 			g.job.Liveness = time.Second // seven processes die one after the other
 		}
-		for range times(1, 20) {
+		for range testenv.Times(1, 20) {
 			g.poison(50)
 		}
 	})
@@ -96,7 +88,7 @@ func TestAKilledProcessIsReplacedWithinSeconds(t *testing.T) {
 			workers[w.pid] = w
 		}
 		var took []time.Duration
-		for range times(2, 200) {
+		for range testenv.Times(2, 200) {
 			r := g.submit("hold")
 			of := func(m mark) bool { return m.Run == r.RunID }
 			g.until("the run has an owner", 30*time.Second, func() bool { return len(g.marks(of)) == 1 })
@@ -126,7 +118,7 @@ func TestAKilledProcessIsReplacedWithinSeconds(t *testing.T) {
 // A worker that is stopped gracefully leaves nothing claimed.
 func TestAStoppedProcessLeavesNoClaims(t *testing.T) {
 	onStores(t, func(g *rig) {
-		for range times(5, 30) {
+		for range testenv.Times(5, 30) {
 			for range 20 {
 				g.submit("nap nap")
 			}
@@ -156,7 +148,7 @@ func TestAPausedProcessBeginsNothingAfterATakeover(t *testing.T) {
 		if !testenv.Long() {
 			g.job.Liveness = time.Second
 		}
-		for _, point := range []string{"call.before", "intent.after", "result.taken", "commit.before"}[:times(2, 4)] {
+		for _, point := range []string{"call.before", "intent.after", "result.taken", "commit.before"}[:testenv.Times(2, 4)] {
 			paused := g.start(func(j *job) { j.PauseAt = point })
 			r := g.submit(words("effect", 5))
 			of := func(m mark) bool { return m.Run == r.RunID }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
@@ -16,7 +17,7 @@ func TestOnlyRunsThatKillTheirProcessAreGivenUp(t *testing.T) {
 	for _, attempts := range []int{3, 5} {
 		t.Run(fmt.Sprint(attempts, " attempts"), func(t *testing.T) {
 			g := newRig(t, "postgres", func(j *job) { j.Liveness, j.Attempts = time.Second, attempts })
-			g.poisons(times(2, 100), times(40, 2000), 3)
+			g.poisons(testenv.Times(2, 100), testenv.Times(40, 2000), 3)
 		})
 	}
 }

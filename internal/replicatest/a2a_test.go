@@ -11,6 +11,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // ticks is what the demo's scenario:slow says.
@@ -92,7 +94,7 @@ func TestPrograms_A2ATasksAreServedByAnyReplica(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range rounds(1, 20) {
+			for range testenv.Times(1, 20) {
 				alternateTasks(ctx, t, c)
 			}
 		})

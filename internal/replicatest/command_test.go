@@ -26,12 +26,7 @@ import (
 )
 
 // samples is how often a command is measured.
-func samples() int {
-	if testenv.Long() {
-		return 200
-	}
-	return 10
-}
+func samples() int { return testenv.Times(10, 200) }
 
 // took reports how long something takes, and fails if it is more than half a second in one case of a
 // hundred. The short sample shares its machine with other tests: it must only be faster than polling is.

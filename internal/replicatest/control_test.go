@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm/llmtest"
 )
 
@@ -37,7 +38,7 @@ func TestPrograms_WhatOneReplicaPublishesTheNextRunOfAnyUses(t *testing.T) {
 		}
 		return ok
 	})
-	for i := range rounds(4, 200) {
+	for i := range testenv.Times(4, 200) {
 		one, two, three, id := p.at(i), p.at(i+1), p.at(i+2), fmt.Sprint("poet-", i)
 		plain := fmt.Sprintf(`{"id":%q,"model_id":"default","system_prompt":"Be brief."}`, id)
 		scenario := fmt.Sprintf(`{"id":%q,"model_id":"default","system_prompt":"You are the %s."}`, id, llmtest.ScenarioMarker)
@@ -72,7 +73,7 @@ func TestPrograms_WhatOneReplicaPublishesTheNextRunOfAnyUses(t *testing.T) {
 func TestPrograms_AKeyWorksOnEveryReplicaUntilItIsRevoked(t *testing.T) {
 	p := startPrograms(t, "AWAKEN_SERVER_REQUIRE_KEY=true", "AWAKEN_LIMITS_WRONG_KEYS=100000")
 	foreign, _ := p.newKey("other")
-	for i := range rounds(3, 100) {
+	for i := range testenv.Times(3, 100) {
 		thread := fmt.Sprint("t", i)
 		key, id := p.at(i).newKey("acme")
 		for j := range 3 {
@@ -109,7 +110,7 @@ func TestPrograms_ABudgetIsSpentByTheReplicasTogether(t *testing.T) {
 	p.want(200, "", "PUT", "/v1/config/models/priced", adminToken,
 		`{"id":"priced","provider_id":"default","upstream_model":"x","max_output_tokens":256,"input_token_price_per_million_usd":0,"output_token_price_per_million_usd":10000}`)
 	p.want(200, "", "PUT", "/v1/config/agents/spender", adminToken, `{"id":"spender","model_id":"priced"}`)
-	for i := range rounds(2, 20) {
+	for i := range testenv.Times(2, 20) {
 		tenant := fmt.Sprint("tenant-", i)
 		key, _ := p.newKey(tenant)
 		// A run reserves 2.56 for the longest answer and spends 0.2 for its 20 tokens.

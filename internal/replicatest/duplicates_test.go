@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
@@ -196,7 +197,7 @@ func (p *paying) pair(s saying, thread string, n int, gap time.Duration) {
 func (p *paying) pairs(s saying) {
 	p.Helper()
 	const said = 4 // messages of a thread
-	threads, turns := rounds(4, 2000)/said, make(chan struct{}, 4)
+	threads, turns := testenv.Times(4, 2000)/said, make(chan struct{}, 4)
 	before, err := p.store.CountRuns(p.Context(), awaken.RunQuery{})
 	if err != nil {
 		p.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // feedReader reads the feed, from one replica after another.
@@ -90,7 +92,7 @@ func (p *programs) kill(i int) {
 // Readers of the feed that are spread over the replicas, and connect again when theirs is killed, have every change once, all in the same order,
 // in which each thread's changes are in the order of its commits.
 func TestPrograms_EveryReaderOfTheFeedHasTheSame(t *testing.T) {
-	readers, runs := rounds(60, 1000), rounds(24, 200)
+	readers, runs := testenv.Times(60, 1000), testenv.Times(24, 200)
 	p := startPrograms(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
@@ -118,7 +120,7 @@ func TestPrograms_EveryReaderOfTheFeedHasTheSame(t *testing.T) {
 		})
 	}
 	for i := range 3 {
-		time.Sleep(time.Duration(rounds(300, 3000)) * time.Millisecond)
+		time.Sleep(time.Duration(testenv.Times(300, 3000)) * time.Millisecond)
 		p.kill(i)
 	}
 	run.Wait()

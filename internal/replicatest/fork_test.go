@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // forkWindows are points on the way of a fork that begins where it was accepted.
@@ -27,7 +29,7 @@ func TestPrograms_AForkSurvivesThatItsReplicaIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun, alone := 0, 0
-	for _, point := range forkWindows[:rounds(2, len(forkWindows))] {
+	for _, point := range forkWindows[:testenv.Times(2, len(forkWindows))] {
 		settings := p.settings
 		p.settings = append(settings[:len(settings):len(settings)], "AWAKEN_FAILPOINT="+point+":1")
 		url, dying := p.start(os.Getenv("AWAKEN_BIN"), "127.0.0.1:0")

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // cutter is a transport that breaks off streams after some bytes, until it has broken off enough.
@@ -86,7 +88,7 @@ func TestPrograms_MCPCallsAreServedByAnyReplica(t *testing.T) {
 				}
 				return text.Text, res, nil
 			}
-			for i := range rounds(1, 20) {
+			for i := range testenv.Times(1, 20) {
 				thread := fmt.Sprintf("mcp-%s-%d", revision, i)
 				for range 3 {
 					if list, err := s.ListTools(ctx, nil); err != nil || len(list.Tools) < 3 {

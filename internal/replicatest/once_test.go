@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // A request that is repeated on another replica counts once, the first decision on a question counts wherever it was
 // taken, and a file that one replica stores is read by runs of another.
 func TestPrograms_RepetitionsAndDecisionsCountOnceOnAllReplicas(t *testing.T) {
 	p := startPrograms(t)
-	for i := range rounds(2, 100) {
+	for i := range testenv.Times(2, 100) {
 		one, two, three, thread := p.at(i), p.at(i+1), p.at(i+2), fmt.Sprint("t", i)
 		body := fmt.Sprintf(`{"agent_id":"scenario","thread_id":%q,"stream":false,"messages":[{"role":"user","content":"scenario:approval"}]}`, thread)
 		first := one.want(200, "suspended", "POST", "/v1/runs", "", body, "Idempotency-Key", thread)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/store/postgres"
 )
 
@@ -270,12 +269,4 @@ func (p *programs) eventually(what string, ok func() bool) {
 			p.Fatalf("not %s", what)
 		}
 	}
-}
-
-// rounds returns how often a test repeats what it does.
-func rounds(short, long int) int {
-	if testenv.Long() {
-		return long
-	}
-	return short
 }

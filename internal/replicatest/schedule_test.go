@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // Schedules of one time each, on three replicas of which one after the other is killed: each has one entry in its log, and the run that the entry names;
 // and there is no other run.
 func TestPrograms_SchedulesFireOnceWhileReplicasAreKilled(t *testing.T) {
-	schedules, lasts := rounds(60, 1000), time.Duration(rounds(4, 60))*time.Second
+	schedules, lasts := testenv.Times(60, 1000), time.Duration(testenv.Times(4, 60))*time.Second
 	p := startPrograms(t)
-	first := time.Now().Add(time.Duration(rounds(2, 20)) * time.Second) // when they have been created
+	first := time.Now().Add(time.Duration(testenv.Times(2, 20)) * time.Second) // when they have been created
 	for i := range schedules {
 		at := first.Add(lasts * time.Duration(i) / time.Duration(schedules)).UTC().Format(time.RFC3339Nano)
 		p.want(201, "", "POST", "/v1/schedules", adminToken, fmt.Sprintf(`{"id":"s-%d","at":%q,"run":{"agent_id":"scenario","thread_id":"of-%d","messages":[{"role":"user","content":"scenario:text"}]}}`, i, at, i))
