@@ -36,9 +36,10 @@ type Stream struct {
 	Entries []awaken.Entry
 	// Opening, if not nil, adds frames that precede those of the first entry. They have no ids.
 	Opening func(f *Frames)
-	// Lost, if not nil, adds frames that precede those of the first entry if the entries after
-	// which the client resumes were lost, so that it gets the run from the start. They have no ids.
-	Lost func(f *Frames)
+	// Lost, if not nil, is called if the entries after which the client resumes were lost, before it
+	// gets the run from the start. It may add frames, which have no ids and precede the first entry, and
+	// make Encoder return encoders for a client that starts over.
+	Lost func(f *Frames) error
 	// Continues, if not nil, reports that a run that only waits will continue without its client.
 	// The stream does not end there.
 	Continues func(fin *awaken.RunFinish) bool

@@ -39,7 +39,7 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 	t.feed = f
 	defer f.open()()
 	if what.Opening != nil {
-		err = t.add(what.Opening)
+		err = t.add(func(f *protocol.Frames) error { what.Opening(f); return nil })
 	}
 	if err == nil && lost {
 		err = t.startOver()
@@ -69,6 +69,10 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 		t.end(f.out, errExpired)
 	case err == nil || ctx.Err() != nil || errors.Is(err, errLost):
 		// The server stops or the client is gone. A stream without an end was cut off.
+		_ = f.out.Flush()
+		panic(http.ErrAbortHandler)
+	case passing(err):
+		s.logger.Warn("stream cut off", "route", req.route.Path, "error", err)
 		_ = f.out.Flush()
 		panic(http.ErrAbortHandler)
 	default:
@@ -127,22 +131,28 @@ var errLost = errors.New("the client's entries were lost")
 var errOutdated = errors.New("the position of the client was lost")
 
 // add sends frames of no entry.
-func (t *translation) add(frames func(*protocol.Frames)) error {
+func (t *translation) add(frames func(*protocol.Frames) error) error {
 	f := t.feed
 	t.out.Into(f.out.Buffer())
 	t.out.Unnamed()
-	frames(&t.out)
+	if err := frames(&t.out); err != nil {
+		return err
+	}
 	return f.out.Take(t.out.Bytes())
 }
 
 // startOver makes a stream that has sent nothing begin with the run, for a client whose position was lost.
+// The stream shares no encoder from then on: the frames of others may not begin as this client's do.
 func (t *translation) startOver() error {
 	t.has, t.last, t.feed.at = protocol.Position{}, awaken.Cursor{}, t.from
-	t.enc = t.s.Encoder()
-	if t.s.Lost == nil {
-		return nil
+	t.lost = true
+	if t.s.Lost != nil {
+		if err := t.feed.patiently(func() error { return t.add(t.s.Lost) }); err != nil {
+			return err
+		}
 	}
-	return t.add(t.s.Lost)
+	t.enc = t.s.Encoder()
+	return nil
 }
 
 // translation is the state of one stream and its encoder.
@@ -158,7 +168,7 @@ type translation struct {
 	last awaken.Cursor // of the last entry that was encoded; zero before the first
 	// shared is the encoding of all streams of the run, or nil if the stream does not take part.
 	shared *encoding
-	lost   bool // there was a reset
+	lost   bool // there was a reset, or the stream started over
 	feed   *feed
 }
 

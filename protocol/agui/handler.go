@@ -269,7 +269,7 @@ func (x *exchange) refuse(asked []interrupt) error {
 		ids[i] = a.ID
 	}
 	id := cmp.Or(x.in.RunID, x.open.RunID)
-	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(Options{}), Entries: []awaken.Entry{
+	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoders(Options{}).next, Entries: []awaken.Entry{
 		{Event: &awaken.RunStart{ThreadID: x.in.ThreadID, RunID: id}},
 		{Event: &awaken.Error{Code: "interrupt_pending", Message: "the thread waits for answers to interrupts; resume must contain " + strings.Join(ids, ", ")}},
 	}})
@@ -384,60 +384,58 @@ func (x *exchange) follow(r *mailbox.Receipt, after protocol.Position, opts Opti
 	x.in.ThreadID = r.ThreadID
 	opts.RunID, opts.ParentRunID = x.in.RunID, x.in.ParentRunID
 	if r.New && after == protocol.AfterAll(r.After) { // nothing of the run can be lost yet
-		return x.send(&protocol.Stream{RunID: r.RunID, After: after, New: true}, opts)
+		return x.stream(&protocol.Stream{RunID: r.RunID, After: after, New: true}, opts)
 	}
-	return x.stream(r.RunID, after, awaken.Cursor{}, r.Duplicate, opts)
+	s := &protocol.Stream{RunID: r.RunID, After: after, Resumed: r.Duplicate}
+	if opts.At.Seq > 0 { // where the run waited before does not end the stream of a client that starts over
+		s.Through = awaken.Cursor{Epoch: opts.At.Epoch, Seq: opts.At.Seq + 1}
+	}
+	return x.stream(s, opts)
 }
 
-// stream streams the events of a run after a position. A client that has seen lost output
-// starts over, with the conversation before the run. Resumed is set if the client comes back to the run.
-func (x *exchange) stream(runID string, after protocol.Position, through awaken.Cursor, resumed bool, opts Options) error {
-	lost, err := protocol.PositionLost(x.Context(), x.Tenant(), x.in.ThreadID, after)
-	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
-		return err
-	}
-	if lost {
-		after, opts.At = protocol.Position{}, awaken.Cursor{}
-		if err := x.before(runID, &opts); err != nil {
-			return err
-		}
-	}
-	return x.send(&protocol.Stream{RunID: runID, After: after, Through: through, Resumed: resumed}, opts)
-}
-
-// send replies with a stream of a run.
-func (x *exchange) send(s *protocol.Stream, opts Options) (err error) {
+// stream replies with a stream of a run. A client that has seen lost output starts over, with the conversation
+// before the run.
+func (x *exchange) stream(s *protocol.Stream, opts Options) (err error) {
 	opts.Current = x.in.current()
 	if s.Format, err = opts.format(); err != nil {
 		return err
 	}
-	s.ThreadID, s.Encoder = x.in.ThreadID, x.encoder(opts)
+	s.ThreadID = x.in.ThreadID
+	encoders := x.encoders(opts)
+	s.Encoder = encoders.next
+	s.Lost = func(*protocol.Frames) error { return encoders.startOver(s.RunID) }
 	x.Header().Set("X-Run-Id", s.RunID)
 	x.Header().Set("X-Thread-Id", s.ThreadID)
 	return x.Stream(s)
 }
 
-// before sets what preceded a run: the conversation and the shared state.
-func (x *exchange) before(runID string, opts *Options) error {
-	ctx, t := x.Context(), x.Tenant()
-	all, err := x.conversation()
+// before sets what preceded a run: the conversation and the shared state. The encoder shows it when the run starts.
+func (o *Options) before(ctx context.Context, t *mailbox.Tenant, threadID, runID string) error {
+	all, err := conversation(ctx, t, threadID)
 	if err != nil {
 		return err
 	}
-	opts.Before = slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return protocol.RunOf(m) == runID })
-	first, err := t.Store.Entries(ctx, x.in.ThreadID, awaken.EntryQuery{RunID: runID, Limit: 1})
+	first, err := t.Store.Entries(ctx, threadID, awaken.EntryQuery{RunID: runID, Limit: 1})
 	if err != nil {
 		return err
 	}
 	var until uint64
-	switch {
-	case len(first) > 0:
+	if len(first) > 0 {
 		until = first[0].Seq - 1
-	case x.thread != nil: // the run has no entries yet
-		until = x.thread.End.Seq
+	} else { // the run has no entries yet
+		th, err := t.Store.Thread(ctx, threadID)
+		if err != nil {
+			return err
+		}
+		until = th.End.Seq
 	}
-	opts.State, err = stateAt(ctx, t, x.in.ThreadID, until)
-	return err
+	state, err := stateAt(ctx, t, threadID, until)
+	if err != nil {
+		return err
+	}
+	o.At, o.State = awaken.Cursor{}, state
+	o.Before = slices.DeleteFunc(slices.Clone(all), func(m *llm.Message) bool { return protocol.RunOf(m) == runID })
+	return nil
 }
 
 // conversation returns the thread's messages. It is never nil, so that an empty conversation
@@ -467,31 +465,60 @@ func (o *Options) format() (string, error) {
 // readTime is how long reading a conversation for a client may take.
 const readTime = 10 * time.Second
 
-// encoder returns a factory of encoders for this client, and for others of the same format, who may stay
+// encoders makes the encoders of a client's stream, and of others of the same format, which may last
 // longer. A stream may be open for hours, so it retains neither the request nor, once sent, the
 // conversation before the run.
-func (x *exchange) encoder(opts Options) func() protocol.Encoder {
-	ctx, t, threadID := context.WithoutCancel(x.Context()), x.Tenant(), x.in.ThreadID
+type encoders struct {
+	ctx      context.Context // of the tenant's reads; it outlasts the request
+	tenant   *mailbox.Tenant
+	threadID string
+	opts     Options // without Before
+	before   *atomic.Pointer[[]*llm.Message]
+}
+
+func (x *exchange) encoders(opts Options) *encoders {
+	f := &encoders{ctx: context.WithoutCancel(x.Context()), tenant: x.Tenant(), threadID: x.in.ThreadID}
 	opts.Current = x.in.current()
 	opts.Conversation = func() ([]*llm.Message, error) {
-		ctx, cancel := context.WithTimeout(ctx, readTime)
+		ctx, cancel := context.WithTimeout(f.ctx, readTime)
 		defer cancel()
-		return protocol.Patiently(ctx, func() ([]*llm.Message, error) { return conversation(ctx, t, threadID) })
+		return protocol.Patiently(ctx, func() ([]*llm.Message, error) { return conversation(ctx, f.tenant, f.threadID) })
 	}
 	x.in = input{ThreadID: x.in.ThreadID, RunID: x.in.RunID, ProtocolVersion: x.in.ProtocolVersion}
-	var before atomic.Pointer[[]*llm.Message] // nil once sent
-	if opts.Before != nil {
-		before.Store(&opts.Before)
+	f.use(opts)
+	return f
+}
+
+// use sets the options of the encoders to come.
+func (f *encoders) use(opts Options) {
+	f.before = new(atomic.Pointer[[]*llm.Message]) // nil once sent
+	if before := opts.Before; before != nil {
+		f.before.Store(&before)
 	}
-	return func() protocol.Encoder {
-		opts := opts
-		if opts.Before = nil; before.Load() != nil {
-			opts.Before = *before.Load()
-		}
-		e := NewEncoder(opts)
-		e.sent = func() { before.Store(nil) }
-		return e
+	f.opts, f.opts.Before = opts, nil
+}
+
+// next returns a new encoder.
+func (f *encoders) next() protocol.Encoder {
+	opts, before := f.opts, f.before
+	if all := before.Load(); all != nil {
+		opts.Before = *all
 	}
+	e := NewEncoder(opts)
+	e.sent = func() { before.Store(nil) }
+	return e
+}
+
+// startOver makes the next encoder begin with what preceded a run.
+func (f *encoders) startOver(runID string) error {
+	ctx, cancel := context.WithTimeout(f.ctx, readTime)
+	defer cancel()
+	opts := f.opts
+	if err := opts.before(ctx, f.tenant, f.threadID, runID); err != nil {
+		return err
+	}
+	f.use(opts)
+	return nil
 }
 
 // connect sends the thread as it is, and follows the run in flight.
@@ -507,7 +534,7 @@ func connect(c protocol.Call, in *input) error {
 		return err
 	}
 	if x.thread == nil { // no messages yet
-		return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(Options{}), Entries: []awaken.Entry{}})
+		return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoders(Options{}).next, Entries: []awaken.Entry{}})
 	}
 	ctx, t := x.Context(), x.Tenant()
 	going, end, err := protocol.ActiveRun(ctx, t, x.in.ThreadID)
@@ -516,10 +543,10 @@ func connect(c protocol.Call, in *input) error {
 	}
 	var opts Options
 	if going != nil {
-		if err := x.before(going.RunID, &opts); err != nil {
+		if err := opts.before(ctx, t, x.in.ThreadID, going.RunID); err != nil {
 			return err
 		}
-		return x.stream(going.RunID, x.has, end, true, opts)
+		return x.stream(&protocol.Stream{RunID: going.RunID, After: x.has, Through: end, Resumed: true}, opts)
 	}
 	if opts.Before, err = x.conversation(); err != nil {
 		return err
@@ -533,7 +560,7 @@ func connect(c protocol.Call, in *input) error {
 		finish.Termination.Type, finish.Result = awaken.Suspended, &awaken.RunOutput{Status: x.open.Status, StatusReason: x.open.StatusReason, Waiting: x.open.Waiting}
 	}
 	at := awaken.Cursor{Epoch: end.Epoch, Seq: end.Seq + 1}
-	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoder(opts),
+	return x.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, Encoder: x.encoders(opts).next,
 		Entries: []awaken.Entry{{Cursor: at, Event: start}, {Cursor: at, Event: finish}}})
 }
 

@@ -100,6 +100,53 @@ func TestReset_OwnerDies(t *testing.T) {
 	}
 }
 
+// A client that comes back before the next owner has begun starts over when that has written other entries in
+// the place of those that it has: it gets the conversation before the run, and then the run.
+func TestReset_ClientIsBackBeforeTheNextOwner(t *testing.T) {
+	goOn := make(chan struct{})
+	g := newRigWith(t, goOn)
+	body := `{"threadId":"t","runId":"r","agentId":"slow","messages":[{"id":"m","role":"user","content":"go"}]}`
+	resp := g.send(http.MethodPost, g.URL+"/v1/ag-ui/run", body, "")
+	in := bufio.NewReader(resp.Body)
+	var got strings.Builder
+	for deltas := 0; deltas < protocoltest.FirstPieces; {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.WriteString(line); strings.Contains(line, `"TEXT_MESSAGE_CONTENT"`) {
+			deltas++
+		}
+	}
+	resp.Body.Close()
+	has, at := protocoltest.Whole(got.String() + "\n")
+	if _, err := g.DB.Handle("").Acquire(t.Context(), "t"); err != nil { // its owner is lost
+		t.Fatal(err)
+	}
+	_, another := g.Start(false) // has none of what is not stored
+	ways := map[string]*http.Response{
+		"repeats its request": g.send(http.MethodPost, another+"/v1/ag-ui/run", body, at),
+		"connects":            g.send(http.MethodPost, another+"/v1/ag-ui/agent/slow/connect", `{"threadId":"t"}`, at),
+		"follows":             g.send(http.MethodGet, another+"/v1/ag-ui/threads/t/stream", "", at),
+	}
+	close(goOn)
+	for name, back := range ways {
+		rest := protocoltest.ReadAll(back)
+		back.Body.Close()
+		list := eventsIn(t, rest)
+		if len(list) == 0 || list[0].kind() != "RUN_STARTED" || list[len(list)-1].kind() != "RUN_FINISHED" {
+			t.Errorf("a client that %s after %s gets %s", name, at, rest)
+			continue
+		}
+		p := &page{text: map[string]string{}}
+		p.apply(eventsIn(t, has))
+		p.apply(list)
+		if s, want := fmt.Sprint(p.shows()), fmt.Sprint([]string{protocoltest.SlowText}); s != want {
+			t.Errorf("a client that %s shows %q, want %q: %s", name, s, want, rest)
+		}
+	}
+}
+
 // A step may be stored in part when its owner dies: its answer was long. What the next owner
 // streams takes the place of that part.
 func TestReset_StepIsBegunAgain(t *testing.T) {

@@ -234,11 +234,11 @@ func follow(c protocol.Call) error {
 	}
 	opts := Options{RunID: x.in.RunID}
 	if going != nil {
-		return x.stream(going.RunID, x.has, end, true, opts)
+		return x.stream(&protocol.Stream{RunID: going.RunID, After: x.has, Through: end, Resumed: true}, opts)
 	}
 	// The run may have parked or ended while the client was away.
 	if latest := x.latestRun(); latest != "" && x.has != (protocol.Position{}) {
-		return x.stream(latest, x.has, x.has.Cursor, true, opts)
+		return x.stream(&protocol.Stream{RunID: latest, After: x.has, Through: x.has.Cursor, Resumed: true}, opts)
 	}
 	return c.Reply(204, nil)
 }
@@ -253,7 +253,7 @@ func replay(c protocol.Call) error {
 		return protocol.NotFound("thread", x.in.ThreadID)
 	}
 	limit := protocol.NumberParam(c.Request().URL.Query(), "limit", 100, 1, 500)
-	return c.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, After: x.has, Limit: limit, Encoder: x.encoder(Options{})})
+	return c.Stream(&protocol.Stream{ThreadID: x.in.ThreadID, After: x.has, Limit: limit, Encoder: x.encoders(Options{}).next})
 }
 
 type messageList struct {

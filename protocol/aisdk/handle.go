@@ -460,10 +460,11 @@ func streamAll(c protocol.Call, runID string) error {
 func stream(c protocol.Call, s *protocol.Stream) error {
 	c.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
 	s.Encoder, s.Format = func() protocol.Encoder { return &Encoder{} }, "ai-sdk"
-	s.Lost = func(f *protocol.Frames) {
+	s.Lost = func(f *protocol.Frames) error {
 		var e Encoder
 		e.out.Begin(f)
 		e.data("stream-reset", "", false, map[string]string{"reason": "the step was lost with its owner"})
+		return e.out.End()
 	}
 	return c.Stream(s)
 }
