@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -152,4 +153,53 @@ func TestServe_StreamsLastUntilTheStepIsOver(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// lateDB is a store whose logs are not read in time once late is set.
+type lateDB struct {
+	*memory.DB
+	late *atomic.Bool
+}
+
+func (d lateDB) Handle(tenant string) mailbox.Handle { return lateStore{d.Store(tenant), d.late} }
+
+type lateStore struct {
+	*memory.Store
+	late *atomic.Bool
+}
+
+func (s lateStore) Entries(ctx context.Context, id string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+	if s.late.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Store.Entries(ctx, id, q)
+}
+
+// A server that stops while its store is slow cuts streams off. It does not send an error: the run goes on, and the
+// client has the rest of it from another process.
+func TestStop_ASlowStoreIsNoErrorOfAStream(t *testing.T) {
+	t.Parallel()
+	db := lateDB{memory.NewDB(), new(atomic.Bool)}
+	g := &rig{t: t, db: db, keys: server.NewKeys(memory.NewProfile())}
+	g.start(func(c *server.Config) { c.Routes = aisdk.Routes() })
+	thread, run := g.runs()
+	streams := map[string]*http.Response{}
+	for _, path := range []string{"/v1/threads/" + thread + "/events/stream?cursor=0-0", "/v1/runs/" + run + "/events/stream?cursor=0-0",
+		"/v1/ai-sdk/runs/" + run + "/stream"} {
+		streams[path] = g.do("GET", path, "")
+	}
+	db.late.Store(true)
+	g.srv.Stop()
+	for path, resp := range streams {
+		got, _ := io.ReadAll(resp.Body) // the stream may be cut off
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s: %s", path, resp.Status, got)
+		}
+		if strings.Contains(string(got), "error") {
+			t.Errorf("%s ends with an error: %s", path, got)
+		}
+	}
+	db.late.Store(false)
 }

@@ -272,7 +272,8 @@ func (f *feed) patiently(do func() error) error {
 const stopTime = 2 * time.Second
 
 // last sends what was stored before the server stopped, if that is why copy returned err: streams end
-// after the runs have, and a client should have all that they did.
+// after the runs have, and a client should have all that they did. What cannot be read in that time, the
+// client gets where it comes back to.
 func (f *feed) last(err error) error {
 	if f.serving.Err() == nil || f.req.r.Context().Err() != nil || err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -280,7 +281,16 @@ func (f *feed) last(err error) error {
 	ctx, cancel := context.WithTimeout(f.req.r.Context(), stopTime)
 	defer cancel()
 	f.ctx = ctx
-	return f.copy(eventlog.Follow{RunID: f.runID, Committed: true}, nil)
+	if err = f.copy(eventlog.Follow{RunID: f.runID, Committed: true}, nil); passing(err) {
+		return nil
+	}
+	return err
+}
+
+// passing reports that err says nothing about the run, which goes on: the store could not be read, or not in time. A
+// stream that has begun then ends as one that is cut off, and its client comes back to it.
+func passing(err error) bool {
+	return fault.OutageOf(err) != nil || errors.Is(err, context.DeadlineExceeded)
 }
 
 // ended reports whether the run is over although no entry has arrived. A run cancelled while queued
@@ -313,8 +323,13 @@ func (f *feed) send(e *awaken.Entry, frames framing) error {
 	return err
 }
 
-// end sends the buffered frames and, unless the client caused it, an error.
+// end sends the buffered frames and, unless the client caused it or the store could not be read, an error.
 func (f *feed) end(err error) error {
+	if passing(err) {
+		f.logger.Warn("stream cut off", "route", f.req.route.Path, "error", err)
+		_ = f.out.Flush() // the client may be gone
+		panic(http.ErrAbortHandler)
+	}
 	if err != nil && f.req.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		failure := failureOf(err)
 		f.logger.Warn("stream failed", "route", f.req.route.Path, "error", err)
