@@ -263,7 +263,7 @@ func (op *opening) bind(ctx context.Context, req *awaken.RunRequest, sink awaken
 		op.forgetHandoff() // the request names another agent, of which the thread's is no variant
 	}
 	for i := range op.rec.FrontendTools {
-		if err := op.tools.addFrontend(op.rec.FrontendTools[i]); err != nil {
+		if err := op.tools.addFrontend(&op.rec.FrontendTools[i]); err != nil {
 			return err
 		}
 	}

@@ -196,7 +196,7 @@ func TestToolkit_AToolOfTheClientReplacesTheAgents(t *testing.T) {
 	r := newParts(t)
 	r.agent.Offered = []llm.Tool{{Name: "a"}, {Name: "c", Description: "the agent's"}}
 	for _, id := range []string{"c", "b"} {
-		if err := r.tools.addFrontend(awaken.ToolSpec{ID: id, Description: "the client's"}); err != nil {
+		if err := r.tools.addFrontend(&awaken.ToolSpec{ID: id, Description: "the client's"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,9 +15,33 @@ import (
 	"github.com/awaken-go/awaken/state"
 )
 
-// buildRequest builds the model request. Continuations of a truncated answer reuse it.
+// buildRequest builds the model request. Continuations of a truncated answer reuse it. Its steps follow
+// each other instead of nesting, to keep the stack small.
 func (inf *inference) buildRequest(ctx context.Context) error {
 	req := &inf.request
+	inf.describe(req)
+	var used state.Batch
+	inf.stream.made = nil
+	inf.takeOverride(req, &used)
+	if err := inf.bound(req); err != nil {
+		return err
+	}
+	inf.takeFilter(req, &used)
+	if inf.output.plan != nil {
+		inf.output.plan.Apply(req)
+	}
+	var before, after []*llm.Message
+	if cms := builtin.ContextMessages.Get(inf.st); len(cms) > 0 || inf.agent.Cutoff != "" {
+		before, after = inf.placeContext(req, cms, &used)
+	}
+	if err := inf.apply(&used); err != nil {
+		return err
+	}
+	return inf.converse(ctx, req, before, after)
+}
+
+// describe sets what the agent and the run say about the request.
+func (inf *inference) describe(req *llm.Request) {
 	*req = llm.Request{} // in place, because a composite literal would be built on the stack first
 	req.Model, req.System, req.Tools = inf.agent.ModelSpec.UpstreamModel, inf.agent.System, inf.tools.offered
 	req.CachePrompt = inf.agent.Spec.ContextPolicy != nil && inf.agent.Spec.ContextPolicy.EnablePromptCache
@@ -32,28 +56,24 @@ func (inf *inference) buildRequest(ctx context.Context) error {
 	if o := inf.rec.Overrides; o != nil {
 		o.Apply(req)
 	}
-	var used state.Batch
-	inf.stream.made = nil
-	inf.takeOverride(req, &used)
+}
+
+// bound sets the limits of a request whose model and parameters are known.
+func (inf *inference) bound(req *llm.Request) error {
 	clampOutput(inf.agent, req)
-	if inf.wallet.spending != nil && req.Model != inf.agent.ModelSpec.UpstreamModel {
-		return fmt.Errorf("%w: the run has a budget, but the price of model %q is unknown; only %q may be used", awaken.ErrInvalid, req.Model, inf.agent.ModelSpec.UpstreamModel)
+	if priced := inf.agent.ModelSpec.UpstreamModel; inf.wallet.spending != nil && req.Model != priced {
+		return fmt.Errorf("%w: the run has a budget, but the price of model %q is unknown; only %q may be used",
+			awaken.ErrInvalid, req.Model, priced)
 	}
 	if req.IdleTimeout = time.Duration(inf.agent.Retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
 		req.IdleTimeout *= 2
 	}
 	req.Patience.MaxPause = max(1, time.Duration(inf.agent.Retry.MaxRetryAfterSecs)*time.Second)
-	inf.takeFilter(req, &used)
-	if inf.output.plan != nil {
-		inf.output.plan.Apply(req)
-	}
-	var before, after []*llm.Message
-	if cms := builtin.ContextMessages.Get(inf.st); len(cms) > 0 || inf.agent.Cutoff != "" {
-		before, after = inf.placeContext(req, cms, &used)
-	}
-	if err := inf.apply(&used); err != nil {
-		return err
-	}
+	return nil
+}
+
+// converse adds the conversation to a request that is otherwise complete, between the given messages.
+func (inf *inference) converse(ctx context.Context, req *llm.Request, before, after []*llm.Message) error {
 	if w := inf.conv.window; w != nil {
 		w.before, w.after, w.plain = before, after, nil
 		return inf.fitFirst(ctx, req)
@@ -91,7 +111,7 @@ func (inf *inference) takeFilter(req *llm.Request, used *state.Batch) {
 	}
 }
 
-// fitRequest adds the conversation to a request that is otherwise complete.
+// fitRequest adds as much of the conversation to a request as its window has room for.
 func (inf *inference) fitRequest(ctx context.Context, req *llm.Request) error {
 	if err := inf.conv.fit(req); err != nil {
 		return err

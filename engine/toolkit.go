@@ -76,7 +76,8 @@ func (tb *toolkit) find(id string) *registry.Tool {
 }
 
 // addFrontend adds a tool that the client runs. A client that the agent does not trust does not say where its calls go.
-func (tb *toolkit) addFrontend(spec awaken.ToolSpec) error {
+func (tb *toolkit) addFrontend(given *awaken.ToolSpec) error {
+	spec := *given
 	if !tb.trusts(tb.rec.Untrusted) {
 		spec.Egress = awaken.Egress{}
 	}
