@@ -39,8 +39,9 @@ type account struct {
 	limits  *llm.RateLimits
 	scopes  map[string]*scope // by bucket name
 	lines   [classes]line
-	running bool    // rounds are made
-	reply   float64 // average tokens of a reply
+	running bool      // rounds are made
+	asking  time.Time // when the round began that asks the store; zero if none does
+	reply   float64   // average tokens of a reply
 
 	forgotten time.Time // when unused buckets were removed; of the rounds
 }
@@ -58,6 +59,9 @@ type waiter struct {
 	ready  chan struct{} // closed when it may be sent, or err is set
 	err    error
 }
+
+// passes reports whether the request goes to another model rather than wait here.
+func (w *waiter) passes() bool { return !w.until.IsZero() && !w.until.After(w.joined) }
 
 // ticket is a request that may be sent. It is nil if nothing needs to know about the request.
 type ticket struct {
@@ -161,6 +165,11 @@ func (a *account) enter(ctx context.Context, req *llm.Request) (*ticket, error) 
 		return a.ticket(w), nil
 	}
 	if err := a.refused(w, w.joined); err != nil {
+		a.mu.Unlock()
+		return nil, err
+	}
+	if err := a.usedUp(w); err != nil {
+		a.wake()
 		a.mu.Unlock()
 		return nil, err
 	}
@@ -309,6 +318,25 @@ func (a *account) refused(w *waiter, now time.Time) error {
 		return a.refusal(wait, "the provider asked for a pause of which %s are left", wait.Round(time.Millisecond))
 	}
 	return nil
+}
+
+// usedUp returns the error of a request that another model may take, if it is known already that it would have
+// to wait here. The scopes note what it needed, so that later requests find it. Requires a.mu.
+func (a *account) usedUp(w *waiter) error {
+	if !w.passes() {
+		return nil
+	}
+	found := !a.asking.IsZero() && w.joined.Sub(a.asking) >= storeTime || a.limiter.away()
+	for _, s := range w.scopes {
+		found = found || s.usedUp(w.tokens, w.joined)
+	}
+	if !found {
+		return nil
+	}
+	for _, s := range w.scopes {
+		s.passed = s.passed.plus(s.need(w.tokens))
+	}
+	return a.inTheWay(w, w.joined)
 }
 
 // inTheWay returns the error of a request that must not wait any longer. Requires a.mu.

@@ -89,6 +89,7 @@ type visit struct {
 	demand     []demand
 	head       [classes]amount // what the first request of each class needs
 	want       amount          // what the process expects to need soon, and does not hold
+	passed     amount          // what requests needed that went to another model
 	settle     amount          // held and given back or, if negative, used and not held
 	held       amount          // after settle
 	inFlight   float64
@@ -277,7 +278,7 @@ func (b *bucket) grant(m *meter, process string, v *visit, of func(amount) float
 		granted += got
 		left -= max(sum, got)
 	}
-	want := of(v.want)
+	want := max(of(v.want), of(v.passed))
 	if b.ample(m, left) { // a little more than is needed, so that the next requests need not ask
 		want = max(want, m.capacity(b.At)/50/float64(len(b.Claims))-of(v.held))
 	}
@@ -328,6 +329,7 @@ func (b *bucket) retry(now int64, v *visit, out *outcome) time.Duration {
 			need = need.plus(n)
 		}
 	}
+	need = need.plus(v.passed)
 	if out.granted.Requests >= need.Requests && out.granted.Tokens >= need.Tokens {
 		return 0
 	}
@@ -337,6 +339,9 @@ func (b *bucket) retry(now int64, v *visit, out *outcome) time.Duration {
 	first := v.head[interactive]
 	if first == (amount{}) {
 		first = v.head[background]
+	}
+	if first == (amount{}) {
+		first = amount{min(v.passed.Requests, 1), v.passed.Tokens}
 	}
 	wait := max(b.Requests.wait(now, first.Requests), b.Tokens.wait(now, first.Tokens))
 	return min(max(wait, 100*time.Millisecond*time.Duration(max(2, len(b.Claims)))), time.Second)

@@ -406,13 +406,17 @@ func TestLimiter_LimitsChangeWhileRequestsWait(t *testing.T) {
 // dying is a store that its process cannot reach any more.
 type dying struct {
 	limit.Store
-	gone atomic.Bool
+	gone   atomic.Bool
+	silent bool // it does not even fail
 }
 
 var errGone = errors.New("the store is away")
 
 func (d *dying) LoadBuckets(ctx context.Context, names ...string) ([]limit.Stored, time.Time, error) {
 	if d.gone.Load() {
+		if d.silent {
+			<-ctx.Done()
+		}
 		return nil, time.Time{}, errGone
 	}
 	return d.Store.LoadBuckets(ctx, names...)

@@ -135,6 +135,13 @@ func (l *Limiter) visited(began time.Time, err error) {
 	}
 }
 
+// away reports whether the store fails or does not answer.
+func (l *Limiter) away() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.failing.IsZero()
+}
+
 // bucketName returns the name of a bucket of a provider: of the whole account, of a model or of a
 // tenant.
 func bucketName(provider string, k kind, of string) string {

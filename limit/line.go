@@ -123,7 +123,7 @@ func (a *account) dispatch(now time.Time) {
 func (a *account) answer(now time.Time) {
 	for class := range classes {
 		for _, w := range a.lines[class].all() {
-			if w.until.IsZero() || w.until.After(w.joined) || !w.answered() {
+			if !w.passes() || !w.answered() {
 				continue
 			}
 			a.refuse(w, a.inTheWay(w, now))

@@ -35,11 +35,15 @@ func (a *account) rounds(ctx context.Context) {
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		a.mu.Lock()
+		a.asking = time.Time{}
 		list, next := a.dueVisits(time.Now())
 		if len(list) == 0 && next.IsZero() {
 			a.running = false
 			a.mu.Unlock()
 			return
+		}
+		if len(list) > 0 {
+			a.asking = time.Now()
 		}
 		a.mu.Unlock()
 		if len(list) > 0 {
@@ -93,6 +97,7 @@ func (a *account) visitOf(s *scope, now time.Time) visit {
 		v.report, v.refusal = s.report, s.refusal
 	}
 	s.report, s.refusal = nil, nil
+	v.passed, s.passed = s.passed, amount{}
 	spare := v.held // goes to the first that wait
 	for class := range classes {
 		for _, w := range a.lines[class].all() {
@@ -150,6 +155,7 @@ func (a *account) round(ctx context.Context, list []*pending) {
 		}
 		s, v := p.scope, &p.visit // try again
 		s.held = s.held.plus(v.settle)
+		s.passed = s.passed.plus(v.passed)
 		if s.report == nil {
 			s.report = v.report
 		}

@@ -31,6 +31,7 @@ type scope struct {
 	held             amount
 	pausedUntil      time.Time
 	waiting          [classes]int
+	passed           amount // that requests needed, since the last visit, which went to another model
 
 	traffic
 	lookedAt time.Time // of the last visit
@@ -91,6 +92,15 @@ func (s *scope) admits(tokens float64, now time.Time) bool {
 	return s.held.Requests >= n.Requests && s.held.Tokens >= n.Tokens-1e-6
 }
 
+// usedUp reports whether a request would have to wait until the next visit, which is not due yet: the last one
+// did not grant what was needed, or the store did not answer.
+func (s *scope) usedUp(tokens float64, now time.Time) bool {
+	if !s.waits() && s.admits(tokens, now) {
+		return false
+	}
+	return now.Before(s.backoff) || s.current && !s.satisfied && now.Before(s.again)
+}
+
 // take counts a request that is sent.
 func (s *scope) take(tokens float64, now time.Time) {
 	l := s.limit()
@@ -145,7 +155,7 @@ func (s *scope) expected() amount {
 
 // estimate returns how long a request waits that joins the line now.
 func (s *scope) estimate(now time.Time) time.Duration {
-	wait := s.again.Sub(now)
+	wait := max(s.again.Sub(now), s.backoff.Sub(now))
 	if l := s.limit(); l.Requests > 0 {
 		behind := float64(s.waiting[interactive] + s.waiting[background])
 		wait = max(wait, time.Duration(behind/l.Requests*float64(time.Minute)))
@@ -181,7 +191,7 @@ func (s *scope) wanted(now time.Time) (at time.Time) {
 		s.held.Requests < 0 || s.held.Tokens < -0.01*l.Tokens {
 		earliest(now)
 	}
-	if s.waits() {
+	if s.waits() || s.passed != (amount{}) {
 		earliest(s.again)
 	}
 	if !s.waits() && (s.held.Requests >= 1 || s.held.Tokens >= 1) {
