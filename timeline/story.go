@@ -65,10 +65,12 @@ func Read(ctx context.Context, from Source, run *awaken.Run, after Mark, limit i
 // atOnce is how many entries are read at once.
 const atOnce = 1000
 
-// readEvents tells the events behind the start of the page, up to a number.
+// readEvents tells the events behind the start of the page, up to a number. No more entries can have a number up to there than there
+// are numbers, so it asks for no more: a run that is read in small pages is read once, and not from every page to the end.
 func (t *teller) readEvents(ctx context.Context, log awaken.EventLog, threadID string, upTo uint64) error {
 	for after := t.at.Seq; after < upTo; {
-		entries, err := log.Entries(ctx, threadID, awaken.EntryQuery{After: after, RunID: t.runID, Limit: atOnce})
+		limit := int(min(atOnce, upTo-after))
+		entries, err := log.Entries(ctx, threadID, awaken.EntryQuery{After: after, RunID: t.runID, Limit: limit})
 		if err != nil {
 			return err
 		}
@@ -80,10 +82,10 @@ func (t *teller) readEvents(ctx context.Context, log awaken.EventLog, threadID s
 				t.tell(e)
 			}
 		}
-		if len(entries) < atOnce {
+		if len(entries) < limit || entries[limit-1].Seq <= after {
 			return nil
 		}
-		after = entries[len(entries)-1].Seq
+		after = entries[limit-1].Seq
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -143,6 +144,41 @@ func TestRead_ACallIsFollowedFromTheQueueToItsResult(t *testing.T) {
 	}
 	if len(got.Steps) != 1 || got.Steps[0].Begun != 1 || got.Steps[0].Fence != 2 {
 		t.Errorf("steps are %+v", got.Steps)
+	}
+}
+
+// counted counts the entries that are read.
+type counted struct {
+	timeline.Source
+	entries int
+}
+
+func (c *counted) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+	list, err := c.Source.Entries(ctx, threadID, q)
+	c.entries += len(list)
+	return list, err
+}
+
+func TestRead_SmallPagesReadTheirOwnEvents(t *testing.T) {
+	t.Parallel()
+	const steps = 60
+	a := newAuthor(t)
+	a.owner()
+	a.commit(nil, start)
+	for n := range steps {
+		a.commit(nil, step(n), &awaken.TextDelta{Delta: "so"}, &awaken.InferenceComplete{Model: "m"}, &awaken.StepEnd{})
+	}
+	a.commit(nil, ends)
+	a.told()
+	from := &counted{Source: a.store}
+	for at, more := (timeline.Mark{}), true; more; {
+		var err error
+		if _, at, more, err = timeline.Read(t.Context(), from, &a.run, at, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all := int(a.seq); from.entries < all || from.entries > 2*all {
+		t.Errorf("pages of one commit read %d entries of a log of %d, want at most twice as many", from.entries, all)
 	}
 }
 
