@@ -28,17 +28,8 @@ const (
 	pairs   = 4
 )
 
-// writes returns how many writes to make on a database. Postgres is slow with the race
-// detector and gets fewer, unless there is time.
-func writes(backend string) int {
-	switch {
-	case testenv.Long():
-		return 100_000
-	case backend == "postgres":
-		return 160
-	}
-	return 640
-}
+// writes returns how many writes to make on a database. Ten of each client are one of every kind and more.
+func writes() int { return testenv.Times(10*clients, 100_000) }
 
 // replica is a manager and a runtime on a shared database.
 type replica struct {
@@ -78,7 +69,7 @@ func TestHammer(t *testing.T) {
 			t.Parallel()
 			where := b.place(t)
 			one := newReplica(t, name, where)
-			h := &hammer{T: t, writes: writes(name), replicas: []*replica{one}}
+			h := &hammer{T: t, writes: writes(), replicas: []*replica{one}}
 			h.prepare(one)
 			h.replicas = append(h.replicas, newReplica(t, name, where))
 			h.run()
