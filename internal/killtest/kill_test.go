@@ -165,7 +165,7 @@ func check(ctx context.Context, t *testing.T, c *client, tr *transcript) {
 	}
 }
 
-func kills() int { return testenv.Times(40, 2000) }
+func kills() int { return testenv.Times(12, 2000) }
 
 func TestKill(t *testing.T) {
 	for _, store := range []string{"sqlite", "postgres"} {
@@ -263,13 +263,13 @@ func TestKill(t *testing.T) {
 	}
 }
 
-func zombieTrials() int { return testenv.Times(20, 1000) }
+func zombieTrials() int { return testenv.Times(10, 1000) }
 
 // A worker is stopped for three leases in the middle of tool calls, another takes its
 // runs over, and then it continues.
 func TestZombie(t *testing.T) {
 	const lease = 300 * time.Millisecond
-	const each = 10
+	const each = 5
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Duration(zombieTrials())*time.Second+time.Minute)
 	defer cancel()
 	a := &process{t: t, job: newJob(t, "postgres", lease)}
@@ -470,7 +470,7 @@ func TestRollingRestart(t *testing.T) {
 		p.ready(ctx)
 	}
 	c := newClient("http://"+a.job.Address, "http://"+b.job.Address)
-	runs := testenv.Times(80, 200)
+	runs := testenv.Times(40, 200)
 	all := make([]*transcript, runs)
 	var wg sync.WaitGroup
 	var under atomic.Int64
