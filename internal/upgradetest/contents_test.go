@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
@@ -231,15 +230,8 @@ func tree(v any) (any, error) {
 	return out, json.Unmarshal(data, &out)
 }
 
-// inMilliseconds reports whether a field is the time that w has in seconds.
-func inMilliseconds(w map[string]any, name string, v any) bool {
-	seconds, isTime := w[strings.TrimSuffix(name, "_ms")].(float64)
-	return isTime && strings.HasSuffix(name, "_ms") && v == seconds*1000
-}
-
 // differences lists where got differs from want, which an earlier version read. A field that
-// the earlier version did not have must be empty, or the milliseconds of a time that it had in
-// seconds.
+// the earlier version did not have must be empty.
 func differences(path string, want, got any) (out []string) {
 	switch w := want.(type) {
 	case map[string]any:
@@ -251,7 +243,6 @@ func differences(path string, want, got any) (out []string) {
 			switch had, is := w[name]; {
 			case is:
 				out = append(out, differences(path+"."+name, had, g[name])...)
-			case inMilliseconds(w, name, g[name]):
 			case !empty(g[name]):
 				out = append(out, fmt.Sprintf("%s.%s is %v, and was not there", path, name, g[name]))
 			}

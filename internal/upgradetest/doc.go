@@ -1,14 +1,12 @@
 // Package upgradetest checks that this version opens the databases of earlier versions.
 //
-// Each folder of testdata holds what one version left in a database when its process was
-// killed: one dump for each store, as text, and what that version read from it. Every later
+// Each folder of testdata holds what one release left in a database when its process was
+// killed: one dump for each store, as text, and what that release read from it. Every later
 // version must read the same, and must finish the work: runs that are parked, interrupted,
-// queued, or whose call is in doubt.
+// queued, or whose call is in doubt. The tests do the same with what this version leaves, which
+// they write anew, so they hold before the first release, too.
 //
-// The databases of v1 have the migrations up to 0004, those of v2 all that add users, processes,
-// records of decisions and fair shares.
-//
-// A version that changes what is stored adds a folder and leaves the others unchanged:
+// A release that changes what is stored adds a folder and leaves the others unchanged:
 //
 //	go test ./internal/upgradetest -run TestWrite -write NAME
 //

@@ -171,11 +171,7 @@ func folderContents(t *testing.T, where string) *contents {
 
 // TestOpenFolder opens the folders of every version.
 func TestOpenFolder(t *testing.T) {
-	dumps, err := filepath.Glob("testdata/*/" + folderName + ".txtar")
-	if err != nil || len(dumps) == 0 {
-		t.Fatalf("there are no dumps: %v", err)
-	}
-	for _, name := range dumps {
+	for _, name := range dumps(t, folderName+".txtar", writeFolder) {
 		t.Run(filepath.Base(filepath.Dir(name)), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(name)

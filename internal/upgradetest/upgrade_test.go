@@ -53,6 +53,32 @@ func TestWrite(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatalf("the dumps exist and must not be overwritten: %v", err)
 	}
+	writeDatabases(t, dir)
+	writeFolder(t, dir)
+}
+
+// dumps returns the dumps in testdata whose names match a pattern, and those of this version, which write makes.
+func dumps(t *testing.T, pattern string, write func(t *testing.T, dir string)) []string {
+	t.Helper()
+	now := filepath.Join(t.TempDir(), "this")
+	if err := os.Mkdir(now, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, now)
+	var all []string
+	for _, p := range []string{filepath.Join("testdata", "*", pattern), filepath.Join(now, pattern)} {
+		files, err := filepath.Glob(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, files...)
+	}
+	return all
+}
+
+// writeDatabases dumps what a killed process leaves in each database.
+func writeDatabases(t *testing.T, dir string) {
+	t.Helper()
 	for name, e := range engines {
 		where := e.place(t)
 		leave(t, name, where)
@@ -68,7 +94,6 @@ func TestWrite(t *testing.T) {
 		compare(t, want, contentsOf(t, e, copied))
 		keep(t, filepath.Join(dir, name), ".sql", text, want)
 	}
-	writeFolder(t, dir)
 }
 
 // keep writes a dump and its contents.
@@ -142,10 +167,7 @@ func compare(t *testing.T, want, got any) {
 
 // TestOpen opens the databases of every version.
 func TestOpen(t *testing.T) {
-	dumps, err := filepath.Glob("testdata/*/*.sql")
-	if err != nil || len(dumps) == 0 {
-		t.Fatalf("there are no dumps: %v", err)
-	}
+	dumps := dumps(t, "*.sql", writeDatabases)
 	for _, name := range slices.Sorted(maps.Keys(engines)) {
 		if !slices.ContainsFunc(dumps, func(file string) bool { return filepath.Base(file) == name+".sql" }) {
 			t.Errorf("there is no dump of %s", name)

@@ -195,7 +195,7 @@ func TestImportsCheckerFindsViolations(t *testing.T) {
 		{
 			name: "no siblings",
 			pkgs: []pkg{
-				our("./store/postgres", ".", "./store/postgres/migrations"),
+				our("./store/postgres", ".", "./store/postgres/schema"),
 				our("./store/sqlite", "./store/internal/sqlstore"),
 				our("./protocol/agui", "./protocol"),
 				our("./plugin/mcp", "./internal/sse"),

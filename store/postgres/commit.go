@@ -25,34 +25,28 @@ func (s *scope) Commit(ctx context.Context, c *awaken.Commit) error {
 // commit makes a commit that p describes.
 func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error {
 	invalid := c.Run.Validate()
-	if p.call = &anyCommit; firstOfUser(c) {
-		p.call = &userCommit
-	}
 	if invalid == nil {
 		p.quick = s.commits.quickly(c)
 	}
 	var err error
-	if p.params, err = s.params(c, invalid == nil); err != nil {
+	marks := s.commits.marks.New(s.tenant, c)
+	if p.params, err = s.params(c, marks, invalid == nil); err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, err)
 	}
 	defer p.params.free()
-	marks := s.commits.marks.New(s.tenant, c)
 	if len(marks) > 0 {
-		if p.call = &markedCommit; p.quick == &stepCommit {
+		if p.quick == &stepCommit {
 			p.quick = &markedStepCommit
 		} else {
 			p.quick = nil
 		}
-		p.params.array(len(marks), func(i int) { p.params.idElement(marks[i]) })
-	} else {
-		p.params.facets(&c.Run)
 	}
 	p.Owner = s.tenant
 	s.commits.lanes.Do(context.WithoutCancel(ctx), p)
 	if p.err != nil {
 		return fmt.Errorf("commit thread %s: %w", c.ThreadID, p.err)
 	}
-	switch code := p.code; { // 0001_init.sql documents the codes
+	switch code := p.code; { // functions/commit.sql documents the codes
 	case code == 0 || code == 1:
 		c.Unread = code == 1
 		s.commits.marks.Written(s.tenant, c, marks)
@@ -75,13 +69,16 @@ func (s *scope) commit(ctx context.Context, c *awaken.Commit, p *pending) error 
 	return fmt.Errorf("commit thread %s: unknown result code %d", c.ThreadID, p.code)
 }
 
-// anyCommit calls the SQL function that applies any commit, userCommit the one that also
-// sets the user of a new thread, and markedCommit the one that also adds marks to the run.
-var (
-	anyCommit    = shortcut{`SELECT {p}_commit(` + numbered(24+1) + `)`, 24, 1}
-	userCommit   = shortcut{`SELECT {p}_user_commit(` + numbered(25) + `)`, 25, 0}
-	markedCommit = shortcut{`SELECT {p}_marked_commit(` + numbered(26) + `)`, 26, 0}
+// The arguments of a commit: the first of them, and the places of the others.
+const (
+	leadingParams = 25 // up to the user of a new thread
+	facetsParam   = leadingParams
+	marksParam    = leadingParams + 1
+	commitParams  = leadingParams + 2
 )
+
+// anyCommit calls the SQL function that applies any commit.
+var anyCommit = shortcut{`SELECT {p}_commit(` + numbered(commitParams) + `)`, commitParams, 0}
 
 // firstOfUser reports whether a commit may be the first on a thread that belongs to a user. A
 // thread that a dispatch created has its user already.
@@ -94,15 +91,15 @@ func firstOfUser(c *awaken.Commit) bool {
 type shortcut struct {
 	query  string
 	params int // the number of leading arguments that it takes
-	more   int // the number of arguments that it takes of those behind userCommit's
+	also   int // the place of one that it takes behind them, or 0
 }
 
 // arguments returns those of the values that the statement takes.
 func (s *shortcut) arguments(values [][]byte) [][]byte {
-	if s.more == 0 {
+	if s.also == 0 {
 		return values[:s.params]
 	}
-	return slices.Concat(values[:s.params], values[userCommit.params:userCommit.params+s.more])
+	return append(slices.Clip(values[:s.params]), values[s.also])
 }
 
 // quickly returns the shortcut for a commit, or nil.
@@ -146,7 +143,7 @@ var markedStepCommit = shortcut{strings.TrimSuffix(stepCommit.query, ` `+quickIn
 	INSERT INTO {p}_run_marks (tenant, run, mark, born)
 		SELECT $1, $8, m.mark, r.born FROM {p}_runs r, unnest($16::text[]) AS m (mark) WHERE r.tenant = $1 AND r.id = $8 AND EXISTS (SELECT FROM t)
 		ON CONFLICT DO NOTHING
-) ` + quickInsert, 15, 1}
+) ` + quickInsert, 15, marksParam}
 
 // endCommit applies the last commit of a running run.
 var endCommit = shortcut{`WITH t AS (
@@ -158,7 +155,7 @@ var endCommit = shortcut{`WITH t AS (
 		agent = f[1], version = f[2], origin = f[3], parent = f[4], detail = f[5], error = f[6], cost = f[7]::bigint, created = f[8]::bigint
 	FROM (SELECT $17::text[]) x (f)
 	WHERE r.tenant = $1 AND r.id = $8 AND EXISTS (SELECT FROM t)
-) ` + quickInsert, 16, 1}
+) ` + quickInsert, 16, facetsParam}
 
 // startCommit applies the first commit of a run that has no record yet, on a thread without
 // an open run.
@@ -171,10 +168,10 @@ var startCommit = shortcut{`WITH t AS (
 	INSERT INTO {p}_runs (tenant, id, thread, status, born, data, first_seq, last_seq, agent, version, origin, parent, detail, error, cost, created, user_id)
 		SELECT $1, $8, $2, 'running', coalesce((SELECT d.born FROM {p}_dispatches d WHERE d.tenant = $1 AND d.run = $8 AND d.born IS NOT NULL), t.touched),
 			$9, least(t.last_seq, $11 - 1), 9223372036854775807, f[1], f[2], f[3], f[4], f[5], f[6], f[7]::bigint, f[8]::bigint, t.user_id FROM t, (SELECT $18::text[]) x (f)
-) ` + quickInsert, 17, 1}
+) ` + quickInsert, 17, facetsParam}
 
-// params returns the arguments of userCommit; all but the last are those of anyCommit.
-func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
+// params returns the arguments of anyCommit. The marks are added to the run.
+func (s *scope) params(c *awaken.Commit, marks []string, isValid bool) (*params, error) {
 	p := newParams()
 	p.values = append(p.values, []byte(s.tenant))
 	p.id(c.ThreadID)
@@ -187,7 +184,10 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	}
 	p.bigint(c.Time)
 	p.bigint(int64(c.Expect))
-	rest, parent := c.RequireEmptyInbox, c.ParentThreadID
+	rest, parent, user := c.RequireEmptyInbox, c.ParentThreadID, ""
+	if firstOfUser(c) {
+		user = c.Run.UserID
+	}
 	if !isValid {
 		c = &awaken.Commit{Read: c.Read, Entries: c.Entries[:min(1, len(c.Entries))]} // enough for the checks; the function writes nothing
 	}
@@ -214,12 +214,13 @@ func (s *scope) params(c *awaken.Commit, isValid bool) (*params, error) {
 	p.state(c)
 	p.array(len(c.Read), func(i int) { p.idElement(c.Read[i]) })
 	p.boolean(isValid)
-	p.id(c.Run.UserID)
+	p.id(user)
+	p.facets(&c.Run)
+	p.array(len(marks), func(i int) { p.idElement(marks[i]) })
 	return p, nil
 }
 
-// facets adds what lists of runs select by, as an array. A statement that sets these columns saves the trigger that reads
-// them from the record.
+// facets adds what lists of runs select by, as an array.
 func (p *params) facets(r *awaken.Run) {
 	f := dialect.Facets(r)
 	texts := [...]string{f.Agent, f.Version, f.Origin, f.Parent, f.Detail, f.Error}

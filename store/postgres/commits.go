@@ -36,7 +36,6 @@ func newCommits(db *database, lanes int) *commits {
 type pending struct {
 	sqlstore.Turn[*pending]
 	params  *params
-	call    *shortcut // of the function
 	repeat  bool      // repeating it is safe
 	quick   *shortcut // to try first, or nil
 	settles *settling // or nil
@@ -110,7 +109,7 @@ func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 		}
 		err = errors.Join(err, conn.Conn().SetDeadline(time.Time{}))
 	}()
-	if p := members[0]; len(members) == 1 && (p.settles == nil || p.finishes()) && !g.db.unprepared { // a batch costs another copy
+	if p := members[0]; len(members) == 1 && !g.db.unprepared { // a batch costs another copy
 		stmt, values, judge := g.text(p)
 		prepared, err := c.Conn().Prepare(ctx, stmt, stmt)
 		if err != nil {
@@ -123,16 +122,13 @@ func (g *commits) send(ctx context.Context, members []*pending) (err error) {
 	}
 	b := batch{commits: g, conn: c}
 	for _, p := range members { // queues are locked before threads, also those of other members
-		if p.settles != nil && (len(members) > 1 || !p.finishes()) {
-			b.add(ctx, g.db.sql(holdQueue), p.settles.params.values[:heldParams], drain)
+		if p.settles != nil && len(members) > 1 {
+			b.add(ctx, g.db.sql(holdQueue), p.hold(), drain)
 		}
 	}
 	for _, p := range members {
 		stmt, values, judge := g.text(p)
 		b.add(ctx, stmt, values, judge)
-		if p.settles != nil && !p.finishes() {
-			b.add(ctx, g.db.sql(endRun), p.settles.params.values, p.settles.judge)
-		}
 	}
 	return b.send()
 }
@@ -175,16 +171,11 @@ func (g *commits) text(p *pending) (stmt string, values [][]byte, judge func(r *
 	p.made = false
 	if p.settles != nil {
 		p.settles.code = 0
-	}
-	if p.finishes() {
 		return g.db.sql(finishRun), p.finish(), p.judgeFinish
 	}
-	how := cmp.Or(p.quick, p.call)
+	how := cmp.Or(p.quick, &anyCommit)
 	return g.db.sql(how.query), how.arguments(p.params.values), p.judge
 }
-
-// finishes reports whether one statement makes the commit and settles.
-func (p *pending) finishes() bool { return p.settles != nil && p.call == &anyCommit }
 
 // drain reads a result that says nothing.
 func drain(r *pgconn.ResultReader) {

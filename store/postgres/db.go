@@ -118,7 +118,7 @@ func open(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB, erro
 	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if err := migrate(ctx, d.pool, migrations, prefix); err != nil {
+	if err := migrate(ctx, d.pool, schema, prefix); err != nil {
 		d.pool.Close()
 		return nil, fmt.Errorf("postgres: open database %s: %w", config.ConnConfig.Database, classified(err))
 	}

@@ -15,19 +15,22 @@ func OpenConfig(ctx context.Context, config *pgxpool.Config, opts *Options) (*DB
 	return open(ctx, config, opts)
 }
 
-// MigrateTo migrates a database to a version.
-func MigrateTo(ctx context.Context, pool *pgxpool.Pool, prefix string, version int) error {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+// MigrateWith migrates a database to the schema with further scripts and functions, which replace those of the same names.
+func MigrateWith(ctx context.Context, pool *pgxpool.Pool, prefix string, further map[string]string) error {
+	files := fstest.MapFS{}
+	err := fs.WalkDir(schema, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := schema.ReadFile(name)
+		files[name] = &fstest.MapFile{Data: text}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	files := fstest.MapFS{}
-	for _, name := range names[:version] {
-		text, err := migrations.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		files[name] = &fstest.MapFile{Data: text}
+	for name, text := range further {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return migrate(ctx, pool, files, prefix)
 }

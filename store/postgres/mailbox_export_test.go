@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -19,20 +18,3 @@ func (db *DB) EnqueueMany() { db.enqueuer.few = 0 }
 
 // Quiet stops the notifications of the DB.
 func (db *DB) Quiet() { db.announcer.close() }
-
-// Migrations returns the scripts up to a version, with the prefix substituted.
-func Migrations(prefix string, upTo int) ([]string, error) {
-	entries, err := migrations.ReadDir("migrations")
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, e := range entries[:upTo] {
-		script, err := migrations.ReadFile("migrations/" + e.Name())
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, strings.ReplaceAll(string(script), "{p}", prefix))
-	}
-	return out, nil
-}

@@ -15,23 +15,30 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+// schema has the scripts of the tables, and the functions, each in a file that is named after it. Until the first release 0001_tables.sql is
+// edited in place; after it, later scripts change what it made.
+//
+//go:embed schema/*.sql schema/functions/*.sql
+var schema embed.FS
 
-// migrate applies the pending migrations, all or none. Concurrent processes wait for each
-// other. It refuses a schema that is newer than the scripts. Processes of the version before may write meanwhile.
+// migrate applies the pending scripts and the functions that differ, all or none. Concurrent processes wait for each
+// other. It refuses a schema that is newer than the scripts, and one of another content. Processes of the version before may
+// write meanwhile.
 func migrate(ctx context.Context, pool *pgxpool.Pool, files fs.FS, prefix string) error {
-	scripts, err := sqlstore.Scripts(files, prefix)
-	if err != nil {
+	m := &migration{prefix: prefix, table: prefix + "_schema"}
+	var err error
+	if m.scripts, err = sqlstore.Scripts(files, prefix); err != nil {
 		return err
 	}
-	table := prefix + "_schema"
-	have, err := schemaVersion(ctx, pool, table)
-	if err != nil || have == len(scripts) {
+	if m.functions, err = functions(files, prefix); err != nil {
+		return err
+	}
+	pending, err := m.pending(ctx, pool)
+	if err != nil || pending.none() {
 		return err
 	}
 	for range migrateTries - 1 {
-		if err = apply(ctx, pool, scripts, prefix); err == nil || !worthRetry(err) {
+		if err = m.apply(ctx, pool); err == nil || !worthRetry(err) {
 			return err
 		}
 		select {
@@ -40,7 +47,37 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, files fs.FS, prefix string
 		case <-time.After(rand.N(200 * time.Millisecond)):
 		}
 	}
-	return apply(ctx, pool, scripts, prefix)
+	return m.apply(ctx, pool)
+}
+
+// migration brings a database to the schema of this program.
+type migration struct {
+	prefix    string
+	table     string // of the scripts that were applied
+	scripts   []sqlstore.Script
+	functions []function
+}
+
+// pendingSchema is what a database lacks.
+type pendingSchema struct {
+	scripts   []sqlstore.Script
+	functions []function
+}
+
+func (p *pendingSchema) none() bool { return len(p.scripts) == 0 && len(p.functions) == 0 }
+
+// pending returns what the database lacks.
+func (m *migration) pending(ctx context.Context, db querier) (out pendingSchema, err error) {
+	have, err := m.applied(ctx, db)
+	if err != nil {
+		return out, err
+	}
+	if out.scripts, err = sqlstore.Pending(m.scripts, m.table, have); err != nil || len(have) == 0 {
+		out.functions = m.functions
+		return out, err
+	}
+	out.functions, err = m.changed(ctx, db)
+	return out, err
 }
 
 // migrateTries is how often a migration is tried that PostgreSQL ends because it and another process wait for each other.
@@ -70,52 +107,66 @@ func lockTables(ctx context.Context, tx pgx.Tx, prefix string) error {
 	return err
 }
 
-// apply applies the pending scripts once.
-func apply(ctx context.Context, pool *pgxpool.Pool, scripts []sqlstore.Script, prefix string) error {
-	table := prefix + "_schema"
+// apply applies what is pending, once.
+func (m *migration) apply(ctx context.Context, pool *pgxpool.Pool) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "awaken migrations: "+table); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "awaken migrations: "+m.table); err != nil {
 			return err
 		}
 		// Another process may have migrated meanwhile. CREATE TABLE IF NOT EXISTS sees its
 		// table; a query of the catalogue may still see the state before the lock.
-		if _, err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (version bigint PRIMARY KEY, name text NOT NULL, applied bigint NOT NULL)"); err != nil {
+		if _, err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+m.table+" (version bigint PRIMARY KEY, name text NOT NULL, digest text NOT NULL, applied bigint NOT NULL)"); err != nil {
 			return err
 		}
-		have, err := schemaVersion(ctx, tx, table)
+		pending, err := m.pending(ctx, tx)
 		if err != nil {
 			return err
 		}
-		pending, err := sqlstore.Pending(scripts, table, have)
-		if err != nil {
-			return err
-		}
-		if len(pending) > 0 {
-			if err := lockTables(ctx, tx, prefix); err != nil {
+		if len(pending.scripts) > 0 {
+			if err := lockTables(ctx, tx, m.prefix); err != nil {
 				return err
 			}
 		}
-		for _, s := range pending {
-			// The simple protocol takes several statements at once.
-			if _, err := tx.Conn().PgConn().Exec(ctx, s.Text).ReadAll(); err != nil {
-				return fmt.Errorf("migration %s: %w", s.Name, err)
+		for _, s := range pending.scripts {
+			if err := runScript(ctx, tx, s); err != nil {
+				return err
 			}
-			if _, err := tx.Exec(ctx, "INSERT INTO "+table+" VALUES ($1, $2, $3)", s.Version, s.Name, time.Now().UnixMilli()); err != nil {
+			if _, err := tx.Exec(ctx, "INSERT INTO "+m.table+" VALUES ($1, $2, $3, $4)", s.Version, s.Name, s.Digest, time.Now().UnixMilli()); err != nil {
 				return err
 			}
 		}
-		return nil
+		return m.replace(ctx, tx, pending.functions)
 	})
 }
 
-// schemaVersion returns the version of the last applied migration.
-func schemaVersion(ctx context.Context, db interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}, table string) (n int, err error) {
-	var exists bool
-	if err := db.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", table).Scan(&exists); err != nil || !exists {
-		return 0, err
+// runScript executes the statements of a script. The simple protocol takes several at once.
+func runScript(ctx context.Context, tx pgx.Tx, s sqlstore.Script) error {
+	if _, err := tx.Conn().PgConn().Exec(ctx, s.Text).ReadAll(); err != nil {
+		return fmt.Errorf("script %s: %w", s.Name, err)
 	}
-	err = db.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM "+table).Scan(&n)
-	return n, err
+	return nil
+}
+
+// querier is a connection, a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// applied returns the scripts that the database has, by version. The tables of unreleased versions have no digests.
+func (m *migration) applied(ctx context.Context, db querier) ([]sqlstore.Applied, error) {
+	var exists, digests bool
+	if err := db.QueryRow(ctx, `SELECT c IS NOT NULL, EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c AND a.attname = 'digest')
+		FROM (SELECT to_regclass($1)) x (c)`, m.table).Scan(&exists, &digests); err != nil || !exists {
+		return nil, err
+	}
+	digest := "digest"
+	if !digests {
+		digest = "''"
+	}
+	rows, err := db.Query(ctx, "SELECT version, name, "+digest+" FROM "+m.table+" ORDER BY version")
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[sqlstore.Applied])
 }

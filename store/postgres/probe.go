@@ -28,7 +28,7 @@ func (db *DB) Probe(ctx context.Context) error {
 	err := d.transact(ctx, func(tx pgx.Tx) error {
 		text := make([]byte, 16<<10) // random, since the server compresses
 		_, _ = rand.Read(text)       // it never fails
-		if _, err := tx.Exec(ctx, d.sql(`INSERT INTO {p}_schema VALUES (0, ?, 0)`), hex.EncodeToString(text)); err != nil {
+		if _, err := tx.Exec(ctx, d.sql(`INSERT INTO {p}_schema (version, name, digest, applied) VALUES (0, ?, '', 0)`), hex.EncodeToString(text)); err != nil {
 			return err
 		}
 		return errProbed

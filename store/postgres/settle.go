@@ -17,7 +17,7 @@ import (
 // CommitAndSettle makes a commit that ends or parks a run, and settles its dispatches in the
 // same transaction and the same round trip. Like Commit, it ignores ctx.
 func (s *scope) CommitAndSettle(ctx context.Context, c *awaken.Commit, x mailbox.Settlement, wake *mailbox.Dispatch) (out mailbox.Settled, err error) {
-	p := &pending{repeat: c.Number != 0, settles: s.settling(c, &x, wake)}
+	p := &pending{repeat: c.Number != 0, settles: newSettling(c, &x, wake)}
 	defer p.settles.params.free()
 	err = s.commit(ctx, c, p)
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == voidClaim {
@@ -33,20 +33,21 @@ func (s *scope) CommitAndSettle(ctx context.Context, c *awaken.Commit, x mailbox
 	return out, nil
 }
 
-// voidClaim is the error code of the SQL function hold for a claim that is void.
+// voidClaim is the error code of the SQL functions hold and finish for a claim that is void.
 const voidClaim = "AW001"
 
-// The statements around a commit that settles a claim and adds marks.
+// holdQueue locks a queue before the commits of a group, because queues are locked before threads.
+const holdQueue = `SELECT {p}_hold($1, $2, $3, $4, $5, $6)`
+
+// finishRun makes a commit and settles its claim.
+var finishRun = `SELECT * FROM {p}_finish(` + numbered(commitParams+settleParams) + `)`
+
+// heldParams is the number of arguments of a commit that are leading ones of holdQueue, and settleParams the number of arguments
+// of finishRun behind those of the commit, which begin with the others of holdQueue.
 const (
-	holdQueue = `SELECT {p}_hold($1, $2, $3, $4, $5, $6)`
-	endRun    = `SELECT {p}_end($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+	heldParams   = 4
+	settleParams = 14
 )
-
-// finishRun does the same as the statements around a commit and anyCommit, in one.
-var finishRun = `SELECT * FROM {p}_finish(` + numbered(anyCommit.params+anyCommit.more+settleParams) + `)`
-
-// settleParams is the number of arguments of finishRun that are not of the commit.
-const settleParams = 14
 
 // numbered returns n parameters.
 func numbered(n int) string {
@@ -57,10 +58,14 @@ func numbered(n int) string {
 	return strings.Join(list, ", ")
 }
 
-// finish returns the arguments of finishRun. The commit has some of those of endRun.
+// hold returns the arguments of holdQueue.
+func (p *pending) hold() [][]byte {
+	return slices.Concat(p.params.values[:heldParams], p.settles.params.values[:2])
+}
+
+// finish returns the arguments of finishRun.
 func (p *pending) finish() [][]byte {
-	s := p.settles.params.values
-	return slices.Concat(anyCommit.arguments(p.params.values), s[4:6], s[7:])
+	return slices.Concat(p.params.values, p.settles.params.values)
 }
 
 // judgeFinish reads the result of finishRun.
@@ -72,29 +77,14 @@ func (p *pending) judgeFinish(r *pgconn.ResultReader) {
 
 // settling is what a commit settles.
 type settling struct {
-	params *params // of endRun; the first of them are those of holdQueue
-	code   int64   // result of endRun
+	params *params // of finishRun, behind those of the commit
+	code   int64   // whether it was settled
 }
 
-// judge reads the result of endRun.
-func (s *settling) judge(r *pgconn.ResultReader) {
-	for r.NextRow() {
-		s.code = int64(binary.BigEndian.Uint64(r.Values()[0]))
-	}
-}
-
-// heldParams is the number of leading arguments of endRun that holdQueue takes.
-const heldParams = 6
-
-func (s *scope) settling(c *awaken.Commit, x *mailbox.Settlement, wake *mailbox.Dispatch) *settling {
+func newSettling(c *awaken.Commit, x *mailbox.Settlement, wake *mailbox.Dispatch) *settling {
 	p := newParams()
-	p.values = append(p.values, []byte(s.tenant))
-	p.id(c.ThreadID)
-	p.bigint(int64(c.Fence))
-	p.bigint(int64(c.Number))
 	p.id(x.ID)
 	p.id(x.Token)
-	p.id(c.Run.RunID)
 	p.boolean(c.Run.Status == awaken.RunDone)
 	p.boolean(c.Run.Termination.Type == awaken.Cancelled)
 	p.bigint(int64(x.Steps))

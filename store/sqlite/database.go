@@ -62,7 +62,7 @@ func (db *database) open(ctx context.Context) error {
 	if err := c.useWAL(ctx); err != nil {
 		return err
 	}
-	if err := migrate(ctx, c, migrations, db.prefix); err != nil {
+	if err := migrate(ctx, c, schema, db.prefix); err != nil {
 		return err
 	}
 	if err := mark(db.path); err != nil {

@@ -3,11 +3,13 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
@@ -59,9 +61,27 @@ func TestOpen_RefusesANewerSchema(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, path, `INSERT INTO awaken_schema VALUES (1000, '1000_future.sql', 0)`)
+	execute(t, path, `INSERT INTO awaken_schema VALUES (1000, '1000_future.sql', 'x', 0)`)
 	if _, err := sqlite.Open(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), "version 1000") {
 		t.Errorf("open: %v", err)
+	}
+}
+
+// A database of an unreleased version is refused with a text that says how to export, and is not changed.
+func TestOpen_RefusesAnUnreleasedSchema(t *testing.T) {
+	for name, table := range map[string]string{
+		"without digests": `CREATE TABLE awaken_schema (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied INTEGER NOT NULL);
+			INSERT INTO awaken_schema VALUES (1, '0001_init.sql', 0), (2, '0002_mailbox.sql', 0)`,
+		"another digest": `CREATE TABLE awaken_schema (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied INTEGER NOT NULL);
+			INSERT INTO awaken_schema VALUES (1, '0001_tables.sql', 'other', 0)`,
+	} {
+		path := filepath.Join(t.TempDir(), "awaken.db")
+		execute(t, path, table)
+		_, err := sqlite.Open(t.Context(), path, nil)
+		if _, ok := errors.AsType[*sqlstore.OtherSchemaError](err); !ok || !strings.Contains(err.Error(), "awaken config export --all") {
+			t.Errorf("%s: open: %v, want an error that says how to export", name, err)
+		}
+		execute(t, path, `SELECT version FROM awaken_schema; DROP TABLE awaken_schema; CREATE TABLE awaken_threads (id TEXT)`) // fails if that was made
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+// schema has the scripts of the schema. Until the first release 0001_tables.sql is edited in place; after it, later scripts change what it made.
+//
+//go:embed schema/*.sql
+var schema embed.FS
 
-// migrate applies the pending migrations, all or none. Concurrent processes wait for each
-// other. It refuses a schema that is newer than the scripts.
+// migrate applies the pending scripts, all or none. Concurrent processes wait for each
+// other. It refuses a schema that is newer than the scripts, and one of another content.
 func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
 	scripts, err := sqlstore.Scripts(files, prefix)
 	if err != nil {
@@ -38,15 +40,15 @@ func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
 			return err
 		}
 		if len(pending) == len(scripts) {
-			if _, err := c.c.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied INTEGER NOT NULL)"); err != nil {
+			if _, err := c.c.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied INTEGER NOT NULL)"); err != nil {
 				return err
 			}
 		}
 		for _, s := range pending {
 			if _, err := c.c.ExecContext(ctx, s.Text); err != nil {
-				return fmt.Errorf("migration %s: %w", s.Name, err)
+				return fmt.Errorf("script %s: %w", s.Name, err)
 			}
-			if _, err := c.c.ExecContext(ctx, "INSERT INTO "+table+" VALUES (?, ?, ?)", s.Version, s.Name, time.Now().UnixMilli()); err != nil {
+			if _, err := c.c.ExecContext(ctx, "INSERT INTO "+table+" VALUES (?, ?, ?, ?)", s.Version, s.Name, s.Digest, time.Now().UnixMilli()); err != nil {
 				return err
 			}
 		}
@@ -61,7 +63,7 @@ func migrate(ctx context.Context, c *conn, files fs.FS, prefix string) error {
 
 // lacking returns the scripts that are not applied.
 func lacking(ctx context.Context, c *conn, scripts []sqlstore.Script, table string) ([]sqlstore.Script, error) {
-	have, err := schemaVersion(ctx, c, table)
+	have, err := applied(ctx, c, table)
 	if err != nil {
 		return nil, err
 	}
@@ -91,12 +93,28 @@ func ours(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// schemaVersion returns the version of the last applied migration.
-func schemaVersion(ctx context.Context, c *conn, table string) (int, error) {
-	var n int
-	if err := c.c.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", table).Scan(&n); err != nil || n == 0 {
-		return 0, err
+// applied returns the scripts that the database has, by version. The tables of unreleased versions have no digests.
+func applied(ctx context.Context, c *conn, table string) (out []sqlstore.Applied, err error) {
+	var exists, digests bool
+	if err := c.c.QueryRowContext(ctx, "SELECT count(*) > 0, coalesce(max(sql LIKE '%digest TEXT%'), FALSE) FROM sqlite_schema WHERE type = 'table' AND name = ?",
+		table).Scan(&exists, &digests); err != nil || !exists {
+		return nil, err
 	}
-	err := c.c.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM "+table).Scan(&n)
-	return n, err
+	digest := "digest"
+	if !digests {
+		digest = "''"
+	}
+	rows, err := c.c.QueryContext(ctx, "SELECT version, name, "+digest+" FROM "+table+" ORDER BY version")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a sqlstore.Applied
+		if err := rows.Scan(&a.Version, &a.Name, &a.Digest); err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, rows.Err()
 }

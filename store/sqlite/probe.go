@@ -16,7 +16,7 @@ var probe = strings.Repeat("probing ", 8<<10)
 // fails if the disk is full or read-only, or if another process keeps the database locked.
 func (db *DB) Probe(ctx context.Context) error {
 	return db.database.write(ctx, "", "probe", func(c *conn) (refused, err error) {
-		if _, err := c.exec(`INSERT INTO {p}_schema VALUES (0, ?, 0)`, probe); err != nil {
+		if _, err := c.exec(`INSERT INTO {p}_schema (version, name, digest, applied) VALUES (0, ?, '', 0)`, probe); err != nil {
 			return nil, err
 		}
 		_, err = c.exec(`DELETE FROM {p}_schema WHERE version = 0`)
