@@ -2,17 +2,11 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,8 +52,7 @@ func forkCommand(con *console) *cobra.Command {
 	fl.StringArrayVar(&f.decisions, "decision", nil, "`CALL=DECISION` about a call before the step: refuse or refuse:REASON")
 	fl.StringVar(&f.tools, "tools", "recorded", "what becomes of calls: recorded, fixture, refuse, readonly or approval")
 	fl.StringVar(&f.fixtures, "fixtures", "", `JSON `+"`file`"+` with results of calls in the fork: [{"tool", "arguments", "result"}]`)
-	fl.StringVar(&f.tenant, "tenant", "", "`name` of the tenant; default none")
-	fl.StringVar(&f.url, "url", "", "`address` of the server; default AWAKEN_URL, or http://127.0.0.1:3000")
+	f.server.add(fl)
 	fl.BoolVar(&f.asJSON, "json", false, "print the server's answer as JSON, and do not wait")
 	fl.DurationVar(&f.wait, "wait", 10*time.Minute, "how long to wait for the end; 0s does not wait")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return withStatus(f.run(cmd.Context(), args[0])) }
@@ -72,7 +65,7 @@ type forkFlags struct {
 	step                    int
 	set, results, decisions []string
 	tools, fixtures         string
-	tenant, url             string
+	server                  serverFlags
 	asJSON                  bool
 	wait                    time.Duration
 }
@@ -208,11 +201,7 @@ func (f *forkFlags) run(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	c, err := newClient(cmp.Or(f.url, os.Getenv("AWAKEN_URL"), "http://127.0.0.1:3000"), os.Getenv("AWAKEN_KEY"), f.tenant)
-	if err != nil {
-		return err
-	}
-	run, err := c.runOf(ctx, id)
+	c, run, err := f.server.run(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -305,116 +294,4 @@ func (f *forkFlags) show(ctx context.Context, c *client, run *forked) error {
 		return failed(fmt.Errorf("the fork failed: %s", printable(run.Termination.Message, false)))
 	}
 	return nil
-}
-
-// client calls a server.
-type client struct {
-	base, key, tenant string
-}
-
-func newClient(base, key, tenant string) (*client, error) {
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, usageError("the address of the server is %q; want one such as http://127.0.0.1:3000", base)
-	}
-	return &client{strings.TrimSuffix(base, "/"), key, tenant}, nil
-}
-
-// runOf returns the id of the run that an argument names: its own, or that of a thread whose latest run it is.
-func (c *client) runOf(ctx context.Context, id string) (string, error) {
-	_, err := c.call(ctx, "GET", "/v1/runs/"+url.PathEscape(id), nil, nil)
-	if no, ok := errors.AsType[*refusal](err); !ok || no.status != http.StatusNotFound {
-		return id, err
-	}
-	var run struct {
-		RunID string `json:"run_id"`
-	}
-	if _, err := c.call(ctx, "GET", "/v1/threads/"+url.PathEscape(id)+"/runs/latest", nil, &run); err != nil || run.RunID == "" {
-		if no, ok := errors.AsType[*refusal](err); err == nil || ok && no.status == http.StatusNotFound {
-			return "", configError("there is no run %s, and no thread of that id that has one", printable(id, false))
-		}
-		return "", err
-	}
-	return run.RunID, nil
-}
-
-// refusal is an error that a server answers with.
-type refusal struct {
-	status int
-	text   string
-}
-
-func (r *refusal) Error() string { return r.text }
-
-// call sends a request and decodes the answer, which it returns too. Out may be nil.
-func (c *client) call(ctx context.Context, method, path string, body, out any) ([]byte, error) {
-	var send io.Reader
-	if body != nil {
-		data, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
-		send = bytes.NewReader(data)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, send)
-	if err != nil {
-		return nil, failed(err)
-	}
-	headers := map[string]string{"Content-Type": "application/json", "X-Awaken-Tenant": c.tenant}
-	if c.key != "" {
-		headers["Authorization"] = "Bearer " + c.key
-	}
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		if headers[name] != "" {
-			req.Header.Set(name, headers[name])
-		}
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, failed(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
-	if err != nil {
-		return nil, failed(err)
-	}
-	if resp.StatusCode >= 400 {
-		return nil, &exitError{code: exitFailed, err: refused(resp.StatusCode, data), hint: keyHint(resp.StatusCode, c.key)}
-	}
-	if out != nil {
-		if err := json.Unmarshal(data, out); err != nil {
-			return nil, failed(fmt.Errorf("the server's answer to %s %s: %w", method, path, err))
-		}
-	}
-	return data, nil
-}
-
-// refused returns the error of an answer.
-func refused(status int, data []byte) error {
-	var said struct {
-		Error   json.RawMessage `json:"error"`
-		Message string          `json:"message"`
-	}
-	text := http.StatusText(status)
-	if json.Unmarshal(data, &said) == nil {
-		var inner struct {
-			Message string `json:"message"`
-		}
-		if json.Unmarshal(said.Error, &inner) == nil && inner.Message != "" {
-			said.Message = inner.Message
-		}
-		var plain string
-		if json.Unmarshal(said.Error, &plain) == nil && said.Message == "" {
-			said.Message = plain
-		}
-		text = cmp.Or(said.Message, text)
-	}
-	return &refusal{status, fmt.Sprintf("the server answers %d: %s", status, printable(text, false))}
-}
-
-func keyHint(status int, key string) string {
-	if status == http.StatusUnauthorized && key == "" {
-		return "Set AWAKEN_KEY to an admin key."
-	}
-	return ""
 }

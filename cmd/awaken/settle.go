@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,8 +33,7 @@ func settleCommand(con *console) *cobra.Command {
 	fl.BoolVar(&f.notMade, "not-made", false, "it did not take effect")
 	fl.StringVar(&f.result, "result", "", "`file` with the result of the call, with --made")
 	fl.StringVar(&f.reason, "reason", "", "how that was found out; the model sees it")
-	fl.StringVar(&f.tenant, "tenant", "", "`name` of the tenant; default none")
-	fl.StringVar(&f.url, "url", "", "`address` of the server; default AWAKEN_URL, or http://127.0.0.1:3000")
+	f.server.add(fl)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return withStatus(f.run(cmd.Context(), args[0], args[1]))
 	}
@@ -47,7 +45,7 @@ type settleFlags struct {
 	con            *console
 	made, notMade  bool
 	result, reason string
-	tenant, url    string
+	server         serverFlags
 }
 
 // body returns the decision.
@@ -83,11 +81,7 @@ func (f *settleFlags) run(ctx context.Context, id, call string) error {
 	if err != nil {
 		return err
 	}
-	c, err := newClient(cmp.Or(f.url, os.Getenv("AWAKEN_URL"), "http://127.0.0.1:3000"), os.Getenv("AWAKEN_KEY"), f.tenant)
-	if err != nil {
-		return err
-	}
-	run, err := c.runOf(ctx, id)
+	c, run, err := f.server.run(ctx, id)
 	if err != nil {
 		return err
 	}
