@@ -27,6 +27,7 @@ type program struct {
 	url    string
 	client *http.Client
 	out    lines
+	*weather
 }
 
 // lines is what a program has written.
@@ -54,7 +55,7 @@ func documents(tb testing.TB, w *weather) map[string][]any {
 	var providers []any
 	for id, how := range map[string]failure{
 		"thirds":  refuse(http.StatusInternalServerError),
-		"limited": refuse(http.StatusTooManyRequests, "Retry-After", strconv.Itoa(int(pause/time.Second))),
+		"limited": refuse(http.StatusTooManyRequests, "Retry-After", strconv.Itoa(int(pause()/time.Second))),
 		"hangs":   hang, "shopping": nil, "fine": nil,
 	} {
 		server := httptest.NewServer(&provider{w, id, how})
@@ -89,15 +90,21 @@ const adminKey = "the-key-of-the-operator"
 
 var listening = regexp.MustCompile(`Awaken listens on (http://\S+)`)
 
-// start builds the program and starts it with SQLite.
-func start(tb testing.TB, w *weather) *program {
+// build builds the program.
+func build(tb testing.TB) (path string) {
 	tb.Helper()
-	dir := tb.TempDir()
-	path := filepath.Join(dir, "awaken")
+	path = filepath.Join(tb.TempDir(), "awaken")
 	if out, err := exec.Command("go", "build", "-o", path, "github.com/awaken-go/awaken/cmd/awaken").CombinedOutput(); err != nil {
 		tb.Fatalf("build the program: %v\n%s", err, out)
 	}
-	p := &program{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
+	return path
+}
+
+// start starts the program with SQLite, and providers of its own.
+func start(tb testing.TB, path string) *program {
+	tb.Helper()
+	dir := tb.TempDir()
+	p := &program{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}, weather: newWeather()}
 	tb.Cleanup(p.client.CloseIdleConnections)
 	cmd := exec.Command(path, "serve", "--address", "127.0.0.1:0", "--storage-dir", dir, "--log-level", "error")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &p.out, &p.out
@@ -128,7 +135,7 @@ func start(tb testing.TB, w *weather) *program {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if out := p.out.String(); strings.Contains(out, "Ctrl-C stops") {
 			p.url = listening.FindStringSubmatch(out)[1]
-			p.configure(tb, documents(tb, w))
+			p.configure(tb, documents(tb, p.weather))
 			return p
 		}
 		if len(ended) > 0 || time.Now().After(deadline) {
@@ -148,6 +155,16 @@ func (p *program) configure(tb testing.TB, all map[string][]any) {
 	}
 }
 
+// forget makes the program forget the limits that it has learnt.
+func (p *program) forget(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, p.url+"/v1/providers/limits?provider_id=limited", nil)
+	if err != nil {
+		return err
+	}
+	_, err = p.send(req)
+	return err
+}
+
 // run runs an agent with a prompt on a thread of its own, and returns what the run streamed.
 func (p *program) run(ctx context.Context, agent, prompt string) (string, error) {
 	return p.post(ctx, "/v1/runs", object{"agent_id": agent, "messages": []any{object{"role": "user", "content": prompt}}})
@@ -164,6 +181,11 @@ func (p *program) post(ctx context.Context, path string, body any) (string, erro
 		return "", err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	return p.send(req)
+}
+
+// send sends a request as the operator, and returns the body of the response.
+func (p *program) send(req *http.Request) (string, error) {
 	req.Header.Set("Authorization", "Bearer "+adminKey)
 	resp, err := p.client.Do(req)
 	if err != nil {

@@ -15,19 +15,54 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // latency is how long a model thinks.
-const latency = 100 * time.Millisecond
+const latency = 200 * time.Millisecond
 
-// pause is what a provider asks for that says 429: long enough to be seen if another prompt waits for it.
-const pause = 5 * time.Second
+// pause returns what a provider asks for that says 429. It is long enough to be seen if another prompt waits for it. In the long run it is
+// short enough to be over several times in a window, so that the program learns a limit from the refusals, which it knows for a minute.
+func pause() time.Duration {
+	if testenv.Long() {
+		return time.Second
+	}
+	return 5 * time.Second
+}
 
 // weather says whether failures happen now.
 type weather struct {
 	mu  sync.Mutex
 	bad chan struct{}  // closed when the failures end; nil while there are none
 	hit map[string]int // failures, by what failed
+	at  map[int]visit  // when a model was asked and had answered, by number of the prompt
+}
+
+func newWeather() *weather { return &weather{hit: map[string]int{}, at: map[int]visit{}} }
+
+// visit is when a model got a prompt, and when it had answered.
+type visit struct{ asked, answered time.Time }
+
+// visited notes that a model has answered a numbered prompt.
+func (w *weather) visited(content string, asked time.Time) {
+	var n int
+	_, after, found := strings.Cut(content, good+" ")
+	if _, err := fmt.Sscanf(after, "%d", &n); !found || err != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at[n] = visit{asked, time.Now()}
+}
+
+// visit returns when a model answered a numbered prompt, and forgets it.
+func (w *weather) visit(n int) visit {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v := w.at[n]
+	delete(w.at, n)
+	return v
 }
 
 func (w *weather) set(bad bool) {
@@ -53,7 +88,7 @@ func (w *weather) failing(name string) <-chan struct{} {
 }
 
 const (
-	good = "a prompt"     // which is answered
+	good = "prompt"       // which is answered; its number follows
 	ill  = "an ill omen"  // which fails, if failures happen, in the way of its provider
 	call = "use the tool" // which makes the model call the tool of the MCP server
 )
@@ -92,7 +127,9 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	asked := time.Now()
 	think(r)
+	p.visited(string(last.Content), asked)
 	w.Header().Set("Content-Type", "text/event-stream")
 	delta, finish := `"content":"hello there"`, "stop"
 	if last.Role == "user" && strings.Contains(string(last.Content), call) {
