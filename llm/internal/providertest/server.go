@@ -30,7 +30,7 @@ type server struct {
 	asked []seen
 	// patience is how long it waits for a client to disconnect.
 	patience time.Duration
-	gone     chan time.Time // when clients disconnected while the server waited for it
+	gone     chan time.Time // when clients disconnected before the response was over
 	frames   chan int       // the frames written
 }
 
@@ -84,10 +84,12 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 	}
 	rc := http.NewResponseController(w)
 	for i, f := range s.script.frames {
-		if _, err := w.Write(f); err != nil {
-			return
+		_, err := w.Write(f)
+		if err == nil {
+			err = rc.Flush()
 		}
-		if rc.Flush() != nil {
+		if err != nil {
+			s.left()
 			return
 		}
 		select {
@@ -104,8 +106,16 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 func (s *server) wait(r *http.Request) {
 	select {
 	case <-r.Context().Done():
-		s.gone <- time.Now()
+		s.left()
 	case <-time.After(s.patience):
+	}
+}
+
+// left notes that a client has disconnected, also while the server writes.
+func (s *server) left() {
+	select {
+	case s.gone <- time.Now():
+	default: // no test looks at so many
 	}
 }
 
