@@ -3,8 +3,10 @@ package mailbox_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/bubbletest"
+	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/store/memory"
@@ -222,6 +225,9 @@ func (c *company) Operated(string, time.Duration, error)                    {}
 // attempts, and no other run is, even if processes are killed from outside as well.
 func TestWork_BlamesOnlyTheGuilty(t *testing.T) {
 	t.Parallel()
+	if err := flag.Set("rapid.checks", strconv.Itoa(testenv.Times(25, 400))); err != nil { // one takes up to a second
+		t.Fatal(err)
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		replicas := rapid.IntRange(1, 3).Draw(rt, "replicas")
 		attempts := rapid.SampledFrom([]int{1, 3, 5}).Draw(rt, "attempts")
