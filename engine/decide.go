@@ -324,7 +324,9 @@ func (de *decider) take(c *call, d awaken.Decision) {
 	if d.Action == awaken.ActionResume {
 		s.Approved = append(slices.Clip(s.Approved), s.SuspensionID())
 	}
-	if d.Action == awaken.ActionResume && d.Outcome == awaken.OutcomeNotMade && s.Doubt.Open() && s.Doubt.Step == "" { // it begins anew
+	// An approval of before the copy of a restored database may have been acted on since.
+	c.doubtful = d.Action == awaken.ActionResume && d.Outcome != awaken.OutcomeMade && isRestored(de.rec, s)
+	if d.Action == awaken.ActionResume && d.Outcome == awaken.OutcomeNotMade && !c.doubtful && s.Doubt.Open() && s.Doubt.Step == "" { // it begins anew
 		de.ledger.settle(c, d.Settlement())
 		s.StartedAt, s.Attempts = 0, max(s.Attempts, 1)
 	}

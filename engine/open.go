@@ -386,7 +386,7 @@ func (op *opening) resumeCalls(req *awaken.RunRequest) error {
 		op.ledger.calls = append(op.ledger.calls, c)
 		op.doubtRestored(c)
 		op.ledger.cutOff(c)
-		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful || op.isRestored(c.state)
+		c.doubtful = s.Status == awaken.CallRunning && s.Effect == awaken.Effectful || isRestored(op.rec, c.state)
 	}
 	// A step with all answers stored is over.
 	unanswered := func(c *call) bool { return !c.appended }

@@ -59,14 +59,14 @@ func (op *opening) doubtRestored(c *call) {
 // isRestored reports whether a call is in doubt because its run was restored, and is not to be made
 // before its tool, a person or the model was asked: it waited for nothing in the copy, and no person
 // has decided since the release.
-func (op *opening) isRestored(s *awaken.CallState) bool {
-	if op.rec.Restored == nil || !s.Doubt.Open() || s.Status.Terminal() || s.Status == awaken.CallSuspended {
+func isRestored(rec *awaken.Run, s *awaken.CallState) bool {
+	if rec.Restored == nil || !s.Doubt.Open() || s.Status.Terminal() || s.Status == awaken.CallSuspended {
 		return false
 	}
 	if s.Doubt.Origin != awaken.DoubtRestored && s.Status != awaken.CallResuming {
 		return false // a crash left the doubt; only a decision of before the copy is in question
 	}
-	return s.Decision == nil || s.Decision.UpdatedAt < op.rec.Restored.ReleasedAt
+	return s.Decision == nil || s.Decision.UpdatedAt < rec.Restored.ReleasedAt
 }
 
 // noteRestored tells the model of a restored run, once, what is not known.

@@ -200,6 +200,74 @@ func TestRestore_RepeatsNoEffectSilently(t *testing.T) {
 	}
 }
 
+// What a person had approved before the backup, and was then made, is not made again after the restore: neither if the call had
+// begun in the backup, nor if no process had read the approval yet.
+func TestRestore_DoesNotActOnAnOldApproval(t *testing.T) {
+	for name, b := range backends {
+		for _, order := range []string{"running", "unread"} {
+			t.Run(name+"/"+order, func(t *testing.T) {
+				t.Parallel()
+				w := &world{paid: map[string]int{}, began: make(chan string, 1), finish: make(chan struct{})}
+				where := b.make(t)
+				db, err := b.open(where)
+				if err != nil {
+					t.Fatal(err)
+				}
+				first := w.start(t, db, nil, true)
+				tenant := first.box.Tenant("")
+				submit(t, tenant, "asked", order, "a")
+				await(t, "approvals", 1, func() int { return count(t, tenant, awaken.RunQuery{Status: awaken.RunWaiting}) })
+				if order == "unread" {
+					first.stop()
+				}
+				if _, err := tenant.Decide(t.Context(), order, awaken.Decision{Target: callOf(t, tenant, order), Action: awaken.ActionResume}); err != nil {
+					t.Fatal(err)
+				}
+				if order == "running" {
+					<-w.began
+				}
+				restored := b.backup(t, db, where) // and now the effect is made
+				close(w.finish)
+				if order == "unread" {
+					first = w.start(t, db, nil, true)
+				}
+				await(t, "effects", 1, func() int { total, _ := w.effects(); return total })
+				first.stop()
+
+				checkOldApproval(t, w, b, restored, order)
+			})
+		}
+	}
+}
+
+// checkOldApproval releases the only run of a restored database, and checks that it leaves its call in doubt.
+func checkOldApproval(t *testing.T, w *world, b backend, where, runID string) {
+	t.Helper()
+	db, err := b.open(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark, _, err := mailbox.MarkRestored(t.Context(), db, []string{""}, time.Now(), ids.New)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.start(t, db, mark, false)
+	defer p.stop()
+	tenant := p.box.Tenant("")
+	await(t, "parked runs", 1, func() int { return count(t, tenant, awaken.RunQuery{Waiting: awaken.WaitRestored}) })
+	if _, err := tenant.Restored().Release(t.Context(), runID, nil); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "runs that are done", 1, func() int { return count(t, tenant, awaken.RunQuery{Status: awaken.RunDone}) })
+	if total, _ := w.effects(); total != 1 {
+		t.Errorf("%d effects, want the one of before the restore", total)
+	}
+	calls, err := tenant.Store.Calls(t.Context(), runID)
+	if err != nil || len(calls) != 1 || calls[0].Outcome() != awaken.OutcomeInDoubt {
+		t.Errorf("the ledger is %+v, want a call in doubt; %v", calls, err)
+	}
+}
+
 // checkRestored starts a worker on a restored database, and checks that it waits, releases all runs, and checks that what they do is not
 // silent.
 func checkRestored(t *testing.T, w *world, b backend, where string, n int) {
