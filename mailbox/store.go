@@ -143,6 +143,9 @@ type Queue interface {
 	Leave(ctx context.Context, process string) error
 	// Counts returns the number of dispatches in each status.
 	Counts(ctx context.Context) (map[Status]int, error)
+	// DeadLettered returns how many dispatches have ever become dead letters. It does not fall
+	// when they are retried, dropped or purged.
+	DeadLettered(ctx context.Context) (int64, error)
 	// Handle returns the store of a tenant.
 	Handle(tenant string) Handle
 }

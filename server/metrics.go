@@ -47,7 +47,6 @@ type queueMetrics struct {
 	claimed       prometheus.Histogram
 	complete      *prometheus.HistogramVec
 	runtime       *prometheus.HistogramVec
-	dead          prometheus.Counter
 	suspects      prometheus.Counter
 	takeover      prometheus.Histogram
 	signals       signalMetrics
@@ -131,7 +130,6 @@ func (q *queueMetrics) make(k maker) {
 	q.claimed = k.one("mailbox_dispatch_claim_to_start_seconds", "Time from when a dispatch was claimed to when its worker began.")
 	q.complete = k.histogram("mailbox_dispatch_enqueue_to_complete_seconds", "Time from when a dispatch was queued to when it was settled.", "outcome")
 	q.runtime = k.histogram("mailbox_dispatch_runtime_seconds", "Time a worker had a dispatch.", "outcome")
-	q.dead = k.counter("mailbox_dead_letters_total", "Dispatches given up.").WithLabelValues()
 	q.suspects = k.counter("mailbox_suspects_total", "Claims of dispatches during which at least two processes died.").WithLabelValues()
 	q.takeover = k.one("mailbox_takeover_seconds", "Time from when a lost owner was noticed to when its dispatch was claimed again.")
 	q.signals = signalMetrics{
@@ -159,38 +157,49 @@ func (m *Metrics) lost(name, help string, n func() uint64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(n()) }))
 }
 
-// Depths adds the number of dispatches by status to /metrics. They are counted at most once per
-// second, however often the page is requested.
+// Depths adds the number of dispatches by status to /metrics, and how many have become dead letters. They are read from the
+// store, so that all processes on it say the same, at most once per second, however often the page is requested.
 func (m *Metrics) Depths(q mailbox.Queue) {
 	m.registry.MustRegister(&depths{queue: q})
 }
 
 type depths struct {
 	queue mailbox.Queue
-	last  recent[map[mailbox.Status]int]
+	last  recent[totals]
+}
+
+// totals are what the store says about all dispatches.
+type totals struct {
+	counts map[mailbox.Status]int
+	dead   int64
 }
 
 var (
 	depthDesc = prometheus.NewDesc("awaken_mailbox_dispatch_depth", "Dispatches, by status.", []string{"status"}, nil)
 	queueDesc = prometheus.NewDesc("awaken_mailbox_queue_depth", "Dispatches that wait for a worker.", nil, nil)
+	deadDesc  = prometheus.NewDesc("awaken_mailbox_dead_letters_total", "Dispatches given up, by any process.", nil, nil)
 )
 
-func (d *depths) Describe(c chan<- *prometheus.Desc) { c <- depthDesc; c <- queueDesc }
+func (d *depths) Describe(c chan<- *prometheus.Desc) { c <- depthDesc; c <- queueDesc; c <- deadDesc }
 
 func (d *depths) Collect(c chan<- prometheus.Metric) {
-	counts, err := d.last.get(func() (map[mailbox.Status]int, error) {
+	now, err := d.last.get(func() (f totals, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		return d.queue.Counts(ctx)
+		if f.counts, err = d.queue.Counts(ctx); err == nil {
+			f.dead, err = d.queue.DeadLettered(ctx)
+		}
+		return f, err
 	})
 	if err != nil {
 		c <- prometheus.NewInvalidMetric(depthDesc, err)
 		return
 	}
 	for _, s := range mailbox.Statuses {
-		c <- prometheus.MustNewConstMetric(depthDesc, prometheus.GaugeValue, float64(counts[s]), string(s))
+		c <- prometheus.MustNewConstMetric(depthDesc, prometheus.GaugeValue, float64(now.counts[s]), string(s))
 	}
-	c <- prometheus.MustNewConstMetric(queueDesc, prometheus.GaugeValue, float64(counts[mailbox.Queued]))
+	c <- prometheus.MustNewConstMetric(queueDesc, prometheus.GaugeValue, float64(now.counts[mailbox.Queued]))
+	c <- prometheus.MustNewConstMetric(deadDesc, prometheus.CounterValue, float64(now.dead))
 }
 
 // serve replies with the page: all of it, or what the process does.
@@ -289,9 +298,6 @@ func (m *Metrics) Settled(d *mailbox.Dispatch, status mailbox.Status, took time.
 	}
 	if status == "" {
 		status = "lost"
-	}
-	if status == mailbox.DeadLetter {
-		m.queue.dead.Inc()
 	}
 	m.queue.runtime.WithLabelValues(string(status)).Observe(took.Seconds())
 }

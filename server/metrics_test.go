@@ -111,6 +111,40 @@ func TestMetrics_ThoseByModelAndToolNeedAnAdminKey(t *testing.T) {
 	}
 }
 
+// Every process on a store shows the dead letters of all.
+func TestMetrics_DeadLettersAreCountedByTheStore(t *testing.T) {
+	t.Parallel()
+	db := memory.NewDB()
+	var rigs []*rig
+	for range 2 {
+		m := server.NewMetrics()
+		m.Depths(db)
+		g := &rig{t: t, db: db, keys: adminKeys(t)}
+		g.start(func(c *server.Config) { c.Metrics = m })
+		rigs = append(rigs, g)
+	}
+	dead := &mailbox.Dispatch{ID: "d", ThreadID: "t", RunID: "r", Request: &awaken.RunRequest{AgentID: "default", ThreadID: "t", RunID: "r"}}
+	if _, err := db.Store("").Enqueue(t.Context(), mailbox.Terms{}, dead); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Join(t.Context(), "one", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	ds, _, err := db.Claim(t.Context(), mailbox.ClaimRequest{Consumer: "one", Limit: 1, Lease: time.Minute})
+	if err != nil || len(ds) != 1 {
+		t.Fatalf("claimed %v, %v", ds, err)
+	}
+	if _, err := db.Settle(t.Context(), mailbox.Settlement{Claim: ds[0].Claim(), Status: mailbox.DeadLetter}); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range rigs {
+		g.eventually("the dead letter to be counted", func() bool {
+			_, text := g.ask("GET", "/metrics", "", admin...)
+			return strings.Contains(text, "awaken_mailbox_dead_letters_total 1\n")
+		})
+	}
+}
+
 // countingDB counts what probes ask it.
 type countingDB struct {
 	*memory.DB

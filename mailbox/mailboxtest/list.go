@@ -138,6 +138,50 @@ var listCases = []testCase{
 			equal(k, "count of "+string(s), 1, counts[s])
 		}
 	}},
+	{"CountsDeadLettersForGood", func(k *kit) {
+		total := func(what string, want int64) {
+			k.Helper()
+			for _, q := range k.queues() {
+				if n, err := q.DeadLettered(k.Context()); err != nil || n != want {
+					k.Errorf("%s: %d dead letters, %v; want %d", what, n, err, want)
+				}
+			}
+		}
+		total("at first", 0)
+		k.enqueue(dispatch("t", "a"))
+		k.settle(mailbox.Settlement{Claim: k.claimOne("a").Claim(), Status: mailbox.Queued, Failed: true, Error: "boom"})
+		total("after a failure", 0)
+		k.enqueue(dispatch("u", "b"), dispatch("v", "c"), dispatch("w", "d"))
+		var all []mailbox.Settlement
+		for _, d := range k.claim(4) {
+			all = append(all, mailbox.Settlement{Claim: d.Claim(), Status: mailbox.DeadLetter, Error: "boom"})
+		}
+		all[1].Status = mailbox.Acked
+		void := all[0]
+		void.Token = "another"
+		if errs, err := k.Queue.Settle(k.Context(), append(all, void)...); err != nil || len(errs) != 5 || errs[4] == nil {
+			k.Fatalf("settled with %v, %v", errs, err)
+		}
+		total("of four dispatches, one of which was done, and a void claim", 3)
+		k.enqueue(dispatch("x", "e"))
+		d := k.claimOne("e")
+		o := k.owns(d)
+		o.commit()
+		if _, err := o.settle(mailbox.Settlement{Claim: d.Claim(), Status: mailbox.DeadLetter, Error: "invalid"}, nil, done); err != nil {
+			k.Fatal(err)
+		}
+		total("with a commit", 4)
+		dead := mailbox.Query{RunID: d.RunID, Statuses: []mailbox.Status{mailbox.DeadLetter}}
+		if n, err := k.store.PurgeDispatches(k.Context(), dead); n != 1 || err != nil {
+			k.Fatalf("dropped %d, %v", n, err)
+		}
+		total("after one was dropped", 4)
+		k.Advance(time.Hour)
+		if n, err := k.Queue.Purge(k.Context(), time.Minute); n != 4 || err != nil {
+			k.Fatalf("purged %d, %v", n, err)
+		}
+		total("after all were purged", 4)
+	}},
 	{"IsPaged", func(k *kit) {
 		var all []string
 		for i := range 55 {

@@ -265,6 +265,13 @@ func (db *DB) Counts(context.Context) (map[mailbox.Status]int, error) {
 	return out, nil
 }
 
+// DeadLettered returns how many dispatches have ever become dead letters.
+func (db *DB) DeadLettered(context.Context) (int64, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.lines.dead, nil
+}
+
 // Listen calls fn when the queue changes, until ctx is done. Fn must not use the DB.
 func (db *DB) Listen(ctx context.Context, fn func(s mailbox.Signal)) error {
 	db.mu.Lock()

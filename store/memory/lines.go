@@ -17,7 +17,8 @@ type lines struct {
 	later     line // threads where a dispatch will become available by time alone
 	claimed   map[*mailbox.Dispatch]*thread
 	listeners map[int]func(mailbox.Signal)
-	listened  int // how often Listen was called
+	listened  int   // how often Listen was called
+	dead      int64 // dispatches that became dead letters
 	changes   *changelog.Memory
 }
 
@@ -81,6 +82,9 @@ func (l *lines) release(t *thread, d *mailbox.Dispatch, as mailbox.Status, avail
 		d.CompletedAt = now
 		t.live = slices.DeleteFunc(t.live, func(o *mailbox.Dispatch) bool { return o == d })
 		t.over = append(t.over, d)
+	}
+	if as == mailbox.DeadLetter {
+		l.dead++
 	}
 	l.changed(t, d)
 	l.place(t, now)

@@ -218,12 +218,33 @@ func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (total int, 
 			return total, fmt.Errorf("purge: %w", err)
 		}
 	}
+	if err = q.foldDeadLetters(ctx); err != nil {
+		return total, fmt.Errorf("purge: %w", err)
+	}
 	return total, nil
 }
+
+// foldDeadLetters replaces the rows that count dead letters by one with their sum, if there are many. Rows that another process folds, or
+// has just added, are left to the next call.
+func (q *queue) foldDeadLetters(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, `WITH counted AS (SELECT id FROM {p}_dead_letters
+				WHERE (SELECT count(*) FROM {p}_dead_letters) > $1 FOR UPDATE SKIP LOCKED),
+			folded AS (DELETE FROM {p}_dead_letters WHERE id IN (SELECT id FROM counted) RETURNING n)
+		INSERT INTO {p}_dead_letters (n) SELECT sum(n) FROM folded HAVING count(*) > 0`, deadLetterRows)
+	return err
+}
+
+// deadLetterRows is how many rows that count dead letters Purge leaves as they are.
+const deadLetterRows = 16
 
 // Counts returns the number of dispatches by status.
 func (q *queue) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
 	return sqlstore.Counts(ctx, q.db)
+}
+
+// DeadLettered returns how many dispatches have ever become dead letters.
+func (q *queue) DeadLettered(ctx context.Context) (int64, error) {
+	return sqlstore.DeadLettered(ctx, q.db)
 }
 
 // Listen calls fn when the queue has changed, until ctx is done: at once if this DB has changed

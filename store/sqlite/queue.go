@@ -288,6 +288,11 @@ func (c queueConn) end(k queueKey, s *mailbox.Settlement, now moment) (ready boo
 		WHERE tenant = ?1 AND id = ?2`, s.Tenant, s.ID, string(s.Status), completed, now.ms, available, s.Steps, s.Failed, s.Error); err != nil {
 		return false, err
 	}
+	if s.Status == mailbox.DeadLetter {
+		if _, err := c.exec(`UPDATE {p}_dead_letters SET n = n + 1`); err != nil {
+			return false, err
+		}
+	}
 	return c.release(k, now)
 }
 
@@ -407,4 +412,9 @@ func (q *queue) Purge(ctx context.Context, olderThan time.Duration) (total int, 
 // Counts returns the number of dispatches by status.
 func (q *queue) Counts(ctx context.Context) (map[mailbox.Status]int, error) {
 	return sqlstore.Counts(ctx, q.db)
+}
+
+// DeadLettered returns how many dispatches have ever become dead letters.
+func (q *queue) DeadLettered(ctx context.Context) (int64, error) {
+	return sqlstore.DeadLettered(ctx, q.db)
 }

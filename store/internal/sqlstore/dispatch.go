@@ -195,6 +195,15 @@ func Counts(ctx context.Context, db DB) (map[mailbox.Status]int, error) {
 		UNION ALL SELECT 'Claimed', count(*) FROM {p}_queues WHERE lease IS NOT NULL`)
 }
 
+// DeadLettered returns how many dispatches of all tenants have ever become dead letters.
+func DeadLettered(ctx context.Context, db DB) (n int64, err error) {
+	err = read(ctx, db, "count dead letters", func(c Conn) error {
+		_, err := row(ctx, c, `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM {p}_dead_letters`, nil, &n)
+		return err
+	})
+	return n, err
+}
+
 // counts returns numbers of dispatches by status.
 func counts(ctx context.Context, db DB, query string, args ...any) (map[mailbox.Status]int, error) {
 	out, err := collect(ctx, db, "count dispatches", query, args, func(scan Scan) (status mailbox.Status, n int, err error) {

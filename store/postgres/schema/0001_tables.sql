@@ -299,6 +299,13 @@ CREATE INDEX {p}_config_events_action ON {p}_config_events (action, seq);
 CREATE INDEX {p}_config_events_resource ON {p}_config_events (resource, seq);
 CREATE INDEX {p}_config_events_actor ON {p}_config_events (actor, seq);
 
+-- The number of dispatches that have ever become dead letters: the sum of n. The functions that settle dispatches add rows in the same
+-- transaction, so that none waits for another; Purge adds them up. The sum does not fall when dead letters are retried, dropped or purged.
+CREATE TABLE {p}_dead_letters (
+	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	n  bigint NOT NULL
+);
+
 -- The processes that live.
 CREATE TABLE {p}_processes (
 	id    text COLLATE "C" NOT NULL PRIMARY KEY, -- the consumer of its claims

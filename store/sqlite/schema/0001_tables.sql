@@ -192,6 +192,10 @@ CREATE INDEX {p}_queues_ready ON {p}_queues (suspect, priority, since) WHERE sin
 -- from tenant to tenant and read nothing of those.
 CREATE INDEX {p}_queues_tenant ON {p}_queues (suspect, tenant, priority, since) WHERE since IS NOT NULL;
 
+-- The number of dispatches that have ever become dead letters, which does not fall when they are retried, dropped or purged. It has one row.
+CREATE TABLE {p}_dead_letters (n INTEGER NOT NULL);
+INSERT INTO {p}_dead_letters (n) VALUES (0);
+
 -- Budgets. Amounts are billionths of a US dollar.
 CREATE TABLE {p}_balances (
 	tenant   TEXT    NOT NULL,

@@ -60,6 +60,7 @@ BEGIN
 	END IF;
 	settled := 1;
 	IF p_as = '' THEN RETURN; END IF;
+	IF p_as = 'DeadLetter' THEN INSERT INTO {p}_dead_letters (n) VALUES (1); END IF;
 	UPDATE {p}_queues q SET claimed = NULL, token = NULL, consumer = NULL, lease = NULL, stamp = NULL,
 		priority = r.priority, wake = r.wake, suspect = r.suspect, since = CASE WHEN r.priority IS NOT NULL THEN v_now END
 		FROM (SELECT min(d.priority) FILTER (WHERE d.available <= v_at) AS priority, min(d.available) FILTER (WHERE d.available > v_at) AS wake,

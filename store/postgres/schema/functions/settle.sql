@@ -28,6 +28,9 @@ BEGIN
 		error = CASE s.error WHEN '' THEN d.error ELSE s.error END
 		FROM unnest(c.tenants, c.ids, c.steps, c.statuses, c.delays, c.failed, c.errors) AS s (tenant, id, steps, status, delay, failed, error)
 		WHERE d.tenant = s.tenant AND d.id = s.id;
+	IF 'DeadLetter' = ANY (c.statuses) THEN
+		INSERT INTO {p}_dead_letters (n) SELECT count(*) FROM unnest(c.statuses) AS s (status) WHERE s.status = 'DeadLetter';
+	END IF;
 	WITH u AS (
 		UPDATE {p}_queues q SET claimed = NULL, token = NULL, consumer = NULL, lease = NULL, stamp = NULL,
 			priority = r.priority, wake = r.wake, suspect = r.suspect, since = CASE WHEN r.priority IS NOT NULL THEN v_now + t.n END
