@@ -95,6 +95,9 @@ func (r *ChildReport) Outlives() bool { return r != nil && r.Task && r.Status ==
 // Spend adds the usage and the cost of a child run, including its own children, to the
 // child usage of this run.
 func (c *ToolCall) Spend(u llm.Usage, usd float64) {
+	if c.rec.Usage == nil { // most calls have no child
+		c.rec.Usage = new(llm.Usage)
+	}
 	c.rec.Usage.Add(u)
 	c.rec.CostUSD += usd
 }

@@ -91,7 +91,7 @@ type Recorded struct {
 	Actions []ScheduledAction
 	Effects []ScheduledEffect
 	Outbox  []Outgoing   // see [Send]
-	Usage   llm.Usage    // of child runs; see [ToolCall.Spend]
+	Usage   *llm.Usage   // of child runs; see [ToolCall.Spend]; nil if there were none
 	CostUSD float64      // of child runs
 	Ending  *Termination // see [Command.End]; nil lets the run continue
 }

@@ -220,6 +220,13 @@ func (a *activation) addChildUsage(u llm.Usage, usd float64) {
 	a.rec.ChildCostUSD = (money.Dollars(a.rec.ChildCostUSD) + money.Dollars(usd)).USD()
 }
 
+// addSpent adds what a tool call has spent on child runs to the record.
+func (a *activation) addSpent(made *awaken.Recorded) {
+	if made.Usage != nil {
+		a.addChildUsage(*made.Usage, made.CostUSD)
+	}
+}
+
 // finished makes the run_finish event of this activation. It is not inlined, because its frame is
 // large.
 //

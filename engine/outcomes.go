@@ -45,7 +45,7 @@ func (oc *outcomes) complete(ctx context.Context, c *call, res *awaken.ToolResul
 		res.ToolName = c.state.ToolName
 	}
 	if cmd != nil {
-		oc.addChildUsage(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
+		oc.addSpent(cmd.Recorded())
 		if err := oc.submitCall(c, cmd); err != nil {
 			res = awaken.ErrorResult("state", fmt.Sprintf("tool %q ran, but its state updates could not be applied: %v", c.state.ToolName, err))
 			res.ToolName = c.state.ToolName
@@ -126,7 +126,7 @@ func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
 // suspend makes a call wait for a decision.
 func (oc *outcomes) suspend(c *call, res *awaken.ToolResult, cmd *awaken.Command) *end {
 	if cmd != nil {
-		oc.addChildUsage(cmd.Recorded().Usage, cmd.Recorded().CostUSD)
+		oc.addSpent(cmd.Recorded())
 		if err := oc.submitCall(c, cmd); err != nil {
 			return oc.fail(err)
 		}
