@@ -42,8 +42,33 @@ type exchange struct {
 	wake    <-chan struct{} // signals a new inbox item
 	over    chan struct{}   // closed when the run is over, so that abandoned calls stop reporting
 	idle    *limiter        // of an earlier call, for the next one
+	bounds  bounds          // of calls that have not begun
 
 	aborting bool // the calls are being cancelled: nothing begins any more
+}
+
+// bounds lists the hosts that calls may reach, as each gate has bounded them. Most calls have no bounds.
+type bounds map[*call][][]string
+
+// set sets the bounds of a call.
+func (b *bounds) set(c *call, hosts [][]string) {
+	switch {
+	case len(hosts) == 0:
+		delete(*b, c)
+	case *b == nil:
+		*b = bounds{c: hosts}
+	default:
+		(*b)[c] = hosts
+	}
+}
+
+// take removes the bounds of a call that begins, and returns a context within them.
+func (b bounds) take(ctx context.Context, c *call) context.Context {
+	for _, hosts := range b[c] {
+		ctx = egress.With(ctx, hosts)
+	}
+	delete(b, c)
+	return ctx
 }
 
 type outcome struct {
@@ -289,7 +314,8 @@ const maxRewrites = 8
 // judge returns the verdict of the gates. If one replaces the arguments, all are asked again.
 func (w *crew) judge(ctx context.Context, c *call) (awaken.Verdict, error) {
 	for range maxRewrites {
-		v, err := w.phases.askGates(ctx, c)
+		v, hosts, err := w.phases.askGates(ctx, c)
+		w.bounds.set(c, hosts)
 		if err != nil || v.Arguments() == nil {
 			return v, err
 		}
@@ -400,9 +426,7 @@ func (w *crew) launch(ctx context.Context, calls ...*call) *end {
 	snap := w.st.Snapshot()
 	for _, c := range calls {
 		cctx, cancel := context.WithCancelCause(ctx)
-		for _, hosts := range c.bounds {
-			cctx = egress.With(cctx, hosts)
-		}
+		cctx = w.bounds.take(cctx, c)
 		c.tc.Snapshot = snap
 		c.tc.EmitTo(emitter(cctx, w.events))
 		c.tc.StepsBy(w.exchange)

@@ -27,8 +27,7 @@ type call struct {
 	// While it runs.
 	tc      *awaken.ToolCall
 	cancel  context.CancelCauseFunc
-	limiter *limiter   // nil if it has no time limit
-	bounds  [][]string // hosts that it may reach, as each gate has bounded it
+	limiter *limiter // nil if it has no time limit
 
 	running   bool
 	shared    bool // others have seen state: copy it before a change

@@ -214,11 +214,9 @@ func (ph *phases) runAction(ctx context.Context, p awaken.Phase, a awaken.Schedu
 }
 
 // askGates asks the gates about a tool call and returns the strictest verdict, the first of equal
-// ones. It stops at one that changes the arguments.
-func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error) {
+// ones, and the hosts that each of them bounds the call to. It stops at one that changes the arguments.
+func (ph *phases) askGates(ctx context.Context, c *call) (strictest awaken.Verdict, bounds [][]string, err error) {
 	tc := c.tc
-	c.bounds = nil
-	var strictest awaken.Verdict
 	for i := range ph.agent.Gates {
 		g := &ph.agent.Gates[i]
 		h := ph.hooks.call(awaken.PhaseToolGate, about{tool: tc})
@@ -227,16 +225,16 @@ func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error)
 		v, err := bounded(gctx, &ph.activation, func(ctx context.Context) (awaken.Verdict, error) { return g.Ask(ctx, h) }, "gate of plugin %q", g.Plugin)
 		f.endPart(gctx, err)
 		if err != nil {
-			return awaken.Verdict{}, err
+			return awaken.Verdict{}, nil, err
 		}
 		if hosts, bound := v.Bounds(); bound {
-			c.bounds = append(c.bounds, hosts)
+			bounds = append(bounds, hosts)
 		}
 		if v.Suspended() && slices.Contains(c.state.Approved, v.SuspensionID(tc.ID)) {
 			continue // a decision has approved this
 		}
 		if args := v.Arguments(); args != nil && !sameJSON(args, tc.Args) {
-			return v, nil
+			return v, bounds, nil
 		}
 		if v.Stricter(&strictest) {
 			strictest = v
@@ -244,7 +242,7 @@ func (ph *phases) askGates(ctx context.Context, c *call) (awaken.Verdict, error)
 			ph.log().Warn("two gates gave the same verdict; the first counts", "call", tc.ID, "plugin", g.Plugin)
 		}
 	}
-	return strictest, nil
+	return strictest, bounds, nil
 }
 
 // activate lets the agent's plugins set up.
