@@ -47,7 +47,7 @@ func (inf *inference) describe(req *llm.Request) {
 	req.CachePrompt = inf.agent.Spec.ContextPolicy != nil && inf.agent.Spec.ContextPolicy.EnablePromptCache
 	req.Routing.ThreadID, req.Routing.RunID = inf.info.ThreadID, inf.info.RunID
 	inf.whom.tenant, inf.whom.background = inf.customer()
-	req.Limits = inf.rt.cfg.Limits.Reply
+	req.Limits = &inf.rt.cfg.Limits.Reply
 	req.Caller = inf // not the stream, which a later run uses again
 	req.ReasoningEffort = inf.agent.Spec.ReasoningEffort
 	if l := inf.agent.Limits; l != nil && l.Output > 0 {
@@ -68,7 +68,7 @@ func (inf *inference) bound(req *llm.Request) error {
 	if req.IdleTimeout = time.Duration(inf.agent.Retry.StreamIdleTimeoutSecs) * time.Second; req.ReasoningEffort != nil || thinks(req.Model) {
 		req.IdleTimeout *= 2
 	}
-	req.Patience.MaxPause = max(1, time.Duration(inf.agent.Retry.MaxRetryAfterSecs)*time.Second)
+	req.Patience = inf.agent.Patience
 	return nil
 }
 

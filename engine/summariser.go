@@ -104,7 +104,7 @@ func (s *summary) ask(ctx context.Context, transcript, previous string, out int)
 		req.System = []llm.Block{llm.Text(s.SummarizerSystemPrompt)}
 	}
 	req.MaxTokens = &out
-	req.Limits = s.limits
+	req.Limits = &s.limits
 	var got llm.Collector
 	defer got.Release()
 	got.Bound(req)

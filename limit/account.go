@@ -151,7 +151,7 @@ func (a *account) enter(ctx context.Context, req *llm.Request) (*ticket, error) 
 		a.mu.Unlock()
 		return nil, nil
 	}
-	w := newWaiter(tenant, scopes, &req.Patience)
+	w := newWaiter(tenant, scopes, req.Patience)
 	if inBackground {
 		w.class = background
 	}
@@ -188,8 +188,11 @@ func (a *account) enter(ctx context.Context, req *llm.Request) (*ticket, error) 
 }
 
 func newWaiter(tenant string, scopes []*scope, p *llm.Patience) *waiter {
-	w := &waiter{tenant: tenant, scopes: scopes, joined: time.Now(), until: p.Until, pause: p.Pause()}
-	if w.since = p.Since; w.since.IsZero() || w.since.After(w.joined) {
+	w := &waiter{tenant: tenant, scopes: scopes, joined: time.Now(), pause: p.Pause()}
+	if p != nil {
+		w.since, w.until = p.Since, p.Until
+	}
+	if w.since.IsZero() || w.since.After(w.joined) {
 		w.since = w.joined
 	}
 	return w

@@ -43,7 +43,7 @@ type Patience struct {
 
 // Pause returns the longest pause that the request waits for.
 func (p *Patience) Pause() time.Duration {
-	if p.MaxPause > 0 {
+	if p != nil && p.MaxPause > 0 {
 		return p.MaxPause
 	}
 	return DefaultMaxPause

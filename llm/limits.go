@@ -32,9 +32,17 @@ const (
 	textSlack     = 256 << 10
 )
 
-// WithDefaults returns l with the defaults of zero fields.
-func (l ReplyLimits) WithDefaults() ReplyLimits {
-	return ReplyLimits{cmp.Or(l.Bytes, DefaultReplyBytes), cmp.Or(l.ArgumentsBytes, DefaultReplyArgumentsBytes), cmp.Or(l.Calls, DefaultReplyCalls)}
+// WithDefaults returns l with the defaults of zero fields. If l is nil, all are defaults.
+func (l *ReplyLimits) WithDefaults() ReplyLimits {
+	var given ReplyLimits
+	if l != nil {
+		given = *l
+	}
+	return ReplyLimits{
+		Bytes:          cmp.Or(given.Bytes, DefaultReplyBytes),
+		ArgumentsBytes: cmp.Or(given.ArgumentsBytes, DefaultReplyArgumentsBytes),
+		Calls:          cmp.Or(given.Calls, DefaultReplyCalls),
+	}
 }
 
 // Meter counts what has arrived of a reply, within limits. The zero Meter has the default limits.

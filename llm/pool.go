@@ -109,7 +109,7 @@ func (p *Pool) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 			m := &p.members[i]
 			one := *req
 			one.Model = m.Upstream
-			one.Patience.Since, one.Patience.Until = r.since, until
+			one.Patience = &Patience{Since: r.since, Until: until, MaxPause: r.maxPause}
 			err, over := relay(Break(m.Model, m.Breaker).Stream(ctx, &one), p.noting(r.key, m.ID, yield))
 			if over {
 				return

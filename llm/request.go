@@ -22,15 +22,16 @@ type Request struct {
 	// Capabilities is what the caller knows about the model. Adapters add what they know and
 	// omit the parameters that the model does not accept.
 	Capabilities ModelCapabilities
-	// Limits bounds the reply.
-	Limits ReplyLimits
+	// Limits bounds the reply. Nil means the defaults.
+	Limits *ReplyLimits
 	// IdleTimeout limits how long the stream may be silent; 0 leaves it to the adapter.
 	IdleTimeout time.Duration
 	// Reported is called with what a response says about the provider's rate limits, before the
 	// first delta or the error. Nil ignores it.
 	Reported func(r RateReport)
-	// Patience limits how long rate limits may hold the request back.
-	Patience Patience
+	// Patience limits how long rate limits may hold the request back. Nil is the zero Patience. Requests may
+	// share it: to change it, set another.
+	Patience *Patience
 	// Caller says for whom the request is made. Nil means the default tenant, and that a user
 	// waits for the reply.
 	Caller Caller

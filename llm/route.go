@@ -31,10 +31,13 @@ const (
 )
 
 func (p *Pool) route(req *Request) *route {
-	r := &route{pool: p, key: req.Routing.ThreadID, since: req.Patience.Since, maxPause: req.Patience.Pause(),
+	r := &route{pool: p, key: req.Routing.ThreadID, maxPause: req.Patience.Pause(),
 		tried: make([]bool, len(p.members)), held: make([]time.Time, len(p.members)), stay: -1}
 	if p.opts.PerRun {
 		r.key = req.Routing.RunID
+	}
+	if req.Patience != nil {
+		r.since = req.Patience.Since
 	}
 	if r.since.IsZero() {
 		r.since = time.Now()

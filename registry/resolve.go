@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/schema"
@@ -71,6 +72,7 @@ type agentModel struct {
 	ModelSpec *awaken.ModelSpec
 	Model     llm.Model
 	Retry     llm.RetryPolicy
+	Patience  *llm.Patience                // of its requests, as Retry says
 	Breaker   *llm.Breaker                 // nil for a pool, whose members have one each
 	System    []llm.Block                  // the system prompt
 	Members   map[string]*awaken.ModelSpec // of a pool, by id
@@ -223,6 +225,7 @@ func (r *Agent) lookUpModel(reg *Registry) {
 			r.problem("invalid_section", "sections[%q]: %v", "retry", err)
 		}
 	}
+	r.Patience = &llm.Patience{MaxPause: max(1, time.Duration(r.Retry.MaxRetryAfterSecs)*time.Second)}
 	r.uses.models = append(r.uses.models, spec.ModelID)
 	switch m, pool := reg.models[spec.ModelID], reg.pools[spec.ModelID]; {
 	case spec.ModelID == "":

@@ -131,7 +131,7 @@ func post[T any](ctx context.Context, a *API, path string, body any, read func(r
 		return err
 	}
 	defer resp.Body.Close()
-	var limits llm.ReplyLimits
+	var limits *llm.ReplyLimits
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		limits = c.limits
 	}

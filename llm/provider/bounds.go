@@ -16,19 +16,21 @@ const streamFactor = 16
 const maxValues = 100_000
 
 // eventBytes returns how long an event of a reply within l may be.
-func eventBytes(l llm.ReplyLimits) int {
-	if l = l.WithDefaults(); l.Bytes < 0 {
+func eventBytes(l *llm.ReplyLimits) int {
+	n := l.WithDefaults().Bytes
+	if n < 0 {
 		return math.MaxInt
 	}
-	return max(l.Bytes/2, 64<<10)
+	return max(n/2, 64<<10)
 }
 
 // streamBytes returns how long the stream of a reply within l may be.
-func streamBytes(l llm.ReplyLimits) int64 {
-	if l = l.WithDefaults(); l.Bytes < 0 {
+func streamBytes(l *llm.ReplyLimits) int64 {
+	n := l.WithDefaults().Bytes
+	if n < 0 {
 		return math.MaxInt64
 	}
-	return max(streamFactor*int64(l.Bytes), 1<<20)
+	return max(streamFactor*int64(n), 1<<20)
 }
 
 func tooLarge(format string, args ...any) *llm.Error {

@@ -43,7 +43,7 @@ type call struct {
 	idle     time.Duration
 	sent     *http.Request // nil until it is sent
 	reported func(r llm.RateReport)
-	limits   llm.ReplyLimits
+	limits   *llm.ReplyLimits
 }
 
 type callKey struct{}

@@ -22,7 +22,7 @@ func boundsCases() []testCase {
 		}
 		s := newServer(t, script{frames: frames, header: header, end: stall})
 		req := a.request()
-		req.Limits = small
+		req.Limits = &small
 		var last error
 		got := 0
 		for d, err := range a.open(t, s).Stream(t.Context(), req) {
