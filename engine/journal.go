@@ -25,8 +25,8 @@ type journal struct {
 	unsaved   []state.Change   // changes of failed commits; the state store considers them saved
 	read      []string         // inbox items read since the last commit
 	unread    bool             // after the last commit, the inbox was not empty
-	commits   uint64           // number of commits made; owned by the goroutine that makes one
 	pipelined bool             // commit finished steps in flight
+	commits   uint64           // number of commits made; owned by the goroutine that makes one
 	inFlight  *inFlightCommits // nil before the first
 	scratch   *scratch
 }

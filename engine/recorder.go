@@ -23,7 +23,6 @@ import (
 type recorder struct {
 	runID string
 	now   func() time.Time
-	keep  bool // the store wants entries
 
 	epoch uint64
 	seq   uint64
@@ -34,12 +33,13 @@ type recorder struct {
 	said    string         // the step's answer, which is likely to be what was coalesced
 	open    []coalescing
 
+	keep     bool       // the store wants entries
 	shared   bool       // set before the first commit in flight; from then on mu is needed
 	mu       sync.Mutex // guards the fields below
+	crashed  bool       // the sink panicked, or ended its goroutine
 	sink     awaken.Sink
 	deferred []deferredEntry
 	err      error // of the sink; nothing is emitted after it
-	crashed  bool  // the sink panicked, or ended its goroutine
 
 	deltas *deltaSlabs // of the run's scratch
 }
