@@ -111,8 +111,9 @@ func (s *CallState) NotMadeResult(reason string) *ToolResult {
 	if reason != "" {
 		reason = ": " + reason
 	}
-	r := ErrorResult("not_made", fmt.Sprintf("The call of tool %q was cut off, and did not take effect, as a person has found out%s. It was not repeated.",
-		s.ToolName, reason))
+	text := fmt.Sprintf("The call of tool %q was cut off, and did not take effect, as a person has found out%s. It was not repeated.",
+		s.ToolName, reason)
+	r := ErrorResult("not_made", text)
 	r.ToolName = s.ToolName
 	return r
 }
@@ -123,7 +124,8 @@ func (s *CallState) MadeResult(result json.RawMessage) *ToolResult {
 	r := &ToolResult{ToolName: s.ToolName, Status: ToolSuccess, Data: result}
 	if len(result) == 0 || string(result) == "null" {
 		r.Data = json.RawMessage("null")
-		r.Message = fmt.Sprintf("The call of tool %q was cut off, but took effect, as a person has found out. Its result is not known.", s.ToolName)
+		r.Message = fmt.Sprintf("The call of tool %q was cut off, but took effect, as a person has found out. Its result is not known.",
+			s.ToolName)
 	}
 	return r
 }
@@ -189,7 +191,8 @@ func (child *Run) DoubtClause() string {
 // such as after a rewind.
 func (s *CallState) DoubtNote() string {
 	return fmt.Sprintf("<call-in-doubt tool=%q call_id=%q arguments=%q>"+
-		"A call of tool %q that is no longer part of this conversation is in doubt: %s. It was not repeated.</call-in-doubt>", s.ToolName, s.CallID, string(s.Arguments), s.ToolName, s.unknown())
+		"A call of tool %q that is no longer part of this conversation is in doubt: %s. It was not repeated.</call-in-doubt>",
+		s.ToolName, s.CallID, string(s.Arguments), s.ToolName, s.unknown())
 }
 
 // SettlementNote returns the text for a model about a call that was settled after it was over.
@@ -204,6 +207,7 @@ func (d *Decided) SettlementNote() string {
 	if d.Reason != "" {
 		text += " (" + d.Reason + ")"
 	}
-	return fmt.Sprintf("<call-settled tool=%q call_id=%q outcome=%q>The call of tool %q, which was in doubt, %s, as a person has found out.</call-settled>",
+	return fmt.Sprintf("<call-settled tool=%q call_id=%q outcome=%q>"+
+		"The call of tool %q, which was in doubt, %s, as a person has found out.</call-settled>",
 		d.ToolName, d.ToolCallID, d.Outcome, d.ToolName, text)
 }

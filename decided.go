@@ -130,8 +130,23 @@ func (d *Decided) Digest() string {
 
 // Decided returns the record of a decision on the call.
 func (s *CallState) Decided(threadID string, d *Decision) *Decided {
-	return &Decided{ID: d.ID, Action: d.Action, Actor: d.Actor, At: d.UpdatedAt, Reason: d.Reason, Arguments: d.Arguments, Result: d.Result, Outcome: d.Outcome,
-		Remembered: d.Remembered, RequestID: d.RequestID, TicketID: d.Target, ToolCallID: s.CallID, ToolName: s.ToolName, RunID: s.RunID, ThreadID: threadID}
+	return &Decided{
+		ID:         d.ID,
+		Action:     d.Action,
+		Actor:      d.Actor,
+		At:         d.UpdatedAt,
+		Reason:     d.Reason,
+		Arguments:  d.Arguments,
+		Result:     d.Result,
+		Outcome:    d.Outcome,
+		Remembered: d.Remembered,
+		RequestID:  d.RequestID,
+		TicketID:   d.Target,
+		ToolCallID: s.CallID,
+		ToolName:   s.ToolName,
+		RunID:      s.RunID,
+		ThreadID:   threadID,
+	}
 }
 
 // Digest identifies what the decision says: its action, its outcome and, of an approval, the arguments

@@ -82,7 +82,8 @@ var kinds = map[Namespace]*kind{
 		hints:  map[string]string{"model": `"model_id"`, "provider": `"model_id", whose model names the provider`},
 		update: updateAgent, imply: implyAgent, omit: omitAgent, secret: agentSecret, unbound: needsAddress, needs: agentNeeds, patch: agentPatch,
 		bound: []bound{
-			{"endpoint/auth/client_secret", []string{"endpoint/auth/token_url", "endpoint/base_url", "endpoint/backend", "endpoint/options/" + serverOption}},
+			{"endpoint/auth/client_secret", []string{"endpoint/auth/token_url", "endpoint/base_url", "endpoint/backend",
+				"endpoint/options/" + serverOption}},
 			{"endpoint", []string{"endpoint/base_url", "endpoint/backend", "endpoint/options/" + serverOption}},
 			{"backend/config", []string{"backend/kind", "backend/config"}},
 			{"sections/*", []string{"sections/*"}},

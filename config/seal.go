@@ -142,7 +142,8 @@ func (k *kind) takeOut(prefix string, tree, before map[string]any) (*sealed, err
 			case !ok:
 				errs.Add("%s is %q, but no secret is stored there: write the secret itself", place(path), hidden)
 			case len(changed) > 0:
-				errs.Add("%s has changed, and the secret in %s was given for its former value: write the secret again, or clear it with null", changed[0], place(path))
+				errs.Add("%s has changed, and the secret in %s was given for its former value: "+
+					"write the secret again, or clear it with null", changed[0], place(path))
 			case !sameEntries(masked, maskedBefore, path):
 				errs.Add("%s is %q in a list that has changed, so the secret it stands for is ambiguous: write the secret itself", place(path), hidden)
 			}

@@ -99,9 +99,21 @@ type database interface {
 
 // backendOf returns the ports of a database.
 func backendOf(db database) *backend {
-	return &backend{queue: db, tenants: db.Tenants, keys: db.Profile(systemTenant), config: db.Config(), limits: db.Limits(), hooks: db.Hooks(),
-		schedules: db.Schedules(), triggers: db.Triggers(), endpoints: db.Endpoints(), judgements: db.Judgements(), rollups: db.Rollups(),
-		changes: db.Changes(), profile: db.Profile}
+	return &backend{
+		queue:      db,
+		tenants:    db.Tenants,
+		keys:       db.Profile(systemTenant),
+		config:     db.Config(),
+		limits:     db.Limits(),
+		hooks:      db.Hooks(),
+		schedules:  db.Schedules(),
+		triggers:   db.Triggers(),
+		endpoints:  db.Endpoints(),
+		judgements: db.Judgements(),
+		rollups:    db.Rollups(),
+		changes:    db.Changes(),
+		profile:    db.Profile,
+	}
 }
 
 // startWait is how long a server that starts waits for its database, and startPause how long it waits between two tries.

@@ -73,7 +73,13 @@ func rootCommand(con *console) *cobra.Command {
 	root.SetVersionTemplate("awaken {{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version") // without the -v that cobra would add
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(serveCommand(con), acpCommand(con), mcpCommand(con), mcpDemoCommand(con), runCommand(con), threadsCommand(con), keysCommand(con), usersCommand(con), configCommand(con), secretsCommand(con), backupCommand(con), restoreCommand(con), recoverCommand(con), releaseCommand(con), patternCommand(con), evalCommand(con), traceCommand(con), replayCommand(con), forkCommand(con), settleCommand(con), versionCommand())
+	root.AddCommand(
+		serveCommand(con), acpCommand(con), mcpCommand(con), mcpDemoCommand(con), runCommand(con), threadsCommand(con),
+		keysCommand(con), usersCommand(con), configCommand(con), secretsCommand(con),
+		backupCommand(con), restoreCommand(con), recoverCommand(con), releaseCommand(con),
+		patternCommand(con), evalCommand(con), traceCommand(con), replayCommand(con), forkCommand(con), settleCommand(con),
+		versionCommand(),
+	)
 	return root
 }
 

@@ -49,7 +49,8 @@ func newBroker(s *settings.Settings, b *backend, allow []netip.Prefix, log *slog
 // vaultSealer encrypts with the key of secrets.
 type vaultSealer struct{ vault *config.Vault }
 
-var errNoVault = errors.New("this server has no secrets key, with which authorizations and the secrets of webhooks, push notifications and triggers are encrypted: set secrets.key_file or secrets.key")
+var errNoVault = errors.New("this server has no secrets key, with which authorizations and the secrets of webhooks, " +
+	"push notifications and triggers are encrypted: set secrets.key_file or secrets.key")
 
 // Seal implements [oauth.Sealer] and [deliver.Sealer].
 func (s vaultSealer) Seal(name string, plain []byte) ([]byte, error) {

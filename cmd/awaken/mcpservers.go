@@ -91,8 +91,17 @@ type mcpOptions struct {
 // server returns the server that a document describes.
 func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error) {
 	var o mcpOptions
-	options := map[string]any{"headers": &o.headers, "inherit_env": &o.inheritEnv, "roots": &o.roots, "max_result_bytes": &o.maxResult, "trust_changes": &o.trustChanges,
-		"trust_hints": &o.trustHints, "tools": &o.tools, "in_doubt": &o.inDoubt, "sampling": &o.sampling}
+	options := map[string]any{
+		"headers":          &o.headers,
+		"inherit_env":      &o.inheritEnv,
+		"roots":            &o.roots,
+		"max_result_bytes": &o.maxResult,
+		"trust_changes":    &o.trustChanges,
+		"trust_hints":      &o.trustHints,
+		"tools":            &o.tools,
+		"in_doubt":         &o.inDoubt,
+		"sampling":         &o.sampling,
+	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Config)) {
 		if options[name] == nil {
 			return s, fmt.Errorf("config: unknown option %q, want %s", name, strings.Join(slices.Sorted(maps.Keys(options)), ", "))
@@ -101,7 +110,16 @@ func (m *mcpServers) server(spec *config.MCPServerSpec) (s mcp.Server, err error
 			return s, fmt.Errorf("config.%s: %w", name, err)
 		}
 	}
-	s = mcp.Server{ID: spec.ID, Timeout: time.Duration(spec.TimeoutSecs) * time.Second, Refresh: m.refresh, Roots: o.roots, MaxResult: o.maxResult, TrustChanges: o.trustChanges, TrustHints: o.trustHints, InDoubt: o.inDoubt}
+	s = mcp.Server{
+		ID:           spec.ID,
+		Timeout:      time.Duration(spec.TimeoutSecs) * time.Second,
+		Refresh:      m.refresh,
+		Roots:        o.roots,
+		MaxResult:    o.maxResult,
+		TrustChanges: o.trustChanges,
+		TrustHints:   o.trustHints,
+		InDoubt:      o.inDoubt,
+	}
 	if s.Effects, err = o.effects(); err != nil {
 		return s, err
 	}
@@ -176,8 +194,18 @@ func (c *mcpConnection) Status() config.MCPStatus {
 		out.Problems = append(out.Problems, fmt.Sprintf("config.tools names %q, which is no tool of the server", name))
 	}
 	for _, t := range s.Tools {
-		out.Tools = append(out.Tools, config.MCPTool{Name: t.Name, ID: t.ID, Title: t.Title, Description: t.Description, Digest: t.Digest, Held: t.Held, Changed: t.Changed, Added: t.Added,
-			Effect: effectWord(t.Effect), Hint: effectWord(t.Hint)})
+		out.Tools = append(out.Tools, config.MCPTool{
+			Name:        t.Name,
+			ID:          t.ID,
+			Title:       t.Title,
+			Description: t.Description,
+			Digest:      t.Digest,
+			Held:        t.Held,
+			Changed:     t.Changed,
+			Added:       t.Added,
+			Effect:      effectWord(t.Effect),
+			Hint:        effectWord(t.Hint),
+		})
 	}
 	return out
 }

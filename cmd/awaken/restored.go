@@ -95,13 +95,15 @@ func (con *console) sayRestored(r *awaken.Restoration, n mailbox.Unfinished) {
 		fmt.Fprintln(con.err, "No conversation is in it.")
 		return
 	}
-	fmt.Fprintf(con.err, "The last change in the database is of %s. What happened since is not in it.\n", time.UnixMilli(r.Known).UTC().Format(time.RFC3339))
+	fmt.Fprintf(con.err, "The last change in the database is of %s. What happened since is not in it.\n",
+		time.UnixMilli(r.Known).UTC().Format(time.RFC3339))
 	total := n.Queued + n.Running + n.Waiting
 	if total == 0 {
 		fmt.Fprintln(con.err, "No run is unfinished in it.")
 		return
 	}
-	fmt.Fprintf(con.err, "Unfinished in it: %d queued, %d running, %d waiting. They may have continued since, so they wait until you release them:\n"+
+	fmt.Fprintf(con.err, "Unfinished in it: %d queued, %d running, %d waiting. "+
+		"They may have continued since, so they wait until you release them:\n"+
 		"  awaken release --list\n  awaken release --all\n", n.Queued, n.Running, n.Waiting)
 }
 
@@ -117,7 +119,12 @@ meanwhile start nothing.
 
 func recoverCommand(con *console) *cobra.Command {
 	var mark bool
-	cmd := &cobra.Command{Use: "recover --mark-doubtful", Short: "Mark a database that was recovered to an earlier state", Long: recoverHelp, Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use:   "recover --mark-doubtful",
+		Short: "Mark a database that was recovered to an earlier state",
+		Long:  recoverHelp,
+		Args:  cobra.NoArgs,
+	}
 	with := withBackend(cmd, false)
 	cmd.Flags().BoolVar(&mark, "mark-doubtful", false, "hold the unfinished runs, and mark their open calls as in doubt")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -158,8 +165,13 @@ type releaseFilter struct {
 
 func releaseCommand(con *console) *cobra.Command {
 	var f releaseFilter
-	cmd := &cobra.Command{Use: "release [RUN...]", Short: "Release runs that wait because their database was restored", Long: releaseHelp,
-		Example: "  awaken release --list\n  awaken release 0199b3c4-5d6e-7f80-9a1b-2c3d4e5f6071\n  awaken release --agent support\n  awaken release --all"}
+	cmd := &cobra.Command{
+		Use:   "release [RUN...]",
+		Short: "Release runs that wait because their database was restored",
+		Long:  releaseHelp,
+		Example: "  awaken release --list\n  awaken release 0199b3c4-5d6e-7f80-9a1b-2c3d4e5f6071\n" +
+			"  awaken release --agent support\n  awaken release --all",
+	}
 	with := withBackend(cmd, false)
 	cmd.Flags().StringVar(&f.tenant, "tenant", "", "tenant of the runs; default the default tenant")
 	cmd.Flags().StringVar(&f.agent, "agent", "", "only runs of this agent")

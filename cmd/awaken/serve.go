@@ -288,7 +288,15 @@ func openHooks(s *settings.Settings, b *backend, box *mailbox.Mailbox, log *slog
 	if err != nil {
 		return nil, nil, failed(err)
 	}
-	sender, err := deliver.New(deliver.Config{Store: b.hooks, Mailbox: box, Endpoints: router, Sealer: vaultSealer{vault}, Kinds: map[string]deliver.Kind{a2a.PushKind: a2a.Push, deliver.RunKind: deliver.RunEvents}, Allow: allow, Logger: log})
+	sender, err := deliver.New(deliver.Config{
+		Store:     b.hooks,
+		Mailbox:   box,
+		Endpoints: router,
+		Sealer:    vaultSealer{vault},
+		Kinds:     map[string]deliver.Kind{a2a.PushKind: a2a.Push, deliver.RunKind: deliver.RunEvents},
+		Allow:     allow,
+		Logger:    log,
+	})
 	if err != nil {
 		return nil, nil, failed(err)
 	}

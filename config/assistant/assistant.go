@@ -85,10 +85,13 @@ func (a *Assistant) Register(r *awaken.Registrar) error {
 	if r.Agent.ID != AgentID {
 		return fmt.Errorf("only agent %s can load this plugin", AgentID)
 	}
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[0], Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Description: described[0].Description}, a.capabilities))
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[1], Egress: awaken.Egress{None: true}, Effect: awaken.Idempotent, Description: described[1].Description}, a.draft))
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[2], Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Description: described[2].Description}, a.validate))
-	r.Tool(awaken.NewTool(awaken.ToolSpec{ID: Tools[3], Egress: awaken.Egress{None: true}, Effect: awaken.Idempotent, Description: described[3].Description}, a.publish))
+	spec := func(i int, effect awaken.EffectClass) awaken.ToolSpec {
+		return awaken.ToolSpec{ID: Tools[i], Egress: awaken.Egress{None: true}, Effect: effect, Description: described[i].Description}
+	}
+	r.Tool(awaken.NewTool(spec(0, awaken.ReadOnly), a.capabilities))
+	r.Tool(awaken.NewTool(spec(1, awaken.Idempotent), a.draft))
+	r.Tool(awaken.NewTool(spec(2, awaken.ReadOnly), a.validate))
+	r.Tool(awaken.NewTool(spec(3, awaken.Idempotent), a.publish))
 	return nil
 }
 

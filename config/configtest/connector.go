@@ -195,8 +195,15 @@ type mcpTool struct {
 }
 
 func (t *mcpTool) Spec() awaken.ToolSpec {
-	return awaken.ToolSpec{ID: fmt.Sprintf("mcp__%s__%s", t.c.spec.ID, t.name), Name: t.name, Server: t.c.spec.ID, OwnName: t.name, Description: "tool " + t.name,
-		Parameters: json.RawMessage(`{"type":"object"}`), Effect: awaken.ReadOnly}
+	return awaken.ToolSpec{
+		ID:          fmt.Sprintf("mcp__%s__%s", t.c.spec.ID, t.name),
+		Name:        t.name,
+		Server:      t.c.spec.ID,
+		OwnName:     t.name,
+		Description: "tool " + t.name,
+		Parameters:  json.RawMessage(`{"type":"object"}`),
+		Effect:      awaken.ReadOnly,
+	}
 }
 
 func (t *mcpTool) Call(context.Context, *awaken.ToolCall) (*awaken.ToolResult, error) {

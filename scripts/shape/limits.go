@@ -49,7 +49,7 @@ type exception struct {
 var exceptions = []exception{
 	{fieldsRule, "awaken.RunQuery", 23, "the filters of a list, one for each field"},
 	{fieldsRule, "llm/openai.Preset", 21, "what servers that speak like OpenAI do differently, one fact for each field: configuration in all but its name"},
-	{fieldsRule, "plugin/mcp.Server", 23, "how to reach a server and what is trusted of it, read from a document: configuration in all but its name"},
+	{fieldsRule, "plugin/mcp.Server", 23, "how to reach and trust a server, read from a document: configuration in all but its name"},
 }
 
 // violations returns all violations of the rules.

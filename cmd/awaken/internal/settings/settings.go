@@ -231,7 +231,8 @@ func (s *Settings) table() []*Value {
 		{Name: "mailbox.liveness_ms", to: &m.Liveness, def: "4000", check: atLeast(1), Doc: "how long a process may be silent before others take its runs over; it sends four heartbeats in that time"},
 		{Name: "mailbox.poll_interval", to: &m.Poll, def: "1s", check: aTime, Doc: "how often to ask for work when nothing signals it"},
 		{Name: "mailbox.gc_interval", to: &m.GC, def: "1m", check: aTime, Doc: "how often to purge terminal dispatches"},
-		{Name: "mailbox.gc_ttl", to: &m.TTL, def: "24h", check: aTime, Doc: "how long to keep terminal dispatches, idempotency keys and IDs of messages"},
+		{Name: "mailbox.gc_ttl", to: &m.TTL, def: "24h", check: aTime,
+			Doc: "how long to keep terminal dispatches, idempotency keys and IDs of messages"},
 		{Name: "mailbox.upload_ttl", to: &m.Uploads, def: "24h", check: aTime, Doc: "how long to keep uploaded files that no thread refers to"},
 		{Name: "mailbox.default_max_attempts", to: &m.MaxAttempts, def: "5", check: atLeast(1), Doc: "failures in a row before a dispatch becomes a dead letter"},
 		{Name: "mailbox.suspended_lease_ms", to: new(time.Duration), def: "600000", check: atLeast(1), Unused: "waiting runs hold no lease"},
@@ -262,15 +263,21 @@ func (s *Settings) table() []*Value {
 		{Name: "openai.api_key", Env: "OPENAI_API_KEY", to: &s.OpenAI.APIKey, Doc: "API key of the default provider"},
 		{Name: "budget.enabled", to: &s.Budget.Enabled, Doc: "enforce the limits set with PUT /v1/budget on all runs; budgets of agents and requests always apply"},
 		{Name: "budget.tenant_usd", to: &s.Budget.TenantUSD, Doc: "default limit of a tenant in US dollars; 0 means no limit"},
-		{Name: "budget.unpriced", to: &s.Budget.Unpriced, def: "refuse", check: oneOf("refuse", "allow"), Doc: "what to do with runs of models without prices if budgets hold for all runs: refuse them when they are submitted, or allow them at no cost"},
+		{Name: "budget.unpriced", to: &s.Budget.Unpriced, def: "refuse", check: oneOf("refuse", "allow"),
+			Doc: "what to do with runs of models without prices if budgets hold for all runs: " +
+				"refuse them when they are submitted, or allow them at no cost"},
 	}, s.processTable())
 }
 
 // processTable defines the settings of the process and of what it may reach.
 func (s *Settings) processTable() []*Value {
 	return []*Value{
-		{Name: "outbound.allow", Env: "AWAKEN_OUTBOUND_ALLOW", to: &s.Outbound.Allow, check: areNetworks, Doc: "private networks that addresses of operators may be in, such as 127.0.0.0/8: providers, MCP and A2A servers, the issuer of users' tokens"},
-		{Name: "outbound.tenants_allow", Env: "AWAKEN_OUTBOUND_TENANTS_ALLOW", to: &s.Outbound.TenantsAllow, check: areNetworks, Doc: "private networks that addresses of tenants may be in: webhooks and push notifications. They may be reached without TLS"},
+		{Name: "outbound.allow", Env: "AWAKEN_OUTBOUND_ALLOW", to: &s.Outbound.Allow, check: areNetworks,
+			Doc: "private networks that addresses of operators may be in, such as 127.0.0.0/8: " +
+				"providers, MCP and A2A servers, the issuer of users' tokens"},
+		{Name: "outbound.tenants_allow", Env: "AWAKEN_OUTBOUND_TENANTS_ALLOW", to: &s.Outbound.TenantsAllow, check: areNetworks,
+			Doc: "private networks that addresses of tenants may be in: webhooks and push notifications. " +
+				"They may be reached without TLS"},
 		{Name: "log.level", Env: "AWAKEN_LOG_LEVEL", Flag: "log-level", to: &s.Log.Level, def: "info", check: oneOf("debug", "info", "warn", "error"), Doc: "lowest level to log: debug, info, warn or error"},
 		{Name: "log.format", Env: "AWAKEN_LOG_FORMAT", Flag: "log-format", to: &s.Log.Format, def: "text", check: oneOf("text", "json"), Doc: "format of the log: text or json"},
 		{Name: "retention.threads_days", to: &s.Retention, check: atLeast(0), Doc: "delete threads that were not used for this long; 0 keeps them"},
@@ -351,8 +358,10 @@ func (l *Limits) table() []*Value {
 		{Name: "limits.stream_write_timeout", to: &l.StreamWrite, def: "10s", check: aTime, Doc: "time for a client to read what a stream sends"},
 		{Name: "limits.heartbeat_interval", to: &l.Heartbeat, def: "15s", check: aTime, Doc: "interval of heartbeats on an idle stream"},
 		{Name: "limits.tool_timeout", to: &l.ToolTime, def: "5m", check: aTime, Doc: "duration of a tool call"},
-		{Name: "limits.reply_bytes", to: &l.Reply.Bytes, def: "16777216", check: limit, Doc: "size of a model's reply: text, thinking, arguments and other data, and 32 bytes for each piece of the stream"},
-		{Name: "limits.reply_arguments_bytes", to: &l.Reply.Arguments, def: "4194304", check: limit, Doc: "size of the arguments of all calls in a model's reply"},
+		{Name: "limits.reply_bytes", to: &l.Reply.Bytes, def: "16777216", check: limit,
+			Doc: "size of a model's reply: text, thinking, arguments and other data, and 32 bytes for each piece of the stream"},
+		{Name: "limits.reply_arguments_bytes", to: &l.Reply.Arguments, def: "4194304", check: limit,
+			Doc: "size of the arguments of all calls in a model's reply"},
 		{Name: "limits.reply_calls", to: &l.Reply.Calls, def: "256", check: limit, Doc: "calls in a model's reply"},
 		{Name: "limits.key_rate", to: &l.KeyRate, Doc: "requests per second and key; 0 means no limit"},
 		{Name: "limits.key_burst", to: &l.KeyBurst, check: atLeast(0), Doc: "requests at once per key; 0 means two seconds' worth"},
