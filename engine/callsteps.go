@@ -385,8 +385,13 @@ func (w *crew) settleStep(ctx context.Context, c *call, m *stepMessage) (stepRep
 		if err != nil {
 			return stepReply{}, w.fail(err)
 		}
-		c.steps.stopped = awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{ID: stepQuestion(c.state.CallID, step), Action: awaken.ActionStepInDoubt,
-			Message: awaken.DoubtQuestion(fmt.Sprintf("Step '%s' of tool '%s' was cut off after it had begun.", step.Name, c.state.ToolName), "Run the step again?"), Parameters: params}})
+		happened := fmt.Sprintf("Step '%s' of tool '%s' was cut off after it had begun.", step.Name, c.state.ToolName)
+		c.steps.stopped = awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{
+			ID:         stepQuestion(c.state.CallID, step),
+			Action:     awaken.ActionStepInDoubt,
+			Message:    awaken.DoubtQuestion(happened, "Run the step again?"),
+			Parameters: params,
+		}})
 		return stepReply{err: c.steps.stopped}, nil
 	}
 	doubtful := ended(step, w.rt.cfg.Now().UnixMilli(), nil)

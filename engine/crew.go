@@ -539,7 +539,8 @@ func (w *crew) finish(ctx context.Context, o outcome) *end {
 // brokeOff reports whether a call ended without an answer of its tool, which was told to stop or broke off.
 func brokeOff(o *outcome) bool {
 	_, panicked := errors.AsType[*awaken.PanicError](o.err)
-	return o.res == nil && (panicked || errors.Is(o.err, errToolTimeout) || errors.Is(o.err, errToolExit) || errors.Is(o.err, awaken.ErrCancelled))
+	stopped := errors.Is(o.err, errToolTimeout) || errors.Is(o.err, errToolExit) || errors.Is(o.err, awaken.ErrCancelled)
+	return o.res == nil && (panicked || stopped)
 }
 
 // retire marks a call as no longer running.

@@ -47,8 +47,8 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 			s := w.ledger.edit(c)
 			s.Status, s.StartedAt, s.Attempts = awaken.CallNew, 0, max(s.Attempts, 1)
 		case c.state.AskInDoubt || c.entry != nil && c.entry.Spec.InDoubt == awaken.DoubtSuspend:
-			if e := w.outcomes.suspend(c, &awaken.ToolResult{Suspension: &awaken.Ticket{Suspension: awaken.Suspension{ID: "in_doubt_" + c.state.CallID, Action: awaken.ActionInDoubt,
-				Message: awaken.DoubtQuestion(fmt.Sprintf("Tool '%s' was cut off after it had begun.", c.state.ToolName), "Make the call again?"), Parameters: c.state.Arguments}}}, nil); e != nil {
+			ask := &awaken.Ticket{Suspension: doubtSuspension(c.state)}
+			if e := w.outcomes.suspend(c, &awaken.ToolResult{Suspension: ask}, nil); e != nil {
 				return e
 			}
 		default:
@@ -56,6 +56,17 @@ func (w *crew) resolveDoubts(ctx context.Context) *end {
 		}
 	}
 	return nil
+}
+
+// doubtSuspension asks whether a call that was cut off is to be made again.
+func doubtSuspension(s *awaken.CallState) awaken.Suspension {
+	happened := fmt.Sprintf("Tool '%s' was cut off after it had begun.", s.ToolName)
+	return awaken.Suspension{
+		ID:         "in_doubt_" + s.CallID,
+		Action:     awaken.ActionInDoubt,
+		Message:    awaken.DoubtQuestion(happened, "Make the call again?"),
+		Parameters: s.Arguments,
+	}
 }
 
 // settlesAsMade reports whether a person has decided that a call in doubt took effect: by the outcome, or

@@ -223,8 +223,19 @@ func (l *ledger) waiting() *awaken.Waiting {
 		}
 		susp := s.Ticket.Suspension
 		w.TicketIDs = append(w.TicketIDs, susp.ID)
-		w.Tickets = append(w.Tickets, awaken.WaitingTicket{TicketID: susp.ID, ToolCallID: s.CallID, ToolName: s.ToolName, Arguments: s.Arguments,
-			ResumeMode: s.ResumeMode, Reason: susp.Message, Suspension: &susp, ExpiresAt: s.Ticket.ExpiresAt, Escalated: s.Escalated, UpdatedAt: s.UpdatedAt, InDoubt: openDoubt(s)})
+		w.Tickets = append(w.Tickets, awaken.WaitingTicket{
+			TicketID:   susp.ID,
+			ToolCallID: s.CallID,
+			ToolName:   s.ToolName,
+			Arguments:  s.Arguments,
+			ResumeMode: s.ResumeMode,
+			Reason:     susp.Message,
+			Suspension: &susp,
+			ExpiresAt:  s.Ticket.ExpiresAt,
+			Escalated:  s.Escalated,
+			UpdatedAt:  s.UpdatedAt,
+			InDoubt:    openDoubt(s),
+		})
 		if s.ResumeMode == awaken.UseDecisionAsToolResult {
 			w.Reason = awaken.WaitUserInput
 		}

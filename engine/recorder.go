@@ -272,8 +272,8 @@ func (o *recorder) close() {
 	o.open = o.open[:0]
 }
 
-// withdraw drops the text of the open coalesced entries, because a reset is about to withdraw them. Of each, the log keeps one delta without
-// text; the numbers of the others are not used again.
+// withdraw drops the text of the open coalesced entries, because a reset is about to withdraw them. Of each, the
+// log keeps one delta without text; the numbers of the others are not used again.
 func (o *recorder) withdraw() {
 	for i := range o.open {
 		c := &o.open[i]

@@ -17,9 +17,18 @@ func (rt *Runtime) Report(ctx context.Context, child *awaken.Run) error {
 	if child.ParentRunID == "" || child.ParentThreadID == "" || child.Origin != "subagent" || child.Status != awaken.RunDone && child.Status != awaken.RunWaiting {
 		return nil
 	}
-	rep := &awaken.ChildReport{RunID: child.RunID, ThreadID: child.ThreadID, AgentID: child.AgentID, Status: child.Status,
-		Termination: child.Termination, Response: child.FinalOutput, Task: child.Mode == "scheduled", FinishedAt: child.FinishedAt / 1000, Taint: child.Taint,
-		InDoubt: int(child.InDoubt)}
+	rep := &awaken.ChildReport{
+		RunID:       child.RunID,
+		ThreadID:    child.ThreadID,
+		AgentID:     child.AgentID,
+		Status:      child.Status,
+		Termination: child.Termination,
+		Response:    child.FinalOutput,
+		Task:        child.Mode == "scheduled",
+		FinishedAt:  child.FinishedAt / 1000,
+		Taint:       child.Taint,
+		InDoubt:     int(child.InDoubt),
+	}
 	rep.Usage, rep.CostUSD = child.Total()
 	if child.ErrorPayload != nil {
 		rep.Error = child.ErrorPayload.Message

@@ -28,7 +28,8 @@ func settlementItem(run *awaken.Run, s *awaken.CallState, d awaken.Decision) *aw
 func checkSettlement(threadID string, s *awaken.CallState, d *awaken.Decision) (dup bool, err error) {
 	switch doubt := s.Doubt; {
 	case doubt.Open() && d.Outcome == awaken.OutcomeNotMade && d.Action == awaken.ActionResume:
-		return false, fmt.Errorf("%w: action is resume, but the call is %s and cannot be made again; want cancel or none", awaken.ErrInvalid, s.Status)
+		return false, fmt.Errorf("%w: action is resume, but the call is %s and cannot be made again; want cancel or none",
+			awaken.ErrInvalid, s.Status)
 	case doubt.Open():
 		return false, nil
 	case doubt == nil || doubt.Settled.By != "person":
@@ -48,10 +49,12 @@ func checkSettlement(threadID string, s *awaken.CallState, d *awaken.Decision) (
 func notInDoubt(s *awaken.CallState, d *awaken.Decision) error {
 	switch {
 	case s.AwaitsChild():
-		return fmt.Errorf("%w: outcome is %s, but the call waits for run %s; want the outcome of a call of that run", awaken.ErrInvalid, d.Outcome, s.Child)
+		return fmt.Errorf("%w: outcome is %s, but the call waits for run %s; want the outcome of a call of that run",
+			awaken.ErrInvalid, d.Outcome, s.Child)
 	case s.Doubt != nil && !s.Doubt.Open():
 		as := s.Doubt.Settled
-		return fmt.Errorf("%w: outcome is %s, but the call is not in doubt any more: its outcome is %s, by its %s", awaken.ErrInvalid, d.Outcome, as.Outcome, as.By)
+		return fmt.Errorf("%w: outcome is %s, but the call is not in doubt any more: its outcome is %s, by its %s",
+			awaken.ErrInvalid, d.Outcome, as.Outcome, as.By)
 	}
 	return fmt.Errorf("%w: outcome is %s, but the call is not in doubt; want a decision without outcome", awaken.ErrInvalid, d.Outcome)
 }
@@ -76,7 +79,14 @@ func (de *decider) settled(rec *awaken.Decided) (own bool) {
 		for _, c := range de.ledger.calls {
 			if c.state.CallID == rec.ToolCallID && c.state.Doubt.Open() {
 				found = true
-				de.ledger.settle(c, awaken.Settlement{Outcome: rec.Outcome, By: "person", At: rec.At, Actor: rec.Actor, Reason: rec.Reason, Result: rec.Result})
+				de.ledger.settle(c, awaken.Settlement{
+					Outcome: rec.Outcome,
+					By:      "person",
+					At:      rec.At,
+					Actor:   rec.Actor,
+					Reason:  rec.Reason,
+					Result:  rec.Result,
+				})
 			}
 		}
 		if !found {

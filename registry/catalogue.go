@@ -139,7 +139,8 @@ func literal(entry string, permits bool, names *toolname.Names) (code, text stri
 		return "catalog_literal_matches_nothing", fmt.Sprintf("%q, which is not a registered tool; available: %q", entry,
 			names.IDs(func(toolname.Tool) bool { return true }))
 	case permits && !slices.ContainsFunc(ids, func(id string) bool { return names.Tool(id).Named(entry) }):
-		return "catalog_literal_ambiguous", fmt.Sprintf("%q, which is the name of several tools, so it permits none of them; want one of their ids: %q", entry, ids)
+		return "catalog_literal_ambiguous", fmt.Sprintf(
+			"%q, which is the name of several tools, so it permits none of them; want one of their ids: %q", entry, ids)
 	}
 	return "", ""
 }

@@ -50,8 +50,16 @@ func NewOutputPlan(raw json.RawMessage, native bool) (*OutputPlan, error) {
 			return nil, err
 		}
 	}
-	p.Finish = &Tool{Spec: awaken.ToolSpec{ID: awaken.FinalOutputTool, Egress: awaken.Egress{None: true}, Name: awaken.FinalOutputTool, Effect: awaken.ReadOnly}, Schema: s,
-		Desc: llm.Tool{Name: awaken.FinalOutputTool, Description: "Gives the final answer. Call it once, when there is nothing left to find out.", Parameters: shown}}
+	const name = awaken.FinalOutputTool
+	p.Finish = &Tool{
+		Spec:   awaken.ToolSpec{ID: name, Name: name, Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly},
+		Schema: s,
+		Desc: llm.Tool{
+			Name:        name,
+			Description: "Gives the final answer. Call it once, when there is nothing left to find out.",
+			Parameters:  shown,
+		},
+	}
 	p.hint = llm.Text("Give your final answer by calling the tool " + awaken.FinalOutputTool + ", not as text.")
 	return p, nil
 }

@@ -263,8 +263,23 @@ func (t *teller) addCalls(calls []*awaken.CallState, more bool) {
 
 // row returns the row of a call.
 func (t *teller) row(c *awaken.CallState) CallRow {
-	r := CallRow{CallID: c.CallID, ToolName: c.ToolName, Step: c.Step, Index: c.Index, Status: c.Status, Effect: c.Effect, Key: c.Key, QueuedAt: t.queued[c.CallID],
-		StartedAt: c.StartedAt, Attempts: int(c.Attempts), InDoubt: inDoubt(c), Doubt: c.Doubt, Outcome: c.Outcome(), Probe: c.Probed.String(), Child: c.Child}
+	r := CallRow{
+		CallID:    c.CallID,
+		ToolName:  c.ToolName,
+		Step:      c.Step,
+		Index:     c.Index,
+		Status:    c.Status,
+		Effect:    c.Effect,
+		Key:       c.Key,
+		QueuedAt:  t.queued[c.CallID],
+		StartedAt: c.StartedAt,
+		Attempts:  int(c.Attempts),
+		InDoubt:   inDoubt(c),
+		Doubt:     c.Doubt,
+		Outcome:   c.Outcome(),
+		Probe:     c.Probed.String(),
+		Child:     c.Child,
+	}
 	if c.StartedAt != 0 && r.Attempts == 0 {
 		r.Attempts = 1
 	}

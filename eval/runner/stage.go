@@ -114,7 +114,13 @@ func (s *stage) missing(reg *registry.Registry, agentID string) (out []awaken.To
 type recorded struct{ name string }
 
 func (r recorded) Spec() awaken.ToolSpec {
-	return awaken.ToolSpec{ID: r.name, Egress: awaken.Egress{None: true}, Name: r.name, Description: "Returns what the case has recorded.", Parameters: json.RawMessage(`{"type":"object"}`)}
+	return awaken.ToolSpec{
+		ID:          r.name,
+		Egress:      awaken.Egress{None: true},
+		Name:        r.name,
+		Description: "Returns what the case has recorded.",
+		Parameters:  json.RawMessage(`{"type":"object"}`),
+	}
 }
 
 // Call is not reached: the stage has its results.
