@@ -179,7 +179,14 @@ func (a *account) enter(ctx context.Context, req *llm.Request) (*ticket, error) 
 	a.mu.Unlock()
 	err := a.await(ctx, w, req)
 	if told := a.limiter.cfg.Waited; told != nil {
-		told(Waited{Provider: a.provider, Model: req.Model, Tenant: w.tenant, Background: inBackground, For: time.Since(w.joined), Sent: err == nil})
+		told(Waited{
+			Provider:   a.provider,
+			Model:      req.Model,
+			Tenant:     w.tenant,
+			Background: inBackground,
+			For:        time.Since(w.joined),
+			Sent:       err == nil,
+		})
 	}
 	if err != nil {
 		return nil, err

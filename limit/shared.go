@@ -199,9 +199,10 @@ func (a *account) look(model string) {
 
 // forget removes what was learned, and reports whether there was anything.
 func (b *bucket) forget() bool {
-	was := b.Paused != 0 || b.Strikes != 0 || b.Requests.Learned != 0 || b.Requests.Ceiling != 0 || b.Tokens.Learned != 0 || b.Tokens.Ceiling != 0
+	was := b.Paused != 0 || b.Strikes != 0
 	b.Paused, b.Strikes = 0, 0
 	for _, m := range []*meter{&b.Requests, &b.Tokens} {
+		was = was || m.Learned != 0 || m.Ceiling != 0
 		m.Learned, m.LearnedAt, m.Ceiling, m.CeilingAt = 0, 0, 0, 0
 	}
 	return was

@@ -20,11 +20,19 @@ type RetryPolicy struct {
 	OverloadedBackoffBaseMS int `json:"overloaded_backoff_base_ms,omitempty"` // the same if the provider is overloaded
 	MaxStreamRetries        int `json:"max_stream_retries,omitempty"`         // of a reply that was interrupted
 	StreamIdleTimeoutSecs   int `json:"stream_idle_timeout_secs,omitempty"`   // how long a stream may be silent
-	MaxRetryAfterSecs       int `json:"max_retry_after_secs,omitempty"`       // longest delay of a provider that is waited for; a longer one ends the retries
+	// MaxRetryAfterSecs is the longest delay of a provider that is waited for. A longer one ends the retries.
+	MaxRetryAfterSecs int `json:"max_retry_after_secs,omitempty"`
 }
 
 // DefaultRetry is the policy of agents that do not configure one.
-var DefaultRetry = RetryPolicy{MaxRetries: 2, BackoffBaseMS: 500, OverloadedBackoffBaseMS: 2000, MaxStreamRetries: 2, StreamIdleTimeoutSecs: 60, MaxRetryAfterSecs: int(DefaultMaxPause / time.Second)}
+var DefaultRetry = RetryPolicy{
+	MaxRetries:              2,
+	BackoffBaseMS:           500,
+	OverloadedBackoffBaseMS: 2000,
+	MaxStreamRetries:        2,
+	StreamIdleTimeoutSecs:   60,
+	MaxRetryAfterSecs:       int(DefaultMaxPause / time.Second),
+}
 
 // UnmarshalJSON reads a policy. Absent fields get their defaults, except max_retries,
 // which is required.

@@ -207,7 +207,8 @@ func (r *route) choose() (int, error) {
 		if r.last != nil {
 			return -1, r.last
 		}
-		return -1, &Error{Kind: PoolAttemptsExhausted, Unsent: true, Message: fmt.Sprintf("the session has switched models %d times without success", switches)}
+		return -1, &Error{Kind: PoolAttemptsExhausted, Unsent: true,
+			Message: fmt.Sprintf("the session has switched models %d times without success", switches)}
 	}
 	if r.lend {
 		r.lent++
@@ -227,10 +228,12 @@ func (r *route) exhausted(soon time.Time) error {
 	}
 	n := len(r.pool.members)
 	if r.last == nil {
-		return &Error{Kind: AllModelsUnavailable, Unsent: true, RetryAfter: after, Message: fmt.Sprintf("none of the pool's %d models takes requests now", n)}
+		return &Error{Kind: AllModelsUnavailable, Unsent: true, RetryAfter: after,
+			Message: fmt.Sprintf("none of the pool's %d models takes requests now", n)}
 	}
 	if last := r.last.RetryAfter; r.last.Retryable() && (last == 0 || after == 0 || last < after) {
 		after = last
 	}
-	return &Error{Kind: PoolAttemptsExhausted, RetryAfter: after, Message: fmt.Sprintf("none of the pool's %d models answered", n), Err: r.last}
+	return &Error{Kind: PoolAttemptsExhausted, RetryAfter: after, Err: r.last,
+		Message: fmt.Sprintf("none of the pool's %d models answered", n)}
 }

@@ -5,7 +5,8 @@ package claimtest
 import "regexp"
 
 // open are wordings that leave the outcome open, or are about another attempt. They are no claims.
-var open = regexp.MustCompile(`(?i)whether (it|they|the call) (took effect|has taken effect) is not known|may have (taken effect|been made|been done|arrived)|` +
+var open = regexp.MustCompile(`(?i)whether (it|they|the call) (took effect|has taken effect) is not known|` +
+	`may have (taken effect|been made|been done|arrived)|` +
 	`not made again|was not (repeated|continued)|has made (a call|\d+ calls) of which`)
 
 // claims are wordings that say what became of a call.

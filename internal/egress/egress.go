@@ -72,7 +72,9 @@ func Check(entry string) error {
 	if port != "" {
 		want = net.JoinHostPort(rest, port)
 	}
-	if s := spelled(rest); bad || s == "" || s != strings.ToLower(rest) || below && notAddress == nil || strings.TrimPrefix(entry, "*.") != want {
+	s := spelled(rest)
+	bad = bad || s == "" || s != strings.ToLower(rest) || below && notAddress == nil
+	if bad || strings.TrimPrefix(entry, "*.") != want {
 		return fmt.Errorf("%q, want a host such as go.dev, *.go.dev, 10.0.0.1 or go.dev:8443, in lower-case letters and Punycode", entry)
 	}
 	if strings.ToLower(entry) != entry {

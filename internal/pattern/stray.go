@@ -32,7 +32,8 @@ func (p *Pattern) Stray(names *toolname.Names, permits bool) *Stray {
 	if ids := names.Shared(written); written != "" && len(ids) > 0 {
 		return &Stray{Text: fmt.Sprintf("%q is the name of several tools, so it permits none of them; want one of their ids: %q", p.text, ids)}
 	}
-	return &Stray{Text: fmt.Sprintf("%q matches names of tools, but a pattern that permits calls is compared with ids: %q", p.text, some(names.IDs(p.Restricts)))}
+	return &Stray{Text: fmt.Sprintf("%q matches names of tools, but a pattern that permits calls is compared with ids: %q",
+		p.text, some(names.IDs(p.Restricts)))}
 }
 
 // some returns the first of many ids.

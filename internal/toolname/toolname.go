@@ -45,6 +45,13 @@ type entry struct {
 	open  int
 }
 
+// writtenForms are the forms in which the tool of a server is written: before the server, and between server and tool.
+var writtenForms = [...][2]string{
+	{"mcp__", "__"},
+	{"", "__"}, {"", "/"}, {"", "."}, {"", ":"},
+	{"mcp:", "/"}, {"mcp:", ":"}, {"mcp/", "/"}, {"mcp.", "."},
+}
+
 func newEntry(s *Spec) *entry {
 	e := &entry{id: s.ID}
 	add := func(name string) {
@@ -74,7 +81,7 @@ func newEntry(s *Spec) *entry {
 		each("mcp__", "__")
 	}
 	e.open = len(e.names)
-	for _, form := range [][2]string{{"mcp__", "__"}, {"", "__"}, {"", "/"}, {"", "."}, {"", ":"}, {"mcp:", "/"}, {"mcp:", ":"}, {"mcp/", "/"}, {"mcp.", "."}} {
+	for _, form := range writtenForms {
 		each(form[0], form[1])
 	}
 	for _, own := range owns {
@@ -230,7 +237,8 @@ func (n *Names) Doubt(text, written string) Doubt {
 	d := Doubt{Waiting: n.waiting(written)}
 	switch near := n.near(written); {
 	case len(d.Waiting) > 0:
-		d.Text = fmt.Sprintf("%q matches no tool that is known yet: the tools of %s are not known, because it is not connected", text, servers(d.Waiting))
+		d.Text = fmt.Sprintf("%q matches no tool that is known yet: the tools of %s are not known, because it is not connected",
+			text, servers(d.Waiting))
 	case near != "":
 		d.Text = fmt.Sprintf("%q matches no known tool; did you mean %q?", text, near)
 	default:

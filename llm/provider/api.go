@@ -125,7 +125,10 @@ func (a *API) PostLines(ctx context.Context, path string, body any, take func(li
 	return post(ctx, a, path, body, readLines, take)
 }
 
-func post[T any](ctx context.Context, a *API, path string, body any, read func(r io.Reader, most int) iter.Seq2[T, error], take func(T) (bool, error)) error {
+// reader reads the parts of a response, each of at most so many bytes.
+type reader[T any] func(r io.Reader, most int) iter.Seq2[T, error]
+
+func post[T any](ctx context.Context, a *API, path string, body any, read reader[T], take func(T) (bool, error)) error {
 	resp, err := a.Send(ctx, http.MethodPost, path, body)
 	if err != nil {
 		return err

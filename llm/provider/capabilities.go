@@ -35,7 +35,11 @@ func (a *API) knowledge(model string) llm.ModelKnowledge {
 	info, _ := Known(model)
 	a.learned.mu.Lock()
 	defer a.learned.mu.Unlock()
-	k := llm.ModelKnowledge{Learned: a.learned.rejected[model], Discovered: a.learned.listed[listName(model)], Known: a.Lacks.Or(info.Capabilities)}
+	k := llm.ModelKnowledge{
+		Learned:    a.learned.rejected[model],
+		Discovered: a.learned.listed[listName(model)],
+		Known:      a.Lacks.Or(info.Capabilities),
+	}
 	if listed, ok := Catalogued(a.base, model); ok {
 		k.Listed = &listed
 	}

@@ -32,7 +32,18 @@ func Test(t *testing.T, a Adapter) {
 	groups := []struct {
 		name  string
 		cases []testCase
-	}{{"Stream", streamCases()}, {"Calls", callCases()}, {"Errors", errorCases()}, {"Faults", faultCases()}, {"Cancel", cancelCases()}, {"Bounds", boundsCases()}, {"Requests", requestCases()}, {"Models", modelCases()}, {"Cassettes", cassetteCases()}, {"Histories", historyCases()}}
+	}{
+		{"Stream", streamCases()},
+		{"Calls", callCases()},
+		{"Errors", errorCases()},
+		{"Faults", faultCases()},
+		{"Cancel", cancelCases()},
+		{"Bounds", boundsCases()},
+		{"Requests", requestCases()},
+		{"Models", modelCases()},
+		{"Cassettes", cassetteCases()},
+		{"Histories", historyCases()},
+	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
 			for _, c := range g.cases {
