@@ -165,7 +165,13 @@ func (c *claim) endCreated(ctx context.Context, run *awaken.Run, t awaken.Termin
 		if q.Open == nil || refused || !c.d.hasInput() {
 			return nil
 		}
-		q.Post = append(q.Post, awaken.InboxItem{ID: "input:" + c.d.ID, RunID: q.Open.RunID, Messages: c.d.Request.Messages, Untrusted: c.d.Request.Untrusted, Taint: c.d.Request.Taint})
+		q.Post = append(q.Post, awaken.InboxItem{
+			ID:        "input:" + c.d.ID,
+			RunID:     q.Open.RunID,
+			Messages:  c.d.Request.Messages,
+			Untrusted: c.d.Request.Untrusted,
+			Taint:     c.d.Request.Taint,
+		})
 		_, err := q.wake(c.tenant.newDispatch())
 		return err
 	})

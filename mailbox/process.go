@@ -169,7 +169,8 @@ func (p *process) die(id string) {
 			n++
 		}
 	}
-	p.cfg.Logger.Warn("this process was silent for too long; it abandons its runs and continues as a new process", "process", id, "limit", p.cfg.Liveness, "runs", n)
+	p.cfg.Logger.Warn("this process was silent for too long; it abandons its runs and continues as a new process",
+		"process", id, "limit", p.cfg.Liveness, "runs", n)
 	poke(p.died)
 }
 

@@ -101,11 +101,12 @@ func (r *Restored) Waiting(ctx context.Context, q awaken.RunQuery) iter.Seq2[*aw
 }
 
 // unfinished returns the runs that q selects, with a status, created before until.
-func unfinished(ctx context.Context, store awaken.Store, q awaken.RunQuery, status awaken.RunStatus, until int64) (all []*awaken.Run, err error) {
+func unfinished(ctx context.Context, s awaken.Store, q awaken.RunQuery, status awaken.RunStatus, until int64) ([]*awaken.Run, error) {
+	var all []*awaken.Run
 	at := ""
 	q.Status, q.Since, q.Until, q.Offset, q.Limit, q.At = status, 0, until, 0, 500, &at
 	for {
-		runs, err := store.ListRuns(ctx, q)
+		runs, err := s.ListRuns(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -181,10 +182,17 @@ type Unfinished struct {
 // MarkRestored prepares the database of a queue for a restoration, while no process uses it: it
 // wakes the runs that wait, so that the next process parks them as restored, and returns the mark
 // for the configuration of the processes that use the database from now on.
-func MarkRestored(ctx context.Context, queue Queue, tenants []string, now time.Time, newID func() string) (*awaken.Restoration, Unfinished, error) {
+func MarkRestored(
+	ctx context.Context, queue Queue, tenants []string, now time.Time, newID func() string,
+) (*awaken.Restoration, Unfinished, error) {
 	r := &awaken.Restoration{ID: newID()}
 	latest := int64(0)
 	var n Unfinished
+	counts := map[awaken.RunStatus]*int{
+		awaken.RunCreated: &n.Queued,
+		awaken.RunRunning: &n.Running,
+		awaken.RunWaiting: &n.Waiting,
+	}
 	for _, tenant := range tenants {
 		store := queue.Handle(tenant)
 		threads, err := store.ListThreads(ctx, awaken.ThreadQuery{Limit: 1})
@@ -194,7 +202,7 @@ func MarkRestored(ctx context.Context, queue Queue, tenants []string, now time.T
 		for _, th := range threads {
 			r.Known = max(r.Known, th.Metadata.UpdatedAt)
 		}
-		for status, count := range map[awaken.RunStatus]*int{awaken.RunCreated: &n.Queued, awaken.RunRunning: &n.Running, awaken.RunWaiting: &n.Waiting} {
+		for status, count := range counts {
 			runs, err := unfinished(ctx, store, awaken.RunQuery{}, status, 0)
 			if err != nil {
 				return nil, n, err

@@ -76,7 +76,8 @@ func (d *Dispatch) said() Said {
 
 // conflict is the error of another message with the id of one that d has accepted.
 func (s *Said) conflict(d *Dispatch) error {
-	return fmt.Errorf("message id %q: %w: it was used for another message, or in another way, on thread %s by run %s", s.MessageID, awaken.ErrConflict, d.ThreadID, d.RunID)
+	return fmt.Errorf("message id %q: %w: it was used for another message, or in another way, on thread %s by run %s",
+		s.MessageID, awaken.ErrConflict, d.ThreadID, d.RunID)
 }
 
 // Repeated returns the dispatch that has accepted a message which a client says again. The error is awaken.ErrNotFound if none has, or if

@@ -193,7 +193,8 @@ func (t *Tenant) submit(ctx context.Context, s *Submission) (*Receipt, error) {
 // maxSaid is how often a submission tries to replace a message that others may replace at the same time.
 const maxSaid = 10
 
-// decideAndChange submits by the rules of [Thread]. If decisions may be earlier ones, it leaves out the ones that contradict what was decided.
+// decideAndChange submits by the rules of [Thread]. If decisions may be earlier ones, it leaves out the ones that
+// contradict what was decided.
 func (t *Tenant) decideAndChange(ctx context.Context, s *Submission, d *Dispatch) (*Receipt, error) {
 	r, err := t.change(ctx, s, d)
 	for rec, ok := errors.AsType[*awaken.Decided](err); ok && s.Resent; rec, ok = errors.AsType[*awaken.Decided](err) {
@@ -340,7 +341,8 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 	}
 	settles, _ := partSettlements(decided)
 	if len(settles) > 0 {
-		return nil, fmt.Errorf("%w: decision on %q settles a call that is over; want it by itself, not with a submission", awaken.ErrInvalid, settles[0].Decided.ToolCallID)
+		return nil, fmt.Errorf("%w: decision on %q settles a call that is over; want it by itself, not with a submission",
+			awaken.ErrInvalid, settles[0].Decided.ToolCallID)
 	}
 	if len(s.Request.Decisions) > 0 && len(decided) == 0 && len(s.Request.Messages) == 0 {
 		return t.alreadyDecided(ctx, d.ThreadID)
@@ -364,8 +366,14 @@ func (t *Tenant) change(ctx context.Context, s *Submission, d *Dispatch) (*Recei
 			(user == "" || user == q.Open.UserID || len(decided) > 0) { // one user's message never goes to another user's run
 			sub.items = decided
 			if len(s.Request.Messages) > 0 {
-				sub.items = append(sub.items[:len(sub.items):len(sub.items)], awaken.InboxItem{ID: "input:" + d.ID, Messages: s.Request.Messages, Untrusted: s.Request.Untrusted, Taint: s.Request.Taint, Boundary: s.Boundary,
-					Supersede: len(decided) == 0 && hasUser(s.Request.Messages)})
+				sub.items = append(slices.Clip(sub.items), awaken.InboxItem{
+					ID:        "input:" + d.ID,
+					Messages:  s.Request.Messages,
+					Untrusted: s.Request.Untrusted,
+					Taint:     s.Request.Taint,
+					Boundary:  s.Boundary,
+					Supersede: len(decided) == 0 && hasUser(s.Request.Messages),
+				})
 			}
 		}
 		if len(decided) > 0 {

@@ -217,7 +217,12 @@ func (t *Thread) submit(s *submission) (*Dispatch, error) {
 			return nil, fmt.Errorf("thread %s: %w", t.ID, errClosed)
 		case open.Status == awaken.RunWaiting, has == nil && s.live: // a running run without a dispatch was cut off
 			for _, o := range unread {
-				t.Post = append(t.Post, awaken.InboxItem{ID: "input:" + o.ID, Messages: o.Request.Messages, Untrusted: o.Request.Untrusted, Taint: o.Request.Taint})
+				t.Post = append(t.Post, awaken.InboxItem{
+					ID:        "input:" + o.ID,
+					Messages:  o.Request.Messages,
+					Untrusted: o.Request.Untrusted,
+					Taint:     o.Request.Taint,
+				})
 				o = clone(o)
 				o.Status = Superseded
 				t.put(o)

@@ -103,7 +103,8 @@ func (b *Mailbox) beginAll(ctx context.Context, ds []*Dispatch, suspect bool, st
 	var lasts time.Duration // known before it starts: a run that makes progress resets its crashes
 	for _, d := range ds {
 		if d.Suspect() {
-			d.logTo(b.cfg.Logger).Warn("running a suspect alone: processes died while they ran it", "crashes", d.Crashes, "attempts", d.Attempts, "max_attempts", d.MaxAttempts)
+			d.logTo(b.cfg.Logger).Warn("running a suspect alone: processes died while they ran it",
+				"crashes", d.Crashes, "attempts", d.Attempts, "max_attempts", d.MaxAttempts)
 			isolated, lasts = d, d.timeAlone()
 		}
 		start(d)

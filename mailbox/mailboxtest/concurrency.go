@@ -149,7 +149,8 @@ var concurrencyCases = []testCase{
 					_, err = q.Reclaim(k.Context(), 10)
 				default:
 					var ds []*mailbox.Dispatch
-					ds, _, err = k.claimFrom(q, mailbox.ClaimRequest{Consumer: number("w", i), Lease: time.Duration(rnd.IntN(3)) * time.Second, Limit: 2, Suspects: 2})
+					lease := time.Duration(rnd.IntN(3)) * time.Second
+					ds, _, err = k.claimFrom(q, mailbox.ClaimRequest{Consumer: number("w", i), Lease: lease, Limit: 2, Suspects: 2})
 					for _, d := range ds {
 						s := mailbox.Settlement{Claim: d.Claim(), Status: mailbox.Acked}
 						if rnd.IntN(2) == 0 {

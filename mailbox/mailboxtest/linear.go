@@ -121,12 +121,21 @@ type entry struct {
 }
 
 func (e entry) String() string {
-	return fmt.Sprintf("{%s epoch %d token %q cancel %v attempts %d steps %d crashes %d}", e.id, e.epoch, e.token, e.cancel, e.attempts, e.steps, e.crashes)
+	return fmt.Sprintf("{%s epoch %d token %q cancel %v attempts %d steps %d crashes %d}",
+		e.id, e.epoch, e.token, e.cancel, e.attempts, e.steps, e.crashes)
 }
 
 // shown is a stored dispatch as the model would show it.
 func shown(d *mailbox.Dispatch) string {
-	return entry{rank: rank{id: d.ID}, epoch: d.Epoch, token: d.ClaimToken, cancel: d.Cancel, attempts: d.Attempts, steps: d.Steps, crashes: d.Crashes}.String()
+	return entry{
+		rank:     rank{id: d.ID},
+		epoch:    d.Epoch,
+		token:    d.ClaimToken,
+		cancel:   d.Cancel,
+		attempts: d.Attempts,
+		steps:    d.Steps,
+		crashes:  d.Crashes,
+	}.String()
 }
 
 // sequential is a thread of the model: its live dispatches in order.

@@ -291,7 +291,8 @@ var blameCases = []testCase{
 		}
 	}},
 	{"AttemptsStayWithinTheLimit", func(k *kit) {
-		k.suspects(dispatch("t1", "a", func(d *mailbox.Dispatch) { d.MaxAttempts = 2 }), dispatch("t2", "b", func(d *mailbox.Dispatch) { d.MaxAttempts = 2 }))
+		twice := func(d *mailbox.Dispatch) { d.MaxAttempts = 2 }
+		k.suspects(dispatch("t1", "a", twice), dispatch("t2", "b", twice))
 		for i := range 5 {
 			k.join(number("q", i))
 			ds := k.claimSuspects(number("q", i), 1, 1)

@@ -42,8 +42,8 @@ func refuses(k *kit, thread string, fn func(t *mailbox.Thread)) {
 var saidCases = []testCase{
 	{"AThreadAcceptsAMessageOnce", func(k *kit) {
 		k.enqueue(dispatch("t", "a", says("m")), dispatch("t", "b", says("other")))
-		k.leaves([]int{0, 2, 5}, dispatch("t", "c", says("m")), dispatch("u", "d", says("m")), dispatch("u", "e", says("m")), dispatch("t", "f"), dispatch("t", "g"),
-			dispatch("t", "h", says("other")))
+		k.leaves([]int{0, 2, 5}, dispatch("t", "c", says("m")), dispatch("u", "d", says("m")), dispatch("u", "e", says("m")),
+			dispatch("t", "f"), dispatch("t", "g"), dispatch("t", "h", says("other")))
 		equal(k, "of t", []string{"a"}, accepted(k, "t", "m"))
 		equal(k, "of u", []string{"d"}, accepted(k, "u", "m"))
 		equal(k, "of none", 0, len(accepted(k, "t", "ghost")))

@@ -60,7 +60,15 @@ func (db *DB) newStore(tenant string) *Store {
 		db.rollups.follow(tenant, rs)
 	}
 	now := func() time.Time { return db.Now() }
-	ds := &dispatches{records: rs, lines: db.lines, processes: db.processes, now: now, byID: map[string]*mailbox.Dispatch{}, byKey: map[string]*mailbox.Dispatch{}, accepted: map[messageKey]*mailbox.Dispatch{}}
+	ds := &dispatches{
+		records:   rs,
+		lines:     db.lines,
+		processes: db.processes,
+		now:       now,
+		byID:      map[string]*mailbox.Dispatch{},
+		byKey:     map[string]*mailbox.Dispatch{},
+		accepted:  map[messageKey]*mailbox.Dispatch{},
+	}
 	bs := &blobs{records: rs, now: now, byID: map[string]*file{}, held: map[string][]*file{}}
 	words := &bodies{records: rs, byThread: map[string][]body.Stored{}}
 	return &Store{

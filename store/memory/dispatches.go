@@ -322,7 +322,8 @@ func (s *dispatches) Dispatches(_ context.Context, q mailbox.Query) ([]*mailbox.
 }
 
 func (s *dispatches) selects(q mailbox.Query, d *mailbox.Dispatch) bool {
-	return (q.ThreadID == "" || q.ThreadID == d.ThreadID) && (q.RunID == "" || q.RunID == d.RunID) && (q.MessageID == "" || q.MessageID == d.MessageID) &&
+	return (q.ThreadID == "" || q.ThreadID == d.ThreadID) && (q.RunID == "" || q.RunID == d.RunID) &&
+		(q.MessageID == "" || q.MessageID == d.MessageID) &&
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, d.Status)) &&
 		(q.Worker == "" || q.Worker == d.ClaimedBy) && (q.AgentID == "" || q.AgentID == s.agent(d)) && (q.After == "" || d.ID < q.After)
 }

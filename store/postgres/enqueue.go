@@ -122,8 +122,14 @@ func distinct(all []*enqueued) []*enqueued {
 	type name struct{ kind, tenant, thread, name string }
 	seen := make(map[name]bool, 2*len(all))
 	return slices.DeleteFunc(all, func(q *enqueued) bool {
-		names := [...]name{{"id", q.tenant, "", q.id}, {"run", q.tenant, "", q.run}, {"key", q.tenant, "", q.key}, {"dedupe", q.tenant, q.thread, q.dedupe},
-			{"message", q.tenant, q.thread, q.message}, {"thread", q.tenant, "", q.thread}}
+		names := [...]name{
+			{"id", q.tenant, "", q.id},
+			{"run", q.tenant, "", q.run},
+			{"key", q.tenant, "", q.key},
+			{"dedupe", q.tenant, q.thread, q.dedupe},
+			{"message", q.tenant, q.thread, q.message},
+			{"thread", q.tenant, "", q.thread},
+		}
 		for _, n := range names {
 			if n.kind == "thread" && !q.idle {
 				continue
@@ -174,16 +180,17 @@ func (e *enqueuer) many(all []*enqueued, look, start bool) (query string, args [
 	if start {
 		consumers = texts(func(q *enqueued) string { return q.consumer })
 	}
-	return `SELECT e.*, array_fill(0::bigint, ARRAY[cardinality($2::text[])]) FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) e`, []any{
-		texts(func(q *enqueued) string { return q.tenant }), texts(func(q *enqueued) string { return q.id }),
-		texts(func(q *enqueued) string { return q.thread }), texts(func(q *enqueued) string { return q.run }),
-		numbers(func(q *enqueued) int64 { return q.priority }), numbers(func(q *enqueued) int64 { return q.delay }),
-		numbers(func(q *enqueued) int64 { return q.max }), texts(func(q *enqueued) string { return q.dedupe }),
-		texts(func(q *enqueued) string { return q.key }), texts(func(q *enqueued) string { return q.digest }),
-		texts(func(q *enqueued) string { return q.request }), look, texts(func(q *enqueued) string { return q.user }),
-		fields(all, func(q *enqueued) bool { return q.idle }), fields(all, func(q *enqueued) bool { return q.confined }),
-		consumers, texts(func(q *enqueued) string { return q.token }), numbers(func(q *enqueued) int64 { return q.lease }),
-		texts(func(q *enqueued) string { return q.message }), texts(func(q *enqueued) string { return q.said })}
+	return `SELECT e.*, array_fill(0::bigint, ARRAY[cardinality($2::text[])])
+		FROM {p}_enqueue($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) e`, []any{
+			texts(func(q *enqueued) string { return q.tenant }), texts(func(q *enqueued) string { return q.id }),
+			texts(func(q *enqueued) string { return q.thread }), texts(func(q *enqueued) string { return q.run }),
+			numbers(func(q *enqueued) int64 { return q.priority }), numbers(func(q *enqueued) int64 { return q.delay }),
+			numbers(func(q *enqueued) int64 { return q.max }), texts(func(q *enqueued) string { return q.dedupe }),
+			texts(func(q *enqueued) string { return q.key }), texts(func(q *enqueued) string { return q.digest }),
+			texts(func(q *enqueued) string { return q.request }), look, texts(func(q *enqueued) string { return q.user }),
+			fields(all, func(q *enqueued) bool { return q.idle }), fields(all, func(q *enqueued) bool { return q.confined }),
+			consumers, texts(func(q *enqueued) string { return q.token }), numbers(func(q *enqueued) int64 { return q.lease }),
+			texts(func(q *enqueued) string { return q.message }), texts(func(q *enqueued) string { return q.said })}
 }
 
 // row returns the dispatch as a row for the SQL function accept_few.

@@ -76,7 +76,8 @@ func (q *queue) Suspects(ctx context.Context) (found bool, err error) {
 
 // claimNext claims dispatches. Its last columns are those of the thread's row if that was acquired.
 var claimNext = `SELECT o.tenant, o.id, o.thread, o.run, o.request, o.priority, o.dedupe, o.epoch, o.status, o.cancel, o.revision,
-	o.available, o.attempts, o.max_attempts, o.steps, o.error, o.key, o.digest, o.created, o.updated, o.completed, o.token, o.consumer, o.lease, o.crashes, o.lost, NULL::text, '', '',
+	o.available, o.attempts, o.max_attempts, o.steps, o.error, o.key, o.digest, o.created, o.updated, o.completed,
+	o.token, o.consumer, o.lease, o.crashes, o.lost, NULL::text, '', '',
 	o.fresh, (o.owned).id IS NOT NULL, (o.owned).` + strings.Join(strings.Fields(sqlstore.ThreadColumns), ` (o.owned).`) + ` FROM {p}_claim_next($1, $2, $3, $4, $5, $6) o`
 
 // scanClaim scans a row of claimNext.

@@ -65,7 +65,8 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, terms mailbox.Terms, request str
 		UNION ALL SELECT 1 FROM {p}_threads t WHERE t.tenant = ?1 AND t.id = ?3 AND (?6 AND t.open_run <> '' OR ?7 AND t.user_id <> ?8
 			OR t.open_run <> '' AND EXISTS (SELECT 1 FROM {p}_runs r WHERE r.tenant = t.tenant AND r.id = t.open_run AND r.status = 'waiting'))
 		UNION ALL SELECT 1 FROM {p}_dispatches WHERE tenant = ?1 AND thread = ?3 AND completed = 0 AND (?6 OR dedupe = ?5 AND ?5 <> '')`,
-		[]any{d.Tenant, d.ID, d.ThreadID, d.IdempotencyKey, d.DedupeKey, terms.Idle, terms.Confined, d.Request.UserID, d.RunID, d.MessageID}, &one)
+		[]any{d.Tenant, d.ID, d.ThreadID, d.IdempotencyKey, d.DedupeKey, terms.Idle, terms.Confined,
+			d.Request.UserID, d.RunID, d.MessageID}, &one)
 	if err != nil || refused {
 		return false, err
 	}
@@ -82,8 +83,10 @@ func (c queueConn) enqueue(d *mailbox.Dispatch, terms mailbox.Terms, request str
 	if _, err := c.row(ctx, `INSERT INTO {p}_queues (tenant, id) VALUES (?, ?) ON CONFLICT DO UPDATE SET epoch = epoch RETURNING epoch`, []any{k.tenant, k.thread}, &d.Epoch); err != nil {
 		return false, err
 	}
-	if _, err := c.exec(`INSERT INTO {p}_dispatches (tenant, id, thread, run, status, priority, available, created, updated, epoch, max_attempts, dedupe, key, digest, request, born, message, said)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, {born}, ?16, ?17)`, d.Tenant, d.ID, d.ThreadID, d.RunID, string(d.Status), d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt,
+	if _, err := c.exec(`INSERT INTO {p}_dispatches (tenant, id, thread, run, status, priority, available, created, updated,
+			epoch, max_attempts, dedupe, key, digest, request, born, message, said)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, {born}, ?16, ?17)`,
+		d.Tenant, d.ID, d.ThreadID, d.RunID, string(d.Status), d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt,
 		int64(d.Epoch), d.MaxAttempts, d.DedupeKey, d.IdempotencyKey, d.Digest, request, d.MessageID, d.Said); err != nil {
 		return false, err
 	}

@@ -338,7 +338,8 @@ func (q *queue) Reclaim(ctx context.Context, limit int) (n int, err error) {
 				continue
 			}
 			var n int
-			if _, err := c.row(context.Background(), `SELECT count(*) FROM {p}_queues WHERE lease IS NOT NULL AND consumer = ?`, []any{d.ClaimedBy}, &n); err != nil {
+			const claimed = `SELECT count(*) FROM {p}_queues WHERE lease IS NOT NULL AND consumer = ?`
+			if _, err := c.row(context.Background(), claimed, []any{d.ClaimedBy}, &n); err != nil {
 				return nil, err
 			}
 			claims[d.ClaimedBy] = n
@@ -361,7 +362,8 @@ func (c queueConn) requeue(d *mailbox.Dispatch, now moment, lost bool) error {
 	if lost {
 		at = now.ms
 	}
-	if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = ?3, crashes = ?4, available = ?5, updated = ?5, lost = ?6 WHERE tenant = ?1 AND id = ?2`,
+	if _, err := c.exec(`UPDATE {p}_dispatches SET attempts = ?3, crashes = ?4, available = ?5, updated = ?5, lost = ?6
+		WHERE tenant = ?1 AND id = ?2`,
 		d.Tenant, d.ID, d.Attempts, d.Crashes, now.ms, at); err != nil {
 		return err
 	}

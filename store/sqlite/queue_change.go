@@ -79,7 +79,8 @@ func (c *queueChange) check() (refused, err error) {
 			message = ""
 		}
 		same := func(o *mailbox.Dispatch) bool {
-			return o.ID != d.ID && (o.IdempotencyKey == d.IdempotencyKey && d.IdempotencyKey != "" || o.MessageID == message && message != "" && c.IsNew(o))
+			sameKey := o.IdempotencyKey == d.IdempotencyKey && d.IdempotencyKey != ""
+			return o.ID != d.ID && (sameKey || o.MessageID == message && message != "" && c.IsNew(o))
 		}
 		if found || slices.ContainsFunc(t.Put[:i], same) {
 			return fmt.Errorf("thread %s: dispatch %s: %w", k.thread, d.ID, mailbox.ErrDuplicate), nil

@@ -52,7 +52,9 @@ var decisionCases = []testCase{
 		if err != nil || len(got) != 2 {
 			t.Fatalf("the ledger is %v, %v", got, err)
 		}
-		if d := got[0].Doubt; got[0].Outcome() != awaken.OutcomeMade || d.Since != 3 || d.Settled.By != "person" || d.Settled.Actor.User != "ada" || string(d.Settled.Result) != `{"n":1}` {
+		d := got[0].Doubt
+		byAda := d.Settled.By == "person" && d.Settled.Actor.User == "ada" && string(d.Settled.Result) == `{"n":1}`
+		if got[0].Outcome() != awaken.OutcomeMade || d.Since != 3 || !byAda {
 			t.Errorf("the settled call has the doubt %+v", d)
 		}
 		if got[1].Outcome() != awaken.OutcomeInDoubt {

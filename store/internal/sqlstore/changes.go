@@ -96,7 +96,9 @@ func (s *Changes) Changes(ctx context.Context, q changelog.Query) (page *changel
 }
 
 // changeAt is when the last change up to position ?1, which is before ?2, was made; none if it was removed.
-const changeAt = `SELECT c.time FROM {p}_changes c WHERE c.pos <= ?2 AND (c.pos <= ?1 OR c.kind = '` + accepted + `') ORDER BY c.pos DESC LIMIT 1`
+const changeAt = `SELECT c.time FROM {p}_changes c
+	WHERE c.pos <= ?2 AND (c.pos <= ?1 OR c.kind = '` + accepted + `')
+	ORDER BY c.pos DESC LIMIT 1`
 
 // check checks that the log has the position of q, and completes a page that was read.
 func (s *Changes) check(ctx context.Context, c Conn, q *changelog.Query, page *changelog.Page) error {

@@ -31,7 +31,8 @@ func (d *Dialect) ScanDispatch(scan Scan) (*mailbox.Dispatch, error) {
 		&token, &consumer, &lease, &out.Crashes, &out.LostAt, &failures, &out.MessageID, &out.Said); err != nil {
 		return nil, err
 	}
-	d.unescape(&out.Tenant, &out.ID, &out.ThreadID, &out.RunID, &out.DedupeKey, &out.LastError, &out.IdempotencyKey, &out.Digest, &out.MessageID, &out.Said)
+	d.unescape(&out.Tenant, &out.ID, &out.ThreadID, &out.RunID, &out.DedupeKey,
+		&out.LastError, &out.IdempotencyKey, &out.Digest, &out.MessageID, &out.Said)
 	if token != nil {
 		d.unescape(consumer)
 		out.Status, out.ClaimToken, out.ClaimedBy, out.LeaseUntil = mailbox.Claimed, *token, *consumer, *lease

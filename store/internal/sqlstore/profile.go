@@ -33,7 +33,8 @@ func (p *Profile) Marked(mark json.RawMessage) profile.Store {
 
 // Get returns an entry, or nil if there is none.
 func (p *Profile) Get(ctx context.Context, namespace, key string) (*profile.Entry, error) {
-	list, err := p.list(ctx, `SELECT key, value, updated, mark FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ?`, namespace, p.scope.id(key))
+	list, err := p.list(ctx, `SELECT key, value, updated, mark FROM {p}_profiles
+		WHERE tenant = ? AND namespace = ? AND key = ?`, namespace, p.scope.id(key))
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -60,7 +61,8 @@ func (p *Profile) Page(ctx context.Context, namespace string, page profile.Page)
 	if page.Descending {
 		query, order = strings.Replace(query, ">", "<", 1), `key DESC`
 	}
-	return p.list(ctx, fmt.Sprintf(`SELECT key, %s, updated, mark FROM {p}_profiles WHERE tenant = ? AND namespace = ?%s ORDER BY %s LIMIT %d`, value, query, order, page.Limit), namespace, args...)
+	return p.list(ctx, fmt.Sprintf(`SELECT key, %s, updated, mark FROM {p}_profiles
+		WHERE tenant = ? AND namespace = ?%s ORDER BY %s LIMIT %d`, value, query, order, page.Limit), namespace, args...)
 }
 
 func (p *Profile) list(ctx context.Context, query, namespace string, args ...any) ([]profile.Entry, error) {
@@ -97,7 +99,8 @@ func (p *Profile) CompareAndSet(ctx context.Context, namespace, key string, old,
 		e, err := p.Get(ctx, namespace, key)
 		return e == nil && err == nil, err
 	case old == nil:
-		query = `INSERT INTO {p}_profiles (value, updated, mark, tenant, namespace, key) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (tenant, namespace, key) DO NOTHING`
+		query = `INSERT INTO {p}_profiles (value, updated, mark, tenant, namespace, key) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (tenant, namespace, key) DO NOTHING`
 		args = slices.Concat(set, at)
 	case value == nil:
 		query = `DELETE FROM {p}_profiles WHERE tenant = ? AND namespace = ? AND key = ? AND value = ?`

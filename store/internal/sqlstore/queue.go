@@ -161,8 +161,8 @@ func (s *Scope) PutDispatch(threadID string, d *mailbox.Dispatch, now int64, sta
 			epoch = excluded.epoch, revision = excluded.revision, cancel = excluded.cancel, attempts = excluded.attempts, max_attempts = excluded.max_attempts,
 			steps = excluded.steps, crashes = excluded.crashes, lost = excluded.lost, error = excluded.error, dedupe = excluded.dedupe, key = excluded.key, digest = excluded.digest, request = excluded.request`,
 		s.tenant, s.id(threadID), s.id(d.ID), s.id(d.RunID), string(status), completed, d.Priority, d.AvailableAt, d.CreatedAt, d.UpdatedAt, int64(d.Epoch), d.Revision, d.Cancel,
-		d.Attempts, d.MaxAttempts, d.Steps, d.Crashes, d.LostAt, s.id(d.LastError), s.id(d.DedupeKey), s.id(d.IdempotencyKey), s.id(d.Digest), request, starts,
-		s.id(d.MessageID), s.id(d.Said)), nil
+		d.Attempts, d.MaxAttempts, d.Steps, d.Crashes, d.LostAt, s.id(d.LastError), s.id(d.DedupeKey), s.id(d.IdempotencyKey),
+		s.id(d.Digest), request, starts, s.id(d.MessageID), s.id(d.Said)), nil
 }
 
 // queueRow holds the columns of a queue's row that depend on its dispatches.
