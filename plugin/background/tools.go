@@ -13,18 +13,33 @@ import (
 	"github.com/awaken-go/awaken/llm"
 )
 
+// What the model reads about tools whose targets it has to write.
+const (
+	aboutCancel = `Cancels a background task: {"target": {"relation": "child", "name": "<name or id>"}}, ` +
+		`or the task that you are: {"target": {"relation": "self"}}.`
+	aboutSend = `Sends a message to the agent that started you ({"relation": "parent"}), ` +
+		`to a task of yours ({"relation": "child", "name": "<name or id>"}) ` +
+		`or to the agent of a thread ({"relation": "agent", "thread_id": "<id>"}). It is delivered later, at least once.`
+)
+
 // tools returns the tools that the model is offered. What they record is committed with their
 // results, so repeating a call is harmless.
 func (c Config) tools(lookup func(agentID string) *awaken.AgentSpec) []awaken.Tool {
 	spec := func(id, description string) awaken.ToolSpec {
-		return awaken.ToolSpec{ID: id, Description: description, Category: "background", Effect: awaken.ReadOnly, Egress: awaken.Egress{None: true}}
+		return awaken.ToolSpec{
+			ID:          id,
+			Description: description,
+			Category:    "background",
+			Effect:      awaken.ReadOnly,
+			Egress:      awaken.Egress{None: true},
+		}
 	}
 	return []awaken.Tool{
 		spawnTool{awaken.NewTool(spec("spawn_task", c.about()), c.spawn), lookup},
 		awaken.NewTool(spec("list_tasks", "Lists the background tasks of this conversation and their outcomes."), list),
 		awaitTool{awaken.NewTool(spec("await_task", "Waits until a background task has ended, and returns its result."), await)},
-		awaken.NewTool(spec("cancel_task", `Cancels a background task: {"target": {"relation": "child", "name": "<name or id>"}}, or the task that you are: {"target": {"relation": "self"}}.`), cancel),
-		sendTool{awaken.NewTool(spec("send_message", `Sends a message to the agent that started you ({"relation": "parent"}), to a task of yours ({"relation": "child", "name": "<name or id>"}) or to the agent of a thread ({"relation": "agent", "thread_id": "<id>"}). It is delivered later, at least once.`), send), c.Agents, lookup},
+		awaken.NewTool(spec("cancel_task", aboutCancel), cancel),
+		sendTool{awaken.NewTool(spec("send_message", aboutSend), send), c.Agents, lookup},
 		awaken.NewTool(spec("recover_failed_messages", "Lists messages that could not be delivered, sends them again, or drops them."), recoverFailed),
 	}
 }

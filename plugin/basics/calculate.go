@@ -29,7 +29,12 @@ type calcResult struct {
 }
 
 func newCalculate() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: Calculate, Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Description: "Calculates the value of an arithmetic expression, exactly where that is possible."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          Calculate,
+		Egress:      awaken.Egress{None: true},
+		Effect:      awaken.ReadOnly,
+		Description: "Calculates the value of an arithmetic expression, exactly where that is possible.",
+	},
 		func(_ context.Context, _ *awaken.ToolCall, in calcArgs) (calcResult, error) {
 			return calculate(in.Expression)
 		})

@@ -21,7 +21,12 @@ type clockResult struct {
 }
 
 func newTimeNow(cfg Config) awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: TimeNow, Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Description: "Returns the current date and time."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          TimeNow,
+		Egress:      awaken.Egress{None: true},
+		Effect:      awaken.ReadOnly,
+		Description: "Returns the current date and time.",
+	},
 		func(_ context.Context, call *awaken.ToolCall, in clockArgs) (clockResult, error) {
 			name := cmp.Or(in.Zone, cfg.TimeZone)
 			at, err := zone(name)

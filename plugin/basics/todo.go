@@ -48,7 +48,12 @@ func newTodoWrite(cfg Config) awaken.Tool {
 }
 
 func newTodoRead() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: TodoRead, Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Description: "Returns your to-do list of this conversation."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          TodoRead,
+		Egress:      awaken.Egress{None: true},
+		Effect:      awaken.ReadOnly,
+		Description: "Returns your to-do list of this conversation.",
+	},
 		func(_ context.Context, call *awaken.ToolCall, _ struct{}) (todoResult, error) {
 			return outcomeOf(todoList.Get(call)), nil
 		})

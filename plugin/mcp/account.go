@@ -366,9 +366,20 @@ type entrance struct {
 }
 
 func newEntrance(c *Connection) *entrance {
-	return &entrance{c, awaken.ToolSpec{ID: toolID(c.server.ID, "authorize"), Name: "authorize", Server: c.server.ID, OwnName: "authorize", Category: "mcp", Effect: awaken.ReadOnly, Egress: c.server.egress(), Timeout: c.server.Timeout,
-		Description: fmt.Sprintf("Connects to the MCP server %s on behalf of the user, who is asked to authorize it. Its tools are available afterwards. Use it when the task needs this server.", c.server.ID),
-		Parameters:  json.RawMessage(`{"type":"object","properties":{}}`), Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.transport": c.server.transport()}}}
+	return &entrance{c, awaken.ToolSpec{
+		ID:      toolID(c.server.ID, "authorize"),
+		Name:    "authorize",
+		Server:  c.server.ID,
+		OwnName: "authorize",
+		Description: fmt.Sprintf("Connects to the MCP server %s on behalf of the user, who is asked to authorize it. "+
+			"Its tools are available afterwards. Use it when the task needs this server.", c.server.ID),
+		Parameters: json.RawMessage(`{"type":"object","properties":{}}`),
+		Category:   "mcp",
+		Effect:     awaken.ReadOnly,
+		Egress:     c.server.egress(),
+		Timeout:    c.server.Timeout,
+		Metadata:   map[string]any{"mcp.server": c.server.ID, "mcp.transport": c.server.transport()},
+	}}
 }
 
 // Spec implements [awaken.Tool].

@@ -40,9 +40,20 @@ func (c *Connection) queries() []awaken.Tool {
 	c.mu.Unlock()
 	var out []awaken.Tool
 	add := func(name, about, params string, ask func(context.Context, *session, *queryArgs) ([]llm.Block, error)) {
-		id := toolID(c.server.ID, name)
-		out = append(out, &query{conn: c, name: name, ask: ask, spec: awaken.ToolSpec{ID: id, Name: name, Description: fmt.Sprintf(about, c.server.ID), Parameters: json.RawMessage(params),
-			Server: c.server.ID, OwnName: name, Category: "mcp", Effect: awaken.ReadOnly, Untrusted: true, Egress: c.server.egress(), Timeout: c.server.Timeout, Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.transport": c.server.transport()}}})
+		out = append(out, &query{conn: c, name: name, ask: ask, spec: awaken.ToolSpec{
+			ID:          toolID(c.server.ID, name),
+			Name:        name,
+			Server:      c.server.ID,
+			OwnName:     name,
+			Description: fmt.Sprintf(about, c.server.ID),
+			Parameters:  json.RawMessage(params),
+			Category:    "mcp",
+			Effect:      awaken.ReadOnly,
+			Untrusted:   true,
+			Egress:      c.server.egress(),
+			Timeout:     c.server.Timeout,
+			Metadata:    map[string]any{"mcp.server": c.server.ID, "mcp.transport": c.server.transport()},
+		}})
 	}
 	if caps != nil && caps.Resources != nil {
 		add("list_resources", "Lists the resources of the MCP server %s, with their addresses.", `{"type":"object","properties":{}}`, listResources)

@@ -70,7 +70,13 @@ var tokens atomic.Int64
 
 // enter begins a call. It requires s.mu.
 func (s *session) enter(ctx context.Context, call *awaken.ToolCall, tool string) *exchange {
-	x := &exchange{call: call, tool: tool, token: strconv.FormatInt(tokens.Add(1), 10), news: make(chan struct{}, 1), asks: make(chan *question)}
+	x := &exchange{
+		call:  call,
+		tool:  tool,
+		token: strconv.FormatInt(tokens.Add(1), 10),
+		news:  make(chan struct{}, 1),
+		asks:  make(chan *question),
+	}
 	x.ctx, x.cancel = context.WithCancelCause(context.WithValue(s.ctx, callToken{}, x.token))
 	x.unhook = context.AfterFunc(ctx, func() { x.cancel(context.Cause(ctx)) })
 	s.calls[x.token] = x

@@ -142,9 +142,9 @@ func (t *tool) askAgain(call *awaken.ToolCall, d *dialogue) error {
 func (t *tool) askDoubt(call *awaken.ToolCall, d *dialogue, lost string) error {
 	d.Count++
 	d.Open, d.Again, d.Requests, d.State, d.Answers = "", true, nil, "", nil
+	happened := fmt.Sprintf("The connection to MCP server %q was lost in the call of %q: %s.", t.conn.server.ID, t.tool.Name, lost)
 	return suspend(call, d, awaken.Suspension{ID: d.suspensionID(call.ID), Action: awaken.ActionInDoubt, Parameters: call.Args,
-		Message: awaken.DoubtQuestion(fmt.Sprintf("The connection to MCP server %q was lost in the call of %q: %s.", t.conn.server.ID, t.tool.Name, lost),
-			"Make the call again?")}, true)
+		Message: awaken.DoubtQuestion(happened, "Make the call again?")}, true)
 }
 
 // end forgets the dialogue of a call that is over.

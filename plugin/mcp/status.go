@@ -68,8 +68,18 @@ func (c *Connection) Status() Status {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.listed)) {
 		l := c.listed[name]
-		st.Tools = append(st.Tools, ToolStatus{Name: name, Title: title(l.tool), Description: l.tool.Description, Digest: l.digest, ID: l.id, Held: l.held, Changed: l.changed, Added: l.added,
-			Effect: c.server.effectOf(l), Hint: hint(l.tool)})
+		st.Tools = append(st.Tools, ToolStatus{
+			Name:        name,
+			Title:       title(l.tool),
+			Description: l.tool.Description,
+			Digest:      l.digest,
+			ID:          l.id,
+			Held:        l.held,
+			Changed:     l.changed,
+			Added:       l.added,
+			Effect:      c.server.effectOf(l),
+			Hint:        hint(l.tool),
+		})
 	}
 	st.Strays = c.strays()
 	return st

@@ -97,9 +97,21 @@ func title(t *sdk.Tool) string {
 }
 
 func newTool(c *Connection, l *listing) *tool {
-	return &tool{conn: c, listing: l, spec: awaken.ToolSpec{ID: l.id, Name: cmp.Or(title(l.tool), l.tool.Name), Description: l.tool.Description, Parameters: l.params,
-		Server: c.server.ID, OwnName: l.tool.Name, Category: "mcp", Effect: c.server.effectOf(l), InDoubt: c.server.InDoubt, Untrusted: true, Egress: c.server.egress(), Timeout: c.server.Timeout,
-		Metadata: map[string]any{"mcp.server": c.server.ID, "mcp.tool": l.tool.Name, "mcp.transport": c.server.transport()}}}
+	return &tool{conn: c, listing: l, spec: awaken.ToolSpec{
+		ID:          l.id,
+		Name:        cmp.Or(title(l.tool), l.tool.Name),
+		Description: l.tool.Description,
+		Parameters:  l.params,
+		Server:      c.server.ID,
+		OwnName:     l.tool.Name,
+		Category:    "mcp",
+		Effect:      c.server.effectOf(l),
+		InDoubt:     c.server.InDoubt,
+		Untrusted:   true,
+		Egress:      c.server.egress(),
+		Timeout:     c.server.Timeout,
+		Metadata:    map[string]any{"mcp.server": c.server.ID, "mcp.tool": l.tool.Name, "mcp.transport": c.server.transport()},
+	}}
 }
 
 // sameTool reports whether two tools are the same for an agent.

@@ -39,7 +39,13 @@ func (s *session) transport() (sdk.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	client.Transport = &edge{next: s.conn.auth.wrap(transportOf(&client)), home: home, headers: server.Headers, limit: server.MaxMessage, mark: s.mark}
+	client.Transport = &edge{
+		next:    s.conn.auth.wrap(transportOf(&client)),
+		home:    home,
+		headers: server.Headers,
+		limit:   server.MaxMessage,
+		mark:    s.mark,
+	}
 	if server.SSE {
 		return &sdk.SSEClientTransport{Endpoint: server.URL, HTTPClient: &client, MaxEventSize: server.MaxMessage}, nil
 	}

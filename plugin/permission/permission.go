@@ -124,7 +124,8 @@ type Rule struct {
 
 // equal reports whether two rules are the same.
 func (r *Rule) equal(other *Rule) bool {
-	return r.Tool == other.Tool && r.Behavior == other.Behavior && r.Scope == other.Scope && r.When == other.When && slices.Equal(r.AllowHosts, other.AllowHosts)
+	return r.Tool == other.Tool && r.Behavior == other.Behavior && r.Scope == other.Scope && r.When == other.When &&
+		slices.Equal(r.AllowHosts, other.AllowHosts)
 }
 
 // Condition limits a rule to some calls.

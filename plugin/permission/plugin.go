@@ -90,13 +90,21 @@ func (g *guard) decide(ctx context.Context, h *awaken.HookCall) (Behavior, *rule
 			return r.Scope == Once && ok && by != h.Tool.ID
 		})
 	}
-	return g.weigh(c, reachOf(h), func() ([]rule, error) { return keptRules(ctx, h) }, func() bool { return granted(c, builtin.Grants.Get(h)) },
-		rules, remembered(threadRules.Get(h)), remembered(runRules.Get(h)))
+	approved := approvals{
+		kept:    func() ([]rule, error) { return keptRules(ctx, h) },
+		granted: func() bool { return granted(c, builtin.Grants.Get(h)) },
+	}
+	return g.weigh(c, reachOf(h), approved, rules, remembered(threadRules.Get(h)), remembered(runRules.Get(h)))
 }
 
-// weigh returns what rules, and after them those that were remembered for the run, decide about a call. Kept returns the
-// rules in the profile, and grants reports whether the call needs no approval anyway.
-func (g *guard) weigh(c *pattern.Call, to *reach, kept func() ([]rule, error), grants func() bool, rules []rule, held ...[]rule) (Behavior, *rule, error) {
+// approvals are the approvals of a call that are looked up only if a person would be asked otherwise.
+type approvals struct {
+	kept    func() ([]rule, error) // the rules in the profile
+	granted func() bool            // whether the call needs no approval anyway
+}
+
+// weigh returns what rules, and after them the rules remembered for the run, decide about a call.
+func (g *guard) weigh(c *pattern.Call, to *reach, approved approvals, rules []rule, held ...[]rule) (Behavior, *rule, error) {
 	rules = to.about(rules)
 	of := func(when Condition) *rule {
 		lists := [][]rule{having(when, rules)}
@@ -115,14 +123,14 @@ func (g *guard) weigh(c *pattern.Call, to *reach, kept func() ([]rule, error), g
 	if r == nil && g.fallback != Ask {
 		return g.fallback, nil, nil
 	}
-	all, err := kept()
+	all, err := approved.kept()
 	if err != nil {
 		return "", nil, err
 	}
 	if a := strongest(c, having(when, all)); a != nil {
 		return Allow, a, nil
 	}
-	if r == nil && grants() {
+	if r == nil && approved.granted() {
 		return Allow, nil, nil
 	}
 	return Ask, r, nil

@@ -92,7 +92,9 @@ func (to *reach) why() string {
 	t := to.taint
 	text := fmt.Sprintf("the run has read untrusted content, the result of tool '%s' (call %s)", t.Tool, t.CallID)
 	if t.ReadBy != "" {
-		text = fmt.Sprintf("the run has read, with call %s, what a run kept after it had read untrusted content: the result of tool '%s' (call %s)", t.ReadBy, t.Tool, t.CallID)
+		text = fmt.Sprintf("the run has read, with call %s, what a run kept after it had read untrusted content: "+
+			"the result of tool '%s' (call %s)",
+			t.ReadBy, t.Tool, t.CallID)
 	}
 	return text
 }

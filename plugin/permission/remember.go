@@ -83,8 +83,9 @@ func (g *guard) offers(h *awaken.HookCall, r *rule) choice {
 	if r != nil {
 		texts = slices.Insert(texts, 0, r.pattern.String()) // may match the call only as a rule that asks
 	}
+	c := pattern.NewCall(g.names.Tool(h.Tool.Tool), h.Tool.Args)
 	for _, text := range texts {
-		if p, err := pattern.Compile(text); err == nil && p.Match(pattern.NewCall(g.names.Tool(h.Tool.Tool), h.Tool.Args)) && !slices.Contains(o.Tools, text) {
+		if p, err := pattern.Compile(text); err == nil && p.Match(c) && !slices.Contains(o.Tools, text) {
 			o.Tools = append(o.Tools, text)
 		}
 	}

@@ -69,7 +69,7 @@ func Try(p awaken.Plugin, spec *awaken.AgentSpec, kept []Rule, names *toolname.N
 		return nil, fmt.Errorf("%w: %w", awaken.ErrInvalid, err)
 	}
 	g := &guard{names: names, rules: rules, fallback: cfg.DefaultBehavior}
-	approvals := remembered(kept)
+	lasting := remembered(kept)
 	from := func(r *rule) Matched {
 		switch base := len(own.base.Rules); {
 		case r.at < 0:
@@ -86,14 +86,15 @@ func Try(p awaken.Plugin, spec *awaken.AgentSpec, kept []Rule, names *toolname.N
 		if t.Tainted {
 			to = newReach(&awaken.Taint{}, t.Egress)
 		}
-		behavior, winner, _ := g.weigh(c, to, func() ([]rule, error) { return approvals, nil }, func() bool { return false }, rules)
+		approved := approvals{kept: func() ([]rule, error) { return lasting, nil }, granted: func() bool { return false }}
+		behavior, winner, _ := g.weigh(c, to, approved, rules)
 		out := Ruling{Behavior: behavior, Others: []Matched{}}
 		won := Matched{}
 		if winner != nil {
 			won = from(winner)
 			out.Rule = &won
 		}
-		for _, r := range to.about(slices.Concat(rules, approvals)) {
+		for _, r := range to.about(slices.Concat(rules, lasting)) {
 			if m := from(&r); r.matches(c) && (r.When == "" || t.Tainted) && (winner == nil || !m.equal(&won)) {
 				out.Others = append(out.Others, m)
 			}

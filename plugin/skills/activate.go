@@ -159,9 +159,16 @@ var skillParameters = json.RawMessage(`{"type":"object","properties":{` +
 	`"arguments":{"description":"the same as args, as an object","anyOf":[{"type":"object"},{"type":"null"}]}},"required":["skill"],"additionalProperties":false}`)
 
 func (t *skillTool) Spec() awaken.ToolSpec {
-	return awaken.ToolSpec{ID: toolSkill, Egress: awaken.Egress{None: true}, Name: toolSkill, Category: "skills", Parameters: skillParameters, Timeout: -1,
+	return awaken.ToolSpec{
+		ID:          toolSkill,
+		Name:        toolSkill,
+		Description: "Loads a skill: its instructions apply from the next step on. A skill that runs on its own returns its answer instead.",
+		Category:    "skills",
+		Parameters:  skillParameters,
 		Effect:      awaken.Idempotent, // a repeated call resumes the same run
-		Description: "Loads a skill: its instructions apply from the next step on. A skill that runs on its own returns its answer instead."}
+		Egress:      awaken.Egress{None: true},
+		Timeout:     -1,
+	}
 }
 
 // skillCall is a call of the tool.

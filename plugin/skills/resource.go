@@ -65,8 +65,14 @@ func (o *offer) resourceTool() awaken.Tool {
 		MediaType string `json:"media_type,omitempty"`
 		Encoding  string `json:"encoding,omitempty"`
 	}
-	return awaken.NewTool(awaken.ToolSpec{ID: toolResource, Egress: awaken.Egress{None: true}, Category: "skills", Effect: awaken.ReadOnly, MaxResultBytes: 2 * maxAsset,
-		Description: "Reads a file that belongs to a skill."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:             toolResource,
+		Egress:         awaken.Egress{None: true},
+		Category:       "skills",
+		Effect:         awaken.ReadOnly,
+		MaxResultBytes: 2 * maxAsset,
+		Description:    "Reads a file that belongs to a skill.",
+	},
 		func(_ context.Context, call *awaken.ToolCall, in in) (*awaken.ToolResult, error) {
 			s, name, refused := o.file(call, in.Skill, in.Path)
 			if refused != nil {

@@ -45,7 +45,8 @@ func (o *offer) limitsOf(u *use) (*limits, error) {
 
 // offers reports whether some call of the tool is allowed.
 func (l *limits) offers(tool string) bool {
-	return slices.Contains(ownTools, tool) || slices.ContainsFunc(l.patterns, func(p *pattern.Pattern) bool { return p.Permits(l.names.Tool(tool)) })
+	permitted := func(p *pattern.Pattern) bool { return p.Permits(l.names.Tool(tool)) }
+	return slices.Contains(ownTools, tool) || slices.ContainsFunc(l.patterns, permitted)
 }
 
 // allows reports whether the call is allowed.

@@ -24,8 +24,13 @@ func (o *offer) scriptTool() awaken.Tool {
 		Script string   `json:"script" jsonschema:"path of the script below the skill's folder, such as scripts/report.py"`
 		Args   []string `json:"args,omitempty" jsonschema:"arguments of the script"`
 	}
-	return awaken.NewTool(awaken.ToolSpec{ID: toolScript, Egress: awaken.Egress{None: !o.runner.unconfined}, Category: "skills", Timeout: o.runner.limits.Time + 10*time.Second,
-		Description: "Runs a script that belongs to a skill, in a copy of the skill's folder, without network, and returns its output."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          toolScript,
+		Egress:      awaken.Egress{None: !o.runner.unconfined},
+		Category:    "skills",
+		Timeout:     o.runner.limits.Time + 10*time.Second,
+		Description: "Runs a script that belongs to a skill, in a copy of the skill's folder, without network, and returns its output.",
+	},
 		func(ctx context.Context, call *awaken.ToolCall, in in) (*awaken.ToolResult, error) {
 			s, name, refused := o.file(call, in.Skill, in.Script)
 			if refused != nil {

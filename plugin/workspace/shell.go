@@ -127,8 +127,14 @@ func (j *jail) shellTool() awaken.Tool {
 	} else {
 		about += ", and has no network."
 	}
-	return awaken.NewTool(awaken.ToolSpec{ID: "shell", Category: "workspace", Description: about, Untrusted: j.shared() || j.Shell.Network, Egress: awaken.Egress{None: !j.Shell.Network},
-		Timeout: time.Duration(j.Shell.TimeoutSeconds)*time.Second + 10*time.Second},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          "shell",
+		Category:    "workspace",
+		Description: about,
+		Untrusted:   j.shared() || j.Shell.Network,
+		Egress:      awaken.Egress{None: !j.Shell.Network},
+		Timeout:     time.Duration(j.Shell.TimeoutSeconds)*time.Second + 10*time.Second,
+	},
 		func(ctx context.Context, call *awaken.ToolCall, in shellArgs) (*awaken.ToolResult, error) {
 			if strings.TrimSpace(in.Command) == "" || len(in.Command) > maxCommand || strings.ContainsRune(in.Command, 0) || !utf8.ValidString(in.Command) {
 				return awaken.ErrorResult("invalid_arguments", fmt.Sprintf("command has %d bytes, want 1 to %d, valid UTF-8, without NUL characters", len(in.Command), maxCommand)), nil
@@ -213,7 +219,9 @@ func (j *jail) commandLimits(root *os.Root) (sandbox.Limits, error) {
 	case used/2 > limits.DiskBytes:
 		return limits, fmt.Errorf("the workspace has far more than %d bytes (max_bytes); delete files with file_delete first", limits.DiskBytes)
 	case files/2 > limits.DiskFiles:
-		return limits, fmt.Errorf("the workspace has far more than %d files and folders (workspace.max_files); delete some with file_delete first", limits.DiskFiles)
+		return limits, fmt.Errorf("the workspace has far more than %d files and folders (workspace.max_files); "+
+			"delete some with file_delete first",
+			limits.DiskFiles)
 	}
 	limits.FileBytes, limits.DiskBytes, limits.DiskFiles = 1, used+1<<20, files+1000
 	return limits, nil

@@ -35,7 +35,13 @@ type listing struct {
 }
 
 func (j *jail) listTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_list", Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Lists the files and folders of the workspace."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          "file_list",
+		Egress:      awaken.Egress{None: true},
+		Effect:      awaken.ReadOnly,
+		Untrusted:   j.shared(),
+		Description: "Lists the files and folders of the workspace.",
+	},
 		func(ctx context.Context, call *awaken.ToolCall, in listArgs) (listing, error) {
 			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
@@ -197,7 +203,13 @@ type fileText struct {
 }
 
 func (j *jail) readTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_read", Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Reads a text file of the workspace."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          "file_read",
+		Egress:      awaken.Egress{None: true},
+		Effect:      awaken.ReadOnly,
+		Untrusted:   j.shared(),
+		Description: "Reads a text file of the workspace.",
+	},
 		func(ctx context.Context, call *awaken.ToolCall, in readArgs) (fileText, error) {
 			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
@@ -263,7 +275,13 @@ type findings struct {
 const maxLine = 300
 
 func (j *jail) searchTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_search", Egress: awaken.Egress{None: true}, Effect: awaken.ReadOnly, Untrusted: j.shared(), Description: "Finds the lines with a text in the files of the workspace."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          "file_search",
+		Egress:      awaken.Egress{None: true},
+		Effect:      awaken.ReadOnly,
+		Untrusted:   j.shared(),
+		Description: "Finds the lines with a text in the files of the workspace.",
+	},
 		func(ctx context.Context, call *awaken.ToolCall, in searchArgs) (findings, error) {
 			if in.Text == "" || len(in.Text) > 1000 || strings.Contains(in.Text, "\n") {
 				return findings{}, fmt.Errorf("text is %d bytes long, want one line of 1 to 1000", len(in.Text))
@@ -352,7 +370,12 @@ func unique(call *awaken.ToolCall) string {
 }
 
 func (j *jail) writeTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_write", Egress: awaken.Egress{None: true}, Effect: awaken.Idempotent, Description: "Writes a text file of the workspace: creates it, or replaces its content."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          "file_write",
+		Egress:      awaken.Egress{None: true},
+		Effect:      awaken.Idempotent,
+		Description: "Writes a text file of the workspace: creates it, or replaces its content.",
+	},
 		func(ctx context.Context, call *awaken.ToolCall, in writeArgs) (written, error) {
 			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
@@ -380,7 +403,12 @@ type plan struct {
 // editTool replaces a text. The plan is recorded before the file is written, so a call that is repeated sees
 // whether it has been made.
 func (j *jail) editTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_edit", Egress: awaken.Egress{None: true}, Effect: awaken.Idempotent, Description: "Replaces one text in a file of the workspace by another."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          "file_edit",
+		Egress:      awaken.Egress{None: true},
+		Effect:      awaken.Idempotent,
+		Description: "Replaces one text in a file of the workspace by another.",
+	},
 		func(ctx context.Context, call *awaken.ToolCall, in editArgs) (written, error) {
 			if in.Old == "" || in.Old == in.New {
 				return written{}, errors.New("old is empty or the same as new, want the text to replace")
@@ -432,7 +460,11 @@ type deleted struct {
 }
 
 func (j *jail) deleteTool() awaken.Tool {
-	return awaken.NewTool(awaken.ToolSpec{ID: "file_delete", Effect: awaken.Idempotent, Description: "Deletes a file or a folder of the workspace."},
+	return awaken.NewTool(awaken.ToolSpec{
+		ID:          "file_delete",
+		Effect:      awaken.Idempotent,
+		Description: "Deletes a file or a folder of the workspace.",
+	},
 		func(ctx context.Context, call *awaken.ToolCall, in deleteArgs) (deleted, error) {
 			name, root, err := j.enter(ctx, call, in.Path)
 			if err != nil {
