@@ -26,7 +26,8 @@ type Encoder interface {
 }
 
 // NotBegun is the error of a run that was cancelled before it began to answer, for clients that would otherwise show an empty answer.
-const NotBegun = "the run was cancelled before it began to answer, by a request or because another message came first; its message is in the conversation"
+const NotBegun = "the run was cancelled before it began to answer, by a request or because another message came first; " +
+	"its message is in the conversation"
 
 // Position is a place between two frames of a stream. It says what a client has.
 type Position struct {

@@ -172,7 +172,8 @@ func (a *admission) checkPrices(req *request, agentID string, budget *awaken.Run
 	case budget != nil || agent.Spec.Budget != nil:
 		return fail(400, "model_unpriced", "a budget is set, but %s of agent %q has no prices", agent.Unpriced(), agentID)
 	case rt.Budget() != nil && !a.unpriced:
-		return fail(400, "model_unpriced", "budgets hold for all runs, but %s of agent %q has no prices; set them in the model's document (a free model has the price 0)", agent.Unpriced(), agentID)
+		return fail(400, "model_unpriced", "budgets hold for all runs, but %s of agent %q has no prices; "+
+			"set them in the model's document (a free model has the price 0)", agent.Unpriced(), agentID)
 	}
 	return nil
 }

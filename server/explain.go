@@ -230,7 +230,9 @@ func (s *situation) queued(d *mailbox.Dispatch) cause {
 		c.Detail = "It is not to begin before " + at(d.AvailableAt) + "."
 	case d.Suspect():
 		c.Code, c.Since = causeSuspect, cmp.Or(since, d.UpdatedAt)
-		c.Detail = fmt.Sprintf("%d processes have died while they ran it. A process runs it alone; after %d deaths of such processes it is given up.", d.Crashes, d.MaxAttempts)
+		c.Detail = fmt.Sprintf("%d processes have died while they ran it. "+
+			"A process runs it alone; after %d deaths of such processes it is given up.",
+			d.Crashes, d.MaxAttempts)
 	case lost:
 		c.Code, c.Since = causeLost, since
 		c.Detail = "The process that ran it is gone. The next free worker takes it over."
@@ -352,7 +354,8 @@ func (s *situation) waits(d *mailbox.Dispatch) []cause {
 
 // restored explains a run of a restored database.
 func (s *situation) restored(since int64) cause {
-	c := cause{Code: causeRestored, Since: since, Detail: "The database was restored from a copy, and the run may have continued since. An operator releases it."}
+	c := cause{Code: causeRestored, Since: since,
+		Detail: "The database was restored from a copy, and the run may have continued since. An operator releases it."}
 	if s.admin {
 		c.Actions = append(c.Actions, move{Name: "release", Method: "POST", Path: "/v1/runs/release"})
 	}

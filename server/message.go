@@ -67,7 +67,8 @@ func (h *messages) list(req *request) error {
 	inside := between(view.Log(), after, before)
 	selected := func(m *llm.Message) bool {
 		internal := m.IsInternal() || m.IsSummary()
-		return (visibility == "all" || internal == (visibility == "internal")) && (runID == "" || protocol.RunOf(m) == runID) && (inside == nil || inside[m.ID])
+		visible := visibility == "all" || internal == (visibility == "internal")
+		return visible && (runID == "" || protocol.RunOf(m) == runID) && (inside == nil || inside[m.ID])
 	}
 	list := inOrder(view.History(), req.value("order") == "desc")
 	if at.ID != "" {

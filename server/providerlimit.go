@@ -16,7 +16,11 @@ func (h *providerLimits) routes() []protocol.Route {
 			Summary: "List the rate limits of providers that all replicas are held to together, and how much of them is used", Query: pageParams, Replies: map[int]any{200: providerLimitList{}}},
 		{Method: "DELETE", Path: "/v1/providers/limits", Handle: own(h.reset),
 			Summary: "Forget the limits and pauses that were learned about a provider; configured limits remain",
-			Query:   []protocol.Param{param("provider_id", "string", "the provider"), param("model", "string", "the provider's name of a model; default: all models")}, Replies: map[int]any{204: nil}},
+			Query: []protocol.Param{
+				param("provider_id", "string", "the provider"),
+				param("model", "string", "the provider's name of a model; default: all models"),
+			},
+			Replies: map[int]any{204: nil}},
 	})
 }
 

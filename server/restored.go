@@ -17,10 +17,15 @@ func (h *restored) routes() []protocol.Route {
 	return []protocol.Route{
 		{Method: "GET", Path: "/v1/restored", Access: protocol.Admins, Handle: own(h.list),
 			Summary: "List the runs that wait for their release because the database was restored",
-			Query:   []protocol.Param{param("agent_id", "string", "only runs of this agent"), param("thread_id", "string", "only runs of this thread"), userParam},
+			Query: []protocol.Param{
+				param("agent_id", "string", "only runs of this agent"),
+				param("thread_id", "string", "only runs of this thread"),
+				userParam,
+			},
 			Replies: map[int]any{200: restoredList{}}},
 		{Method: "POST", Path: "/v1/runs/release", Access: protocol.Admins, Handle: withBody(h.release),
-			Summary: "Release runs that wait because the database was restored, by id or by filter", Body: releaseRequest{}, Replies: map[int]any{200: batchResult{}}},
+			Summary: "Release runs that wait because the database was restored, by id or by filter",
+			Body:    releaseRequest{}, Replies: map[int]any{200: batchResult{}}},
 	}
 }
 

@@ -37,7 +37,9 @@ type trialBody struct {
 type trialCall struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	Tainted   bool            `json:"tainted,omitempty"` // the run has read untrusted content; not set in answers for calls that only read and carry no data out
+	// Tainted means that the run has read untrusted content. It is not set in answers for calls that only read and carry no
+	// data out.
+	Tainted bool `json:"tainted,omitempty"`
 }
 
 // recentCalls selects the latest calls of the agent's runs in the tenant.
@@ -331,7 +333,12 @@ func (h *permissions) match(req *request, body *patternBody) error {
 		return protocol.BadRequest("pattern is not valid: %s", plain(err.Error()))
 	}
 	names := h.registry().Names(body.AgentID)
-	out := patternReply{Pattern: p.String(), Items: []patternMatch{}, Permits: append([]string{}, names.IDs(p.Permits)...), Restricts: append([]string{}, names.IDs(p.Restricts)...)}
+	out := patternReply{
+		Pattern:   p.String(),
+		Items:     []patternMatch{},
+		Permits:   append([]string{}, names.IDs(p.Permits)...),
+		Restricts: append([]string{}, names.IDs(p.Restricts)...),
+	}
 	if s := p.Stray(names, true); s != nil {
 		out.Problem = "pattern " + s.Text
 	}

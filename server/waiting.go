@@ -52,7 +52,13 @@ const (
 )
 
 // approvalReasons are the reasons that an approval can have.
-var approvalReasons = []string{string(awaken.WaitToolPermission), string(awaken.WaitUserInput), string(awaken.WaitBudget), string(awaken.WaitPin), string(awaken.WaitRestored)}
+var approvalReasons = []string{
+	string(awaken.WaitToolPermission),
+	string(awaken.WaitUserInput),
+	string(awaken.WaitBudget),
+	string(awaken.WaitPin),
+	string(awaken.WaitRestored),
+}
 
 // approvalCursor identifies the last approval of a page.
 type approvalCursor struct {
@@ -147,7 +153,8 @@ func (h *approvals) waiting(req *request) (out []approval, partial bool, err err
 		if w := r.Waiting; w.Reason == awaken.WaitRestored { // its questions come after its release
 			if tool == "" {
 				a := base
-				a.RequestedAt, a.WaitingTicket = r.UpdatedAt, awaken.WaitingTicket{ResumeMode: awaken.ReplayToolCall, Reason: w.Message, UpdatedAt: r.UpdatedAt}
+				a.RequestedAt = r.UpdatedAt
+				a.WaitingTicket = awaken.WaitingTicket{ResumeMode: awaken.ReplayToolCall, Reason: w.Message, UpdatedAt: r.UpdatedAt}
 				out = append(out, a)
 			}
 			continue

@@ -68,8 +68,16 @@ func questionMessage(w *awaken.Waiting, reason, contextID, taskID string) *Messa
 	id := string(w.Reason)
 	for i := range w.Tickets {
 		t := &w.Tickets[i]
-		q := ticket{TicketID: t.TicketID, Kind: "input", Message: t.Reason, ToolName: t.ToolName, ToolCallID: t.ToolCallID, Arguments: t.Arguments,
-			ExpiresAt: timestamp(t.ExpiresAt), InDoubt: t.InDoubt.Open()}
+		q := ticket{
+			TicketID:   t.TicketID,
+			Kind:       "input",
+			Message:    t.Reason,
+			ToolName:   t.ToolName,
+			ToolCallID: t.ToolCallID,
+			Arguments:  t.Arguments,
+			ExpiresAt:  timestamp(t.ExpiresAt),
+			InDoubt:    t.InDoubt.Open(),
+		}
 		if asksToRun(t) {
 			q.Kind = "approval"
 		}

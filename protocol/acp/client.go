@@ -119,8 +119,8 @@ func (t *turn) perform(ctx context.Context, ticket *awaken.WaitingTicket, late b
 // agreed asks the user whether a call may be made. Files below the session's folder can be read without
 // asking. Otherwise the permission rules of the agent decide, which have let the call pass; a user whose
 // agent has none is asked. Calls of the editor's MCP servers are asked about in any case, because the author of
-// the rules does not know these servers, unless the rules have asked the user already. A call that has an effect and may have been made by a connection before this one
-// is always asked about. If the user refuses, the ticket is decided.
+// the rules does not know these servers, unless the rules have asked the user already. A call that has an effect
+// and may have been made by a connection before this one is always asked about. If the user refuses, the ticket is decided.
 func (t *turn) agreed(ctx context.Context, ticket *awaken.WaitingTicket, c *clientCall, late bool, of awaken.Tool) (bool, error) {
 	tool, question := ticket.ToolName, ""
 	reads := tool == readTool || of != nil && of.Spec().Effect == awaken.ReadOnly

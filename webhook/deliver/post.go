@@ -50,7 +50,9 @@ func (s *Sender) CheckURL(raw string) error {
 	allowed := literal && slices.ContainsFunc(s.cfg.Allow, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
 	switch {
 	case literal && !allowed && !httpguard.Public(addr):
-		return fmt.Errorf("url names the host %.80q, which is not on the public internet; the operator can allow its network (outbound.tenants_allow)", u.Hostname())
+		return fmt.Errorf("url names the host %.80q, which is not on the public internet; "+
+			"the operator can allow its network (outbound.tenants_allow)",
+			u.Hostname())
 	case u.Scheme == "http" && (literal && !allowed || len(s.cfg.Allow) == 0):
 		return errors.New("url has the scheme http, want https; http is for networks that the operator allows (outbound.tenants_allow)")
 	}

@@ -34,10 +34,20 @@ type asks struct {
 // question is the tool.
 type question struct{}
 
-var parameters = json.RawMessage(`{"type":"object","properties":{"kind":{"enum":["approval","input","in_doubt"]},"message":{"type":"string"},"auth":{"type":"boolean"},"ticket":{"type":"string"},"tool":{"type":"string"},"arguments":{},"schema":{},"in_doubt":{"type":"boolean"}},"required":["kind","message"],"additionalProperties":false}`)
+var parameters = json.RawMessage(`{"type":"object","properties":{` +
+	`"kind":{"enum":["approval","input","in_doubt"]},"message":{"type":"string"},"auth":{"type":"boolean"},` +
+	`"ticket":{"type":"string"},"tool":{"type":"string"},"arguments":{},"schema":{},"in_doubt":{"type":"boolean"}},` +
+	`"required":["kind","message"],"additionalProperties":false}`)
 
 func (question) Spec() awaken.ToolSpec {
-	return awaken.ToolSpec{ID: QuestionTool, Egress: awaken.Egress{None: true}, Name: QuestionTool, Description: "Asks what a remote agent needs to know.", Parameters: parameters, Effect: awaken.ReadOnly}
+	return awaken.ToolSpec{
+		ID:          QuestionTool,
+		Egress:      awaken.Egress{None: true},
+		Name:        QuestionTool,
+		Description: "Asks what a remote agent needs to know.",
+		Parameters:  parameters,
+		Effect:      awaken.ReadOnly,
+	}
 }
 
 // Call asks, or returns what was decided.
@@ -49,8 +59,11 @@ func (question) Call(_ context.Context, call *awaken.ToolCall) (*awaken.ToolResu
 	if call.Resume != nil {
 		return awaken.TextResult("approved"), nil
 	}
-	t := awaken.Ticket{Suspension: awaken.Suspension{Action: "a2a:input_required", Message: a.Message, ResponseSchema: a.Schema}, ResumeMode: awaken.UseDecisionAsToolResult,
-		InDoubt: a.InDoubt || a.Kind == kindDoubt}
+	t := awaken.Ticket{
+		Suspension: awaken.Suspension{Action: "a2a:input_required", Message: a.Message, ResponseSchema: a.Schema},
+		ResumeMode: awaken.UseDecisionAsToolResult,
+		InDoubt:    a.InDoubt || a.Kind == kindDoubt,
+	}
 	if a.Auth {
 		t.Suspension.Action = "a2a:auth_required"
 	}
@@ -110,7 +123,16 @@ func tickets(data json.RawMessage, auth bool) (list []asks) {
 		if t.TicketID == "" || len(t.TicketID) > maxID || t.Kind != kindApproval && t.Kind != kindInput {
 			return nil // of another project
 		}
-		a := asks{Kind: t.Kind, Message: clip(t.Message, 64<<10), Auth: auth, Ticket: t.TicketID, Tool: clip(t.ToolName, maxID), Arguments: t.Arguments, Schema: t.ResponseSchema, InDoubt: t.InDoubt}
+		a := asks{
+			Kind:      t.Kind,
+			Message:   clip(t.Message, 64<<10),
+			Auth:      auth,
+			Ticket:    t.TicketID,
+			Tool:      clip(t.ToolName, maxID),
+			Arguments: t.Arguments,
+			Schema:    t.ResponseSchema,
+			InDoubt:   t.InDoubt,
+		}
 		if a.Message == "" {
 			a.Message = fmt.Sprintf("The agent waits for a decision about %s.", a.Tool)
 		}
