@@ -128,10 +128,10 @@ type Verdict struct {
 	bound  bool // to hosts
 }
 
-// Within returns a verdict by which the call reaches only the given hosts, if it is made: those of its
-// [Egress], as they were judged, and others that it may be redirected to. Entries are as in allow_hosts of
-// package plugin/permission. The bounds of several gates all apply, also that of a suspension which a decision approves. The HTTP
-// clients of this module's tools keep to them.
+// Within returns a verdict by which the call reaches only the given hosts, if it is made: the hosts of its [Egress],
+// as they were judged, and others that it may be redirected to. Entries are as in allow_hosts of package
+// plugin/permission. The bounds of several gates all apply, also the bounds of a suspension that a decision approves.
+// The HTTP clients of this module's tools keep to them.
 func (v Verdict) Within(hosts []string) Verdict {
 	v.hosts, v.bound = hosts, true
 	return v

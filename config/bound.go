@@ -41,7 +41,7 @@ func (b binding) allows(s SealedSecret) bool {
 	return s.Server == "" || s.Server == b.server
 }
 
-// changed returns the fields that differ from those of another binding, sorted.
+// changed returns the sorted names of the fields that differ between two bindings.
 func (b binding) changed(from binding) []string {
 	names := map[string]bool{}
 	for _, pair := range [][2]map[string]any{{b.fields, from.fields}, {from.fields, b.fields}} {

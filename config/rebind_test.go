@@ -70,7 +70,7 @@ func TestBound_NoWayAround(t *testing.T) {
 	}
 }
 
-// unbind makes the stored secrets those of an older program, which bound them to addresses only, and opens the manager again.
+// unbind stores the secrets as an older program did, which bound them to addresses only, and opens the manager again.
 func (r *rig) unbind(store config.Store) {
 	r.t.Helper()
 	all, err := store.Secrets(r.t.Context())

@@ -94,7 +94,7 @@ func TestDoubt_StaysUntilItIsSettled(t *testing.T) {
 		opts []option
 		out  func(t *testing.T, d *doubtRig)
 	}{
-		{"the model is told", awaken.ToolSpec{}, nil, func(t *testing.T, d *doubtRig) { d.run(awaken.RunRequest{Continue: "r"}) }},
+		{"the model goes on", awaken.ToolSpec{}, nil, func(t *testing.T, d *doubtRig) { d.run(awaken.RunRequest{Continue: "r"}) }},
 		{"a person refuses to make it again", suspends, nil, func(t *testing.T, d *doubtRig) { d.asked().resume("r", refuse) }},
 		{"a client refuses with a payload of its own", suspends, nil, func(t *testing.T, d *doubtRig) {
 			denied := refuse
@@ -230,7 +230,7 @@ func TestDoubt_IsSettledByADecision(t *testing.T) {
 func TestDoubt_IsSettledAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	d := newDoubt(t, awaken.ToolSpec{})
-	d.run(awaken.RunRequest{Continue: "r"}) // the model is told
+	d.run(awaken.RunRequest{Continue: "r"}) // the model reads of it
 	made := awaken.Decision{Target: "c1", Outcome: awaken.OutcomeMade, Result: json.RawMessage(`{"receipt":17}`), Reason: "seen", Actor: &awaken.Actor{User: "ada"}}
 	asked := len(d.model.Requests())
 	for range 2 {
@@ -260,7 +260,7 @@ func TestDoubt_IsSettledAfterTheEnd(t *testing.T) {
 	}
 	d.run(say("again"))
 	if got := outline(d.request(asked + 2).Messages); len(slices.DeleteFunc(got, func(s string) bool { return !note(s) })) != 1 {
-		t.Errorf("the model is told %d times", len(got))
+		t.Errorf("the model reads it %d times", len(got))
 	}
 }
 

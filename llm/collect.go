@@ -36,7 +36,7 @@ type openCall struct {
 	opaque   *Opaque
 }
 
-// Bound sets the limits to those of the reply to req.
+// Bound sets the limits of the reply to req.
 func (c *Collector) Bound(req *Request) { c.meter = NewMeter(req) }
 
 // Add adds the next delta. If the reply would exceed its limits, Add returns an error of kind

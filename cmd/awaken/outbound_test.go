@@ -14,8 +14,8 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 )
 
-// The networks of operators' addresses are not those of tenants' addresses: a network that is open to providers takes no webhook and
-// no push notification.
+// Tenants' addresses have a list of networks of their own: a network that is open to providers takes no webhook and no
+// push notification.
 func TestOutbound_NetworksOfOperatorsAreNotTenants(t *testing.T) {
 	t.Parallel()
 	receiver := httptest.NewServer(http.NotFoundHandler())

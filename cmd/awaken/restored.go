@@ -153,7 +153,7 @@ func recoverCommand(con *console) *cobra.Command {
 
 const releaseHelp = `Release runs that wait because their database was restored: they continue where the copy
 left them. Calls that were open in it are in doubt and are not made again by themselves;
-the model is told what is not known. Cancel a run instead if it should not continue.
+the model reads what is not known. Cancel a run instead if it should not continue.
 
 Without --tenant, the runs of the default tenant are released.`
 

@@ -69,6 +69,6 @@ func TestTexts_AreMadeInOnePlace(t *testing.T) {
 		}
 	}
 	if literals < 1000 {
-		t.Errorf("%d texts were read, want those of the program", literals)
+		t.Errorf("%d texts were read, want all texts of the program", literals)
 	}
 }

@@ -99,7 +99,7 @@ type process struct {
 	stop func()
 }
 
-// start starts a worker. Its model pays the order that the user names, and sees what it is told of restorations.
+// start starts a worker. Its model pays the order that the user names, and reads notes about restorations.
 func (w *world) start(t *testing.T, db database, mark *awaken.Restoration, block bool) *process {
 	t.Helper()
 	pay := awaken.NewTool(awaken.ToolSpec{ID: "pay", Description: "Pays an order."},
@@ -130,7 +130,7 @@ func (w *world) start(t *testing.T, db database, mark *awaken.Restoration, block
 			if w.paid[order] > 0 && !told {
 				w.blind = append(w.blind, order)
 			}
-			if told { // a model that is told asks first
+			if told { // a model that has read of it asks first
 				return llmtest.Say("Was " + order + " paid?")
 			}
 			args, _ := json.Marshal(map[string]string{"order": order})

@@ -40,6 +40,6 @@ func TestRope_SharesLongPieces(t *testing.T) {
 			r.Append(piece)
 		}
 	}); n > 40 {
-		t.Errorf("16 MiB in 2048 pieces took %v allocations, want those of a list", n)
+		t.Errorf("16 MiB in 2048 pieces took %v allocations, want no more than a list takes", n)
 	}
 }

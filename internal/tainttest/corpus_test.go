@@ -506,7 +506,7 @@ func TestCorpus_Controls(t *testing.T) {
 	}
 }
 
-// The stores of the table in docs/policies.md are those of the corpus.
+// The table in docs/policies.md and the corpus have the same stores.
 func TestCorpus_HasEveryStore(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/policies.md")

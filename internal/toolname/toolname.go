@@ -9,7 +9,7 @@
 // What restricts calls fails closed: a rule that denies applies to every tool that has the name, whatever its kind
 // ([Tool.Restricted]). What permits calls is exact: a name that several tools have permits none of them but the one
 // that has it as its id ([Tool.Named]), and a pattern is compared with ids and with names that no server can choose to
-// look like those of another ([Tool.Permitted]).
+// look like the names of another ([Tool.Permitted]).
 package toolname
 
 import (

@@ -56,7 +56,7 @@ func TestNames_ASharedNameRestrictsAllAndPermitsNone(t *testing.T) {
 	if !n.Tool(a.ID).Named("a/search") || n.Tool(b.ID).Named("a/search") {
 		t.Error("a qualified name does not mean its tool alone")
 	}
-	// The tools of one agent are those of all, and those of its plugins.
+	// An agent has the tools of all agents, and the tools of its plugins.
 	own := new(toolname.Names)
 	own.Set(n, slices.Values([]toolname.Spec{{ID: "search"}}), nil)
 	if !own.Tool("search").Named("search") || own.Tool(a.ID).Named("search") || !own.Tool(a.ID).Restricted(is("search")) {

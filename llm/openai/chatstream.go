@@ -269,7 +269,7 @@ type details struct {
 	held provider.Held
 }
 
-// detail is one of them: its fields, and those of its texts that may still grow.
+// detail is one of them: its fields, and its texts that may still grow.
 type detail struct {
 	fields map[string]any
 	texts  map[string][]byte

@@ -153,7 +153,7 @@ func TestRetry_ACallTriesAtOnce(t *testing.T) {
 			t.Errorf("the calls took %s", took)
 		}
 		if tries := f.tried(began); len(tries) == 0 || len(tries) > 4 {
-			t.Errorf("20 calls made %d requests, want those of one or two attempts", len(tries))
+			t.Errorf("20 calls made %d requests, want as many as one or two attempts make", len(tries))
 		}
 		f.set(false)
 		time.Sleep(1100 * time.Millisecond)

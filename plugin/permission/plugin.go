@@ -39,7 +39,7 @@ func (p *plugin) Register(r *awaken.Registrar) error {
 	r.Review("rule_argument_unknown", func(tools map[string]json.RawMessage) []string {
 		return pattern.Review(rules, of, g.names, tools)
 	})
-	own := rules[len(p.base.Rules):] // those of the program are about the tools of all agents
+	own := rules[len(p.base.Rules):] // the program's rules are about the tools of all agents
 	permits := func(r rule) bool { return !r.restricts }
 	r.Review("rule_matches_nothing", func(map[string]json.RawMessage) []string {
 		return pattern.Strays(own, of, permits, g.names, false)

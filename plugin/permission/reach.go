@@ -61,7 +61,7 @@ func (to *reach) bound(v awaken.Verdict, tool toolname.Tool, rules []rule) awake
 	if to == nil || len(to.hosts) == 0 {
 		return v
 	}
-	var all, limits []rule // about the tool in tainted runs; those of them that ask or deny
+	var all, limits []rule // rules about the tool in tainted runs; limits are the ones that ask or deny
 	for _, r := range having(Tainted, rules) {
 		if !r.concerns(tool) {
 			continue

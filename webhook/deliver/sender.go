@@ -49,8 +49,8 @@ type Config struct {
 	Kinds   map[string]Kind
 	// Endpoints has the targets of hooks that were made for endpoints. Nil means that there are none.
 	Endpoints Endpoints
-	// Sealer encrypts the headers and secrets of hooks, except those of endpoints, where they are stored. Hooks that were stored
-	// without are encrypted when they are next in use. Nil stores them as they are.
+	// Sealer encrypts the stored headers and secrets of hooks that were not made for endpoints. Hooks that were stored in
+	// plain text are encrypted when they are next in use. If nil, they are stored in plain text.
 	Sealer Sealer
 	// Allow lists networks that are reached although they are not public, and that receivers may be reached in without TLS.
 	// Receivers are chosen by users: a network that only the program itself may reach does not belong here.

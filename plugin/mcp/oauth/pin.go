@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// issuers chooses authorization servers, and keeps those of client secrets.
+// issuers chooses authorization servers, and pins the one that a client secret is for.
 type issuers struct{ *Broker }
 
 // choose returns which of the authorization servers that a server names is used: the configured one or, without, the first.

@@ -12,7 +12,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// Limits bounds what clients and models may use. Most fields are those of server.Limits.
+// Limits bounds what clients and models may use. Most fields are as in server.Limits.
 type Limits struct {
 	Reply struct{ Bytes, Arguments, Calls int } // of a model
 
@@ -137,8 +137,8 @@ type Settings struct {
 		ShellNetwork bool
 		ShellEnv     []string
 	}
-	// Outbound lists private networks that may be reached: Allow those of addresses that operators write, TenantsAllow
-	// those of addresses that tenants and their users write.
+	// Outbound lists private networks that may be reached: Allow is for addresses that operators write, TenantsAllow
+	// for addresses that tenants and their users write.
 	Outbound struct{ Allow, TenantsAllow []string }
 	Log      struct{ Level, Format string }
 	// Retention is how long to keep unused threads; 0 keeps them forever.
