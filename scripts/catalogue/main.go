@@ -1,6 +1,9 @@
 // Command catalogue writes llm/provider/catalogue.json, the list prices and limits of well-known models, from the
-// table of the Python package litellm (MIT licence). It takes facts only: prices, context windows and
-// output limits of chat models at the endpoints that an adapter of this module has.
+// table of the Python package litellm. It takes facts only: prices, context windows and output limits of chat models
+// at the endpoints that an adapter of this module has.
+//
+// The LICENSE of the package puts everything outside of its directory enterprise/, and so the table, under the MIT
+// licence, copyright (c) 2023 Berri AI. Read the LICENSE again when you take a newer version.
 //
 //	pip download --no-deps litellm==VERSION && unzip litellm-*.whl litellm/model_prices_and_context_window_backup.json
 //	go run ./scripts/catalogue -version VERSION litellm/model_prices_and_context_window_backup.json >llm/provider/catalogue.json
@@ -46,8 +49,11 @@ func write(version, file string) error {
 		if host == "" || mode != "chat" && mode != "responses" || strings.HasPrefix(name, "ft:") {
 			continue
 		}
-		row := []float64{price(facts, "input_cost_per_token"), price(facts, "output_cost_per_token"), price(facts, "cache_read_input_token_cost"),
-			price(facts, "cache_creation_input_token_cost"), number(facts["max_input_tokens"]), number(facts["max_output_tokens"])}
+		row := []float64{
+			price(facts, "input_cost_per_token"), price(facts, "output_cost_per_token"),
+			price(facts, "cache_read_input_token_cost"), price(facts, "cache_creation_input_token_cost"),
+			number(facts["max_input_tokens"]), number(facts["max_output_tokens"]),
+		}
 		if row[0] < 0 || row[1] < 0 || row[0]+row[1] == 0 {
 			continue // not priced by tokens, or free while it is a preview
 		}
@@ -77,9 +83,13 @@ func text(v any) string { s, _ := v.(string); return s }
 
 func number(v any) float64 { n, _ := v.(float64); return n }
 
+// license is what the LICENSE of the package says about the table.
+const license = "MIT, Copyright (c) 2023 Berri AI; applies to all content outside of enterprise/, and so to this table"
+
 // print writes one line for each model.
 func print(version string, models map[string]map[string][]float64) error {
-	fmt.Printf("{\"source\": \"litellm\", \"version\": %q, \"date\": %q, \"hosts\": {", version, time.Now().UTC().Format(time.DateOnly))
+	fmt.Printf("{\"source\": \"litellm\", \"version\": %q, \"date\": %q,\n", version, time.Now().UTC().Format(time.DateOnly))
+	fmt.Printf("\"license\": %q, \"hosts\": {", license)
 	for i, host := range slices.Sorted(maps.Keys(models)) {
 		fmt.Printf("%s\n%q: {", map[bool]string{true: ","}[i > 0], host)
 		for j, name := range slices.Sorted(maps.Keys(models[host])) {
