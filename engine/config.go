@@ -106,7 +106,18 @@ type Limits struct {
 // keys and actions. A program that makes a registry itself, for [Runtime.Publish], begins with it.
 func (c *Config) Registry() registry.Config {
 	return registry.Config{Builtin: builtin.For, ID: c.RegistryID, Agents: c.Agents, Models: c.Models, Pools: c.Pools, Providers: c.Providers, Tools: c.Tools, Plugins: c.Plugins,
-		Keys: c.Keys, Backends: c.Backends, Lazy: c.Lazy, ToolDescriptions: c.ToolDescriptions}
+		Keys: c.Keys, Backends: c.Backends, Lazy: c.Lazy, ToolDescriptions: c.ToolDescriptions, Pricing: c.pricing()}
+}
+
+// pricing returns the rule for models without prices.
+func (c *Config) pricing() registry.Pricing {
+	switch {
+	case !c.Budgets && c.TenantBudget == nil:
+		return registry.PricesOptional
+	case c.AllowUnpriced:
+		return registry.PricesExpected
+	}
+	return registry.PricesRequired
 }
 
 // withDefaults returns c with the defaults of all fields that have one.

@@ -33,6 +33,7 @@ type Registry struct {
 	keys         []state.AnyKey
 	backends     map[string]RemoteBackend
 	builtin      Builtin
+	pricing      Pricing
 	later        *atomic.Pointer[Registry] // supersedes it; nil if none can
 }
 
@@ -73,6 +74,9 @@ type Config struct {
 	ToolDescriptions map[string]string
 	// Builtin returns the keys and handlers of every agent. The engine requires builtin.For.
 	Builtin Builtin
+	// Pricing is the runtime's rule for models without prices. Agents that have one get a warning unless it is
+	// PricesOptional.
+	Pricing Pricing
 }
 
 // Builtin returns the state keys and action handlers that an agent has independent of its
@@ -85,7 +89,8 @@ func New(cfg Config) (*Registry, error) {
 	if cfg.Builtin == nil {
 		return nil, errors.New("registry: Config.Builtin is nil; set it to builtin.For")
 	}
-	empty := &Registry{tools: &toolSet{}, builtin: cfg.Builtin, keys: slices.Clone(cfg.Keys), backends: maps.Clone(cfg.Backends)}
+	empty := &Registry{tools: &toolSet{}, builtin: cfg.Builtin, pricing: cfg.Pricing, keys: slices.Clone(cfg.Keys),
+		backends: maps.Clone(cfg.Backends)}
 	return empty.derive(&Edit{ID: cfg.ID, Agents: cfg.Agents, Models: cfg.Models, Pools: cfg.Pools, Providers: cfg.Providers,
 		Tools: cfg.Tools, Plugins: cfg.Plugins, ToolDescriptions: cfg.ToolDescriptions}, cfg.Lazy)
 }

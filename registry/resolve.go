@@ -125,6 +125,7 @@ func (reg *Registry) compile(spec *awaken.AgentSpec) *Agent {
 	r.loadPlugins(reg)
 	r.collectTools(reg)
 	r.holdToSpec(reg)
+	r.checkPrices(reg.pricing)
 	for name, v := range r.variants {
 		v = reg.compile(v.source)
 		r.variants[name] = v
@@ -524,16 +525,4 @@ func (r *Agent) checkPermissionRules() {
 			r.warn("permission_rule_for_removed_tool", `sections["permission"].rules[%d] names tool %q, which the tool catalogue removes`, i, name)
 		}
 	}
-}
-
-// Unpriced names a model of the agent that has no prices, so that a run of the agent cannot be held to a budget.
-// It returns "" if all have.
-func (r *Agent) Unpriced() string {
-	switch {
-	case !r.Worst.Priced():
-		return fmt.Sprintf("model %q", r.Spec.ModelID)
-	case r.Summariser != nil && !r.Summariser.Prices.Priced():
-		return fmt.Sprintf("summary_model %q", r.Summariser.Upstream)
-	}
-	return ""
 }

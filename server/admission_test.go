@@ -146,6 +146,45 @@ func TestAdmission_RefusesWhatWouldBecomeADeadLetter(t *testing.T) {
 	}
 }
 
+// Budgets hold for all runs: an agent whose model has no prices is warned about when it is written, and its runs are refused, or cost
+// nothing if the operator allows that. A budget of the run's own needs prices in any case.
+func TestAdmission_ModelsWithoutPrices(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []bool{false, true} {
+		g := &rig{t: t, db: newDB(), keys: adminKeys(t), free: allowed}
+		rule, runs, says := registry.PricesRequired, 400, "its runs are refused"
+		if allowed {
+			rule, runs, says = registry.PricesExpected, 200, "its runs are held to no budget"
+		}
+		g.config = func(c *registry.Config) {
+			c.Pricing = rule
+			c.Models = append(c.Models, awaken.ModelSpec{ID: "free", ProviderID: "p", UpstreamModel: "f"})
+		}
+		g.start(func(c *server.Config) { c.AllowUnpriced = allowed })
+		for id, model := range map[string]string{"unpriced": "free", "priced": "m"} {
+			resp := g.do("POST", "/v1/config/agents", `{"id":"`+id+`","model_id":"`+model+`"}`, admin...)
+			_ = resp.Body.Close()
+			warned := strings.Join(resp.Header["X-Awaken-Warning"], "\n")
+			want := `model_unpriced: budgets hold for all runs, but model "free" has no prices: ` + says
+			if resp.StatusCode != 201 || id == "unpriced" && !strings.Contains(warned, want) || id == "priced" && warned != "" {
+				t.Errorf("allowed %t: agent %s: %s, warnings %q", allowed, id, resp.Status, warned)
+			}
+		}
+		out := g.want(runs, "POST", "/v1/runs", `{"agent_id":"unpriced","stream":false,"messages":`+oneMessage+`}`)
+		if !allowed && out["code"] != "model_unpriced" {
+			t.Errorf("refused with %v", out)
+		}
+		out = g.want(400, "POST", "/v1/runs", `{"agent_id":"unpriced","budget":{"run_usd":1},"messages":`+oneMessage+`}`)
+		if out["code"] != "model_unpriced" {
+			t.Errorf("allowed %t: with a budget of its own: %v", allowed, out)
+		}
+		g.want(200, "POST", "/v1/runs", `{"agent_id":"priced","stream":false,"messages":`+oneMessage+`}`)
+		if list := g.want(200, "GET", "/v1/dead-letters", "", admin...)["items"].([]any); len(list) > 0 {
+			t.Errorf("allowed %t: dead letters: %v", allowed, list)
+		}
+	}
+}
+
 // Lists show many threads, so what is in them has a bound.
 func TestAdmission_BoundsWhatAThreadHolds(t *testing.T) {
 	t.Parallel()

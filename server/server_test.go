@@ -48,6 +48,7 @@ type rig struct {
 	srv    *server.Server
 	http   *httptest.Server
 	config func(*registry.Config) // changes the program's code; may be nil
+	free   bool                   // models without prices are allowed
 	made   atomic.Int64           // threads
 	tenant string                 // of dead letters
 
@@ -160,7 +161,7 @@ func (g *rig) start(change ...func(*server.Config)) {
 	var err error
 	mark := cmp.Or(g.restoration, &awaken.Restoration{ID: "long ago", At: 1})
 	rt := runtime(g.t, func(c *engine.Config) {
-		*c = engine.Config{Versions: g.control, Budgets: true, Restoration: mark}
+		*c = engine.Config{Versions: g.control, Budgets: true, AllowUnpriced: g.free, Restoration: mark}
 	})
 	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Profile: g.profile, Restoration: mark,
 		Sink: func(string) awaken.Sink { return g.stats.Sink(nil) }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}, rt.With); err != nil {

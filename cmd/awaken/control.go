@@ -131,9 +131,10 @@ func openManager(ctx context.Context, s *settings.Settings, b *backend, c *code,
 	if err != nil {
 		return nil, err
 	}
-	a2a := remote.New(remote.Options{Allow: out.allow})
+	a2a, spending := remote.New(remote.Options{Allow: out.allow}), budgets(s)
 	m, err := config.Open(ctx, config.Options{Store: store, Vault: vault, AuditAge: s.Audit.Retention, VersionAge: s.Versions, Sweep: s.Audit.Sweep, Logger: log,
-		Code:  registry.Config{Tools: c.tools, Plugins: append(slices.Concat(c.plugins, workspaces, plugins), c.assistant, listed), Backends: map[string]registry.RemoteBackend{"a2a": a2a}, Keys: mcp.Keys()},
+		Code: registry.Config{Tools: c.tools, Plugins: append(slices.Concat(c.plugins, workspaces, plugins), c.assistant, listed),
+			Backends: map[string]registry.RemoteBackend{"a2a": a2a}, Keys: mcp.Keys(), Pricing: spending.Registry().Pricing},
 		A2A:   a2aServers{a2a},
 		Model: complete, Skills: shop.plugins,
 		Provider: func(_ context.Context, spec *awaken.ProviderSpec) (llm.Model, error) {

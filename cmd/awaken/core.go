@@ -54,11 +54,8 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 		return k, err
 	}
 	k.closing = append(k.closing, k.control.close)
-	cfg := engine.Config{Versions: k.control.manager, Logger: log, Budgets: s.Budget.Enabled, AllowUnpriced: s.Budget.Unpriced == "allow",
-		Limits: engineLimits(s), Restoration: b.restoration}
-	if s.Budget.TenantUSD > 0 {
-		cfg.TenantBudget = &s.Budget.TenantUSD
-	}
+	cfg := budgets(s)
+	cfg.Versions, cfg.Logger, cfg.Limits, cfg.Restoration = k.control.manager, log, engineLimits(s), b.restoration
 	w := openBodies(s, b, log)
 	if k.metrics.Bodies(w.Lost); w != nil {
 		cfg.Tap = w
@@ -91,6 +88,15 @@ func openCore(ctx context.Context, b *backend, con *console, s *settings.Setting
 		return k, configError("%w", err)
 	}
 	return k, nil
+}
+
+// budgets returns a configuration of the engine with what runs may spend.
+func budgets(s *settings.Settings) engine.Config {
+	cfg := engine.Config{Budgets: s.Budget.Enabled, AllowUnpriced: s.Budget.Unpriced == "allow"}
+	if s.Budget.TenantUSD > 0 {
+		cfg.TenantBudget = &s.Budget.TenantUSD
+	}
+	return cfg
 }
 
 // engineLimits returns the limits of runs.
