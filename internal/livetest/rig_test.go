@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/internal/testenv"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
@@ -86,13 +87,18 @@ func newRig(t *testing.T, store string, change ...func(*job)) *rig {
 	return g
 }
 
-// submit submits a run that calls tools, and returns its receipt.
-func (g *rig) submit(words string) *mailbox.Receipt {
+// submit submits a run that calls tools, and returns its receipt. It tries again while the store is busy, as clients do: many processes
+// may hold the lock of a file for longer than a statement waits for it.
+func (g *rig) submit(words string) (r *mailbox.Receipt) {
 	g.Helper()
-	r, err := g.tenant.Submit(g.Context(), mailbox.Submission{Request: awaken.RunRequest{AgentID: "default", Messages: []*llm.Message{llm.UserText(words)}}})
-	if err != nil {
-		g.Fatal(err)
-	}
+	g.until("the store accepts a run", time.Minute, func() bool {
+		var err error
+		r, err = g.tenant.Submit(g.Context(), mailbox.Submission{Request: awaken.RunRequest{AgentID: "default", Messages: []*llm.Message{llm.UserText(words)}}})
+		if err != nil && fault.OutageOf(err) == nil {
+			g.Fatal(err)
+		}
+		return err == nil
+	})
 	return r
 }
 
