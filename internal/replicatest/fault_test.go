@@ -29,10 +29,7 @@ type load struct {
 }
 
 func faultLoad() load {
-	if testenv.Long() {
-		return load{runs: 60, deltas: 1200, every: 50 * time.Millisecond} // a minute
-	}
-	return load{runs: 10, deltas: 120, every: 50 * time.Millisecond}
+	return load{runs: testenv.Times(10, 60), deltas: testenv.Times(120, 1200), every: 50 * time.Millisecond} // up to a minute
 }
 
 // model makes the answers of a load.
@@ -68,7 +65,8 @@ func (l load) bear(t *testing.T, f *fleet, harm func(round int)) {
 	for i, tr := range got {
 		want := f.logged(fmt.Sprint("t", i/2))
 		if !tr.done || tr.text() != want || want == "" {
-			t.Errorf("client %d: over %t, %d bytes, the log has %d", i, tr.done, len(tr.text()), len(want))
+			t.Errorf("client %d: over %t, %d bytes, the log has %d; its last event arrived after %s, the test has lasted %s",
+				i, tr.done, len(tr.text()), len(want), tr.heard.Sub(began).Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 		}
 		opened, resets = opened+tr.opened, resets+tr.resets
 	}

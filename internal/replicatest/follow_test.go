@@ -19,6 +19,7 @@ type transcript struct {
 	resets int
 	opened int // connections
 	done   bool
+	heard  time.Time // when the last event arrived
 }
 
 func (tr *transcript) text() string { return strings.Join(tr.deltas, "") }
@@ -111,7 +112,7 @@ func (f *fleet) follow(ctx context.Context, replica int, thread string) *transcr
 					resp.Body.Close()
 					return tr
 				}
-				cursor = id
+				cursor, tr.heard = id, time.Now()
 			}
 		}
 		resp.Body.Close()
