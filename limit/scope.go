@@ -31,7 +31,6 @@ type scope struct {
 	held             amount
 	pausedUntil      time.Time
 	waiting          [classes]int
-	passed           amount // that requests needed, since the last visit, which went to another model
 
 	traffic
 	lookedAt time.Time // of the last visit
@@ -44,11 +43,12 @@ type scope struct {
 	refusal          *refusal
 }
 
-// traffic counts the requests that were sent.
+// traffic counts the requests that were sent, here or elsewhere.
 type traffic struct {
 	inFlight int     // whose response has not begun
 	used     amount  // since the last visit
 	rate     amount  // used per minute, smoothed
+	passed   amount  // that requests needed, since the last visit, which went to another model
 	refused  float64 // requests since the last visit that the provider refused
 	served   float64 // requests per minute that it did not refuse, smoothed
 	usedAt   time.Time
