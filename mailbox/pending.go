@@ -63,6 +63,9 @@ func (t *Tenant) Pending(ctx context.Context, threadID string) (*PendingList, er
 	}
 	for i := range list.Items {
 		list.Items[i].Position = i + 1
+		if list.Items[i].Messages == nil { // a decision has none
+			list.Items[i].Messages = []*llm.Message{}
+		}
 	}
 	list.Revision = revision(ds)
 	return list, nil

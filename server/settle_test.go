@@ -81,6 +81,11 @@ func TestSettle_EndsADoubt(t *testing.T) {
 			if n := g.want(200, "GET", "/v1/threads/"+thread+"/runs", "", ada...)["total"]; n != 1.0 {
 				t.Errorf("the thread has %v runs: the settlement has woken one", n)
 			}
+			for _, p := range g.want(200, "GET", "/v1/threads/"+thread+"/pending", "", ada...)["items"].([]any) {
+				if _, ok := p.(map[string]any)["messages"].([]any); !ok {
+					t.Errorf("the pending item %v has no list of messages", p)
+				}
+			}
 			g.want(200, "POST", "/v1/runs", runBody("default", thread, "hello"), append([]string{"Accept", "application/json"}, ada...)...)
 			all := fmt.Sprint(g.want(200, "GET", "/v1/threads/"+thread+"/messages?visibility=all", "", ada...)["messages"])
 			if !strings.Contains(all, `receipt`) {
