@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 
-/** startMcp starts the server. oauth is whether its clients need a token. */
+/** startMcp starts the server. oauth is whether its clients need a token. It cuts the connection in calls of the tools that state.cuts names. */
 export async function startMcp({ oauth = false } = {}) {
-  const state = { tools: [{ name: "search", description: "Searches documents.", inputSchema: { type: "object", properties: { q: { type: "string" } } } }], tokens: new Set(), codes: new Set() };
+  const state = { tools: [{ name: "search", description: "Searches documents.", inputSchema: { type: "object", properties: { q: { type: "string" } } } }], tokens: new Set(), codes: new Set(), cuts: new Set() };
   const result = (method, params) => {
     switch (method) {
       case "initialize":
@@ -62,6 +62,10 @@ export async function startMcp({ oauth = false } = {}) {
         if (id === undefined) {
           res.writeHead(202);
           return res.end();
+        }
+        if (method === "tools/call" && state.cuts.has(params.name)) {
+          res.writeHead(200, { "Content-Type": "text/event-stream" }).flushHeaders();
+          return setTimeout(() => res.socket.destroy(), 20); // after the call has begun
         }
         const out = result(method, params ?? {});
         return json(res, { jsonrpc: "2.0", id, ...(out ? { result: out } : { error: { code: -32601, message: `no method ${method}` } }) });

@@ -2,8 +2,10 @@
 // The other files try all of it in depth: npm run test:long.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { client, kept, launch, run, serve, settled, violations, visit } from "./rig.mjs";
+import { startMcp } from "./mcp.mjs";
+import { client, kept, launch, run, serve, settled, shot, sleep, violations, visit } from "./rig.mjs";
 
 let server, browser, asked, done, evaluated;
 const heard = []; // what each page wrote to the browser's console
@@ -12,7 +14,7 @@ const call = (...args) => client(server.url, server.key)(...args);
 
 before(async () => {
   [server, browser] = await Promise.all([serve({ env: { AWAKEN_OUTBOUND_ALLOW: "127.0.0.0/8", AWAKEN_WORKSPACE_DIR: "files", AWAKEN_EXPOSE_TRACE_ROUTES: "true", AWAKEN_TRACE_BODIES: "all" }, log: "debug" }), launch()]);
-  await call("POST", "/v1/config/agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse." });
+  await call("POST", "/v1/config/agents", { id: "poet", model_id: "default", system_prompt: "Answer in verse.", excluded_tools: ["no_such_tool"] });
   done = await run(server.url, "default", "Where should I go?");
   asked = await run(server.url, "scenario", "scenario:approval");
   await call("POST", "/v1/schedules", { id: "smoke", cron: "0 9 * * mon-fri", run: { agent_id: "default", messages: [{ role: "user", content: "hello" }] } });
@@ -74,16 +76,136 @@ test("a call is approved with edited arguments, by keyboard, and the run continu
   assert.deepEqual([items[0].action, items[0].arguments], ["resume", { path: "/tmp/y" }]);
 });
 
-test("a prompt is edited, and published, and the next run has it", async (t) => {
+test("a prompt is edited, and published, the warnings about it are shown, and the next run has it", async (t) => {
   const page = await open(t, "/agents/poet/basics");
+  const warnings = page.getByRole("region", { name: "Warnings" });
+  await warnings.getByText('excluded_tools has "no_such_tool", which is not a registered tool').waitFor();
   await page.getByLabel("System prompt", { exact: true }).fill("Answer in haiku.");
-  await page.getByText("no problems").waitFor();
+  await page.getByRole("status").getByText("1 warning").waitFor();
+  await warnings.waitFor({ state: "hidden" });
   await page.getByRole("button", { name: "Publish" }).click();
   await page.getByRole("button", { name: "Publish now" }).click();
   await page.getByText('Agent "poet" saved').waitFor();
+  await warnings.getByText('excluded_tools has "no_such_tool"').waitFor();
+  await settled(page);
+  await shot(page, "warnings");
+  assert.deepEqual(await violations(page), []);
   assert.equal((await call("GET", "/v1/config/agents/poet?state=live")).system_prompt, "Answer in haiku.");
   const made = await run(server.url, "poet", "hello");
   assert.match(JSON.stringify(await call("GET", `/v1/runs/${made.run_id}/steps/0/request`)), /Answer in haiku\./);
+});
+
+/** eventually waits until the server says something. */
+async function eventually(what, path, holds) {
+  for (let i = 0; i < 1200; i++) {
+    if (holds(await call("GET", path))) return;
+    await sleep(50);
+  }
+  assert.fail(`waited in vain for ${what}`);
+}
+
+test("a call in doubt is settled after its run has ended, and what its server promises and adds is shown", async (t) => {
+  const mail = await startMcp();
+  t.after(() => mail.close());
+  const tool = (name, more) => ({ name, description: `Does ${name}.`, inputSchema: { type: "object" }, ...more });
+  mail.state.tools = [tool("send-letter"), tool("look", { annotations: { readOnlyHint: true } })];
+  mail.state.cuts.add("send-letter");
+  await call("POST", "/v1/config/mcp-servers", { id: "mail", transport: "http", url: mail.url });
+  await eventually("the tools", "/v1/mcp-servers/mail/status", (s) => s.tools.length === 2);
+  const sent = await run(server.url, "scenario", "RUN_TOOL mcp__mail__send_letter {}");
+  const at = `/v1/runs/${sent.run_id}/timeline`;
+  const [doubtful] = (await call("GET", at)).calls;
+  assert.deepEqual([doubtful.outcome, (await call("GET", `/v1/runs/${sent.run_id}`)).status], ["in_doubt", "done"]);
+  const address = `/runs/${sent.run_id}/calls/${doubtful.call_id}`;
+  const reader = await call("POST", "/v1/keys", { kind: "read", label: "reader" });
+  const settlement = (page) => page.getByRole("region", { name: "It is not known whether this call took effect" });
+
+  const only = await open(t, address, { key: reader.secret });
+  await settlement(only).waitFor();
+  assert.equal(await settlement(only).getByRole("button").count(), 0, "who may only read can settle");
+
+  const late = await open(t, `/threads/${sent.thread_id}`, { allow: [/409/, /ERR_FAILED/] });
+  await late.getByRole("group").getByText("In doubt").click();
+  await settlement(late).waitFor();
+  await settled(late);
+  await shot(late, "settle-thread");
+  assert.deepEqual(await violations(late), []);
+  await late.route(/\/v1\/runs\?|\/timeline/, (r) => r.abort()); // what it shows stays as it is
+
+  const page = await open(t, address, { allow: [/502/, /400/] }); // its MCP server goes away, and a form is not complete
+  await settlement(page).getByLabel("Its result").fill('{"receipt":7}');
+  assert.equal(await settlement(page).getByRole("button", { name: "It was not made" }).getAttribute("aria-disabled"), "true");
+  await settlement(page).getByLabel("How you found out").fill("The letter is in the archive.");
+  await settled(page);
+  await shot(page, "settle-run");
+  assert.deepEqual(await violations(page), []);
+  await settlement(page).getByRole("button", { name: "It was made" }).click();
+  const done = page.getByRole("region", { name: "Settled: made" });
+  await done.getByText(/^Settled by .+, /).waitFor();
+  await done.getByText("The letter is in the archive.").waitFor();
+  const { outcome, doubt } = (await call("GET", at)).calls[0];
+  assert.deepEqual([outcome, doubt.settled.by, doubt.settled.result], ["made", "person", { receipt: 7 }]);
+
+  await settlement(late).getByRole("button", { name: "It was not made" }).click();
+  await late.getByRole("alert").getByText(/^Not accepted: .+ has already settled that it was made, /).waitFor();
+  await shot(late, "settle-refused");
+  await late.unroute(/\/v1\/runs\?|\/timeline/);
+  await late.reload();
+  await late.getByRole("group").getByText("Settled: made").first().click();
+  await late.getByText(/^Settled by .+, /).waitFor();
+
+  await page.goto(`${server.url}/mcp-servers/mail`);
+  const connection = page.getByRole("region", { name: "Connection" });
+  const row = (name) => connection.getByRole("row", { name });
+  await row("look").getByText("Only reads").waitFor();
+  assert.match(await row("look").innerText(), /mcp__mail__look[^]*Has an effect[^]*Only reads[^]*its hints are not trusted[^]*offered to agents/);
+  mail.state.tools.push(tool("burn"));
+  await connection.getByRole("button", { name: "Connect again" }).click();
+  await connection.getByText("1 tool was added since approval.").waitFor();
+  await row("burn").getByText("added, waits for approval").waitFor();
+  await settled(page);
+  await shot(page, "mcp-tools");
+  assert.deepEqual(await violations(page), []);
+  mail.close();
+  await connection.getByRole("button", { name: "Connect again" }).click();
+  await connection.getByText(/next attempt in \d+s|trying now/).waitFor();
+  await shot(page, "mcp-next");
+
+  await page.goto(`${server.url}/mcp-servers/-/new`);
+  await page.getByText("Authorization", { exact: true }).click();
+  await page.getByLabel("Client secret", { exact: true }).fill("not-for-anyone");
+  const why = page.getByText("the MCP server would choose who gets the secret");
+  await why.waitFor();
+  await settled(page);
+  await shot(page, "mcp-issuer");
+  assert.deepEqual(await violations(page), []);
+  await page.getByLabel("Issuer", { exact: true }).fill("https://login.example");
+  await why.waitFor({ state: "hidden" });
+});
+
+test("the pause that a provider asked for is shown, and forgotten after a question", async (t) => {
+  const busy = createServer((_, res) => res.writeHead(429, { "Content-Type": "application/json", "Retry-After": "3600" }).end('{"error":{"message":"slow down"}}'));
+  await new Promise((resolve) => busy.listen(0, "127.0.0.1", resolve));
+  t.after(() => busy.close());
+  await call("POST", "/v1/config/providers", { id: "busy", adapter: "openai", base_url: `http://127.0.0.1:${busy.address().port}`, api_key: "k" });
+  await call("POST", "/v1/config/models", { id: "busy", provider_id: "busy", upstream_model: "large" });
+  await call("POST", "/v1/config/agents", { id: "busy", model_id: "busy", system_prompt: "" });
+  const { id } = await call("POST", "/v1/threads", {});
+  await call("POST", `/v1/threads/${id}/messages`, { agent_id: "busy", messages: [{ role: "user", content: "hello" }] });
+  const limits = "/v1/providers/limits";
+  await eventually("the pause", limits, (l) => l.items.some((i) => i.provider_id === "busy" && i.paused_ms > 0));
+  const page = await open(t, "/providers/busy");
+  const panel = page.getByRole("region", { name: "Limits in force" });
+  await panel.getByText(/^Paused by the provider for/).waitFor();
+  await settled(page);
+  await shot(page, "limits");
+  assert.deepEqual(await violations(page), []);
+  await panel.getByRole("button", { name: "Forget what was learned about large" }).click();
+  const ask = page.getByRole("alertdialog", { name: "Forget the learned limits of large?" });
+  await ask.waitFor();
+  assert.deepEqual(await violations(page), []);
+  await ask.getByRole("button", { name: "Forget" }).click();
+  await panel.getByText("The learned limits of large are forgotten.").waitFor();
 });
 
 const pages = {

@@ -47,6 +47,31 @@ test("a log that is folded event by event is that of the whole", async () => {
   assert.deepEqual(one, whole);
 });
 
+test("the warnings about a document are read from headers that a browser joined", async () => {
+  const { warningsOf } = await load("api/warnings.ts");
+  assert.deepEqual(warningsOf(new Headers()), []);
+  const headers = new Headers();
+  for (const w of ['catalog_literal_matches_nothing: excluded_tools has "x", which is not a registered tool; known: a, b', "secret_missing: secret providers/p#api_key is missing: set it again"]) headers.append("X-Awaken-Warning", w);
+  assert.deepEqual(warningsOf(headers), [
+    { code: "catalog_literal_matches_nothing", message: 'excluded_tools has "x", which is not a registered tool; known: a, b' },
+    { code: "secret_missing", message: "secret providers/p#api_key is missing: set it again" },
+  ]);
+});
+
+test("a call in doubt looks so until it is settled, and then as it was settled", async () => {
+  const { lookOf } = await load("ui/status.tsx");
+  const call = (status, outcome, settled, more) => ({ status, outcome, in_doubt: true, doubt: { since: 1, origin: "tool", ...(settled && { settled }) }, ...more });
+  const by = (outcome) => ({ outcome, by: "person", at: 2 });
+  const words = (...args) => lookOf(call(...args)).word;
+  assert.equal(words("failed", "in_doubt"), "call.inDoubt");
+  assert.equal(words("cancelled", "in_doubt", undefined, { decisions: [{ action: "cancel" }] }), "call.inDoubt", "refusing to make it again keeps the doubt");
+  assert.equal(words("failed", "made", by("made")), "settle.wasMade");
+  assert.equal(words("cancelled", "not_made", by("not_made")), "settle.wasNotMade");
+  assert.equal(words("failed", "not_made", by("not_made"), { decisions: [{ action: "resume", outcome: "not_made" }] }), "call.failed", "it was made again");
+  assert.equal(words("succeeded", "made", { outcome: "made", by: "tool", at: 2 }), "call.succeeded");
+  assert.equal(lookOf({ status: "failed", in_doubt: true }).word, "call.inDoubt", "an older record");
+});
+
 test("events that arrive again do not count twice", async () => {
   const { fold, emptyFold } = await load("live/fold.ts");
   const once = fold(emptyFold, log);

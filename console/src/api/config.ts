@@ -2,20 +2,22 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, ask, base, headers } from "./client";
 import { ApiError, failureOf } from "./errors";
 import type { components } from "./schema";
+import { warningsOf, type Warning } from "./warnings";
 
 export type Doc = Record<string, unknown>;
 export type Meta = components["schemas"]["DocumentMeta"];
 export type Problem = components["schemas"]["ConfigProblem"];
 export type Namespace = "agents" | "providers" | "models" | "model-pools" | "mcp-servers" | "a2a-servers" | "skills" | "tools";
 
-/** A document with the revision that it was read at. */
+/** A document with the revision that it was read at, and what the server warned about it then. */
 export interface Read {
   doc: Doc;
   etag: string;
+  warnings?: Warning[];
 }
 
-/** call sends a request for documents, whose types depend on the namespace, and returns the body and the revision. */
-export async function call(method: string, path: string, body?: unknown, more: Record<string, string> = {}, signal?: AbortSignal): Promise<{ data: unknown; etag: string }> {
+/** call sends a request for documents, whose types depend on the namespace, and returns the body, the revision and the warnings. */
+export async function call(method: string, path: string, body?: unknown, more: Record<string, string> = {}, signal?: AbortSignal): Promise<{ data: unknown; etag: string; warnings: Warning[] }> {
   let res: Response;
   try {
     res = await fetch(base + path, {
@@ -31,7 +33,7 @@ export async function call(method: string, path: string, body?: unknown, more: R
   }
   if (!res.ok) throw await failureOf(res);
   const text = await res.text();
-  return { data: text ? JSON.parse(text) : undefined, etag: res.headers.get("ETag") ?? "" };
+  return { data: text ? JSON.parse(text) : undefined, etag: res.headers.get("ETag") ?? "", warnings: warningsOf(res.headers) };
 }
 
 const leaving = new Set<string>(); // documents that are being removed: the page of one does not ask for it meanwhile
@@ -70,8 +72,8 @@ export const documentQuery = (ns: Namespace, id: string) =>
     queryKey: ["config", ns, "document", id],
     enabled: present(ns, id),
     queryFn: async ({ signal }): Promise<Read> => {
-      const { data, etag } = await call("GET", at(ns, id), undefined, {}, signal);
-      return { doc: data as Doc, etag };
+      const { data, ...read } = await call("GET", at(ns, id), undefined, {}, signal);
+      return { doc: data as Doc, ...read };
     },
   });
 
@@ -117,19 +119,19 @@ export const problemsOf = (err: unknown): Problem[] => (err instanceof ApiError 
 export async function save(ns: Namespace, id: string, doc: Doc, how: { publish: boolean; etag?: string; builtin?: boolean; live?: Doc | null; headers?: Record<string, string> }): Promise<Read> {
   const match = { ...how.headers, ...(how.etag && { "If-Match": how.etag }) };
   if (!id) {
-    const { data, etag } = await call("POST", `/v1/config/${ns}${how.publish ? "" : "?publish=false"}`, doc, how.headers);
-    return { doc: data as Doc, etag };
+    const { data, ...read } = await call("POST", `/v1/config/${ns}${how.publish ? "" : "?publish=false"}`, doc, how.headers);
+    return { doc: data as Doc, ...read };
   }
   if (how.builtin && how.publish && how.live && (ns === "agents" || ns === "skills" || ns === "tools")) {
     const patch: Doc = {};
     for (const name of new Set([...Object.keys(doc), ...Object.keys(how.live)])) {
       if (name !== "id" && JSON.stringify(doc[name]) !== JSON.stringify(how.live[name])) patch[name] = doc[name] ?? null;
     }
-    const { data, etag } = await call("PATCH", `${at(ns, id)}/overrides`, patch, match);
-    return { doc: data as Doc, etag };
+    const { data, ...read } = await call("PATCH", `${at(ns, id)}/overrides`, patch, match);
+    return { doc: data as Doc, ...read };
   }
-  const { data, etag } = await call("PUT", `${at(ns, id)}${how.publish ? "" : "?publish=false"}`, doc, match);
-  return { doc: data as Doc, etag };
+  const { data, ...read } = await call("PUT", `${at(ns, id)}${how.publish ? "" : "?publish=false"}`, doc, match);
+  return { doc: data as Doc, ...read };
 }
 
 /** remove removes a document, and then leaves its page. */
@@ -148,12 +150,12 @@ export const removalPreview = async (ns: Namespace, id: string) => (await call("
 
 /** override replaces fields of a built-in document, at once and for new runs. */
 export async function override(ns: Namespace, id: string, patch: Doc, etag?: string): Promise<Read> {
-  const { data, etag: now } = await call("PATCH", `${at(ns, id)}/overrides`, patch, etag ? { "If-Match": etag } : {});
-  return { doc: data as Doc, etag: now };
+  const { data, ...read } = await call("PATCH", `${at(ns, id)}/overrides`, patch, etag ? { "If-Match": etag } : {});
+  return { doc: data as Doc, ...read };
 }
 
 /** revert gives a field of a built-in document back the value that it came with. */
 export async function revert(ns: Namespace, id: string, field: string, etag?: string): Promise<Read> {
-  const { data, etag: now } = await call("DELETE", `${at(ns, id)}/overrides/${encodeURIComponent(field)}`, undefined, etag ? { "If-Match": etag } : {});
-  return { doc: data as Doc, etag: now };
+  const { data, ...read } = await call("DELETE", `${at(ns, id)}/overrides/${encodeURIComponent(field)}`, undefined, etag ? { "If-Match": etag } : {});
+  return { doc: data as Doc, ...read };
 }

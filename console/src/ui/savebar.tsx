@@ -74,6 +74,7 @@ export function SaveBar({ ns, id, editing, done, extra }: { ns: Namespace; id: s
   const [publish, setPublish] = useState(false);
   const hasDraft = meta.data?.draft === true;
   const errors = editing.problems.filter((p) => p.severity !== "warning");
+  const warnings = editing.problems.length - errors.length;
   const write = useMutation({
     mutationFn: async ({ how, note, share, minRuns, override }: { how: "draft" | "live" | "canary"; note?: string; share?: number; minRuns?: number; override?: string }) => {
       const key = id || String(editing.doc.id ?? "");
@@ -84,8 +85,8 @@ export function SaveBar({ ns, id, editing, done, extra }: { ns: Namespace; id: s
         if (editing.dirty || id === "") read = await save(ns, id, editing.doc, { publish: false, etag: editing.base.etag });
         if (how !== "draft") {
           await call("POST", "/v1/registry/publish", { ...(note ? { note } : {}), records: [{ namespace: ns, id: key }], ...(how === "canary" ? { canary: { share, rule: { min_runs: minRuns, max_error_rate: 0.05, max_cost_ratio: 1.2 } } } : {}) }, overriding(override));
-          const { data, etag } = await call("GET", `/v1/config/${ns}/${encodeURIComponent(key)}`);
-          read = { doc: data as Doc, etag };
+          const { data, ...now } = await call("GET", `/v1/config/${ns}/${encodeURIComponent(key)}`);
+          read = { doc: data as Doc, ...now };
         }
       }
       return { read, how };
@@ -128,7 +129,8 @@ export function SaveBar({ ns, id, editing, done, extra }: { ns: Namespace; id: s
             </span>
           ) : null}
           {editing.dirty && errors.length > 0 && <span className="text-fail">· {t("edit.problems", { n: errors.length })}</span>}
-          {editing.dirty && editing.checked && errors.length === 0 && <span className="text-ok">· {t("edit.valid")}</span>}
+          {editing.dirty && warnings > 0 && <span className="text-wait">· {t("edit.warnings", { n: warnings })}</span>}
+          {editing.dirty && editing.checked && editing.problems.length === 0 && <span className="text-ok">· {t("edit.valid")}</span>}
         </span>
         <div className="ml-auto flex flex-wrap items-center gap-2">
           {extra}

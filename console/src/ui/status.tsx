@@ -3,7 +3,8 @@ import type { components } from "../api/schema";
 import { useLanguage, type Key } from "../app/i18n/i18n";
 
 type Run = Pick<components["schemas"]["Run"], "status"> & { outcome?: string; reason?: string };
-type CallStatus = components["schemas"]["CallRow"]["status"] | "in_doubt" | "committed";
+type Call = components["schemas"]["CallRow"];
+type CallStatus = Call["status"] | "in_doubt" | "committed" | "made" | "not_made";
 export type Tone = "run" | "ok" | "wait" | "fail" | "doubt" | "idle";
 
 interface Look {
@@ -58,9 +59,21 @@ const calls: Record<CallStatus, Look> = {
   failed: { icon: X, tone: "fail", word: "call.failed" },
   cancelled: { icon: Ban, tone: "idle", word: "call.cancelled" },
   in_doubt: { icon: CircleHelp, tone: "doubt", word: "call.inDoubt" },
+  made: { icon: Check, tone: "ok", word: "settle.wasMade" },
+  not_made: { icon: Ban, tone: "idle", word: "settle.wasNotMade" },
 };
 
-export const lookOfCall = (status: CallStatus): Look => calls[status];
+const lookOfCall = (status: CallStatus): Look => calls[status];
+
+/** lookOf is how a call is shown. One in doubt stays so, whatever became of its run, until a person, its tool or a probe says whether it took effect. */
+export function lookOf(c: Call): Look {
+  if (c.outcome === "in_doubt") return lookOfCall("in_doubt");
+  const settled = c.doubt?.settled;
+  const over = c.status === "failed" || c.status === "cancelled";
+  const again = c.decisions?.some((d) => d.outcome === "not_made" && d.action === "resume"); // then its status is of the attempt after
+  if (settled?.by === "person" && over && !again) return lookOfCall(settled.outcome === "made" ? "made" : "not_made");
+  return lookOfCall(!c.doubt && c.in_doubt && (c.status === "failed" ? !c.decisions?.length : c.status !== "succeeded") ? "in_doubt" : c.status); // records of older releases have no doubt
+}
 
 /** Badge shows a state as icon, word and colour. */
 export function Badge({ look, iconOnly }: { look: Look; iconOnly?: boolean }) {

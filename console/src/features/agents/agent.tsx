@@ -15,6 +15,7 @@ import { Empty, Failure, Loaded, Skeleton } from "../../ui/state";
 import { useEditing } from "../../ui/editing";
 import { Guard, RemoveButton, SaveBar, tell, useTold, useWhy } from "../../ui/savebar";
 import { Raw } from "../../ui/raw";
+import { Warnings } from "../../ui/warnings";
 import { ContextPolicy, Patterns, Skills, StopConditions } from "./editors";
 import { Endpoints, History, InUse, Offered, Sections, schemaOf, withSection, type Plugin } from "./panels";
 import { Permissions } from "./permissions";
@@ -108,6 +109,7 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
   const skillSection = (caps?.plugins ?? []).flatMap((p) => p.config_schemas).find((c) => c.key === "skills");
   const liveSection = (key: string) => (id && live.data ? ((live.data.sections as Record<string, Doc> | undefined)?.[key] ?? {}) : undefined);
   const counts = new Map<Tab, number>();
+  const failing = new Set(editing.problems.filter((p) => p.severity !== "warning").map((p) => tabOf(p.path)));
   for (const p of editing.problems) counts.set(tabOf(p.path), (counts.get(tabOf(p.path)) ?? 0) + 1);
   const form = (names: string[]) => <DocForm ns="agents" schema={s} fields={names} value={doc} onChange={editing.set} problems={editing.problems} live={id ? live.data : undefined} choices={choices} disabled={why !== undefined} labels={{ id: t("agents.id") }} />;
   const panels: Record<Tab, () => ReactNode> = {
@@ -196,12 +198,13 @@ function Editor({ id, tab, title }: { id: string; tab: Tab; title: string }) {
               {said}
             </p>
           )}
+          {id && !editing.dirty && <Warnings meta={meta.data} written={editing.base.warnings} />}
           <Tabs.Root value={tab} onValueChange={(v) => void navigate({ to: id ? "/agents/$id/$tab" : "/agents/-/new/$tab", params: { id, tab: String(v) }, replace: true })}>
             <Tabs.List aria-label={t("agent.sections")} className="flex overflow-x-auto border-b border-line px-2">
               {tabs.map((x) => (
                 <Tabs.Tab key={x} value={x} className="touch min-h-9 shrink-0 border-b-2 border-transparent px-3 whitespace-nowrap text-muted hover:text-text data-active:border-accent data-active:font-medium data-active:text-text">
                   {t(`agent.tab.${x}` as Key)}
-                  {(counts.get(x) ?? 0) > 0 && <span className="mono ml-1.5 text-fail">{counts.get(x)}</span>}
+                  {(counts.get(x) ?? 0) > 0 && <span className={`mono ml-1.5 ${failing.has(x) ? "text-fail" : "text-wait"}`}>{counts.get(x)}</span>}
                 </Tabs.Tab>
               ))}
             </Tabs.List>

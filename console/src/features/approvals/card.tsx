@@ -12,6 +12,7 @@ import { short } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { formable, SchemaForm, schemaOfValue } from "../../ui/schemaform";
 import { release } from "../../ui/restored";
+import { parsed, useWho } from "../../ui/settle";
 import { Ago, useNow } from "../../ui/time";
 import { HoldButton } from "./hold";
 import { inDoubtOf, keyOf, ticketOf, type Approval } from "./queries";
@@ -31,6 +32,7 @@ function rememberOf(a: Approval): Remember | undefined {
 /** Card is one question with what a person needs to answer for it. */
 export function Card({ approval: a, gone, next }: { approval: Approval; gone: boolean; next?: Approval }) {
   const { t } = useLanguage();
+  const who = useWho();
   const may = useMay("run");
   const client = useQueryClient();
   const decisionId = useRef(crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`); // a double tap counts once
@@ -232,7 +234,7 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
       )}
       <div role="status" className="[overflow-wrap:anywhere]">
         {decide.isSuccess && <p className="text-ok">{t(decide.data)}</p>}
-        {faster && <p className="text-wait">{t("approvals.faster", { who: faster.actor?.user || faster.actor?.label || faster.actor?.key_id || t("call.noActor"), action: t(faster.action === "resume" ? "call.approved" : "call.refused") })}</p>}
+        {faster && <p className="text-wait">{t("approvals.faster", { who: who(faster.actor), action: t(faster.outcome === "made" ? "settle.wasMade" : faster.outcome === "not_made" ? "settle.wasNotMade" : faster.action === "resume" ? "call.approved" : "call.refused") })}</p>}
         {!decide.isSuccess && !decide.error && gone && <p className="text-muted">{t("approvals.gone")}</p>}
         {(decide.isSuccess || gone) && next && (
           <Link to="/approvals/$run/$ticket" params={{ run: next.run_id, ticket: ticketOf(next) }} className="link" key={keyOf(next)}>
@@ -247,15 +249,6 @@ export function Card({ approval: a, gone, next }: { approval: Approval; gone: bo
       )}
     </article>
   );
-}
-
-/** parsed returns the value that a text stands for: JSON, or the text itself. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 function Section({ title, hint, children }: { title: string; hint?: string; children: ReactNode }) {

@@ -13,17 +13,19 @@ import { Json } from "../../ui/json";
 import { usePhone } from "../../ui/phone";
 import { Rows } from "../../ui/rows";
 import { save } from "../../ui/save";
+import { useWho } from "../../ui/settle";
 import { Empty, Loaded } from "../../ui/state";
 import { Ago } from "../../ui/time";
 import { decisionsQuery, type ApprovalFilter } from "./queries";
 
 type Decided = components["schemas"]["Decided"];
 
-const columns = "grid-cols-[8rem_minmax(0,1fr)_minmax(0,1fr)_minmax(0,1.6fr)_6rem_4rem]";
+const columns = "grid-cols-[9.5rem_minmax(0,1fr)_minmax(0,1fr)_minmax(0,1.6fr)_6rem_4rem]";
 
 /** Ledger lists what was decided, by whom and why, the newest first. It can be saved. */
 export function Ledger() {
   const { t } = useLanguage();
+  const who = useWho();
   const search: ApprovalFilter = useSearch({ strict: false });
   const navigate = useNavigate();
   const polling = usePolling();
@@ -79,7 +81,7 @@ export function Ledger() {
                 <Aside label={t("run.detail")} title={shown.tool_name} close={() => setOpen("")} width="max-lg:max-h-1/2 max-lg:border-t lg:w-[24rem]">
                   <div className="p-4">
                     <p className="mb-2">
-                      <Verdict decision={shown} /> · {whoOf(shown, t("call.noActor"))}
+                      <Verdict decision={shown} /> · {who(shown.actor)}
                     </p>
                     {shown.reason && <p className="mb-2 [overflow-wrap:anywhere]">{shown.reason}</p>}
                     {shown.remembered && <p className="mb-2 text-muted">{t("approvals.remembered", { scope: t(`remember.${shown.remembered}` as Key) })}</p>}
@@ -97,13 +99,12 @@ export function Ledger() {
 }
 
 const keyOf = (d: Decided) => `${d.run_id}/${d.ticket_id}/${d.at}`;
-const whoOf = (d: Decided, none: string) => d.actor?.user || d.actor?.label || d.actor?.key_id || none;
 
 function Verdict({ decision: d }: { decision: Decided }) {
   const { t } = useLanguage();
-  const yes = d.action === "resume";
+  const yes = d.outcome ? d.outcome === "made" : d.action === "resume";
   const Icon = yes ? Check : X;
-  const word: Key = !yes ? "call.refused" : d.payload !== undefined && !d.remembered ? "approvals.answered" : d.arguments !== undefined ? "approvals.approvedEdited" : "call.approved";
+  const word: Key = d.outcome ? (yes ? "settle.wasMade" : "settle.wasNotMade") : !yes ? "call.refused" : d.payload !== undefined && !d.remembered ? "approvals.answered" : d.arguments !== undefined ? "approvals.approvedEdited" : "call.approved";
   return (
     <span className={`inline-flex items-center gap-1 font-medium whitespace-nowrap ${yes ? "text-ok" : "text-idle"}`}>
       <Icon aria-hidden className="size-3.5 shrink-0" />
@@ -114,13 +115,14 @@ function Verdict({ decision: d }: { decision: Decided }) {
 
 function Line({ decision: d, open }: { decision: Decided; open: () => void }) {
   const { t } = useLanguage();
+  const who = useWho();
   return (
     <div className={`grid h-full ${columns} items-center gap-3 px-4`}>
       <Verdict decision={d} />
       <button type="button" className="mono truncate text-left hover:underline" onClick={open}>
         {d.tool_name}
       </button>
-      <span className="truncate">{whoOf(d, t("call.noActor"))}</span>
+      <span className="truncate">{who(d.actor)}</span>
       <span className="truncate text-muted" title={d.reason}>
         {d.applied === false ? <span className="text-wait">{t("approvals.unapplied", { reason: d.unapplied_reason ?? "" })}</span> : d.reason}
       </span>
@@ -135,7 +137,7 @@ function Line({ decision: d, open }: { decision: Decided; open: () => void }) {
 }
 
 function Card({ decision: d }: { decision: Decided }) {
-  const { t } = useLanguage();
+  const who = useWho();
   return (
     <div className="flex h-full flex-col justify-center gap-0.5 px-4">
       <div className="flex items-center gap-2">
@@ -147,7 +149,7 @@ function Card({ decision: d }: { decision: Decided }) {
           <Ago at={d.at} />
         </span>
       </div>
-      <span className="truncate">{whoOf(d, t("call.noActor"))}</span>
+      <span className="truncate">{who(d.actor)}</span>
       <span className="truncate text-muted">{d.reason}</span>
     </div>
   );

@@ -33,7 +33,7 @@ export interface AuditSearch {
   until?: string;
 }
 
-const actions = ["create", "update", "delete", "publish", "rollback", "restore", "approve", "reject", "act", "read", "forget", "seed_apply"];
+const actions = ["create", "update", "delete", "publish", "rollback", "restore", "approve", "reject", "settle", "act", "read", "forget", "seed_apply"];
 
 /** Audit lists who changed what, the newest first, with what was before and after. */
 export function Audit() {

@@ -1,16 +1,32 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Link2, RotateCw, ShieldAlert } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { api, ask } from "../../api/client";
-import { call, present } from "../../api/config";
+import { call, present, type Doc } from "../../api/config";
 import { ApiError } from "../../api/errors";
 import type { components } from "../../api/schema";
-import { useLanguage } from "../../app/i18n/i18n";
+import { toMs } from "../../api/time";
+import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
+import type { Schema } from "../../ui/docform";
+import type { Editing } from "../../ui/editing";
 import { Failure, Loaded, Skeleton } from "../../ui/state";
-import { Ago } from "../../ui/time";
+import { Ago, useNow } from "../../ui/time";
 import { useWhy } from "../../ui/savebar";
+
+/** withIssuer requires the issuer of a client secret, as the server does: without one, the MCP server would choose who gets the secret. why says so at the field. */
+export function withIssuer(schema: Schema | undefined, editing: Editing | undefined, why: string) {
+  const auth = editing?.doc.auth as Doc | null | undefined;
+  if (!schema?.properties?.auth || !editing || !auth?.client_secret) return { schema, editing };
+  const needs = { ...schema.properties.auth, required: [...(schema.properties.auth.required ?? []), "issuer"] };
+  const missing = typeof auth.issuer !== "string" || auth.issuer.trim() === "";
+  const problems = editing.problems.filter((p) => p.path !== "/auth/issuer");
+  return {
+    schema: { ...schema, properties: { ...schema.properties, auth: needs } },
+    editing: missing ? { ...editing, problems: [...problems, { path: "/auth/issuer", code: "issuer_missing", message: why, severity: "error" }] } : editing,
+  };
+}
 
 const statusQuery = (id: string) => queryOptions({ queryKey: ["config", "mcp-servers", "status", id], queryFn: ({ signal }) => ask(api.GET("/v1/mcp-servers/{id}/status", { params: { path: { id } }, signal })), refetchInterval: 5000, enabled: present("mcp-servers", id), retry: false });
 
@@ -38,7 +54,7 @@ const authorizationQuery = (id: string) =>
   queryOptions({ queryKey: ["config", "mcp-servers", "authorization", id], queryFn: ({ signal }) => ask(api.GET("/v1/mcp-servers/{id}/authorization", { params: { path: { id } }, signal })), retry: false });
 
 /** McpPanel shows a server's connection and tools, and does what it needs: restart, approve changed tools, authorize. */
-export function McpPanel({ id }: { id: string }) {
+export function McpPanel({ id, trusted }: { id: string; trusted: boolean }) {
   const { t } = useLanguage();
   const why = useWhy();
   const client = useQueryClient();
@@ -48,7 +64,8 @@ export function McpPanel({ id }: { id: string }) {
   const approve = useMutation({ mutationFn: (tools: Record<string, string>) => call("POST", `/v1/mcp-servers/${encodeURIComponent(id)}/approve`, { tools }), onSettled: done });
   const s = query.data;
   const { text, tone } = useStateOf(s);
-  const held = (s?.tools ?? []).filter((x) => x.held || x.changed);
+  const held = (s?.tools ?? []).filter((x) => x.changed || x.added); // others are held for reasons that no approval ends
+  const changed = held.filter((x) => x.changed).length;
   const error = restart.error ?? approve.error;
   const person = s?.authorization === "user" || s?.authorization === "server";
   return (
@@ -59,6 +76,7 @@ export function McpPanel({ id }: { id: string }) {
           <span role="status" className={`${tone} font-medium`}>
             {text}
           </span>
+          {s?.reconnecting && s.next_attempt_at !== undefined && <NextAttempt at={s.next_attempt_at} />}
           <Button className="ml-auto" why={why} disabled={restart.isPending} onClick={() => restart.mutate()}>
             <RotateCw aria-hidden className="size-3.5" />
             {t("mcp.restart")}
@@ -76,39 +94,124 @@ export function McpPanel({ id }: { id: string }) {
             {s.last_error} {s.last_attempt_at > 0 && <Ago at={s.last_attempt_at} />}
           </p>
         )}
+        {(s?.problems?.length ?? 0) > 0 && (
+          <ul aria-label={t("edit.warningsTitle")} className="flex flex-col gap-0.5 px-4 py-3 text-wait">
+            {s!.problems!.map((p) => (
+              <li key={p} className="[overflow-wrap:anywhere]">
+                {p}
+              </li>
+            ))}
+          </ul>
+        )}
         {person && <Authorization id={id} />}
         {held.length > 0 && (
           <div className="m-4 flex flex-col gap-2 rounded-md border border-wait p-3">
             <p className="flex items-start gap-2 text-wait">
               <ShieldAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
-              {t("mcp.changed", { n: held.length })}
+              <span>
+                {changed > 0 && t("mcp.changed", { n: changed })} {changed < held.length && t("mcp.added", { n: held.length - changed })}
+              </span>
             </p>
             <Button className="self-start" why={why} disabled={approve.isPending} onClick={() => approve.mutate(Object.fromEntries(held.map((x) => [x.name, x.digest ?? ""])))}>
               {t("mcp.approve", { n: held.length })}
             </Button>
           </div>
         )}
-        {s && s.tools.length > 0 && (
-          <ul aria-label={t("mcp.tools")} tabIndex={0} className="max-h-80 divide-y divide-line overflow-auto">
-            {s.tools.map((x) => (
-              <li key={x.name} className="px-4 py-2">
-                {x.held || s.authorization === "user" ? (
-                  <span className="mono font-medium">{x.name}</span>
-                ) : (
-                  <Link to="/tools/$id" params={{ id: `mcp__${id}__${x.name}` }} className="mono font-medium hover:underline">
-                    {x.name}
-                  </Link>
-                )}{" "}
-                {(x.held || x.changed) && <span className="text-wait">{x.held || t("mcp.isChanged")}</span>}
-                <p className="line-clamp-2 text-muted">{x.description}</p>
-              </li>
-            ))}
-          </ul>
-        )}
+        {s && s.tools.length > 0 && <Tools status={s} trusted={trusted} />}
         {s?.connected && s.tools.length === 0 && <p className="px-4 py-3 text-muted">{t(s.authorization === "user" ? "mcp.toolsOfUsers" : "mcp.noTools")}</p>}
       </section>
       {s?.connected && s.authorization !== "user" && <Inventory id={id} />}
     </>
+  );
+}
+
+/** NextAttempt says when the server is tried again. */
+function NextAttempt({ at }: { at: number }) {
+  const { t, span, date } = useLanguage();
+  const now = useNow(1000);
+  const ms = toMs(at) ?? 0;
+  return (
+    <span className="text-muted tabular-nums" title={date(ms)}>
+      {ms > now ? t("mcp.nextAttempt", { time: span(Math.ceil((ms - now) / 1000) * 1000) }) : t("mcp.attemptNow")}
+    </span>
+  );
+}
+
+/** Caption is the name of a column where there is no room for columns. */
+const Caption = ({ text }: { text: string }) => (
+  <span aria-hidden className="mr-1 text-caption text-muted md:hidden">
+    {text}
+  </span>
+);
+
+type Tool = components["schemas"]["ConfigMCPTool"];
+
+/** Tools lists the tools of a server: by which id agents have them, what counts as their effect, what the server promises, and what waits for approval. */
+function Tools({ status, trusted }: { status: components["schemas"]["ConfigMCPStatus"]; trusted: boolean }) {
+  const { t } = useLanguage();
+  const effect = (x?: string) => (x ? t(`effect.${x}` as Key) : "–");
+  const state = (x: Tool): ReactNode => {
+    if (x.added) return <span className="text-wait">{t("mcp.isAdded")}</span>;
+    if (x.changed) return <span className="text-wait">{t("mcp.isChanged")}</span>;
+    if (x.held) return <span className="text-wait [overflow-wrap:anywhere]">{x.held}</span>;
+    return <span className="text-muted">{t("mcp.offered")}</span>;
+  };
+  return (
+    <div role="region" aria-label={t("mcp.tools")} tabIndex={0} className="max-h-96 overflow-auto">
+      <table role="table" className="w-full text-left max-md:block">
+        <thead className="sticky top-0 bg-panel text-caption text-muted max-md:sr-only">
+          <tr className="border-b border-line">
+            <th scope="col" className="px-4 py-1 font-normal">
+              {t("approvals.tool")}
+            </th>
+            <th scope="col" className="px-2 py-1 font-normal whitespace-nowrap">
+              {t("call.effect")}
+            </th>
+            <th scope="col" className="px-2 py-1 font-normal whitespace-nowrap">
+              {t("mcp.hint")}
+            </th>
+            <th scope="col" className="px-4 py-1 font-normal">
+              {t("mcp.state")}
+            </th>
+          </tr>
+        </thead>
+        <tbody role="rowgroup" className="divide-y divide-line max-md:block">
+          {status.tools.map((x) => (
+            <tr key={x.name} role="row" className="align-top max-md:flex max-md:flex-wrap max-md:gap-x-3 max-md:px-4 max-md:py-2">
+              <th role="rowheader" scope="row" className="px-4 py-2 font-normal max-md:w-full max-md:p-0">
+                {x.held || !x.id || status.authorization === "user" ? (
+                  <span className="mono font-medium">{x.name}</span>
+                ) : (
+                  <Link to="/tools/$id" params={{ id: x.id }} className="mono font-medium hover:underline">
+                    {x.name}
+                  </Link>
+                )}
+                {x.id && <span className="mono block text-caption text-muted [overflow-wrap:anywhere]">{x.id}</span>}
+                <p className="line-clamp-2 text-muted">{x.description}</p>
+              </th>
+              <td role="cell" className="px-2 py-2 whitespace-nowrap max-md:p-0">
+                <Caption text={t("call.effect")} />
+                {effect(x.effect)}
+              </td>
+              <td role="cell" className="px-2 py-2 max-md:p-0">
+                <Caption text={t("mcp.hint")} />
+                {x.hint ? (
+                  <>
+                    <span className="whitespace-nowrap">{effect(x.hint)}</span>{" "}
+                    {(trusted || x.hint !== x.effect) && <span className={`block text-caption ${trusted ? "text-ok" : "text-wait"}`}>{t(trusted ? "mcp.hintTrusted" : "mcp.hintIgnored")}</span>}
+                  </>
+                ) : (
+                  <span className="text-muted">–</span>
+                )}
+              </td>
+              <td role="cell" className="px-4 py-2 max-md:w-full max-md:p-0">
+                {state(x)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -17,8 +17,10 @@ import { UsedBy } from "../../ui/usedby";
 import { useEditing } from "../../ui/editing";
 import { Guard, RemoveButton, SaveBar, tell, useTold, useWhy } from "../../ui/savebar";
 import { Raw } from "../../ui/raw";
+import { Warnings } from "../../ui/warnings";
 import { A2aPanel, A2aState } from "./a2a";
-import { McpPanel, McpState } from "./mcp";
+import { ProviderLimits } from "./limits";
+import { McpPanel, McpState, withIssuer } from "./mcp";
 import { Members } from "./members";
 import { ModelHealth, ProviderTest } from "./models";
 
@@ -167,17 +169,17 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
   const live = useQuery(liveQuery(ns, id));
   const meta = useQuery(metaQuery(ns, id));
   const capabilities = useQuery(capabilitiesQuery);
-  const { query, editing } = useEditing(ns, id, kind.fresh);
+  const { query, editing: edited } = useEditing(ns, id, kind.fresh);
+  const { schema: s, editing } = ns === "mcp-servers" ? withIssuer(schema.data as Schema | undefined, edited, t("mcp.issuerNeeded")) : { schema: schema.data as Schema | undefined, editing: edited };
   const [raw, setRaw] = useState(false);
   const [said, setSaid] = useTold(`${ns}/${id}`);
   const caps = capabilities.data as unknown as { tools: { id: string }[]; models: { id: string }[]; providers: { id: string }[]; supported_adapters: string[] } | undefined;
   const choices = useMemo(() => ({ adapter: caps?.supported_adapters ?? [], provider_id: (caps?.providers ?? []).map((p) => p.id), allowed_tools: (caps?.tools ?? []).map((x) => x.id), model_override: (caps?.models ?? []).map((m) => m.id) }), [caps]);
   const crumbs = [{ text: t(kind.word), to: kind.path }, { text: id || t(`${name}.new` as Key) }];
   const failed = (query.isError && !editing && query) || (schema.isError && schema);
-  if (failed || !editing || !schema.data) {
+  if (failed || !editing || !s) {
     return <Page crumbs={crumbs}>{failed ? <Failure error={failed.error} retry={() => void failed.refetch()} /> : <Skeleton />}</Page>;
   }
-  const s = schema.data as Schema;
   const names = [...kind.first, ...Object.keys(s.properties ?? {}).filter((n) => !kind.first.includes(n))].filter((n) => !(id && n === "id"));
   const labels: Record<string, string> = ns === "providers" ? { id: t("providers.id") } : {};
   const hints: Record<string, string> = ns === "a2a-servers" ? { id: t("a2a.idHint", { id: String(editing.doc.id || "id") }), base_url: t("a2a.urlHint"), target: t("a2a.targetHint"), timeout_ms: t("a2a.timeoutHint"), options: t("a2a.optionsHint") } : {};
@@ -214,9 +216,15 @@ function Editor({ kind, id }: { kind: Kind; id: string }) {
             {said}
           </p>
         )}
+        {id && !editing.dirty && <Warnings meta={meta.data} written={editing.base.warnings} />}
         <div className="flex max-w-4xl flex-col gap-6 p-4">
-          {id && ns === "providers" && <ProviderTest id={id} />}
-          {id && ns === "mcp-servers" && <McpPanel id={id} />}
+          {id && ns === "providers" && (
+            <>
+              <ProviderTest id={id} />
+              <ProviderLimits id={id} />
+            </>
+          )}
+          {id && ns === "mcp-servers" && <McpPanel id={id} trusted={(live.data?.config as Doc | undefined)?.trust_hints === true} />}
           {id && ns === "a2a-servers" && <A2aPanel id={id} />}
           <Problems list={editing.problems.filter((p) => p.path === "" || p.resource !== undefined)} />
           {raw && <Raw editing={editing} />}

@@ -3,13 +3,14 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { CircleHelp, X } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { api, ask } from "../../api/client";
+import { doubtsQuery, isInDoubt } from "../../api/doubts";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { Button } from "../../ui/button";
 import { Confirm } from "../../ui/confirm";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
 import { Ago } from "../../ui/time";
-import { doubtsQuery, type Dispatch } from "./queries";
+import type { Dispatch } from "./queries";
 
 /** Panel shows a dispatch: why it is where it is, how each attempt failed, and what can be done. */
 export function Panel({ dispatch: d }: { dispatch: Dispatch }) {
@@ -27,7 +28,7 @@ export function Panel({ dispatch: d }: { dispatch: Dispatch }) {
   });
   const remove = useMutation({ mutationFn: () => api.DELETE("/v1/dead-letters/{dispatch_id}", path), onSuccess: () => navigate({ to: "/queue", search: { view: "dead" }, replace: true }), onSettled: settled });
   const cancel = useMutation({ mutationFn: () => api.POST("/v1/runs/{run_id}/cancel", { params: { path: { run_id: d.run_id } } }), onSettled: settled });
-  const doubts = useQuery({ ...doubtsQuery(d.run_id), enabled: dead });
+  const doubts = (useQuery({ ...doubtsQuery(d.run_id), enabled: dead }).data ?? []).filter(isInDoubt);
   const failed = retry.error ?? remove.error ?? cancel.error;
   return (
     <>
@@ -92,10 +93,13 @@ export function Panel({ dispatch: d }: { dispatch: Dispatch }) {
             </ol>
           </section>
         )}
-        {dead && doubts.data && doubts.data.length > 0 && (
+        {dead && doubts.length > 0 && (
           <p className="flex items-start gap-1.5 text-doubt">
             <CircleHelp aria-hidden className="mt-0.5 size-4 shrink-0" />
-            {t("queue.doubts", { n: doubts.data.length, tools: [...new Set(doubts.data.map((c) => c.tool_name))].join(", ") })}
+            {t("queue.doubts", { n: doubts.length, tools: [...new Set(doubts.map((c) => c.tool_name))].join(", ") })}{" "}
+            <Link to="/runs/$id/calls/$call" params={{ id: d.run_id, call: doubts[0]!.call_id }} className="link font-medium">
+              {t("overview.settle")}
+            </Link>
           </p>
         )}
         {dead && (

@@ -4,7 +4,6 @@ import type { components } from "../../api/schema";
 
 export type Dispatch = components["schemas"]["ExplainedDispatch"];
 export type Queue = components["schemas"]["QueueBody"];
-export type Limit = components["schemas"]["ProviderLimit"];
 export type Worker = components["schemas"]["QueueWorker"];
 
 export const queueQuery = queryOptions({ queryKey: ["queue", "state"], queryFn: ({ signal }) => ask(api.GET("/v1/queue", { signal })) });
@@ -23,17 +22,4 @@ export const dispatchesQuery = (filter: DispatchFilter) =>
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
 
-export const limitsQuery = queryOptions({ queryKey: ["queue", "limits"], queryFn: ({ signal }) => ask(api.GET("/v1/providers/limits", { params: { query: { limit: 200 } }, signal })) });
-
 export const replicasQuery = queryOptions({ queryKey: ["queue", "replicas"], queryFn: ({ signal }) => ask(api.GET("/v1/system/replicas", { signal })) });
-
-/** doubtsQuery returns the calls of a run of which it is not known whether they took effect. */
-export const doubtsQuery = (run: string) =>
-  queryOptions({
-    queryKey: ["run", run, "doubts"],
-    queryFn: async ({ signal }) => {
-      const page = await ask(api.GET("/v1/runs/{run_id}/timeline", { params: { path: { run_id: run }, query: { limit: 200 } }, signal }));
-      return page.calls.filter((c) => c.in_doubt);
-    },
-    retry: false,
-  });

@@ -2,11 +2,13 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { CircleDashed, LoaderCircle, RotateCw, Skull, type LucideIcon } from "lucide-react";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
+import { limitsQuery, type Limit } from "../../api/limits";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { useGoverns } from "../../app/session";
+import { useGoverns, useMay } from "../../app/session";
 import { usePolling } from "../../live/live";
 import { Choice } from "../../ui/filter";
 import { short } from "../../ui/id";
+import { LimitMeters } from "../../ui/limit";
 import { Needs } from "../../ui/needs";
 import { Page } from "../../ui/page";
 import { usePhone } from "../../ui/phone";
@@ -16,7 +18,7 @@ import { toneOf, type Tone } from "../../ui/status";
 import { Ago, useNow } from "../../ui/time";
 import { DeadBar } from "./dead";
 import { Panel } from "./panel";
-import { dispatchesQuery, limitsQuery, queueQuery, replicasQuery, type Dispatch, type Limit, type Queue, type Worker } from "./queries";
+import { dispatchesQuery, queueQuery, replicasQuery, type Dispatch, type Queue, type Worker } from "./queries";
 
 /** plain shortens the ids in a sentence of the server, as they are elsewhere on the page. */
 const plain = (detail: string) => detail.replace(/[\w-]*[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, (id) => short(id));
@@ -387,35 +389,23 @@ function Limits() {
 }
 
 function LimitView({ limit: l }: { limit: Limit }) {
-  const { t, number, span } = useLanguage();
-  const meters = [
-    ["queue.requests", l.requests],
-    ["queue.tokens", l.tokens],
-  ] as const;
+  const { t } = useLanguage();
+  const config = useMay("config");
   return (
     <>
       <p className="flex flex-wrap gap-x-2">
-        <span className="font-medium">{l.provider_id}</span>
+        {config ? (
+          <Link to="/providers/$id" params={{ id: l.provider_id }} className="link font-medium">
+            {l.provider_id}
+          </Link>
+        ) : (
+          <span className="font-medium">{l.provider_id}</span>
+        )}
         {l.model && <span className="mono text-muted">{l.model}</span>}
         {l.tenant && <span className="text-muted">{l.tenant}</span>}
         {l.waiting > 0 && <span className="ml-auto text-wait">{t("queue.limitWaits", { n: l.waiting })}</span>}
       </p>
-      {l.paused_ms > 0 && <p className="text-wait">{t("queue.paused", { time: span(l.paused_ms) })}</p>}
-      {meters.map(([word, m]) =>
-        m ? (
-          <div key={word} className="mt-1">
-            <div className="flex justify-between text-dense">
-              <span>{t(word, { n: Math.round(m.per_minute) })}</span>
-              <span className="text-muted">
-                {number(m.used_share, { style: "percent" })} · {t(`limit.${m.source}` as Key)}
-              </span>
-            </div>
-            <div aria-hidden className="h-1.5 overflow-hidden rounded-full bg-sunken">
-              <div className={`h-full ${m.used_share >= 1 ? "bg-wait" : "bg-run"}`} style={{ width: `${Math.min(100, 100 * m.used_share)}%` }} />
-            </div>
-          </div>
-        ) : null,
-      )}
+      <LimitMeters limit={l} />
     </>
   );
 }

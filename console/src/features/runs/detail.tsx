@@ -8,10 +8,10 @@ import { Drawn } from "../../ui/drawn";
 import { Button } from "../../ui/button";
 import { CopyButton, short } from "../../ui/id";
 import { Json } from "../../ui/json";
-import { Badge } from "../../ui/status";
+import { Settlement, useWho } from "../../ui/settle";
+import { Badge, lookOf } from "../../ui/status";
 import type { Call, Run, Step, Timeline } from "./queries";
 import { Seen } from "./seen";
-import { lookOf } from "./timeline";
 
 /** Detail shows a step or a call of a run. */
 export function Detail({ run, timeline, fold, step, call }: { run: Run; timeline: Timeline; fold: Fold; step?: string; call?: string }) {
@@ -100,7 +100,9 @@ function ForkHere({ run, step, text }: { run: Run; step: number; text: string })
 
 function CallDetail({ call, fold, run }: { call: Call; fold: Fold; run: Run }) {
   const { t, span, date } = useLanguage();
+  const who = useWho();
   const f = fold.calls.get(call.call_id);
+  const decisions = call.decisions?.filter((d) => !d.outcome || call.doubt?.settled?.by !== "person"); // a settlement is shown as such
   return (
     <>
       <Facts
@@ -130,6 +132,7 @@ function CallDetail({ call, fold, run }: { call: Call; fold: Fold; run: Run }) {
           ],
         ]}
       />
+      <Settlement run={run.run_id} call={call} />
       {call.question && (
         <Part title={t("call.question")}>
           <p className="[overflow-wrap:anywhere]">{call.question.message}</p>
@@ -141,10 +144,10 @@ function CallDetail({ call, fold, run }: { call: Call; fold: Fold; run: Run }) {
           )}
         </Part>
       )}
-      {call.decisions?.map((d, i) => (
-        <Part key={i} title={t(d.action === "resume" ? "call.approved" : "call.refused")}>
+      {decisions?.map((d, i) => (
+        <Part key={i} title={t(d.outcome === "made" ? "settle.wasMade" : d.outcome === "not_made" ? "settle.wasNotMade" : d.action === "resume" ? "call.approved" : "call.refused")}>
           <p>
-            {d.actor?.user || d.actor?.label || d.actor?.key_id || t("call.noActor")}
+            {who(d.actor)}
             {d.updated_at ? ` · ${date(d.updated_at)}` : ""}
           </p>
           {d.reason && <p className="text-muted [overflow-wrap:anywhere]">{d.reason}</p>}

@@ -15,10 +15,9 @@ import { Labelled, Panel } from "../../ui/labelled";
 import { Needs } from "../../ui/needs";
 import { Page } from "../../ui/page";
 import { Loaded } from "../../ui/state";
-import { Badge } from "../../ui/status";
+import { Badge, lookOf } from "../../ui/status";
 import { bodyOf, efforts, fresh, modes, parameters, wrongOf, type ForkForm, type Instead, type Wrong } from "./forkbody";
 import { runQuery, timelineQuery, type Call, type Run, type Timeline } from "./queries";
-import { lookOf } from "./timeline";
 
 const versionsQuery = queryOptions({ queryKey: ["versions", "fork"], queryFn: ({ signal }) => ask(api.GET("/v1/registry/versions", { params: { query: { limit: 50 } }, signal })) });
 

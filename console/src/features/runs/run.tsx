@@ -157,7 +157,8 @@ function Why({ run }: { run: Run }) {
   const explanation = useQuery({ ...explainQuery(run.run_id), refetchInterval: run.status === "done" ? false : polling });
   const causes = explanation.data?.because ?? [];
   const err = run.error_payload;
-  if (causes.length === 0 && !err) return null;
+  const warnings = run.diagnostics ?? [];
+  if (causes.length === 0 && !err && warnings.length === 0) return null;
   const tone = run.status === "waiting" ? "border-l-wait" : run.termination_reason?.type === "error" ? "border-l-fail" : run.status === "running" ? "border-l-run" : "border-l-line";
   return (
     <section aria-label={t("run.why")} className={`m-3 rounded-md border border-l-4 border-line bg-panel px-3 py-2 ${tone}`}>
@@ -187,6 +188,11 @@ function Why({ run }: { run: Run }) {
           {err.message} {err.code && <span className="mono text-muted">{err.code}</span>}
         </p>
       )}
+      {warnings.map((d, i) => (
+        <p key={i} className={`[overflow-wrap:anywhere] ${d.severity === "error" ? "text-fail" : "text-wait"}`}>
+          {d.message} <span className="mono text-muted">{d.code}</span>
+        </p>
+      ))}
       {run.transport_request_id && err && <p className="mono text-muted">{t("run.request", { id: run.transport_request_id })}</p>}
     </section>
   );

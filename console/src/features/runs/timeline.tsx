@@ -4,14 +4,11 @@ import { ChevronDown, ChevronRight, Diamond, ShieldCheck } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent as Press } from "react";
 import { toMs } from "../../api/time";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
-import { Badge, lookOfCall, toneFill, toneOf } from "../../ui/status";
+import { Badge, lookOf, toneFill, toneOf } from "../../ui/status";
 import { useNow } from "../../ui/time";
-import { timelineQuery, type Call, type Timeline } from "./queries";
+import { timelineQuery, type Timeline } from "./queries";
 import { placedOf, rowsOf, spansOf, type Placed } from "./rows";
 import { scaleOf, type Scale } from "./scale";
-
-/** lookOf is how a call is shown. One in doubt stays so if it was given up without an answer of a person: then the model was told that it is not known. */
-export const lookOf = (c: Call) => lookOfCall(c.in_doubt && (c.status === "failed" ? !c.decisions?.length : c.status !== "succeeded") ? "in_doubt" : c.status);
 
 const ROW = 30;
 

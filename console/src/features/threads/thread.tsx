@@ -3,6 +3,7 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Ban, ChevronRight, GitFork, Hash, Wrench } from "lucide-react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { api, ask } from "../../api/client";
+import { threadDoubtsQuery, type Call } from "../../api/doubts";
 import { toMs } from "../../api/time";
 import { useLanguage, type Key } from "../../app/i18n/i18n";
 import { useMay } from "../../app/session";
@@ -16,8 +17,9 @@ import { Json } from "../../ui/json";
 import { Markdown } from "../../ui/markdown";
 import { Origin } from "../../ui/origin";
 import { Page } from "../../ui/page";
+import { Settlement } from "../../ui/settle";
 import { Empty, Failure, Loaded } from "../../ui/state";
-import { Badge, lookOfRun, stateOf } from "../../ui/status";
+import { Badge, lookOf, lookOfRun, stateOf } from "../../ui/status";
 import { Ago } from "../../ui/time";
 import { Keep } from "./keep";
 import { messagesQuery, pendingQuery, textOf, threadQuery, threadRunsQuery, type Message, type Pending, type Run } from "./queries";
@@ -111,6 +113,8 @@ function Conversation({ id, open, agents, message }: { id: string; open?: Run; a
   const { t } = useLanguage();
   const polling = usePolling(2000);
   const query = useInfiniteQuery({ ...messagesQuery(id), refetchInterval: polling });
+  const doubted = useQuery({ ...threadDoubtsQuery(id), refetchInterval: polling });
+  const doubts = useMemo(() => new Map(doubted.data?.map((d) => [`${d.run}/${d.call.call_id}`, d.call])), [doubted.data]);
   const [internal, setInternal] = useState(false);
   const messages = useMemo(() => (query.data?.pages.flatMap((p) => p.messages) ?? []).slice().reverse(), [query.data]);
   const results = useMemo(() => new Map(messages.filter((m) => m.role === "tool").map((m) => [m.tool_call_id ?? "", m])), [messages]);
@@ -167,7 +171,7 @@ function Conversation({ id, open, agents, message }: { id: string; open?: Run; a
               </label>
             )}
             {shown.map((m, i) => (
-              <MessageView key={m.id ?? i} thread={id} message={m} results={results} agents={agents} named={m === named} />
+              <MessageView key={m.id ?? i} thread={id} message={m} results={results} doubts={doubts} agents={agents} named={m === named} />
             ))}
             {shown.length === 0 && !open && <Empty title={t("threads.noMessages")} />}
             {open && <Streaming key={open.run_id} run={open} known={messages} grown={setSize} />}
@@ -196,7 +200,7 @@ function Said({ who, run, children, muted, named, link }: { who: string; run?: s
   );
 }
 
-function MessageView({ thread, message, results, agents, named }: { thread: string; message: Message; results: Map<string, Message>; agents: Map<string, string>; named: boolean }) {
+function MessageView({ thread, message, results, doubts, agents, named }: { thread: string; message: Message; results: Map<string, Message>; doubts: Map<string, Call>; agents: Map<string, string>; named: boolean }) {
   const { t } = useLanguage();
   const m = message;
   const text = textOf(m.content);
@@ -233,7 +237,7 @@ function MessageView({ thread, message, results, agents, named }: { thread: stri
       ))}
       {m.tool_calls?.map((c) => {
         const result = results.get(c.id);
-        return <CallView key={c.id} name={c.name} args={c.arguments} result={result ? textOf(result.content) : undefined} run={m.metadata?.run_id} id={c.id} />;
+        return <CallView key={c.id} name={c.name} args={c.arguments} result={result ? textOf(result.content) : undefined} run={m.metadata?.run_id} id={c.id} doubt={doubts.get(`${m.metadata?.run_id ?? ""}/${c.id}`)} />;
       })}
       {m.metadata?.interrupted && <p className="text-wait">{t("threads.interrupted")}</p>}
     </Said>
@@ -281,7 +285,7 @@ function ForkMessage({ thread, message }: { thread: string; message: string }) {
   );
 }
 
-function CallView({ name, args, result, run, id }: { name: string; args: unknown; result?: string; run?: string; id: string }) {
+function CallView({ name, args, result, run, id, doubt }: { name: string; args: unknown; result?: string; run?: string; id: string; doubt?: Call }) {
   const { t } = useLanguage();
   return (
     <details className="group panel">
@@ -289,9 +293,11 @@ function CallView({ name, args, result, run, id }: { name: string; args: unknown
         <ChevronRight aria-hidden className="size-3.5 shrink-0 text-muted group-open:rotate-90" />
         <Wrench aria-hidden className="size-3.5 shrink-0 text-muted" />
         <span className="mono max-w-3/4 shrink-0 truncate">{name}</span>
+        {doubt && <Badge look={lookOf(doubt)} />}
         <span className="min-w-0 truncate text-muted">{result === undefined ? t("threads.noResult") : result.slice(0, 120)}</span>
       </summary>
       <div className="flex flex-col gap-2 border-t border-line p-3">
+        {run && doubt && <Settlement run={run} call={doubt} />}
         <Drawn tool={name} args={args} result={result} />
         <Json value={args} label={t("call.arguments")} />
         {result !== undefined && <Json value={result} label={t("call.result")} />}
