@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	goruntime "runtime"
 	"strings"
 	"sync"
@@ -222,6 +223,45 @@ func TestCall_OfAHostileServerFailsAndTheNextOneWorks(t *testing.T) {
 				t.Errorf("%+v", res)
 			}
 		})
+	}
+}
+
+// A call without an answer is in doubt: the server may have got it. One that the server refuses is not.
+func TestCall_WithoutAnAnswerIsInDoubt(t *testing.T) {
+	status := func(code int) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) { w.WriteHeader(code) }
+	}
+	for _, tt := range []struct {
+		name   string
+		answer func(http.ResponseWriter)
+		want   bool
+	}{
+		{"the connection is cut", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, true},
+		{"a gateway has no answer", status(http.StatusBadGateway), true},
+		{"a gateway has none in time", status(http.StatusGatewayTimeout), true},
+		{"too many requests", status(http.StatusTooManyRequests), false},
+		{"not available", status(http.StatusServiceUnavailable), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var calls atomic.Int32
+			c := connect(t, mcp.Server{ID: "s", URL: serve(t, hostileHandler(tt.answer, func() { calls.Add(1) }))}, local)
+			res := call(t, c, "mcp__s__go", `{}`)
+			if res.Status != awaken.ToolError || res.InDoubt() != tt.want || calls.Load() != 1 {
+				t.Errorf("after %d calls, in doubt is %v: %+v", calls.Load(), res.InDoubt(), res)
+			}
+		})
+	}
+}
+
+// A call that cannot be sent is not in doubt.
+func TestCall_ThatCannotBeSentIsNotInDoubt(t *testing.T) {
+	srv := httptest.NewServer(hostileHandler(func(http.ResponseWriter) {}, func() { t.Error("the server was called") }))
+	defer srv.Close()
+	c := connect(t, mcp.Server{ID: "s", URL: srv.URL, Restart: mcp.Restart{Delay: time.Hour}}, local)
+	_ = srv.Listener.Close()
+	srv.CloseClientConnections()
+	if res := call(t, c, "mcp__s__go", `{}`); res.Status != awaken.ToolError || res.InDoubt() {
+		t.Errorf("in doubt is %v: %+v", res.InDoubt(), res)
 	}
 }
 

@@ -269,7 +269,8 @@ func (t *tool) failure(ctx context.Context, s *session, call *awaken.ToolCall, d
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // the server was told
 	}
-	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok {
+	_, unknown := errors.AsType[*unanswered](err)
+	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok && !unknown {
 		return nil, fmt.Errorf("MCP server %q: %s", t.conn.server.ID, cut(t.conn.server.hide(refused.Message), 4<<10))
 	}
 	why := err

@@ -3,11 +3,14 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -40,7 +43,7 @@ func (s *session) transport() (sdk.Transport, error) {
 		return nil, err
 	}
 	client.Transport = &edge{
-		next:    s.conn.auth.wrap(transportOf(&client)),
+		next:    s.conn.auth.wrap(&sender{transportOf(&client)}),
 		home:    home,
 		headers: server.Headers,
 		limit:   server.MaxMessage,
@@ -75,6 +78,33 @@ func (l lasting) Connect(context.Context) (sdk.Connection, error) {
 	defer l.s.mu.Unlock()
 	l.s.wire = c
 	return c, nil
+}
+
+// unanswered is the error of a request that may have reached the server, and has no answer of it. The SDK reports it as it
+// reports a request that was never sent.
+type unanswered struct{ error }
+
+func (u *unanswered) Unwrap() error { return u.error }
+
+// sender sends requests, and says which of those that failed the server may have got: it is known that it did not if there
+// was no connection. A gateway that got no answer cannot tell either.
+type sender struct{ next http.RoundTripper }
+
+func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
+	var sent atomic.Bool
+	trace := &httptrace.ClientTrace{
+		GetConn: func(string) { sent.Store(false) }, // also when a request is repeated, because its connection had been closed before
+		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
+	}
+	resp, err := s.next.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	switch {
+	case err != nil && sent.Load():
+		return nil, &unanswered{err}
+	case err == nil && r.Method == http.MethodPost && (resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusGatewayTimeout):
+		_ = resp.Body.Close()
+		return nil, &unanswered{errors.New(resp.Status)}
+	}
+	return resp, err
 }
 
 // edge adds the headers of a server to requests, sends none to another server, and limits the messages in
