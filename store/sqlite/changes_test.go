@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -86,29 +85,5 @@ func TestTrimChanges_CostsNothingWithoutOldChanges(t *testing.T) {
 	}
 	if n, err := db.Changes().TrimChanges(t.Context(), 0); n != 2 || err != nil {
 		t.Errorf("removed %d, %v, want all but the last", n, err)
-	}
-}
-
-// A process of the version before does not say whether its commits have questions: the log has those that they have.
-func TestChanges_OfAnOlderProcess(t *testing.T) {
-	path := newFile(t)
-	db := openAt(t, path, nil)
-	at := begin(t, db, "t")
-	pool, err := sql.Open("sqlite", "file:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	for i, calls := range []any{nil, `[{"call_id":"a","status":"running"}]`, `[{"call_id":"b","status":"suspended","ticket":{"suspension":{"id":"q"}}}]`} {
-		if _, err := pool.Exec(`INSERT INTO awaken_commits (tenant, thread, last, before, upto, time, run, epoch, calls) VALUES ('', 't', 0, 0, 0, ?, 'run-t', 1, ?)`, i, calls); err != nil {
-			t.Fatal(err)
-		}
-	}
-	page, err := db.Changes().Changes(t.Context(), changelog.Query{After: at.Pos})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(page.Changes) != 1 || page.Changes[0].Kind != changelog.Tickets || page.Changes[0].Tickets[0].ID != "q" {
-		t.Errorf("changes %+v, want those of one question", page.Changes)
 	}
 }
