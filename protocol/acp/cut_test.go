@@ -119,3 +119,38 @@ func TestTwoProcesses_SQLite(t *testing.T) {
 		t.Errorf("one sees\n%s\nthe other\n%s", x, y)
 	}
 }
+
+// If the owner of a run dies in the middle of its answer, an editor that saw part of it reads that the answer begins again,
+// and then all of it. One that loads the session before another owner has begun, or later, has the answer alone.
+func TestOwnerDies(t *testing.T) {
+	goOn := make(chan struct{})
+	g := protocoltest.Idle(t, nil)
+	g.Slow = goOn
+	g.Box, g.URL = g.Start(true)
+	other, _ := g.Start(false) // has none of what is not stored
+	c := begin(t, g.Box, `{}`)
+	s := c.session("slow")
+	answer := c.send("session/prompt", promptOf(s, "go"))
+	begun := protocoltest.SlowText[:20]
+	c.until("the answer begins", func() bool { return strings.Contains(transcript(c.updates), begun) })
+	early := begin(t, other, `{}`)
+	early.must("session/load", of(s))
+	if _, err := g.DB.Handle("").Acquire(t.Context(), s); err != nil { // its owner is lost
+		t.Fatal(err)
+	}
+	close(goOn)
+	if r := c.wait("session/prompt", answer); r.Error != nil || stopped(t, r.Result) != "end_turn" {
+		t.Errorf("the prompt ends with %s, %+v", r.Result, r.Error)
+	}
+	has := transcript(c.all(s))
+	if parts := strings.Split(has, "[The answer was interrupted and begins again.]"); len(parts) != 2 || strings.Count(parts[1], protocoltest.SlowText) != 1 {
+		t.Errorf("the editor shows\n%s", has)
+	}
+	late := begin(t, other, `{}`)
+	late.must("session/load", of(s))
+	want := "user_message_chunk: go\nagent_message_chunk: " + protocoltest.SlowText
+	for name, editor := range map[string]*client{"early": early, "late": late} {
+		editor.until("the answer", func() bool { return strings.TrimSpace(transcript(editor.updates)) == want })
+		t.Log(name, "has it")
+	}
+}
