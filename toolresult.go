@@ -84,12 +84,19 @@ func (r *ToolResult) Plain() string {
 }
 
 // dataText returns data as JSON, or the unquoted text if data is a JSON string. Characters that
-// encoding/json escapes only for HTML are not escaped.
+// encoding/json escapes only for HTML are not escaped, and white space between values is left out: a result that
+// was stored and read again has the same text.
 func dataText(data json.RawMessage) string {
 	if len(data) > 0 && data[0] == '"' {
 		var s string
 		if json.Unmarshal(data, &s) == nil {
 			return s
+		}
+	}
+	if bytes.ContainsAny(data, " \t\r\n") {
+		var b bytes.Buffer
+		if json.Compact(&b, data) == nil {
+			data = b.Bytes()
 		}
 	}
 	return unescapeHTML(string(data))

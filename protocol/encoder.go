@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -63,6 +65,20 @@ func ParsePosition(s string) (Position, error) {
 		return Position{}, fmt.Errorf("%w: position is %q, want epoch-seq.frame, such as 1-42.0", awaken.ErrInvalid, s)
 	}
 	return p, nil
+}
+
+// TextOf returns a JSON value as text: a string as it is, and others without the white space between values,
+// which a value loses when it is stored.
+func TextOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
 }
 
 // Frames collects the frames of entries as server-sent events. The zero Frames is empty.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // Encoder translates the entries of a session's runs into updates. What it returns depends on the
@@ -178,12 +179,7 @@ func (e *Encoder) resumed(ev *awaken.ToolCallResumed) []*Update {
 	if ev.Outcome != awaken.CallSucceeded && ev.Outcome != "" {
 		status = "failed"
 	}
-	text := string(ev.Result)
-	var s string
-	if json.Unmarshal(ev.Result, &s) == nil {
-		text = s
-	}
-	return e.end(c, status, e.withDiff(c, status, textContent(text)), rawOf(ev.Result))
+	return e.end(c, status, e.withDiff(c, status, textContent(protocol.TextOf(ev.Result))), rawOf(ev.Result))
 }
 
 // withDiff puts the change that a call has made before its result.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol"
 )
 
 // resultText returns the text of a result, as the conversation has it.
@@ -22,9 +23,5 @@ func resumedText(ev *awaken.ToolCallResumed) string {
 	if ev.Outcome != awaken.CallSucceeded && json.Unmarshal(ev.Result, &failure) == nil && failure.Error != nil {
 		return *failure.Error
 	}
-	var s string
-	if json.Unmarshal(ev.Result, &s) == nil {
-		return s
-	}
-	return string(ev.Result)
+	return protocol.TextOf(ev.Result)
 }
