@@ -168,3 +168,39 @@ func TestReset_StepIsBegunAgain(t *testing.T) {
 		t.Errorf("the page shows %q: %s", got, out.Bytes())
 	}
 }
+
+// A client that a step is taken back from keeps all that it has: messages that it is not shown, such as a request for
+// another answer, and results that were stored later, but belong before the last one that it has, do not cut that off.
+func TestReset_KeepsWhatTheClientHas(t *testing.T) {
+	of := &llm.Metadata{RunID: "r"}
+	said := func(id string, role llm.Role, text string) *llm.Message {
+		return &llm.Message{ID: id, Role: role, Content: []llm.Block{llm.Text(text)}, Metadata: of}
+	}
+	again := said("x", llm.User, "Answer again.")
+	again.Visibility = llm.Internal
+	called := said("r-1", llm.Assistant, "I call.")
+	called.ToolCalls = []llm.ToolCall{{ID: "a", Name: "ask"}, {ID: "b", Name: "echo"}}
+	late, result := said("late", llm.ToolRole, "yes"), said("res", llm.ToolRole, "done")
+	late.ToolCallID, result.ToolCallID = "a", "b"
+	all := []*llm.Message{{ID: "m", Role: llm.User, Content: []llm.Block{llm.Text("go")}}, said("r-0", llm.Assistant, "no JSON"), again, called, late, result,
+		said("r-2", llm.Assistant, "further along")}
+	enc := agui.NewEncoder(agui.Options{Conversation: func() ([]*llm.Message, error) { return all, nil }})
+	var out protocol.Frames
+	for i, ev := range []awaken.Event{
+		&awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.StepStart{MessageID: "r-0"}, &awaken.TextDelta{Delta: "no JSON"}, &awaken.InferenceComplete{}, &awaken.StepEnd{},
+		&awaken.StepStart{MessageID: "r-1"}, &awaken.TextDelta{Delta: "I call."}, &awaken.InferenceComplete{},
+		&awaken.ToolCallDone{ID: "b", MessageID: "res", Result: awaken.TextResult("done")}, &awaken.StepEnd{},
+		&awaken.StepStart{MessageID: "r-2"}, &awaken.TextDelta{Delta: "lost"}, &awaken.StreamReset{Cursor: "1-10"},
+	} {
+		if err := enc.Encode(&out, &awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: uint64(i + 1)}, Event: ev}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ids []string
+	for _, m := range find(t, eventsIn(t, string(out.Bytes())), "MESSAGES_SNAPSHOT")["messages"].([]any) {
+		ids = append(ids, m.(map[string]any)["id"].(string))
+	}
+	if got := fmt.Sprint(ids); got != "[m r-0 r-1 res]" {
+		t.Errorf("the client keeps %s: %s", got, out.Bytes())
+	}
+}

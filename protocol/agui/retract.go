@@ -47,17 +47,29 @@ func (e *Encoder) retract(ended bool) {
 	showMessages(&e.out, e.until(all, ended), emptied)
 }
 
-// until cuts the conversation off at the client's position: the thread may be further along.
+// until cuts the conversation off at the client's position: the thread may be further along. Before the last message
+// that the client has there may be others that it has not: results are in the order of their calls.
 func (e *Encoder) until(all []*llm.Message, ended bool) []*llm.Message {
+	last := -1
+	for i, m := range all {
+		if e.seen[m.ID] {
+			last = i
+		}
+	}
+	var out []*llm.Message
 	inside := false
 	for i, m := range all {
 		of := protocol.RunOf(m)
+		ahead := of == e.run && !ended && !e.seen[m.ID] && (m.Role == llm.Assistant || m.Role == llm.ToolRole) && !m.IsInternal()
 		switch {
-		case of == e.run && !ended && !e.seen[m.ID], of != e.run && of != "" && inside:
-			return all[:i]
+		case of != e.run && of != "" && inside, ahead && i > last:
+			return out
+		case ahead:
+			continue
 		case of == e.run:
 			inside = true
 		}
+		out = append(out, m)
 	}
-	return all
+	return out
 }
