@@ -106,10 +106,12 @@ func (t *transcript) take(id, event string, data object) error {
 
 func (t *transcript) shows() any { return t.events }
 
-// message is the message of a client of AI SDK. A start begins it again; data-stream-reset voids the parts of its step.
+// message is the message of a client of AI SDK. A start begins it again, or continues it after it was finished: the run has
+// waited. data-stream-reset voids the parts of the step or, if a start follows, all.
 type message struct {
 	parts []object
 	step  int // where the step begins in parts
+	reset bool
 	meta  object
 }
 
@@ -130,10 +132,14 @@ func (m *message) part(kind, id string, add bool) object {
 
 func (m *message) take(_, _ string, data object) error {
 	kind, id := str(data["type"]), str(data["id"])
+	reset := m.reset
+	m.reset = kind == "data-stream-reset"
 	switch {
 	case data["transient"] == true, kind == "finish-step":
-	case kind == "start":
+	case kind == "start" && (reset || m.meta["finish"] == nil):
 		m.parts, m.step, m.meta = nil, 0, object{}
+	case kind == "start":
+		m.step, m.meta = len(m.parts), object{}
 	case kind == "start-step":
 		m.step = len(m.parts)
 		m.parts = append(m.parts, object{"kind": "step"})

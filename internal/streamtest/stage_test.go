@@ -182,7 +182,12 @@ func (s *stage) follow(c protocol.Call, name string, encoder func(over bool) pro
 	over := false
 	what := &protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, Resumed: true, Format: name,
 		Encoder: func() protocol.Encoder { return encoder(over) },
-		Lost:    func(*protocol.Frames) error { over = true; return nil }}
+		Lost: func(f *protocol.Frames) error {
+			if over = true; name == "ai-sdk" {
+				f.Data([]byte(`{"type":"data-stream-reset","data":{"reason":"lost"}}`))
+			}
+			return nil
+		}}
 	if what.After, err = protocol.ResumeAfter(c, th.End); err != nil {
 		return err
 	}
@@ -247,9 +252,12 @@ func (o *owner) commit(entries []awaken.Entry) {
 	o.stored += len(c.Messages)
 }
 
-// said takes the messages up to the last one that entries are about.
+// said takes the messages up to the last one that entries are about. Those that the run was asked with are stored first.
 func (o *owner) said(entries []awaken.Entry) (out []*llm.Message) {
 	upTo := 0
+	for o.seq == 0 && upTo < len(o.messages) && (o.messages[upTo].Role == llm.User || o.messages[upTo].Role == llm.System) {
+		upTo++
+	}
 	for _, e := range entries {
 		id := ""
 		switch ev := e.Event.(type) {
@@ -291,12 +299,12 @@ func (o *owner) play(parts [][]awaken.Event, outage time.Duration, lost bool) {
 	o.sink.Close()
 }
 
-// parts splits the events of a run into what is stored at once: a step, or what is before and after the steps.
+// parts splits the events of a run into what is stored at once: a run_start, a step, or what is before and after the steps.
 func parts(events []awaken.Event) (out [][]awaken.Event) {
 	from := 0
 	for i, ev := range events {
 		switch ev.(type) {
-		case *awaken.StepEnd, *awaken.RunFinish:
+		case *awaken.RunStart, *awaken.StepEnd, *awaken.RunFinish:
 			out, from = append(out, events[from:i+1]), i+1
 		}
 	}

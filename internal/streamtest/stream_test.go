@@ -115,7 +115,14 @@ func messages(t *testing.T, r *protocoltest.GoldenRun) (out []*llm.Message) {
 		if f.Name != "messages" {
 			continue
 		}
+		ours := true
 		for line := range bytes.Lines(f.Data) {
+			if name, ok := bytes.CutPrefix(line, []byte("# thread ")); ok {
+				ours = string(bytes.TrimSpace(name)) == thread
+			}
+			if !ours || bytes.HasPrefix(line, []byte("#")) {
+				continue
+			}
 			m := new(llm.Message)
 			if err := json.Unmarshal(line, m); err != nil {
 				t.Fatal(err)

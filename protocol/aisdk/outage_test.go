@@ -45,11 +45,13 @@ func (s awayStore) Entries(ctx context.Context, id string, q awaken.EntryQuery) 
 func TestStream_OutlastsAnOutage(t *testing.T) {
 	goOn := make(chan struct{})
 	g := protocoltest.Idle(t, aisdk.Routes())
-	db := &awayDB{DB: memory.NewDB(), refused: make(chan struct{}, 1)}
-	g.DB, g.Slow = db, goOn
+	stored := memory.NewDB()
+	g.DB, g.Slow = stored, goOn
 	g.Box, g.URL = g.Start(true)
 	first := g.Send(http.MethodPost, g.URL+"/v1/ai-sdk/chat", `{"id":"t","agentId":"slow","messages":[{"role":"user","content":"go"}]}`)
 	defer first.Body.Close()
+	db := &awayDB{DB: stored, refused: make(chan struct{}, 1)}
+	g.DB = db
 	_, another := g.Start(false) // follows the run by reading the store
 	page := g.Send(http.MethodGet, another+"/v1/ai-sdk/runs/"+first.Header.Get("X-Run-Id")+"/stream", "")
 	defer page.Body.Close()
