@@ -51,6 +51,9 @@ func (s *CallState) DoubtResult() *ToolResult {
 	return s.doubtful(text)
 }
 
+// DoubtLine returns a line for logs about a call in doubt that has ended.
+func DoubtLine(tool string) string { return fmt.Sprintf("tool %s is in doubt: %s", tool, unknownText) }
+
 func (s *CallState) doubtful(text string) *ToolResult {
 	r := InDoubtResult(text)
 	r.ToolName = s.ToolName

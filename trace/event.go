@@ -139,9 +139,14 @@ type Tool struct {
 	Result    *awaken.ToolResult `json:"call_result,omitempty"`
 	Status    awaken.CallStatus  `json:"status"`
 	Effect    awaken.EffectClass `json:"effect,omitempty"`
-	Error     string             `json:"error_type,omitempty"`
+	Error     string             `json:"error_type,omitempty"` // in_doubt if it is not known whether the call took effect
 	Attempts  int                `json:"attempts,omitempty"`
+	// Outcome says whether the call took effect, if that was in doubt: in_doubt, or made or not_made once it is settled.
+	Outcome awaken.Outcome `json:"outcome,omitempty"`
 }
+
+// InDoubt is the error type of calls of which it is not known whether they took effect.
+const InDoubt = "in_doubt"
 
 // Suspension is a question to a person, and who decided.
 type Suspension struct {
@@ -327,7 +332,13 @@ func (rec *Recording) call(c *awaken.CallState, bodies bool) []Event {
 	if bodies {
 		tool.Arguments, tool.Result = c.Arguments, c.Result
 	}
-	if c.Status == awaken.CallFailed || c.Status == awaken.CallCancelled {
+	if c.Doubt != nil && c.Status.Terminal() {
+		tool.Outcome = c.Outcome()
+	}
+	switch failed := c.Status == awaken.CallFailed || c.Status == awaken.CallCancelled; {
+	case tool.Outcome == awaken.OutcomeInDoubt:
+		tool.Error = InDoubt
+	case failed && tool.Outcome != awaken.OutcomeMade:
 		tool.Error = "tool_error"
 	}
 	ev.Tool, ev.StartedAtMS = tool, c.StartedAt

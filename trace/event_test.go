@@ -1,7 +1,10 @@
 package trace_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +42,34 @@ func TestLines_TellWhatHappenedInOrder(t *testing.T) {
 	all, err := json.Marshal(rec.Lines(true))
 	if err != nil || !strings.Contains(string(all), `"response_content":"secret answer"`) || !strings.Contains(string(all), `"user":"ann"`) {
 		t.Errorf("with bodies: %s, %v", all, err)
+	}
+}
+
+// A trace says of a call in doubt that it is, also without bodies, and how it was settled.
+func TestLines_OfACallInDoubt(t *testing.T) {
+	t.Parallel()
+	pay := awaken.NewTool(awaken.ToolSpec{ID: "pay"}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) {
+		return "", fmt.Errorf("the bank does not answer: %w", awaken.ErrInDoubt)
+	})
+	h := awakentest.New(t, engine.Config{Agents: []*awaken.AgentSpec{{ID: "default"}}, Tools: []awaken.Tool{pay}}, llmtest.Use("pay", `{}`), llmtest.Say("I do not know."))
+	rec := record(t, h, h.Say("Pay").Result.RunID)
+	say := func(outcome awaken.Outcome, failed string) {
+		t.Helper()
+		i := slices.IndexFunc(rec.Lines(false), func(ev trace.Event) bool { return ev.Tool != nil })
+		if got := rec.Lines(false)[i].Tool; got.Outcome != outcome || got.Error != failed {
+			t.Errorf("the call is %q with error type %q, want %q and %q", got.Outcome, got.Error, outcome, failed)
+		}
+		data, err := json.Marshal(trace.OTLP(rec))
+		if err != nil || !strings.Contains(string(data), `{"key":"awaken.tool.outcome","value":{"stringValue":"`+string(outcome)+`"}}`) {
+			t.Errorf("the spans are %s, want one with the outcome %q; %v", data, outcome, err)
+		}
+	}
+	say(awaken.OutcomeInDoubt, "in_doubt")
+	settled := *rec.Calls[0]
+	for outcome, failed := range map[awaken.Outcome]string{awaken.OutcomeMade: "", awaken.OutcomeNotMade: "tool_error"} {
+		settled.Doubt = rec.Calls[0].Doubt.Settle(awaken.Settlement{Outcome: outcome, By: "person"})
+		rec.Calls = []*awaken.CallState{&settled}
+		say(outcome, failed)
 	}
 }
 

@@ -104,6 +104,9 @@ func (x *exporter) run(rec *Recording, parent string) {
 		case ev.Tool != nil:
 			s := x.span(toolSpan(run.RunID, ev.Tool.CallID), id, "execute_tool "+ev.Tool.Name, 1, ev.StartedAtMS, ev.EndedAtMS)
 			s.Attributes = append(s.Attributes, text("gen_ai.operation.name", "execute_tool"), text("gen_ai.tool.name", ev.Tool.Name), text("gen_ai.tool.call.id", ev.Tool.CallID))
+			if ev.Tool.Outcome != "" {
+				s.Attributes = append(s.Attributes, text("awaken.tool.outcome", string(ev.Tool.Outcome)))
+			}
 			if ev.Tool.Error != "" {
 				s.Attributes, s.Status = append(s.Attributes, text("error.type", ev.Tool.Error)), status{Code: 2}
 			}

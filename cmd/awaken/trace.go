@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -179,7 +180,7 @@ func showTrace(w io.Writer, rec *trace.Recording, depth int, bodies bool) error 
 				return err
 			}
 		case ev.Tool != nil:
-			fmt.Fprintf(w, "%s    %s %s  %s  %d ms\n", in, cell(ev.Tool.Name), short(string(ev.Tool.Arguments)), ev.Tool.Status, ev.DurationMS)
+			fmt.Fprintf(w, "%s    %s %s  %s  %d ms\n", in, cell(ev.Tool.Name), short(string(ev.Tool.Arguments)), cmp.Or(string(ev.Tool.Outcome), string(ev.Tool.Status)), ev.DurationMS)
 		case ev.Suspension != nil:
 			who := "waits for a decision"
 			if d := ev.Suspension.Decision; d != nil {

@@ -1,6 +1,8 @@
 package claimtest_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/awaken-go/awaken/internal/claimtest"
@@ -20,9 +22,29 @@ func TestFind(t *testing.T) {
 		"It may have taken effect. Make the call again?":                                   0,
 		"Making the call again was refused. It was not repeated.":                          0,
 		"the run ended: cancelled":                                                         0,
+		"tool pay completed: error":                                                        1,
 	} {
 		if got := claimtest.Find(text); len(got) != claims {
 			t.Errorf("%q has the claims %q, want %d", text, got, claims)
+		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"type":"tool","call_id":"c","status":"failed","error_type":"tool_error"}`:       "error_type=tool_error",
+		`{"update":{"toolCallId":"m/c","status":"completed"}}`:                            "status=completed",
+		`[{"toolCallId":"c","state":"output-available"},{"id":"d","status":"completed"}]`: "state=output-available",
+		`{"run_id":"r","status":"completed","calls":[{"id":"c","outcome":"in_doubt"}]}`:   "",
+		`{"type":"tool","call_id":"c","status":"failed","error_type":"in_doubt"}`:         "",
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(claimtest.Verdicts(v, "c"), " "); got != want {
+			t.Errorf("%s has the verdicts %q, want %q", text, got, want)
 		}
 	}
 }

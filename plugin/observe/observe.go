@@ -33,7 +33,7 @@
 //	  gen_ai.evaluation.result    what a scorer or a judge said about the run after it had ended
 //
 // Attributes are those of the conventions for generative AI and HTTP (1.41), and awaken.*. What fails has error.type: the kind of a provider's error, cancelled, timeout,
-// tool_error or error.
+// tool_error, in_doubt or error. A call that is in doubt has awaken.tool.outcome too.
 //
 // # One trace
 //

@@ -64,6 +64,7 @@ func newRig(t *testing.T, section string, opts observe.Options, model llm.Model)
 				return map[string]any{"path": in.Path, "trace": tracecontext.Of(ctx).TraceID(), "token": "t0ken"}, nil
 			}),
 			awaken.NewTool(awaken.ToolSpec{ID: "fail"}, func(context.Context, *awaken.ToolCall, in) (string, error) { return "", errors.New("no") }),
+			awaken.NewTool(awaken.ToolSpec{ID: "doubt"}, func(context.Context, *awaken.ToolCall, in) (string, error) { return "", awaken.ErrInDoubt }),
 			awaken.NewTool(awaken.ToolSpec{ID: "ask"}, func(_ context.Context, c *awaken.ToolCall, _ in) (string, error) {
 				if c.Resume != nil {
 					return "thanks", nil

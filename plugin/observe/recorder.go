@@ -128,6 +128,7 @@ func (r *recorder) Emit(ctx context.Context, e awaken.Entry) error {
 		if done.Outcome == awaken.CallFailed {
 			ev.Tool.Error = toolError
 		}
+		doubt(ev.Tool, done.Result, nil)
 		r.record(ctx, ev)
 	}
 	return nil
@@ -311,6 +312,7 @@ func (r *recorder) EndCall(ctx context.Context, call *awaken.ToolCall, res *awak
 	case out.Status == awaken.ToolError:
 		tool.Status, tool.Error = awaken.CallFailed, toolError
 	}
+	doubt(tool, out, err)
 	if io := r.cfg.ToolIO; io == Arguments || io == Both {
 		tool.Arguments = r.clipJSON(call.Args)
 	}
@@ -329,6 +331,13 @@ func (r *recorder) EndCall(ctx context.Context, call *awaken.ToolCall, res *awak
 		ev := r.event("delegation", pt.began, now)
 		ev.Child = &trace.Child{ChildRunID: awaken.ChildID(call.Key), ChildAgentID: strings.TrimPrefix(call.Tool, toolPrefix), ChildStatus: awaken.RunDone, ErrorType: tool.Error}
 		r.record(ctx, ev)
+	}
+}
+
+// doubt says of a call that it is not known whether it took effect, if its result or its error says so.
+func doubt(tool *trace.Tool, res *awaken.ToolResult, err error) {
+	if res.InDoubt() || errors.Is(err, awaken.ErrInDoubt) {
+		tool.Error, tool.Outcome = trace.InDoubt, awaken.OutcomeInDoubt
 	}
 }
 

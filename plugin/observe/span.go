@@ -292,6 +292,9 @@ func provider(name string) string {
 // toolAttributes appends the attributes of a call that has ended.
 func toolAttributes(attrs []attribute.KeyValue, t *trace.Tool) []attribute.KeyValue {
 	attrs = append(attrs, semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(t.Name), semconv.GenAIToolCallID(t.CallID), semconv.GenAIToolType("function"), attribute.String("awaken.tool.status", string(t.Status)))
+	if t.Outcome != "" {
+		attrs = append(attrs, attribute.String("awaken.tool.outcome", string(t.Outcome)))
+	}
 	if len(t.Arguments) > 0 {
 		attrs = append(attrs, semconv.GenAIToolCallArgumentsKey.String(string(t.Arguments)))
 	}

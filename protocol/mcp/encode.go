@@ -174,13 +174,13 @@ func (e *Encoder) event(entry *awaken.Entry) {
 			e.called = &called{result: ev.Result, failed: ev.Outcome == awaken.CallFailed}
 		}
 		if ev.Outcome != awaken.CallSuspended {
-			e.done(ev.ID, ev.Outcome)
+			e.done(ev.ID, ev.Outcome, ev.Result.InDoubt())
 		}
 	case *awaken.ToolCallResumed:
 		if e.planned(ev.TargetID) {
 			e.called = &called{value: ev.Result, failed: ev.Outcome != awaken.CallSucceeded}
 		}
-		e.done(ev.TargetID, ev.Outcome)
+		e.done(ev.TargetID, ev.Outcome, ev.Doubt.Open())
 	case *awaken.RunFinish:
 		e.settled = true
 		e.finish(ev)
@@ -192,7 +192,11 @@ func (e *Encoder) event(entry *awaken.Entry) {
 // planned reports whether a call is that of a run without a model.
 func (e *Encoder) planned(callID string) bool { return callID == "call_"+e.opts.RunID }
 
-func (e *Encoder) done(callID string, how awaken.CallStatus) {
+func (e *Encoder) done(callID string, how awaken.CallStatus, inDoubt bool) {
+	if inDoubt {
+		e.log("info", awaken.DoubtLine(e.names[callID]))
+		return
+	}
 	word := map[awaken.CallStatus]string{awaken.CallSucceeded: "success"}[how]
 	e.log("info", "tool "+e.names[callID]+" completed: "+cmp.Or(word, "error"))
 }
