@@ -18,22 +18,22 @@ type activity struct {
 
 func (h *activity) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/agents/runtime-stats", Access: protocol.Admins, Handle: own(h.listStats),
+		{Method: "GET", Path: "/v1/agents/runtime-stats", Access: protocol.Admins, Handle: Handle(h.listStats),
 			Summary: "Get recent activity of all agents in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Global: true},
-		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Access: protocol.Admins, Handle: own(h.agentStats),
+		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Access: protocol.Admins, Handle: Handle(h.agentStats),
 			Summary: "Get recent activity of an agent in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}}, Global: true},
-		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.countRuns),
-			Summary: "Count the open runs by status", Query: []protocol.Param{userParam}, Replies: map[int]any{200: runCounts{}}},
+		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.countRuns),
+			Summary: "Count the open runs by status", Query: []protocol.Param{UserParam}, Replies: map[int]any{200: runCounts{}}},
 	}
 }
 
-var windowParam = param("window", "string", "how far back, such as 600, 10m, 6h or 1d; default and maximum 1d")
+var windowParam = Param("window", "string", "how far back, such as 600, 10m, 6h or 1d; default and maximum 1d")
 
 type statsList struct {
 	Agents []*AgentStats `json:"agents"`
 }
 
-func (h *activity) listStats(req *request) error {
+func (h *activity) listStats(req *Request) error {
 	window, err := h.window(req)
 	if err != nil {
 		return err
@@ -45,12 +45,12 @@ func (h *activity) listStats(req *request) error {
 	return req.Reply(200, out)
 }
 
-func (h *activity) agentStats(req *request) error {
+func (h *activity) agentStats(req *Request) error {
 	window, err := h.window(req)
 	if err != nil {
 		return err
 	}
-	id := req.path("agent_id")
+	id := req.Path("agent_id")
 	if h.registry().Agent(id) == nil && !slices.Contains(h.stats.Agents(), id) {
 		return protocol.NotFound("agent", id)
 	}
@@ -58,11 +58,11 @@ func (h *activity) agentStats(req *request) error {
 }
 
 // window returns how far back the requested stats go.
-func (h *activity) window(req *request) (time.Duration, error) {
+func (h *activity) window(req *Request) (time.Duration, error) {
 	if h.stats == nil {
-		return 0, unavailable("runtime stats are not configured")
+		return 0, Unavailable("runtime stats are not configured")
 	}
-	if s := req.value("window"); s != "" {
+	if s := req.Value("window"); s != "" {
 		return parseWindow(s)
 	}
 	return bucketCount * bucketTime, nil
@@ -90,18 +90,18 @@ type runCounts struct {
 	Created int `json:"created"`
 }
 
-func (h *activity) countRuns(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *activity) countRuns(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	owner, err := req.owner()
+	owner, err := req.Owner()
 	if err != nil {
 		return err
 	}
-	s := editor(req.tenant)
+	s := ThreadsOf(req.Tenant())
 	var out runCounts
 	for status, n := range map[awaken.RunStatus]*int{awaken.RunRunning: &out.Running, awaken.RunWaiting: &out.Waiting, awaken.RunCreated: &out.Created} {
-		if *n, err = s.CountRuns(req.ctx, awaken.RunQuery{Status: status, Owner: owner}); err != nil {
+		if *n, err = s.CountRuns(req.Context(), awaken.RunQuery{Status: status, Owner: owner}); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func newAdmission(serving context.Context, l *Limits) *admission {
 }
 
 // submission checks input for a run.
-func (a *admission) submission(req *request, s *mailbox.Submission) error {
+func (a *admission) submission(req *Request, s *mailbox.Submission) error {
 	q := &s.Request
 	if err := a.checkMessages(len(q.Messages)); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (a *admission) submission(req *request, s *mailbox.Submission) error {
 		return err
 	}
 	if q.Overrides != nil {
-		return protocol.CheckOverride("overrides", q.Overrides, runtimeOf(req.tenant).Registry(), q.AgentID)
+		return protocol.CheckOverride("overrides", q.Overrides, RuntimeOf(req.tenant).Registry(), q.AgentID)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ var toolsField = map[string]string{"": "frontend_tools", "ai_sdk": "frontendTool
 
 // checkSchemas checks the tools that the client executes and the schema of the answer. What passes,
 // a run can use.
-func (a *admission) checkSchemas(req *request, q *awaken.RunRequest) error {
+func (a *admission) checkSchemas(req *Request, q *awaken.RunRequest) error {
 	field, size := toolsField[q.Adapter], len(q.OutputSchema)
 	if n := len(q.FrontendTools); a.tools > 0 && n > a.tools {
 		return protocol.BadRequest("%s has %d tools, want at most %d", field, n, a.tools)
@@ -137,7 +137,7 @@ func checkSchema(bounds *schema.Bounds, raw json.RawMessage) error {
 
 // checkAgent checks that the agent of a submission exists and, if the run is held to a budget, that it can be
 // kept.
-func (a *admission) checkAgent(req *request, q *awaken.RunRequest) error {
+func (a *admission) checkAgent(req *Request, q *awaken.RunRequest) error {
 	to := *q
 	if to.AgentID == "" && len(to.Decisions) == 0 {
 		var err error
@@ -148,19 +148,19 @@ func (a *admission) checkAgent(req *request, q *awaken.RunRequest) error {
 	if known, err := req.tenant.Runtime.HasAgent(req.ctx, &to); err != nil {
 		return err
 	} else if !known {
-		return fail(400, "agent_not_found", "agent not found: %s", to.AgentID)
+		return Fail(400, "agent_not_found", "agent not found: %s", to.AgentID)
 	}
 	if q.Budget != nil {
 		if err := q.Budget.Validate(); err != nil {
-			return protocol.BadRequest("%s", plain(err.Error()))
+			return protocol.BadRequest("%s", Plain(err.Error()))
 		}
 	}
 	return a.checkPrices(req, to.AgentID, q.Budget)
 }
 
 // checkPrices checks that a run that is held to a budget, its own or one for all runs, has models with prices.
-func (a *admission) checkPrices(req *request, agentID string, budget *awaken.RunBudget) error {
-	rt, ok := req.tenant.Runtime.(runtime)
+func (a *admission) checkPrices(req *Request, agentID string, budget *awaken.RunBudget) error {
+	rt, ok := req.tenant.Runtime.(Runtime)
 	if !ok {
 		return nil
 	}
@@ -170,9 +170,9 @@ func (a *admission) checkPrices(req *request, agentID string, budget *awaken.Run
 	}
 	switch {
 	case budget != nil || agent.Spec.Budget != nil:
-		return fail(400, "model_unpriced", "a budget is set, but %s of agent %q has no prices", agent.Unpriced(), agentID)
+		return Fail(400, "model_unpriced", "a budget is set, but %s of agent %q has no prices", agent.Unpriced(), agentID)
 	case rt.Budget() != nil && !a.unpriced:
-		return fail(400, "model_unpriced", "budgets hold for all runs, but %s of agent %q has no prices; "+
+		return Fail(400, "model_unpriced", "budgets hold for all runs, but %s of agent %q has no prices; "+
 			"set them in the model's document (a free model has the price 0)", agent.Unpriced(), agentID)
 	}
 	return nil
@@ -180,7 +180,7 @@ func (a *admission) checkPrices(req *request, agentID string, budget *awaken.Run
 
 // lastAgent returns the agent that continues a thread, or "" if that is not known: the thread is new
 // or was handed to another agent.
-func lastAgent(req *request, threadID string) (string, error) {
+func lastAgent(req *Request, threadID string) (string, error) {
 	if threadID == "" {
 		return "", nil
 	}

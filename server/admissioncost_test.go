@@ -52,7 +52,7 @@ func admit(t testing.TB, threads, runs int, change func(*awaken.RunRequest)) (fu
 			t.Fatal(left, err)
 		}
 	}
-	req := &request{ctx: t.Context(), tenant: &mailbox.Tenant{Store: store, Runtime: permissive{}}}
+	req := &Request{ctx: t.Context(), tenant: &mailbox.Tenant{Store: store, Runtime: permissive{}}}
 	a := newAdmission(t.Context(), &Limits{MessagesPerRun: 100, ToolsPerRun: 100, SchemaBytes: 1 << 20, SchemaParts: 1000})
 	s := &mailbox.Submission{Request: awaken.RunRequest{ThreadID: "t0", Messages: []*llm.Message{llm.UserText("hi")}}}
 	change(&s.Request)

@@ -13,9 +13,9 @@ import (
 func (s *Server) serve(route *protocol.Route) http.Handler {
 	ids := route.IDs()
 	return s.traced(route, func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
-		c := &call{auth: s.auth, streams: s.streams, previews: s.previews, request: request{w: w, r: r, ctx: ctx, route: route, bodies: s.limiter.bodies, admission: s.limiter.admission, trusts: s.cfg.TrustClients}}
+		c := &call{auth: s.auth, streams: s.streams, previews: s.previews, req: Request{w: w, r: r, ctx: ctx, route: route, bodies: s.limiter.bodies, admission: s.limiter.admission, trusts: s.cfg.TrustClients}}
 		if err := s.answer(c, ids); err != nil {
-			f := failureOf(err)
+			f := FailureOf(err)
 			if f.Code == "exists" && (r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Match") != "") {
 				f.Status = http.StatusPreconditionFailed // the client made existence a condition
 			}
@@ -39,55 +39,56 @@ func (s *Server) serve(route *protocol.Route) http.Handler {
 
 // answer makes every check that precedes the route's handler, then calls it.
 func (s *Server) answer(c *call, ids []string) error {
-	if c.route.Access != protocol.Everyone {
+	req := &c.req
+	if req.route.Access != protocol.Everyone {
 		var err error
-		if c.caller, err = s.auth.identify(c.r, c.route.Access); err != nil {
+		if req.Caller, err = s.auth.identify(req.r, req.route.Access); err != nil {
 			return err
 		}
 	}
-	if c.route.Global {
-		if err := c.checkGlobal(); err != nil {
+	if req.route.Global {
+		if err := req.checkGlobal(); err != nil {
 			return err
 		}
 	}
 	for _, part := range ids {
-		if id := c.path(part); !protocol.ValidID(id) {
+		if id := req.Path(part); !protocol.ValidID(id) {
 			return protocol.NotFound(strings.TrimSuffix(part, "_id"), fmt.Sprintf("%q", id))
 		}
 	}
-	name := c.tenantName()
-	if c.route.Own {
+	name := req.TenantName()
+	if req.route.Own {
 		name = ownTenant
 	}
-	c.tenant = s.cfg.Mailbox.Tenant(name)
-	if err := s.tenants.record(&c.request); err != nil {
+	req.tenant = s.cfg.Mailbox.Tenant(name)
+	if err := s.tenants.record(req); err != nil {
 		return err
 	}
-	c.query = c.r.URL.Query()
-	for _, p := range c.route.Query {
-		if err := checkParam(p, c.query.Get(p.Name)); err != nil {
+	req.query = req.r.URL.Query()
+	for _, p := range req.route.Query {
+		if err := checkParam(p, req.query.Get(p.Name)); err != nil {
 			return err
 		}
 	}
-	if c.route.Access != protocol.Everyone {
-		release, err := s.limiter.admit(&c.request)
+	if req.route.Access != protocol.Everyone {
+		release, err := s.limiter.admit(req)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
-	defer s.limiter.bound(&c.request)()
-	if c.confined {
-		if err := c.checkScope(ids); err != nil {
+	defer s.limiter.bound(req)()
+	if req.Confined {
+		if err := req.checkScope(ids); err != nil {
 			return err
 		}
 	}
 	defer func() {
-		if c.unwatch != nil {
-			c.unwatch()
+		if req.unwatch != nil {
+			req.unwatch()
 		}
 	}()
-	return c.route.Handle(c)
+	return req.route.Handle(c)
 }
 
 // ownTenant holds the threads of the server's own agents. No key can belong to it, so callers
@@ -113,10 +114,10 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		write(w, fail(http.StatusMethodNotAllowed, "method_not_allowed", "method %s is not allowed here; allowed: %s", r.Method, strings.Join(allowed, ", ")))
+		write(w, Fail(http.StatusMethodNotAllowed, "method_not_allowed", "method %s is not allowed here; allowed: %s", r.Method, strings.Join(allowed, ", ")))
 		return
 	}
-	write(w, fail(http.StatusNotFound, "not_found", "no route for %s", r.URL.Path))
+	write(w, Fail(http.StatusNotFound, "not_found", "no route for %s", r.URL.Path))
 }
 
 // formAt returns the form of errors at a path that matches no route: that of the route that shares the most

@@ -12,10 +12,10 @@ type assistants struct {
 }
 
 func (h *assistants) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: own(h.get),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: Handle(h.get),
 			Summary: "Get the settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
-		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: withBody(h.put),
+		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: HandleBody(h.put),
 			Summary: "Update the settings of the admin assistant", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{409}},
 	})
 }
@@ -28,23 +28,23 @@ type assistantConfig struct {
 	Revision     int64  `json:"revision"`
 }
 
-func (h *assistants) get(req *request) error {
-	s, err := h.control.Assistant().Settings(req.ctx)
+func (h *assistants) get(req *Request) error {
+	s, err := h.control.Assistant().Settings(req.Context())
 	return replyAssistant(req, s, err)
 }
 
-func (h *assistants) put(req *request, body *assistantConfig) error {
+func (h *assistants) put(req *Request, body *assistantConfig) error {
 	if body.ID != "" && body.ID != "default" {
 		return protocol.BadRequest("id is %q, want default", body.ID)
 	}
 	if n := len(body.PolicyPrompt); n > assistant.MaxPolicy {
 		return protocol.BadRequest("policy_prompt has %d bytes, want at most %d", n, assistant.MaxPolicy)
 	}
-	s, err := h.control.Assistant().Set(req.ctx, config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, actorOf(req))
+	s, err := h.control.Assistant().Set(req.Context(), config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, ActorOf(req))
 	return replyAssistant(req, s, err)
 }
 
-func replyAssistant(req *request, s *config.AssistantSettings, err error) error {
+func replyAssistant(req *Request, s *config.AssistantSettings, err error) error {
 	if err != nil {
 		return err
 	}

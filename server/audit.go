@@ -2,7 +2,6 @@ package server
 
 import (
 	"strings"
-	"time"
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
@@ -16,10 +15,10 @@ type audits struct {
 }
 
 func (h *audits) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/audit-log", Handle: own(h.list),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/audit-log", Handle: Handle(h.list),
 			Summary: "List audit events, newest first",
-			Query:   []protocol.Param{param("since", "string", "only events at or after this time, in RFC 3339"), param("until", "string", "only events before this time, in RFC 3339"), param("action", "string", "only events with this action"), param("resource", "string", "only this resource or those below it, such as agents or agents/a"), param("actor", "string", "only actors with this prefix"), param("cursor", "string", "next_cursor of the previous page"), configPage[1]},
+			Query:   []protocol.Param{Param("since", "string", "only events at or after this time, in RFC 3339"), Param("until", "string", "only events before this time, in RFC 3339"), Param("action", "string", "only events with this action"), Param("resource", "string", "only this resource or those below it, such as agents or agents/a"), Param("actor", "string", "only actors with this prefix"), Param("cursor", "string", "next_cursor of the previous page"), ConfigPage[1]},
 			Replies: map[int]any{200: auditList{}}},
 	})
 }
@@ -29,58 +28,35 @@ type auditList struct {
 	NextCursor *string              `json:"next_cursor"`
 }
 
-func (h *audits) list(req *request) error {
-	q := config.AuditQuery{Action: req.value("action"), Resource: strings.TrimSuffix(req.value("resource"), "/"), Actor: req.value("actor")}
+func (h *audits) list(req *Request) error {
+	q := config.AuditQuery{Action: req.Value("action"), Resource: strings.TrimSuffix(req.Value("resource"), "/"), Actor: req.Value("actor")}
 	var err error
-	if q.Since, err = timeOf("since", req.value("since")); err != nil {
+	if q.Since, err = TimeOf("since", req.Value("since")); err != nil {
 		return err
 	}
-	if q.Until, err = timeOf("until", req.value("until")); err != nil {
+	if q.Until, err = TimeOf("until", req.Value("until")); err != nil {
 		return err
 	}
-	from, err := req.behind("aud_", filtersOf(req, q))
+	from, err := req.Behind("aud_", FiltersOf(req, q))
 	if err != nil {
 		return err
 	}
 	if from.At != "" && !protocol.ValidID(from.At) {
-		return errCursor
+		return ErrCursor
 	}
-	q.Before, q.Limit = from.At, req.number("limit", 100, 1, 1000)
-	events, err := h.control.Audit().List(req.ctx, q)
+	q.Before, q.Limit = from.At, req.Number("limit", 100, 1, 1000)
+	events, err := h.control.Audit().List(req.Context(), q)
 	if err != nil {
 		return err
 	}
 	out := auditList{Items: append([]*config.AuditEvent{}, events...)}
-	if err := judge(req.ctx, h.mailbox, out.Items); err != nil {
+	if err := judge(req.Context(), h.mailbox, out.Items); err != nil {
 		return err
 	}
 	if n := len(events); n == q.Limit {
 		from.At = events[n-1].ID
-		next := from.next("aud_")
+		next := from.Next("aud_")
 		out.NextCursor = &next
 	}
 	return req.Reply(200, out)
-}
-
-// timeOf parses a parameter that is a time. An empty one is the zero time.
-func timeOf(name, s string) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
-	}
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}, protocol.BadRequest("%s is %q, want a time such as 2026-01-02T15:04:05Z", name, s)
-	}
-	return t, nil
-}
-
-// recordChange adds what a caller did to something of its tenant to the audit log, unless there is none.
-func recordChange(req *request, audit *config.Manager, action, resource string) error {
-	if audit == nil {
-		return nil
-	}
-	if name := req.tenant.Name(); name != "" {
-		resource = "tenants/" + name + "/" + resource
-	}
-	return audit.Audit().Add(req.ctx, action, resource, actorOf(req), nil)
 }

@@ -15,45 +15,45 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// caller identifies the client of a request.
-type caller struct {
-	key      *Key      // nil if the request has none
-	user     string    // the user that the request is for, "" if unknown
+// Caller identifies the client of a request.
+type Caller struct {
+	Key      *Key      // nil if the request has none
+	User     string    // the user that the request is for, "" if unknown
 	users    bool      // users are on, see [Users]
-	confined bool      // may only use what belongs to user
+	Confined bool      // may only use what belongs to user
 	expires  time.Time // when its token does; zero if it has none
-	acting   string    // the tenant that an admin of the server acts for; "" if none
+	Acting   string    // the tenant that an admin of the server acts for; "" if none
 }
 
-// keyID returns the id of the caller's key, or "-" if it has none.
-func (c caller) keyID() string {
-	if c.key == nil {
+// KeyID returns the id of the caller's key, or "-" if it has none.
+func (c Caller) KeyID() string {
+	if c.Key == nil {
 		return "-"
 	}
-	return c.key.ID
+	return c.Key.ID
 }
 
-// tenantName returns the tenant of the caller's key, or the one that it acts for, or "".
-func (c caller) tenantName() string {
-	if c.acting != "" {
-		return c.acting
+// TenantName returns the tenant of the caller's key, or the one that it acts for, or "".
+func (c Caller) TenantName() string {
+	if c.Acting != "" {
+		return c.Acting
 	}
-	if c.key == nil {
+	if c.Key == nil {
 		return ""
 	}
-	return c.key.Tenant
+	return c.Key.Tenant
 }
 
-// governs reports whether the caller administers the whole server: an admin key that belongs to no
+// Governs reports whether the caller administers the whole server: an admin key that belongs to no
 // tenant.
-func (c caller) governs() bool {
-	return c.key != nil && c.key.Kind == AdminKey && c.key.Tenant == ""
+func (c Caller) Governs() bool {
+	return c.Key != nil && c.Key.Kind == AdminKey && c.Key.Tenant == ""
 }
 
 // checkGlobal refuses a tenant's key on routes that concern the whole server.
-func (c caller) checkGlobal() error {
-	if c.key != nil && c.key.Tenant != "" {
-		return forbidden("this route concerns the whole server, but the key belongs to tenant %s; use an admin key without a tenant", c.key.Tenant)
+func (c Caller) checkGlobal() error {
+	if c.Key != nil && c.Key.Tenant != "" {
+		return Forbidden("this route concerns the whole server, but the key belongs to tenant %s; use an admin key without a tenant", c.Key.Tenant)
 	}
 	return nil
 }
@@ -69,10 +69,10 @@ type auth struct {
 }
 
 // identify authenticates the caller of a route that is not open to everyone.
-func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
+func (a *auth) identify(r *http.Request, need protocol.Access) (Caller, error) {
 	token, alone, err := a.claims(r)
 	if err != nil {
-		return caller{}, err
+		return Caller{}, err
 	}
 	var key *Key
 	if alone {
@@ -81,16 +81,16 @@ func (a *auth) identify(r *http.Request, need protocol.Access) (caller, error) {
 		key, err = a.authenticate(r, need)
 	}
 	if err != nil {
-		return caller{}, err
+		return Caller{}, err
 	}
 	user, err := a.user(r, key, token)
 	on := a.users.on()
-	c := caller{key: key, user: user, users: on, confined: (on || user != "") && !key.operates()}
+	c := Caller{Key: key, User: user, users: on, Confined: (on || user != "") && !key.operates()}
 	if token != nil {
 		c.expires = token.Expires
 	}
 	if err == nil {
-		c.acting, err = actingFor(r, &c)
+		c.Acting, err = actingFor(r, &c)
 	}
 	return c, err
 }
@@ -107,9 +107,9 @@ func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error)
 	case c.secret == "" && need != protocol.Admins && a.open:
 		return nil, a.checkForwarded(r)
 	case c.secret == "":
-		return nil, unauthorized("authentication required")
+		return nil, Unauthorized("authentication required")
 	case a.keys == nil:
-		return nil, unauthorized("authentication is not configured")
+		return nil, Unauthorized("authentication is not configured")
 	case c.session:
 		if err := checkPage(r); err != nil {
 			return nil, err
@@ -129,10 +129,10 @@ func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error)
 		if c.session {
 			return nil, errSession
 		}
-		return nil, unauthorized("invalid bearer token")
+		return nil, Unauthorized("invalid bearer token")
 	}
 	if !key.Kind.allows(need) {
-		return nil, forbidden("this route needs a key of kind %s, but this key is of kind %s", need, key.Kind)
+		return nil, Forbidden("this route needs a key of kind %s, but this key is of kind %s", need, key.Kind)
 	}
 	return key, nil
 }
@@ -147,7 +147,7 @@ func (a *auth) match(r *http.Request, key *Key, want awaken.Secret) error {
 	case key != nil: // of a route that needs one
 		return nil
 	case given == "":
-		return unauthorized("authentication required")
+		return Unauthorized("authentication required")
 	}
 	if err := a.guesses.check(r); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (a *auth) checkForwarded(r *http.Request) error {
 	}
 	for _, name := range forwarding {
 		if r.Header.Get(name) != "" {
-			return fail(http.StatusForbidden, "forbidden_proxy", "a proxy forwards this request (header %s) without a key: send one in the Authorization header and set server.require_key, or let the proxy name the user and set server.user_header", name)
+			return Fail(http.StatusForbidden, "forbidden_proxy", "a proxy forwards this request (header %s) without a key: send one in the Authorization header and set server.require_key, or let the proxy name the user and set server.user_header", name)
 		}
 	}
 	return nil
@@ -186,20 +186,20 @@ func secretOf(r *http.Request) (string, error) {
 		return "", nil
 	}
 	if len(headers) > 1 {
-		return "", unauthorized("multiple Authorization headers are not allowed")
+		return "", Unauthorized("multiple Authorization headers are not allowed")
 	}
 	scheme, secret, ok := strings.Cut(headers[0], " ")
 	switch {
 	case !ok || secret == "":
-		return "", unauthorized("invalid Authorization header")
+		return "", Unauthorized("invalid Authorization header")
 	case !strings.EqualFold(scheme, "Bearer"):
-		return "", unauthorized("Authorization header must use Bearer authentication")
+		return "", Unauthorized("Authorization header must use Bearer authentication")
 	}
 	return secret, nil
 }
 
-func unauthorized(message string) *protocol.Failure {
-	return fail(http.StatusUnauthorized, "unauthorized", "%s", message)
+func Unauthorized(message string) *protocol.Failure {
+	return Fail(http.StatusUnauthorized, "unauthorized", "%s", message)
 }
 
 // protect adds CORS and checks Host and Origin before anything else reads the request.
@@ -214,11 +214,11 @@ func (a *auth) protect(next http.Handler) http.Handler {
 	next = c.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := cmp.Or(a.checkHost(r), a.checkOrigin(r)); err != nil {
-			writeFailure(w, failureOf(err))
+			writeFailure(w, FailureOf(err))
 			return
 		}
 		if err := a.checkPreflight(r); err != nil {
-			writeFailure(w, failureOf(err))
+			writeFailure(w, FailureOf(err))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -234,7 +234,7 @@ func (a *auth) checkPreflight(r *http.Request) error {
 	for _, list := range r.Header.Values("Access-Control-Request-Headers") {
 		for name := range strings.SplitSeq(list, ",") {
 			if strings.EqualFold(strings.TrimSpace(name), a.users.Header) {
-				return fail(http.StatusForbidden, "forbidden_header", "pages in a browser may not send the header %s", a.users.Header)
+				return Fail(http.StatusForbidden, "forbidden_header", "pages in a browser may not send the header %s", a.users.Header)
 			}
 		}
 	}
@@ -251,7 +251,7 @@ func (a *auth) checkHost(r *http.Request) error {
 	if isLocalHost(host) || slices.Contains(a.hosts, host) || slices.Contains(a.hosts, r.Host) {
 		return nil
 	}
-	return fail(http.StatusForbidden, "forbidden_host", "host is %q, which is not a name of this server: the operator can add it to the allowed hosts", r.Host)
+	return Fail(http.StatusForbidden, "forbidden_host", "host is %q, which is not a name of this server: the operator can add it to the allowed hosts", r.Host)
 }
 
 var hostport = regexp.MustCompile(`^(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]+)?$`)
@@ -294,12 +294,12 @@ func (a *auth) checkOrigin(r *http.Request) error {
 		// Following a link is fine. Other requests from another site's page are not.
 		harmless := (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && !harmless {
-			return fail(http.StatusForbidden, "forbidden_origin", "cross-site requests are not allowed")
+			return Fail(http.StatusForbidden, "forbidden_origin", "cross-site requests are not allowed")
 		}
 		return nil
 	}
 	if len(r.Header.Values("Origin")) > 1 {
-		return fail(http.StatusForbidden, "forbidden_origin", "multiple Origin headers are not allowed")
+		return Fail(http.StatusForbidden, "forbidden_origin", "multiple Origin headers are not allowed")
 	}
 	if a.allowOrigin(origin) {
 		return nil
@@ -307,5 +307,23 @@ func (a *auth) checkOrigin(r *http.Request) error {
 	if host := originHost(origin); host != "" && strings.EqualFold(host, r.Host) {
 		return nil // the server's own page
 	}
-	return fail(http.StatusForbidden, "forbidden_origin", "origin %q is not allowed", origin)
+	return Fail(http.StatusForbidden, "forbidden_origin", "origin %q is not allowed", origin)
+}
+
+// IsSecure reports whether a request came to the server, or to a proxy in front of it, over TLS. The
+// headers of a proxy are believed of every client: they only make the server more careful.
+func IsSecure(r *http.Request) bool {
+	if r.TLS != nil {
+		return true
+	}
+	proto, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
+	if proto == "" {
+		first, _, _ := strings.Cut(r.Header.Get("Forwarded"), ",")
+		for part := range strings.SplitSeq(first, ";") {
+			if name, value, ok := strings.Cut(strings.TrimSpace(part), "="); ok && strings.EqualFold(name, "proto") {
+				proto = strings.Trim(value, `"`)
+			}
+		}
+	}
+	return strings.EqualFold(strings.TrimSpace(proto), "https")
 }

@@ -51,7 +51,7 @@ type authorizations struct {
 	authorizer Authorizer
 	auth       *auth
 	mailbox    *mailbox.Mailbox
-	log        decisionLog
+	log        DecisionLog
 	logger     *slog.Logger
 }
 
@@ -61,34 +61,34 @@ func (s *Server) authorizations() *authorizations {
 	if cfg.Control == nil || cfg.Authorizer == nil {
 		return nil
 	}
-	return &authorizations{control: cfg.Control, authorizer: cfg.Authorizer, auth: s.auth, mailbox: cfg.Mailbox, log: decisionLog{cfg.Control, cfg.Logger}, logger: cfg.Logger}
+	return &authorizations{control: cfg.Control, authorizer: cfg.Authorizer, auth: s.auth, mailbox: cfg.Mailbox, log: DecisionLog{cfg.Control, cfg.Logger}, logger: cfg.Logger}
 }
 
 // callbackParams are those of an authorization server's response.
-var callbackParams = []protocol.Param{param("state", "string", "of the authorization request"), param("code", "string", "to get tokens with"), param("iss", "string", "the authorization server"),
-	param("error", "string", "why the authorization server refuses"), param("error_description", "string", "the same, for people"), param("again", "boolean", "the page has loaded itself again, so that the browser sends its cookie")}
+var callbackParams = []protocol.Param{Param("state", "string", "of the authorization request"), Param("code", "string", "to get tokens with"), Param("iss", "string", "the authorization server"),
+	Param("error", "string", "why the authorization server refuses"), Param("error_description", "string", "the same, for people"), Param("again", "boolean", "the page has loaded itself again, so that the browser sends its cookie")}
 
 func (h *authorizations) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.get),
 			Summary: "Get whether the caller's user has authorized an MCP server", Replies: map[int]any{200: config.MCPAuthorization{}}, Failures: []int{400, 502}},
-		{Method: "POST", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: own(h.begin),
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: Handle(h.begin),
 			Summary: "Begin to authorize an MCP server for the caller's user", Replies: map[int]any{200: config.MCPAuthorizationRequest{}}, Failures: []int{400, 502}},
-		{Method: "DELETE", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: own(h.revoke),
+		{Method: "DELETE", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: Handle(h.revoke),
 			Summary: "End the authorization of an MCP server by the caller's user", Replies: map[int]any{204: nil}, Failures: []int{400, 502}},
-		{Method: "GET", Path: "/v1/mcp-oauth/callback", Handle: own(h.callback), Query: callbackParams,
-			Summary: "Complete an authorization, in the browser of the user who began it", Replies: map[int]any{200: page(""), 400: page(""), 403: page("")}, Failures: []int{500, 503}},
-		{Method: "POST", Path: "/v1/mcp-oauth/callback", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.deliver),
+		{Method: "GET", Path: "/v1/mcp-oauth/callback", Handle: Handle(h.callback), Query: callbackParams,
+			Summary: "Complete an authorization, in the browser of the user who began it", Replies: map[int]any{200: HTML(""), 400: HTML(""), 403: HTML("")}, Failures: []int{500, 503}},
+		{Method: "POST", Path: "/v1/mcp-oauth/callback", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: HandleBody(h.deliver),
 			Summary: "Complete an authorization, by the application of the user who began it", Body: authorizationResponse{}, Replies: map[int]any{200: authorizedBody{}}, Failures: []int{502}},
-		{Method: "GET", Path: "/v1/mcp-oauth/client.json", Handle: own(h.document),
+		{Method: "GET", Path: "/v1/mcp-oauth/client.json", Handle: Handle(h.document),
 			Summary: "Get the client ID metadata document, for authorization servers", Replies: map[int]any{200: clientDocument{}}, Failures: []int{404}},
 	}
 }
 
 // connection returns the connection that the path names, if people authorize its server. Change says that the caller
 // wants to change the authorization.
-func (h *authorizations) connection(req *request, change bool) (config.MCPAuthorizer, error) {
-	id := req.path("id")
+func (h *authorizations) connection(req *Request, change bool) (config.MCPAuthorizer, error) {
+	id := req.Path("id")
 	conn, err := h.control.Connections().MCP(id)
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
 		return nil, upstream("not connected", err)
@@ -100,58 +100,58 @@ func (h *authorizations) connection(req *request, change bool) (config.MCPAuthor
 	if !ok || a.AuthorizationGrant() == "" {
 		return nil, protocol.BadRequest("MCP server %q needs no authorization: its document has no auth", id)
 	}
-	if change && a.AuthorizationGrant() != "user" && !req.governs() {
-		return nil, forbidden("MCP server %q has one authorization for all: use an admin key without a tenant", id)
+	if change && a.AuthorizationGrant() != "user" && !req.Governs() {
+		return nil, Forbidden("MCP server %q has one authorization for all: use an admin key without a tenant", id)
 	}
 	return a, nil
 }
 
-func (h *authorizations) get(req *request) error {
+func (h *authorizations) get(req *Request) error {
 	a, err := h.connection(req, false)
 	if err != nil {
 		return err
 	}
-	return req.ok(a.Authorization(req.ctx, req.tenantName(), req.user))
+	return req.OK(a.Authorization(req.Context(), req.TenantName(), req.User))
 }
 
-func (h *authorizations) begin(req *request) error {
+func (h *authorizations) begin(req *Request) error {
 	a, err := h.connection(req, true)
 	if err != nil {
 		return err
 	}
-	out, err := a.Authorize(req.ctx, req.tenantName(), req.user)
+	out, err := a.Authorize(req.Context(), req.TenantName(), req.User)
 	if err != nil {
 		return upstream("cannot begin the authorization", err)
 	}
 	return req.Reply(http.StatusOK, out)
 }
 
-func (h *authorizations) revoke(req *request) error {
+func (h *authorizations) revoke(req *Request) error {
 	a, err := h.connection(req, true)
 	if err != nil {
 		return err
 	}
-	if err := h.audit(req, "revoke", req.path("id"), req.tenantName(), req.user); err != nil {
+	if err := h.audit(req, "revoke", req.Path("id"), req.TenantName(), req.User); err != nil {
 		return err
 	}
-	if err := a.Revoke(req.ctx, req.tenantName(), req.user); err != nil {
+	if err := a.Revoke(req.Context(), req.TenantName(), req.User); err != nil {
 		return upstream("cannot revoke the authorization", err)
 	}
 	return req.Reply(http.StatusNoContent, nil)
 }
 
-func (h *authorizations) audit(req *request, action, server, tenant, user string) error {
+func (h *authorizations) audit(req *Request, action, server, tenant, user string) error {
 	after, _ := json.Marshal(map[string]string{"tenant": tenant, "user": user}) // cannot fail
-	return h.control.Audit().Add(context.WithoutCancel(req.ctx), action, config.Key{Namespace: config.MCPServers, ID: server}.String()+"/authorization", actorOf(req), after)
+	return h.control.Audit().Add(context.WithoutCancel(req.Context()), action, config.Key{Namespace: config.MCPServers, ID: server}.String()+"/authorization", ActorOf(req), after)
 }
 
 // errOwner is the error of a response that the client of another user delivers.
-var errOwner = forbidden("the authorization was begun by another user")
+var errOwner = Forbidden("the authorization was begun by another user")
 
 // complete completes an authorization for the caller, if it is the one who began it.
-func (h *authorizations) complete(req *request, response url.Values) (*Authorized, error) {
-	done, err := h.authorizer.Complete(req.ctx, response, func(a *Authorized) error {
-		if a.Shared && req.governs() || !a.Shared && a.Tenant == req.tenantName() && a.User == req.user {
+func (h *authorizations) complete(req *Request, response url.Values) (*Authorized, error) {
+	done, err := h.authorizer.Complete(req.Context(), response, func(a *Authorized) error {
+		if a.Shared && req.Governs() || !a.Shared && a.Tenant == req.TenantName() && a.User == req.User {
 			return nil
 		}
 		return errOwner
@@ -159,17 +159,17 @@ func (h *authorizations) complete(req *request, response url.Values) (*Authorize
 	if done == nil {
 		return nil, err
 	}
-	ctx := context.WithoutCancel(req.ctx)
+	ctx := context.WithoutCancel(req.Context())
 	if err == nil && done.Denied == "" {
 		if aerr := h.audit(req, "authorize", done.Server, done.Tenant, done.User); aerr != nil {
 			h.logger.Error("cannot add an authorization to the audit log", "mcp_server", done.Server, "error", aerr)
 		}
 	}
-	d := awaken.Decision{Action: awaken.ActionResume, Actor: author(req)}
+	d := awaken.Decision{Action: awaken.ActionResume, Actor: Author(req)}
 	if err == nil && done.Denied != "" {
 		d.Action, d.Reason = awaken.ActionCancel, "the user did not authorize MCP server "+done.Server+": "+done.Denied
 	}
-	rerr := h.resume(ctx, done, d, func(made []*awaken.Decided) { h.log.add(req, made) })
+	rerr := h.resume(ctx, done, d, func(made []*awaken.Decided) { h.log.Add(req, made) })
 	if rerr == nil {
 		rerr = h.authorizer.Settle(ctx, done.ID)
 	}
@@ -193,7 +193,7 @@ func (h *authorizations) resume(ctx context.Context, done *Authorized, d awaken.
 		d.Target = c.TicketID
 		r, err := h.mailbox.Tenant(done.Tenant).Decide(ctx, c.RunID, d)
 		switch {
-		case err != nil && failureOf(err).Status >= 500:
+		case err != nil && FailureOf(err).Status >= 500:
 			errs = append(errs, fmt.Errorf("run %s: %w", c.RunID, err))
 		case err != nil: // it was decided in another way, or has ended
 			h.logger.Debug("a call does not wait for an authorization any more", "run", c.RunID, "ticket", c.TicketID, "error", err)
@@ -246,7 +246,7 @@ type authorizedBody struct {
 	Reason     string `json:"reason,omitempty"` // why not
 }
 
-func (h *authorizations) deliver(req *request, body *authorizationResponse) error {
+func (h *authorizations) deliver(req *Request, body *authorizationResponse) error {
 	q := url.Values{}
 	for name, v := range map[string]string{"state": body.State, "code": body.Code, "iss": body.Issuer, "error": body.Error, "error_description": body.ErrorDescription} {
 		if v != "" {
@@ -258,7 +258,7 @@ func (h *authorizations) deliver(req *request, body *authorizationResponse) erro
 	case errors.Is(err, errOwner):
 		return err
 	case err != nil && done == nil:
-		return protocol.BadRequest("%s", plain(err.Error()))
+		return protocol.BadRequest("%s", Plain(err.Error()))
 	case err != nil:
 		return upstream("the authorization failed", err)
 	}
@@ -267,16 +267,16 @@ func (h *authorizations) deliver(req *request, body *authorizationResponse) erro
 
 // callback answers the browser that an authorization server sends here. The cookie with which a user is signed in is not
 // sent with a request that another site has caused, so the page loads itself once more.
-func (h *authorizations) callback(req *request) error {
-	c, err := h.auth.identify(req.r, protocol.Runners)
-	if err != nil && failureOf(err).Status >= 500 {
+func (h *authorizations) callback(req *Request) error {
+	c, err := h.auth.identify(req.HTTP(), protocol.Runners)
+	if err != nil && FailureOf(err).Status >= 500 {
 		return err
 	}
 	known := err == nil
 	if known {
-		req.caller = c
+		req.Caller = c
 	}
-	q := req.r.URL.Query()
+	q := req.HTTP().URL.Query()
 	again := q.Has("again")
 	q.Del("again")
 	var done *Authorized
@@ -291,22 +291,22 @@ func (h *authorizations) callback(req *request) error {
 		return h.page(req, http.StatusForbidden, "", "Sign in to this server as the user who began this authorization, in this browser, and load this page again. An application can deliver the parameters of this address with POST /v1/mcp-oauth/callback instead.")
 	case err != nil:
 		h.logger.Warn("an authorization of an MCP server failed", "error", err)
-		return h.page(req, http.StatusBadRequest, "", "The authorization failed: "+plain(err.Error())+". Begin it again.")
+		return h.page(req, http.StatusBadRequest, "", "The authorization failed: "+Plain(err.Error())+". Begin it again.")
 	case done.Denied != "":
-		return h.page(req, http.StatusOK, "", "The server was not authorized: "+plain(done.Denied)+". You can close this page.")
+		return h.page(req, http.StatusOK, "", "The server was not authorized: "+Plain(done.Denied)+". You can close this page.")
 	}
 	return h.page(req, http.StatusOK, "", fmt.Sprintf("MCP server %q is authorized. You can close this page.", done.Server))
 }
 
 // page replies with a page of one sentence. It loads nothing, and no other site learns its address.
-func (h *authorizations) page(req *request, status int, head, sentence string) error {
-	header := req.w.Header()
+func (h *authorizations) page(req *Request, status int, head, sentence string) error {
+	header := req.Writer().Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	req.w.WriteHeader(status)
-	_, _ = io.WriteString(req.w, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Authorization</title>"+head+"</head><body><p>"+html.EscapeString(sentence)+"</p></body></html>\n")
+	req.Writer().WriteHeader(status)
+	_, _ = io.WriteString(req.Writer(), "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Authorization</title>"+head+"</head><body><p>"+html.EscapeString(sentence)+"</p></body></html>\n")
 	return nil
 }
 
@@ -321,11 +321,11 @@ type clientDocument struct {
 	ResponseTypes           []string `json:"response_types"`
 }
 
-func (h *authorizations) document(req *request) error {
+func (h *authorizations) document(req *Request) error {
 	doc := h.authorizer.ClientDocument()
 	if doc == nil {
 		return protocol.NotFound("document", "client.json")
 	}
-	req.w.Header().Set("Cache-Control", "public, max-age=3600")
+	req.Writer().Header().Set("Cache-Control", "public, max-age=3600")
 	return req.Reply(http.StatusOK, doc)
 }

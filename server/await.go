@@ -10,13 +10,13 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// await returns a run when it has ended or waits.
-func (s *streams) await(req *request, r *mailbox.Receipt) (*awaken.Run, error) {
-	ctx, cancel := s.whileServing(req)
+// Await returns a run when it has ended or waits.
+func (s *Streams) Await(req *Request, r *mailbox.Receipt) (*awaken.Run, error) {
+	ctx, cancel := s.WhileServing(req)
 	defer cancel()
 	limit, record := time.Now().Add(s.wait), newPoll()
 	for e, err := range req.tenant.Log.Tail(ctx, r.ThreadID, r.After, eventlog.Follow{RunID: r.RunID, Pause: pollFirst, AtEnd: r.New}) {
-		if err = revoked(ctx, err); err != nil {
+		if err = Revoked(ctx, err); err != nil {
 			return nil, err
 		}
 		// A run can end before it starts, and one that waited can be running again by now.
@@ -30,7 +30,7 @@ func (s *streams) await(req *request, r *mailbox.Receipt) (*awaken.Run, error) {
 				run, err = req.tenant.Store.LoadRun(ctx, r.RunID)
 			}
 			if err != nil && (over || fault.OutageOf(err) == nil) {
-				return nil, revoked(ctx, err)
+				return nil, Revoked(ctx, err)
 			}
 			if err == nil && (run.Status == awaken.RunDone || over && run.Status == awaken.RunWaiting) {
 				return run, nil
@@ -40,5 +40,5 @@ func (s *streams) await(req *request, r *mailbox.Receipt) (*awaken.Run, error) {
 			return nil, &protocol.Failure{Status: 504, Code: "timeout", Message: "the run is still in progress; see GET /v1/runs/" + r.RunID, RetryAfter: time.Second}
 		}
 	}
-	return nil, revoked(ctx, &protocol.Failure{Status: 503, Code: "stopping", Message: "the server is stopping; the run continues, see GET /v1/runs/" + r.RunID, RetryAfter: time.Second})
+	return nil, Revoked(ctx, &protocol.Failure{Status: 503, Code: "stopping", Message: "the server is stopping; the run continues, see GET /v1/runs/" + r.RunID, RetryAfter: time.Second})
 }

@@ -16,23 +16,23 @@ const batchLimit = 100
 type batches struct{ approvals approvals }
 
 func (h *batches) routes() []protocol.Route {
-	route := func(path string, access protocol.Access, summary string, handle func(req *request, body *batch) error) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: access, Scope: protocol.ByCaller, Handle: withBody(handle),
+	route := func(path string, access protocol.Access, summary string, handle func(req *Request, body *batch) error) protocol.Route {
+		return protocol.Route{Method: "POST", Path: path, Access: access, Scope: protocol.ByCaller, Handle: HandleBody(handle),
 			Summary: summary, Body: batch{}, Replies: map[int]any{200: batchResult{}}}
 	}
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/approvals", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.decide),
+		{Method: "POST", Path: "/v1/approvals", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: HandleBody(h.decide),
 			Summary: "Submit decisions on several waiting tool calls", Body: decisionBatch{}, Replies: map[int]any{200: batchResult{}}},
-		route("/v1/runs/cancel", protocol.Runners, "Cancel several runs", h.each(func(req *request, id string) (string, error) {
-			return "cancel_requested", explainMissing(req.tenant.Cancel(req.ctx, id), "run", id)
+		route("/v1/runs/cancel", protocol.Runners, "Cancel several runs", h.each(func(req *Request, id string) (string, error) {
+			return "cancel_requested", explainMissing(req.Tenant().Cancel(req.Context(), id), "run", id)
 		})),
-		route("/v1/runs/continue", protocol.Runners, "Continue several runs that wait for budget or for their pinned versions", h.each(func(req *request, id string) (string, error) {
-			_, err := req.tenant.Continue(req.ctx, id)
+		route("/v1/runs/continue", protocol.Runners, "Continue several runs that wait for budget or for their pinned versions", h.each(func(req *Request, id string) (string, error) {
+			_, err := req.Tenant().Continue(req.Context(), id)
 			return "continue_requested", explainMissing(err, "run", id)
 		})),
 		route("/v1/dead-letters/retry", protocol.Admins, "Retry several dead letters, each as a new run", h.retry),
-		route("/v1/dead-letters/delete", protocol.Admins, "Delete several dead letters", h.each(func(req *request, id string) (string, error) {
-			return "deleted", explainMissing(req.tenant.DropDeadLetter(req.ctx, id), "dead letter", id)
+		route("/v1/dead-letters/delete", protocol.Admins, "Delete several dead letters", h.each(func(req *Request, id string) (string, error) {
+			return "deleted", explainMissing(req.Tenant().DropDeadLetter(req.Context(), id), "dead letter", id)
 		})),
 	}
 }
@@ -87,8 +87,8 @@ func checkBatch(field string, n int) error {
 }
 
 // each adapts a function of one id.
-func (h *batches) each(do func(req *request, id string) (result string, err error)) func(req *request, body *batch) error {
-	return func(req *request, body *batch) error {
+func (h *batches) each(do func(req *Request, id string) (result string, err error)) func(req *Request, body *batch) error {
+	return func(req *Request, body *batch) error {
 		return h.answer(req, body, func(item *batchItem) (err error) {
 			item.Result, err = do(req, item.ID)
 			return err
@@ -97,7 +97,7 @@ func (h *batches) each(do func(req *request, id string) (result string, err erro
 }
 
 // answer calls do for each id, and replies with what became of it.
-func (h *batches) answer(req *request, body *batch, do func(item *batchItem) error) error {
+func (h *batches) answer(req *Request, body *batch, do func(item *batchItem) error) error {
 	if err := checkBatch("ids", len(body.IDs)); err != nil {
 		return err
 	}
@@ -113,12 +113,12 @@ func (h *batches) answer(req *request, body *batch, do func(item *batchItem) err
 // try does one item and adds what became of it. After a failure that says nothing of the item, such
 // as an outage of the store, the rest is not tried. If it is that of the first item, try returns it:
 // nothing has been done.
-func (b *batchResult) try(req *request, item batchItem, do func(item *batchItem) error) error {
+func (b *batchResult) try(req *Request, item batchItem, do func(item *batchItem) error) error {
 	item.Status = http.StatusAccepted
 	var err error
 	switch {
 	case b.broken:
-		err = fail(http.StatusServiceUnavailable, "not_tried", "an earlier item of the batch failed for a reason that concerns all; try again")
+		err = Fail(http.StatusServiceUnavailable, "not_tried", "an earlier item of the batch failed for a reason that concerns all; try again")
 	case item.ID == "":
 		err = protocol.BadRequest("an id is empty")
 	default:
@@ -130,12 +130,12 @@ func (b *batchResult) try(req *request, item batchItem, do func(item *batchItem)
 		}
 	}
 	if err != nil {
-		f := failureOf(err)
+		f := FailureOf(err)
 		if f.Status >= 500 && len(b.Items) == 0 {
 			return err
 		}
 		if f.Status >= 500 && !b.broken { // the response has no details
-			b.logger.Error("the item of a batch failed", "route", req.route.Path, "id", item.ID, "error", err)
+			b.logger.Error("the item of a batch failed", "route", req.Route().Path, "id", item.ID, "error", err)
 			b.broken = true
 		}
 		b.Failed++
@@ -145,9 +145,9 @@ func (b *batchResult) try(req *request, item batchItem, do func(item *batchItem)
 	return nil
 }
 
-func (h *batches) retry(req *request, body *batch) error {
+func (h *batches) retry(req *Request, body *batch) error {
 	return h.answer(req, body, func(item *batchItem) error {
-		r, err := req.tenant.RetryDeadLetter(req.ctx, item.ID)
+		r, err := req.Tenant().RetryDeadLetter(req.Context(), item.ID)
 		if err != nil {
 			return explainMissing(err, "dead letter", item.ID)
 		}
@@ -156,7 +156,7 @@ func (h *batches) retry(req *request, body *batch) error {
 	})
 }
 
-func (h *batches) decide(req *request, body *decisionBatch) error {
+func (h *batches) decide(req *Request, body *decisionBatch) error {
 	if err := checkBatch("decisions", len(body.Decisions)); err != nil {
 		return err
 	}

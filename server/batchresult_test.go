@@ -17,7 +17,7 @@ func TestBatchResult_StopsAtAnOutage(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	out := batchResult{logger: slog.New(slog.NewTextHandler(&log, nil))}
-	req := &request{route: &protocol.Route{Path: "/v1/runs/cancel"}}
+	req := &Request{route: &protocol.Route{Path: "/v1/runs/cancel"}}
 	tried := ""
 	for i, err := range []error{nil, awaken.ErrNotFound, errors.New("disk full"), nil} {
 		if err := out.try(req, batchItem{ID: fmt.Sprint("r", i)}, func(item *batchItem) error { tried += item.ID; return err }); err != nil {

@@ -41,7 +41,7 @@ func newBodies(serving context.Context, l *Limits) *bodies {
 
 // read reads the body of a request that takes one. It is done before the request counts as one, so
 // that a client that sends slowly keeps no other out. The memory is the request's until release.
-func (b *bodies) read(req *request) error {
+func (b *bodies) read(req *Request) error {
 	if req.route.Body == nil || req.r.Body == nil || req.r.Body == http.NoBody {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (b *bodies) read(req *request) error {
 }
 
 // fetch reads the body of a request, which has at most so many bytes; 0 or less means no limit.
-func (b *bodies) fetch(req *request, most int64) error {
+func (b *bodies) fetch(req *Request, most int64) error {
 	if most > 0 && req.r.ContentLength > most {
 		return &http.MaxBytesError{Limit: most}
 	}
@@ -71,15 +71,15 @@ func (b *bodies) fetch(req *request, most int64) error {
 		}
 		_ = control.SetReadDeadline(b.deadline(start, len(data))) // the writer of a test may not support it
 		if b.serving.Err() != nil {
-			req.leaveBody()
-			return errStopping
+			req.LeaveBody()
+			return ErrStopping
 		}
 		n, err := from.Read(data[len(data):cap(data)])
 		values.count(data[len(data) : len(data)+n])
 		data = data[:len(data)+n]
 		if b.values > 0 && values.n >= b.values {
-			req.leaveBody()
-			return fail(http.StatusRequestEntityTooLarge, "too_large", "the body has too many JSON values, want at most %d", b.values)
+			req.LeaveBody()
+			return Fail(http.StatusRequestEntityTooLarge, "too_large", "the body has too many JSON values, want at most %d", b.values)
 		}
 		switch {
 		case err == io.EOF:
@@ -90,8 +90,8 @@ func (b *bodies) fetch(req *request, most int64) error {
 			defer context.AfterFunc(b.serving, func() { _ = control.SetReadDeadline(time.Now()) })()
 		case err == nil || b.serving.Err() != nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			req.leaveBody()
-			return fail(http.StatusRequestTimeout, "timeout", "the body arrives too slowly: %d bytes in %s, want at least %d bytes per second", len(data), time.Since(start).Round(time.Millisecond), max(b.rate, 0))
+			req.LeaveBody()
+			return Fail(http.StatusRequestTimeout, "timeout", "the body arrives too slowly: %d bytes in %s, want at least %d bytes per second", len(data), time.Since(start).Round(time.Millisecond), max(b.rate, 0))
 		default:
 			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 				return err
@@ -101,9 +101,9 @@ func (b *bodies) fetch(req *request, most int64) error {
 	}
 }
 
-// leaveBody says that the rest of a body is not read. With HTTP/1.1 the connection then cannot be used
+// LeaveBody says that the rest of a body is not read. With HTTP/1.1 the connection then cannot be used
 // again; with HTTP/2 only the request ends.
-func (req *request) leaveBody() {
+func (req *Request) LeaveBody() {
 	if req.r.ProtoMajor < 2 {
 		req.w.Header().Set("Connection", "close")
 	}
@@ -162,20 +162,20 @@ func (c *counter) count(data []byte) {
 }
 
 // decode decodes the body of a request into v. Large ones wait for each other.
-func (b *bodies) decode(req *request, v any) error {
+func (b *bodies) decode(req *Request, v any) error {
 	if req.held >= largeBody {
 		return req.heavy(b.large, func() error { return b.decodeNow(req, v) })
 	}
 	return b.decodeNow(req, v)
 }
 
-func (b *bodies) decodeNow(req *request, v any) error {
+func (b *bodies) decodeNow(req *Request, v any) error {
 	if len(bytes.TrimSpace(req.body)) == 0 {
 		req.body = []byte("{}")
 	}
 	if err := strict.UnmarshalBody(req.body, b.depth, v); err != nil {
 		if _, ok := errors.AsType[*strict.Malformed](err); ok {
-			return fail(http.StatusBadRequest, "invalid_json", "the body is %v", err)
+			return Fail(http.StatusBadRequest, "invalid_json", "the body is %v", err)
 		}
 		return protocol.InvalidBody("%v", err)
 	}
@@ -186,24 +186,24 @@ func (b *bodies) decodeNow(req *request, v any) error {
 }
 
 // hold takes memory for the request until release.
-func (req *request) hold(memory *shares, n int64) error {
-	if err := memory.take(req.caller, n); err != nil {
+func (req *Request) hold(memory *shares, n int64) error {
+	if err := memory.take(req.Caller, n); err != nil {
 		return err
 	}
 	req.held += n
 	return nil
 }
 
-// errStopping refuses a request that has come too late.
-var errStopping = &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "stopping", Message: "the server is stopping", RetryAfter: time.Second}
+// ErrStopping refuses a request that has come too late.
+var ErrStopping = &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "stopping", Message: "the server is stopping", RetryAfter: time.Second}
 
-// release gives back the memory of the request's body, and its turn.
-func (req *request) release() {
+// Release gives back the memory of the request's body, and its turn.
+func (req *Request) Release() {
 	if req.turn != nil {
 		req.turn.give()
 		req.turn = nil
 	}
-	req.bodies.memory.give(req.caller, req.held)
+	req.bodies.memory.give(req.Caller, req.held)
 	req.body, req.held = nil, 0
 }
 
@@ -221,4 +221,11 @@ func hasNUL(data []byte) bool {
 		}
 		data = data[i+1:]
 	}
+}
+
+// ReadBody reads the body of a request whose route says Raw, which has at most so many bytes; 0 or less means no limit. Its
+// memory is the request's until Release.
+func (req *Request) ReadBody(most int64) ([]byte, error) {
+	err := req.bodies.fetch(req, most)
+	return req.body, err
 }

@@ -11,16 +11,16 @@ type canaries struct {
 }
 
 func (h *canaries) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/registry/canary", Handle: own(h.get),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/registry/canary", Handle: Handle(h.get),
 			Summary: "Get the canary report", Replies: map[int]any{200: config.CanaryReport{}}},
-		{Method: "PUT", Path: "/v1/registry/canary", Handle: withBody(h.put),
-			Summary: "Route a share of new threads to a canary version", Headers: matchHeaders[2:], Body: canaryBody{}, Replies: map[int]any{200: config.Head{}},
+		{Method: "PUT", Path: "/v1/registry/canary", Handle: HandleBody(h.put),
+			Summary: "Route a share of new threads to a canary version", Headers: MatchHeaders[2:], Body: canaryBody{}, Replies: map[int]any{200: config.Head{}},
 			Failures: []int{404, 409}},
-		{Method: "POST", Path: "/v1/registry/canary/promote", Handle: own(h.promote),
-			Summary: "Promote the canary to all threads", Headers: matchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{400, 404, 409}},
-		{Method: "DELETE", Path: "/v1/registry/canary", Handle: own(h.drop),
-			Summary: "End the canary", Headers: matchHeaders[2:3], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
+		{Method: "POST", Path: "/v1/registry/canary/promote", Handle: Handle(h.promote),
+			Summary: "Promote the canary to all threads", Headers: MatchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{400, 404, 409}},
+		{Method: "DELETE", Path: "/v1/registry/canary", Handle: Handle(h.drop),
+			Summary: "End the canary", Headers: MatchHeaders[2:3], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
 	})
 }
 
@@ -40,11 +40,11 @@ func (b *canaryBody) canary() (*config.Canary, error) {
 	return &config.Canary{Version: b.Version, Share: b.Share, Rule: b.Rule}, nil
 }
 
-func (h *canaries) get(req *request) error {
-	return req.ok(h.control.Canary().Report(req.ctx))
+func (h *canaries) get(req *Request) error {
+	return req.OK(h.control.Canary().Report(req.Context()))
 }
 
-func (h *canaries) put(req *request, body *canaryBody) error {
+func (h *canaries) put(req *Request, body *canaryBody) error {
 	canary, err := body.canary()
 	if err != nil {
 		return err
@@ -53,17 +53,17 @@ func (h *canaries) put(req *request, body *canaryBody) error {
 	if err != nil {
 		return err
 	}
-	return req.ok(h.control.Canary().Set(req.ctx, *canary, by))
+	return req.OK(h.control.Canary().Set(req.Context(), *canary, by))
 }
 
-func (h *canaries) promote(req *request) error {
+func (h *canaries) promote(req *Request) error {
 	by, err := publisherOf(req)
 	if err != nil {
 		return err
 	}
-	return req.ok(h.control.Canary().Promote(req.ctx, by))
+	return req.OK(h.control.Canary().Promote(req.Context(), by))
 }
 
-func (h *canaries) drop(req *request) error {
-	return req.ok(h.control.Canary().Drop(req.ctx, actorOf(req)))
+func (h *canaries) drop(req *Request) error {
+	return req.OK(h.control.Canary().Drop(req.Context(), ActorOf(req)))
 }

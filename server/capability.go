@@ -23,8 +23,8 @@ type inventory struct {
 }
 
 func (h *inventory) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/capabilities", Handle: own(h.get),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/capabilities", Handle: Handle(h.get),
 			Summary: "List the tools, plugins, models and other parts that agents can use", Replies: map[int]any{200: capabilities{}}},
 	})
 }
@@ -102,7 +102,7 @@ type namespaceCapability struct {
 // backendSchema is the JSON Schema of the config of the backend that runs agents in this server.
 const backendSchema = `{"type":"object","properties":{"model_id":{"type":"string"},"system_prompt":{"type":"string"},"max_rounds":{"type":"integer","minimum":0}},"additionalProperties":false}`
 
-func (h *inventory) get(req *request) error {
+func (h *inventory) get(req *Request) error {
 	reg := h.registry()
 	out := capabilities{Agents: []string{}, Tools: []toolCapability{}, Plugins: []pluginCapability{}, Models: []modelCapability{}, Providers: []idOnly{},
 		SupportedAdapters: append([]string{}, h.adapters...)}
@@ -135,10 +135,10 @@ func (h *inventory) get(req *request) error {
 		out.Plugins = append(out.Plugins, v)
 	}
 	var err error
-	if out.Skills, err = h.specs(req.ctx, config.Skills); err != nil {
+	if out.Skills, err = h.specs(req.Context(), config.Skills); err != nil {
 		return err
 	}
-	if out.ModelPools, err = h.specs(req.ctx, config.Pools); err != nil {
+	if out.ModelPools, err = h.specs(req.Context(), config.Pools); err != nil {
 		return err
 	}
 	for _, id := range reg.ProviderIDs() {
@@ -152,7 +152,7 @@ func (h *inventory) get(req *request) error {
 		out.Namespaces = append(out.Namespaces, namespaceCapability{ns, config.Schema(ns)})
 	}
 	if h.assistant != nil {
-		out.AdminAssistant = h.assistant.Info(req.ctx)
+		out.AdminAssistant = h.assistant.Info(req.Context())
 	}
 	return req.Reply(200, out)
 }

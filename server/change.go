@@ -23,21 +23,21 @@ import (
 
 // changes has the handler of the feed: what changes in a tenant, and the events of some of its threads, in one stream.
 type changes struct {
-	streams *streams
+	streams *Streams
 	feed    *changelog.Feed
 }
 
-func newChanges(cfg *Config, s *streams) *changes {
+func newChanges(cfg *Config, s *Streams) *changes {
 	return &changes{streams: s, feed: changelog.NewFeed(changelog.FeedConfig{Store: cfg.Changes, Encode: encodeChange, Logger: cfg.Logger})}
 }
 
 func (h *changes) routes() []protocol.Route {
-	return []protocol.Route{{Method: "GET", Path: "/v1/events/stream", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.stream),
+	return []protocol.Route{{Method: "GET", Path: "/v1/events/stream", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.stream),
 		Summary: "Stream what changes in the tenant",
-		Query: []protocol.Param{param("cursor", "string", "resume after this frame; same as Last-Event-ID. Without either, the stream begins now"),
-			param("kinds", "string", "only changes of these kinds, separated by commas: run, ticket, decision, dispatch, publication; default all"),
-			param("thread_id", "string", "add the events of this thread; can be repeated, up to "+strconv.Itoa(maxFollowed)+" times"),
-			param("after", "string", "where the events of the threads begin: a cursor for each thread_id, in the same order; default the end of their logs"), userParam},
+		Query: []protocol.Param{Param("cursor", "string", "resume after this frame; same as Last-Event-ID. Without either, the stream begins now"),
+			Param("kinds", "string", "only changes of these kinds, separated by commas: run, ticket, decision, dispatch, publication; default all"),
+			Param("thread_id", "string", "add the events of this thread; can be repeated, up to "+strconv.Itoa(maxFollowed)+" times"),
+			Param("after", "string", "where the events of the threads begin: a cursor for each thread_id, in the same order; default the end of their logs"), UserParam},
 		Headers: lastEventID, Replies: map[int]any{200: nil}, Failures: []int{404, 410}, Stream: true, Events: "#FeedEvent"}}
 }
 
@@ -102,7 +102,7 @@ func encodeChange(c *changelog.Change) []byte {
 
 // changeStream is a feed in progress.
 type changeStream struct {
-	req   *request
+	req   *Request
 	ctx   context.Context
 	out   *sse.Writer
 	at    changeCursor
@@ -115,20 +115,20 @@ type changeStream struct {
 type followed struct {
 	id     string
 	after  awaken.Cursor
-	frames framing
+	frames Framing
 }
 
-func (h *changes) stream(req *request) error {
+func (h *changes) stream(req *Request) error {
 	f, err := h.begin(req)
 	if err != nil {
 		return err
 	}
-	if h.streams.headersOnly(req) {
+	if h.streams.HeadersOnly(req) {
 		return nil
 	}
-	ctx, cancel := h.streams.whileServing(req)
+	ctx, cancel := h.streams.WhileServing(req)
 	defer cancel()
-	reader, err := h.feed.Follow(ctx, req.tenant.Name(), f.at.log)
+	reader, err := h.feed.Follow(ctx, req.Tenant().Name(), f.at.log)
 	if err != nil {
 		return gone(err)
 	}
@@ -136,34 +136,34 @@ func (h *changes) stream(req *request) error {
 	f.at.log = reader.Position()
 	h.streams.metrics.streams.Inc()
 	defer h.streams.metrics.streams.Dec()
-	f.ctx, f.out = ctx, h.streams.start(req)
+	f.ctx, f.out = ctx, h.streams.Start(req)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
 	err = f.copy(&wg, reader, h.streams)
-	end := &feed{streams: h.streams, req: req, ctx: ctx, out: f.out}
-	return end.end(gone(revoked(ctx, err)))
+	end := &feed{Streams: h.streams, req: req, ctx: ctx, out: f.out}
+	return end.end(gone(Revoked(ctx, err)))
 }
 
 // begin reads the parameters of a request.
-func (h *changes) begin(req *request) (*changeStream, error) {
-	err := req.checkKnown()
+func (h *changes) begin(req *Request) (*changeStream, error) {
+	err := req.CheckKnown()
 	if err != nil {
 		return nil, err
 	}
 	f := &changeStream{req: req, kinds: changelog.Kinds}
-	if f.owner, err = req.owner(); err != nil {
+	if f.owner, err = req.Owner(); err != nil {
 		return nil, err
 	}
-	if f.at, err = parseChangeCursor(cmp.Or(req.value("cursor"), req.r.Header.Get("Last-Event-ID"))); err != nil {
+	if f.at, err = parseChangeCursor(cmp.Or(req.Value("cursor"), req.HTTP().Header.Get("Last-Event-ID"))); err != nil {
 		return nil, err
 	}
-	if text := req.value("kinds"); text != "" {
+	if text := req.Value("kinds"); text != "" {
 		if f.kinds, err = parseKinds(text); err != nil {
 			return nil, err
 		}
 	}
-	ids, after := req.query["thread_id"], req.query["after"]
+	ids, after := req.Query()["thread_id"], req.Query()["after"]
 	if len(ids) > maxFollowed {
 		return nil, protocol.BadRequest("thread_id is there %d times, want at most %d", len(ids), maxFollowed)
 	}
@@ -198,17 +198,17 @@ func (h *changes) begin(req *request) (*changeStream, error) {
 }
 
 // start returns where the events of a thread begin, the i-th that the client names: at a cursor, or at the end of its log if that is nil.
-func (h *changes) start(req *request, id string, i int, at *awaken.Cursor) (awaken.Cursor, error) {
+func (h *changes) start(req *Request, id string, i int, at *awaken.Cursor) (awaken.Cursor, error) {
 	if err := protocol.CheckID("thread_id", id); err != nil {
 		return awaken.Cursor{}, err
 	}
-	if slices.Index(req.query["thread_id"], id) < i {
+	if slices.Index(req.Query()["thread_id"], id) < i {
 		return awaken.Cursor{}, protocol.BadRequest("thread_id is %q twice", id)
 	}
 	if err := req.Admit(id); err != nil {
 		return awaken.Cursor{}, err
 	}
-	t, err := req.tenant.Store.Thread(req.ctx, id)
+	t, err := req.Tenant().Store.Thread(req.Context(), id)
 	switch {
 	case errors.Is(err, awaken.ErrNotFound):
 		return awaken.Cursor{}, protocol.NotFound("thread", id)
@@ -217,7 +217,7 @@ func (h *changes) start(req *request, id string, i int, at *awaken.Cursor) (awak
 	case at == nil:
 		return t.End, nil
 	case at.Epoch > t.End.Epoch:
-		return awaken.Cursor{}, fail(410, "cursor_expired", "cursor %s is not of the log of thread %s, which ends at %s", at, id, t.End)
+		return awaken.Cursor{}, Fail(410, "cursor_expired", "cursor %s is not of the log of thread %s, which ends at %s", at, id, t.End)
 	}
 	return *at, nil
 }
@@ -244,7 +244,7 @@ func parseKinds(text string) (out []changelog.Kind, err error) {
 // gone returns the failure of a position that the log does not have.
 func gone(err error) error {
 	if errors.Is(err, changelog.ErrGone) {
-		return fail(410, "cursor_expired", "the changes behind the cursor are not kept any more; reload, and begin without a cursor")
+		return Fail(410, "cursor_expired", "the changes behind the cursor are not kept any more; reload, and begin without a cursor")
 	}
 	return err
 }
@@ -252,7 +252,7 @@ func gone(err error) error {
 // sees reports whether the caller gets a change.
 func (f *changeStream) sees(c *changelog.Change) bool {
 	if c.Kind == changelog.Publication {
-		return slices.Contains(f.kinds, c.Kind) && f.req.governs()
+		return slices.Contains(f.kinds, c.Kind) && f.req.Governs()
 	}
 	return slices.Contains(f.kinds, c.Kind) && (f.owner == nil || !c.Deleted && c.UserID == *f.owner && c.ThreadID != "")
 }
@@ -271,7 +271,7 @@ type part struct {
 
 // copy sends what the sources have until one fails or ctx is done. Each source waits until what it has was sent, so a slow client delays its
 // own stream and nothing else.
-func (f *changeStream) copy(wg *sync.WaitGroup, reader *changelog.Reader, s *streams) error {
+func (f *changeStream) copy(wg *sync.WaitGroup, reader *changelog.Reader, s *Streams) error {
 	parts := make(chan part)
 	send := func(p part) bool {
 		select {
@@ -319,13 +319,13 @@ func (f *changeStream) copy(wg *sync.WaitGroup, reader *changelog.Reader, s *str
 // follow passes the events of a thread on.
 func (f *changeStream) follow(t *followed, collect time.Duration, send func(p part) bool) {
 	owned := t.after.Epoch
-	for e, err := range f.req.tenant.Log.Tail(f.ctx, t.id, t.after, eventlog.Follow{Collect: collect}) {
+	for e, err := range f.req.Tenant().Log.Tail(f.ctx, t.id, t.after, eventlog.Follow{Collect: collect}) {
 		if err == nil && e.Event == nil {
 			continue
 		}
 		p := part{thread: t, cursor: e.Cursor, err: err}
-		if err == nil && f.req.confined && e.Epoch != owned { // the thread may have been given away
-			p.err = f.req.admitThread("thread", t.id, t.id)
+		if err == nil && f.req.Confined && e.Epoch != owned { // the thread may have been given away
+			p.err = f.req.AdmitThread("thread", t.id, t.id)
 			owned = e.Epoch
 		}
 		if p.err == nil {
@@ -408,7 +408,7 @@ func (c *changeCursor) append(buf []byte) []byte {
 	slices.Sort(keys)
 	for _, key := range keys {
 		buf = append(append(append(buf, '~'), key...), '.')
-		buf = appendCursor(buf, c.threads[key])
+		buf = AppendCursor(buf, c.threads[key])
 	}
 	return buf
 }

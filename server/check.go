@@ -16,13 +16,13 @@ type checks struct {
 }
 
 func (h *checks) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
+	return ForGlobalAdmins([]protocol.Route{
 		{Method: "POST", Path: "/v1/config/{namespace}/validate", Handle: writable(h.validate),
-			Summary: "Validate a document without saving it", Query: []protocol.Param{param("id", "string", "id of the document, if the body has none")}, Body: rawDocument{},
+			Summary: "Validate a document without saving it", Query: []protocol.Param{Param("id", "string", "id of the document, if the body has none")}, Body: rawDocument{},
 			Replies: map[int]any{200: validated{}}},
-		{Method: "GET", Path: "/v1/config/diagnostics", Handle: own(h.diagnostics),
+		{Method: "GET", Path: "/v1/config/diagnostics", Handle: Handle(h.diagnostics),
 			Summary: "List problems of the live configuration", Replies: map[int]any{200: diagnosticList{}}},
-		{Method: "GET", Path: "/v1/config/providers/{id}/removal-preview", Handle: own(h.previewRemoval),
+		{Method: "GET", Path: "/v1/config/providers/{id}/removal-preview", Handle: Handle(h.previewRemoval),
 			Summary: "Preview the deletion of a provider", Replies: map[int]any{200: providerRemoval{}}},
 		{Method: "GET", Path: "/v1/config/{namespace}/{id}/removal-preview", Handle: inNamespace(h.previewAnyRemoval),
 			Summary: "Preview the deletion of a document", Replies: map[int]any{200: config.Removal{}}},
@@ -37,7 +37,7 @@ type validated struct {
 	Problems []config.Problem `json:"problems"`
 }
 
-func (h *checks) validate(req *request, key config.Key) error {
+func (h *checks) validate(req *Request, key config.Key) error {
 	var doc rawDocument
 	if err := req.Decode(&doc); err != nil {
 		return err
@@ -46,8 +46,8 @@ func (h *checks) validate(req *request, key config.Key) error {
 		ID string `json:"id"`
 	}
 	_ = json.Unmarshal(doc, &body) // Validate reports any mistake
-	key.ID = cmp.Or(req.value("id"), body.ID)
-	out, err := h.control.Validate(req.ctx, key, json.RawMessage(doc))
+	key.ID = cmp.Or(req.Value("id"), body.ID)
+	out, err := h.control.Validate(req.Context(), key, json.RawMessage(doc))
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ type trouble struct {
 	Message   string      `json:"message"`
 }
 
-func (h *checks) diagnostics(req *request) error {
+func (h *checks) diagnostics(req *Request) error {
 	return req.Reply(200, diagnosticList{troubles(h.control.Diagnostics())})
 }
 
@@ -89,18 +89,18 @@ type providerRemoval struct {
 	config.Removal
 }
 
-func (h *checks) previewRemoval(req *request) error {
-	out, err := h.control.RemovalPreview(req.ctx, req.path("id"))
+func (h *checks) previewRemoval(req *Request) error {
+	out, err := h.control.RemovalPreview(req.Context(), req.Path("id"))
 	if err != nil {
 		return err
 	}
-	all, err := h.control.Removal(req.ctx, config.Key{Namespace: config.Providers, ID: req.path("id")})
+	all, err := h.control.Removal(req.Context(), config.Key{Namespace: config.Providers, ID: req.Path("id")})
 	if err != nil {
 		return err
 	}
 	return req.Reply(200, providerRemoval{*out, *all})
 }
 
-func (h *checks) previewAnyRemoval(req *request, key config.Key) error {
-	return req.ok(h.control.Removal(req.ctx, key))
+func (h *checks) previewAnyRemoval(req *Request, key config.Key) error {
+	return req.OK(h.control.Removal(req.Context(), key))
 }

@@ -125,6 +125,8 @@ type Config struct {
 	// BasePath is a path such as /awaken at which clients see the server, for example behind a proxy. Requests are
 	// served with and without it, so the proxy may remove it or not.
 	BasePath string
+	// Wings are the parts of the server beyond its kernel.
+	Wings []Wing
 	// Routes are the routes of protocols.
 	Routes []protocol.Route
 	// Handlers are further handlers by their http.ServeMux pattern. None of the checks of a

@@ -24,25 +24,25 @@ type connections struct {
 }
 
 func (h *connections) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "POST", Path: "/v1/providers/{id}/test", Handle: own(h.testProvider),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "POST", Path: "/v1/providers/{id}/test", Handle: Handle(h.testProvider),
 			Summary: "Test the connection to a provider", Replies: map[int]any{200: providerTest{}}},
-		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Handle: own(h.mcpStatus),
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Handle: Handle(h.mcpStatus),
 			Summary: "Get the connection status of an MCP server", Replies: map[int]any{200: config.MCPStatus{}}},
-		{Method: "GET", Path: "/v1/mcp-servers/{id}/inventory", Handle: own(h.mcpInventory),
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/inventory", Handle: Handle(h.mcpInventory),
 			Summary: "Get the tools, prompts and resources of an MCP server", Replies: map[int]any{200: mcpInventory{}}, Failures: []int{502}},
-		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Handle: own(h.restartMCP),
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Handle: Handle(h.restartMCP),
 			Summary: "Reconnect to an MCP server", Replies: map[int]any{202: nil}, Failures: []int{502}},
-		{Method: "POST", Path: "/v1/mcp-servers/{id}/approve", Handle: withBody(h.approveMCP),
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/approve", Handle: HandleBody(h.approveMCP),
 			Summary: "Approve changed tools of an MCP server", Body: mcpApproval{}, Replies: map[int]any{200: mcpApproved{}}, Failures: []int{409, 502}},
-		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Handle: own(h.a2aStatus),
+		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Handle: Handle(h.a2aStatus),
 			Summary: "Get the status of an A2A server", Replies: map[int]any{200: config.A2AStatus{}}},
 	})
 }
 
 // mcp returns the connection that the path names.
-func (h *connections) mcp(req *request) (config.MCPConnection, error) {
-	conn, err := h.control.Connections().MCP(req.path("id"))
+func (h *connections) mcp(req *Request) (config.MCPConnection, error) {
+	conn, err := h.control.Connections().MCP(req.Path("id"))
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
 		return nil, upstream("not connected", err)
 	}
@@ -51,10 +51,10 @@ func (h *connections) mcp(req *request) (config.MCPConnection, error) {
 
 // upstream returns the failure of a request that another server caused.
 func upstream(what string, err error) *protocol.Failure {
-	return fail(http.StatusBadGateway, "upstream", "%s: %s", what, plain(err.Error()))
+	return Fail(http.StatusBadGateway, "upstream", "%s: %s", what, Plain(err.Error()))
 }
 
-func (h *connections) mcpStatus(req *request) error {
+func (h *connections) mcpStatus(req *Request) error {
 	conn, err := h.mcp(req)
 	if f, ok := errors.AsType[*protocol.Failure](err); ok && f.Status == http.StatusBadGateway {
 		return req.Reply(200, config.MCPStatus{LastError: f.Message, Tools: []config.MCPTool{}})
@@ -70,27 +70,27 @@ type mcpInventory struct {
 	config.MCPInventory
 }
 
-func (h *connections) mcpInventory(req *request) error {
+func (h *connections) mcpInventory(req *Request) error {
 	conn, err := h.mcp(req)
 	if err != nil {
 		return err
 	}
-	more, err := conn.Inventory(req.ctx)
+	more, err := conn.Inventory(req.Context())
 	if err != nil {
 		return upstream("cannot list prompts and resources of the MCP server", err)
 	}
 	return req.Reply(200, mcpInventory{conn.Status(), *more})
 }
 
-func (h *connections) restartMCP(req *request) error {
+func (h *connections) restartMCP(req *Request) error {
 	conn, err := h.mcp(req)
 	if err != nil {
 		return err
 	}
-	if err := h.control.Audit().Add(req.ctx, "restart", config.Key{Namespace: config.MCPServers, ID: req.path("id")}.String(), actorOf(req), nil); err != nil {
+	if err := h.control.Audit().Add(req.Context(), "restart", config.Key{Namespace: config.MCPServers, ID: req.Path("id")}.String(), ActorOf(req), nil); err != nil {
 		return err
 	}
-	if err := conn.Restart(req.ctx); err != nil {
+	if err := conn.Restart(req.Context()); err != nil {
 		return upstream("cannot reconnect to the MCP server", err)
 	}
 	return req.Reply(202, nil)
@@ -107,7 +107,7 @@ type mcpApproved struct {
 	Tools []string `json:"tools"`
 }
 
-func (h *connections) approveMCP(req *request, body *mcpApproval) error {
+func (h *connections) approveMCP(req *Request, body *mcpApproval) error {
 	conn, err := h.mcp(req)
 	if err != nil {
 		return err
@@ -116,10 +116,10 @@ func (h *connections) approveMCP(req *request, body *mcpApproval) error {
 	if err != nil {
 		return err
 	}
-	if err := h.control.Audit().Add(req.ctx, "approve", config.Key{Namespace: config.MCPServers, ID: req.path("id")}.String(), actorOf(req), after); err != nil {
+	if err := h.control.Audit().Add(req.Context(), "approve", config.Key{Namespace: config.MCPServers, ID: req.Path("id")}.String(), ActorOf(req), after); err != nil {
 		return err
 	}
-	names, err := conn.Approve(req.ctx, body.Tools)
+	names, err := conn.Approve(req.Context(), body.Tools)
 	switch {
 	case errors.Is(err, awaken.ErrInvalid), errors.Is(err, awaken.ErrConflict):
 		return err
@@ -129,8 +129,8 @@ func (h *connections) approveMCP(req *request, body *mcpApproval) error {
 	return req.Reply(200, mcpApproved{Tools: append([]string{}, names...)})
 }
 
-func (h *connections) a2aStatus(req *request) error {
-	return req.ok(h.control.Connections().A2A(req.ctx, req.path("id")))
+func (h *connections) a2aStatus(req *Request) error {
+	return req.OK(h.control.Connections().A2A(req.Context(), req.Path("id")))
 }
 
 // providerTest is the result of a provider's test.
@@ -146,13 +146,13 @@ const testTime = 20 * time.Second
 
 // testProvider asks a provider for its models or, if it does not list any, for a few tokens of a
 // configured model.
-func (h *connections) testProvider(req *request) error {
-	id := req.path("id")
+func (h *connections) testProvider(req *Request) error {
+	id := req.Path("id")
 	out, known := providerTest{}, false
 	var asked atomic.Bool
 	err := h.control.Connections().TryProvider(id, func(m llm.Model) (err error) {
 		known = true
-		ctx, cancel := context.WithTimeout(req.ctx, testTime)
+		ctx, cancel := context.WithTimeout(req.Context(), testTime)
 		defer cancel()
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) { asked.Store(true) }})
 		start := time.Now()
@@ -165,7 +165,7 @@ func (h *connections) testProvider(req *request) error {
 	}
 	out.NetworkTested = asked.Load()
 	if out.OK = err == nil; err != nil {
-		out.Error = plain(err.Error())
+		out.Error = Plain(err.Error())
 	}
 	return req.Reply(200, out)
 }

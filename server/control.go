@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -12,14 +11,6 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
-)
-
-var (
-	configPage   = []protocol.Param{param("offset", "integer", "number of items to skip; default 0"), param("limit", "integer", "maximum number of items, 1 to 1000; default 100")}
-	matchHeaders = []protocol.Param{param("If-Match", "string", "the ETag that the record must have"),
-		param("If-None-Match", "string", "only * is accepted: the record must not exist yet"),
-		param("X-Awaken-Actor", "string", "name of the caller, for the audit log"),
-		param("X-Awaken-Gate-Override", "string", "why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII")}
 )
 
 // rawDocument is a config document as a body. Its namespace determines what it may contain.
@@ -42,27 +33,9 @@ func (d *rawDocument) UnmarshalJSON(data []byte) error {
 // MarshalJSON returns the document byte for byte.
 func (d rawDocument) MarshalJSON() ([]byte, error) { return d, nil }
 
-// actorOf returns the caller for the audit log: its key, its address and the name it gives itself.
-func actorOf(req *request) config.Actor {
-	a := config.Actor{ID: "anonymous", RequestID: req.w.Header().Get("X-Request-Id")}
-	if req.key != nil {
-		a.ID, a.Label = req.key.ID, req.key.Label
-	}
-	if who := req.r.Header.Get("X-Awaken-Actor"); who != "" && len(who) <= 64 && printableASCII(who) {
-		a.Label = who
-	}
-	if req.user != "" { // the server knows it, whatever the client calls itself
-		a.Label = req.user
-	}
-	if host, _, err := net.SplitHostPort(req.r.RemoteAddr); err == nil {
-		a.IP = host
-	}
-	return a
-}
-
 // publisherOf returns the caller of a change that is published, with its reason to override gates.
-func publisherOf(req *request) (config.Actor, error) {
-	a, header := actorOf(req), req.r.Header.Get("X-Awaken-Gate-Override")
+func publisherOf(req *Request) (config.Actor, error) {
+	a, header := ActorOf(req), req.HTTP().Header.Get("X-Awaken-Gate-Override")
 	if header == "" {
 		return a, nil
 	}
@@ -77,20 +50,16 @@ func publisherOf(req *request) (config.Actor, error) {
 	return a, nil
 }
 
-func printableASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
-}
-
 // conditionOf parses If-Match and If-None-Match.
-func conditionOf(req *request) (config.Condition, error) {
+func conditionOf(req *Request) (config.Condition, error) {
 	var out config.Condition
-	if s := req.r.Header.Get("If-None-Match"); s != "" {
+	if s := req.HTTP().Header.Get("If-None-Match"); s != "" {
 		if s != "*" {
 			return out, protocol.BadRequest("If-None-Match is %q, want *", s)
 		}
 		out.Absent = true
 	}
-	s := req.r.Header.Get("If-Match")
+	s := req.HTTP().Header.Get("If-Match")
 	if s == "" {
 		return out, nil
 	}
@@ -111,11 +80,11 @@ func conditionOf(req *request) (config.Condition, error) {
 }
 
 // show replies with a record and its ETag, unless err is set.
-func show(req *request, status int, v *config.View, err error) error {
+func show(req *Request, status int, v *config.View, err error) error {
 	if err != nil {
 		return err
 	}
-	req.w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
+	req.Writer().Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
 	warn(req, v.Diagnostics)
 	return req.Reply(status, v.Spec)
 }
@@ -127,7 +96,7 @@ const warningHeader = "X-Awaken-Warning"
 const maxWarnings = 20
 
 // warn adds warnings to the headers of the response.
-func warn(req *request, list []awaken.Diagnostic) {
+func warn(req *Request, list []awaken.Diagnostic) {
 	for _, d := range list[:min(len(list), maxWarnings)] {
 		text := strings.Map(func(r rune) rune {
 			if r < ' ' || r > '~' {
@@ -135,6 +104,6 @@ func warn(req *request, list []awaken.Diagnostic) {
 			}
 			return r
 		}, d.Code+": "+d.Message)
-		req.w.Header().Add(warningHeader, text[:min(len(text), 500)])
+		req.Writer().Header().Add(warningHeader, text[:min(len(text), 500)])
 	}
 }

@@ -51,7 +51,7 @@ func sessionOf(r *http.Request) string {
 	if c, err := r.Cookie(securePrefix + name); err == nil && c.Value != "" {
 		return c.Value
 	}
-	if isSecure(r) {
+	if IsSecure(r) {
 		return ""
 	}
 	if c, err := r.Cookie(name); err == nil {
@@ -60,28 +60,10 @@ func sessionOf(r *http.Request) string {
 	return ""
 }
 
-// isSecure reports whether a request came to the server, or to a proxy in front of it, over TLS. The
-// headers of a proxy are believed of every client: they only make the server more careful.
-func isSecure(r *http.Request) bool {
-	if r.TLS != nil {
-		return true
-	}
-	proto, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
-	if proto == "" {
-		first, _, _ := strings.Cut(r.Header.Get("Forwarded"), ",")
-		for part := range strings.SplitSeq(first, ";") {
-			if name, value, ok := strings.Cut(strings.TrimSpace(part), "="); ok && strings.EqualFold(name, "proto") {
-				proto = strings.Trim(value, `"`)
-			}
-		}
-	}
-	return strings.EqualFold(strings.TrimSpace(proto), "https")
-}
-
 // setCookie gives a browser the cookie of a session, for as long as the session lasts.
 func setCookie(w http.ResponseWriter, r *http.Request, value string, lasts time.Duration) {
 	c := &http.Cookie{Name: cookieFor(r), Value: value, Path: "/", MaxAge: max(1, int(lasts.Seconds())), HttpOnly: true, SameSite: http.SameSiteStrictMode}
-	if isSecure(r) || strings.HasPrefix(r.Header.Get("Origin"), "https://") { // a browser's origin is as good as a proxy's word
+	if IsSecure(r) || strings.HasPrefix(r.Header.Get("Origin"), "https://") { // a browser's origin is as good as a proxy's word
 		c.Name, c.Secure = securePrefix+c.Name, true
 	}
 	http.SetCookie(w, c)
@@ -105,9 +87,9 @@ func checkPage(r *http.Request) error {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
 	case origin == "" && !reads:
-		return fail(http.StatusForbidden, "forbidden_origin", "a request with the cookie of a session must have the header Origin; programs use a key in the Authorization header instead")
+		return Fail(http.StatusForbidden, "forbidden_origin", "a request with the cookie of a session must have the header Origin; programs use a key in the Authorization header instead")
 	case origin != "" && !isOwnOrigin(origin, r), site != "" && site != "same-origin" && site != "none":
-		return fail(http.StatusForbidden, "forbidden_origin", "the cookie of a session is for pages of this server only, but the origin is %q", origin)
+		return Fail(http.StatusForbidden, "forbidden_origin", "the cookie of a session is for pages of this server only, but the origin is %q", origin)
 	}
 	return nil
 }
@@ -115,5 +97,5 @@ func checkPage(r *http.Request) error {
 // isOwnOrigin reports whether an origin is that of the server, as the client of a request calls it.
 func isOwnOrigin(origin string, r *http.Request) bool {
 	host := originHost(origin)
-	return host != "" && strings.EqualFold(host, r.Host) && (!isSecure(r) || strings.HasPrefix(origin, "https://"))
+	return host != "" && strings.EqualFold(host, r.Host) && (!IsSecure(r) || strings.HasPrefix(origin, "https://"))
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// cursorText returns an opaque cursor for the next page of a list. It is bound to the list's
+// CursorText returns an opaque cursor for the next page of a list. It is bound to the list's
 // filters.
-func cursorText(prefix string, at any) string {
+func CursorText(prefix string, at any) string {
 	data, err := json.Marshal(at)
 	if err != nil {
 		panic(err) // a struct of ours can always be encoded
@@ -19,16 +19,16 @@ func cursorText(prefix string, at any) string {
 	return prefix + base64.RawURLEncoding.EncodeToString(data)
 }
 
-var errCursor = protocol.BadRequest("cursor must be a valid pagination token")
+var ErrCursor = protocol.BadRequest("cursor must be a valid pagination token")
 
-func parseCursor(prefix, s string, at any) error {
+func ParseCursor(prefix, s string, at any) error {
 	raw, ok := strings.CutPrefix(s, prefix)
 	if !ok {
-		return errCursor
+		return ErrCursor
 	}
 	data, err := base64.RawURLEncoding.DecodeString(raw)
 	if err != nil || strict.Unmarshal(data, at) != nil {
-		return errCursor
+		return ErrCursor
 	}
 	return nil
 }

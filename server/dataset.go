@@ -27,23 +27,23 @@ type datasets struct {
 func (h *datasets) routes() []protocol.Route {
 	const all, one = "/v1/eval/datasets", "/v1/eval/datasets/{id}"
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: own(h.list), Query: configPage,
+		{Method: "GET", Path: all, Handle: Handle(h.list), Query: ConfigPage,
 			Summary: "List the datasets, by id", Replies: map[int]any{200: datasetList{}}},
-		{Method: "POST", Path: all, Handle: withBody(h.create), Body: newDataset{}, Query: []protocol.Param{param("id", "string", "the id, if the body has none")},
+		{Method: "POST", Path: all, Handle: HandleBody(h.create), Body: newDataset{}, Query: []protocol.Param{Param("id", "string", "the id, if the body has none")},
 			Summary: "Create a dataset", Replies: map[int]any{201: datasetView{}}, Failures: []int{409}},
-		{Method: "GET", Path: one, Handle: own(h.get),
+		{Method: "GET", Path: one, Handle: Handle(h.get),
 			Summary: "Get a dataset", Replies: map[int]any{200: datasetView{}}},
-		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: putDataset{},
+		{Method: "PUT", Path: one, Handle: HandleBody(h.put), Body: putDataset{},
 			Summary: "Replace a dataset", Replies: map[int]any{200: datasetView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: own(h.delete), Query: []protocol.Param{param("expected_revision", "integer", "delete only this revision")},
+		{Method: "DELETE", Path: one, Handle: Handle(h.delete), Query: []protocol.Param{Param("expected_revision", "integer", "delete only this revision")},
 			Summary: "Delete a dataset", Replies: map[int]any{204: nil}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/fixtures", Handle: withBody(h.addFixture), Body: newFixture{},
+		{Method: "POST", Path: one + "/fixtures", Handle: HandleBody(h.addFixture), Body: newFixture{},
 			Summary: "Add a fixture to a dataset", Replies: map[int]any{201: datasetView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/items", Handle: withBody(h.addItem), Body: newItem{},
+		{Method: "POST", Path: one + "/items", Handle: HandleBody(h.addItem), Body: newItem{},
 			Summary: "Add a recorded run to a dataset as a fixture", Replies: map[int]any{201: datasetView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/import-traces", Handle: withBody(h.importTraces), Body: tracesImport{},
+		{Method: "POST", Path: one + "/import-traces", Handle: HandleBody(h.importTraces), Body: tracesImport{},
 			Summary: "Add recent runs to a dataset, each as a fixture", Replies: map[int]any{200: importedTraces{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/import-dialogue", Handle: withBody(h.importDialogue), Body: dialogueImport{},
+		{Method: "POST", Path: one + "/import-dialogue", Handle: HandleBody(h.importDialogue), Body: dialogueImport{},
 			Summary: "Add several runs to a dataset as one fixture, each as a turn", Replies: map[int]any{200: importedDialogue{}}, Failures: []int{409}},
 	}
 	for i := range routes {
@@ -53,8 +53,8 @@ func (h *datasets) routes() []protocol.Route {
 }
 
 // archiveOf returns the datasets and eval runs of the tenant of a request.
-func archiveOf(req *request) (*archive.Archive, error) {
-	values, err := profileOf(req)
+func archiveOf(req *Request) (*archive.Archive, error) {
+	values, err := ProfileOf(req)
 	if err != nil {
 		return nil, err
 	}
@@ -79,14 +79,14 @@ type datasetView struct {
 	archive.Dataset
 }
 
-func (h *datasets) list(req *request) error {
+func (h *datasets) list(req *Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
-	offset, limit := req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 100, 1, 1000)
+	offset, limit := req.Number("offset", 0, 0, math.MaxInt32), req.Number("limit", 100, 1, 1000)
 	out := datasetList{Datasets: []datasetSummary{}}
-	for d, err := range a.Datasets(req.ctx) {
+	for d, err := range a.Datasets(req.Context()) {
 		if err != nil {
 			return err
 		}
@@ -107,12 +107,12 @@ type newDataset struct {
 	Spec eval.Dataset `json:"spec"`
 }
 
-func (h *datasets) create(req *request, body *newDataset) error {
+func (h *datasets) create(req *Request, body *newDataset) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
-	id, err := protocol.Either("id", body.ID, req.value("id"))
+	id, err := protocol.Either("id", body.ID, req.Value("id"))
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (h *datasets) create(req *request, body *newDataset) error {
 	if err := keepSources(req, id, nil, sources(&body.Spec)); err != nil {
 		return err
 	}
-	d, err := a.Create(req.ctx, id, &body.Spec, actorOf(req).String())
+	d, err := a.Create(req.Context(), id, &body.Spec, ActorOf(req).String())
 	if err != nil {
 		return errors.Join(err, dropSources(req, a, id, sources(&body.Spec)))
 	}
@@ -136,8 +136,8 @@ func (h *datasets) create(req *request, body *newDataset) error {
 }
 
 // changed records that a dataset was changed, and replies with it.
-func (h *datasets) changed(req *request, action string, status int, id string, d *archive.Dataset) error {
-	if err := recordChange(req, h.audit, action, "eval-datasets/"+id); err != nil {
+func (h *datasets) changed(req *Request, action string, status int, id string, d *archive.Dataset) error {
+	if err := RecordChange(req, h.audit, action, "eval-datasets/"+id); err != nil {
 		return err
 	}
 	return req.Reply(status, datasetView{id, *d})
@@ -156,21 +156,21 @@ func checkDatasetID(id string) error {
 
 func checkDataset(spec *eval.Dataset) error {
 	if err := spec.Validate(); err != nil {
-		return protocol.BadRequest("spec.%s", plain(err.Error()))
+		return protocol.BadRequest("spec.%s", Plain(err.Error()))
 	}
 	return nil
 }
 
-func (h *datasets) get(req *request) error {
+func (h *datasets) get(req *Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
-	d, err := a.Dataset(req.ctx, req.path("id"))
+	d, err := a.Dataset(req.Context(), req.Path("id"))
 	if err != nil {
 		return err
 	}
-	return req.Reply(200, datasetView{req.path("id"), *d})
+	return req.Reply(200, datasetView{req.Path("id"), *d})
 }
 
 type putDataset struct {
@@ -178,7 +178,7 @@ type putDataset struct {
 	Spec             eval.Dataset `json:"spec"`
 }
 
-func (h *datasets) put(req *request, body *putDataset) error {
+func (h *datasets) put(req *Request, body *putDataset) error {
 	if err := checkDataset(&body.Spec); err != nil {
 		return err
 	}
@@ -186,15 +186,15 @@ func (h *datasets) put(req *request, body *putDataset) error {
 }
 
 // change changes the dataset of a request that has the expected revision.
-func (h *datasets) change(req *request, status int, expected *int64, required bool, change func(*eval.Dataset) error) error {
+func (h *datasets) change(req *Request, status int, expected *int64, required bool, change func(*eval.Dataset) error) error {
 	d, err := h.apply(req, expected, required, change)
 	if err != nil {
 		return err
 	}
-	return h.changed(req, "update", status, req.path("id"), d)
+	return h.changed(req, "update", status, req.Path("id"), d)
 }
 
-func (h *datasets) apply(req *request, expected *int64, required bool, change func(*eval.Dataset) error) (*archive.Dataset, error) {
+func (h *datasets) apply(req *Request, expected *int64, required bool, change func(*eval.Dataset) error) (*archive.Dataset, error) {
 	a, err := archiveOf(req)
 	if err != nil {
 		return nil, err
@@ -208,9 +208,9 @@ func (h *datasets) apply(req *request, expected *int64, required bool, change fu
 	case required:
 		return nil, protocol.BadRequest("expected_revision is missing; want the revision of the dataset")
 	}
-	id := req.path("id")
+	id := req.Path("id")
 	var before, now map[string]bool
-	d, err := a.Change(req.ctx, id, revision, actorOf(req).String(), func(spec *eval.Dataset) error {
+	d, err := a.Change(req.Context(), id, revision, ActorOf(req).String(), func(spec *eval.Dataset) error {
 		before = sources(spec)
 		if err := change(spec); err != nil {
 			if errors.Is(err, archive.ErrUnchanged) {
@@ -230,25 +230,25 @@ func (h *datasets) apply(req *request, expected *int64, required bool, change fu
 	return d, releaseSources(req, id, before, now)
 }
 
-func (h *datasets) delete(req *request) error {
+func (h *datasets) delete(req *Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
 	revision := int64(-1)
-	if s := req.value("expected_revision"); s != "" {
+	if s := req.Value("expected_revision"); s != "" {
 		if revision, err = strconv.ParseInt(s, 10, 64); err != nil || revision < 0 {
 			return protocol.BadRequest("expected_revision is %q; want the revision of the dataset", s)
 		}
 	}
-	d, err := a.Delete(req.ctx, req.path("id"), revision)
+	d, err := a.Delete(req.Context(), req.Path("id"), revision)
 	if err != nil {
 		return err
 	}
-	if err := releaseSources(req, req.path("id"), sources(&d.Spec), nil); err != nil {
+	if err := releaseSources(req, req.Path("id"), sources(&d.Spec), nil); err != nil {
 		return err
 	}
-	return req.done(recordChange(req, h.audit, "delete", "eval-datasets/"+req.path("id")))
+	return req.Done(RecordChange(req, h.audit, "delete", "eval-datasets/"+req.Path("id")))
 }
 
 type newFixture struct {
@@ -256,7 +256,7 @@ type newFixture struct {
 	ExpectedRevision *int64       `json:"expected_revision"`
 }
 
-func (h *datasets) addFixture(req *request, body *newFixture) error {
+func (h *datasets) addFixture(req *Request, body *newFixture) error {
 	return h.change(req, http.StatusCreated, body.ExpectedRevision, true, func(spec *eval.Dataset) error {
 		spec.Fixtures = append(spec.Fixtures, body.Fixture)
 		return nil
@@ -294,15 +294,15 @@ func (c *curation) options() (o curate.Options, err error) {
 }
 
 // recording reads a run of the tenant.
-func recording(req *request, runID string) (*trace.Recording, error) {
+func recording(req *Request, runID string) (*trace.Recording, error) {
 	if err := protocol.CheckID("run_id", runID); err != nil {
 		return nil, err
 	}
-	source, ok := req.tenant.Store.(trace.Source)
+	source, ok := req.Tenant().Store.(trace.Source)
 	if !ok {
-		return nil, unavailable("the store of this server keeps no events")
+		return nil, Unavailable("the store of this server keeps no events")
 	}
-	rec, err := (&trace.Recorder{Source: source, Alone: true}).Record(req.ctx, runID)
+	rec, err := (&trace.Recorder{Source: source, Alone: true}).Record(req.Context(), runID)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return nil, protocol.NotFound("run", runID)
 	}
@@ -318,7 +318,7 @@ type newItem struct {
 	curation
 }
 
-func (h *datasets) addItem(req *request, body *newItem) error {
+func (h *datasets) addItem(req *Request, body *newItem) error {
 	if body.FromRunID == "" {
 		return protocol.BadRequest("from_run_id is missing; want the id of a run")
 	}
@@ -342,7 +342,7 @@ func (h *datasets) addItem(req *request, body *newItem) error {
 }
 
 // badFixture answers that a fixture that was made of a run is not valid with status 400.
-func badFixture(err error) error { return protocol.BadRequest("%s", plain(err.Error())) }
+func badFixture(err error) error { return protocol.BadRequest("%s", Plain(err.Error())) }
 
 type tracesImport struct {
 	ExpectedRevision *int64 `json:"expected_revision"`
@@ -364,7 +364,7 @@ const (
 	maxSecs   = 253_402_300_799 // the end of the year 9999
 )
 
-func (h *datasets) importTraces(req *request, body *tracesImport) error {
+func (h *datasets) importTraces(req *Request, body *tracesImport) error {
 	o, err := body.options()
 	if err != nil {
 		return err
@@ -382,7 +382,7 @@ func (h *datasets) importTraces(req *request, body *tracesImport) error {
 		}
 		q.Since = *s * 1000
 	}
-	runs, err := req.tenant.Store.ListRuns(req.ctx, q)
+	runs, err := req.Tenant().Store.ListRuns(req.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -425,7 +425,7 @@ func (h *datasets) importTraces(req *request, body *tracesImport) error {
 		return err
 	}
 	if out.DatasetRevision = d.Meta.Revision; out.ImportedCount > 0 {
-		if err := recordChange(req, h.audit, "update", "eval-datasets/"+req.path("id")); err != nil {
+		if err := RecordChange(req, h.audit, "update", "eval-datasets/"+req.Path("id")); err != nil {
 			return err
 		}
 	}
@@ -445,7 +445,7 @@ type importedDialogue struct {
 	DatasetRevision int64  `json:"dataset_revision"`
 }
 
-func (h *datasets) importDialogue(req *request, body *dialogueImport) error {
+func (h *datasets) importDialogue(req *Request, body *dialogueImport) error {
 	o, err := body.options()
 	if err != nil {
 		return err
@@ -473,8 +473,64 @@ func (h *datasets) importDialogue(req *request, body *dialogueImport) error {
 	if err != nil {
 		return err
 	}
-	if err := recordChange(req, h.audit, "update", "eval-datasets/"+req.path("id")); err != nil {
+	if err := RecordChange(req, h.audit, "update", "eval-datasets/"+req.Path("id")); err != nil {
 		return err
 	}
 	return req.Reply(200, importedDialogue{f.ID, d.Meta.Revision})
+}
+
+// datasetPins returns the pins of the tenant of a request.
+func datasetPins(req *Request) trace.Pins { return trace.Pins{Store: ThreadsOf(req.Tenant())} }
+
+// sources returns the runs that the cases of a dataset are made of.
+func sources(spec *eval.Dataset) map[string]bool {
+	out := map[string]bool{}
+	for i := range spec.Fixtures {
+		if id := spec.Fixtures[i].SourceRunID; id != "" {
+			out[id] = true
+		}
+	}
+	return out
+}
+
+// keepSources pins the runs that a dataset is made of now and was not before.
+func keepSources(req *Request, id string, before, now map[string]bool) error {
+	for run := range now {
+		if before[run] {
+			continue
+		}
+		err := datasetPins(req).Add(req.Context(), run, trace.Pin{Kind: trace.PinDataset, Ref: id, By: ActorOf(req).String()})
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, awaken.ErrInvalid) { // cases may name runs of other servers
+			return err
+		}
+	}
+	return nil
+}
+
+// releaseSources removes the pins of runs that a dataset was made of before and is not now.
+func releaseSources(req *Request, id string, before, now map[string]bool) error {
+	for run := range before {
+		if now[run] {
+			continue
+		}
+		if _, err := datasetPins(req).Remove(req.Context(), run, trace.PinDataset, id); err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropSources removes the pins of runs that a dataset was to be made of, after it could not be written, unless it is made of them.
+func dropSources(req *Request, a *archive.Archive, id string, wanted map[string]bool) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	now := map[string]bool{}
+	switch d, err := a.Dataset(req.Context(), id); {
+	case err == nil:
+		now = sources(&d.Spec)
+	case !errors.Is(err, awaken.ErrNotFound):
+		return err
+	}
+	return releaseSources(req, id, wanted, now)
 }

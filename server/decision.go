@@ -53,7 +53,7 @@ func (body *decisionBody) decision(target string) (awaken.Decision, error) {
 
 // decide delivers a decision to a run or to the open run of a thread, whichever id names. It is on
 // the ticket or, if that is "", on the call that the body names, which errors call what.
-func (h *approvals) decide(req *request, id, ticket, what string, body *decisionBody) (target string, err error) {
+func (h *approvals) decide(req *Request, id, ticket, what string, body *decisionBody) (target string, err error) {
 	d, err := body.decision(ticket)
 	if err != nil {
 		return "", err
@@ -62,19 +62,19 @@ func (h *approvals) decide(req *request, id, ticket, what string, body *decision
 		return "", err
 	}
 	ds := []awaken.Decision{d}
-	if err := vet(req, false, id, ds); err != nil {
+	if err := Vet(req, false, id, ds); err != nil {
 		return "", err
 	}
 	r, err := req.tenant.Decide(req.ctx, id, ds...)
 	if err != nil {
 		return "", explainMissing(err, what, id+" "+d.Target)
 	}
-	h.log.add(req, r.Decided)
+	h.log.Add(req, r.Decided)
 	return d.Target, nil
 }
 
-// decisionLog adds decisions to the audit log.
-type decisionLog struct {
+// DecisionLog adds decisions to the audit log.
+type DecisionLog struct {
 	control *config.Manager // has the audit log; may be nil
 	logger  *slog.Logger
 }
@@ -84,12 +84,12 @@ type decidedIn struct {
 	Tenant string `json:"tenant"`
 }
 
-// add adds the records of accepted decisions. They stand, and have records of their own, even if that fails.
-func (l decisionLog) add(req *request, made []*awaken.Decided) {
+// Add adds the records of accepted decisions. They stand, and have records of their own, even if that fails.
+func (l DecisionLog) Add(req *Request, made []*awaken.Decided) {
 	if l.control == nil {
 		return
 	}
-	after, _ := json.Marshal(decidedIn{req.tenantName()}) // cannot fail
+	after, _ := json.Marshal(decidedIn{req.TenantName()}) // cannot fail
 	for _, d := range made {
 		action := "approve"
 		switch {
@@ -98,7 +98,7 @@ func (l decisionLog) add(req *request, made []*awaken.Decided) {
 		case d.Action == awaken.ActionCancel:
 			action = "reject"
 		}
-		if err := l.control.Audit().Add(context.WithoutCancel(req.ctx), action, "runs/"+d.RunID+"/"+d.TicketID, actorOf(req), after); err != nil {
+		if err := l.control.Audit().Add(context.WithoutCancel(req.ctx), action, "runs/"+d.RunID+"/"+d.TicketID, ActorOf(req), after); err != nil {
 			l.logger.Error("cannot add a decision to the audit log", "run", d.RunID, "ticket", d.TicketID, "error", err)
 		}
 	}
@@ -141,11 +141,11 @@ func judge(ctx context.Context, box *mailbox.Mailbox, events []*config.AuditEven
 	return nil
 }
 
-// author returns the caller as the author of a decision, or nil if nothing is known of it.
-func author(req *request) *awaken.Actor {
-	by := awaken.Actor{User: req.user, Label: actorOf(req).Label}
-	if req.key != nil {
-		by.KeyID = req.key.ID
+// Author returns the caller as the author of a decision, or nil if nothing is known of it.
+func Author(req *Request) *awaken.Actor {
+	by := awaken.Actor{User: req.User, Label: ActorOf(req).Label}
+	if req.Key != nil {
+		by.KeyID = req.Key.ID
 	}
 	if by == (awaken.Actor{}) {
 		return nil
@@ -153,12 +153,12 @@ func author(req *request) *awaken.Actor {
 	return &by
 }
 
-// vet signs decisions with the caller, and refuses those whose reach exceeds the caller's. A page
+// Vet signs decisions with the caller, and refuses those whose reach exceeds the caller's. A page
 // speaks for its user, and so does a confined request; every other caller that may run agents acts
 // for all users. The id is that of a thread or a run.
-func vet(req *request, page bool, id string, ds []awaken.Decision) error {
+func Vet(req *Request, page bool, id string, ds []awaken.Decision) error {
 	for i := range ds {
-		ds[i].Actor, ds[i].Remembered, ds[i].RequestID = author(req), "", actorOf(req).RequestID
+		ds[i].Actor, ds[i].Remembered, ds[i].RequestID = Author(req), "", ActorOf(req).RequestID
 	}
 	if !slices.ContainsFunc(ds, func(d awaken.Decision) bool { return permission.Reach(d.Result) != "" }) {
 		return nil // each is about one call only
@@ -181,9 +181,9 @@ func vet(req *request, page bool, id string, ds []awaken.Decision) error {
 	}
 	for i := range ds {
 		q := question(calls, ds[i].Target)
-		if page || req.confined {
-			if err := permission.Vet(q, ds[i].Result, req.user, run.UserID); err != nil {
-				return forbidden("%v", err)
+		if page || req.Confined {
+			if err := permission.Vet(q, ds[i].Result, req.User, run.UserID); err != nil {
+				return Forbidden("%v", err)
 			}
 		}
 		if ds[i].Action == awaken.ActionResume {

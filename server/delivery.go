@@ -12,9 +12,9 @@ type deliveries struct{ hooks webhook.Store }
 
 func (h *deliveries) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/deliveries", Access: protocol.Admins, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/deliveries", Access: protocol.Admins, Handle: Handle(h.list),
 			Summary: "List the receivers of push notifications, and the latest attempts to deliver to each",
-			Query:   []protocol.Param{param("run_id", "string", "only those of this run"), param("limit", "integer", "maximum number of receivers, 1 to 1000; default 100")},
+			Query:   []protocol.Param{Param("run_id", "string", "only those of this run"), Param("limit", "integer", "maximum number of receivers, 1 to 1000; default 100")},
 			Replies: map[int]any{200: deliveryList{}}},
 	}
 }
@@ -37,8 +37,8 @@ type delivery struct {
 	Attempts  []webhook.Attempt `json:"attempts"` // the latest, the newest last
 }
 
-func (h *deliveries) list(req *request) error {
-	hooks, err := h.hooks.Hooks(req.ctx, webhook.Query{Tenant: req.tenant.Name(), RunID: req.value("run_id"), Limit: protocol.NumberParam(req.query, "limit", 100, 1, 1000)})
+func (h *deliveries) list(req *Request) error {
+	hooks, err := h.hooks.Hooks(req.Context(), webhook.Query{Tenant: req.Tenant().Name(), RunID: req.Value("run_id"), Limit: protocol.NumberParam(req.Query(), "limit", 100, 1, 1000)})
 	if err != nil {
 		return err
 	}

@@ -15,17 +15,17 @@ type dispatches struct{}
 
 func (h *dispatches) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.post),
-			Summary: "Queue a run with a payload as its message", Headers: onceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
-			Summary: "List the thread's dispatches", Query: pageParams, Replies: map[int]any{200: dispatchList{}}},
-		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.listDead),
-			Summary: "List dead letters, newest first", Query: listParams, Replies: map[int]any{200: dispatchList{}}},
-		{Method: "DELETE", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: own(h.purgeDead),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.post),
+			Summary: "Queue a run with a payload as its message", Headers: OnceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{409}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
+			Summary: "List the thread's dispatches", Query: PageParams, Replies: map[int]any{200: dispatchList{}}},
+		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: Handle(h.listDead),
+			Summary: "List dead letters, newest first", Query: ListParams, Replies: map[int]any{200: dispatchList{}}},
+		{Method: "DELETE", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: Handle(h.purgeDead),
 			Summary: "Delete all dead letters", Replies: map[int]any{200: purged{}}},
-		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Access: protocol.Admins, Handle: own(h.retryDead),
+		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Access: protocol.Admins, Handle: Handle(h.retryDead),
 			Summary: "Retry a dead letter as a new run", Replies: map[int]any{202: mailboxAccepted{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: "/v1/dead-letters/{dispatch_id}", Access: protocol.Admins, Handle: own(h.dropDead),
+		{Method: "DELETE", Path: "/v1/dead-letters/{dispatch_id}", Access: protocol.Admins, Handle: Handle(h.dropDead),
 			Summary: "Delete a dead letter", Replies: map[int]any{204: nil}, Failures: []int{409}},
 	}
 }
@@ -41,7 +41,7 @@ type mailboxAccepted struct {
 	ThreadID   string `json:"thread_id"`
 }
 
-func (h *dispatches) post(req *request, body *mailboxItem) error {
+func (h *dispatches) post(req *Request, body *mailboxItem) error {
 	if len(body.Payload) == 0 {
 		return protocol.InvalidBody(`field "payload" is missing`)
 	}
@@ -52,12 +52,12 @@ func (h *dispatches) post(req *request, body *mailboxItem) error {
 	if err := json.Unmarshal(body.Payload, &payload); err == nil && payload.Text != nil {
 		text = *payload.Text
 	}
-	s, err := submission(req, "", mailbox.ModeQueue, "", body.Priority)
+	s, err := NewSubmission(req, "", mailbox.ModeQueue, "", body.Priority)
 	if err != nil {
 		return err
 	}
-	s.Request.ThreadID, s.Request.Messages = req.path("thread_id"), []*llm.Message{llm.UserText(text)}
-	r, err := submit(req, s)
+	s.Request.ThreadID, s.Request.Messages = req.Path("thread_id"), []*llm.Message{llm.UserText(text)}
+	r, err := Submit(req, s)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ type dispatchList struct {
 
 // listDispatches hides the claim token and, unless the caller is an admin, internal errors and the
 // worker's name.
-func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
+func listDispatches(by Caller, ds []*mailbox.Dispatch) dispatchList {
 	out := dispatchList{Items: []*mailbox.Dispatch{}}
 	for _, d := range ds {
 		shown := *d
@@ -89,7 +89,7 @@ func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
 		if _, key, ok := strings.Cut(shown.IdempotencyKey, "\n"); ok {
 			shown.IdempotencyKey = key // without the user
 		}
-		if by.key == nil || by.key.Kind != AdminKey {
+		if by.Key == nil || by.Key.Kind != AdminKey {
 			shown.LastError, shown.ClaimedBy, shown.Failures = "", "", nil
 		}
 		out.Items = append(out.Items, &shown)
@@ -97,16 +97,16 @@ func listDispatches(by caller, ds []*mailbox.Dispatch) dispatchList {
 	return out
 }
 
-func (h *dispatches) list(req *request) error {
-	offset, limit := req.page()
-	ds, err := req.tenant.Store.Dispatches(req.ctx, mailbox.Query{ThreadID: req.path("thread_id"), Offset: offset, Limit: limit})
-	return req.ok(listDispatches(req.caller, ds), err)
+func (h *dispatches) list(req *Request) error {
+	offset, limit := req.Page()
+	ds, err := req.Tenant().Store.Dispatches(req.Context(), mailbox.Query{ThreadID: req.Path("thread_id"), Offset: offset, Limit: limit})
+	return req.OK(listDispatches(req.Caller, ds), err)
 }
 
-func (h *dispatches) listDead(req *request) error {
+func (h *dispatches) listDead(req *Request) error {
 	q := mailbox.Query{Statuses: []mailbox.Status{mailbox.DeadLetter}}
-	q.Offset, q.Limit = req.page()
-	from, skip, err := req.place("dead_", filtersOf(req, nil))
+	q.Offset, q.Limit = req.Page()
+	from, skip, err := req.Place("dead_", FiltersOf(req, nil))
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (h *dispatches) listDead(req *request) error {
 	}
 	limit := q.Limit
 	q.Limit++ // one more tells whether there is another page
-	ds, err := req.tenant.Store.Dispatches(req.ctx, q)
+	ds, err := req.Tenant().Store.Dispatches(req.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -124,29 +124,29 @@ func (h *dispatches) listDead(req *request) error {
 		ds = ds[:limit]
 		from.At = ds[limit-1].ID
 	}
-	out := listDispatches(req.caller, ds)
-	out.NextCursor = from.next("dead_")
+	out := listDispatches(req.Caller, ds)
+	out.NextCursor = from.Next("dead_")
 	return req.Reply(200, out)
 }
 
-func (h *dispatches) retryDead(req *request) error {
-	r, err := req.tenant.RetryDeadLetter(req.ctx, req.path("dispatch_id"))
+func (h *dispatches) retryDead(req *Request) error {
+	r, err := req.Tenant().RetryDeadLetter(req.Context(), req.Path("dispatch_id"))
 	if err != nil {
 		return err
 	}
 	return req.Reply(202, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
 }
 
-func (h *dispatches) dropDead(req *request) error {
-	return req.done(req.tenant.DropDeadLetter(req.ctx, req.path("dispatch_id")))
+func (h *dispatches) dropDead(req *Request) error {
+	return req.Done(req.Tenant().DropDeadLetter(req.Context(), req.Path("dispatch_id")))
 }
 
 type purged struct {
 	Purged int `json:"purged"`
 }
 
-func (h *dispatches) purgeDead(req *request) error {
-	n, err := req.tenant.PurgeDeadLetters(req.ctx)
+func (h *dispatches) purgeDead(req *Request) error {
+	n, err := req.Tenant().PurgeDeadLetters(req.Context())
 	if err != nil {
 		return err
 	}

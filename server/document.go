@@ -26,11 +26,11 @@ type documents struct {
 func (h *documents) routes() []protocol.Route {
 	const ns = "/v1/config/{namespace}"
 	var doc rawDocument
-	return append(forGlobalAdmins([]protocol.Route{
+	return append(ForGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: ns, Handle: inNamespace(h.list),
 			Summary: "List the documents of a namespace by id", Query: documentPage, Replies: map[int]any{200: recordList{}}},
 		{Method: "POST", Path: ns, Handle: writable(h.create),
-			Summary: "Create a document and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
+			Summary: "Create a document and publish it", Query: []protocol.Param{publishParam}, Headers: MatchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
 			Failures: []int{409}},
 		{Method: "GET", Path: ns + "/meta", Handle: inNamespace(h.listMeta),
 			Summary: "List the metadata of a namespace's documents", Replies: map[int]any{200: []recordMeta{}}},
@@ -39,16 +39,16 @@ func (h *documents) routes() []protocol.Route {
 		{Method: "GET", Path: ns + "/{id}", Handle: inNamespace(h.get),
 			Summary: "Get a document, without its secrets", Query: stateParam, Replies: map[int]any{200: doc}},
 		{Method: "PUT", Path: ns + "/{id}", Handle: writable(h.put),
-			Summary: "Create or replace a document and publish it", Query: []protocol.Param{publishParam}, Headers: matchHeaders, Body: doc, Replies: map[int]any{200: doc},
+			Summary: "Create or replace a document and publish it", Query: []protocol.Param{publishParam}, Headers: MatchHeaders, Body: doc, Replies: map[int]any{200: doc},
 			Failures: []int{409, 412}},
 		{Method: "DELETE", Path: ns + "/{id}", Handle: writable(h.delete),
 			Summary: "Delete a document and publish the change",
-			Query:   []protocol.Param{param("force", "true|false", "for a provider, also delete its models that nothing else uses; default false")}, Headers: matchHeaders,
+			Query:   []protocol.Param{Param("force", "true|false", "for a provider, also delete its models that nothing else uses; default false")}, Headers: MatchHeaders,
 			Replies: map[int]any{204: nil, 409: dependencyBody{}}, Failures: []int{412}},
 		{Method: "GET", Path: ns + "/{id}/meta", Handle: inNamespace(h.getMeta),
 			Summary: "Get the metadata of a document", Replies: map[int]any{200: documentMeta{}}},
 		{Method: "POST", Path: ns + "/{id}/restore", Handle: inNamespace(h.restore),
-			Summary: "Restore a document from an audit event, as a draft", Headers: matchHeaders[:3], Body: restoreBody{},
+			Summary: "Restore a document from an audit event, as a draft", Headers: MatchHeaders[:3], Body: restoreBody{},
 			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{409, 412, 422}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: agentInPath(h.get),
 			Summary: "Get an agent", Query: stateParam, Replies: map[int]any{200: agentDocument{}}},
@@ -57,37 +57,37 @@ func (h *documents) routes() []protocol.Route {
 }
 
 var (
-	publishParam = param("publish", "true|false", "false keeps the document as a draft; default true")
-	stateParam   = []protocol.Param{param("state", "live|draft", "live is what new runs use, draft what is not published; default: the draft if there is one, else what is live")}
-	documentPage = append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page")}, configPage...)
+	publishParam = Param("publish", "true|false", "false keeps the document as a draft; default true")
+	stateParam   = []protocol.Param{Param("state", "live|draft", "live is what new runs use, draft what is not published; default: the draft if there is one, else what is live")}
+	documentPage = append([]protocol.Param{Param("cursor", "string", "next_cursor of the previous page")}, ConfigPage...)
 )
 
 // inNamespace adapts a handler that takes the key in the path. The key has no id if the path
 // names only a namespace.
-func inNamespace(handle func(req *request, key config.Key) error) func(protocol.Call) error {
-	return own(func(req *request) error {
-		name := req.path("namespace")
+func inNamespace(handle func(req *Request, key config.Key) error) func(protocol.Call) error {
+	return Handle(func(req *Request) error {
+		name := req.Path("namespace")
 		if !slices.Contains(config.Namespaces, config.Namespace(name)) {
 			return protocol.NotFound("namespace", name)
 		}
-		return handle(req, config.Key{Namespace: config.Namespace(name), ID: req.path("id")})
+		return handle(req, config.Key{Namespace: config.Namespace(name), ID: req.Path("id")})
 	})
 }
 
 // writable adapts a handler like inNamespace, if the documents of the namespace are writable.
-func writable(handle func(req *request, key config.Key) error) func(protocol.Call) error {
-	return inNamespace(func(req *request, key config.Key) error {
+func writable(handle func(req *Request, key config.Key) error) func(protocol.Call) error {
+	return inNamespace(func(req *Request, key config.Key) error {
 		if key.Namespace == config.Tools {
-			return fail(http.StatusBadRequest, "read_only", "tools namespace is read-only; use PATCH /v1/config/tools/:id/overrides")
+			return Fail(http.StatusBadRequest, "read_only", "tools namespace is read-only; use PATCH /v1/config/tools/:id/overrides")
 		}
 		return handle(req, key)
 	})
 }
 
 // agentInPath adapts a handler that takes the key of the agent in the path, if there is one.
-func agentInPath(handle func(req *request, key config.Key) error) func(protocol.Call) error {
-	return own(func(req *request) error {
-		return handle(req, config.Key{Namespace: config.Agents, ID: req.path("agent_id")})
+func agentInPath(handle func(req *Request, key config.Key) error) func(protocol.Call) error {
+	return Handle(func(req *Request) error {
+		return handle(req, config.Key{Namespace: config.Agents, ID: req.Path("agent_id")})
 	})
 }
 
@@ -101,27 +101,27 @@ type recordList struct {
 }
 
 // after returns the id that the cursor of a list begins after.
-func (l *recordList) after(req *request) (id string, err error) {
-	if s := req.value("cursor"); s != "" {
-		err = parseCursor(string(l.Namespace)+":", s, &id)
+func (l *recordList) after(req *Request) (id string, err error) {
+	if s := req.Value("cursor"); s != "" {
+		err = ParseCursor(string(l.Namespace)+":", s, &id)
 	}
 	return id, err
 }
 
-func (h *documents) list(req *request, in config.Key) error {
-	offset, limit := req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 100, 1, 1000)
+func (h *documents) list(req *Request, in config.Key) error {
+	offset, limit := req.Number("offset", 0, 0, math.MaxInt32), req.Number("limit", 100, 1, 1000)
 	out := recordList{Namespace: in.Namespace, Items: []rawDocument{}, Offset: offset, Limit: limit}
 	after, err := out.after(req)
 	if err != nil {
 		return err
 	}
-	views, err := h.control.List(req.ctx, in.Namespace, after, offset, limit+1)
+	views, err := h.control.List(req.Context(), in.Namespace, after, offset, limit+1)
 	if err != nil {
 		return err
 	}
 	for i, v := range views {
 		if i == limit {
-			out.NextCursor = cursorText(string(in.Namespace)+":", views[i-1].Key.ID)
+			out.NextCursor = CursorText(string(in.Namespace)+":", views[i-1].Key.ID)
 			break
 		}
 		out.Items = append(out.Items, rawDocument(dated(v)))
@@ -138,19 +138,19 @@ type agentName struct {
 
 // listAgents lists agents: to admins of the server their documents, to others those that a new run can have,
 // without what only their authors need to know.
-func (h *documents) listAgents(req *request, in config.Key) error {
-	if req.governs() {
+func (h *documents) listAgents(req *Request, in config.Key) error {
+	if req.Governs() {
 		return h.list(req, in)
 	}
-	out := recordList{Namespace: in.Namespace, Items: []rawDocument{}, Offset: req.number("offset", 0, 0, math.MaxInt32), Limit: req.number("limit", 100, 1, 1000)}
+	out := recordList{Namespace: in.Namespace, Items: []rawDocument{}, Offset: req.Number("offset", 0, 0, math.MaxInt32), Limit: req.Number("limit", 100, 1, 1000)}
 	after, err := out.after(req)
 	if err != nil {
 		return err
 	}
-	specs := slices.DeleteFunc(agentsOf(h.registry()), func(a *awaken.AgentSpec) bool { return strings.HasPrefix(a.ID, "__") || a.ID <= after }) // the server's own
+	specs := slices.DeleteFunc(AgentsOf(h.registry()), func(a *awaken.AgentSpec) bool { return strings.HasPrefix(a.ID, "__") || a.ID <= after }) // the server's own
 	end := min(out.Offset+out.Limit, len(specs))
 	if end < len(specs) {
-		out.NextCursor = cursorText(string(in.Namespace)+":", specs[end-1].ID)
+		out.NextCursor = CursorText(string(in.Namespace)+":", specs[end-1].ID)
 	}
 	for _, a := range specs[min(out.Offset, end):end] {
 		data, err := json.Marshal(agentName{a.ID, a.Description, a.ModelID})
@@ -172,24 +172,24 @@ func dated(v *config.View) json.RawMessage {
 }
 
 // get shows a document. Without a state it is what a client edits, as in the original: the draft, if there is one.
-func (h *documents) get(req *request, key config.Key) error {
-	state := req.value("state")
+func (h *documents) get(req *Request, key config.Key) error {
+	state := req.Value("state")
 	if state == "live" {
 		v, err := h.control.Live(key)
 		return show(req, 200, v, err)
 	}
-	v, err := h.control.Get(req.ctx, key)
+	v, err := h.control.Get(req.Context(), key)
 	if err == nil && state == "draft" && (v.Live || v.Meta.Hidden) {
 		return protocol.NotFound("draft", key.String())
 	}
 	return show(req, 200, v, err)
 }
 
-func (h *documents) create(req *request, key config.Key) error {
+func (h *documents) create(req *Request, key config.Key) error {
 	return h.write(req, 201, key, config.Condition{Absent: true})
 }
 
-func (h *documents) put(req *request, key config.Key) error {
+func (h *documents) put(req *Request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (h *documents) put(req *request, key config.Key) error {
 }
 
 // write decodes a document and saves it. A key without an id gets that of the document.
-func (h *documents) write(req *request, status int, key config.Key, cond config.Condition) error {
+func (h *documents) write(req *Request, status int, key config.Key, cond config.Condition) error {
 	var doc rawDocument
 	if err := req.Decode(&doc); err != nil {
 		return err
@@ -224,11 +224,11 @@ func (h *documents) write(req *request, status int, key config.Key, cond config.
 	if err != nil {
 		return err
 	}
-	v, err := h.control.Put(req.ctx, key, json.RawMessage(doc), req.value("publish") == "false", cond, by)
+	v, err := h.control.Put(req.Context(), key, json.RawMessage(doc), req.Value("publish") == "false", cond, by)
 	return show(req, status, v, err)
 }
 
-func (h *documents) delete(req *request, key config.Key) error {
+func (h *documents) delete(req *Request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -237,16 +237,16 @@ func (h *documents) delete(req *request, key config.Key) error {
 	if err != nil {
 		return err
 	}
-	err = h.control.Delete(req.ctx, key, req.value("force") == "true", cond, by)
+	err = h.control.Delete(req.Context(), key, req.Value("force") == "true", cond, by)
 	if d, ok := errors.AsType[*config.DependencyError](err); ok {
-		return req.Reply(http.StatusConflict, dependencyBody{errorBody{Error: d.Error(), Code: "in_use"}, d.UsedBy})
+		return req.Reply(http.StatusConflict, dependencyBody{ErrorBody{Error: d.Error(), Code: "in_use"}, d.UsedBy})
 	}
-	return req.done(err)
+	return req.Done(err)
 }
 
 // dependencyBody is the reply to the deletion of a record that others use.
 type dependencyBody struct {
-	errorBody
+	ErrorBody
 	UsedBy []config.Key `json:"used_by,omitempty"`
 }
 
@@ -279,9 +279,9 @@ func metaOf(v *config.View) documentMeta {
 		Live: v.Published, Draft: !v.Live && !m.Hidden, BaseRevision: v.Base, Diagnostics: troubles(v.Diagnostics)}
 }
 
-func (h *documents) listMeta(req *request, in config.Key) error {
+func (h *documents) listMeta(req *Request, in config.Key) error {
 	out := []recordMeta{}
-	for v, err := range h.control.All(req.ctx, in.Namespace) {
+	for v, err := range h.control.All(req.Context(), in.Namespace) {
 		if err != nil {
 			return err
 		}
@@ -290,22 +290,22 @@ func (h *documents) listMeta(req *request, in config.Key) error {
 	return req.Reply(200, out)
 }
 
-func (h *documents) getMeta(req *request, key config.Key) error {
-	v, err := h.control.Get(req.ctx, key)
+func (h *documents) getMeta(req *Request, key config.Key) error {
+	v, err := h.control.Get(req.Context(), key)
 	if err != nil {
 		return err
 	}
-	req.w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
+	req.Writer().Header().Set("ETag", strconv.Quote(strconv.FormatInt(v.Meta.Revision, 10)))
 	return req.Reply(200, metaOf(v))
 }
 
-func (h *documents) schema(req *request, in config.Key) error {
+func (h *documents) schema(req *Request, in config.Key) error {
 	return req.Reply(200, config.Schema(in.Namespace))
 }
 
 // unknownVersion is the reply if there is nothing to restore.
 type unknownVersion struct {
-	errorBody
+	ErrorBody
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -313,7 +313,7 @@ type restoreBody struct {
 	Version string `json:"version"` // the id of an audit event
 }
 
-func (h *documents) restore(req *request, key config.Key) error {
+func (h *documents) restore(req *Request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -325,9 +325,9 @@ func (h *documents) restore(req *request, key config.Key) error {
 	if body.Version == "" {
 		return protocol.BadRequest("version is missing, want the id of an audit event")
 	}
-	v, err := h.control.Drafts().Restore(req.ctx, key, body.Version, cond, actorOf(req))
+	v, err := h.control.Drafts().Restore(req.Context(), key, body.Version, cond, ActorOf(req))
 	if errors.Is(err, awaken.ErrNotFound) {
-		return req.Reply(http.StatusNotFound, unknownVersion{errorBody{Error: "version not found", Code: "not_found"}, "unknown"})
+		return req.Reply(http.StatusNotFound, unknownVersion{ErrorBody{Error: "version not found", Code: "not_found"}, "unknown"})
 	}
 	return show(req, 200, v, err)
 }

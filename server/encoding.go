@@ -93,7 +93,7 @@ const (
 )
 
 // frames appends the frames of an entry, which depend on no other entry.
-func (x *encoding) frames(buf []byte, e *awaken.Entry, encode framing) ([]byte, error) {
+func (x *encoding) frames(buf []byte, e *awaken.Entry, encode Framing) ([]byte, error) {
 	if _, reset := e.Event.(*awaken.StreamReset); reset || !x.several.Load() {
 		return encode(buf, e) // a reset has the cursor of the entry to fall back to
 	}

@@ -140,7 +140,7 @@ func TestEncodings_SharedFramesAreThoseOfAStreamAlone(t *testing.T) {
 		for format := range formats {
 			for _, most := range []int{2, maxEncoded} {
 				rng := rand.New(rand.NewPCG(uint64(i), uint64(most)))
-				s := &streams{encodings: newEncodings(most)}
+				s := &Streams{encodings: newEncodings(most)}
 				var all, open []*reader
 				for range 5 {
 					var has protocol.Position
@@ -199,7 +199,7 @@ func TestEncodings_AResetReachesEveryStreamOnce(t *testing.T) {
 		run(2, 4, &awaken.StepStart{MessageID: "m"}), run(2, 5, &awaken.TextDelta{Delta: "again"}),
 		run(2, 6, &awaken.RunFinish{ThreadID: "t", RunID: "r", Termination: awaken.Termination{Type: awaken.NaturalEnd}}))
 	for format := range formats {
-		read := func(s *streams, n int) (out []string) {
+		read := func(s *Streams, n int) (out []string) {
 			var all []*reader
 			for range n {
 				r := newReader(seen, format, protocol.Position{})
@@ -220,7 +220,7 @@ func TestEncodings_AResetReachesEveryStreamOnce(t *testing.T) {
 			return out
 		}
 		want := read(nil, 1)[0]
-		for i, got := range read(&streams{encodings: newEncodings(maxEncoded)}, 3) {
+		for i, got := range read(&Streams{encodings: newEncodings(maxEncoded)}, 3) {
 			if got != want {
 				t.Errorf("%s: stream %d gets\n%s\nwant\n%s", format, i, got, want)
 			}
@@ -234,7 +234,7 @@ func TestEncodings_OneForAllStreams(t *testing.T) {
 	all, n := newEncodings(maxEncoded), 0
 	encode := func(buf []byte, e *awaken.Entry) ([]byte, error) {
 		n++
-		return rawFrames(buf, e)
+		return RawFrames(buf, e)
 	}
 	var streams []*encoding
 	for range 50 {
@@ -309,7 +309,7 @@ func TestEncodings_AllocateNothingForAChunk(t *testing.T) {
 	}
 	buf := make([]byte, 0, 4<<10)
 	e := &awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: 1}, RunID: "r", Time: 1, Event: &awaken.TextDelta{Delta: "piece"}}
-	for name, frames := range map[string]framing{"raw": rawFrames, "canonical": canonicalFrames("t")} {
+	for name, frames := range map[string]Framing{"raw": RawFrames, "canonical": canonicalFrames("t")} {
 		for _, n := range []int{1, 2} {
 			all := newEncodings(maxEncoded)
 			var x *encoding
@@ -350,8 +350,8 @@ func TestFeed_AllocatesNothingForAChunk(t *testing.T) {
 	log, c := eventlog.New(storedLog(nil), nil), &connection{http.Header{}, make(chan struct{})}
 	all := newEncodings(maxEncoded)
 	shared := all.join(encodingKey{})
-	f := &feed{streams: &streams{heartbeat: time.Hour}, req: &request{tenant: &mailbox.Tenant{Log: log}}, ctx: ctx, threadID: "t", out: sse.Start(c, false, time.Minute, 64),
-		frames: func(buf []byte, e *awaken.Entry) ([]byte, error) { return shared.frames(buf, e, rawFrames) }}
+	f := &feed{Streams: &Streams{heartbeat: time.Hour}, req: &Request{tenant: &mailbox.Tenant{Log: log}}, ctx: ctx, threadID: "t", out: sse.Start(c, false, time.Minute, 64),
+		frames: func(buf []byte, e *awaken.Entry) ([]byte, error) { return shared.frames(buf, e, RawFrames) }}
 	sink := log.Sink(nil)
 	e := awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: 1}, RunID: "r", Event: &awaken.RunStart{ThreadID: "t", RunID: "r"}}
 	if err := sink.Emit(ctx, e); err != nil {

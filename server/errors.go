@@ -15,8 +15,8 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// errorBody is the body of every error response.
-type errorBody struct {
+// ErrorBody is the body of every error response.
+type ErrorBody struct {
 	Error string `json:"error"`
 	Code  string `json:"code"`
 	// Decision is what was decided before, if the code is already_decided.
@@ -38,23 +38,23 @@ func problemsOf(f *protocol.Failure, err error) []config.Problem {
 	return []config.Problem{config.RequestProblem(f.Code, f.Message)}
 }
 
-func fail(status int, code, format string, args ...any) *protocol.Failure {
+func Fail(status int, code, format string, args ...any) *protocol.Failure {
 	return &protocol.Failure{Status: status, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-func forbidden(format string, args ...any) *protocol.Failure {
-	return fail(http.StatusForbidden, "forbidden", format, args...)
+func Forbidden(format string, args ...any) *protocol.Failure {
+	return Fail(http.StatusForbidden, "forbidden", format, args...)
 }
 
-// unavailable returns the failure of a request for a feature that this server lacks. Another server
+// Unavailable returns the failure of a request for a feature that this server lacks. Another server
 // may have it.
-func unavailable(message string) *protocol.Failure {
+func Unavailable(message string) *protocol.Failure {
 	return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: message, RetryAfter: time.Minute}
 }
 
-// failureOf maps an error to what the client sees of it. Errors that it does not know become 500
+// FailureOf maps an error to what the client sees of it. Errors that it does not know become 500
 // without details; the caller logs them.
-func failureOf(err error) *protocol.Failure {
+func FailureOf(err error) *protocol.Failure {
 	if f, ok := errors.AsType[*protocol.Failure](err); ok {
 		return f
 	}
@@ -62,10 +62,10 @@ func failureOf(err error) *protocol.Failure {
 		return &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "store_unavailable", Message: o.Reason, RetryAfter: time.Second}
 	}
 	if f, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body is longer than %d bytes", f.Limit)
+		return Fail(http.StatusRequestEntityTooLarge, "too_large", "the body is longer than %d bytes", f.Limit)
 	}
 	if _, ok := errors.AsType[*config.GateError](err); ok {
-		return fail(http.StatusConflict, "gate_closed", "%s", plain(err.Error()))
+		return Fail(http.StatusConflict, "gate_closed", "%s", Plain(err.Error()))
 	}
 	if _, ok := errors.AsType[*awaken.ConfigError](err); ok {
 		return protocol.BadRequest("%v", err)
@@ -92,7 +92,7 @@ func failureOf(err error) *protocol.Failure {
 		{context.DeadlineExceeded, http.StatusServiceUnavailable, "timeout"},
 	} {
 		if errors.Is(err, m.target) {
-			f := fail(m.status, m.code, "%s", plain(err.Error()))
+			f := Fail(m.status, m.code, "%s", Plain(err.Error()))
 			switch m.target {
 			case context.DeadlineExceeded:
 				f.Message, f.RetryAfter = "the request took too long", time.Second
@@ -106,11 +106,11 @@ func failureOf(err error) *protocol.Failure {
 			return f
 		}
 	}
-	return fail(http.StatusInternalServerError, "internal", "internal error")
+	return Fail(http.StatusInternalServerError, "internal", "internal error")
 }
 
-// plain joins the lines of a message, which joined errors have.
-func plain(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
+// Plain joins the lines of a message, which joined errors have.
+func Plain(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
 
 // refusedBody limits how long a client may keep sending the body of a refused request.
 const refusedBody = 2 * time.Second
@@ -120,7 +120,7 @@ func writeFailure(w http.ResponseWriter, f *protocol.Failure) { writeProblems(w,
 
 // writeProblems replies with an error and the mistakes that caused it.
 func writeProblems(w http.ResponseWriter, f *protocol.Failure, err error) {
-	body := errorBody{Error: f.Message, Code: f.Code, Decision: f.Decision, Problems: problemsOf(f, err)}
+	body := ErrorBody{Error: f.Message, Code: f.Code, Decision: f.Decision, Problems: problemsOf(f, err)}
 	if g, ok := errors.AsType[*config.GateError](err); ok {
 		body.Gates = g.Verdicts
 	}

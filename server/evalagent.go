@@ -87,8 +87,8 @@ func (b *evalAgent) check(l *EvalLimits) error {
 var tenantFields = []string{"system_prompt", "model_id", "reasoning_effort", "max_rounds", "max_continuation_retries", "context_policy", "output_schema", "max_output_repairs"}
 
 // permit refuses overrides that only administrators of the server make.
-func (b *evalAgent) permit(req *request) error {
-	if req.tenant.Name() == "" {
+func (b *evalAgent) permit(req *Request) error {
+	if req.Tenant().Name() == "" {
 		return nil
 	}
 	all := []json.RawMessage{b.AgentOverrides}
@@ -102,7 +102,7 @@ func (b *evalAgent) permit(req *request) error {
 		}
 		for name := range fields {
 			if !slices.Contains(tenantFields, name) {
-				return forbidden("agent_overrides has %q; only administrators of the server override it. Admins of a tenant override %s", name, strings.Join(tenantFields, ", "))
+				return Forbidden("agent_overrides has %q; only administrators of the server override it. Admins of a tenant override %s", name, strings.Join(tenantFields, ", "))
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func (b *evalAgent) plan(regs []*registry.Registry, cases []eval.Fixture, live b
 
 // absent answers that what a field names is not there.
 func absent(field, id string) error {
-	return fail(http.StatusNotFound, "not_found", "%s is %q, which the version of the configuration does not have", field, id)
+	return Fail(http.StatusNotFound, "not_found", "%s is %q, which the version of the configuration does not have", field, id)
 }
 
 // vary adds the variants of a version to a plan: every agent with every model and every variant. Several says that there are other versions.
@@ -238,7 +238,7 @@ func (v *evalVariant) of(reg *registry.Registry, agent, model string, overrides 
 const maxVersions = 20
 
 // versions returns the registries of the versions that a run is about, and writes their ids into the body.
-func (h *evaluations) versions(req *request, body *evalRunBody) (out []*registry.Registry, err error) {
+func (h *evaluations) versions(req *Request, body *evalRunBody) (out []*registry.Registry, err error) {
 	wanted := body.Versions
 	switch {
 	case wanted == nil:
@@ -264,7 +264,7 @@ func (h *evaluations) versions(req *request, body *evalRunBody) (out []*registry
 }
 
 // version returns the registry of a version. Only administrators of the server see versions that are not live.
-func (h *evaluations) version(req *request, body *evalRunBody, v string) (*registry.Registry, error) {
+func (h *evaluations) version(req *Request, body *evalRunBody, v string) (*registry.Registry, error) {
 	switch {
 	case v == "" || v == config.LiveSide:
 		return h.registry(), nil
@@ -272,22 +272,22 @@ func (h *evaluations) version(req *request, body *evalRunBody, v string) (*regis
 		return nil, protocol.BadRequest("version is %q without an agent_id; want the agent that the version has", v)
 	case h.control == nil:
 		return nil, protocol.BadRequest("version is %q, but this server has no versions; want %s", v, config.LiveSide)
-	case req.tenant.Name() != "":
-		return nil, forbidden("version is %q; only administrators of the server evaluate versions that are not live", v)
+	case req.Tenant().Name() != "":
+		return nil, Forbidden("version is %q; only administrators of the server evaluate versions that are not live", v)
 	case v == config.DraftSide:
-		pub, err := h.control.Drafts().Preview(req.ctx, actorOf(req))
+		pub, err := h.control.Drafts().Preview(req.Context(), ActorOf(req))
 		if err != nil {
 			return nil, err
 		}
-		return h.control.Pinned(req.ctx, pub.ResolutionID())
+		return h.control.Pinned(req.Context(), pub.ResolutionID())
 	default:
 		n, err := versionOf(v)
 		if err != nil {
 			return nil, protocol.BadRequest("version is %q; want a number, %s or %s", v, config.LiveSide, config.DraftSide)
 		}
-		reg, err := h.control.Pinned(req.ctx, strconv.FormatInt(n, 10))
+		reg, err := h.control.Pinned(req.Context(), strconv.FormatInt(n, 10))
 		if errors.Is(err, awaken.ErrNotFound) {
-			return nil, fail(http.StatusNotFound, "not_found", "version is %q, which does not exist; want the number of a version, %s or %s", v, config.LiveSide, config.DraftSide)
+			return nil, Fail(http.StatusNotFound, "not_found", "version is %q, which does not exist; want the number of a version, %s or %s", v, config.LiveSide, config.DraftSide)
 		}
 		return reg, err
 	}

@@ -388,7 +388,7 @@ func (s *evalJobs) retry(ctx context.Context, a *archive.Archive, tenant, id str
 	h, err := a.Update(ctx, id, func(h *archive.Header) error {
 		switch {
 		case h.Status != archive.Done:
-			return fail(http.StatusConflict, "not_done", "eval run %q is %s; want one that is done", id, h.Status)
+			return Fail(http.StatusConflict, "not_done", "eval run %q is %s; want one that is done", id, h.Status)
 		case h.InDoubtCount == 0:
 			return protocol.BadRequest("eval run %q has no cell in doubt", id)
 		}

@@ -31,11 +31,11 @@ func (e *Evals) live() live.Store {
 
 // newLives returns the handlers, or nil if the server does not judge runs.
 func newLives(cfg *Config, evals *evaluations) *lives {
-	if cfg.Evals.Live == nil || runtimeOf(cfg.Mailbox.Tenant("")).Profile() == nil {
+	if cfg.Evals.Live == nil || RuntimeOf(cfg.Mailbox.Tenant("")).Profile() == nil {
 		return nil
 	}
 	queue := cfg.Mailbox.Queue()
-	return &lives{audit: cfg.Control, worker: &jury.Worker{Store: cfg.Evals.Live, Budgets: runtimeOf(cfg.Mailbox.Tenant("")).Profile(), Registry: evals.registry, Ask: evals.opinion, Ours: isExperiment,
+	return &lives{audit: cfg.Control, worker: &jury.Worker{Store: cfg.Evals.Live, Budgets: RuntimeOf(cfg.Mailbox.Tenant("")).Profile(), Registry: evals.registry, Ask: evals.opinion, Ours: isExperiment,
 		Runs: func(tenant string) jury.Runs { return queue.Handle(tenant).(jury.Runs) }, Judged: toldOf(cfg.Observer), Logger: cfg.Logger}}
 }
 
@@ -67,21 +67,21 @@ func isExperiment(t *awaken.Thread) bool {
 func (h *lives) routes() []protocol.Route {
 	const one = "/v1/eval/live/{run_id}"
 	routes := []protocol.Route{
-		{Method: "GET", Path: "/v1/eval/live", Access: protocol.Admins, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/eval/live", Access: protocol.Admins, Handle: Handle(h.list),
 			Summary: "List what is said about runs of users, by the time that the runs were created, newest first",
-			Query: []protocol.Param{param("agent_id", "string", "only runs that were started with this agent"), param("version", "string", "only runs of this version"),
-				param("status", "pending|judging|done|failed|in_doubt|skipped", "only judgements that are so"),
-				param("min_score", "number", "only with a score of at least this"), param("max_score", "number", "only with a score below this"),
-				param("since", "string", "only runs created at or after this time, in RFC 3339"), param("until", "string", "only runs created before this time, in RFC 3339"),
-				param("cursor", "string", "next_cursor of the previous page, with the same filters"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")},
+			Query: []protocol.Param{Param("agent_id", "string", "only runs that were started with this agent"), Param("version", "string", "only runs of this version"),
+				Param("status", "pending|judging|done|failed|in_doubt|skipped", "only judgements that are so"),
+				Param("min_score", "number", "only with a score of at least this"), Param("max_score", "number", "only with a score below this"),
+				Param("since", "string", "only runs created at or after this time, in RFC 3339"), Param("until", "string", "only runs created before this time, in RFC 3339"),
+				Param("cursor", "string", "next_cursor of the previous page, with the same filters"), Param("limit", "integer", "maximum number of items, 1 to 200; default 50")},
 			Replies: map[int]any{200: judgementList{}}},
-		{Method: "GET", Path: one, Access: protocol.Admins, Handle: own(h.get),
+		{Method: "GET", Path: one, Access: protocol.Admins, Handle: Handle(h.get),
 			Summary: "Get what is said about a run", Replies: map[int]any{200: live.Judgement{}}},
-		{Method: "POST", Path: one + "/retry", Access: protocol.Admins, Handle: own(h.retry),
+		{Method: "POST", Path: one + "/retry", Access: protocol.Admins, Handle: Handle(h.retry),
 			Summary: "Judge a run again that has no score; the judge may be paid twice", Replies: map[int]any{202: live.Judgement{}}, Failures: []int{404, 409}},
 	}
-	return append(routes, forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/eval/live-budgets", Handle: own(h.budgets),
+	return append(routes, ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/eval/live-budgets", Handle: Handle(h.budgets),
 			Summary: "List what judging runs of users has taken by day and agent, the latest day first", Replies: map[int]any{200: liveBudgets{}}},
 	})...)
 }
@@ -93,8 +93,8 @@ type judgementList struct {
 }
 
 // score returns a parameter that is a score, or nil.
-func score(req *request, name string) (*float64, error) {
-	text := req.value(name)
+func score(req *Request, name string) (*float64, error) {
+	text := req.Value(name)
 	if text == "" {
 		return nil, nil
 	}
@@ -106,41 +106,41 @@ func score(req *request, name string) (*float64, error) {
 }
 
 // judgementQuery parses the filters of a list of judgements.
-func judgementQuery(req *request) (q live.Query, err error) {
-	q = live.Query{Tenant: req.tenantName(), AgentID: req.value("agent_id"), Version: req.value("version"), Limit: req.number("limit", 50, 1, 200)}
+func judgementQuery(req *Request) (q live.Query, err error) {
+	q = live.Query{Tenant: req.TenantName(), AgentID: req.Value("agent_id"), Version: req.Value("version"), Limit: req.Number("limit", 50, 1, 200)}
 	if q.MinScore, err = score(req, "min_score"); err != nil {
 		return q, err
 	}
 	if q.MaxScore, err = score(req, "max_score"); err != nil {
 		return q, err
 	}
-	q.Since, q.Until, err = req.times()
+	q.Since, q.Until, err = req.Times()
 	return q, err
 }
 
 // afterJudgement has a query begin where the cursor of a list with these filters says.
-func afterJudgement(req *request, prefix, filters string, q *live.Query) (keyset, error) {
-	from, err := req.behind(prefix, filters)
+func afterJudgement(req *Request, prefix, filters string, q *live.Query) (Keyset, error) {
+	from, err := req.Behind(prefix, filters)
 	if err != nil || from.At == "" {
 		return from, err
 	}
 	q.After = new(live.Place)
 	if json.Unmarshal([]byte(from.At), q.After) != nil {
-		return from, errCursor
+		return from, ErrCursor
 	}
 	return from, nil
 }
 
 // judgements returns a page of judgements, and where it ends.
-func judgements(req *request, store live.Store, q live.Query) ([]*live.Judgement, keyset, error) {
+func judgements(req *Request, store live.Store, q live.Query) ([]*live.Judgement, Keyset, error) {
 	limit := q.Limit
 	q.Limit = 0
-	from, err := afterJudgement(req, "jdg_", filtersOf(req, q), &q)
+	from, err := afterJudgement(req, "jdg_", FiltersOf(req, q), &q)
 	if err != nil {
 		return nil, from, err
 	}
 	q.Limit = limit + 1
-	list, err := store.Judgements(req.ctx, q)
+	list, err := store.Judgements(req.Context(), q)
 	if err != nil {
 		return nil, from, err
 	}
@@ -155,20 +155,20 @@ func judgements(req *request, store live.Store, q live.Query) ([]*live.Judgement
 	return list, from, nil
 }
 
-func (h *lives) list(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *lives) list(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
 	q, err := judgementQuery(req)
 	if err != nil {
 		return err
 	}
-	q.Status = live.Status(req.value("status"))
+	q.Status = live.Status(req.Value("status"))
 	list, from, err := judgements(req, h.worker.Store, q)
 	if err != nil {
 		return err
 	}
-	return req.Reply(200, judgementList{Judgements: append([]*live.Judgement{}, list...), HasMore: from.At != "", NextCursor: from.next("jdg_")})
+	return req.Reply(200, judgementList{Judgements: append([]*live.Judgement{}, list...), HasMore: from.At != "", NextCursor: from.Next("jdg_")})
 }
 
 // judgementsOf returns what is said about runs, by their ids.
@@ -198,9 +198,9 @@ func evaluationsOf(j *live.Judgement) (out []trace.Evaluation) {
 	return out
 }
 
-func (h *lives) get(req *request) error {
-	id := req.path("run_id")
-	known, err := judgementsOf(req.ctx, h.worker.Store, req.tenantName(), id)
+func (h *lives) get(req *Request) error {
+	id := req.Path("run_id")
+	known, err := judgementsOf(req.Context(), h.worker.Store, req.TenantName(), id)
 	if err != nil {
 		return err
 	}
@@ -210,13 +210,13 @@ func (h *lives) get(req *request) error {
 	return req.Reply(200, known[id])
 }
 
-func (h *lives) retry(req *request) error {
-	id := req.path("run_id")
-	j, err := h.worker.Retry(req.ctx, req.tenantName(), id)
+func (h *lives) retry(req *Request) error {
+	id := req.Path("run_id")
+	j, err := h.worker.Retry(req.Context(), req.TenantName(), id)
 	if err != nil {
 		return err
 	}
-	if err := recordChange(req, h.audit, "retry", "eval-live/"+id); err != nil {
+	if err := RecordChange(req, h.audit, "retry", "eval-live/"+id); err != nil {
 		return err
 	}
 	return req.Reply(202, j)
@@ -226,8 +226,8 @@ type liveBudgets struct {
 	Days []jury.Day `json:"days"`
 }
 
-func (h *lives) budgets(req *request) error {
-	days, err := h.worker.Days(req.ctx)
+func (h *lives) budgets(req *Request) error {
+	days, err := h.worker.Days(req.Context())
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type onlineReply struct {
 }
 
 // online asks several models the same.
-func (h *evaluations) online(req *request, body *onlineBody) error {
+func (h *evaluations) online(req *Request, body *onlineBody) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (h *evaluations) online(req *request, body *onlineBody) error {
 		f.Expect = *body.Expectations
 	}
 	if err := f.Validate(); err != nil {
-		return protocol.BadRequest("%s", strings.Replace(plain(err.Error()), "expect.", "expectations.", 1))
+		return protocol.BadRequest("%s", strings.Replace(Plain(err.Error()), "expect.", "expectations.", 1))
 	}
 	cases := []eval.Fixture{f}
 	reg := h.registry()
@@ -65,9 +65,9 @@ func (h *evaluations) online(req *request, body *onlineBody) error {
 			return req.Reply(200, onlineReply{Run: r.Run, Persisted: true, Statistics: r.Statistics})
 		})
 	}
-	ctx, cancel := h.streams.whileServing(req)
+	ctx, cancel := h.streams.WhileServing(req)
 	defer cancel()
-	plan.Spend = h.jobs.purse(req.tenantName()).spend(context.WithoutCancel(ctx))
+	plan.Spend = h.jobs.purse(req.TenantName()).spend(context.WithoutCancel(ctx))
 	run.Items, run.StartedAtSecs, run.Status = make([]eval.Item, plan.Len()), time.Now().Unix(), archive.Done
 	if err := h.runner.Run(ctx, plan, func(n int, it eval.Item) error { run.Items[n] = it; return nil }); err != nil {
 		return fmt.Errorf("evaluation: %w", err)

@@ -66,17 +66,17 @@ type evaluations struct {
 	limits   EvalLimits
 	registry func() *registry.Registry
 	control  *config.Manager // nil if there is none
-	streams  *streams
+	streams  *Streams
 	newID    func() string
 	jobs     *evalJobs
 }
 
-func newEvaluations(cfg *Config, s *streams, reg func() *registry.Registry) *evaluations {
+func newEvaluations(cfg *Config, s *Streams, reg func() *registry.Registry) *evaluations {
 	h := &evaluations{runner: &runner.Runner{Open: cfg.Evals.Open}, limits: cfg.Evals.Limits.withDefaults(), registry: reg, control: cfg.Control, streams: s, newID: cfg.NewID}
 	h.jobs = &evalJobs{newID: cfg.NewID, runner: h.runner, plan: h.again, logger: cfg.Logger, lease: cmp.Or(max(cfg.Evals.Lease, 0), evalLease), running: map[string]*evalJob{},
-		values: func(tenant string) profile.Store { return runtimeOf(cfg.Mailbox.Tenant(tenant)).Profile() },
+		values: func(tenant string) profile.Store { return RuntimeOf(cfg.Mailbox.Tenant(tenant)).Profile() },
 		purse: func(tenant string) *evalPurse {
-			return &evalPurse{budgetOf(cfg.Mailbox.Tenant(tenant)), cfg.Evals.TenantUSD}
+			return &evalPurse{BudgetOf(cfg.Mailbox.Tenant(tenant)), cfg.Evals.TenantUSD}
 		}}
 	h.jobs.ctx, h.jobs.stop = context.WithCancel(s.serving)
 	return h
@@ -112,26 +112,26 @@ func (h *evaluations) again(ctx context.Context, header *archive.Header, cases [
 
 func (h *evaluations) routes() []protocol.Route {
 	const all, one = "/v1/eval/runs", "/v1/eval/runs/{id}"
-	baseline := param("baseline", "string", "a run to compare with")
+	baseline := Param("baseline", "string", "a run to compare with")
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: own(h.list),
+		{Method: "GET", Path: all, Handle: Handle(h.list),
 			Summary: "List the runs over datasets, newest first", Replies: map[int]any{200: evalRunList{}},
-			Query: []protocol.Param{param("dataset_id", "string", "only runs over this dataset"), param("since_secs", "integer", "only runs that started at this time or later, Unix seconds"),
-				param("until_secs", "integer", "only runs that started before this time, Unix seconds"), param("cursor", "string", "next_cursor of the previous page, with the same filters"), param("limit", "integer", "maximum number of runs, 1 to 1000; default 100")}},
-		{Method: "POST", Path: all, Handle: withBody(h.start), Body: evalRunBody{}, Stream: true,
-			Headers: []protocol.Param{param("Prefer", "string", "respond-async: reply with status 202 at once; the run continues, also after a restart")},
+			Query: []protocol.Param{Param("dataset_id", "string", "only runs over this dataset"), Param("since_secs", "integer", "only runs that started at this time or later, Unix seconds"),
+				Param("until_secs", "integer", "only runs that started before this time, Unix seconds"), Param("cursor", "string", "next_cursor of the previous page, with the same filters"), Param("limit", "integer", "maximum number of runs, 1 to 1000; default 100")}},
+		{Method: "POST", Path: all, Handle: HandleBody(h.start), Body: evalRunBody{}, Stream: true,
+			Headers: []protocol.Param{Param("Prefer", "string", "respond-async: reply with status 202 at once; the run continues, also after a restart")},
 			Summary: "Run a dataset", Replies: map[int]any{200: evalRunReply{}, 202: evalRunReply{}}, Failures: []int{404}},
-		{Method: "GET", Path: one, Handle: own(h.get), Query: []protocol.Param{baseline, param("aggregate", "samples", "add up the samples of each cell")},
+		{Method: "GET", Path: one, Handle: Handle(h.get), Query: []protocol.Param{baseline, Param("aggregate", "samples", "add up the samples of each cell")},
 			Summary: "Get a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
-		{Method: "DELETE", Path: one, Handle: own(h.delete),
+		{Method: "DELETE", Path: one, Handle: Handle(h.delete),
 			Summary: "Delete a run over a dataset that has ended", Replies: map[int]any{204: nil}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/cancel", Handle: own(h.cancel),
+		{Method: "POST", Path: one + "/cancel", Handle: Handle(h.cancel),
 			Summary: "Cancel a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
-		{Method: "POST", Path: one + "/resume", Handle: withBody(h.resume), Body: resumeBody{},
+		{Method: "POST", Path: one + "/resume", Handle: HandleBody(h.resume), Body: resumeBody{},
 			Summary: "Run the cells of a run over a dataset again that are in doubt", Replies: map[int]any{202: evalRunReply{}}, Failures: []int{404, 409}},
-		{Method: "GET", Path: one + "/events", Handle: own(h.follow), Stream: true, Events: "the progress of the run after each change, until it has ended: done, total, passed, failed and status",
+		{Method: "GET", Path: one + "/events", Handle: Handle(h.follow), Stream: true, Events: "the progress of the run after each change, until it has ended: done, total, passed, failed and status",
 			Summary: "Stream the progress of a run over a dataset", Replies: map[int]any{200: nil}},
-		{Method: "POST", Path: "/v1/eval/online", Handle: withBody(h.online), Body: onlineBody{}, Stream: true,
+		{Method: "POST", Path: "/v1/eval/online", Handle: HandleBody(h.online), Body: onlineBody{}, Stream: true,
 			Summary: "Ask several models the same", Replies: map[int]any{200: onlineReply{}}, Failures: []int{404}},
 	}
 	for i := range routes {
@@ -161,32 +161,32 @@ type evalRunSummary struct {
 	InDoubtCount    int            `json:"in_doubt_count,omitempty"` // cells that may have been run, and have no report
 }
 
-func (h *evaluations) list(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *evaluations) list(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
-	from, err := req.behind("evr_", filtersOf(req, []string{req.value("dataset_id"), req.value("since_secs"), req.value("until_secs")}))
+	from, err := req.Behind("evr_", FiltersOf(req, []string{req.Value("dataset_id"), req.Value("since_secs"), req.Value("until_secs")}))
 	if err != nil {
 		return err
 	}
-	since, until := req.number("since_secs", 0, 0, math.MaxInt), req.number("until_secs", math.MaxInt, 0, math.MaxInt)
-	limit := req.number("limit", 100, 1, 1000)
+	since, until := req.Number("since_secs", 0, 0, math.MaxInt), req.Number("until_secs", math.MaxInt, 0, math.MaxInt)
+	limit := req.Number("limit", 100, 1, 1000)
 	out := evalRunList{Runs: []evalRunSummary{}}
-	for r, err := range a.Runs(req.ctx, from.At) {
+	for r, err := range a.Runs(req.Context(), from.At) {
 		if err != nil {
 			return err
 		}
 		at := int(r.StartedAtSecs)
-		if id := req.value("dataset_id"); id != "" && id != r.DatasetID || at < since || at >= until {
+		if id := req.Value("dataset_id"); id != "" && id != r.DatasetID || at < since || at >= until {
 			continue
 		}
 		if len(out.Runs) == limit {
 			from.At = out.Runs[limit-1].ID
-			out.HasMore, out.NextCursor = true, from.next("evr_")
+			out.HasMore, out.NextCursor = true, from.Next("evr_")
 			break
 		}
 		out.Runs = append(out.Runs, evalRunSummary{ID: r.ID, DatasetID: r.DatasetID, DatasetRevision: r.DatasetRevision, ExecutionMode: r.ExecutionMode, StartedAtSecs: r.StartedAtSecs,
@@ -287,7 +287,7 @@ func replyOf(run *archive.Run, baseline *archive.Run, aggregate bool) evalRunRep
 }
 
 // start runs a dataset.
-func (h *evaluations) start(req *request, body *evalRunBody) error {
+func (h *evaluations) start(req *Request, body *evalRunBody) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -310,14 +310,14 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 	if body.DatasetID == "" {
 		return protocol.BadRequest("dataset_id is missing; want the id of a dataset")
 	}
-	d, err := a.Dataset(req.ctx, body.DatasetID)
+	d, err := a.Dataset(req.Context(), body.DatasetID)
 	if err != nil {
 		return err
 	}
 	if len(d.Spec.Fixtures) == 0 {
 		return protocol.BadRequest("dataset %q has no fixtures; want one or more", body.DatasetID)
 	}
-	async := prefersAsync(req.r)
+	async := prefersAsync(req.HTTP())
 	regs, err := h.versions(req, body)
 	if err != nil {
 		return err
@@ -333,12 +333,12 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 		return protocol.BadRequest("the run has %d cells; want at most %d", plan.Len(), most)
 	}
 	run := archive.Run{ID: h.newID(), DatasetID: body.DatasetID, DatasetRevision: d.Meta.Revision, ExecutionMode: mode, CellCount: plan.Len(), Samples: plan.Samples}
-	if err := h.identify(req.ctx, &run, body, regs[0]); err != nil {
+	if err := h.identify(req.Context(), &run, body, regs[0]); err != nil {
 		return err
 	}
 	var baseline *archive.Run
 	if body.BaselineRunID != "" {
-		if baseline, err = baselineOf(req.ctx, a, body.BaselineRunID, &run); err != nil {
+		if baseline, err = baselineOf(req.Context(), a, body.BaselineRunID, &run); err != nil {
 			return err
 		}
 	}
@@ -352,7 +352,7 @@ func (h *evaluations) start(req *request, body *evalRunBody) error {
 }
 
 // launch begins a run, and waits for it unless the client does not want to. Ended replies with the run that has ended.
-func (h *evaluations) launch(req *request, a *archive.Archive, run *archive.Run, request any, resolutionID string, plan *runner.Plan, cases []eval.Fixture, async bool, ended func(*archive.Run) error) error {
+func (h *evaluations) launch(req *Request, a *archive.Archive, run *archive.Run, request any, resolutionID string, plan *runner.Plan, cases []eval.Fixture, async bool, ended func(*archive.Run) error) error {
 	raw, err := json.Marshal(request)
 	if err != nil {
 		return err
@@ -360,29 +360,29 @@ func (h *evaluations) launch(req *request, a *archive.Archive, run *archive.Run,
 	if plan.Limits.Concurrency == 0 {
 		plan.Limits.Concurrency = h.limits.Concurrency
 	}
-	if err := recordChange(req, h.control, "run", "eval-runs/"+run.ID); err != nil {
+	if err := RecordChange(req, h.control, "run", "eval-runs/"+run.ID); err != nil {
 		return err
 	}
-	j, err := h.jobs.begin(req.ctx, a, req.tenant.Name(), &archive.Header{Run: *run, Request: raw, ResolutionID: resolutionID}, cases)
+	j, err := h.jobs.begin(req.Context(), a, req.Tenant().Name(), &archive.Header{Run: *run, Request: raw, ResolutionID: resolutionID}, cases)
 	if err != nil {
 		return err
 	}
 	if async {
 		h.jobs.spawn(j, plan)
-		req.w.Header().Set("Location", "/v1/eval/runs/"+run.ID)
-		req.w.Header().Set("Preference-Applied", "respond-async")
+		req.Writer().Header().Set("Location", "/v1/eval/runs/"+run.ID)
+		req.Writer().Header().Set("Preference-Applied", "respond-async")
 		shown := j.header.Run
 		return req.Reply(http.StatusAccepted, replyOf(&shown, nil, false))
 	}
-	ctx, cancel := h.streams.whileServing(req)
+	ctx, cancel := h.streams.WhileServing(req)
 	defer cancel()
 	err = h.jobs.run(ctx, j, plan)
 	switch {
 	case err != nil && h.jobs.ctx.Err() != nil:
-		return unavailable("the server stops; the run continues, and GET /v1/eval/runs/" + run.ID + " has it")
+		return Unavailable("the server stops; the run continues, and GET /v1/eval/runs/" + run.ID + " has it")
 	case errors.Is(err, errEvalCancelled): // the reply shows it
 	case err != nil && ctx.Err() != nil:
-		return revoked(ctx, nil) // the client is gone
+		return Revoked(ctx, nil) // the client is gone
 	case err != nil:
 		return err
 	}
@@ -409,7 +409,7 @@ func prefersAsync(r *http.Request) bool {
 func baselineOf(ctx context.Context, a *archive.Archive, id string, run *archive.Run) (*archive.Run, error) {
 	b, err := a.Run(ctx, id)
 	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, fail(http.StatusNotFound, "not_found", "baseline %q: not found; want the id of an eval run over the same dataset", id)
+		return nil, Fail(http.StatusNotFound, "not_found", "baseline %q: not found; want the id of an eval run over the same dataset", id)
 	}
 	if err != nil {
 		return nil, err
@@ -434,58 +434,58 @@ func baselineOf(ctx context.Context, a *archive.Archive, id string, run *archive
 	return b, nil
 }
 
-func (h *evaluations) get(req *request) error {
+func (h *evaluations) get(req *Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
-	run, err := a.Run(req.ctx, req.path("id"))
+	run, err := a.Run(req.Context(), req.Path("id"))
 	if err != nil {
 		return err
 	}
 	var baseline *archive.Run
-	if id := req.value("baseline"); id != "" {
-		if baseline, err = baselineOf(req.ctx, a, id, run); err != nil {
+	if id := req.Value("baseline"); id != "" {
+		if baseline, err = baselineOf(req.Context(), a, id, run); err != nil {
 			return err
 		}
 	}
-	return req.Reply(200, replyOf(run, baseline, req.value("aggregate") == "samples"))
+	return req.Reply(200, replyOf(run, baseline, req.Value("aggregate") == "samples"))
 }
 
-func (h *evaluations) delete(req *request) error {
+func (h *evaluations) delete(req *Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
-	header, err := a.Header(req.ctx, req.path("id"))
+	header, err := a.Header(req.Context(), req.Path("id"))
 	if err != nil {
 		return err
 	}
 	if header.Status == archive.Running {
-		return fail(http.StatusConflict, "running", "eval run %q is running; cancel it first", header.ID)
+		return Fail(http.StatusConflict, "running", "eval run %q is running; cancel it first", header.ID)
 	}
 	if len(header.EvidenceOf) > 0 {
-		return fail(http.StatusConflict, "evidence", "eval run %q is the evidence with which the gates of agents %q let a publication pass, and is kept", header.ID, header.EvidenceOf)
+		return Fail(http.StatusConflict, "evidence", "eval run %q is the evidence with which the gates of agents %q let a publication pass, and is kept", header.ID, header.EvidenceOf)
 	}
-	if err := a.Remove(req.ctx, header.ID); err != nil {
+	if err := a.Remove(req.Context(), header.ID); err != nil {
 		return err
 	}
-	return req.done(recordChange(req, h.control, "delete", "eval-runs/"+header.ID))
+	return req.Done(RecordChange(req, h.control, "delete", "eval-runs/"+header.ID))
 }
 
-func (h *evaluations) cancel(req *request) error {
+func (h *evaluations) cancel(req *Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
-	id := req.path("id")
-	if err := h.jobs.cancel(req.ctx, a, id); err != nil {
+	id := req.Path("id")
+	if err := h.jobs.cancel(req.Context(), a, id); err != nil {
 		return err
 	}
-	if err := recordChange(req, h.control, "cancel", "eval-runs/"+id); err != nil {
+	if err := RecordChange(req, h.control, "cancel", "eval-runs/"+id); err != nil {
 		return err
 	}
-	run, err := a.Run(req.ctx, id)
+	run, err := a.Run(req.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -497,7 +497,7 @@ type resumeBody struct {
 }
 
 // resume runs cells again that are in doubt.
-func (h *evaluations) resume(req *request, body *resumeBody) error {
+func (h *evaluations) resume(req *Request, body *resumeBody) error {
 	if body.InDoubt != retryInDoubt {
 		return protocol.BadRequest("in_doubt is %q; want %s: the cells may be paid for twice", body.InDoubt, retryInDoubt)
 	}
@@ -505,18 +505,18 @@ func (h *evaluations) resume(req *request, body *resumeBody) error {
 	if err != nil {
 		return err
 	}
-	id := req.path("id")
-	if err := h.jobs.retry(req.ctx, a, req.tenant.Name(), id); err != nil {
+	id := req.Path("id")
+	if err := h.jobs.retry(req.Context(), a, req.Tenant().Name(), id); err != nil {
 		return err
 	}
-	if err := recordChange(req, h.control, "resume", "eval-runs/"+id); err != nil {
+	if err := RecordChange(req, h.control, "resume", "eval-runs/"+id); err != nil {
 		return err
 	}
-	run, err := a.Run(req.ctx, id)
+	run, err := a.Run(req.Context(), id)
 	if err != nil {
 		return err
 	}
-	req.w.Header().Set("Location", "/v1/eval/runs/"+id)
+	req.Writer().Header().Set("Location", "/v1/eval/runs/"+id)
 	return req.Reply(http.StatusAccepted, replyOf(run, nil, false))
 }
 
@@ -535,19 +535,19 @@ type progress struct {
 const followPause = 500 * time.Millisecond
 
 // follow streams the progress of a run until it has ended.
-func (h *evaluations) follow(req *request) error {
+func (h *evaluations) follow(req *Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
-	id := req.path("id")
-	header, err := a.Header(req.ctx, id)
-	if err != nil || h.streams.headersOnly(req) {
+	id := req.Path("id")
+	header, err := a.Header(req.Context(), id)
+	if err != nil || h.streams.HeadersOnly(req) {
 		return err
 	}
-	ctx, cancel := h.streams.whileServing(req)
+	ctx, cancel := h.streams.WhileServing(req)
 	defer cancel()
-	out := h.streams.start(req)
+	out := h.streams.Start(req)
 	var shown *progress
 	beat := time.Now()
 	for n := 1; ; n++ {

@@ -12,7 +12,7 @@ import (
 
 // events has the handlers of the events of threads and runs.
 type events struct {
-	streams *streams
+	streams *Streams
 }
 
 func (h *events) routes() []protocol.Route {
@@ -20,10 +20,10 @@ func (h *events) routes() []protocol.Route {
 	for _, of := range []string{"thread", "run"} {
 		path := "/v1/" + of + "s/{" + of + "_id}/events"
 		out = append(out,
-			protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
-				Summary: "List the " + of + "'s events", Query: []protocol.Param{cursorParam, pageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
+			protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
+				Summary: "List the " + of + "'s events", Query: []protocol.Param{cursorParam, PageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
 				Failures: []int{410}},
-			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.stream),
+			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.stream),
 				Summary: "Stream the " + of + "'s events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
 				Failures: []int{410}, Stream: true, Events: "#CanonicalEvent"})
 	}
@@ -31,8 +31,8 @@ func (h *events) routes() []protocol.Route {
 }
 
 var (
-	cursorParam = param("cursor", "string", "resume after this event; same as Last-Event-ID")
-	lastEventID = []protocol.Param{param("Last-Event-ID", "string", "resume after this event")}
+	cursorParam = Param("cursor", "string", "resume after this event; same as Last-Event-ID")
+	lastEventID = []protocol.Param{Param("Last-Event-ID", "string", "resume after this event")}
 )
 
 type eventList struct {
@@ -41,8 +41,8 @@ type eventList struct {
 	HasMore    bool              `json:"has_more"`
 }
 
-func (h *events) list(req *request) error {
-	limit := req.number("limit", 50, 1, 200)
+func (h *events) list(req *Request) error {
+	limit := req.Number("limit", 50, 1, 200)
 	t, runID, err := eventScopeOf(req)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (h *events) list(req *request) error {
 		return err
 	}
 	out := eventList{Items: []*canonicalEvent{}}
-	for e, err := range req.tenant.Log.Tail(req.ctx, t.ID, after, eventlog.Follow{RunID: runID, Committed: true}) {
+	for e, err := range req.Tenant().Log.Tail(req.Context(), t.ID, after, eventlog.Follow{RunID: runID, Committed: true}) {
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (h *events) list(req *request) error {
 	return req.Reply(200, out)
 }
 
-func (h *events) stream(req *request) error {
+func (h *events) stream(req *Request) error {
 	t, runID, err := eventScopeOf(req)
 	if err != nil {
 		return err
@@ -79,12 +79,12 @@ func (h *events) stream(req *request) error {
 	if err != nil {
 		return err
 	}
-	return h.streams.follow(req, t.ID, runID, after, false, format{"canonical", canonicalFrames(t.ID)})
+	return h.streams.Follow(req, t.ID, runID, after, false, Format{"canonical", canonicalFrames(t.ID)})
 }
 
 // canonicalFrames returns a framing of a thread's entries as canonical events, with their cursors as ids.
 // The data is that of json.Marshal.
-func canonicalFrames(threadID string) framing {
+func canonicalFrames(threadID string) Framing {
 	quoted := string(appendjson.String(nil, threadID))
 	id := quoted[1 : len(quoted)-1]
 	thread := `{"scope_type":"thread","thread_id":"` + id + `"}`
@@ -92,15 +92,15 @@ func canonicalFrames(threadID string) framing {
 		run := func() {
 			buf = append(appendjson.TextIf(append(buf, `{"scope_type":"run"`...), `,"run_id":`, e.RunID), '}')
 		}
-		buf = appendCursor(append(buf, "id: "...), e.Cursor)
+		buf = AppendCursor(append(buf, "id: "...), e.Cursor)
 		buf = append(append(append(buf, "\ndata: {\"event_id\":\"evt_"...), id...), '_')
-		buf = append(append(appendCursor(buf, e.Cursor), `","scopes":[`...), thread...)
+		buf = append(append(AppendCursor(buf, e.Cursor), `","scopes":[`...), thread...)
 		buf = append(buf, ',')
 		run()
 		buf = append(append(buf, `],"cursors_by_scope":[{"scope":`...), thread...)
-		buf = append(appendCursor(append(buf, `,"cursor":"`...), e.Cursor), `"},{"scope":`...)
+		buf = append(AppendCursor(append(buf, `,"cursor":"`...), e.Cursor), `"},{"scope":`...)
 		run()
-		buf = append(appendCursor(append(buf, `,"cursor":"`...), e.Cursor), `"}]`...)
+		buf = append(AppendCursor(append(buf, `,"cursor":"`...), e.Cursor), `"}]`...)
 		buf = append(appendjson.Text(buf, `,"event_kind":`, kind(e.Event)), `,"payload":`...)
 		buf, err := awaken.AppendEvent(buf, e.Event)
 		if err != nil {
@@ -114,23 +114,23 @@ func canonicalFrames(threadID string) framing {
 }
 
 // eventScopeOf returns the thread, and the run if the path names one, whose events are requested.
-func eventScopeOf(req *request) (*awaken.Thread, string, error) {
-	if req.path("run_id") == "" {
-		t, err := req.thread()
+func eventScopeOf(req *Request) (*awaken.Thread, string, error) {
+	if req.Path("run_id") == "" {
+		t, err := req.Thread()
 		return t, "", err
 	}
-	run, err := req.run()
+	run, err := req.Run()
 	if err != nil {
 		return nil, "", err
 	}
-	t, err := req.tenant.Store.Thread(req.ctx, run.ThreadID)
+	t, err := req.Tenant().Store.Thread(req.Context(), run.ThreadID)
 	return t, run.RunID, err
 }
 
 // startCursor returns the position after which the client wants events, from the parameter or from
 // the header that browsers send. Without either it is def.
-func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Cursor, error) {
-	text := cmp.Or(req.value("cursor"), req.r.Header.Get("Last-Event-ID"))
+func startCursor(req *Request, t *awaken.Thread, def awaken.Cursor) (awaken.Cursor, error) {
+	text := cmp.Or(req.Value("cursor"), req.HTTP().Header.Get("Last-Event-ID"))
 	if text == "" {
 		return def, nil
 	}
@@ -139,7 +139,7 @@ func startCursor(req *request, t *awaken.Thread, def awaken.Cursor) (awaken.Curs
 		return at, protocol.BadRequest("cursor is %.80q, want epoch-seq, such as 1-42", text)
 	}
 	if at.Epoch > t.End.Epoch {
-		return at, fail(410, "cursor_expired", "cursor %s is not of this log, which ends at %s", at, t.End)
+		return at, Fail(410, "cursor_expired", "cursor %s is not of this log, which ends at %s", at, t.End)
 	}
 	return at, nil
 }

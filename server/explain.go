@@ -19,7 +19,7 @@ type explanations struct{}
 
 func (h *explanations) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/explain", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.explain),
+		{Method: "GET", Path: "/v1/runs/{run_id}/explain", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.explain),
 			Summary: "Say why a run is in its state, since when, and what would move it", Replies: map[int]any{200: explanation{}}},
 	}
 }
@@ -85,23 +85,23 @@ var causeCodes = []string{causeQueued, causeDelayed, causeRetry, causeBehind, ca
 	causeDone + string(awaken.NaturalEnd), causeDone + string(awaken.BehaviorRequested), causeDone + string(awaken.Stopped), causeDone + string(awaken.Cancelled),
 	causeDone + string(awaken.Blocked), causeDone + string(awaken.Failed), causeDeadLetter, causeDropped}
 
-func (h *explanations) explain(req *request) error {
-	run, err := req.run()
+func (h *explanations) explain(req *Request) error {
+	run, err := req.Run()
 	if err != nil {
 		return err
 	}
-	s := &situation{run: run, now: time.Now().UnixMilli(), admin: req.key != nil && req.key.Kind == AdminKey}
-	if s.own, err = telling(req.ctx, req.tenant.Store, run); err != nil {
+	s := &situation{run: run, now: time.Now().UnixMilli(), admin: req.Key != nil && req.Key.Kind == AdminKey}
+	if s.own, err = telling(req.Context(), req.Tenant().Store, run); err != nil {
 		return err
 	}
 	if run.Status != awaken.RunDone {
-		if s.thread, err = req.tenant.Store.Dispatches(req.ctx, mailbox.Query{ThreadID: run.ThreadID, Statuses: liveStatuses, Limit: 200}); err != nil {
+		if s.thread, err = req.Tenant().Store.Dispatches(req.Context(), mailbox.Query{ThreadID: run.ThreadID, Statuses: liveStatuses, Limit: 200}); err != nil {
 			return err
 		}
-		if s.calls, err = req.tenant.Store.Calls(req.ctx, run.RunID); err != nil {
+		if s.calls, err = req.Tenant().Store.Calls(req.Context(), run.RunID); err != nil {
 			return err
 		}
-		t, err := req.tenant.Store.Thread(req.ctx, run.ThreadID)
+		t, err := req.Tenant().Store.Thread(req.Context(), run.ThreadID)
 		if err != nil {
 			return err
 		}

@@ -27,8 +27,8 @@ func BenchmarkFeed(b *testing.B) {
 			for i := range n {
 				thread := fmt.Sprint("t", i)
 				shared := all.join(encodingKey{threadID: thread})
-				f := &feed{streams: &streams{heartbeat: time.Hour}, req: &request{tenant: &mailbox.Tenant{Log: log}}, ctx: ctx, threadID: thread, out: sse.Start(&connection{http.Header{}, flushed}, false, time.Minute, 64),
-					frames: func(buf []byte, e *awaken.Entry) ([]byte, error) { return shared.frames(buf, e, rawFrames) }}
+				f := &feed{Streams: &Streams{heartbeat: time.Hour}, req: &Request{tenant: &mailbox.Tenant{Log: log}}, ctx: ctx, threadID: thread, out: sse.Start(&connection{http.Header{}, flushed}, false, time.Minute, 64),
+					frames: func(buf []byte, e *awaken.Entry) ([]byte, error) { return shared.frames(buf, e, RawFrames) }}
 				sinks[i] = log.Sink(nil)
 				e.Event = &awaken.RunStart{ThreadID: thread, RunID: "r"}
 				if err := sinks[i].Emit(ctx, e); err != nil {

@@ -29,17 +29,17 @@ type forks struct {
 
 func (h *forks) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/fork", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.forkThread),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/fork", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.forkThread),
 			Summary: "Take up a conversation on a new thread, from one of its messages", Body: forkBody{}, Replies: map[int]any{201: threadView{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/runs/{run_id}/forks", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/runs/{run_id}/forks", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
 			Summary: "Get where a run was forked from, and list the newest forks of it", Replies: map[int]any{200: runForks{}}},
 	}
 }
 
 // replays returns the routes that run agents with changes, as previews do.
 func (h *forks) replays() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "POST", Path: "/v1/runs/{run_id}/replay", Handle: withBody(h.replay),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "POST", Path: "/v1/runs/{run_id}/replay", Handle: HandleBody(h.replay),
 			Summary: "Run a run again from one of its steps, with changes, on a new thread", Body: replayBody{}, Replies: map[int]any{202: replayAccepted{}}, Failures: []int{409}},
 	})
 }
@@ -77,8 +77,8 @@ type forkBody struct {
 	Seq       *int   `json:"seq,omitempty"`
 }
 
-func (h *forks) forkThread(req *request, body *forkBody) error {
-	t, err := req.thread()
+func (h *forks) forkThread(req *Request, body *forkBody) error {
+	t, err := req.Thread()
 	if err != nil {
 		return err
 	}
@@ -106,19 +106,19 @@ func (h *forks) forkThread(req *request, body *forkBody) error {
 }
 
 // idle returns an error if the thread's run is running.
-func (h *forks) idle(req *request, t *awaken.Thread) error {
+func (h *forks) idle(req *Request, t *awaken.Thread) error {
 	run, err := latestRun(req, t)
 	if err == nil && run.Status == awaken.RunRunning {
-		err = fail(409, "busy", "run %s of thread %s is running: wait for its end, or cancel it", run.RunID, t.ID)
+		err = Fail(409, "busy", "run %s of thread %s is running: wait for its end, or cancel it", run.RunID, t.ID)
 	}
 	return err
 }
 
 // seqOf returns the number of the last message with that id.
-func seqOf(req *request, t *awaken.Thread, messageID string) (int, error) {
+func seqOf(req *Request, t *awaken.Thread, messageID string) (int, error) {
 	const atOnce = 500
 	for before := 0; ; {
-		list, err := req.tenant.Store.Messages(req.ctx, t.ID, awaken.MessageQuery{Before: before, Limit: atOnce, Last: true})
+		list, err := req.Tenant().Store.Messages(req.Context(), t.ID, awaken.MessageQuery{Before: before, Limit: atOnce, Last: true})
 		if err != nil {
 			return 0, err
 		}
@@ -143,12 +143,12 @@ func (h *forks) id() string {
 }
 
 // fork makes a thread, and notes where it is from.
-func (h *forks) fork(req *request, from forkedFrom) (*awaken.Thread, error) {
+func (h *forks) fork(req *Request, from forkedFrom) (*awaken.Thread, error) {
 	note, err := json.Marshal(from)
 	if err != nil {
 		return nil, err
 	}
-	return editor(req.tenant).Fork(req.ctx, from.ThreadID, from.Seq, h.id(), map[string]json.RawMessage{forkedNote: note})
+	return ThreadsOf(req.Tenant()).Fork(req.Context(), from.ThreadID, from.Seq, h.id(), map[string]json.RawMessage{forkedNote: note})
 }
 
 type replayBody struct {
@@ -181,8 +181,8 @@ type replayAccepted struct {
 }
 
 // replay forks a run.
-func (h *forks) replay(req *request, body *replayBody) error {
-	run, err := req.run()
+func (h *forks) replay(req *Request, body *replayBody) error {
+	run, err := req.Run()
 	switch {
 	case err != nil:
 		return err
@@ -191,14 +191,14 @@ func (h *forks) replay(req *request, body *replayBody) error {
 	case run.Call != nil:
 		return protocol.BadRequest("run %s is one planned call, and has no step of a model", run.RunID)
 	case run.Status == awaken.RunRunning || run.Status == awaken.RunCreated:
-		return fail(409, "busy", "run %s is %s: wait for its end, or cancel it", run.RunID, run.Status)
+		return Fail(409, "busy", "run %s is %s: wait for its end, or cancel it", run.RunID, run.Status)
 	}
 	if body.Overrides != nil {
 		if err := protocol.CheckOverride("overrides", body.Overrides, h.registry(), run.AgentID); err != nil {
 			return err
 		}
 	}
-	rec, err := (&trace.Recorder{Source: req.tenant.Store.(trace.Source), Alone: true}).Record(req.ctx, run.RunID)
+	rec, err := (&trace.Recorder{Source: req.Tenant().Store.(trace.Source), Alone: true}).Record(req.Context(), run.RunID)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (h *forks) replay(req *request, body *replayBody) error {
 		return err
 	}
 	if err := h.start(req, t, run, branch, body, agentID, version, from.ForkRunID); err != nil {
-		if gone := editor(req.tenant).DeleteThread(context.WithoutCancel(req.ctx), t.ID, awaken.DetachChildren); gone != nil {
+		if gone := ThreadsOf(req.Tenant()).DeleteThread(context.WithoutCancel(req.Context()), t.ID, awaken.DetachChildren); gone != nil {
 			return errors.Join(err, gone)
 		}
 		return err
@@ -229,7 +229,7 @@ func (h *forks) replay(req *request, body *replayBody) error {
 }
 
 // start submits the run of a fork, with the changed results.
-func (h *forks) start(req *request, t *awaken.Thread, run *awaken.Run, b *trace.Branch, body *replayBody, agentID, version, runID string) error {
+func (h *forks) start(req *Request, t *awaken.Thread, run *awaken.Run, b *trace.Branch, body *replayBody, agentID, version, runID string) error {
 	overrides := run.Overrides
 	if body.Overrides != nil {
 		all := *body.Overrides
@@ -240,11 +240,11 @@ func (h *forks) start(req *request, t *awaken.Thread, run *awaken.Run, b *trace.
 	}
 	s := &mailbox.Submission{Logged: true, Request: awaken.RunRequest{AgentID: agentID, ThreadID: t.ID, RunID: runID, Messages: b.Messages, ResolutionID: version, Overrides: overrides, FrontendTools: run.FrontendTools,
 		OutputSchema: run.OutputSchema, Budget: run.Budget, Taint: run.Taint}}
-	if err := sign(req, s); err != nil {
+	if err := Sign(req, s); err != nil {
 		return err
 	}
 	s.IdempotencyKey, s.Digest, s.Request.UserID = "", "", t.UserID
-	_, err := req.tenant.Submit(req.ctx, *s)
+	_, err := req.Tenant().Submit(req.Context(), *s)
 	return err
 }
 
@@ -278,13 +278,13 @@ type runFork struct {
 // mostForks is how many threads below that of a run are looked at.
 const mostForks = 200
 
-func (h *forks) list(req *request) error {
-	run, err := req.run()
+func (h *forks) list(req *Request) error {
+	run, err := req.Run()
 	if err != nil {
 		return err
 	}
 	out := runForks{Forks: []runFork{}}
-	t, err := req.tenant.Store.Thread(req.ctx, run.ThreadID)
+	t, err := req.Tenant().Store.Thread(req.Context(), run.ThreadID)
 	if errors.Is(err, awaken.ErrNotFound) { // the run has not started
 		return req.Reply(200, out)
 	}
@@ -295,7 +295,7 @@ func (h *forks) list(req *request) error {
 		out.ForkedFrom = from
 	}
 	at := ""
-	below, err := req.tenant.Store.ListThreads(req.ctx, awaken.ThreadQuery{ParentThreadID: t.ID, Limit: mostForks, At: &at})
+	below, err := req.Tenant().Store.ListThreads(req.Context(), awaken.ThreadQuery{ParentThreadID: t.ID, Limit: mostForks, At: &at})
 	if err != nil {
 		return err
 	}
@@ -354,7 +354,7 @@ func (b *replayBody) results(rec *trace.Recording) (map[string]*awaken.ToolResul
 }
 
 // version publishes the agent of a fork, for this run only.
-func (h *forks) version(req *request, rec *trace.Recording, body *replayBody) (agentID, version string, err error) {
+func (h *forks) version(req *Request, rec *trace.Recording, body *replayBody) (agentID, version string, err error) {
 	if h.control == nil {
 		return "", "", errNoControl
 	}
@@ -388,12 +388,12 @@ func (h *forks) version(req *request, rec *trace.Recording, body *replayBody) (a
 }
 
 // publish publishes an agent for the runs that name the version.
-func (h *forks) publish(req *request, spec *awaken.AgentSpec) (agentID, version string, err error) {
+func (h *forks) publish(req *Request, spec *awaken.AgentSpec) (agentID, version string, err error) {
 	doc, err := json.Marshal(spec)
 	if err != nil {
 		return "", "", err
 	}
-	v, id, err := h.control.Versions().Preview(req.ctx, doc, actorOf(req))
+	v, id, err := h.control.Versions().Preview(req.Context(), doc, ActorOf(req))
 	if err != nil {
 		return "", "", err
 	}
@@ -401,7 +401,7 @@ func (h *forks) publish(req *request, spec *awaken.AgentSpec) (agentID, version 
 }
 
 // agent returns the agent that a fork changes.
-func (h *forks) agent(req *request, run *awaken.Run, body *replayBody) (*awaken.AgentSpec, error) {
+func (h *forks) agent(req *Request, run *awaken.Run, body *replayBody) (*awaken.AgentSpec, error) {
 	if raw := bytes.TrimSpace(body.Agent); len(raw) > 0 {
 		if body.Version != "" {
 			return nil, protocol.BadRequest("agent and version are both set, want only one of them")
@@ -413,7 +413,7 @@ func (h *forks) agent(req *request, run *awaken.Run, body *replayBody) (*awaken.
 		if version == "" {
 			version = run.ResolutionID
 		}
-		pinned, err := h.control.Pinned(req.ctx, version)
+		pinned, err := h.control.Pinned(req.Context(), version)
 		switch {
 		case err == nil:
 			reg = pinned

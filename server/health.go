@@ -27,9 +27,9 @@ const probeTime = 5 * time.Second
 
 func (h *health) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/health", Handle: own(h.check),
+		{Method: "GET", Path: "/health", Handle: Handle(h.check),
 			Summary: "Readiness probe: check the store and the runtime", Replies: map[int]any{200: healthBody{}, 503: healthBody{}}},
-		{Method: "GET", Path: "/health/live", Handle: own(h.live),
+		{Method: "GET", Path: "/health/live", Handle: Handle(h.live),
 			Summary: "Liveness probe: check that the server responds", Replies: map[int]any{200: nil}},
 	}
 }
@@ -39,7 +39,7 @@ type healthBody struct {
 	Components map[string]string `json:"components"` // ok or what is wrong, by component: store, runtime
 }
 
-func (h *health) check(req *request) error {
+func (h *health) check(req *Request) error {
 	out := healthBody{Status: "healthy", Components: map[string]string{"store": "ok", "runtime": "ok"}}
 	status := 200
 	if found, err := h.store.get(h.probe); err != nil {
@@ -100,4 +100,4 @@ func (h *health) ask(ctx context.Context) error {
 	}
 }
 
-func (h *health) live(req *request) error { return req.Reply(200, nil) }
+func (h *health) live(req *Request) error { return req.Reply(200, nil) }

@@ -19,23 +19,23 @@ type keyring struct {
 }
 
 // audit returns what records the caller's actions.
-func (h *keyring) audit(req *request) Audit {
+func (h *keyring) audit(req *Request) Audit {
 	if h.control == nil {
 		return nil
 	}
 	return func(ctx context.Context, action, resource string) error {
-		return h.control.Audit().Add(ctx, action, resource, actorOf(req), nil)
+		return h.control.Audit().Add(ctx, action, resource, ActorOf(req), nil)
 	}
 }
 
 func (h *keyring) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/keys", Access: protocol.Admins, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/keys", Access: protocol.Admins, Handle: Handle(h.list),
 			Summary: "List API keys, without their secrets", Replies: map[int]any{200: keyList{}}},
-		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: withBody(h.make),
-			Summary: "Create an API key", Headers: matchHeaders[2:], Body: keyBody{}, Replies: map[int]any{201: keyMade{}}},
-		{Method: "DELETE", Path: "/v1/keys/{id}", Access: protocol.Admins, Handle: own(h.revoke),
-			Summary: "Revoke an API key", Headers: matchHeaders[2:], Replies: map[int]any{204: nil}, Failures: []int{409}},
+		{Method: "POST", Path: "/v1/keys", Access: protocol.Admins, Handle: HandleBody(h.make),
+			Summary: "Create an API key", Headers: MatchHeaders[2:], Body: keyBody{}, Replies: map[int]any{201: keyMade{}}},
+		{Method: "DELETE", Path: "/v1/keys/{id}", Access: protocol.Admins, Handle: Handle(h.revoke),
+			Summary: "Revoke an API key", Headers: MatchHeaders[2:], Replies: map[int]any{204: nil}, Failures: []int{409}},
 	}
 }
 
@@ -61,16 +61,16 @@ type keyList struct {
 
 // known returns the keys that the caller may see: those of its tenant, or all if its key belongs to
 // no tenant.
-func (h *keyring) known(req *request) ([]Key, error) {
-	keys, err := h.keys.List(req.ctx)
-	tenant := req.tenantName()
+func (h *keyring) known(req *Request) ([]Key, error) {
+	keys, err := h.keys.List(req.Context())
+	tenant := req.TenantName()
 	if err != nil || tenant == "" {
 		return keys, err
 	}
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.Tenant != tenant }), nil
 }
 
-func (h *keyring) list(req *request) error {
+func (h *keyring) list(req *Request) error {
 	keys, err := h.known(req)
 	if err != nil {
 		return err
@@ -78,10 +78,10 @@ func (h *keyring) list(req *request) error {
 	return req.Reply(200, keyList{keys})
 }
 
-func (h *keyring) make(req *request, body *keyBody) error {
-	if own := req.tenantName(); own != "" {
+func (h *keyring) make(req *Request, body *keyBody) error {
+	if own := req.TenantName(); own != "" {
 		if body.Tenant != "" && body.Tenant != own {
-			return forbidden("a key of tenant %s cannot create keys of other tenants", own)
+			return Forbidden("a key of tenant %s cannot create keys of other tenants", own)
 		}
 		body.Tenant = own
 	}
@@ -92,37 +92,37 @@ func (h *keyring) make(req *request, body *keyBody) error {
 			return err
 		}
 	}
-	key, secret, err := h.keys.Make(req.ctx, Key{Kind: body.Kind, Tenant: body.Tenant, User: body.User, Operator: body.Operator, Label: body.Label}, h.audit(req))
+	key, secret, err := h.keys.Make(req.Context(), Key{Kind: body.Kind, Tenant: body.Tenant, User: body.User, Operator: body.Operator, Label: body.Label}, h.audit(req))
 	if err != nil {
 		return err
 	}
 	if limit != nil {
 		t := h.mailbox.Tenant(body.Tenant)
-		if err := money.SetBudget(req.ctx, budgetOf(t), money.Account{Scope: money.TenantScope}, limit); err != nil {
-			return errors.Join(err, h.keys.Revoke(req.ctx, key.ID, h.audit(req))) // no key rather than one without a limit
+		if err := money.SetBudget(req.Context(), BudgetOf(t), money.Account{Scope: money.TenantScope}, limit); err != nil {
+			return errors.Join(err, h.keys.Revoke(req.Context(), key.ID, h.audit(req))) // no key rather than one without a limit
 		}
 	}
 	return req.Reply(201, keyMade{*key, secret.Expose()})
 }
 
 // tenantLimit validates a spending limit for the tenant of a new key.
-func tenantLimit(req *request, usd float64) (*money.Amount, error) {
+func tenantLimit(req *Request, usd float64) (*money.Amount, error) {
 	switch {
-	case !req.governs():
-		return nil, forbidden("a tenant cannot set its own budget; use an admin key without a tenant")
-	case budgetOf(req.tenant) == nil:
+	case !req.Governs():
+		return nil, Forbidden("a tenant cannot set its own budget; use an admin key without a tenant")
+	case BudgetOf(req.Tenant()) == nil:
 		return nil, protocol.BadRequest("budget_usd needs the setting budget.enabled")
 	}
-	return inRange("budget_usd", usd)
+	return AmountOf("budget_usd", usd)
 }
 
-func (h *keyring) revoke(req *request) error {
+func (h *keyring) revoke(req *Request) error {
 	keys, err := h.known(req)
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(keys, func(k Key) bool { return k.ID == req.path("id") }) {
-		return protocol.NotFound("key", req.path("id"))
+	if !slices.ContainsFunc(keys, func(k Key) bool { return k.ID == req.Path("id") }) {
+		return protocol.NotFound("key", req.Path("id"))
 	}
-	return req.done(h.keys.Revoke(req.ctx, req.path("id"), h.audit(req)))
+	return req.Done(h.keys.Revoke(req.Context(), req.Path("id"), h.audit(req)))
 }

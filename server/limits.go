@@ -104,25 +104,25 @@ func newLimiter(serving context.Context, l Limits) *limiter {
 
 // admit reads the body of a request and counts the request, or the stream, until release is called.
 // Or it refuses the request.
-func (l *limiter) admit(req *request) (release func(), err error) {
-	if wait, ok := l.rates.take(req.ctx, req.keyID()); !ok {
+func (l *limiter) admit(req *Request) (release func(), err error) {
+	if wait, ok := l.rates.take(req.ctx, req.KeyID()); !ok {
 		return nil, &protocol.Failure{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests", RetryAfter: wait + time.Second}
 	}
 	if err := l.bodies.read(req); err != nil {
-		req.release()
+		req.Release()
 		return nil, err
 	}
 	from, streams := l.requests, req.route.Streams(req.r)
 	if streams {
 		from = l.streams
 	}
-	if err := from.take(req.caller, 1); err != nil {
-		req.release()
+	if err := from.take(req.Caller, 1); err != nil {
+		req.Release()
 		return nil, err
 	}
-	release = func() { from.give(req.caller, 1); req.release() }
+	release = func() { from.give(req.Caller, 1); req.Release() }
 	if streams && req.route.Body != nil {
-		if err := l.turns.take(req.ctx, req.caller); err != nil {
+		if err := l.turns.take(req.ctx, req.Caller); err != nil {
 			release()
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (l *limiter) admit(req *request) (release func(), err error) {
 }
 
 // bound limits, until done is called, the time of a request.
-func (l *limiter) bound(req *request) (done func()) {
+func (l *limiter) bound(req *Request) (done func()) {
 	if l.RequestTime <= 0 {
 		return func() {}
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// keyset is the cursor of a list that continues behind an item: new items do not move its pages, and no page costs
+// Keyset is the cursor of a list that continues behind an item: new items do not move its pages, and no page costs
 // more than the first.
-type keyset struct {
+type Keyset struct {
 	At string `json:"at"`          // the place of the item
 	Of string `json:"of"`          // digest of the list's filters
 	N  int    `json:"n,omitempty"` // items on the pages before, if the list shows that
 }
 
-// filtersOf returns the digest of a list's filters, which the cursors of the list are bound to.
-func filtersOf(req *request, filters any) string {
-	data, err := json.Marshal([]any{req.route.Path, req.path("thread_id"), filters})
+// FiltersOf returns the digest of a list's filters, which the cursors of the list are bound to.
+func FiltersOf(req *Request, filters any) string {
+	data, err := json.Marshal([]any{req.route.Path, req.Path("thread_id"), filters})
 	if err != nil {
 		panic(err) // queries can always be encoded
 	}
@@ -30,65 +30,65 @@ func filtersOf(req *request, filters any) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-var errFilters = protocol.BadRequest("cursor is of a list with other filters, want the filters of the previous page")
+var ErrFilters = protocol.BadRequest("cursor is of a list with other filters, want the filters of the previous page")
 
-// place returns where the page begins that a request asks for: the place of its cursor, with the number of items before it, or
+// Place returns where the page begins that a request asks for: the place of its cursor, with the number of items before it, or
 // for a cursor that is a number the offset that it means. Cursors begin with prefix.
-func (req *request) place(prefix, filters string) (from keyset, offset int, err error) {
-	from = keyset{Of: filters}
-	text := req.value("cursor")
+func (req *Request) Place(prefix, filters string) (from Keyset, offset int, err error) {
+	from = Keyset{Of: filters}
+	text := req.Value("cursor")
 	if text == "" {
 		return from, 0, nil
 	}
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
 		return from, n, nil
 	}
-	if err := parseCursor(prefix, text, &from); err != nil || from.At == "" || from.N < 0 {
-		return from, 0, errCursor
+	if err := ParseCursor(prefix, text, &from); err != nil || from.At == "" || from.N < 0 {
+		return from, 0, ErrCursor
 	}
 	if from.Of != filters {
-		return from, 0, errFilters
+		return from, 0, ErrFilters
 	}
 	return from, 0, nil
 }
 
-// behind is place for a list that has only cursors: a number is none of them.
-func (req *request) behind(prefix, filters string) (keyset, error) {
-	if _, err := strconv.Atoi(req.value("cursor")); err == nil {
-		return keyset{}, errCursor
+// Behind is place for a list that has only cursors: a number is none of them.
+func (req *Request) Behind(prefix, filters string) (Keyset, error) {
+	if _, err := strconv.Atoi(req.Value("cursor")); err == nil {
+		return Keyset{}, ErrCursor
 	}
-	from, _, err := req.place(prefix, filters)
+	from, _, err := req.Place(prefix, filters)
 	return from, err
 }
 
-// next returns the cursor of the page that begins at the place, or "" if there is none.
-func (k keyset) next(prefix string) string {
+// Next returns the cursor of the page that begins at the place, or "" if there is none.
+func (k Keyset) Next(prefix string) string {
 	if k.At == "" {
 		return ""
 	}
-	return cursorText(prefix, k)
+	return CursorText(prefix, k)
 }
 
-// badPlace rewords the error of a list for a place that is not one, or an offset that is too far.
-func badPlace(err error, offset int) error {
+// BadPlace rewords the error of a list for a place that is not one, or an offset that is too far.
+func BadPlace(err error, offset int) error {
 	switch {
 	case !errors.Is(err, awaken.ErrInvalid):
 		return err
 	case offset > 0:
 		return protocol.BadRequest("offset is %d, which is too far, want next_cursor of the previous page as cursor", offset)
 	}
-	return errCursor
+	return ErrCursor
 }
 
-// times returns the parameters since and until as Unix ms; 0 if they are not set.
-func (req *request) times() (since, until int64, err error) {
+// Times returns the parameters since and until as Unix ms; 0 if they are not set.
+func (req *Request) Times() (since, until int64, err error) {
 	parse := func(name string) (int64, error) {
-		t, err := timeOf(name, req.value(name))
+		t, err := TimeOf(name, req.Value(name))
 		if err != nil || t.IsZero() {
 			return 0, err
 		}
 		if t.Before(time.UnixMilli(1)) {
-			return 0, protocol.BadRequest("%s is %q, want a time after 1970", name, req.value(name))
+			return 0, protocol.BadRequest("%s is %q, want a time after 1970", name, req.Value(name))
 		}
 		return t.UnixMilli(), nil
 	}
@@ -97,4 +97,16 @@ func (req *request) times() (since, until int64, err error) {
 	}
 	until, err = parse("until")
 	return since, until, err
+}
+
+// TimeOf parses a parameter that is a time. An empty one is the zero time.
+func TimeOf(name, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}, protocol.BadRequest("%s is %q, want a time such as 2026-01-02T15:04:05Z", name, s)
+	}
+	return t, nil
 }

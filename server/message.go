@@ -16,12 +16,12 @@ type messages struct{}
 
 func (h *messages) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
 			Summary: "List the messages of a thread",
-			Query:   append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("visibility", "external|internal|all", "which messages to list; default external"), param("order", "asc|desc", "order by age; default asc, oldest first"), param("after", "integer", "only messages after this position in the log"), param("before", "integer", "only messages before this position in the log"), param("run_id", "string", "only messages that this run produced"), param("runId", "string", "alias of run_id")}, pageParams...),
+			Query:   append([]protocol.Param{Param("cursor", "string", "next_cursor of the previous page"), Param("visibility", "external|internal|all", "which messages to list; default external"), Param("order", "asc|desc", "order by age; default asc, oldest first"), Param("after", "integer", "only messages after this position in the log"), Param("before", "integer", "only messages before this position in the log"), Param("run_id", "string", "only messages that this run produced"), Param("runId", "string", "alias of run_id")}, PageParams...),
 			Replies: map[int]any{200: messageList{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.post),
-			Summary: "Send messages to a thread without waiting for the answer", Headers: onceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.post),
+			Summary: "Send messages to a thread without waiting for the answer", Headers: OnceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
 			Failures: []int{409}},
 	}
 }
@@ -40,27 +40,27 @@ type messageCursor struct {
 	Of     string `json:"of,omitempty"` // digest of the list's filters
 }
 
-func (h *messages) list(req *request) error {
-	offset, limit := req.page()
-	visibility, after, before := req.value("visibility"), req.number("after", 0, 0, math.MaxInt32), req.number("before", 0, 0, math.MaxInt32)
-	runID := req.value("run_id", "runId")
-	filters := filtersOf(req, []any{visibility, req.value("order"), after, before, runID})
+func (h *messages) list(req *Request) error {
+	offset, limit := req.Page()
+	visibility, after, before := req.Value("visibility"), req.Number("after", 0, 0, math.MaxInt32), req.Number("before", 0, 0, math.MaxInt32)
+	runID := req.Value("run_id", "runId")
+	filters := FiltersOf(req, []any{visibility, req.Value("order"), after, before, runID})
 	var at messageCursor
-	if text := req.value("cursor"); text != "" {
+	if text := req.Value("cursor"); text != "" {
 		if n, err := strconv.Atoi(text); err == nil && n >= 0 {
 			at.Offset = n
-		} else if err := parseCursor("msg_", text, &at); err != nil || at.Offset < 0 {
-			return errCursor
+		} else if err := ParseCursor("msg_", text, &at); err != nil || at.Offset < 0 {
+			return ErrCursor
 		}
 		if at.Of != "" && at.Of != filters {
-			return errFilters
+			return ErrFilters
 		}
 		offset = at.Offset
 	}
-	if _, err := req.thread(); err != nil {
+	if _, err := req.Thread(); err != nil {
 		return err
 	}
-	view, err := req.tenant.Store.View(req.ctx, req.path("thread_id"))
+	view, err := req.Tenant().Store.View(req.Context(), req.Path("thread_id"))
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (h *messages) list(req *request) error {
 		visible := visibility == "all" || internal == (visibility == "internal")
 		return visible && (runID == "" || protocol.RunOf(m) == runID) && (inside == nil || inside[m.ID])
 	}
-	list := inOrder(view.History(), req.value("order") == "desc")
+	list := inOrder(view.History(), req.Value("order") == "desc")
 	if at.ID != "" {
 		n := 0
 		for _, m := range list {
@@ -96,7 +96,7 @@ func (h *messages) list(req *request) error {
 		return err
 	}
 	if n := len(out.Messages); n > 0 && offset+n < out.Total {
-		out.HasMore, out.NextCursor = true, cursorText("msg_", messageCursor{offset + n, out.Messages[n-1].ID, filters})
+		out.HasMore, out.NextCursor = true, CursorText("msg_", messageCursor{offset + n, out.Messages[n-1].ID, filters})
 	}
 	return req.Reply(200, out)
 }
@@ -150,7 +150,7 @@ type postMessages struct {
 	Boundary     string         `json:"boundary,omitempty"` // next_step or on_natural_end
 	Priority     string         `json:"priority,omitempty"` // of a new run: interactive, the default, or background
 	UserID       string         `json:"user_id,omitempty"`  // the user of a new run
-	Messages     []inputMessage `json:"messages"`
+	Messages     []InputMessage `json:"messages"`
 }
 
 type messagesAccepted struct {
@@ -160,30 +160,30 @@ type messagesAccepted struct {
 	DispatchID string `json:"dispatch_id,omitempty"`
 }
 
-func (h *messages) post(req *request, body *postMessages) error {
+func (h *messages) post(req *Request, body *postMessages) error {
 	agent, err := protocol.Either("agent_id", body.AgentID, body.AgentIDCamel)
 	if err != nil {
 		return err
 	}
-	msgs, err := messagesOf(body.Messages)
+	msgs, err := MessagesOf(body.Messages)
 	if err != nil {
 		return err
 	}
-	if _, err := req.thread(); err != nil {
+	if _, err := req.Thread(); err != nil {
 		return err
 	}
-	s, err := submission(req, body.Mode, mailbox.ModeQueue, body.Boundary, body.Priority)
+	s, err := NewSubmission(req, body.Mode, mailbox.ModeQueue, body.Boundary, body.Priority)
 	if err != nil {
 		return err
 	}
-	if s.Request.UserID, err = req.forUser(body.UserID); err != nil {
+	if s.Request.UserID, err = req.ForUser(body.UserID); err != nil {
 		return err
 	}
-	s.Request.ThreadID, s.Request.AgentID, s.Request.Messages = req.path("thread_id"), agent, msgs
+	s.Request.ThreadID, s.Request.AgentID, s.Request.Messages = req.Path("thread_id"), agent, msgs
 	if s.Said, err = protocol.SayLast(msgs, agent); err != nil {
 		return err
 	}
-	r, err := submit(req, s)
+	r, err := Submit(req, s)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (h *messages) post(req *request, body *postMessages) error {
 }
 
 // queuedBehind reports whether a submission waits for another one on its thread.
-func queuedBehind(req *request, r *mailbox.Receipt) (bool, error) {
-	list, err := req.tenant.Store.Dispatches(req.ctx, mailbox.Query{ThreadID: r.ThreadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}, Limit: 1})
+func queuedBehind(req *Request, r *mailbox.Receipt) (bool, error) {
+	list, err := req.Tenant().Store.Dispatches(req.Context(), mailbox.Query{ThreadID: r.ThreadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}, Limit: 1})
 	return len(list) > 0 && list[0].ID != r.DispatchID, err
 }

@@ -220,14 +220,14 @@ type figures struct {
 
 func (h *figures) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/metrics", Handle: own(h.show),
-			Summary: "Get metrics for Prometheus; those by model and tool need an admin key", Replies: map[int]any{200: text("")}},
+		{Method: "GET", Path: "/metrics", Handle: Handle(h.show),
+			Summary: "Get metrics for Prometheus; those by model and tool need an admin key", Replies: map[int]any{200: Text("")}},
 	}
 }
 
 // show replies with everything to operators. A wrong key is an error, so that a scraper does not lose
 // metrics silently.
-func (h *figures) show(req *request) error {
+func (h *figures) show(req *Request) error {
 	all := h.public
 	if len(req.r.Header.Values("Authorization")) > 0 && !all {
 		by, err := h.auth.identify(req.r, protocol.Admins)

@@ -14,8 +14,8 @@ type modelHealth struct {
 }
 
 func (h *modelHealth) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/models/health", Handle: own(h.list),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/models/health", Handle: Handle(h.list),
 			Summary: "List the circuit breakers of models, as this process sees them", Replies: map[int]any{200: modelHealthList{}}},
 	})
 }
@@ -24,7 +24,7 @@ type modelHealthList struct {
 	Models []registry.ModelHealth `json:"models"`
 }
 
-func (h *modelHealth) list(req *request) error {
+func (h *modelHealth) list(req *Request) error {
 	return req.Reply(200, modelHealthList{append([]registry.ModelHealth{}, h.registry().Health()...)})
 }
 

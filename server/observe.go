@@ -37,7 +37,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // compared as in the standard library
 				s.cfg.Logger.Error("request panicked", "method", r.Method, "path", r.URL.Path, "request", id, "panic", v, "stack", string(debug.Stack()))
 				if rec.status == 0 {
-					writeFailure(rec, fail(http.StatusInternalServerError, "internal", "internal error"))
+					writeFailure(rec, Fail(http.StatusInternalServerError, "internal", "internal error"))
 				}
 			} else if v != nil {
 				defer panic(v) // aborts the connection

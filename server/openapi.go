@@ -12,7 +12,7 @@ import (
 
 // describe returns the route of the OpenAPI document.
 func describe(document func() ([]byte, error)) protocol.Route {
-	return protocol.Route{Method: "GET", Path: "/openapi.json", Summary: "Get this OpenAPI document", Replies: map[int]any{200: object{}}, Handle: own(func(req *request) error {
+	return protocol.Route{Method: "GET", Path: "/openapi.json", Summary: "Get this OpenAPI document", Replies: map[int]any{200: object{}}, Handle: Handle(func(req *Request) error {
 		data, err := document()
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (d *definitions) operation(r *protocol.Route) object {
 			op["x-scope"] = "server" // a tenant's key is not enough
 		}
 	}
-	responses, failure := object{}, reflect.TypeFor[errorBody]()
+	responses, failure := object{}, reflect.TypeFor[ErrorBody]()
 	if r.Errors != nil {
 		failure = reflect.TypeOf(r.Errors(&protocol.Failure{}))
 	}
@@ -139,16 +139,16 @@ func (d *definitions) content(r *protocol.Route, status int, v any) object {
 	content := object{}
 	switch v.(type) {
 	case nil:
-	case rawFile:
+	case RawFile:
 		content["*/*"] = object{"schema": object{"type": "string", "format": "binary"}}
-	case ndjson:
+	case NDJSON:
 		content["application/x-ndjson"] = object{"schema": object{"type": "string"}}
-	case text:
+	case Text:
 		content["text/plain"] = object{"schema": object{"type": "string"}}
-	case page:
+	case HTML:
 		content["text/html"] = object{"schema": object{"type": "string"}}
 		if status >= 400 {
-			content["application/json"] = object{"schema": d.of(reflect.TypeFor[errorBody]())}
+			content["application/json"] = object{"schema": d.of(reflect.TypeFor[ErrorBody]())}
 		}
 	case object:
 		content["application/json"] = object{"schema": object{"type": "object"}}

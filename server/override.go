@@ -14,7 +14,7 @@ type overrides struct {
 }
 
 func (h *overrides) routes() []protocol.Route {
-	return forGlobalAdmins(slices.Concat(
+	return ForGlobalAdmins(slices.Concat(
 		h.of(config.Agents, "a builtin agent", agentDocument{}, 422),
 		h.of(config.Tools, "a tool", toolDocument{}),
 		h.of(config.Skills, "a builtin skill", skillDocument{}, 422),
@@ -24,25 +24,25 @@ func (h *overrides) routes() []protocol.Route {
 // of returns the routes of a namespace, whose documents are of the type of doc. More are statuses of errors that only this namespace has.
 func (h *overrides) of(ns config.Namespace, what string, doc any, more ...int) []protocol.Route {
 	path := "/v1/config/" + string(ns) + "/{id}/overrides"
-	check := func(req *request) error { return h.override(req, ns, true) }
-	write := func(req *request) error { return h.override(req, ns, false) }
-	clear := func(req *request) error { return h.clear(req, ns) }
+	check := func(req *Request) error { return h.override(req, ns, true) }
+	write := func(req *Request) error { return h.override(req, ns, false) }
+	clear := func(req *Request) error { return h.clear(req, ns) }
 	var patch patchDocument
 	return []protocol.Route{
-		{Method: "POST", Path: path, Handle: own(check),
-			Summary: "Validate overrides of " + what + " without saving them", Headers: matchHeaders[:2], Body: patch, Replies: map[int]any{200: doc},
+		{Method: "POST", Path: path, Handle: Handle(check),
+			Summary: "Validate overrides of " + what + " without saving them", Headers: MatchHeaders[:2], Body: patch, Replies: map[int]any{200: doc},
 			Failures: append([]int{412}, more...)},
-		{Method: "PATCH", Path: path, Handle: own(write),
-			Summary: "Override fields of " + what, Headers: matchHeaders, Body: patch, Replies: map[int]any{200: doc},
+		{Method: "PATCH", Path: path, Handle: Handle(write),
+			Summary: "Override fields of " + what, Headers: MatchHeaders, Body: patch, Replies: map[int]any{200: doc},
 			Failures: append([]int{409, 412}, more...)},
-		{Method: "DELETE", Path: path, Handle: own(clear),
-			Summary: "Delete all overrides of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
-		{Method: "DELETE", Path: path + "/{field}", Handle: own(clear),
-			Summary: "Delete one override of " + what, Headers: matchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
+		{Method: "DELETE", Path: path, Handle: Handle(clear),
+			Summary: "Delete all overrides of " + what, Headers: MatchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
+		{Method: "DELETE", Path: path + "/{field}", Handle: Handle(clear),
+			Summary: "Delete one override of " + what, Headers: MatchHeaders, Replies: map[int]any{200: doc}, Failures: append([]int{400, 409, 412}, more...)},
 	}
 }
 
-func (h *overrides) override(req *request, ns config.Namespace, dry bool) error {
+func (h *overrides) override(req *Request, ns config.Namespace, dry bool) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -55,11 +55,11 @@ func (h *overrides) override(req *request, ns config.Namespace, dry bool) error 
 	if err != nil {
 		return err
 	}
-	v, err := h.control.Override(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, json.RawMessage(patch), dry, cond, by)
+	v, err := h.control.Override(req.Context(), config.Key{Namespace: ns, ID: req.Path("id")}, json.RawMessage(patch), dry, cond, by)
 	return show(req, 200, v, err)
 }
 
-func (h *overrides) clear(req *request, ns config.Namespace) error {
+func (h *overrides) clear(req *Request, ns config.Namespace) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -68,6 +68,6 @@ func (h *overrides) clear(req *request, ns config.Namespace) error {
 	if err != nil {
 		return err
 	}
-	v, err := h.control.ClearOverrides(req.ctx, config.Key{Namespace: ns, ID: req.path("id")}, req.path("field"), cond, by)
+	v, err := h.control.ClearOverrides(req.Context(), config.Key{Namespace: ns, ID: req.Path("id")}, req.Path("field"), cond, by)
 	return show(req, 200, v, err)
 }

@@ -16,12 +16,12 @@ type permissions struct {
 }
 
 func (h *permissions) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Handle: own(h.get),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Handle: Handle(h.get),
 			Summary: "Preview an agent's tool permissions", Replies: map[int]any{200: permissionPreview{}}},
-		{Method: "POST", Path: "/v1/agents/permission-preview", Handle: withBody(h.try),
+		{Method: "POST", Path: "/v1/agents/permission-preview", Handle: HandleBody(h.try),
 			Summary: "Preview what the permission rules of an agent, saved or not, decide about calls", Body: trialBody{}, Replies: map[int]any{200: trialReply{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/patterns/match", Handle: withBody(h.match),
+		{Method: "POST", Path: "/v1/patterns/match", Handle: HandleBody(h.match),
 			Summary: "Explain whether the pattern of a rule matches calls", Body: patternBody{}, Replies: map[int]any{200: patternReply{}}},
 	})
 }
@@ -45,13 +45,13 @@ type conditionalRule struct {
 	Pattern  string `json:"pattern"`
 }
 
-var errNoPermissions = unavailable("this server has no permission plugin")
+var errNoPermissions = Unavailable("this server has no permission plugin")
 
-func (h *permissions) get(req *request) error {
+func (h *permissions) get(req *Request) error {
 	if h.plugin == nil {
 		return errNoPermissions
 	}
-	reg, id := h.registry(), req.path("agent_id")
+	reg, id := h.registry(), req.Path("agent_id")
 	spec := reg.Agent(id)
 	if spec == nil {
 		return protocol.NotFound("agent", id)

@@ -16,14 +16,14 @@ type previews struct {
 }
 
 // ofAgent makes a version with an agent that is not saved.
-func (p *previews) ofAgent(req *request, agent []byte) (agentID, resolutionID string, err error) {
+func (p *previews) ofAgent(req *Request, agent []byte) (agentID, resolutionID string, err error) {
 	if p.control == nil {
 		return "", "", errNoControl
 	}
 	if err := req.checkGlobal(); err != nil {
 		return "", "", err
 	}
-	v, id, err := p.control.Versions().Preview(req.ctx, agent, actorOf(req))
+	v, id, err := p.control.Versions().Preview(req.ctx, agent, ActorOf(req))
 	if err != nil {
 		return "", "", err
 	}
@@ -31,7 +31,7 @@ func (p *previews) ofAgent(req *request, agent []byte) (agentID, resolutionID st
 }
 
 // ofAssistant makes a version with the admin assistant.
-func (p *previews) ofAssistant(req *request) (agentID, resolutionID string, err error) {
+func (p *previews) ofAssistant(req *Request) (agentID, resolutionID string, err error) {
 	if p.assistant == nil {
 		return "", "", errNoAssistant
 	}
@@ -40,12 +40,12 @@ func (p *previews) ofAssistant(req *request) (agentID, resolutionID string, err 
 	}
 	spec, err := p.assistant.Agent(req.ctx)
 	if errors.Is(err, assistant.ErrNoModel) {
-		return "", "", fail(409, "no_model", "%v", err)
+		return "", "", Fail(409, "no_model", "%v", err)
 	}
 	if err != nil {
 		return "", "", err
 	}
-	v, err := p.control.Versions().PreviewOwn(req.ctx, spec, actorOf(req))
+	v, err := p.control.Versions().PreviewOwn(req.ctx, spec, ActorOf(req))
 	if err != nil {
 		return "", "", err
 	}
@@ -54,8 +54,8 @@ func (p *previews) ofAssistant(req *request) (agentID, resolutionID string, err 
 
 // sign records the caller as the user of a run of the admin assistant, so that the audit log names
 // the caller beside what the assistant does. It also records the caller's decisions.
-func (p *previews) sign(req *request, s *mailbox.Submission) error {
-	by := actorOf(req)
+func (p *previews) sign(req *Request, s *mailbox.Submission) error {
+	by := ActorOf(req)
 	s.Request.UserID = by.String()
 	for _, d := range s.Request.Decisions {
 		action := "approve"
@@ -70,6 +70,6 @@ func (p *previews) sign(req *request, s *mailbox.Submission) error {
 }
 
 var (
-	errNoControl   = unavailable("this server has no control plane")
-	errNoAssistant = unavailable("this server has no admin assistant")
+	errNoControl   = Unavailable("this server has no control plane")
+	errNoAssistant = Unavailable("this server has no admin assistant")
 )

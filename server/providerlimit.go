@@ -11,14 +11,14 @@ type providerLimits struct {
 }
 
 func (h *providerLimits) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/providers/limits", Handle: own(h.list),
-			Summary: "List the rate limits of providers that all replicas are held to together, and how much of them is used", Query: pageParams, Replies: map[int]any{200: providerLimitList{}}},
-		{Method: "DELETE", Path: "/v1/providers/limits", Handle: own(h.reset),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/providers/limits", Handle: Handle(h.list),
+			Summary: "List the rate limits of providers that all replicas are held to together, and how much of them is used", Query: PageParams, Replies: map[int]any{200: providerLimitList{}}},
+		{Method: "DELETE", Path: "/v1/providers/limits", Handle: Handle(h.reset),
 			Summary: "Forget the limits and pauses that were learned about a provider; configured limits remain",
 			Query: []protocol.Param{
-				param("provider_id", "string", "the provider"),
-				param("model", "string", "the provider's name of a model; default: all models"),
+				Param("provider_id", "string", "the provider"),
+				Param("model", "string", "the provider's name of a model; default: all models"),
 			},
 			Replies: map[int]any{204: nil}},
 	})
@@ -48,12 +48,12 @@ type rateUsage struct {
 	UsedShare float64      `json:"used_share"` // 0 if all that can be used at once is available, 1 if the next request waits
 }
 
-func (h *providerLimits) list(req *request) error {
-	all, err := h.limiter.Shared(req.ctx)
+func (h *providerLimits) list(req *Request) error {
+	all, err := h.limiter.Shared(req.Context())
 	if err != nil {
 		return err
 	}
-	offset, most := req.page()
+	offset, most := req.Page()
 	out := providerLimitList{Items: []providerLimit{}, Total: len(all)}
 	for _, s := range all[min(offset, len(all)):min(offset+most, len(all))] {
 		out.Items = append(out.Items, providerLimit{ProviderID: s.Provider, Model: s.Model, Tenant: s.Tenant, Requests: usageOf(s.Requests), Tokens: usageOf(s.Tokens),
@@ -63,12 +63,12 @@ func (h *providerLimits) list(req *request) error {
 	return req.Reply(200, out)
 }
 
-func (h *providerLimits) reset(req *request) error {
-	provider := req.query.Get("provider_id")
+func (h *providerLimits) reset(req *Request) error {
+	provider := req.Query().Get("provider_id")
 	if provider == "" {
 		return protocol.BadRequest("provider_id is missing, want the ID of a provider")
 	}
-	if err := h.limiter.Reset(req.ctx, provider, req.query.Get("model")); err != nil {
+	if err := h.limiter.Reset(req.Context(), provider, req.Query().Get("model")); err != nil {
 		return err
 	}
 	return req.Reply(204, nil)

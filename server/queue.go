@@ -20,13 +20,13 @@ func (h *queues) routes() []protocol.Route {
 		statuses = append(statuses, string(s))
 	}
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/dispatches", Access: protocol.Admins, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/dispatches", Access: protocol.Admins, Handle: Handle(h.list),
 			Summary: "List dispatches, newest first, each with the reason why it is in its state",
-			Query: []protocol.Param{param("status", strings.Join(statuses, "|"), "only dispatches with this status; live means Queued or Claimed"),
-				param("agent_id", "string", "only dispatches of runs of this agent"), param("worker", "string", "only dispatches that this process has claimed"),
-				param("cursor", "string", "next_cursor of the previous page"), pageParams[1]},
+			Query: []protocol.Param{Param("status", strings.Join(statuses, "|"), "only dispatches with this status; live means Queued or Claimed"),
+				Param("agent_id", "string", "only dispatches of runs of this agent"), Param("worker", "string", "only dispatches that this process has claimed"),
+				Param("cursor", "string", "next_cursor of the previous page"), PageParams[1]},
 			Replies: map[int]any{200: explainedDispatches{}}},
-		{Method: "GET", Path: "/v1/queue", Access: protocol.Admins, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/queue", Access: protocol.Admins, Handle: Handle(h.get),
 			Summary: "Get the state of the queue: counts, what waits and why, and which workers have what", Replies: map[int]any{200: queueBody{}}},
 	}
 }
@@ -47,24 +47,24 @@ type explainedDispatches struct {
 	NowMS      int64               `json:"now_ms"`
 }
 
-func (h *queues) list(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *queues) list(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	q := mailbox.Query{AgentID: req.value("agent_id"), Worker: req.value("worker"), Limit: req.number("limit", 50, 1, 200)}
-	switch status := req.value("status"); status {
+	q := mailbox.Query{AgentID: req.Value("agent_id"), Worker: req.Value("worker"), Limit: req.Number("limit", 50, 1, 200)}
+	switch status := req.Value("status"); status {
 	case "":
 	case statusLive:
 		q.Statuses = liveStatuses
 	default:
 		q.Statuses = []mailbox.Status{mailbox.Status(status)}
 	}
-	from, err := req.behind("dsp_", filtersOf(req, []any{q.AgentID, q.Worker, q.Statuses}))
+	from, err := req.Behind("dsp_", FiltersOf(req, []any{q.AgentID, q.Worker, q.Statuses}))
 	if err != nil {
 		return err
 	}
 	q.After = from.At
-	page, err := req.tenant.Store.Dispatches(req.ctx, q)
+	page, err := req.Tenant().Store.Dispatches(req.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -76,24 +76,24 @@ func (h *queues) list(req *request) error {
 		}
 	}
 	if len(waiting) > 0 {
-		if v.live, v.open, err = req.tenant.Store.Backlog(req.ctx, maxBacklog, waiting...); err != nil {
+		if v.live, v.open, err = req.Tenant().Store.Backlog(req.Context(), maxBacklog, waiting...); err != nil {
 			return err
 		}
 	}
 	out := explainedDispatches{Items: []explainedDispatch{}, NowMS: v.now}
-	for i, d := range listDispatches(req.caller, page).Items {
+	for i, d := range listDispatches(req.Caller, page).Items {
 		agent := ""
 		if d.Request != nil {
 			agent = d.Request.AgentID
 		}
-		if run, err := req.tenant.Store.LoadRun(req.ctx, d.RunID); err == nil {
+		if run, err := req.Tenant().Store.LoadRun(req.Context(), d.RunID); err == nil {
 			agent = run.AgentID
 		}
 		out.Items = append(out.Items, explainedDispatch{Dispatch: *d, AgentID: agent, Because: v.explain(page[i])})
 	}
 	if len(page) == q.Limit {
 		from.At = page[len(page)-1].ID
-		next := from.next("dsp_")
+		next := from.Next("dsp_")
 		out.NextCursor = &next
 	}
 	return req.Reply(200, out)
@@ -177,13 +177,13 @@ type queueWorker struct {
 	Silent     bool   `json:"silent"`      // a lease has ended
 }
 
-func (h *queues) get(req *request) error {
-	counts, err := req.tenant.Store.CountDispatches(req.ctx)
+func (h *queues) get(req *Request) error {
+	counts, err := req.Tenant().Store.CountDispatches(req.Context())
 	if err != nil {
 		return err
 	}
 	v := &queueView{now: time.Now().UnixMilli()}
-	if v.live, v.open, err = req.tenant.Store.Backlog(req.ctx, maxBacklog); err != nil {
+	if v.live, v.open, err = req.Tenant().Store.Backlog(req.Context(), maxBacklog); err != nil {
 		return err
 	}
 	out := queueBody{Counts: map[mailbox.Status]int{}, Waits: []queueWait{}, Workers: []queueWorker{}, Partial: len(v.live) == maxBacklog, NowMS: v.now}

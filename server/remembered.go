@@ -19,30 +19,30 @@ type remembered struct {
 
 func (h *remembered) routes() []protocol.Route {
 	const approvals, memories = "/v1/remembered-approvals", "/v1/memories"
-	user := param("user_id", "string", "the user that they belong to")
-	owner := []protocol.Param{param("agent_id", "string", "the agent that they belong to, for all its users"), user}
-	page := []protocol.Param{documentPage[0], configPage[1]}
+	user := Param("user_id", "string", "the user that they belong to")
+	owner := []protocol.Param{Param("agent_id", "string", "the agent that they belong to, for all its users"), user}
+	page := []protocol.Param{documentPage[0], ConfigPage[1]}
 	return []protocol.Route{
-		{Method: "GET", Path: approvals, Access: protocol.Admins, Handle: own(h.listApprovals), Query: append(owner, page...),
+		{Method: "GET", Path: approvals, Access: protocol.Admins, Handle: Handle(h.listApprovals), Query: append(owner, page...),
 			Summary: "List the approvals that are remembered for an agent or a user", Replies: map[int]any{200: rememberedList{}}},
-		{Method: "DELETE", Path: approvals, Access: protocol.Admins, Handle: own(h.forgetApprovals), Query: owner, Headers: matchHeaders[2:],
+		{Method: "DELETE", Path: approvals, Access: protocol.Admins, Handle: Handle(h.forgetApprovals), Query: owner, Headers: MatchHeaders[2:],
 			Summary: "Forget all approvals that are remembered for an agent or a user", Replies: map[int]any{204: nil}},
-		{Method: "DELETE", Path: approvals + "/{id}", Access: protocol.Admins, Handle: own(h.forgetApprovals), Query: owner, Headers: matchHeaders[2:],
+		{Method: "DELETE", Path: approvals + "/{id}", Access: protocol.Admins, Handle: Handle(h.forgetApprovals), Query: owner, Headers: MatchHeaders[2:],
 			Summary: "Forget a remembered approval", Replies: map[int]any{204: nil}},
-		{Method: "GET", Path: memories, Access: protocol.Admins, Handle: own(h.listMemories), Query: append([]protocol.Param{user}, page...),
+		{Method: "GET", Path: memories, Access: protocol.Admins, Handle: Handle(h.listMemories), Query: append([]protocol.Param{user}, page...),
 			Summary: "List what agents remember about a user, by id", Replies: map[int]any{200: memoryList{}}},
-		{Method: "DELETE", Path: memories, Access: protocol.Admins, Handle: own(h.forgetMemories), Query: []protocol.Param{user}, Headers: matchHeaders[2:],
+		{Method: "DELETE", Path: memories, Access: protocol.Admins, Handle: Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: MatchHeaders[2:],
 			Summary: "Forget all that agents remember about a user", Replies: map[int]any{204: nil}},
-		{Method: "DELETE", Path: memories + "/{id}", Access: protocol.Admins, Handle: own(h.forgetMemories), Query: []protocol.Param{user}, Headers: matchHeaders[2:],
+		{Method: "DELETE", Path: memories + "/{id}", Access: protocol.Admins, Handle: Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: MatchHeaders[2:],
 			Summary: "Forget a memory about a user", Replies: map[int]any{204: nil}},
 	}
 }
 
 // ownerOf returns the owner that a request names, as a key of the profile, and its name in the audit log.
-func ownerOf(req *request, users bool) (of, resource string, err error) {
-	agent, user := "", req.value("user_id")
+func ownerOf(req *Request, users bool) (of, resource string, err error) {
+	agent, user := "", req.Value("user_id")
 	if !users {
-		agent = req.value("agent_id")
+		agent = req.Value("agent_id")
 	}
 	switch {
 	case (agent == "") == (user == "") && users:
@@ -55,23 +55,15 @@ func ownerOf(req *request, users bool) (of, resource string, err error) {
 	return profile.User(user), "users/" + user, protocol.CheckID("user_id", user)
 }
 
-// profileOf returns the profile of the tenant of a request.
-func profileOf(req *request) (profile.Store, error) {
-	if values := runtimeOf(req.tenant).Profile(); values != nil {
-		return values, nil
-	}
-	return nil, unavailable("this server has no profile")
-}
-
 // record writes to the audit log that something was forgotten.
-func (h *remembered) record(req *request, what, resource string) error {
+func (h *remembered) record(req *Request, what, resource string) error {
 	if h.audit == nil {
 		return nil
 	}
-	if name := req.tenant.Name(); name != "" {
+	if name := req.Tenant().Name(); name != "" {
 		resource = "tenants/" + name + "/" + resource
 	}
-	return h.audit.Audit().Add(req.ctx, "forget", strings.TrimSuffix(what+"/"+resource+"/"+req.path("id"), "/"), actorOf(req), nil)
+	return h.audit.Audit().Add(req.Context(), "forget", strings.TrimSuffix(what+"/"+resource+"/"+req.Path("id"), "/"), ActorOf(req), nil)
 }
 
 type rememberedList struct {
@@ -89,16 +81,16 @@ type rememberedApproval struct {
 	UpdatedAt int64  `json:"updated_at"` // Unix ms
 }
 
-func (h *remembered) listApprovals(req *request) error {
+func (h *remembered) listApprovals(req *Request) error {
 	of, _, err := ownerOf(req, false)
 	if err != nil {
 		return err
 	}
-	values, err := profileOf(req)
+	values, err := ProfileOf(req)
 	if err != nil {
 		return err
 	}
-	list, err := permission.Approvals(req.ctx, values, of)
+	list, err := permission.Approvals(req.Context(), values, of)
 	if err != nil {
 		return err
 	}
@@ -107,14 +99,14 @@ func (h *remembered) listApprovals(req *request) error {
 	out.NextCursor, err = pageOf(req, of, list, func(a permission.Approval) string { return a.ID }, func(a permission.Approval) {
 		out.Items = append(out.Items, rememberedApproval{a.ID, a.Tool, string(a.Scope), string(a.When), a.At.UnixMilli()})
 	})
-	return req.ok(out, err)
+	return req.OK(out, err)
 }
 
 // pageOf calls add for the page of a sorted list that a request asks for, and returns the cursor of the next one, if any.
-func pageOf[T any](req *request, of string, list []T, id func(T) string, add func(T)) (next string, err error) {
-	after, limit, n := "", req.number("limit", 100, 1, 1000), 0
-	if s := req.value("cursor"); s != "" {
-		if err := parseCursor(of+":", s, &after); err != nil {
+func pageOf[T any](req *Request, of string, list []T, id func(T) string, add func(T)) (next string, err error) {
+	after, limit, n := "", req.Number("limit", 100, 1, 1000), 0
+	if s := req.Value("cursor"); s != "" {
+		if err := ParseCursor(of+":", s, &after); err != nil {
 			return "", err
 		}
 	}
@@ -124,7 +116,7 @@ func pageOf[T any](req *request, of string, list []T, id func(T) string, add fun
 			continue
 		}
 		if n == limit {
-			return cursorText(of+":", last), nil
+			return CursorText(of+":", last), nil
 		}
 		add(item)
 		last, n = id(item), n+1
@@ -132,22 +124,22 @@ func pageOf[T any](req *request, of string, list []T, id func(T) string, add fun
 	return "", nil
 }
 
-func (h *remembered) forgetApprovals(req *request) error {
+func (h *remembered) forgetApprovals(req *Request) error {
 	of, resource, err := ownerOf(req, false)
 	if err != nil {
 		return err
 	}
-	values, err := profileOf(req)
+	values, err := ProfileOf(req)
 	if err != nil {
 		return err
 	}
 	if err := h.record(req, "remembered-approvals", resource); err != nil {
 		return err
 	}
-	if id := req.path("id"); id != "" {
-		return req.done(permission.ForgetApproval(req.ctx, values, of, id))
+	if id := req.Path("id"); id != "" {
+		return req.Done(permission.ForgetApproval(req.Context(), values, of, id))
 	}
-	return req.done(permission.Forget(req.ctx, values, of))
+	return req.Done(permission.Forget(req.Context(), values, of))
 }
 
 type memoryList struct {
@@ -165,16 +157,16 @@ type memoryItem struct {
 	SavedAt int64    `json:"saved_at"` // Unix ms
 }
 
-func (h *remembered) listMemories(req *request) error {
+func (h *remembered) listMemories(req *Request) error {
 	of, _, err := ownerOf(req, true)
 	if err != nil {
 		return err
 	}
-	values, err := profileOf(req)
+	values, err := ProfileOf(req)
 	if err != nil {
 		return err
 	}
-	list, err := memory.Export(req.ctx, values, req.value("user_id"))
+	list, err := memory.Export(req.Context(), values, req.Value("user_id"))
 	if err != nil {
 		return err
 	}
@@ -183,23 +175,23 @@ func (h *remembered) listMemories(req *request) error {
 	out.NextCursor, err = pageOf(req, of, list, func(m memory.Memory) string { return m.ID }, func(m memory.Memory) {
 		out.Items = append(out.Items, memoryItem{m.ID, m.Text, append([]string{}, m.Tags...), m.Agent, m.SavedAt.UnixMilli()})
 	})
-	return req.ok(out, err)
+	return req.OK(out, err)
 }
 
-func (h *remembered) forgetMemories(req *request) error {
+func (h *remembered) forgetMemories(req *Request) error {
 	_, resource, err := ownerOf(req, true)
 	if err != nil {
 		return err
 	}
-	values, err := profileOf(req)
+	values, err := ProfileOf(req)
 	if err != nil {
 		return err
 	}
 	if err := h.record(req, "memories", resource); err != nil {
 		return err
 	}
-	if id := req.path("id"); id != "" {
-		return req.done(memory.Forget(req.ctx, values, req.value("user_id"), id))
+	if id := req.Path("id"); id != "" {
+		return req.Done(memory.Forget(req.Context(), values, req.Value("user_id"), id))
 	}
-	return req.done(memory.Erase(req.ctx, values, req.value("user_id")))
+	return req.Done(memory.Erase(req.Context(), values, req.Value("user_id")))
 }

@@ -160,8 +160,8 @@ type fleet struct {
 }
 
 func (h *fleet) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/system/replicas", Handle: own(h.get),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/system/replicas", Handle: Handle(h.get),
 			Summary: "List the processes that serve, with their versions and last errors", Replies: map[int]any{200: replicaList{}}},
 	})
 }
@@ -179,8 +179,8 @@ type replicaItem struct {
 	Lost bool  `json:"lost"` // it was not seen for a while
 }
 
-func (h *fleet) get(req *request) error {
-	list, err := h.replicas.list(req.ctx)
+func (h *fleet) get(req *Request) error {
+	list, err := h.replicas.list(req.Context())
 	if err != nil {
 		return err
 	}
@@ -197,6 +197,6 @@ func (h *fleet) get(req *request) error {
 
 // configVersion returns the number of the documents that new runs use here, or 0.
 func (s *Server) configVersion() int64 {
-	n, _ := strconv.ParseInt(runtimeOf(s.cfg.Mailbox.Tenant("")).Registry().ID(), 10, 64) // one without documents has no number
+	n, _ := strconv.ParseInt(RuntimeOf(s.cfg.Mailbox.Tenant("")).Registry().ID(), 10, 64) // one without documents has no number
 	return n
 }

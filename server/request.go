@@ -20,14 +20,14 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// request is one request to a route. [Server.answer] fills it in; a handler reads path, query and
+// Request is one request to a route. [Server.answer] fills it in; a handler reads path, query and
 // body from it and replies through it.
-type request struct {
+type Request struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	ctx   context.Context // done when the client disconnects or the request times out
 	route *protocol.Route
-	caller
+	Caller
 	tenant    *mailbox.Tenant // whose threads and runs the caller sees
 	admitted  []string        // ids that Admit has checked
 	query     url.Values
@@ -41,13 +41,31 @@ type request struct {
 	unwatch   func()          // releases the thread that the request will stream; nil if none is watched
 }
 
-// path returns a part of the path that the route names.
-func (req *request) path(name string) string { return req.r.PathValue(name) }
+// Context is done when the client disconnects or the request times out.
+func (req *Request) Context() context.Context { return req.ctx }
+
+// HTTP returns the request as it arrived.
+func (req *Request) HTTP() *http.Request { return req.r }
+
+// Writer returns the response. Most handlers only set headers through it and answer with Reply.
+func (req *Request) Writer() http.ResponseWriter { return req.w }
+
+// Route returns the route of the request.
+func (req *Request) Route() *protocol.Route { return req.route }
+
+// Tenant returns the tenant whose threads and runs the caller sees.
+func (req *Request) Tenant() *mailbox.Tenant { return req.tenant }
+
+// Query returns the parameters in the query of the URL.
+func (req *Request) Query() url.Values { return req.query }
+
+// Path returns a part of the path that the route names.
+func (req *Request) Path(name string) string { return req.r.PathValue(name) }
 
 // Reply sends a response with body as JSON. A nil body sends none.
-func (req *request) Reply(status int, body any) error {
+func (req *Request) Reply(status int, body any) error {
 	if req.route.Stream { // it has no time limit, and the client may read slowly
-		req.release()
+		req.Release()
 		if limit := req.bodies.time; limit > 0 {
 			_ = http.NewResponseController(req.w).SetWriteDeadline(time.Now().Add(limit)) // the writer of a test may not support it
 		}
@@ -71,16 +89,16 @@ func writeJSON(w http.ResponseWriter, status int, body any) error {
 	return nil
 }
 
-// ok replies 200 with a result, unless err is set.
-func (req *request) ok(result any, err error) error {
+// OK replies 200 with a result, unless err is set.
+func (req *Request) OK(result any, err error) error {
 	if err != nil {
 		return err
 	}
 	return req.Reply(http.StatusOK, result)
 }
 
-// done replies 204, unless err is set.
-func (req *request) done(err error) error {
+// Done replies 204, unless err is set.
+func (req *Request) Done(err error) error {
 	if err != nil {
 		return err
 	}
@@ -89,29 +107,29 @@ func (req *request) done(err error) error {
 
 // Decode decodes the body into v. A body that is not JSON, or has the character U+0000, is a 400; one
 // that does not fit v is a 422 that names the field.
-func (req *request) Decode(v any) error {
+func (req *Request) Decode(v any) error {
 	if ct := req.r.Header.Get("Content-Type"); ct != "" {
 		kind, _, err := mime.ParseMediaType(ct)
 		if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") && kind != "text/plain" {
-			return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content type is %q, want application/json", ct)
+			return Fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content type is %q, want application/json", ct)
 		}
 	}
-	if err := req.checkEncoding(); err != nil {
+	if err := req.CheckEncoding(); err != nil {
 		return err
 	}
 	return req.bodies.decode(req, v)
 }
 
-// checkEncoding refuses bodies that are compressed.
-func (req *request) checkEncoding() error {
+// CheckEncoding refuses bodies that are compressed.
+func (req *Request) CheckEncoding() error {
 	if enc := req.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %.80q, want identity", enc)
+		return Fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content encoding is %.80q, want identity", enc)
 	}
 	return nil
 }
 
-// value returns a query parameter that has several names, or "".
-func (req *request) value(names ...string) string {
+// Value returns a query parameter that has several names, or "".
+func (req *Request) Value(names ...string) string {
 	for _, n := range names {
 		if req.query.Has(n) {
 			return strings.TrimSpace(req.query.Get(n))
@@ -143,11 +161,11 @@ func checkParam(p protocol.Param, value string) error {
 	return nil
 }
 
-// checkKnown refuses query parameters that the route does not have: a list whose filter is misspelt would
+// CheckKnown refuses query parameters that the route does not have: a list whose filter is misspelt would
 // have everything.
-func (req *request) checkKnown() error {
+func (req *Request) CheckKnown() error {
 	if _, err := url.ParseQuery(req.r.URL.RawQuery); err != nil { // then req.query lacks what is wrong
-		return protocol.BadRequest("the query is not valid: %s; want name=value with & between them", plain(err.Error()))
+		return protocol.BadRequest("the query is not valid: %s; want name=value with & between them", Plain(err.Error()))
 	}
 	var known []string
 	for _, p := range req.route.Query {
@@ -165,12 +183,12 @@ func (req *request) checkKnown() error {
 	return nil
 }
 
-// number returns an integer parameter of the route, clamped to the range from low to high.
-func (req *request) number(name string, def, low, high int) int {
+// Number returns an integer parameter of the route, clamped to the range from low to high.
+func (req *Request) Number(name string, def, low, high int) int {
 	return protocol.NumberParam(req.query, name, def, low, high)
 }
 
-// page returns the offset and limit of a list.
-func (req *request) page() (offset, limit int) {
-	return req.number("offset", 0, 0, math.MaxInt32), req.number("limit", 50, 1, 200)
+// Page returns the offset and limit of a list.
+func (req *Request) Page() (offset, limit int) {
+	return req.Number("offset", 0, 0, math.MaxInt32), req.Number("limit", 50, 1, 200)
 }

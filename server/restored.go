@@ -15,15 +15,15 @@ type restored struct {
 
 func (h *restored) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/restored", Access: protocol.Admins, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/restored", Access: protocol.Admins, Handle: Handle(h.list),
 			Summary: "List the runs that wait for their release because the database was restored",
 			Query: []protocol.Param{
-				param("agent_id", "string", "only runs of this agent"),
-				param("thread_id", "string", "only runs of this thread"),
-				userParam,
+				Param("agent_id", "string", "only runs of this agent"),
+				Param("thread_id", "string", "only runs of this thread"),
+				UserParam,
 			},
 			Replies: map[int]any{200: restoredList{}}},
-		{Method: "POST", Path: "/v1/runs/release", Access: protocol.Admins, Handle: withBody(h.release),
+		{Method: "POST", Path: "/v1/runs/release", Access: protocol.Admins, Handle: HandleBody(h.release),
 			Summary: "Release runs that wait because the database was restored, by id or by filter",
 			Body:    releaseRequest{}, Replies: map[int]any{200: batchResult{}}},
 	}
@@ -38,15 +38,15 @@ type restoredList struct {
 
 const maxRestoredRuns = 200
 
-func (h *restored) list(req *request) error {
-	r := req.tenant.Restored()
+func (h *restored) list(req *Request) error {
+	r := req.Tenant().Restored()
 	out := restoredList{Restoration: r.Mark, Items: []*awaken.Run{}}
-	q := awaken.RunQuery{AgentID: req.value("agent_id"), ThreadID: req.value("thread_id")}
+	q := awaken.RunQuery{AgentID: req.Value("agent_id"), ThreadID: req.Value("thread_id")}
 	var err error
-	if q.Owner, err = req.owner(); err != nil {
+	if q.Owner, err = req.Owner(); err != nil {
 		return err
 	}
-	for run, err := range r.Waiting(req.ctx, q) {
+	for run, err := range r.Waiting(req.Context(), q) {
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ type releaseRequest struct {
 
 // release releases the selected runs, the oldest first, at most as many as a batch has. The client
 // repeats the request while the reply is full.
-func (h *restored) release(req *request, body *releaseRequest) error {
+func (h *restored) release(req *Request, body *releaseRequest) error {
 	filtered := body.AgentID != "" || body.ThreadID != "" || body.UserID != nil
 	switch {
 	case !body.All && !filtered && len(body.IDs) == 0:
@@ -80,9 +80,9 @@ func (h *restored) release(req *request, body *releaseRequest) error {
 	case len(body.IDs) > batchLimit:
 		return protocol.BadRequest("ids has %d items, want at most %d", len(body.IDs), batchLimit)
 	}
-	r, ids := req.tenant.Restored(), body.IDs
+	r, ids := req.Tenant().Restored(), body.IDs
 	if len(ids) == 0 {
-		for run, err := range r.Waiting(req.ctx, awaken.RunQuery{AgentID: body.AgentID, ThreadID: body.ThreadID, Owner: body.UserID}) {
+		for run, err := range r.Waiting(req.Context(), awaken.RunQuery{AgentID: body.AgentID, ThreadID: body.ThreadID, Owner: body.UserID}) {
 			if err != nil {
 				return err
 			}
@@ -92,10 +92,10 @@ func (h *restored) release(req *request, body *releaseRequest) error {
 		}
 	}
 	out := batchResult{Items: []batchItem{}, logger: h.approvals.log.logger}
-	actor := author(req)
+	actor := Author(req)
 	for _, id := range ids {
 		err := out.try(req, batchItem{ID: id}, func(item *batchItem) error {
-			got, err := r.Release(req.ctx, id, actor)
+			got, err := r.Release(req.Context(), id, actor)
 			if err != nil {
 				return explainMissing(err, "run", id)
 			}
@@ -112,12 +112,12 @@ func (h *restored) release(req *request, body *releaseRequest) error {
 }
 
 // audit adds the release of a run to the audit log.
-func (h *restored) audit(req *request, runID string) {
+func (h *restored) audit(req *Request, runID string) {
 	if h.approvals.log.control == nil {
 		return
 	}
-	after, _ := json.Marshal(decidedIn{req.tenantName()}) // cannot fail
-	if err := h.approvals.log.control.Audit().Add(context.WithoutCancel(req.ctx), "release", "runs/"+runID, actorOf(req), after); err != nil {
+	after, _ := json.Marshal(decidedIn{req.TenantName()}) // cannot fail
+	if err := h.approvals.log.control.Audit().Add(context.WithoutCancel(req.Context()), "release", "runs/"+runID, ActorOf(req), after); err != nil {
 		h.approvals.log.logger.Error("cannot add a release to the audit log", "run", runID, "error", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 // table returns the routes of a server: its own, as far as their dependencies are configured, and
 // those of protocols.
-func (s *Server) table(cfg *Config) []protocol.Route {
-	registry := func() *registry.Registry { return runtimeOf(cfg.Mailbox.Tenant("")).Registry() }
+func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
+	registry := func() *registry.Registry { return RuntimeOf(cfg.Mailbox.Tenant("")).Registry() }
 	cfg.Metrics.words.use(registry)
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger, box: cfg.Mailbox}).routes(),
@@ -22,9 +22,9 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		(&threads{newID: cfg.NewID}).routes(),
 		(&messages{}).routes(),
 		(&runs{streams: s.streams}).routes(),
-		(&approvals{decisionLog{cfg.Control, cfg.Logger}}).routes(),
-		(&batches{approvals{decisionLog{cfg.Control, cfg.Logger}}}).routes(),
-		(&restored{batches{approvals{decisionLog{cfg.Control, cfg.Logger}}}}).routes(),
+		(&approvals{DecisionLog{cfg.Control, cfg.Logger}}).routes(),
+		(&batches{approvals{DecisionLog{cfg.Control, cfg.Logger}}}).routes(),
+		(&restored{batches{approvals{DecisionLog{cfg.Control, cfg.Logger}}}}).routes(),
 		(&events{streams: s.streams}).routes(),
 		(&pending{}).routes(),
 		(&files{limits: cfg.Files, serving: s.serving}).routes(),
@@ -57,7 +57,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 		all = append(all, (&webhooks{router: w.Router, endpoints: w.Endpoints, hooks: cfg.Hooks, audit: cfg.Control, newID: cfg.NewID}).routes()...)
 	}
 	if cfg.Triggers != nil {
-		all = append(all, newTriggers(cfg, s.auth, s.limiter).routes()...)
+		all = append(all, newTriggers(cfg, s.kernel).routes()...)
 	}
 	if cfg.Schedules != nil {
 		s.schedules = newSchedules(cfg)
@@ -76,7 +76,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Limiter != nil {
 		all = append(all, (&providerLimits{limiter: cfg.Limiter}).routes()...)
 	}
-	if budgetOf(cfg.Mailbox.Tenant("")) != nil {
+	if BudgetOf(cfg.Mailbox.Tenant("")) != nil {
 		all = append(all, (&budgets{mailbox: cfg.Mailbox, registry: registry}).limits()...)
 	}
 	if !cfg.HideConfig {
@@ -92,6 +92,13 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 	if cfg.Control != nil {
 		all = append(all, (&inventory{control: cfg.Control, assistant: cfg.Assistant, adapters: cfg.Adapters, registry: registry}).routes()...)
 	}
+	for _, w := range cfg.Wings {
+		routes, err := w.Mount(s.kernel)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, routes...)
+	}
 	for _, r := range cfg.Routes {
 		if r.Control && (cfg.Control == nil || cfg.HideConfig) {
 			continue
@@ -104,7 +111,7 @@ func (s *Server) table(cfg *Config) []protocol.Route {
 			all[i].Scope = protocol.Operators // admins act for all users
 		}
 	}
-	return all
+	return all, nil
 }
 
 // controlTable returns the routes of a control plane that is not hidden.
@@ -133,22 +140,22 @@ func (s *Server) evaluations(cfg *Config, registry func() *registry.Registry) []
 	return all
 }
 
-// forGlobalAdmins restricts routes to admin keys that belong to no tenant.
-func forGlobalAdmins(routes []protocol.Route) []protocol.Route {
+// ForGlobalAdmins restricts routes to admin keys that belong to no tenant.
+func ForGlobalAdmins(routes []protocol.Route) []protocol.Route {
 	for i := range routes {
 		routes[i].Access, routes[i].Global = protocol.Admins, true
 	}
 	return routes
 }
 
-// own adapts a handler of the server itself, which takes the request instead of a call.
-func own(handle func(req *request) error) func(protocol.Call) error {
-	return func(c protocol.Call) error { return handle(&c.(*call).request) }
+// Handle adapts a handler of the server itself, which takes the request instead of a call.
+func Handle(handle func(req *Request) error) func(protocol.Call) error {
+	return func(c protocol.Call) error { return handle(&c.(*call).req) }
 }
 
-// withBody adapts a handler of the server itself that takes the decoded body.
-func withBody[T any](handle func(req *request, body *T) error) func(protocol.Call) error {
-	return own(func(req *request) error {
+// HandleBody adapts a handler of the server itself that takes the decoded body.
+func HandleBody[T any](handle func(req *Request, body *T) error) func(protocol.Call) error {
+	return Handle(func(req *Request) error {
 		var body T
 		if err := req.Decode(&body); err != nil {
 			return err
@@ -157,19 +164,33 @@ func withBody[T any](handle func(req *request, body *T) error) func(protocol.Cal
 	})
 }
 
-func param(name, kind, doc string) protocol.Param {
+func Param(name, kind, doc string) protocol.Param {
 	return protocol.Param{Name: name, Kind: kind, Doc: doc}
 }
 
 var (
-	pageParams = []protocol.Param{param("offset", "integer", "number of items to skip; default 0"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
-	// listParams are those of a list that has cursors, too.
-	listParams = append([]protocol.Param{param("cursor", "string", "next_cursor of the previous page, with the same filters")}, pageParams...)
-	onceOnly   = []protocol.Param{param("Idempotency-Key", "string", "makes retries safe: a repeated request with the same key has no effect and gets the first response")}
+	PageParams = []protocol.Param{Param("offset", "integer", "number of items to skip; default 0"), Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	// ListParams are those of a list that has cursors, too.
+	ListParams = append([]protocol.Param{Param("cursor", "string", "next_cursor of the previous page, with the same filters")}, PageParams...)
+	// ConfigPage are those of a list of config documents, which has larger pages.
+	ConfigPage = []protocol.Param{Param("offset", "integer", "number of items to skip; default 0"), Param("limit", "integer", "maximum number of items, 1 to 1000; default 100")}
+	OnceOnly   = []protocol.Param{Param("Idempotency-Key", "string", "makes retries safe: a repeated request with the same key has no effect and gets the first response")}
 )
 
-// text is a response that is not JSON.
-type text string
+// MatchHeaders are the headers of a change that is conditional and audited.
+var MatchHeaders = []protocol.Param{Param("If-Match", "string", "the ETag that the record must have"),
+	Param("If-None-Match", "string", "only * is accepted: the record must not exist yet"),
+	Param("X-Awaken-Actor", "string", "name of the caller, for the audit log"),
+	Param("X-Awaken-Gate-Override", "string", "why the evaluation gates of agents do not count for what the change publishes, for the audit log; at most 500 characters, percent-encoded if they are not ASCII")}
 
-// page is a response for browsers. One that is an error can be JSON too.
-type page string
+// Text is a response that is not JSON.
+type Text string
+
+// HTML is a response for browsers. One that is an error can be JSON too.
+type HTML string
+
+// RawFile is a response that is the bytes of a file.
+type RawFile struct{}
+
+// NDJSON is a response of one JSON value per line.
+type NDJSON string

@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,58 +14,58 @@ import (
 
 // runs has the handlers of runs.
 type runs struct {
-	streams *streams
+	streams *Streams
 }
 
 func (h *runs) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.list),
-			Summary: "List the thread's runs, newest first", Query: slices.Concat(runFilters, listParams), Replies: map[int]any{200: runList{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.latest),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
+			Summary: "List the thread's runs, newest first", Query: slices.Concat(runFilters, ListParams), Replies: map[int]any{200: runList{}}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.latest),
 			Summary: "Get the thread's latest run", Replies: map[int]any{200: awaken.Run{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.active),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.active),
 			Summary: "Get the thread's open run", Replies: map[int]any{200: activeRunBody{}}},
-		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.list),
-			Summary: "List runs, newest first", Query: slices.Concat(runFilters, []protocol.Param{param("thread_id", "string", "only runs of this thread"), userParam}, listParams), Replies: map[int]any{200: runList{}}},
-		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.start),
-			Summary: "Start a run and stream its events, or wait for its result", Headers: onceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
+		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.list),
+			Summary: "List runs, newest first", Query: slices.Concat(runFilters, []protocol.Param{Param("thread_id", "string", "only runs of this thread"), UserParam}, ListParams), Replies: map[int]any{200: runList{}}},
+		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: HandleBody(h.start),
+			Summary: "Start a run and stream its events, or wait for its result", Headers: OnceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
 			Failures: []int{409, 504}, Stream: true, Events: "#Event"},
-		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.get),
 			Summary: "Get a run", Replies: map[int]any{200: awaken.Run{}}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.addInputs),
-			Summary: "Send messages to a run", Headers: onceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.cancel),
+		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.addInputs),
+			Summary: "Send messages to a run", Headers: OnceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.cancel),
 			Summary: "Cancel a run", Replies: map[int]any{202: runAccepted{}}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.resume),
+		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.resume),
 			Summary: "Continue a run that waits for budget or for its pinned version", Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 	}
 }
 
 // runFilters are the parameters that [runQuery] reads.
-var runFilters = []protocol.Param{param("status", "created|running|waiting|done", "only runs with this status"),
-	param("agent_id", "string", "only runs of this agent"),
-	param("version", "string", "only runs that are pinned to this registry version"),
-	param("origin", "user|mcp|subagent|internal", "only runs with this origin"),
-	param("outcome", "natural_end|behavior_requested|stopped|cancelled|blocked|error", "only runs that ended so"),
-	param("waiting_reason", "tool_permission|user_input|background_tasks|budget_exhausted|pin_unavailable|restored",
+var runFilters = []protocol.Param{Param("status", "created|running|waiting|done", "only runs with this status"),
+	Param("agent_id", "string", "only runs of this agent"),
+	Param("version", "string", "only runs that are pinned to this registry version"),
+	Param("origin", "user|mcp|subagent|internal", "only runs with this origin"),
+	Param("outcome", "natural_end|behavior_requested|stopped|cancelled|blocked|error", "only runs that ended so"),
+	Param("waiting_reason", "tool_permission|user_input|background_tasks|budget_exhausted|pin_unavailable|restored",
 		"only runs that wait for this"),
-	param("parent_run_id", "string", "only children of this run"),
-	param("root", "boolean", "only runs without a parent"),
-	param("tool", "string", "only runs that called this tool"),
-	param("in_doubt", "boolean", "only runs with a call of which it was not known whether it took effect"),
-	param("error_code", "string", "only runs that failed with this code"),
-	param("min_cost_usd", "number", "only runs that wait or are done and cost at least this much, without children"),
-	param("min_duration_ms", "integer", "only runs that are done and took at least this long from start to end"),
-	param("pinned", "boolean", "only runs that are pinned"),
-	param("since", "string", "only runs created at or after this time, in RFC 3339"),
-	param("until", "string", "only runs created before this time, in RFC 3339"),
-	param("q", "string", "only runs whose ids, agent, reason, error or answer contain this text; case does not matter")}
+	Param("parent_run_id", "string", "only children of this run"),
+	Param("root", "boolean", "only runs without a parent"),
+	Param("tool", "string", "only runs that called this tool"),
+	Param("in_doubt", "boolean", "only runs with a call of which it was not known whether it took effect"),
+	Param("error_code", "string", "only runs that failed with this code"),
+	Param("min_cost_usd", "number", "only runs that wait or are done and cost at least this much, without children"),
+	Param("min_duration_ms", "integer", "only runs that are done and took at least this long from start to end"),
+	Param("pinned", "boolean", "only runs that are pinned"),
+	Param("since", "string", "only runs created at or after this time, in RFC 3339"),
+	Param("until", "string", "only runs created before this time, in RFC 3339"),
+	Param("q", "string", "only runs whose ids, agent, reason, error or answer contain this text; case does not matter")}
 
 // run returns the run that the path names.
-func (req *request) run() (*awaken.Run, error) {
-	r, err := req.tenant.Store.LoadRun(req.ctx, req.path("run_id"))
+func (req *Request) run() (*awaken.Run, error) {
+	r, err := req.Tenant().Store.LoadRun(req.Context(), req.Path("run_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, protocol.NotFound("run", req.path("run_id"))
+		return nil, protocol.NotFound("run", req.Path("run_id"))
 	}
 	return r, err
 }
@@ -81,62 +80,62 @@ type runList struct {
 }
 
 // list lists all runs, or those of the thread that the path names.
-func (h *runs) list(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *runs) list(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
 	q, err := runQuery(req)
 	if err != nil {
 		return err
 	}
-	filters := filtersOf(req, q)
-	from, skip, err := req.place("run_", filters)
+	filters := FiltersOf(req, q)
+	from, skip, err := req.Place("run_", filters)
 	if err != nil {
 		return err
 	}
-	q.Offset, q.Limit = req.page()
+	q.Offset, q.Limit = req.Page()
 	if skip > 0 {
 		q.Offset = skip
 	}
 	counted := ""
 	q.At = &counted
-	total, err := req.tenant.Store.CountRuns(req.ctx, q)
+	total, err := req.Tenant().Store.CountRuns(req.Context(), q)
 	if err != nil {
 		return err
 	}
 	q.At = &from.At
-	list, err := req.tenant.Store.ListRuns(req.ctx, q)
+	list, err := req.Tenant().Store.ListRuns(req.Context(), q)
 	if err != nil {
-		return badPlace(err, q.Offset)
+		return BadPlace(err, q.Offset)
 	}
 	if list == nil {
 		list = []*awaken.Run{}
 	}
-	return req.Reply(200, runList{Items: list, Total: total, TotalAtLeast: counted != "", HasMore: from.At != "", NextCursor: from.next("run_")})
+	return req.Reply(200, runList{Items: list, Total: total, TotalAtLeast: counted != "", HasMore: from.At != "", NextCursor: from.Next("run_")})
 }
 
 // runQuery parses the filters of a list of runs.
-func runQuery(req *request) (q awaken.RunQuery, err error) {
-	q = awaken.RunQuery{Status: awaken.RunStatus(req.value("status")), AgentID: req.value("agent_id"), Version: req.value("version"), Origin: req.value("origin"),
-		Outcome: awaken.TerminationType(req.value("outcome")), Waiting: awaken.WaitingReason(req.value("waiting_reason")),
-		ParentRunID: req.value("parent_run_id"), Root: req.value("root") == "true", Tool: req.value("tool"), InDoubt: req.value("in_doubt") == "true",
-		ErrorCode: req.value("error_code"), Text: req.value("q"), ThreadID: req.value("thread_id"), MinDuration: int64(req.number("min_duration_ms", 0, 0, 1<<31-1)), Pinned: req.value("pinned") == "true"}
+func runQuery(req *Request) (q awaken.RunQuery, err error) {
+	q = awaken.RunQuery{Status: awaken.RunStatus(req.Value("status")), AgentID: req.Value("agent_id"), Version: req.Value("version"), Origin: req.Value("origin"),
+		Outcome: awaken.TerminationType(req.Value("outcome")), Waiting: awaken.WaitingReason(req.Value("waiting_reason")),
+		ParentRunID: req.Value("parent_run_id"), Root: req.Value("root") == "true", Tool: req.Value("tool"), InDoubt: req.Value("in_doubt") == "true",
+		ErrorCode: req.Value("error_code"), Text: req.Value("q"), ThreadID: req.Value("thread_id"), MinDuration: int64(req.Number("min_duration_ms", 0, 0, 1<<31-1)), Pinned: req.Value("pinned") == "true"}
 	if q.Root && q.ParentRunID != "" {
 		return q, protocol.BadRequest("root=true cannot be combined with parent_run_id")
 	}
-	if text := req.value("min_cost_usd"); text != "" {
+	if text := req.Value("min_cost_usd"); text != "" {
 		if q.MinCostUSD, err = strconv.ParseFloat(text, 64); err != nil || !(q.MinCostUSD >= 0 && q.MinCostUSD <= 1e9) {
 			return q, protocol.BadRequest("min_cost_usd is %q, want 0 to 1000000000", text)
 		}
 	}
-	if q.Since, q.Until, err = req.times(); err != nil {
+	if q.Since, q.Until, err = req.Times(); err != nil {
 		return q, err
 	}
-	if q.Owner, err = req.owner(); err != nil {
+	if q.Owner, err = req.Owner(); err != nil {
 		return q, err
 	}
-	if id := req.path("thread_id"); id != "" {
-		if _, err := req.thread(); err != nil {
+	if id := req.Path("thread_id"); id != "" {
+		if _, err := req.Thread(); err != nil {
 			return q, err
 		}
 		q.ThreadID = id
@@ -144,19 +143,19 @@ func runQuery(req *request) (q awaken.RunQuery, err error) {
 	return q, nil
 }
 
-func (h *runs) get(req *request) error {
-	return req.ok(req.run())
+func (h *runs) get(req *Request) error {
+	return req.OK(req.Run())
 }
 
-func (h *runs) latest(req *request) error {
-	t, err := req.thread()
+func (h *runs) latest(req *Request) error {
+	t, err := req.Thread()
 	if err != nil {
 		return err
 	}
 	if t.LatestRunID == "" {
-		return fail(404, "not_found", "run not found: no runs for thread %s", t.ID)
+		return Fail(404, "not_found", "run not found: no runs for thread %s", t.ID)
 	}
-	return req.ok(req.tenant.Store.LoadRun(req.ctx, t.LatestRunID))
+	return req.OK(req.Tenant().Store.LoadRun(req.Context(), t.LatestRunID))
 }
 
 type activeRun struct {
@@ -174,14 +173,14 @@ type activeRunBody struct {
 	ActiveRun *activeRun `json:"active_run"`
 }
 
-func (h *runs) active(req *request) error {
-	t, err := req.thread()
+func (h *runs) active(req *Request) error {
+	t, err := req.Thread()
 	if err != nil {
 		return err
 	}
 	var out activeRunBody
 	if t.OpenRunID != "" {
-		r, err := req.tenant.Store.LoadRun(req.ctx, t.OpenRunID)
+		r, err := req.Tenant().Store.LoadRun(req.Context(), t.OpenRunID)
 		if err != nil {
 			return err
 		}
@@ -197,7 +196,7 @@ type newRun struct {
 	ThreadID      string                    `json:"thread_id,omitempty"`
 	ThreadIDCamel string                    `json:"threadId,omitempty"`
 	UserID        string                    `json:"user_id,omitempty"` // the user of the run
-	Messages      []inputMessage            `json:"messages"`
+	Messages      []InputMessage            `json:"messages"`
 	Mode          string                    `json:"mode,omitempty"`
 	Priority      string                    `json:"priority,omitempty"` // interactive, the default, or background: it waits for those that a user waits for
 	Stream        *bool                     `json:"stream,omitempty"`   // false waits for the run and replies with its result
@@ -225,7 +224,7 @@ type runResult struct {
 
 // start accepts a run. The response is its stream or, with "stream": false or Accept:
 // application/json, its result.
-func (h *runs) start(req *request, body *newRun) error {
+func (h *runs) start(req *Request, body *newRun) error {
 	switch {
 	case body.AgentID == nil && body.AgentIDCamel == nil:
 		return protocol.InvalidBody("agent_id is missing")
@@ -246,15 +245,15 @@ func (h *runs) start(req *request, body *newRun) error {
 	if err := protocol.CheckID("thread_id", thread); err != nil {
 		return err
 	}
-	msgs, err := messagesOf(body.Messages)
+	msgs, err := MessagesOf(body.Messages)
 	if err != nil {
 		return err
 	}
-	s, err := submission(req, body.Mode, mailbox.ModeInterrupt, "", body.Priority)
+	s, err := NewSubmission(req, body.Mode, mailbox.ModeInterrupt, "", body.Priority)
 	if err != nil {
 		return err
 	}
-	if s.Request.UserID, err = req.forUser(body.UserID); err != nil {
+	if s.Request.UserID, err = req.ForUser(body.UserID); err != nil {
 		return err
 	}
 	s.Request.AgentID, s.Request.ThreadID, s.Request.Messages = agent, thread, msgs
@@ -263,16 +262,16 @@ func (h *runs) start(req *request, body *newRun) error {
 	if s.Said, err = protocol.SayLast(msgs, agent); err != nil {
 		return err
 	}
-	r, err := submit(req, s)
+	r, err := Submit(req, s)
 	if err != nil {
 		return err
 	}
-	req.w.Header().Set("X-Run-Id", r.RunID)
-	req.w.Header().Set("X-Thread-Id", r.ThreadID)
-	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(req.r.Header.Get("Accept")) {
+	req.Writer().Header().Set("X-Run-Id", r.RunID)
+	req.Writer().Header().Set("X-Thread-Id", r.ThreadID)
+	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(req.HTTP().Header.Get("Accept")) {
 		return h.await(req, r)
 	}
-	return h.streams.follow(req, r.ThreadID, r.RunID, r.After, r.New, format{"raw", rawFrames})
+	return h.streams.Follow(req, r.ThreadID, r.RunID, r.After, r.New, Format{"raw", RawFrames})
 }
 
 // valueOf returns the value of a field, or "" if it is missing.
@@ -289,8 +288,8 @@ func prefersJSON(accept string) bool {
 }
 
 // await replies when the run has ended or waits.
-func (h *runs) await(req *request, r *mailbox.Receipt) error {
-	run, err := h.streams.await(req, r)
+func (h *runs) await(req *Request, r *mailbox.Receipt) error {
+	run, err := h.streams.Await(req, r)
 	if err != nil {
 		return err
 	}
@@ -309,7 +308,7 @@ func resultOf(run *awaken.Run) runResult {
 type runInputs struct {
 	Mode     string         `json:"mode,omitempty"`
 	Boundary string         `json:"boundary,omitempty"`
-	Messages []inputMessage `json:"messages"`
+	Messages []InputMessage `json:"messages"`
 }
 
 type runAccepted struct {
@@ -318,16 +317,16 @@ type runAccepted struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 }
 
-func (h *runs) addInputs(req *request, body *runInputs) error {
-	msgs, err := messagesOf(body.Messages)
+func (h *runs) addInputs(req *Request, body *runInputs) error {
+	msgs, err := MessagesOf(body.Messages)
 	if err != nil {
 		return err
 	}
-	run, err := req.run()
+	run, err := req.Run()
 	if err != nil {
 		return err
 	}
-	s, err := submission(req, body.Mode, mailbox.ModeResume, body.Boundary, "")
+	s, err := NewSubmission(req, body.Mode, mailbox.ModeResume, body.Boundary, "")
 	if err != nil {
 		return err
 	}
@@ -335,25 +334,25 @@ func (h *runs) addInputs(req *request, body *runInputs) error {
 	if s.Said, err = protocol.SayLast(msgs, run.AgentID); err != nil {
 		return err
 	}
-	r, err := submit(req, s)
+	r, err := Submit(req, s)
 	if err != nil {
 		return err
 	}
 	return req.Reply(202, runAccepted{Status: "inputs_accepted", RunID: r.RunID})
 }
 
-func (h *runs) cancel(req *request) error {
-	id := req.path("run_id")
-	if err := req.tenant.Cancel(req.ctx, id); err != nil {
+func (h *runs) cancel(req *Request) error {
+	id := req.Path("run_id")
+	if err := req.Tenant().Cancel(req.Context(), id); err != nil {
 		return explainMissing(err, "run", id)
 	}
 	return req.Reply(202, runAccepted{Status: "cancel_requested", RunID: id})
 }
 
 // resume continues a run that waits for budget or for its pinned version.
-func (h *runs) resume(req *request) error {
-	id := req.path("run_id")
-	if _, err := req.tenant.Continue(req.ctx, id); err != nil {
+func (h *runs) resume(req *Request) error {
+	id := req.Path("run_id")
+	if _, err := req.Tenant().Continue(req.Context(), id); err != nil {
 		return explainMissing(err, "run", id)
 	}
 	return req.Reply(202, runAccepted{Status: "continue_requested", RunID: id})

@@ -11,9 +11,9 @@ import (
 	"github.com/awaken-go/awaken/timeline"
 )
 
-// runtime is what the server needs of a mailbox's runtimes beyond what the mailbox needs. New
+// Runtime is what the server needs of a mailbox's runtimes beyond what the mailbox needs. New
 // verifies that they have it.
-type runtime interface {
+type Runtime interface {
 	// Registry returns the registry that new runs use by default. All tenants share it.
 	Registry() *registry.Registry
 	// Budget returns the budget that every run of the tenant is held to, or nil if there is none.
@@ -26,11 +26,11 @@ type runtime interface {
 	SettleLost(ctx context.Context) error
 }
 
-// runtimeOf returns the runtime of a tenant.
-func runtimeOf(t *mailbox.Tenant) runtime { return t.Runtime.(runtime) }
+// RuntimeOf returns the runtime of a tenant.
+func RuntimeOf(t *mailbox.Tenant) Runtime { return t.Runtime.(Runtime) }
 
-// agentsOf lists the agents of a registry by id.
-func agentsOf(reg *registry.Registry) (out []*awaken.AgentSpec) {
+// AgentsOf lists the agents of a registry by id.
+func AgentsOf(reg *registry.Registry) (out []*awaken.AgentSpec) {
 	for _, id := range reg.AgentIDs() {
 		if spec := reg.Agent(id); spec != nil {
 			out = append(out, spec)

@@ -75,27 +75,27 @@ func (r scheduled) Cancel(ctx context.Context, tenant, runID string) error {
 
 func (h *schedules) routes() []protocol.Route {
 	const all, one = "/v1/schedules", "/v1/schedules/{schedule_id}"
-	page := []protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	page := []protocol.Param{Param("cursor", "string", "next_cursor of the previous page"), Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: own(h.list), Query: page,
+		{Method: "GET", Path: all, Handle: Handle(h.list), Query: page,
 			Summary: "List the schedules, by id", Replies: map[int]any{200: scheduleList{}}},
-		{Method: "POST", Path: all, Handle: withBody(h.create), Body: newSchedule{},
+		{Method: "POST", Path: all, Handle: HandleBody(h.create), Body: newSchedule{},
 			Summary: "Create a schedule", Replies: map[int]any{201: scheduleView{}}, Failures: []int{409}},
-		{Method: "POST", Path: all + "/preview", Handle: withBody(h.preview), Body: timesBody{},
+		{Method: "POST", Path: all + "/preview", Handle: HandleBody(h.preview), Body: timesBody{},
 			Summary: "List the next times of an expression", Replies: map[int]any{200: timesList{}}},
-		{Method: "GET", Path: one, Handle: own(h.get),
+		{Method: "GET", Path: one, Handle: Handle(h.get),
 			Summary: "Get a schedule", Replies: map[int]any{200: scheduleView{}}},
-		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: putSchedule{},
+		{Method: "PUT", Path: one, Handle: HandleBody(h.put), Body: putSchedule{},
 			Summary: "Replace a schedule", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: own(h.delete),
+		{Method: "DELETE", Path: one, Handle: Handle(h.delete),
 			Summary: "Delete a schedule and its log; its runs stay", Replies: map[int]any{204: nil}},
-		{Method: "POST", Path: one + "/pause", Handle: own(func(req *request) error { return h.pause(req, true) }),
+		{Method: "POST", Path: one + "/pause", Handle: Handle(func(req *Request) error { return h.pause(req, true) }),
 			Summary: "Pause a schedule: times that come meanwhile are left out", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/resume", Handle: own(func(req *request) error { return h.pause(req, false) }),
+		{Method: "POST", Path: one + "/resume", Handle: Handle(func(req *Request) error { return h.pause(req, false) }),
 			Summary: "Resume a schedule that is paused", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/run", Handle: own(h.run),
+		{Method: "POST", Path: one + "/run", Handle: Handle(h.run),
 			Summary: "Start a run of a schedule now", Replies: map[int]any{200: schedule.Firing{}}, Failures: []int{409}},
-		{Method: "GET", Path: one + "/firings", Handle: own(h.firings), Query: page,
+		{Method: "GET", Path: one + "/firings", Handle: Handle(h.firings), Query: page,
 			Summary: "Tell what became of the times of a schedule, the latest first", Replies: map[int]any{200: firingList{}}},
 	}
 	for i := range routes {
@@ -156,24 +156,24 @@ type scheduleList struct {
 
 const scheduleCursor = "s."
 
-func (h *schedules) list(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *schedules) list(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	filters := filtersOf(req, nil)
-	from, err := req.behind(scheduleCursor, filters)
+	filters := FiltersOf(req, nil)
+	from, err := req.Behind(scheduleCursor, filters)
 	if err != nil {
 		return err
 	}
-	limit := req.number("limit", 50, 1, 200)
-	found, err := h.store.Schedules(req.ctx, req.tenant.Name(), from.At, limit+1)
+	limit := req.Number("limit", 50, 1, 200)
+	found, err := h.store.Schedules(req.Context(), req.Tenant().Name(), from.At, limit+1)
 	if err != nil {
 		return err
 	}
 	out := scheduleList{Items: []scheduleView{}}
 	for i, s := range found {
 		if i == limit {
-			out.NextCursor = cursorText(scheduleCursor, keyset{At: found[i-1].ID, Of: filters})
+			out.NextCursor = CursorText(scheduleCursor, Keyset{At: found[i-1].ID, Of: filters})
 			break
 		}
 		out.Items = append(out.Items, viewOf(s))
@@ -189,8 +189,8 @@ type newSchedule struct {
 // maxSchedules is how many schedules a tenant may have.
 const maxSchedules = 1000
 
-func (h *schedules) create(req *request, body *newSchedule) error {
-	s := &schedule.Schedule{Tenant: req.tenant.Name(), ID: body.ID, Spec: body.Spec}
+func (h *schedules) create(req *Request, body *newSchedule) error {
+	s := &schedule.Schedule{Tenant: req.Tenant().Name(), ID: body.ID, Spec: body.Spec}
 	if s.ID == "" {
 		s.ID = h.newID()
 	}
@@ -200,51 +200,51 @@ func (h *schedules) create(req *request, body *newSchedule) error {
 	if err := h.arm(req, s); err != nil {
 		return err
 	}
-	if found, err := h.store.Schedules(req.ctx, s.Tenant, "", maxSchedules); err != nil {
+	if found, err := h.store.Schedules(req.Context(), s.Tenant, "", maxSchedules); err != nil {
 		return err
 	} else if len(found) == maxSchedules {
-		return fail(http.StatusConflict, "too_many_schedules", "the tenant has %d schedules, which is the maximum; delete one first", maxSchedules)
+		return Fail(http.StatusConflict, "too_many_schedules", "the tenant has %d schedules, which is the maximum; delete one first", maxSchedules)
 	}
 	s.State.Edits = 1
-	if made, err := h.store.Swap(req.ctx, s); err != nil {
+	if made, err := h.store.Swap(req.Context(), s); err != nil {
 		return err
 	} else if !made {
-		return fail(http.StatusConflict, "conflict", "schedule %q: there is one with that id", s.ID)
+		return Fail(http.StatusConflict, "conflict", "schedule %q: there is one with that id", s.ID)
 	}
 	return h.changed(req, "create", http.StatusCreated, s)
 }
 
 // arm checks a schedule and determines its next time.
-func (h *schedules) arm(req *request, s *schedule.Schedule) error {
+func (h *schedules) arm(req *Request, s *schedule.Schedule) error {
 	if err := s.Arm(time.Now()); err != nil {
 		return protocol.BadRequest("%s", err)
 	}
 	t, err := templateOf(s.Spec.Run)
 	if err != nil {
-		return protocol.BadRequest("%s", plain(err.Error()))
+		return protocol.BadRequest("%s", Plain(err.Error()))
 	}
 	return t.check(req)
 }
 
 // changed records that a schedule was changed, and replies with it.
-func (h *schedules) changed(req *request, action string, status int, s *schedule.Schedule) error {
+func (h *schedules) changed(req *Request, action string, status int, s *schedule.Schedule) error {
 	s.Revision++
-	if err := recordChange(req, h.audit, action, "schedules/"+s.ID); err != nil {
+	if err := RecordChange(req, h.audit, action, "schedules/"+s.ID); err != nil {
 		return err
 	}
 	return req.Reply(status, viewOf(s))
 }
 
 // of returns the schedule of a request.
-func (h *schedules) of(req *request) (*schedule.Schedule, error) {
-	s, err := h.store.Schedule(req.ctx, req.tenant.Name(), req.path("schedule_id"))
+func (h *schedules) of(req *Request) (*schedule.Schedule, error) {
+	s, err := h.store.Schedule(req.Context(), req.Tenant().Name(), req.Path("schedule_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
-		err = protocol.NotFound("schedule", req.path("schedule_id"))
+		err = protocol.NotFound("schedule", req.Path("schedule_id"))
 	}
 	return s, err
 }
 
-func (h *schedules) get(req *request) error {
+func (h *schedules) get(req *Request) error {
 	s, err := h.of(req)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ type putSchedule struct {
 	schedule.Spec
 }
 
-func (h *schedules) put(req *request, body *putSchedule) error {
+func (h *schedules) put(req *Request, body *putSchedule) error {
 	return h.change(req, "update", func(s *schedule.Schedule) error {
 		if err := expect("schedule", s.ID, s.State.Edits, body.ExpectedRevision); err != nil {
 			return err
@@ -273,11 +273,11 @@ func expect(kind, id string, revision int64, want *int64) error {
 	if want == nil || *want == revision {
 		return nil
 	}
-	return fail(http.StatusConflict, "conflict", "%s %q: its revision is %d, not %d", kind, id, revision, *want)
+	return Fail(http.StatusConflict, "conflict", "%s %q: its revision is %d, not %d", kind, id, revision, *want)
 }
 
 // change changes the schedule of a request. A start that happens meanwhile is not a conflict.
-func (h *schedules) change(req *request, action string, change func(s *schedule.Schedule) error) error {
+func (h *schedules) change(req *Request, action string, change func(s *schedule.Schedule) error) error {
 	for range 10 {
 		s, err := h.of(req)
 		if err != nil {
@@ -287,16 +287,16 @@ func (h *schedules) change(req *request, action string, change func(s *schedule.
 			return err
 		}
 		s.State.Edits++
-		if done, err := h.store.Swap(req.ctx, s); err != nil {
+		if done, err := h.store.Swap(req.Context(), s); err != nil {
 			return err
 		} else if done {
 			return h.changed(req, action, http.StatusOK, s)
 		}
 	}
-	return fail(http.StatusConflict, "conflict", "schedule %q is being changed", req.path("schedule_id"))
+	return Fail(http.StatusConflict, "conflict", "schedule %q is being changed", req.Path("schedule_id"))
 }
 
-func (h *schedules) pause(req *request, paused bool) error {
+func (h *schedules) pause(req *Request, paused bool) error {
 	action := "resume"
 	if paused {
 		action = "pause"
@@ -313,25 +313,25 @@ func (h *schedules) pause(req *request, paused bool) error {
 	})
 }
 
-func (h *schedules) delete(req *request) error {
-	id := req.path("schedule_id")
-	if existed, err := h.store.Drop(req.ctx, req.tenant.Name(), id); err != nil {
+func (h *schedules) delete(req *Request) error {
+	id := req.Path("schedule_id")
+	if existed, err := h.store.Drop(req.Context(), req.Tenant().Name(), id); err != nil {
 		return err
 	} else if !existed {
 		return protocol.NotFound("schedule", id)
 	}
-	return req.done(recordChange(req, h.audit, "delete", "schedules/"+id))
+	return req.Done(RecordChange(req, h.audit, "delete", "schedules/"+id))
 }
 
-func (h *schedules) run(req *request) error {
-	f, err := h.worker.Now(req.ctx, req.tenant.Name(), req.path("schedule_id"))
+func (h *schedules) run(req *Request) error {
+	f, err := h.worker.Now(req.Context(), req.Tenant().Name(), req.Path("schedule_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
-		return protocol.NotFound("schedule", req.path("schedule_id"))
+		return protocol.NotFound("schedule", req.Path("schedule_id"))
 	}
 	if err != nil {
 		return err
 	}
-	if err := recordChange(req, h.audit, "run", "schedules/"+req.path("schedule_id")); err != nil {
+	if err := RecordChange(req, h.audit, "run", "schedules/"+req.Path("schedule_id")); err != nil {
 		return err
 	}
 	return req.Reply(200, f)
@@ -342,33 +342,33 @@ type firingList struct {
 	NextCursor string            `json:"next_cursor,omitempty"`
 }
 
-func (h *schedules) firings(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *schedules) firings(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
 	s, err := h.of(req)
 	if err != nil {
 		return err
 	}
-	filters := filtersOf(req, s.ID)
-	from, err := req.behind(scheduleCursor, filters)
+	filters := FiltersOf(req, s.ID)
+	from, err := req.Behind(scheduleCursor, filters)
 	if err != nil {
 		return err
 	}
 	var before int64
 	if from.At != "" {
 		if before, err = strconv.ParseInt(from.At, 10, 64); err != nil || before < 1 {
-			return errCursor
+			return ErrCursor
 		}
 	}
-	limit := req.number("limit", 50, 1, 200)
-	found, err := h.store.Firings(req.ctx, s.Tenant, s.ID, before, limit+1)
+	limit := req.Number("limit", 50, 1, 200)
+	found, err := h.store.Firings(req.Context(), s.Tenant, s.ID, before, limit+1)
 	if err != nil {
 		return err
 	}
 	out := firingList{Items: []schedule.Firing{}}
 	if out.Items = append(out.Items, found[:min(limit, len(found))]...); len(found) > limit {
-		out.NextCursor = cursorText(scheduleCursor, keyset{At: strconv.FormatInt(found[limit-1].Number, 10), Of: filters})
+		out.NextCursor = CursorText(scheduleCursor, Keyset{At: strconv.FormatInt(found[limit-1].Number, 10), Of: filters})
 	}
 	return req.Reply(200, out)
 }
@@ -384,7 +384,7 @@ type timesList struct {
 	Upcoming []time.Time `json:"upcoming"` // the next ten times, in the time zone
 }
 
-func (h *schedules) preview(req *request, body *timesBody) error {
+func (h *schedules) preview(req *Request, body *timesBody) error {
 	s := &schedule.Schedule{Spec: schedule.Spec{Cron: body.Cron, TimeZone: body.TimeZone, EndsAt: body.EndsAt, Run: json.RawMessage(`{}`)}}
 	from := time.Now()
 	if body.From != nil {

@@ -211,7 +211,7 @@ func (d *definitions) addEvents() {
 	for _, t := range []reflect.Type{reflect.TypeFor[llm.Source](), reflect.TypeFor[llm.Opaque](), reflect.TypeFor[llm.Block]()} {
 		d.of(t) // schemas above refer to them by name
 	}
-	d.strict(reflect.TypeFor[inputMessage]())
+	d.strict(reflect.TypeFor[InputMessage]())
 	d.strict(reflect.TypeFor[runTemplate]())
 }
 

@@ -20,10 +20,10 @@ const maxSearched = 1000
 
 func (h *searches) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/search", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/search", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.get),
 			Summary: "Find threads by title or id, runs by id, and agents by id or description",
-			Query: []protocol.Param{param("q", "string", "the text to find; without it, the newest are found"), userParam,
-				param("limit", "integer", "maximum number of each kind, 1 to 50; default 10")},
+			Query: []protocol.Param{Param("q", "string", "the text to find; without it, the newest are found"), UserParam,
+				Param("limit", "integer", "maximum number of each kind, 1 to 50; default 10")},
 			Replies: map[int]any{200: searchBody{}}},
 	}
 }
@@ -45,24 +45,24 @@ type searchItem struct {
 	UpdatedAt int64            `json:"updated_at,omitempty"` // Unix ms
 }
 
-func (h *searches) get(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *searches) get(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	owner, err := req.owner()
+	owner, err := req.Owner()
 	if err != nil {
 		return err
 	}
-	f := finding{text: strings.ToLower(req.value("q")), limit: req.number("limit", 10, 1, 50)}
-	s := editor(req.tenant)
-	if id := req.value("q"); id != "" { // however old it is
-		if t, err := s.Thread(req.ctx, id); err == nil && (owner == nil || t.UserID == *owner) {
+	f := finding{text: strings.ToLower(req.Value("q")), limit: req.Number("limit", 10, 1, 50)}
+	s := ThreadsOf(req.Tenant())
+	if id := req.Value("q"); id != "" { // however old it is
+		if t, err := s.Thread(req.Context(), id); err == nil && (owner == nil || t.UserID == *owner) {
 			f.add(threadItem(t))
 		} else if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 			return err
 		}
-		if r, err := s.LoadRun(req.ctx, id); err == nil {
-			if t, err := s.Thread(req.ctx, r.ThreadID); err == nil && (owner == nil || t.UserID == *owner) {
+		if r, err := s.LoadRun(req.Context(), id); err == nil {
+			if t, err := s.Thread(req.Context(), r.ThreadID); err == nil && (owner == nil || t.UserID == *owner) {
 				f.add(runItem(r))
 			}
 		} else if !errors.Is(err, awaken.ErrNotFound) {
@@ -70,14 +70,14 @@ func (h *searches) get(req *request) error {
 		}
 	}
 	moreThreads, moreRuns := "", ""
-	threads, err := s.ListThreads(req.ctx, awaken.ThreadQuery{Owner: owner, Text: req.value("q"), Limit: maxSearched, At: &moreThreads})
+	threads, err := s.ListThreads(req.Context(), awaken.ThreadQuery{Owner: owner, Text: req.Value("q"), Limit: maxSearched, At: &moreThreads})
 	if err != nil {
 		return err
 	}
 	for _, t := range threads {
 		f.find(threadItem(t))
 	}
-	runs, err := s.ListRuns(req.ctx, awaken.RunQuery{Owner: owner, Text: req.value("q"), Limit: maxSearched, At: &moreRuns})
+	runs, err := s.ListRuns(req.Context(), awaken.RunQuery{Owner: owner, Text: req.Value("q"), Limit: maxSearched, At: &moreRuns})
 	if err != nil {
 		return err
 	}

@@ -63,21 +63,21 @@ const (
 
 func (h *series) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/stats/series", Access: protocol.Readers, Scope: protocol.Operators, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/stats/series", Access: protocol.Readers, Scope: protocol.Operators, Handle: Handle(h.get),
 			Summary: "Get figures about runs that have ended, over time, on all replicas",
 			Query: []protocol.Param{
-				param("metric", "runs|errors|error_rate|tokens|input_tokens|output_tokens|cost_usd|latency_avg_ms|latency_p50_ms|latency_p95_ms|latency_p99_ms", "what to show; default runs"),
+				Param("metric", "runs|errors|error_rate|tokens|input_tokens|output_tokens|cost_usd|latency_avg_ms|latency_p50_ms|latency_p95_ms|latency_p99_ms", "what to show; default runs"),
 				byParam, sinceParam, untilParam,
-				param("step", "hour|6h|day|week", "the time that a value is of; by default it follows from the range"),
-				param("limit", "integer", "maximum number of series, 1 to 200; default 20; those with the least are added up as one")},
+				Param("step", "hour|6h|day|week", "the time that a value is of; by default it follows from the range"),
+				Param("limit", "integer", "maximum number of series, 1 to 200; default 20; those with the least are added up as one")},
 			Replies: map[int]any{200: seriesBody{}}},
 	}
 }
 
 var (
-	byParam    = param("by", "total|agent|model|tool|user|version", "what to distinguish; model counts requests and tool counts calls; default total")
-	sinceParam = param("since", "string", "the beginning, in RFC 3339; it is rounded down to an hour or a day; default a day before until")
-	untilParam = param("until", "string", "the end, in RFC 3339; default now")
+	byParam    = Param("by", "total|agent|model|tool|user|version", "what to distinguish; model counts requests and tool counts calls; default total")
+	sinceParam = Param("since", "string", "the beginning, in RFC 3339; it is rounded down to an hour or a day; default a day before until")
+	untilParam = Param("until", "string", "the end, in RFC 3339; default now")
 )
 
 // seriesBody has values for each step.
@@ -100,15 +100,15 @@ type oneSeries struct {
 }
 
 // span returns the time that a request asks about, and its step.
-func span(req *request, store rollup.Store) (q rollup.Query, err error) {
+func span(req *Request, store rollup.Store) (q rollup.Query, err error) {
 	if store == nil {
 		return q, protocol.NotFound("figures", "of this server")
 	}
-	since, err := timeOf("since", req.value("since"))
+	since, err := TimeOf("since", req.Value("since"))
 	if err != nil {
 		return q, err
 	}
-	until, err := timeOf("until", req.value("until"))
+	until, err := TimeOf("until", req.Value("until"))
 	if err != nil {
 		return q, err
 	}
@@ -121,7 +121,7 @@ func span(req *request, store rollup.Store) (q rollup.Query, err error) {
 	if !since.Before(until) || since.Unix() < 0 || until.Year() > 9999 {
 		return q, protocol.BadRequest("since is %s and until is %s, want a beginning after 1970 and a later end", since.UTC().Format(time.RFC3339), until.UTC().Format(time.RFC3339))
 	}
-	step, long := steps[req.value("step")], until.Sub(since)
+	step, long := steps[req.Value("step")], until.Sub(since)
 	switch {
 	case step > 0:
 	case long <= 2*rollup.Day:
@@ -135,33 +135,33 @@ func span(req *request, store rollup.Store) (q rollup.Query, err error) {
 	if step%rollup.Day == 0 {
 		unit = int64(rollup.Day / time.Second)
 	}
-	q = rollup.Query{Tenant: req.tenantName(), By: rollup.Dimension(cmp.Or(req.value("by"), string(rollup.Total))), Since: since.Unix() - since.Unix()%unit, Until: until.Unix(), Step: step}
+	q = rollup.Query{Tenant: req.TenantName(), By: rollup.Dimension(cmp.Or(req.Value("by"), string(rollup.Total))), Since: since.Unix() - since.Unix()%unit, Until: until.Unix(), Step: step}
 	if until.Nanosecond() > 0 {
 		q.Until++
 	}
 	return q, nil
 }
 
-func (h *series) get(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *series) get(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
 	q, err := span(req, h.store)
 	if err != nil {
 		return err
 	}
-	name := cmp.Or(req.value("metric"), "runs")
+	name := cmp.Or(req.Value("metric"), "runs")
 	m := metrics[name]
 	q.Durations = m.durations
 	step := int64(q.Step / time.Second)
 	points := (q.Until - q.Since + step - 1) / step
 	if time.Duration(q.Until-q.Since)*time.Second > maxHours+rollup.Day && q.Step < rollup.Day {
-		return protocol.BadRequest("step is %s and since and until are more than 8 days apart, want step=day or week, or a shorter time", req.value("step"))
+		return protocol.BadRequest("step is %s and since and until are more than 8 days apart, want step=day or week, or a shorter time", req.Value("step"))
 	}
 	if points > maxPoints {
 		return protocol.BadRequest("from since to until there are %d steps, want at most %d: ask for a shorter time or a longer step", points, maxPoints)
 	}
-	rows, err := h.store.Figures(req.ctx, q)
+	rows, err := h.store.Figures(req.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (h *series) get(req *request) error {
 	for i := range points {
 		out.Times = append(out.Times, (q.Since+i*step)*1000)
 	}
-	out.Series = seriesOf(&m, rows, req.number("limit", 20, 1, maxKeys), func(at int64) int { return int((at - q.Since) / step) }, int(points))
+	out.Series = seriesOf(&m, rows, req.Number("limit", 20, 1, maxKeys), func(at int64) int { return int((at - q.Since) / step) }, int(points))
 	return req.Reply(200, out)
 }
 
@@ -246,29 +246,29 @@ type usageItem struct {
 const maxOver = 200 * 366 * 24 * 3600
 
 // over replies with the usage of runs that ended in a time, from the figures that are kept of them.
-func (h *usage) over(req *request) error {
-	if req.value("thread_id") != "" {
+func (h *usage) over(req *Request) error {
+	if req.Value("thread_id") != "" {
 		return protocol.BadRequest("thread_id is set, but the figures of a time are not kept by thread; want since, until and by without it")
 	}
 	q, err := span(req, h.figures)
 	if err != nil {
 		return err
 	}
-	if !req.query.Has("by") {
+	if !req.Query().Has("by") {
 		q.By = rollup.Agent
 	}
-	if agent := req.value("agent_id"); agent != "" {
+	if agent := req.Value("agent_id"); agent != "" {
 		if q.By != rollup.Agent {
 			return protocol.BadRequest("agent_id is %q and by is %q, want by=agent: the figures of an agent are not kept by another dimension", agent, q.By)
 		}
 		q.Value = &agent
 	}
-	owner, err := req.owner()
+	owner, err := req.Owner()
 	if err != nil {
 		return err
 	}
 	if owner != nil {
-		if req.query.Has("by") && q.By != rollup.User || q.Value != nil {
+		if req.Query().Has("by") && q.By != rollup.User || q.Value != nil {
 			return protocol.BadRequest("the figures of a user are not kept by another dimension, want by=user without agent_id")
 		}
 		q.By, q.Value = rollup.User, owner
@@ -276,7 +276,7 @@ func (h *usage) over(req *request) error {
 	q.Until = min(q.Until, q.Since+maxOver)
 	q.Step = time.Duration(q.Until-q.Since+1) * time.Second // one
 	q.Step = (q.Step + rollup.Day - 1) / rollup.Day * rollup.Day
-	rows, err := h.figures.Figures(req.ctx, q)
+	rows, err := h.figures.Figures(req.Context(), q)
 	if err != nil {
 		return err
 	}

@@ -25,13 +25,14 @@ type Server struct {
 	handler   http.Handler
 	auth      *auth
 	limiter   *limiter
-	streams   *streams
+	streams   *Streams
 	previews  *previews
 	tenants   *tenants
 	cert      *certificate // nil without TLS
 	evals     *evaluations // nil without evaluations
 	lives     *lives       // nil if no runs of users are judged
 	schedules *schedules   // nil without schedules
+	kernel    *Kernel
 
 	serving context.Context // until Stop
 	stop    context.CancelFunc
@@ -43,10 +44,10 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := cfg.Mailbox.Queue().Handle("").(threadStore); !ok {
+	if _, ok := cfg.Mailbox.Queue().Handle("").(ThreadStore); !ok {
 		return nil, errors.New("server: the mailbox's store cannot edit threads")
 	}
-	if _, ok := cfg.Mailbox.Tenant("").Runtime.(runtime); !ok {
+	if _, ok := cfg.Mailbox.Tenant("").Runtime.(Runtime); !ok {
 		return nil, errors.New("server: the mailbox's runtime lacks a method: Registry, Budget or SettleLost")
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(),
@@ -62,10 +63,16 @@ func New(cfg Config) (*Server, error) {
 		s.limiter.rates.quota = limit.NewQuota(cfg.KeyRates, s.limiter.KeyRate, s.limiter.KeyBurst)
 	}
 	s.limiter.admission.files, s.limiter.admission.unpriced = cfg.Files.Total, cfg.AllowUnpriced
-	s.streams = &streams{serving: s.serving, write: cfg.Limits.StreamWrite, wait: cfg.Limits.WaitTime, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, collect: max(0, cfg.Limits.StreamCollect), encodings: newEncodings(maxEncoded), watches: &watches{keys: cfg.Keys, open: map[credential]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
+	s.streams = &Streams{serving: s.serving, write: cfg.Limits.StreamWrite, wait: cfg.Limits.WaitTime, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, collect: max(0, cfg.Limits.StreamCollect), encodings: newEncodings(maxEncoded), watches: &watches{keys: cfg.Keys, open: map[credential]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
 	s.tenants = &tenants{keys: cfg.Keys, control: cfg.Control}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}
-	s.routes = append(s.table(&cfg), describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))
+	s.kernel = &Kernel{Mailbox: cfg.Mailbox, ManualMailbox: cfg.ManualMailbox, Control: cfg.Control, Streams: s.streams, Serving: s.serving, Logger: cfg.Logger, NewID: cfg.NewID,
+		TrustClients: cfg.TrustClients, BasePath: cfg.BasePath, auth: s.auth, limiter: s.limiter}
+	table, err := s.table(&cfg)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	s.routes = append(table, describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))
 	for i := range s.routes {
 		r := &s.routes[i]
 		s.mux.Handle(r.Method+" "+r.Path, s.serve(r))
@@ -151,6 +158,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	if s.schedules != nil && !s.cfg.ManualMailbox {
 		working.Go(func() { s.schedules.worker.Work(ctx) })
+	}
+	for _, w := range s.cfg.Wings {
+		if w, ok := w.(Worker); ok {
+			working.Go(func() { w.Work(ctx) })
+		}
 	}
 	if r := s.cfg.Replicas; r != nil {
 		working.Go(func() { r.work(ctx, s.cfg.NewID(), s.cfg.Version, s.configVersion, s.cfg.Logger) })
@@ -250,7 +262,7 @@ func (s *Server) serveDebug(l net.Listener) (stop func()) {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	srv := &http.Server{ReadHeaderTimeout: s.cfg.Limits.HeaderTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocalHost(hostOf(r.Host)) {
-			writeFailure(w, fail(http.StatusForbidden, "forbidden_host", "profiles and metrics are served to this machine only"))
+			writeFailure(w, Fail(http.StatusForbidden, "forbidden_host", "profiles and metrics are served to this machine only"))
 			return
 		}
 		if r.URL.Path == "/metrics" {
@@ -259,10 +271,10 @@ func (s *Server) serveDebug(l net.Listener) (stop func()) {
 		}
 		key, err := s.auth.authenticate(r, protocol.Admins)
 		if err == nil {
-			err = caller{key: key}.checkGlobal() // a profile shows what all tenants do
+			err = Caller{Key: key}.checkGlobal() // a profile shows what all tenants do
 		}
 		if err != nil {
-			writeFailure(w, failureOf(err))
+			writeFailure(w, FailureOf(err))
 			return
 		}
 		mux.ServeHTTP(w, r)

@@ -33,7 +33,7 @@ const (
 )
 
 // errSession is the failure of a request whose session has ended, or never began.
-var errSession = unauthorized("the session has ended; sign in again")
+var errSession = Unauthorized("the session has ended; sign in again")
 
 // credential is what proves that a request may use a key: the key's secret or that of a session.
 type credential struct {
@@ -60,7 +60,7 @@ func placeOf(keyHash string) string { return hash(keyHash)[:32] }
 // unless it is renewed or its key is revoked before.
 func (k *Keys) signIn(ctx context.Context, secret string, lasts time.Duration) (value string, s *session, err error) {
 	if k.store == nil {
-		return "", nil, unavailable("this server has no store for sessions")
+		return "", nil, Unavailable("this server has no store for sessions")
 	}
 	now := k.now()
 	s = &session{KeyHash: hash(secret), Created: now.UnixMilli(), Expires: now.Add(lasts).UnixMilli()}

@@ -16,8 +16,8 @@ type Setting struct {
 type settings struct{ list []Setting }
 
 func (h *settings) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/system/settings", Handle: own(h.get),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/system/settings", Handle: Handle(h.get),
 			Summary: "List the settings of this process and where they are from, without secrets", Replies: map[int]any{200: settingList{}}},
 	})
 }
@@ -26,7 +26,7 @@ type settingList struct {
 	Items []Setting `json:"items"`
 }
 
-func (h *settings) get(req *request) error {
+func (h *settings) get(req *Request) error {
 	out := settingList{Items: []Setting{}}
 	for _, s := range h.list {
 		if s.Secret && s.Value != "" && s.Value != `""` {

@@ -30,11 +30,11 @@ func newShares(what string, limit int64) *shares {
 
 // take takes n for a caller, who gives it back. If the caller would have more than its share, that is
 // a 429; if nothing is free, a 503.
-func (s *shares) take(by caller, n int64) error {
+func (s *shares) take(by Caller, n int64) error {
 	if s.limit <= 0 || n == 0 {
 		return nil
 	}
-	key, tenant := by.keyID(), by.tenantName()
+	key, tenant := by.KeyID(), by.TenantName()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	free := s.limit - s.used
@@ -60,15 +60,15 @@ func (s *shares) refuse(who string) error {
 }
 
 // give gives n back.
-func (s *shares) give(by caller, n int64) {
+func (s *shares) give(by Caller, n int64) {
 	if s.limit <= 0 || n == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used -= n
-	lower(s.ofKeys, by.keyID(), n)
-	if tenant := by.tenantName(); tenant != "" {
+	lower(s.ofKeys, by.KeyID(), n)
+	if tenant := by.TenantName(); tenant != "" {
 		lower(s.ofTenants, tenant, n)
 	}
 }

@@ -19,11 +19,11 @@ type signIns struct {
 
 func (h *signIns) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/session", Handle: own(h.get),
+		{Method: "GET", Path: "/v1/session", Handle: Handle(h.get),
 			Summary: "Get what the caller may do, and what this server has", Replies: map[int]any{200: sessionBody{}}, Failures: []int{401, 429, 500, 503}},
-		{Method: "POST", Path: "/v1/session", Access: protocol.Readers, Scope: protocol.Shared, Handle: own(h.begin),
+		{Method: "POST", Path: "/v1/session", Access: protocol.Readers, Scope: protocol.Shared, Handle: Handle(h.begin),
 			Summary: "Sign in with a key and get a cookie for it, or renew the cookie", Replies: map[int]any{200: sessionBody{}}},
-		{Method: "DELETE", Path: "/v1/session", Handle: own(h.end),
+		{Method: "DELETE", Path: "/v1/session", Handle: Handle(h.end),
 			Summary: "Sign out", Replies: map[int]any{204: nil}, Failures: []int{500, 503}},
 	}
 }
@@ -89,32 +89,32 @@ func newSignIns(cfg *Config, a *auth) *signIns {
 		lasts = most
 	}
 	return &signIns{auth: a, lasts: lasts, most: most, version: cfg.Version, now: time.Now,
-		features: features{Config: config, Audit: config && !cfg.NoAudit, Budgets: budgetOf(cfg.Mailbox.Tenant("")) != nil, Evals: cfg.Evals != nil, Schedules: cfg.Schedules != nil, Webhooks: cfg.Webhooks != nil, Triggers: cfg.Triggers != nil, Traces: cfg.Traces, Assistant: config && cfg.Assistant != nil}}
+		features: features{Config: config, Audit: config && !cfg.NoAudit, Budgets: BudgetOf(cfg.Mailbox.Tenant("")) != nil, Evals: cfg.Evals != nil, Schedules: cfg.Schedules != nil, Webhooks: cfg.Webhooks != nil, Triggers: cfg.Triggers != nil, Traces: cfg.Traces, Assistant: config && cfg.Assistant != nil}}
 }
 
 // get replies to every client. Only one that sends a wrong key or token, or asks from a page of another
 // origin, is refused; a session that has ended is no key.
-func (h *signIns) get(req *request) error {
-	c, err := credentialOf(req.r)
+func (h *signIns) get(req *Request) error {
+	c, err := credentialOf(req.HTTP())
 	if err != nil {
 		return err
 	}
-	req.caller, err = h.auth.identify(req.r, protocol.Readers)
+	req.Caller, err = h.auth.identify(req.HTTP(), protocol.Readers)
 	f := &protocol.Failure{}
 	if err != nil {
-		f = failureOf(err)
+		f = FailureOf(err)
 	}
 	switch {
 	case err == nil:
 	case f == errSession:
-		dropCookie(req.w, req.r)
+		dropCookie(req.Writer(), req.HTTP())
 		c = credential{}
-	case c.secret != "" || req.r.Header.Get(tokenHeader) != "" || f.Status >= 500:
+	case c.secret != "" || req.HTTP().Header.Get(tokenHeader) != "" || f.Status >= 500:
 		return err
 	}
 	var s *session
-	if c.session && req.key != nil {
-		if _, s, err = h.auth.keys.session(req.ctx, c.secret); err != nil {
+	if c.session && req.Key != nil {
+		if _, s, err = h.auth.keys.session(req.Context(), c.secret); err != nil {
 			return err
 		}
 	}
@@ -123,62 +123,62 @@ func (h *signIns) get(req *request) error {
 
 // begin signs the caller in. With a key it begins a session, with the cookie of one it renews that. A page of another
 // origin, which may have a key of its own, cannot sign a browser in here.
-func (h *signIns) begin(req *request) error {
-	c, err := credentialOf(req.r)
+func (h *signIns) begin(req *Request) error {
+	c, err := credentialOf(req.HTTP())
 	if err != nil {
 		return err
 	}
-	if req.r.Header.Get("Origin") != "" {
-		if err := checkPage(req.r); err != nil {
+	if req.HTTP().Header.Get("Origin") != "" {
+		if err := checkPage(req.HTTP()); err != nil {
 			return err
 		}
 	}
 	var s *session
 	switch {
-	case req.key == nil:
-		return unauthorized("there is no key to sign in with; send it in the Authorization header")
+	case req.Key == nil:
+		return Unauthorized("there is no key to sign in with; send it in the Authorization header")
 	case !c.session && h.auth.users.Tokens != nil && isToken(c.secret), c.secret == "":
 		return protocol.BadRequest("a user's token cannot sign in, want a key; send the token with every request")
 	case c.session:
-		s, err = h.auth.keys.renew(req.ctx, c.secret, h.lasts, h.most)
+		s, err = h.auth.keys.renew(req.Context(), c.secret, h.lasts, h.most)
 	default:
-		c.secret, s, err = h.auth.keys.signIn(req.ctx, c.secret, h.lasts)
+		c.secret, s, err = h.auth.keys.signIn(req.Context(), c.secret, h.lasts)
 	}
 	if err != nil {
 		return err
 	}
-	setCookie(req.w, req.r, c.secret, time.UnixMilli(s.Expires).Sub(h.now()))
+	setCookie(req.Writer(), req.HTTP(), c.secret, time.UnixMilli(s.Expires).Sub(h.now()))
 	return h.reply(req, s)
 }
 
 // end signs the caller out. Without a session it does nothing.
-func (h *signIns) end(req *request) error {
-	value := sessionOf(req.r)
+func (h *signIns) end(req *Request) error {
+	value := sessionOf(req.HTTP())
 	if value == "" || h.auth.keys == nil {
-		return req.done(nil)
+		return req.Done(nil)
 	}
-	if err := checkPage(req.r); err != nil {
+	if err := checkPage(req.HTTP()); err != nil {
 		return err
 	}
-	if err := h.auth.keys.signOut(req.ctx, value); err != nil {
+	if err := h.auth.keys.signOut(req.Context(), value); err != nil {
 		return err
 	}
-	dropCookie(req.w, req.r)
-	return req.done(nil)
+	dropCookie(req.Writer(), req.HTTP())
+	return req.Done(nil)
 }
 
 // reply describes the caller, and its session if it has one.
-func (h *signIns) reply(req *request, s *session) error {
-	out := sessionBody{Open: h.auth.open, User: req.user, Tenant: req.tenantName(), Features: h.features, Version: h.version, NowMS: h.now().UnixMilli()}
-	if k := req.key; k != nil {
+func (h *signIns) reply(req *Request, s *session) error {
+	out := sessionBody{Open: h.auth.open, User: req.User, Tenant: req.TenantName(), Features: h.features, Version: h.version, NowMS: h.now().UnixMilli()}
+	if k := req.Key; k != nil {
 		out.Key = &sessionKey{k.ID, k.Kind, k.Label, k.Tenant, k.User, k.operates()}
-		out.May = abilities{Read: true, Run: k.Kind.allows(protocol.Runners), Admin: k.Kind.allows(protocol.Admins), Config: req.governs() && h.features.Config}
-	} else if h.auth.open && h.auth.checkForwarded(req.r) == nil {
+		out.May = abilities{Read: true, Run: k.Kind.allows(protocol.Runners), Admin: k.Kind.allows(protocol.Admins), Config: req.Governs() && h.features.Config}
+	} else if h.auth.open && h.auth.checkForwarded(req.HTTP()) == nil {
 		out.May = abilities{Read: true, Run: true}
 	}
 	if s != nil {
 		out.Session = &sessionTerms{s.Expires, s.Created + h.most.Milliseconds()}
 	}
-	req.w.Header().Set("Cache-Control", "no-store")
+	req.Writer().Header().Set("Cache-Control", "no-store")
 	return req.Reply(http.StatusOK, out)
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 )
 
-// framing appends an entry to a stream as frames: none, one or several.
-type framing func(buf []byte, e *awaken.Entry) ([]byte, error)
+// Framing appends an entry to a stream as frames: none, one or several.
+type Framing func(buf []byte, e *awaken.Entry) ([]byte, error)
 
-// format is a framing of entries that depends on nothing else.
-type format struct {
+// Format is a framing of entries that depends on nothing else.
+type Format struct {
 	name   string
-	frames framing
+	frames Framing
 }
 
-// rawFrames appends an event as it is, with its cursor as the id.
-func rawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
-	buf = appendCursor(append(buf, "id: "...), e.Cursor)
+// RawFrames appends an event as it is, with its cursor as the id.
+func RawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
+	buf = AppendCursor(append(buf, "id: "...), e.Cursor)
 	buf, err := awaken.AppendEvent(append(buf, "\ndata: "...), e.Event)
 	if err != nil {
 		return nil, err
@@ -36,13 +36,13 @@ func rawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
 	return append(buf, '\n', '\n'), nil
 }
 
-// appendCursor appends the text of a cursor.
-func appendCursor(buf []byte, c awaken.Cursor) []byte {
+// AppendCursor appends the text of a cursor.
+func AppendCursor(buf []byte, c awaken.Cursor) []byte {
 	return strconv.AppendUint(append(strconv.AppendUint(buf, c.Epoch, 10), '-'), c.Seq, 10)
 }
 
-// streams replies to requests with streams of events.
-type streams struct {
+// Streams replies to requests with streams of events.
+type Streams struct {
 	serving   context.Context // until Stop
 	write     time.Duration   // for a client to read what is flushed
 	wait      time.Duration   // for a request that waits for its run
@@ -57,20 +57,20 @@ type streams struct {
 
 // Causes that end a stream: its key was revoked or its session ended, or its token has expired.
 var (
-	errRevoked = unauthorized("the key was revoked, or the session has ended")
-	errExpired = unauthorized("the token has expired")
+	errRevoked = Unauthorized("the key was revoked, or the session has ended")
+	errExpired = Unauthorized("the token has expired")
 )
 
-// whileServing returns the request's context, which also ends when the server stops and, with the
+// WhileServing returns the request's context, which also ends when the server stops and, with the
 // cause errRevoked or errExpired, when the caller's key is revoked, or its session or token ends. A stream takes any time, so the deadline for reading the request is lifted and the body, which may be large, is
 // released.
-func (s *streams) whileServing(req *request) (context.Context, context.CancelFunc) {
-	req.release()
+func (s *Streams) WhileServing(req *Request) (context.Context, context.CancelFunc) {
+	req.Release()
 	_ = http.NewResponseController(req.w).SetReadDeadline(time.Time{})
 	ctx, end := context.WithCancelCause(req.r.Context())
 	cancel := func() { end(nil) }
 	stop, unwatch := context.AfterFunc(s.serving, cancel), func() {}
-	if c, err := credentialOf(req.r); err == nil && req.key != nil && c.ends(req.key) {
+	if c, err := credentialOf(req.r); err == nil && req.Key != nil && c.ends(req.Key) {
 		unwatch = s.watches.add(c, func() { end(errRevoked) })
 	}
 	if req.expires.IsZero() {
@@ -80,38 +80,38 @@ func (s *streams) whileServing(req *request) (context.Context, context.CancelFun
 	return ctx, func() { expiry.Stop(); unwatch(); stop(); cancel() }
 }
 
-// revoked returns errRevoked or errExpired if that is why ctx ended, or else err.
-func revoked(ctx context.Context, err error) error {
+// Revoked returns errRevoked or errExpired if that is why ctx ended, or else err.
+func Revoked(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errRevoked) || errors.Is(cause, errExpired) {
 		return cause
 	}
 	return err
 }
 
-// start begins the response.
-func (s *streams) start(req *request) *sse.Writer {
+// Start begins the response.
+func (s *Streams) Start(req *Request) *sse.Writer {
 	return sse.Start(req.w, req.r.ProtoMajor > 1, s.write, s.maxFrames)
 }
 
-// headersOnly answers a HEAD request with the headers of a stream.
-func (s *streams) headersOnly(req *request) bool {
+// HeadersOnly answers a HEAD request with the headers of a stream.
+func (s *Streams) HeadersOnly(req *Request) bool {
 	if req.r.Method == http.MethodHead {
-		s.start(req)
+		s.Start(req)
 	}
 	return req.r.Method == http.MethodHead
 }
 
-// follow streams the events of a thread after a cursor: those of a run until it ends, or all until
+// Follow streams the events of a thread after a cursor: those of a run until it ends, or all until
 // the client disconnects or the server stops. IsNew is [protocol.Stream.New].
-func (s *streams) follow(req *request, threadID, runID string, after awaken.Cursor, isNew bool, as format) error {
-	if s.headersOnly(req) {
+func (s *Streams) Follow(req *Request, threadID, runID string, after awaken.Cursor, isNew bool, as Format) error {
+	if s.HeadersOnly(req) {
 		return nil
 	}
-	ctx, cancel := s.whileServing(req)
+	ctx, cancel := s.WhileServing(req)
 	defer cancel()
 	shared := s.encodings.join(encodingKey{tenant: req.tenant, threadID: threadID, format: as.name})
 	defer s.encodings.leave(shared)
-	f := &feed{streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, isNew: isNew, unlogged: as.frames,
+	f := &feed{Streams: s, req: req, ctx: ctx, threadID: threadID, runID: runID, at: after, isNew: isNew, unlogged: as.frames,
 		frames: func(buf []byte, e *awaken.Entry) ([]byte, error) { return shared.frames(buf, e, as.frames) }}
 	defer f.open()()
 	wait, silent := eventlog.Follow{Pause: s.heartbeat, Collect: s.collect, AtEnd: isNew}, func() (over bool, err error) { return false, nil }
@@ -138,16 +138,16 @@ func (s *streams) follow(req *request, threadID, runID string, after awaken.Curs
 
 // feed is one stream in progress.
 type feed struct {
-	*streams
-	req      *request
+	*Streams
+	req      *Request
 	ctx      context.Context
 	out      *sse.Writer
 	threadID string
 	runID    string        // "" means all runs of the thread
 	at       awaken.Cursor // of the last entry sent
 	entry    awaken.Entry  // that is sent: not a variable of the loop, which would be allocated for each
-	frames   framing       // of entries of the log
-	unlogged framing       // of others
+	frames   Framing       // of entries of the log
+	unlogged Framing       // of others
 	resumed  bool          // see protocol.Stream
 	isNew    bool          // see protocol.Stream
 }
@@ -155,7 +155,7 @@ type feed struct {
 // open begins the response and counts the stream until close is called.
 func (f *feed) open() (close func()) {
 	f.metrics.streams.Inc()
-	f.out = f.start(f.req)
+	f.out = f.Start(f.req)
 	return f.metrics.streams.Dec
 }
 
@@ -166,7 +166,7 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 	owned := f.at.Epoch // the last epoch that was checked
 	for e, err := range f.req.tenant.Log.Tail(f.ctx, f.threadID, f.at, follow) {
 		if err != nil || f.ctx.Err() != nil {
-			if err = revoked(f.ctx, err); err != nil {
+			if err = Revoked(f.ctx, err); err != nil {
 				return err
 			}
 		}
@@ -196,8 +196,8 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 		if f.isNew && silent != nil { // its first owner has the thread as it was when the run was accepted
 			owned = e.Epoch
 		}
-		if f.req.confined && e.Epoch != owned { // the thread may have been given away, or deleted and created anew
-			if err := f.patiently(func() error { return f.req.admitThread("thread", f.threadID, f.threadID) }); err != nil {
+		if f.req.Confined && e.Epoch != owned { // the thread may have been given away, or deleted and created anew
+			if err := f.patiently(func() error { return f.req.AdmitThread("thread", f.threadID, f.threadID) }); err != nil {
 				return err
 			}
 			owned = e.Epoch
@@ -207,7 +207,7 @@ func (f *feed) copy(follow eventlog.Follow, silent func() (over bool, err error)
 		}
 		f.at, silent = e.Cursor, nil
 	}
-	return revoked(f.ctx, nil)
+	return Revoked(f.ctx, nil)
 }
 
 // A stream that a client resumes looks repeatedly, at first, whether its run has lost its owner: the
@@ -312,7 +312,7 @@ func (f *feed) ended(at awaken.Cursor) (over bool, err error) {
 var errOver = errors.New("the stream is over")
 
 // send sends one entry.
-func (f *feed) send(e *awaken.Entry, frames framing) error {
+func (f *feed) send(e *awaken.Entry, frames Framing) error {
 	buf, err := frames(f.out.Buffer(), e)
 	if err != nil && !errors.Is(err, errOver) {
 		return err
@@ -331,9 +331,9 @@ func (f *feed) end(err error) error {
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil && f.req.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		failure := failureOf(err)
+		failure := FailureOf(err)
 		f.logger.Warn("stream failed", "route", f.req.route.Path, "error", err)
-		body, _ := json.Marshal(errorBody{Error: failure.Message, Code: failure.Code})
+		body, _ := json.Marshal(ErrorBody{Error: failure.Message, Code: failure.Code})
 		if err := f.out.Frame("", "error", body); err != nil {
 			return nil
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 )
 
-// inputMessage is a message from a client. Its content is a string or a list of blocks.
-type inputMessage struct {
+// InputMessage is a message from a client. Its content is a string or a list of blocks.
+type InputMessage struct {
 	ID      string          `json:"id,omitempty"`
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
@@ -32,8 +32,8 @@ func blocks(data json.RawMessage) (out []llm.Block, err error) {
 	return out, strict.Unmarshal(data, &out)
 }
 
-// messagesOf validates and converts a client's messages.
-func messagesOf(in []inputMessage) ([]*llm.Message, error) {
+// MessagesOf validates and converts a client's messages.
+func MessagesOf(in []InputMessage) ([]*llm.Message, error) {
 	if len(in) == 0 {
 		return nil, protocol.BadRequest("at least one message is required")
 	}
@@ -61,8 +61,8 @@ func messagesOf(in []inputMessage) ([]*llm.Message, error) {
 	return out, nil
 }
 
-// submission returns a submission with what all routes read in the same way.
-func submission(req *request, mode string, def mailbox.Mode, boundary, priority string) (*mailbox.Submission, error) {
+// NewSubmission returns a submission with what all routes read in the same way.
+func NewSubmission(req *Request, mode string, def mailbox.Mode, boundary, priority string) (*mailbox.Submission, error) {
 	s := &mailbox.Submission{Mode: def}
 	if mode != "" {
 		m, err := mailbox.ParseMode(mode)
@@ -85,26 +85,26 @@ func submission(req *request, mode string, def mailbox.Mode, boundary, priority 
 	default:
 		return nil, protocol.BadRequest("priority is %q, want interactive or background", priority)
 	}
-	return s, sign(req, s)
+	return s, Sign(req, s)
 }
 
-// forUser returns the user that a request is for: the one that the body names, if the caller may
+// ForUser returns the user that a request is for: the one that the body names, if the caller may
 // speak for it, or else the caller's.
-func (req *request) forUser(named string) (string, error) {
+func (req *Request) ForUser(named string) (string, error) {
 	switch err := protocol.CheckID("user_id", named); {
 	case err != nil:
 		return "", err
-	case named == "" || named == req.user:
-		return req.user, nil
-	case req.confined:
-		return "", req.wrongUser(named)
+	case named == "" || named == req.User:
+		return req.User, nil
+	case req.Confined:
+		return "", req.WrongUser(named)
 	}
 	return named, nil
 }
 
-// sign fills in what every submission has: its user, its request id and its idempotency key. A key that a protocol has set
+// Sign fills in what every submission has: its user, its request id and its idempotency key. A key that a protocol has set
 // becomes one of the user.
-func sign(req *request, s *mailbox.Submission) error {
+func Sign(req *Request, s *mailbox.Submission) error {
 	key, err := req.IdempotencyKey()
 	if err != nil {
 		return err
@@ -115,14 +115,14 @@ func sign(req *request, s *mailbox.Submission) error {
 	case s.IdempotencyKey != "": // that of a protocol
 		s.IdempotencyKey = req.ownKey(s.IdempotencyKey)
 	}
-	s.Request.UserID = req.user
+	s.Request.UserID = req.User
 	s.Request.TransportRequestID = req.w.Header().Get("X-Request-Id")
 	return nil
 }
 
 // IdempotencyKey returns the key of the request, or "". Equal keys of two users are not the same: the
 // key begins with the user and a line break, which no id contains.
-func (req *request) IdempotencyKey() (string, error) {
+func (req *Request) IdempotencyKey() (string, error) {
 	key := req.r.Header.Get("Idempotency-Key")
 	if err := protocol.CheckID("Idempotency-Key", key); err != nil {
 		return "", err
@@ -131,16 +131,16 @@ func (req *request) IdempotencyKey() (string, error) {
 }
 
 // ownKey returns an idempotency key as a key of the caller's user.
-func (req *request) ownKey(key string) string {
-	if key == "" || req.user == "" {
+func (req *Request) ownKey(key string) string {
+	if key == "" || req.User == "" {
 		return key
 	}
-	return req.user + "\n" + key
+	return req.User + "\n" + key
 }
 
-// submit submits input that passes admission, for the user that the caller may speak for.
-func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
-	if err := req.assign(s); err != nil {
+// Submit submits input that passes admission, for the user that the caller may speak for.
+func Submit(req *Request, s *mailbox.Submission) (*mailbox.Receipt, error) {
+	if err := req.Assign(s); err != nil {
 		return nil, err
 	}
 	if err := req.admission.submission(req, s); err != nil {
@@ -167,3 +167,14 @@ func submit(req *request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 	}
 	return r, nil
 }
+
+// CheckSubmission checks input for a run as Submit does.
+func (req *Request) CheckSubmission(s *mailbox.Submission) error {
+	return req.admission.submission(req, s)
+}
+
+// CheckMessages checks how many messages the client sends.
+func (req *Request) CheckMessages(n int) error { return req.admission.checkMessages(n) }
+
+// CheckThread checks what the client changes in a thread.
+func (req *Request) CheckThread(from, to *awaken.Thread) error { return req.admission.change(from, to) }

@@ -20,9 +20,9 @@ type system struct {
 
 func (h *system) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/system/info", Access: protocol.Admins, Handle: own(h.info),
+		{Method: "GET", Path: "/v1/system/info", Access: protocol.Admins, Handle: Handle(h.info),
 			Summary: "Get information about this server", Replies: map[int]any{200: systemInfo{}}},
-		{Method: "GET", Path: "/v1/system/modules", Access: protocol.Admins, Handle: own(h.modules),
+		{Method: "GET", Path: "/v1/system/modules", Access: protocol.Admins, Handle: Handle(h.modules),
 			Summary: "List the modules of this server", Replies: map[int]any{200: moduleList{}}},
 	}
 }
@@ -36,8 +36,8 @@ type systemInfo struct {
 	RuntimeStatsEnabled bool    `json:"runtime_stats_enabled"`
 }
 
-func (h *system) info(req *request) error {
-	return req.Reply(200, systemInfo{Version: h.version, ScopeID: cmp.Or(req.tenantName(), "default"), UptimeSeconds: time.Since(h.started).Seconds(),
+func (h *system) info(req *Request) error {
+	return req.Reply(200, systemInfo{Version: h.version, ScopeID: cmp.Or(req.TenantName(), "default"), UptimeSeconds: time.Since(h.started).Seconds(),
 		ConfigStoreEnabled: h.control, AuditLogEnabled: h.audit, RuntimeStatsEnabled: h.stats})
 }
 
@@ -45,7 +45,7 @@ type moduleList struct {
 	Modules []string `json:"modules"`
 }
 
-func (h *system) modules(req *request) error {
+func (h *system) modules(req *Request) error {
 	out := moduleList{[]string{"run", "admin", "protocol"}}
 	if h.control && !h.hidden {
 		out.Modules = append(out.Modules, "config")

@@ -19,7 +19,7 @@ type runTemplate struct {
 	AgentID  string         `json:"agent_id"`
 	ThreadID string         `json:"thread_id,omitempty"` // "" means a new thread for each run
 	UserID   string         `json:"user_id,omitempty"`   // the user of the run
-	Messages []inputMessage `json:"messages"`
+	Messages []InputMessage `json:"messages"`
 	// Priority is background, the default, or interactive.
 	Priority     string                    `json:"priority,omitempty"`
 	Overrides    *awaken.InferenceOverride `json:"overrides,omitempty"`
@@ -57,7 +57,7 @@ func (t *runTemplate) submission() (*mailbox.Submission, error) {
 			return nil, protocol.BadRequest("run.messages[%d].id is %.80q; want none: the messages of each run have ids of their own", i, id)
 		}
 	}
-	msgs, err := messagesOf(t.Messages)
+	msgs, err := MessagesOf(t.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -74,18 +74,18 @@ func (t *runTemplate) submission() (*mailbox.Submission, error) {
 }
 
 // check checks a template as if its run were started now, by the caller.
-func (t *runTemplate) check(req *request) error {
+func (t *runTemplate) check(req *Request) error {
 	s, err := t.submission()
 	if err != nil {
 		return err
 	}
-	if s.Request.UserID, err = req.forUser(t.UserID); err != nil {
+	if s.Request.UserID, err = req.ForUser(t.UserID); err != nil {
 		return err
 	}
-	if err := req.assign(s); err != nil {
+	if err := req.Assign(s); err != nil {
 		return err
 	}
-	return req.admission.submission(req, s)
+	return req.CheckSubmission(s)
 }
 
 // errRefused says that a run of a template is not accepted: trying again is of no use.
@@ -113,7 +113,7 @@ type launch struct {
 func (l *launcher) start(ctx context.Context, n *launch) (*mailbox.Receipt, error) {
 	s, err := n.template.submission()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", errRefused, plain(err.Error()))
+		return nil, fmt.Errorf("%w: %s", errRefused, Plain(err.Error()))
 	}
 	q := &s.Request
 	if q.RunID = n.runID; q.ThreadID == "" {
@@ -134,7 +134,7 @@ func (l *launcher) start(ctx context.Context, n *launch) (*mailbox.Receipt, erro
 	case errors.Is(err, mailbox.ErrExists): // it was started before
 		return &mailbox.Receipt{RunID: n.runID, ThreadID: q.ThreadID, Duplicate: true}, nil
 	case errors.Is(err, awaken.ErrInvalid), errors.Is(err, awaken.ErrNotFound):
-		return nil, fmt.Errorf("%w: %s", errRefused, plain(err.Error()))
+		return nil, fmt.Errorf("%w: %s", errRefused, Plain(err.Error()))
 	}
 	return r, err
 }

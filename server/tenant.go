@@ -19,15 +19,15 @@ const tenantHeader = "X-Awaken-Tenant"
 
 // actingFor returns the tenant that a request is made for, if it names one and its key may: an admin
 // key that belongs to none.
-func actingFor(r *http.Request, c *caller) (string, error) {
+func actingFor(r *http.Request, c *Caller) (string, error) {
 	values := r.Header.Values(tenantHeader)
 	switch {
 	case len(values) == 0:
 		return "", nil
 	case len(values) > 1:
 		return "", protocol.BadRequest("multiple %s headers are not allowed", tenantHeader)
-	case !c.governs():
-		return "", forbidden("%s is %.80q, but only an admin key that belongs to no tenant may act for one", tenantHeader, values[0])
+	case !c.Governs():
+		return "", Forbidden("%s is %.80q, but only an admin key that belongs to no tenant may act for one", tenantHeader, values[0])
 	}
 	name := values[0]
 	if err := (&Key{Kind: AdminKey, Tenant: name}).check(); err != nil || name == "" || strings.ContainsFunc(name, unicode.IsControl) {
@@ -49,8 +49,8 @@ type tenants struct {
 }
 
 func (h *tenants) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/tenants", Handle: own(h.list),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/tenants", Handle: Handle(h.list),
 			Summary: "List the tenants that have keys, and the default tenant", Replies: map[int]any{200: tenantList{}}},
 	})
 }
@@ -64,8 +64,8 @@ type tenantItem struct {
 	Keys   int    `json:"keys"`
 }
 
-func (h *tenants) list(req *request) error {
-	keys, err := h.keys.List(req.ctx)
+func (h *tenants) list(req *Request) error {
+	keys, err := h.keys.List(req.Context())
 	if err != nil {
 		return err
 	}
@@ -82,12 +82,12 @@ func (h *tenants) list(req *request) error {
 
 // record writes to the audit log that an admin acts for a tenant: every request that may change
 // something, before it does, and reads now and then. What cannot be recorded does not happen.
-func (h *tenants) record(req *request) error {
-	if req.acting == "" || h.control == nil {
+func (h *tenants) record(req *Request) error {
+	if req.Acting == "" || h.control == nil {
 		return nil
 	}
-	action, who := "act", [2]string{req.keyID(), req.acting}
-	if req.r.Method == http.MethodGet || req.r.Method == http.MethodHead {
+	action, who := "act", [2]string{req.KeyID(), req.Acting}
+	if req.HTTP().Method == http.MethodGet || req.HTTP().Method == http.MethodHead {
 		action = "read"
 		h.mu.Lock()
 		recent := time.Since(h.reads[who]) < readsEvery
@@ -99,11 +99,11 @@ func (h *tenants) record(req *request) error {
 	after, err := json.Marshal(struct {
 		Method string `json:"method"`
 		Path   string `json:"path"`
-	}{req.r.Method, req.r.URL.Path})
+	}{req.HTTP().Method, req.HTTP().URL.Path})
 	if err != nil {
 		return err
 	}
-	if err := h.control.Audit().Add(req.ctx, action, "tenants/"+req.acting, actorOf(req), after); err != nil || action != "read" {
+	if err := h.control.Audit().Add(req.Context(), action, "tenants/"+req.Acting, ActorOf(req), after); err != nil || action != "read" {
 		return err
 	}
 	h.mu.Lock()

@@ -11,7 +11,6 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/timeline"
 )
 
 // threads has the handlers of threads.
@@ -21,56 +20,37 @@ type threads struct {
 
 func (h *threads) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.list),
 			Summary: "List thread ids, most recently active first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}},
-		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.summarize),
+		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.summarize),
 			Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}},
-		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: withBody(h.create),
+		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: HandleBody(h.create),
 			Summary: "Create a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.get),
 			Summary: "Get a thread", Replies: map[int]any{200: threadView{}}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.patch),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.patch),
 			Summary: "Update a thread's title, resource, parent and custom metadata", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Scope: protocol.ByPath, Handle: withBody(h.patch),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.patch),
 			Summary: "Update a thread (alias of PATCH /v1/threads/{thread_id})", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
-		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.delete),
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.delete),
 			Summary: "Delete a thread",
-			Query:   []protocol.Param{param("child_strategy", "detach|reject|cascade", "what happens to child threads; default detach"), param("childStrategy", "detach|reject|cascade", "alias of child_strategy")},
+			Query:   []protocol.Param{Param("child_strategy", "detach|reject|cascade", "what happens to child threads; default detach"), Param("childStrategy", "detach|reject|cascade", "alias of child_strategy")},
 			Replies: map[int]any{204: nil}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.cancel),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.cancel),
 			Summary: "Cancel the thread's run", Replies: map[int]any{202: threadAccepted{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Scope: protocol.ByPath, Handle: own(h.interrupt),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.interrupt),
 			Summary: "Cancel the thread's run and its queued dispatches", Replies: map[int]any{202: threadAccepted{}}},
 	}
 }
 
 // threadFilters are the parameters that [threadQuery] reads, and those of the page.
-var threadFilters = slices.Concat([]protocol.Param{param("resource_id", "string", "only threads of this resource"), param("resourceId", "string", "alias of resource_id"),
-	param("parent_thread_id", "string", "only children of this thread"), param("parentThreadId", "string", "alias of parent_thread_id"), param("root", "boolean", "only threads without a parent"), userParam,
-	param("agent_id", "string", "only threads whose latest run is of this agent"),
-	param("status", "running|waiting|done", "only threads whose latest run has this status"),
-	param("since", "string", "only threads updated at or after this time, in RFC 3339"),
-	param("until", "string", "only threads updated before this time, in RFC 3339"),
-	param("q", "string", "only threads whose id, title or resource contain this text; case does not matter")}, listParams)
-
-// threadStore is what the routes of threads and runs need of a store beyond what a mailbox needs.
-type threadStore interface {
-	mailbox.Handle
-	awaken.ThreadEditor
-	timeline.Log
-}
-
-// editor returns a tenant's store. New has verified that it is a threadStore.
-func editor(t *mailbox.Tenant) threadStore { return t.Store.(threadStore) }
-
-// thread returns the thread that the path names.
-func (req *request) thread() (*awaken.Thread, error) {
-	t, err := req.tenant.Store.Thread(req.ctx, req.path("thread_id"))
-	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, protocol.NotFound("thread", req.path("thread_id"))
-	}
-	return t, err
-}
+var threadFilters = slices.Concat([]protocol.Param{Param("resource_id", "string", "only threads of this resource"), Param("resourceId", "string", "alias of resource_id"),
+	Param("parent_thread_id", "string", "only children of this thread"), Param("parentThreadId", "string", "alias of parent_thread_id"), Param("root", "boolean", "only threads without a parent"), UserParam,
+	Param("agent_id", "string", "only threads whose latest run is of this agent"),
+	Param("status", "running|waiting|done", "only threads whose latest run has this status"),
+	Param("since", "string", "only threads updated at or after this time, in RFC 3339"),
+	Param("until", "string", "only threads updated before this time, in RFC 3339"),
+	Param("q", "string", "only threads whose id, title or resource contain this text; case does not matter")}, ListParams)
 
 // threadView is a thread in the form that clients get.
 type threadView struct {
@@ -83,7 +63,7 @@ type threadView struct {
 }
 
 // replyThread replies with a thread, unless err is set.
-func replyThread(req *request, t *awaken.Thread, err error) error {
+func replyThread(req *Request, t *awaken.Thread, err error) error {
 	if err != nil {
 		return err
 	}
@@ -92,15 +72,15 @@ func replyThread(req *request, t *awaken.Thread, err error) error {
 	if run.Status == awaken.RunRunning {
 		v.ActiveRunID = run.RunID
 	}
-	return req.ok(v, err)
+	return req.OK(v, err)
 }
 
 // latestRun returns the latest run of a thread, or an empty one if the thread has none.
-func latestRun(req *request, t *awaken.Thread) (awaken.Run, error) {
+func latestRun(req *Request, t *awaken.Thread) (awaken.Run, error) {
 	if t.LatestRunID == "" {
 		return awaken.Run{}, nil
 	}
-	run, err := req.tenant.Store.LoadRun(req.ctx, t.LatestRunID)
+	run, err := req.Tenant().Store.LoadRun(req.Context(), t.LatestRunID)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return awaken.Run{}, nil
 	}
@@ -153,7 +133,7 @@ type threadSummaries struct {
 	listInfo
 }
 
-func (h *threads) list(req *request) error {
+func (h *threads) list(req *Request) error {
 	list, info, err := findThreads(req)
 	if err != nil {
 		return err
@@ -165,7 +145,7 @@ func (h *threads) list(req *request) error {
 	return req.Reply(200, out)
 }
 
-func (h *threads) summarize(req *request) error {
+func (h *threads) summarize(req *Request) error {
 	list, info, err := findThreads(req)
 	if err != nil {
 		return err
@@ -194,8 +174,8 @@ func (h *threads) summarize(req *request) error {
 }
 
 // threadCosts returns what the runs of threads cost, by the id of the thread.
-func threadCosts(req *request, list []*awaken.Thread) (map[string]float64, error) {
-	s, ok := req.tenant.Store.(interface {
+func threadCosts(req *Request, list []*awaken.Thread) (map[string]float64, error) {
+	s, ok := req.Tenant().Store.(interface {
 		ThreadCosts(ctx context.Context, ids []string) (map[string]float64, error)
 	})
 	if !ok || len(list) == 0 {
@@ -205,55 +185,55 @@ func threadCosts(req *request, list []*awaken.Thread) (map[string]float64, error
 	for i, t := range list {
 		ids[i] = t.ID
 	}
-	return s.ThreadCosts(req.ctx, ids)
+	return s.ThreadCosts(req.Context(), ids)
 }
 
 // findThreads returns a page of threads.
-func findThreads(req *request) ([]*awaken.Thread, listInfo, error) {
+func findThreads(req *Request) ([]*awaken.Thread, listInfo, error) {
 	fail := func(err error) ([]*awaken.Thread, listInfo, error) { return nil, listInfo{}, err }
-	if err := req.checkKnown(); err != nil {
+	if err := req.CheckKnown(); err != nil {
 		return fail(err)
 	}
 	q, err := threadQuery(req)
 	if err != nil {
 		return fail(err)
 	}
-	from, skip, err := req.place("thr_", filtersOf(req, q))
+	from, skip, err := req.Place("thr_", FiltersOf(req, q))
 	if err != nil {
 		return fail(err)
 	}
-	q.Offset, q.Limit = req.page()
+	q.Offset, q.Limit = req.Page()
 	if skip > 0 {
 		q.Offset = skip
 	}
-	counted, s := "", editor(req.tenant)
+	counted, s := "", ThreadsOf(req.Tenant())
 	q.At = &counted
-	total, err := s.CountThreads(req.ctx, q)
+	total, err := s.CountThreads(req.Context(), q)
 	if err != nil {
 		return fail(err)
 	}
 	q.At = &from.At
-	list, err := s.ListThreads(req.ctx, q)
+	list, err := s.ListThreads(req.Context(), q)
 	if err != nil {
-		return fail(badPlace(err, q.Offset))
+		return fail(BadPlace(err, q.Offset))
 	}
 	info := listInfo{Offset: from.N + q.Offset, Limit: q.Limit, Total: total, TotalAtLeast: counted != "", HasMore: from.At != ""}
 	from.N = info.Offset + len(list)
-	info.NextCursor = from.next("thr_")
+	info.NextCursor = from.Next("thr_")
 	return list, info, nil
 }
 
 // threadQuery parses the filters of a list of threads.
-func threadQuery(req *request) (q awaken.ThreadQuery, err error) {
-	q = awaken.ThreadQuery{ResourceID: req.value("resource_id", "resourceId"), ParentThreadID: req.value("parent_thread_id", "parentThreadId"), Root: req.value("root") == "true",
-		AgentID: req.value("agent_id"), Status: awaken.RunStatus(req.value("status")), Text: req.value("q")}
+func threadQuery(req *Request) (q awaken.ThreadQuery, err error) {
+	q = awaken.ThreadQuery{ResourceID: req.Value("resource_id", "resourceId"), ParentThreadID: req.Value("parent_thread_id", "parentThreadId"), Root: req.Value("root") == "true",
+		AgentID: req.Value("agent_id"), Status: awaken.RunStatus(req.Value("status")), Text: req.Value("q")}
 	if q.Root && q.ParentThreadID != "" {
 		return q, protocol.BadRequest("root=true cannot be combined with parentThreadId")
 	}
-	if q.Since, q.Until, err = req.times(); err != nil {
+	if q.Since, q.Until, err = req.Times(); err != nil {
 		return q, err
 	}
-	q.Owner, err = req.owner()
+	q.Owner, err = req.Owner()
 	return q, err
 }
 
@@ -266,7 +246,7 @@ type newThread struct {
 	UserID              string `json:"user_id,omitempty"` // the user that the thread belongs to; default the caller's
 }
 
-func (h *threads) create(req *request, body *newThread) error {
+func (h *threads) create(req *Request, body *newThread) error {
 	resource, err := protocol.Either("resource_id", body.ResourceID, body.ResourceIDCamel)
 	if err != nil {
 		return err
@@ -275,44 +255,44 @@ func (h *threads) create(req *request, body *newThread) error {
 	if err != nil {
 		return err
 	}
-	user, err := req.forUser(body.UserID)
+	user, err := req.ForUser(body.UserID)
 	if err != nil {
 		return err
 	}
-	s := editor(req.tenant)
+	s := ThreadsOf(req.Tenant())
 	if err := checkParent(req, parent); err != nil {
 		return err
 	}
 	t := &awaken.Thread{ID: h.newID(), UserID: user, ResourceID: resource, ParentThreadID: parent}
 	t.Metadata.Title = strings.TrimSpace(body.Title)
-	if err := req.admission.change(&awaken.Thread{}, t); err != nil {
+	if err := req.CheckThread(&awaken.Thread{}, t); err != nil {
 		return err
 	}
-	if err := s.CreateThread(req.ctx, t); err != nil {
+	if err := s.CreateThread(req.Context(), t); err != nil {
 		return err
 	}
-	made, err := s.Thread(req.ctx, t.ID)
+	made, err := s.Thread(req.Context(), t.ID)
 	if err != nil {
 		return err
 	}
-	req.w.Header().Set("Location", "/v1/threads/"+t.ID)
+	req.Writer().Header().Set("Location", "/v1/threads/"+t.ID)
 	return req.Reply(201, &threadView{Thread: *made})
 }
 
 // checkParent checks that the thread to be a parent exists and is not another user's.
-func checkParent(req *request, id string) error {
+func checkParent(req *Request, id string) error {
 	if id == "" {
 		return nil
 	}
-	t, err := req.tenant.Store.Thread(req.ctx, id)
-	if errors.Is(err, awaken.ErrNotFound) || err == nil && req.confined && t.UserID != req.user {
+	t, err := req.Tenant().Store.Thread(req.Context(), id)
+	if errors.Is(err, awaken.ErrNotFound) || err == nil && req.Confined && t.UserID != req.User {
 		return protocol.BadRequest("parent thread not found: %s", id)
 	}
 	return err
 }
 
-func (h *threads) get(req *request) error {
-	t, err := req.thread()
+func (h *threads) get(req *Request) error {
+	t, err := req.Thread()
 	return replyThread(req, t, err)
 }
 
@@ -338,28 +318,28 @@ type threadPatch struct {
 	UserID              nullableText               `json:"user_id,omitzero"` // gives the thread to another user; for operators
 }
 
-func (h *threads) patch(req *request, body *threadPatch) error {
+func (h *threads) patch(req *Request, body *threadPatch) error {
 	if !body.ResourceID.set {
 		body.ResourceID = body.ResourceIDCamel
 	}
 	if !body.ParentThreadID.set {
 		body.ParentThreadID = body.ParentThreadIDCamel
 	}
-	s := editor(req.tenant)
-	if _, err := req.thread(); err != nil {
+	s := ThreadsOf(req.Tenant())
+	if _, err := req.Thread(); err != nil {
 		return err
 	}
 	if err := protocol.CheckID("user_id", body.UserID.value); err != nil {
 		return err
 	}
-	if body.UserID.set && req.confined && body.UserID.value != req.user {
-		return req.wrongUser(body.UserID.value)
+	if body.UserID.set && req.Confined && body.UserID.value != req.User {
+		return req.WrongUser(body.UserID.value)
 	}
 	parent := strings.TrimSpace(body.ParentThreadID.value)
 	if err := checkParent(req, parent); err != nil {
 		return err
 	}
-	t, err := s.UpdateThread(req.ctx, req.path("thread_id"), func(t *awaken.Thread) error {
+	t, err := s.UpdateThread(req.Context(), req.Path("thread_id"), func(t *awaken.Thread) error {
 		before := *t
 		if body.Title.set {
 			t.Metadata.Title = strings.TrimSpace(body.Title.value)
@@ -379,26 +359,26 @@ func (h *threads) patch(req *request, body *threadPatch) error {
 			maps.Copy(custom, body.Custom)
 			t.Metadata.Custom = custom
 		}
-		return req.admission.change(&before, t)
+		return req.CheckThread(&before, t)
 	})
 	return replyThread(req, t, err)
 }
 
-func (h *threads) delete(req *request) error {
-	if _, err := req.thread(); err != nil {
+func (h *threads) delete(req *Request) error {
+	if _, err := req.Thread(); err != nil {
 		return err
 	}
-	how := map[string]awaken.ChildStrategy{"reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[req.value("child_strategy", "childStrategy")]
-	if req.confined && how == awaken.CascadeChildren {
-		if err := req.admitBelow(req.path("thread_id")); err != nil {
+	how := map[string]awaken.ChildStrategy{"reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[req.Value("child_strategy", "childStrategy")]
+	if req.Confined && how == awaken.CascadeChildren {
+		if err := req.admitBelow(req.Path("thread_id")); err != nil {
 			return err
 		}
 	}
-	err := editor(req.tenant).DeleteThread(req.ctx, req.path("thread_id"), how)
+	err := ThreadsOf(req.Tenant()).DeleteThread(req.Context(), req.Path("thread_id"), how)
 	if errors.Is(err, awaken.ErrConflict) && how == awaken.RejectChildren {
-		return protocol.BadRequest("%s", plain(err.Error()))
+		return protocol.BadRequest("%s", Plain(err.Error()))
 	}
-	return req.done(err)
+	return req.Done(err)
 }
 
 type threadAccepted struct {
@@ -408,17 +388,17 @@ type threadAccepted struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 }
 
-func (h *threads) cancel(req *request) error {
-	id := req.path("thread_id")
-	if err := req.tenant.Cancel(req.ctx, id); err != nil {
+func (h *threads) cancel(req *Request) error {
+	id := req.Path("thread_id")
+	if err := req.Tenant().Cancel(req.Context(), id); err != nil {
 		return explainMissing(err, "thread", id)
 	}
 	return req.Reply(202, threadAccepted{Status: "cancel_requested", ThreadID: id})
 }
 
-func (h *threads) interrupt(req *request) error {
-	id := req.path("thread_id")
-	n, err := req.tenant.Interrupt(req.ctx, id)
+func (h *threads) interrupt(req *Request) error {
+	id := req.Path("thread_id")
+	n, err := req.Tenant().Interrupt(req.Context(), id)
 	if err != nil {
 		return explainMissing(err, "thread", id)
 	}
@@ -429,7 +409,7 @@ func (h *threads) interrupt(req *request) error {
 func explainMissing(err error, what, id string) error {
 	switch {
 	case errors.Is(err, mailbox.ErrIdle):
-		return fail(404, "not_found", "%s %s has no running, waiting or queued run", what, id)
+		return Fail(404, "not_found", "%s %s has no running, waiting or queued run", what, id)
 	case errors.Is(err, awaken.ErrNotFound):
 		return protocol.NotFound(what, id)
 	}

@@ -14,17 +14,17 @@ type timelines struct{}
 
 func (h *timelines) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/timeline", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}/timeline", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.get),
 			Summary: "Tell what happened to a run: commits, owners, takeovers, steps, calls, waits",
-			Query:   []protocol.Param{param("cursor", "string", "next_cursor of the page before"), param("limit", "integer", "maximum number of commits, 1 to 200; default 50")},
+			Query:   []protocol.Param{Param("cursor", "string", "next_cursor of the page before"), Param("limit", "integer", "maximum number of commits, 1 to 200; default 50")},
 			Replies: map[int]any{200: timelinePage{}}},
 	}
 }
 
 // requests returns the routes that show what agents are made of, as their documents do.
 func (h *timelines) requests() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/steps/{step}/request", Handle: own(h.shown),
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/runs/{run_id}/steps/{step}/request", Handle: Handle(h.shown),
 			Summary: "Show what the model was asked in a step, and what of it is not certain", Replies: map[int]any{200: shownRequest{}}},
 	})
 }
@@ -38,18 +38,18 @@ type shownRequest struct {
 }
 
 // shown shows the request of a step. It has the agent's prompt and parameters, which only admins of the server may read.
-func (h *timelines) shown(req *request) error {
-	run, err := req.run()
+func (h *timelines) shown(req *Request) error {
+	run, err := req.Run()
 	if err != nil {
 		return err
 	}
-	step, err := strconv.Atoi(req.path("step"))
+	step, err := strconv.Atoi(req.Path("step"))
 	if err != nil || step < 0 {
-		return protocol.NotFound("step", req.path("step"))
+		return protocol.NotFound("step", req.Path("step"))
 	}
-	got, err := runtimeOf(req.tenant).Shown(req.ctx, run.RunID, step)
+	got, err := RuntimeOf(req.Tenant()).Shown(req.Context(), run.RunID, step)
 	if err != nil {
-		return explainMissing(err, "step", req.path("step"))
+		return explainMissing(err, "step", req.Path("step"))
 	}
 	out := shownRequest{RunID: run.RunID, ShownRequest: *got}
 	size, first := 0, len(got.Messages)
@@ -87,24 +87,24 @@ type timelineCursor struct {
 	timeline.Mark
 }
 
-func (h *timelines) get(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *timelines) get(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	run, err := req.run()
+	run, err := req.Run()
 	if err != nil {
 		return err
 	}
 	at := timelineCursor{Run: run.RunID}
-	if text := req.value("cursor"); text != "" {
-		if err := parseCursor("tml_", text, &at); err != nil || at.Run != run.RunID || at.Point.Steps < 0 || at.Point.Activations < 0 {
-			return errCursor
+	if text := req.Value("cursor"); text != "" {
+		if err := ParseCursor("tml_", text, &at); err != nil || at.Run != run.RunID || at.Point.Steps < 0 || at.Point.Activations < 0 {
+			return ErrCursor
 		}
 	}
-	page, next, more, err := timeline.Read(req.ctx, editor(req.tenant), run, at.Mark, req.number("limit", 50, 1, 200))
+	page, next, more, err := timeline.Read(req.Context(), ThreadsOf(req.Tenant()), run, at.Mark, req.Number("limit", 50, 1, 200))
 	if err != nil {
 		return err
 	}
 	return req.Reply(200, timelinePage{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, Version: run.ResolutionID, Status: run.Status, Page: *page,
-		CostUSD: run.CostUSD, ChildCostUSD: run.ChildCostUSD, HasMore: more, NextCursor: cursorText("tml_", timelineCursor{run.RunID, next})})
+		CostUSD: run.CostUSD, ChildCostUSD: run.ChildCostUSD, HasMore: more, NextCursor: CursorText("tml_", timelineCursor{run.RunID, next})})
 }

@@ -45,13 +45,13 @@ func (a *auth) verify(r *http.Request, token string) (*jwt.Claims, error) {
 	c, err := a.users.Tokens.Verify(r.Context(), token)
 	switch {
 	case errors.Is(err, jwt.ErrToken):
-		return nil, unauthorized(err.Error())
+		return nil, Unauthorized(err.Error())
 	case errors.Is(err, jwt.ErrUnavailable):
 		return nil, &protocol.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "tokens cannot be verified: " + jwt.ErrUnavailable.Error(), RetryAfter: 10 * time.Second}
 	case err != nil:
 		return nil, err
 	case !protocol.ValidID(c.User):
-		return nil, unauthorized("invalid token: " + protocol.CheckID("its user", c.User).Error())
+		return nil, Unauthorized("invalid token: " + protocol.CheckID("its user", c.User).Error())
 	}
 	return c, nil
 }
@@ -61,10 +61,10 @@ func (a *auth) verify(r *http.Request, token string) (*jwt.Claims, error) {
 func keyOf(c *jwt.Claims, need protocol.Access) (*Key, error) {
 	key := &Key{ID: "token/" + c.Tenant + "/" + c.User, Kind: RunKey, Tenant: c.Tenant, User: c.User, Fixed: true}
 	if err := key.check(); err != nil {
-		return nil, unauthorized("invalid token: " + plain(err.Error()))
+		return nil, Unauthorized("invalid token: " + Plain(err.Error()))
 	}
 	if !key.Kind.allows(need) {
-		return nil, forbidden("this route needs a key of kind %s, but the request has only the token of a user", need)
+		return nil, Forbidden("this route needs a key of kind %s, but the request has only the token of a user", need)
 	}
 	return key, nil
 }

@@ -23,22 +23,19 @@ type traces struct {
 	live    live.Store      // what is said about runs; nil if none is judged
 }
 
-// ndjson is a response of one JSON value per line.
-type ndjson string
-
 func (h *traces) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/traces", Access: protocol.Admins, Handle: own(h.list),
+		{Method: "GET", Path: "/v1/traces", Access: protocol.Admins, Handle: Handle(h.list),
 			Summary: "List the traces of runs, newest first",
-			Query: slices.Concat(runFilters, []protocol.Param{param("thread_id", "string", "only runs of this thread"), userParam,
-				param("prompt_id", "string", "only runs with this prompt; none has one"), param("experiment_id", "string", "only runs of this experiment; none has one"),
-				param("variant_name", "string", "only runs of this variant; none has one"),
-				param("max_score", "number", "only runs that were judged by the policies of their agents and have a score below this, 0 to 1; not with offset")}, listParams),
+			Query: slices.Concat(runFilters, []protocol.Param{Param("thread_id", "string", "only runs of this thread"), UserParam,
+				Param("prompt_id", "string", "only runs with this prompt; none has one"), Param("experiment_id", "string", "only runs of this experiment; none has one"),
+				Param("variant_name", "string", "only runs of this variant; none has one"),
+				Param("max_score", "number", "only runs that were judged by the policies of their agents and have a score below this, 0 to 1; not with offset")}, ListParams),
 			Replies: map[int]any{200: traceList{}}},
-		{Method: "GET", Path: "/v1/traces/{run_id}", Access: protocol.Admins, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/traces/{run_id}", Access: protocol.Admins, Handle: Handle(h.get),
 			Summary: "Get what a run did, one event per line; the headers x-trace-total-events and x-trace-next-offset say how many there are and where the next page begins",
-			Query:   []protocol.Param{param("offset", "integer", "number of events to skip; default 0"), param("limit", "integer", "maximum number of events, 1 to 1000; default 1000")},
-			Replies: map[int]any{200: ndjson("")}},
+			Query:   []protocol.Param{Param("offset", "integer", "number of events to skip; default 0"), Param("limit", "integer", "maximum number of events, 1 to 1000; default 1000")},
+			Replies: map[int]any{200: NDJSON("")}},
 	}
 }
 
@@ -87,8 +84,8 @@ func timeText(ms int64) *string {
 	return new(time.UnixMilli(ms).UTC().Format(time.RFC3339Nano))
 }
 
-func (h *traces) list(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *traces) list(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
 	q, err := runQuery(req)
@@ -96,39 +93,39 @@ func (h *traces) list(req *request) error {
 		return err
 	}
 	out := traceList{Runs: []traceSummary{}}
-	if req.value("prompt_id") != "" || req.value("experiment_id") != "" || req.value("variant_name") != "" {
+	if req.Value("prompt_id") != "" || req.Value("experiment_id") != "" || req.Value("variant_name") != "" {
 		return req.Reply(200, out)
 	}
-	if req.value("max_score") != "" {
+	if req.Value("max_score") != "" {
 		return h.listJudged(req, q)
 	}
-	from, skip, err := req.place("trc_", filtersOf(req, q))
+	from, skip, err := req.Place("trc_", FiltersOf(req, q))
 	if err != nil {
 		return err
 	}
-	q.Offset, q.Limit = req.page()
+	q.Offset, q.Limit = req.Page()
 	if skip > 0 {
 		q.Offset = skip
 	}
 	q.At = &from.At
-	list, err := req.tenant.Store.ListRuns(req.ctx, q)
+	list, err := req.Tenant().Store.ListRuns(req.Context(), q)
 	if err != nil {
-		return badPlace(err, q.Offset)
+		return BadPlace(err, q.Offset)
 	}
 	for _, run := range list {
 		out.Runs = append(out.Runs, summaryOf(run))
 	}
-	out.HasMore, out.NextCursor = from.At != "", from.next("trc_")
+	out.HasMore, out.NextCursor = from.At != "", from.Next("trc_")
 	return h.reply(req, out)
 }
 
 // reply replies with a page of traces, with what is said about their runs, and which of them are pinned.
-func (h *traces) reply(req *request, out traceList) error {
+func (h *traces) reply(req *Request, out traceList) error {
 	ids := make([]string, len(out.Runs))
 	for i := range out.Runs {
 		ids[i] = out.Runs[i].RunID
 	}
-	known, err := judgementsOf(req.ctx, h.live, req.tenantName(), ids...)
+	known, err := judgementsOf(req.Context(), h.live, req.TenantName(), ids...)
 	if err != nil {
 		return err
 	}
@@ -149,13 +146,13 @@ func (h *traces) reply(req *request, out traceList) error {
 }
 
 // runsOf returns the runs with these ids that a query selects, by their ids.
-func runsOf(req *request, q awaken.RunQuery, ids []string) (map[string]*awaken.Run, error) {
+func runsOf(req *Request, q awaken.RunQuery, ids []string) (map[string]*awaken.Run, error) {
 	out := map[string]*awaken.Run{}
 	if len(ids) == 0 {
 		return out, nil
 	}
 	q.RunIDs, q.Limit = ids, len(ids)
-	list, err := req.tenant.Store.ListRuns(req.ctx, q)
+	list, err := req.Tenant().Store.ListRuns(req.Context(), q)
 	for _, run := range list {
 		out[run.RunID] = run
 	}
@@ -169,8 +166,8 @@ const (
 )
 
 // listJudged lists the runs with a low score that a query selects. Their agents, versions and times are those of their judgements.
-func (h *traces) listJudged(req *request, runs awaken.RunQuery) error {
-	if req.value("offset") != "" {
+func (h *traces) listJudged(req *Request, runs awaken.RunQuery) error {
+	if req.Value("offset") != "" {
 		return protocol.BadRequest("offset cannot be combined with max_score, want next_cursor of the previous page as cursor")
 	}
 	q, err := judgementQuery(req)
@@ -180,7 +177,7 @@ func (h *traces) listJudged(req *request, runs awaken.RunQuery) error {
 	limit := q.Limit
 	runs.AgentID, runs.Version, runs.Since, runs.Until = "", "", 0, 0
 	q.Limit = 0
-	from, err := afterJudgement(req, "trc_", filtersOf(req, []any{q, runs}), &q)
+	from, err := afterJudgement(req, "trc_", FiltersOf(req, []any{q, runs}), &q)
 	if err != nil {
 		return err
 	}
@@ -190,7 +187,7 @@ func (h *traces) listJudged(req *request, runs awaken.RunQuery) error {
 	}
 	q.Limit, out.HasMore = judgedAtOnce, true
 	for n := 0; n < judgedReads && out.HasMore && len(out.Runs) < limit; n++ {
-		list, err := h.live.Judgements(req.ctx, q)
+		list, err := h.live.Judgements(req.Context(), q)
 		if err != nil {
 			return err
 		}
@@ -220,46 +217,46 @@ func (h *traces) listJudged(req *request, runs awaken.RunQuery) error {
 			return err
 		}
 		from.At = string(at)
-		out.NextCursor = from.next("trc_")
+		out.NextCursor = from.Next("trc_")
 	}
 	return h.reply(req, out)
 }
 
-func (h *traces) get(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *traces) get(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	run, err := req.run()
+	run, err := req.Run()
 	if f, ok := errors.AsType[*protocol.Failure](err); ok && f.Status == http.StatusNotFound {
 		return h.ofCell(req, err)
 	}
 	if err != nil {
 		return err
 	}
-	rec, err := (&trace.Recorder{Source: req.tenant.Store.(trace.Source), Alone: true, Before: true}).Record(req.ctx, run.RunID)
+	rec, err := (&trace.Recorder{Source: req.Tenant().Store.(trace.Source), Alone: true, Before: true}).Record(req.Context(), run.RunID)
 	if err != nil {
 		return err
 	}
 	if h.control != nil {
-		if reg, err := h.control.Pinned(req.ctx, run.ResolutionID); err == nil { // a version may be gone
+		if reg, err := h.control.Pinned(req.Context(), run.ResolutionID); err == nil { // a version may be gone
 			rec.Agent = reg.Agent(run.AgentID)
 		}
 	}
-	children, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{ParentRunID: run.RunID, Limit: 200})
+	children, err := req.Tenant().Store.ListRuns(req.Context(), awaken.RunQuery{ParentRunID: run.RunID, Limit: 200})
 	if err != nil {
 		return err
 	}
 	for _, child := range slices.Backward(children) {
 		rec.Children = append(rec.Children, &trace.Recording{Run: child})
 	}
-	known, err := judgementsOf(req.ctx, h.live, req.tenantName(), run.RunID)
+	known, err := judgementsOf(req.Context(), h.live, req.TenantName(), run.RunID)
 	if err != nil {
 		return err
 	}
 	if j := known[run.RunID]; j != nil {
 		rec.Evaluations = evaluationsOf(j)
 	}
-	asked, err := body.ReadSteps(req.ctx, req.tenant.Store, run.ThreadID, run.RunID)
+	asked, err := body.ReadSteps(req.Context(), req.Tenant().Store, run.ThreadID, run.RunID)
 	if err != nil {
 		return err
 	}
@@ -281,12 +278,12 @@ func (h *traces) get(req *request) error {
 }
 
 // ofCell replies with the trace of a cell of an evaluation, or with an error if there is none.
-func (h *traces) ofCell(req *request, missing error) error {
+func (h *traces) ofCell(req *Request, missing error) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return missing
 	}
-	t, err := a.Trace(req.ctx, req.path("run_id"))
+	t, err := a.Trace(req.Context(), req.Path("run_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
 		return missing
 	}
@@ -300,8 +297,8 @@ func (h *traces) ofCell(req *request, missing error) error {
 const tracePage = 8 << 20
 
 // writeLines replies with the page of a trace that a request asks for. Line returns one of total lines.
-func writeLines(req *request, total int, line func(i int) ([]byte, error)) error {
-	offset, limit := req.number("offset", 0, 0, 1<<31-1), req.number("limit", 1000, 1, 1000)
+func writeLines(req *Request, total int, line func(i int) ([]byte, error)) error {
+	offset, limit := req.Number("offset", 0, 0, 1<<31-1), req.Number("limit", 1000, 1, 1000)
 	var page bytes.Buffer
 	next, end := min(offset, total), min(total, offset+limit)
 	for ; next < end && page.Len() < tracePage; next++ {
@@ -312,13 +309,13 @@ func writeLines(req *request, total int, line func(i int) ([]byte, error)) error
 		page.Write(data)
 		page.WriteByte('\n')
 	}
-	head := req.w.Header()
+	head := req.Writer().Header()
 	head.Set("Content-Type", "application/x-ndjson")
 	head.Set("X-Trace-Total-Events", strconv.Itoa(total))
 	if next < total {
 		head.Set("X-Trace-Next-Offset", strconv.Itoa(next))
 	}
-	req.w.WriteHeader(200)
-	_, _ = page.WriteTo(req.w) // the client may be gone
+	req.Writer().WriteHeader(200)
+	_, _ = page.WriteTo(req.Writer()) // the client may be gone
 	return nil
 }

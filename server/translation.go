@@ -15,11 +15,11 @@ import (
 )
 
 // translate streams what an encoder makes of a run's entries.
-func (s *streams) translate(req *request, what *protocol.Stream) error {
-	if s.headersOnly(req) {
+func (s *Streams) translate(req *Request, what *protocol.Stream) error {
+	if s.HeadersOnly(req) {
 		return nil
 	}
-	ctx, cancel := s.whileServing(req)
+	ctx, cancel := s.WhileServing(req)
 	defer cancel()
 	if what.Entries != nil {
 		return s.translateAll(req, what)
@@ -35,7 +35,7 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 	}
 	t.enc = what.Encoder()
 	t.join(s, req.tenant)
-	f := &feed{streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames, unlogged: t.frames, resumed: what.Resumed, isNew: what.New}
+	f := &feed{Streams: s, req: req, ctx: ctx, threadID: what.ThreadID, runID: what.RunID, at: t.from, frames: t.frames, unlogged: t.frames, resumed: what.Resumed, isNew: what.New}
 	t.feed = f
 	defer f.open()()
 	if what.Opening != nil {
@@ -77,20 +77,20 @@ func (s *streams) translate(req *request, what *protocol.Stream) error {
 		panic(http.ErrAbortHandler)
 	default:
 		s.logger.Warn("stream failed", "route", req.route.Path, "error", err)
-		t.end(f.out, failureOf(err))
+		t.end(f.out, FailureOf(err))
 	}
 	return nil
 }
 
 // translateAll streams what an encoder makes of entries that come from no log.
-func (s *streams) translateAll(req *request, what *protocol.Stream) error {
+func (s *Streams) translateAll(req *Request, what *protocol.Stream) error {
 	t := &translation{s: what, enc: what.Encoder()}
 	for i := range what.Entries {
 		if err := t.enc.Encode(&t.out, &what.Entries[i]); err != nil {
 			return err
 		}
 	}
-	out := s.start(req)
+	out := s.Start(req)
 	if out.Take(append(out.Buffer(), t.out.Bytes()...)) == nil {
 		t.end(out, nil)
 	}
@@ -173,7 +173,7 @@ type translation struct {
 }
 
 // join makes the stream share its encoding with others, unless it is a page.
-func (t *translation) join(s *streams, tenant *mailbox.Tenant) {
+func (t *translation) join(s *Streams, tenant *mailbox.Tenant) {
 	if t.s.Format == "" || t.s.Limit > 0 {
 		return
 	}
@@ -185,7 +185,7 @@ func (t *translation) join(s *streams, tenant *mailbox.Tenant) {
 }
 
 // leave ends the sharing.
-func (t *translation) leave(s *streams) {
+func (t *translation) leave(s *Streams) {
 	if t.shared != nil {
 		s.encodings.leave(t.shared)
 	}

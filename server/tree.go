@@ -18,7 +18,7 @@ type trees struct {
 
 func (h *trees) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/tree", Access: protocol.Readers, Scope: protocol.ByPath, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}/tree", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.get),
 			Summary: "Get a run with its delegates and tasks, their cost, and the balances up to the tenant", Replies: map[int]any{200: runTree{}}},
 	}
 }
@@ -58,7 +58,7 @@ type treeNode struct {
 // confined to a user sees those of the run and of its thread.
 type treeBalance struct {
 	Enabled  bool      `json:"enabled"`
-	Balances []balance `json:"balances"`
+	Balances []Balance `json:"balances"`
 }
 
 func newTreeNode(r *awaken.Run) *treeNode {
@@ -70,17 +70,17 @@ func newTreeNode(r *awaken.Run) *treeNode {
 	return n
 }
 
-func (h *trees) get(req *request) error {
-	run, err := req.run()
+func (h *trees) get(req *Request) error {
+	run, err := req.Run()
 	if err != nil {
 		return err
 	}
 	out := runTree{Run: newTreeNode(run)}
 	var owner *string
-	if req.confined {
-		owner = &req.user
+	if req.Confined {
+		owner = &req.User
 	}
-	if out.Truncated, err = grow(req.ctx, req.tenant.Store, owner, out.Run); err != nil {
+	if out.Truncated, err = grow(req.Context(), req.Tenant().Store, owner, out.Run); err != nil {
 		return err
 	}
 	out.Run.sum()
@@ -161,16 +161,16 @@ func (n *treeNode) sum() money.Amount {
 }
 
 // balances returns the balances of the accounts that a run is held to.
-func (h *trees) balances(req *request, run *awaken.Run) (treeBalance, error) {
-	out := treeBalance{Balances: []balance{}}
-	budget := budgetOf(req.tenant)
+func (h *trees) balances(req *Request, run *awaken.Run) (treeBalance, error) {
+	out := treeBalance{Balances: []Balance{}}
+	budget := BudgetOf(req.Tenant())
 	if budget == nil {
 		return out, nil
 	}
 	accounts := []money.Account{{Scope: money.RunScope, ID: run.RunID}, {Scope: money.ThreadScope, ID: run.ThreadID}}
-	if !req.confined {
+	if !req.Confined {
 		accounts = append(accounts, money.Account{Scope: money.AgentScope, ID: h.registry().Base(run.AgentID)}, money.Account{Scope: money.TenantScope})
 	}
-	list, err := balancesOf(req.ctx, req.tenant, accounts...)
+	list, err := BalancesOf(req.Context(), req.Tenant(), accounts...)
 	return treeBalance{Enabled: true, Balances: list}, err
 }

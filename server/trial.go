@@ -80,7 +80,7 @@ type matchedRule struct {
 }
 
 // try says what the rules of an agent decide about calls.
-func (h *permissions) try(req *request, body *trialBody) error {
+func (h *permissions) try(req *Request, body *trialBody) error {
 	if h.plugin == nil {
 		return errNoPermissions
 	}
@@ -146,21 +146,21 @@ func (c *trialResult) decide(judge func(permission.Trial) permission.Ruling, reg
 }
 
 // keptApprovals returns the rules that approvals left for an agent and a user of the tenant.
-func keptApprovals(req *request, agentID, user string) ([]permission.Rule, error) {
-	values := runtimeOf(req.tenant).Profile()
+func keptApprovals(req *Request, agentID, user string) ([]permission.Rule, error) {
+	values := RuntimeOf(req.Tenant()).Profile()
 	if values == nil {
 		return nil, nil
 	}
-	kept, err := permission.Remembered(req.ctx, values, profile.AgentType(agentID))
+	kept, err := permission.Remembered(req.Context(), values, profile.AgentType(agentID))
 	if err != nil || user == "" {
 		return kept, err
 	}
-	own, err := permission.Remembered(req.ctx, values, profile.User(user))
+	own, err := permission.Remembered(req.Context(), values, profile.User(user))
 	return append(kept, own...), err
 }
 
 // agent returns the agent that a request is about: a live one by its id, or an unsaved document.
-func (h *permissions) agent(req *request, raw json.RawMessage) (*awaken.AgentSpec, error) {
+func (h *permissions) agent(req *Request, raw json.RawMessage) (*awaken.AgentSpec, error) {
 	var id string
 	if json.Unmarshal(raw, &id) == nil {
 		if spec := h.registry().Agent(id); spec != nil {
@@ -175,7 +175,7 @@ func (h *permissions) agent(req *request, raw json.RawMessage) (*awaken.AgentSpe
 		ID string `json:"id"`
 	}
 	_ = json.Unmarshal(raw, &body) // Validate reports any mistake
-	v, err := h.control.Validate(req.ctx, config.Key{Namespace: config.Agents, ID: body.ID}, raw)
+	v, err := h.control.Validate(req.Context(), config.Key{Namespace: config.Agents, ID: body.ID}, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -184,11 +184,11 @@ func (h *permissions) agent(req *request, raw json.RawMessage) (*awaken.AgentSpe
 }
 
 // recent returns the latest calls of the runs of an agent in the tenant, the latest first, and the user of each.
-func (h *permissions) recent(req *request, spec *awaken.AgentSpec, q *recentCalls) (out []trialResult, users []string, complete bool, err error) {
+func (h *permissions) recent(req *Request, spec *awaken.AgentSpec, q *recentCalls) (out []trialResult, users []string, complete bool, err error) {
 	if q == nil {
 		q = &recentCalls{}
 	}
-	since, err := timeOf("recent.since", q.Since)
+	since, err := TimeOf("recent.since", q.Since)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -209,7 +209,7 @@ func (h *permissions) recent(req *request, spec *awaken.AgentSpec, q *recentCall
 
 // trialReader collects calls that runs have made: those of the newest runs.
 type trialReader struct {
-	req     *request
+	req     *Request
 	since   int64 // Unix ms
 	limit   int   // of calls
 	threads map[string]map[string][]trialResult
@@ -228,7 +228,7 @@ type userCall struct {
 func (t *trialReader) read(agentID string) (complete bool, err error) {
 	at := ""
 	for range maxTrialRuns / trialPage {
-		page, err := t.req.tenant.Store.ListRuns(t.req.ctx, awaken.RunQuery{AgentID: agentID, Limit: trialPage, At: &at})
+		page, err := t.req.Tenant().Store.ListRuns(t.req.Context(), awaken.RunQuery{AgentID: agentID, Limit: trialPage, At: &at})
 		if err != nil {
 			return false, err
 		}
@@ -270,7 +270,7 @@ func (t *trialReader) calls(run *awaken.Run) ([]trialResult, error) {
 	}
 	byRun := map[string][]trialResult{}
 	t.threads[run.ThreadID] = byRun
-	records, err := t.req.tenant.Store.Messages(t.req.ctx, run.ThreadID, awaken.MessageQuery{Limit: trialMessages, Last: true})
+	records, err := t.req.Tenant().Store.Messages(t.req.Context(), run.ThreadID, awaken.MessageQuery{Limit: trialMessages, Last: true})
 	if errors.Is(err, awaken.ErrNotFound) {
 		return nil, nil // it was deleted in between
 	}
@@ -324,13 +324,13 @@ type patternPart struct {
 	OK    bool     `json:"ok"`
 }
 
-func (h *permissions) match(req *request, body *patternBody) error {
+func (h *permissions) match(req *Request, body *patternBody) error {
 	if len(body.Calls) > maxTrials {
 		return protocol.BadRequest("calls has %d calls, want at most %d", len(body.Calls), maxTrials)
 	}
 	p, err := pattern.Compile(body.Pattern)
 	if err != nil {
-		return protocol.BadRequest("pattern is not valid: %s", plain(err.Error()))
+		return protocol.BadRequest("pattern is not valid: %s", Plain(err.Error()))
 	}
 	names := h.registry().Names(body.AgentID)
 	out := patternReply{

@@ -34,39 +34,38 @@ type triggers struct {
 	launch launcher
 	audit  *config.Manager // nil keeps no audit log
 	newID  func() string
-	auth   *auth
+	kernel *Kernel
 	url    string // see [Triggers.URL]
 	base   string
-	shares *shares // of requests in progress
 	// strangers has a place for each request that is not known to be authentic yet.
 	strangers chan struct{}
 }
 
-func newTriggers(cfg *Config, auth *auth, l *limiter) *triggers {
-	return &triggers{store: cfg.Triggers.Store, sealer: cfg.Triggers.Sealer, launch: launcher{cfg.Mailbox, cfg.TrustClients}, audit: cfg.Control, newID: cfg.NewID, auth: auth, url: strings.TrimSuffix(cfg.Triggers.URL, "/"), base: cfg.BasePath, shares: l.requests, strangers: make(chan struct{}, 16)}
+func newTriggers(cfg *Config, k *Kernel) *triggers {
+	return &triggers{store: cfg.Triggers.Store, sealer: cfg.Triggers.Sealer, launch: launcher{cfg.Mailbox, cfg.TrustClients}, audit: cfg.Control, newID: cfg.NewID, kernel: k, url: strings.TrimSuffix(cfg.Triggers.URL, "/"), base: cfg.BasePath, strangers: make(chan struct{}, 16)}
 }
 
 func (h *triggers) routes() []protocol.Route {
 	const all, one = "/v1/triggers", "/v1/triggers/{trigger_id}"
-	page := []protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	page := []protocol.Param{Param("cursor", "string", "next_cursor of the previous page"), Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: own(h.list), Query: page,
+		{Method: "GET", Path: all, Handle: Handle(h.list), Query: page,
 			Summary: "List the triggers, by id", Replies: map[int]any{200: triggerList{}}},
-		{Method: "POST", Path: all, Handle: withBody(h.create), Body: newTrigger{},
+		{Method: "POST", Path: all, Handle: HandleBody(h.create), Body: newTrigger{},
 			Summary: "Create a trigger; only this reply has its secret and its URL", Replies: map[int]any{201: triggerView{}}, Failures: []int{409}},
-		{Method: "GET", Path: one, Handle: own(h.get),
+		{Method: "GET", Path: one, Handle: Handle(h.get),
 			Summary: "Get a trigger", Replies: map[int]any{200: triggerView{}}},
-		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: putTrigger{},
+		{Method: "PUT", Path: one, Handle: HandleBody(h.put), Body: putTrigger{},
 			Summary: "Replace a trigger; its secret and its URLs stay", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: own(h.delete),
+		{Method: "DELETE", Path: one, Handle: Handle(h.delete),
 			Summary: "Delete a trigger and its log; its runs stay", Replies: map[int]any{204: nil}},
-		{Method: "POST", Path: one + "/rotate", Handle: withBody(h.rotate), Body: rotation{},
+		{Method: "POST", Path: one + "/rotate", Handle: HandleBody(h.rotate), Body: rotation{},
 			Summary: "Replace the secret of a trigger; URLs and signatures of the one before are accepted for 24 hours, or no more", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/url", Handle: withBody(h.sign), Body: linkBody{},
+		{Method: "POST", Path: one + "/url", Handle: HandleBody(h.sign), Body: linkBody{},
 			Summary: "Make a URL of a trigger", Replies: map[int]any{200: linkReply{}}},
-		{Method: "POST", Path: one + "/run", Handle: withBody(h.run), Body: requestBody{},
+		{Method: "POST", Path: one + "/run", Handle: HandleBody(h.run), Body: requestBody{},
 			Summary: "Start a run of a trigger, as a request of another system would", Replies: map[int]any{202: firedReply{}}, Failures: []int{409}},
-		{Method: "GET", Path: one + "/firings", Handle: own(h.firings), Query: page,
+		{Method: "GET", Path: one + "/firings", Handle: Handle(h.firings), Query: page,
 			Summary: "Tell what became of the requests to a trigger, the latest first", Replies: map[int]any{200: triggerFirings{}}},
 	}
 	for i := range routes {
@@ -101,24 +100,24 @@ type triggerList struct {
 
 const triggerCursor = "g."
 
-func (h *triggers) list(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *triggers) list(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	filters := filtersOf(req, nil)
-	from, err := req.behind(triggerCursor, filters)
+	filters := FiltersOf(req, nil)
+	from, err := req.Behind(triggerCursor, filters)
 	if err != nil {
 		return err
 	}
-	limit := req.number("limit", 50, 1, 200)
-	found, err := h.store.Triggers(req.ctx, req.tenant.Name(), from.At, limit+1)
+	limit := req.Number("limit", 50, 1, 200)
+	found, err := h.store.Triggers(req.Context(), req.Tenant().Name(), from.At, limit+1)
 	if err != nil {
 		return err
 	}
 	out := triggerList{Items: []triggerView{}}
 	for i, t := range found {
 		if i == limit {
-			out.NextCursor = cursorText(triggerCursor, keyset{At: found[i-1].ID, Of: filters})
+			out.NextCursor = CursorText(triggerCursor, Keyset{At: found[i-1].ID, Of: filters})
 			break
 		}
 		out.Items = append(out.Items, triggerViewOf(t))
@@ -134,40 +133,40 @@ type newTrigger struct {
 // maxTriggers is how many triggers a tenant may have.
 const maxTriggers = 200
 
-func (h *triggers) create(req *request, body *newTrigger) error {
-	t := &trigger.Trigger{Tenant: req.tenant.Name(), ID: cmp.Or(body.ID, h.newID()), Spec: body.Spec}
+func (h *triggers) create(req *Request, body *newTrigger) error {
+	t := &trigger.Trigger{Tenant: req.Tenant().Name(), ID: cmp.Or(body.ID, h.newID()), Spec: body.Spec}
 	if err := protocol.CheckID("id", t.ID); err != nil {
 		return err
 	}
 	if err := h.check(req, &t.Spec); err != nil {
 		return err
 	}
-	if found, err := h.store.Triggers(req.ctx, t.Tenant, "", maxTriggers); err != nil {
+	if found, err := h.store.Triggers(req.Context(), t.Tenant, "", maxTriggers); err != nil {
 		return err
 	} else if len(found) == maxTriggers {
-		return fail(http.StatusConflict, "too_many_triggers", "the tenant has %d triggers, which is the maximum; delete one first", maxTriggers)
+		return Fail(http.StatusConflict, "too_many_triggers", "the tenant has %d triggers, which is the maximum; delete one first", maxTriggers)
 	}
 	secret, err := h.newSecret(t)
 	if err != nil {
 		return err
 	}
-	if made, err := h.store.SwapTrigger(req.ctx, t); err != nil {
+	if made, err := h.store.SwapTrigger(req.Context(), t); err != nil {
 		return err
 	} else if !made {
-		return fail(http.StatusConflict, "conflict", "trigger %q: there is one with that id", t.ID)
+		return Fail(http.StatusConflict, "conflict", "trigger %q: there is one with that id", t.ID)
 	}
 	t.Revision++
 	return h.changed(req, "create", http.StatusCreated, t, secret)
 }
 
 // check checks what the owner of a trigger writes, as if its run were started now.
-func (h *triggers) check(req *request, spec *trigger.Spec) error {
+func (h *triggers) check(req *Request, spec *trigger.Spec) error {
 	if err := spec.Normalize(); err != nil {
 		return protocol.BadRequest("%s", err)
 	}
 	t, err := templateOf(spec.Run)
 	if err != nil {
-		return protocol.BadRequest("%s", plain(err.Error()))
+		return protocol.BadRequest("%s", Plain(err.Error()))
 	}
 	if n := strings.Count(string(spec.Run), payloadWord); n > mostPayloads {
 		return protocol.BadRequest("run has %s %d times; want it at most %d times", payloadWord, n, mostPayloads)
@@ -183,7 +182,7 @@ func (h *triggers) newSecret(t *trigger.Trigger) (string, error) {
 	secret := webhook.NewSecret()
 	sealed, err := h.sealer.Seal(triggerSecret(t), []byte(secret))
 	if err != nil {
-		return "", unavailable("the secret of the trigger cannot be encrypted: " + plain(err.Error()))
+		return "", Unavailable("the secret of the trigger cannot be encrypted: " + Plain(err.Error()))
 	}
 	t.State.Secret = sealed
 	return secret, nil
@@ -204,7 +203,7 @@ func (h *triggers) secrets(t *trigger.Trigger) ([]string, error) {
 	for i, data := range sealed {
 		secret, err := h.sealer.Open(triggerSecret(t), data)
 		if err != nil {
-			return nil, unavailable("the secret of the trigger cannot be decrypted: " + plain(err.Error()))
+			return nil, Unavailable("the secret of the trigger cannot be decrypted: " + Plain(err.Error()))
 		}
 		out[i] = string(secret)
 	}
@@ -212,8 +211,8 @@ func (h *triggers) secrets(t *trigger.Trigger) ([]string, error) {
 }
 
 // changed records that a trigger was changed, and replies with it and with its secret if that is new.
-func (h *triggers) changed(req *request, action string, status int, t *trigger.Trigger, secret string) error {
-	if err := recordChange(req, h.audit, action, "triggers/"+t.ID); err != nil {
+func (h *triggers) changed(req *Request, action string, status int, t *trigger.Trigger, secret string) error {
+	if err := RecordChange(req, h.audit, action, "triggers/"+t.ID); err != nil {
 		return err
 	}
 	v := triggerViewOf(t)
@@ -224,28 +223,28 @@ func (h *triggers) changed(req *request, action string, status int, t *trigger.T
 }
 
 // link returns a URL that starts runs.
-func (h *triggers) link(req *request, l trigger.Link, secret string) string {
+func (h *triggers) link(req *Request, l trigger.Link, secret string) string {
 	at := h.url
 	if at == "" {
 		scheme := "http"
-		if isSecure(req.r) {
+		if IsSecure(req.HTTP()) {
 			scheme = "https"
 		}
-		at = scheme + "://" + req.r.Host + h.base
+		at = scheme + "://" + req.HTTP().Host + h.base
 	}
 	return at + "/v1/triggers/" + url.PathEscape(l.ID) + "/fire?" + l.Sign(secret)
 }
 
 // of returns the trigger of a request.
-func (h *triggers) of(req *request) (*trigger.Trigger, error) {
-	t, err := h.store.Trigger(req.ctx, req.tenant.Name(), req.path("trigger_id"))
+func (h *triggers) of(req *Request) (*trigger.Trigger, error) {
+	t, err := h.store.Trigger(req.Context(), req.Tenant().Name(), req.Path("trigger_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
-		err = protocol.NotFound("trigger", req.path("trigger_id"))
+		err = protocol.NotFound("trigger", req.Path("trigger_id"))
 	}
 	return t, err
 }
 
-func (h *triggers) get(req *request) error {
+func (h *triggers) get(req *Request) error {
 	t, err := h.of(req)
 	if err != nil {
 		return err
@@ -254,7 +253,7 @@ func (h *triggers) get(req *request) error {
 }
 
 // change changes the trigger of a request.
-func (h *triggers) change(req *request, change func(t *trigger.Trigger) error) (*trigger.Trigger, error) {
+func (h *triggers) change(req *Request, change func(t *trigger.Trigger) error) (*trigger.Trigger, error) {
 	for range 10 {
 		t, err := h.of(req)
 		if err != nil {
@@ -263,14 +262,14 @@ func (h *triggers) change(req *request, change func(t *trigger.Trigger) error) (
 		if err := change(t); err != nil {
 			return nil, err
 		}
-		if done, err := h.store.SwapTrigger(req.ctx, t); err != nil {
+		if done, err := h.store.SwapTrigger(req.Context(), t); err != nil {
 			return nil, err
 		} else if done {
 			t.Revision++
 			return t, nil
 		}
 	}
-	return nil, fail(http.StatusConflict, "conflict", "trigger %q is being changed", req.path("trigger_id"))
+	return nil, Fail(http.StatusConflict, "conflict", "trigger %q is being changed", req.Path("trigger_id"))
 }
 
 type putTrigger struct {
@@ -279,7 +278,7 @@ type putTrigger struct {
 	trigger.Spec
 }
 
-func (h *triggers) put(req *request, body *putTrigger) error {
+func (h *triggers) put(req *Request, body *putTrigger) error {
 	if err := h.check(req, &body.Spec); err != nil {
 		return err
 	}
@@ -293,14 +292,14 @@ func (h *triggers) put(req *request, body *putTrigger) error {
 	return h.changed(req, "update", http.StatusOK, t, "")
 }
 
-func (h *triggers) delete(req *request) error {
-	id := req.path("trigger_id")
-	if existed, err := h.store.DropTrigger(req.ctx, req.tenant.Name(), id); err != nil {
+func (h *triggers) delete(req *Request) error {
+	id := req.Path("trigger_id")
+	if existed, err := h.store.DropTrigger(req.Context(), req.Tenant().Name(), id); err != nil {
 		return err
 	} else if !existed {
 		return protocol.NotFound("trigger", id)
 	}
-	return req.done(recordChange(req, h.audit, "delete", "triggers/"+id))
+	return req.Done(RecordChange(req, h.audit, "delete", "triggers/"+id))
 }
 
 type rotation struct {
@@ -310,7 +309,7 @@ type rotation struct {
 // formerTime is how long URLs and signatures of a trigger's secret are accepted after it was replaced.
 const formerTime = 24 * time.Hour
 
-func (h *triggers) rotate(req *request, body *rotation) error {
+func (h *triggers) rotate(req *Request, body *rotation) error {
 	var secret string
 	t, err := h.change(req, func(t *trigger.Trigger) (err error) {
 		if t.State.Former, t.State.FormerUntil = nil, (time.Time{}); !body.AtOnce {
@@ -334,7 +333,7 @@ type linkReply struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-func (h *triggers) sign(req *request, body *linkBody) error {
+func (h *triggers) sign(req *Request, body *linkBody) error {
 	t, err := h.of(req)
 	if err != nil {
 		return err
@@ -352,7 +351,7 @@ func (h *triggers) sign(req *request, body *linkBody) error {
 	if err != nil {
 		return err
 	}
-	if err := recordChange(req, h.audit, "sign", "triggers/"+t.ID); err != nil {
+	if err := RecordChange(req, h.audit, "sign", "triggers/"+t.ID); err != nil {
 		return err
 	}
 	out := linkReply{URL: h.link(req, l, secrets[0])}
@@ -368,7 +367,7 @@ type requestBody struct {
 	ContentType string `json:"content_type,omitempty"`
 }
 
-func (h *triggers) run(req *request, body *requestBody) error {
+func (h *triggers) run(req *Request, body *requestBody) error {
 	t, err := h.of(req)
 	if err != nil {
 		return err
@@ -385,10 +384,10 @@ func (h *triggers) run(req *request, body *requestBody) error {
 	if err != nil {
 		return err
 	}
-	if err := recordChange(req, h.audit, "run", "triggers/"+t.ID); err != nil {
+	if err := RecordChange(req, h.audit, "run", "triggers/"+t.ID); err != nil {
 		return err
 	}
-	out, err := h.fire(req.ctx, t, &firing{runID: h.newID(), payload: p, seal: secrets[0], manual: true})
+	out, err := h.fire(req.Context(), t, &firing{runID: h.newID(), payload: p, seal: secrets[0], manual: true})
 	if err != nil {
 		return err
 	}
@@ -400,16 +399,16 @@ type triggerFirings struct {
 	NextCursor string           `json:"next_cursor,omitempty"`
 }
 
-func (h *triggers) firings(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *triggers) firings(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
 	t, err := h.of(req)
 	if err != nil {
 		return err
 	}
-	filters := filtersOf(req, t.ID)
-	from, err := req.behind(triggerCursor, filters)
+	filters := FiltersOf(req, t.ID)
+	from, err := req.Behind(triggerCursor, filters)
 	if err != nil {
 		return err
 	}
@@ -418,22 +417,22 @@ func (h *triggers) firings(req *request) error {
 		ms, run, ok := strings.Cut(from.At, " ")
 		at, err := strconv.ParseInt(ms, 10, 64)
 		if !ok || err != nil {
-			return errCursor
+			return ErrCursor
 		}
 		before = trigger.Place{At: time.UnixMilli(at).UTC(), RunID: run}
 	}
-	limit := req.number("limit", 50, 1, 200)
-	found, err := h.store.Firings(req.ctx, t.Tenant, t.ID, before, limit+1)
+	limit := req.Number("limit", 50, 1, 200)
+	found, err := h.store.Firings(req.Context(), t.Tenant, t.ID, before, limit+1)
 	if err != nil {
 		return err
 	}
 	out := triggerFirings{Items: []trigger.Firing{}}
 	if out.Items = append(out.Items, found[:min(limit, len(found))]...); len(found) > limit {
 		last := found[limit-1]
-		out.NextCursor = cursorText(triggerCursor, keyset{At: strconv.FormatInt(last.At.UnixMilli(), 10) + " " + last.RunID, Of: filters})
+		out.NextCursor = CursorText(triggerCursor, Keyset{At: strconv.FormatInt(last.At.UnixMilli(), 10) + " " + last.RunID, Of: filters})
 	}
 	for i := range out.Items {
-		if err := h.settle(req.ctx, t.Tenant, &out.Items[i]); err != nil {
+		if err := h.settle(req.Context(), t.Tenant, &out.Items[i]); err != nil {
 			return err
 		}
 	}
@@ -488,7 +487,7 @@ func (h *triggers) fire(ctx context.Context, t *trigger.Trigger, f *firing) (*fi
 	switch {
 	case errors.Is(err, errRefused):
 		entry.Outcome, entry.Reason = trigger.Refused, strings.TrimPrefix(err.Error(), errRefused.Error()+": ")
-		err = fail(http.StatusConflict, "refused", "the run of trigger %q was refused: %s", t.ID, entry.Reason)
+		err = Fail(http.StatusConflict, "refused", "the run of trigger %q was refused: %s", t.ID, entry.Reason)
 	case err != nil: // the run may be stored, so the entry stays as it is
 		return nil, err
 	case receipt.Duplicate && entry.Outcome == trigger.Started:

@@ -24,27 +24,27 @@ import (
 
 // door returns the route at which other systems start runs. Its callers have no key: each request is authentic by its URL or its own signature.
 func (h *triggers) door() protocol.Route {
-	return protocol.Route{Method: "POST", Path: "/v1/triggers/{trigger_id}/fire", Handle: own(h.open), Raw: true,
+	return protocol.Route{Method: "POST", Path: "/v1/triggers/{trigger_id}/fire", Handle: Handle(h.open), Raw: true,
 		Summary: "Start a run with a signed URL, or a request signed as Standard Webhooks are",
-		Query: []protocol.Param{param("tenant", "string", "the tenant of the trigger"), param("expires", "integer", "when the URL expires, in seconds since 1970"),
-			param("signature", "string", "of the URL")},
-		Headers: append([]protocol.Param{param("webhook-id", "string", "names the request: a repeated one starts no other run"), param("webhook-timestamp", "string", "when it was signed, in seconds since 1970"),
-			param("webhook-signature", "string", "of the request")}, onceOnly...),
+		Query: []protocol.Param{Param("tenant", "string", "the tenant of the trigger"), Param("expires", "integer", "when the URL expires, in seconds since 1970"),
+			Param("signature", "string", "of the URL")},
+		Headers: append([]protocol.Param{Param("webhook-id", "string", "names the request: a repeated one starts no other run"), Param("webhook-timestamp", "string", "when it was signed, in seconds since 1970"),
+			Param("webhook-signature", "string", "of the request")}, OnceOnly...),
 		Replies: map[int]any{202: firedReply{}}, Failures: []int{401, 403, 408, 409, 413, 415, 429, 500, 503}}
 }
 
 // errDoor is what a caller learns that is not authentic: not whether there is such a trigger.
-var errDoor = fail(http.StatusUnauthorized, "unauthorized", "neither the URL nor the request is signed with a secret of such a trigger")
+var errDoor = Fail(http.StatusUnauthorized, "unauthorized", "neither the URL nor the request is signed with a secret of such a trigger")
 
 // open answers a request of another system.
-func (h *triggers) open(req *request) error {
+func (h *triggers) open(req *Request) error {
 	t, secrets, linked, err := h.visited(req)
 	if err != nil {
 		return err
 	}
 	var leave func()
 	if linked {
-		leave, err = h.enter(req, t)
+		leave, err = h.kernel.Enter(req, t.Tenant)
 	} else {
 		leave, err = h.queue()
 	}
@@ -52,33 +52,33 @@ func (h *triggers) open(req *request) error {
 		return err
 	}
 	defer leave()
-	defer req.release()
-	if err := req.bodies.fetch(req, int64(t.Spec.MaxBytes)); err != nil {
+	defer req.Release()
+	body, err := req.ReadBody(int64(t.Spec.MaxBytes))
+	if err != nil {
 		return err
 	}
-	body := req.body
-	name, err := webhook.Verify(req.r.Header.Get, body, time.Now(), secrets...)
+	name, err := webhook.Verify(req.HTTP().Header.Get, body, time.Now(), secrets...)
 	if err != nil && (!linked || t.Spec.RequireSignature) {
-		h.auth.guesses.wrong(req.r)
+		h.kernel.CountGuess(req.HTTP())
 		if linked { // so this caller may know more
-			return fail(http.StatusUnauthorized, "unauthorized", "trigger %q wants signed requests: %s", t.ID, err)
+			return Fail(http.StatusUnauthorized, "unauthorized", "trigger %q wants signed requests: %s", t.ID, err)
 		}
 		return errDoor
 	}
 	if !linked {
-		req.release() // what it had as a stranger
-		leave, err := h.enter(req, t)
+		req.Release() // what it had as a stranger
+		leave, err := h.kernel.Enter(req, t.Tenant)
 		if err != nil {
 			return err
 		}
 		defer leave()
 	}
 	if t.Spec.Paused {
-		return fail(http.StatusForbidden, "paused", "trigger %q is paused", t.ID)
+		return Fail(http.StatusForbidden, "paused", "trigger %q is paused", t.ID)
 	}
 	f := &firing{request: name, seal: secrets[0]}
 	if f.request == "" {
-		f.request = cmp.Or(req.r.Header.Get("Idempotency-Key"), req.r.Header.Get(webhook.IDHeader))
+		f.request = cmp.Or(req.HTTP().Header.Get("Idempotency-Key"), req.HTTP().Header.Get(webhook.IDHeader))
 	}
 	if err := protocol.CheckID("the id of the request", f.request); err != nil {
 		return err
@@ -86,26 +86,17 @@ func (h *triggers) open(req *request) error {
 	if f.runID = h.newID(); f.request != "" {
 		f.runID = t.RunID(f.request)
 	}
-	if err := req.checkEncoding(); err != nil {
+	if err := req.CheckEncoding(); err != nil {
 		return err
 	}
-	if f.payload, err = payloadOf(t, req.r.Header.Get("Content-Type"), body); err != nil {
+	if f.payload, err = payloadOf(t, req.HTTP().Header.Get("Content-Type"), body); err != nil {
 		return err
 	}
-	out, err := h.fire(req.ctx, t, f)
+	out, err := h.fire(req.Context(), t, f)
 	if err != nil {
 		return err
 	}
 	return req.Reply(http.StatusAccepted, out)
-}
-
-// enter makes an authentic request one of the tenant's, of which there may be so many at once.
-func (h *triggers) enter(req *request, t *trigger.Trigger) (leave func(), err error) {
-	req.caller.acting, req.tenant = t.Tenant, h.launch.mailbox.Tenant(t.Tenant)
-	if err := h.shares.take(req.caller, 1); err != nil {
-		return nil, err
-	}
-	return func() { h.shares.give(req.caller, 1) }, nil
 }
 
 // queue lets a request in whose body is needed to tell whether it is authentic. There may be few of them at once, so that they cannot take what belongs to tenants.
@@ -119,26 +110,26 @@ func (h *triggers) queue() (leave func(), err error) {
 }
 
 // visited returns the trigger of a request, the secrets that are valid now, and whether the URL is signed with one of them. Without that, the request itself must be.
-func (h *triggers) visited(req *request) (t *trigger.Trigger, secrets []string, linked bool, err error) {
-	if err := h.auth.guesses.check(req.r); err != nil {
+func (h *triggers) visited(req *Request) (t *trigger.Trigger, secrets []string, linked bool, err error) {
+	if err := h.kernel.CheckGuesses(req.HTTP()); err != nil {
 		return nil, nil, false, err
 	}
-	link, err := trigger.LinkOf(req.path("trigger_id"), req.query)
+	link, err := trigger.LinkOf(req.Path("trigger_id"), req.Query())
 	if err != nil {
 		return nil, nil, false, protocol.BadRequest("%s", err)
 	}
-	signature := req.query.Get("signature")
-	if signature == "" && req.r.Header.Get(webhook.SignatureHeader) == "" {
+	signature := req.Query().Get("signature")
+	if signature == "" && req.HTTP().Header.Get(webhook.SignatureHeader) == "" {
 		return nil, nil, false, errDoor
 	}
 	wrong := func() (*trigger.Trigger, []string, bool, error) {
-		h.auth.guesses.wrong(req.r)
+		h.kernel.CountGuess(req.HTTP())
 		return nil, nil, false, errDoor
 	}
 	if !protocol.ValidID(link.Tenant) && link.Tenant != "" {
 		return wrong()
 	}
-	t, err = h.store.Trigger(req.ctx, link.Tenant, link.ID)
+	t, err = h.store.Trigger(req.Context(), link.Tenant, link.ID)
 	if errors.Is(err, awaken.ErrNotFound) {
 		return wrong()
 	}
@@ -153,7 +144,7 @@ func (h *triggers) visited(req *request) (t *trigger.Trigger, secrets []string, 
 	case signature != "" && !linked:
 		return wrong()
 	case linked && !link.Expires.IsZero() && !time.Now().Before(link.Expires):
-		return nil, nil, false, fail(http.StatusUnauthorized, "expired", "the URL has expired at %s", link.Expires.UTC().Format(time.RFC3339))
+		return nil, nil, false, Fail(http.StatusUnauthorized, "expired", "the URL has expired at %s", link.Expires.UTC().Format(time.RFC3339))
 	}
 	return t, secrets, linked, nil
 }
@@ -176,7 +167,7 @@ func payloadOf(t *trigger.Trigger, contentType string, body []byte) (*payload, e
 		return &payload{}, nil
 	}
 	kind, params, err := mime.ParseMediaType(contentType)
-	unsupported := fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content type is %.80q; want application/json, application/x-www-form-urlencoded or a text, in UTF-8", contentType)
+	unsupported := Fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content type is %.80q; want application/json, application/x-www-form-urlencoded or a text, in UTF-8", contentType)
 	isJSON := kind == "application/json" || strings.HasSuffix(kind, "+json")
 	switch charset := strings.ToLower(params["charset"]); {
 	case err != nil, !isJSON && kind != "application/x-www-form-urlencoded" && kind != "application/xml" && !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "+xml"):
@@ -184,7 +175,7 @@ func payloadOf(t *trigger.Trigger, contentType string, body []byte) (*payload, e
 	case charset != "" && charset != "utf-8" && charset != "us-ascii":
 		return nil, unsupported
 	case !utf8.Valid(body), slices.Contains(body, 0):
-		return nil, fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body is not a text in UTF-8, although its content type is %.80q", contentType)
+		return nil, Fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body is not a text in UTF-8, although its content type is %.80q", contentType)
 	case isJSON && !json.Valid(body):
 		return nil, protocol.BadRequest("the body is not JSON, although its content type is %s", kind)
 	}

@@ -23,10 +23,10 @@ func newTurns(serving context.Context, n int) *turns {
 }
 
 // take waits for the caller's turn, which the caller gives back.
-func (t *turns) take(ctx context.Context, by caller) error {
-	who := "tenant " + by.tenantName()
-	if by.tenantName() == "" {
-		who = "key " + by.keyID()
+func (t *turns) take(ctx context.Context, by Caller) error {
+	who := "tenant " + by.TenantName()
+	if by.TenantName() == "" {
+		who = "key " + by.KeyID()
 	}
 	t.mu.Lock()
 	if t.free > 0 {
@@ -40,7 +40,7 @@ func (t *turns) take(ctx context.Context, by caller) error {
 	}
 	t.waiting[who] = append(t.waiting[who], mine)
 	t.mu.Unlock()
-	err := error(errStopping)
+	err := error(ErrStopping)
 	select {
 	case <-mine:
 		return nil
@@ -75,13 +75,13 @@ func (t *turns) give() {
 }
 
 // heavy does work for a request in a turn of its own. Meanwhile the request keeps no turn from others.
-func (req *request) heavy(t *turns, work func() error) error {
+func (req *Request) heavy(t *turns, work func() error) error {
 	from := req.turn
 	if from != nil {
 		from.give()
 		req.turn = nil
 	}
-	if err := t.take(req.ctx, req.caller); err != nil {
+	if err := t.take(req.ctx, req.Caller); err != nil {
 		return err
 	}
 	err := func() error {
@@ -91,7 +91,7 @@ func (req *request) heavy(t *turns, work func() error) error {
 	if err != nil || from == nil {
 		return err
 	}
-	if err := from.take(req.ctx, req.caller); err != nil {
+	if err := from.take(req.ctx, req.Caller); err != nil {
 		return err
 	}
 	req.turn = from

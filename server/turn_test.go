@@ -17,7 +17,7 @@ func TestTurns_GoToTenantsInTurn(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
 		serving, stop := context.WithCancel(t.Context())
 		turns := newTurns(serving, 1)
-		of := func(tenant string) caller { return caller{key: &Key{ID: "k", Tenant: tenant}} }
+		of := func(tenant string) Caller { return Caller{Key: &Key{ID: "k", Tenant: tenant}} }
 		if err := turns.take(t.Context(), of("greedy")); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestTurns_GoToTenantsInTurn(t *testing.T) {
 		wait(t.Context(), "greedy", "late")
 		stop()
 		all.Wait()
-		if len(order) != 1 || order[0] != errStopping.Error() {
+		if len(order) != 1 || order[0] != ErrStopping.Error() {
 			t.Errorf("one that waits when the server stops got %v", order)
 		}
 	})

@@ -15,10 +15,10 @@ type usage struct {
 
 func (h *usage) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: own(h.get),
+		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.get),
 			Summary: "Get token usage and cost: of all runs by agent or, with since, until or by, of those that ended in that time",
-			Query: []protocol.Param{param("thread_id", "string", "only runs on this thread"), param("agent_id", "string", "only runs of this agent"), userParam,
-				sinceParam, untilParam, param(byParam.Name, byParam.Kind, "what to distinguish; model counts requests and tool counts calls; default agent")},
+			Query: []protocol.Param{Param("thread_id", "string", "only runs on this thread"), Param("agent_id", "string", "only runs of this agent"), UserParam,
+				sinceParam, untilParam, Param(byParam.Name, byParam.Kind, "what to distinguish; model counts requests and tool counts calls; default agent")},
 			Replies: map[int]any{200: usageBody{}}},
 	}
 }
@@ -31,19 +31,19 @@ type usageBody struct {
 	CostUSD float64     `json:"cost_usd"`
 }
 
-func (h *usage) get(req *request) error {
-	if req.query.Has("since") || req.query.Has("until") || req.query.Has("by") {
+func (h *usage) get(req *Request) error {
+	if req.Query().Has("since") || req.Query().Has("until") || req.Query().Has("by") {
 		return h.over(req)
 	}
-	r, ok := req.tenant.Store.(awaken.UsageReader)
+	r, ok := req.Tenant().Store.(awaken.UsageReader)
 	if !ok {
 		return protocol.NotFound("usage", "of this store")
 	}
-	owner, err := req.owner()
+	owner, err := req.Owner()
 	if err != nil {
 		return err
 	}
-	list, err := r.UsageTotals(req.ctx, awaken.UsageQuery{ThreadID: req.value("thread_id"), AgentID: req.value("agent_id"), Owner: owner})
+	list, err := r.UsageTotals(req.Context(), awaken.UsageQuery{ThreadID: req.Value("thread_id"), AgentID: req.Value("agent_id"), Owner: owner})
 	if err != nil {
 		return err
 	}

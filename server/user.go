@@ -62,9 +62,9 @@ func (a *auth) user(r *http.Request, key *Key, token *jwt.Claims) (string, error
 	if token != nil {
 		switch {
 		case own != "" && own != token.User:
-			return "", forbidden("the token is of user %q, but the key belongs to user %q", token.User, own)
+			return "", Forbidden("the token is of user %q, but the key belongs to user %q", token.User, own)
 		case token.Tenant != "" && key != nil && token.Tenant != key.Tenant:
-			return "", forbidden("the token is of tenant %q, but the key belongs to tenant %q", token.Tenant, key.Tenant)
+			return "", Forbidden("the token is of tenant %q, but the key belongs to tenant %q", token.Tenant, key.Tenant)
 		}
 		own = token.User
 	}
@@ -80,60 +80,60 @@ func (a *auth) user(r *http.Request, key *Key, token *jwt.Claims) (string, error
 	case !protocol.ValidID(values[0]):
 		return "", protocol.CheckID(name, values[0])
 	case own != "" && own != values[0]:
-		return "", forbidden("%s is %q, but the key or token belongs to user %q", name, values[0], own)
+		return "", Forbidden("%s is %q, but the key or token belongs to user %q", name, values[0], own)
 	default:
 		return values[0], nil
 	}
 }
 
-// owner returns whose things a list shows: those of the caller's user, or of no user if the caller
+// Owner returns whose things a list shows: those of the caller's user, or of no user if the caller
 // has none. It is nil if the caller may see everything of its tenant and asks for no user.
-func (req *request) owner() (*string, error) {
-	asked := req.value("user_id")
+func (req *Request) Owner() (*string, error) {
+	asked := req.Value("user_id")
 	switch {
-	case !req.confined && asked == "":
+	case !req.Confined && asked == "":
 		return nil, nil
-	case !req.confined:
+	case !req.Confined:
 		return new(asked), protocol.CheckID("user_id", asked)
-	case asked != "" && asked != req.user:
-		return nil, req.wrongUser(asked)
+	case asked != "" && asked != req.User:
+		return nil, req.WrongUser(asked)
 	}
-	return &req.user, nil
+	return &req.User, nil
 }
 
-// userParam is the parameter of lists that [request.owner] reads.
-var userParam = param("user_id", "string", "only what belongs to this user; callers that are not operators see only their own")
+// UserParam is the parameter of lists that [request.owner] reads.
+var UserParam = Param("user_id", "string", "only what belongs to this user; callers that are not operators see only their own")
 
-// wrongUser is the failure of a confined request that names a user.
-func (c *caller) wrongUser(user string) error {
-	if c.user == "" {
-		return forbidden("user_id is %q, but the request is made by no user, and its key is not an operator's", user)
+// WrongUser is the failure of a confined request that names a user.
+func (c *Caller) WrongUser(user string) error {
+	if c.User == "" {
+		return Forbidden("user_id is %q, but the request is made by no user, and its key is not an operator's", user)
 	}
-	return forbidden("user_id is %q, but the request is made by user %q", user, c.user)
+	return Forbidden("user_id is %q, but the request is made by user %q", user, c.User)
 }
 
 // checkScope refuses what the route's scope does not let a confined caller use.
-func (req *request) checkScope(ids []string) error {
+func (req *Request) checkScope(ids []string) error {
 	switch req.route.Scope {
 	case protocol.Shared:
 		return nil
 	case protocol.ByPath, protocol.ByCaller:
 		for _, part := range ids {
 			if part == "thread_id" || part == "run_id" || part == "dispatch_id" {
-				if err := req.Admit(req.path(part)); err != nil {
+				if err := req.Admit(req.Path(part)); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	}
-	return forbidden("this route is about all users of the tenant; use a key that is marked as an operator's, or an admin key")
+	return Forbidden("this route is about all users of the tenant; use a key that is marked as an operator's, or an admin key")
 }
 
 // Admit fails with status 404 if a thread, a run or a dispatch with one of the ids belongs to
 // another user. It looks for all three, because some operations take the id of any of them.
-func (req *request) Admit(ids ...string) error {
-	if !req.confined {
+func (req *Request) Admit(ids ...string) error {
+	if !req.Confined {
 		return nil
 	}
 	s := req.tenant.Store
@@ -141,12 +141,12 @@ func (req *request) Admit(ids ...string) error {
 		if id == "" || slices.Contains(req.admitted, id) {
 			continue
 		}
-		if err := req.admitThread("thread", id, id); err != nil {
+		if err := req.AdmitThread("thread", id, id); err != nil {
 			return err
 		}
 		switch run, err := s.LoadRun(req.ctx, id); {
 		case err == nil:
-			if err := req.admitThread("run", id, run.ThreadID); err != nil {
+			if err := req.AdmitThread("run", id, run.ThreadID); err != nil {
 				return err
 			}
 		case !errors.Is(err, awaken.ErrNotFound):
@@ -154,7 +154,7 @@ func (req *request) Admit(ids ...string) error {
 		}
 		switch d, err := s.Dispatch(req.ctx, id); {
 		case err == nil:
-			if err := req.admitThread("dispatch", id, d.ThreadID); err != nil {
+			if err := req.AdmitThread("dispatch", id, d.ThreadID); err != nil {
 				return err
 			}
 		case !errors.Is(err, awaken.ErrNotFound):
@@ -165,30 +165,30 @@ func (req *request) Admit(ids ...string) error {
 	return nil
 }
 
-// admitThread fails if a thread belongs to another user. The failure names what the client asked for.
-func (req *request) admitThread(what, id, threadID string) error {
+// AdmitThread fails if a thread belongs to another user. The failure names what the client asked for.
+func (req *Request) AdmitThread(what, id, threadID string) error {
 	t, err := req.tenant.Store.Thread(req.ctx, threadID)
 	switch {
 	case errors.Is(err, awaken.ErrNotFound):
 		return nil
 	case err != nil:
 		return err
-	case t.UserID != req.user:
+	case t.UserID != req.User:
 		return protocol.NotFound(what, id)
 	}
 	return nil
 }
 
 // admitBelow fails if a thread below another belongs to another user.
-func (req *request) admitBelow(threadID string) error {
+func (req *Request) admitBelow(threadID string) error {
 	for t, err := range awaken.Pages(req.ctx, 200, func(ctx context.Context, offset, limit int) ([]*awaken.Thread, error) {
 		return req.tenant.Store.ListThreads(ctx, awaken.ThreadQuery{ParentThreadID: threadID, Offset: offset, Limit: limit})
 	}) {
 		if err != nil {
 			return err
 		}
-		if t.UserID != req.user {
-			return fail(http.StatusConflict, "conflict", "thread %s has child threads of other users, which cannot be deleted with it", threadID)
+		if t.UserID != req.User {
+			return Fail(http.StatusConflict, "conflict", "thread %s has child threads of other users, which cannot be deleted with it", threadID)
 		}
 		if err := req.admitBelow(t.ID); err != nil {
 			return err
@@ -197,12 +197,12 @@ func (req *request) admitBelow(threadID string) error {
 	return nil
 }
 
-// assign determines the user that a submission is for. A confined caller speaks for its own user, on
+// Assign determines the user that a submission is for. A confined caller speaks for its own user, on
 // threads of that user. Other callers speak for any user; where users are on, a run on a thread that
 // belongs to one is for that user.
-func (req *request) assign(s *mailbox.Submission) error {
-	if req.confined {
-		s.Request.UserID, s.Confined = req.user, true
+func (req *Request) Assign(s *mailbox.Submission) error {
+	if req.Confined {
+		s.Request.UserID, s.Confined = req.User, true
 		return req.Admit(s.Request.ThreadID, s.Request.RunID)
 	}
 	if !req.users || s.Request.ThreadID == "" || req.route.Own {
@@ -212,8 +212,8 @@ func (req *request) assign(s *mailbox.Submission) error {
 	if errors.Is(err, awaken.ErrNotFound) || err == nil && t.UserID == "" {
 		return nil
 	}
-	if err == nil && s.Request.UserID != req.user && s.Request.UserID != t.UserID {
-		return forbidden("user_id is %q, but thread %s belongs to user %q", s.Request.UserID, t.ID, t.UserID)
+	if err == nil && s.Request.UserID != req.User && s.Request.UserID != t.UserID {
+		return Forbidden("user_id is %q, but thread %s belongs to user %q", s.Request.UserID, t.ID, t.UserID)
 	}
 	if err == nil {
 		s.Request.UserID = t.UserID

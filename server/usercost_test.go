@@ -13,25 +13,25 @@ import (
 func TestUsers_OffCostNothing(t *testing.T) {
 	a := &auth{open: true, guesses: newGuesses(0)}
 	r := httptest.NewRequest("GET", "/v1/threads/t", nil)
-	req := &request{r: r, route: &protocol.Route{Scope: protocol.ByPath}}
+	req := &Request{r: r, route: &protocol.Route{Scope: protocol.ByPath}}
 	s := &mailbox.Submission{}
 	s.Request.ThreadID, s.Request.RunID = "t", "r"
 	n := testing.AllocsPerRun(100, func() {
 		var err error
-		if req.caller, err = a.identify(r, protocol.Runners); err != nil || req.confined {
-			t.Fatal(req.caller, err)
+		if req.Caller, err = a.identify(r, protocol.Runners); err != nil || req.Confined {
+			t.Fatal(req.Caller, err)
 		}
-		owner, err := req.owner()
+		owner, err := req.Owner()
 		if err != nil || owner != nil {
 			t.Fatal(owner, err)
 		}
 		if err := req.Admit("t", "r"); err != nil {
 			t.Fatal(err)
 		}
-		if user, err := req.forUser(""); err != nil || user != "" {
+		if user, err := req.ForUser(""); err != nil || user != "" {
 			t.Fatal(user, err)
 		}
-		if err := req.assign(s); err != nil || s.Confined {
+		if err := req.Assign(s); err != nil || s.Confined {
 			t.Fatal(s, err)
 		}
 	})

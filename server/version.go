@@ -14,30 +14,30 @@ type versions struct {
 }
 
 func (h *versions) routes() []protocol.Route {
-	return forGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/registry/versions", Handle: own(h.list),
-			Summary: "List published versions, newest first", Query: []protocol.Param{param("before", "integer", "only versions before this one"), param("previews", "boolean", "also those that were made to try something; default false"), configPage[1]},
+	return ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/registry/versions", Handle: Handle(h.list),
+			Summary: "List published versions, newest first", Query: []protocol.Param{Param("before", "integer", "only versions before this one"), Param("previews", "boolean", "also those that were made to try something; default false"), ConfigPage[1]},
 			Replies: map[int]any{200: versionList{}}},
-		{Method: "GET", Path: "/v1/registry/versions/{version}", Handle: own(h.get),
+		{Method: "GET", Path: "/v1/registry/versions/{version}", Handle: Handle(h.get),
 			Summary: "Get a published version with its documents, and the runs that have it", Replies: map[int]any{200: versionView{}}},
 		{Method: "GET", Path: "/v1/registry/versions/{version}/{namespace}/{id}", Handle: inNamespace(h.document),
 			Summary: "Get a document of a published version, without its secrets", Replies: map[int]any{200: rawDocument{}}},
-		{Method: "GET", Path: "/v1/registry/diff", Handle: own(h.diff),
+		{Method: "GET", Path: "/v1/registry/diff", Handle: Handle(h.diff),
 			Summary: "Compare the documents of two versions, of what is live, or of the drafts",
-			Query: []protocol.Param{param("from", "string", "number of a version, live or draft; default live"), param("to", "string", "the same; default draft"),
-				documentPage[0], configPage[1]},
+			Query: []protocol.Param{Param("from", "string", "number of a version, live or draft; default live"), Param("to", "string", "the same; default draft"),
+				documentPage[0], ConfigPage[1]},
 			Replies: map[int]any{200: versionDiff{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: own(h.rollback),
-			Summary: "Roll back to an earlier version", Headers: matchHeaders[2:3], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
-		{Method: "GET", Path: "/v1/registry/drafts", Handle: own(h.drafts),
-			Summary: "List drafts by namespace and id", Query: []protocol.Param{documentPage[0], configPage[1]}, Replies: map[int]any{200: draftList{}}},
+		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: Handle(h.rollback),
+			Summary: "Roll back to an earlier version", Headers: MatchHeaders[2:3], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
+		{Method: "GET", Path: "/v1/registry/drafts", Handle: Handle(h.drafts),
+			Summary: "List drafts by namespace and id", Query: []protocol.Param{documentPage[0], ConfigPage[1]}, Replies: map[int]any{200: draftList{}}},
 		{Method: "DELETE", Path: "/v1/registry/drafts/{namespace}/{id}", Handle: inNamespace(h.discard),
-			Summary: "Discard a draft", Headers: matchHeaders[:3], Replies: map[int]any{204: nil}, Failures: []int{400, 409, 412}},
-		{Method: "GET", Path: "/v1/registry/gates", Handle: own(h.gates),
-			Summary: "List what the evaluation gates of agents say about a version", Query: []protocol.Param{param("version", "string", "number of a version, or draft for the live version with all drafts; default draft")},
+			Summary: "Discard a draft", Headers: MatchHeaders[:3], Replies: map[int]any{204: nil}, Failures: []int{400, 409, 412}},
+		{Method: "GET", Path: "/v1/registry/gates", Handle: Handle(h.gates),
+			Summary: "List what the evaluation gates of agents say about a version", Query: []protocol.Param{Param("version", "string", "number of a version, or draft for the live version with all drafts; default draft")},
 			Replies: map[int]any{200: gateList{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/registry/publish", Handle: withBody(h.publish),
-			Summary: "Publish drafts, for all threads or as a canary", Headers: matchHeaders[2:], Body: publishBody{},
+		{Method: "POST", Path: "/v1/registry/publish", Handle: HandleBody(h.publish),
+			Summary: "Publish drafts, for all threads or as a canary", Headers: MatchHeaders[2:], Body: publishBody{},
 			Replies: map[int]any{200: config.Publication{}}, Failures: []int{404, 409}},
 	})
 }
@@ -48,9 +48,9 @@ type versionList struct {
 	NextBefore int64         `json:"next_before,omitempty"` // the parameter before of the next page
 }
 
-func (h *versions) list(req *request) error {
-	before, limit := req.number("before", 0, 0, 1<<53), req.number("limit", 100, 1, 1000)
-	head, err := h.control.Versions().Head(req.ctx)
+func (h *versions) list(req *Request) error {
+	before, limit := req.Number("before", 0, 0, 1<<53), req.Number("limit", 100, 1, 1000)
+	head, err := h.control.Versions().Head(req.Context())
 	if err != nil {
 		return err
 	}
@@ -74,15 +74,15 @@ func (h *versions) list(req *request) error {
 const mostPreviews = 5000
 
 // page returns a page of versions, and before which the next one begins; 0 if there is none. Without previews it may be short.
-func (h *versions) page(req *request, before int64, limit int) (out []*config.Publication, next int64, err error) {
+func (h *versions) page(req *Request, before int64, limit int) (out []*config.Publication, next int64, err error) {
 	for looked := 0; len(out) < limit && looked < mostPreviews; {
-		list, err := h.control.Versions().List(req.ctx, before, limit)
+		list, err := h.control.Versions().List(req.Context(), before, limit)
 		if err != nil {
 			return nil, 0, err
 		}
 		for _, p := range list {
 			before = p.Number
-			if p.Kind != "preview" || req.value("previews") == "true" {
+			if p.Kind != "preview" || req.Value("previews") == "true" {
 				if out = append(out, p); len(out) == limit {
 					break
 				}
@@ -108,12 +108,12 @@ func versionOf(text string) (int64, error) {
 	return n, nil
 }
 
-func (h *versions) get(req *request) error {
-	n, err := versionOf(req.path("version"))
+func (h *versions) get(req *Request) error {
+	n, err := versionOf(req.Path("version"))
 	if err != nil {
 		return err
 	}
-	pub, err := h.control.Versions().Get(req.ctx, n)
+	pub, err := h.control.Versions().Get(req.Context(), n)
 	if err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ type versionView struct {
 }
 
 // open returns how many unfinished runs are pinned to each version.
-func (h *versions) open(req *request) (map[int64]int, error) {
-	pins, err := h.control.Versions().Pins(req.ctx)
+func (h *versions) open(req *Request) (map[int64]int, error) {
+	pins, err := h.control.Versions().Pins(req.Context())
 	out := map[int64]int{}
 	for _, p := range pins {
 		out[p.Version] += p.Runs
@@ -141,13 +141,13 @@ func (h *versions) open(req *request) (map[int64]int, error) {
 	return out, err
 }
 
-func (h *versions) document(req *request, key config.Key) error {
-	n, err := versionOf(req.path("version"))
+func (h *versions) document(req *Request, key config.Key) error {
+	n, err := versionOf(req.Path("version"))
 	if err != nil {
 		return err
 	}
-	doc, err := h.control.Versions().Document(req.ctx, n, key)
-	return req.ok(doc, err)
+	doc, err := h.control.Versions().Document(req.Context(), n, key)
+	return req.OK(doc, err)
 }
 
 type versionDiff struct {
@@ -158,31 +158,31 @@ type versionDiff struct {
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
-func (h *versions) diff(req *request) error {
-	out := versionDiff{From: cmp.Or(req.value("from"), config.LiveSide), To: cmp.Or(req.value("to"), config.DraftSide), Items: []config.DocumentDiff{}}
+func (h *versions) diff(req *Request) error {
+	out := versionDiff{From: cmp.Or(req.Value("from"), config.LiveSide), To: cmp.Or(req.Value("to"), config.DraftSide), Items: []config.DocumentDiff{}}
 	prefix := "diff:" + out.From + ":" + out.To + ":"
 	var after config.Key
-	if s := req.value("cursor"); s != "" {
-		if err := parseCursor(prefix, s, &after); err != nil {
+	if s := req.Value("cursor"); s != "" {
+		if err := ParseCursor(prefix, s, &after); err != nil {
 			return err
 		}
 	}
-	list, more, err := h.control.Versions().Diff(req.ctx, out.From, out.To, after, req.number("limit", 100, 1, 1000))
+	list, more, err := h.control.Versions().Diff(req.Context(), out.From, out.To, after, req.Number("limit", 100, 1, 1000))
 	if err != nil {
 		return err
 	}
 	if out.Items = append(out.Items, list...); more {
-		out.NextCursor = cursorText(prefix, list[len(list)-1].Key)
+		out.NextCursor = CursorText(prefix, list[len(list)-1].Key)
 	}
 	return req.Reply(200, out)
 }
 
-func (h *versions) rollback(req *request) error {
-	n, err := versionOf(req.path("version"))
+func (h *versions) rollback(req *Request) error {
+	n, err := versionOf(req.Path("version"))
 	if err != nil {
 		return err
 	}
-	return req.ok(h.control.Versions().Rollback(req.ctx, n, actorOf(req)))
+	return req.OK(h.control.Versions().Rollback(req.Context(), n, ActorOf(req)))
 }
 
 type draftList struct {
@@ -197,21 +197,21 @@ type draft struct {
 	Meta documentMeta `json:"meta"`
 }
 
-func (h *versions) drafts(req *request) error {
+func (h *versions) drafts(req *Request) error {
 	var after config.Key
-	if s := req.value("cursor"); s != "" {
-		if err := parseCursor("drafts:", s, &after); err != nil {
+	if s := req.Value("cursor"); s != "" {
+		if err := ParseCursor("drafts:", s, &after); err != nil {
 			return err
 		}
 	}
-	limit := req.number("limit", 100, 1, 1000)
+	limit := req.Number("limit", 100, 1, 1000)
 	out := draftList{Items: []draft{}}
-	for v, err := range h.control.Drafts().After(req.ctx, after) {
+	for v, err := range h.control.Drafts().After(req.Context(), after) {
 		if err != nil {
 			return err
 		}
 		if n := len(out.Items); n == limit {
-			out.NextCursor = cursorText("drafts:", out.Items[n-1].Key)
+			out.NextCursor = CursorText("drafts:", out.Items[n-1].Key)
 			break
 		}
 		out.Items = append(out.Items, draft{v.Key, rawDocument(v.Spec), metaOf(v)})
@@ -219,12 +219,12 @@ func (h *versions) drafts(req *request) error {
 	return req.Reply(200, out)
 }
 
-func (h *versions) discard(req *request, key config.Key) error {
+func (h *versions) discard(req *Request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
 	}
-	return req.done(h.control.Drafts().Discard(req.ctx, key, cond, actorOf(req)))
+	return req.Done(h.control.Drafts().Discard(req.Context(), key, cond, ActorOf(req)))
 }
 
 type publishBody struct {
@@ -233,7 +233,7 @@ type publishBody struct {
 	Note    string       `json:"note,omitempty"`
 }
 
-func (h *versions) publish(req *request, body *publishBody) error {
+func (h *versions) publish(req *Request, body *publishBody) error {
 	canary, err := body.Canary.canary()
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func (h *versions) publish(req *request, body *publishBody) error {
 	if err != nil {
 		return err
 	}
-	return req.ok(h.control.Drafts().Publish(req.ctx, body.Records, canary, body.Note, by))
+	return req.OK(h.control.Drafts().Publish(req.Context(), body.Records, canary, body.Note, by))
 }
 
 type gateList struct {
@@ -252,9 +252,9 @@ type gateList struct {
 	Items []config.GateVerdict `json:"items"`
 }
 
-func (h *versions) gates(req *request) error {
-	out := gateList{Version: cmp.Or(req.value("version"), config.DraftSide), Passed: true, Items: []config.GateVerdict{}}
-	list, err := h.control.Gates(req.ctx, out.Version)
+func (h *versions) gates(req *Request) error {
+	out := gateList{Version: cmp.Or(req.Value("version"), config.DraftSide), Passed: true, Items: []config.GateVerdict{}}
+	list, err := h.control.Gates(req.Context(), out.Version)
 	if err != nil {
 		return err
 	}

@@ -77,26 +77,26 @@ func (a *approval) cursor() *approvalCursor {
 	return &approvalCursor{At: a.RequestedAt, RunID: a.RunID, TicketID: a.TicketID}
 }
 
-func (h *approvals) list(req *request) error {
-	offset, limit := req.page()
+func (h *approvals) list(req *Request) error {
+	offset, limit := req.Page()
 	all, partial, err := h.waiting(req)
 	if err != nil {
 		return err
 	}
 	order := func(a, b *approvalCursor) int { return b.compare(a) }
-	if req.value("order") == "oldest" {
+	if req.Value("order") == "oldest" {
 		order = (*approvalCursor).compare
 	}
 	slices.SortFunc(all, func(a, b approval) int { return order(a.cursor(), b.cursor()) })
-	filters := filtersOf(req, []string{req.value("agent_id"), req.value("tool"), req.value("user_id"), req.value("reason"), req.value("order")})
+	filters := FiltersOf(req, []string{req.Value("agent_id"), req.Value("tool"), req.Value("user_id"), req.Value("reason"), req.Value("order")})
 	out := approvalList{Items: all, Total: len(all), Partial: partial}
-	if text := req.value("cursor"); text != "" {
+	if text := req.Value("cursor"); text != "" {
 		var at approvalCursor
-		if err := parseCursor("apr_", text, &at); err != nil {
+		if err := ParseCursor("apr_", text, &at); err != nil {
 			return err
 		}
 		if at.Of != filters {
-			return errFilters
+			return ErrFilters
 		}
 		from, found := slices.BinarySearchFunc(all, &at, func(a approval, at *approvalCursor) int { return order(a.cursor(), at) })
 		if found {
@@ -109,10 +109,10 @@ func (h *approvals) list(req *request) error {
 		out.Items = out.Items[:limit]
 		last := out.Items[limit-1].cursor()
 		last.Of = filters
-		next := cursorText("apr_", last)
+		next := CursorText("apr_", last)
 		out.NextCursor = &next
 	}
-	if out.Items, err = h.described(req, out.Items, req.number("context", 3, 0, 10)); err != nil {
+	if out.Items, err = h.described(req, out.Items, req.Number("context", 3, 0, 10)); err != nil {
 		return err
 	}
 	return req.Reply(200, out)
@@ -120,12 +120,12 @@ func (h *approvals) list(req *request) error {
 
 // waiting returns what waits for a person and fits the filters of the request, in no order. Partial says that
 // there may be more.
-func (h *approvals) waiting(req *request) (out []approval, partial bool, err error) {
-	owner, err := req.owner()
+func (h *approvals) waiting(req *Request) (out []approval, partial bool, err error) {
+	owner, err := req.Owner()
 	if err != nil {
 		return nil, false, err
 	}
-	runs, err := req.tenant.Store.ListRuns(req.ctx, awaken.RunQuery{Status: awaken.RunWaiting, Owner: owner, Limit: maxWaitingRuns})
+	runs, err := req.Tenant().Store.ListRuns(req.Context(), awaken.RunQuery{Status: awaken.RunWaiting, Owner: owner, Limit: maxWaitingRuns})
 	if err != nil {
 		return nil, false, err
 	}
@@ -143,7 +143,7 @@ func (h *approvals) waiting(req *request) (out []approval, partial bool, err err
 	if err != nil {
 		return nil, false, err
 	}
-	agent, tool, reason := req.value("agent_id"), req.value("tool"), req.value("reason")
+	agent, tool, reason := req.Value("agent_id"), req.Value("tool"), req.Value("reason")
 	out = []approval{}
 	for _, r := range runs {
 		if agent != "" && agent != r.AgentID || reason != "" && reason != string(r.Waiting.Reason) {
@@ -188,7 +188,7 @@ func ruleOf(s *awaken.Suspension) string {
 }
 
 // described adds what only the approvals of a page have.
-func (h *approvals) described(req *request, page []approval, messages int) ([]approval, error) {
+func (h *approvals) described(req *Request, page []approval, messages int) ([]approval, error) {
 	roots, contexts, calls := map[string]string{}, map[string][]approvalMessage{}, map[string][]*awaken.CallState{}
 	for i := range page {
 		a := &page[i]
@@ -197,7 +197,7 @@ func (h *approvals) described(req *request, page []approval, messages int) ([]ap
 			if err != nil {
 				return nil, err
 			}
-			ledger, err := req.tenant.Store.Calls(req.ctx, a.RunID)
+			ledger, err := req.Tenant().Store.Calls(req.Context(), a.RunID)
 			if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 				return nil, err
 			}
@@ -217,12 +217,12 @@ func (h *approvals) described(req *request, page []approval, messages int) ([]ap
 }
 
 // rootOf returns the run at the top of the tree that a run with that parent belongs to, as far as it still exists.
-func rootOf(req *request, id, parent string) (string, error) {
+func rootOf(req *Request, id, parent string) (string, error) {
 	for range 32 { // deeper than any tree
 		if parent == "" {
 			break
 		}
-		run, err := req.tenant.Store.LoadRun(req.ctx, parent)
+		run, err := req.Tenant().Store.LoadRun(req.Context(), parent)
 		if errors.Is(err, awaken.ErrNotFound) {
 			break
 		}
@@ -235,12 +235,12 @@ func rootOf(req *request, id, parent string) (string, error) {
 }
 
 // contextOf returns the beginnings of the last messages of a thread that have text and that clients may see.
-func contextOf(req *request, threadID string, n int) ([]approvalMessage, error) {
+func contextOf(req *Request, threadID string, n int) ([]approvalMessage, error) {
 	out := []approvalMessage{}
 	if n == 0 {
 		return out, nil
 	}
-	end, err := req.tenant.Store.Recent(req.ctx, threadID, 4*n)
+	end, err := req.Tenant().Store.Recent(req.Context(), threadID, 4*n)
 	if errors.Is(err, awaken.ErrNotFound) { // it was just removed
 		return out, nil
 	}

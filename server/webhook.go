@@ -29,25 +29,25 @@ type Webhooks struct {
 
 func (h *webhooks) routes() []protocol.Route {
 	const all, one = "/v1/webhooks", "/v1/webhooks/{webhook_id}"
-	page := []protocol.Param{param("cursor", "string", "next_cursor of the previous page"), param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	page := []protocol.Param{Param("cursor", "string", "next_cursor of the previous page"), Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: own(h.list), Query: page,
+		{Method: "GET", Path: all, Handle: Handle(h.list), Query: page,
 			Summary: "List the webhooks, by id", Replies: map[int]any{200: webhookList{}}},
-		{Method: "POST", Path: all, Handle: withBody(h.create), Body: newWebhook{},
+		{Method: "POST", Path: all, Handle: HandleBody(h.create), Body: newWebhook{},
 			Summary: "Create a webhook; only this reply has the secret that signs its messages", Replies: map[int]any{201: webhookView{}}, Failures: []int{409}},
-		{Method: "GET", Path: one, Handle: own(h.get),
+		{Method: "GET", Path: one, Handle: Handle(h.get),
 			Summary: "Get a webhook", Replies: map[int]any{200: webhookView{}}},
-		{Method: "PUT", Path: one, Handle: withBody(h.put), Body: putWebhook{},
+		{Method: "PUT", Path: one, Handle: HandleBody(h.put), Body: putWebhook{},
 			Summary: "Replace a webhook; its secret stays", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: own(h.delete),
+		{Method: "DELETE", Path: one, Handle: Handle(h.delete),
 			Summary: "Delete a webhook: messages that are not delivered are dropped", Replies: map[int]any{204: nil}},
-		{Method: "POST", Path: one + "/rotate", Handle: own(h.rotate),
+		{Method: "POST", Path: one + "/rotate", Handle: Handle(h.rotate),
 			Summary: "Replace the secret of a webhook; messages are signed with both for 24 hours", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/test", Handle: own(h.test),
+		{Method: "POST", Path: one + "/test", Handle: Handle(h.test),
 			Summary: "Send a test message to a webhook, once", Replies: map[int]any{200: webhook.Attempt{}}},
-		{Method: "GET", Path: one + "/deliveries", Handle: own(h.deliveries), Query: page,
+		{Method: "GET", Path: one + "/deliveries", Handle: Handle(h.deliveries), Query: page,
 			Summary: "List what a webhook was told, by run, the latest first", Replies: map[int]any{200: webhookDeliveries{}}},
-		{Method: "POST", Path: one + "/redeliver", Handle: withBody(h.redeliver), Body: redelivery{},
+		{Method: "POST", Path: one + "/redeliver", Handle: HandleBody(h.redeliver), Body: redelivery{},
 			Summary: "Tell a webhook again what happened to a run", Replies: map[int]any{202: nil}, Failures: []int{409}},
 	}
 	for i := range routes {
@@ -82,24 +82,24 @@ type webhookList struct {
 
 const webhookCursor = "w."
 
-func (h *webhooks) list(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *webhooks) list(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	filters := filtersOf(req, nil)
-	from, err := req.behind(webhookCursor, filters)
+	filters := FiltersOf(req, nil)
+	from, err := req.Behind(webhookCursor, filters)
 	if err != nil {
 		return err
 	}
-	limit := req.number("limit", 50, 1, 200)
-	found, err := h.endpoints.Endpoints(req.ctx, req.tenant.Name(), from.At, limit+1)
+	limit := req.Number("limit", 50, 1, 200)
+	found, err := h.endpoints.Endpoints(req.Context(), req.Tenant().Name(), from.At, limit+1)
 	if err != nil {
 		return err
 	}
 	out := webhookList{Items: []webhookView{}}
 	for i, e := range found {
 		if i == limit {
-			out.NextCursor = cursorText(webhookCursor, keyset{At: found[i-1].ID, Of: filters})
+			out.NextCursor = CursorText(webhookCursor, Keyset{At: found[i-1].ID, Of: filters})
 			break
 		}
 		out.Items = append(out.Items, webhookViewOf(e, awaken.Secret{}))
@@ -115,8 +115,8 @@ type newWebhook struct {
 // maxWebhooks is how many webhooks a tenant may have.
 const maxWebhooks = 50
 
-func (h *webhooks) create(req *request, body *newWebhook) error {
-	e := &webhook.Endpoint{Tenant: req.tenant.Name(), ID: body.ID, Spec: body.EndpointSpec}
+func (h *webhooks) create(req *Request, body *newWebhook) error {
+	e := &webhook.Endpoint{Tenant: req.Tenant().Name(), ID: body.ID, Spec: body.EndpointSpec}
 	if e.ID == "" {
 		e.ID = h.newID()
 	}
@@ -126,12 +126,12 @@ func (h *webhooks) create(req *request, body *newWebhook) error {
 	if err := h.check(&e.Spec); err != nil {
 		return err
 	}
-	if found, err := h.endpoints.Endpoints(req.ctx, e.Tenant, "", maxWebhooks); err != nil {
+	if found, err := h.endpoints.Endpoints(req.Context(), e.Tenant, "", maxWebhooks); err != nil {
 		return err
 	} else if len(found) == maxWebhooks {
-		return fail(http.StatusConflict, "too_many_webhooks", "the tenant has %d webhooks, which is the maximum; delete one first", maxWebhooks)
+		return Fail(http.StatusConflict, "too_many_webhooks", "the tenant has %d webhooks, which is the maximum; delete one first", maxWebhooks)
 	}
-	secret, err := h.router.Add(req.ctx, e)
+	secret, err := h.router.Add(req.Context(), e)
 	if err != nil {
 		return h.missing(req, err)
 	}
@@ -154,31 +154,31 @@ func (h *webhooks) check(spec *webhook.EndpointSpec) error {
 }
 
 // changed records that a webhook was changed, and replies with it.
-func (h *webhooks) changed(req *request, action string, status int, e *webhook.Endpoint, secret awaken.Secret) error {
-	if err := recordChange(req, h.audit, action, "webhooks/"+e.ID); err != nil {
+func (h *webhooks) changed(req *Request, action string, status int, e *webhook.Endpoint, secret awaken.Secret) error {
+	if err := RecordChange(req, h.audit, action, "webhooks/"+e.ID); err != nil {
 		return err
 	}
 	return req.Reply(status, webhookViewOf(e, secret))
 }
 
 // missing answers that the webhook of a request does not exist with status 404, and that the server has no key for secrets with 503.
-func (h *webhooks) missing(req *request, err error) error {
+func (h *webhooks) missing(req *Request, err error) error {
 	if errors.Is(err, deliver.ErrSeal) {
-		return unavailable(plain(err.Error()))
+		return Unavailable(Plain(err.Error()))
 	}
 	if errors.Is(err, awaken.ErrNotFound) {
-		return protocol.NotFound("webhook", req.path("webhook_id"))
+		return protocol.NotFound("webhook", req.Path("webhook_id"))
 	}
 	return err
 }
 
 // of returns the webhook of a request.
-func (h *webhooks) of(req *request) (*webhook.Endpoint, error) {
-	e, err := h.endpoints.Endpoint(req.ctx, req.tenant.Name(), req.path("webhook_id"))
+func (h *webhooks) of(req *Request) (*webhook.Endpoint, error) {
+	e, err := h.endpoints.Endpoint(req.Context(), req.Tenant().Name(), req.Path("webhook_id"))
 	return e, h.missing(req, err)
 }
 
-func (h *webhooks) get(req *request) error {
+func (h *webhooks) get(req *Request) error {
 	e, err := h.of(req)
 	if err != nil {
 		return err
@@ -192,11 +192,11 @@ type putWebhook struct {
 	webhook.EndpointSpec
 }
 
-func (h *webhooks) put(req *request, body *putWebhook) error {
+func (h *webhooks) put(req *Request, body *putWebhook) error {
 	if err := h.check(&body.EndpointSpec); err != nil {
 		return err
 	}
-	e, err := h.router.Change(req.ctx, req.tenant.Name(), req.path("webhook_id"), func(e *webhook.Endpoint) error {
+	e, err := h.router.Change(req.Context(), req.Tenant().Name(), req.Path("webhook_id"), func(e *webhook.Endpoint) error {
 		e.Spec, e.State.Paused = body.EndpointSpec, ""
 		return expect("webhook", e.ID, e.State.Edits, body.ExpectedRevision)
 	})
@@ -206,25 +206,25 @@ func (h *webhooks) put(req *request, body *putWebhook) error {
 	return h.changed(req, "update", http.StatusOK, e, awaken.Secret{})
 }
 
-func (h *webhooks) delete(req *request) error {
-	if existed, err := h.endpoints.DropEndpoint(req.ctx, req.tenant.Name(), req.path("webhook_id")); err != nil {
+func (h *webhooks) delete(req *Request) error {
+	if existed, err := h.endpoints.DropEndpoint(req.Context(), req.Tenant().Name(), req.Path("webhook_id")); err != nil {
 		return err
 	} else if !existed {
 		return h.missing(req, awaken.ErrNotFound)
 	}
-	return req.done(recordChange(req, h.audit, "delete", "webhooks/"+req.path("webhook_id")))
+	return req.Done(RecordChange(req, h.audit, "delete", "webhooks/"+req.Path("webhook_id")))
 }
 
-func (h *webhooks) rotate(req *request) error {
-	secret, e, err := h.router.Rotate(req.ctx, req.tenant.Name(), req.path("webhook_id"))
+func (h *webhooks) rotate(req *Request) error {
+	secret, e, err := h.router.Rotate(req.Context(), req.Tenant().Name(), req.Path("webhook_id"))
 	if err != nil {
 		return h.missing(req, err)
 	}
 	return h.changed(req, "rotate", http.StatusOK, e, secret)
 }
 
-func (h *webhooks) test(req *request) error {
-	a, err := h.router.Test(req.ctx, req.tenant.Name(), req.path("webhook_id"))
+func (h *webhooks) test(req *Request) error {
+	a, err := h.router.Test(req.Context(), req.Tenant().Name(), req.Path("webhook_id"))
 	if err != nil {
 		return h.missing(req, err)
 	}
@@ -237,28 +237,28 @@ type webhookDeliveries struct {
 	NextCursor string     `json:"next_cursor,omitempty"`
 }
 
-func (h *webhooks) deliveries(req *request) error {
-	if err := req.checkKnown(); err != nil {
+func (h *webhooks) deliveries(req *Request) error {
+	if err := req.CheckKnown(); err != nil {
 		return err
 	}
 	e, err := h.of(req)
 	if err != nil {
 		return err
 	}
-	filters := filtersOf(req, e.ID)
-	from, err := req.behind(webhookCursor, filters)
+	filters := FiltersOf(req, e.ID)
+	from, err := req.Behind(webhookCursor, filters)
 	if err != nil {
 		return err
 	}
-	limit := req.number("limit", 50, 1, 200)
-	hooks, err := h.hooks.Hooks(req.ctx, webhook.Query{Tenant: e.Tenant, ID: deliver.HookID(e), Latest: true, Before: from.At, Limit: limit + 1})
+	limit := req.Number("limit", 50, 1, 200)
+	hooks, err := h.hooks.Hooks(req.Context(), webhook.Query{Tenant: e.Tenant, ID: deliver.HookID(e), Latest: true, Before: from.At, Limit: limit + 1})
 	if err != nil {
 		return err
 	}
 	out := webhookDeliveries{Items: []delivery{}}
 	for i, hook := range hooks {
 		if i == limit {
-			out.NextCursor = cursorText(webhookCursor, keyset{At: hooks[i-1].RunID, Of: filters})
+			out.NextCursor = CursorText(webhookCursor, Keyset{At: hooks[i-1].RunID, Of: filters})
 			break
 		}
 		hook.Target.URL = e.Spec.URL
@@ -272,7 +272,7 @@ type redelivery struct {
 	From  int    `json:"from,omitempty"` // the number of the first message, counted from 1; default 1
 }
 
-func (h *webhooks) redeliver(req *request, body *redelivery) error {
+func (h *webhooks) redeliver(req *Request, body *redelivery) error {
 	e, err := h.of(req)
 	if err != nil {
 		return err
@@ -280,14 +280,14 @@ func (h *webhooks) redeliver(req *request, body *redelivery) error {
 	if body.RunID == "" {
 		return protocol.BadRequest("run_id is missing; want the run whose messages are sent again")
 	}
-	err = h.router.Sender().Redeliver(req.ctx, e.Tenant, body.RunID, deliver.HookID(e), max(1, body.From))
+	err = h.router.Sender().Redeliver(req.Context(), e.Tenant, body.RunID, deliver.HookID(e), max(1, body.From))
 	if errors.Is(err, awaken.ErrNotFound) {
 		return protocol.NotFound("delivery", body.RunID)
 	}
 	if err != nil {
 		return err
 	}
-	if err := recordChange(req, h.audit, "redeliver", "webhooks/"+e.ID); err != nil {
+	if err := RecordChange(req, h.audit, "redeliver", "webhooks/"+e.ID); err != nil {
 		return err
 	}
 	return req.Reply(http.StatusAccepted, nil)

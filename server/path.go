@@ -1,0 +1,47 @@
+package server
+
+import (
+	"errors"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/timeline"
+)
+
+// ThreadStore is what the routes of threads and runs need of a store beyond what a mailbox needs.
+type ThreadStore interface {
+	mailbox.Handle
+	awaken.ThreadEditor
+	timeline.Log
+}
+
+// ThreadsOf returns a tenant's store. New has verified that it is a ThreadStore.
+func ThreadsOf(t *mailbox.Tenant) ThreadStore { return t.Store.(ThreadStore) }
+
+// Thread returns the thread that the path names.
+func (req *Request) Thread() (*awaken.Thread, error) {
+	t, err := req.tenant.Store.Thread(req.ctx, req.Path("thread_id"))
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, protocol.NotFound("thread", req.Path("thread_id"))
+	}
+	return t, err
+}
+
+// Run returns the run that the path names.
+func (req *Request) Run() (*awaken.Run, error) {
+	r, err := req.tenant.Store.LoadRun(req.ctx, req.Path("run_id"))
+	if errors.Is(err, awaken.ErrNotFound) {
+		return nil, protocol.NotFound("run", req.Path("run_id"))
+	}
+	return r, err
+}
+
+// ProfileOf returns the profile of the tenant of a request.
+func ProfileOf(req *Request) (profile.Store, error) {
+	if values := RuntimeOf(req.tenant).Profile(); values != nil {
+		return values, nil
+	}
+	return nil, Unavailable("this server has no profile")
+}

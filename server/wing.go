@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/mailbox"
+	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/registry"
+)
+
+// Wing is a part of a server: the routes of a few nouns, with what they need. The packages below this one are wings; no wing
+// knows another one.
+type Wing interface {
+	// Mount returns the routes of the wing. New calls it once. The wing may keep k for as long as the server exists.
+	Mount(k *Kernel) ([]protocol.Route, error)
+}
+
+// Worker is a wing with work that no request asks for. Serve calls Work and waits for it to return after ctx is done. A wing
+// whose work is runs leaves it alone if [Kernel.ManualMailbox] is set.
+type Worker interface {
+	Work(ctx context.Context)
+}
+
+// Kernel is what a server lends to its wings.
+type Kernel struct {
+	Mailbox *mailbox.Mailbox
+	// ManualMailbox says that another process, or the caller of Serve, works on the mailbox.
+	ManualMailbox bool
+	Control       *config.Manager // the control plane and its audit log; nil if there is none
+	Streams       *Streams
+	Serving       context.Context // until Stop
+	Logger        *slog.Logger
+	NewID         func() string
+	// TrustClients and BasePath are those of [Config].
+	TrustClients bool
+	BasePath     string
+
+	auth    *auth
+	limiter *limiter
+}
+
+// Registry returns the registry that new runs use by default.
+func (k *Kernel) Registry() *registry.Registry { return RuntimeOf(k.Mailbox.Tenant("")).Registry() }
+
+// Enter makes a request to a route for everyone one of a tenant's, after its handler has found it authentic. Until leave is
+// called, it counts among the concurrent requests of the tenant, which are limited.
+func (k *Kernel) Enter(req *Request, tenant string) (leave func(), err error) {
+	req.Acting, req.tenant = tenant, k.Mailbox.Tenant(tenant)
+	if err := k.limiter.requests.take(req.Caller, 1); err != nil {
+		return nil, err
+	}
+	return func() { k.limiter.requests.give(req.Caller, 1) }, nil
+}
+
+// CheckGuesses refuses a request whose address has sent too many wrong secrets and must wait.
+func (k *Kernel) CheckGuesses(r *http.Request) error { return k.auth.guesses.check(r) }
+
+// CountGuess counts a wrong secret.
+func (k *Kernel) CountGuess(r *http.Request) { k.auth.guesses.wrong(r) }
