@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/registry"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // tower is a schema of a few kilobytes whose references stand for 10^15 subschemas.
@@ -61,7 +61,7 @@ func times(n int, item string) string {
 // The same input passes or not, whatever the protocol, and what does not pass leaves nothing behind.
 func TestAdmission_IsTheSameForEveryProtocol(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) {
+	g := newRig(t, func(c *servertest.Config) {
 		c.Routes = slices.Concat(aisdk.Routes(), agui.Routes())
 		c.Limits.MessagesPerRun, c.Limits.ToolsPerRun, c.Limits.SchemaBytes, c.Limits.SchemaParts = 3, 4, 20_000, 100
 	})
@@ -160,7 +160,7 @@ func TestAdmission_ModelsWithoutPrices(t *testing.T) {
 			c.Pricing = rule
 			c.Models = append(c.Models, awaken.ModelSpec{ID: "free", ProviderID: "p", UpstreamModel: "f"})
 		}
-		g.start(func(c *server.Config) { c.AllowUnpriced = allowed })
+		g.start(func(c *servertest.Config) { c.AllowUnpriced = allowed })
 		for id, model := range map[string]string{"unpriced": "free", "priced": "m"} {
 			resp := g.do("POST", "/v1/config/agents", `{"id":"`+id+`","model_id":"`+model+`"}`, admin...)
 			_ = resp.Body.Close()
@@ -260,7 +260,7 @@ func FuzzAdmission(f *testing.F) {
 		f.Add(in.body(`[{"id":"t","name":"t","parameters":{"type":"object","properties":{"a":{"$ref":"#"}}}}]`, oneMessage, ""))
 	}
 	f.Add(`{"agent_id":"default","stream":false,"budget":{"run_usd":1},"output_schema":{"type":"object"},"overrides":{"temperature":3},"messages":` + oneMessage + `}`)
-	g := newRig(f, func(c *server.Config) { c.Routes = slices.Concat(aisdk.Routes(), agui.Routes()) })
+	g := newRig(f, func(c *servertest.Config) { c.Routes = slices.Concat(aisdk.Routes(), agui.Routes()) })
 	f.Fuzz(func(t *testing.T, body string) {
 		g.t = t
 		for name, in := range inbounds {

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
-func withAISDK(c *server.Config) { c.Routes = aisdkRoutes() }
+func withAISDK(c *servertest.Config) { c.Routes = aisdkRoutes() }
 
 // chat sends a message on a thread through an AI SDK route and returns the stream.
 func (g *rig) chat(path, thread, more, text string, headers ...string) string {

@@ -36,7 +36,7 @@ func (l *FileLimits) setDefaults() {
 // If the client chose the ID of a thread that does not exist, the user holds them until the submission is accepted and
 // has made the thread the user's: another user who creates the thread of a submission that was refused must not
 // find the files there. It returns the holder, if there are files.
-func (req *Request) keepFiles(s *mailbox.Submission) (holder blob.Holder, err error) {
+func keepFiles(req *Request, s *mailbox.Submission) (holder blob.Holder, err error) {
 	media := func(b llm.Block) bool { return b.Source != nil && b.Source.Type != "url" }
 	if !slices.ContainsFunc(s.Request.Messages, func(m *llm.Message) bool { return slices.ContainsFunc(m.Content, media) }) {
 		return holder, nil
@@ -46,7 +46,7 @@ func (req *Request) keepFiles(s *mailbox.Submission) (holder blob.Holder, err er
 		return holder, nil // the runtime says so
 	}
 	holder = blob.User(s.Request.UserID)
-	if exists, err := req.threadExists(s.Request.ThreadID); err != nil {
+	if exists, err := threadExists(req, s.Request.ThreadID); err != nil {
 		return holder, err
 	} else if exists || s.Request.ThreadID == "" {
 		s.Request.ThreadID = cmp.Or(s.Request.ThreadID, ids.New())
@@ -62,7 +62,7 @@ func (req *Request) keepFiles(s *mailbox.Submission) (holder blob.Holder, err er
 		own.Content = slices.Clone(m.Content)
 		for j := range own.Content {
 			if src := own.Content[j].Source; src != nil && src.Type == "blob" {
-				stored, err := req.stored(store, src.ID)
+				stored, err := stored(req, store, src.ID)
 				if errors.Is(err, awaken.ErrNotFound) {
 					return holder, protocol.BadRequest("messages[%d].content[%d].source: blob %q does not exist; upload it with POST /v1/blobs", i, j, src.ID)
 				} else if err != nil {
@@ -77,7 +77,7 @@ func (req *Request) keepFiles(s *mailbox.Submission) (holder blob.Holder, err er
 		}
 		msgs[i] = &own
 	}
-	if err := req.admitFiles(store, msgs); err != nil {
+	if err := admitFiles(req, store, msgs); err != nil {
 		return holder, err
 	}
 	if err := store.Hold(req.ctx, holder, refs...); err != nil {
@@ -91,7 +91,7 @@ func (req *Request) keepFiles(s *mailbox.Submission) (holder blob.Holder, err er
 }
 
 // threadExists reports whether a thread exists.
-func (req *Request) threadExists(id string) (bool, error) {
+func threadExists(req *Request, id string) (bool, error) {
 	if id == "" {
 		return false, nil
 	}
@@ -110,7 +110,7 @@ func sameType(a, b string) bool {
 }
 
 // admitFiles refuses messages whose inline files are more than the tenant may still store.
-func (req *Request) admitFiles(store blob.Store, msgs []*llm.Message) error {
+func admitFiles(req *Request, store blob.Store, msgs []*llm.Message) error {
 	size, most := blob.Size(msgs...), req.admission.files
 	if size == 0 || most < 0 {
 		return nil
@@ -128,7 +128,7 @@ func TooManyFiles(total, most int64) error {
 }
 
 // stored returns a blob that the caller may read, as a source.
-func (req *Request) stored(store blob.Store, id string) (*llm.Source, error) {
+func stored(req *Request, store blob.Store, id string) (*llm.Source, error) {
 	if req.Confined {
 		if ok, err := store.Readable(req.ctx, id, req.User); err != nil || !ok {
 			return nil, cmp.Or(err, blob.NotFound(id))

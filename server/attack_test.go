@@ -22,6 +22,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -32,7 +33,7 @@ type served struct {
 }
 
 // listen serves on a port until the test ends.
-func listen(t *testing.T, change ...func(*server.Config)) *served {
+func listen(t *testing.T, change ...func(*servertest.Config)) *served {
 	t.Helper()
 	g := newRig(t, change...)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -41,11 +42,11 @@ func listen(t *testing.T, change ...func(*server.Config)) *served {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	cfg := server.Config{Mailbox: g.box, Keys: g.keys, Changes: g.db.(*memory.DB).Changes(), ManualMailbox: true}
+	cfg := servertest.Config{Config: server.Config{Mailbox: g.box, Keys: g.keys, Changes: g.db.(*memory.DB).Changes(), ManualMailbox: true}}
 	for _, c := range change {
 		c(&cfg)
 	}
-	srv, err := server.New(cfg)
+	srv, err := cfg.Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func message(method, target, body string, headers ...string) string {
 func TestAttack_Bytes(t *testing.T) {
 	t.Parallel()
 	open := listen(t)
-	closed := listen(t, func(c *server.Config) { c.Open = new(bool) })
+	closed := listen(t, func(c *servertest.Config) { c.Open = new(bool) })
 	const key = "Authorization: Bearer " + adminKey
 	const threads = "/v1/threads"
 	post := func(body string, headers ...string) string {
@@ -296,7 +297,7 @@ func TestAttack_Bytes(t *testing.T) {
 // TestAttack_Keys calls every operation with every insufficient key.
 func TestAttack_Keys(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Open = new(bool) })
+	g := newRig(t, func(c *servertest.Config) { c.Open = new(bool) })
 	d := readDocument(t, g)
 	secret := map[string]string{}
 	for _, kind := range []string{"read", "run", "revoked"} {
@@ -423,7 +424,7 @@ func (g *rig) rests(tenant string) bool {
 // TestAttack_ForeignTenant requests one tenant's resources with another tenant's key, on every route.
 func TestAttack_ForeignTenant(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Open = new(bool) })
+	g := newRig(t, func(c *servertest.Config) { c.Open = new(bool) })
 	g.tenant = "a"
 	keys := map[string][]string{}
 	for _, tenant := range []string{"a", "b"} {
@@ -534,7 +535,7 @@ func TestAttack_ForeignTenant(t *testing.T) {
 // TestAttack_RevokedKeyOfAStream: a stream ends when its key is revoked.
 func TestAttack_RevokedKeyOfAStream(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) {
+	g := newRig(t, func(c *servertest.Config) {
 		c.Open = new(bool)
 		c.Limits.Heartbeat = 20 * time.Millisecond
 	})
@@ -608,7 +609,7 @@ func TestAttack_Frames(t *testing.T) {
 func TestAttack_Slow(t *testing.T) {
 	t.Parallel()
 	const limit = 150 * time.Millisecond
-	g := listen(t, func(c *server.Config) {
+	g := listen(t, func(c *servertest.Config) {
 		c.Limits.HeaderTime, c.Limits.RequestTime, c.Limits.IdleTime = limit, limit, limit
 	})
 	for name, start := range map[string]string{
@@ -666,7 +667,7 @@ func TestAttack_Errors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log safeBuffer
-			g := newBrokenRig(t, err, func(c *server.Config) { c.Logger = slog.New(slog.NewJSONHandler(&log, nil)) })
+			g := newBrokenRig(t, err, func(c *servertest.Config) { c.Logger = slog.New(slog.NewJSONHandler(&log, nil)) })
 			d := readDocument(t, newRig(t))
 			d.operations(func(method, path string, op map[string]any) {
 				body := ""
@@ -704,7 +705,7 @@ func TestAttack_ErrorsOfRuns(t *testing.T) {
 			if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 				t.Fatal(err)
 			}
-			g.start(func(c *server.Config) { c.Limits.WaitTime = 300 * time.Millisecond })
+			g.start(func(c *servertest.Config) { c.Limits.WaitTime = 300 * time.Millisecond })
 			see := func(what, text string) {
 				if strings.Contains(text, secret) || strings.Contains(text, "10.0.0.7") {
 					t.Errorf("%s has the secret: %s", what, text)
@@ -817,7 +818,7 @@ func TestAttack_Profiles(t *testing.T) {
 		}
 	}
 	var log safeBuffer
-	g := listen(t, func(c *server.Config) {
+	g := listen(t, func(c *servertest.Config) {
 		c.DebugAddress, c.Logger = "127.0.0.1:0", slog.New(slog.NewTextHandler(&log, nil))
 	})
 	run := g.want(201, "POST", "/v1/keys", `{"kind":"run"}`, admin...)["secret"].(string)

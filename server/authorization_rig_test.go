@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configtest"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // authorizer is a [server.Authorizer] of servers in memory. A code is the scope that it is good for; "wrong" is no code.
@@ -113,7 +114,7 @@ func (a *authorization) now(t testing.TB) any {
 // One authorization for all is of admins that belong to no tenant: others read whether it is there.
 func TestAuthorization_OneForAll(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Users.Header = "X-User" })
+	g := newRig(t, func(c *servertest.Config) { c.Users.Header = "X-User" })
 	const path = "/v1/mcp-servers/shared/authorization"
 	for _, c := range callersOf("acme") {
 		if err := g.keys.Fix(c.secret(), c.key); err != nil {

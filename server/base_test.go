@@ -8,16 +8,17 @@ import (
 
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/console"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // withConsole returns a change of a server's configuration: the console, at a base path.
-func withConsole(t *testing.T, base string) func(*server.Config) {
+func withConsole(t *testing.T, base string) func(*servertest.Config) {
 	t.Helper()
 	c, err := console.New(base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(cfg *server.Config) { cfg.Console, cfg.BasePath = c, base }
+	return func(cfg *servertest.Config) { cfg.Console, cfg.BasePath = c, base }
 }
 
 // kindOf returns the status and media type of a GET of a browser.
@@ -38,7 +39,7 @@ func (g *rig) kindOf(path string) (int, string) {
 }
 
 func TestConsole_IsPublicAndTheAPIStaysJSON(t *testing.T) {
-	g := newRig(t, withConsole(t, ""), func(cfg *server.Config) { cfg.Open = new(false) })
+	g := newRig(t, withConsole(t, ""), func(cfg *servertest.Config) { cfg.Open = new(false) })
 	for path, want := range map[string]string{"/": "200 text/html", "/runs/x": "200 text/html", "/v1/threads": "401 application/json", "/v1/none": "404 application/json",
 		"/v2/x": "404 application/json", "/assets/none.js": "404 application/json", "/v1/approvals/a/b": "405 application/json", "/health": "200 application/json"} {
 		if status, kind := g.kindOf(path); fmt.Sprint(status, " ", kind) != want {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // raw sends a request and returns the response with its body.
@@ -121,7 +121,7 @@ func TestBlobs_List(t *testing.T) {
 // What cannot be stored is refused with a reason, and leaves nothing behind.
 func TestBlobs_BadInput(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Files.Bytes, c.Files.Total = 1000, 1500 })
+	g := newRig(t, func(c *servertest.Config) { c.Files.Bytes, c.Files.Total = 1000, 1500 })
 	for _, c := range []struct {
 		mediaType string
 		size      int

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // A preflight request from an allowed origin may ask for any header: clients add their own, such
 // as x-session-id. The header that names the user is the proxy's alone.
 func TestPreflight_AllowsEveryHeaderButTheUsers(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Origins, c.Users.Header = []string{"https://app.example"}, "X-User" })
+	g := newRig(t, func(c *servertest.Config) { c.Origins, c.Users.Header = []string{"https://app.example"}, "X-User" })
 	ask := func(origin, headers string) (int, string) {
 		resp := g.do("OPTIONS", "/v1/ai-sdk/chat", "", "Origin", origin, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", headers)
 		resp.Body.Close()

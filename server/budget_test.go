@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -79,7 +80,7 @@ func TestBudget_RunContinuesWhenLimitIsRaised(t *testing.T) {
 
 func TestBudget_OfATenantIsSetByOperators(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Open = new(bool) })
+	g := newRig(t, func(c *servertest.Config) { c.Open = new(bool) })
 	keys := map[string][]string{}
 	for _, tenant := range []string{"a", "b"} {
 		if err := g.keys.Fix("the-key-of-"+tenant, server.Key{ID: tenant, Kind: server.AdminKey, Tenant: tenant}); err != nil {
@@ -142,7 +143,7 @@ func TestBudget_RoutesSayThatThereIsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box})
+	srv, err := (&servertest.Config{Config: server.Config{Mailbox: box}}).Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}

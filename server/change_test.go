@@ -15,6 +15,7 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
@@ -215,7 +216,7 @@ func TestFeed_HidesDeletedThreads(t *testing.T) {
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
-	g.start(func(c *server.Config) { c.Users = server.Users{On: true} }) // then a caller without a user has what belongs to none
+	g.start(func(c *servertest.Config) { c.Users = server.Users{On: true} }) // then a caller without a user has what belongs to none
 	alice, none := g.keyed(server.Key{ID: "k-alice", Kind: server.RunKey, User: "alice"}), g.keyed(server.Key{ID: "k-none", Kind: server.RunKey})
 	deleted, _ := g.done(alice...)
 	g.want(204, "DELETE", "/v1/threads/"+deleted, "", admin...)
@@ -237,7 +238,7 @@ func TestFeed_HidesDeletedThreads(t *testing.T) {
 // The feed ends when its key is revoked, although nothing changes.
 func TestFeed_EndsWithItsKey(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) {
+	g := newRig(t, func(c *servertest.Config) {
 		c.Open = new(bool)
 		c.Limits.Heartbeat = 20 * time.Millisecond
 	})

@@ -14,14 +14,12 @@ import (
 	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
+	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/rollup"
-	"github.com/awaken-go/awaken/schedule"
-	"github.com/awaken-go/awaken/webhook"
 )
 
 // Config configures a Server. Mailbox is required; every other field has a useful zero value.
@@ -69,16 +67,6 @@ type Config struct {
 	// Authorizer completes the authorizations of the MCP servers in Control's documents. Nil makes the routes with which
 	// users authorize them unavailable.
 	Authorizer Authorizer
-	// Stats is the recent activity of the agents. Nil makes its routes unavailable.
-	Stats *Stats
-	// Hooks are the receivers of push notifications. Nil makes the route that lists deliveries unavailable.
-	Hooks webhook.Store
-	// Webhooks tells endpoints about the runs of tenants. It needs Hooks. Nil makes its routes unavailable.
-	Webhooks *Webhooks
-	// Triggers lets other systems start runs. Nil makes its routes unavailable.
-	Triggers *Triggers
-	// Schedules are those of all tenants, which Serve works on. Nil makes their routes unavailable.
-	Schedules schedule.Store
 	// Changes is the log of what changes in tenants. Nil makes the feed unavailable.
 	Changes changelog.Store
 	// Users says how users of a tenant are told apart.
@@ -110,13 +98,9 @@ type Config struct {
 	Version       string
 	// Settings are those of the program, for admins to look at.
 	Settings []Setting
-	// Rollups keeps figures about the runs of the mailbox's queue, which Serve counts. Nil disables the routes.
-	Rollups rollup.Store
-	// Replicas tells admins of all processes that serve, of which Serve makes this one. Nil disables the route.
-	Replicas *Replicas
 
-	// Evals makes evaluations available, which are kept in the profiles of tenants. Nil disables their routes.
-	Evals *Evals
+	// Live keeps the judgements of runs, which traces show. If nil, they show none.
+	Live live.Store
 
 	Logger *slog.Logger // nil discards
 	NewID  func() string
@@ -207,4 +191,22 @@ func isLocalHost(host string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback()
+}
+
+// has reports whether a wing has a feature.
+func (c *Config) has(feature string) bool {
+	return slices.ContainsFunc(c.Wings, func(w Wing) bool {
+		f, ok := w.(Featured)
+		return ok && slices.Contains(f.Features(), feature)
+	})
+}
+
+// parts returns values of the types that bodies of the wings have as parts.
+func (c *Config) parts() (all []any) {
+	for _, w := range c.Wings {
+		if p, ok := w.(Composed); ok {
+			all = append(all, p.Parts()...)
+		}
+	}
+	return all
 }

@@ -25,6 +25,8 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/figures"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/trace"
 )
@@ -43,13 +45,13 @@ var seeds = []config.Document{
 }
 
 // openControl opens the control plane on the rig's store.
-func (g *rig) openControl(cfg *server.Config) {
+func (g *rig) openControl(cfg *servertest.Config) {
 	g.t.Helper()
 	if g.conf == nil {
 		g.conf = memory.NewDB().Config()
 	}
 	if g.mcp == nil {
-		g.mcp, g.stats = &configtest.MCP{Unusable: map[string]string{"unusable": "its secrets cannot be read"}}, server.NewStats(nil)
+		g.mcp, g.stats = &configtest.MCP{Unusable: map[string]string{"unusable": "its secrets cannot be read"}}, figures.NewStats(nil)
 		g.mcp.Server("files", "", "read")
 		g.mcp.Server("down", "connection refused")
 	}
@@ -77,7 +79,7 @@ func (g *rig) openControl(cfg *server.Config) {
 		g.t.Fatal(err)
 	}
 	own.Manager = g.control
-	cfg.Control, cfg.Assistant, cfg.Stats, cfg.Adapters = g.control, own, g.stats, []string{"openai", "scripted"}
+	cfg.Control, cfg.Assistant, cfg.Figures.Stats, cfg.Adapters = g.control, own, g.stats, []string{"openai", "scripted"}
 	cfg.Permission, cfg.Authorizer = rules, authorizer{g.mcp}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // says sends a request as an admin and checks the status and the body.
@@ -553,7 +554,7 @@ func TestConnections_None(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	g := newRig(t, func(c *server.Config) { c.Control, c.Assistant, c.Permission = m, nil, nil })
+	g := newRig(t, func(c *servertest.Config) { c.Control, c.Assistant, c.Permission = m, nil, nil })
 	g.says(201, "", "POST", "/v1/config/mcp-servers", `{"id":"s","transport":"stdio","command":"c"}`)
 	g.says(201, "", "POST", "/v1/config/a2a-servers", `{"id":"s","base_url":"https://x.example"}`)
 	for _, path := range []string{"GET /v1/mcp-servers/s/status", "GET /v1/mcp-servers/s/inventory", "POST /v1/mcp-servers/s/restart", "GET /v1/a2a-servers/s/status", "GET /v1/agents/default/permission-preview"} {
@@ -718,7 +719,7 @@ func TestPermissionPreview(t *testing.T) {
 // With HideConfig, the routes of documents do not exist.
 func TestHideConfig(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.HideConfig, c.Routes = true, aisdkRoutes() })
+	g := newRig(t, func(c *servertest.Config) { c.HideConfig, c.Routes = true, aisdkRoutes() })
 	d := readDocument(t, g)
 	for _, path := range []string{"/v1/config/agents", "/v1/config/agents/helper", "/v1/config/diagnostics", "/v1/registry/versions", "/v1/registry/drafts", "/v1/registry/canary", "/v1/audit-log",
 		"/v1/mcp-servers/files/status", "/v1/mcp-servers/files/inventory", "/v1/a2a-servers/peer/status", "/v1/agents/helper/permission-preview", "/v1/admin/assistant/config",

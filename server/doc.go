@@ -18,6 +18,18 @@
 // A key belongs to a tenant and sees nothing of other tenants. [Users] keeps the users of a tenant
 // apart.
 //
+// # Wings
+//
+// This package is the kernel of a server, with threads, runs, documents and keys. Other nouns are wings, packages
+// below this one that a program passes in [Config.Wings]:
+//
+//	evals       datasets, evaluations, judgements of production runs
+//	automation  schedules, triggers, webhooks
+//	figures     usage, series, budgets, activity, replicas
+//
+// A [Wing] returns its routes for a [Kernel], which is what the server lends it. Its handlers get a
+// [Request]. No wing imports another one.
+//
 // # Configuration
 //
 // With [Config.Control], agents, models and providers are documents that operators edit over HTTP
@@ -26,8 +38,8 @@
 //
 // # How a request is answered
 //
-// [New] collects the routes of every noun and of the protocols ([Config.Routes]) in one table:
-// route.go. An entry is a [protocol.Route]: the path, its access, the handler, and the types of
+// [New] collects the routes of every noun, of the wings and of the protocols ([Config.Routes]) in one
+// table: route.go. An entry is a [protocol.Route]: the path, its access, the handler, and the types of
 // request and response, from which openapi.go makes /openapi.json. A request passes, in this order:
 //
 //	observe    id of the request, log, metrics, panics                    observe.go
@@ -41,21 +53,20 @@
 //	Handle     the handler of the noun                                    thread.go, run.go, …
 //
 // A handler is a method of its noun, such as threads or runs: a type with the dependencies of its
-// handlers and no others, whose method routes lists them. The handler gets a request, reads path,
+// handlers and no others, whose method routes lists them. The handler gets a [Request], reads path,
 // query and body from it and answers with Reply (request.go), or passes it to streams, which sends
 // events until the run ends, the client disconnects or the server stops (stream.go, and
-// translation.go for the frames of protocols). Handlers pass input for runs to submit (submit.go)
+// translation.go for the frames of protocols). Handlers pass input for runs to [Submit] (submit.go)
 // and decisions to decide (decision.go), which pass it through admission (admission.go). The handlers of protocols get a call, which is a request
 // behind the interface [protocol.Call] (call.go).
 //
-// failureOf maps the error of a handler to a status, a code and a message: errors.go. Limits and
+// [FailureOf] maps the error of a handler to a status, a code and a message: errors.go. Limits and
 // their defaults are in limits.go.
 //
 // # Files
 //
 // Each noun has a file with its routes, the types of its bodies and its handlers. Running
-// agents: thread, message, run, approval, event, pending, dispatch, usage, budget. Operating
-// the server: health, system, keyring, activity. The control plane: document, override, check,
-// version, canary, connection, audit, assistant, capability, permission; control.go has what
-// they share.
+// agents: thread, message, run, approval, event, pending, dispatch, queue, fork, trace. Operating
+// the server: health, system, keyring. What wings use: wing, request, route, list, errors, stream,
+// submit, decision.
 package server

@@ -23,7 +23,7 @@ import (
 // judges offers the runs that have ended, and judges them, as the server does in the background.
 func (g *rig) judges() {
 	g.t.Helper()
-	w := g.srv.LiveWorker()
+	w := g.srv.Evals.Judges()
 	r := &rollup.Roller{Store: g.db.(interface{ Rollups() rollup.Store }).Rollups(), Runs: func(tenant string) rollup.Runs { return g.db.Handle(tenant) }, Ended: w.Offer}
 	for n := 1; n > 0; {
 		var err error

@@ -145,13 +145,13 @@ func TestEvalRuns_ContinueWithTheirVersions(t *testing.T) {
 	g.want(200, "PUT", "/v1/config/agents/bob?publish=false", `{"id":"bob","model_id":"echo","system_prompt":"two"}`, admin...)
 	id := g.dataset(`{"id":"x","user_input":"x","expect":{}}`, admin...)
 	made := g.want(202, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"mode":"live","agent_id":"bob","versions":["draft","live"],"in_doubt":"retry"}`, id), async...)["run"].(map[string]any)["id"].(string)
-	g.srv.StopEvals()
+	g.srv.Evals.Jobs().Stop()
 	g.want(200, "PUT", "/v1/config/agents/bob?publish=false", `{"id":"bob","model_id":"echo","system_prompt":"three"}`, admin...)
 	g.stop()
 	next := &rig{t: t, db: g.db, keys: g.keys, conf: g.conf, config: g.config}
 	g.profiles.Range(func(k, v any) bool { next.profiles.Store(k, v); return true })
 	next.start()
-	next.srv.SweepEvals(t.Context())
+	next.srv.Evals.Jobs().Sweep(t.Context())
 	var run map[string]any
 	next.eventually("the end of the run", func() bool {
 		run = next.want(200, "GET", "/v1/eval/runs/"+made, "", admin...)["run"].(map[string]any)

@@ -17,6 +17,8 @@ import (
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/evals"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 const (
@@ -158,8 +160,8 @@ func TestEvalRuns_CompareWithABaseline(t *testing.T) {
 // The rules that tests of the original pin.
 func TestEvalRuns_RefuseWhatCannotBeRun(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) {
-		c.Evals.Limits = server.EvalLimits{SyncCells: 4, AsyncCells: 6, Samples: 3, OnlineCells: 2, Revisions: 1}
+	g := newRig(t, func(c *servertest.Config) {
+		c.Evals.Limits = evals.Limits{SyncCells: 4, AsyncCells: 6, Samples: 3, OnlineCells: 2, Revisions: 1}
 	})
 	id, empty := g.dataset(saysHi+","+saysBye, admin...), g.dataset("", admin...)
 	judged := g.dataset(`{"id":"a","user_input":"x","provider_script":[{"kind":"chat_response","content":"x"}],"expect":{"min_judge_score":0.5}}`, admin...)
@@ -321,22 +323,22 @@ func TestEvalRuns_ContinueAfterARestartWithoutPayingTwice(t *testing.T) {
 	run := reply["run"].(map[string]any)["id"].(string)
 	for range 3 {
 		g.eventually("two cells are done and two hang", func() bool { _, n := g.status(run); return n == 2 && m.asked.Load() >= 4 })
-		g.srv.StopEvals()
+		g.srv.Evals.Jobs().Stop()
 		if status, n := g.status(run); status != "running" || n != 2 {
 			t.Fatalf("%s with %d cells", status, n)
 		}
 		g.stop()
 		m.asked.Store(2) // those that hung are asked again
 		g.start()
-		g.srv.SweepEvals(t.Context())
+		g.srv.Evals.Jobs().Sweep(t.Context())
 	}
 	g.eventually("the rest is asked", func() bool { return m.asked.Load() >= 4 })
-	g.srv.StopEvals()
+	g.srv.Evals.Jobs().Stop()
 	g.stop()
 	open.Store(true)
 	m.asked.Store(0)
 	g.start()
-	g.srv.SweepEvals(t.Context())
+	g.srv.Evals.Jobs().Sweep(t.Context())
 	g.eventually("all are done", func() bool { status, n := g.status(run); return status == "done" && n == 4 })
 	if n := m.asked.Load(); n != 2 {
 		t.Errorf("the model was asked %d times after the last restart, want 2: a cell that is done is not run again", n)
@@ -346,7 +348,7 @@ func TestEvalRuns_ContinueAfterARestartWithoutPayingTwice(t *testing.T) {
 			t.Errorf("%v", r)
 		}
 	}
-	g.srv.SweepEvals(t.Context())
+	g.srv.Evals.Jobs().Sweep(t.Context())
 	if n := m.asked.Load(); n != 2 {
 		t.Errorf("a run that is done was run again: %d", n)
 	}
@@ -359,10 +361,10 @@ func TestEvalRuns_CellsInDoubtAreReportedAndRunAgainOnDemand(t *testing.T) {
 	run := g.want(202, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"models":["m"]}`, id), async...)["run"].(map[string]any)["id"].(string)
 	g.eventually("three cells are done and five hang", func() bool { _, n := g.status(run); return n == 3 && m.asked.Load() == 8 })
 	g.says(409, "is running; want one that is done", "POST", "/v1/eval/runs/"+run+"/resume", `{"in_doubt":"retry"}`)
-	g.srv.StopEvals()
+	g.srv.Evals.Jobs().Stop()
 	g.stop()
 	g.start()
-	g.srv.SweepEvals(t.Context())
+	g.srv.Evals.Jobs().Sweep(t.Context())
 	g.eventually("the rest is done", func() bool { status, n := g.status(run); return status == "done" && n == 4 })
 	if n := m.asked.Load(); n != 9 {
 		t.Errorf("the model was asked %d times, want 9: what may have been paid for is not asked again", n)
@@ -400,7 +402,7 @@ func TestEvalRuns_AreCancelled(t *testing.T) {
 	g.want(200, "POST", "/v1/eval/runs/"+run+"/cancel", "", admin...)
 	g.eventually("it is cancelled", func() bool { status, n := g.status(run); return status == "cancelled" && n == 2 })
 	g.want(200, "POST", "/v1/eval/runs/"+run+"/cancel", "", admin...)
-	g.srv.SweepEvals(t.Context())
+	g.srv.Evals.Jobs().Sweep(t.Context())
 	if n := m.asked.Load(); n != 4 {
 		t.Errorf("the model was asked %d times, want 4: a run that was cancelled does not continue", n)
 	}
@@ -415,17 +417,17 @@ func TestEvalRuns_AreCancelledWithoutTheirProcess(t *testing.T) {
 	run := g.want(202, "POST", "/v1/eval/runs", fmt.Sprintf(`{"dataset_id":%q,"models":["m"]}`, id), async...)["run"].(map[string]any)["id"].(string)
 	g.eventually("two cells are done and two hang", func() bool { _, n := g.status(run); return n == 2 && m.asked.Load() == 4 })
 	a := archive.New(g.profile(""))
-	g.srv.StopEvals()
+	g.srv.Evals.Jobs().Stop()
 	if _, err := a.Update(t.Context(), run, func(h *archive.Header) error { h.Cancel = true; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	g.stop()
 	g.start()
-	g.srv.SweepEvals(t.Context())
+	g.srv.Evals.Jobs().Sweep(t.Context())
 	if status, n := g.status(run); status != "cancelled" || n != 2 || m.asked.Load() != 4 {
 		t.Errorf("%s with %d cells after %d requests", status, n, m.asked.Load())
 	}
-	g.srv.SweepEvals(t.Context())
+	g.srv.Evals.Jobs().Sweep(t.Context())
 	if list, err := g.profile("").List(t.Context(), "eval_active"); err != nil || len(list) > 0 {
 		t.Errorf("%d runs are active, %v; want none", len(list), err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/fork"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server/internal/forked"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -67,9 +68,6 @@ type forkChanges struct {
 	Tools        fork.Mode                 `json:"tools"`             // what becomes of calls
 	Fixtures     int                       `json:"fixtures,omitempty"`
 }
-
-// forkedNote is the name of the note of a thread.
-const forkedNote = "forked_from"
 
 type forkBody struct {
 	// MessageID is the last message that the new thread begins with. Seq is how many messages it begins with, instead.
@@ -148,7 +146,7 @@ func (h *forks) fork(req *Request, from forkedFrom) (*awaken.Thread, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ThreadsOf(req.Tenant()).Fork(req.Context(), from.ThreadID, from.Seq, h.id(), map[string]json.RawMessage{forkedNote: note})
+	return ThreadsOf(req.Tenant()).Fork(req.Context(), from.ThreadID, from.Seq, h.id(), map[string]json.RawMessage{forked.Note: note})
 }
 
 type replayBody struct {
@@ -311,7 +309,7 @@ func (h *forks) list(req *Request) error {
 // forkedOf returns where a thread was forked from, or nil.
 func forkedOf(t *awaken.Thread) *forkedFrom {
 	from := new(forkedFrom)
-	if note := t.Notes[forkedNote]; note == nil || json.Unmarshal(note, from) != nil {
+	if note := t.Notes[forked.Note]; note == nil || json.Unmarshal(note, from) != nil {
 		return nil
 	}
 	return from

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // A client that guesses keys must wait. Other addresses and keys in use are not affected.
 func TestAuth_WrongKeysMakeAnAddressWait(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Open, c.Limits.WrongKeys = new(false), 5 })
+	g := newRig(t, func(c *servertest.Config) { c.Open, c.Limits.WrongKeys = new(false), 5 })
 	used := g.want(201, "POST", "/v1/keys", `{"kind":"run"}`, admin...)["secret"].(string)
 	ask := func(from, secret string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/threads", nil)
@@ -52,7 +53,7 @@ func TestAuth_WrongKeysMakeAnAddressWait(t *testing.T) {
 // A proxy on the same machine must not open a server without keys to its clients.
 func TestAuth_KeylessRequestsThroughAProxyAreRefused(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Users.Header = "X-User" })
+	g := newRig(t, func(c *servertest.Config) { c.Users.Header = "X-User" })
 	for _, header := range []string{"X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Forwarded-Host", "Via"} {
 		status, text := g.ask("GET", "/v1/threads", "", header, "203.0.113.9")
 		if status != http.StatusForbidden || !strings.Contains(text, "server.require_key") || !strings.Contains(text, "forbidden_proxy") {

@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // transports are the ways to reach a server.
 var transports = []string{"HTTP/1.1", "HTTP/2 without TLS", "HTTP/2 with TLS"}
 
 // listenBy serves until the test ends, and returns a client that uses one connection for everything.
-func listenBy(t *testing.T, transport string, change ...func(*server.Config)) (*served, *http.Client, string) {
+func listenBy(t *testing.T, transport string, change ...func(*servertest.Config)) (*served, *http.Client, string) {
 	t.Helper()
 	tr := &http.Transport{Protocols: new(http.Protocols), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the test's own certificate
 		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10, MaxReceiveBufferPerConnection: 1 << 20}}
@@ -36,7 +37,7 @@ func listenBy(t *testing.T, transport string, change ...func(*server.Config)) (*
 		tr.Protocols.SetHTTP2(true)
 		scheme = "https://"
 		certFile, keyFile := server.WriteCertificate(t, t.TempDir(), "test")
-		change = append(change, func(c *server.Config) { c.CertFile, c.KeyFile = certFile, keyFile })
+		change = append(change, func(c *servertest.Config) { c.CertFile, c.KeyFile = certFile, keyFile })
 	}
 	g := listen(t, change...)
 	t.Cleanup(tr.CloseIdleConnections)
@@ -96,8 +97,8 @@ func TestTransport_Serves(t *testing.T) {
 func TestTLS_Versions(t *testing.T) {
 	t.Parallel()
 	certFile, keyFile := server.WriteCertificate(t, t.TempDir(), "test")
-	both := listen(t, func(c *server.Config) { c.CertFile, c.KeyFile = certFile, keyFile })
-	old := listen(t, func(c *server.Config) { c.CertFile, c.KeyFile, c.NoHTTP2 = certFile, keyFile, true })
+	both := listen(t, func(c *servertest.Config) { c.CertFile, c.KeyFile = certFile, keyFile })
+	old := listen(t, func(c *servertest.Config) { c.CertFile, c.KeyFile, c.NoHTTP2 = certFile, keyFile, true })
 	for _, tt := range []struct {
 		g       *served
 		version uint16
@@ -130,7 +131,7 @@ func TestTLS_NewCertificateKeepsConnections(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	certFile, keyFile := server.WriteCertificate(t, dir, "old")
-	g := listen(t, func(c *server.Config) { c.CertFile, c.KeyFile = certFile, keyFile })
+	g := listen(t, func(c *servertest.Config) { c.CertFile, c.KeyFile = certFile, keyFile })
 	dial := func() *tls.Conn {
 		d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // see above
 		conn, err := d.DialContext(t.Context(), "tcp", g.addr)
@@ -180,7 +181,7 @@ func TestTransport_IdleStreamsLiveOn(t *testing.T) {
 	for _, transport := range transports {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
-			g, client, url := listenBy(t, transport, func(c *server.Config) {
+			g, client, url := listenBy(t, transport, func(c *servertest.Config) {
 				c.Limits.StreamWrite, c.Limits.Heartbeat = 2*time.Second, 2500*time.Millisecond
 			})
 			thread, _ := g.done()
@@ -209,7 +210,7 @@ func TestTransport_SlowReadersLoseTheStream(t *testing.T) {
 	for _, transport := range transports[1:] {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
-			g, client, url := listenBy(t, transport, func(c *server.Config) { c.Limits.StreamWrite, c.Limits.Streams = time.Second, 1 })
+			g, client, url := listenBy(t, transport, func(c *servertest.Config) { c.Limits.StreamWrite, c.Limits.Streams = time.Second, 1 })
 			thread := g.id()
 			for range 40 {
 				g.want(200, "POST", "/v1/runs", runBody("default", thread, "hello"), "Accept", "application/json")
@@ -247,7 +248,7 @@ func TestTransport_SlowBodiesLoseTheRequest(t *testing.T) {
 	for _, transport := range transports[1:] {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
-			g, client, url := listenBy(t, transport, func(c *server.Config) {
+			g, client, url := listenBy(t, transport, func(c *servertest.Config) {
 				c.Limits.BodyRate, c.Limits.BodyGrace, c.Limits.Heartbeat = 1<<20, 200*time.Millisecond, 300*time.Millisecond
 			})
 			thread, _ := g.done()
@@ -287,7 +288,7 @@ func TestTransport_LimitsHeaders(t *testing.T) {
 	for _, transport := range transports {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
-			_, client, url := listenBy(t, transport, func(c *server.Config) { c.Limits.HeaderBytes = 8 << 10 })
+			_, client, url := listenBy(t, transport, func(c *servertest.Config) { c.Limits.HeaderBytes = 8 << 10 })
 			resp, err := call(t, client, "GET", url+"/health/live", "", "X-Large", strings.Repeat("x", 64<<10))
 			if err == nil && resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 				t.Errorf("status is %s, want 431", resp.Status)
@@ -362,7 +363,7 @@ func TestHTTP2_StreamsOfAConnectionAreLimited(t *testing.T) {
 	t.Parallel()
 	const limit, tries = 20, 3000
 	metrics := server.NewMetrics()
-	g := listen(t, func(c *server.Config) { c.Limits.HTTP2Streams, c.Metrics = limit, metrics })
+	g := listen(t, func(c *servertest.Config) { c.Limits.HTTP2Streams, c.Metrics = limit, metrics })
 	thread, _ := g.done()
 	c := g.http2()
 	go func() {
@@ -398,7 +399,7 @@ func TestHTTP2_StreamsOfAConnectionAreLimited(t *testing.T) {
 // A client that begins and never ends a request's headers, or does nothing at all, loses its connection.
 func TestHTTP2_SlowClientsLoseTheConnection(t *testing.T) {
 	t.Parallel()
-	g := listen(t, func(c *server.Config) {
+	g := listen(t, func(c *servertest.Config) {
 		c.Limits.HeaderTime, c.Limits.IdleTime = 150*time.Millisecond, 150*time.Millisecond
 	})
 	for name, start := range map[string]func(c *h2){

@@ -18,12 +18,13 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
 func TestLimits_RateIsPerKey(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Limits.KeyRate, c.Limits.KeyBurst = 1e-6, 3 })
+	g := newRig(t, func(c *servertest.Config) { c.Limits.KeyRate, c.Limits.KeyBurst = 1e-6, 3 })
 	if err := g.keys.Fix("another-key", server.Key{ID: "another", Kind: server.ReadKey}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestLimits_ThoseThatWaitKeepNoTurn(t *testing.T) {
 		<-over
 		return c.Reply(200, "")
 	}
-	g := newRig(t, func(c *server.Config) { c.Routes = []protocol.Route{answers, waits} })
+	g := newRig(t, func(c *servertest.Config) { c.Routes = []protocol.Route{answers, waits} })
 	for i := range 2 * n {
 		conn, err := net.Dial("tcp", g.http.Listener.Addr().String())
 		if err != nil {
@@ -82,7 +83,7 @@ func TestLimits_RequestTime(t *testing.T) {
 	t.Parallel()
 	slow := slowDB{memory.NewDB()}
 	g := &rig{t: t, db: slow, keys: server.NewKeys(nil)}
-	g.start(func(c *server.Config) { c.Limits.RequestTime = 5 * time.Second }) // the answer has as long again
+	g.start(func(c *servertest.Config) { c.Limits.RequestTime = 5 * time.Second }) // the answer has as long again
 	out := g.want(503, "GET", "/v1/threads", "")
 	if out["code"] != "timeout" {
 		t.Errorf("got %v", out)
@@ -189,7 +190,7 @@ func TestLimits_ManyWatchersOfOneRun(t *testing.T) {
 func TestLimits_ConnectionIsReusable(t *testing.T) {
 	t.Parallel()
 	const write = time.Second // a stream that takes longer for a write is cut off
-	g := listen(t, func(c *server.Config) { c.Limits.StreamWrite = write })
+	g := listen(t, func(c *servertest.Config) { c.Limits.StreamWrite = write })
 	conn, err := net.Dial("tcp", g.addr)
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +311,7 @@ func newPeer(t *testing.T, db *memory.DB, name string) *peer {
 	if p.box, err = mailbox.New(mailbox.Config{Queue: p.queue, Poll: 10 * time.Millisecond, Lease: time.Second, Drain: 50 * time.Millisecond, Consumer: name}, runtime(t).With); err != nil {
 		t.Fatal(err)
 	}
-	if p.srv, err = server.New(server.Config{Mailbox: p.box, Keys: p.keys}); err != nil {
+	if p.srv, err = (&servertest.Config{Config: server.Config{Mailbox: p.box, Keys: p.keys}}).Assemble(); err != nil {
 		t.Fatal(err)
 	}
 	p.http = httptest.NewServer(p.srv.Handler())

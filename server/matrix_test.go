@@ -24,6 +24,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/mcp"
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // caller is a client of the matrix.
@@ -278,7 +279,7 @@ func TestUsers_EveryRouteForEveryCaller(t *testing.T) {
 	for _, tenant := range []string{"", "acme"} {
 		t.Run("tenant "+tenant, func(t *testing.T) {
 			t.Parallel()
-			g := newRig(t, func(c *server.Config) {
+			g := newRig(t, func(c *servertest.Config) {
 				c.Users.Header = "X-User"
 				a2aRoutes, err := a2a.Routes(a2a.Config{})
 				if err != nil {

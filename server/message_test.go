@@ -9,13 +9,13 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // A summary stands for messages in what the model gets. People see the whole conversation, by every route.
 func TestMessages_AreWholeAfterACompaction(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Routes = slices.Concat(aisdk.Routes(), agui.Routes()) })
+	g := newRig(t, func(c *servertest.Config) { c.Routes = slices.Concat(aisdk.Routes(), agui.Routes()) })
 	ctx, store := t.Context(), g.box.Tenant("").Store
 	cp, err := store.Acquire(ctx, "long")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/trace"
 )
@@ -41,7 +42,7 @@ func suspendedTool(tool string) *trace.Event {
 func TestMetrics_CountSuspectsAndTakeovers(t *testing.T) {
 	t.Parallel()
 	m := server.NewMetrics()
-	g := newRig(t, func(c *server.Config) { c.Metrics = m })
+	g := newRig(t, func(c *servertest.Config) { c.Metrics = m })
 	m.Claimed(&mailbox.Dispatch{UpdatedAt: 5000}, 0)
 	m.Claimed(&mailbox.Dispatch{Crashes: mailbox.SuspectCrashes, LostAt: 2000, UpdatedAt: 5000}, 0)
 	_, text := g.ask("GET", "/metrics", "", admin...)
@@ -55,7 +56,7 @@ func TestMetrics_CountSuspectsAndTakeovers(t *testing.T) {
 func TestMetrics_LabelsAreWordsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	m := server.NewMetrics()
-	g := newRig(t, func(c *server.Config) { c.Metrics = m })
+	g := newRig(t, func(c *servertest.Config) { c.Metrics = m })
 	tell(t, m, asked("m"), asked("client-model"), calledTool("ask"), calledTool("client-tool"), suspendedTool("ask"), suspendedTool("client-tool"))
 	_, text := g.ask("GET", "/metrics", "", admin...)
 	if strings.Contains(text, "client-") {
@@ -72,7 +73,7 @@ func TestMetrics_LabelsAreWordsOfTheConfiguration(t *testing.T) {
 // The process is shown: memory, goroutines, garbage collection and, where the system says so, open files.
 func TestMetrics_ShowTheProcess(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Metrics = server.NewMetrics() })
+	g := newRig(t, func(c *servertest.Config) { c.Metrics = server.NewMetrics() })
 	_, text := g.ask("GET", "/metrics", "")
 	want := []string{"\ngo_goroutines ", "\ngo_memstats_heap_alloc_bytes ", "\ngo_gc_duration_seconds_count "}
 	if goruntime.GOOS == "linux" {
@@ -90,7 +91,7 @@ func TestMetrics_ThoseByModelAndToolNeedAnAdminKey(t *testing.T) {
 	t.Parallel()
 	for _, public := range []bool{false, true} {
 		m := server.NewMetrics()
-		g := newRig(t, func(c *server.Config) { c.Metrics, c.PublicMetrics = m, public })
+		g := newRig(t, func(c *servertest.Config) { c.Metrics, c.PublicMetrics = m, public })
 		tell(t, m, asked("m"), calledTool("ask"))
 		_, text := g.ask("GET", "/metrics", "")
 		if !strings.Contains(text, "awaken_active_runs") {
@@ -120,7 +121,7 @@ func TestMetrics_DeadLettersAreCountedByTheStore(t *testing.T) {
 		m := server.NewMetrics()
 		m.Depths(db)
 		g := &rig{t: t, db: db, keys: adminKeys(t)}
-		g.start(func(c *server.Config) { c.Metrics = m })
+		g.start(func(c *servertest.Config) { c.Metrics = m })
 		rigs = append(rigs, g)
 	}
 	dead := &mailbox.Dispatch{ID: "d", ThreadID: "t", RunID: "r", Request: &awaken.RunRequest{AgentID: "default", ThreadID: "t", RunID: "r"}}
@@ -177,7 +178,7 @@ func TestProbes_AskTheStoreOncePerSecond(t *testing.T) {
 	m := server.NewMetrics()
 	m.Depths(db)
 	g := &rig{t: t, db: db, keys: adminKeys(t)}
-	g.start(func(c *server.Config) { c.Metrics = m })
+	g.start(func(c *servertest.Config) { c.Metrics = m })
 	start := time.Now()
 	var wg sync.WaitGroup
 	for range 50 {

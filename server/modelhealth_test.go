@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // keyed is a provider that takes one key.
@@ -30,7 +31,7 @@ func keyed(t *testing.T, key string) string {
 
 func TestModelHealth_APoolMemberComesBackWithItsNewKey(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Metrics = server.NewMetrics() })
+	g := newRig(t, func(c *servertest.Config) { c.Metrics = server.NewMetrics() })
 	first, second := keyed(t, "right"), keyed(t, "spare")
 	g.says(201, "", "POST", "/v1/config/providers", fmt.Sprintf(`{"id":"p1","adapter":"openai","api_key":"wrong","base_url":%q}`, first))
 	g.says(201, "", "POST", "/v1/config/providers", fmt.Sprintf(`{"id":"p2","adapter":"openai","api_key":"spare","base_url":%q}`, second))

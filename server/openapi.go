@@ -23,10 +23,13 @@ func describe(document func() ([]byte, error)) protocol.Route {
 	})}
 }
 
-// document returns the OpenAPI document of routes.
-func document(version string, routes []protocol.Route) ([]byte, error) {
+// document returns the OpenAPI document of routes. Parts are values of further types that clients send.
+func document(version string, routes []protocol.Route, parts []any) ([]byte, error) {
 	defs := &definitions{schemas: object{}, types: map[string]reflect.Type{}}
 	defs.addEvents()
+	for _, v := range parts {
+		defs.strict(reflect.TypeOf(v))
+	}
 	paths := map[string]object{}
 	for i := range routes {
 		r := &routes[i]

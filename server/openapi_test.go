@@ -33,6 +33,8 @@ import (
 	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/figures"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
@@ -1031,19 +1033,21 @@ var never = map[string]bool{"GET /v1/models/health 500": true, "GET /v1/provider
 func TestOpenAPI_MatchesTheServer(t *testing.T) {
 	t.Parallel()
 	doors := contestedTriggers{new(trigger.Memory)}
-	plain := newRig(t, func(c *server.Config) { c.Triggers.Store = doors })
+	plain := newRig(t, func(c *servertest.Config) { c.Automation.Triggers.Store = doors })
 	d := readDocument(t, plain)
-	closed := newRig(t, func(c *server.Config) { c.Open = new(bool) })
-	small := newRig(t, func(c *server.Config) { c.Limits.Body, c.Files.Bytes = 16, 16 })
-	slow := newRig(t, func(c *server.Config) { c.Limits.WaitTime = time.Nanosecond })
-	impatient := newRig(t, func(c *server.Config) {
+	closed := newRig(t, func(c *servertest.Config) { c.Open = new(bool) })
+	small := newRig(t, func(c *servertest.Config) { c.Limits.Body, c.Files.Bytes = 16, 16 })
+	slow := newRig(t, func(c *servertest.Config) { c.Limits.WaitTime = time.Nanosecond })
+	impatient := newRig(t, func(c *servertest.Config) {
 		c.Limits.BodyRate, c.Limits.BodyGrace, c.Files.Rate, c.Files.Grace = 1<<40, time.Nanosecond, 1<<40, time.Nanosecond
-		c.Triggers.Store = doors
+		c.Automation.Triggers.Store = doors
 	})
 	broken := newBrokenRig(t, errors.New("the store is broken"))
 	held := make(chan struct{}, 1)
 	full := &rig{t: t, db: heldDB{memory.NewDB(), held}, keys: plain.keys}
-	full.start(func(c *server.Config) { c.Limits.Requests, c.Limits.Streams, c.Limits.RequestTime = 1, 1, time.Hour })
+	full.start(func(c *servertest.Config) {
+		c.Limits.Requests, c.Limits.Streams, c.Limits.RequestTime = 1, 1, time.Hour
+	})
 	full.occupy(held)
 
 	var busy atomic.Bool
@@ -1120,7 +1124,7 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 		}
 		if access != "" {
 			d.ask(closed, name, q.path, q.body)
-			limited := newRig(t, func(c *server.Config) { c.Limits.KeyRate = 1e-9 })
+			limited := newRig(t, func(c *servertest.Config) { c.Limits.KeyRate = 1e-9 })
 			limited.want(200, "GET", "/v1/runs", "", admin...)
 			d.ask(limited, name, missing, q.body, admin...)
 			d.ask(full, name, missing, q.body, as...)
@@ -1131,7 +1135,7 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 		}
 	})
 	d.ask(plain, "POST /v1/runs", "/v1/runs", runBody("default", "", "hello"), "Accept", "application/json")
-	away, wary := newBrokenRig(t, &fault.Outage{Reason: "the store is away", Err: io.EOF}), newRig(t, func(c *server.Config) { c.Limits.WrongKeys = 1 })
+	away, wary := newBrokenRig(t, &fault.Outage{Reason: "the store is away", Err: io.EOF}), newRig(t, func(c *servertest.Config) { c.Limits.WrongKeys = 1 })
 	// Each wrong key doubles the wait, from a second to a minute: on a slow machine the second one may come after it.
 	for _, g := range append([]*rig{broken, away}, slices.Repeat([]*rig{wary}, 8)...) {
 		d.ask(g, "GET /v1/session", "/v1/session", "", "Authorization", "Bearer a-wrong-key")
@@ -1139,7 +1143,7 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 		d.ask(g, "GET "+callback, callback+"?state=s", "", "Authorization", "Bearer a-wrong-key")
 		d.ask(g, "DELETE /v1/session", "/v1/session", "", "Cookie", cookieOf(g)+"=0123456789abcdef0123456789abcdef.x", "Origin", g.http.URL)
 	}
-	d.ask(newRig(t, func(c *server.Config) { c.Authorizer = undocumented{} }), "GET /v1/mcp-oauth/client.json", "/v1/mcp-oauth/client.json", "")
+	d.ask(newRig(t, func(c *servertest.Config) { c.Authorizer = undocumented{} }), "GET /v1/mcp-oauth/client.json", "/v1/mcp-oauth/client.json", "")
 	_, door := plain.trigger("")
 	d.ask(impatient, "POST /v1/triggers/{trigger_id}/fire", door, strings.Repeat(" ", 50_000))
 	d.ask(slow, "POST /v1/runs", "/v1/runs", runBody("default", "", "RUN_TOOL wait {}"), "Accept", "application/json")
@@ -1326,7 +1330,7 @@ func (p brokenProfile) Set(context.Context, string, string, json.RawMessage) err
 }
 
 // newBrokenRig returns a server whose stores fail with err.
-func newBrokenRig(t *testing.T, err error, change ...func(*server.Config)) *rig {
+func newBrokenRig(t *testing.T, err error, change ...func(*servertest.Config)) *rig {
 	t.Helper()
 	var broken atomic.Bool
 	g := &rig{t: t, db: brokenDB{memory.NewDB(), err}, keys: server.NewKeys(brokenProfile{memory.NewProfile(), err}),
@@ -1334,9 +1338,9 @@ func newBrokenRig(t *testing.T, err error, change ...func(*server.Config)) *rig 
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
-	g.start(append([]func(*server.Config){func(c *server.Config) {
-		c.Replicas, c.Schedules = server.NewReplicas(brokenProfile{memory.NewProfile(), err}), brokenSchedules{err}
-		c.Triggers.Store = brokenTriggers{err}
+	g.start(append([]func(*servertest.Config){func(c *servertest.Config) {
+		c.Figures.Replicas, c.Automation.Schedules = figures.NewReplicas(brokenProfile{memory.NewProfile(), err}), brokenSchedules{err}
+		c.Automation.Triggers.Store = brokenTriggers{err}
 	}}, change...)...)
 	broken.Store(true)
 	return g

@@ -10,12 +10,13 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // withUsers returns a server whose proxy names the users, with the key of an operator.
 func withUsers(t *testing.T) (g *rig, operator []string) {
 	t.Helper()
-	g = newRig(t, func(c *server.Config) { c.Users.Header = "X-User" })
+	g = newRig(t, func(c *servertest.Config) { c.Users.Header = "X-User" })
 	if err := g.keys.Fix("the-key-of-an-operator", server.Key{ID: "op", Kind: server.RunKey, Operator: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func TestUsers_OfKeysAreConfinedWhereUsersAreOff(t *testing.T) {
 // With server.Users.On, keys are the only source of users, and a key without one has the fewest rights.
 func TestUsers_OnWithoutAHeader(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Users.On = true })
+	g := newRig(t, func(c *servertest.Config) { c.Users.On = true })
 	b, free := g.own("", "alice"), g.own("", "")
 	g.want(404, "GET", "/v1/threads/"+b.thread, "")
 	g.want(200, "GET", "/v1/threads/"+free.thread, "")

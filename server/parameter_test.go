@@ -7,7 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/registry"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -17,7 +17,7 @@ func TestRuns_RefuseOverridesOutOfRange(t *testing.T) {
 		c.Pools = []awaken.ModelPoolSpec{{ID: "pool", Members: []awaken.PoolMember{{ModelID: "m"}}}}
 		c.Agents = append(c.Agents, &awaken.AgentSpec{ID: "pooled", ModelID: "pool"})
 	}}
-	g.start(func(c *server.Config) { c.Routes = aisdkRoutes() })
+	g.start(func(c *servertest.Config) { c.Routes = aisdkRoutes() })
 	for _, tt := range []struct{ agent, overrides, want string }{
 		{"default", `{"temperature":9e9}`, "overrides.temperature is 9e+09, want 0 to 2"},
 		{"default", `{"temperature":-0.1}`, "overrides.temperature"},

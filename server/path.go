@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
@@ -44,4 +45,13 @@ func ProfileOf(req *Request) (profile.Store, error) {
 		return values, nil
 	}
 	return nil, Unavailable("this server has no profile")
+}
+
+// VersionOf parses the number of a version.
+func VersionOf(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, protocol.NotFound("version", text)
+	}
+	return n, nil
 }

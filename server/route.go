@@ -16,7 +16,7 @@ func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger, box: cfg.Mailbox}).routes(),
 		newSignIns(cfg, s.auth).routes(),
-		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, traces: cfg.Traces, audit: cfg.Control != nil && !cfg.NoAudit, stats: cfg.Stats != nil}).routes(),
+		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, traces: cfg.Traces, audit: cfg.Control != nil && !cfg.NoAudit, stats: cfg.has("stats")}).routes(),
 		(&settings{list: cfg.Settings}).routes(),
 		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
 		(&threads{newID: cfg.NewID}).routes(),
@@ -35,39 +35,15 @@ func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
 		(&timelines{}).routes(),
 		(&forks{newID: cfg.NewID, control: cfg.Control, registry: registry}).routes(),
 		(&trees{registry: registry}).routes(),
-		(&budgets{mailbox: cfg.Mailbox, registry: registry}).routes(),
-		(&usage{figures: cfg.Rollups}).routes(),
 		(&modelHealth{registry: registry}).routes(),
 	)
 	if cfg.Traces {
-		all = append(all, (&traces{control: cfg.Control, live: cfg.Evals.live()}).routes()...)
+		all = append(all, (&traces{control: cfg.Control, live: cfg.Live}).routes()...)
 		all = append(all, (&pins{audit: cfg.Control}).routes()...)
 	}
 	all = append(all, (&remembered{audit: cfg.Control}).routes()...)
-	if cfg.Rollups != nil {
-		all = append(all, (&series{store: cfg.Rollups}).routes()...)
-	}
-	if cfg.Evals != nil {
-		all = append(all, s.evaluations(cfg, registry)...)
-	}
-	if cfg.Hooks != nil {
-		all = append(all, (&deliveries{hooks: cfg.Hooks}).routes()...)
-	}
-	if w := cfg.Webhooks; w != nil {
-		all = append(all, (&webhooks{router: w.Router, endpoints: w.Endpoints, hooks: cfg.Hooks, audit: cfg.Control, newID: cfg.NewID}).routes()...)
-	}
-	if cfg.Triggers != nil {
-		all = append(all, newTriggers(cfg, s.kernel).routes()...)
-	}
-	if cfg.Schedules != nil {
-		s.schedules = newSchedules(cfg)
-		all = append(all, s.schedules.routes()...)
-	}
 	if cfg.Changes != nil {
 		all = append(all, newChanges(cfg, s.streams).routes()...)
-	}
-	if cfg.Replicas != nil {
-		all = append(all, (&fleet{replicas: cfg.Replicas, config: s.configVersion}).routes()...)
 	}
 	if cfg.Keys != nil {
 		all = append(all, s.tenants.routes()...)
@@ -76,12 +52,8 @@ func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
 	if cfg.Limiter != nil {
 		all = append(all, (&providerLimits{limiter: cfg.Limiter}).routes()...)
 	}
-	if BudgetOf(cfg.Mailbox.Tenant("")) != nil {
-		all = append(all, (&budgets{mailbox: cfg.Mailbox, registry: registry}).limits()...)
-	}
 	if !cfg.HideConfig {
 		all = append(all, (&timelines{}).requests()...)
-		all = append(all, (&activity{stats: cfg.Stats, registry: registry}).routes()...)
 	}
 	if cfg.Control != nil && !cfg.HideConfig {
 		all = append(all, controlTable(cfg, registry)...)
@@ -128,16 +100,6 @@ func controlTable(cfg *Config, registry func() *registry.Registry) []protocol.Ro
 		(&permissions{plugin: cfg.Permission, registry: registry, control: cfg.Control}).routes(),
 		(&assistants{control: cfg.Control}).routes(),
 	)
-}
-
-// evaluations returns the routes of evaluations.
-func (s *Server) evaluations(cfg *Config, registry func() *registry.Registry) []protocol.Route {
-	s.evals = newEvaluations(cfg, s.streams, registry)
-	all := append((&datasets{newID: cfg.NewID, most: s.evals.limits.Imports, audit: cfg.Control}).routes(), s.evals.routes()...)
-	if s.lives = newLives(cfg, s.evals); s.lives != nil {
-		all = append(all, s.lives.routes()...)
-	}
-	return all
 }
 
 // ForGlobalAdmins restricts routes to admin keys that belong to no tenant.

@@ -61,15 +61,6 @@ var runFilters = []protocol.Param{Param("status", "created|running|waiting|done"
 	Param("until", "string", "only runs created before this time, in RFC 3339"),
 	Param("q", "string", "only runs whose ids, agent, reason, error or answer contain this text; case does not matter")}
 
-// run returns the run that the path names.
-func (req *Request) run() (*awaken.Run, error) {
-	r, err := req.Tenant().Store.LoadRun(req.Context(), req.Path("run_id"))
-	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, protocol.NotFound("run", req.Path("run_id"))
-	}
-	return r, err
-}
-
 type runList struct {
 	Items []*awaken.Run `json:"items"`
 	Total int           `json:"total"`

@@ -10,7 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/schedule"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // schedule makes a schedule and returns its id.
@@ -128,13 +128,13 @@ func TestSchedules_RunNow(t *testing.T) {
 func TestSchedules_StartRuns(t *testing.T) {
 	t.Parallel()
 	store := new(schedule.Memory)
-	g := newRig(t, func(c *server.Config) { c.Schedules = store })
+	g := newRig(t, func(c *servertest.Config) { c.Automation.Schedules = store })
 	agent := g.agent("")
 	at := time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano)
 	g.want(201, "POST", "/v1/schedules", fmt.Sprintf(`{"id":"once","at":%q,"run":{"agent_id":"default","thread_id":"of-schedules","messages":[{"role":"user","content":"hello"}]}}`, at), admin...)
 	g.want(201, "POST", "/v1/schedules", fmt.Sprintf(`{"id":"gone","at":%q,"run":{"agent_id":%q,"messages":[{"role":"user","content":"hello"}]}}`, at, agent), admin...)
 	g.want(204, "DELETE", "/v1/config/agents/"+agent, "", admin...)
-	w := g.srv.ScheduleWorker()
+	w := g.srv.Automation.Scheduler()
 	go w.Work(t.Context())
 	g.eventually("both have ended", func() bool {
 		a, b := g.want(200, "GET", "/v1/schedules/once", "", admin...), g.want(200, "GET", "/v1/schedules/gone", "", admin...)

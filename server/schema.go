@@ -212,7 +212,6 @@ func (d *definitions) addEvents() {
 		d.of(t) // schemas above refer to them by name
 	}
 	d.strict(reflect.TypeFor[InputMessage]())
-	d.strict(reflect.TypeFor[runTemplate]())
 }
 
 // strict defines a type that clients send, which refuses unknown fields.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -26,7 +27,7 @@ func (g *rig) seriesOf() (n int) {
 func TestMetrics_SeriesAreBounded(t *testing.T) {
 	t.Parallel()
 	m := server.NewMetrics()
-	g := newRig(t, func(c *server.Config) { c.Metrics = m })
+	g := newRig(t, func(c *servertest.Config) { c.Metrics = m })
 	sink := m.Observer()
 	round := func(i int) {
 		word := fmt.Sprintf("made-up-%d", i)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // roll counts the runs that have ended.
@@ -27,7 +28,7 @@ func (g *rig) roll() {
 // The figures of runs outlive the process that ran them, and add up to what their records say.
 func TestSeries_AddsUpToTheRecordsAfterARestart(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.ManualMailbox = false })
+	g := newRig(t, func(c *servertest.Config) { c.ManualMailbox = false })
 	for range 3 {
 		g.done(admin...)
 	}

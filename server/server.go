@@ -14,25 +14,21 @@ import (
 
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/rollup"
 )
 
 // Server answers HTTP requests. It is safe for concurrent use.
 type Server struct {
-	cfg       Config
-	routes    []protocol.Route
-	mux       *http.ServeMux
-	handler   http.Handler
-	auth      *auth
-	limiter   *limiter
-	streams   *Streams
-	previews  *previews
-	tenants   *tenants
-	cert      *certificate // nil without TLS
-	evals     *evaluations // nil without evaluations
-	lives     *lives       // nil if no runs of users are judged
-	schedules *schedules   // nil without schedules
-	kernel    *Kernel
+	cfg      Config
+	routes   []protocol.Route
+	mux      *http.ServeMux
+	handler  http.Handler
+	auth     *auth
+	limiter  *limiter
+	streams  *Streams
+	previews *previews
+	tenants  *tenants
+	cert     *certificate // nil without TLS
+	kernel   *Kernel
 
 	serving context.Context // until Stop
 	stop    context.CancelFunc
@@ -67,12 +63,12 @@ func New(cfg Config) (*Server, error) {
 	s.tenants = &tenants{keys: cfg.Keys, control: cfg.Control}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}
 	s.kernel = &Kernel{Mailbox: cfg.Mailbox, ManualMailbox: cfg.ManualMailbox, Control: cfg.Control, Streams: s.streams, Serving: s.serving, Logger: cfg.Logger, NewID: cfg.NewID,
-		TrustClients: cfg.TrustClients, BasePath: cfg.BasePath, auth: s.auth, limiter: s.limiter}
+		TrustClients: cfg.TrustClients, BasePath: cfg.BasePath, HideConfig: cfg.HideConfig, Version: cfg.Version, auth: s.auth, limiter: s.limiter}
 	table, err := s.table(&cfg)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	s.routes = append(table, describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes) })))
+	s.routes = append(table, describe(sync.OnceValues(func() ([]byte, error) { return document(cfg.Version, s.routes, cfg.parts()) })))
 	for i := range s.routes {
 		r := &s.routes[i]
 		s.mux.Handle(r.Method+" "+r.Path, s.serve(r))
@@ -141,31 +137,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			}
 		})
 	}
-	if s.cfg.Rollups != nil && !s.cfg.ManualMailbox {
-		queue := s.cfg.Mailbox.Queue()
-		roller := &rollup.Roller{Store: s.cfg.Rollups, Runs: func(tenant string) rollup.Runs { return queue.Handle(tenant) }, Logger: s.cfg.Logger}
-		if s.lives != nil {
-			roller.Ended = s.lives.worker.Offer
-			working.Go(func() { s.lives.worker.Work(ctx) })
-		}
-		working.Go(func() { roller.Work(ctx) })
-	}
 	if a := s.authorizations(); a != nil && !s.cfg.ManualMailbox {
 		working.Go(func() { a.work(ctx) })
-	}
-	if s.evals != nil && !s.cfg.ManualMailbox {
-		working.Go(func() { s.evals.jobs.work(ctx) })
-	}
-	if s.schedules != nil && !s.cfg.ManualMailbox {
-		working.Go(func() { s.schedules.worker.Work(ctx) })
 	}
 	for _, w := range s.cfg.Wings {
 		if w, ok := w.(Worker); ok {
 			working.Go(func() { w.Work(ctx) })
 		}
-	}
-	if r := s.cfg.Replicas; r != nil {
-		working.Go(func() { r.work(ctx, s.cfg.NewID(), s.cfg.Version, s.configVersion, s.cfg.Logger) })
 	}
 	if s.cfg.DebugAddress != "" {
 		both, ok := l.(*listener)

@@ -1,6 +1,9 @@
 package server_test
 
 import (
+	"github.com/awaken-go/awaken/server/automation"
+	"github.com/awaken-go/awaken/server/servertest"
+
 	"bufio"
 	"cmp"
 	"context"
@@ -33,6 +36,8 @@ import (
 	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/evals"
+	"github.com/awaken-go/awaken/server/figures"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/webhook"
 	"github.com/awaken-go/awaken/webhook/deliver"
@@ -45,7 +50,7 @@ type rig struct {
 	db     mailbox.Queue
 	keys   *server.Keys
 	box    *mailbox.Mailbox
-	srv    *server.Server
+	srv    *servertest.Assembly
 	http   *httptest.Server
 	config func(*registry.Config) // changes the program's code; may be nil
 	free   bool                   // models without prices are allowed
@@ -56,7 +61,7 @@ type rig struct {
 	control   *config.Manager
 	mcp       *configtest.MCP
 	a2a       configtest.A2A
-	stats     *server.Stats
+	stats     *figures.Stats
 	hooks     *webhook.Memory
 	router    *deliver.Router
 	endpoints webhook.EndpointStore // nil means new ones
@@ -137,7 +142,7 @@ func (far) Exchange(context.Context, *registry.Exchange) iter.Seq2[llm.Delta, er
 }
 
 // newRig returns a running server.
-func newRig(t testing.TB, change ...func(*server.Config)) *rig {
+func newRig(t testing.TB, change ...func(*servertest.Config)) *rig {
 	t.Helper()
 	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile())}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
@@ -148,11 +153,13 @@ func newRig(t testing.TB, change ...func(*server.Config)) *rig {
 }
 
 // start starts a server on the rig's store, as a new process would.
-func (g *rig) start(change ...func(*server.Config)) {
+func (g *rig) start(change ...func(*servertest.Config)) {
 	g.t.Helper()
 	g.hooks = new(webhook.Memory)
-	cfg := server.Config{Keys: g.keys, Hooks: g.hooks, Schedules: contestedSchedules{new(schedule.Memory)}, Traces: true, Limits: server.Limits{WrongKeys: -1}, Limiter: limit.New(limit.Config{}), // tests send wrong keys on purpose
-		Replicas: server.NewReplicas(memory.NewProfile()), Settings: []server.Setting{{Name: "log.level", Value: "info", Source: "default"}}}
+	cfg := servertest.Config{Config: server.Config{Keys: g.keys, Traces: true, Limits: server.Limits{WrongKeys: -1}, Limiter: limit.New(limit.Config{}), // tests send wrong keys on purpose
+		Settings: []server.Setting{{Name: "log.level", Value: "info", Source: "default"}}},
+		Automation: automation.Config{Hooks: g.hooks, Schedules: contestedSchedules{new(schedule.Memory)}},
+		Figures:    figures.Config{Replicas: figures.NewReplicas(memory.NewProfile())}}
 	g.t.Cleanup(cfg.Limiter.Close)
 	if log, ok := g.db.(interface{ Changes() changelog.Store }); ok {
 		cfg.Changes = log.Changes()
@@ -172,14 +179,14 @@ func (g *rig) start(change ...func(*server.Config)) {
 	if g.judged == nil {
 		g.judged = new(live.Memory)
 	}
-	cfg.Evals = &server.Evals{Open: openCell, Live: g.judged, Limits: server.EvalLimits{Revisions: 3}}
+	cfg.Evals = &evals.Config{Open: openCell, Live: g.judged, Limits: evals.Limits{Revisions: 3}}
 	if db, ok := g.db.(interface{ Rollups() rollup.Store }); ok {
-		cfg.Rollups = db.Rollups()
+		cfg.Figures.Rollups = db.Rollups()
 	}
 	for _, c := range change {
 		c(&cfg)
 	}
-	if g.srv, err = server.New(cfg); err != nil {
+	if g.srv, err = cfg.Assemble(); err != nil {
 		g.t.Fatal(err)
 	}
 	g.http = httptest.NewServer(g.srv.Handler())

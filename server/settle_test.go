@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // unsure are tools that do not know whether they took effect: lost says so, and unclear asks a person.
@@ -28,7 +29,7 @@ func newUnsure(t *testing.T) (g *rig, ada, bob []string, call func(tool string) 
 	g = newRig(t)
 	g.stop()
 	g.config = unsure
-	g.start(func(c *server.Config) { c.Users.Header = "X-User" })
+	g.start(func(c *servertest.Config) { c.Users.Header = "X-User" })
 	key := g.keyed(server.Key{ID: "k", Kind: server.RunKey})
 	ada, bob = append(key[:2:2], "X-User", "ada"), append(key[:2:2], "X-User", "bob")
 	return g, ada, bob, func(tool string) (string, string, string) {

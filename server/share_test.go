@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // as returns the headers of a new fixed key.
@@ -41,7 +42,7 @@ func (g *rig) hold(most int, open func() *http.Response) (n int, refused *http.R
 // Streams are shared out: none can hold them all, and there is room for the next one.
 func TestShares_OfStreams(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Limits.Streams = 100 })
+	g := newRig(t, func(c *servertest.Config) { c.Limits.Streams = 100 })
 	thread, _ := g.done()
 	watch := func(as []string) func() *http.Response {
 		return func() *http.Response { return g.do("GET", "/v1/threads/"+thread+"/events/stream", "", as...) }
@@ -60,7 +61,7 @@ func TestShares_OfStreams(t *testing.T) {
 // A tenant with many keys has the share of one.
 func TestShares_OfATenant(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Limits.Streams = 50 })
+	g := newRig(t, func(c *servertest.Config) { c.Limits.Streams = 50 })
 	n := 0
 	for i := range 10 {
 		as := g.as(fmt.Sprint("a-key-of-the-tenant-", i), server.Key{Kind: server.RunKey, Tenant: "greedy"})
@@ -98,7 +99,7 @@ func TestShares_OfRuns(t *testing.T) {
 // A request that waits for its run counts as a stream does.
 func TestShares_CountRequestsThatWaitForTheirRun(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Limits.Streams = 10 })
+	g := newRig(t, func(c *servertest.Config) { c.Limits.Streams = 10 })
 	as := g.as("waits-for-runs", server.Key{Kind: server.RunKey})
 	for range 8 {
 		go func() {
@@ -140,7 +141,7 @@ func (l *served) drip(as []string, length int, begin string) net.Conn {
 // A client that sends its body slowly keeps no other client out, and is cut off.
 func TestBodies_SlowOnesHoldNoSlot(t *testing.T) {
 	t.Parallel()
-	g := listen(t, func(c *server.Config) {
+	g := listen(t, func(c *servertest.Config) {
 		c.Limits.Requests, c.Limits.BodyGrace = 2, 2*time.Second
 	})
 	as := g.as("sends-slowly", server.Key{Kind: server.RunKey})
@@ -199,7 +200,7 @@ func TestBodies_UnfinishedOnesDelayNoStop(t *testing.T) {
 // The memory of bodies is shared out as they arrive.
 func TestBodies_ShareTheirMemory(t *testing.T) {
 	t.Parallel()
-	g := listen(t, func(c *server.Config) { c.Limits.BodyMemory = 1 << 20 })
+	g := listen(t, func(c *servertest.Config) { c.Limits.BodyMemory = 1 << 20 })
 	greedy, modest := g.as("sends-much", server.Key{Kind: server.RunKey}), g.as("sends-little", server.Key{Kind: server.RunKey})
 	answers := make(chan int, 40)
 	for range 40 {
@@ -222,7 +223,7 @@ func TestBodies_ShareTheirMemory(t *testing.T) {
 
 func TestBodies_RefuseTooManyValues(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Limits.Values = 1000 })
+	g := newRig(t, func(c *servertest.Config) { c.Limits.Values = 1000 })
 	list := func(n int) string {
 		return `{"agent_id":"default","messages":[` + strings.TrimSuffix(strings.Repeat("{},", n), ",") + `]}`
 	}

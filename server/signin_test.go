@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // signIn signs in with a key and returns the cookie.
@@ -35,8 +36,8 @@ func (g *rig) asPage(c *http.Cookie) []string {
 // GET /v1/session says to every kind of caller what it may do. The routes agree: TestUsers_EveryRouteForEveryCaller.
 func TestSession_SaysWhatTheCallerMayDo(t *testing.T) {
 	t.Parallel()
-	open, closed := newRig(t), newRig(t, func(c *server.Config) { c.Open = new(false) })
-	hidden := newRig(t, func(c *server.Config) { c.HideConfig = true })
+	open, closed := newRig(t), newRig(t, func(c *servertest.Config) { c.Open = new(false) })
+	hidden := newRig(t, func(c *servertest.Config) { c.HideConfig = true })
 	make := func(g *rig, body string) []string {
 		return []string{"Authorization", "Bearer " + g.want(201, "POST", "/v1/keys", body, admin...)["secret"].(string)}
 	}
@@ -107,7 +108,7 @@ func cookieOf(g *rig) string {
 // A page signs in with a key and uses the server with the cookie alone, until it signs out.
 func TestSession_TheCookieStandsForTheKey(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Open = new(false) })
+	g := newRig(t, func(c *servertest.Config) { c.Open = new(false) })
 	made := g.want(201, "POST", "/v1/keys", `{"kind":"run","label":"ada's"}`, admin...)
 	key := []string{"Authorization", "Bearer " + made["secret"].(string)}
 	c := g.signIn(key...)
@@ -152,7 +153,7 @@ func TestSession_TheCookieStandsForTheKey(t *testing.T) {
 // What a key may not do, its session may not either, and a key that is revoked takes its sessions with it.
 func TestSession_IsRevokedWithItsKey(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Open = new(false) })
+	g := newRig(t, func(c *servertest.Config) { c.Open = new(false) })
 	made := g.want(201, "POST", "/v1/keys", `{"kind":"read"}`, admin...)
 	page := g.asPage(g.signIn("Authorization", "Bearer "+made["secret"].(string)))
 	g.want(403, "POST", "/v1/runs", runBody("default", "", "hello"), page...)
@@ -173,7 +174,7 @@ func TestSession_IsRevokedWithItsKey(t *testing.T) {
 // not to read. CORS never allows cookies.
 func TestSession_OnlyPagesOfTheServerUseIt(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Origins = []string{"https://app.example"} })
+	g := newRig(t, func(c *servertest.Config) { c.Origins = []string{"https://app.example"} })
 	c := g.signIn(admin...)
 	cookie := []string{"Cookie", c.Name + "=" + c.Value + "; __Host-" + c.Name + "=" + c.Value} // over TLS, the second counts
 	const change, key = "/v1/keys", `{"kind":"read"}`
@@ -264,7 +265,7 @@ func TestSession_CookiesOverTLSAreSecure(t *testing.T) {
 // Guessing the secret of a session is guessing a key.
 func TestSession_WrongCookiesMakeAnAddressWait(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Open, c.Limits.WrongKeys = new(false), 5 })
+	g := newRig(t, func(c *servertest.Config) { c.Open, c.Limits.WrongKeys = new(false), 5 })
 	used := g.signIn(admin...)
 	g.want(200, "GET", "/v1/threads", "", g.asPage(used)...)
 	for i := range 5 {

@@ -22,6 +22,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 const (
@@ -63,7 +64,7 @@ func newTracedRig(t *testing.T, change ...func(*registry.Config)) *tracedRig {
 			f(c)
 		}
 	}
-	g.start(func(c *server.Config) {
+	g.start(func(c *servertest.Config) {
 		c.Metrics, c.Observer = g.metrics, plugin
 		c.Routes = append(c.Routes, protocol.Route{Method: "GET", Path: "/v1/panics", Access: protocol.Everyone, Handle: func(protocol.Call) error { panic("oh") }})
 	})
@@ -152,7 +153,7 @@ func TestLog_ARequestNamesItsTrace(t *testing.T) {
 	g := newTracedRig(t)
 	g.stop()
 	var log safeBuffer
-	g.start(func(c *server.Config) {
+	g.start(func(c *servertest.Config) {
 		c.Metrics, c.Observer = g.metrics, g.plugin
 		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})

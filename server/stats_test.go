@@ -9,7 +9,8 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/figures"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // clock is a clock that tests advance.
@@ -18,9 +19,9 @@ type clock struct{ at time.Time }
 func (c *clock) now() time.Time { return c.at }
 
 // counted is stats with a fake clock and fake runs.
-func counted() (*server.Stats, *clock, func(agent string, events ...awaken.Event)) {
+func counted() (*figures.Stats, *clock, func(agent string, events ...awaken.Event)) {
 	c := &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	s := server.NewStats(c.now)
+	s := figures.NewStats(c.now)
 	return s, c, func(agent string, events ...awaken.Event) {
 		sink := s.Sink(nil)
 		_ = sink.Emit(context.Background(), awaken.Entry{Event: &awaken.RunStart{Identity: &awaken.RunInfo{AgentID: agent}}})
@@ -184,7 +185,7 @@ func TestStats_Routes(t *testing.T) {
 		g.says(400, "window is", "GET", "/v1/agents/default/runtime-stats?window="+window, "")
 	}
 	g.says(404, "missing", "GET", "/v1/agents/missing/runtime-stats", "")
-	none := newRig(t, func(c *server.Config) { c.Stats = nil })
+	none := newRig(t, func(c *servertest.Config) { c.Figures.Stats = nil })
 	none.says(503, "runtime stats are not configured", "GET", "/v1/agents/default/runtime-stats", "")
 	none.says(503, "runtime stats are not configured", "GET", "/v1/agents/runtime-stats", "")
 	none.says(200, `"runtime_stats_enabled":false`, "GET", "/v1/system/info", "")

@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -182,7 +183,7 @@ func TestStop_ASlowStoreIsNoErrorOfAStream(t *testing.T) {
 	t.Parallel()
 	db := lateDB{memory.NewDB(), new(atomic.Bool)}
 	g := &rig{t: t, db: db, keys: server.NewKeys(memory.NewProfile())}
-	g.start(func(c *server.Config) { c.Routes = aisdk.Routes() })
+	g.start(func(c *servertest.Config) { c.Routes = aisdk.Routes() })
 	thread, run := g.runs()
 	streams := map[string]*http.Response{}
 	for _, path := range []string{"/v1/threads/" + thread + "/events/stream?cursor=0-0", "/v1/runs/" + run + "/events/stream?cursor=0-0",

@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
@@ -181,7 +182,7 @@ func TestDecision_OneOfManyAtOnceCounts(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, idle %t", name, idle), func(t *testing.T) {
 				e := &effects{did: map[string][]string{}}
 				var rigs []*rig
-				protocols := func(c *server.Config) { c.Routes = slices.Concat(aisdk.Routes(), agui.Routes()) }
+				protocols := func(c *servertest.Config) { c.Routes = slices.Concat(aisdk.Routes(), agui.Routes()) }
 				for _, db := range open(t) {
 					g := &rig{t: t, db: db, keys: server.NewKeys(memory.NewProfile()), config: e.code}
 					if len(rigs) > 0 {

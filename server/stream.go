@@ -55,6 +55,9 @@ type Streams struct {
 	logger    *slog.Logger
 }
 
+// Heartbeat returns the interval of heartbeats on an idle stream; 0 or less means none.
+func (s *Streams) Heartbeat() time.Duration { return s.heartbeat }
+
 // Causes that end a stream: its key was revoked or its session ended, or its token has expired.
 var (
 	errRevoked = Unauthorized("the key was revoked, or the session has ended")

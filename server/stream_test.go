@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // spaces is an endless reader of spaces.
@@ -76,7 +76,7 @@ func (c *slowClient) Write(data []byte) (n int, _ error) {
 func TestStream_BoundsFramesForASlowClient(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 4, 64} {
-		g := newRig(t, func(c *server.Config) { c.Limits.StreamFrames = limit })
+		g := newRig(t, func(c *servertest.Config) { c.Limits.StreamFrames = limit })
 		for range 12 {
 			resp := g.do("POST", "/v1/runs", runBody("default", "t", "hello"))
 			readFrames(t, resp.Body, nil)

@@ -146,7 +146,7 @@ func Submit(req *Request, s *mailbox.Submission) (*mailbox.Receipt, error) {
 	if err := req.admission.submission(req, s); err != nil {
 		return nil, err
 	}
-	holder, err := req.keepFiles(s)
+	holder, err := keepFiles(req, s)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // Several tabs of a browser send to one thread at the same moment. Each message ends the answer in
@@ -22,7 +22,7 @@ func TestProtocols_NoMessageIsLostWhenTabsSendAtOnce(t *testing.T) {
 		"/v1/ag-ui/run":   `{"threadId":"%[1]s","runId":"%[1]s-r%[2]d","agentId":"default","messages":[{"id":"m%[2]d","role":"user","content":"message %[2]d"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`,
 	} {
 		t.Run(strings.Trim(path, "/"), func(t *testing.T) {
-			g := newRig(t, func(c *server.Config) { c.Routes = slices.Concat(aisdk.Routes(), agui.Routes()) })
+			g := newRig(t, func(c *servertest.Config) { c.Routes = slices.Concat(aisdk.Routes(), agui.Routes()) })
 			for round := range 6 {
 				thread := fmt.Sprint("t", round)
 				var wg sync.WaitGroup

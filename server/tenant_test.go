@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // An admin of the server sees every tenant, acts for one that it names, and the audit log says so. No other key may.
 func TestTenants_AdminsOfTheServerActForThem(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Open = new(false) })
+	g := newRig(t, func(c *servertest.Config) { c.Open = new(false) })
 	key := func(body string) []string {
 		return []string{"Authorization", "Bearer " + g.want(201, "POST", "/v1/keys", body, admin...)["secret"].(string)}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/jwt"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -75,7 +76,7 @@ func (is *issuer) verifier(t *testing.T) *jwt.Verifier {
 func TestToken_NamesTheUser(t *testing.T) {
 	t.Parallel()
 	is := newIssuer(t)
-	g := newRig(t, func(c *server.Config) { c.Users.Tokens = is.verifier(t) })
+	g := newRig(t, func(c *servertest.Config) { c.Users.Tokens = is.verifier(t) })
 	for id, key := range map[string]server.Key{"run": {Kind: server.RunKey, Tenant: "acme"}, "read": {Kind: server.ReadKey, Tenant: "acme"}, "alice": {Kind: server.RunKey, Tenant: "acme", User: "alice"},
 		"operator": {Kind: server.RunKey, Tenant: "acme", Operator: true}, "globex": {Kind: server.RunKey, Tenant: "globex"}} {
 		key.ID = id
@@ -137,7 +138,7 @@ func TestToken_IsUnavailableWithoutTheIssuer(t *testing.T) {
 	t.Parallel()
 	is := newIssuer(t)
 	is.down.Store(true)
-	g := newRig(t, func(c *server.Config) { c.Users.Tokens = is.verifier(t) })
+	g := newRig(t, func(c *servertest.Config) { c.Users.Tokens = is.verifier(t) })
 	resp := g.do("GET", "/v1/threads", "", "Authorization", "Bearer "+is.token(t, "alice", "", time.Hour))
 	defer resp.Body.Close()
 	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
@@ -149,7 +150,7 @@ func TestToken_IsUnavailableWithoutTheIssuer(t *testing.T) {
 func TestToken_EndsTheStreamWhenItExpires(t *testing.T) {
 	t.Parallel()
 	is := newIssuer(t)
-	g := newRig(t, func(c *server.Config) { c.Users.Tokens = is.verifier(t) })
+	g := newRig(t, func(c *servertest.Config) { c.Users.Tokens = is.verifier(t) })
 	token := is.token(t, "alice", "acme", 2*time.Second)
 	id := g.want(201, "POST", "/v1/threads", `{}`, "Authorization", "Bearer "+token)["id"].(string)
 	resp := g.do("GET", "/v1/threads/"+id+"/events/stream", "", "Authorization", "Bearer "+token)
@@ -169,7 +170,7 @@ func TestToken_AStreamOfAProtocolSaysThatItExpired(t *testing.T) {
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
-	g.start(func(c *server.Config) { c.Users.Tokens, c.Routes = is.verifier(t), aisdkRoutes() })
+	g.start(func(c *servertest.Config) { c.Users.Tokens, c.Routes = is.verifier(t), aisdkRoutes() })
 	resp := g.do("POST", "/v1/ai-sdk/chat", `{"id":"chat","messages":[{"id":"u","role":"user","parts":[{"type":"text","text":"hello"}]}]}`,
 		"Authorization", "Bearer "+is.token(t, "alice", "acme", 2*time.Second))
 	defer resp.Body.Close()
@@ -183,13 +184,13 @@ func TestToken_AStreamOfAProtocolSaysThatItExpired(t *testing.T) {
 func TestToken_AuditNamesTheUser(t *testing.T) {
 	t.Parallel()
 	is := newIssuer(t)
-	g := newRig(t, func(c *server.Config) { c.Users.Tokens = is.verifier(t) })
+	g := newRig(t, func(c *servertest.Config) { c.Users.Tokens = is.verifier(t) })
 	admin := []string{"Authorization", "Bearer " + adminKey}
 	token := is.token(t, "carol", "x", time.Hour)
 	if status, text := g.ask("POST", "/v1/keys", `{"kind":"run"}`, append(admin, "X-Awaken-User-Token", token)...); status != 403 {
 		t.Errorf("a token of another tenant: %d %s", status, text)
 	}
-	h := newRig(t, func(c *server.Config) { c.Users.Header = "X-User" })
+	h := newRig(t, func(c *servertest.Config) { c.Users.Header = "X-User" })
 	h.want(201, "POST", "/v1/keys", `{"kind":"run"}`, append(admin, "X-User", "carol", "X-Awaken-Actor", "mallory")...)
 	if _, text := h.ask("GET", "/v1/audit-log?resource=keys", "", admin...); !strings.Contains(text, `admin/carol`) || strings.Contains(text, "mallory") {
 		t.Errorf("the audit log is %s", text)

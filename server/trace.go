@@ -11,6 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/trace"
@@ -125,7 +126,7 @@ func (h *traces) reply(req *Request, out traceList) error {
 	for i := range out.Runs {
 		ids[i] = out.Runs[i].RunID
 	}
-	known, err := judgementsOf(req.Context(), h.live, req.TenantName(), ids...)
+	known, err := JudgementsOf(req.Context(), h.live, req.TenantName(), ids...)
 	if err != nil {
 		return err
 	}
@@ -170,14 +171,14 @@ func (h *traces) listJudged(req *Request, runs awaken.RunQuery) error {
 	if req.Value("offset") != "" {
 		return protocol.BadRequest("offset cannot be combined with max_score, want next_cursor of the previous page as cursor")
 	}
-	q, err := judgementQuery(req)
+	q, err := JudgementQuery(req)
 	if err != nil {
 		return err
 	}
 	limit := q.Limit
 	runs.AgentID, runs.Version, runs.Since, runs.Until = "", "", 0, 0
 	q.Limit = 0
-	from, err := afterJudgement(req, "trc_", FiltersOf(req, []any{q, runs}), &q)
+	from, err := AfterJudgement(req, "trc_", FiltersOf(req, []any{q, runs}), &q)
 	if err != nil {
 		return err
 	}
@@ -249,12 +250,12 @@ func (h *traces) get(req *Request) error {
 	for _, child := range slices.Backward(children) {
 		rec.Children = append(rec.Children, &trace.Recording{Run: child})
 	}
-	known, err := judgementsOf(req.Context(), h.live, req.TenantName(), run.RunID)
+	known, err := JudgementsOf(req.Context(), h.live, req.TenantName(), run.RunID)
 	if err != nil {
 		return err
 	}
 	if j := known[run.RunID]; j != nil {
-		rec.Evaluations = evaluationsOf(j)
+		rec.Evaluations = EvaluationsOf(j)
 	}
 	asked, err := body.ReadSteps(req.Context(), req.Tenant().Store, run.ThreadID, run.RunID)
 	if err != nil {
@@ -279,11 +280,11 @@ func (h *traces) get(req *Request) error {
 
 // ofCell replies with the trace of a cell of an evaluation, or with an error if there is none.
 func (h *traces) ofCell(req *Request, missing error) error {
-	a, err := archiveOf(req)
+	values, err := ProfileOf(req)
 	if err != nil {
 		return missing
 	}
-	t, err := a.Trace(req.Context(), req.Path("run_id"))
+	t, err := archive.New(values).Trace(req.Context(), req.Path("run_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
 		return missing
 	}

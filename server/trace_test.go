@@ -12,7 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/trace/body"
 )
 
@@ -87,7 +87,7 @@ func TestTraces_AreListedWithTheFiltersOfRuns(t *testing.T) {
 
 func TestTraces_AreOffUnlessAskedFor(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Traces = false })
+	g := newRig(t, func(c *servertest.Config) { c.Traces = false })
 	_, run := g.done(admin...)
 	g.want(404, "GET", "/v1/traces", "", admin...)
 	g.want(404, "GET", "/v1/traces/"+run, "", admin...)

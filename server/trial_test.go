@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // rulings returns the behavior of each call, with the rule that decides.
@@ -83,7 +83,7 @@ func TestTrial_OfRecentCalls(t *testing.T) {
 // However many threads they are on, the latest calls are found: those of the newest runs, and of a run the last.
 func TestTrial_FindsTheLatestCalls(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Limits.KeyRate = 1e6 })
+	g := newRig(t, func(c *servertest.Config) { c.Limits.KeyRate = 1e6 })
 	paths := func(body string) (out []string, complete bool) {
 		t.Helper()
 		reply := g.want(200, "POST", "/v1/agents/permission-preview", body, admin...)
@@ -123,7 +123,7 @@ func TestTrial_FindsTheLatestCalls(t *testing.T) {
 // Without the plugin there is nothing to preview.
 func TestTrial_NeedsThePlugin(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *server.Config) { c.Permission = nil })
+	g := newRig(t, func(c *servertest.Config) { c.Permission = nil })
 	for _, r := range [][2]string{{"POST", "/v1/agents/permission-preview"}, {"GET", "/v1/agents/helper/permission-preview"}} {
 		if status, text := g.ask(r[0], r[1], `{"agent":"helper"}`, admin...); status != 503 {
 			t.Errorf("%s: %d %s", r, status, text)

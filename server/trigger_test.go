@@ -19,7 +19,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/sectiontest"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
 )
@@ -348,7 +348,7 @@ func (unlogged) Log(context.Context, string, string, *trigger.Firing) error {
 func TestTriggers_TheLogSaysWhatBecameOfARunThatWasAboutToStart(t *testing.T) {
 	t.Parallel()
 	store := new(trigger.Memory)
-	g := newRig(t, func(c *server.Config) { c.Triggers.Store = unlogged{store} })
+	g := newRig(t, func(c *servertest.Config) { c.Automation.Triggers.Store = unlogged{store} })
 	id, path := g.trigger("")
 	run := g.want(202, "POST", path, `{}`) // it was started, so a request that is sent again would start another
 	now := time.Now().UTC().Truncate(time.Millisecond)
@@ -372,7 +372,7 @@ func TestTriggers_TheLogSaysWhatBecameOfARunThatWasAboutToStart(t *testing.T) {
 func TestTriggers_WrongSignaturesCountAsWrongKeys(t *testing.T) {
 	t.Parallel()
 	store := &countedTriggers{Store: new(trigger.Memory)}
-	g := newRig(t, func(c *server.Config) { c.Limits.WrongKeys = 3; c.Triggers.Store = store })
+	g := newRig(t, func(c *servertest.Config) { c.Limits.WrongKeys = 3; c.Automation.Triggers.Store = store })
 	_, path := g.trigger("")
 	for range 3 {
 		g.want(401, "POST", path+"x", "{}")

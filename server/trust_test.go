@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // System messages of clients are data for the model, whether they start a run or join one, unless the
@@ -30,8 +30,8 @@ func TestTrust_ClientsInstructOnlyAgentsThatLetThem(t *testing.T) {
 	}
 }
 
-func trusts(yes bool) func(*server.Config) {
-	return func(c *server.Config) { c.TrustClients = yes }
+func trusts(yes bool) func(*servertest.Config) {
+	return func(c *servertest.Config) { c.TrustClients = yes }
 }
 
 // A message that joins a run in flight is no way around the setting.

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -47,7 +48,7 @@ func TestUser_ComesFromTheKeyOrTheProxy(t *testing.T) {
 	}
 	plain := newRig(t)
 	keys(plain)
-	proxied := newRig(t, func(c *server.Config) { c.Users.Header = "X-User" })
+	proxied := newRig(t, func(c *servertest.Config) { c.Users.Header = "X-User" })
 	keys(proxied)
 	for _, tt := range []struct {
 		g       *rig
@@ -77,7 +78,7 @@ func TestUser_ComesFromTheKeyOrTheProxy(t *testing.T) {
 			t.Errorf("body %s, headers %.60q: user %s, want %s", tt.body, tt.headers, got, tt.want)
 		}
 	}
-	l := listen(t, func(c *server.Config) { c.Users.Header = "X-User" })
+	l := listen(t, func(c *servertest.Config) { c.Users.Header = "X-User" })
 	if status, _ := l.raw(message("POST", "/v1/threads", "{}", "X-User: a", "X-User: b")); status != 400 {
 		t.Errorf("two users: %d, want 400", status)
 	}
@@ -134,7 +135,7 @@ func TestUser_DecidesForThemselves(t *testing.T) {
 		if err := g.keys.Fix("the-key-of-an-operator", server.Key{ID: "op", Kind: server.RunKey, Operator: true}); err != nil {
 			t.Fatal(err)
 		}
-		g.start(func(c *server.Config) { c.Users.Header = "X-User" })
+		g.start(func(c *servertest.Config) { c.Users.Header = "X-User" })
 		_, text := g.ask("POST", "/v1/runs", `{"agent_id":"default","thread_id":"t","stream":false,"messages":[{"role":"user","content":"RUN_TOOL wait {}"}]}`, "X-User", "alice")
 		var got struct{ Waiting *awaken.Waiting }
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Waiting == nil {

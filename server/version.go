@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"strconv"
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
@@ -99,17 +98,8 @@ func (h *versions) page(req *Request, before int64, limit int) (out []*config.Pu
 	return out, before, nil
 }
 
-// versionOf parses the number of a version.
-func versionOf(text string) (int64, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 {
-		return 0, protocol.NotFound("version", text)
-	}
-	return n, nil
-}
-
 func (h *versions) get(req *Request) error {
-	n, err := versionOf(req.Path("version"))
+	n, err := VersionOf(req.Path("version"))
 	if err != nil {
 		return err
 	}
@@ -142,7 +132,7 @@ func (h *versions) open(req *Request) (map[int64]int, error) {
 }
 
 func (h *versions) document(req *Request, key config.Key) error {
-	n, err := versionOf(req.Path("version"))
+	n, err := VersionOf(req.Path("version"))
 	if err != nil {
 		return err
 	}
@@ -178,7 +168,7 @@ func (h *versions) diff(req *Request) error {
 }
 
 func (h *versions) rollback(req *Request) error {
-	n, err := versionOf(req.Path("version"))
+	n, err := VersionOf(req.Path("version"))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -37,7 +38,7 @@ func TestStream_EndsWithinFiveSecondsOfItsKeysRevocation(t *testing.T) {
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
-	g.start(func(c *server.Config) { c.Open, c.Routes = new(false), aisdkRoutes() })
+	g.start(func(c *servertest.Config) { c.Open, c.Routes = new(false), aisdkRoutes() })
 	thread, _ := g.done(admin...)
 	made := g.want(201, "POST", "/v1/keys", `{"kind":"run"}`, admin...)
 	key := []string{"Authorization", "Bearer " + made["secret"].(string)}

@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -50,7 +51,7 @@ func TestStream_EncodesAnEventOnceForAllWatchers(t *testing.T) {
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
-	g.start(func(c *server.Config) { c.Routes = []protocol.Route{watch} })
+	g.start(func(c *servertest.Config) { c.Routes = []protocol.Route{watch} })
 	run := g.want(201, "POST", "/v1/threads/t/mailbox", `{"payload":{"text":"hello"}}`)["run_id"].(string)
 	bodies := make(chan string, watchers)
 	var open sync.WaitGroup

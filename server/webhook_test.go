@@ -15,14 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/automation"
+	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
 	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 // openWebhooks adds webhooks and triggers to a server. They work when the test says so.
-func (g *rig) openWebhooks(cfg *server.Config) {
+func (g *rig) openWebhooks(cfg *servertest.Config) {
 	g.t.Helper()
 	if cfg.Changes == nil {
 		return
@@ -31,7 +32,7 @@ func (g *rig) openWebhooks(cfg *server.Config) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	cfg.Triggers = &server.Triggers{Store: contestedTriggers{new(trigger.Memory)}, Sealer: sealer}
+	cfg.Automation.Triggers = &automation.TriggerConfig{Store: contestedTriggers{new(trigger.Memory)}, Sealer: sealer}
 	endpoints := g.endpoints
 	if endpoints == nil {
 		endpoints = contestedEndpoints{new(webhook.MemoryEndpoints)}
@@ -47,7 +48,7 @@ func (g *rig) openWebhooks(cfg *server.Config) {
 		g.t.Fatal(err)
 	}
 	router.Use(sender)
-	cfg.Webhooks = &server.Webhooks{Router: router, Endpoints: endpoints}
+	cfg.Automation.Webhooks = &automation.WebhookConfig{Router: router, Endpoints: endpoints}
 	g.router = router
 }
 

@@ -24,6 +24,18 @@ type Worker interface {
 	Work(ctx context.Context)
 }
 
+// Featured is a wing that clients can ask for: GET /v1/session says which features a server has.
+type Featured interface {
+	// Features returns the names of the features that the wing has as it is configured.
+	Features() []string
+}
+
+// Composed is a wing whose bodies have parts that the OpenAPI document refers to by name.
+type Composed interface {
+	// Parts returns a value of the type of each part.
+	Parts() []any
+}
+
 // Kernel is what a server lends to its wings.
 type Kernel struct {
 	Mailbox *mailbox.Mailbox
@@ -34,9 +46,11 @@ type Kernel struct {
 	Serving       context.Context // until Stop
 	Logger        *slog.Logger
 	NewID         func() string
-	// TrustClients and BasePath are those of [Config].
+	// TrustClients and BasePath are as in [Config].
 	TrustClients bool
 	BasePath     string
+	HideConfig   bool   // the server shows nothing of the control plane
+	Version      string // of the program
 
 	auth    *auth
 	limiter *limiter

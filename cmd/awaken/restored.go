@@ -18,7 +18,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/schedule"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/figures"
 )
 
 // The mark of a restored database is a value in it, in the profile of the system tenant.
@@ -133,7 +133,7 @@ func recoverCommand(con *console) *cobra.Command {
 		}
 		return with(cmd.Context(), func(_ *settings.Settings, b *backend) error {
 			ctx := cmd.Context()
-			live, err := server.NewReplicas(b.keys).Live(ctx)
+			live, err := figures.NewReplicas(b.keys).Live(ctx)
 			if err != nil {
 				return err
 			}

@@ -26,7 +26,10 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/automation"
 	webconsole "github.com/awaken-go/awaken/server/console"
+	"github.com/awaken-go/awaken/server/evals"
+	"github.com/awaken-go/awaken/server/figures"
 	"github.com/awaken-go/awaken/server/jwt"
 	"github.com/awaken-go/awaken/webhook/deliver"
 )
@@ -148,9 +151,20 @@ func serve(ctx context.Context, con *console, s *settings.Settings, c *code) (er
 	return err
 }
 
+// evalConfig returns the configuration of evaluations.
+func evalConfig(s *settings.Settings, b *backend, k *core) evals.Config {
+	e := &s.Evals
+	c := evals.Config{Open: openCell, Live: b.judgements, Observer: k.observer, Limits: evals.Limits{SyncCells: e.SyncCells, Concurrency: e.Concurrency,
+		OnlineCells: e.OnlineCells, OnlineConcurrency: e.OnlineConcurrency, Samples: e.Samples, Revisions: e.Revisions, Imports: e.Imports}}
+	if s.Budget.TenantUSD > 0 {
+		c.TenantUSD = &s.Budget.TenantUSD
+	}
+	return c
+}
+
 // serveFrom is serve with an open database.
 func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settings, c *code) (err error) {
-	replicas := server.NewReplicas(b.keys)
+	replicas := figures.NewReplicas(b.keys)
 	log := slog.New(replicas.Watch(newLogger(con, s).Handler()))
 	for _, v := range s.Values() {
 		if v.Unused != "" && v.Source != "default" {
@@ -173,7 +187,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	defer k.close()
 	control, box := k.control, k.box
 	sc := serverConfig(s, box, keys, k.metrics, log)
-	sc.Replicas, sc.Settings, sc.Observer = replicas, settingsOf(s), k.observer
+	sc.Settings, sc.Observer = settingsOf(s), k.observer
 	if s.Console.Enabled {
 		if sc.Console, err = webconsole.New(s.Server.BasePath); err != nil {
 			return failed(err)
@@ -195,20 +209,20 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 		return err
 	}
 	sc.Routes = slices.Concat(sc.Routes, a2aRoutes, mcpRoutes)
-	if e := &s.Evals; e.Routes {
-		sc.Evals = &server.Evals{Open: openCell, Live: b.judgements, Limits: server.EvalLimits{SyncCells: e.SyncCells, Concurrency: e.Concurrency, OnlineCells: e.OnlineCells, OnlineConcurrency: e.OnlineConcurrency,
-			Samples: e.Samples, Revisions: e.Revisions, Imports: e.Imports}}
-	}
-	if sc.Evals != nil && s.Budget.TenantUSD > 0 {
-		sc.Evals.TenantUSD = &s.Budget.TenantUSD
-	}
 	control.serve(&sc, s)
 	sc.AllowUnpriced = s.Budget.Unpriced == "allow"
-	sc.Stats, sc.Limiter, sc.Hooks, sc.Schedules, sc.Rollups, sc.Changes = k.stats, k.limiter, b.hooks, b.schedules, b.rollups, b.changes
-	sc.Webhooks = &server.Webhooks{Router: router, Endpoints: b.endpoints}
-	if sc.Triggers, err = openTriggers(s, b); err != nil {
+	sc.Limiter, sc.Changes = k.limiter, b.changes
+	triggers, err := openTriggers(s, b)
+	if err != nil {
 		return err
 	}
+	counted := figures.Config{Rollups: b.rollups, Stats: k.stats, Replicas: replicas}
+	if s.Evals.Routes {
+		w := evals.New(evalConfig(s, b, k))
+		sc.Wings, sc.Live, counted.Ended = append(sc.Wings, w), b.judgements, w.Offer
+	}
+	sc.Wings = append(sc.Wings, figures.New(counted), automation.New(automation.Config{Schedules: b.schedules, Triggers: triggers,
+		Hooks: b.hooks, Webhooks: &automation.WebhookConfig{Router: router, Endpoints: b.endpoints}}))
 	if !s.DatabaseURL.IsZero() { // an SQLite file is one server's
 		sc.KeyRates = b.limits
 	}
@@ -305,12 +319,12 @@ func openHooks(s *settings.Settings, b *backend, box *mailbox.Mailbox, log *slog
 }
 
 // openTriggers returns what lets other systems start runs.
-func openTriggers(s *settings.Settings, b *backend) (*server.Triggers, error) {
+func openTriggers(s *settings.Settings, b *backend) (*automation.TriggerConfig, error) {
 	vault, err := openVault(s)
 	if err != nil {
 		return nil, err
 	}
-	return &server.Triggers{Store: b.triggers, Sealer: vaultSealer{vault}, URL: s.Server.PublicURL}, nil
+	return &automation.TriggerConfig{Store: b.triggers, Sealer: vaultSealer{vault}, URL: s.Server.PublicURL}, nil
 }
 
 // openA2A returns the routes of A2A.

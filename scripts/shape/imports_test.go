@@ -193,6 +193,16 @@ func TestImportsCheckerFindsViolations(t *testing.T) {
 		},
 
 		{
+			name: "wings",
+			pkgs: []pkg{
+				our("./server", "./server/figures"),
+				our("./server/evals", "./server", "./server/automation"),
+				our("./server/servertest", "./server/evals", "./server/figures"),
+			},
+			want: []violation{{wingRule, "./server", "./server/figures"}, {wingRule, "./server/evals", "./server/automation"}},
+		},
+
+		{
 			name: "no siblings",
 			pkgs: []pkg{
 				our("./store/postgres", ".", "./store/postgres/schema"),
@@ -243,13 +253,13 @@ func TestImportsCheckerFindsViolations(t *testing.T) {
 			},
 		},
 
-		{name: "longest chain", pkgs: chain(8)},
+		{name: "longest chain", pkgs: chain(9)},
 		{
 			name: "chain too long",
-			pkgs: chain(9),
+			pkgs: chain(10),
 			want: []violation{{chainRule, "./c1", strings.Join([]string{
-				"./c2", "./c3", "./c4", "./c5", "./c6", "./c7", "./c8", "./c9",
-			}, " -> ") + ": 9 packages, at most 8"}},
+				"./c2", "./c3", "./c4", "./c5", "./c6", "./c7", "./c8", "./c9", "./c10",
+			}, " -> ") + ": 10 packages, at most 9"}},
 		},
 
 		{

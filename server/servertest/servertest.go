@@ -1,5 +1,5 @@
-// Package servertest serves an agent over HTTP from a queue under test, so that a store can
-// count what a request costs it.
+// Package servertest assembles servers for tests: [Config] one with all wings, [Start] one that serves an agent from a queue
+// under test, so that a store can count what a request costs it.
 package servertest
 
 import (

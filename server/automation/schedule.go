@@ -1,4 +1,4 @@
-package server
+package automation
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/schedule/fire"
+	"github.com/awaken-go/awaken/server"
 )
 
 // schedules has the handlers of the schedules of a tenant.
@@ -26,12 +27,12 @@ type schedules struct {
 	newID  func() string
 }
 
-func newSchedules(cfg *Config) *schedules {
-	worker, err := fire.New(fire.Config{Store: cfg.Schedules, Runs: scheduled{launcher{cfg.Mailbox, cfg.TrustClients}}, Logger: cfg.Logger})
+func newSchedules(cfg *Config, k *server.Kernel) (*schedules, error) {
+	worker, err := fire.New(fire.Config{Store: cfg.Schedules, Runs: scheduled{launcher{k.Mailbox, k.TrustClients}}, Logger: k.Logger})
 	if err != nil {
-		panic(err) // the store is set
+		return nil, err
 	}
-	return &schedules{store: cfg.Schedules, worker: worker, audit: cfg.Control, newID: cfg.NewID}
+	return &schedules{store: cfg.Schedules, worker: worker, audit: k.Control, newID: k.NewID}, nil
 }
 
 // scheduled starts the runs of schedules.
@@ -75,27 +76,27 @@ func (r scheduled) Cancel(ctx context.Context, tenant, runID string) error {
 
 func (h *schedules) routes() []protocol.Route {
 	const all, one = "/v1/schedules", "/v1/schedules/{schedule_id}"
-	page := []protocol.Param{Param("cursor", "string", "next_cursor of the previous page"), Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	page := []protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: Handle(h.list), Query: page,
+		{Method: "GET", Path: all, Handle: server.Handle(h.list), Query: page,
 			Summary: "List the schedules, by id", Replies: map[int]any{200: scheduleList{}}},
-		{Method: "POST", Path: all, Handle: HandleBody(h.create), Body: newSchedule{},
+		{Method: "POST", Path: all, Handle: server.HandleBody(h.create), Body: newSchedule{},
 			Summary: "Create a schedule", Replies: map[int]any{201: scheduleView{}}, Failures: []int{409}},
-		{Method: "POST", Path: all + "/preview", Handle: HandleBody(h.preview), Body: timesBody{},
+		{Method: "POST", Path: all + "/preview", Handle: server.HandleBody(h.preview), Body: timesBody{},
 			Summary: "List the next times of an expression", Replies: map[int]any{200: timesList{}}},
-		{Method: "GET", Path: one, Handle: Handle(h.get),
+		{Method: "GET", Path: one, Handle: server.Handle(h.get),
 			Summary: "Get a schedule", Replies: map[int]any{200: scheduleView{}}},
-		{Method: "PUT", Path: one, Handle: HandleBody(h.put), Body: putSchedule{},
+		{Method: "PUT", Path: one, Handle: server.HandleBody(h.put), Body: putSchedule{},
 			Summary: "Replace a schedule", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: Handle(h.delete),
+		{Method: "DELETE", Path: one, Handle: server.Handle(h.delete),
 			Summary: "Delete a schedule and its log; its runs stay", Replies: map[int]any{204: nil}},
-		{Method: "POST", Path: one + "/pause", Handle: Handle(func(req *Request) error { return h.pause(req, true) }),
+		{Method: "POST", Path: one + "/pause", Handle: server.Handle(func(req *server.Request) error { return h.pause(req, true) }),
 			Summary: "Pause a schedule: times that come meanwhile are left out", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/resume", Handle: Handle(func(req *Request) error { return h.pause(req, false) }),
+		{Method: "POST", Path: one + "/resume", Handle: server.Handle(func(req *server.Request) error { return h.pause(req, false) }),
 			Summary: "Resume a schedule that is paused", Replies: map[int]any{200: scheduleView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/run", Handle: Handle(h.run),
+		{Method: "POST", Path: one + "/run", Handle: server.Handle(h.run),
 			Summary: "Start a run of a schedule now", Replies: map[int]any{200: schedule.Firing{}}, Failures: []int{409}},
-		{Method: "GET", Path: one + "/firings", Handle: Handle(h.firings), Query: page,
+		{Method: "GET", Path: one + "/firings", Handle: server.Handle(h.firings), Query: page,
 			Summary: "Tell what became of the times of a schedule, the latest first", Replies: map[int]any{200: firingList{}}},
 	}
 	for i := range routes {
@@ -156,11 +157,11 @@ type scheduleList struct {
 
 const scheduleCursor = "s."
 
-func (h *schedules) list(req *Request) error {
+func (h *schedules) list(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	filters := FiltersOf(req, nil)
+	filters := server.FiltersOf(req, nil)
 	from, err := req.Behind(scheduleCursor, filters)
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func (h *schedules) list(req *Request) error {
 	out := scheduleList{Items: []scheduleView{}}
 	for i, s := range found {
 		if i == limit {
-			out.NextCursor = CursorText(scheduleCursor, Keyset{At: found[i-1].ID, Of: filters})
+			out.NextCursor = server.CursorText(scheduleCursor, server.Keyset{At: found[i-1].ID, Of: filters})
 			break
 		}
 		out.Items = append(out.Items, viewOf(s))
@@ -189,7 +190,7 @@ type newSchedule struct {
 // maxSchedules is how many schedules a tenant may have.
 const maxSchedules = 1000
 
-func (h *schedules) create(req *Request, body *newSchedule) error {
+func (h *schedules) create(req *server.Request, body *newSchedule) error {
 	s := &schedule.Schedule{Tenant: req.Tenant().Name(), ID: body.ID, Spec: body.Spec}
 	if s.ID == "" {
 		s.ID = h.newID()
@@ -203,40 +204,40 @@ func (h *schedules) create(req *Request, body *newSchedule) error {
 	if found, err := h.store.Schedules(req.Context(), s.Tenant, "", maxSchedules); err != nil {
 		return err
 	} else if len(found) == maxSchedules {
-		return Fail(http.StatusConflict, "too_many_schedules", "the tenant has %d schedules, which is the maximum; delete one first", maxSchedules)
+		return server.Fail(http.StatusConflict, "too_many_schedules", "the tenant has %d schedules, which is the maximum; delete one first", maxSchedules)
 	}
 	s.State.Edits = 1
 	if made, err := h.store.Swap(req.Context(), s); err != nil {
 		return err
 	} else if !made {
-		return Fail(http.StatusConflict, "conflict", "schedule %q: there is one with that id", s.ID)
+		return server.Fail(http.StatusConflict, "conflict", "schedule %q: there is one with that id", s.ID)
 	}
 	return h.changed(req, "create", http.StatusCreated, s)
 }
 
 // arm checks a schedule and determines its next time.
-func (h *schedules) arm(req *Request, s *schedule.Schedule) error {
+func (h *schedules) arm(req *server.Request, s *schedule.Schedule) error {
 	if err := s.Arm(time.Now()); err != nil {
 		return protocol.BadRequest("%s", err)
 	}
 	t, err := templateOf(s.Spec.Run)
 	if err != nil {
-		return protocol.BadRequest("%s", Plain(err.Error()))
+		return protocol.BadRequest("%s", server.Plain(err.Error()))
 	}
 	return t.check(req)
 }
 
 // changed records that a schedule was changed, and replies with it.
-func (h *schedules) changed(req *Request, action string, status int, s *schedule.Schedule) error {
+func (h *schedules) changed(req *server.Request, action string, status int, s *schedule.Schedule) error {
 	s.Revision++
-	if err := RecordChange(req, h.audit, action, "schedules/"+s.ID); err != nil {
+	if err := server.RecordChange(req, h.audit, action, "schedules/"+s.ID); err != nil {
 		return err
 	}
 	return req.Reply(status, viewOf(s))
 }
 
 // of returns the schedule of a request.
-func (h *schedules) of(req *Request) (*schedule.Schedule, error) {
+func (h *schedules) of(req *server.Request) (*schedule.Schedule, error) {
 	s, err := h.store.Schedule(req.Context(), req.Tenant().Name(), req.Path("schedule_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
 		err = protocol.NotFound("schedule", req.Path("schedule_id"))
@@ -244,7 +245,7 @@ func (h *schedules) of(req *Request) (*schedule.Schedule, error) {
 	return s, err
 }
 
-func (h *schedules) get(req *Request) error {
+func (h *schedules) get(req *server.Request) error {
 	s, err := h.of(req)
 	if err != nil {
 		return err
@@ -258,7 +259,7 @@ type putSchedule struct {
 	schedule.Spec
 }
 
-func (h *schedules) put(req *Request, body *putSchedule) error {
+func (h *schedules) put(req *server.Request, body *putSchedule) error {
 	return h.change(req, "update", func(s *schedule.Schedule) error {
 		if err := expect("schedule", s.ID, s.State.Edits, body.ExpectedRevision); err != nil {
 			return err
@@ -273,11 +274,11 @@ func expect(kind, id string, revision int64, want *int64) error {
 	if want == nil || *want == revision {
 		return nil
 	}
-	return Fail(http.StatusConflict, "conflict", "%s %q: its revision is %d, not %d", kind, id, revision, *want)
+	return server.Fail(http.StatusConflict, "conflict", "%s %q: its revision is %d, not %d", kind, id, revision, *want)
 }
 
 // change changes the schedule of a request. A start that happens meanwhile is not a conflict.
-func (h *schedules) change(req *Request, action string, change func(s *schedule.Schedule) error) error {
+func (h *schedules) change(req *server.Request, action string, change func(s *schedule.Schedule) error) error {
 	for range 10 {
 		s, err := h.of(req)
 		if err != nil {
@@ -293,10 +294,10 @@ func (h *schedules) change(req *Request, action string, change func(s *schedule.
 			return h.changed(req, action, http.StatusOK, s)
 		}
 	}
-	return Fail(http.StatusConflict, "conflict", "schedule %q is being changed", req.Path("schedule_id"))
+	return server.Fail(http.StatusConflict, "conflict", "schedule %q is being changed", req.Path("schedule_id"))
 }
 
-func (h *schedules) pause(req *Request, paused bool) error {
+func (h *schedules) pause(req *server.Request, paused bool) error {
 	action := "resume"
 	if paused {
 		action = "pause"
@@ -313,17 +314,17 @@ func (h *schedules) pause(req *Request, paused bool) error {
 	})
 }
 
-func (h *schedules) delete(req *Request) error {
+func (h *schedules) delete(req *server.Request) error {
 	id := req.Path("schedule_id")
 	if existed, err := h.store.Drop(req.Context(), req.Tenant().Name(), id); err != nil {
 		return err
 	} else if !existed {
 		return protocol.NotFound("schedule", id)
 	}
-	return req.Done(RecordChange(req, h.audit, "delete", "schedules/"+id))
+	return req.Done(server.RecordChange(req, h.audit, "delete", "schedules/"+id))
 }
 
-func (h *schedules) run(req *Request) error {
+func (h *schedules) run(req *server.Request) error {
 	f, err := h.worker.Now(req.Context(), req.Tenant().Name(), req.Path("schedule_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
 		return protocol.NotFound("schedule", req.Path("schedule_id"))
@@ -331,7 +332,7 @@ func (h *schedules) run(req *Request) error {
 	if err != nil {
 		return err
 	}
-	if err := RecordChange(req, h.audit, "run", "schedules/"+req.Path("schedule_id")); err != nil {
+	if err := server.RecordChange(req, h.audit, "run", "schedules/"+req.Path("schedule_id")); err != nil {
 		return err
 	}
 	return req.Reply(200, f)
@@ -342,7 +343,7 @@ type firingList struct {
 	NextCursor string            `json:"next_cursor,omitempty"`
 }
 
-func (h *schedules) firings(req *Request) error {
+func (h *schedules) firings(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -350,7 +351,7 @@ func (h *schedules) firings(req *Request) error {
 	if err != nil {
 		return err
 	}
-	filters := FiltersOf(req, s.ID)
+	filters := server.FiltersOf(req, s.ID)
 	from, err := req.Behind(scheduleCursor, filters)
 	if err != nil {
 		return err
@@ -358,7 +359,7 @@ func (h *schedules) firings(req *Request) error {
 	var before int64
 	if from.At != "" {
 		if before, err = strconv.ParseInt(from.At, 10, 64); err != nil || before < 1 {
-			return ErrCursor
+			return server.ErrCursor
 		}
 	}
 	limit := req.Number("limit", 50, 1, 200)
@@ -368,7 +369,7 @@ func (h *schedules) firings(req *Request) error {
 	}
 	out := firingList{Items: []schedule.Firing{}}
 	if out.Items = append(out.Items, found[:min(limit, len(found))]...); len(found) > limit {
-		out.NextCursor = CursorText(scheduleCursor, Keyset{At: strconv.FormatInt(found[limit-1].Number, 10), Of: filters})
+		out.NextCursor = server.CursorText(scheduleCursor, server.Keyset{At: strconv.FormatInt(found[limit-1].Number, 10), Of: filters})
 	}
 	return req.Reply(200, out)
 }
@@ -384,7 +385,7 @@ type timesList struct {
 	Upcoming []time.Time `json:"upcoming"` // the next ten times, in the time zone
 }
 
-func (h *schedules) preview(req *Request, body *timesBody) error {
+func (h *schedules) preview(req *server.Request, body *timesBody) error {
 	s := &schedule.Schedule{Spec: schedule.Spec{Cron: body.Cron, TimeZone: body.TimeZone, EndsAt: body.EndsAt, Run: json.RawMessage(`{}`)}}
 	from := time.Now()
 	if body.From != nil {

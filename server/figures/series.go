@@ -1,4 +1,4 @@
-package server
+package figures
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/rollup"
+	"github.com/awaken-go/awaken/server"
 )
 
 // series has the handler of figures about runs over time.
@@ -63,21 +64,21 @@ const (
 
 func (h *series) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/stats/series", Access: protocol.Readers, Scope: protocol.Operators, Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/stats/series", Access: protocol.Readers, Scope: protocol.Operators, Handle: server.Handle(h.get),
 			Summary: "Get figures about runs that have ended, over time, on all replicas",
 			Query: []protocol.Param{
-				Param("metric", "runs|errors|error_rate|tokens|input_tokens|output_tokens|cost_usd|latency_avg_ms|latency_p50_ms|latency_p95_ms|latency_p99_ms", "what to show; default runs"),
+				server.Param("metric", "runs|errors|error_rate|tokens|input_tokens|output_tokens|cost_usd|latency_avg_ms|latency_p50_ms|latency_p95_ms|latency_p99_ms", "what to show; default runs"),
 				byParam, sinceParam, untilParam,
-				Param("step", "hour|6h|day|week", "the time that a value is of; by default it follows from the range"),
-				Param("limit", "integer", "maximum number of series, 1 to 200; default 20; those with the least are added up as one")},
+				server.Param("step", "hour|6h|day|week", "the time that a value is of; by default it follows from the range"),
+				server.Param("limit", "integer", "maximum number of series, 1 to 200; default 20; those with the least are added up as one")},
 			Replies: map[int]any{200: seriesBody{}}},
 	}
 }
 
 var (
-	byParam    = Param("by", "total|agent|model|tool|user|version", "what to distinguish; model counts requests and tool counts calls; default total")
-	sinceParam = Param("since", "string", "the beginning, in RFC 3339; it is rounded down to an hour or a day; default a day before until")
-	untilParam = Param("until", "string", "the end, in RFC 3339; default now")
+	byParam    = server.Param("by", "total|agent|model|tool|user|version", "what to distinguish; model counts requests and tool counts calls; default total")
+	sinceParam = server.Param("since", "string", "the beginning, in RFC 3339; it is rounded down to an hour or a day; default a day before until")
+	untilParam = server.Param("until", "string", "the end, in RFC 3339; default now")
 )
 
 // seriesBody has values for each step.
@@ -100,15 +101,15 @@ type oneSeries struct {
 }
 
 // span returns the time that a request asks about, and its step.
-func span(req *Request, store rollup.Store) (q rollup.Query, err error) {
+func span(req *server.Request, store rollup.Store) (q rollup.Query, err error) {
 	if store == nil {
 		return q, protocol.NotFound("figures", "of this server")
 	}
-	since, err := TimeOf("since", req.Value("since"))
+	since, err := server.TimeOf("since", req.Value("since"))
 	if err != nil {
 		return q, err
 	}
-	until, err := TimeOf("until", req.Value("until"))
+	until, err := server.TimeOf("until", req.Value("until"))
 	if err != nil {
 		return q, err
 	}
@@ -142,7 +143,7 @@ func span(req *Request, store rollup.Store) (q rollup.Query, err error) {
 	return q, nil
 }
 
-func (h *series) get(req *Request) error {
+func (h *series) get(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ type usageItem struct {
 const maxOver = 200 * 366 * 24 * 3600
 
 // over replies with the usage of runs that ended in a time, from the figures that are kept of them.
-func (h *usage) over(req *Request) error {
+func (h *usage) over(req *server.Request) error {
 	if req.Value("thread_id") != "" {
 		return protocol.BadRequest("thread_id is set, but the figures of a time are not kept by thread; want since, until and by without it")
 	}

@@ -1,4 +1,4 @@
-package server
+package automation
 
 import (
 	"cmp"
@@ -15,13 +15,14 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/failpoint"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
 	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
-// Triggers is what lets other systems start runs of tenants.
-type Triggers struct {
+// TriggerConfig configures triggers, with which other systems start runs of tenants.
+type TriggerConfig struct {
 	Store  trigger.Store
 	Sealer deliver.Sealer // encrypts the secrets
 	URL    string         // of the server, for links; "" means as the admin who makes one sees it
@@ -34,38 +35,39 @@ type triggers struct {
 	launch launcher
 	audit  *config.Manager // nil keeps no audit log
 	newID  func() string
-	kernel *Kernel
-	url    string // see [Triggers.URL]
+	kernel *server.Kernel
+	url    string // see [TriggerConfig.URL]
 	base   string
 	// strangers has a place for each request that is not known to be authentic yet.
 	strangers chan struct{}
 }
 
-func newTriggers(cfg *Config, k *Kernel) *triggers {
-	return &triggers{store: cfg.Triggers.Store, sealer: cfg.Triggers.Sealer, launch: launcher{cfg.Mailbox, cfg.TrustClients}, audit: cfg.Control, newID: cfg.NewID, kernel: k, url: strings.TrimSuffix(cfg.Triggers.URL, "/"), base: cfg.BasePath, strangers: make(chan struct{}, 16)}
+func newTriggers(cfg *TriggerConfig, k *server.Kernel) *triggers {
+	return &triggers{store: cfg.Store, sealer: cfg.Sealer, launch: launcher{k.Mailbox, k.TrustClients}, audit: k.Control, newID: k.NewID, kernel: k,
+		url: strings.TrimSuffix(cfg.URL, "/"), base: k.BasePath, strangers: make(chan struct{}, 16)}
 }
 
 func (h *triggers) routes() []protocol.Route {
 	const all, one = "/v1/triggers", "/v1/triggers/{trigger_id}"
-	page := []protocol.Param{Param("cursor", "string", "next_cursor of the previous page"), Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	page := []protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: Handle(h.list), Query: page,
+		{Method: "GET", Path: all, Handle: server.Handle(h.list), Query: page,
 			Summary: "List the triggers, by id", Replies: map[int]any{200: triggerList{}}},
-		{Method: "POST", Path: all, Handle: HandleBody(h.create), Body: newTrigger{},
+		{Method: "POST", Path: all, Handle: server.HandleBody(h.create), Body: newTrigger{},
 			Summary: "Create a trigger; only this reply has its secret and its URL", Replies: map[int]any{201: triggerView{}}, Failures: []int{409}},
-		{Method: "GET", Path: one, Handle: Handle(h.get),
+		{Method: "GET", Path: one, Handle: server.Handle(h.get),
 			Summary: "Get a trigger", Replies: map[int]any{200: triggerView{}}},
-		{Method: "PUT", Path: one, Handle: HandleBody(h.put), Body: putTrigger{},
+		{Method: "PUT", Path: one, Handle: server.HandleBody(h.put), Body: putTrigger{},
 			Summary: "Replace a trigger; its secret and its URLs stay", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: Handle(h.delete),
+		{Method: "DELETE", Path: one, Handle: server.Handle(h.delete),
 			Summary: "Delete a trigger and its log; its runs stay", Replies: map[int]any{204: nil}},
-		{Method: "POST", Path: one + "/rotate", Handle: HandleBody(h.rotate), Body: rotation{},
+		{Method: "POST", Path: one + "/rotate", Handle: server.HandleBody(h.rotate), Body: rotation{},
 			Summary: "Replace the secret of a trigger; URLs and signatures of the one before are accepted for 24 hours, or no more", Replies: map[int]any{200: triggerView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/url", Handle: HandleBody(h.sign), Body: linkBody{},
+		{Method: "POST", Path: one + "/url", Handle: server.HandleBody(h.sign), Body: linkBody{},
 			Summary: "Make a URL of a trigger", Replies: map[int]any{200: linkReply{}}},
-		{Method: "POST", Path: one + "/run", Handle: HandleBody(h.run), Body: requestBody{},
+		{Method: "POST", Path: one + "/run", Handle: server.HandleBody(h.run), Body: requestBody{},
 			Summary: "Start a run of a trigger, as a request of another system would", Replies: map[int]any{202: firedReply{}}, Failures: []int{409}},
-		{Method: "GET", Path: one + "/firings", Handle: Handle(h.firings), Query: page,
+		{Method: "GET", Path: one + "/firings", Handle: server.Handle(h.firings), Query: page,
 			Summary: "Tell what became of the requests to a trigger, the latest first", Replies: map[int]any{200: triggerFirings{}}},
 	}
 	for i := range routes {
@@ -100,11 +102,11 @@ type triggerList struct {
 
 const triggerCursor = "g."
 
-func (h *triggers) list(req *Request) error {
+func (h *triggers) list(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	filters := FiltersOf(req, nil)
+	filters := server.FiltersOf(req, nil)
 	from, err := req.Behind(triggerCursor, filters)
 	if err != nil {
 		return err
@@ -117,7 +119,7 @@ func (h *triggers) list(req *Request) error {
 	out := triggerList{Items: []triggerView{}}
 	for i, t := range found {
 		if i == limit {
-			out.NextCursor = CursorText(triggerCursor, Keyset{At: found[i-1].ID, Of: filters})
+			out.NextCursor = server.CursorText(triggerCursor, server.Keyset{At: found[i-1].ID, Of: filters})
 			break
 		}
 		out.Items = append(out.Items, triggerViewOf(t))
@@ -133,7 +135,7 @@ type newTrigger struct {
 // maxTriggers is how many triggers a tenant may have.
 const maxTriggers = 200
 
-func (h *triggers) create(req *Request, body *newTrigger) error {
+func (h *triggers) create(req *server.Request, body *newTrigger) error {
 	t := &trigger.Trigger{Tenant: req.Tenant().Name(), ID: cmp.Or(body.ID, h.newID()), Spec: body.Spec}
 	if err := protocol.CheckID("id", t.ID); err != nil {
 		return err
@@ -144,7 +146,7 @@ func (h *triggers) create(req *Request, body *newTrigger) error {
 	if found, err := h.store.Triggers(req.Context(), t.Tenant, "", maxTriggers); err != nil {
 		return err
 	} else if len(found) == maxTriggers {
-		return Fail(http.StatusConflict, "too_many_triggers", "the tenant has %d triggers, which is the maximum; delete one first", maxTriggers)
+		return server.Fail(http.StatusConflict, "too_many_triggers", "the tenant has %d triggers, which is the maximum; delete one first", maxTriggers)
 	}
 	secret, err := h.newSecret(t)
 	if err != nil {
@@ -153,20 +155,20 @@ func (h *triggers) create(req *Request, body *newTrigger) error {
 	if made, err := h.store.SwapTrigger(req.Context(), t); err != nil {
 		return err
 	} else if !made {
-		return Fail(http.StatusConflict, "conflict", "trigger %q: there is one with that id", t.ID)
+		return server.Fail(http.StatusConflict, "conflict", "trigger %q: there is one with that id", t.ID)
 	}
 	t.Revision++
 	return h.changed(req, "create", http.StatusCreated, t, secret)
 }
 
 // check checks what the owner of a trigger writes, as if its run were started now.
-func (h *triggers) check(req *Request, spec *trigger.Spec) error {
+func (h *triggers) check(req *server.Request, spec *trigger.Spec) error {
 	if err := spec.Normalize(); err != nil {
 		return protocol.BadRequest("%s", err)
 	}
 	t, err := templateOf(spec.Run)
 	if err != nil {
-		return protocol.BadRequest("%s", Plain(err.Error()))
+		return protocol.BadRequest("%s", server.Plain(err.Error()))
 	}
 	if n := strings.Count(string(spec.Run), payloadWord); n > mostPayloads {
 		return protocol.BadRequest("run has %s %d times; want it at most %d times", payloadWord, n, mostPayloads)
@@ -182,7 +184,7 @@ func (h *triggers) newSecret(t *trigger.Trigger) (string, error) {
 	secret := webhook.NewSecret()
 	sealed, err := h.sealer.Seal(triggerSecret(t), []byte(secret))
 	if err != nil {
-		return "", Unavailable("the secret of the trigger cannot be encrypted: " + Plain(err.Error()))
+		return "", server.Unavailable("the secret of the trigger cannot be encrypted: " + server.Plain(err.Error()))
 	}
 	t.State.Secret = sealed
 	return secret, nil
@@ -203,7 +205,7 @@ func (h *triggers) secrets(t *trigger.Trigger) ([]string, error) {
 	for i, data := range sealed {
 		secret, err := h.sealer.Open(triggerSecret(t), data)
 		if err != nil {
-			return nil, Unavailable("the secret of the trigger cannot be decrypted: " + Plain(err.Error()))
+			return nil, server.Unavailable("the secret of the trigger cannot be decrypted: " + server.Plain(err.Error()))
 		}
 		out[i] = string(secret)
 	}
@@ -211,8 +213,8 @@ func (h *triggers) secrets(t *trigger.Trigger) ([]string, error) {
 }
 
 // changed records that a trigger was changed, and replies with it and with its secret if that is new.
-func (h *triggers) changed(req *Request, action string, status int, t *trigger.Trigger, secret string) error {
-	if err := RecordChange(req, h.audit, action, "triggers/"+t.ID); err != nil {
+func (h *triggers) changed(req *server.Request, action string, status int, t *trigger.Trigger, secret string) error {
+	if err := server.RecordChange(req, h.audit, action, "triggers/"+t.ID); err != nil {
 		return err
 	}
 	v := triggerViewOf(t)
@@ -223,11 +225,11 @@ func (h *triggers) changed(req *Request, action string, status int, t *trigger.T
 }
 
 // link returns a URL that starts runs.
-func (h *triggers) link(req *Request, l trigger.Link, secret string) string {
+func (h *triggers) link(req *server.Request, l trigger.Link, secret string) string {
 	at := h.url
 	if at == "" {
 		scheme := "http"
-		if IsSecure(req.HTTP()) {
+		if server.IsSecure(req.HTTP()) {
 			scheme = "https"
 		}
 		at = scheme + "://" + req.HTTP().Host + h.base
@@ -236,7 +238,7 @@ func (h *triggers) link(req *Request, l trigger.Link, secret string) string {
 }
 
 // of returns the trigger of a request.
-func (h *triggers) of(req *Request) (*trigger.Trigger, error) {
+func (h *triggers) of(req *server.Request) (*trigger.Trigger, error) {
 	t, err := h.store.Trigger(req.Context(), req.Tenant().Name(), req.Path("trigger_id"))
 	if errors.Is(err, awaken.ErrNotFound) {
 		err = protocol.NotFound("trigger", req.Path("trigger_id"))
@@ -244,7 +246,7 @@ func (h *triggers) of(req *Request) (*trigger.Trigger, error) {
 	return t, err
 }
 
-func (h *triggers) get(req *Request) error {
+func (h *triggers) get(req *server.Request) error {
 	t, err := h.of(req)
 	if err != nil {
 		return err
@@ -253,7 +255,7 @@ func (h *triggers) get(req *Request) error {
 }
 
 // change changes the trigger of a request.
-func (h *triggers) change(req *Request, change func(t *trigger.Trigger) error) (*trigger.Trigger, error) {
+func (h *triggers) change(req *server.Request, change func(t *trigger.Trigger) error) (*trigger.Trigger, error) {
 	for range 10 {
 		t, err := h.of(req)
 		if err != nil {
@@ -269,7 +271,7 @@ func (h *triggers) change(req *Request, change func(t *trigger.Trigger) error) (
 			return t, nil
 		}
 	}
-	return nil, Fail(http.StatusConflict, "conflict", "trigger %q is being changed", req.Path("trigger_id"))
+	return nil, server.Fail(http.StatusConflict, "conflict", "trigger %q is being changed", req.Path("trigger_id"))
 }
 
 type putTrigger struct {
@@ -278,7 +280,7 @@ type putTrigger struct {
 	trigger.Spec
 }
 
-func (h *triggers) put(req *Request, body *putTrigger) error {
+func (h *triggers) put(req *server.Request, body *putTrigger) error {
 	if err := h.check(req, &body.Spec); err != nil {
 		return err
 	}
@@ -292,14 +294,14 @@ func (h *triggers) put(req *Request, body *putTrigger) error {
 	return h.changed(req, "update", http.StatusOK, t, "")
 }
 
-func (h *triggers) delete(req *Request) error {
+func (h *triggers) delete(req *server.Request) error {
 	id := req.Path("trigger_id")
 	if existed, err := h.store.DropTrigger(req.Context(), req.Tenant().Name(), id); err != nil {
 		return err
 	} else if !existed {
 		return protocol.NotFound("trigger", id)
 	}
-	return req.Done(RecordChange(req, h.audit, "delete", "triggers/"+id))
+	return req.Done(server.RecordChange(req, h.audit, "delete", "triggers/"+id))
 }
 
 type rotation struct {
@@ -309,7 +311,7 @@ type rotation struct {
 // formerTime is how long URLs and signatures of a trigger's secret are accepted after it was replaced.
 const formerTime = 24 * time.Hour
 
-func (h *triggers) rotate(req *Request, body *rotation) error {
+func (h *triggers) rotate(req *server.Request, body *rotation) error {
 	var secret string
 	t, err := h.change(req, func(t *trigger.Trigger) (err error) {
 		if t.State.Former, t.State.FormerUntil = nil, (time.Time{}); !body.AtOnce {
@@ -333,7 +335,7 @@ type linkReply struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-func (h *triggers) sign(req *Request, body *linkBody) error {
+func (h *triggers) sign(req *server.Request, body *linkBody) error {
 	t, err := h.of(req)
 	if err != nil {
 		return err
@@ -351,7 +353,7 @@ func (h *triggers) sign(req *Request, body *linkBody) error {
 	if err != nil {
 		return err
 	}
-	if err := RecordChange(req, h.audit, "sign", "triggers/"+t.ID); err != nil {
+	if err := server.RecordChange(req, h.audit, "sign", "triggers/"+t.ID); err != nil {
 		return err
 	}
 	out := linkReply{URL: h.link(req, l, secrets[0])}
@@ -367,7 +369,7 @@ type requestBody struct {
 	ContentType string `json:"content_type,omitempty"`
 }
 
-func (h *triggers) run(req *Request, body *requestBody) error {
+func (h *triggers) run(req *server.Request, body *requestBody) error {
 	t, err := h.of(req)
 	if err != nil {
 		return err
@@ -384,7 +386,7 @@ func (h *triggers) run(req *Request, body *requestBody) error {
 	if err != nil {
 		return err
 	}
-	if err := RecordChange(req, h.audit, "run", "triggers/"+t.ID); err != nil {
+	if err := server.RecordChange(req, h.audit, "run", "triggers/"+t.ID); err != nil {
 		return err
 	}
 	out, err := h.fire(req.Context(), t, &firing{runID: h.newID(), payload: p, seal: secrets[0], manual: true})
@@ -399,7 +401,7 @@ type triggerFirings struct {
 	NextCursor string           `json:"next_cursor,omitempty"`
 }
 
-func (h *triggers) firings(req *Request) error {
+func (h *triggers) firings(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -407,7 +409,7 @@ func (h *triggers) firings(req *Request) error {
 	if err != nil {
 		return err
 	}
-	filters := FiltersOf(req, t.ID)
+	filters := server.FiltersOf(req, t.ID)
 	from, err := req.Behind(triggerCursor, filters)
 	if err != nil {
 		return err
@@ -417,7 +419,7 @@ func (h *triggers) firings(req *Request) error {
 		ms, run, ok := strings.Cut(from.At, " ")
 		at, err := strconv.ParseInt(ms, 10, 64)
 		if !ok || err != nil {
-			return ErrCursor
+			return server.ErrCursor
 		}
 		before = trigger.Place{At: time.UnixMilli(at).UTC(), RunID: run}
 	}
@@ -429,7 +431,7 @@ func (h *triggers) firings(req *Request) error {
 	out := triggerFirings{Items: []trigger.Firing{}}
 	if out.Items = append(out.Items, found[:min(limit, len(found))]...); len(found) > limit {
 		last := found[limit-1]
-		out.NextCursor = CursorText(triggerCursor, Keyset{At: strconv.FormatInt(last.At.UnixMilli(), 10) + " " + last.RunID, Of: filters})
+		out.NextCursor = server.CursorText(triggerCursor, server.Keyset{At: strconv.FormatInt(last.At.UnixMilli(), 10) + " " + last.RunID, Of: filters})
 	}
 	for i := range out.Items {
 		if err := h.settle(req.Context(), t.Tenant, &out.Items[i]); err != nil {
@@ -487,7 +489,7 @@ func (h *triggers) fire(ctx context.Context, t *trigger.Trigger, f *firing) (*fi
 	switch {
 	case errors.Is(err, errRefused):
 		entry.Outcome, entry.Reason = trigger.Refused, strings.TrimPrefix(err.Error(), errRefused.Error()+": ")
-		err = Fail(http.StatusConflict, "refused", "the run of trigger %q was refused: %s", t.ID, entry.Reason)
+		err = server.Fail(http.StatusConflict, "refused", "the run of trigger %q was refused: %s", t.ID, entry.Reason)
 	case err != nil: // the run may be stored, so the entry stays as it is
 		return nil, err
 	case receipt.Duplicate && entry.Outcome == trigger.Started:

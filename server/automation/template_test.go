@@ -1,4 +1,4 @@
-package server_test
+package automation
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/server"
 )
 
 // Every field of the run that a schedule or a trigger describes has its effect on the run.
@@ -19,7 +18,7 @@ func TestTemplate_UsesEveryField(t *testing.T) {
 	const base = `{"agent_id":"a","messages":[{"role":"user","content":"hello"}]`
 	read := func(doc string) *mailbox.Submission {
 		t.Helper()
-		s, err := server.TemplateInput(doc)
+		s, err := templateInput(doc)
 		if err != nil {
 			t.Fatalf("%s: %v", doc, err)
 		}
@@ -56,8 +55,17 @@ func TestTemplate_UsesEveryField(t *testing.T) {
 			t.Errorf("%s: the input is %+v, want %+v", tt.doc, got, want)
 		}
 	}
-	sectiontest.Covers[server.RunTemplate](t, docs...)
-	if _, err := server.TemplateInput(`{"agent_id":"a","messages":[{"id":"m1","role":"user","content":"hello"}]}`); err == nil || !strings.Contains(err.Error(), `run.messages[0].id is "m1"; want none`) {
+	sectiontest.Covers[runTemplate](t, docs...)
+	if _, err := templateInput(`{"agent_id":"a","messages":[{"id":"m1","role":"user","content":"hello"}]}`); err == nil || !strings.Contains(err.Error(), `run.messages[0].id is "m1"; want none`) {
 		t.Errorf("a message with an id: %v", err)
 	}
+}
+
+// templateInput returns the input that a template starts a run with.
+func templateInput(data string) (*mailbox.Submission, error) {
+	t, err := templateOf([]byte(data))
+	if err != nil {
+		return nil, err
+	}
+	return t.submission()
 }

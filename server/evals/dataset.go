@@ -1,4 +1,4 @@
-package server
+package evals
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/eval/curate"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -27,23 +28,23 @@ type datasets struct {
 func (h *datasets) routes() []protocol.Route {
 	const all, one = "/v1/eval/datasets", "/v1/eval/datasets/{id}"
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: Handle(h.list), Query: ConfigPage,
+		{Method: "GET", Path: all, Handle: server.Handle(h.list), Query: server.ConfigPage,
 			Summary: "List the datasets, by id", Replies: map[int]any{200: datasetList{}}},
-		{Method: "POST", Path: all, Handle: HandleBody(h.create), Body: newDataset{}, Query: []protocol.Param{Param("id", "string", "the id, if the body has none")},
+		{Method: "POST", Path: all, Handle: server.HandleBody(h.create), Body: newDataset{}, Query: []protocol.Param{server.Param("id", "string", "the id, if the body has none")},
 			Summary: "Create a dataset", Replies: map[int]any{201: datasetView{}}, Failures: []int{409}},
-		{Method: "GET", Path: one, Handle: Handle(h.get),
+		{Method: "GET", Path: one, Handle: server.Handle(h.get),
 			Summary: "Get a dataset", Replies: map[int]any{200: datasetView{}}},
-		{Method: "PUT", Path: one, Handle: HandleBody(h.put), Body: putDataset{},
+		{Method: "PUT", Path: one, Handle: server.HandleBody(h.put), Body: putDataset{},
 			Summary: "Replace a dataset", Replies: map[int]any{200: datasetView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: Handle(h.delete), Query: []protocol.Param{Param("expected_revision", "integer", "delete only this revision")},
+		{Method: "DELETE", Path: one, Handle: server.Handle(h.delete), Query: []protocol.Param{server.Param("expected_revision", "integer", "delete only this revision")},
 			Summary: "Delete a dataset", Replies: map[int]any{204: nil}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/fixtures", Handle: HandleBody(h.addFixture), Body: newFixture{},
+		{Method: "POST", Path: one + "/fixtures", Handle: server.HandleBody(h.addFixture), Body: newFixture{},
 			Summary: "Add a fixture to a dataset", Replies: map[int]any{201: datasetView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/items", Handle: HandleBody(h.addItem), Body: newItem{},
+		{Method: "POST", Path: one + "/items", Handle: server.HandleBody(h.addItem), Body: newItem{},
 			Summary: "Add a recorded run to a dataset as a fixture", Replies: map[int]any{201: datasetView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/import-traces", Handle: HandleBody(h.importTraces), Body: tracesImport{},
+		{Method: "POST", Path: one + "/import-traces", Handle: server.HandleBody(h.importTraces), Body: tracesImport{},
 			Summary: "Add recent runs to a dataset, each as a fixture", Replies: map[int]any{200: importedTraces{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/import-dialogue", Handle: HandleBody(h.importDialogue), Body: dialogueImport{},
+		{Method: "POST", Path: one + "/import-dialogue", Handle: server.HandleBody(h.importDialogue), Body: dialogueImport{},
 			Summary: "Add several runs to a dataset as one fixture, each as a turn", Replies: map[int]any{200: importedDialogue{}}, Failures: []int{409}},
 	}
 	for i := range routes {
@@ -53,8 +54,8 @@ func (h *datasets) routes() []protocol.Route {
 }
 
 // archiveOf returns the datasets and eval runs of the tenant of a request.
-func archiveOf(req *Request) (*archive.Archive, error) {
-	values, err := ProfileOf(req)
+func archiveOf(req *server.Request) (*archive.Archive, error) {
+	values, err := server.ProfileOf(req)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ type datasetView struct {
 	archive.Dataset
 }
 
-func (h *datasets) list(req *Request) error {
+func (h *datasets) list(req *server.Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ type newDataset struct {
 	Spec eval.Dataset `json:"spec"`
 }
 
-func (h *datasets) create(req *Request, body *newDataset) error {
+func (h *datasets) create(req *server.Request, body *newDataset) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func (h *datasets) create(req *Request, body *newDataset) error {
 	if err := keepSources(req, id, nil, sources(&body.Spec)); err != nil {
 		return err
 	}
-	d, err := a.Create(req.Context(), id, &body.Spec, ActorOf(req).String())
+	d, err := a.Create(req.Context(), id, &body.Spec, server.ActorOf(req).String())
 	if err != nil {
 		return errors.Join(err, dropSources(req, a, id, sources(&body.Spec)))
 	}
@@ -136,8 +137,8 @@ func (h *datasets) create(req *Request, body *newDataset) error {
 }
 
 // changed records that a dataset was changed, and replies with it.
-func (h *datasets) changed(req *Request, action string, status int, id string, d *archive.Dataset) error {
-	if err := RecordChange(req, h.audit, action, "eval-datasets/"+id); err != nil {
+func (h *datasets) changed(req *server.Request, action string, status int, id string, d *archive.Dataset) error {
+	if err := server.RecordChange(req, h.audit, action, "eval-datasets/"+id); err != nil {
 		return err
 	}
 	return req.Reply(status, datasetView{id, *d})
@@ -156,12 +157,12 @@ func checkDatasetID(id string) error {
 
 func checkDataset(spec *eval.Dataset) error {
 	if err := spec.Validate(); err != nil {
-		return protocol.BadRequest("spec.%s", Plain(err.Error()))
+		return protocol.BadRequest("spec.%s", server.Plain(err.Error()))
 	}
 	return nil
 }
 
-func (h *datasets) get(req *Request) error {
+func (h *datasets) get(req *server.Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -178,7 +179,7 @@ type putDataset struct {
 	Spec             eval.Dataset `json:"spec"`
 }
 
-func (h *datasets) put(req *Request, body *putDataset) error {
+func (h *datasets) put(req *server.Request, body *putDataset) error {
 	if err := checkDataset(&body.Spec); err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (h *datasets) put(req *Request, body *putDataset) error {
 }
 
 // change changes the dataset of a request that has the expected revision.
-func (h *datasets) change(req *Request, status int, expected *int64, required bool, change func(*eval.Dataset) error) error {
+func (h *datasets) change(req *server.Request, status int, expected *int64, required bool, change func(*eval.Dataset) error) error {
 	d, err := h.apply(req, expected, required, change)
 	if err != nil {
 		return err
@@ -194,7 +195,7 @@ func (h *datasets) change(req *Request, status int, expected *int64, required bo
 	return h.changed(req, "update", status, req.Path("id"), d)
 }
 
-func (h *datasets) apply(req *Request, expected *int64, required bool, change func(*eval.Dataset) error) (*archive.Dataset, error) {
+func (h *datasets) apply(req *server.Request, expected *int64, required bool, change func(*eval.Dataset) error) (*archive.Dataset, error) {
 	a, err := archiveOf(req)
 	if err != nil {
 		return nil, err
@@ -210,7 +211,7 @@ func (h *datasets) apply(req *Request, expected *int64, required bool, change fu
 	}
 	id := req.Path("id")
 	var before, now map[string]bool
-	d, err := a.Change(req.Context(), id, revision, ActorOf(req).String(), func(spec *eval.Dataset) error {
+	d, err := a.Change(req.Context(), id, revision, server.ActorOf(req).String(), func(spec *eval.Dataset) error {
 		before = sources(spec)
 		if err := change(spec); err != nil {
 			if errors.Is(err, archive.ErrUnchanged) {
@@ -230,7 +231,7 @@ func (h *datasets) apply(req *Request, expected *int64, required bool, change fu
 	return d, releaseSources(req, id, before, now)
 }
 
-func (h *datasets) delete(req *Request) error {
+func (h *datasets) delete(req *server.Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -248,7 +249,7 @@ func (h *datasets) delete(req *Request) error {
 	if err := releaseSources(req, req.Path("id"), sources(&d.Spec), nil); err != nil {
 		return err
 	}
-	return req.Done(RecordChange(req, h.audit, "delete", "eval-datasets/"+req.Path("id")))
+	return req.Done(server.RecordChange(req, h.audit, "delete", "eval-datasets/"+req.Path("id")))
 }
 
 type newFixture struct {
@@ -256,7 +257,7 @@ type newFixture struct {
 	ExpectedRevision *int64       `json:"expected_revision"`
 }
 
-func (h *datasets) addFixture(req *Request, body *newFixture) error {
+func (h *datasets) addFixture(req *server.Request, body *newFixture) error {
 	return h.change(req, http.StatusCreated, body.ExpectedRevision, true, func(spec *eval.Dataset) error {
 		spec.Fixtures = append(spec.Fixtures, body.Fixture)
 		return nil
@@ -294,13 +295,13 @@ func (c *curation) options() (o curate.Options, err error) {
 }
 
 // recording reads a run of the tenant.
-func recording(req *Request, runID string) (*trace.Recording, error) {
+func recording(req *server.Request, runID string) (*trace.Recording, error) {
 	if err := protocol.CheckID("run_id", runID); err != nil {
 		return nil, err
 	}
 	source, ok := req.Tenant().Store.(trace.Source)
 	if !ok {
-		return nil, Unavailable("the store of this server keeps no events")
+		return nil, server.Unavailable("the store of this server keeps no events")
 	}
 	rec, err := (&trace.Recorder{Source: source, Alone: true}).Record(req.Context(), runID)
 	if errors.Is(err, awaken.ErrNotFound) {
@@ -318,7 +319,7 @@ type newItem struct {
 	curation
 }
 
-func (h *datasets) addItem(req *Request, body *newItem) error {
+func (h *datasets) addItem(req *server.Request, body *newItem) error {
 	if body.FromRunID == "" {
 		return protocol.BadRequest("from_run_id is missing; want the id of a run")
 	}
@@ -342,7 +343,7 @@ func (h *datasets) addItem(req *Request, body *newItem) error {
 }
 
 // badFixture answers that a fixture that was made of a run is not valid with status 400.
-func badFixture(err error) error { return protocol.BadRequest("%s", Plain(err.Error())) }
+func badFixture(err error) error { return protocol.BadRequest("%s", server.Plain(err.Error())) }
 
 type tracesImport struct {
 	ExpectedRevision *int64 `json:"expected_revision"`
@@ -364,7 +365,7 @@ const (
 	maxSecs   = 253_402_300_799 // the end of the year 9999
 )
 
-func (h *datasets) importTraces(req *Request, body *tracesImport) error {
+func (h *datasets) importTraces(req *server.Request, body *tracesImport) error {
 	o, err := body.options()
 	if err != nil {
 		return err
@@ -425,7 +426,7 @@ func (h *datasets) importTraces(req *Request, body *tracesImport) error {
 		return err
 	}
 	if out.DatasetRevision = d.Meta.Revision; out.ImportedCount > 0 {
-		if err := RecordChange(req, h.audit, "update", "eval-datasets/"+req.Path("id")); err != nil {
+		if err := server.RecordChange(req, h.audit, "update", "eval-datasets/"+req.Path("id")); err != nil {
 			return err
 		}
 	}
@@ -445,7 +446,7 @@ type importedDialogue struct {
 	DatasetRevision int64  `json:"dataset_revision"`
 }
 
-func (h *datasets) importDialogue(req *Request, body *dialogueImport) error {
+func (h *datasets) importDialogue(req *server.Request, body *dialogueImport) error {
 	o, err := body.options()
 	if err != nil {
 		return err
@@ -473,14 +474,16 @@ func (h *datasets) importDialogue(req *Request, body *dialogueImport) error {
 	if err != nil {
 		return err
 	}
-	if err := RecordChange(req, h.audit, "update", "eval-datasets/"+req.Path("id")); err != nil {
+	if err := server.RecordChange(req, h.audit, "update", "eval-datasets/"+req.Path("id")); err != nil {
 		return err
 	}
 	return req.Reply(200, importedDialogue{f.ID, d.Meta.Revision})
 }
 
 // datasetPins returns the pins of the tenant of a request.
-func datasetPins(req *Request) trace.Pins { return trace.Pins{Store: ThreadsOf(req.Tenant())} }
+func datasetPins(req *server.Request) trace.Pins {
+	return trace.Pins{Store: server.ThreadsOf(req.Tenant())}
+}
 
 // sources returns the runs that the cases of a dataset are made of.
 func sources(spec *eval.Dataset) map[string]bool {
@@ -494,12 +497,12 @@ func sources(spec *eval.Dataset) map[string]bool {
 }
 
 // keepSources pins the runs that a dataset is made of now and was not before.
-func keepSources(req *Request, id string, before, now map[string]bool) error {
+func keepSources(req *server.Request, id string, before, now map[string]bool) error {
 	for run := range now {
 		if before[run] {
 			continue
 		}
-		err := datasetPins(req).Add(req.Context(), run, trace.Pin{Kind: trace.PinDataset, Ref: id, By: ActorOf(req).String()})
+		err := datasetPins(req).Add(req.Context(), run, trace.Pin{Kind: trace.PinDataset, Ref: id, By: server.ActorOf(req).String()})
 		if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, awaken.ErrInvalid) { // cases may name runs of other servers
 			return err
 		}
@@ -508,7 +511,7 @@ func keepSources(req *Request, id string, before, now map[string]bool) error {
 }
 
 // releaseSources removes the pins of runs that a dataset was made of before and is not now.
-func releaseSources(req *Request, id string, before, now map[string]bool) error {
+func releaseSources(req *server.Request, id string, before, now map[string]bool) error {
 	for run := range before {
 		if now[run] {
 			continue
@@ -521,7 +524,7 @@ func releaseSources(req *Request, id string, before, now map[string]bool) error 
 }
 
 // dropSources removes the pins of runs that a dataset was to be made of, after it could not be written, unless it is made of them.
-func dropSources(req *Request, a *archive.Archive, id string, wanted map[string]bool) error {
+func dropSources(req *server.Request, a *archive.Archive, id string, wanted map[string]bool) error {
 	if len(wanted) == 0 {
 		return nil
 	}

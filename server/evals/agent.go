@@ -1,4 +1,4 @@
-package server
+package evals
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken/eval/runner"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 // evalAgent is what is tried in an evaluation, and within which limits.
@@ -48,7 +49,7 @@ type evalJudge struct {
 }
 
 // check reports what is wrong with the limits and models of a live evaluation.
-func (b *evalAgent) check(l *EvalLimits) error {
+func (b *evalAgent) check(l *Limits) error {
 	alone := b.AgentID == "" && len(b.Agents) == 0
 	switch {
 	case b.AgentID != "" && b.Agents != nil:
@@ -87,7 +88,7 @@ func (b *evalAgent) check(l *EvalLimits) error {
 var tenantFields = []string{"system_prompt", "model_id", "reasoning_effort", "max_rounds", "max_continuation_retries", "context_policy", "output_schema", "max_output_repairs"}
 
 // permit refuses overrides that only administrators of the server make.
-func (b *evalAgent) permit(req *Request) error {
+func (b *evalAgent) permit(req *server.Request) error {
 	if req.Tenant().Name() == "" {
 		return nil
 	}
@@ -102,7 +103,7 @@ func (b *evalAgent) permit(req *Request) error {
 		}
 		for name := range fields {
 			if !slices.Contains(tenantFields, name) {
-				return Forbidden("agent_overrides has %q; only administrators of the server override it. Admins of a tenant override %s", name, strings.Join(tenantFields, ", "))
+				return server.Forbidden("agent_overrides has %q; only administrators of the server override it. Admins of a tenant override %s", name, strings.Join(tenantFields, ", "))
 			}
 		}
 	}
@@ -172,7 +173,7 @@ func (b *evalAgent) plan(regs []*registry.Registry, cases []eval.Fixture, live b
 
 // absent answers that what a field names is not there.
 func absent(field, id string) error {
-	return Fail(http.StatusNotFound, "not_found", "%s is %q, which the version of the configuration does not have", field, id)
+	return server.Fail(http.StatusNotFound, "not_found", "%s is %q, which the version of the configuration does not have", field, id)
 }
 
 // vary adds the variants of a version to a plan: every agent with every model and every variant. Several says that there are other versions.
@@ -238,7 +239,7 @@ func (v *evalVariant) of(reg *registry.Registry, agent, model string, overrides 
 const maxVersions = 20
 
 // versions returns the registries of the versions that a run is about, and writes their ids into the body.
-func (h *evaluations) versions(req *Request, body *evalRunBody) (out []*registry.Registry, err error) {
+func (h *evaluations) versions(req *server.Request, body *evalRunBody) (out []*registry.Registry, err error) {
 	wanted := body.Versions
 	switch {
 	case wanted == nil:
@@ -264,7 +265,7 @@ func (h *evaluations) versions(req *Request, body *evalRunBody) (out []*registry
 }
 
 // version returns the registry of a version. Only administrators of the server see versions that are not live.
-func (h *evaluations) version(req *Request, body *evalRunBody, v string) (*registry.Registry, error) {
+func (h *evaluations) version(req *server.Request, body *evalRunBody, v string) (*registry.Registry, error) {
 	switch {
 	case v == "" || v == config.LiveSide:
 		return h.registry(), nil
@@ -273,21 +274,21 @@ func (h *evaluations) version(req *Request, body *evalRunBody, v string) (*regis
 	case h.control == nil:
 		return nil, protocol.BadRequest("version is %q, but this server has no versions; want %s", v, config.LiveSide)
 	case req.Tenant().Name() != "":
-		return nil, Forbidden("version is %q; only administrators of the server evaluate versions that are not live", v)
+		return nil, server.Forbidden("version is %q; only administrators of the server evaluate versions that are not live", v)
 	case v == config.DraftSide:
-		pub, err := h.control.Drafts().Preview(req.Context(), ActorOf(req))
+		pub, err := h.control.Drafts().Preview(req.Context(), server.ActorOf(req))
 		if err != nil {
 			return nil, err
 		}
 		return h.control.Pinned(req.Context(), pub.ResolutionID())
 	default:
-		n, err := versionOf(v)
+		n, err := server.VersionOf(v)
 		if err != nil {
 			return nil, protocol.BadRequest("version is %q; want a number, %s or %s", v, config.LiveSide, config.DraftSide)
 		}
 		reg, err := h.control.Pinned(req.Context(), strconv.FormatInt(n, 10))
 		if errors.Is(err, awaken.ErrNotFound) {
-			return nil, Fail(http.StatusNotFound, "not_found", "version is %q, which does not exist; want the number of a version, %s or %s", v, config.LiveSide, config.DraftSide)
+			return nil, server.Fail(http.StatusNotFound, "not_found", "version is %q, which does not exist; want the number of a version, %s or %s", v, config.LiveSide, config.DraftSide)
 		}
 		return reg, err
 	}

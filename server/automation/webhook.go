@@ -1,4 +1,4 @@
-package server
+package automation
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/webhook"
 	"github.com/awaken-go/awaken/webhook/deliver"
 )
@@ -21,33 +22,33 @@ type webhooks struct {
 	newID     func() string
 }
 
-// Webhooks is what tells endpoints about the runs of tenants.
-type Webhooks struct {
+// WebhookConfig configures webhooks, which notify endpoints of the runs of tenants.
+type WebhookConfig struct {
 	Router    *deliver.Router // with a sender; the caller lets both work
 	Endpoints webhook.EndpointStore
 }
 
 func (h *webhooks) routes() []protocol.Route {
 	const all, one = "/v1/webhooks", "/v1/webhooks/{webhook_id}"
-	page := []protocol.Param{Param("cursor", "string", "next_cursor of the previous page"), Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
+	page := []protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.Param("limit", "integer", "maximum number of items, 1 to 200; default 50")}
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: Handle(h.list), Query: page,
+		{Method: "GET", Path: all, Handle: server.Handle(h.list), Query: page,
 			Summary: "List the webhooks, by id", Replies: map[int]any{200: webhookList{}}},
-		{Method: "POST", Path: all, Handle: HandleBody(h.create), Body: newWebhook{},
+		{Method: "POST", Path: all, Handle: server.HandleBody(h.create), Body: newWebhook{},
 			Summary: "Create a webhook; only this reply has the secret that signs its messages", Replies: map[int]any{201: webhookView{}}, Failures: []int{409}},
-		{Method: "GET", Path: one, Handle: Handle(h.get),
+		{Method: "GET", Path: one, Handle: server.Handle(h.get),
 			Summary: "Get a webhook", Replies: map[int]any{200: webhookView{}}},
-		{Method: "PUT", Path: one, Handle: HandleBody(h.put), Body: putWebhook{},
+		{Method: "PUT", Path: one, Handle: server.HandleBody(h.put), Body: putWebhook{},
 			Summary: "Replace a webhook; its secret stays", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: one, Handle: Handle(h.delete),
+		{Method: "DELETE", Path: one, Handle: server.Handle(h.delete),
 			Summary: "Delete a webhook: messages that are not delivered are dropped", Replies: map[int]any{204: nil}},
-		{Method: "POST", Path: one + "/rotate", Handle: Handle(h.rotate),
+		{Method: "POST", Path: one + "/rotate", Handle: server.Handle(h.rotate),
 			Summary: "Replace the secret of a webhook; messages are signed with both for 24 hours", Replies: map[int]any{200: webhookView{}}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/test", Handle: Handle(h.test),
+		{Method: "POST", Path: one + "/test", Handle: server.Handle(h.test),
 			Summary: "Send a test message to a webhook, once", Replies: map[int]any{200: webhook.Attempt{}}},
-		{Method: "GET", Path: one + "/deliveries", Handle: Handle(h.deliveries), Query: page,
+		{Method: "GET", Path: one + "/deliveries", Handle: server.Handle(h.deliveries), Query: page,
 			Summary: "List what a webhook was told, by run, the latest first", Replies: map[int]any{200: webhookDeliveries{}}},
-		{Method: "POST", Path: one + "/redeliver", Handle: HandleBody(h.redeliver), Body: redelivery{},
+		{Method: "POST", Path: one + "/redeliver", Handle: server.HandleBody(h.redeliver), Body: redelivery{},
 			Summary: "Tell a webhook again what happened to a run", Replies: map[int]any{202: nil}, Failures: []int{409}},
 	}
 	for i := range routes {
@@ -82,11 +83,11 @@ type webhookList struct {
 
 const webhookCursor = "w."
 
-func (h *webhooks) list(req *Request) error {
+func (h *webhooks) list(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	filters := FiltersOf(req, nil)
+	filters := server.FiltersOf(req, nil)
 	from, err := req.Behind(webhookCursor, filters)
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func (h *webhooks) list(req *Request) error {
 	out := webhookList{Items: []webhookView{}}
 	for i, e := range found {
 		if i == limit {
-			out.NextCursor = CursorText(webhookCursor, Keyset{At: found[i-1].ID, Of: filters})
+			out.NextCursor = server.CursorText(webhookCursor, server.Keyset{At: found[i-1].ID, Of: filters})
 			break
 		}
 		out.Items = append(out.Items, webhookViewOf(e, awaken.Secret{}))
@@ -115,7 +116,7 @@ type newWebhook struct {
 // maxWebhooks is how many webhooks a tenant may have.
 const maxWebhooks = 50
 
-func (h *webhooks) create(req *Request, body *newWebhook) error {
+func (h *webhooks) create(req *server.Request, body *newWebhook) error {
 	e := &webhook.Endpoint{Tenant: req.Tenant().Name(), ID: body.ID, Spec: body.EndpointSpec}
 	if e.ID == "" {
 		e.ID = h.newID()
@@ -129,7 +130,7 @@ func (h *webhooks) create(req *Request, body *newWebhook) error {
 	if found, err := h.endpoints.Endpoints(req.Context(), e.Tenant, "", maxWebhooks); err != nil {
 		return err
 	} else if len(found) == maxWebhooks {
-		return Fail(http.StatusConflict, "too_many_webhooks", "the tenant has %d webhooks, which is the maximum; delete one first", maxWebhooks)
+		return server.Fail(http.StatusConflict, "too_many_webhooks", "the tenant has %d webhooks, which is the maximum; delete one first", maxWebhooks)
 	}
 	secret, err := h.router.Add(req.Context(), e)
 	if err != nil {
@@ -154,17 +155,17 @@ func (h *webhooks) check(spec *webhook.EndpointSpec) error {
 }
 
 // changed records that a webhook was changed, and replies with it.
-func (h *webhooks) changed(req *Request, action string, status int, e *webhook.Endpoint, secret awaken.Secret) error {
-	if err := RecordChange(req, h.audit, action, "webhooks/"+e.ID); err != nil {
+func (h *webhooks) changed(req *server.Request, action string, status int, e *webhook.Endpoint, secret awaken.Secret) error {
+	if err := server.RecordChange(req, h.audit, action, "webhooks/"+e.ID); err != nil {
 		return err
 	}
 	return req.Reply(status, webhookViewOf(e, secret))
 }
 
 // missing answers that the webhook of a request does not exist with status 404, and that the server has no key for secrets with 503.
-func (h *webhooks) missing(req *Request, err error) error {
+func (h *webhooks) missing(req *server.Request, err error) error {
 	if errors.Is(err, deliver.ErrSeal) {
-		return Unavailable(Plain(err.Error()))
+		return server.Unavailable(server.Plain(err.Error()))
 	}
 	if errors.Is(err, awaken.ErrNotFound) {
 		return protocol.NotFound("webhook", req.Path("webhook_id"))
@@ -173,12 +174,12 @@ func (h *webhooks) missing(req *Request, err error) error {
 }
 
 // of returns the webhook of a request.
-func (h *webhooks) of(req *Request) (*webhook.Endpoint, error) {
+func (h *webhooks) of(req *server.Request) (*webhook.Endpoint, error) {
 	e, err := h.endpoints.Endpoint(req.Context(), req.Tenant().Name(), req.Path("webhook_id"))
 	return e, h.missing(req, err)
 }
 
-func (h *webhooks) get(req *Request) error {
+func (h *webhooks) get(req *server.Request) error {
 	e, err := h.of(req)
 	if err != nil {
 		return err
@@ -192,7 +193,7 @@ type putWebhook struct {
 	webhook.EndpointSpec
 }
 
-func (h *webhooks) put(req *Request, body *putWebhook) error {
+func (h *webhooks) put(req *server.Request, body *putWebhook) error {
 	if err := h.check(&body.EndpointSpec); err != nil {
 		return err
 	}
@@ -206,16 +207,16 @@ func (h *webhooks) put(req *Request, body *putWebhook) error {
 	return h.changed(req, "update", http.StatusOK, e, awaken.Secret{})
 }
 
-func (h *webhooks) delete(req *Request) error {
+func (h *webhooks) delete(req *server.Request) error {
 	if existed, err := h.endpoints.DropEndpoint(req.Context(), req.Tenant().Name(), req.Path("webhook_id")); err != nil {
 		return err
 	} else if !existed {
 		return h.missing(req, awaken.ErrNotFound)
 	}
-	return req.Done(RecordChange(req, h.audit, "delete", "webhooks/"+req.Path("webhook_id")))
+	return req.Done(server.RecordChange(req, h.audit, "delete", "webhooks/"+req.Path("webhook_id")))
 }
 
-func (h *webhooks) rotate(req *Request) error {
+func (h *webhooks) rotate(req *server.Request) error {
 	secret, e, err := h.router.Rotate(req.Context(), req.Tenant().Name(), req.Path("webhook_id"))
 	if err != nil {
 		return h.missing(req, err)
@@ -223,7 +224,7 @@ func (h *webhooks) rotate(req *Request) error {
 	return h.changed(req, "rotate", http.StatusOK, e, secret)
 }
 
-func (h *webhooks) test(req *Request) error {
+func (h *webhooks) test(req *server.Request) error {
 	a, err := h.router.Test(req.Context(), req.Tenant().Name(), req.Path("webhook_id"))
 	if err != nil {
 		return h.missing(req, err)
@@ -237,7 +238,7 @@ type webhookDeliveries struct {
 	NextCursor string     `json:"next_cursor,omitempty"`
 }
 
-func (h *webhooks) deliveries(req *Request) error {
+func (h *webhooks) deliveries(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -245,7 +246,7 @@ func (h *webhooks) deliveries(req *Request) error {
 	if err != nil {
 		return err
 	}
-	filters := FiltersOf(req, e.ID)
+	filters := server.FiltersOf(req, e.ID)
 	from, err := req.Behind(webhookCursor, filters)
 	if err != nil {
 		return err
@@ -258,7 +259,7 @@ func (h *webhooks) deliveries(req *Request) error {
 	out := webhookDeliveries{Items: []delivery{}}
 	for i, hook := range hooks {
 		if i == limit {
-			out.NextCursor = CursorText(webhookCursor, Keyset{At: hooks[i-1].RunID, Of: filters})
+			out.NextCursor = server.CursorText(webhookCursor, server.Keyset{At: hooks[i-1].RunID, Of: filters})
 			break
 		}
 		hook.Target.URL = e.Spec.URL
@@ -272,7 +273,7 @@ type redelivery struct {
 	From  int    `json:"from,omitempty"` // the number of the first message, counted from 1; default 1
 }
 
-func (h *webhooks) redeliver(req *Request, body *redelivery) error {
+func (h *webhooks) redeliver(req *server.Request, body *redelivery) error {
 	e, err := h.of(req)
 	if err != nil {
 		return err
@@ -287,7 +288,7 @@ func (h *webhooks) redeliver(req *Request, body *redelivery) error {
 	if err != nil {
 		return err
 	}
-	if err := RecordChange(req, h.audit, "redeliver", "webhooks/"+e.ID); err != nil {
+	if err := server.RecordChange(req, h.audit, "redeliver", "webhooks/"+e.ID); err != nil {
 		return err
 	}
 	return req.Reply(http.StatusAccepted, nil)

@@ -1,4 +1,4 @@
-package server
+package figures
 
 import (
 	"github.com/awaken-go/awaken"
@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/rollup"
+	"github.com/awaken-go/awaken/server"
 )
 
 // usage has the handler of the token usage and cost of runs.
@@ -15,10 +16,10 @@ type usage struct {
 
 func (h *usage) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/usage", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.get),
 			Summary: "Get token usage and cost: of all runs by agent or, with since, until or by, of those that ended in that time",
-			Query: []protocol.Param{Param("thread_id", "string", "only runs on this thread"), Param("agent_id", "string", "only runs of this agent"), UserParam,
-				sinceParam, untilParam, Param(byParam.Name, byParam.Kind, "what to distinguish; model counts requests and tool counts calls; default agent")},
+			Query: []protocol.Param{server.Param("thread_id", "string", "only runs on this thread"), server.Param("agent_id", "string", "only runs of this agent"), server.UserParam,
+				sinceParam, untilParam, server.Param(byParam.Name, byParam.Kind, "what to distinguish; model counts requests and tool counts calls; default agent")},
 			Replies: map[int]any{200: usageBody{}}},
 	}
 }
@@ -31,7 +32,7 @@ type usageBody struct {
 	CostUSD float64     `json:"cost_usd"`
 }
 
-func (h *usage) get(req *Request) error {
+func (h *usage) get(req *server.Request) error {
 	if req.Query().Has("since") || req.Query().Has("until") || req.Query().Has("by") {
 		return h.over(req)
 	}

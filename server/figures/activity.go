@@ -1,4 +1,4 @@
-package server
+package figures
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 // activity has the handlers of run counts and of the agents' recent activity.
@@ -18,22 +19,22 @@ type activity struct {
 
 func (h *activity) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/agents/runtime-stats", Access: protocol.Admins, Handle: Handle(h.listStats),
+		{Method: "GET", Path: "/v1/agents/runtime-stats", Access: protocol.Admins, Handle: server.Handle(h.listStats),
 			Summary: "Get recent activity of all agents in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: statsList{}}, Global: true},
-		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Access: protocol.Admins, Handle: Handle(h.agentStats),
+		{Method: "GET", Path: "/v1/agents/{agent_id}/runtime-stats", Access: protocol.Admins, Handle: server.Handle(h.agentStats),
 			Summary: "Get recent activity of an agent in this process", Query: []protocol.Param{windowParam}, Replies: map[int]any{200: AgentStats{}}, Global: true},
-		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.countRuns),
-			Summary: "Count the open runs by status", Query: []protocol.Param{UserParam}, Replies: map[int]any{200: runCounts{}}},
+		{Method: "GET", Path: "/v1/runs/summary", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.countRuns),
+			Summary: "Count the open runs by status", Query: []protocol.Param{server.UserParam}, Replies: map[int]any{200: runCounts{}}},
 	}
 }
 
-var windowParam = Param("window", "string", "how far back, such as 600, 10m, 6h or 1d; default and maximum 1d")
+var windowParam = server.Param("window", "string", "how far back, such as 600, 10m, 6h or 1d; default and maximum 1d")
 
 type statsList struct {
 	Agents []*AgentStats `json:"agents"`
 }
 
-func (h *activity) listStats(req *Request) error {
+func (h *activity) listStats(req *server.Request) error {
 	window, err := h.window(req)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func (h *activity) listStats(req *Request) error {
 	return req.Reply(200, out)
 }
 
-func (h *activity) agentStats(req *Request) error {
+func (h *activity) agentStats(req *server.Request) error {
 	window, err := h.window(req)
 	if err != nil {
 		return err
@@ -58,9 +59,9 @@ func (h *activity) agentStats(req *Request) error {
 }
 
 // window returns how far back the requested stats go.
-func (h *activity) window(req *Request) (time.Duration, error) {
+func (h *activity) window(req *server.Request) (time.Duration, error) {
 	if h.stats == nil {
-		return 0, Unavailable("runtime stats are not configured")
+		return 0, server.Unavailable("runtime stats are not configured")
 	}
 	if s := req.Value("window"); s != "" {
 		return parseWindow(s)
@@ -90,7 +91,7 @@ type runCounts struct {
 	Created int `json:"created"`
 }
 
-func (h *activity) countRuns(req *Request) error {
+func (h *activity) countRuns(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (h *activity) countRuns(req *Request) error {
 	if err != nil {
 		return err
 	}
-	s := ThreadsOf(req.Tenant())
+	s := server.ThreadsOf(req.Tenant())
 	var out runCounts
 	for status, n := range map[awaken.RunStatus]*int{awaken.RunRunning: &out.Running, awaken.RunWaiting: &out.Waiting, awaken.RunCreated: &out.Created} {
 		if *n, err = s.CountRuns(req.Context(), awaken.RunQuery{Status: status, Owner: owner}); err != nil {

@@ -1,4 +1,6 @@
-package server
+// Package job runs evaluations that outlive requests and processes: a run is stored before its first cell begins, and
+// another process continues it if this one dies.
+package job
 
 import (
 	"context"
@@ -6,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -15,46 +16,97 @@ import (
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/eval/runner"
 	"github.com/awaken-go/awaken/profile"
-	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/trace"
 )
 
 const (
 	// activeNamespace is the namespace, in the profile of the tenant without a name, with the eval runs of all tenants that have not ended.
 	activeNamespace = "eval_active"
-	evalLease       = 30 * time.Second // how long a run stays with a process that is silent, unless the program says otherwise
-	evalTick        = time.Second      // how often a process looks at its runs, at least
-	evalSweep       = 5 * time.Second  // how often it looks for runs that no process has, at least
+	lease           = 30 * time.Second // how long a run stays with a process that is silent, unless the program says otherwise
+	tick            = time.Second      // how often a process looks at its runs, at least
+	sweepEvery      = 5 * time.Second  // how often it looks for runs that no process has, at least
 	maxDoubts       = 100              // cells in doubt that are listed
 )
 
 var (
-	errEvalCancelled = errors.New("a client has cancelled the evaluation")
-	errEvalEnded     = errors.New("the evaluation has ended")
+	ErrCancelled = errors.New("a client has cancelled the evaluation")
+	errEnded     = errors.New("the evaluation has ended")
 )
 
-// evalJobs are the eval runs of this process. A run belongs to the process that holds its lease. That a cell begins is stored before it costs
+// NotDoneError says that an eval run has not ended.
+type NotDoneError struct {
+	ID     string
+	Status archive.Status
+}
+
+func (e *NotDoneError) Error() string {
+	return fmt.Sprintf("eval run %q is %s; want one that is done", e.ID, e.Status)
+}
+
+// NoDoubtError says that an eval run has no cell in doubt.
+type NoDoubtError struct{ ID string }
+
+func (e *NoDoubtError) Error() string { return fmt.Sprintf("eval run %q has no cell in doubt", e.ID) }
+
+// What becomes of cells in doubt, in the request of a run.
+const (
+	ReportInDoubt = "report"
+	RetryInDoubt  = "retry"
+)
+
+// options are the fields of a run's request that concern how it is worked on.
+type options struct {
+	InDoubt string `json:"in_doubt"`
+	Traces  *bool  `json:"traces"`
+}
+
+// Config configures Jobs.
+type Config struct {
+	NewID  func() string
+	Runner *runner.Runner
+	// Plan makes the plan of a run that another process began.
+	Plan   func(ctx context.Context, h *archive.Header, cases []eval.Fixture) (*runner.Plan, error)
+	Values func(tenant string) profile.Store // where a tenant's runs are stored
+	Purse  func(tenant string) *Purse        // that pays for a tenant's runs
+	Logger *slog.Logger
+	Lease  time.Duration // how long a run stays with a process that is silent; default 30 seconds
+}
+
+// Jobs are the eval runs of this process. A run belongs to the process that holds its lease. That a cell begins is stored before it costs
 // anything, and what it did when it ends. So if a process dies, another one runs only the cells that had not begun; those that had and have
 // no report are in doubt.
-type evalJobs struct {
-	newID  func() string
-	runner *runner.Runner
-	plan   func(ctx context.Context, h *archive.Header, cases []eval.Fixture) (*runner.Plan, error)
-	values func(tenant string) profile.Store
-	purse  func(tenant string) *evalPurse
-	logger *slog.Logger
-	lease  time.Duration // how long a run stays with a process that is silent
+type Jobs struct {
+	Config
 
 	ctx  context.Context // until stop
 	stop context.CancelFunc
 	all  sync.WaitGroup
 
 	mu      sync.Mutex
-	running map[string]*evalJob // by id of the run
+	running map[string]*Job // by id of the run
 }
 
-// evalJob is an eval run of this process.
-type evalJob struct {
+// New returns the eval runs of this process, which has none yet. They stop when serving ends.
+func New(serving context.Context, c Config) *Jobs {
+	if c.Lease <= 0 {
+		c.Lease = lease
+	}
+	s := &Jobs{Config: c, running: map[string]*Job{}}
+	s.ctx, s.stop = context.WithCancel(serving)
+	return s
+}
+
+// Stop stops the runs of this process and waits for them. Another process goes on with them.
+func (s *Jobs) Stop() {
+	s.stop()
+	s.all.Wait()
+}
+
+// Stopped reports whether the runs of this process stop.
+func (s *Jobs) Stopped() bool { return s.ctx.Err() != nil }
+
+// Job is an eval run of this process.
+type Job struct {
 	archive *archive.Archive
 	// header is that with which this process took the run. Its owner is new each time that a process takes a run, so what is left of an
 	// earlier time, in this process too, does not write any more.
@@ -62,8 +114,11 @@ type evalJob struct {
 	cancel context.CancelCauseFunc // while it is among the running
 }
 
+// Header returns the run as this process took it.
+func (j *Job) Header() *archive.Header { return j.header }
+
 // mine returns archive.ErrLost if the run was taken again.
-func (j *evalJob) mine(h *archive.Header) error {
+func (j *Job) mine(h *archive.Header) error {
 	if h.Owner != j.header.Owner || h.Status != archive.Running {
 		return archive.ErrLost
 	}
@@ -75,10 +130,10 @@ type activeEval struct {
 	ID     string `json:"id"`
 }
 
-// begin stores a new run, which belongs to this process.
-func (s *evalJobs) begin(ctx context.Context, a *archive.Archive, tenant string, h *archive.Header, cases []eval.Fixture) (*evalJob, error) {
+// Begin stores a new run, which belongs to this process.
+func (s *Jobs) Begin(ctx context.Context, a *archive.Archive, tenant string, h *archive.Header, cases []eval.Fixture) (*Job, error) {
 	now := time.Now()
-	h.Status, h.StartedAtSecs, h.Owner, h.Until, h.Tenant = archive.Running, now.Unix(), s.newID(), now.Add(s.lease).UnixMilli(), tenant
+	h.Status, h.StartedAtSecs, h.Owner, h.Until, h.Tenant = archive.Running, now.Unix(), s.NewID(), now.Add(s.Lease).UnixMilli(), tenant
 	if err := a.Begin(ctx, h, cases); err != nil {
 		return nil, err
 	}
@@ -86,21 +141,21 @@ func (s *evalJobs) begin(ctx context.Context, a *archive.Archive, tenant string,
 	if err != nil {
 		return nil, err
 	}
-	return &evalJob{archive: a, header: h}, s.values("").Set(ctx, activeNamespace, h.ID, mark)
+	return &Job{archive: a, header: h}, s.Values("").Set(ctx, activeNamespace, h.ID, mark)
 }
 
-// spawn runs a job in the background.
-func (s *evalJobs) spawn(j *evalJob, plan *runner.Plan) {
+// Spawn runs a job in the background.
+func (s *Jobs) Spawn(j *Job, plan *runner.Plan) {
 	s.all.Go(func() {
-		if err := s.run(s.ctx, j, plan); err != nil && s.ctx.Err() == nil && !errors.Is(err, errEvalCancelled) {
-			s.logger.Warn("an evaluation was not ended", "run", j.header.ID, "error", err)
+		if err := s.Run(s.ctx, j, plan); err != nil && s.ctx.Err() == nil && !errors.Is(err, ErrCancelled) {
+			s.Logger.Warn("an evaluation was not ended", "run", j.header.ID, "error", err)
 		}
 	})
 }
 
-// run runs the cells of a job that have not ended. It returns nil once the run has ended. If ctx is done because the server stops, another
+// Run runs the cells of a job that have not ended. It returns nil once the run has ended. If ctx is done because the server stops, another
 // process may continue the run; if the client is gone, it is cancelled.
-func (s *evalJobs) run(ctx context.Context, j *evalJob, plan *runner.Plan) error {
+func (s *Jobs) Run(ctx context.Context, j *Job, plan *runner.Plan) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
@@ -123,8 +178,8 @@ func (s *evalJobs) run(ctx context.Context, j *evalJob, plan *runner.Plan) error
 	var renewing sync.WaitGroup
 	renewing.Go(func() { s.renew(ctx, cancel, j, &p.count) })
 	last := context.WithoutCancel(ctx)
-	plan.Spend = s.purse(j.header.Tenant).spend(last)
-	err = s.runner.Run(ctx, plan, func(n int, it eval.Item) error {
+	plan.Spend = s.Purse(j.header.Tenant).Spend(last)
+	err = s.Runner.Run(ctx, plan, func(n int, it eval.Item) error {
 		if err := j.archive.Add(last, id, n, &it); err != nil {
 			return err
 		}
@@ -142,7 +197,7 @@ func (s *evalJobs) run(ctx context.Context, j *evalJob, plan *runner.Plan) error
 const tracedCells = 100
 
 // record keeps the trace of a cell.
-func (j *evalJob) record(ctx context.Context, runID string, lines []trace.Event) error {
+func (j *Job) record(ctx context.Context, runID string, lines []trace.Event) error {
 	t := &archive.Trace{EvalRunID: j.header.ID}
 	for i := range lines {
 		line, err := json.Marshal(lines[i])
@@ -154,17 +209,17 @@ func (j *evalJob) record(ctx context.Context, runID string, lines []trace.Event)
 	return j.archive.AddTrace(ctx, runID, t)
 }
 
-// evalProgress is how far a run is.
-type evalProgress struct {
+// progress is how far a run is.
+type progress struct {
 	plan  *runner.Plan
 	ended []bool // by cell
-	count evalCount
+	count count
 	starts
 }
 
 // progressOf reads how far a run is, and restricts its plan to what is left.
-func (s *evalJobs) progressOf(ctx context.Context, j *evalJob, plan *runner.Plan) (*evalProgress, error) {
-	p := &evalProgress{plan: plan, ended: make([]bool, plan.Len())}
+func (s *Jobs) progressOf(ctx context.Context, j *Job, plan *runner.Plan) (*progress, error) {
+	p := &progress{plan: plan, ended: make([]bool, plan.Len())}
 	err := j.archive.Each(ctx, j.header.ID, plan.Len(), func(n int, it *eval.Item) error {
 		if n < len(p.ended) {
 			p.ended[n] = true
@@ -181,14 +236,14 @@ func (s *evalJobs) progressOf(ctx context.Context, j *evalJob, plan *runner.Plan
 	if err != nil {
 		return nil, err
 	}
-	var body evalRunBody
+	var body options
 	if err := json.Unmarshal(j.header.Request, &body); err != nil {
 		return nil, err
 	}
 	if keep := body.Traces; keep != nil && *keep || keep == nil && plan.Len() <= tracedCells {
 		plan.Record = j.record
 	}
-	again, begun := body.InDoubt == retryInDoubt || j.header.Retry, j.header.Started
+	again, begun := body.InDoubt == RetryInDoubt || j.header.Retry, j.header.Started
 	if j.header.Retry { // once: if this process dies, they are in doubt again
 		if _, err := j.archive.Update(ctx, j.header.ID, func(h *archive.Header) error { h.Retry = false; return j.mine(h) }); err != nil {
 			return nil, err
@@ -242,7 +297,7 @@ func (s *starts) start(ctx context.Context, n int) error {
 }
 
 // inDoubt returns the cells that have begun and have no report.
-func (p *evalProgress) inDoubt(ctx context.Context, a *archive.Archive, id string) (out []archive.Doubt, err error) {
+func (p *progress) inDoubt(ctx context.Context, a *archive.Archive, id string) (out []archive.Doubt, err error) {
 	if len(p.plan.Variants) > 0 && p.plan.Variants[0].Scripted {
 		return nil, nil // its cells cost nothing, and are run again
 	}
@@ -265,7 +320,7 @@ func (p *evalProgress) inDoubt(ctx context.Context, a *archive.Archive, id strin
 }
 
 // end stores how a run has ended, or that this process does not have it any more.
-func (s *evalJobs) end(ctx context.Context, j *evalJob, p *evalProgress, err, cause error) error {
+func (s *Jobs) end(ctx context.Context, j *Job, p *progress, err, cause error) error {
 	if errors.Is(cause, archive.ErrLost) {
 		return cause
 	}
@@ -295,20 +350,20 @@ func (s *evalJobs) end(ctx context.Context, j *evalJob, p *evalProgress, err, ca
 		return updateErr
 	}
 	if h.Status != archive.Running { // otherwise a sweep continues it
-		if forgetErr := s.values("").Delete(ctx, activeNamespace, j.header.ID); err == nil {
+		if forgetErr := s.Values("").Delete(ctx, activeNamespace, j.header.ID); err == nil {
 			err = forgetErr
 		}
 	}
 	return err
 }
 
-// evalCount counts the items of a run.
-type evalCount struct {
+// count counts the items of a run.
+type count struct {
 	mu             sync.Mutex
 	passed, failed int
 }
 
-func (c *evalCount) add(it *eval.Item) {
+func (c *count) add(it *eval.Item) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if it.Report.Passed {
@@ -318,15 +373,15 @@ func (c *evalCount) add(it *eval.Item) {
 	}
 }
 
-func (c *evalCount) get() (passed, failed int) {
+func (c *count) get() (passed, failed int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.passed, c.failed
 }
 
 // renew keeps the lease of a run, stores how far it is, and ends it if a client wants that, until ctx is done.
-func (s *evalJobs) renew(ctx context.Context, cancel context.CancelCauseFunc, j *evalJob, count *evalCount) {
-	tick := time.NewTicker(min(evalTick, s.lease/10))
+func (s *Jobs) renew(ctx context.Context, cancel context.CancelCauseFunc, j *Job, count *count) {
+	tick := time.NewTicker(min(tick, s.Lease/10))
 	defer tick.Stop()
 	for {
 		select {
@@ -339,8 +394,8 @@ func (s *evalJobs) renew(ctx context.Context, cancel context.CancelCauseFunc, j 
 				return err
 			}
 			h.Passed, h.Failed = count.get()
-			if now := time.Now(); h.Until < now.Add(s.lease*2/3).UnixMilli() {
-				h.Until = now.Add(s.lease).UnixMilli()
+			if now := time.Now(); h.Until < now.Add(s.Lease*2/3).UnixMilli() {
+				h.Until = now.Add(s.Lease).UnixMilli()
 			}
 			return nil
 		})
@@ -348,18 +403,18 @@ func (s *evalJobs) renew(ctx context.Context, cancel context.CancelCauseFunc, j 
 		case errors.Is(err, archive.ErrLost):
 			cancel(archive.ErrLost)
 		case err != nil && ctx.Err() == nil:
-			s.logger.Warn("cannot renew the lease of an evaluation", "run", j.header.ID, "error", err)
+			s.Logger.Warn("cannot renew the lease of an evaluation", "run", j.header.ID, "error", err)
 		case err == nil && h.Cancel:
-			cancel(errEvalCancelled)
+			cancel(ErrCancelled)
 		}
 	}
 }
 
-// cancel ends a run: at once if this process has it, soon if another one has.
-func (s *evalJobs) cancel(ctx context.Context, a *archive.Archive, id string) error {
+// Cancel ends a run: at once if this process has it, soon if another one has.
+func (s *Jobs) Cancel(ctx context.Context, a *archive.Archive, id string) error {
 	h, err := a.Update(ctx, id, func(h *archive.Header) error {
 		if h.Status != archive.Running {
-			return errEvalEnded
+			return errEnded
 		}
 		h.Cancel = true
 		if h.Owner == "" || h.Until < time.Now().UnixMilli() {
@@ -368,32 +423,32 @@ func (s *evalJobs) cancel(ctx context.Context, a *archive.Archive, id string) er
 		return nil
 	})
 	switch {
-	case errors.Is(err, errEvalEnded):
+	case errors.Is(err, errEnded):
 		return nil
 	case err != nil:
 		return err
 	case h.Status == archive.Cancelled:
-		return s.values("").Delete(ctx, activeNamespace, id)
+		return s.Values("").Delete(ctx, activeNamespace, id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j := s.running[id]; j != nil {
-		j.cancel(errEvalCancelled)
+		j.cancel(ErrCancelled)
 	}
 	return nil
 }
 
-// retry runs the cells of a run that are in doubt again.
-func (s *evalJobs) retry(ctx context.Context, a *archive.Archive, tenant, id string) error {
+// Retry runs the cells of a run that are in doubt again.
+func (s *Jobs) Retry(ctx context.Context, a *archive.Archive, tenant, id string) error {
 	h, err := a.Update(ctx, id, func(h *archive.Header) error {
 		switch {
 		case h.Status != archive.Done:
-			return Fail(http.StatusConflict, "not_done", "eval run %q is %s; want one that is done", id, h.Status)
+			return &NotDoneError{id, h.Status}
 		case h.InDoubtCount == 0:
-			return protocol.BadRequest("eval run %q has no cell in doubt", id)
+			return &NoDoubtError{id}
 		}
 		h.Status, h.EndedAtSecs, h.Retry, h.InDoubt, h.InDoubtCount = archive.Running, 0, true, nil, 0
-		h.Owner, h.Until = s.newID(), time.Now().Add(s.lease).UnixMilli()
+		h.Owner, h.Until = s.NewID(), time.Now().Add(s.Lease).UnixMilli()
 		return nil
 	})
 	if err != nil {
@@ -401,7 +456,7 @@ func (s *evalJobs) retry(ctx context.Context, a *archive.Archive, tenant, id str
 	}
 	mark, err := json.Marshal(activeEval{tenant, id})
 	if err == nil {
-		err = s.values("").Set(ctx, activeNamespace, id, mark)
+		err = s.Values("").Set(ctx, activeNamespace, id, mark)
 	}
 	if err != nil {
 		return err
@@ -409,12 +464,12 @@ func (s *evalJobs) retry(ctx context.Context, a *archive.Archive, tenant, id str
 	return s.continued(ctx, a, h)
 }
 
-// work continues runs that no process has, until ctx is done. It then stops those of this process, which others may continue.
-func (s *evalJobs) work(ctx context.Context) {
-	tick := time.NewTicker(min(evalSweep, s.lease/4))
+// Work continues runs that no process has, until ctx is done. It then stops those of this process, which others may continue.
+func (s *Jobs) Work(ctx context.Context) {
+	tick := time.NewTicker(min(sweepEvery, s.Lease/4))
 	defer tick.Stop()
 	for {
-		s.sweep(ctx)
+		s.Sweep(ctx)
 		select {
 		case <-ctx.Done():
 			s.stop()
@@ -425,15 +480,15 @@ func (s *evalJobs) work(ctx context.Context) {
 	}
 }
 
-// sweep takes over the runs that no process has.
-func (s *evalJobs) sweep(ctx context.Context) {
-	index := s.values("")
+// Sweep takes over the runs that no process has.
+func (s *Jobs) Sweep(ctx context.Context) {
+	index := s.Values("")
 	if index == nil {
 		return
 	}
 	entries, err := index.List(ctx, activeNamespace)
 	if err != nil {
-		s.logger.Warn("cannot list the evaluations that have not ended", "error", err)
+		s.Logger.Warn("cannot list the evaluations that have not ended", "error", err)
 	}
 	for _, e := range entries {
 		var at activeEval
@@ -443,22 +498,22 @@ func (s *evalJobs) sweep(ctx context.Context) {
 		}
 		switch {
 		case err == nil, errors.Is(err, archive.ErrLost):
-		case errors.Is(err, errEvalEnded):
+		case errors.Is(err, errEnded):
 			err = index.Delete(ctx, activeNamespace, e.Key)
 			fallthrough
 		default:
 			if err != nil && ctx.Err() == nil {
-				s.logger.Warn("cannot continue an evaluation", "run", e.Key, "error", err)
+				s.Logger.Warn("cannot continue an evaluation", "run", e.Key, "error", err)
 			}
 		}
 	}
 }
 
 // resume continues a run if no process has it.
-func (s *evalJobs) resume(ctx context.Context, at activeEval) error {
-	values := s.values(at.Tenant)
+func (s *Jobs) resume(ctx context.Context, at activeEval) error {
+	values := s.Values(at.Tenant)
 	if values == nil {
-		return errEvalEnded
+		return errEnded
 	}
 	s.mu.Lock()
 	_, mine := s.running[at.ID]
@@ -471,18 +526,18 @@ func (s *evalJobs) resume(ctx context.Context, at activeEval) error {
 		now := time.Now()
 		switch {
 		case h.Status != archive.Running:
-			return errEvalEnded
+			return errEnded
 		case h.Owner != "" && h.Until >= now.UnixMilli():
 			return archive.ErrLost
 		case h.Cancel: // its process was gone before it saw that
 			h.Status, h.EndedAtSecs, h.Owner = archive.Cancelled, now.Unix(), ""
 			return nil
 		}
-		h.Owner, h.Until = s.newID(), now.Add(s.lease).UnixMilli()
+		h.Owner, h.Until = s.NewID(), now.Add(s.Lease).UnixMilli()
 		return nil
 	})
 	if err == nil && h.Status != archive.Running || errors.Is(err, awaken.ErrNotFound) {
-		err = errEvalEnded
+		err = errEnded
 	}
 	if err != nil {
 		return err
@@ -491,12 +546,12 @@ func (s *evalJobs) resume(ctx context.Context, at activeEval) error {
 }
 
 // continued runs in the background what is left of a run that this process has.
-func (s *evalJobs) continued(ctx context.Context, a *archive.Archive, h *archive.Header) error {
-	j := &evalJob{archive: a, header: h}
+func (s *Jobs) continued(ctx context.Context, a *archive.Archive, h *archive.Header) error {
+	j := &Job{archive: a, header: h}
 	cases, err := a.Cases(ctx, h.ID)
 	var plan *runner.Plan
 	if err == nil {
-		plan, err = s.plan(ctx, h, cases)
+		plan, err = s.Plan(ctx, h, cases)
 	}
 	if err != nil { // so that it can be cancelled at once
 		_, releaseErr := a.Update(ctx, h.ID, func(h *archive.Header) error {
@@ -506,6 +561,6 @@ func (s *evalJobs) continued(ctx context.Context, a *archive.Archive, h *archive
 		})
 		return fmt.Errorf("prepare: %w", errors.Join(err, releaseErr))
 	}
-	s.spawn(j, plan)
+	s.Spawn(j, plan)
 	return nil
 }

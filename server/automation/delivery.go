@@ -1,9 +1,10 @@
-package server
+package automation
 
 import (
 	"time"
 
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/webhook"
 )
 
@@ -12,9 +13,9 @@ type deliveries struct{ hooks webhook.Store }
 
 func (h *deliveries) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/deliveries", Access: protocol.Admins, Handle: Handle(h.list),
+		{Method: "GET", Path: "/v1/deliveries", Access: protocol.Admins, Handle: server.Handle(h.list),
 			Summary: "List the receivers of push notifications, and the latest attempts to deliver to each",
-			Query:   []protocol.Param{Param("run_id", "string", "only those of this run"), Param("limit", "integer", "maximum number of receivers, 1 to 1000; default 100")},
+			Query:   []protocol.Param{server.Param("run_id", "string", "only those of this run"), server.Param("limit", "integer", "maximum number of receivers, 1 to 1000; default 100")},
 			Replies: map[int]any{200: deliveryList{}}},
 	}
 }
@@ -37,7 +38,7 @@ type delivery struct {
 	Attempts  []webhook.Attempt `json:"attempts"` // the latest, the newest last
 }
 
-func (h *deliveries) list(req *Request) error {
+func (h *deliveries) list(req *server.Request) error {
 	hooks, err := h.hooks.Hooks(req.Context(), webhook.Query{Tenant: req.Tenant().Name(), RunID: req.Value("run_id"), Limit: protocol.NumberParam(req.Query(), "limit", 100, 1, 1000)})
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package server
+package automation
 
 import (
 	"context"
@@ -12,14 +12,15 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // runTemplate describes a run that something other than a client's request starts later.
 type runTemplate struct {
-	AgentID  string         `json:"agent_id"`
-	ThreadID string         `json:"thread_id,omitempty"` // "" means a new thread for each run
-	UserID   string         `json:"user_id,omitempty"`   // the user of the run
-	Messages []InputMessage `json:"messages"`
+	AgentID  string                `json:"agent_id"`
+	ThreadID string                `json:"thread_id,omitempty"` // "" means a new thread for each run
+	UserID   string                `json:"user_id,omitempty"`   // the user of the run
+	Messages []server.InputMessage `json:"messages"`
 	// Priority is background, the default, or interactive.
 	Priority     string                    `json:"priority,omitempty"`
 	Overrides    *awaken.InferenceOverride `json:"overrides,omitempty"`
@@ -57,7 +58,7 @@ func (t *runTemplate) submission() (*mailbox.Submission, error) {
 			return nil, protocol.BadRequest("run.messages[%d].id is %.80q; want none: the messages of each run have ids of their own", i, id)
 		}
 	}
-	msgs, err := MessagesOf(t.Messages)
+	msgs, err := server.MessagesOf(t.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (t *runTemplate) submission() (*mailbox.Submission, error) {
 }
 
 // check checks a template as if its run were started now, by the caller.
-func (t *runTemplate) check(req *Request) error {
+func (t *runTemplate) check(req *server.Request) error {
 	s, err := t.submission()
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ type launch struct {
 func (l *launcher) start(ctx context.Context, n *launch) (*mailbox.Receipt, error) {
 	s, err := n.template.submission()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", errRefused, Plain(err.Error()))
+		return nil, fmt.Errorf("%w: %s", errRefused, server.Plain(err.Error()))
 	}
 	q := &s.Request
 	if q.RunID = n.runID; q.ThreadID == "" {
@@ -134,7 +135,7 @@ func (l *launcher) start(ctx context.Context, n *launch) (*mailbox.Receipt, erro
 	case errors.Is(err, mailbox.ErrExists): // it was started before
 		return &mailbox.Receipt{RunID: n.runID, ThreadID: q.ThreadID, Duplicate: true}, nil
 	case errors.Is(err, awaken.ErrInvalid), errors.Is(err, awaken.ErrNotFound):
-		return nil, fmt.Errorf("%w: %s", errRefused, Plain(err.Error()))
+		return nil, fmt.Errorf("%w: %s", errRefused, server.Plain(err.Error()))
 	}
 	return r, err
 }

@@ -1,4 +1,4 @@
-package server
+package automation
 
 import (
 	"cmp"
@@ -18,26 +18,27 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
 )
 
 // door returns the route at which other systems start runs. Its callers have no key: each request is authentic by its URL or its own signature.
 func (h *triggers) door() protocol.Route {
-	return protocol.Route{Method: "POST", Path: "/v1/triggers/{trigger_id}/fire", Handle: Handle(h.open), Raw: true,
+	return protocol.Route{Method: "POST", Path: "/v1/triggers/{trigger_id}/fire", Handle: server.Handle(h.open), Raw: true,
 		Summary: "Start a run with a signed URL, or a request signed as Standard Webhooks are",
-		Query: []protocol.Param{Param("tenant", "string", "the tenant of the trigger"), Param("expires", "integer", "when the URL expires, in seconds since 1970"),
-			Param("signature", "string", "of the URL")},
-		Headers: append([]protocol.Param{Param("webhook-id", "string", "names the request: a repeated one starts no other run"), Param("webhook-timestamp", "string", "when it was signed, in seconds since 1970"),
-			Param("webhook-signature", "string", "of the request")}, OnceOnly...),
+		Query: []protocol.Param{server.Param("tenant", "string", "the tenant of the trigger"), server.Param("expires", "integer", "when the URL expires, in seconds since 1970"),
+			server.Param("signature", "string", "of the URL")},
+		Headers: append([]protocol.Param{server.Param("webhook-id", "string", "names the request: a repeated one starts no other run"), server.Param("webhook-timestamp", "string", "when it was signed, in seconds since 1970"),
+			server.Param("webhook-signature", "string", "of the request")}, server.OnceOnly...),
 		Replies: map[int]any{202: firedReply{}}, Failures: []int{401, 403, 408, 409, 413, 415, 429, 500, 503}}
 }
 
 // errDoor is what a caller learns that is not authentic: not whether there is such a trigger.
-var errDoor = Fail(http.StatusUnauthorized, "unauthorized", "neither the URL nor the request is signed with a secret of such a trigger")
+var errDoor = server.Fail(http.StatusUnauthorized, "unauthorized", "neither the URL nor the request is signed with a secret of such a trigger")
 
 // open answers a request of another system.
-func (h *triggers) open(req *Request) error {
+func (h *triggers) open(req *server.Request) error {
 	t, secrets, linked, err := h.visited(req)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (h *triggers) open(req *Request) error {
 	if err != nil && (!linked || t.Spec.RequireSignature) {
 		h.kernel.CountGuess(req.HTTP())
 		if linked { // so this caller may know more
-			return Fail(http.StatusUnauthorized, "unauthorized", "trigger %q wants signed requests: %s", t.ID, err)
+			return server.Fail(http.StatusUnauthorized, "unauthorized", "trigger %q wants signed requests: %s", t.ID, err)
 		}
 		return errDoor
 	}
@@ -74,7 +75,7 @@ func (h *triggers) open(req *Request) error {
 		defer leave()
 	}
 	if t.Spec.Paused {
-		return Fail(http.StatusForbidden, "paused", "trigger %q is paused", t.ID)
+		return server.Fail(http.StatusForbidden, "paused", "trigger %q is paused", t.ID)
 	}
 	f := &firing{request: name, seal: secrets[0]}
 	if f.request == "" {
@@ -110,7 +111,7 @@ func (h *triggers) queue() (leave func(), err error) {
 }
 
 // visited returns the trigger of a request, the secrets that are valid now, and whether the URL is signed with one of them. Without that, the request itself must be.
-func (h *triggers) visited(req *Request) (t *trigger.Trigger, secrets []string, linked bool, err error) {
+func (h *triggers) visited(req *server.Request) (t *trigger.Trigger, secrets []string, linked bool, err error) {
 	if err := h.kernel.CheckGuesses(req.HTTP()); err != nil {
 		return nil, nil, false, err
 	}
@@ -144,7 +145,7 @@ func (h *triggers) visited(req *Request) (t *trigger.Trigger, secrets []string, 
 	case signature != "" && !linked:
 		return wrong()
 	case linked && !link.Expires.IsZero() && !time.Now().Before(link.Expires):
-		return nil, nil, false, Fail(http.StatusUnauthorized, "expired", "the URL has expired at %s", link.Expires.UTC().Format(time.RFC3339))
+		return nil, nil, false, server.Fail(http.StatusUnauthorized, "expired", "the URL has expired at %s", link.Expires.UTC().Format(time.RFC3339))
 	}
 	return t, secrets, linked, nil
 }
@@ -167,7 +168,7 @@ func payloadOf(t *trigger.Trigger, contentType string, body []byte) (*payload, e
 		return &payload{}, nil
 	}
 	kind, params, err := mime.ParseMediaType(contentType)
-	unsupported := Fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content type is %.80q; want application/json, application/x-www-form-urlencoded or a text, in UTF-8", contentType)
+	unsupported := server.Fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "content type is %.80q; want application/json, application/x-www-form-urlencoded or a text, in UTF-8", contentType)
 	isJSON := kind == "application/json" || strings.HasSuffix(kind, "+json")
 	switch charset := strings.ToLower(params["charset"]); {
 	case err != nil, !isJSON && kind != "application/x-www-form-urlencoded" && kind != "application/xml" && !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "+xml"):
@@ -175,7 +176,7 @@ func payloadOf(t *trigger.Trigger, contentType string, body []byte) (*payload, e
 	case charset != "" && charset != "utf-8" && charset != "us-ascii":
 		return nil, unsupported
 	case !utf8.Valid(body), slices.Contains(body, 0):
-		return nil, Fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body is not a text in UTF-8, although its content type is %.80q", contentType)
+		return nil, server.Fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body is not a text in UTF-8, although its content type is %.80q", contentType)
 	case isJSON && !json.Valid(body):
 		return nil, protocol.BadRequest("the body is not JSON, although its content type is %s", kind)
 	}

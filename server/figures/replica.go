@@ -1,4 +1,4 @@
-package server
+package figures
 
 import (
 	"cmp"
@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 const (
@@ -160,8 +160,8 @@ type fleet struct {
 }
 
 func (h *fleet) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/system/replicas", Handle: Handle(h.get),
+	return server.ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/system/replicas", Handle: server.Handle(h.get),
 			Summary: "List the processes that serve, with their versions and last errors", Replies: map[int]any{200: replicaList{}}},
 	})
 }
@@ -179,7 +179,7 @@ type replicaItem struct {
 	Lost bool  `json:"lost"` // it was not seen for a while
 }
 
-func (h *fleet) get(req *Request) error {
+func (h *fleet) get(req *server.Request) error {
 	list, err := h.replicas.list(req.Context())
 	if err != nil {
 		return err
@@ -193,10 +193,4 @@ func (h *fleet) get(req *Request) error {
 		out.Items = append(out.Items, replicaItem{v, out.ConfigVersion - v.ConfigVersion, now-v.SeenMS > replicaSilent.Milliseconds()})
 	}
 	return req.Reply(200, out)
-}
-
-// configVersion returns the number of the documents that new runs use here, or 0.
-func (s *Server) configVersion() int64 {
-	n, _ := strconv.ParseInt(RuntimeOf(s.cfg.Mailbox.Tenant("")).Registry().ID(), 10, 64) // one without documents has no number
-	return n
 }

@@ -1,4 +1,4 @@
-package server
+package job
 
 import (
 	"context"
@@ -7,22 +7,22 @@ import (
 	"github.com/awaken-go/awaken/money"
 )
 
-// evalPurse pays for the evaluations of a tenant from its budget.
-type evalPurse struct {
-	budget money.Budget // nil if the tenant has none
-	limit  *float64     // of the tenant, unless another one was set for it; nil means none
+// Purse pays for the evaluations of a tenant from its budget.
+type Purse struct {
+	Budget money.Budget // nil if the tenant has none
+	Limit  *float64     // of the tenant, unless another one was set for it; nil means none
 }
 
-// spend returns the function with which cells pay, or nil if there is no budget. It fails once the budget is used up. What cells spend that run at
+// Spend returns the function with which cells pay, or nil if there is no budget. It fails once the budget is used up. What cells spend that run at
 // the same time counts when they have spent it, so they may exceed the limit a little.
-func (p *evalPurse) spend(ctx context.Context) func(usd float64) error {
-	if p.budget == nil {
+func (p *Purse) Spend(ctx context.Context) func(usd float64) error {
+	if p.Budget == nil {
 		return nil
 	}
 	tenant := money.Account{Scope: money.TenantScope}
 	return func(usd float64) error {
 		var after money.Balance
-		err := p.budget.UpdateBudget(ctx, "", []money.Account{tenant}, func(b *money.Book) error {
+		err := p.Budget.UpdateBudget(ctx, "", []money.Account{tenant}, func(b *money.Book) error {
 			bal := b.Balance(tenant)
 			bal.Spent += money.Dollars(usd)
 			after = *bal
@@ -32,8 +32,8 @@ func (p *evalPurse) spend(ctx context.Context) func(usd float64) error {
 			return fmt.Errorf("the budget of the tenant cannot be charged: %w", err)
 		}
 		limit := after.Limit
-		if limit == nil && p.limit != nil {
-			limit = new(money.Dollars(*p.limit))
+		if limit == nil && p.Limit != nil {
+			limit = new(money.Dollars(*p.Limit))
 		}
 		if limit != nil && after.Spent+after.Reserved >= *limit {
 			return fmt.Errorf("the budget of the tenant, %g US dollars, is spent", limit.USD())

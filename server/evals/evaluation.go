@@ -1,7 +1,6 @@
-package server
+package evals
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,29 +14,16 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/archive"
-	"github.com/awaken-go/awaken/eval/live"
+	"github.com/awaken-go/awaken/eval/job"
 	"github.com/awaken-go/awaken/eval/runner"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
-// Evals configures evaluations.
-type Evals struct {
-	// Open returns a runtime for a cell of an evaluation, with a store of its own; see [runner.Runner].
-	Open   func(runner.Setup) (runner.Runtime, error)
-	Limits EvalLimits
-	// Live keeps what is said about the runs of users that are judged by the policies of their agents; see package eval/live/jury. It needs
-	// Config.Rollups. Nil means that none is judged.
-	Live live.Store
-	// TenantUSD is what a tenant may spend, unless its budget says otherwise, as the runtimes of Config.Mailbox have it. Nil means no limit.
-	TenantUSD *float64
-	// Lease is how long a run stays with a process that is silent; default 30 seconds.
-	Lease time.Duration
-}
-
-// EvalLimits bounds evaluations. A field that is 0 has its default, except for Revisions.
-type EvalLimits struct {
+// Limits bounds evaluations. A field that is 0 has its default, except for Revisions.
+type Limits struct {
 	SyncCells         int // cells of a run that a request waits for; default 100
 	AsyncCells        int // cells of any other run; default 20,000
 	Concurrency       int // cells of a run at a time; default 5
@@ -48,7 +34,7 @@ type EvalLimits struct {
 	Imports           int // runs that an import takes, unless the request says otherwise; default 50
 }
 
-func (l EvalLimits) withDefaults() EvalLimits {
+func (l Limits) withDefaults() Limits {
 	for _, f := range []struct {
 		limit *int
 		def   int
@@ -63,22 +49,21 @@ func (l EvalLimits) withDefaults() EvalLimits {
 // evaluations has the handlers of runs over datasets.
 type evaluations struct {
 	runner   *runner.Runner
-	limits   EvalLimits
+	limits   Limits
 	registry func() *registry.Registry
 	control  *config.Manager // nil if there is none
-	streams  *Streams
+	streams  *server.Streams
 	newID    func() string
-	jobs     *evalJobs
+	jobs     *job.Jobs
 }
 
-func newEvaluations(cfg *Config, s *Streams, reg func() *registry.Registry) *evaluations {
-	h := &evaluations{runner: &runner.Runner{Open: cfg.Evals.Open}, limits: cfg.Evals.Limits.withDefaults(), registry: reg, control: cfg.Control, streams: s, newID: cfg.NewID}
-	h.jobs = &evalJobs{newID: cfg.NewID, runner: h.runner, plan: h.again, logger: cfg.Logger, lease: cmp.Or(max(cfg.Evals.Lease, 0), evalLease), running: map[string]*evalJob{},
-		values: func(tenant string) profile.Store { return RuntimeOf(cfg.Mailbox.Tenant(tenant)).Profile() },
-		purse: func(tenant string) *evalPurse {
-			return &evalPurse{BudgetOf(cfg.Mailbox.Tenant(tenant)), cfg.Evals.TenantUSD}
-		}}
-	h.jobs.ctx, h.jobs.stop = context.WithCancel(s.serving)
+func newEvaluations(cfg *Config, k *server.Kernel) *evaluations {
+	h := &evaluations{runner: &runner.Runner{Open: cfg.Open}, limits: cfg.Limits.withDefaults(), registry: k.Registry, control: k.Control, streams: k.Streams, newID: k.NewID}
+	h.jobs = job.New(k.Serving, job.Config{NewID: k.NewID, Runner: h.runner, Plan: h.again, Logger: k.Logger, Lease: cfg.Lease,
+		Values: func(tenant string) profile.Store { return server.RuntimeOf(k.Mailbox.Tenant(tenant)).Profile() },
+		Purse: func(tenant string) *job.Purse {
+			return &job.Purse{Budget: server.BudgetOf(k.Mailbox.Tenant(tenant)), Limit: cfg.TenantUSD}
+		}})
 	return h
 }
 
@@ -112,26 +97,26 @@ func (h *evaluations) again(ctx context.Context, header *archive.Header, cases [
 
 func (h *evaluations) routes() []protocol.Route {
 	const all, one = "/v1/eval/runs", "/v1/eval/runs/{id}"
-	baseline := Param("baseline", "string", "a run to compare with")
+	baseline := server.Param("baseline", "string", "a run to compare with")
 	routes := []protocol.Route{
-		{Method: "GET", Path: all, Handle: Handle(h.list),
+		{Method: "GET", Path: all, Handle: server.Handle(h.list),
 			Summary: "List the runs over datasets, newest first", Replies: map[int]any{200: evalRunList{}},
-			Query: []protocol.Param{Param("dataset_id", "string", "only runs over this dataset"), Param("since_secs", "integer", "only runs that started at this time or later, Unix seconds"),
-				Param("until_secs", "integer", "only runs that started before this time, Unix seconds"), Param("cursor", "string", "next_cursor of the previous page, with the same filters"), Param("limit", "integer", "maximum number of runs, 1 to 1000; default 100")}},
-		{Method: "POST", Path: all, Handle: HandleBody(h.start), Body: evalRunBody{}, Stream: true,
-			Headers: []protocol.Param{Param("Prefer", "string", "respond-async: reply with status 202 at once; the run continues, also after a restart")},
+			Query: []protocol.Param{server.Param("dataset_id", "string", "only runs over this dataset"), server.Param("since_secs", "integer", "only runs that started at this time or later, Unix seconds"),
+				server.Param("until_secs", "integer", "only runs that started before this time, Unix seconds"), server.Param("cursor", "string", "next_cursor of the previous page, with the same filters"), server.Param("limit", "integer", "maximum number of runs, 1 to 1000; default 100")}},
+		{Method: "POST", Path: all, Handle: server.HandleBody(h.start), Body: evalRunBody{}, Stream: true,
+			Headers: []protocol.Param{server.Param("Prefer", "string", "respond-async: reply with status 202 at once; the run continues, also after a restart")},
 			Summary: "Run a dataset", Replies: map[int]any{200: evalRunReply{}, 202: evalRunReply{}}, Failures: []int{404}},
-		{Method: "GET", Path: one, Handle: Handle(h.get), Query: []protocol.Param{baseline, Param("aggregate", "samples", "add up the samples of each cell")},
+		{Method: "GET", Path: one, Handle: server.Handle(h.get), Query: []protocol.Param{baseline, server.Param("aggregate", "samples", "add up the samples of each cell")},
 			Summary: "Get a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
-		{Method: "DELETE", Path: one, Handle: Handle(h.delete),
+		{Method: "DELETE", Path: one, Handle: server.Handle(h.delete),
 			Summary: "Delete a run over a dataset that has ended", Replies: map[int]any{204: nil}, Failures: []int{409}},
-		{Method: "POST", Path: one + "/cancel", Handle: Handle(h.cancel),
+		{Method: "POST", Path: one + "/cancel", Handle: server.Handle(h.cancel),
 			Summary: "Cancel a run over a dataset", Replies: map[int]any{200: evalRunReply{}}},
-		{Method: "POST", Path: one + "/resume", Handle: HandleBody(h.resume), Body: resumeBody{},
+		{Method: "POST", Path: one + "/resume", Handle: server.HandleBody(h.resume), Body: resumeBody{},
 			Summary: "Run the cells of a run over a dataset again that are in doubt", Replies: map[int]any{202: evalRunReply{}}, Failures: []int{404, 409}},
-		{Method: "GET", Path: one + "/events", Handle: Handle(h.follow), Stream: true, Events: "the progress of the run after each change, until it has ended: done, total, passed, failed and status",
+		{Method: "GET", Path: one + "/events", Handle: server.Handle(h.follow), Stream: true, Events: "the progress of the run after each change, until it has ended: done, total, passed, failed and status",
 			Summary: "Stream the progress of a run over a dataset", Replies: map[int]any{200: nil}},
-		{Method: "POST", Path: "/v1/eval/online", Handle: HandleBody(h.online), Body: onlineBody{}, Stream: true,
+		{Method: "POST", Path: "/v1/eval/online", Handle: server.HandleBody(h.online), Body: onlineBody{}, Stream: true,
 			Summary: "Ask several models the same", Replies: map[int]any{200: onlineReply{}}, Failures: []int{404}},
 	}
 	for i := range routes {
@@ -161,7 +146,7 @@ type evalRunSummary struct {
 	InDoubtCount    int            `json:"in_doubt_count,omitempty"` // cells that may have been run, and have no report
 }
 
-func (h *evaluations) list(req *Request) error {
+func (h *evaluations) list(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -169,7 +154,7 @@ func (h *evaluations) list(req *Request) error {
 	if err != nil {
 		return err
 	}
-	from, err := req.Behind("evr_", FiltersOf(req, []string{req.Value("dataset_id"), req.Value("since_secs"), req.Value("until_secs")}))
+	from, err := req.Behind("evr_", server.FiltersOf(req, []string{req.Value("dataset_id"), req.Value("since_secs"), req.Value("until_secs")}))
 	if err != nil {
 		return err
 	}
@@ -210,12 +195,6 @@ type evalRunBody struct {
 	Traces *bool `json:"traces,omitempty"`
 	evalAgent
 }
-
-// What becomes of cells in doubt.
-const (
-	reportInDoubt = "report"
-	retryInDoubt  = "retry"
-)
 
 // Execution modes.
 const (
@@ -287,7 +266,7 @@ func replyOf(run *archive.Run, baseline *archive.Run, aggregate bool) evalRunRep
 }
 
 // start runs a dataset.
-func (h *evaluations) start(req *Request, body *evalRunBody) error {
+func (h *evaluations) start(req *server.Request, body *evalRunBody) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -304,8 +283,8 @@ func (h *evaluations) start(req *Request, body *evalRunBody) error {
 			return err
 		}
 	}
-	if d := body.InDoubt; d != "" && d != reportInDoubt && d != retryInDoubt {
-		return protocol.BadRequest("in_doubt is %q; want %s or %s", d, reportInDoubt, retryInDoubt)
+	if d := body.InDoubt; d != "" && d != job.ReportInDoubt && d != job.RetryInDoubt {
+		return protocol.BadRequest("in_doubt is %q; want %s or %s", d, job.ReportInDoubt, job.RetryInDoubt)
 	}
 	if body.DatasetID == "" {
 		return protocol.BadRequest("dataset_id is missing; want the id of a dataset")
@@ -352,7 +331,7 @@ func (h *evaluations) start(req *Request, body *evalRunBody) error {
 }
 
 // launch begins a run, and waits for it unless the client does not want to. Ended replies with the run that has ended.
-func (h *evaluations) launch(req *Request, a *archive.Archive, run *archive.Run, request any, resolutionID string, plan *runner.Plan, cases []eval.Fixture, async bool, ended func(*archive.Run) error) error {
+func (h *evaluations) launch(req *server.Request, a *archive.Archive, run *archive.Run, request any, resolutionID string, plan *runner.Plan, cases []eval.Fixture, async bool, ended func(*archive.Run) error) error {
 	raw, err := json.Marshal(request)
 	if err != nil {
 		return err
@@ -360,29 +339,29 @@ func (h *evaluations) launch(req *Request, a *archive.Archive, run *archive.Run,
 	if plan.Limits.Concurrency == 0 {
 		plan.Limits.Concurrency = h.limits.Concurrency
 	}
-	if err := RecordChange(req, h.control, "run", "eval-runs/"+run.ID); err != nil {
+	if err := server.RecordChange(req, h.control, "run", "eval-runs/"+run.ID); err != nil {
 		return err
 	}
-	j, err := h.jobs.begin(req.Context(), a, req.Tenant().Name(), &archive.Header{Run: *run, Request: raw, ResolutionID: resolutionID}, cases)
+	j, err := h.jobs.Begin(req.Context(), a, req.Tenant().Name(), &archive.Header{Run: *run, Request: raw, ResolutionID: resolutionID}, cases)
 	if err != nil {
 		return err
 	}
 	if async {
-		h.jobs.spawn(j, plan)
+		h.jobs.Spawn(j, plan)
 		req.Writer().Header().Set("Location", "/v1/eval/runs/"+run.ID)
 		req.Writer().Header().Set("Preference-Applied", "respond-async")
-		shown := j.header.Run
+		shown := j.Header().Run
 		return req.Reply(http.StatusAccepted, replyOf(&shown, nil, false))
 	}
 	ctx, cancel := h.streams.WhileServing(req)
 	defer cancel()
-	err = h.jobs.run(ctx, j, plan)
+	err = h.jobs.Run(ctx, j, plan)
 	switch {
-	case err != nil && h.jobs.ctx.Err() != nil:
-		return Unavailable("the server stops; the run continues, and GET /v1/eval/runs/" + run.ID + " has it")
-	case errors.Is(err, errEvalCancelled): // the reply shows it
+	case err != nil && h.jobs.Stopped():
+		return server.Unavailable("the server stops; the run continues, and GET /v1/eval/runs/" + run.ID + " has it")
+	case errors.Is(err, job.ErrCancelled): // the reply shows it
 	case err != nil && ctx.Err() != nil:
-		return Revoked(ctx, nil) // the client is gone
+		return server.Revoked(ctx, nil) // the client is gone
 	case err != nil:
 		return err
 	}
@@ -409,7 +388,7 @@ func prefersAsync(r *http.Request) bool {
 func baselineOf(ctx context.Context, a *archive.Archive, id string, run *archive.Run) (*archive.Run, error) {
 	b, err := a.Run(ctx, id)
 	if errors.Is(err, awaken.ErrNotFound) {
-		return nil, Fail(http.StatusNotFound, "not_found", "baseline %q: not found; want the id of an eval run over the same dataset", id)
+		return nil, server.Fail(http.StatusNotFound, "not_found", "baseline %q: not found; want the id of an eval run over the same dataset", id)
 	}
 	if err != nil {
 		return nil, err
@@ -434,7 +413,7 @@ func baselineOf(ctx context.Context, a *archive.Archive, id string, run *archive
 	return b, nil
 }
 
-func (h *evaluations) get(req *Request) error {
+func (h *evaluations) get(req *server.Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -452,7 +431,7 @@ func (h *evaluations) get(req *Request) error {
 	return req.Reply(200, replyOf(run, baseline, req.Value("aggregate") == "samples"))
 }
 
-func (h *evaluations) delete(req *Request) error {
+func (h *evaluations) delete(req *server.Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -462,27 +441,27 @@ func (h *evaluations) delete(req *Request) error {
 		return err
 	}
 	if header.Status == archive.Running {
-		return Fail(http.StatusConflict, "running", "eval run %q is running; cancel it first", header.ID)
+		return server.Fail(http.StatusConflict, "running", "eval run %q is running; cancel it first", header.ID)
 	}
 	if len(header.EvidenceOf) > 0 {
-		return Fail(http.StatusConflict, "evidence", "eval run %q is the evidence with which the gates of agents %q let a publication pass, and is kept", header.ID, header.EvidenceOf)
+		return server.Fail(http.StatusConflict, "evidence", "eval run %q is the evidence with which the gates of agents %q let a publication pass, and is kept", header.ID, header.EvidenceOf)
 	}
 	if err := a.Remove(req.Context(), header.ID); err != nil {
 		return err
 	}
-	return req.Done(RecordChange(req, h.control, "delete", "eval-runs/"+header.ID))
+	return req.Done(server.RecordChange(req, h.control, "delete", "eval-runs/"+header.ID))
 }
 
-func (h *evaluations) cancel(req *Request) error {
+func (h *evaluations) cancel(req *server.Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
 	id := req.Path("id")
-	if err := h.jobs.cancel(req.Context(), a, id); err != nil {
+	if err := h.jobs.Cancel(req.Context(), a, id); err != nil {
 		return err
 	}
-	if err := RecordChange(req, h.control, "cancel", "eval-runs/"+id); err != nil {
+	if err := server.RecordChange(req, h.control, "cancel", "eval-runs/"+id); err != nil {
 		return err
 	}
 	run, err := a.Run(req.Context(), id)
@@ -497,19 +476,19 @@ type resumeBody struct {
 }
 
 // resume runs cells again that are in doubt.
-func (h *evaluations) resume(req *Request, body *resumeBody) error {
-	if body.InDoubt != retryInDoubt {
-		return protocol.BadRequest("in_doubt is %q; want %s: the cells may be paid for twice", body.InDoubt, retryInDoubt)
+func (h *evaluations) resume(req *server.Request, body *resumeBody) error {
+	if body.InDoubt != job.RetryInDoubt {
+		return protocol.BadRequest("in_doubt is %q; want %s: the cells may be paid for twice", body.InDoubt, job.RetryInDoubt)
 	}
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
 	}
 	id := req.Path("id")
-	if err := h.jobs.retry(req.Context(), a, req.Tenant().Name(), id); err != nil {
-		return err
+	if err := h.jobs.Retry(req.Context(), a, req.Tenant().Name(), id); err != nil {
+		return retryFailure(err)
 	}
-	if err := RecordChange(req, h.control, "resume", "eval-runs/"+id); err != nil {
+	if err := server.RecordChange(req, h.control, "resume", "eval-runs/"+id); err != nil {
 		return err
 	}
 	run, err := a.Run(req.Context(), id)
@@ -518,6 +497,17 @@ func (h *evaluations) resume(req *Request, body *resumeBody) error {
 	}
 	req.Writer().Header().Set("Location", "/v1/eval/runs/"+id)
 	return req.Reply(http.StatusAccepted, replyOf(run, nil, false))
+}
+
+// retryFailure returns what the client sees of an error of Retry.
+func retryFailure(err error) error {
+	if e, ok := errors.AsType[*job.NotDoneError](err); ok {
+		return server.Fail(http.StatusConflict, "not_done", "%s", e)
+	}
+	if e, ok := errors.AsType[*job.NoDoubtError](err); ok {
+		return protocol.BadRequest("%s", e)
+	}
+	return err
 }
 
 // progress is how far a run over a dataset is.
@@ -535,7 +525,7 @@ type progress struct {
 const followPause = 500 * time.Millisecond
 
 // follow streams the progress of a run until it has ended.
-func (h *evaluations) follow(req *Request) error {
+func (h *evaluations) follow(req *server.Request) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -565,7 +555,7 @@ func (h *evaluations) follow(req *Request) error {
 		if header.Status != archive.Running {
 			return nil
 		}
-		if every := h.streams.heartbeat; every > 0 && time.Since(beat) > every {
+		if every := h.streams.Heartbeat(); every > 0 && time.Since(beat) > every {
 			if out.Comment("") != nil || out.Flush() != nil {
 				return nil
 			}

@@ -1,4 +1,4 @@
-package server
+package evals
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 type onlineBody struct {
@@ -27,7 +28,7 @@ type onlineReply struct {
 }
 
 // online asks several models the same.
-func (h *evaluations) online(req *Request, body *onlineBody) error {
+func (h *evaluations) online(req *server.Request, body *onlineBody) error {
 	a, err := archiveOf(req)
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func (h *evaluations) online(req *Request, body *onlineBody) error {
 		f.Expect = *body.Expectations
 	}
 	if err := f.Validate(); err != nil {
-		return protocol.BadRequest("%s", strings.Replace(Plain(err.Error()), "expect.", "expectations.", 1))
+		return protocol.BadRequest("%s", strings.Replace(server.Plain(err.Error()), "expect.", "expectations.", 1))
 	}
 	cases := []eval.Fixture{f}
 	reg := h.registry()
@@ -67,7 +68,7 @@ func (h *evaluations) online(req *Request, body *onlineBody) error {
 	}
 	ctx, cancel := h.streams.WhileServing(req)
 	defer cancel()
-	plan.Spend = h.jobs.purse(req.TenantName()).spend(context.WithoutCancel(ctx))
+	plan.Spend = h.jobs.Purse(req.TenantName()).Spend(context.WithoutCancel(ctx))
 	run.Items, run.StartedAtSecs, run.Status = make([]eval.Item, plan.Len()), time.Now().Unix(), archive.Done
 	if err := h.runner.Run(ctx, plan, func(n int, it eval.Item) error { run.Items[n] = it; return nil }); err != nil {
 		return fmt.Errorf("evaluation: %w", err)

@@ -1,0 +1,43 @@
+package servertest
+
+import (
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/automation"
+	"github.com/awaken-go/awaken/server/evals"
+	"github.com/awaken-go/awaken/server/figures"
+)
+
+// Config configures a server with all its wings.
+type Config struct {
+	server.Config
+	Evals      *evals.Config // nil means that the server has no evaluations
+	Automation automation.Config
+	Figures    figures.Config
+}
+
+// Assembly is a server and its wings.
+type Assembly struct {
+	*server.Server
+	Evals      *evals.Wing // nil without evaluations
+	Automation *automation.Wing
+	Figures    *figures.Wing
+}
+
+// Assemble returns a server with all wings.
+func (c *Config) Assemble() (*Assembly, error) {
+	cfg := c.Config
+	a := &Assembly{Automation: automation.New(c.Automation)}
+	counted := c.Figures
+	if c.Evals != nil {
+		judged := *c.Evals
+		judged.Observer = c.Observer
+		a.Evals = evals.New(judged)
+		cfg.Wings = append(cfg.Wings, a.Evals)
+		cfg.Live, counted.Ended = c.Evals.Live, a.Evals.Offer
+	}
+	a.Figures = figures.New(counted)
+	cfg.Wings = append(cfg.Wings, a.Automation, a.Figures)
+	var err error
+	a.Server, err = server.New(cfg)
+	return a, err
+}
