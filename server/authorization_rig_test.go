@@ -11,19 +11,20 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configtest"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/control"
 	"github.com/awaken-go/awaken/server/servertest"
 )
 
 // authorizer is a [server.Authorizer] of servers in memory. A code is the scope that it is good for; "wrong" is no code.
 type authorizer struct{ servers *configtest.MCP }
 
-func (a authorizer) Complete(_ context.Context, response url.Values, allow func(*server.Authorized) error) (*server.Authorized, error) {
+func (a authorizer) Complete(_ context.Context, response url.Values, allow func(*control.Authorized) error) (*control.Authorized, error) {
 	state := response.Get("state")
 	c, ok := a.servers.Begun(state)
 	if !ok {
 		return nil, errors.New("the state is of no authorization that has begun")
 	}
-	done := &server.Authorized{Server: c.Server, Shared: c.Grant != "user", Tenant: c.Tenant, User: c.User}
+	done := &control.Authorized{Server: c.Server, Shared: c.Grant != "user", Tenant: c.Tenant, User: c.User}
 	if err := allow(done); err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (a authorizer) Complete(_ context.Context, response url.Values, allow func(
 
 func (authorizer) Settle(context.Context, string) error { return nil }
 
-func (authorizer) Sweep(context.Context, func(context.Context, *server.Authorized) error) error {
+func (authorizer) Sweep(context.Context, func(context.Context, *control.Authorized) error) error {
 	return nil
 }
 

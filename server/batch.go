@@ -101,7 +101,7 @@ func (h *batches) answer(req *Request, body *batch, do func(item *batchItem) err
 	if err := checkBatch("ids", len(body.IDs)); err != nil {
 		return err
 	}
-	out := batchResult{logger: h.approvals.log.logger}
+	out := batchResult{logger: h.approvals.log.Logger}
 	for _, id := range body.IDs {
 		if err := out.try(req, batchItem{ID: id}, do); err != nil {
 			return err
@@ -160,7 +160,7 @@ func (h *batches) decide(req *Request, body *decisionBatch) error {
 	if err := checkBatch("decisions", len(body.Decisions)); err != nil {
 		return err
 	}
-	out := batchResult{logger: h.approvals.log.logger}
+	out := batchResult{logger: h.approvals.log.Logger}
 	for i := range body.Decisions {
 		d := &body.Decisions[i]
 		err := out.try(req, batchItem{ID: d.RunID, TicketID: d.TicketID}, func(item *batchItem) error {

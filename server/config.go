@@ -10,10 +10,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
-	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/limit"
@@ -57,16 +55,6 @@ type Config struct {
 	Traces bool
 	// NoAudit says that Control keeps no audit log.
 	NoAudit bool
-	// Assistant is the admin assistant, the server's own agent. It needs Control. Nil disables it.
-	Assistant *assistant.Assistant
-	// Adapters are the names of the known provider adapters, listed in capabilities.
-	Adapters []string
-	// Permission is the plugin of package permission that agents load, for previews of what its rules decide. Nil makes
-	// their routes unavailable.
-	Permission awaken.Plugin
-	// Authorizer completes the authorizations of the MCP servers in Control's documents. Nil makes the routes with which
-	// users authorize them unavailable.
-	Authorizer Authorizer
 	// Changes is the log of what changes in tenants. Nil makes the feed unavailable.
 	Changes changelog.Store
 	// Users says how users of a tenant are told apart.
@@ -80,9 +68,6 @@ type Config struct {
 	// AllowUnpriced admits runs of models without prices although budgets hold for all runs. Set it if the runtime's
 	// [engine.Config.AllowUnpriced] is.
 	AllowUnpriced bool
-
-	// Limiter has the rate limits of providers. Nil disables the route that lists them.
-	Limiter *limit.Limiter
 
 	// KeyRates keeps what the keys have used of Limits.KeyRate, for the servers that share it: the rate is one of all
 	// together. Nil means one of this server.
@@ -146,9 +131,6 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Control != nil && c.Keys == nil {
 		return c, errors.New("server: Config.Keys is nil, but Control needs admin keys")
 	}
-	if c.Assistant != nil && c.Control == nil {
-		return c, errors.New("server: Config.Control is nil, but Assistant needs it")
-	}
 	if (c.CertFile == "") != (c.KeyFile == "") {
 		return c, fmt.Errorf("server: certificate is %q and its key %q, want both or none", c.CertFile, c.KeyFile)
 	}
@@ -209,4 +191,14 @@ func (c *Config) parts() (all []any) {
 		}
 	}
 	return all
+}
+
+// assistant returns the wing that has an admin assistant, or nil.
+func (c *Config) assistant() Assisting {
+	for _, w := range c.Wings {
+		if a, ok := w.(Assisting); ok && c.has("assistant") {
+			return a
+		}
+	}
+	return nil
 }

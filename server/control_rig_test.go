@@ -79,8 +79,8 @@ func (g *rig) openControl(cfg *servertest.Config) {
 		g.t.Fatal(err)
 	}
 	own.Manager = g.control
-	cfg.Control, cfg.Assistant, cfg.Figures.Stats, cfg.Adapters = g.control, own, g.stats, []string{"openai", "scripted"}
-	cfg.Permission, cfg.Authorizer = rules, authorizer{g.mcp}
+	cfg.Control, cfg.Plane.Assistant, cfg.Figures.Stats, cfg.Plane.Adapters = g.control, own, g.stats, []string{"openai", "scripted"}
+	cfg.Plane.Permission, cfg.Plane.Authorizer = rules, authorizer{g.mcp}
 }
 
 // openProvider makes the models of documents: the demo's, or real ones.

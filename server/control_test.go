@@ -554,7 +554,7 @@ func TestConnections_None(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	g := newRig(t, func(c *servertest.Config) { c.Control, c.Assistant, c.Permission = m, nil, nil })
+	g := newRig(t, func(c *servertest.Config) { c.Control, c.Plane.Assistant, c.Plane.Permission = m, nil, nil })
 	g.says(201, "", "POST", "/v1/config/mcp-servers", `{"id":"s","transport":"stdio","command":"c"}`)
 	g.says(201, "", "POST", "/v1/config/a2a-servers", `{"id":"s","base_url":"https://x.example"}`)
 	for _, path := range []string{"GET /v1/mcp-servers/s/status", "GET /v1/mcp-servers/s/inventory", "POST /v1/mcp-servers/s/restart", "GET /v1/a2a-servers/s/status", "GET /v1/agents/default/permission-preview"} {
@@ -753,7 +753,7 @@ func TestNew_ControlNeedsKeys(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	// Without a control plane there is none of its routes.
-	srv, err := server.New(server.Config{Mailbox: g.box, Keys: g.keys, Routes: aisdkRoutes()})
+	srv, err := (&servertest.Config{Config: server.Config{Mailbox: g.box, Keys: g.keys, Routes: aisdkRoutes()}}).Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
-	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol"
 )
@@ -75,21 +73,21 @@ func (h *approvals) decide(req *Request, id, ticket, what string, body *decision
 
 // DecisionLog adds decisions to the audit log.
 type DecisionLog struct {
-	control *config.Manager // has the audit log; may be nil
-	logger  *slog.Logger
+	Control *config.Manager // has the audit log; may be nil
+	Logger  *slog.Logger
 }
 
-// decidedIn is what the audit log says about a decision: the tenant of the run that asked.
-type decidedIn struct {
+// DecidedIn is what the audit log says about a decision: the tenant of the run that asked.
+type DecidedIn struct {
 	Tenant string `json:"tenant"`
 }
 
 // Add adds the records of accepted decisions. They stand, and have records of their own, even if that fails.
 func (l DecisionLog) Add(req *Request, made []*awaken.Decided) {
-	if l.control == nil {
+	if l.Control == nil {
 		return
 	}
-	after, _ := json.Marshal(decidedIn{req.TenantName()}) // cannot fail
+	after, _ := json.Marshal(DecidedIn{req.TenantName()}) // cannot fail
 	for _, d := range made {
 		action := "approve"
 		switch {
@@ -98,47 +96,10 @@ func (l DecisionLog) Add(req *Request, made []*awaken.Decided) {
 		case d.Action == awaken.ActionCancel:
 			action = "reject"
 		}
-		if err := l.control.Audit().Add(context.WithoutCancel(req.ctx), action, "runs/"+d.RunID+"/"+d.TicketID, ActorOf(req), after); err != nil {
-			l.logger.Error("cannot add a decision to the audit log", "run", d.RunID, "ticket", d.TicketID, "error", err)
+		if err := l.Control.Audit().Add(context.WithoutCancel(req.ctx), action, "runs/"+d.RunID+"/"+d.TicketID, ActorOf(req), after); err != nil {
+			l.Logger.Error("cannot add a decision to the audit log", "run", d.RunID, "ticket", d.TicketID, "error", err)
 		}
 	}
-}
-
-// judge sets the error of events about decisions that had no effect. It replaces the events that it
-// changes.
-func judge(ctx context.Context, box *mailbox.Mailbox, events []*config.AuditEvent) error {
-	runs := map[string][]string{} // by tenant
-	questions := make([][3]string, len(events))
-	for i, e := range events {
-		var in decidedIn
-		run, ticket, ok := strings.Cut(strings.TrimPrefix(e.Resource, "runs/"), "/")
-		if !ok || e.Action != "approve" && e.Action != "reject" || json.Unmarshal(e.After, &in) != nil {
-			continue
-		}
-		questions[i] = [3]string{in.Tenant, run, ticket}
-		runs[in.Tenant] = append(runs[in.Tenant], run)
-	}
-	for tenant, ids := range runs {
-		q := mailbox.DecisionQuery{RunIDs: ids, Limit: 1000}
-		for {
-			page, err := box.Tenant(tenant).Decisions(ctx, q)
-			if err != nil {
-				return err
-			}
-			for _, d := range page {
-				if i := slices.Index(questions, [3]string{tenant, d.RunID, d.TicketID}); i >= 0 && d.Unapplied != "" {
-					e := *events[i]
-					e.Error = "not applied: " + d.Unapplied
-					events[i] = &e
-				}
-			}
-			if len(page) < q.Limit {
-				break
-			}
-			q.After = page[len(page)-1]
-		}
-	}
-	return nil
 }
 
 // Author returns the caller as the author of a decision, or nil if nothing is known of it.

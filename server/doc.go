@@ -20,9 +20,10 @@
 //
 // # Wings
 //
-// This package is the kernel of a server, with threads, runs, documents and keys. Other nouns are wings, packages
+// This package is the kernel of a server, with threads, runs and keys. Other nouns are wings, packages
 // below this one that a program passes in [Config.Wings]:
 //
+//	control     config documents, versions, canaries, the audit log, connections
 //	evals       datasets, evaluations, judgements of production runs
 //	automation  schedules, triggers, webhooks
 //	figures     usage, series, budgets, activity, replicas
@@ -32,9 +33,9 @@
 //
 // # Configuration
 //
-// With [Config.Control], agents, models and providers are documents that operators edit over HTTP
-// while the server runs: see package config. That concerns the whole server and needs an admin key
-// that belongs to no tenant.
+// With [Config.Control] and the wing control, agents, models and providers are documents that operators
+// edit over HTTP while the server runs: see package config. That concerns the whole server and needs an
+// admin key that belongs to no tenant.
 //
 // # How a request is answered
 //

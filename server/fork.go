@@ -354,7 +354,7 @@ func (b *replayBody) results(rec *trace.Recording) (map[string]*awaken.ToolResul
 // version publishes the agent of a fork, for this run only.
 func (h *forks) version(req *Request, rec *trace.Recording, body *replayBody) (agentID, version string, err error) {
 	if h.control == nil {
-		return "", "", errNoControl
+		return "", "", ErrNoControl
 	}
 	spec, err := h.agent(req, rec.Run, body)
 	if err != nil {
@@ -404,7 +404,7 @@ func (h *forks) agent(req *Request, run *awaken.Run, body *replayBody) (*awaken.
 		if body.Version != "" {
 			return nil, protocol.BadRequest("agent and version are both set, want only one of them")
 		}
-		return (&permissions{control: h.control, registry: h.registry}).agent(req, raw)
+		return AgentIn(req, raw, h.registry(), h.control)
 	}
 	reg := h.registry()
 	if version := body.Version; version != "live" {

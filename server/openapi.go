@@ -128,7 +128,7 @@ func failuresOf(r *protocol.Route) []int {
 	if r.Body != nil {
 		out = append(out, 400, 408, 413, 415)
 		switch r.Body.(type) {
-		case rawDocument, patchDocument: // mistakes in documents are 400
+		case RawDocument, PatchDocument: // mistakes in documents are 400
 		default:
 			out = append(out, 422)
 		}

@@ -1143,7 +1143,7 @@ func TestOpenAPI_MatchesTheServer(t *testing.T) {
 		d.ask(g, "GET "+callback, callback+"?state=s", "", "Authorization", "Bearer a-wrong-key")
 		d.ask(g, "DELETE /v1/session", "/v1/session", "", "Cookie", cookieOf(g)+"=0123456789abcdef0123456789abcdef.x", "Origin", g.http.URL)
 	}
-	d.ask(newRig(t, func(c *servertest.Config) { c.Authorizer = undocumented{} }), "GET /v1/mcp-oauth/client.json", "/v1/mcp-oauth/client.json", "")
+	d.ask(newRig(t, func(c *servertest.Config) { c.Plane.Authorizer = undocumented{} }), "GET /v1/mcp-oauth/client.json", "/v1/mcp-oauth/client.json", "")
 	_, door := plain.trigger("")
 	d.ask(impatient, "POST /v1/triggers/{trigger_id}/fire", door, strings.Repeat(" ", 50_000))
 	d.ask(slow, "POST /v1/runs", "/v1/runs", runBody("default", "", "RUN_TOOL wait {}"), "Accept", "application/json")

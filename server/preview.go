@@ -1,24 +1,21 @@
 package server
 
 import (
-	"errors"
-
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
-	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/mailbox"
 )
 
 // previews makes versions with agents that are not published, for runs of protocols.
 type previews struct {
-	control   *config.Manager      // nil if there is none
-	assistant *assistant.Assistant // nil if it is disabled
+	control   *config.Manager // nil if there is none
+	assistant Assisting       // nil if it is disabled
 }
 
 // ofAgent makes a version with an agent that is not saved.
 func (p *previews) ofAgent(req *Request, agent []byte) (agentID, resolutionID string, err error) {
 	if p.control == nil {
-		return "", "", errNoControl
+		return "", "", ErrNoControl
 	}
 	if err := req.checkGlobal(); err != nil {
 		return "", "", err
@@ -38,10 +35,7 @@ func (p *previews) ofAssistant(req *Request) (agentID, resolutionID string, err 
 	if err := req.checkGlobal(); err != nil {
 		return "", "", err
 	}
-	spec, err := p.assistant.Agent(req.ctx)
-	if errors.Is(err, assistant.ErrNoModel) {
-		return "", "", Fail(409, "no_model", "%v", err)
-	}
+	spec, err := p.assistant.Assistant(req.ctx)
 	if err != nil {
 		return "", "", err
 	}
@@ -70,6 +64,6 @@ func (p *previews) sign(req *Request, s *mailbox.Submission) error {
 }
 
 var (
-	errNoControl   = Unavailable("this server has no control plane")
+	ErrNoControl   = Unavailable("this server has no control plane")
 	errNoAssistant = Unavailable("this server has no admin assistant")
 )

@@ -33,7 +33,7 @@ func TestProviderLimits_AreListedWithTheirSourceAndUse(t *testing.T) {
 		return l
 	}
 	here, there := open(), open()
-	g := newRig(t, func(c *servertest.Config) { c.Limiter = here })
+	g := newRig(t, func(c *servertest.Config) { c.Plane.Limiter = here })
 	g.says(200, `{"items":[{"provider_id":"p","requests":{"per_minute":1,"source":"configured","used_share":0},"paused_ms":0,"waiting":0},`+
 		`{"provider_id":"p","model":"large","tokens":{"per_minute":9000,"source":"configured","used_share":0},"paused_ms":0,"waiting":0}],"total":2,"has_more":false}`, "GET", "/v1/providers/limits", "")
 	g.says(200, `"model":"large"`, "GET", "/v1/providers/limits?offset=1", "")
@@ -56,7 +56,7 @@ func TestProviderLimits_AreReset(t *testing.T) {
 	t.Parallel()
 	l := limit.New(limit.Config{})
 	t.Cleanup(l.Close)
-	g := newRig(t, func(c *servertest.Config) { c.Limiter = l })
+	g := newRig(t, func(c *servertest.Config) { c.Plane.Limiter = l })
 	refusing := llm.ModelFunc(func(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
 		return func(yield func(llm.Delta, error) bool) {
 			yield(llm.Delta{}, &llm.Error{Kind: llm.RateLimited, Status: 429, RetryAfter: time.Hour})

@@ -21,7 +21,7 @@ func (h *remembered) routes() []protocol.Route {
 	const approvals, memories = "/v1/remembered-approvals", "/v1/memories"
 	user := Param("user_id", "string", "the user that they belong to")
 	owner := []protocol.Param{Param("agent_id", "string", "the agent that they belong to, for all its users"), user}
-	page := []protocol.Param{documentPage[0], ConfigPage[1]}
+	page := []protocol.Param{Param("cursor", "string", "next_cursor of the previous page"), ConfigPage[1]}
 	return []protocol.Route{
 		{Method: "GET", Path: approvals, Access: protocol.Admins, Handle: Handle(h.listApprovals), Query: append(owner, page...),
 			Summary: "List the approvals that are remembered for an agent or a user", Replies: map[int]any{200: rememberedList{}}},

@@ -91,7 +91,7 @@ func (h *restored) release(req *Request, body *releaseRequest) error {
 			}
 		}
 	}
-	out := batchResult{Items: []batchItem{}, logger: h.approvals.log.logger}
+	out := batchResult{Items: []batchItem{}, logger: h.approvals.log.Logger}
 	actor := Author(req)
 	for _, id := range ids {
 		err := out.try(req, batchItem{ID: id}, func(item *batchItem) error {
@@ -113,11 +113,11 @@ func (h *restored) release(req *Request, body *releaseRequest) error {
 
 // audit adds the release of a run to the audit log.
 func (h *restored) audit(req *Request, runID string) {
-	if h.approvals.log.control == nil {
+	if h.approvals.log.Control == nil {
 		return
 	}
-	after, _ := json.Marshal(decidedIn{req.TenantName()}) // cannot fail
-	if err := h.approvals.log.control.Audit().Add(context.WithoutCancel(req.Context()), "release", "runs/"+runID, ActorOf(req), after); err != nil {
-		h.approvals.log.logger.Error("cannot add a release to the audit log", "run", runID, "error", err)
+	after, _ := json.Marshal(DecidedIn{req.TenantName()}) // cannot fail
+	if err := h.approvals.log.Control.Audit().Add(context.WithoutCancel(req.Context()), "release", "runs/"+runID, ActorOf(req), after); err != nil {
+		h.approvals.log.Logger.Error("cannot add a release to the audit log", "run", runID, "error", err)
 	}
 }

@@ -35,7 +35,6 @@ func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
 		(&timelines{}).routes(),
 		(&forks{newID: cfg.NewID, control: cfg.Control, registry: registry}).routes(),
 		(&trees{registry: registry}).routes(),
-		(&modelHealth{registry: registry}).routes(),
 	)
 	if cfg.Traces {
 		all = append(all, (&traces{control: cfg.Control, live: cfg.Live}).routes()...)
@@ -49,20 +48,11 @@ func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
 		all = append(all, s.tenants.routes()...)
 		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox, control: cfg.Control}).routes()...)
 	}
-	if cfg.Limiter != nil {
-		all = append(all, (&providerLimits{limiter: cfg.Limiter}).routes()...)
-	}
 	if !cfg.HideConfig {
 		all = append(all, (&timelines{}).requests()...)
 	}
 	if cfg.Control != nil && !cfg.HideConfig {
-		all = append(all, controlTable(cfg, registry)...)
-	}
-	if a := s.authorizations(); a != nil {
-		all = append(all, a.routes()...)
-	}
-	if cfg.Control != nil {
-		all = append(all, (&inventory{control: cfg.Control, assistant: cfg.Assistant, adapters: cfg.Adapters, registry: registry}).routes()...)
+		all = append(all, (&forks{newID: cfg.NewID, control: cfg.Control, registry: registry}).replays()...)
 	}
 	for _, w := range cfg.Wings {
 		routes, err := w.Mount(s.kernel)
@@ -84,22 +74,6 @@ func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
 		}
 	}
 	return all, nil
-}
-
-// controlTable returns the routes of a control plane that is not hidden.
-func controlTable(cfg *Config, registry func() *registry.Registry) []protocol.Route {
-	return slices.Concat(
-		(&documents{control: cfg.Control, registry: registry}).routes(),
-		(&checks{control: cfg.Control}).routes(),
-		(&overrides{control: cfg.Control}).routes(),
-		(&versions{control: cfg.Control}).routes(),
-		(&forks{newID: cfg.NewID, control: cfg.Control, registry: registry}).replays(),
-		(&canaries{control: cfg.Control}).routes(),
-		(&connections{control: cfg.Control, registry: registry}).routes(),
-		(&audits{control: cfg.Control, mailbox: cfg.Mailbox}).routes(),
-		(&permissions{plugin: cfg.Permission, registry: registry, control: cfg.Control}).routes(),
-		(&assistants{control: cfg.Control}).routes(),
-	)
 }
 
 // ForGlobalAdmins restricts routes to admin keys that belong to no tenant.

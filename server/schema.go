@@ -50,7 +50,7 @@ func (d *definitions) addDocuments() {
 // isDocument reports whether the schema of a type refers to those of documents.
 func isDocument(t reflect.Type) bool {
 	switch t {
-	case reflect.TypeFor[rawDocument](), reflect.TypeFor[agentDocument](), reflect.TypeFor[skillDocument](), reflect.TypeFor[toolDocument]():
+	case reflect.TypeFor[RawDocument](), reflect.TypeFor[AgentDocument](), reflect.TypeFor[SkillDocument](), reflect.TypeFor[ToolDocument]():
 		return true
 	}
 	return false
@@ -70,11 +70,11 @@ func enum[T ~string](values ...T) object { return object{"type": "string", "enum
 var wire = map[reflect.Type]object{
 	reflect.TypeFor[json.RawMessage](): {"description": "any JSON"},
 	reflect.TypeFor[time.Time]():       {"type": "string", "format": "date-time"},
-	reflect.TypeFor[rawDocument]():     anyDocument(),
-	reflect.TypeFor[agentDocument]():   ref(documentNames[config.Agents]),
-	reflect.TypeFor[skillDocument]():   ref(documentNames[config.Skills]),
-	reflect.TypeFor[toolDocument]():    ref(documentNames[config.Tools]),
-	reflect.TypeFor[patchDocument]():   {"type": "object", "description": "fields of a document; null clears a field, and _clear lists overrides to remove"},
+	reflect.TypeFor[RawDocument]():     anyDocument(),
+	reflect.TypeFor[AgentDocument]():   ref(documentNames[config.Agents]),
+	reflect.TypeFor[SkillDocument]():   ref(documentNames[config.Skills]),
+	reflect.TypeFor[ToolDocument]():    ref(documentNames[config.Tools]),
+	reflect.TypeFor[PatchDocument]():   {"type": "object", "description": "fields of a document; null clears a field, and _clear lists overrides to remove"},
 	reflect.TypeFor[nullableText]():    {"type": []string{"string", "null"}, "description": "null clears the field"},
 	reflect.TypeFor[awaken.RunStatus](): enum(awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting,
 		awaken.RunDone),

@@ -61,7 +61,7 @@ func New(cfg Config) (*Server, error) {
 	s.limiter.admission.files, s.limiter.admission.unpriced = cfg.Files.Total, cfg.AllowUnpriced
 	s.streams = &Streams{serving: s.serving, write: cfg.Limits.StreamWrite, wait: cfg.Limits.WaitTime, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, collect: max(0, cfg.Limits.StreamCollect), encodings: newEncodings(maxEncoded), watches: &watches{keys: cfg.Keys, open: map[credential]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
 	s.tenants = &tenants{keys: cfg.Keys, control: cfg.Control}
-	s.previews = &previews{control: cfg.Control, assistant: cfg.Assistant}
+	s.previews = &previews{control: cfg.Control, assistant: cfg.assistant()}
 	s.kernel = &Kernel{Mailbox: cfg.Mailbox, ManualMailbox: cfg.ManualMailbox, Control: cfg.Control, Streams: s.streams, Serving: s.serving, Logger: cfg.Logger, NewID: cfg.NewID,
 		TrustClients: cfg.TrustClients, BasePath: cfg.BasePath, HideConfig: cfg.HideConfig, Version: cfg.Version, auth: s.auth, limiter: s.limiter}
 	table, err := s.table(&cfg)
@@ -136,9 +136,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 				failed <- err
 			}
 		})
-	}
-	if a := s.authorizations(); a != nil && !s.cfg.ManualMailbox {
-		working.Go(func() { a.work(ctx) })
 	}
 	for _, w := range s.cfg.Wings {
 		if w, ok := w.(Worker); ok {

@@ -123,7 +123,7 @@ func TestTrial_FindsTheLatestCalls(t *testing.T) {
 // Without the plugin there is nothing to preview.
 func TestTrial_NeedsThePlugin(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *servertest.Config) { c.Permission = nil })
+	g := newRig(t, func(c *servertest.Config) { c.Plane.Permission = nil })
 	for _, r := range [][2]string{{"POST", "/v1/agents/permission-preview"}, {"GET", "/v1/agents/helper/permission-preview"}} {
 		if status, text := g.ask(r[0], r[1], `{"agent":"helper"}`, admin...); status != 503 {
 			t.Errorf("%s: %d %s", r, status, text)

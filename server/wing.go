@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
@@ -34,6 +35,12 @@ type Featured interface {
 type Composed interface {
 	// Parts returns a value of the type of each part.
 	Parts() []any
+}
+
+// Assisting is a wing with an admin assistant, the server's own agent, if it has the feature "assistant".
+type Assisting interface {
+	// Assistant returns the agent of the assistant as it is configured now.
+	Assistant(ctx context.Context) (*awaken.AgentSpec, error)
 }
 
 // Kernel is what a server lends to its wings.
@@ -74,3 +81,8 @@ func (k *Kernel) CheckGuesses(r *http.Request) error { return k.auth.guesses.che
 
 // CountGuess counts a wrong secret.
 func (k *Kernel) CountGuess(r *http.Request) { k.auth.guesses.wrong(r) }
+
+// Identify authenticates the caller of a request as a route with this access does, for routes that are for everyone.
+func (k *Kernel) Identify(r *http.Request, need protocol.Access) (Caller, error) {
+	return k.auth.identify(r, need)
+}

@@ -31,6 +31,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/a2a/remote"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	plane "github.com/awaken-go/awaken/server/control"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -373,15 +374,17 @@ func keyFile(s *settings.Settings) string {
 }
 
 // serve adds the control plane to the configuration of a server.
-func (c *control) serve(sc *server.Config, s *settings.Settings) {
+func (c *control) serve(sc *server.Config, s *settings.Settings, limiter *limit.Limiter) {
 	sc.Traces = s.Admin.Traces
-	sc.Control, sc.HideConfig, sc.NoAudit, sc.Assistant, sc.Adapters = c.manager, !s.Admin.Config, !s.Audit.Enabled, c.assistant, adapters()
+	sc.Control, sc.HideConfig, sc.NoAudit = c.manager, !s.Admin.Config, !s.Audit.Enabled
+	cfg := plane.Config{Adapters: adapters(), Assistant: c.assistant, Limiter: limiter}
 	if b := c.servers.broker; b != nil {
-		sc.Authorizer = authorizer{b}
+		cfg.Authorizer = authorizer{b}
 	}
 	if i := slices.IndexFunc(c.plugins, func(p awaken.Plugin) bool { return p.Name() == permission.Name }); i >= 0 {
-		sc.Permission = c.plugins[i]
+		cfg.Permission = c.plugins[i]
 	}
+	sc.Wings = append(sc.Wings, plane.New(cfg))
 }
 
 // work follows changes by other processes, until stop is called or ctx is done.

@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/internal/httpguard"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 	"github.com/awaken-go/awaken/server"
+	plane "github.com/awaken-go/awaken/server/control"
 )
 
 // newBroker returns what keeps the authorizations of MCP servers, or nil if browsers cannot be sent back to the server,
@@ -113,8 +114,8 @@ func (c *mcpConnection) Revoke(ctx context.Context, tenant, user string) error {
 // authorizer completes authorizations for the server.
 type authorizer struct{ *oauth.Broker }
 
-// Complete implements [server.Authorizer].
-func (a authorizer) Complete(ctx context.Context, response url.Values, allow func(*server.Authorized) error) (*server.Authorized, error) {
+// Complete implements [plane.Authorizer].
+func (a authorizer) Complete(ctx context.Context, response url.Values, allow func(*plane.Authorized) error) (*plane.Authorized, error) {
 	done, err := a.Broker.Complete(ctx, response, func(c *oauth.Completed) error { return allow(authorized(c)) })
 	if done == nil {
 		return nil, err
@@ -122,15 +123,15 @@ func (a authorizer) Complete(ctx context.Context, response url.Values, allow fun
 	return authorized(done), err
 }
 
-// Sweep implements [server.Authorizer].
-func (a authorizer) Sweep(ctx context.Context, resume func(ctx context.Context, done *server.Authorized) error) error {
+// Sweep implements [plane.Authorizer].
+func (a authorizer) Sweep(ctx context.Context, resume func(ctx context.Context, done *plane.Authorized) error) error {
 	return a.Broker.Sweep(ctx, func(ctx context.Context, c *oauth.Completed) error { return resume(ctx, authorized(c)) })
 }
 
-func authorized(c *oauth.Completed) *server.Authorized {
-	out := &server.Authorized{ID: c.ID, Server: c.Server, Shared: c.Grant != oauth.PerUser, Tenant: c.Owner.Tenant, User: c.Owner.User, Denied: c.Denied}
+func authorized(c *oauth.Completed) *plane.Authorized {
+	out := &plane.Authorized{ID: c.ID, Server: c.Server, Shared: c.Grant != oauth.PerUser, Tenant: c.Owner.Tenant, User: c.Owner.User, Denied: c.Denied}
 	for _, w := range c.Waiters {
-		out.Calls = append(out.Calls, server.AuthorizedCall{RunID: w.RunID, TicketID: w.Target})
+		out.Calls = append(out.Calls, plane.AuthorizedCall{RunID: w.RunID, TicketID: w.Target})
 	}
 	return out
 }

@@ -209,9 +209,9 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 		return err
 	}
 	sc.Routes = slices.Concat(sc.Routes, a2aRoutes, mcpRoutes)
-	control.serve(&sc, s)
+	control.serve(&sc, s, k.limiter)
 	sc.AllowUnpriced = s.Budget.Unpriced == "allow"
-	sc.Limiter, sc.Changes = k.limiter, b.changes
+	sc.Changes = b.changes
 	triggers, err := openTriggers(s, b)
 	if err != nil {
 		return err

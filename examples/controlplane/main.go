@@ -29,6 +29,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/control"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
@@ -124,7 +125,8 @@ func run(ctx context.Context, file, secretsKey, adminKey, address string, ready 
 	if err := keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		return err
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Address: address, Keys: keys, Control: manager, Adapters: []string{"house"}})
+	srv, err := server.New(server.Config{Mailbox: box, Address: address, Keys: keys, Control: manager,
+		Wings: []server.Wing{control.New(control.Config{Adapters: []string{"house"}})}})
 	if err != nil {
 		return err
 	}

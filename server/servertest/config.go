@@ -3,6 +3,7 @@ package servertest
 import (
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/automation"
+	"github.com/awaken-go/awaken/server/control"
 	"github.com/awaken-go/awaken/server/evals"
 	"github.com/awaken-go/awaken/server/figures"
 )
@@ -13,6 +14,7 @@ type Config struct {
 	Evals      *evals.Config // nil means that the server has no evaluations
 	Automation automation.Config
 	Figures    figures.Config
+	Plane      control.Config // of the control plane, which is Control
 }
 
 // Assembly is a server and its wings.
@@ -21,12 +23,13 @@ type Assembly struct {
 	Evals      *evals.Wing // nil without evaluations
 	Automation *automation.Wing
 	Figures    *figures.Wing
+	Plane      *control.Wing
 }
 
 // Assemble returns a server with all wings.
 func (c *Config) Assemble() (*Assembly, error) {
 	cfg := c.Config
-	a := &Assembly{Automation: automation.New(c.Automation)}
+	a := &Assembly{Automation: automation.New(c.Automation), Plane: control.New(c.Plane)}
 	counted := c.Figures
 	if c.Evals != nil {
 		judged := *c.Evals
@@ -36,7 +39,7 @@ func (c *Config) Assemble() (*Assembly, error) {
 		cfg.Live, counted.Ended = c.Evals.Live, a.Evals.Offer
 	}
 	a.Figures = figures.New(counted)
-	cfg.Wings = append(cfg.Wings, a.Automation, a.Figures)
+	cfg.Wings = append(cfg.Wings, a.Automation, a.Figures, a.Plane)
 	var err error
 	a.Server, err = server.New(cfg)
 	return a, err

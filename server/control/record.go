@@ -1,7 +1,6 @@
-package server
+package control
 
 import (
-	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
@@ -11,31 +10,12 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
-
-// rawDocument is a config document as a body. Its namespace determines what it may contain.
-type rawDocument json.RawMessage
-
-// Documents of one namespace, and what overrides take, in the OpenAPI document.
-type (
-	agentDocument json.RawMessage
-	skillDocument json.RawMessage
-	toolDocument  json.RawMessage
-	patchDocument json.RawMessage
-)
-
-// UnmarshalJSON keeps the document byte for byte.
-func (d *rawDocument) UnmarshalJSON(data []byte) error {
-	*d = append((*d)[:0], data...)
-	return nil
-}
-
-// MarshalJSON returns the document byte for byte.
-func (d rawDocument) MarshalJSON() ([]byte, error) { return d, nil }
 
 // publisherOf returns the caller of a change that is published, with its reason to override gates.
-func publisherOf(req *Request) (config.Actor, error) {
-	a, header := ActorOf(req), req.HTTP().Header.Get("X-Awaken-Gate-Override")
+func publisherOf(req *server.Request) (config.Actor, error) {
+	a, header := server.ActorOf(req), req.HTTP().Header.Get("X-Awaken-Gate-Override")
 	if header == "" {
 		return a, nil
 	}
@@ -51,7 +31,7 @@ func publisherOf(req *Request) (config.Actor, error) {
 }
 
 // conditionOf parses If-Match and If-None-Match.
-func conditionOf(req *Request) (config.Condition, error) {
+func conditionOf(req *server.Request) (config.Condition, error) {
 	var out config.Condition
 	if s := req.HTTP().Header.Get("If-None-Match"); s != "" {
 		if s != "*" {
@@ -80,7 +60,7 @@ func conditionOf(req *Request) (config.Condition, error) {
 }
 
 // show replies with a record and its ETag, unless err is set.
-func show(req *Request, status int, v *config.View, err error) error {
+func show(req *server.Request, status int, v *config.View, err error) error {
 	if err != nil {
 		return err
 	}
@@ -96,7 +76,7 @@ const warningHeader = "X-Awaken-Warning"
 const maxWarnings = 20
 
 // warn adds warnings to the headers of the response.
-func warn(req *Request, list []awaken.Diagnostic) {
+func warn(req *server.Request, list []awaken.Diagnostic) {
 	for _, d := range list[:min(len(list), maxWarnings)] {
 		text := strings.Map(func(r rune) rune {
 			if r < ' ' || r > '~' {

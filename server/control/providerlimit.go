@@ -1,8 +1,9 @@
-package server
+package control
 
 import (
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // providerLimits has the handler of the rate limits of providers.
@@ -11,14 +12,14 @@ type providerLimits struct {
 }
 
 func (h *providerLimits) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/providers/limits", Handle: Handle(h.list),
-			Summary: "List the rate limits of providers that all replicas are held to together, and how much of them is used", Query: PageParams, Replies: map[int]any{200: providerLimitList{}}},
-		{Method: "DELETE", Path: "/v1/providers/limits", Handle: Handle(h.reset),
+	return server.ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/providers/limits", Handle: server.Handle(h.list),
+			Summary: "List the rate limits of providers that all replicas are held to together, and how much of them is used", Query: server.PageParams, Replies: map[int]any{200: providerLimitList{}}},
+		{Method: "DELETE", Path: "/v1/providers/limits", Handle: server.Handle(h.reset),
 			Summary: "Forget the limits and pauses that were learned about a provider; configured limits remain",
 			Query: []protocol.Param{
-				Param("provider_id", "string", "the provider"),
-				Param("model", "string", "the provider's name of a model; default: all models"),
+				server.Param("provider_id", "string", "the provider"),
+				server.Param("model", "string", "the provider's name of a model; default: all models"),
 			},
 			Replies: map[int]any{204: nil}},
 	})
@@ -48,7 +49,7 @@ type rateUsage struct {
 	UsedShare float64      `json:"used_share"` // 0 if all that can be used at once is available, 1 if the next request waits
 }
 
-func (h *providerLimits) list(req *Request) error {
+func (h *providerLimits) list(req *server.Request) error {
 	all, err := h.limiter.Shared(req.Context())
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func (h *providerLimits) list(req *Request) error {
 	return req.Reply(200, out)
 }
 
-func (h *providerLimits) reset(req *Request) error {
+func (h *providerLimits) reset(req *server.Request) error {
 	provider := req.Query().Get("provider_id")
 	if provider == "" {
 		return protocol.BadRequest("provider_id is missing, want the ID of a provider")

@@ -1,4 +1,4 @@
-package server
+package control
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/fork"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 // inventory has the handler of the parts that agents can use.
@@ -23,8 +24,8 @@ type inventory struct {
 }
 
 func (h *inventory) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/capabilities", Handle: Handle(h.get),
+	return server.ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/capabilities", Handle: server.Handle(h.get),
 			Summary: "List the tools, plugins, models and other parts that agents can use", Replies: map[int]any{200: capabilities{}}},
 	})
 }
@@ -102,7 +103,7 @@ type namespaceCapability struct {
 // backendSchema is the JSON Schema of the config of the backend that runs agents in this server.
 const backendSchema = `{"type":"object","properties":{"model_id":{"type":"string"},"system_prompt":{"type":"string"},"max_rounds":{"type":"integer","minimum":0}},"additionalProperties":false}`
 
-func (h *inventory) get(req *Request) error {
+func (h *inventory) get(req *server.Request) error {
 	reg := h.registry()
 	out := capabilities{Agents: []string{}, Tools: []toolCapability{}, Plugins: []pluginCapability{}, Models: []modelCapability{}, Providers: []idOnly{},
 		SupportedAdapters: append([]string{}, h.adapters...)}

@@ -1,4 +1,4 @@
-package server
+package control
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 // documents has the handlers of config documents.
@@ -25,12 +26,12 @@ type documents struct {
 
 func (h *documents) routes() []protocol.Route {
 	const ns = "/v1/config/{namespace}"
-	var doc rawDocument
-	return append(ForGlobalAdmins([]protocol.Route{
+	var doc server.RawDocument
+	return append(server.ForGlobalAdmins([]protocol.Route{
 		{Method: "GET", Path: ns, Handle: inNamespace(h.list),
 			Summary: "List the documents of a namespace by id", Query: documentPage, Replies: map[int]any{200: recordList{}}},
 		{Method: "POST", Path: ns, Handle: writable(h.create),
-			Summary: "Create a document and publish it", Query: []protocol.Param{publishParam}, Headers: MatchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
+			Summary: "Create a document and publish it", Query: []protocol.Param{publishParam}, Headers: server.MatchHeaders[2:], Body: doc, Replies: map[int]any{201: doc},
 			Failures: []int{409}},
 		{Method: "GET", Path: ns + "/meta", Handle: inNamespace(h.listMeta),
 			Summary: "List the metadata of a namespace's documents", Replies: map[int]any{200: []recordMeta{}}},
@@ -39,33 +40,33 @@ func (h *documents) routes() []protocol.Route {
 		{Method: "GET", Path: ns + "/{id}", Handle: inNamespace(h.get),
 			Summary: "Get a document, without its secrets", Query: stateParam, Replies: map[int]any{200: doc}},
 		{Method: "PUT", Path: ns + "/{id}", Handle: writable(h.put),
-			Summary: "Create or replace a document and publish it", Query: []protocol.Param{publishParam}, Headers: MatchHeaders, Body: doc, Replies: map[int]any{200: doc},
+			Summary: "Create or replace a document and publish it", Query: []protocol.Param{publishParam}, Headers: server.MatchHeaders, Body: doc, Replies: map[int]any{200: doc},
 			Failures: []int{409, 412}},
 		{Method: "DELETE", Path: ns + "/{id}", Handle: writable(h.delete),
 			Summary: "Delete a document and publish the change",
-			Query:   []protocol.Param{Param("force", "true|false", "for a provider, also delete its models that nothing else uses; default false")}, Headers: MatchHeaders,
+			Query:   []protocol.Param{server.Param("force", "true|false", "for a provider, also delete its models that nothing else uses; default false")}, Headers: server.MatchHeaders,
 			Replies: map[int]any{204: nil, 409: dependencyBody{}}, Failures: []int{412}},
 		{Method: "GET", Path: ns + "/{id}/meta", Handle: inNamespace(h.getMeta),
 			Summary: "Get the metadata of a document", Replies: map[int]any{200: documentMeta{}}},
 		{Method: "POST", Path: ns + "/{id}/restore", Handle: inNamespace(h.restore),
-			Summary: "Restore a document from an audit event, as a draft", Headers: MatchHeaders[:3], Body: restoreBody{},
+			Summary: "Restore a document from an audit event, as a draft", Headers: server.MatchHeaders[:3], Body: restoreBody{},
 			Replies: map[int]any{200: doc, 404: unknownVersion{}}, Failures: []int{409, 412, 422}},
 		{Method: "GET", Path: "/v1/agents/{agent_id}", Handle: agentInPath(h.get),
-			Summary: "Get an agent", Query: stateParam, Replies: map[int]any{200: agentDocument{}}},
+			Summary: "Get an agent", Query: stateParam, Replies: map[int]any{200: server.AgentDocument{}}},
 	}), protocol.Route{Method: "GET", Path: "/v1/agents", Access: protocol.Readers, Scope: protocol.Shared, Handle: agentInPath(h.listAgents),
 		Summary: "List agents by id: their documents for admins of the server, their names for others", Query: documentPage, Replies: map[int]any{200: recordList{}}})
 }
 
 var (
-	publishParam = Param("publish", "true|false", "false keeps the document as a draft; default true")
-	stateParam   = []protocol.Param{Param("state", "live|draft", "live is what new runs use, draft what is not published; default: the draft if there is one, else what is live")}
-	documentPage = append([]protocol.Param{Param("cursor", "string", "next_cursor of the previous page")}, ConfigPage...)
+	publishParam = server.Param("publish", "true|false", "false keeps the document as a draft; default true")
+	stateParam   = []protocol.Param{server.Param("state", "live|draft", "live is what new runs use, draft what is not published; default: the draft if there is one, else what is live")}
+	documentPage = append([]protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page")}, server.ConfigPage...)
 )
 
 // inNamespace adapts a handler that takes the key in the path. The key has no id if the path
 // names only a namespace.
-func inNamespace(handle func(req *Request, key config.Key) error) func(protocol.Call) error {
-	return Handle(func(req *Request) error {
+func inNamespace(handle func(req *server.Request, key config.Key) error) func(protocol.Call) error {
+	return server.Handle(func(req *server.Request) error {
 		name := req.Path("namespace")
 		if !slices.Contains(config.Namespaces, config.Namespace(name)) {
 			return protocol.NotFound("namespace", name)
@@ -75,42 +76,42 @@ func inNamespace(handle func(req *Request, key config.Key) error) func(protocol.
 }
 
 // writable adapts a handler like inNamespace, if the documents of the namespace are writable.
-func writable(handle func(req *Request, key config.Key) error) func(protocol.Call) error {
-	return inNamespace(func(req *Request, key config.Key) error {
+func writable(handle func(req *server.Request, key config.Key) error) func(protocol.Call) error {
+	return inNamespace(func(req *server.Request, key config.Key) error {
 		if key.Namespace == config.Tools {
-			return Fail(http.StatusBadRequest, "read_only", "tools namespace is read-only; use PATCH /v1/config/tools/:id/overrides")
+			return server.Fail(http.StatusBadRequest, "read_only", "tools namespace is read-only; use PATCH /v1/config/tools/:id/overrides")
 		}
 		return handle(req, key)
 	})
 }
 
 // agentInPath adapts a handler that takes the key of the agent in the path, if there is one.
-func agentInPath(handle func(req *Request, key config.Key) error) func(protocol.Call) error {
-	return Handle(func(req *Request) error {
+func agentInPath(handle func(req *server.Request, key config.Key) error) func(protocol.Call) error {
+	return server.Handle(func(req *server.Request) error {
 		return handle(req, config.Key{Namespace: config.Agents, ID: req.Path("agent_id")})
 	})
 }
 
 type recordList struct {
-	Namespace config.Namespace `json:"namespace"`
-	Items     []rawDocument    `json:"items"`
-	Offset    int              `json:"offset"`
-	Limit     int              `json:"limit"`
+	Namespace config.Namespace     `json:"namespace"`
+	Items     []server.RawDocument `json:"items"`
+	Offset    int                  `json:"offset"`
+	Limit     int                  `json:"limit"`
 	// NextCursor is the cursor of the next page, if there is one.
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
 // after returns the id that the cursor of a list begins after.
-func (l *recordList) after(req *Request) (id string, err error) {
+func (l *recordList) after(req *server.Request) (id string, err error) {
 	if s := req.Value("cursor"); s != "" {
-		err = ParseCursor(string(l.Namespace)+":", s, &id)
+		err = server.ParseCursor(string(l.Namespace)+":", s, &id)
 	}
 	return id, err
 }
 
-func (h *documents) list(req *Request, in config.Key) error {
+func (h *documents) list(req *server.Request, in config.Key) error {
 	offset, limit := req.Number("offset", 0, 0, math.MaxInt32), req.Number("limit", 100, 1, 1000)
-	out := recordList{Namespace: in.Namespace, Items: []rawDocument{}, Offset: offset, Limit: limit}
+	out := recordList{Namespace: in.Namespace, Items: []server.RawDocument{}, Offset: offset, Limit: limit}
 	after, err := out.after(req)
 	if err != nil {
 		return err
@@ -121,10 +122,10 @@ func (h *documents) list(req *Request, in config.Key) error {
 	}
 	for i, v := range views {
 		if i == limit {
-			out.NextCursor = CursorText(string(in.Namespace)+":", views[i-1].Key.ID)
+			out.NextCursor = server.CursorText(string(in.Namespace)+":", views[i-1].Key.ID)
 			break
 		}
-		out.Items = append(out.Items, rawDocument(dated(v)))
+		out.Items = append(out.Items, server.RawDocument(dated(v)))
 	}
 	return req.Reply(200, out)
 }
@@ -138,19 +139,19 @@ type agentName struct {
 
 // listAgents lists agents: to admins of the server their documents, to others those that a new run can have,
 // without what only their authors need to know.
-func (h *documents) listAgents(req *Request, in config.Key) error {
+func (h *documents) listAgents(req *server.Request, in config.Key) error {
 	if req.Governs() {
 		return h.list(req, in)
 	}
-	out := recordList{Namespace: in.Namespace, Items: []rawDocument{}, Offset: req.Number("offset", 0, 0, math.MaxInt32), Limit: req.Number("limit", 100, 1, 1000)}
+	out := recordList{Namespace: in.Namespace, Items: []server.RawDocument{}, Offset: req.Number("offset", 0, 0, math.MaxInt32), Limit: req.Number("limit", 100, 1, 1000)}
 	after, err := out.after(req)
 	if err != nil {
 		return err
 	}
-	specs := slices.DeleteFunc(AgentsOf(h.registry()), func(a *awaken.AgentSpec) bool { return strings.HasPrefix(a.ID, "__") || a.ID <= after }) // the server's own
+	specs := slices.DeleteFunc(server.AgentsOf(h.registry()), func(a *awaken.AgentSpec) bool { return strings.HasPrefix(a.ID, "__") || a.ID <= after }) // the server's own
 	end := min(out.Offset+out.Limit, len(specs))
 	if end < len(specs) {
-		out.NextCursor = CursorText(string(in.Namespace)+":", specs[end-1].ID)
+		out.NextCursor = server.CursorText(string(in.Namespace)+":", specs[end-1].ID)
 	}
 	for _, a := range specs[min(out.Offset, end):end] {
 		data, err := json.Marshal(agentName{a.ID, a.Description, a.ModelID})
@@ -172,7 +173,7 @@ func dated(v *config.View) json.RawMessage {
 }
 
 // get shows a document. Without a state it is what a client edits, as in the original: the draft, if there is one.
-func (h *documents) get(req *Request, key config.Key) error {
+func (h *documents) get(req *server.Request, key config.Key) error {
 	state := req.Value("state")
 	if state == "live" {
 		v, err := h.control.Live(key)
@@ -185,11 +186,11 @@ func (h *documents) get(req *Request, key config.Key) error {
 	return show(req, 200, v, err)
 }
 
-func (h *documents) create(req *Request, key config.Key) error {
+func (h *documents) create(req *server.Request, key config.Key) error {
 	return h.write(req, 201, key, config.Condition{Absent: true})
 }
 
-func (h *documents) put(req *Request, key config.Key) error {
+func (h *documents) put(req *server.Request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -198,8 +199,8 @@ func (h *documents) put(req *Request, key config.Key) error {
 }
 
 // write decodes a document and saves it. A key without an id gets that of the document.
-func (h *documents) write(req *Request, status int, key config.Key, cond config.Condition) error {
-	var doc rawDocument
+func (h *documents) write(req *server.Request, status int, key config.Key, cond config.Condition) error {
+	var doc server.RawDocument
 	if err := req.Decode(&doc); err != nil {
 		return err
 	}
@@ -228,7 +229,7 @@ func (h *documents) write(req *Request, status int, key config.Key, cond config.
 	return show(req, status, v, err)
 }
 
-func (h *documents) delete(req *Request, key config.Key) error {
+func (h *documents) delete(req *server.Request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -239,14 +240,14 @@ func (h *documents) delete(req *Request, key config.Key) error {
 	}
 	err = h.control.Delete(req.Context(), key, req.Value("force") == "true", cond, by)
 	if d, ok := errors.AsType[*config.DependencyError](err); ok {
-		return req.Reply(http.StatusConflict, dependencyBody{ErrorBody{Error: d.Error(), Code: "in_use"}, d.UsedBy})
+		return req.Reply(http.StatusConflict, dependencyBody{server.ErrorBody{Error: d.Error(), Code: "in_use"}, d.UsedBy})
 	}
 	return req.Done(err)
 }
 
 // dependencyBody is the reply to the deletion of a record that others use.
 type dependencyBody struct {
-	ErrorBody
+	server.ErrorBody
 	UsedBy []config.Key `json:"used_by,omitempty"`
 }
 
@@ -279,7 +280,7 @@ func metaOf(v *config.View) documentMeta {
 		Live: v.Published, Draft: !v.Live && !m.Hidden, BaseRevision: v.Base, Diagnostics: troubles(v.Diagnostics)}
 }
 
-func (h *documents) listMeta(req *Request, in config.Key) error {
+func (h *documents) listMeta(req *server.Request, in config.Key) error {
 	out := []recordMeta{}
 	for v, err := range h.control.All(req.Context(), in.Namespace) {
 		if err != nil {
@@ -290,7 +291,7 @@ func (h *documents) listMeta(req *Request, in config.Key) error {
 	return req.Reply(200, out)
 }
 
-func (h *documents) getMeta(req *Request, key config.Key) error {
+func (h *documents) getMeta(req *server.Request, key config.Key) error {
 	v, err := h.control.Get(req.Context(), key)
 	if err != nil {
 		return err
@@ -299,13 +300,13 @@ func (h *documents) getMeta(req *Request, key config.Key) error {
 	return req.Reply(200, metaOf(v))
 }
 
-func (h *documents) schema(req *Request, in config.Key) error {
+func (h *documents) schema(req *server.Request, in config.Key) error {
 	return req.Reply(200, config.Schema(in.Namespace))
 }
 
 // unknownVersion is the reply if there is nothing to restore.
 type unknownVersion struct {
-	ErrorBody
+	server.ErrorBody
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -313,7 +314,7 @@ type restoreBody struct {
 	Version string `json:"version"` // the id of an audit event
 }
 
-func (h *documents) restore(req *Request, key config.Key) error {
+func (h *documents) restore(req *server.Request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
@@ -325,9 +326,9 @@ func (h *documents) restore(req *Request, key config.Key) error {
 	if body.Version == "" {
 		return protocol.BadRequest("version is missing, want the id of an audit event")
 	}
-	v, err := h.control.Drafts().Restore(req.Context(), key, body.Version, cond, ActorOf(req))
+	v, err := h.control.Drafts().Restore(req.Context(), key, body.Version, cond, server.ActorOf(req))
 	if errors.Is(err, awaken.ErrNotFound) {
-		return req.Reply(http.StatusNotFound, unknownVersion{ErrorBody{Error: "version not found", Code: "not_found"}, "unknown"})
+		return req.Reply(http.StatusNotFound, unknownVersion{server.ErrorBody{Error: "version not found", Code: "not_found"}, "unknown"})
 	}
 	return show(req, 200, v, err)
 }

@@ -1,4 +1,4 @@
-package server
+package control
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // checks has the handlers that report problems of the configuration and save nothing.
@@ -16,13 +17,13 @@ type checks struct {
 }
 
 func (h *checks) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
+	return server.ForGlobalAdmins([]protocol.Route{
 		{Method: "POST", Path: "/v1/config/{namespace}/validate", Handle: writable(h.validate),
-			Summary: "Validate a document without saving it", Query: []protocol.Param{Param("id", "string", "id of the document, if the body has none")}, Body: rawDocument{},
+			Summary: "Validate a document without saving it", Query: []protocol.Param{server.Param("id", "string", "id of the document, if the body has none")}, Body: server.RawDocument{},
 			Replies: map[int]any{200: validated{}}},
-		{Method: "GET", Path: "/v1/config/diagnostics", Handle: Handle(h.diagnostics),
+		{Method: "GET", Path: "/v1/config/diagnostics", Handle: server.Handle(h.diagnostics),
 			Summary: "List problems of the live configuration", Replies: map[int]any{200: diagnosticList{}}},
-		{Method: "GET", Path: "/v1/config/providers/{id}/removal-preview", Handle: Handle(h.previewRemoval),
+		{Method: "GET", Path: "/v1/config/providers/{id}/removal-preview", Handle: server.Handle(h.previewRemoval),
 			Summary: "Preview the deletion of a provider", Replies: map[int]any{200: providerRemoval{}}},
 		{Method: "GET", Path: "/v1/config/{namespace}/{id}/removal-preview", Handle: inNamespace(h.previewAnyRemoval),
 			Summary: "Preview the deletion of a document", Replies: map[int]any{200: config.Removal{}}},
@@ -30,15 +31,15 @@ func (h *checks) routes() []protocol.Route {
 }
 
 type validated struct {
-	OK          bool        `json:"ok"`
-	Normalized  rawDocument `json:"normalized"`
-	Diagnostics []trouble   `json:"diagnostics"`
+	OK          bool               `json:"ok"`
+	Normalized  server.RawDocument `json:"normalized"`
+	Diagnostics []trouble          `json:"diagnostics"`
 	// Problems are the diagnostics by field.
 	Problems []config.Problem `json:"problems"`
 }
 
-func (h *checks) validate(req *Request, key config.Key) error {
-	var doc rawDocument
+func (h *checks) validate(req *server.Request, key config.Key) error {
+	var doc server.RawDocument
 	if err := req.Decode(&doc); err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (h *checks) validate(req *Request, key config.Key) error {
 	if err != nil {
 		return err
 	}
-	return req.Reply(200, validated{true, rawDocument(out.Normalized), troubles(out.Diagnostics), append([]config.Problem{}, out.Problems...)})
+	return req.Reply(200, validated{true, server.RawDocument(out.Normalized), troubles(out.Diagnostics), append([]config.Problem{}, out.Problems...)})
 }
 
 type diagnosticList struct {
@@ -67,7 +68,7 @@ type trouble struct {
 	Message   string      `json:"message"`
 }
 
-func (h *checks) diagnostics(req *Request) error {
+func (h *checks) diagnostics(req *server.Request) error {
 	return req.Reply(200, diagnosticList{troubles(h.control.Diagnostics())})
 }
 
@@ -89,7 +90,7 @@ type providerRemoval struct {
 	config.Removal
 }
 
-func (h *checks) previewRemoval(req *Request) error {
+func (h *checks) previewRemoval(req *server.Request) error {
 	out, err := h.control.RemovalPreview(req.Context(), req.Path("id"))
 	if err != nil {
 		return err
@@ -101,6 +102,6 @@ func (h *checks) previewRemoval(req *Request) error {
 	return req.Reply(200, providerRemoval{*out, *all})
 }
 
-func (h *checks) previewAnyRemoval(req *Request, key config.Key) error {
+func (h *checks) previewAnyRemoval(req *server.Request, key config.Key) error {
 	return req.OK(h.control.Removal(req.Context(), key))
 }

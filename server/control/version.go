@@ -1,10 +1,11 @@
-package server
+package control
 
 import (
 	"cmp"
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // versions has the handlers of published versions and of drafts.
@@ -13,30 +14,30 @@ type versions struct {
 }
 
 func (h *versions) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/registry/versions", Handle: Handle(h.list),
-			Summary: "List published versions, newest first", Query: []protocol.Param{Param("before", "integer", "only versions before this one"), Param("previews", "boolean", "also those that were made to try something; default false"), ConfigPage[1]},
+	return server.ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/registry/versions", Handle: server.Handle(h.list),
+			Summary: "List published versions, newest first", Query: []protocol.Param{server.Param("before", "integer", "only versions before this one"), server.Param("previews", "boolean", "also those that were made to try something; default false"), server.ConfigPage[1]},
 			Replies: map[int]any{200: versionList{}}},
-		{Method: "GET", Path: "/v1/registry/versions/{version}", Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/registry/versions/{version}", Handle: server.Handle(h.get),
 			Summary: "Get a published version with its documents, and the runs that have it", Replies: map[int]any{200: versionView{}}},
 		{Method: "GET", Path: "/v1/registry/versions/{version}/{namespace}/{id}", Handle: inNamespace(h.document),
-			Summary: "Get a document of a published version, without its secrets", Replies: map[int]any{200: rawDocument{}}},
-		{Method: "GET", Path: "/v1/registry/diff", Handle: Handle(h.diff),
+			Summary: "Get a document of a published version, without its secrets", Replies: map[int]any{200: server.RawDocument{}}},
+		{Method: "GET", Path: "/v1/registry/diff", Handle: server.Handle(h.diff),
 			Summary: "Compare the documents of two versions, of what is live, or of the drafts",
-			Query: []protocol.Param{Param("from", "string", "number of a version, live or draft; default live"), Param("to", "string", "the same; default draft"),
-				documentPage[0], ConfigPage[1]},
+			Query: []protocol.Param{server.Param("from", "string", "number of a version, live or draft; default live"), server.Param("to", "string", "the same; default draft"),
+				documentPage[0], server.ConfigPage[1]},
 			Replies: map[int]any{200: versionDiff{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: Handle(h.rollback),
-			Summary: "Roll back to an earlier version", Headers: MatchHeaders[2:3], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
-		{Method: "GET", Path: "/v1/registry/drafts", Handle: Handle(h.drafts),
-			Summary: "List drafts by namespace and id", Query: []protocol.Param{documentPage[0], ConfigPage[1]}, Replies: map[int]any{200: draftList{}}},
+		{Method: "POST", Path: "/v1/registry/versions/{version}/rollback", Handle: server.Handle(h.rollback),
+			Summary: "Roll back to an earlier version", Headers: server.MatchHeaders[2:3], Replies: map[int]any{200: config.Publication{}}, Failures: []int{400, 409}},
+		{Method: "GET", Path: "/v1/registry/drafts", Handle: server.Handle(h.drafts),
+			Summary: "List drafts by namespace and id", Query: []protocol.Param{documentPage[0], server.ConfigPage[1]}, Replies: map[int]any{200: draftList{}}},
 		{Method: "DELETE", Path: "/v1/registry/drafts/{namespace}/{id}", Handle: inNamespace(h.discard),
-			Summary: "Discard a draft", Headers: MatchHeaders[:3], Replies: map[int]any{204: nil}, Failures: []int{400, 409, 412}},
-		{Method: "GET", Path: "/v1/registry/gates", Handle: Handle(h.gates),
-			Summary: "List what the evaluation gates of agents say about a version", Query: []protocol.Param{Param("version", "string", "number of a version, or draft for the live version with all drafts; default draft")},
+			Summary: "Discard a draft", Headers: server.MatchHeaders[:3], Replies: map[int]any{204: nil}, Failures: []int{400, 409, 412}},
+		{Method: "GET", Path: "/v1/registry/gates", Handle: server.Handle(h.gates),
+			Summary: "List what the evaluation gates of agents say about a version", Query: []protocol.Param{server.Param("version", "string", "number of a version, or draft for the live version with all drafts; default draft")},
 			Replies: map[int]any{200: gateList{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/registry/publish", Handle: HandleBody(h.publish),
-			Summary: "Publish drafts, for all threads or as a canary", Headers: MatchHeaders[2:], Body: publishBody{},
+		{Method: "POST", Path: "/v1/registry/publish", Handle: server.HandleBody(h.publish),
+			Summary: "Publish drafts, for all threads or as a canary", Headers: server.MatchHeaders[2:], Body: publishBody{},
 			Replies: map[int]any{200: config.Publication{}}, Failures: []int{404, 409}},
 	})
 }
@@ -47,7 +48,7 @@ type versionList struct {
 	NextBefore int64         `json:"next_before,omitempty"` // the parameter before of the next page
 }
 
-func (h *versions) list(req *Request) error {
+func (h *versions) list(req *server.Request) error {
 	before, limit := req.Number("before", 0, 0, 1<<53), req.Number("limit", 100, 1, 1000)
 	head, err := h.control.Versions().Head(req.Context())
 	if err != nil {
@@ -73,7 +74,7 @@ func (h *versions) list(req *Request) error {
 const mostPreviews = 5000
 
 // page returns a page of versions, and before which the next one begins; 0 if there is none. Without previews it may be short.
-func (h *versions) page(req *Request, before int64, limit int) (out []*config.Publication, next int64, err error) {
+func (h *versions) page(req *server.Request, before int64, limit int) (out []*config.Publication, next int64, err error) {
 	for looked := 0; len(out) < limit && looked < mostPreviews; {
 		list, err := h.control.Versions().List(req.Context(), before, limit)
 		if err != nil {
@@ -98,8 +99,8 @@ func (h *versions) page(req *Request, before int64, limit int) (out []*config.Pu
 	return out, before, nil
 }
 
-func (h *versions) get(req *Request) error {
-	n, err := VersionOf(req.Path("version"))
+func (h *versions) get(req *server.Request) error {
+	n, err := server.VersionOf(req.Path("version"))
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ type versionView struct {
 }
 
 // open returns how many unfinished runs are pinned to each version.
-func (h *versions) open(req *Request) (map[int64]int, error) {
+func (h *versions) open(req *server.Request) (map[int64]int, error) {
 	pins, err := h.control.Versions().Pins(req.Context())
 	out := map[int64]int{}
 	for _, p := range pins {
@@ -131,8 +132,8 @@ func (h *versions) open(req *Request) (map[int64]int, error) {
 	return out, err
 }
 
-func (h *versions) document(req *Request, key config.Key) error {
-	n, err := VersionOf(req.Path("version"))
+func (h *versions) document(req *server.Request, key config.Key) error {
+	n, err := server.VersionOf(req.Path("version"))
 	if err != nil {
 		return err
 	}
@@ -148,12 +149,12 @@ type versionDiff struct {
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
-func (h *versions) diff(req *Request) error {
+func (h *versions) diff(req *server.Request) error {
 	out := versionDiff{From: cmp.Or(req.Value("from"), config.LiveSide), To: cmp.Or(req.Value("to"), config.DraftSide), Items: []config.DocumentDiff{}}
 	prefix := "diff:" + out.From + ":" + out.To + ":"
 	var after config.Key
 	if s := req.Value("cursor"); s != "" {
-		if err := ParseCursor(prefix, s, &after); err != nil {
+		if err := server.ParseCursor(prefix, s, &after); err != nil {
 			return err
 		}
 	}
@@ -162,17 +163,17 @@ func (h *versions) diff(req *Request) error {
 		return err
 	}
 	if out.Items = append(out.Items, list...); more {
-		out.NextCursor = CursorText(prefix, list[len(list)-1].Key)
+		out.NextCursor = server.CursorText(prefix, list[len(list)-1].Key)
 	}
 	return req.Reply(200, out)
 }
 
-func (h *versions) rollback(req *Request) error {
-	n, err := VersionOf(req.Path("version"))
+func (h *versions) rollback(req *server.Request) error {
+	n, err := server.VersionOf(req.Path("version"))
 	if err != nil {
 		return err
 	}
-	return req.OK(h.control.Versions().Rollback(req.Context(), n, ActorOf(req)))
+	return req.OK(h.control.Versions().Rollback(req.Context(), n, server.ActorOf(req)))
 }
 
 type draftList struct {
@@ -183,14 +184,14 @@ type draftList struct {
 
 type draft struct {
 	config.Key
-	Spec rawDocument  `json:"spec"`
-	Meta documentMeta `json:"meta"`
+	Spec server.RawDocument `json:"spec"`
+	Meta documentMeta       `json:"meta"`
 }
 
-func (h *versions) drafts(req *Request) error {
+func (h *versions) drafts(req *server.Request) error {
 	var after config.Key
 	if s := req.Value("cursor"); s != "" {
-		if err := ParseCursor("drafts:", s, &after); err != nil {
+		if err := server.ParseCursor("drafts:", s, &after); err != nil {
 			return err
 		}
 	}
@@ -201,20 +202,20 @@ func (h *versions) drafts(req *Request) error {
 			return err
 		}
 		if n := len(out.Items); n == limit {
-			out.NextCursor = CursorText("drafts:", out.Items[n-1].Key)
+			out.NextCursor = server.CursorText("drafts:", out.Items[n-1].Key)
 			break
 		}
-		out.Items = append(out.Items, draft{v.Key, rawDocument(v.Spec), metaOf(v)})
+		out.Items = append(out.Items, draft{v.Key, server.RawDocument(v.Spec), metaOf(v)})
 	}
 	return req.Reply(200, out)
 }
 
-func (h *versions) discard(req *Request, key config.Key) error {
+func (h *versions) discard(req *server.Request, key config.Key) error {
 	cond, err := conditionOf(req)
 	if err != nil {
 		return err
 	}
-	return req.Done(h.control.Drafts().Discard(req.Context(), key, cond, ActorOf(req)))
+	return req.Done(h.control.Drafts().Discard(req.Context(), key, cond, server.ActorOf(req)))
 }
 
 type publishBody struct {
@@ -223,7 +224,7 @@ type publishBody struct {
 	Note    string       `json:"note,omitempty"`
 }
 
-func (h *versions) publish(req *Request, body *publishBody) error {
+func (h *versions) publish(req *server.Request, body *publishBody) error {
 	canary, err := body.Canary.canary()
 	if err != nil {
 		return err
@@ -242,7 +243,7 @@ type gateList struct {
 	Items []config.GateVerdict `json:"items"`
 }
 
-func (h *versions) gates(req *Request) error {
+func (h *versions) gates(req *server.Request) error {
 	out := gateList{Version: cmp.Or(req.Value("version"), config.DraftSide), Passed: true, Items: []config.GateVerdict{}}
 	list, err := h.control.Gates(req.Context(), out.Version)
 	if err != nil {

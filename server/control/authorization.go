@@ -1,4 +1,4 @@
-package server
+package control
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // Authorizer completes the authorizations of MCP servers that users or administrators have begun.
@@ -49,45 +50,36 @@ type AuthorizedCall struct{ RunID, TicketID string }
 type authorizations struct {
 	control    *config.Manager
 	authorizer Authorizer
-	auth       *auth
+	kernel     *server.Kernel
 	mailbox    *mailbox.Mailbox
-	log        DecisionLog
+	log        server.DecisionLog
 	logger     *slog.Logger
 }
 
-// authorizations returns the handlers, or nil if the server has none.
-func (s *Server) authorizations() *authorizations {
-	cfg := &s.cfg
-	if cfg.Control == nil || cfg.Authorizer == nil {
-		return nil
-	}
-	return &authorizations{control: cfg.Control, authorizer: cfg.Authorizer, auth: s.auth, mailbox: cfg.Mailbox, log: DecisionLog{cfg.Control, cfg.Logger}, logger: cfg.Logger}
-}
-
 // callbackParams are those of an authorization server's response.
-var callbackParams = []protocol.Param{Param("state", "string", "of the authorization request"), Param("code", "string", "to get tokens with"), Param("iss", "string", "the authorization server"),
-	Param("error", "string", "why the authorization server refuses"), Param("error_description", "string", "the same, for people"), Param("again", "boolean", "the page has loaded itself again, so that the browser sends its cookie")}
+var callbackParams = []protocol.Param{server.Param("state", "string", "of the authorization request"), server.Param("code", "string", "to get tokens with"), server.Param("iss", "string", "the authorization server"),
+	server.Param("error", "string", "why the authorization server refuses"), server.Param("error_description", "string", "the same, for people"), server.Param("again", "boolean", "the page has loaded itself again, so that the browser sends its cookie")}
 
 func (h *authorizations) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.get),
 			Summary: "Get whether the caller's user has authorized an MCP server", Replies: map[int]any{200: config.MCPAuthorization{}}, Failures: []int{400, 502}},
-		{Method: "POST", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: Handle(h.begin),
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.Handle(h.begin),
 			Summary: "Begin to authorize an MCP server for the caller's user", Replies: map[int]any{200: config.MCPAuthorizationRequest{}}, Failures: []int{400, 502}},
-		{Method: "DELETE", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: Handle(h.revoke),
+		{Method: "DELETE", Path: "/v1/mcp-servers/{id}/authorization", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.Handle(h.revoke),
 			Summary: "End the authorization of an MCP server by the caller's user", Replies: map[int]any{204: nil}, Failures: []int{400, 502}},
-		{Method: "GET", Path: "/v1/mcp-oauth/callback", Handle: Handle(h.callback), Query: callbackParams,
-			Summary: "Complete an authorization, in the browser of the user who began it", Replies: map[int]any{200: HTML(""), 400: HTML(""), 403: HTML("")}, Failures: []int{500, 503}},
-		{Method: "POST", Path: "/v1/mcp-oauth/callback", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: HandleBody(h.deliver),
+		{Method: "GET", Path: "/v1/mcp-oauth/callback", Handle: server.Handle(h.callback), Query: callbackParams,
+			Summary: "Complete an authorization, in the browser of the user who began it", Replies: map[int]any{200: server.HTML(""), 400: server.HTML(""), 403: server.HTML("")}, Failures: []int{500, 503}},
+		{Method: "POST", Path: "/v1/mcp-oauth/callback", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.HandleBody(h.deliver),
 			Summary: "Complete an authorization, by the application of the user who began it", Body: authorizationResponse{}, Replies: map[int]any{200: authorizedBody{}}, Failures: []int{502}},
-		{Method: "GET", Path: "/v1/mcp-oauth/client.json", Handle: Handle(h.document),
+		{Method: "GET", Path: "/v1/mcp-oauth/client.json", Handle: server.Handle(h.document),
 			Summary: "Get the client ID metadata document, for authorization servers", Replies: map[int]any{200: clientDocument{}}, Failures: []int{404}},
 	}
 }
 
 // connection returns the connection that the path names, if people authorize its server. Change says that the caller
 // wants to change the authorization.
-func (h *authorizations) connection(req *Request, change bool) (config.MCPAuthorizer, error) {
+func (h *authorizations) connection(req *server.Request, change bool) (config.MCPAuthorizer, error) {
 	id := req.Path("id")
 	conn, err := h.control.Connections().MCP(id)
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
@@ -101,12 +93,12 @@ func (h *authorizations) connection(req *Request, change bool) (config.MCPAuthor
 		return nil, protocol.BadRequest("MCP server %q needs no authorization: its document has no auth", id)
 	}
 	if change && a.AuthorizationGrant() != "user" && !req.Governs() {
-		return nil, Forbidden("MCP server %q has one authorization for all: use an admin key without a tenant", id)
+		return nil, server.Forbidden("MCP server %q has one authorization for all: use an admin key without a tenant", id)
 	}
 	return a, nil
 }
 
-func (h *authorizations) get(req *Request) error {
+func (h *authorizations) get(req *server.Request) error {
 	a, err := h.connection(req, false)
 	if err != nil {
 		return err
@@ -114,7 +106,7 @@ func (h *authorizations) get(req *Request) error {
 	return req.OK(a.Authorization(req.Context(), req.TenantName(), req.User))
 }
 
-func (h *authorizations) begin(req *Request) error {
+func (h *authorizations) begin(req *server.Request) error {
 	a, err := h.connection(req, true)
 	if err != nil {
 		return err
@@ -126,7 +118,7 @@ func (h *authorizations) begin(req *Request) error {
 	return req.Reply(http.StatusOK, out)
 }
 
-func (h *authorizations) revoke(req *Request) error {
+func (h *authorizations) revoke(req *server.Request) error {
 	a, err := h.connection(req, true)
 	if err != nil {
 		return err
@@ -140,16 +132,16 @@ func (h *authorizations) revoke(req *Request) error {
 	return req.Reply(http.StatusNoContent, nil)
 }
 
-func (h *authorizations) audit(req *Request, action, server, tenant, user string) error {
+func (h *authorizations) audit(req *server.Request, action, id, tenant, user string) error {
 	after, _ := json.Marshal(map[string]string{"tenant": tenant, "user": user}) // cannot fail
-	return h.control.Audit().Add(context.WithoutCancel(req.Context()), action, config.Key{Namespace: config.MCPServers, ID: server}.String()+"/authorization", ActorOf(req), after)
+	return h.control.Audit().Add(context.WithoutCancel(req.Context()), action, config.Key{Namespace: config.MCPServers, ID: id}.String()+"/authorization", server.ActorOf(req), after)
 }
 
 // errOwner is the error of a response that the client of another user delivers.
-var errOwner = Forbidden("the authorization was begun by another user")
+var errOwner = server.Forbidden("the authorization was begun by another user")
 
 // complete completes an authorization for the caller, if it is the one who began it.
-func (h *authorizations) complete(req *Request, response url.Values) (*Authorized, error) {
+func (h *authorizations) complete(req *server.Request, response url.Values) (*Authorized, error) {
 	done, err := h.authorizer.Complete(req.Context(), response, func(a *Authorized) error {
 		if a.Shared && req.Governs() || !a.Shared && a.Tenant == req.TenantName() && a.User == req.User {
 			return nil
@@ -165,7 +157,7 @@ func (h *authorizations) complete(req *Request, response url.Values) (*Authorize
 			h.logger.Error("cannot add an authorization to the audit log", "mcp_server", done.Server, "error", aerr)
 		}
 	}
-	d := awaken.Decision{Action: awaken.ActionResume, Actor: Author(req)}
+	d := awaken.Decision{Action: awaken.ActionResume, Actor: server.Author(req)}
 	if err == nil && done.Denied != "" {
 		d.Action, d.Reason = awaken.ActionCancel, "the user did not authorize MCP server "+done.Server+": "+done.Denied
 	}
@@ -193,7 +185,7 @@ func (h *authorizations) resume(ctx context.Context, done *Authorized, d awaken.
 		d.Target = c.TicketID
 		r, err := h.mailbox.Tenant(done.Tenant).Decide(ctx, c.RunID, d)
 		switch {
-		case err != nil && FailureOf(err).Status >= 500:
+		case err != nil && server.FailureOf(err).Status >= 500:
 			errs = append(errs, fmt.Errorf("run %s: %w", c.RunID, err))
 		case err != nil: // it was decided in another way, or has ended
 			h.logger.Debug("a call does not wait for an authorization any more", "run", c.RunID, "ticket", c.TicketID, "error", err)
@@ -246,7 +238,7 @@ type authorizedBody struct {
 	Reason     string `json:"reason,omitempty"` // why not
 }
 
-func (h *authorizations) deliver(req *Request, body *authorizationResponse) error {
+func (h *authorizations) deliver(req *server.Request, body *authorizationResponse) error {
 	q := url.Values{}
 	for name, v := range map[string]string{"state": body.State, "code": body.Code, "iss": body.Issuer, "error": body.Error, "error_description": body.ErrorDescription} {
 		if v != "" {
@@ -258,7 +250,7 @@ func (h *authorizations) deliver(req *Request, body *authorizationResponse) erro
 	case errors.Is(err, errOwner):
 		return err
 	case err != nil && done == nil:
-		return protocol.BadRequest("%s", Plain(err.Error()))
+		return protocol.BadRequest("%s", server.Plain(err.Error()))
 	case err != nil:
 		return upstream("the authorization failed", err)
 	}
@@ -267,9 +259,9 @@ func (h *authorizations) deliver(req *Request, body *authorizationResponse) erro
 
 // callback answers the browser that an authorization server sends here. The cookie with which a user is signed in is not
 // sent with a request that another site has caused, so the page loads itself once more.
-func (h *authorizations) callback(req *Request) error {
-	c, err := h.auth.identify(req.HTTP(), protocol.Runners)
-	if err != nil && FailureOf(err).Status >= 500 {
+func (h *authorizations) callback(req *server.Request) error {
+	c, err := h.kernel.Identify(req.HTTP(), protocol.Runners)
+	if err != nil && server.FailureOf(err).Status >= 500 {
 		return err
 	}
 	known := err == nil
@@ -291,15 +283,15 @@ func (h *authorizations) callback(req *Request) error {
 		return h.page(req, http.StatusForbidden, "", "Sign in to this server as the user who began this authorization, in this browser, and load this page again. An application can deliver the parameters of this address with POST /v1/mcp-oauth/callback instead.")
 	case err != nil:
 		h.logger.Warn("an authorization of an MCP server failed", "error", err)
-		return h.page(req, http.StatusBadRequest, "", "The authorization failed: "+Plain(err.Error())+". Begin it again.")
+		return h.page(req, http.StatusBadRequest, "", "The authorization failed: "+server.Plain(err.Error())+". Begin it again.")
 	case done.Denied != "":
-		return h.page(req, http.StatusOK, "", "The server was not authorized: "+Plain(done.Denied)+". You can close this page.")
+		return h.page(req, http.StatusOK, "", "The server was not authorized: "+server.Plain(done.Denied)+". You can close this page.")
 	}
 	return h.page(req, http.StatusOK, "", fmt.Sprintf("MCP server %q is authorized. You can close this page.", done.Server))
 }
 
 // page replies with a page of one sentence. It loads nothing, and no other site learns its address.
-func (h *authorizations) page(req *Request, status int, head, sentence string) error {
+func (h *authorizations) page(req *server.Request, status int, head, sentence string) error {
 	header := req.Writer().Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
@@ -321,7 +313,7 @@ type clientDocument struct {
 	ResponseTypes           []string `json:"response_types"`
 }
 
-func (h *authorizations) document(req *Request) error {
+func (h *authorizations) document(req *server.Request) error {
 	doc := h.authorizer.ClientDocument()
 	if doc == nil {
 		return protocol.NotFound("document", "client.json")

@@ -1,19 +1,18 @@
-package server
+package control
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 const (
@@ -80,7 +79,7 @@ type matchedRule struct {
 }
 
 // try says what the rules of an agent decide about calls.
-func (h *permissions) try(req *Request, body *trialBody) error {
+func (h *permissions) try(req *server.Request, body *trialBody) error {
 	if h.plugin == nil {
 		return errNoPermissions
 	}
@@ -92,7 +91,7 @@ func (h *permissions) try(req *Request, body *trialBody) error {
 	case body.Recent != nil && (body.Recent.Limit < 0 || body.Recent.Limit > maxTrials):
 		return protocol.BadRequest("recent.limit is %d, want 1 to %d", body.Recent.Limit, maxTrials)
 	}
-	spec, err := h.agent(req, body.Agent)
+	spec, err := server.AgentIn(req, body.Agent, h.registry(), h.control)
 	if err != nil {
 		return err
 	}
@@ -146,8 +145,8 @@ func (c *trialResult) decide(judge func(permission.Trial) permission.Ruling, reg
 }
 
 // keptApprovals returns the rules that approvals left for an agent and a user of the tenant.
-func keptApprovals(req *Request, agentID, user string) ([]permission.Rule, error) {
-	values := RuntimeOf(req.Tenant()).Profile()
+func keptApprovals(req *server.Request, agentID, user string) ([]permission.Rule, error) {
+	values := server.RuntimeOf(req.Tenant()).Profile()
 	if values == nil {
 		return nil, nil
 	}
@@ -159,36 +158,12 @@ func keptApprovals(req *Request, agentID, user string) ([]permission.Rule, error
 	return append(kept, own...), err
 }
 
-// agent returns the agent that a request is about: a live one by its id, or an unsaved document.
-func (h *permissions) agent(req *Request, raw json.RawMessage) (*awaken.AgentSpec, error) {
-	var id string
-	if json.Unmarshal(raw, &id) == nil {
-		if spec := h.registry().Agent(id); spec != nil {
-			return spec, nil
-		}
-		return nil, protocol.NotFound("agent", id)
-	}
-	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
-		return nil, protocol.BadRequest("agent is missing, want the id of an agent or the document of one")
-	}
-	var body struct {
-		ID string `json:"id"`
-	}
-	_ = json.Unmarshal(raw, &body) // Validate reports any mistake
-	v, err := h.control.Validate(req.Context(), config.Key{Namespace: config.Agents, ID: body.ID}, raw)
-	if err != nil {
-		return nil, err
-	}
-	spec := new(awaken.AgentSpec)
-	return spec, json.Unmarshal(v.Normalized, spec)
-}
-
 // recent returns the latest calls of the runs of an agent in the tenant, the latest first, and the user of each.
-func (h *permissions) recent(req *Request, spec *awaken.AgentSpec, q *recentCalls) (out []trialResult, users []string, complete bool, err error) {
+func (h *permissions) recent(req *server.Request, spec *awaken.AgentSpec, q *recentCalls) (out []trialResult, users []string, complete bool, err error) {
 	if q == nil {
 		q = &recentCalls{}
 	}
-	since, err := TimeOf("recent.since", q.Since)
+	since, err := server.TimeOf("recent.since", q.Since)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -209,7 +184,7 @@ func (h *permissions) recent(req *Request, spec *awaken.AgentSpec, q *recentCall
 
 // trialReader collects calls that runs have made: those of the newest runs.
 type trialReader struct {
-	req     *Request
+	req     *server.Request
 	since   int64 // Unix ms
 	limit   int   // of calls
 	threads map[string]map[string][]trialResult
@@ -324,13 +299,13 @@ type patternPart struct {
 	OK    bool     `json:"ok"`
 }
 
-func (h *permissions) match(req *Request, body *patternBody) error {
+func (h *permissions) match(req *server.Request, body *patternBody) error {
 	if len(body.Calls) > maxTrials {
 		return protocol.BadRequest("calls has %d calls, want at most %d", len(body.Calls), maxTrials)
 	}
 	p, err := pattern.Compile(body.Pattern)
 	if err != nil {
-		return protocol.BadRequest("pattern is not valid: %s", Plain(err.Error()))
+		return protocol.BadRequest("pattern is not valid: %s", server.Plain(err.Error()))
 	}
 	names := h.registry().Names(body.AgentID)
 	out := patternReply{

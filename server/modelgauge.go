@@ -1,32 +1,9 @@
 package server
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/registry"
+	"github.com/prometheus/client_golang/prometheus"
 )
-
-// modelHealth has the handler of the health of models.
-type modelHealth struct {
-	registry func() *registry.Registry
-}
-
-func (h *modelHealth) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/models/health", Handle: Handle(h.list),
-			Summary: "List the circuit breakers of models, as this process sees them", Replies: map[int]any{200: modelHealthList{}}},
-	})
-}
-
-type modelHealthList struct {
-	Models []registry.ModelHealth `json:"models"`
-}
-
-func (h *modelHealth) list(req *Request) error {
-	return req.Reply(200, modelHealthList{append([]registry.ModelHealth{}, h.registry().Health()...)})
-}
 
 // modelGauges adds the state of configured models to /metrics.
 type modelGauges struct {

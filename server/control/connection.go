@@ -1,4 +1,4 @@
-package server
+package control
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 // connections has the handlers of connections to providers, MCP servers and A2A servers.
@@ -24,24 +25,24 @@ type connections struct {
 }
 
 func (h *connections) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "POST", Path: "/v1/providers/{id}/test", Handle: Handle(h.testProvider),
+	return server.ForGlobalAdmins([]protocol.Route{
+		{Method: "POST", Path: "/v1/providers/{id}/test", Handle: server.Handle(h.testProvider),
 			Summary: "Test the connection to a provider", Replies: map[int]any{200: providerTest{}}},
-		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Handle: Handle(h.mcpStatus),
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/status", Handle: server.Handle(h.mcpStatus),
 			Summary: "Get the connection status of an MCP server", Replies: map[int]any{200: config.MCPStatus{}}},
-		{Method: "GET", Path: "/v1/mcp-servers/{id}/inventory", Handle: Handle(h.mcpInventory),
+		{Method: "GET", Path: "/v1/mcp-servers/{id}/inventory", Handle: server.Handle(h.mcpInventory),
 			Summary: "Get the tools, prompts and resources of an MCP server", Replies: map[int]any{200: mcpInventory{}}, Failures: []int{502}},
-		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Handle: Handle(h.restartMCP),
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/restart", Handle: server.Handle(h.restartMCP),
 			Summary: "Reconnect to an MCP server", Replies: map[int]any{202: nil}, Failures: []int{502}},
-		{Method: "POST", Path: "/v1/mcp-servers/{id}/approve", Handle: HandleBody(h.approveMCP),
+		{Method: "POST", Path: "/v1/mcp-servers/{id}/approve", Handle: server.HandleBody(h.approveMCP),
 			Summary: "Approve changed tools of an MCP server", Body: mcpApproval{}, Replies: map[int]any{200: mcpApproved{}}, Failures: []int{409, 502}},
-		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Handle: Handle(h.a2aStatus),
+		{Method: "GET", Path: "/v1/a2a-servers/{id}/status", Handle: server.Handle(h.a2aStatus),
 			Summary: "Get the status of an A2A server", Replies: map[int]any{200: config.A2AStatus{}}},
 	})
 }
 
 // mcp returns the connection that the path names.
-func (h *connections) mcp(req *Request) (config.MCPConnection, error) {
+func (h *connections) mcp(req *server.Request) (config.MCPConnection, error) {
 	conn, err := h.control.Connections().MCP(req.Path("id"))
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) && !errors.Is(err, config.ErrNoConnector) {
 		return nil, upstream("not connected", err)
@@ -51,10 +52,10 @@ func (h *connections) mcp(req *Request) (config.MCPConnection, error) {
 
 // upstream returns the failure of a request that another server caused.
 func upstream(what string, err error) *protocol.Failure {
-	return Fail(http.StatusBadGateway, "upstream", "%s: %s", what, Plain(err.Error()))
+	return server.Fail(http.StatusBadGateway, "upstream", "%s: %s", what, server.Plain(err.Error()))
 }
 
-func (h *connections) mcpStatus(req *Request) error {
+func (h *connections) mcpStatus(req *server.Request) error {
 	conn, err := h.mcp(req)
 	if f, ok := errors.AsType[*protocol.Failure](err); ok && f.Status == http.StatusBadGateway {
 		return req.Reply(200, config.MCPStatus{LastError: f.Message, Tools: []config.MCPTool{}})
@@ -70,7 +71,7 @@ type mcpInventory struct {
 	config.MCPInventory
 }
 
-func (h *connections) mcpInventory(req *Request) error {
+func (h *connections) mcpInventory(req *server.Request) error {
 	conn, err := h.mcp(req)
 	if err != nil {
 		return err
@@ -82,12 +83,12 @@ func (h *connections) mcpInventory(req *Request) error {
 	return req.Reply(200, mcpInventory{conn.Status(), *more})
 }
 
-func (h *connections) restartMCP(req *Request) error {
+func (h *connections) restartMCP(req *server.Request) error {
 	conn, err := h.mcp(req)
 	if err != nil {
 		return err
 	}
-	if err := h.control.Audit().Add(req.Context(), "restart", config.Key{Namespace: config.MCPServers, ID: req.Path("id")}.String(), ActorOf(req), nil); err != nil {
+	if err := h.control.Audit().Add(req.Context(), "restart", config.Key{Namespace: config.MCPServers, ID: req.Path("id")}.String(), server.ActorOf(req), nil); err != nil {
 		return err
 	}
 	if err := conn.Restart(req.Context()); err != nil {
@@ -107,7 +108,7 @@ type mcpApproved struct {
 	Tools []string `json:"tools"`
 }
 
-func (h *connections) approveMCP(req *Request, body *mcpApproval) error {
+func (h *connections) approveMCP(req *server.Request, body *mcpApproval) error {
 	conn, err := h.mcp(req)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (h *connections) approveMCP(req *Request, body *mcpApproval) error {
 	if err != nil {
 		return err
 	}
-	if err := h.control.Audit().Add(req.Context(), "approve", config.Key{Namespace: config.MCPServers, ID: req.Path("id")}.String(), ActorOf(req), after); err != nil {
+	if err := h.control.Audit().Add(req.Context(), "approve", config.Key{Namespace: config.MCPServers, ID: req.Path("id")}.String(), server.ActorOf(req), after); err != nil {
 		return err
 	}
 	names, err := conn.Approve(req.Context(), body.Tools)
@@ -129,7 +130,7 @@ func (h *connections) approveMCP(req *Request, body *mcpApproval) error {
 	return req.Reply(200, mcpApproved{Tools: append([]string{}, names...)})
 }
 
-func (h *connections) a2aStatus(req *Request) error {
+func (h *connections) a2aStatus(req *server.Request) error {
 	return req.OK(h.control.Connections().A2A(req.Context(), req.Path("id")))
 }
 
@@ -146,7 +147,7 @@ const testTime = 20 * time.Second
 
 // testProvider asks a provider for its models or, if it does not list any, for a few tokens of a
 // configured model.
-func (h *connections) testProvider(req *Request) error {
+func (h *connections) testProvider(req *server.Request) error {
 	id := req.Path("id")
 	out, known := providerTest{}, false
 	var asked atomic.Bool
@@ -165,7 +166,7 @@ func (h *connections) testProvider(req *Request) error {
 	}
 	out.NetworkTested = asked.Load()
 	if out.OK = err == nil; err != nil {
-		out.Error = Plain(err.Error())
+		out.Error = server.Plain(err.Error())
 	}
 	return req.Reply(200, out)
 }

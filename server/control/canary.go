@@ -1,8 +1,9 @@
-package server
+package control
 
 import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // canaries has the handlers of the canary: a version that a share of the threads uses.
@@ -11,16 +12,16 @@ type canaries struct {
 }
 
 func (h *canaries) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/registry/canary", Handle: Handle(h.get),
+	return server.ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/registry/canary", Handle: server.Handle(h.get),
 			Summary: "Get the canary report", Replies: map[int]any{200: config.CanaryReport{}}},
-		{Method: "PUT", Path: "/v1/registry/canary", Handle: HandleBody(h.put),
-			Summary: "Route a share of new threads to a canary version", Headers: MatchHeaders[2:], Body: canaryBody{}, Replies: map[int]any{200: config.Head{}},
+		{Method: "PUT", Path: "/v1/registry/canary", Handle: server.HandleBody(h.put),
+			Summary: "Route a share of new threads to a canary version", Headers: server.MatchHeaders[2:], Body: canaryBody{}, Replies: map[int]any{200: config.Head{}},
 			Failures: []int{404, 409}},
-		{Method: "POST", Path: "/v1/registry/canary/promote", Handle: Handle(h.promote),
-			Summary: "Promote the canary to all threads", Headers: MatchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{400, 404, 409}},
-		{Method: "DELETE", Path: "/v1/registry/canary", Handle: Handle(h.drop),
-			Summary: "End the canary", Headers: MatchHeaders[2:3], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
+		{Method: "POST", Path: "/v1/registry/canary/promote", Handle: server.Handle(h.promote),
+			Summary: "Promote the canary to all threads", Headers: server.MatchHeaders[2:], Replies: map[int]any{200: config.Head{}}, Failures: []int{400, 404, 409}},
+		{Method: "DELETE", Path: "/v1/registry/canary", Handle: server.Handle(h.drop),
+			Summary: "End the canary", Headers: server.MatchHeaders[2:3], Replies: map[int]any{200: config.Head{}}, Failures: []int{404, 409}},
 	})
 }
 
@@ -40,11 +41,11 @@ func (b *canaryBody) canary() (*config.Canary, error) {
 	return &config.Canary{Version: b.Version, Share: b.Share, Rule: b.Rule}, nil
 }
 
-func (h *canaries) get(req *Request) error {
+func (h *canaries) get(req *server.Request) error {
 	return req.OK(h.control.Canary().Report(req.Context()))
 }
 
-func (h *canaries) put(req *Request, body *canaryBody) error {
+func (h *canaries) put(req *server.Request, body *canaryBody) error {
 	canary, err := body.canary()
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (h *canaries) put(req *Request, body *canaryBody) error {
 	return req.OK(h.control.Canary().Set(req.Context(), *canary, by))
 }
 
-func (h *canaries) promote(req *Request) error {
+func (h *canaries) promote(req *server.Request) error {
 	by, err := publisherOf(req)
 	if err != nil {
 		return err
@@ -64,6 +65,6 @@ func (h *canaries) promote(req *Request) error {
 	return req.OK(h.control.Canary().Promote(req.Context(), by))
 }
 
-func (h *canaries) drop(req *Request) error {
-	return req.OK(h.control.Canary().Drop(req.Context(), ActorOf(req)))
+func (h *canaries) drop(req *server.Request) error {
+	return req.OK(h.control.Canary().Drop(req.Context(), server.ActorOf(req)))
 }

@@ -1,9 +1,10 @@
-package server
+package control
 
 import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/assistant"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // assistants has the handlers of the admin assistant's settings.
@@ -12,10 +13,10 @@ type assistants struct {
 }
 
 func (h *assistants) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: Handle(h.get),
+	return server.ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/admin/assistant/config", Handle: server.Handle(h.get),
 			Summary: "Get the settings of the admin assistant", Replies: map[int]any{200: assistantConfig{}}},
-		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: HandleBody(h.put),
+		{Method: "PUT", Path: "/v1/admin/assistant/config", Handle: server.HandleBody(h.put),
 			Summary: "Update the settings of the admin assistant", Body: assistantConfig{}, Replies: map[int]any{200: assistantConfig{}}, Failures: []int{409}},
 	})
 }
@@ -28,23 +29,23 @@ type assistantConfig struct {
 	Revision     int64  `json:"revision"`
 }
 
-func (h *assistants) get(req *Request) error {
+func (h *assistants) get(req *server.Request) error {
 	s, err := h.control.Assistant().Settings(req.Context())
 	return replyAssistant(req, s, err)
 }
 
-func (h *assistants) put(req *Request, body *assistantConfig) error {
+func (h *assistants) put(req *server.Request, body *assistantConfig) error {
 	if body.ID != "" && body.ID != "default" {
 		return protocol.BadRequest("id is %q, want default", body.ID)
 	}
 	if n := len(body.PolicyPrompt); n > assistant.MaxPolicy {
 		return protocol.BadRequest("policy_prompt has %d bytes, want at most %d", n, assistant.MaxPolicy)
 	}
-	s, err := h.control.Assistant().Set(req.Context(), config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, ActorOf(req))
+	s, err := h.control.Assistant().Set(req.Context(), config.AssistantSettings{PolicyPrompt: body.PolicyPrompt, ModelID: body.ModelID, Revision: body.Revision}, server.ActorOf(req))
 	return replyAssistant(req, s, err)
 }
 
-func replyAssistant(req *Request, s *config.AssistantSettings, err error) error {
+func replyAssistant(req *server.Request, s *config.AssistantSettings, err error) error {
 	if err != nil {
 		return err
 	}

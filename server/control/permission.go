@@ -1,4 +1,4 @@
-package server
+package control
 
 import (
 	"github.com/awaken-go/awaken"
@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 // permissions has the handlers that preview an agent's tool permissions.
@@ -16,12 +17,12 @@ type permissions struct {
 }
 
 func (h *permissions) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Handle: Handle(h.get),
+	return server.ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/agents/{agent_id}/permission-preview", Handle: server.Handle(h.get),
 			Summary: "Preview an agent's tool permissions", Replies: map[int]any{200: permissionPreview{}}},
-		{Method: "POST", Path: "/v1/agents/permission-preview", Handle: HandleBody(h.try),
+		{Method: "POST", Path: "/v1/agents/permission-preview", Handle: server.HandleBody(h.try),
 			Summary: "Preview what the permission rules of an agent, saved or not, decide about calls", Body: trialBody{}, Replies: map[int]any{200: trialReply{}}, Failures: []int{404}},
-		{Method: "POST", Path: "/v1/patterns/match", Handle: HandleBody(h.match),
+		{Method: "POST", Path: "/v1/patterns/match", Handle: server.HandleBody(h.match),
 			Summary: "Explain whether the pattern of a rule matches calls", Body: patternBody{}, Replies: map[int]any{200: patternReply{}}},
 	})
 }
@@ -45,9 +46,9 @@ type conditionalRule struct {
 	Pattern  string `json:"pattern"`
 }
 
-var errNoPermissions = Unavailable("this server has no permission plugin")
+var errNoPermissions = server.Unavailable("this server has no permission plugin")
 
-func (h *permissions) get(req *Request) error {
+func (h *permissions) get(req *server.Request) error {
 	if h.plugin == nil {
 		return errNoPermissions
 	}
