@@ -255,7 +255,9 @@ func TestCall_WithoutAnAnswerIsInDoubt(t *testing.T) {
 
 // A call that cannot be sent is not in doubt.
 func TestCall_ThatCannotBeSentIsNotInDoubt(t *testing.T) {
-	srv := httptest.NewServer(hostileHandler(func(http.ResponseWriter) {}, func() { t.Error("the server was called") }))
+	srv := httptest.NewUnstartedServer(hostileHandler(func(http.ResponseWriter) {}, func() { t.Error("the server was called") }))
+	srv.Config.SetKeepAlivesEnabled(false) // or the call might take a connection whose end its client has not seen
+	srv.Start()
 	defer srv.Close()
 	c := connect(t, mcp.Server{ID: "s", URL: srv.URL, Restart: mcp.Restart{Delay: time.Hour}}, local)
 	_ = srv.Listener.Close()
