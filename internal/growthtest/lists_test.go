@@ -84,7 +84,7 @@ func load(t *testing.T, where string, script []string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	script = append([]string{"DROP TRIGGER awaken_runs_made", "DROP TRIGGER awaken_runs_cost_set", "DROP TRIGGER awaken_threads_incarnation"}, script...)
+	script = append([]string{"DROP TRIGGER awaken_runs_made", "DROP TRIGGER awaken_runs_cost_set"}, script...)
 	for _, s := range script {
 		if _, err := db.ExecContext(ctx, s); err != nil {
 			t.Fatalf("%s: %v", s, err)
