@@ -51,8 +51,13 @@ func (s *CallState) DoubtResult() *ToolResult {
 	return s.doubtful(text)
 }
 
-// DoubtLine returns a line for logs about a call in doubt that has ended.
-func DoubtLine(tool string) string { return fmt.Sprintf("tool %s is in doubt: %s", tool, unknownText) }
+// LogLine returns a line for logs about a call that has ended with the outcome.
+func (o Outcome) LogLine(tool string) string {
+	if o == OutcomeInDoubt {
+		return fmt.Sprintf("tool %s is in doubt: %s", tool, unknownText)
+	}
+	return fmt.Sprintf("tool %s has ended: %s", tool, o)
+}
 
 func (s *CallState) doubtful(text string) *ToolResult {
 	r := InDoubtResult(text)

@@ -21,7 +21,7 @@ func TestCallText_ClaimsNothingAboutACallInDoubt(t *testing.T) {
 					for _, text := range []string{s.DoubtResult().Plain(), s.RefusalResult("").Plain(), s.RefusalResult("no").Plain(),
 						s.InterruptionResult("cancelled").Plain(), s.DoubtNote(), s.WithDoubt(awaken.ErrorResult("x", "failed")).Plain(),
 						s.UnansweredResult(awaken.ErrorResult("", "timed out")).Plain(), awaken.DoubtQuestion("It was cut off.", "Make the call again?"),
-						awaken.DoubtLine("pay"), (&awaken.Run{AgentID: "a", InDoubt: 1}).DoubtClause(), (&awaken.Run{AgentID: "a", InDoubt: 2}).DoubtClause()} {
+						awaken.OutcomeInDoubt.LogLine("pay"), (&awaken.Run{AgentID: "a", InDoubt: 1}).DoubtClause(), (&awaken.Run{AgentID: "a", InDoubt: 2}).DoubtClause()} {
 						if claims := claimtest.Find(text); len(claims) > 0 || !strings.Contains(text, "not known") && !strings.Contains(text, "may have") {
 							t.Errorf("%s: claims %q in %q", origin, claims, text)
 						}

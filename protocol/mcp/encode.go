@@ -194,7 +194,7 @@ func (e *Encoder) planned(callID string) bool { return callID == "call_"+e.opts.
 
 func (e *Encoder) done(callID string, how awaken.CallStatus, inDoubt bool) {
 	if inDoubt {
-		e.log("info", awaken.DoubtLine(e.names[callID]))
+		e.log("info", awaken.OutcomeInDoubt.LogLine(e.names[callID]))
 		return
 	}
 	word := map[awaken.CallStatus]string{awaken.CallSucceeded: "success"}[how]
