@@ -53,7 +53,7 @@ type client struct {
 	base, key, tenant string
 }
 
-// runOf returns the id of the run that an argument names: its own, or that of a thread whose latest run it is.
+// runOf returns the id of the run that an argument names: the run itself, or the latest run of a thread.
 func (c *client) runOf(ctx context.Context, id string) (string, error) {
 	_, err := c.call(ctx, "GET", "/v1/runs/"+url.PathEscape(id), nil, nil)
 	if no, ok := errors.AsType[*refusal](err); !ok || no.status != http.StatusNotFound {

@@ -464,7 +464,7 @@ func (s *Jobs) Retry(ctx context.Context, a *archive.Archive, tenant, id string)
 	return s.continued(ctx, a, h)
 }
 
-// Work continues runs that no process has, until ctx is done. It then stops those of this process, which others may continue.
+// Work continues runs that no process has, until ctx is done. It then stops the runs of this process; another process continues them.
 func (s *Jobs) Work(ctx context.Context) {
 	tick := time.NewTicker(min(sweepEvery, s.Lease/4))
 	defer tick.Stop()

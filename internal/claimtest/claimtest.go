@@ -27,8 +27,8 @@ func Find(text string) []string { return claims.FindAllString(open.ReplaceAllStr
 // failed.
 var verdicts = []string{"completed", "succeeded", "success", "output-available", "output-denied", "denied", "rejected", "made", "not_made", "tool_error"}
 
-// Verdicts returns the fields in a JSON value that say how a call ended, as name=value, if they claim to know whether it took
-// effect: those of objects that name the call by its id, alone or behind a slash.
+// Verdicts returns the fields in a JSON value that claim to know whether a call took effect, as name=value. It reads the objects
+// that name the call by its id, alone or behind a slash.
 func Verdicts(v any, call string) (out []string) {
 	switch v := v.(type) {
 	case []any:

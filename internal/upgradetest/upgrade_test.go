@@ -57,7 +57,7 @@ func TestWrite(t *testing.T) {
 	writeFolder(t, dir)
 }
 
-// dumps returns the dumps in testdata whose names match a pattern, and those of this version, which write makes.
+// dumps returns the dumps in testdata whose names match a pattern, and the dumps of this version, which write makes.
 func dumps(t *testing.T, pattern string, write func(t *testing.T, dir string)) []string {
 	t.Helper()
 	now := filepath.Join(t.TempDir(), "this")

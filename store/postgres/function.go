@@ -39,7 +39,7 @@ func functions(files fs.FS, prefix string) ([]function, error) {
 	return out, nil
 }
 
-// changed returns the functions that the database does not have as they are here. The schema has a table of them since its first script.
+// changed returns the functions whose digest in the database is another. 0001_tables.sql makes the table of digests.
 func (m *migration) changed(ctx context.Context, db querier) ([]function, error) {
 	rows, err := db.Query(ctx, "SELECT name, digest, release FROM "+m.prefix+"_functions")
 	if err != nil {
@@ -66,8 +66,8 @@ func (m *migration) changed(ctx context.Context, db querier) ([]function, error)
 	return out, nil
 }
 
-// replace creates functions in the place of those of the same names, whatever arguments these have. The bodies name each other and
-// are checked when they are called.
+// replace drops the functions with the names of the list, whatever their arguments are, and creates the ones in the list. PostgreSQL
+// checks their bodies when they are called, because they name each other. A function whose file is gone stays in the database.
 func (m *migration) replace(ctx context.Context, tx pgx.Tx, list []function) error {
 	if len(list) == 0 {
 		return nil
