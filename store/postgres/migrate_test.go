@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -157,5 +158,29 @@ func TestOpen_RefusesAnUnreleasedSchema(t *testing.T) {
 				t.Errorf("there are %d tables, want the one that was there", n)
 			}
 		})
+	}
+}
+
+// Processes that start at the same time on an empty database make one schema.
+func TestOpen_ManyAtOnceCreateOneSchema(t *testing.T) {
+	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
+	const processes = 6
+	opened := make(chan error, processes)
+	for range processes {
+		go func() {
+			db, err := postgres.Open(context.Background(), shared(), &postgres.Options{Prefix: prefix})
+			if err == nil {
+				db.Close()
+			}
+			opened <- err
+		}()
+	}
+	for range processes {
+		if err := <-opened; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := number(t, witness(t), fmt.Sprintf("SELECT count(*) FROM %s_schema", prefix)); n != 1 {
+		t.Errorf("%d scripts were applied, want 1", n)
 	}
 }
