@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
@@ -12,10 +13,12 @@ import (
 // history is what a session has, as it is stored.
 type history struct {
 	s        *session
-	messages []*llm.Message            // as people see them
-	pending  []*llm.Message            // accepted, and not part of the conversation yet
-	steps    map[string][]awaken.Entry // the entries of a step, by its message
-	order    []string                  // the steps of the open run
+	messages []*llm.Message                  // as people see them
+	pending  []*llm.Message                  // accepted, and not part of the conversation yet
+	steps    map[string][]awaken.Entry       // the entries of a step, by its message
+	order    []string                        // the steps of the open run
+	ledger   map[ledgerKey]*awaken.CallState // of the calls in messages without entries
+	records  map[string]*awaken.CallState    // of the latest call with an id among them
 	enc      *Encoder
 	open     *awaken.Run   // the run that is not done, or nil
 	end      awaken.Cursor // of the entries
@@ -64,7 +67,36 @@ func (s *session) read(ctx context.Context, id string) (*history, error) {
 		return nil, err
 	}
 	h.sort(entries)
-	return h, nil
+	return h, h.readLedger(ctx)
+}
+
+// ledgerKey identifies a call: models reuse ids.
+type ledgerKey struct {
+	run  string
+	step int
+	id   string
+}
+
+// readLedger reads the records of the calls in messages without entries, such as of a thread that was copied. The store may
+// not have them: a thread can come from another one.
+func (h *history) readLedger(ctx context.Context) error {
+	h.ledger, h.records = map[ledgerKey]*awaken.CallState{}, map[string]*awaken.CallState{}
+	read := map[string]bool{}
+	for _, m := range h.messages {
+		runID := protocol.RunOf(m)
+		if len(m.ToolCalls) == 0 || len(h.steps[m.ID]) > 0 || runID == "" || read[runID] {
+			continue
+		}
+		read[runID] = true
+		calls, err := h.s.Tenant.Store.Calls(ctx, runID)
+		if err != nil && !errors.Is(err, awaken.ErrNotFound) {
+			return err
+		}
+		for _, c := range calls {
+			h.ledger[ledgerKey{runID, c.Step, c.CallID}] = c
+		}
+	}
+	return nil
 }
 
 // sort assigns entries to steps.
@@ -169,19 +201,33 @@ func (h *history) answered(m *llm.Message) {
 	}
 	for i := range m.ToolCalls {
 		c := &m.ToolCalls[i]
+		delete(h.records, c.ID)
+		if md := m.Metadata; md != nil && md.StepIndex != nil {
+			h.records[c.ID] = h.ledger[ledgerKey{md.RunID, *md.StepIndex, c.ID}]
+		}
 		for _, u := range h.enc.ready(&awaken.ToolCallReady{ID: c.ID, Name: c.Name, Arguments: c.Arguments}) {
+			if h.records[c.ID] == nil {
+				u.Status = ""
+			}
 			h.s.update(u)
 		}
 	}
 }
 
-// returned shows the result of a call whose message had no entries.
+// returned shows the result of a call whose message had no entries. Its text is no verdict, and may say that it is not known whether
+// the call took effect: the status is the record's, and a call without a record gets none.
 func (h *history) returned(m *llm.Message) {
 	c := h.enc.call[m.ToolCallID]
 	if c == nil || c.over {
 		return
 	}
-	for _, u := range h.enc.end(c, "completed", contentOf(&awaken.ToolResult{Content: m.Content}), nil) {
+	status := ""
+	if s := h.records[m.ToolCallID]; s != nil {
+		if status = "failed"; s.Status == awaken.CallSucceeded && !s.Doubt.Open() {
+			status = "completed"
+		}
+	}
+	for _, u := range h.enc.end(c, status, contentOf(&awaken.ToolResult{Content: m.Content}), nil) {
 		h.s.update(u)
 	}
 }

@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/acp"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
+	"github.com/awaken-go/awaken/threadfile"
 )
 
 type listed struct {
@@ -196,6 +199,55 @@ func TestMCPServers(t *testing.T) {
 				return u.Kind == kind && strings.Contains(u.Title+string(u.Content), "MCP servers of the editor are not used: github, web")
 			})
 		})
+	}
+}
+
+// A copy of a conversation has no log. A call that failed or is in doubt is not shown as completed in it, and no status is made
+// up where the store has no record of the call.
+func TestLoad_CallsOfACopy(t *testing.T) {
+	g, elsewhere := newRig(t), newRig(t)
+	store := g.Box.Tenant("").Store
+	for tool, status := range map[string]string{"talk": "completed", "fail": "failed", "lose": "failed"} {
+		c := begin(t, g.Box, `{}`)
+		s := c.session("default")
+		c.prompt(s, "RUN_TOOL "+tool)
+		th, err := store.Thread(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fork, err := store.(awaken.ThreadEditor).Fork(t.Context(), s, th.MessageCount, "fork-"+tool, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		if err := threadfile.Export(t.Context(), store, s, &file); err != nil {
+			t.Fatal(err)
+		}
+		here, err := threadfile.Import(t.Context(), store, bytes.NewReader(file.Bytes()), "here-"+tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, err := threadfile.Import(t.Context(), elsewhere.Box.Tenant("").Store, &file, "there-"+tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, copied := range []struct {
+			rig    *protocoltest.Rig
+			thread string
+			want   string
+		}{{g, s, status}, {g, fork.ID, status}, {g, here.ID, status}, {elsewhere, there.ID, ""}} {
+			editor := begin(t, copied.rig.Box, `{}`)
+			editor.must("session/load", of(copied.thread))
+			var last update
+			for _, u := range editor.all(copied.thread) {
+				if u.CallID != "" && u.Status != "" {
+					last = u
+				}
+			}
+			if last.Status != copied.want {
+				t.Errorf("%s: the call of %s is shown as %q, want %q", copied.thread, tool, last.Status, copied.want)
+			}
+		}
 	}
 }
 

@@ -254,6 +254,9 @@ func tools() []awaken.Tool {
 		awaken.NewTool(awaken.ToolSpec{ID: "talk", Effect: awaken.ReadOnly}, talk),
 		awaken.NewTool(awaken.ToolSpec{ID: "props", Effect: awaken.ReadOnly}, props),
 		awaken.NewTool(awaken.ToolSpec{ID: "fail", Effect: awaken.ReadOnly}, func(context.Context, *awaken.ToolCall, struct{}) (string, error) { return "", errors.New("no") }),
+		awaken.NewTool(awaken.ToolSpec{ID: "lose", Effect: awaken.Effectful}, func(context.Context, *awaken.ToolCall, struct{}) (*awaken.ToolResult, error) {
+			return awaken.InDoubtResult("the connection was lost, and whether it took effect is not known"), nil
+		}),
 		awaken.FrontendTool(awaken.ToolSpec{ID: "where", Parameters: json.RawMessage(`{"type":"object"}`)}),
 	}
 }
