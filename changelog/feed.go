@@ -104,7 +104,7 @@ func (f *Feed) Follow(ctx context.Context, tenant string, after Position) (*Read
 // end returns the end of the log.
 func (f *Feed) end(ctx context.Context, tenant string) (Position, error) {
 	pos, err := f.cfg.Store.Horizon(ctx)
-	if err != nil {
+	if err != nil || pos == 0 { // a page up to 0 would end at a horizon of its own, which may be another one by now
 		return Position{}, err
 	}
 	page, err := f.cfg.Store.Changes(ctx, Query{Tenant: tenant, After: pos, Upto: pos, Limit: 1})

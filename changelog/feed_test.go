@@ -264,6 +264,54 @@ func TestFeed_PositionsOfAnotherLog(t *testing.T) {
 	})
 }
 
+// young is a log whose positions begin with 1 and whose horizon is 0 when it is first asked for, as in a process that starts while a
+// transaction lasts.
+type young struct {
+	counted
+	start int64
+	asked atomic.Bool
+}
+
+func (y *young) Horizon(ctx context.Context) (int64, error) {
+	if y.asked.CompareAndSwap(false, true) {
+		return 0, nil
+	}
+	end, err := y.counted.Horizon(ctx)
+	return end - y.start, err
+}
+
+func (y *young) Changes(ctx context.Context, q changelog.Query) (page *changelog.Page, err error) {
+	if q.Upto == 0 {
+		if q.Upto, err = y.Horizon(ctx); err != nil {
+			return nil, err
+		}
+	}
+	q.After, q.Upto = q.After+y.start, q.Upto+y.start
+	if page, err = y.counted.Changes(ctx, q); err != nil {
+		return nil, err
+	}
+	page.Upto -= y.start
+	for i := range page.Changes {
+		page.Changes[i].Pos -= y.start
+	}
+	return page, nil
+}
+
+// A reader that begins at a horizon of 0 reads on when the horizon has moved.
+func TestFeed_BeginsAtAHorizonOfNothing(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
+		log := &young{}
+		log.start, _ = log.counted.Horizon(t.Context())
+		time.Sleep(time.Minute)
+		log.add(3)
+		r := follow(t, changelog.NewFeed(changelog.FeedConfig{Store: log}), changelog.Now)
+		defer r.Close()
+		if got := readTo(t, r, 3); !slices.Equal(got, []int64{1, 3, 5}) {
+			t.Errorf("the reader has the changes %v, want all of its tenant", got)
+		}
+	})
+}
+
 // Readers that join others ask the store for nothing; the first one asks where the log ends.
 func TestFeed_JoiningReadsNothing(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
