@@ -299,8 +299,9 @@ func (f *follower) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait, cancel := context.WithDeadline(ctx, f.kept.Add(f.r.cfg.Lease/3))
 		items, err := reader.Next(wait)
+		due := wait.Err() != nil // to keep the endpoint
 		cancel()
-		if err != nil && wait.Err() == nil {
+		if err != nil && !due {
 			f.r.warn(ctx, "cannot read the log of changes for an endpoint", err)
 			return // the lease ends, and it is opened again
 		}
