@@ -152,16 +152,11 @@ func TestAPausedProcessBeginsNothingAfterATakeover(t *testing.T) {
 			paused := g.start(func(j *job) { j.PauseAt = point })
 			r := g.submit(words("effect", 5))
 			of := func(m mark) bool { return m.Run == r.RunID }
-			// On a busy machine another worker might take the run before, and then the pause would come later.
-			g.until("the worker pauses", 30*time.Second, func() bool {
-				return len(g.marks(func(m mark) bool { return m.Tool == "pause" && m.PID == paused.pid })) > 0
-			})
+			g.paused(paused) // before another worker starts, which might take the run first
 			other := g.start()
 			g.until("the run is done", time.Minute, func() bool { return g.dispatch(r.DispatchID).Status == mailbox.Acked })
 			marks, end := g.marks(of), g.end(r)
-			if err := paused.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-				g.Fatal(err)
-			}
+			g.resume(paused)
 			// It finds out and continues as a new process: it takes the next run.
 			other.kill()
 			next := g.submit("effect")
@@ -267,19 +262,18 @@ func TestAProcessThatPausesBeforeItBeginsARunDoesNotBeginIt(t *testing.T) {
 		g.job.Liveness = time.Second
 		paused := g.start(func(j *job) { j.Submit, j.PauseAt = "effect nap nap nap nap", "submit.accepted" })
 		defer paused.kill()
-		g.until("the run is accepted", 30*time.Second, func() bool {
-			ds, err := g.tenant.Store.Dispatches(g.Context(), mailbox.Query{ThreadID: "own"})
-			return err == nil && len(ds) == 1 && ds[0].Status == mailbox.Claimed
-		})
-		first := g.own().ClaimedBy
+		g.paused(paused)
+		d := g.own()
+		if d.Status != mailbox.Claimed {
+			g.Fatalf("the dispatch is %s", d.Status)
+		}
+		first := d.ClaimedBy
 		defer g.start().kill()
 		g.until("another process has it", 30*time.Second, func() bool {
 			d := g.own()
 			return d.Status == mailbox.Claimed && d.ClaimedBy != first
 		})
-		if err := syscall.Kill(paused.pid, syscall.SIGCONT); err != nil {
-			g.Fatal(err)
-		}
+		g.resume(paused)
 		g.until("the run has ended", 30*time.Second, func() bool { return g.own().Status == mailbox.Acked })
 		if d := g.own(); d.Attempts != 0 || d.Crashes > 1 {
 			g.Errorf("%d attempts, %d crashes", d.Attempts, d.Crashes)
