@@ -16,11 +16,18 @@ type Difference struct {
 	Before, After json.RawMessage
 }
 
+// Applied is the result of [Manager.Apply].
+type Applied struct {
+	Differences []Difference
+	// Warnings are about the given documents, changed or not: a rule that names no tool, a model without a price.
+	Warnings []awaken.Diagnostic
+}
+
 // Apply writes many documents in one publication, and only those that differ. With prune,
 // it also deletes the user documents that are not among them and clears the overrides of
 // builtin ones. It returns what it did or, if dry, what it would do. A builtin document
 // stays builtin if overrides can express the difference.
-func (m *Manager) Apply(ctx context.Context, docs []Document, prune, dry bool, by Actor) ([]Difference, error) {
+func (m *Manager) Apply(ctx context.Context, docs []Document, prune, dry bool, by Actor) (*Applied, error) {
 	given := map[Key]bool{}
 	for _, d := range docs {
 		if d.Key.Namespace != Tools {
@@ -34,7 +41,7 @@ func (m *Manager) Apply(ctx context.Context, docs []Document, prune, dry bool, b
 		given[d.Key] = true
 	}
 	var a *applying
-	_, err := m.publisher.write(ctx, intent{by: by, kind: "publish", note: "apply", resource: "apply", dry: dry}, func(ctx context.Context, p *plan) error {
+	p, err := m.publisher.write(ctx, intent{by: by, kind: "publish", note: "apply", resource: "apply", dry: dry}, func(ctx context.Context, p *plan) error {
 		a = &applying{p: p, records: m.records}
 		for _, d := range docs {
 			if err := a.set(ctx, d); err != nil {
@@ -50,7 +57,13 @@ func (m *Manager) Apply(ctx context.Context, docs []Document, prune, dry bool, b
 		return nil, err
 	}
 	slices.SortFunc(a.done, func(a, b Difference) int { return compareKeys(a.Key, b.Key) })
-	return a.done, nil
+	out := &Applied{Differences: a.done}
+	for _, d := range p.next.live.reg.Diagnostics() {
+		if d.Severity == awaken.Warning && given[keyOf(d)] {
+			out.Warnings = append(out.Warnings, d)
+		}
+	}
+	return out, nil
 }
 
 // applying is one call of Apply.

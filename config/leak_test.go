@@ -61,9 +61,9 @@ func TestSecrets_DoNotLeak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff, err := r.Apply(t.Context(), documents(`providers/applied "adapter":"x","api_key":"leak-applied-key"`), false, false, me)
-	show(diff, err)
-	for _, d := range diff {
+	applied, err := r.Apply(t.Context(), documents(`providers/applied "adapter":"x","api_key":"leak-applied-key"`), false, false, me)
+	show(applied, err)
+	for _, d := range applied.Differences {
 		fmt.Fprintf(&seen, "%s %s\n", d.Before, d.After)
 	}
 	show(r.Drafts().Publish(t.Context(), nil, nil, "", me))

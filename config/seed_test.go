@@ -161,12 +161,12 @@ func TestApply_IsOnePublicationAndIdempotent(t *testing.T) {
 		`agents/seeded "model_id":"m2","system_prompt":"over"`, `tools/look "name":"look","description":"other"`)
 	apply := func(docs []config.Document, prune, dry bool) []string {
 		t.Helper()
-		diff, err := r.Apply(t.Context(), docs, prune, dry, me)
+		applied, err := r.Apply(t.Context(), docs, prune, dry, me)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var out []string
-		for _, d := range diff {
+		for _, d := range applied.Differences {
 			if strings.Contains(string(d.Before)+string(d.After), "sk-apply") {
 				t.Errorf("the difference holds a secret: %s", d.After)
 			}

@@ -1,29 +1,39 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
+	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/store/memory"
 )
 
 func configCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Check the settings of the server; export and apply its documents", Args: cobra.NoArgs}
 	check := &cobra.Command{
-		Use:   "check",
-		Short: "Print the settings of awaken serve, their sources and all mistakes",
+		Use:   "check [FILE|FOLDER...]",
+		Short: "Print the settings of awaken serve and all mistakes in them and in documents",
 		Long: `Print the settings that awaken serve would use here, and the source of each: the file, the
 environment, a flag or the default. Secrets are printed as ***. Settings that are accepted
 but have no effect yet are marked as not used. All mistakes are reported at once, with
-exit status 2. The command opens and changes nothing.`,
-		Example: "  awaken config check --config /etc/awaken/awaken.yaml",
-		Args:    cobra.NoArgs,
+exit status 2. The command opens no database and changes nothing.
+
+Documents in the arguments, and otherwise in config_dir, are checked like those of a new
+server with these settings. Mistakes, and warnings such as a rule that names no tool, are
+printed with file and line. MCP servers are not contacted, so names of their tools are
+reported as unknown yet. awaken config diff checks documents against a database.
+` + filesHelp,
+		Example: "  awaken config check --config /etc/awaken/awaken.yaml\n  awaken config check documents/",
 	}
 	load := addSettings(check)
-	check.RunE = func(*cobra.Command, []string) error {
+	check.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := load()
 		if err := printSettings(con, s); err != nil {
 			return written(err)
@@ -34,11 +44,39 @@ exit status 2. The command opens and changes nothing.`,
 		if err != nil {
 			return configError("%w", err)
 		}
-		return nil
+		if len(args) == 0 && s.ConfigDir != "" {
+			args = []string{s.ConfigDir}
+		}
+		return checkDocuments(cmd.Context(), con, *s, args)
 	}
 	cmd.AddCommand(check)
 	cmd.AddCommand(documentCommands(con)...)
 	return cmd
+}
+
+// checkDocuments applies documents to a new server in memory, and prints the warnings about them.
+func checkDocuments(ctx context.Context, con *console, s settings.Settings, paths []string) error {
+	docs, err := readDocuments(con, paths)
+	if err != nil || len(docs) == 0 {
+		return err
+	}
+	s.Secrets.Key, s.Secrets.KeyFile = awaken.NewSecret(config.NewKey()), "" // which encrypts nothing that lasts
+	db, values := memory.NewDB(), memory.NewProfile()
+	m, err := openQuietly(ctx, &s, &backend{queue: db, config: db.Config(), keys: values, profile: func(string) profile.Store { return values }})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if err := seedManager(ctx, m, &s); err != nil {
+		return err
+	}
+	applied, err := m.Apply(ctx, bare(docs), false, true, commandActor)
+	if err != nil {
+		return withStatus(located(docs, err))
+	}
+	printWarnings(con, docs, applied.Warnings)
+	fmt.Fprintf(con.err, "checked %s\n", count(len(docs), "document"))
+	return nil
 }
 
 // printSettings prints one line per setting.

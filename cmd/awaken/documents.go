@@ -15,12 +15,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/specfile"
 	"github.com/awaken-go/awaken/config"
 )
 
-const documentsHelp = `
+const filesHelp = `
 Documents are YAML or JSON. A file contains lists by namespace (agents, models, model-pools,
 providers, mcp-servers, a2a-servers, skills, tools). A folder contains such files, and files
 with one document each, named by namespace and id: agents/helper.yaml.
@@ -29,7 +30,9 @@ A record in the form {spec, meta} stands for its document, with its overrides.
 
 Secrets are never exported. A secret that a file omits or gives as *** keeps its stored
 value. In place of a secret, ${NAME} stands for an environment variable and ${file:PATH}
-for the content of a file.
+for the content of a file.`
+
+const documentsHelp = filesHelp + `
 
 The command uses the same database as awaken serve. A running server picks up changes at
 once with PostgreSQL, and within two seconds with SQLite.`
@@ -125,11 +128,12 @@ have not changed are skipped.
 		Example: "  awaken config import documents/",
 	}
 	withDocuments(con, cmd, true, func(ctx context.Context, m *config.Manager, docs []specfile.Document) error {
-		diffs, err := m.Apply(ctx, bare(docs), false, true, commandActor)
+		applied, err := m.Apply(ctx, bare(docs), false, true, commandActor)
 		if err != nil {
 			return located(docs, err)
 		}
-		for _, d := range diffs {
+		printWarnings(con, docs, applied.Warnings)
+		for _, d := range applied.Differences {
 			i := slices.IndexFunc(docs, func(doc specfile.Document) bool { return doc.Key == d.Key })
 			if d.Key.Namespace == config.Tools {
 				return located(docs, fmt.Errorf("%s: tool documents cannot be drafts; use awaken config apply", d.Key))
@@ -139,10 +143,10 @@ have not changed are skipped.
 			}
 		}
 		done := nothingToDo
-		if len(diffs) > 0 {
-			done = "wrote " + count(len(diffs), "draft")
+		if n := len(applied.Differences); n > 0 {
+			done = "wrote " + count(n, "draft")
 		}
-		return printChanges(con, diffs, done)
+		return printChanges(con, applied.Differences, done)
 	})
 	return cmd
 }
@@ -158,16 +162,17 @@ there are no differences, 1 if there are, and 2 if the files are invalid.
 		Example: "  awaken config diff documents/",
 	}
 	withDocuments(con, cmd, false, func(ctx context.Context, m *config.Manager, docs []specfile.Document) error {
-		diffs, err := m.Apply(ctx, bare(docs), prune, true, commandActor)
+		applied, err := m.Apply(ctx, bare(docs), prune, true, commandActor)
 		if err != nil {
 			return located(docs, err)
 		}
-		for _, d := range diffs {
+		printWarnings(con, docs, applied.Warnings)
+		for _, d := range applied.Differences {
 			if err := printDifference(con.out, d); err != nil {
 				return written(err)
 			}
 		}
-		if len(diffs) > 0 {
+		if len(applied.Differences) > 0 {
 			return failed(nil)
 		}
 		return nil
@@ -189,18 +194,19 @@ documents.
 		Example: "  awaken config apply documents/\n  awaken config apply --prune --dry-run documents/",
 	}
 	withDocuments(con, cmd, true, func(ctx context.Context, m *config.Manager, docs []specfile.Document) error {
-		diffs, version, err := applyDocuments(ctx, m, docs, prune, dry, commandActor)
+		applied, version, err := applyDocuments(ctx, m, docs, prune, dry, commandActor)
 		if err != nil {
 			return err
 		}
+		printWarnings(con, docs, applied.Warnings)
 		done := nothingToDo
-		switch {
+		switch n := len(applied.Differences); {
 		case version > 0: // perhaps of drafts that equal the files
 			done = fmt.Sprintf("published version %d", version)
-		case len(diffs) > 0:
-			done = "would change " + count(len(diffs), "document")
+		case n > 0:
+			done = "would change " + count(n, "document")
 		}
-		return printChanges(con, diffs, done)
+		return printChanges(con, applied.Differences, done)
 	})
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove documents that the files do not contain")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "print the changes without making them")
@@ -212,19 +218,26 @@ var commandActor = config.Actor{ID: "system:command", Label: "awaken config"}
 
 // applyDocuments applies documents. Version is the published version; 0 if nothing was
 // published.
-func applyDocuments(ctx context.Context, m *config.Manager, docs []specfile.Document, prune, dry bool, by config.Actor) (diffs []config.Difference, version int64, err error) {
+func applyDocuments(ctx context.Context, m *config.Manager, docs []specfile.Document, prune, dry bool, by config.Actor) (applied *config.Applied, version int64, err error) {
 	before, err := m.Versions().Head(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	if diffs, err = m.Apply(ctx, bare(docs), prune, dry, by); err != nil {
+	if applied, err = m.Apply(ctx, bare(docs), prune, dry, by); err != nil {
 		return nil, 0, located(docs, err)
 	}
 	after, err := m.Versions().Head(ctx)
 	if err != nil || after.Live == before.Live {
-		return diffs, 0, err
+		return applied, 0, err
 	}
-	return diffs, after.Live, nil
+	return applied, after.Live, nil
+}
+
+// printWarnings prints warnings about documents, each with its file and line.
+func printWarnings(con *console, docs []specfile.Document, warnings []awaken.Diagnostic) {
+	for _, d := range warnings {
+		fmt.Fprintln(con.err, "awaken: warning:", printable(specfile.Locate(docs, errors.New(d.String())).Error(), false))
+	}
 }
 
 // located adds file and line to a mistake in documents.
@@ -385,12 +398,7 @@ func withManager(cmd *cobra.Command, create bool, before func(*settings.Settings
 					return err
 				}
 			}
-			quiet := slog.New(slog.DiscardHandler)
-			shop, err := openSkills(s, quiet)
-			if err != nil {
-				return err
-			}
-			m, err := openManager(ctx, s, b, newCode(s), shop, outbound{keyless: true}, quiet)
+			m, err := openQuietly(ctx, s, b)
 			if err != nil {
 				return err
 			}
@@ -407,6 +415,16 @@ func withManager(cmd *cobra.Command, create bool, before func(*settings.Settings
 			return fn(m)
 		})
 	}
+}
+
+// openQuietly opens the manager of a command: it logs nothing, contacts no provider and needs no provider keys.
+func openQuietly(ctx context.Context, s *settings.Settings, b *backend) (*config.Manager, error) {
+	quiet := slog.New(slog.DiscardHandler)
+	shop, err := openSkills(s, quiet)
+	if err != nil {
+		return nil, err
+	}
+	return openManager(ctx, s, b, newCode(s), shop, outbound{keyless: true}, quiet)
 }
 
 // withDocuments makes cmd read documents from the files and folders in its arguments.
