@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // curl is the part of curl that the documentation and the scripts use:
@@ -96,11 +97,14 @@ func curl(ctx context.Context, args []string, out io.Writer) (status int, err er
 	return resp.StatusCode, err
 }
 
-// curlMain is curl as a program, for scripts.
-func curlMain() {
-	if _, err := curl(context.Background(), os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(7)
+// scriptCurl is the script command curl. It asks in this process: to start another takes longer than most answers.
+func scriptCurl(ts *testscript.TestScript, neg bool, args []string) {
+	_, err := curl(context.Background(), args, ts.Stdout())
+	if err != nil {
+		fmt.Fprintln(ts.Stderr(), err)
+	}
+	if neg != (err != nil) {
+		ts.Fatalf("curl ended with the error %v", err)
 	}
 }
 

@@ -51,19 +51,19 @@ func TestMigration_CommandsWorkOnDocumentsOfTheOriginal(t *testing.T) {
 exec awaken config apply lists.json
 stdout '^\+ agents/listed$'
 serves a
-exec curl -s -H 'Authorization: Bearer '$KEY $URL/v1/config/agents/researcher
+curl -s -H 'Authorization: Bearer '$KEY $URL/v1/config/agents/researcher
 stdout '"model_id":"research"'
 stdout '"max_rounds":12'
 stdout '"system_prompt":"Find sources."'
-exec curl -s -H 'Authorization: Bearer '$KEY $URL/v1/config/agents/helper
+curl -s -H 'Authorization: Bearer '$KEY $URL/v1/config/agents/helper
 stdout '"system_prompt":"Help briefly."'
 stdout '"retry":{"max_retries":1}'
-exec curl -s -H 'Authorization: Bearer '$KEY $URL/v1/config/agents/modern
+curl -s -H 'Authorization: Bearer '$KEY $URL/v1/config/agents/modern
 stdout '"max_rounds":5'
-exec curl -s -H 'Authorization: Bearer '$KEY $URL/v1/config/providers/gateway
+curl -s -H 'Authorization: Bearer '$KEY $URL/v1/config/providers/gateway
 stdout '"has_api_key":true'
 ! stdout sk-gateway
-exec curl -s -H 'Authorization: Bearer '$KEY $URL/v1/config/agents/retired
+curl -s -H 'Authorization: Bearer '$KEY $URL/v1/config/agents/retired
 stdout not_found
 stops a TERM 0
 `)
@@ -74,7 +74,7 @@ stops a TERM 0
 	testscript.Run(t, testscript.Params{
 		Files:               []string{file},
 		Setup:               func(env *testscript.Env) error { env.Setenv("GORACE", "atexit_sleep_ms=10"); return nil },
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"serves": startServer, "stops": stopServer},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"serves": startServer, "stops": stopServer, "curl": scriptCurl},
 		RequireExplicitExec: true,
 	})
 }

@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"awaken": main, "curl": curlMain, "awaken-in-memory": inMemoryMain, "attacker": attackMain})
+	testscript.Main(m, map[string]func(){"awaken": main, "awaken-in-memory": inMemoryMain, "attacker": attackMain})
 }
 
 // TestScript runs the scripts in testdata/script. Beside testscript's own commands
@@ -33,16 +35,28 @@ func TestMain(m *testing.M) {
 // and, for servers, serves, stops, until and finds, which serve_test.go explains, a small
 // curl, and inmodule and plays, for tests that are written, which astest_test.go explains.
 //
+// With the race detector, exec and exits start a program that is built without it, unless the test is a long one: to start the other one
+// takes longer than most commands. What serves and signals start always has the detector.
+//
 // FAKE_OPENAI, FAKE_ANTHROPIC and FAKE_OLLAMA are the addresses of servers with models.
 func TestScript(t *testing.T) {
 	fakes := map[string]*httptest.Server{"FAKE_OPENAI": startOpenAI(), "FAKE_ANTHROPIC": startAnthropic(), "FAKE_OLLAMA": startOllama()}
 	for _, s := range fakes {
 		t.Cleanup(s.Close) // after the scripts, which are parallel
 	}
+	plain := t.TempDir()
+	if testenv.Race && !testenv.Long() {
+		if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", plain, ".").CombinedOutput(); err != nil {
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=10") // the default is a second for every command
+			if testenv.Race && !testenv.Long() {
+				env.Setenv("PATH", plain+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			}
 			for name, s := range fakes {
 				env.Setenv(name, s.URL)
 			}
@@ -55,6 +69,7 @@ func TestScript(t *testing.T) {
 			"stops":   stopServer,
 			"until":   until,
 			"finds":   findIn,
+			"curl":    scriptCurl,
 
 			"inmodule": makeFolder,
 			"plays":    playTest,

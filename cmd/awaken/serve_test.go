@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -217,14 +216,9 @@ func findIn(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], m[1])
 }
 
-// programPath finds a program of a script.
+// programPath finds a program of this test, which has the race detector if the test has it.
 func programPath(ts *testscript.TestScript, name string) string {
-	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
-		p := filepath.Join(dir, name)
-		if _, err := os.Stat(p); err == nil {
-			return p
-		}
-	}
-	ts.Fatalf("there is no program %s", name)
-	return ""
+	p, err := exec.LookPath(name)
+	ts.Check(err)
+	return p
 }
