@@ -47,7 +47,7 @@ var backends = map[string]backend{
 	},
 	"sqlite": {
 		own:   "sqlite.",
-		place: func(dir string) string { return filepath.Join(dir, "sqlite") },
+		place: placeSQLite,
 		open:  openSQLite,
 		look:  cloned,
 	},
@@ -74,11 +74,46 @@ type sqliteStore struct {
 
 func (s sqliteStore) Close() error { return s.db.Close() }
 
+// blank is a database without threads. Trials begin with copies of it: to make its tables takes as long as a trial.
+var blank = sync.OnceValues(func() (data []byte, err error) {
+	dir, err := os.MkdirTemp("", "blank")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := openSQLite(dir)
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, sqliteFile))
+})
+
+const sqliteFile = "threads.db"
+
+// placeSQLite makes the folder of a database without threads.
+func placeSQLite(dir string) string {
+	where := filepath.Join(dir, "sqlite")
+	data, err := blank()
+	if err == nil {
+		err = os.MkdirAll(where, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(where, sqliteFile), data, 0o600)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return where
+}
+
 func openSQLite(where string) (store, error) {
 	if err := os.MkdirAll(where, 0o700); err != nil {
 		return nil, err
 	}
-	db, err := sqlite.Open(context.Background(), filepath.Join(where, "threads.db"), nil)
+	db, err := sqlite.Open(context.Background(), filepath.Join(where, sqliteFile), nil)
 	if err != nil {
 		return nil, err
 	}

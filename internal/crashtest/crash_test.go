@@ -22,8 +22,8 @@ import (
 func TestMain(m *testing.M) { os.Exit(testenv.WithJobs(m, work, &server)) }
 
 // kills is how many processes the test kills on each store, or more until there was one at
-// every point.
-func kills() int { return testenv.Times(50, 3000) }
+// every point of it.
+func kills() int { return testenv.Times(15, 3000) }
 
 // lanes is how many trials of a store are made at the same time: they wait more than
 // they work.
@@ -42,11 +42,12 @@ func crashSeed() uint64 {
 }
 
 func TestKill(t *testing.T) {
+	seed := crashSeed()
 	for _, name := range slices.Sorted(maps.Keys(backends)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := &campaign{T: t, name: name, backend: backends[name], seed: crashSeed(), dir: t.ArtifactDir(),
-				points: pointsOf(name), hit: map[string]int{}, flying: map[string]int{}}
+			c := &campaign{T: t, name: name, backend: backends[name], seed: seed, dir: t.ArtifactDir(),
+				points: pointsOf(name, seed), hit: map[string]int{}, flying: map[string]int{}}
 			var wg sync.WaitGroup
 			for range lanes {
 				wg.Go(c.run)
@@ -57,8 +58,11 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// pointsOf lists the failpoints that a process on a store can come to in the conversation.
-func pointsOf(name string) []string {
+// pointsOf lists the failpoints that a process on a store can come to in the conversation. In the short test the points that all stores
+// have are dealt to them by the seed: a process dies at every point, but at most of them on one store.
+func pointsOf(name string, seed uint64) []string {
+	stores := slices.Sorted(maps.Keys(backends))
+	dealt := int(seed % uint64(len(stores)))
 	return slices.DeleteFunc(failpoint.Names(), func(p string) bool {
 		if strings.HasPrefix(p, "compaction.") || strings.HasPrefix(p, "budget.") || strings.HasPrefix(p, "tool_step.") { // they have stories of their own
 			return true
@@ -68,9 +72,16 @@ func pointsOf(name string) []string {
 				return true
 			}
 		}
-		return p == "file.before_removal" || // nothing is deleted here; see the tests of store/file
+		if p == "file.before_removal" || // nothing is deleted here; see the tests of store/file
 			strings.HasPrefix(p, "config.") || // see internal/publishtest
-			strings.HasPrefix(p, "submit.") || strings.HasPrefix(p, "claim.") // see internal/killtest
+			strings.HasPrefix(p, "submit.") || strings.HasPrefix(p, "claim.") { // see internal/killtest
+			return true
+		}
+		if testenv.Long() || strings.HasPrefix(p, backends[name].own) {
+			return false
+		}
+		dealt++
+		return stores[dealt%len(stores)] != name
 	})
 }
 
@@ -110,18 +121,27 @@ func (c *campaign) run() {
 
 var modes = []awaken.ExecutionMode{awaken.Sequential, awaken.ParallelStreaming, awaken.ParallelBatchApproval}
 
+// openings are the first trials: they cut off a call of each class, one after the other and at once, and one that waits.
+var openings = []struct {
+	mode awaken.ExecutionMode
+	at   string
+}{
+	{awaken.Sequential, "call.after:1"}, {awaken.Sequential, "call.after:2"}, {awaken.Sequential, "call.after:4"},
+	{awaken.ParallelStreaming, "call.after:2"}, {awaken.Sequential, "park.after:1"},
+}
+
 // plan says what a trial does, and where its processes are killed, one after the
-// other. The first trials cut off a call of each class. Then every point has its turn
+// other. After the openings every point has its turn
 // in every mode, first at its first hit and later at any; and others, while the run is
 // taken up.
 func (c *campaign) plan(i int) (j job, at []string) {
 	rng := rand.New(rand.NewPCG(c.seed, uint64(i)))
 	hit := func() int { return 1 + int(2*rng.ExpFloat64()) } // most points are hit only a few times
 	j = job{Store: c.name, Mode: awaken.Sequential}
-	if i < len(script[0]) {
-		at = []string{fmt.Sprintf("call.after:%d", i+1)}
+	if i < len(openings) {
+		j.Mode, at = openings[i].mode, []string{openings[i].at}
 	} else {
-		i -= len(script[0])
+		i -= len(openings)
 		round, turn := i/len(c.points), i%len(c.points)
 		j.Mode, j.Cancel = modes[(turn+round)%len(modes)], round > 0 && rng.IntN(10) == 0
 		switch point := c.points[turn]; {
