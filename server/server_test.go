@@ -173,7 +173,7 @@ func (g *rig) start(change ...func(*servertest.Config)) {
 		*c = engine.Config{Versions: g.control, Budgets: true, AllowUnpriced: g.free, Restoration: mark}
 	})
 	if g.box, err = mailbox.New(mailbox.Config{Queue: g.db, Profile: g.profile, Restoration: mark,
-		Sink: func(string) awaken.Sink { return g.stats.Sink(nil) }, Poll: 10 * time.Millisecond, Drain: 100 * time.Millisecond}, rt.With); err != nil {
+		Sink: func(string) awaken.Sink { return g.stats.Sink(nil) }, Poll: 50 * time.Millisecond, Drain: 100 * time.Millisecond}, rt.With); err != nil {
 		g.t.Fatal(err)
 	}
 	cfg.Mailbox = g.box
