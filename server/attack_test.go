@@ -655,6 +655,20 @@ func TestAttack_Slow(t *testing.T) {
 	}
 }
 
+// hostileBodies are bodies that the operations get: each reaches its store with one of them.
+var hostileBodies = []string{
+	`{"kind":"read","agent_id":"default","messages":[{"role":"user","content":"x"}],"action":"resume","tool_call_id":"x","revision":0,"payload":1}`,
+	"{}",
+	`{"id":"missing","model_id":"m"}`,
+	`{"version":"x"}`,
+	`{"policy_prompt":"","revision":0}`,
+	`{"version":1,"share":0.5}`,
+	`{"messages":[{"role":"user","content":"x"}]}`,
+	`{"agent_id":"default","messages":[{"role":"user","content":"x"}]}`,
+	`{"action":"cancel","tool_call_id":"x"}`,
+	`{"kind":"read"}`,
+}
+
 // TestAttack_Errors: internal errors appear in the server's log and nowhere else.
 func TestAttack_Errors(t *testing.T) {
 	t.Parallel()
@@ -670,12 +684,12 @@ func TestAttack_Errors(t *testing.T) {
 			g := newBrokenRig(t, err, func(c *servertest.Config) { c.Logger = slog.New(slog.NewJSONHandler(&log, nil)) })
 			d := readDocument(t, newRig(t))
 			d.operations(func(method, path string, op map[string]any) {
-				body := ""
+				bodies := []string{""}
 				if op["requestBody"] != nil {
-					body = `{"kind":"read","agent_id":"default","messages":[{"role":"user","content":"x"}],"action":"resume","tool_call_id":"x","revision":0,"payload":1}`
+					bodies = hostileBodies
 				}
 				target := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(strings.ReplaceAll(path, "{namespace}", "agents"), "missing")
-				for _, b := range []string{body, "{}", `{"id":"missing","model_id":"m"}`, `{"version":"x"}`, `{"policy_prompt":"","revision":0}`, `{"version":1,"share":0.5}`, `{"messages":[{"role":"user","content":"x"}]}`, `{"agent_id":"default","messages":[{"role":"user","content":"x"}]}`, `{"action":"cancel","tool_call_id":"x"}`, `{"kind":"read"}`} {
+				for _, b := range bodies {
 					status, text := g.ask(method, target, b, admin...)
 					if strings.Contains(text, secret) || strings.Contains(text, "10.0.0.7") {
 						t.Errorf("%s %s: %d %s", method, path, status, text)

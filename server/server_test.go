@@ -113,7 +113,7 @@ func code() registry.Config {
 				}
 				return nil, awaken.Suspend(awaken.Ticket{Suspension: awaken.Suspension{Action: "tool:ask", Message: "May I?"}})
 			}),
-			awaken.NewTool(awaken.ToolSpec{ID: "wait", Effect: awaken.ReadOnly}, func(ctx context.Context, _ *awaken.ToolCall, _ struct{}) (string, error) {
+			awaken.NewTool(awaken.ToolSpec{ID: "wait", Effect: awaken.ReadOnly, Timeout: time.Hour}, func(ctx context.Context, _ *awaken.ToolCall, _ struct{}) (string, error) {
 				select {
 				case <-time.After(time.Hour):
 				case <-ctx.Done():
