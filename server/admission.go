@@ -49,7 +49,7 @@ func (a *admission) submission(req *Request, s *mailbox.Submission) error {
 		return err
 	}
 	for i := range q.Decisions {
-		if err := checkDecision(&q.Decisions[i]); err != nil {
+		if err := CheckDecision(&q.Decisions[i]); err != nil {
 			return err
 		}
 	}
@@ -197,8 +197,8 @@ func lastAgent(req *Request, threadID string) (string, error) {
 	return r.Run.AgentID, nil
 }
 
-// checkDecision checks the names in a decision.
-func checkDecision(d *awaken.Decision) error {
+// CheckDecision checks the names in a decision.
+func CheckDecision(d *awaken.Decision) error {
 	if err := protocol.CheckID("tool_call_id", d.Target); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -42,7 +43,7 @@ func listen(t *testing.T, change ...func(*servertest.Config)) *served {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	cfg := servertest.Config{Config: server.Config{Mailbox: g.box, Keys: g.keys, Changes: g.db.(*memory.DB).Changes(), ManualMailbox: true}}
+	cfg := servertest.Config{Config: server.Config{Mailbox: g.box, Keys: g.keys, ManualMailbox: true}, Runs: runs.Config{Changes: g.db.(*memory.DB).Changes()}}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -10,9 +10,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
-	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
@@ -51,12 +49,8 @@ type Config struct {
 	// all of them but capabilities: documents, audit log, connections, admin assistant, stats.
 	Control    *config.Manager
 	HideConfig bool
-	// Traces enables the routes of traces. They show what models and tools were told and said.
-	Traces bool
 	// NoAudit says that Control keeps no audit log.
 	NoAudit bool
-	// Changes is the log of what changes in tenants. Nil makes the feed unavailable.
-	Changes changelog.Store
 	// Users says how users of a tenant are told apart.
 	Users Users
 	// TrustClients lets clients instruct the agents: system messages and context join the system
@@ -83,9 +77,6 @@ type Config struct {
 	Version       string
 	// Settings are those of the program, for admins to look at.
 	Settings []Setting
-
-	// Live keeps the judgements of runs, which traces show. If nil, they show none.
-	Live live.Store
 
 	Logger *slog.Logger // nil discards
 	NewID  func() string

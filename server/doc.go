@@ -3,7 +3,7 @@
 //
 //	rt, err := engine.New(cfg)                                  // agents, tools, models
 //	box, err := mailbox.New(mailbox.Config{Queue: db}, rt.With) // a durable queue
-//	srv, err := server.New(server.Config{Mailbox: box})
+//	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}})
 //	err = srv.Run(ctx)                                          // or mount srv.Handler() anywhere
 //
 // A request is accepted once its input is stored; the client may then disconnect. A stream reads the
@@ -20,9 +20,10 @@
 //
 // # Wings
 //
-// This package is the kernel of a server, with threads, runs and keys. Other nouns are wings, packages
+// This package is the kernel of a server, with keys and sessions. Other nouns are wings, packages
 // below this one that a program passes in [Config.Wings]:
 //
+//	runs        threads, messages, runs, decisions, events, files, the queue, forks, traces
 //	control     config documents, versions, canaries, the audit log, connections
 //	evals       datasets, evaluations, judgements of production runs
 //	automation  schedules, triggers, webhooks
@@ -51,23 +52,22 @@
 //	admit      rate of the key; the body; requests and streams at a time  limits.go, body.go, share.go
 //	bound      time of the request                                        limits.go
 //	scope      whether what the path names is the caller's user's          user.go
-//	Handle     the handler of the noun                                    thread.go, run.go, …
+//	Handle     the handler of the noun, in a wing or here                 health.go, keyring.go, …
 //
 // A handler is a method of its noun, such as threads or runs: a type with the dependencies of its
 // handlers and no others, whose method routes lists them. The handler gets a [Request], reads path,
 // query and body from it and answers with Reply (request.go), or passes it to streams, which sends
 // events until the run ends, the client disconnects or the server stops (stream.go, and
 // translation.go for the frames of protocols). Handlers pass input for runs to [Submit] (submit.go)
-// and decisions to decide (decision.go), which pass it through admission (admission.go). The handlers of protocols get a call, which is a request
-// behind the interface [protocol.Call] (call.go).
+// which passes it through admission (admission.go), and sign decisions with [Vet] (decision.go). The handlers of
+// protocols get a call, which is a request behind the interface [protocol.Call] (call.go).
 //
 // [FailureOf] maps the error of a handler to a status, a code and a message: errors.go. Limits and
 // their defaults are in limits.go.
 //
 // # Files
 //
-// Each noun has a file with its routes, the types of its bodies and its handlers. Running
-// agents: thread, message, run, approval, event, pending, dispatch, queue, fork, trace. Operating
-// the server: health, system, keyring. What wings use: wing, request, route, list, errors, stream,
-// submit, decision.
+// Each noun has a file with its routes, the types of its bodies and its handlers: here health, system,
+// setting, metrics, keyring, tenant and signin. What wings use: wing, request, route, list, errors,
+// stream, submit, decision.
 package server

@@ -309,21 +309,19 @@ func TestEncodings_AllocateNothingForAChunk(t *testing.T) {
 	}
 	buf := make([]byte, 0, 4<<10)
 	e := &awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: 1}, RunID: "r", Time: 1, Event: &awaken.TextDelta{Delta: "piece"}}
-	for name, frames := range map[string]Framing{"raw": RawFrames, "canonical": canonicalFrames("t")} {
-		for _, n := range []int{1, 2} {
-			all := newEncodings(maxEncoded)
-			var x *encoding
-			for range n {
-				x = all.join(encodingKey{format: name})
+	for _, n := range []int{1, 2} {
+		all := newEncodings(maxEncoded)
+		var x *encoding
+		for range n {
+			x = all.join(encodingKey{format: "raw"})
+		}
+		if got := testing.AllocsPerRun(1000, func() {
+			e.Seq++
+			if _, err := x.frames(buf, e, RawFrames); err != nil {
+				t.Fatal(err)
 			}
-			if got := testing.AllocsPerRun(1000, func() {
-				e.Seq++
-				if _, err := x.frames(buf, e, frames); err != nil {
-					t.Fatal(err)
-				}
-			}); got > 0 {
-				t.Errorf("%s, %d streams: %v allocations for a chunk", name, n, got)
-			}
+		}); got > 0 {
+			t.Errorf("%d streams: %v allocations for a chunk", n, got)
 		}
 	}
 }
@@ -375,31 +373,4 @@ func TestFeed_AllocatesNothingForAChunk(t *testing.T) {
 		t.Error(err)
 	}
 	sink.Close()
-}
-
-// Canonical events have the bytes of encoding/json.
-func TestCanonicalFrames_AreThoseOfJSON(t *testing.T) {
-	files, err := filepath.Glob("../testdata/runs/*.txtar")
-	if err != nil || len(files) < 100 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
-	for _, thread := range []string{"t", `<"é> `} {
-		frames := canonicalFrames(thread)
-		for _, file := range files {
-			for _, e := range append(goldenEntries(t, file), awaken.Entry{Cursor: awaken.Cursor{Epoch: 12, Seq: 1 << 40}, Time: 1e12, Event: &awaken.Error{Message: "<&> "}}) {
-				ev, err := canonical(thread, &e)
-				if err != nil {
-					t.Fatal(err)
-				}
-				data, err := json.Marshal(ev)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := fmt.Sprintf("id: %s\ndata: %s\n\n", e.Cursor, data)
-				if got, err := frames(nil, &e); err != nil || string(got) != want {
-					t.Fatalf("got\n%s, %v, want\n%s", got, err, want)
-				}
-			}
-		}
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/server/servertest"
 )
 
@@ -438,7 +439,7 @@ func TestHTTP2_StopEndsStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: g.box, ManualMailbox: true})
+	srv, err := server.New(server.Config{Mailbox: g.box, Wings: []server.Wing{runs.New(runs.Config{})}, ManualMailbox: true})
 	if err != nil {
 		t.Fatal(err)
 	}

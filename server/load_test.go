@@ -30,6 +30,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/server/telemetry"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/postgres"
@@ -262,7 +263,7 @@ func serveLoad() error {
 	if err != nil {
 		return err
 	}
-	cfg := server.Config{Mailbox: box, Metrics: metrics, Observer: observer, Routes: routes, Handlers: map[string]http.Handler{
+	cfg := server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Metrics: metrics, Observer: observer, Routes: routes, Handlers: map[string]http.Handler{
 		"POST /go":   http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(start) }),
 		"GET /usage": http.HandlerFunc(serveUsage),
 	}}

@@ -23,12 +23,12 @@ func describe(document func() ([]byte, error)) protocol.Route {
 	})}
 }
 
-// document returns the OpenAPI document of routes. Parts are values of further types that clients send.
+// document returns the OpenAPI document of routes. Parts are as in [Composed].
 func document(version string, routes []protocol.Route, parts []any) ([]byte, error) {
 	defs := &definitions{schemas: object{}, types: map[string]reflect.Type{}}
 	defs.addEvents()
 	for _, v := range parts {
-		defs.strict(reflect.TypeOf(v))
+		defs.part(v)
 	}
 	paths := map[string]object{}
 	for i := range routes {

@@ -5,54 +5,22 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/registry"
 )
 
 // table returns the routes of a server: its own, as far as their dependencies are configured, and
 // those of protocols.
 func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
-	registry := func() *registry.Registry { return RuntimeOf(cfg.Mailbox.Tenant("")).Registry() }
-	cfg.Metrics.words.use(registry)
+	cfg.Metrics.words.use(s.kernel.Registry)
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger, box: cfg.Mailbox}).routes(),
 		newSignIns(cfg, s.auth).routes(),
-		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, traces: cfg.Traces, audit: cfg.Control != nil && !cfg.NoAudit, stats: cfg.has("stats")}).routes(),
+		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, traces: cfg.has("traces"), audit: cfg.Control != nil && !cfg.NoAudit, stats: cfg.has("stats")}).routes(),
 		(&settings{list: cfg.Settings}).routes(),
 		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
-		(&threads{newID: cfg.NewID}).routes(),
-		(&messages{}).routes(),
-		(&runs{streams: s.streams}).routes(),
-		(&approvals{DecisionLog{cfg.Control, cfg.Logger}}).routes(),
-		(&batches{approvals{DecisionLog{cfg.Control, cfg.Logger}}}).routes(),
-		(&restored{batches{approvals{DecisionLog{cfg.Control, cfg.Logger}}}}).routes(),
-		(&events{streams: s.streams}).routes(),
-		(&pending{}).routes(),
-		(&files{limits: cfg.Files, serving: s.serving}).routes(),
-		(&dispatches{}).routes(),
-		(&queues{}).routes(),
-		(&searches{registry: registry}).routes(),
-		(&explanations{}).routes(),
-		(&timelines{}).routes(),
-		(&forks{newID: cfg.NewID, control: cfg.Control, registry: registry}).routes(),
-		(&trees{registry: registry}).routes(),
 	)
-	if cfg.Traces {
-		all = append(all, (&traces{control: cfg.Control, live: cfg.Live}).routes()...)
-		all = append(all, (&pins{audit: cfg.Control}).routes()...)
-	}
-	all = append(all, (&remembered{audit: cfg.Control}).routes()...)
-	if cfg.Changes != nil {
-		all = append(all, newChanges(cfg, s.streams).routes()...)
-	}
 	if cfg.Keys != nil {
 		all = append(all, s.tenants.routes()...)
 		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox, control: cfg.Control}).routes()...)
-	}
-	if !cfg.HideConfig {
-		all = append(all, (&timelines{}).requests()...)
-	}
-	if cfg.Control != nil && !cfg.HideConfig {
-		all = append(all, (&forks{newID: cfg.NewID, control: cfg.Control, registry: registry}).replays()...)
 	}
 	for _, w := range cfg.Wings {
 		routes, err := w.Mount(s.kernel)

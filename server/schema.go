@@ -75,7 +75,7 @@ var wire = map[reflect.Type]object{
 	reflect.TypeFor[SkillDocument]():   ref(documentNames[config.Skills]),
 	reflect.TypeFor[ToolDocument]():    ref(documentNames[config.Tools]),
 	reflect.TypeFor[PatchDocument]():   {"type": "object", "description": "fields of a document; null clears a field, and _clear lists overrides to remove"},
-	reflect.TypeFor[nullableText]():    {"type": []string{"string", "null"}, "description": "null clears the field"},
+	reflect.TypeFor[NullableText]():    {"type": []string{"string", "null"}, "description": "null clears the field"},
 	reflect.TypeFor[awaken.RunStatus](): enum(awaken.RunCreated, awaken.RunRunning, awaken.RunWaiting,
 		awaken.RunDone),
 	reflect.TypeFor[awaken.CallStatus](): enum(awaken.CallNew, awaken.CallRunning, awaken.CallSuspended, awaken.CallResuming,
@@ -207,11 +207,24 @@ func (d *definitions) addEvents() {
 		all = append(all, ref(name))
 	}
 	d.schemas["Event"] = object{"oneOf": all}
-	d.schemas["FeedEvent"] = object{"anyOf": []any{d.of(reflect.TypeFor[changeView]()), d.of(reflect.TypeFor[canonicalEvent]())}}
 	for _, t := range []reflect.Type{reflect.TypeFor[llm.Source](), reflect.TypeFor[llm.Opaque](), reflect.TypeFor[llm.Block]()} {
 		d.of(t) // schemas above refer to them by name
 	}
 	d.strict(reflect.TypeFor[InputMessage]())
+}
+
+// part defines a type that bodies of a wing have as a part.
+func (d *definitions) part(v any) {
+	u, ok := v.(OneOf)
+	if !ok {
+		d.strict(reflect.TypeOf(v))
+		return
+	}
+	var all []any
+	for _, t := range u.Types {
+		all = append(all, d.of(reflect.TypeOf(t)))
+	}
+	d.schemas[u.Name] = object{"anyOf": all}
 }
 
 // strict defines a type that clients send, which refuses unknown fields.
@@ -234,7 +247,7 @@ func (d *definitions) of(t reflect.Type) object {
 	if isDocument(t) && d.schemas[documentNames[config.Agents]] == nil {
 		d.addDocuments()
 	}
-	if t.Kind() == reflect.Struct && t != reflect.TypeFor[nullableText]() && t != reflect.TypeFor[time.Time]() {
+	if t.Kind() == reflect.Struct && t != reflect.TypeFor[NullableText]() && t != reflect.TypeFor[time.Time]() {
 		name := nameOf(t)
 		if old, ok := d.types[name]; ok {
 			if old != t {

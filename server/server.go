@@ -63,7 +63,7 @@ func New(cfg Config) (*Server, error) {
 	s.tenants = &tenants{keys: cfg.Keys, control: cfg.Control}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.assistant()}
 	s.kernel = &Kernel{Mailbox: cfg.Mailbox, ManualMailbox: cfg.ManualMailbox, Control: cfg.Control, Streams: s.streams, Serving: s.serving, Logger: cfg.Logger, NewID: cfg.NewID,
-		TrustClients: cfg.TrustClients, BasePath: cfg.BasePath, HideConfig: cfg.HideConfig, Version: cfg.Version, auth: s.auth, limiter: s.limiter}
+		TrustClients: cfg.TrustClients, BasePath: cfg.BasePath, Files: cfg.Files, HideConfig: cfg.HideConfig, Version: cfg.Version, auth: s.auth, limiter: s.limiter}
 	table, err := s.table(&cfg)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)

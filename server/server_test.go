@@ -3,6 +3,7 @@ package server_test
 import (
 	"github.com/awaken-go/awaken/server/automation"
 	"github.com/awaken-go/awaken/server/control"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/server/servertest"
 
 	"bufio"
@@ -157,14 +158,15 @@ func newRig(t testing.TB, change ...func(*servertest.Config)) *rig {
 func (g *rig) start(change ...func(*servertest.Config)) {
 	g.t.Helper()
 	g.hooks = new(webhook.Memory)
-	cfg := servertest.Config{Config: server.Config{Keys: g.keys, Traces: true, Limits: server.Limits{WrongKeys: -1}, // tests send wrong keys on purpose
+	cfg := servertest.Config{Config: server.Config{Keys: g.keys, Limits: server.Limits{WrongKeys: -1}, // tests send wrong keys on purpose
 		Settings: []server.Setting{{Name: "log.level", Value: "info", Source: "default"}}},
+		Runs:       runs.Config{Traces: true},
 		Plane:      control.Config{Limiter: limit.New(limit.Config{})},
 		Automation: automation.Config{Hooks: g.hooks, Schedules: contestedSchedules{new(schedule.Memory)}},
 		Figures:    figures.Config{Replicas: figures.NewReplicas(memory.NewProfile())}}
 	g.t.Cleanup(cfg.Plane.Limiter.Close)
 	if log, ok := g.db.(interface{ Changes() changelog.Store }); ok {
-		cfg.Changes = log.Changes()
+		cfg.Runs.Changes = log.Changes()
 	}
 	g.openControl(&cfg)
 	var err error

@@ -89,7 +89,7 @@ func newSignIns(cfg *Config, a *auth) *signIns {
 		lasts = most
 	}
 	return &signIns{auth: a, lasts: lasts, most: most, version: cfg.Version, now: time.Now,
-		features: features{Config: config, Audit: config && !cfg.NoAudit, Budgets: BudgetOf(cfg.Mailbox.Tenant("")) != nil, Evals: cfg.has("evals"), Schedules: cfg.has("schedules"), Webhooks: cfg.has("webhooks"), Triggers: cfg.has("triggers"), Traces: cfg.Traces, Assistant: config && cfg.has("assistant")}}
+		features: features{Config: config, Audit: config && !cfg.NoAudit, Budgets: BudgetOf(cfg.Mailbox.Tenant("")) != nil, Evals: cfg.has("evals"), Schedules: cfg.has("schedules"), Webhooks: cfg.has("webhooks"), Triggers: cfg.has("triggers"), Traces: cfg.has("traces"), Assistant: config && cfg.has("assistant")}}
 }
 
 // get replies to every client. Only one that sends a wrong key or token, or asks from a page of another

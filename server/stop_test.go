@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -44,7 +45,7 @@ func TestServe_ReturnsAlthoughARunDoesNotStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Limits: server.Limits{ShutdownTime: 50 * time.Millisecond}})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Limits: server.Limits{ShutdownTime: 50 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestServe_StreamsLastUntilTheStepIsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Routes: aisdk.Routes(), Limits: server.Limits{ShutdownTime: time.Minute}})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Routes: aisdk.Routes(), Limits: server.Limits{ShutdownTime: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,9 @@ type Format struct {
 	frames Framing
 }
 
+// NewFormat returns a format. Streams of a thread in formats of one name share the frames.
+func NewFormat(name string, frames Framing) Format { return Format{name, frames} }
+
 // RawFrames appends an event as it is, with its cursor as the id.
 func RawFrames(buf []byte, e *awaken.Entry) ([]byte, error) {
 	buf = AppendCursor(append(buf, "id: "...), e.Cursor)
@@ -57,6 +60,9 @@ type Streams struct {
 
 // Heartbeat returns the interval of heartbeats on an idle stream; 0 or less means none.
 func (s *Streams) Heartbeat() time.Duration { return s.heartbeat }
+
+// Collect returns how long deltas wait for others, to be sent with them; 0 means that they do not.
+func (s *Streams) Collect() time.Duration { return s.collect }
 
 // Causes that end a stream: its key was revoked or its session ended, or its token has expired.
 var (
@@ -94,6 +100,12 @@ func Revoked(ctx context.Context, err error) error {
 // Start begins the response.
 func (s *Streams) Start(req *Request) *sse.Writer {
 	return sse.Start(req.w, req.r.ProtoMajor > 1, s.write, s.maxFrames)
+}
+
+// Open is Start for a stream of another source than the log of one thread. The stream counts as open until done is called.
+func (s *Streams) Open(req *Request) (out *sse.Writer, done func()) {
+	s.metrics.streams.Inc()
+	return s.Start(req), s.metrics.streams.Dec
 }
 
 // HeadersOnly answers a HEAD request with the headers of a stream.
@@ -136,7 +148,7 @@ func (s *Streams) Follow(req *Request, threadID, runID string, after awaken.Curs
 	if err == nil {
 		err = f.last(f.copy(wait, silent))
 	}
-	return f.end(err)
+	return s.End(req, f.out, err)
 }
 
 // feed is one stream in progress.
@@ -157,9 +169,8 @@ type feed struct {
 
 // open begins the response and counts the stream until close is called.
 func (f *feed) open() (close func()) {
-	f.metrics.streams.Inc()
-	f.out = f.Start(f.req)
-	return f.metrics.streams.Dec
+	f.out, close = f.Open(f.req)
+	return close
 }
 
 // copy sends entries until the run ends or the client disconnects. Until the first entry, silent is
@@ -326,25 +337,25 @@ func (f *feed) send(e *awaken.Entry, frames Framing) error {
 	return err
 }
 
-// end sends the buffered frames and, unless the client caused it or the store could not be read, an error.
-func (f *feed) end(err error) error {
+// End sends the buffered frames and, unless the client caused it or the store could not be read, an error.
+func (s *Streams) End(req *Request, out *sse.Writer, err error) error {
 	if passing(err) {
-		f.logger.Warn("stream cut off", "route", f.req.route.Path, "error", err)
-		_ = f.out.Flush() // the client may be gone
+		s.logger.Warn("stream cut off", "route", req.route.Path, "error", err)
+		_ = out.Flush() // the client may be gone
 		panic(http.ErrAbortHandler)
 	}
-	if err != nil && f.req.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
+	if err != nil && req.r.Context().Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		failure := FailureOf(err)
-		f.logger.Warn("stream failed", "route", f.req.route.Path, "error", err)
+		s.logger.Warn("stream failed", "route", req.route.Path, "error", err)
 		body, _ := json.Marshal(ErrorBody{Error: failure.Message, Code: failure.Code})
-		if err := f.out.Frame("", "error", body); err != nil {
+		if err := out.Frame("", "error", body); err != nil {
 			return nil
 		}
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		f.metrics.cutOff.Inc()
+		s.metrics.cutOff.Inc()
 		return nil
 	}
-	_ = f.out.End() // the client may be gone
+	_ = out.End() // the client may be gone
 	return nil
 }

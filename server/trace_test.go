@@ -87,7 +87,7 @@ func TestTraces_AreListedWithTheFiltersOfRuns(t *testing.T) {
 
 func TestTraces_AreOffUnlessAskedFor(t *testing.T) {
 	t.Parallel()
-	g := newRig(t, func(c *servertest.Config) { c.Traces = false })
+	g := newRig(t, func(c *servertest.Config) { c.Runs.Traces = false })
 	_, run := g.done(admin...)
 	g.want(404, "GET", "/v1/traces", "", admin...)
 	g.want(404, "GET", "/v1/traces/"+run, "", admin...)

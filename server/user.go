@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -175,24 +174,6 @@ func (req *Request) AdmitThread(what, id, threadID string) error {
 		return err
 	case t.UserID != req.User:
 		return protocol.NotFound(what, id)
-	}
-	return nil
-}
-
-// admitBelow fails if a thread below another belongs to another user.
-func (req *Request) admitBelow(threadID string) error {
-	for t, err := range awaken.Pages(req.ctx, 200, func(ctx context.Context, offset, limit int) ([]*awaken.Thread, error) {
-		return req.tenant.Store.ListThreads(ctx, awaken.ThreadQuery{ParentThreadID: threadID, Offset: offset, Limit: limit})
-	}) {
-		if err != nil {
-			return err
-		}
-		if t.UserID != req.User {
-			return Fail(http.StatusConflict, "conflict", "thread %s has child threads of other users, which cannot be deleted with it", threadID)
-		}
-		if err := req.admitBelow(t.ID); err != nil {
-			return err
-		}
 	}
 	return nil
 }

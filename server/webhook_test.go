@@ -25,7 +25,7 @@ import (
 // openWebhooks adds webhooks and triggers to a server. They work when the test says so.
 func (g *rig) openWebhooks(cfg *servertest.Config) {
 	g.t.Helper()
-	if cfg.Changes == nil {
+	if cfg.Runs.Changes == nil {
 		return
 	}
 	sealer, err := oauth.NewSealer(make([]byte, 32))
@@ -38,7 +38,7 @@ func (g *rig) openWebhooks(cfg *servertest.Config) {
 		endpoints = contestedEndpoints{new(webhook.MemoryEndpoints)}
 		g.endpoints = endpoints
 	}
-	router, err := deliver.NewRouter(deliver.RouterConfig{Endpoints: endpoints, Hooks: g.hooks, Changes: cfg.Changes, Sealer: sealer, Poll: 10 * time.Millisecond})
+	router, err := deliver.NewRouter(deliver.RouterConfig{Endpoints: endpoints, Hooks: g.hooks, Changes: cfg.Runs.Changes, Sealer: sealer, Poll: 10 * time.Millisecond})
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -33,8 +33,14 @@ type Featured interface {
 
 // Composed is a wing whose bodies have parts that the OpenAPI document refers to by name.
 type Composed interface {
-	// Parts returns a value of the type of each part.
+	// Parts returns a value of the type of each part that clients send, or a OneOf.
 	Parts() []any
+}
+
+// OneOf is a part that is one of several types, with a value of each.
+type OneOf struct {
+	Name  string
+	Types []any
 }
 
 // Assisting is a wing with an admin assistant, the server's own agent, if it has the feature "assistant".
@@ -56,6 +62,7 @@ type Kernel struct {
 	// TrustClients and BasePath are as in [Config].
 	TrustClients bool
 	BasePath     string
+	Files        FileLimits
 	HideConfig   bool   // the server shows nothing of the control plane
 	Version      string // of the program
 

@@ -375,7 +375,6 @@ func keyFile(s *settings.Settings) string {
 
 // serve adds the control plane to the configuration of a server.
 func (c *control) serve(sc *server.Config, s *settings.Settings, limiter *limit.Limiter) {
-	sc.Traces = s.Admin.Traces
 	sc.Control, sc.HideConfig, sc.NoAudit = c.manager, !s.Admin.Config, !s.Audit.Enabled
 	cfg := plane.Config{Adapters: adapters(), Assistant: c.assistant, Limiter: limiter}
 	if b := c.servers.broker; b != nil {

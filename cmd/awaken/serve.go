@@ -31,6 +31,7 @@ import (
 	"github.com/awaken-go/awaken/server/evals"
 	"github.com/awaken-go/awaken/server/figures"
 	"github.com/awaken-go/awaken/server/jwt"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
@@ -211,17 +212,17 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 	sc.Routes = slices.Concat(sc.Routes, a2aRoutes, mcpRoutes)
 	control.serve(&sc, s, k.limiter)
 	sc.AllowUnpriced = s.Budget.Unpriced == "allow"
-	sc.Changes = b.changes
 	triggers, err := openTriggers(s, b)
 	if err != nil {
 		return err
 	}
+	served := runs.Config{Traces: s.Admin.Traces, Changes: b.changes}
 	counted := figures.Config{Rollups: b.rollups, Stats: k.stats, Replicas: replicas}
 	if s.Evals.Routes {
 		w := evals.New(evalConfig(s, b, k))
-		sc.Wings, sc.Live, counted.Ended = append(sc.Wings, w), b.judgements, w.Offer
+		sc.Wings, served.Live, counted.Ended = append(sc.Wings, w), b.judgements, w.Offer
 	}
-	sc.Wings = append(sc.Wings, figures.New(counted), automation.New(automation.Config{Schedules: b.schedules, Triggers: triggers,
+	sc.Wings = append(sc.Wings, runs.New(served), figures.New(counted), automation.New(automation.Config{Schedules: b.schedules, Triggers: triggers,
 		Hooks: b.hooks, Webhooks: &automation.WebhookConfig{Router: router, Endpoints: b.endpoints}}))
 	if !s.DatabaseURL.IsZero() { // an SQLite file is one server's
 		sc.KeyRates = b.limits

@@ -30,6 +30,7 @@ import (
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/control"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
@@ -126,7 +127,7 @@ func run(ctx context.Context, file, secretsKey, adminKey, address string, ready 
 		return err
 	}
 	srv, err := server.New(server.Config{Mailbox: box, Address: address, Keys: keys, Control: manager,
-		Wings: []server.Wing{control.New(control.Config{Adapters: []string{"house"}})}})
+		Wings: []server.Wing{runs.New(runs.Config{}), control.New(control.Config{Adapters: []string{"house"}})}})
 	if err != nil {
 		return err
 	}

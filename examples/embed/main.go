@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -42,7 +43,7 @@ func newApp() (http.Handler, *mailbox.Mailbox, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	srv, err := server.New(server.Config{Mailbox: box})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}})
 	if err != nil {
 		return nil, nil, err
 	}

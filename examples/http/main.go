@@ -21,6 +21,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 
@@ -57,7 +58,7 @@ func run(ctx context.Context, file, adminKey, address string, ready func(address
 	if err := keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		return err
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Address: address, Keys: keys, Metrics: metrics, Logger: slog.Default()})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Address: address, Keys: keys, Metrics: metrics, Logger: slog.Default()})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ var said = map[string][]string{
 var other = map[string][]string{
 	"protocol/openai/responses.go": {"it was made with store false"},
 	"plugin/genui/instructions.go": {"It was made by the interface"},
-	"server/run.go":                {"of which it was not known whether it took effect"},
+	"server/runs/run.go":           {"of which it was not known whether it took effect"},
 }
 
 // Only calltext.go makes texts that say whether a call took effect.

@@ -24,6 +24,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
@@ -66,7 +67,7 @@ func serve(j job) error {
 	if err != nil {
 		return err
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Address: j.Address, Logger: log, Limits: server.Limits{Requests: 1000},
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Address: j.Address, Logger: log, Limits: server.Limits{Requests: 1000},
 		Routes: slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes(), tasks)})
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -88,7 +89,7 @@ func serve(t *testing.T, model llm.Model) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Limits: server.Limits{Streams: 5000}})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Limits: server.Limits{Streams: 5000}})
 	if err != nil {
 		t.Fatal(err)
 	}

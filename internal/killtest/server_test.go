@@ -21,6 +21,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
@@ -58,7 +59,7 @@ func serve(j job) error {
 	if err != nil {
 		return err
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Address: j.Address, Logger: log, Limits: server.Limits{Requests: 1000, ShutdownTime: 2 * time.Second}})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Address: j.Address, Logger: log, Limits: server.Limits{Requests: 1000, ShutdownTime: 2 * time.Second}})
 	if err != nil {
 		return err
 	}

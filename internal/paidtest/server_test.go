@@ -20,6 +20,7 @@ import (
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/evals"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
@@ -91,7 +92,7 @@ func serve(j job) error {
 	if err := keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		return err
 	}
-	srv, err := server.New(server.Config{Keys: keys, Mailbox: box, Address: j.Address, Logger: log, Wings: []server.Wing{evals.New(cfg)}})
+	srv, err := server.New(server.Config{Keys: keys, Mailbox: box, Address: j.Address, Logger: log, Wings: []server.Wing{runs.New(runs.Config{}), evals.New(cfg)}})
 	if err != nil {
 		return err
 	}

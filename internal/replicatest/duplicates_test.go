@@ -27,6 +27,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
@@ -96,7 +97,7 @@ func (p *paying) serve(db mailbox.Queue, relays *bus.Exchange) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, ManualMailbox: true, Limits: server.Limits{Requests: 4000, Streams: 4000, KeyRate: -1},
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, ManualMailbox: true, Limits: server.Limits{Requests: 4000, Streams: 4000, KeyRate: -1},
 		Routes: slices.Concat[[]protocol.Route](aisdk.Routes(), agui.Routes(), tasks, openai.Routes())})
 	if err != nil {
 		p.Fatal(err)

@@ -34,6 +34,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/postgres"
 )
@@ -142,7 +143,7 @@ func newFleetAt(t testing.TB, database string, n int, model llm.Model, join func
 		if i == 0 {
 			f.box = box
 		}
-		srv, err := server.New(server.Config{Mailbox: box, ManualMailbox: i > 0, Routes: append(aisdk.Routes(), agui.Routes()...),
+		srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, ManualMailbox: i > 0, Routes: append(aisdk.Routes(), agui.Routes()...),
 			Limits: server.Limits{Requests: 4000, Streams: 4000, ShutdownTime: 10 * time.Second, KeyRate: -1}})
 		if err != nil {
 			t.Fatal(err)
@@ -187,7 +188,7 @@ func newHandler(t testing.TB, keys *server.Keys) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Keys: keys, Open: new(false), Limits: server.Limits{KeyRate: -1, WrongKeys: -1}})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Keys: keys, Open: new(false), Limits: server.Limits{KeyRate: -1, WrongKeys: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}

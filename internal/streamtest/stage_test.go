@@ -24,6 +24,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/timeline"
 )
 
@@ -155,7 +156,7 @@ func newStage(t *testing.T, queue mailbox.Queue) *stage {
 	if s.box, err = mailbox.New(mailbox.Config{Queue: s.queue, Log: log}, rig.Runtime().With); err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: s.box, Routes: routes, ManualMailbox: true})
+	srv, err := server.New(server.Config{Mailbox: s.box, Wings: []server.Wing{runs.New(runs.Config{})}, Routes: routes, ManualMailbox: true})
 	if err != nil {
 		t.Fatal(err)
 	}

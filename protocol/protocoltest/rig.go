@@ -27,6 +27,7 @@ import (
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -88,7 +89,7 @@ func (g *Rig) Start(works bool) (*mailbox.Mailbox, string) {
 	if err != nil {
 		g.TB.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Routes: g.routes, ManualMailbox: true, Users: server.Users{Header: UserHeader}})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Routes: g.routes, ManualMailbox: true, Users: server.Users{Header: UserHeader}})
 	if err != nil {
 		g.TB.Fatal(err)
 	}

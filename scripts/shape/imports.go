@@ -92,7 +92,7 @@ var importRules = []importRule{
 }
 
 // wings are the packages of routes that a program adds to a server.
-var wings = list("./server/automation", "./server/control", "./server/evals", "./server/figures")
+var wings = list("./server/automation", "./server/control", "./server/evals", "./server/figures", "./server/runs")
 
 // siblingFolders are for siblingRule: packages below different children of one of these folders must
 // not import each other, neither in tests nor elsewhere. Tests may import a sibling that ends in "test",
@@ -118,7 +118,7 @@ var rootModules = list(
 )
 
 // maxChain is for chainRule: the maximum length of a chain of our packages, each importing the next. The longest is
-// cmd/awaken, a wing, server, protocol, mailbox, blob, the root, llm, internal/appendjson.
+// cmd/awaken, a wing, server, protocol, mailbox, eventlog, the root, llm, internal/appendjson.
 const maxChain = 9
 
 // mustExist names packages that must exist, so that the rules check something.

@@ -6,7 +6,7 @@
 //
 //	web, err := console.New("")
 //	...
-//	srv, err := server.New(server.Config{Mailbox: box, Console: web})
+//	srv, err := server.New(server.Config{Mailbox: box, Wings: wings, Console: web})
 package console
 
 import (

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/internal/forked"
+	"github.com/awaken-go/awaken/server/internal/judgement"
 )
 
 // lives has the handlers of what is said about the runs of users by the policies of their agents.
@@ -38,7 +39,7 @@ func toldOf(o *observe.Plugin) func(ctx context.Context, run *awaken.Run, j *liv
 		return nil
 	}
 	return func(ctx context.Context, run *awaken.Run, j *live.Judgement) {
-		for _, e := range server.EvaluationsOf(j) {
+		for _, e := range judgement.Evaluations(j) {
 			o.Evaluated(ctx, run, e)
 		}
 	}
@@ -83,9 +84,12 @@ type judgementList struct {
 func judgements(req *server.Request, store live.Store, q live.Query) ([]*live.Judgement, server.Keyset, error) {
 	limit := q.Limit
 	q.Limit = 0
-	from, err := server.AfterJudgement(req, "jdg_", server.FiltersOf(req, q), &q)
+	from, err := req.Behind("jdg_", server.FiltersOf(req, q))
 	if err != nil {
 		return nil, from, err
+	}
+	if !judgement.After(from.At, &q) {
+		return nil, from, server.ErrCursor
 	}
 	q.Limit = limit + 1
 	list, err := store.Judgements(req.Context(), q)
@@ -107,7 +111,7 @@ func (h *lives) list(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
-	q, err := server.JudgementQuery(req)
+	q, err := judgement.Query(req)
 	if err != nil {
 		return err
 	}
@@ -121,7 +125,7 @@ func (h *lives) list(req *server.Request) error {
 
 func (h *lives) get(req *server.Request) error {
 	id := req.Path("run_id")
-	known, err := server.JudgementsOf(req.Context(), h.worker.Store, req.TenantName(), id)
+	known, err := judgement.Of(req.Context(), h.worker.Store, req.TenantName(), id)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 )
 
 // Chunks is the number of pieces of every answer.
@@ -70,7 +71,7 @@ func StartTapped(tb testing.TB, queue mailbox.Queue, tap engine.Tap) *Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Routes: slices.Concat(aisdk.Routes(), agui.Routes())})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Routes: slices.Concat(aisdk.Routes(), agui.Routes())})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // dispatches has the handlers of a thread's dispatches and of dead letters.
@@ -15,17 +16,17 @@ type dispatches struct{}
 
 func (h *dispatches) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.post),
-			Summary: "Queue a run with a payload as its message", Headers: OnceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
-			Summary: "List the thread's dispatches", Query: PageParams, Replies: map[int]any{200: dispatchList{}}},
-		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: Handle(h.listDead),
-			Summary: "List dead letters, newest first", Query: ListParams, Replies: map[int]any{200: dispatchList{}}},
-		{Method: "DELETE", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: Handle(h.purgeDead),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.post),
+			Summary: "Queue a run with a payload as its message", Headers: server.OnceOnly, Body: mailboxItem{}, Replies: map[int]any{201: mailboxAccepted{}}, Failures: []int{409}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/mailbox", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
+			Summary: "List the thread's dispatches", Query: server.PageParams, Replies: map[int]any{200: dispatchList{}}},
+		{Method: "GET", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: server.Handle(h.listDead),
+			Summary: "List dead letters, newest first", Query: server.ListParams, Replies: map[int]any{200: dispatchList{}}},
+		{Method: "DELETE", Path: "/v1/dead-letters", Access: protocol.Admins, Handle: server.Handle(h.purgeDead),
 			Summary: "Delete all dead letters", Replies: map[int]any{200: purged{}}},
-		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Access: protocol.Admins, Handle: Handle(h.retryDead),
+		{Method: "POST", Path: "/v1/dead-letters/{dispatch_id}/retry", Access: protocol.Admins, Handle: server.Handle(h.retryDead),
 			Summary: "Retry a dead letter as a new run", Replies: map[int]any{202: mailboxAccepted{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: "/v1/dead-letters/{dispatch_id}", Access: protocol.Admins, Handle: Handle(h.dropDead),
+		{Method: "DELETE", Path: "/v1/dead-letters/{dispatch_id}", Access: protocol.Admins, Handle: server.Handle(h.dropDead),
 			Summary: "Delete a dead letter", Replies: map[int]any{204: nil}, Failures: []int{409}},
 	}
 }
@@ -41,7 +42,7 @@ type mailboxAccepted struct {
 	ThreadID   string `json:"thread_id"`
 }
 
-func (h *dispatches) post(req *Request, body *mailboxItem) error {
+func (h *dispatches) post(req *server.Request, body *mailboxItem) error {
 	if len(body.Payload) == 0 {
 		return protocol.InvalidBody(`field "payload" is missing`)
 	}
@@ -52,12 +53,12 @@ func (h *dispatches) post(req *Request, body *mailboxItem) error {
 	if err := json.Unmarshal(body.Payload, &payload); err == nil && payload.Text != nil {
 		text = *payload.Text
 	}
-	s, err := NewSubmission(req, "", mailbox.ModeQueue, "", body.Priority)
+	s, err := server.NewSubmission(req, "", mailbox.ModeQueue, "", body.Priority)
 	if err != nil {
 		return err
 	}
 	s.Request.ThreadID, s.Request.Messages = req.Path("thread_id"), []*llm.Message{llm.UserText(text)}
-	r, err := Submit(req, s)
+	r, err := server.Submit(req, s)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ type dispatchList struct {
 
 // listDispatches hides the claim token and, unless the caller is an admin, internal errors and the
 // worker's name.
-func listDispatches(by Caller, ds []*mailbox.Dispatch) dispatchList {
+func listDispatches(by server.Caller, ds []*mailbox.Dispatch) dispatchList {
 	out := dispatchList{Items: []*mailbox.Dispatch{}}
 	for _, d := range ds {
 		shown := *d
@@ -89,7 +90,7 @@ func listDispatches(by Caller, ds []*mailbox.Dispatch) dispatchList {
 		if _, key, ok := strings.Cut(shown.IdempotencyKey, "\n"); ok {
 			shown.IdempotencyKey = key // without the user
 		}
-		if by.Key == nil || by.Key.Kind != AdminKey {
+		if by.Key == nil || by.Key.Kind != server.AdminKey {
 			shown.LastError, shown.ClaimedBy, shown.Failures = "", "", nil
 		}
 		out.Items = append(out.Items, &shown)
@@ -97,16 +98,16 @@ func listDispatches(by Caller, ds []*mailbox.Dispatch) dispatchList {
 	return out
 }
 
-func (h *dispatches) list(req *Request) error {
+func (h *dispatches) list(req *server.Request) error {
 	offset, limit := req.Page()
 	ds, err := req.Tenant().Store.Dispatches(req.Context(), mailbox.Query{ThreadID: req.Path("thread_id"), Offset: offset, Limit: limit})
 	return req.OK(listDispatches(req.Caller, ds), err)
 }
 
-func (h *dispatches) listDead(req *Request) error {
+func (h *dispatches) listDead(req *server.Request) error {
 	q := mailbox.Query{Statuses: []mailbox.Status{mailbox.DeadLetter}}
 	q.Offset, q.Limit = req.Page()
-	from, skip, err := req.Place("dead_", FiltersOf(req, nil))
+	from, skip, err := req.Place("dead_", server.FiltersOf(req, nil))
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (h *dispatches) listDead(req *Request) error {
 	return req.Reply(200, out)
 }
 
-func (h *dispatches) retryDead(req *Request) error {
+func (h *dispatches) retryDead(req *server.Request) error {
 	r, err := req.Tenant().RetryDeadLetter(req.Context(), req.Path("dispatch_id"))
 	if err != nil {
 		return err
@@ -137,7 +138,7 @@ func (h *dispatches) retryDead(req *Request) error {
 	return req.Reply(202, mailboxAccepted{DispatchID: r.DispatchID, RunID: r.RunID, ThreadID: r.ThreadID})
 }
 
-func (h *dispatches) dropDead(req *Request) error {
+func (h *dispatches) dropDead(req *server.Request) error {
 	return req.Done(req.Tenant().DropDeadLetter(req.Context(), req.Path("dispatch_id")))
 }
 
@@ -145,7 +146,7 @@ type purged struct {
 	Purged int `json:"purged"`
 }
 
-func (h *dispatches) purgeDead(req *Request) error {
+func (h *dispatches) purgeDead(req *server.Request) error {
 	n, err := req.Tenant().PurgeDeadLetters(req.Context())
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/fork"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/internal/forked"
 	"github.com/awaken-go/awaken/trace"
 )
@@ -30,17 +31,17 @@ type forks struct {
 
 func (h *forks) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/fork", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.forkThread),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/fork", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.forkThread),
 			Summary: "Take up a conversation on a new thread, from one of its messages", Body: forkBody{}, Replies: map[int]any{201: threadView{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/runs/{run_id}/forks", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
+		{Method: "GET", Path: "/v1/runs/{run_id}/forks", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
 			Summary: "Get where a run was forked from, and list the newest forks of it", Replies: map[int]any{200: runForks{}}},
 	}
 }
 
 // replays returns the routes that run agents with changes, as previews do.
 func (h *forks) replays() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "POST", Path: "/v1/runs/{run_id}/replay", Handle: HandleBody(h.replay),
+	return server.ForGlobalAdmins([]protocol.Route{
+		{Method: "POST", Path: "/v1/runs/{run_id}/replay", Handle: server.HandleBody(h.replay),
 			Summary: "Run a run again from one of its steps, with changes, on a new thread", Body: replayBody{}, Replies: map[int]any{202: replayAccepted{}}, Failures: []int{409}},
 	})
 }
@@ -75,7 +76,7 @@ type forkBody struct {
 	Seq       *int   `json:"seq,omitempty"`
 }
 
-func (h *forks) forkThread(req *Request, body *forkBody) error {
+func (h *forks) forkThread(req *server.Request, body *forkBody) error {
 	t, err := req.Thread()
 	if err != nil {
 		return err
@@ -104,16 +105,16 @@ func (h *forks) forkThread(req *Request, body *forkBody) error {
 }
 
 // idle returns an error if the thread's run is running.
-func (h *forks) idle(req *Request, t *awaken.Thread) error {
+func (h *forks) idle(req *server.Request, t *awaken.Thread) error {
 	run, err := latestRun(req, t)
 	if err == nil && run.Status == awaken.RunRunning {
-		err = Fail(409, "busy", "run %s of thread %s is running: wait for its end, or cancel it", run.RunID, t.ID)
+		err = server.Fail(409, "busy", "run %s of thread %s is running: wait for its end, or cancel it", run.RunID, t.ID)
 	}
 	return err
 }
 
 // seqOf returns the number of the last message with that id.
-func seqOf(req *Request, t *awaken.Thread, messageID string) (int, error) {
+func seqOf(req *server.Request, t *awaken.Thread, messageID string) (int, error) {
 	const atOnce = 500
 	for before := 0; ; {
 		list, err := req.Tenant().Store.Messages(req.Context(), t.ID, awaken.MessageQuery{Before: before, Limit: atOnce, Last: true})
@@ -141,12 +142,12 @@ func (h *forks) id() string {
 }
 
 // fork makes a thread, and notes where it is from.
-func (h *forks) fork(req *Request, from forkedFrom) (*awaken.Thread, error) {
+func (h *forks) fork(req *server.Request, from forkedFrom) (*awaken.Thread, error) {
 	note, err := json.Marshal(from)
 	if err != nil {
 		return nil, err
 	}
-	return ThreadsOf(req.Tenant()).Fork(req.Context(), from.ThreadID, from.Seq, h.id(), map[string]json.RawMessage{forked.Note: note})
+	return server.ThreadsOf(req.Tenant()).Fork(req.Context(), from.ThreadID, from.Seq, h.id(), map[string]json.RawMessage{forked.Note: note})
 }
 
 type replayBody struct {
@@ -179,7 +180,7 @@ type replayAccepted struct {
 }
 
 // replay forks a run.
-func (h *forks) replay(req *Request, body *replayBody) error {
+func (h *forks) replay(req *server.Request, body *replayBody) error {
 	run, err := req.Run()
 	switch {
 	case err != nil:
@@ -189,7 +190,7 @@ func (h *forks) replay(req *Request, body *replayBody) error {
 	case run.Call != nil:
 		return protocol.BadRequest("run %s is one planned call, and has no step of a model", run.RunID)
 	case run.Status == awaken.RunRunning || run.Status == awaken.RunCreated:
-		return Fail(409, "busy", "run %s is %s: wait for its end, or cancel it", run.RunID, run.Status)
+		return server.Fail(409, "busy", "run %s is %s: wait for its end, or cancel it", run.RunID, run.Status)
 	}
 	if body.Overrides != nil {
 		if err := protocol.CheckOverride("overrides", body.Overrides, h.registry(), run.AgentID); err != nil {
@@ -218,7 +219,7 @@ func (h *forks) replay(req *Request, body *replayBody) error {
 		return err
 	}
 	if err := h.start(req, t, run, branch, body, agentID, version, from.ForkRunID); err != nil {
-		if gone := ThreadsOf(req.Tenant()).DeleteThread(context.WithoutCancel(req.Context()), t.ID, awaken.DetachChildren); gone != nil {
+		if gone := server.ThreadsOf(req.Tenant()).DeleteThread(context.WithoutCancel(req.Context()), t.ID, awaken.DetachChildren); gone != nil {
 			return errors.Join(err, gone)
 		}
 		return err
@@ -227,7 +228,7 @@ func (h *forks) replay(req *Request, body *replayBody) error {
 }
 
 // start submits the run of a fork, with the changed results.
-func (h *forks) start(req *Request, t *awaken.Thread, run *awaken.Run, b *trace.Branch, body *replayBody, agentID, version, runID string) error {
+func (h *forks) start(req *server.Request, t *awaken.Thread, run *awaken.Run, b *trace.Branch, body *replayBody, agentID, version, runID string) error {
 	overrides := run.Overrides
 	if body.Overrides != nil {
 		all := *body.Overrides
@@ -238,7 +239,7 @@ func (h *forks) start(req *Request, t *awaken.Thread, run *awaken.Run, b *trace.
 	}
 	s := &mailbox.Submission{Logged: true, Request: awaken.RunRequest{AgentID: agentID, ThreadID: t.ID, RunID: runID, Messages: b.Messages, ResolutionID: version, Overrides: overrides, FrontendTools: run.FrontendTools,
 		OutputSchema: run.OutputSchema, Budget: run.Budget, Taint: run.Taint}}
-	if err := Sign(req, s); err != nil {
+	if err := server.Sign(req, s); err != nil {
 		return err
 	}
 	s.IdempotencyKey, s.Digest, s.Request.UserID = "", "", t.UserID
@@ -276,7 +277,7 @@ type runFork struct {
 // mostForks is how many threads below that of a run are looked at.
 const mostForks = 200
 
-func (h *forks) list(req *Request) error {
+func (h *forks) list(req *server.Request) error {
 	run, err := req.Run()
 	if err != nil {
 		return err
@@ -352,9 +353,9 @@ func (b *replayBody) results(rec *trace.Recording) (map[string]*awaken.ToolResul
 }
 
 // version publishes the agent of a fork, for this run only.
-func (h *forks) version(req *Request, rec *trace.Recording, body *replayBody) (agentID, version string, err error) {
+func (h *forks) version(req *server.Request, rec *trace.Recording, body *replayBody) (agentID, version string, err error) {
 	if h.control == nil {
-		return "", "", ErrNoControl
+		return "", "", server.ErrNoControl
 	}
 	spec, err := h.agent(req, rec.Run, body)
 	if err != nil {
@@ -386,12 +387,12 @@ func (h *forks) version(req *Request, rec *trace.Recording, body *replayBody) (a
 }
 
 // publish publishes an agent for the runs that name the version.
-func (h *forks) publish(req *Request, spec *awaken.AgentSpec) (agentID, version string, err error) {
+func (h *forks) publish(req *server.Request, spec *awaken.AgentSpec) (agentID, version string, err error) {
 	doc, err := json.Marshal(spec)
 	if err != nil {
 		return "", "", err
 	}
-	v, id, err := h.control.Versions().Preview(req.Context(), doc, ActorOf(req))
+	v, id, err := h.control.Versions().Preview(req.Context(), doc, server.ActorOf(req))
 	if err != nil {
 		return "", "", err
 	}
@@ -399,12 +400,12 @@ func (h *forks) publish(req *Request, spec *awaken.AgentSpec) (agentID, version 
 }
 
 // agent returns the agent that a fork changes.
-func (h *forks) agent(req *Request, run *awaken.Run, body *replayBody) (*awaken.AgentSpec, error) {
+func (h *forks) agent(req *server.Request, run *awaken.Run, body *replayBody) (*awaken.AgentSpec, error) {
 	if raw := bytes.TrimSpace(body.Agent); len(raw) > 0 {
 		if body.Version != "" {
 			return nil, protocol.BadRequest("agent and version are both set, want only one of them")
 		}
-		return AgentIn(req, raw, h.registry(), h.control)
+		return server.AgentIn(req, raw, h.registry(), h.control)
 	}
 	reg := h.registry()
 	if version := body.Version; version != "live" {

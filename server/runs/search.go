@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 // searches has the handler that finds threads, runs and agents.
@@ -20,10 +21,10 @@ const maxSearched = 1000
 
 func (h *searches) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/search", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/search", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.get),
 			Summary: "Find threads by title or id, runs by id, and agents by id or description",
-			Query: []protocol.Param{Param("q", "string", "the text to find; without it, the newest are found"), UserParam,
-				Param("limit", "integer", "maximum number of each kind, 1 to 50; default 10")},
+			Query: []protocol.Param{server.Param("q", "string", "the text to find; without it, the newest are found"), server.UserParam,
+				server.Param("limit", "integer", "maximum number of each kind, 1 to 50; default 10")},
 			Replies: map[int]any{200: searchBody{}}},
 	}
 }
@@ -45,7 +46,7 @@ type searchItem struct {
 	UpdatedAt int64            `json:"updated_at,omitempty"` // Unix ms
 }
 
-func (h *searches) get(req *Request) error {
+func (h *searches) get(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (h *searches) get(req *Request) error {
 		return err
 	}
 	f := finding{text: strings.ToLower(req.Value("q")), limit: req.Number("limit", 10, 1, 50)}
-	s := ThreadsOf(req.Tenant())
+	s := server.ThreadsOf(req.Tenant())
 	if id := req.Value("q"); id != "" { // however old it is
 		if t, err := s.Thread(req.Context(), id); err == nil && (owner == nil || t.UserID == *owner) {
 			f.add(threadItem(t))

@@ -1,16 +1,18 @@
-package server
+package runs
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // threads has the handlers of threads.
@@ -20,37 +22,37 @@ type threads struct {
 
 func (h *threads) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.list),
+		{Method: "GET", Path: "/v1/threads", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
 			Summary: "List thread ids, most recently active first", Query: threadFilters, Replies: map[int]any{200: threadIDs{}}},
-		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.summarize),
+		{Method: "GET", Path: "/v1/threads/summaries", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.summarize),
 			Summary: "List threads with their titles", Query: threadFilters, Replies: map[int]any{200: threadSummaries{}}},
-		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: HandleBody(h.create),
+		{Method: "POST", Path: "/v1/threads", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.HandleBody(h.create),
 			Summary: "Create a thread", Body: newThread{}, Replies: map[int]any{201: threadView{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/threads/{thread_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.get),
 			Summary: "Get a thread", Replies: map[int]any{200: threadView{}}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.patch),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.patch),
 			Summary: "Update a thread's title, resource, parent and custom metadata", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.patch),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/metadata", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.patch),
 			Summary: "Update a thread (alias of PATCH /v1/threads/{thread_id})", Body: threadPatch{}, Replies: map[int]any{200: threadView{}}},
-		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.delete),
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.delete),
 			Summary: "Delete a thread",
-			Query:   []protocol.Param{Param("child_strategy", "detach|reject|cascade", "what happens to child threads; default detach"), Param("childStrategy", "detach|reject|cascade", "alias of child_strategy")},
+			Query:   []protocol.Param{server.Param("child_strategy", "detach|reject|cascade", "what happens to child threads; default detach"), server.Param("childStrategy", "detach|reject|cascade", "alias of child_strategy")},
 			Replies: map[int]any{204: nil}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.cancel),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.cancel),
 			Summary: "Cancel the thread's run", Replies: map[int]any{202: threadAccepted{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.interrupt),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/interrupt", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.interrupt),
 			Summary: "Cancel the thread's run and its queued dispatches", Replies: map[int]any{202: threadAccepted{}}},
 	}
 }
 
 // threadFilters are the parameters that [threadQuery] reads, and those of the page.
-var threadFilters = slices.Concat([]protocol.Param{Param("resource_id", "string", "only threads of this resource"), Param("resourceId", "string", "alias of resource_id"),
-	Param("parent_thread_id", "string", "only children of this thread"), Param("parentThreadId", "string", "alias of parent_thread_id"), Param("root", "boolean", "only threads without a parent"), UserParam,
-	Param("agent_id", "string", "only threads whose latest run is of this agent"),
-	Param("status", "running|waiting|done", "only threads whose latest run has this status"),
-	Param("since", "string", "only threads updated at or after this time, in RFC 3339"),
-	Param("until", "string", "only threads updated before this time, in RFC 3339"),
-	Param("q", "string", "only threads whose id, title or resource contain this text; case does not matter")}, ListParams)
+var threadFilters = slices.Concat([]protocol.Param{server.Param("resource_id", "string", "only threads of this resource"), server.Param("resourceId", "string", "alias of resource_id"),
+	server.Param("parent_thread_id", "string", "only children of this thread"), server.Param("parentThreadId", "string", "alias of parent_thread_id"), server.Param("root", "boolean", "only threads without a parent"), server.UserParam,
+	server.Param("agent_id", "string", "only threads whose latest run is of this agent"),
+	server.Param("status", "running|waiting|done", "only threads whose latest run has this status"),
+	server.Param("since", "string", "only threads updated at or after this time, in RFC 3339"),
+	server.Param("until", "string", "only threads updated before this time, in RFC 3339"),
+	server.Param("q", "string", "only threads whose id, title or resource contain this text; case does not matter")}, server.ListParams)
 
 // threadView is a thread in the form that clients get.
 type threadView struct {
@@ -63,7 +65,7 @@ type threadView struct {
 }
 
 // replyThread replies with a thread, unless err is set.
-func replyThread(req *Request, t *awaken.Thread, err error) error {
+func replyThread(req *server.Request, t *awaken.Thread, err error) error {
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func replyThread(req *Request, t *awaken.Thread, err error) error {
 }
 
 // latestRun returns the latest run of a thread, or an empty one if the thread has none.
-func latestRun(req *Request, t *awaken.Thread) (awaken.Run, error) {
+func latestRun(req *server.Request, t *awaken.Thread) (awaken.Run, error) {
 	if t.LatestRunID == "" {
 		return awaken.Run{}, nil
 	}
@@ -133,7 +135,7 @@ type threadSummaries struct {
 	listInfo
 }
 
-func (h *threads) list(req *Request) error {
+func (h *threads) list(req *server.Request) error {
 	list, info, err := findThreads(req)
 	if err != nil {
 		return err
@@ -145,7 +147,7 @@ func (h *threads) list(req *Request) error {
 	return req.Reply(200, out)
 }
 
-func (h *threads) summarize(req *Request) error {
+func (h *threads) summarize(req *server.Request) error {
 	list, info, err := findThreads(req)
 	if err != nil {
 		return err
@@ -174,7 +176,7 @@ func (h *threads) summarize(req *Request) error {
 }
 
 // threadCosts returns what the runs of threads cost, by the id of the thread.
-func threadCosts(req *Request, list []*awaken.Thread) (map[string]float64, error) {
+func threadCosts(req *server.Request, list []*awaken.Thread) (map[string]float64, error) {
 	s, ok := req.Tenant().Store.(interface {
 		ThreadCosts(ctx context.Context, ids []string) (map[string]float64, error)
 	})
@@ -189,7 +191,7 @@ func threadCosts(req *Request, list []*awaken.Thread) (map[string]float64, error
 }
 
 // findThreads returns a page of threads.
-func findThreads(req *Request) ([]*awaken.Thread, listInfo, error) {
+func findThreads(req *server.Request) ([]*awaken.Thread, listInfo, error) {
 	fail := func(err error) ([]*awaken.Thread, listInfo, error) { return nil, listInfo{}, err }
 	if err := req.CheckKnown(); err != nil {
 		return fail(err)
@@ -198,7 +200,7 @@ func findThreads(req *Request) ([]*awaken.Thread, listInfo, error) {
 	if err != nil {
 		return fail(err)
 	}
-	from, skip, err := req.Place("thr_", FiltersOf(req, q))
+	from, skip, err := req.Place("thr_", server.FiltersOf(req, q))
 	if err != nil {
 		return fail(err)
 	}
@@ -206,7 +208,7 @@ func findThreads(req *Request) ([]*awaken.Thread, listInfo, error) {
 	if skip > 0 {
 		q.Offset = skip
 	}
-	counted, s := "", ThreadsOf(req.Tenant())
+	counted, s := "", server.ThreadsOf(req.Tenant())
 	q.At = &counted
 	total, err := s.CountThreads(req.Context(), q)
 	if err != nil {
@@ -215,7 +217,7 @@ func findThreads(req *Request) ([]*awaken.Thread, listInfo, error) {
 	q.At = &from.At
 	list, err := s.ListThreads(req.Context(), q)
 	if err != nil {
-		return fail(BadPlace(err, q.Offset))
+		return fail(server.BadPlace(err, q.Offset))
 	}
 	info := listInfo{Offset: from.N + q.Offset, Limit: q.Limit, Total: total, TotalAtLeast: counted != "", HasMore: from.At != ""}
 	from.N = info.Offset + len(list)
@@ -224,7 +226,7 @@ func findThreads(req *Request) ([]*awaken.Thread, listInfo, error) {
 }
 
 // threadQuery parses the filters of a list of threads.
-func threadQuery(req *Request) (q awaken.ThreadQuery, err error) {
+func threadQuery(req *server.Request) (q awaken.ThreadQuery, err error) {
 	q = awaken.ThreadQuery{ResourceID: req.Value("resource_id", "resourceId"), ParentThreadID: req.Value("parent_thread_id", "parentThreadId"), Root: req.Value("root") == "true",
 		AgentID: req.Value("agent_id"), Status: awaken.RunStatus(req.Value("status")), Text: req.Value("q")}
 	if q.Root && q.ParentThreadID != "" {
@@ -246,7 +248,7 @@ type newThread struct {
 	UserID              string `json:"user_id,omitempty"` // the user that the thread belongs to; default the caller's
 }
 
-func (h *threads) create(req *Request, body *newThread) error {
+func (h *threads) create(req *server.Request, body *newThread) error {
 	resource, err := protocol.Either("resource_id", body.ResourceID, body.ResourceIDCamel)
 	if err != nil {
 		return err
@@ -259,7 +261,7 @@ func (h *threads) create(req *Request, body *newThread) error {
 	if err != nil {
 		return err
 	}
-	s := ThreadsOf(req.Tenant())
+	s := server.ThreadsOf(req.Tenant())
 	if err := checkParent(req, parent); err != nil {
 		return err
 	}
@@ -280,7 +282,7 @@ func (h *threads) create(req *Request, body *newThread) error {
 }
 
 // checkParent checks that the thread to be a parent exists and is not another user's.
-func checkParent(req *Request, id string) error {
+func checkParent(req *server.Request, id string) error {
 	if id == "" {
 		return nil
 	}
@@ -291,67 +293,55 @@ func checkParent(req *Request, id string) error {
 	return err
 }
 
-func (h *threads) get(req *Request) error {
+func (h *threads) get(req *server.Request) error {
 	t, err := req.Thread()
 	return replyThread(req, t, err)
 }
 
-// nullableText is a text field that a client can set, or clear with null.
-type nullableText struct {
-	set   bool
-	value string
-}
-
-// UnmarshalJSON decodes a string or null.
-func (f *nullableText) UnmarshalJSON(data []byte) error {
-	f.set, f.value = true, ""
-	return json.Unmarshal(data, &f.value)
-}
-
 type threadPatch struct {
-	Title               nullableText               `json:"title,omitzero"`
-	ResourceID          nullableText               `json:"resource_id,omitzero"`
-	ResourceIDCamel     nullableText               `json:"resourceId,omitzero"`
-	ParentThreadID      nullableText               `json:"parent_thread_id,omitzero"`
-	ParentThreadIDCamel nullableText               `json:"parentThreadId,omitzero"`
+	Title               server.NullableText        `json:"title,omitzero"`
+	ResourceID          server.NullableText        `json:"resource_id,omitzero"`
+	ResourceIDCamel     server.NullableText        `json:"resourceId,omitzero"`
+	ParentThreadID      server.NullableText        `json:"parent_thread_id,omitzero"`
+	ParentThreadIDCamel server.NullableText        `json:"parentThreadId,omitzero"`
 	Custom              map[string]json.RawMessage `json:"custom,omitempty"`
-	UserID              nullableText               `json:"user_id,omitzero"` // gives the thread to another user; for operators
+	UserID              server.NullableText        `json:"user_id,omitzero"` // gives the thread to another user; for operators
 }
 
-func (h *threads) patch(req *Request, body *threadPatch) error {
-	if !body.ResourceID.set {
+func (h *threads) patch(req *server.Request, body *threadPatch) error {
+	if !body.ResourceID.Set {
 		body.ResourceID = body.ResourceIDCamel
 	}
-	if !body.ParentThreadID.set {
+	if !body.ParentThreadID.Set {
 		body.ParentThreadID = body.ParentThreadIDCamel
 	}
-	s := ThreadsOf(req.Tenant())
+	s := server.ThreadsOf(req.Tenant())
 	if _, err := req.Thread(); err != nil {
 		return err
 	}
-	if err := protocol.CheckID("user_id", body.UserID.value); err != nil {
+	if err := protocol.CheckID("user_id", body.UserID.Value); err != nil {
 		return err
 	}
-	if body.UserID.set && req.Confined && body.UserID.value != req.User {
-		return req.WrongUser(body.UserID.value)
+	if body.UserID.Set && req.Confined && body.UserID.Value != req.User {
+		return req.WrongUser(body.UserID.Value)
 	}
-	parent := strings.TrimSpace(body.ParentThreadID.value)
+	parent := strings.TrimSpace(body.ParentThreadID.Value)
 	if err := checkParent(req, parent); err != nil {
 		return err
 	}
 	t, err := s.UpdateThread(req.Context(), req.Path("thread_id"), func(t *awaken.Thread) error {
 		before := *t
-		if body.Title.set {
-			t.Metadata.Title = strings.TrimSpace(body.Title.value)
+		if body.Title.Set {
+			t.Metadata.Title = strings.TrimSpace(body.Title.Value)
 		}
-		if body.ResourceID.set {
-			t.ResourceID = strings.TrimSpace(body.ResourceID.value)
+		if body.ResourceID.Set {
+			t.ResourceID = strings.TrimSpace(body.ResourceID.Value)
 		}
-		if body.ParentThreadID.set {
+		if body.ParentThreadID.Set {
 			t.ParentThreadID = parent
 		}
-		if body.UserID.set {
-			t.UserID = body.UserID.value
+		if body.UserID.Set {
+			t.UserID = body.UserID.Value
 		}
 		if len(body.Custom) > 0 {
 			custom := map[string]json.RawMessage{}
@@ -364,21 +354,39 @@ func (h *threads) patch(req *Request, body *threadPatch) error {
 	return replyThread(req, t, err)
 }
 
-func (h *threads) delete(req *Request) error {
+func (h *threads) delete(req *server.Request) error {
 	if _, err := req.Thread(); err != nil {
 		return err
 	}
 	how := map[string]awaken.ChildStrategy{"reject": awaken.RejectChildren, "cascade": awaken.CascadeChildren}[req.Value("child_strategy", "childStrategy")]
 	if req.Confined && how == awaken.CascadeChildren {
-		if err := req.admitBelow(req.Path("thread_id")); err != nil {
+		if err := admitBelow(req, req.Path("thread_id")); err != nil {
 			return err
 		}
 	}
-	err := ThreadsOf(req.Tenant()).DeleteThread(req.Context(), req.Path("thread_id"), how)
+	err := server.ThreadsOf(req.Tenant()).DeleteThread(req.Context(), req.Path("thread_id"), how)
 	if errors.Is(err, awaken.ErrConflict) && how == awaken.RejectChildren {
-		return protocol.BadRequest("%s", Plain(err.Error()))
+		return protocol.BadRequest("%s", server.Plain(err.Error()))
 	}
 	return req.Done(err)
+}
+
+// admitBelow fails if a thread below another belongs to another user.
+func admitBelow(req *server.Request, threadID string) error {
+	for t, err := range awaken.Pages(req.Context(), 200, func(ctx context.Context, offset, limit int) ([]*awaken.Thread, error) {
+		return req.Tenant().Store.ListThreads(ctx, awaken.ThreadQuery{ParentThreadID: threadID, Offset: offset, Limit: limit})
+	}) {
+		if err != nil {
+			return err
+		}
+		if t.UserID != req.User {
+			return server.Fail(http.StatusConflict, "conflict", "thread %s has child threads of other users, which cannot be deleted with it", threadID)
+		}
+		if err := admitBelow(req, t.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type threadAccepted struct {
@@ -388,7 +396,7 @@ type threadAccepted struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 }
 
-func (h *threads) cancel(req *Request) error {
+func (h *threads) cancel(req *server.Request) error {
 	id := req.Path("thread_id")
 	if err := req.Tenant().Cancel(req.Context(), id); err != nil {
 		return explainMissing(err, "thread", id)
@@ -396,7 +404,7 @@ func (h *threads) cancel(req *Request) error {
 	return req.Reply(202, threadAccepted{Status: "cancel_requested", ThreadID: id})
 }
 
-func (h *threads) interrupt(req *Request) error {
+func (h *threads) interrupt(req *server.Request) error {
 	id := req.Path("thread_id")
 	n, err := req.Tenant().Interrupt(req.Context(), id)
 	if err != nil {
@@ -409,7 +417,7 @@ func (h *threads) interrupt(req *Request) error {
 func explainMissing(err error, what, id string) error {
 	switch {
 	case errors.Is(err, mailbox.ErrIdle):
-		return Fail(404, "not_found", "%s %s has no running, waiting or queued run", what, id)
+		return server.Fail(404, "not_found", "%s %s has no running, waiting or queued run", what, id)
 	case errors.Is(err, awaken.ErrNotFound):
 		return protocol.NotFound(what, id)
 	}

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"context"
@@ -114,7 +114,7 @@ func TestSituation_HasASentenceForEveryState(t *testing.T) {
 }
 
 func TestSituation_CodesAreDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../docs/http.md")
+	doc, err := os.ReadFile("../../docs/http.md")
 	if err != nil {
 		t.Fatal(err)
 	}

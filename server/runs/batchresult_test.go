@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/protocol"
 )
 
 // After a failure that says nothing of its item, the rest of a batch is not tried. The log says why, because the response
@@ -16,11 +15,11 @@ import (
 func TestBatchResult_StopsAtAnOutage(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	out := batchResult{logger: slog.New(slog.NewTextHandler(&log, nil))}
-	req := &Request{route: &protocol.Route{Path: "/v1/runs/cancel"}}
+	admit := func(...string) error { return nil }
+	out := batchResult{admit: admit, logger: slog.New(slog.NewTextHandler(&log, nil))}
 	tried := ""
 	for i, err := range []error{nil, awaken.ErrNotFound, errors.New("disk full"), nil} {
-		if err := out.try(req, batchItem{ID: fmt.Sprint("r", i)}, func(item *batchItem) error { tried += item.ID; return err }); err != nil {
+		if err := out.try(batchItem{ID: fmt.Sprint("r", i)}, func(item *batchItem) error { tried += item.ID; return err }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,8 +33,8 @@ func TestBatchResult_StopsAtAnOutage(t *testing.T) {
 	if text := log.String(); strings.Count(text, "disk full") != 1 || strings.Count(text, "\n") != 1 {
 		t.Errorf("the log is %s, want the outage", text)
 	}
-	first := batchResult{logger: out.logger}
-	if err := first.try(req, batchItem{ID: "r"}, func(*batchItem) error { return errors.New("disk full") }); err == nil || len(first.Items) != 0 {
+	first := batchResult{admit: admit, logger: out.logger}
+	if err := first.try(batchItem{ID: "r"}, func(*batchItem) error { return errors.New("disk full") }); err == nil || len(first.Items) != 0 {
 		t.Errorf("the outage at the first item: %v, %v, want the error alone", first.Items, err)
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"log/slog"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // batchLimit is how many items a batch may have.
@@ -16,22 +17,22 @@ const batchLimit = 100
 type batches struct{ approvals approvals }
 
 func (h *batches) routes() []protocol.Route {
-	route := func(path string, access protocol.Access, summary string, handle func(req *Request, body *batch) error) protocol.Route {
-		return protocol.Route{Method: "POST", Path: path, Access: access, Scope: protocol.ByCaller, Handle: HandleBody(handle),
+	route := func(path string, access protocol.Access, summary string, handle func(req *server.Request, body *batch) error) protocol.Route {
+		return protocol.Route{Method: "POST", Path: path, Access: access, Scope: protocol.ByCaller, Handle: server.HandleBody(handle),
 			Summary: summary, Body: batch{}, Replies: map[int]any{200: batchResult{}}}
 	}
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/approvals", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: HandleBody(h.decide),
+		{Method: "POST", Path: "/v1/approvals", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.HandleBody(h.decide),
 			Summary: "Submit decisions on several waiting tool calls", Body: decisionBatch{}, Replies: map[int]any{200: batchResult{}}},
-		route("/v1/runs/cancel", protocol.Runners, "Cancel several runs", h.each(func(req *Request, id string) (string, error) {
+		route("/v1/runs/cancel", protocol.Runners, "Cancel several runs", h.each(func(req *server.Request, id string) (string, error) {
 			return "cancel_requested", explainMissing(req.Tenant().Cancel(req.Context(), id), "run", id)
 		})),
-		route("/v1/runs/continue", protocol.Runners, "Continue several runs that wait for budget or for their pinned versions", h.each(func(req *Request, id string) (string, error) {
+		route("/v1/runs/continue", protocol.Runners, "Continue several runs that wait for budget or for their pinned versions", h.each(func(req *server.Request, id string) (string, error) {
 			_, err := req.Tenant().Continue(req.Context(), id)
 			return "continue_requested", explainMissing(err, "run", id)
 		})),
 		route("/v1/dead-letters/retry", protocol.Admins, "Retry several dead letters, each as a new run", h.retry),
-		route("/v1/dead-letters/delete", protocol.Admins, "Delete several dead letters", h.each(func(req *Request, id string) (string, error) {
+		route("/v1/dead-letters/delete", protocol.Admins, "Delete several dead letters", h.each(func(req *server.Request, id string) (string, error) {
 			return "deleted", explainMissing(req.Tenant().DropDeadLetter(req.Context(), id), "dead letter", id)
 		})),
 	}
@@ -59,7 +60,13 @@ type batchResult struct {
 	Items  []batchItem `json:"items"`
 	Failed int         `json:"failed"` // how many items have an error
 	broken bool        // the rest is not tried
+	admit  func(ids ...string) error
 	logger *slog.Logger
+}
+
+// newResult returns the result of a request before its first item.
+func (h *batches) newResult(req *server.Request) batchResult {
+	return batchResult{Items: []batchItem{}, admit: req.Admit, logger: h.approvals.log.Logger.With("route", req.Route().Path)}
 }
 
 // batchItem is what became of one item. Either Result or Error is set.
@@ -87,8 +94,8 @@ func checkBatch(field string, n int) error {
 }
 
 // each adapts a function of one id.
-func (h *batches) each(do func(req *Request, id string) (result string, err error)) func(req *Request, body *batch) error {
-	return func(req *Request, body *batch) error {
+func (h *batches) each(do func(req *server.Request, id string) (result string, err error)) func(req *server.Request, body *batch) error {
+	return func(req *server.Request, body *batch) error {
 		return h.answer(req, body, func(item *batchItem) (err error) {
 			item.Result, err = do(req, item.ID)
 			return err
@@ -97,13 +104,13 @@ func (h *batches) each(do func(req *Request, id string) (result string, err erro
 }
 
 // answer calls do for each id, and replies with what became of it.
-func (h *batches) answer(req *Request, body *batch, do func(item *batchItem) error) error {
+func (h *batches) answer(req *server.Request, body *batch, do func(item *batchItem) error) error {
 	if err := checkBatch("ids", len(body.IDs)); err != nil {
 		return err
 	}
-	out := batchResult{logger: h.approvals.log.Logger}
+	out := h.newResult(req)
 	for _, id := range body.IDs {
-		if err := out.try(req, batchItem{ID: id}, do); err != nil {
+		if err := out.try(batchItem{ID: id}, do); err != nil {
 			return err
 		}
 	}
@@ -113,29 +120,29 @@ func (h *batches) answer(req *Request, body *batch, do func(item *batchItem) err
 // try does one item and adds what became of it. After a failure that says nothing of the item, such
 // as an outage of the store, the rest is not tried. If it is that of the first item, try returns it:
 // nothing has been done.
-func (b *batchResult) try(req *Request, item batchItem, do func(item *batchItem) error) error {
+func (b *batchResult) try(item batchItem, do func(item *batchItem) error) error {
 	item.Status = http.StatusAccepted
 	var err error
 	switch {
 	case b.broken:
-		err = Fail(http.StatusServiceUnavailable, "not_tried", "an earlier item of the batch failed for a reason that concerns all; try again")
+		err = server.Fail(http.StatusServiceUnavailable, "not_tried", "an earlier item of the batch failed for a reason that concerns all; try again")
 	case item.ID == "":
 		err = protocol.BadRequest("an id is empty")
 	default:
 		if err = protocol.CheckID("id", item.ID); err == nil {
-			err = req.Admit(item.ID)
+			err = b.admit(item.ID)
 		}
 		if err == nil {
 			err = do(&item)
 		}
 	}
 	if err != nil {
-		f := FailureOf(err)
+		f := server.FailureOf(err)
 		if f.Status >= 500 && len(b.Items) == 0 {
 			return err
 		}
 		if f.Status >= 500 && !b.broken { // the response has no details
-			b.logger.Error("the item of a batch failed", "route", req.Route().Path, "id", item.ID, "error", err)
+			b.logger.Error("the item of a batch failed", "id", item.ID, "error", err)
 			b.broken = true
 		}
 		b.Failed++
@@ -145,7 +152,7 @@ func (b *batchResult) try(req *Request, item batchItem, do func(item *batchItem)
 	return nil
 }
 
-func (h *batches) retry(req *Request, body *batch) error {
+func (h *batches) retry(req *server.Request, body *batch) error {
 	return h.answer(req, body, func(item *batchItem) error {
 		r, err := req.Tenant().RetryDeadLetter(req.Context(), item.ID)
 		if err != nil {
@@ -156,14 +163,14 @@ func (h *batches) retry(req *Request, body *batch) error {
 	})
 }
 
-func (h *batches) decide(req *Request, body *decisionBatch) error {
+func (h *batches) decide(req *server.Request, body *decisionBatch) error {
 	if err := checkBatch("decisions", len(body.Decisions)); err != nil {
 		return err
 	}
-	out := batchResult{logger: h.approvals.log.Logger}
+	out := h.newResult(req)
 	for i := range body.Decisions {
 		d := &body.Decisions[i]
-		err := out.try(req, batchItem{ID: d.RunID, TicketID: d.TicketID}, func(item *batchItem) error {
+		err := out.try(batchItem{ID: d.RunID, TicketID: d.TicketID}, func(item *batchItem) error {
 			item.Result = "decision_submitted"
 			_, err := h.approvals.decide(req, d.RunID, d.TicketID, "waiting tool call of run", &d.decisionBody)
 			return err

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"cmp"
@@ -8,11 +8,12 @@ import (
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/internal/appendjson"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // events has the handlers of the events of threads and runs.
 type events struct {
-	streams *Streams
+	streams *server.Streams
 }
 
 func (h *events) routes() []protocol.Route {
@@ -20,10 +21,10 @@ func (h *events) routes() []protocol.Route {
 	for _, of := range []string{"thread", "run"} {
 		path := "/v1/" + of + "s/{" + of + "_id}/events"
 		out = append(out,
-			protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
-				Summary: "List the " + of + "'s events", Query: []protocol.Param{cursorParam, PageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
+			protocol.Route{Method: "GET", Path: path, Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
+				Summary: "List the " + of + "'s events", Query: []protocol.Param{cursorParam, server.PageParams[1]}, Headers: lastEventID, Replies: map[int]any{200: eventList{}},
 				Failures: []int{410}},
-			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.stream),
+			protocol.Route{Method: "GET", Path: path + "/stream", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.stream),
 				Summary: "Stream the " + of + "'s events", Query: []protocol.Param{cursorParam}, Headers: lastEventID, Replies: map[int]any{200: nil},
 				Failures: []int{410}, Stream: true, Events: "#CanonicalEvent"})
 	}
@@ -31,8 +32,8 @@ func (h *events) routes() []protocol.Route {
 }
 
 var (
-	cursorParam = Param("cursor", "string", "resume after this event; same as Last-Event-ID")
-	lastEventID = []protocol.Param{Param("Last-Event-ID", "string", "resume after this event")}
+	cursorParam = server.Param("cursor", "string", "resume after this event; same as Last-Event-ID")
+	lastEventID = []protocol.Param{server.Param("Last-Event-ID", "string", "resume after this event")}
 )
 
 type eventList struct {
@@ -41,7 +42,7 @@ type eventList struct {
 	HasMore    bool              `json:"has_more"`
 }
 
-func (h *events) list(req *Request) error {
+func (h *events) list(req *server.Request) error {
 	limit := req.Number("limit", 50, 1, 200)
 	t, runID, err := eventScopeOf(req)
 	if err != nil {
@@ -70,7 +71,7 @@ func (h *events) list(req *Request) error {
 	return req.Reply(200, out)
 }
 
-func (h *events) stream(req *Request) error {
+func (h *events) stream(req *server.Request) error {
 	t, runID, err := eventScopeOf(req)
 	if err != nil {
 		return err
@@ -79,12 +80,12 @@ func (h *events) stream(req *Request) error {
 	if err != nil {
 		return err
 	}
-	return h.streams.Follow(req, t.ID, runID, after, false, Format{"canonical", canonicalFrames(t.ID)})
+	return h.streams.Follow(req, t.ID, runID, after, false, server.NewFormat("canonical", canonicalFrames(t.ID)))
 }
 
 // canonicalFrames returns a framing of a thread's entries as canonical events, with their cursors as ids.
 // The data is that of json.Marshal.
-func canonicalFrames(threadID string) Framing {
+func canonicalFrames(threadID string) server.Framing {
 	quoted := string(appendjson.String(nil, threadID))
 	id := quoted[1 : len(quoted)-1]
 	thread := `{"scope_type":"thread","thread_id":"` + id + `"}`
@@ -92,15 +93,15 @@ func canonicalFrames(threadID string) Framing {
 		run := func() {
 			buf = append(appendjson.TextIf(append(buf, `{"scope_type":"run"`...), `,"run_id":`, e.RunID), '}')
 		}
-		buf = AppendCursor(append(buf, "id: "...), e.Cursor)
+		buf = server.AppendCursor(append(buf, "id: "...), e.Cursor)
 		buf = append(append(append(buf, "\ndata: {\"event_id\":\"evt_"...), id...), '_')
-		buf = append(append(AppendCursor(buf, e.Cursor), `","scopes":[`...), thread...)
+		buf = append(append(server.AppendCursor(buf, e.Cursor), `","scopes":[`...), thread...)
 		buf = append(buf, ',')
 		run()
 		buf = append(append(buf, `],"cursors_by_scope":[{"scope":`...), thread...)
-		buf = append(AppendCursor(append(buf, `,"cursor":"`...), e.Cursor), `"},{"scope":`...)
+		buf = append(server.AppendCursor(append(buf, `,"cursor":"`...), e.Cursor), `"},{"scope":`...)
 		run()
-		buf = append(AppendCursor(append(buf, `,"cursor":"`...), e.Cursor), `"}]`...)
+		buf = append(server.AppendCursor(append(buf, `,"cursor":"`...), e.Cursor), `"}]`...)
 		buf = append(appendjson.Text(buf, `,"event_kind":`, kind(e.Event)), `,"payload":`...)
 		buf, err := awaken.AppendEvent(buf, e.Event)
 		if err != nil {
@@ -114,7 +115,7 @@ func canonicalFrames(threadID string) Framing {
 }
 
 // eventScopeOf returns the thread, and the run if the path names one, whose events are requested.
-func eventScopeOf(req *Request) (*awaken.Thread, string, error) {
+func eventScopeOf(req *server.Request) (*awaken.Thread, string, error) {
 	if req.Path("run_id") == "" {
 		t, err := req.Thread()
 		return t, "", err
@@ -129,7 +130,7 @@ func eventScopeOf(req *Request) (*awaken.Thread, string, error) {
 
 // startCursor returns the position after which the client wants events, from the parameter or from
 // the header that browsers send. Without either it is def.
-func startCursor(req *Request, t *awaken.Thread, def awaken.Cursor) (awaken.Cursor, error) {
+func startCursor(req *server.Request, t *awaken.Thread, def awaken.Cursor) (awaken.Cursor, error) {
 	text := cmp.Or(req.Value("cursor"), req.HTTP().Header.Get("Last-Event-ID"))
 	if text == "" {
 		return def, nil
@@ -139,7 +140,7 @@ func startCursor(req *Request, t *awaken.Thread, def awaken.Cursor) (awaken.Curs
 		return at, protocol.BadRequest("cursor is %.80q, want epoch-seq, such as 1-42", text)
 	}
 	if at.Epoch > t.End.Epoch {
-		return at, Fail(410, "cursor_expired", "cursor %s is not of this log, which ends at %s", at, t.End)
+		return at, server.Fail(410, "cursor_expired", "cursor %s is not of this log, which ends at %s", at, t.End)
 	}
 	return at, nil
 }

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"cmp"
@@ -14,24 +14,25 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/blob"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // files has the handlers of the files that messages refer to.
 type files struct {
-	limits  FileLimits
+	limits  server.FileLimits
 	serving context.Context // until Stop
 }
 
 func (h *files) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/blobs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: Handle(h.upload), Stream: true, Raw: true,
+		{Method: "POST", Path: "/v1/blobs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.Handle(h.upload), Stream: true, Raw: true,
 			Summary: "Upload a file", Replies: map[int]any{201: fileBody{}}, Failures: []int{400, 408, 413}},
-		{Method: "GET", Path: "/v1/blobs", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.list),
+		{Method: "GET", Path: "/v1/blobs", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
 			Summary: "List files, the newest first", Replies: map[int]any{200: filePage{}},
-			Query: []protocol.Param{Param("cursor", "string", "next_cursor of the page before"), Param("limit", "integer", "maximum number of items, 1 to 200; default 50"), UserParam}},
-		{Method: "GET", Path: "/v1/blobs/{blob_id}", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.download), Stream: true,
-			Summary: "Download a file", Replies: map[int]any{200: RawFile{}, 206: RawFile{}, 304: nil, 416: Text("")},
-			Headers: []protocol.Param{Param("Range", "string", "the part to send"), Param("If-None-Match", "string", "the ETag of what the client has")}},
+			Query: []protocol.Param{server.Param("cursor", "string", "next_cursor of the page before"), server.Param("limit", "integer", "maximum number of items, 1 to 200; default 50"), server.UserParam}},
+		{Method: "GET", Path: "/v1/blobs/{blob_id}", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.download), Stream: true,
+			Summary: "Download a file", Replies: map[int]any{200: server.RawFile{}, 206: server.RawFile{}, 304: nil, 416: server.Text("")},
+			Headers: []protocol.Param{server.Param("Range", "string", "the part to send"), server.Param("If-None-Match", "string", "the ETag of what the client has")}},
 	}
 }
 
@@ -47,10 +48,10 @@ type filePage struct {
 	NextCursor string     `json:"next_cursor,omitempty"`
 }
 
-func (h *files) upload(req *Request) error {
+func (h *files) upload(req *server.Request) error {
 	store := blob.Of(req.Tenant().Store)
 	if store == nil {
-		return Unavailable("this server's store keeps no files")
+		return server.Unavailable("this server's store keeps no files")
 	}
 	if err := req.CheckEncoding(); err != nil {
 		return err
@@ -78,10 +79,10 @@ func (h *files) upload(req *Request) error {
 }
 
 // room returns how many bytes a file may have, or -1.
-func (h *files) room(req *Request, store blob.Store) (int64, error) {
+func (h *files) room(req *server.Request, store blob.Store) (int64, error) {
 	most := h.limits.Bytes
 	if n := req.HTTP().ContentLength; most >= 0 && n > most {
-		return 0, Fail(http.StatusRequestEntityTooLarge, "too_large", "the file has %d bytes, want at most %d", n, most)
+		return 0, server.Fail(http.StatusRequestEntityTooLarge, "too_large", "the file has %d bytes, want at most %d", n, most)
 	}
 	if h.limits.Total < 0 {
 		return most, nil
@@ -92,7 +93,7 @@ func (h *files) room(req *Request, store blob.Store) (int64, error) {
 	}
 	rest := max(h.limits.Total-total, 0)
 	if rest == 0 || req.HTTP().ContentLength > rest {
-		return 0, TooManyFiles(total, h.limits.Total)
+		return 0, server.TooManyFiles(total, h.limits.Total)
 	}
 	if most < 0 || rest < most {
 		return rest, nil
@@ -105,7 +106,7 @@ type arriving struct {
 	from    io.Reader
 	control *http.ResponseController
 	start   time.Time
-	limits  *FileLimits
+	limits  *server.FileLimits
 	most    int64 // bytes, or -1
 	serving context.Context
 	have    int64
@@ -113,7 +114,7 @@ type arriving struct {
 }
 
 // by returns when a client that began at start must have sent or read so many bytes.
-func (l *FileLimits) by(start time.Time, have int64) time.Time {
+func by(l *server.FileLimits, start time.Time, have int64) time.Time {
 	if l.Rate <= 0 {
 		return time.Time{}
 	}
@@ -121,25 +122,25 @@ func (l *FileLimits) by(start time.Time, have int64) time.Time {
 }
 
 func (a *arriving) Read(p []byte) (int, error) {
-	_ = a.control.SetReadDeadline(a.limits.by(a.start, a.have)) // the writer of a test may not support it
+	_ = a.control.SetReadDeadline(by(a.limits, a.start, a.have)) // the writer of a test may not support it
 	if a.serving.Err() != nil {
-		a.failed = ErrStopping
+		a.failed = server.ErrStopping
 		return 0, a.failed
 	}
 	n, err := a.from.Read(p)
 	a.have += int64(n)
 	switch {
 	case a.most >= 0 && a.have > a.most:
-		a.failed = Fail(http.StatusRequestEntityTooLarge, "too_large", "the file has more than %d bytes", a.most)
+		a.failed = server.Fail(http.StatusRequestEntityTooLarge, "too_large", "the file has more than %d bytes", a.most)
 	case err == io.EOF:
 		_ = a.control.SetReadDeadline(time.Time{}) // the time to store it is the server's: a deadline would end the request
 		return n, err
 	case err == nil:
 		return n, err
 	case a.serving.Err() != nil:
-		a.failed = ErrStopping
+		a.failed = server.ErrStopping
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		a.failed = Fail(http.StatusRequestTimeout, "timeout", "the file arrives too slowly: %d bytes in %s, want at least %d bytes per second", a.have, time.Since(a.start).Round(time.Millisecond), a.limits.Rate)
+		a.failed = server.Fail(http.StatusRequestTimeout, "timeout", "the file arrives too slowly: %d bytes in %s, want at least %d bytes per second", a.have, time.Since(a.start).Round(time.Millisecond), a.limits.Rate)
 	default:
 		a.failed = protocol.BadRequest("cannot read the body")
 	}
@@ -149,10 +150,10 @@ func (a *arriving) Read(p []byte) (int, error) {
 // fileCursor begins the cursors of lists of files.
 const fileCursor = "blob_"
 
-func (h *files) list(req *Request) error {
+func (h *files) list(req *server.Request) error {
 	store := blob.Of(req.Tenant().Store)
 	if store == nil {
-		return Unavailable("this server's store keeps no files")
+		return server.Unavailable("this server's store keeps no files")
 	}
 	owner, err := req.Owner()
 	if err != nil {
@@ -161,7 +162,7 @@ func (h *files) list(req *Request) error {
 	q := blob.Query{User: owner, Limit: req.Number("limit", 50, 1, 200) + 1}
 	if text := req.Value("cursor"); text != "" {
 		q.Before = new(blob.Blob)
-		if err := ParseCursor(fileCursor, text, q.Before); err != nil {
+		if err := server.ParseCursor(fileCursor, text, q.Before); err != nil {
 			return err
 		}
 	}
@@ -173,7 +174,7 @@ func (h *files) list(req *Request) error {
 	for i, b := range list {
 		if i == q.Limit-1 {
 			last := list[i-1]
-			out.NextCursor = CursorText(fileCursor, blob.Blob{ID: last.ID, CreatedAt: last.CreatedAt})
+			out.NextCursor = server.CursorText(fileCursor, blob.Blob{ID: last.ID, CreatedAt: last.CreatedAt})
 			break
 		}
 		out.Items = append(out.Items, fileBody{*b, protocol.FilePath + b.ID})
@@ -181,10 +182,10 @@ func (h *files) list(req *Request) error {
 	return req.Reply(http.StatusOK, out)
 }
 
-func (h *files) download(req *Request) error {
+func (h *files) download(req *server.Request) error {
 	store, id := blob.Of(req.Tenant().Store), req.Path("blob_id")
 	if store == nil {
-		return Unavailable("this server's store keeps no files")
+		return server.Unavailable("this server's store keeps no files")
 	}
 	if req.Confined {
 		if ok, err := store.Readable(req.Context(), id, req.User); err != nil || !ok {
@@ -227,12 +228,12 @@ type leaving struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	start   time.Time
-	limits  *FileLimits
+	limits  *server.FileLimits
 	have    int64
 }
 
 func (l *leaving) Write(p []byte) (int, error) {
-	_ = l.control.SetWriteDeadline(l.limits.by(l.start, l.have)) // the writer of a test may not support it
+	_ = l.control.SetWriteDeadline(by(l.limits, l.start, l.have)) // the writer of a test may not support it
 	n, err := l.ResponseWriter.Write(p)
 	l.have += int64(n)
 	return n, err

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // explanations has the handler that says why a run is where it is.
@@ -19,7 +20,7 @@ type explanations struct{}
 
 func (h *explanations) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/explain", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.explain),
+		{Method: "GET", Path: "/v1/runs/{run_id}/explain", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.explain),
 			Summary: "Say why a run is in its state, since when, and what would move it", Replies: map[int]any{200: explanation{}}},
 	}
 }
@@ -85,12 +86,12 @@ var causeCodes = []string{causeQueued, causeDelayed, causeRetry, causeBehind, ca
 	causeDone + string(awaken.NaturalEnd), causeDone + string(awaken.BehaviorRequested), causeDone + string(awaken.Stopped), causeDone + string(awaken.Cancelled),
 	causeDone + string(awaken.Blocked), causeDone + string(awaken.Failed), causeDeadLetter, causeDropped}
 
-func (h *explanations) explain(req *Request) error {
+func (h *explanations) explain(req *server.Request) error {
 	run, err := req.Run()
 	if err != nil {
 		return err
 	}
-	s := &situation{run: run, now: time.Now().UnixMilli(), admin: req.Key != nil && req.Key.Kind == AdminKey}
+	s := &situation{run: run, now: time.Now().UnixMilli(), admin: req.Key != nil && req.Key.Kind == server.AdminKey}
 	if s.own, err = telling(req.Context(), req.Tenant().Store, run); err != nil {
 		return err
 	}

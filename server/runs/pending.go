@@ -1,10 +1,11 @@
-package server
+package runs
 
 import (
 	"math"
 
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // pending has the handlers of input that no run has read yet.
@@ -12,19 +13,19 @@ type pending struct{}
 
 func (h *pending) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/pending", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/pending", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
 			Summary: "List input that no run has read yet", Replies: map[int]any{200: mailbox.PendingList{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.reorder),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/pending/reorder", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.reorder),
 			Summary: "Reorder queued input", Body: pendingOrder{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
-		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.edit),
+		{Method: "PATCH", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.edit),
 			Summary: "Edit queued input", Body: pendingEdit{}, Replies: map[int]any{200: mailbox.PendingList{}}, Failures: []int{409}},
-		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.retract),
-			Summary: "Withdraw queued input", Query: []protocol.Param{Param("revision", "integer", "expected revision of the input; default 0")}, Replies: map[int]any{204: nil},
+		{Method: "DELETE", Path: "/v1/threads/{thread_id}/pending/{pending_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.retract),
+			Summary: "Withdraw queued input", Query: []protocol.Param{server.Param("revision", "integer", "expected revision of the input; default 0")}, Replies: map[int]any{204: nil},
 			Failures: []int{409}},
 	}
 }
 
-func (h *pending) list(req *Request) error {
+func (h *pending) list(req *server.Request) error {
 	if _, err := req.Thread(); err != nil {
 		return err
 	}
@@ -32,12 +33,12 @@ func (h *pending) list(req *Request) error {
 }
 
 type pendingEdit struct {
-	Revision int            `json:"revision"`
-	Messages []InputMessage `json:"messages"`
+	Revision int                   `json:"revision"`
+	Messages []server.InputMessage `json:"messages"`
 }
 
-func (h *pending) edit(req *Request, body *pendingEdit) error {
-	msgs, err := MessagesOf(body.Messages)
+func (h *pending) edit(req *server.Request, body *pendingEdit) error {
+	msgs, err := server.MessagesOf(body.Messages)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (h *pending) edit(req *Request, body *pendingEdit) error {
 	return h.list(req)
 }
 
-func (h *pending) retract(req *Request) error {
+func (h *pending) retract(req *server.Request) error {
 	rev := req.Number("revision", 0, 0, math.MaxInt32)
 	return req.Done(req.Tenant().RetractPending(req.Context(), req.Path("thread_id"), req.Path("pending_id"), rev))
 }
@@ -60,7 +61,7 @@ type pendingOrder struct {
 	Order    []string `json:"order"`
 }
 
-func (h *pending) reorder(req *Request, body *pendingOrder) error {
+func (h *pending) reorder(req *server.Request, body *pendingOrder) error {
 	if _, err := req.Thread(); err != nil {
 		return err
 	}

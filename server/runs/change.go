@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"cmp"
@@ -19,25 +19,26 @@ import (
 	"github.com/awaken-go/awaken/internal/sse"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // changes has the handler of the feed: what changes in a tenant, and the events of some of its threads, in one stream.
 type changes struct {
-	streams *Streams
+	streams *server.Streams
 	feed    *changelog.Feed
 }
 
-func newChanges(cfg *Config, s *Streams) *changes {
-	return &changes{streams: s, feed: changelog.NewFeed(changelog.FeedConfig{Store: cfg.Changes, Encode: encodeChange, Logger: cfg.Logger})}
+func newChanges(log changelog.Store, k *server.Kernel) *changes {
+	return &changes{streams: k.Streams, feed: changelog.NewFeed(changelog.FeedConfig{Store: log, Encode: encodeChange, Logger: k.Logger})}
 }
 
 func (h *changes) routes() []protocol.Route {
-	return []protocol.Route{{Method: "GET", Path: "/v1/events/stream", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.stream),
+	return []protocol.Route{{Method: "GET", Path: "/v1/events/stream", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.stream),
 		Summary: "Stream what changes in the tenant",
-		Query: []protocol.Param{Param("cursor", "string", "resume after this frame; same as Last-Event-ID. Without either, the stream begins now"),
-			Param("kinds", "string", "only changes of these kinds, separated by commas: run, ticket, decision, dispatch, publication; default all"),
-			Param("thread_id", "string", "add the events of this thread; can be repeated, up to "+strconv.Itoa(maxFollowed)+" times"),
-			Param("after", "string", "where the events of the threads begin: a cursor for each thread_id, in the same order; default the end of their logs"), UserParam},
+		Query: []protocol.Param{server.Param("cursor", "string", "resume after this frame; same as Last-Event-ID. Without either, the stream begins now"),
+			server.Param("kinds", "string", "only changes of these kinds, separated by commas: run, ticket, decision, dispatch, publication; default all"),
+			server.Param("thread_id", "string", "add the events of this thread; can be repeated, up to "+strconv.Itoa(maxFollowed)+" times"),
+			server.Param("after", "string", "where the events of the threads begin: a cursor for each thread_id, in the same order; default the end of their logs"), server.UserParam},
 		Headers: lastEventID, Replies: map[int]any{200: nil}, Failures: []int{404, 410}, Stream: true, Events: "#FeedEvent"}}
 }
 
@@ -102,7 +103,7 @@ func encodeChange(c *changelog.Change) []byte {
 
 // changeStream is a feed in progress.
 type changeStream struct {
-	req   *Request
+	req   *server.Request
 	ctx   context.Context
 	out   *sse.Writer
 	at    changeCursor
@@ -115,10 +116,10 @@ type changeStream struct {
 type followed struct {
 	id     string
 	after  awaken.Cursor
-	frames Framing
+	frames server.Framing
 }
 
-func (h *changes) stream(req *Request) error {
+func (h *changes) stream(req *server.Request) error {
 	f, err := h.begin(req)
 	if err != nil {
 		return err
@@ -134,19 +135,18 @@ func (h *changes) stream(req *Request) error {
 	}
 	defer reader.Close()
 	f.at.log = reader.Position()
-	h.streams.metrics.streams.Inc()
-	defer h.streams.metrics.streams.Dec()
-	f.ctx, f.out = ctx, h.streams.Start(req)
+	out, done := h.streams.Open(req)
+	defer done()
+	f.ctx, f.out = ctx, out
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
 	err = f.copy(&wg, reader, h.streams)
-	end := &feed{Streams: h.streams, req: req, ctx: ctx, out: f.out}
-	return end.end(gone(Revoked(ctx, err)))
+	return h.streams.End(req, out, gone(server.Revoked(ctx, err)))
 }
 
 // begin reads the parameters of a request.
-func (h *changes) begin(req *Request) (*changeStream, error) {
+func (h *changes) begin(req *server.Request) (*changeStream, error) {
 	err := req.CheckKnown()
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (h *changes) begin(req *Request) (*changeStream, error) {
 }
 
 // start returns where the events of a thread begin, the i-th that the client names: at a cursor, or at the end of its log if that is nil.
-func (h *changes) start(req *Request, id string, i int, at *awaken.Cursor) (awaken.Cursor, error) {
+func (h *changes) start(req *server.Request, id string, i int, at *awaken.Cursor) (awaken.Cursor, error) {
 	if err := protocol.CheckID("thread_id", id); err != nil {
 		return awaken.Cursor{}, err
 	}
@@ -217,7 +217,7 @@ func (h *changes) start(req *Request, id string, i int, at *awaken.Cursor) (awak
 	case at == nil:
 		return t.End, nil
 	case at.Epoch > t.End.Epoch:
-		return awaken.Cursor{}, Fail(410, "cursor_expired", "cursor %s is not of the log of thread %s, which ends at %s", at, id, t.End)
+		return awaken.Cursor{}, server.Fail(410, "cursor_expired", "cursor %s is not of the log of thread %s, which ends at %s", at, id, t.End)
 	}
 	return *at, nil
 }
@@ -244,7 +244,7 @@ func parseKinds(text string) (out []changelog.Kind, err error) {
 // gone returns the failure of a position that the log does not have.
 func gone(err error) error {
 	if errors.Is(err, changelog.ErrGone) {
-		return Fail(410, "cursor_expired", "the changes behind the cursor are not kept any more; reload, and begin without a cursor")
+		return server.Fail(410, "cursor_expired", "the changes behind the cursor are not kept any more; reload, and begin without a cursor")
 	}
 	return err
 }
@@ -271,7 +271,7 @@ type part struct {
 
 // copy sends what the sources have until one fails or ctx is done. Each source waits until what it has was sent, so a slow client delays its
 // own stream and nothing else.
-func (f *changeStream) copy(wg *sync.WaitGroup, reader *changelog.Reader, s *Streams) error {
+func (f *changeStream) copy(wg *sync.WaitGroup, reader *changelog.Reader, s *server.Streams) error {
 	parts := make(chan part)
 	send := func(p part) bool {
 		select {
@@ -291,9 +291,9 @@ func (f *changeStream) copy(wg *sync.WaitGroup, reader *changelog.Reader, s *Str
 		}
 	})
 	for i := range f.also {
-		wg.Go(func() { f.follow(&f.also[i], s.collect, send) })
+		wg.Go(func() { f.follow(&f.also[i], s.Collect(), send) })
 	}
-	beat := time.NewTicker(s.heartbeat)
+	beat := time.NewTicker(s.Heartbeat())
 	defer beat.Stop()
 	for {
 		select {
@@ -305,7 +305,7 @@ func (f *changeStream) copy(wg *sync.WaitGroup, reader *changelog.Reader, s *Str
 				return err
 			}
 		case <-beat.C:
-			if f.out.Idle() >= s.heartbeat {
+			if f.out.Idle() >= s.Heartbeat() {
 				if err := f.idle(); err != nil {
 					return err
 				}
@@ -408,7 +408,7 @@ func (c *changeCursor) append(buf []byte) []byte {
 	slices.Sort(keys)
 	for _, key := range keys {
 		buf = append(append(append(buf, '~'), key...), '.')
-		buf = AppendCursor(buf, c.threads[key])
+		buf = server.AppendCursor(buf, c.threads[key])
 	}
 	return buf
 }

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"iter"
@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // messages has the handlers of a thread's messages.
@@ -16,12 +17,12 @@ type messages struct{}
 
 func (h *messages) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
 			Summary: "List the messages of a thread",
-			Query:   append([]protocol.Param{Param("cursor", "string", "next_cursor of the previous page"), Param("visibility", "external|internal|all", "which messages to list; default external"), Param("order", "asc|desc", "order by age; default asc, oldest first"), Param("after", "integer", "only messages after this position in the log"), Param("before", "integer", "only messages before this position in the log"), Param("run_id", "string", "only messages that this run produced"), Param("runId", "string", "alias of run_id")}, PageParams...),
+			Query:   append([]protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.Param("visibility", "external|internal|all", "which messages to list; default external"), server.Param("order", "asc|desc", "order by age; default asc, oldest first"), server.Param("after", "integer", "only messages after this position in the log"), server.Param("before", "integer", "only messages before this position in the log"), server.Param("run_id", "string", "only messages that this run produced"), server.Param("runId", "string", "alias of run_id")}, server.PageParams...),
 			Replies: map[int]any{200: messageList{}}},
-		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.post),
-			Summary: "Send messages to a thread without waiting for the answer", Headers: OnceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
+		{Method: "POST", Path: "/v1/threads/{thread_id}/messages", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.post),
+			Summary: "Send messages to a thread without waiting for the answer", Headers: server.OnceOnly, Body: postMessages{}, Replies: map[int]any{202: messagesAccepted{}},
 			Failures: []int{409}},
 	}
 }
@@ -40,20 +41,20 @@ type messageCursor struct {
 	Of     string `json:"of,omitempty"` // digest of the list's filters
 }
 
-func (h *messages) list(req *Request) error {
+func (h *messages) list(req *server.Request) error {
 	offset, limit := req.Page()
 	visibility, after, before := req.Value("visibility"), req.Number("after", 0, 0, math.MaxInt32), req.Number("before", 0, 0, math.MaxInt32)
 	runID := req.Value("run_id", "runId")
-	filters := FiltersOf(req, []any{visibility, req.Value("order"), after, before, runID})
+	filters := server.FiltersOf(req, []any{visibility, req.Value("order"), after, before, runID})
 	var at messageCursor
 	if text := req.Value("cursor"); text != "" {
 		if n, err := strconv.Atoi(text); err == nil && n >= 0 {
 			at.Offset = n
-		} else if err := ParseCursor("msg_", text, &at); err != nil || at.Offset < 0 {
-			return ErrCursor
+		} else if err := server.ParseCursor("msg_", text, &at); err != nil || at.Offset < 0 {
+			return server.ErrCursor
 		}
 		if at.Of != "" && at.Of != filters {
-			return ErrFilters
+			return server.ErrFilters
 		}
 		offset = at.Offset
 	}
@@ -96,7 +97,7 @@ func (h *messages) list(req *Request) error {
 		return err
 	}
 	if n := len(out.Messages); n > 0 && offset+n < out.Total {
-		out.HasMore, out.NextCursor = true, CursorText("msg_", messageCursor{offset + n, out.Messages[n-1].ID, filters})
+		out.HasMore, out.NextCursor = true, server.CursorText("msg_", messageCursor{offset + n, out.Messages[n-1].ID, filters})
 	}
 	return req.Reply(200, out)
 }
@@ -144,13 +145,13 @@ func firstBytes(list []*llm.Message, n int) ([]*llm.Message, error) {
 }
 
 type postMessages struct {
-	AgentID      string         `json:"agent_id,omitempty"`
-	AgentIDCamel string         `json:"agentId,omitempty"`
-	Mode         string         `json:"mode,omitempty"`     // queue, live_then_queue or steer, interrupt_then_queue, resume_open_run
-	Boundary     string         `json:"boundary,omitempty"` // next_step or on_natural_end
-	Priority     string         `json:"priority,omitempty"` // of a new run: interactive, the default, or background
-	UserID       string         `json:"user_id,omitempty"`  // the user of a new run
-	Messages     []InputMessage `json:"messages"`
+	AgentID      string                `json:"agent_id,omitempty"`
+	AgentIDCamel string                `json:"agentId,omitempty"`
+	Mode         string                `json:"mode,omitempty"`     // queue, live_then_queue or steer, interrupt_then_queue, resume_open_run
+	Boundary     string                `json:"boundary,omitempty"` // next_step or on_natural_end
+	Priority     string                `json:"priority,omitempty"` // of a new run: interactive, the default, or background
+	UserID       string                `json:"user_id,omitempty"`  // the user of a new run
+	Messages     []server.InputMessage `json:"messages"`
 }
 
 type messagesAccepted struct {
@@ -160,19 +161,19 @@ type messagesAccepted struct {
 	DispatchID string `json:"dispatch_id,omitempty"`
 }
 
-func (h *messages) post(req *Request, body *postMessages) error {
+func (h *messages) post(req *server.Request, body *postMessages) error {
 	agent, err := protocol.Either("agent_id", body.AgentID, body.AgentIDCamel)
 	if err != nil {
 		return err
 	}
-	msgs, err := MessagesOf(body.Messages)
+	msgs, err := server.MessagesOf(body.Messages)
 	if err != nil {
 		return err
 	}
 	if _, err := req.Thread(); err != nil {
 		return err
 	}
-	s, err := NewSubmission(req, body.Mode, mailbox.ModeQueue, body.Boundary, body.Priority)
+	s, err := server.NewSubmission(req, body.Mode, mailbox.ModeQueue, body.Boundary, body.Priority)
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (h *messages) post(req *Request, body *postMessages) error {
 	if s.Said, err = protocol.SayLast(msgs, agent); err != nil {
 		return err
 	}
-	r, err := Submit(req, s)
+	r, err := server.Submit(req, s)
 	if err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func (h *messages) post(req *Request, body *postMessages) error {
 }
 
 // queuedBehind reports whether a submission waits for another one on its thread.
-func queuedBehind(req *Request, r *mailbox.Receipt) (bool, error) {
+func queuedBehind(req *server.Request, r *mailbox.Receipt) (bool, error) {
 	list, err := req.Tenant().Store.Dispatches(req.Context(), mailbox.Query{ThreadID: r.ThreadID, Statuses: []mailbox.Status{mailbox.Queued, mailbox.Claimed}, Limit: 1})
 	return len(list) > 0 && list[0].ID != r.DispatchID, err
 }

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"encoding/json"
@@ -10,56 +10,57 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // runs has the handlers of runs.
 type runs struct {
-	streams *Streams
+	streams *server.Streams
 }
 
 func (h *runs) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.list),
-			Summary: "List the thread's runs, newest first", Query: slices.Concat(runFilters, ListParams), Replies: map[int]any{200: runList{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.latest),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.list),
+			Summary: "List the thread's runs, newest first", Query: slices.Concat(runFilters, server.ListParams), Replies: map[int]any{200: runList{}}},
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/latest", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.latest),
 			Summary: "Get the thread's latest run", Replies: map[int]any{200: awaken.Run{}}},
-		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.active),
+		{Method: "GET", Path: "/v1/threads/{thread_id}/runs/active", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.active),
 			Summary: "Get the thread's open run", Replies: map[int]any{200: activeRunBody{}}},
-		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.list),
-			Summary: "List runs, newest first", Query: slices.Concat(runFilters, []protocol.Param{Param("thread_id", "string", "only runs of this thread"), UserParam}, ListParams), Replies: map[int]any{200: runList{}}},
-		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: HandleBody(h.start),
-			Summary: "Start a run and stream its events, or wait for its result", Headers: OnceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
+		{Method: "GET", Path: "/v1/runs", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
+			Summary: "List runs, newest first", Query: slices.Concat(runFilters, []protocol.Param{server.Param("thread_id", "string", "only runs of this thread"), server.UserParam}, server.ListParams), Replies: map[int]any{200: runList{}}},
+		{Method: "POST", Path: "/v1/runs", Access: protocol.Runners, Scope: protocol.ByCaller, Handle: server.HandleBody(h.start),
+			Summary: "Start a run and stream its events, or wait for its result", Headers: server.OnceOnly, Body: newRun{}, Replies: map[int]any{200: runResult{}},
 			Failures: []int{409, 504}, Stream: true, Events: "#Event"},
-		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.get),
 			Summary: "Get a run", Replies: map[int]any{200: awaken.Run{}}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.addInputs),
-			Summary: "Send messages to a run", Headers: OnceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.cancel),
+		{Method: "POST", Path: "/v1/runs/{run_id}/inputs", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.addInputs),
+			Summary: "Send messages to a run", Headers: server.OnceOnly, Body: runInputs{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
+		{Method: "POST", Path: "/v1/runs/{run_id}/cancel", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.cancel),
 			Summary: "Cancel a run", Replies: map[int]any{202: runAccepted{}}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Scope: protocol.ByPath, Handle: Handle(h.resume),
+		{Method: "POST", Path: "/v1/runs/{run_id}/continue", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.Handle(h.resume),
 			Summary: "Continue a run that waits for budget or for its pinned version", Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
 	}
 }
 
 // runFilters are the parameters that [runQuery] reads.
-var runFilters = []protocol.Param{Param("status", "created|running|waiting|done", "only runs with this status"),
-	Param("agent_id", "string", "only runs of this agent"),
-	Param("version", "string", "only runs that are pinned to this registry version"),
-	Param("origin", "user|mcp|subagent|internal", "only runs with this origin"),
-	Param("outcome", "natural_end|behavior_requested|stopped|cancelled|blocked|error", "only runs that ended so"),
-	Param("waiting_reason", "tool_permission|user_input|background_tasks|budget_exhausted|pin_unavailable|restored",
+var runFilters = []protocol.Param{server.Param("status", "created|running|waiting|done", "only runs with this status"),
+	server.Param("agent_id", "string", "only runs of this agent"),
+	server.Param("version", "string", "only runs that are pinned to this registry version"),
+	server.Param("origin", "user|mcp|subagent|internal", "only runs with this origin"),
+	server.Param("outcome", "natural_end|behavior_requested|stopped|cancelled|blocked|error", "only runs that ended so"),
+	server.Param("waiting_reason", "tool_permission|user_input|background_tasks|budget_exhausted|pin_unavailable|restored",
 		"only runs that wait for this"),
-	Param("parent_run_id", "string", "only children of this run"),
-	Param("root", "boolean", "only runs without a parent"),
-	Param("tool", "string", "only runs that called this tool"),
-	Param("in_doubt", "boolean", "only runs with a call of which it was not known whether it took effect"),
-	Param("error_code", "string", "only runs that failed with this code"),
-	Param("min_cost_usd", "number", "only runs that wait or are done and cost at least this much, without children"),
-	Param("min_duration_ms", "integer", "only runs that are done and took at least this long from start to end"),
-	Param("pinned", "boolean", "only runs that are pinned"),
-	Param("since", "string", "only runs created at or after this time, in RFC 3339"),
-	Param("until", "string", "only runs created before this time, in RFC 3339"),
-	Param("q", "string", "only runs whose ids, agent, reason, error or answer contain this text; case does not matter")}
+	server.Param("parent_run_id", "string", "only children of this run"),
+	server.Param("root", "boolean", "only runs without a parent"),
+	server.Param("tool", "string", "only runs that called this tool"),
+	server.Param("in_doubt", "boolean", "only runs with a call of which it was not known whether it took effect"),
+	server.Param("error_code", "string", "only runs that failed with this code"),
+	server.Param("min_cost_usd", "number", "only runs that wait or are done and cost at least this much, without children"),
+	server.Param("min_duration_ms", "integer", "only runs that are done and took at least this long from start to end"),
+	server.Param("pinned", "boolean", "only runs that are pinned"),
+	server.Param("since", "string", "only runs created at or after this time, in RFC 3339"),
+	server.Param("until", "string", "only runs created before this time, in RFC 3339"),
+	server.Param("q", "string", "only runs whose ids, agent, reason, error or answer contain this text; case does not matter")}
 
 type runList struct {
 	Items []*awaken.Run `json:"items"`
@@ -71,7 +72,7 @@ type runList struct {
 }
 
 // list lists all runs, or those of the thread that the path names.
-func (h *runs) list(req *Request) error {
+func (h *runs) list(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (h *runs) list(req *Request) error {
 	if err != nil {
 		return err
 	}
-	filters := FiltersOf(req, q)
+	filters := server.FiltersOf(req, q)
 	from, skip, err := req.Place("run_", filters)
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func (h *runs) list(req *Request) error {
 	q.At = &from.At
 	list, err := req.Tenant().Store.ListRuns(req.Context(), q)
 	if err != nil {
-		return BadPlace(err, q.Offset)
+		return server.BadPlace(err, q.Offset)
 	}
 	if list == nil {
 		list = []*awaken.Run{}
@@ -106,7 +107,7 @@ func (h *runs) list(req *Request) error {
 }
 
 // runQuery parses the filters of a list of runs.
-func runQuery(req *Request) (q awaken.RunQuery, err error) {
+func runQuery(req *server.Request) (q awaken.RunQuery, err error) {
 	q = awaken.RunQuery{Status: awaken.RunStatus(req.Value("status")), AgentID: req.Value("agent_id"), Version: req.Value("version"), Origin: req.Value("origin"),
 		Outcome: awaken.TerminationType(req.Value("outcome")), Waiting: awaken.WaitingReason(req.Value("waiting_reason")),
 		ParentRunID: req.Value("parent_run_id"), Root: req.Value("root") == "true", Tool: req.Value("tool"), InDoubt: req.Value("in_doubt") == "true",
@@ -134,17 +135,17 @@ func runQuery(req *Request) (q awaken.RunQuery, err error) {
 	return q, nil
 }
 
-func (h *runs) get(req *Request) error {
+func (h *runs) get(req *server.Request) error {
 	return req.OK(req.Run())
 }
 
-func (h *runs) latest(req *Request) error {
+func (h *runs) latest(req *server.Request) error {
 	t, err := req.Thread()
 	if err != nil {
 		return err
 	}
 	if t.LatestRunID == "" {
-		return Fail(404, "not_found", "run not found: no runs for thread %s", t.ID)
+		return server.Fail(404, "not_found", "run not found: no runs for thread %s", t.ID)
 	}
 	return req.OK(req.Tenant().Store.LoadRun(req.Context(), t.LatestRunID))
 }
@@ -164,7 +165,7 @@ type activeRunBody struct {
 	ActiveRun *activeRun `json:"active_run"`
 }
 
-func (h *runs) active(req *Request) error {
+func (h *runs) active(req *server.Request) error {
 	t, err := req.Thread()
 	if err != nil {
 		return err
@@ -187,7 +188,7 @@ type newRun struct {
 	ThreadID      string                    `json:"thread_id,omitempty"`
 	ThreadIDCamel string                    `json:"threadId,omitempty"`
 	UserID        string                    `json:"user_id,omitempty"` // the user of the run
-	Messages      []InputMessage            `json:"messages"`
+	Messages      []server.InputMessage     `json:"messages"`
 	Mode          string                    `json:"mode,omitempty"`
 	Priority      string                    `json:"priority,omitempty"` // interactive, the default, or background: it waits for those that a user waits for
 	Stream        *bool                     `json:"stream,omitempty"`   // false waits for the run and replies with its result
@@ -215,7 +216,7 @@ type runResult struct {
 
 // start accepts a run. The response is its stream or, with "stream": false or Accept:
 // application/json, its result.
-func (h *runs) start(req *Request, body *newRun) error {
+func (h *runs) start(req *server.Request, body *newRun) error {
 	switch {
 	case body.AgentID == nil && body.AgentIDCamel == nil:
 		return protocol.InvalidBody("agent_id is missing")
@@ -236,11 +237,11 @@ func (h *runs) start(req *Request, body *newRun) error {
 	if err := protocol.CheckID("thread_id", thread); err != nil {
 		return err
 	}
-	msgs, err := MessagesOf(body.Messages)
+	msgs, err := server.MessagesOf(body.Messages)
 	if err != nil {
 		return err
 	}
-	s, err := NewSubmission(req, body.Mode, mailbox.ModeInterrupt, "", body.Priority)
+	s, err := server.NewSubmission(req, body.Mode, mailbox.ModeInterrupt, "", body.Priority)
 	if err != nil {
 		return err
 	}
@@ -253,7 +254,7 @@ func (h *runs) start(req *Request, body *newRun) error {
 	if s.Said, err = protocol.SayLast(msgs, agent); err != nil {
 		return err
 	}
-	r, err := Submit(req, s)
+	r, err := server.Submit(req, s)
 	if err != nil {
 		return err
 	}
@@ -262,7 +263,7 @@ func (h *runs) start(req *Request, body *newRun) error {
 	if body.Stream != nil && !*body.Stream || body.Stream == nil && prefersJSON(req.HTTP().Header.Get("Accept")) {
 		return h.await(req, r)
 	}
-	return h.streams.Follow(req, r.ThreadID, r.RunID, r.After, r.New, Format{"raw", RawFrames})
+	return h.streams.Follow(req, r.ThreadID, r.RunID, r.After, r.New, server.NewFormat("raw", server.RawFrames))
 }
 
 // valueOf returns the value of a field, or "" if it is missing.
@@ -279,7 +280,7 @@ func prefersJSON(accept string) bool {
 }
 
 // await replies when the run has ended or waits.
-func (h *runs) await(req *Request, r *mailbox.Receipt) error {
+func (h *runs) await(req *server.Request, r *mailbox.Receipt) error {
 	run, err := h.streams.Await(req, r)
 	if err != nil {
 		return err
@@ -297,9 +298,9 @@ func resultOf(run *awaken.Run) runResult {
 }
 
 type runInputs struct {
-	Mode     string         `json:"mode,omitempty"`
-	Boundary string         `json:"boundary,omitempty"`
-	Messages []InputMessage `json:"messages"`
+	Mode     string                `json:"mode,omitempty"`
+	Boundary string                `json:"boundary,omitempty"`
+	Messages []server.InputMessage `json:"messages"`
 }
 
 type runAccepted struct {
@@ -308,8 +309,8 @@ type runAccepted struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 }
 
-func (h *runs) addInputs(req *Request, body *runInputs) error {
-	msgs, err := MessagesOf(body.Messages)
+func (h *runs) addInputs(req *server.Request, body *runInputs) error {
+	msgs, err := server.MessagesOf(body.Messages)
 	if err != nil {
 		return err
 	}
@@ -317,7 +318,7 @@ func (h *runs) addInputs(req *Request, body *runInputs) error {
 	if err != nil {
 		return err
 	}
-	s, err := NewSubmission(req, body.Mode, mailbox.ModeResume, body.Boundary, "")
+	s, err := server.NewSubmission(req, body.Mode, mailbox.ModeResume, body.Boundary, "")
 	if err != nil {
 		return err
 	}
@@ -325,14 +326,14 @@ func (h *runs) addInputs(req *Request, body *runInputs) error {
 	if s.Said, err = protocol.SayLast(msgs, run.AgentID); err != nil {
 		return err
 	}
-	r, err := Submit(req, s)
+	r, err := server.Submit(req, s)
 	if err != nil {
 		return err
 	}
 	return req.Reply(202, runAccepted{Status: "inputs_accepted", RunID: r.RunID})
 }
 
-func (h *runs) cancel(req *Request) error {
+func (h *runs) cancel(req *server.Request) error {
 	id := req.Path("run_id")
 	if err := req.Tenant().Cancel(req.Context(), id); err != nil {
 		return explainMissing(err, "run", id)
@@ -341,7 +342,7 @@ func (h *runs) cancel(req *Request) error {
 }
 
 // resume continues a run that waits for budget or for its pinned version.
-func (h *runs) resume(req *Request) error {
+func (h *runs) resume(req *server.Request) error {
 	id := req.Path("run_id")
 	if _, err := req.Tenant().Continue(req.Context(), id); err != nil {
 		return explainMissing(err, "run", id)

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/server"
 )
 
 // approval is a question to a person. A run that waits for budget or for its version has one without a ticket: it is
@@ -77,7 +78,7 @@ func (a *approval) cursor() *approvalCursor {
 	return &approvalCursor{At: a.RequestedAt, RunID: a.RunID, TicketID: a.TicketID}
 }
 
-func (h *approvals) list(req *Request) error {
+func (h *approvals) list(req *server.Request) error {
 	offset, limit := req.Page()
 	all, partial, err := h.waiting(req)
 	if err != nil {
@@ -88,15 +89,15 @@ func (h *approvals) list(req *Request) error {
 		order = (*approvalCursor).compare
 	}
 	slices.SortFunc(all, func(a, b approval) int { return order(a.cursor(), b.cursor()) })
-	filters := FiltersOf(req, []string{req.Value("agent_id"), req.Value("tool"), req.Value("user_id"), req.Value("reason"), req.Value("order")})
+	filters := server.FiltersOf(req, []string{req.Value("agent_id"), req.Value("tool"), req.Value("user_id"), req.Value("reason"), req.Value("order")})
 	out := approvalList{Items: all, Total: len(all), Partial: partial}
 	if text := req.Value("cursor"); text != "" {
 		var at approvalCursor
-		if err := ParseCursor("apr_", text, &at); err != nil {
+		if err := server.ParseCursor("apr_", text, &at); err != nil {
 			return err
 		}
 		if at.Of != filters {
-			return ErrFilters
+			return server.ErrFilters
 		}
 		from, found := slices.BinarySearchFunc(all, &at, func(a approval, at *approvalCursor) int { return order(a.cursor(), at) })
 		if found {
@@ -109,7 +110,7 @@ func (h *approvals) list(req *Request) error {
 		out.Items = out.Items[:limit]
 		last := out.Items[limit-1].cursor()
 		last.Of = filters
-		next := CursorText("apr_", last)
+		next := server.CursorText("apr_", last)
 		out.NextCursor = &next
 	}
 	if out.Items, err = h.described(req, out.Items, req.Number("context", 3, 0, 10)); err != nil {
@@ -120,7 +121,7 @@ func (h *approvals) list(req *Request) error {
 
 // waiting returns what waits for a person and fits the filters of the request, in no order. Partial says that
 // there may be more.
-func (h *approvals) waiting(req *Request) (out []approval, partial bool, err error) {
+func (h *approvals) waiting(req *server.Request) (out []approval, partial bool, err error) {
 	owner, err := req.Owner()
 	if err != nil {
 		return nil, false, err
@@ -188,7 +189,7 @@ func ruleOf(s *awaken.Suspension) string {
 }
 
 // described adds what only the approvals of a page have.
-func (h *approvals) described(req *Request, page []approval, messages int) ([]approval, error) {
+func (h *approvals) described(req *server.Request, page []approval, messages int) ([]approval, error) {
 	roots, contexts, calls := map[string]string{}, map[string][]approvalMessage{}, map[string][]*awaken.CallState{}
 	for i := range page {
 		a := &page[i]
@@ -217,7 +218,7 @@ func (h *approvals) described(req *Request, page []approval, messages int) ([]ap
 }
 
 // rootOf returns the run at the top of the tree that a run with that parent belongs to, as far as it still exists.
-func rootOf(req *Request, id, parent string) (string, error) {
+func rootOf(req *server.Request, id, parent string) (string, error) {
 	for range 32 { // deeper than any tree
 		if parent == "" {
 			break
@@ -235,7 +236,7 @@ func rootOf(req *Request, id, parent string) (string, error) {
 }
 
 // contextOf returns the beginnings of the last messages of a thread that have text and that clients may see.
-func contextOf(req *Request, threadID string, n int) ([]approvalMessage, error) {
+func contextOf(req *server.Request, threadID string, n int) ([]approvalMessage, error) {
 	out := []approvalMessage{}
 	if n == 0 {
 		return out, nil

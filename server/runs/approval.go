@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"encoding/base64"
@@ -9,36 +9,37 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // approvals has the handlers of tool calls that wait for a decision.
-type approvals struct{ log DecisionLog }
+type approvals struct{ log server.DecisionLog }
 
 func (h *approvals) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.decideThread),
+		{Method: "POST", Path: "/v1/threads/{thread_id}/decision", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.decideThread),
 			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: threadAccepted{}}, Failures: []int{409}},
-		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.decideRun),
+		{Method: "POST", Path: "/v1/runs/{run_id}/decision", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.decideRun),
 			Summary: "Submit a decision on a waiting tool call", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.list),
+		{Method: "GET", Path: "/v1/approvals", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.list),
 			Summary: "List what waits for a person, on all threads: calls that wait for a decision, and runs that wait for budget or for their version",
-			Query: slices.Concat([]protocol.Param{UserParam, Param("agent_id", "string", "only of runs of this agent"), Param("tool", "string", "only calls of this tool"),
-				Param("reason", strings.Join(approvalReasons, "|"), "only what waits for this"), Param("order", "newest|oldest", "what comes first; default newest"),
-				Param("context", "integer", "number of messages before each question, 0 to 10; default 3"), Param("cursor", "string", "next_cursor of the previous page")}, PageParams),
+			Query: slices.Concat([]protocol.Param{server.UserParam, server.Param("agent_id", "string", "only of runs of this agent"), server.Param("tool", "string", "only calls of this tool"),
+				server.Param("reason", strings.Join(approvalReasons, "|"), "only what waits for this"), server.Param("order", "newest|oldest", "what comes first; default newest"),
+				server.Param("context", "integer", "number of messages before each question, 0 to 10; default 3"), server.Param("cursor", "string", "next_cursor of the previous page")}, server.PageParams),
 			Replies: map[int]any{200: approvalList{}}},
-		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: HandleBody(h.decideRun),
+		{Method: "POST", Path: "/v1/approvals/{run_id}/{ticket_id}", Access: protocol.Runners, Scope: protocol.ByPath, Handle: server.HandleBody(h.decideRun),
 			Summary: "Submit a decision on a tool call that waits for one", Body: decisionBody{}, Replies: map[int]any{202: runAccepted{}}, Failures: []int{409}},
-		{Method: "GET", Path: "/v1/decisions", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: Handle(h.decisions),
+		{Method: "GET", Path: "/v1/decisions", Access: protocol.Readers, Scope: protocol.ByCaller, Handle: server.Handle(h.decisions),
 			Summary: "List accepted decisions, newest first",
-			Query: []protocol.Param{Param("run_id", "string", "only decisions on questions of this run"), Param("actor", "string", "only decisions of this key, by id or label, or of this user"),
-				Param("tool", "string", "only decisions on calls of this tool"), Param("since", "string", "only decisions at or after this time, in RFC 3339"),
-				UserParam, Param("cursor", "string", "next_cursor of the previous page"), ConfigPage[1]},
+			Query: []protocol.Param{server.Param("run_id", "string", "only decisions on questions of this run"), server.Param("actor", "string", "only decisions of this key, by id or label, or of this user"),
+				server.Param("tool", "string", "only decisions on calls of this tool"), server.Param("since", "string", "only decisions at or after this time, in RFC 3339"),
+				server.UserParam, server.Param("cursor", "string", "next_cursor of the previous page"), server.ConfigPage[1]},
 			Replies: map[int]any{200: decisionList{}}},
 	}
 }
 
 // decideThread submits a decision on a call of the thread's open run.
-func (h *approvals) decideThread(req *Request, body *decisionBody) error {
+func (h *approvals) decideThread(req *server.Request, body *decisionBody) error {
 	id := req.Path("thread_id")
 	target, err := h.decide(req, id, "", "waiting tool call of thread", body)
 	if err != nil {
@@ -48,7 +49,7 @@ func (h *approvals) decideThread(req *Request, body *decisionBody) error {
 }
 
 // decideRun submits a decision on a call of a run.
-func (h *approvals) decideRun(req *Request, body *decisionBody) error {
+func (h *approvals) decideRun(req *server.Request, body *decisionBody) error {
 	id := req.Path("run_id")
 	target, err := h.decide(req, id, req.Path("ticket_id"), "waiting tool call of run", body)
 	if err != nil {
@@ -59,7 +60,7 @@ func (h *approvals) decideRun(req *Request, body *decisionBody) error {
 
 // decidedTickets returns which questions of the runs with these ids have an accepted decision, by run and
 // ticket.
-func decidedTickets(req *Request, ids []string) (map[[2]string]bool, error) {
+func decidedTickets(req *server.Request, ids []string) (map[[2]string]bool, error) {
 	out := map[[2]string]bool{}
 	q := mailbox.DecisionQuery{RunIDs: ids, Limit: 1000}
 	for len(ids) > 0 {
@@ -84,7 +85,7 @@ type decisionList struct {
 }
 
 // decisions lists accepted decisions.
-func (h *approvals) decisions(req *Request) error {
+func (h *approvals) decisions(req *server.Request) error {
 	q := mailbox.DecisionQuery{Actor: req.Value("actor"), Tool: req.Value("tool"), Limit: req.Number("limit", 100, 1, 1000)}
 	if id := req.Value("run_id"); id != "" {
 		q.RunIDs = []string{id}
@@ -93,22 +94,22 @@ func (h *approvals) decisions(req *Request) error {
 	if q.Owner, err = req.Owner(); err != nil {
 		return err
 	}
-	since, err := TimeOf("since", req.Value("since"))
+	since, err := server.TimeOf("since", req.Value("since"))
 	if err != nil {
 		return err
 	}
 	if !since.IsZero() {
 		q.Since = since.UnixMilli()
 	}
-	filters := FiltersOf(req, []any{q.Actor, q.Tool, q.RunIDs, q.Owner, q.Since})
+	filters := server.FiltersOf(req, []any{q.Actor, q.Tool, q.RunIDs, q.Owner, q.Since})
 	if s := req.Value("cursor"); s != "" {
 		data, err := base64.RawURLEncoding.DecodeString(s)
 		var at decisionCursor
 		if err != nil || json.Unmarshal(data, &at) != nil {
-			return ErrCursor
+			return server.ErrCursor
 		}
 		if at.Of != filters {
-			return ErrFilters
+			return server.ErrFilters
 		}
 		q.After = &awaken.Decided{At: at.At, RunID: at.RunID, TicketID: at.TicketID}
 	}

@@ -1,4 +1,5 @@
-package server
+// Package judgement reads the judgements of runs for the wings that show them.
+package judgement
 
 import (
 	"context"
@@ -11,8 +12,16 @@ import (
 	"github.com/awaken-go/awaken/trace"
 )
 
+// Request is a request for a list of judgements: a server's.
+type Request interface {
+	TenantName() string
+	Value(names ...string) string
+	Number(name string, def, low, high int) int
+	Times() (since, until int64, err error)
+}
+
 // score returns a parameter that is a score, or nil.
-func score(req *Request, name string) (*float64, error) {
+func score(req Request, name string) (*float64, error) {
 	text := req.Value(name)
 	if text == "" {
 		return nil, nil
@@ -24,8 +33,8 @@ func score(req *Request, name string) (*float64, error) {
 	return &v, nil
 }
 
-// JudgementQuery parses the filters of a list of judgements.
-func JudgementQuery(req *Request) (q live.Query, err error) {
+// Query parses the filters of a list of judgements.
+func Query(req Request) (q live.Query, err error) {
 	q = live.Query{Tenant: req.TenantName(), AgentID: req.Value("agent_id"), Version: req.Value("version"), Limit: req.Number("limit", 50, 1, 200)}
 	if q.MinScore, err = score(req, "min_score"); err != nil {
 		return q, err
@@ -37,21 +46,17 @@ func JudgementQuery(req *Request) (q live.Query, err error) {
 	return q, err
 }
 
-// AfterJudgement has a query begin where the cursor of a list with these filters says.
-func AfterJudgement(req *Request, prefix, filters string, q *live.Query) (Keyset, error) {
-	from, err := req.Behind(prefix, filters)
-	if err != nil || from.At == "" {
-		return from, err
+// After has a query begin behind a place, the text of a [live.Place], unless that is "". It reports whether the text is one.
+func After(place string, q *live.Query) bool {
+	if place == "" {
+		return true
 	}
 	q.After = new(live.Place)
-	if json.Unmarshal([]byte(from.At), q.After) != nil {
-		return from, ErrCursor
-	}
-	return from, nil
+	return json.Unmarshal([]byte(place), q.After) == nil
 }
 
-// JudgementsOf returns what is said about runs, by their ids.
-func JudgementsOf(ctx context.Context, store live.Store, tenant string, runIDs ...string) (map[string]*live.Judgement, error) {
+// Of returns what is said about runs, by their ids.
+func Of(ctx context.Context, store live.Store, tenant string, runIDs ...string) (map[string]*live.Judgement, error) {
 	out := map[string]*live.Judgement{}
 	if store == nil || len(runIDs) == 0 {
 		return out, nil
@@ -63,8 +68,8 @@ func JudgementsOf(ctx context.Context, store live.Store, tenant string, runIDs .
 	return out, err
 }
 
-// EvaluationsOf returns the scores of a run as events of its trace.
-func EvaluationsOf(j *live.Judgement) (out []trace.Evaluation) {
+// Evaluations returns the scores of a run as events of its trace.
+func Evaluations(j *live.Judgement) (out []trace.Evaluation) {
 	if j.Status != live.Done {
 		return nil
 	}

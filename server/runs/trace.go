@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/internal/judgement"
 	"github.com/awaken-go/awaken/trace"
 	"github.com/awaken-go/awaken/trace/body"
 )
@@ -26,17 +28,17 @@ type traces struct {
 
 func (h *traces) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/traces", Access: protocol.Admins, Handle: Handle(h.list),
+		{Method: "GET", Path: "/v1/traces", Access: protocol.Admins, Handle: server.Handle(h.list),
 			Summary: "List the traces of runs, newest first",
-			Query: slices.Concat(runFilters, []protocol.Param{Param("thread_id", "string", "only runs of this thread"), UserParam,
-				Param("prompt_id", "string", "only runs with this prompt; none has one"), Param("experiment_id", "string", "only runs of this experiment; none has one"),
-				Param("variant_name", "string", "only runs of this variant; none has one"),
-				Param("max_score", "number", "only runs that were judged by the policies of their agents and have a score below this, 0 to 1; not with offset")}, ListParams),
+			Query: slices.Concat(runFilters, []protocol.Param{server.Param("thread_id", "string", "only runs of this thread"), server.UserParam,
+				server.Param("prompt_id", "string", "only runs with this prompt; none has one"), server.Param("experiment_id", "string", "only runs of this experiment; none has one"),
+				server.Param("variant_name", "string", "only runs of this variant; none has one"),
+				server.Param("max_score", "number", "only runs that were judged by the policies of their agents and have a score below this, 0 to 1; not with offset")}, server.ListParams),
 			Replies: map[int]any{200: traceList{}}},
-		{Method: "GET", Path: "/v1/traces/{run_id}", Access: protocol.Admins, Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/traces/{run_id}", Access: protocol.Admins, Handle: server.Handle(h.get),
 			Summary: "Get what a run did, one event per line; the headers x-trace-total-events and x-trace-next-offset say how many there are and where the next page begins",
-			Query:   []protocol.Param{Param("offset", "integer", "number of events to skip; default 0"), Param("limit", "integer", "maximum number of events, 1 to 1000; default 1000")},
-			Replies: map[int]any{200: NDJSON("")}},
+			Query:   []protocol.Param{server.Param("offset", "integer", "number of events to skip; default 0"), server.Param("limit", "integer", "maximum number of events, 1 to 1000; default 1000")},
+			Replies: map[int]any{200: server.NDJSON("")}},
 	}
 }
 
@@ -85,7 +87,7 @@ func timeText(ms int64) *string {
 	return new(time.UnixMilli(ms).UTC().Format(time.RFC3339Nano))
 }
 
-func (h *traces) list(req *Request) error {
+func (h *traces) list(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func (h *traces) list(req *Request) error {
 	if req.Value("max_score") != "" {
 		return h.listJudged(req, q)
 	}
-	from, skip, err := req.Place("trc_", FiltersOf(req, q))
+	from, skip, err := req.Place("trc_", server.FiltersOf(req, q))
 	if err != nil {
 		return err
 	}
@@ -111,7 +113,7 @@ func (h *traces) list(req *Request) error {
 	q.At = &from.At
 	list, err := req.Tenant().Store.ListRuns(req.Context(), q)
 	if err != nil {
-		return BadPlace(err, q.Offset)
+		return server.BadPlace(err, q.Offset)
 	}
 	for _, run := range list {
 		out.Runs = append(out.Runs, summaryOf(run))
@@ -121,12 +123,12 @@ func (h *traces) list(req *Request) error {
 }
 
 // reply replies with a page of traces, with what is said about their runs, and which of them are pinned.
-func (h *traces) reply(req *Request, out traceList) error {
+func (h *traces) reply(req *server.Request, out traceList) error {
 	ids := make([]string, len(out.Runs))
 	for i := range out.Runs {
 		ids[i] = out.Runs[i].RunID
 	}
-	known, err := JudgementsOf(req.Context(), h.live, req.TenantName(), ids...)
+	known, err := judgement.Of(req.Context(), h.live, req.TenantName(), ids...)
 	if err != nil {
 		return err
 	}
@@ -147,7 +149,7 @@ func (h *traces) reply(req *Request, out traceList) error {
 }
 
 // runsOf returns the runs with these ids that a query selects, by their ids.
-func runsOf(req *Request, q awaken.RunQuery, ids []string) (map[string]*awaken.Run, error) {
+func runsOf(req *server.Request, q awaken.RunQuery, ids []string) (map[string]*awaken.Run, error) {
 	out := map[string]*awaken.Run{}
 	if len(ids) == 0 {
 		return out, nil
@@ -167,20 +169,23 @@ const (
 )
 
 // listJudged lists the runs with a low score that a query selects. Their agents, versions and times are those of their judgements.
-func (h *traces) listJudged(req *Request, runs awaken.RunQuery) error {
+func (h *traces) listJudged(req *server.Request, runs awaken.RunQuery) error {
 	if req.Value("offset") != "" {
 		return protocol.BadRequest("offset cannot be combined with max_score, want next_cursor of the previous page as cursor")
 	}
-	q, err := JudgementQuery(req)
+	q, err := judgement.Query(req)
 	if err != nil {
 		return err
 	}
 	limit := q.Limit
 	runs.AgentID, runs.Version, runs.Since, runs.Until = "", "", 0, 0
 	q.Limit = 0
-	from, err := AfterJudgement(req, "trc_", FiltersOf(req, []any{q, runs}), &q)
+	from, err := req.Behind("trc_", server.FiltersOf(req, []any{q, runs}))
 	if err != nil {
 		return err
+	}
+	if !judgement.After(from.At, &q) {
+		return server.ErrCursor
 	}
 	out := traceList{Runs: []traceSummary{}}
 	if h.live == nil {
@@ -223,7 +228,7 @@ func (h *traces) listJudged(req *Request, runs awaken.RunQuery) error {
 	return h.reply(req, out)
 }
 
-func (h *traces) get(req *Request) error {
+func (h *traces) get(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -250,12 +255,12 @@ func (h *traces) get(req *Request) error {
 	for _, child := range slices.Backward(children) {
 		rec.Children = append(rec.Children, &trace.Recording{Run: child})
 	}
-	known, err := JudgementsOf(req.Context(), h.live, req.TenantName(), run.RunID)
+	known, err := judgement.Of(req.Context(), h.live, req.TenantName(), run.RunID)
 	if err != nil {
 		return err
 	}
 	if j := known[run.RunID]; j != nil {
-		rec.Evaluations = EvaluationsOf(j)
+		rec.Evaluations = judgement.Evaluations(j)
 	}
 	asked, err := body.ReadSteps(req.Context(), req.Tenant().Store, run.ThreadID, run.RunID)
 	if err != nil {
@@ -279,8 +284,8 @@ func (h *traces) get(req *Request) error {
 }
 
 // ofCell replies with the trace of a cell of an evaluation, or with an error if there is none.
-func (h *traces) ofCell(req *Request, missing error) error {
-	values, err := ProfileOf(req)
+func (h *traces) ofCell(req *server.Request, missing error) error {
+	values, err := server.ProfileOf(req)
 	if err != nil {
 		return missing
 	}
@@ -298,7 +303,7 @@ func (h *traces) ofCell(req *Request, missing error) error {
 const tracePage = 8 << 20
 
 // writeLines replies with the page of a trace that a request asks for. Line returns one of total lines.
-func writeLines(req *Request, total int, line func(i int) ([]byte, error)) error {
+func writeLines(req *server.Request, total int, line func(i int) ([]byte, error)) error {
 	offset, limit := req.Number("offset", 0, 0, 1<<31-1), req.Number("limit", 1000, 1, 1000)
 	var page bytes.Buffer
 	next, end := min(offset, total), min(total, offset+limit)

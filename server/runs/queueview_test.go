@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 // Every state of a dispatch has a code with a sentence, since when it is so and, while it is live, what would move it;
 // docs/http.md has them all.
 func TestQueueView_HasASentenceForEveryState(t *testing.T) {
-	doc, err := os.ReadFile("../docs/http.md")
+	doc, err := os.ReadFile("../../docs/http.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/trace"
 )
 
@@ -18,14 +19,14 @@ type pins struct {
 func (h *pins) routes() []protocol.Route {
 	const path = "/v1/traces/{run_id}/pin"
 	return []protocol.Route{
-		{Method: "GET", Path: path, Access: protocol.Admins, Handle: Handle(h.list),
+		{Method: "GET", Path: path, Access: protocol.Admins, Handle: server.Handle(h.list),
 			Summary: "List the reasons to keep a run", Replies: map[int]any{200: pinList{}}},
-		{Method: "POST", Path: path, Access: protocol.Admins, Handle: Handle(h.add),
+		{Method: "POST", Path: path, Access: protocol.Admins, Handle: server.Handle(h.add),
 			Summary: "Keep a run and the runs below it from retention", Body: newPin{}, Replies: map[int]any{204: nil}},
-		{Method: "DELETE", Path: path, Access: protocol.Admins, Handle: Handle(h.remove),
+		{Method: "DELETE", Path: path, Access: protocol.Admins, Handle: server.Handle(h.remove),
 			Summary: "Remove a reason to keep a run",
-			Query: []protocol.Param{Param("kind", "operator|evidence|dataset", "kind of the pin; default operator"),
-				Param("ref", "string", "what the pin refers to; default nothing")},
+			Query: []protocol.Param{server.Param("kind", "operator|evidence|dataset", "kind of the pin; default operator"),
+				server.Param("ref", "string", "what the pin refers to; default nothing")},
 			Replies: map[int]any{204: nil}},
 	}
 }
@@ -42,9 +43,9 @@ type newPin struct {
 }
 
 // pinsOf returns the pins of the tenant of a request.
-func pinsOf(req *Request) trace.Pins { return trace.Pins{Store: ThreadsOf(req.Tenant())} }
+func pinsOf(req *server.Request) trace.Pins { return trace.Pins{Store: server.ThreadsOf(req.Tenant())} }
 
-func (h *pins) list(req *Request) error {
+func (h *pins) list(req *server.Request) error {
 	run, err := req.Run()
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ const (
 )
 
 // add pins a run. A request without a body pins it for its operator, as in the original.
-func (h *pins) add(req *Request) error {
+func (h *pins) add(req *server.Request) error {
 	body := &newPin{}
 	if req.HTTP().ContentLength != 0 {
 		if err := req.Decode(body); err != nil {
@@ -73,7 +74,7 @@ func (h *pins) add(req *Request) error {
 	if err != nil {
 		return err
 	}
-	pin := trace.Pin{Kind: body.Kind, Ref: body.Ref, Reason: body.Reason, By: ActorOf(req).String()}
+	pin := trace.Pin{Kind: body.Kind, Ref: body.Ref, Reason: body.Reason, By: server.ActorOf(req).String()}
 	if pin.Kind == "" {
 		pin.Kind = trace.PinOperator
 	}
@@ -90,10 +91,10 @@ func (h *pins) add(req *Request) error {
 	if err := pinsOf(req).Add(req.Context(), run.RunID, pin); err != nil {
 		return err
 	}
-	return req.Done(RecordChange(req, h.audit, "pin", "traces/"+run.RunID))
+	return req.Done(server.RecordChange(req, h.audit, "pin", "traces/"+run.RunID))
 }
 
-func (h *pins) remove(req *Request) error {
+func (h *pins) remove(req *server.Request) error {
 	run, err := req.Run()
 	if err != nil {
 		return err
@@ -111,5 +112,5 @@ func (h *pins) remove(req *Request) error {
 	if !had {
 		return req.Done(nil)
 	}
-	return req.Done(RecordChange(req, h.audit, "unpin", "traces/"+run.RunID))
+	return req.Done(server.RecordChange(req, h.audit, "unpin", "traces/"+run.RunID))
 }

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // restored has the handlers of runs that wait because their database was restored.
@@ -15,15 +16,15 @@ type restored struct {
 
 func (h *restored) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/restored", Access: protocol.Admins, Handle: Handle(h.list),
+		{Method: "GET", Path: "/v1/restored", Access: protocol.Admins, Handle: server.Handle(h.list),
 			Summary: "List the runs that wait for their release because the database was restored",
 			Query: []protocol.Param{
-				Param("agent_id", "string", "only runs of this agent"),
-				Param("thread_id", "string", "only runs of this thread"),
-				UserParam,
+				server.Param("agent_id", "string", "only runs of this agent"),
+				server.Param("thread_id", "string", "only runs of this thread"),
+				server.UserParam,
 			},
 			Replies: map[int]any{200: restoredList{}}},
-		{Method: "POST", Path: "/v1/runs/release", Access: protocol.Admins, Handle: HandleBody(h.release),
+		{Method: "POST", Path: "/v1/runs/release", Access: protocol.Admins, Handle: server.HandleBody(h.release),
 			Summary: "Release runs that wait because the database was restored, by id or by filter",
 			Body:    releaseRequest{}, Replies: map[int]any{200: batchResult{}}},
 	}
@@ -38,7 +39,7 @@ type restoredList struct {
 
 const maxRestoredRuns = 200
 
-func (h *restored) list(req *Request) error {
+func (h *restored) list(req *server.Request) error {
 	r := req.Tenant().Restored()
 	out := restoredList{Restoration: r.Mark, Items: []*awaken.Run{}}
 	q := awaken.RunQuery{AgentID: req.Value("agent_id"), ThreadID: req.Value("thread_id")}
@@ -68,7 +69,7 @@ type releaseRequest struct {
 
 // release releases the selected runs, the oldest first, at most as many as a batch has. The client
 // repeats the request while the reply is full.
-func (h *restored) release(req *Request, body *releaseRequest) error {
+func (h *restored) release(req *server.Request, body *releaseRequest) error {
 	filtered := body.AgentID != "" || body.ThreadID != "" || body.UserID != nil
 	switch {
 	case !body.All && !filtered && len(body.IDs) == 0:
@@ -91,10 +92,10 @@ func (h *restored) release(req *Request, body *releaseRequest) error {
 			}
 		}
 	}
-	out := batchResult{Items: []batchItem{}, logger: h.approvals.log.Logger}
-	actor := Author(req)
+	out := h.newResult(req)
+	actor := server.Author(req)
 	for _, id := range ids {
-		err := out.try(req, batchItem{ID: id}, func(item *batchItem) error {
+		err := out.try(batchItem{ID: id}, func(item *batchItem) error {
 			got, err := r.Release(req.Context(), id, actor)
 			if err != nil {
 				return explainMissing(err, "run", id)
@@ -112,12 +113,12 @@ func (h *restored) release(req *Request, body *releaseRequest) error {
 }
 
 // audit adds the release of a run to the audit log.
-func (h *restored) audit(req *Request, runID string) {
+func (h *restored) audit(req *server.Request, runID string) {
 	if h.approvals.log.Control == nil {
 		return
 	}
-	after, _ := json.Marshal(DecidedIn{req.TenantName()}) // cannot fail
-	if err := h.approvals.log.Control.Audit().Add(context.WithoutCancel(req.Context()), "release", "runs/"+runID, ActorOf(req), after); err != nil {
+	after, _ := json.Marshal(server.DecidedIn{Tenant: req.TenantName()}) // cannot fail
+	if err := h.approvals.log.Control.Audit().Add(context.WithoutCancel(req.Context()), "release", "runs/"+runID, server.ActorOf(req), after); err != nil {
 		h.approvals.log.Logger.Error("cannot add a release to the audit log", "run", runID, "error", err)
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // queues has the handlers of a tenant's queue.
@@ -20,13 +21,13 @@ func (h *queues) routes() []protocol.Route {
 		statuses = append(statuses, string(s))
 	}
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/dispatches", Access: protocol.Admins, Handle: Handle(h.list),
+		{Method: "GET", Path: "/v1/dispatches", Access: protocol.Admins, Handle: server.Handle(h.list),
 			Summary: "List dispatches, newest first, each with the reason why it is in its state",
-			Query: []protocol.Param{Param("status", strings.Join(statuses, "|"), "only dispatches with this status; live means Queued or Claimed"),
-				Param("agent_id", "string", "only dispatches of runs of this agent"), Param("worker", "string", "only dispatches that this process has claimed"),
-				Param("cursor", "string", "next_cursor of the previous page"), PageParams[1]},
+			Query: []protocol.Param{server.Param("status", strings.Join(statuses, "|"), "only dispatches with this status; live means Queued or Claimed"),
+				server.Param("agent_id", "string", "only dispatches of runs of this agent"), server.Param("worker", "string", "only dispatches that this process has claimed"),
+				server.Param("cursor", "string", "next_cursor of the previous page"), server.PageParams[1]},
 			Replies: map[int]any{200: explainedDispatches{}}},
-		{Method: "GET", Path: "/v1/queue", Access: protocol.Admins, Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/queue", Access: protocol.Admins, Handle: server.Handle(h.get),
 			Summary: "Get the state of the queue: counts, what waits and why, and which workers have what", Replies: map[int]any{200: queueBody{}}},
 	}
 }
@@ -47,7 +48,7 @@ type explainedDispatches struct {
 	NowMS      int64               `json:"now_ms"`
 }
 
-func (h *queues) list(req *Request) error {
+func (h *queues) list(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (h *queues) list(req *Request) error {
 	default:
 		q.Statuses = []mailbox.Status{mailbox.Status(status)}
 	}
-	from, err := req.Behind("dsp_", FiltersOf(req, []any{q.AgentID, q.Worker, q.Statuses}))
+	from, err := req.Behind("dsp_", server.FiltersOf(req, []any{q.AgentID, q.Worker, q.Statuses}))
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ type queueWorker struct {
 	Silent     bool   `json:"silent"`      // a lease has ended
 }
 
-func (h *queues) get(req *Request) error {
+func (h *queues) get(req *server.Request) error {
 	counts, err := req.Tenant().Store.CountDispatches(req.Context())
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // remembered has the handlers of what plugins keep in the profile of a tenant: approvals, of agents and users, and
@@ -19,27 +20,27 @@ type remembered struct {
 
 func (h *remembered) routes() []protocol.Route {
 	const approvals, memories = "/v1/remembered-approvals", "/v1/memories"
-	user := Param("user_id", "string", "the user that they belong to")
-	owner := []protocol.Param{Param("agent_id", "string", "the agent that they belong to, for all its users"), user}
-	page := []protocol.Param{Param("cursor", "string", "next_cursor of the previous page"), ConfigPage[1]}
+	user := server.Param("user_id", "string", "the user that they belong to")
+	owner := []protocol.Param{server.Param("agent_id", "string", "the agent that they belong to, for all its users"), user}
+	page := []protocol.Param{server.Param("cursor", "string", "next_cursor of the previous page"), server.ConfigPage[1]}
 	return []protocol.Route{
-		{Method: "GET", Path: approvals, Access: protocol.Admins, Handle: Handle(h.listApprovals), Query: append(owner, page...),
+		{Method: "GET", Path: approvals, Access: protocol.Admins, Handle: server.Handle(h.listApprovals), Query: append(owner, page...),
 			Summary: "List the approvals that are remembered for an agent or a user", Replies: map[int]any{200: rememberedList{}}},
-		{Method: "DELETE", Path: approvals, Access: protocol.Admins, Handle: Handle(h.forgetApprovals), Query: owner, Headers: MatchHeaders[2:],
+		{Method: "DELETE", Path: approvals, Access: protocol.Admins, Handle: server.Handle(h.forgetApprovals), Query: owner, Headers: server.MatchHeaders[2:],
 			Summary: "Forget all approvals that are remembered for an agent or a user", Replies: map[int]any{204: nil}},
-		{Method: "DELETE", Path: approvals + "/{id}", Access: protocol.Admins, Handle: Handle(h.forgetApprovals), Query: owner, Headers: MatchHeaders[2:],
+		{Method: "DELETE", Path: approvals + "/{id}", Access: protocol.Admins, Handle: server.Handle(h.forgetApprovals), Query: owner, Headers: server.MatchHeaders[2:],
 			Summary: "Forget a remembered approval", Replies: map[int]any{204: nil}},
-		{Method: "GET", Path: memories, Access: protocol.Admins, Handle: Handle(h.listMemories), Query: append([]protocol.Param{user}, page...),
+		{Method: "GET", Path: memories, Access: protocol.Admins, Handle: server.Handle(h.listMemories), Query: append([]protocol.Param{user}, page...),
 			Summary: "List what agents remember about a user, by id", Replies: map[int]any{200: memoryList{}}},
-		{Method: "DELETE", Path: memories, Access: protocol.Admins, Handle: Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: MatchHeaders[2:],
+		{Method: "DELETE", Path: memories, Access: protocol.Admins, Handle: server.Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: server.MatchHeaders[2:],
 			Summary: "Forget all that agents remember about a user", Replies: map[int]any{204: nil}},
-		{Method: "DELETE", Path: memories + "/{id}", Access: protocol.Admins, Handle: Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: MatchHeaders[2:],
+		{Method: "DELETE", Path: memories + "/{id}", Access: protocol.Admins, Handle: server.Handle(h.forgetMemories), Query: []protocol.Param{user}, Headers: server.MatchHeaders[2:],
 			Summary: "Forget a memory about a user", Replies: map[int]any{204: nil}},
 	}
 }
 
 // ownerOf returns the owner that a request names, as a key of the profile, and its name in the audit log.
-func ownerOf(req *Request, users bool) (of, resource string, err error) {
+func ownerOf(req *server.Request, users bool) (of, resource string, err error) {
 	agent, user := "", req.Value("user_id")
 	if !users {
 		agent = req.Value("agent_id")
@@ -56,14 +57,14 @@ func ownerOf(req *Request, users bool) (of, resource string, err error) {
 }
 
 // record writes to the audit log that something was forgotten.
-func (h *remembered) record(req *Request, what, resource string) error {
+func (h *remembered) record(req *server.Request, what, resource string) error {
 	if h.audit == nil {
 		return nil
 	}
 	if name := req.Tenant().Name(); name != "" {
 		resource = "tenants/" + name + "/" + resource
 	}
-	return h.audit.Audit().Add(req.Context(), "forget", strings.TrimSuffix(what+"/"+resource+"/"+req.Path("id"), "/"), ActorOf(req), nil)
+	return h.audit.Audit().Add(req.Context(), "forget", strings.TrimSuffix(what+"/"+resource+"/"+req.Path("id"), "/"), server.ActorOf(req), nil)
 }
 
 type rememberedList struct {
@@ -81,12 +82,12 @@ type rememberedApproval struct {
 	UpdatedAt int64  `json:"updated_at"` // Unix ms
 }
 
-func (h *remembered) listApprovals(req *Request) error {
+func (h *remembered) listApprovals(req *server.Request) error {
 	of, _, err := ownerOf(req, false)
 	if err != nil {
 		return err
 	}
-	values, err := ProfileOf(req)
+	values, err := server.ProfileOf(req)
 	if err != nil {
 		return err
 	}
@@ -103,10 +104,10 @@ func (h *remembered) listApprovals(req *Request) error {
 }
 
 // pageOf calls add for the page of a sorted list that a request asks for, and returns the cursor of the next one, if any.
-func pageOf[T any](req *Request, of string, list []T, id func(T) string, add func(T)) (next string, err error) {
+func pageOf[T any](req *server.Request, of string, list []T, id func(T) string, add func(T)) (next string, err error) {
 	after, limit, n := "", req.Number("limit", 100, 1, 1000), 0
 	if s := req.Value("cursor"); s != "" {
-		if err := ParseCursor(of+":", s, &after); err != nil {
+		if err := server.ParseCursor(of+":", s, &after); err != nil {
 			return "", err
 		}
 	}
@@ -116,7 +117,7 @@ func pageOf[T any](req *Request, of string, list []T, id func(T) string, add fun
 			continue
 		}
 		if n == limit {
-			return CursorText(of+":", last), nil
+			return server.CursorText(of+":", last), nil
 		}
 		add(item)
 		last, n = id(item), n+1
@@ -124,12 +125,12 @@ func pageOf[T any](req *Request, of string, list []T, id func(T) string, add fun
 	return "", nil
 }
 
-func (h *remembered) forgetApprovals(req *Request) error {
+func (h *remembered) forgetApprovals(req *server.Request) error {
 	of, resource, err := ownerOf(req, false)
 	if err != nil {
 		return err
 	}
-	values, err := ProfileOf(req)
+	values, err := server.ProfileOf(req)
 	if err != nil {
 		return err
 	}
@@ -157,12 +158,12 @@ type memoryItem struct {
 	SavedAt int64    `json:"saved_at"` // Unix ms
 }
 
-func (h *remembered) listMemories(req *Request) error {
+func (h *remembered) listMemories(req *server.Request) error {
 	of, _, err := ownerOf(req, true)
 	if err != nil {
 		return err
 	}
-	values, err := ProfileOf(req)
+	values, err := server.ProfileOf(req)
 	if err != nil {
 		return err
 	}
@@ -178,12 +179,12 @@ func (h *remembered) listMemories(req *Request) error {
 	return req.OK(out, err)
 }
 
-func (h *remembered) forgetMemories(req *Request) error {
+func (h *remembered) forgetMemories(req *server.Request) error {
 	_, resource, err := ownerOf(req, true)
 	if err != nil {
 		return err
 	}
-	values, err := ProfileOf(req)
+	values, err := server.ProfileOf(req)
 	if err != nil {
 		return err
 	}

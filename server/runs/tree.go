@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/server"
 )
 
 // trees has the handler that shows a run with the runs below it.
@@ -18,7 +19,7 @@ type trees struct {
 
 func (h *trees) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/tree", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}/tree", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.get),
 			Summary: "Get a run with its delegates and tasks, their cost, and the balances up to the tenant", Replies: map[int]any{200: runTree{}}},
 	}
 }
@@ -57,8 +58,8 @@ type treeNode struct {
 // treeBalance has the balances that the root run is held to, from the run up to the tenant. A client that is
 // confined to a user sees those of the run and of its thread.
 type treeBalance struct {
-	Enabled  bool      `json:"enabled"`
-	Balances []Balance `json:"balances"`
+	Enabled  bool             `json:"enabled"`
+	Balances []server.Balance `json:"balances"`
 }
 
 func newTreeNode(r *awaken.Run) *treeNode {
@@ -70,7 +71,7 @@ func newTreeNode(r *awaken.Run) *treeNode {
 	return n
 }
 
-func (h *trees) get(req *Request) error {
+func (h *trees) get(req *server.Request) error {
 	run, err := req.Run()
 	if err != nil {
 		return err
@@ -161,9 +162,9 @@ func (n *treeNode) sum() money.Amount {
 }
 
 // balances returns the balances of the accounts that a run is held to.
-func (h *trees) balances(req *Request, run *awaken.Run) (treeBalance, error) {
-	out := treeBalance{Balances: []Balance{}}
-	budget := BudgetOf(req.Tenant())
+func (h *trees) balances(req *server.Request, run *awaken.Run) (treeBalance, error) {
+	out := treeBalance{Balances: []server.Balance{}}
+	budget := server.BudgetOf(req.Tenant())
 	if budget == nil {
 		return out, nil
 	}
@@ -171,6 +172,6 @@ func (h *trees) balances(req *Request, run *awaken.Run) (treeBalance, error) {
 	if !req.Confined {
 		accounts = append(accounts, money.Account{Scope: money.AgentScope, ID: h.registry().Base(run.AgentID)}, money.Account{Scope: money.TenantScope})
 	}
-	list, err := BalancesOf(req.Context(), req.Tenant(), accounts...)
+	list, err := server.BalancesOf(req.Context(), req.Tenant(), accounts...)
 	return treeBalance{Enabled: true, Balances: list}, err
 }

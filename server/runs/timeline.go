@@ -1,4 +1,4 @@
-package server
+package runs
 
 import (
 	"strconv"
@@ -6,6 +6,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/timeline"
 )
 
@@ -14,17 +15,17 @@ type timelines struct{}
 
 func (h *timelines) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/timeline", Access: protocol.Readers, Scope: protocol.ByPath, Handle: Handle(h.get),
+		{Method: "GET", Path: "/v1/runs/{run_id}/timeline", Access: protocol.Readers, Scope: protocol.ByPath, Handle: server.Handle(h.get),
 			Summary: "Tell what happened to a run: commits, owners, takeovers, steps, calls, waits",
-			Query:   []protocol.Param{Param("cursor", "string", "next_cursor of the page before"), Param("limit", "integer", "maximum number of commits, 1 to 200; default 50")},
+			Query:   []protocol.Param{server.Param("cursor", "string", "next_cursor of the page before"), server.Param("limit", "integer", "maximum number of commits, 1 to 200; default 50")},
 			Replies: map[int]any{200: timelinePage{}}},
 	}
 }
 
 // requests returns the routes that show what agents are made of, as their documents do.
 func (h *timelines) requests() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/runs/{run_id}/steps/{step}/request", Handle: Handle(h.shown),
+	return server.ForGlobalAdmins([]protocol.Route{
+		{Method: "GET", Path: "/v1/runs/{run_id}/steps/{step}/request", Handle: server.Handle(h.shown),
 			Summary: "Show what the model was asked in a step, and what of it is not certain", Replies: map[int]any{200: shownRequest{}}},
 	})
 }
@@ -38,7 +39,7 @@ type shownRequest struct {
 }
 
 // shown shows the request of a step. It has the agent's prompt and parameters, which only admins of the server may read.
-func (h *timelines) shown(req *Request) error {
+func (h *timelines) shown(req *server.Request) error {
 	run, err := req.Run()
 	if err != nil {
 		return err
@@ -47,7 +48,7 @@ func (h *timelines) shown(req *Request) error {
 	if err != nil || step < 0 {
 		return protocol.NotFound("step", req.Path("step"))
 	}
-	got, err := RuntimeOf(req.Tenant()).Shown(req.Context(), run.RunID, step)
+	got, err := server.RuntimeOf(req.Tenant()).Shown(req.Context(), run.RunID, step)
 	if err != nil {
 		return explainMissing(err, "step", req.Path("step"))
 	}
@@ -87,7 +88,7 @@ type timelineCursor struct {
 	timeline.Mark
 }
 
-func (h *timelines) get(req *Request) error {
+func (h *timelines) get(req *server.Request) error {
 	if err := req.CheckKnown(); err != nil {
 		return err
 	}
@@ -97,14 +98,14 @@ func (h *timelines) get(req *Request) error {
 	}
 	at := timelineCursor{Run: run.RunID}
 	if text := req.Value("cursor"); text != "" {
-		if err := ParseCursor("tml_", text, &at); err != nil || at.Run != run.RunID || at.Point.Steps < 0 || at.Point.Activations < 0 {
-			return ErrCursor
+		if err := server.ParseCursor("tml_", text, &at); err != nil || at.Run != run.RunID || at.Point.Steps < 0 || at.Point.Activations < 0 {
+			return server.ErrCursor
 		}
 	}
-	page, next, more, err := timeline.Read(req.Context(), ThreadsOf(req.Tenant()), run, at.Mark, req.Number("limit", 50, 1, 200))
+	page, next, more, err := timeline.Read(req.Context(), server.ThreadsOf(req.Tenant()), run, at.Mark, req.Number("limit", 50, 1, 200))
 	if err != nil {
 		return err
 	}
 	return req.Reply(200, timelinePage{RunID: run.RunID, ThreadID: run.ThreadID, AgentID: run.AgentID, Version: run.ResolutionID, Status: run.Status, Page: *page,
-		CostUSD: run.CostUSD, ChildCostUSD: run.ChildCostUSD, HasMore: more, NextCursor: CursorText("tml_", timelineCursor{run.RunID, next})})
+		CostUSD: run.CostUSD, ChildCostUSD: run.ChildCostUSD, HasMore: more, NextCursor: server.CursorText("tml_", timelineCursor{run.RunID, next})})
 }
