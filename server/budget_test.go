@@ -53,7 +53,7 @@ func TestRuns_AnswerWithStructuredOutput(t *testing.T) {
 	}
 }
 
-func TestBudget_RunContinuesWhenLimitIsRaised(t *testing.T) {
+func TestSpending_RunContinuesWhenLimitIsRaised(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	run := g.poor()
@@ -78,7 +78,7 @@ func TestBudget_RunContinuesWhenLimitIsRaised(t *testing.T) {
 	}
 }
 
-func TestBudget_OfATenantIsSetByOperators(t *testing.T) {
+func TestSpending_OfATenantIsSetByOperators(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, func(c *servertest.Config) { c.Open = new(bool) })
 	keys := map[string][]string{}
@@ -137,7 +137,7 @@ func TestUsage_TotalsByAgentAndThread(t *testing.T) {
 }
 
 // A server whose runs have no budget says so, and does not accept limits.
-func TestBudget_RoutesSayThatThereIsNone(t *testing.T) {
+func TestSpending_RoutesSayThatThereIsNone(t *testing.T) {
 	t.Parallel()
 	box, err := mailbox.New(mailbox.Config{Queue: memory.NewDB()}, runtime(t).With)
 	if err != nil {

@@ -615,7 +615,7 @@ func TestL48_ABombEndsByItsLimitAndLeavesItsSiblingsAlone(t *testing.T) {
 }
 
 // A bomb ends by the budget of the run above it: everything waits, nothing else is affected, and it resumes with more money.
-func TestBudget_ABombWaitsForMoneyAndLeavesOthersAlone(t *testing.T) {
+func TestSpending_ABombWaitsForMoneyAndLeavesOthersAlone(t *testing.T) {
 	c := newCrew(t)
 	used := func(turn llmtest.Turn) llmtest.Turn {
 		turn.Usage = &llm.Usage{PromptTokens: 100, CompletionTokens: 100, TotalTokens: 200}

@@ -16,7 +16,7 @@ func TestStore(t *testing.T) {
 	storetest.Test(t, func(*testing.T) awaken.Store { return memory.New() })
 }
 
-func TestBudget_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
+func TestSpending_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
 	s := memory.New()
 	storetest.SpendTogether(t, 200, s, s, s)
 }

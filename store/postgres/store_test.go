@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,7 +54,7 @@ func TestStore(t *testing.T) {
 	storetest.Test(t, func(t *testing.T) awaken.Store { return openSuite(t).Store("tenant") })
 }
 
-func TestBudget_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
+func TestSpending_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
 	prefix := fmt.Sprintf("test%d", sharedTest.Add(1))
 	var stores []awaken.Store
 	for range 5 { // as several processes do
@@ -63,7 +64,12 @@ func TestBudget_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
 }
 
 func TestStore_WithoutShortcuts(t *testing.T) {
-	storetest.Test(t, func(t *testing.T) awaken.Store { return openSuite(t).WithoutShortcuts().Store("tenant") })
+	storetest.Test(t, func(t *testing.T) awaken.Store {
+		if lists := regexp.MustCompile("/(ListsOf|ThreadEditor)"); lists.MatchString(t.Name()) && !testenv.Long() {
+			t.Skip("shortcuts are ways to commit; scripts/test -long reads lists and edits threads without them, too")
+		}
+		return openSuite(t).WithoutShortcuts().Store("tenant")
+	})
 }
 
 func TestStore_TakeOver(t *testing.T) {

@@ -74,7 +74,7 @@ func TestStore(t *testing.T) {
 	storetest.Test(t, func(t *testing.T) awaken.Store { return open(t).Store("tenant") })
 }
 
-func TestBudget_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
+func TestSpending_ConcurrentRunsNeverExceedTheBudgetOfTheirTenant(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "awaken.db")
 	var stores []awaken.Store
 	for range 3 { // as several processes do
