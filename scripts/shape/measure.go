@@ -12,19 +12,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // measure holds the figures of one package.
 type measure struct {
-	path      string // relative to the module
-	kind      kind
-	exported  map[string]bool // top-level names; a set, because a name may be declared once per build tag
-	methods   map[string]bool // exported methods of exported types, as "Type.Method"
-	code      int             // lines
-	structs   []figure        // by fields
-	types     map[string]int  // declared methods by name of the type
-	files     []figure        // by lines
-	functions []figure        // by lines
+	path       string // relative to the module
+	kind       kind
+	exported   map[string]bool // top-level names; a set, because a name may be declared once per build tag
+	methods    map[string]bool // exported methods of exported types, as "Type.Method"
+	code       int             // lines
+	imports    int             // of our packages
+	wide       int             // lines of more than 140 columns
+	structs    []figure        // by fields
+	types      map[string]int  // declared methods by name of the type
+	interfaces []figure        // by methods that they name themselves
+	files      []figure        // by lines
+	functions  []figure        // by lines
 }
 
 // figure is the size of one thing.
@@ -63,6 +67,7 @@ func (m *measure) addFile(name string, src []byte) error {
 		return nil
 	}
 	m.code += codeLines(src)
+	m.wide += wideLines(src)
 	m.files = append(m.files, figure{name: name, n: bytes.Count(src, []byte("\n"))})
 	lines := func(n ast.Node) int { return fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1 }
 	for _, decl := range f.Decls {
@@ -183,14 +188,16 @@ func (m *measure) addTypes(decl ast.Decl, fset *token.FileSet) {
 }
 
 func (m *measure) addInterface(within, name string, t *ast.InterfaceType) {
+	methods := 0
 	for _, f := range t.Methods.List {
 		for _, method := range f.Names {
-			m.types[within+name]++
+			methods++
 			if within == "" && ast.IsExported(name) && method.IsExported() {
 				m.methods[name+"."+method.Name] = true
 			}
 		}
 	}
+	m.interfaces = append(m.interfaces, figure{name: m.name() + "." + within + name, n: methods})
 }
 
 // configurationNames are the endings of the names of configuration types.
@@ -227,6 +234,19 @@ func isWire(t *ast.StructType) bool {
 		tagged += len(f.Names)
 	}
 	return 2*tagged > t.Fields.NumFields()
+}
+
+// maxColumns is how wide a line should be at most, with tabs of four columns. It is a figure, and no limit yet.
+const maxColumns = 140
+
+// wideLines counts the lines that are wider than maxColumns.
+func wideLines(src []byte) (n int) {
+	for line := range bytes.Lines(src) {
+		if utf8.RuneCount(line)+3*bytes.Count(line, []byte("\t"))-1 > maxColumns {
+			n++
+		}
+	}
+	return n
 }
 
 // codeLines counts the lines of src that hold a token. The blank lines of a long string do not count.

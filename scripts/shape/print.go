@@ -39,24 +39,27 @@ func (t *tree) print(out io.Writer) error {
 		fmt.Fprintf(w, "  %d\t%s\t\n", i+1, relative(path))
 	}
 
-	var structs, free, types, files, functions []figure
+	var free, types, wide []figure
 	for _, m := range t.packages {
 		for _, s := range m.structs {
 			if s.free {
 				free = append(free, s)
-			} else {
-				structs = append(structs, s)
 			}
 		}
 		types = append(types, m.typeFigures()...)
-		files = append(files, m.files...)
-		functions = append(functions, m.functions...)
+		wide = append(wide, m.figure(m.wide)...)
 	}
-	printBiggest(w, "structs by fields", maxFields, structs)
+	for _, l := range limits {
+		var all []figure
+		for _, m := range t.packages {
+			all = append(all, slices.DeleteFunc(slices.Clone(l.figures(m)), func(f figure) bool { return f.free })...)
+		}
+		printBiggest(w, l.title, l.max, all)
+	}
 	printBiggest(w, "wire and configuration types by fields", 0, free)
-	printBiggest(w, "types by methods", maxMethods, types)
-	printBiggest(w, "files by lines", maxFileLines, files)
-	printBiggest(w, "functions by lines", maxFunctionLines, functions)
+	printBiggest(w, "types by methods", 0, types)
+	printBiggest(w, fmt.Sprintf("packages by lines of more than %d columns", maxColumns), 0, wide)
+	t.printNearest(w)
 	return w.Flush()
 }
 
@@ -68,6 +71,34 @@ func (t *tree) printPackages(w io.Writer, k kind, title string) {
 		}
 	}
 	fmt.Fprintln(w)
+}
+
+// nearest is how many things are listed that are nearest to their limits.
+const nearest = 10
+
+// printNearest writes the things that are at or just below a limit. Look at them, and do not squeeze them.
+func (t *tree) printNearest(w io.Writer) {
+	type near struct {
+		figure
+		limit
+	}
+	var all []near
+	for _, m := range t.packages {
+		for _, l := range limits {
+			for _, f := range l.figures(m) {
+				if f.n <= l.max && !f.free {
+					all = append(all, near{f, l})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b near) int {
+		return cmp.Or(cmp.Compare(float64(b.n)/float64(b.max), float64(a.n)/float64(a.max)), strings.Compare(a.name, b.name))
+	})
+	fmt.Fprintf(w, "\nnearest to a limit\n")
+	for _, n := range all[:min(nearest, len(all))] {
+		fmt.Fprintf(w, "  %d of %d %s\t%s\t\n", n.n, n.max, n.unit, n.name)
+	}
 }
 
 // printBiggest writes the biggest figures, and how many exceed the limit, if there is one.

@@ -53,6 +53,19 @@ func funcOf(lineCount int) string {
 	return "func f() {\n" + lines(lineCount-2, "\t_ = %d") + "}\n"
 }
 
+// packageOf is a package with n lines of code and a package clause, in files of 500.
+func packageOf(n int) sources {
+	s := sources{}
+	for i := 0; i*500 < n; i++ {
+		s[fmt.Sprintf("server/f%d.go", i)] = strings.TrimSuffix(lines(min(500, n-i*500), "var v%d int"), "\n")
+	}
+	for name, text := range s {
+		s[name] = "package x; " + text // on a line that counts anyway
+	}
+	s["server/f0.go"] = strings.Replace(s["server/f0.go"], "; ", "\n", 1)
+	return s
+}
+
 // TestLimitsFindViolations feeds made-up trees to the checker: each limit must fire on what is above
 // it, and stay silent on what is not.
 func TestLimitsFindViolations(t *testing.T) {
@@ -119,20 +132,13 @@ func TestLimitsFindViolations(t *testing.T) {
 			want: []violation{{fieldsRule, "awaken.reconfig", "has 21 fields"}},
 		},
 
-		{name: "40 methods", tree: sources{"a.go": "package x\n" + lines(20, "func (r *run) a%d() {}") + lines(20, "func (r run) b%d() {}")}},
-		{
-			name: "41 methods, with pointer and value receiver, in two files, with a type parameter",
-			tree: sources{
-				"a.go": "package x\n" + lines(20, "func (r *run[T]) a%d() {}"),
-				"b.go": "package x\n" + lines(21, "func (r run[T]) b%d() {}"),
-			},
-			want: []violation{{methodsRule, "awaken.run", "has 41 methods"}},
-		},
+		{name: "9 methods", tree: sources{"a.go": "package x\ntype Store interface {\n\tio.Closer\n" + lines(9, "\tM%d()") + "}\n"}},
 		{
 			name: "an interface",
-			tree: sources{"a.go": "package x\ntype Store interface {\n\tio.Closer\n" + lines(41, "\tM%d()") + "}\n"},
-			want: []violation{{methodsRule, "awaken.Store", "has 41 methods"}},
+			tree: sources{"a.go": "package x\ntype Store interface {\n\tio.Closer\n" + lines(10, "\tM%d()") + "}\n"},
+			want: []violation{{interfaceRule, "awaken.Store", "has 10 methods"}},
 		},
+		{name: "many methods of a type", tree: sources{"a.go": "package x\n" + lines(50, "func (r *run) a%d() {}")}},
 
 		{name: "600 lines", tree: sources{"llm/a.go": "package x\n" + lines(599, "// %d")}},
 		{
@@ -161,20 +167,23 @@ func TestLimitsFindViolations(t *testing.T) {
 			},
 		},
 
-		{name: "as many names as the limit", tree: sources{"engine/a.go": "package x\n" + lines(60, "type T%d int")}},
+		{name: "as many names as the limit", tree: sources{"engine/a.go": "package x\n" + lines(260, "type T%d int")}},
 		{
 			name: "too many names",
 			tree: sources{
-				"a.go":          "package x\n" + lines(291, "const C%d = 1"),
-				"engine/a.go":   "package x\n" + lines(30, "type T%[1]d int\nfunc (T%[1]d) M() {}") + lines(31, "func F%d() {}"),
-				"registry/a.go": "package x\n" + lines(61, "var V%[1]d, v%[1]d int"),
-				"server/a.go":   "package x\n" + lines(300, "type T%d int"),
+				"engine/a.go":   "package x\n" + lines(200, "type T%[1]d int\nfunc (T%[1]d) M() {}") + lines(61, "func F%d() {}"),
+				"registry/a.go": "package x\n" + lines(261, "var V%[1]d, v%[1]d int"),
 			},
 			want: []violation{
-				{exportedRule, ".", "exports 291 names, at most 290"},
-				{exportedRule, "./engine", "exports 61 names, at most 60"},
-				{exportedRule, "./registry", "exports 61 names, at most 60"},
+				{exportedRule, "engine", "exports 261 names"},
+				{exportedRule, "registry", "exports 261 names"},
 			},
+		},
+		{name: "as much code as the limit", tree: packageOf(9_999)},
+		{
+			name: "too much code",
+			tree: packageOf(10_000),
+			want: []violation{{packageRule, "server", "has 10001 lines of code"}},
 		},
 
 		{name: "an exception", tree: big, exceptions: []exception{excepted}},
@@ -187,8 +196,8 @@ func TestLimitsFindViolations(t *testing.T) {
 		{
 			name:       "an exception from another rule",
 			tree:       big,
-			exceptions: []exception{excepted, {methodsRule, "server.call", 50, "for the test"}},
-			want:       []violation{{exceptionRule, "server.call", "is excepted from a limit that it does not break: " + methodsRule}},
+			exceptions: []exception{excepted, {functionRule, "server.call", 500, "for the test"}},
+			want:       []violation{{exceptionRule, "server.call", "is excepted from a limit that it does not break: " + functionRule}},
 		},
 		{
 			name:       "an exception that is not needed any more",
@@ -221,7 +230,7 @@ func TestLimitsFindViolations(t *testing.T) {
 			}
 		})
 	}
-	for _, rule := range list(fieldsRule, methodsRule, fileRule, functionRule, exportedRule, exceptionRule) {
+	for _, rule := range list(fieldsRule, interfaceRule, fileRule, functionRule, packageRule, exportedRule, exceptionRule) {
 		if !fired[rule] {
 			t.Errorf("no case violates the rule %q", rule)
 		}
@@ -275,6 +284,29 @@ func f() { // a line
 	// The package clause, three lines of the string, and three of the function.
 	if got, want := codeLines([]byte(src)), 1+3+3; got != want {
 		t.Errorf("got %d lines of code, want %d", got, want)
+	}
+}
+
+// TestImportsOfAPackage counts the packages of ours that a package imports.
+func TestImportsOfAPackage(t *testing.T) {
+	var imports []string
+	for i := range 31 {
+		imports = append(imports, fmt.Sprintf("%s/p%d", module, i))
+	}
+	tree, err := readTree([]pkg{{ImportPath: module + "/server", Imports: append(imports, "fmt")}, {ImportPath: module + "/cmd/awaken", Imports: imports},
+		{ImportPath: module + "/mailbox", Imports: append(imports[:30:30], "fmt")}}, fstest.MapFS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := tree.checkLimits(nil), []violation{{importedRule, "server", "has 31 imports of ours"}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestWideLines(t *testing.T) {
+	src := strings.Repeat("é", 140) + "\n" + "\t" + strings.Repeat("x", 137) + "\n" + strings.Repeat("x", 141)[1:] + "\n"
+	if got := wideLines([]byte(src)); got != 1 {
+		t.Errorf("%d wide lines, want 1", got)
 	}
 }
 

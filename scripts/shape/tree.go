@@ -75,6 +75,11 @@ func readTree(listed []pkg, module fs.FS) (*tree, error) {
 			continue
 		}
 		m := newMeasure(rel)
+		for _, imported := range p.Imports {
+			if isOurs(imported) {
+				m.imports++
+			}
+		}
 		for _, name := range slices.Sorted(slices.Values(slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles))) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
