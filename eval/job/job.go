@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/eval/runner"
+	"github.com/awaken-go/awaken/internal/due"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/trace"
 )
@@ -466,18 +467,12 @@ func (s *Jobs) Retry(ctx context.Context, a *archive.Archive, tenant, id string)
 
 // Work continues runs that no process has, until ctx is done. It then stops the runs of this process; another process continues them.
 func (s *Jobs) Work(ctx context.Context) {
-	tick := time.NewTicker(min(sweepEvery, s.Lease/4))
-	defer tick.Stop()
-	for {
+	due.NewLoop(min(sweepEvery, s.Lease/4)).Work(ctx, func(ctx context.Context) bool {
 		s.Sweep(ctx)
-		select {
-		case <-ctx.Done():
-			s.stop()
-			s.all.Wait()
-			return
-		case <-tick.C:
-		}
-	}
+		return false
+	})
+	s.stop()
+	s.all.Wait()
 }
 
 // Sweep takes over the runs that no process has.

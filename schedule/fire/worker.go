@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/internal/due"
 	"github.com/awaken-go/awaken/schedule"
 )
 
@@ -42,7 +43,10 @@ type Config struct {
 }
 
 // Worker starts the runs of schedules. It is safe for concurrent use.
-type Worker struct{ cfg Config }
+type Worker struct {
+	cfg  Config
+	loop *due.Loop
+}
 
 // New returns a worker.
 func New(cfg Config) (*Worker, error) {
@@ -51,52 +55,32 @@ func New(cfg Config) (*Worker, error) {
 	}
 	cfg.Poll, cfg.Lease, cfg.Await = cmp.Or(cfg.Poll, time.Second), cmp.Or(cfg.Lease, 30*time.Second), cmp.Or(cfg.Await, 5*time.Second)
 	cfg.Parallel, cfg.Logger = cmp.Or(cfg.Parallel, 8), cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	return &Worker{cfg}, nil
+	return &Worker{cfg, due.NewLoop(cfg.Poll)}, nil
 }
 
 // Work starts runs until ctx is done.
-func (w *Worker) Work(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return
-		}
-		pause := w.cfg.Poll
-		if w.round(ctx) {
-			pause = 0
-		}
-		timer.Reset(pause)
-	}
-}
+func (w *Worker) Work(ctx context.Context) { w.loop.Work(ctx, w.round) }
 
 // atOnce is how many schedules are read at once.
 const atOnce = 100
 
 // round serves the schedules that are due. It reports whether there may be more.
 func (w *Worker) round(ctx context.Context) (more bool) {
-	due, now, err := w.cfg.Store.Due(ctx, atOnce)
+	schedules, now, err := w.cfg.Store.Due(ctx, atOnce)
 	w.warn(ctx, nil, "cannot look for schedules that are due", err)
-	began := time.Now()
+	clock := due.ClockAt(now)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, w.cfg.Parallel)
-	for _, s := range due {
+	for _, s := range schedules {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			w.serve(ctx, s, clock{now, began})
+			w.serve(ctx, s, clock)
 		})
 	}
 	wg.Wait()
-	return len(due) == atOnce
+	return len(schedules) == atOnce
 }
-
-// clock is the clock of the store, as far as this process knows it.
-type clock struct{ then, began time.Time }
-
-func (c clock) now() time.Time { return c.then.Add(time.Since(c.began)).Truncate(time.Millisecond) }
 
 // warn logs an error, unless this process is told to stop.
 func (w *Worker) warn(ctx context.Context, s *schedule.Schedule, what string, err error) {
@@ -111,15 +95,15 @@ func (w *Worker) warn(ctx context.Context, s *schedule.Schedule, what string, er
 }
 
 // serve decides what becomes of the times of a schedule that have come, and does it, one after the other.
-func (w *Worker) serve(ctx context.Context, s *schedule.Schedule, c clock) {
-	for !s.Due.IsZero() && !s.Due.After(c.now()) {
-		log, err := s.Decide(c.now(), func(runID string) (bool, error) { return w.cfg.Runs.Active(ctx, s.Tenant, runID) })
+func (w *Worker) serve(ctx context.Context, s *schedule.Schedule, c due.Clock) {
+	for !s.Due.IsZero() && !s.Due.After(c.Now()) {
+		log, err := s.Decide(c.Now(), func(runID string) (bool, error) { return w.cfg.Runs.Active(ctx, s.Tenant, runID) })
 		if err != nil {
 			w.warn(ctx, s, "cannot tell whether the run before has ended", err)
 			return
 		}
 		if s.State.Pending != nil {
-			s.Due = c.now().Add(w.cfg.Lease)
+			s.Due = c.Now().Add(w.cfg.Lease)
 		}
 		if !w.swap(ctx, s, log...) {
 			return
@@ -131,34 +115,34 @@ func (w *Worker) serve(ctx context.Context, s *schedule.Schedule, c clock) {
 }
 
 // start starts the run that was decided, and writes down what became of it.
-func (w *Worker) start(ctx context.Context, s *schedule.Schedule, c clock) *schedule.Firing {
+func (w *Worker) start(ctx context.Context, s *schedule.Schedule, c due.Clock) *schedule.Firing {
 	p := s.State.Pending
 	if p.Waiting != "" {
 		busy, err := w.cfg.Runs.Active(ctx, s.Tenant, p.Waiting)
 		if w.warn(ctx, s, "cannot tell whether the run before has ended", err); busy || err != nil {
-			log := s.Wait(c.now())
-			s.Due = c.now().Add(w.cfg.Await)
+			log := s.Wait(c.Now())
+			s.Due = c.Now().Add(w.cfg.Await)
 			w.swap(ctx, s, log...)
 			return nil
 		}
 	}
 	threadID, err := w.try(ctx, s)
-	late := c.now().Sub(p.At.Add(s.Delay(p.At)))
+	late := c.Now().Sub(p.At.Add(s.Delay(p.At)))
 	var f schedule.Firing
 	switch {
 	case err == nil:
 		p.ThreadID = threadID
-		f = s.Finish(c.now(), schedule.Started, "")
+		f = s.Finish(c.Now(), schedule.Started, "")
 	case ctx.Err() != nil: // another process does it
 		return nil
 	case errors.Is(err, ErrRefused):
-		f = s.Finish(c.now(), schedule.Refused, err.Error())
+		f = s.Finish(c.Now(), schedule.Refused, err.Error())
 	case late > time.Duration(s.Spec.GraceSecs)*time.Second && p.Attempts > 0:
-		f = s.Finish(c.now(), schedule.Lapsed, fmt.Sprintf("the run could not be started in time: %v", err))
+		f = s.Finish(c.Now(), schedule.Lapsed, fmt.Sprintf("the run could not be started in time: %v", err))
 	default:
 		w.warn(ctx, s, "cannot start the run of a schedule", err)
-		s.Due = c.now().Add(min(time.Second<<min(p.Attempts, 10), time.Minute))
 		p.Attempts++
+		s.Due = c.Now().Add(due.Backoff(time.Second, time.Minute, p.Attempts))
 		w.swap(ctx, s)
 		return nil
 	}
@@ -199,10 +183,10 @@ func (w *Worker) Now(ctx context.Context, tenant, id string) (*schedule.Firing, 
 	if p := s.State.Pending; p != nil {
 		return nil, fmt.Errorf("%w: schedule %q is about to start run %s", awaken.ErrConflict, id, p.RunID)
 	}
-	c := clock{time.Now(), time.Now()}
-	s.State.Pending = s.Start(c.now())
+	c := due.ClockAt(time.Now())
+	s.State.Pending = s.Start(c.Now())
 	s.State.Pending.Manual = true
-	s.Due = c.now().Add(w.cfg.Lease)
+	s.Due = c.Now().Add(w.cfg.Lease)
 	switch done, err := w.cfg.Store.Swap(ctx, s); {
 	case err != nil:
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/internal/due"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/webhook"
 )
@@ -43,10 +44,10 @@ type RouterConfig struct {
 // An endpoint is held by one process at a time, which follows the log of changes of its tenant and stores how far it has come. After it dies, another
 // process continues there: a hook that exists is not made again, so each run has one hook for each endpoint that selects it.
 type Router struct {
-	cfg    RouterConfig
-	feed   *changelog.Feed
-	name   string
-	wakeup chan struct{} // cap 1: an endpoint may be free
+	cfg  RouterConfig
+	feed *changelog.Feed
+	name string
+	loop *due.Loop
 
 	mu     sync.Mutex
 	sender *Sender
@@ -58,7 +59,7 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 		return nil, errors.New("deliver: Endpoints, Hooks, Changes or Sealer of RouterConfig is nil")
 	}
 	cfg.Poll, cfg.Lease, cfg.Logger = cmp.Or(cfg.Poll, 2*time.Second), cmp.Or(cfg.Lease, 30*time.Second), cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	return &Router{cfg: cfg, name: ids.New(), wakeup: make(chan struct{}, 1), feed: changelog.NewFeed(changelog.FeedConfig{Store: cfg.Changes, Logger: cfg.Logger})}, nil
+	return &Router{cfg: cfg, name: ids.New(), loop: due.NewLoop(cfg.Poll), feed: changelog.NewFeed(changelog.FeedConfig{Store: cfg.Changes, Logger: cfg.Logger})}, nil
 }
 
 // Use sets the sender that delivers the hooks, whose [Config.Endpoints] is the router.
@@ -109,7 +110,7 @@ func (r *Router) Add(ctx context.Context, e *webhook.Endpoint) (awaken.Secret, e
 		return awaken.Secret{}, fmt.Errorf("%w: there is an endpoint with the id %q", awaken.ErrConflict, e.ID)
 	}
 	e.Revision++
-	r.poke()
+	r.loop.Wake()
 	return secret, nil
 }
 
@@ -148,7 +149,7 @@ func (r *Router) Change(ctx context.Context, tenant, id string, change func(e *w
 			return nil, err
 		} else if done {
 			e.Revision++
-			r.poke()
+			r.loop.Wake()
 			return e, nil
 		}
 	}
@@ -221,38 +222,26 @@ func (r *Router) Gone(ctx context.Context, h *webhook.Hook, url string) error {
 	return err
 }
 
-func (r *Router) poke() {
-	select {
-	case r.wakeup <- struct{}{}:
-	default:
-	}
-}
-
 // Work makes hooks until ctx is done.
 func (r *Router) Work(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-r.wakeup:
-		case <-ctx.Done():
-			return
-		}
-		free, now, err := r.cfg.Endpoints.Free(ctx, 100)
+	r.loop.Work(ctx, func(ctx context.Context) (more bool) {
+		free, now, err := r.cfg.Endpoints.Free(ctx, freeAtOnce)
 		r.warn(ctx, "cannot look for endpoints", err)
-		began := time.Now()
+		clock := due.ClockAt(now)
 		for _, e := range free {
-			f := &follower{r: r, e: e, offset: now.Sub(began)}
+			f := &follower{r: r, e: e, clock: clock}
 			if e.State.Holder = r.name; f.keep(ctx) {
 				wg.Go(func() { f.follow(ctx) })
 			}
 		}
-		timer.Reset(r.cfg.Poll)
-	}
+		return false
+	})
 }
+
+// freeAtOnce is how many endpoints are read at once.
+const freeAtOnce = 100
 
 func (r *Router) warn(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
@@ -262,16 +251,16 @@ func (r *Router) warn(ctx context.Context, what string, err error) {
 
 // follower follows the log of changes for an endpoint that this process holds.
 type follower struct {
-	r      *Router
-	e      *webhook.Endpoint
-	offset time.Duration // of the store's clock from that of this process
-	kept   time.Time
+	r     *Router
+	e     *webhook.Endpoint
+	clock due.Clock // of the store
+	kept  time.Time
 }
 
 // keep holds the endpoint for another lease, and stores how far it has come. It reports false if another process has changed the endpoint.
 func (f *follower) keep(ctx context.Context) bool {
 	f.kept = time.Now()
-	f.e.Due = f.kept.Add(f.offset + f.r.cfg.Lease).UTC().Truncate(time.Millisecond)
+	f.e.Due = f.clock.Now().Add(f.r.cfg.Lease)
 	done, err := f.r.cfg.Endpoints.SwapEndpoint(ctx, f.e)
 	f.r.warn(ctx, "cannot store an endpoint", err)
 	if done && err == nil {
@@ -361,7 +350,7 @@ func (f *follower) tell(ctx context.Context, c *changelog.Change) error {
 			return err
 		}
 		if made {
-			f.r.Sender().poke()
+			f.r.Sender().loop.Wake()
 			return nil
 		}
 	}

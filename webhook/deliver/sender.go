@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/internal/due"
 	"github.com/awaken-go/awaken/internal/httpguard"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/internal/tracecontext"
@@ -76,7 +76,7 @@ type Sender struct {
 	cfg    Config
 	client *http.Client
 	name   string
-	wakeup chan struct{} // cap 1: a hook may be due
+	loop   *due.Loop
 	posts  chan struct{} // has one for each request in flight
 	hosts  hosts
 	broken broken
@@ -104,7 +104,7 @@ func New(cfg Config) (*Sender, error) {
 	}
 	client := *cfg.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Sender{cfg: cfg, client: &client, name: ids.New(), wakeup: make(chan struct{}, 1), posts: make(chan struct{}, cfg.Requests),
+	return &Sender{cfg: cfg, client: &client, name: ids.New(), loop: due.NewLoop(cfg.Poll), posts: make(chan struct{}, cfg.Requests),
 		hosts: hosts{few: max(1, cfg.Requests/16), known: map[string]*host{}}}, nil
 }
 
@@ -130,7 +130,7 @@ func (s *Sender) Set(ctx context.Context, h *webhook.Hook) error {
 		if done, err := s.cfg.Store.SwapHook(ctx, &next); err != nil {
 			return err
 		} else if done {
-			s.poke()
+			s.loop.Wake()
 			return nil
 		}
 	}
@@ -168,36 +168,20 @@ func (s *Sender) Wake(ctx context.Context, tenant, runID string) error {
 			err = errors.Join(err, swapErr)
 		}
 	}
-	s.poke()
+	s.loop.Wake()
 	return err
-}
-
-func (s *Sender) poke() {
-	select {
-	case s.wakeup <- struct{}{}:
-	default:
-	}
 }
 
 // Work delivers until ctx is done.
 func (s *Sender) Work(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	var forgot time.Time
-	for {
-		select {
-		case <-timer.C:
-		case <-s.wakeup:
-		case <-ctx.Done():
-			return
-		}
-		if time.Since(forgot) >= time.Hour {
-			forgot = time.Now()
+	var forget due.Chore
+	s.loop.Work(ctx, func(ctx context.Context) bool {
+		if forget.Due(time.Hour) {
 			s.warn(ctx, "cannot remove old hooks", s.cfg.Store.ForgetHooks(ctx, s.cfg.Keep))
 		}
-		hooks, err := s.take(ctx)
+		hooks, more, err := s.take(ctx)
 		s.warn(ctx, "cannot look for hooks", err)
 		for _, h := range hooks {
 			wg.Go(func() {
@@ -205,8 +189,8 @@ func (s *Sender) Work(ctx context.Context) {
 				s.serve(ctx, h)
 			})
 		}
-		timer.Reset(s.cfg.Poll)
-	}
+		return more
+	})
 }
 
 func (s *Sender) warn(ctx context.Context, what string, err error) {
@@ -215,15 +199,18 @@ func (s *Sender) warn(ctx context.Context, what string, err error) {
 	}
 }
 
-// take takes hooks that are due, as many as there is room for.
-func (s *Sender) take(ctx context.Context) (out []*hold, err error) {
+// takenAtOnce is how many hooks are read at once.
+const takenAtOnce = 100
+
+// take takes hooks that are due, as many as there is room for. It reports whether there may be more.
+func (s *Sender) take(ctx context.Context) (out []*hold, more bool, err error) {
 	s.mu.Lock()
 	room := s.cfg.Hooks - s.held
 	s.mu.Unlock()
 	if room <= 0 {
-		return nil, nil
+		return nil, false, nil
 	}
-	hooks, err := s.cfg.Store.Hooks(ctx, webhook.Query{Due: true, Limit: min(room, 100)})
+	hooks, err := s.cfg.Store.Hooks(ctx, webhook.Query{Due: true, Limit: min(room, takenAtOnce)})
 	for _, hook := range hooks {
 		h := &hold{Hook: hook}
 		h.Holder = s.name
@@ -235,17 +222,14 @@ func (s *Sender) take(ctx context.Context) (out []*hold, err error) {
 	s.mu.Lock()
 	s.held += len(out)
 	s.mu.Unlock()
-	if len(hooks) == 100 {
-		s.poke()
-	}
-	return out, err
+	return out, len(hooks) == takenAtOnce, err
 }
 
 func (s *Sender) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held--; s.held == s.cfg.Hooks-1 {
-		s.poke()
+		s.loop.Wake()
 	}
 }
 
@@ -381,7 +365,7 @@ func (s *Sender) Redeliver(ctx context.Context, tenant, runID, id string, from i
 		if done, err := s.cfg.Store.SwapHook(ctx, h); err != nil {
 			return err
 		} else if done {
-			s.poke()
+			s.loop.Wake()
 			return nil
 		}
 	}
@@ -457,13 +441,9 @@ const maxPause = time.Hour
 // end ends a hook for a reason.
 func end(h *webhook.Hook, format string, args ...any) { h.Ended = fmt.Sprintf(format, args...) }
 
-// backoff is how long to wait after failures in a row.
+// backoff is how long to wait after failures in a row. Receivers that come back are not flooded.
 func (s *Sender) backoff(failures int) time.Duration {
-	wait := s.cfg.MaxRetry
-	if n := failures - 1; n < 30 {
-		wait = min(wait, s.cfg.Retry<<n)
-	}
-	return wait - time.Duration(rand.Int64N(int64(wait)/5+1)) // so that receivers that come back are not flooded
+	return due.Spread(due.Backoff(s.cfg.Retry, s.cfg.MaxRetry, failures))
 }
 
 // await returns when the run has ended or waits, or the time is over.

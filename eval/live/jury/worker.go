@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/live"
+	"github.com/awaken-go/awaken/internal/due"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/trace"
@@ -59,7 +59,7 @@ type Opinion struct {
 const (
 	atOnce   = 4                // runs that a process judges at a time
 	attempts = 3                // of a judge that fails
-	pause    = 2 * time.Second  // between looks for work
+	pause    = 3 * time.Second  // between looks for work
 	again    = 30 * time.Second // after the first failure, twice as long after each
 	grace    = 3 * time.Second  // that judging continues when the process stops
 	trimmed  = 24 * time.Hour   // between removals of old judgements
@@ -109,24 +109,17 @@ func (w *Worker) policy(agent string) (*Policy, error) { return Of(w.Registry().
 
 // Work judges runs until ctx is done, and then for a few seconds more those that it has begun.
 func (w *Worker) Work(ctx context.Context) {
-	var trim time.Time
-	for ctx.Err() == nil {
+	var trim due.Chore
+	due.NewLoop(pause).Work(ctx, func(ctx context.Context) (more bool) {
 		n, err := w.Round(ctx)
-		if now := time.Now(); now.Sub(trim) > trimmed && ctx.Err() == nil {
-			trim = now
-			err = errors.Join(err, w.trim(ctx, now))
+		if ctx.Err() == nil && trim.Due(trimmed) {
+			err = errors.Join(err, w.trim(ctx, time.Now()))
 		}
 		if err != nil && ctx.Err() == nil && w.Logger != nil {
 			w.Logger.Warn("cannot judge runs", "error", err)
 		}
-		if n > 0 && err == nil {
-			continue
-		}
-		select {
-		case <-time.After(pause + rand.N(pause)):
-		case <-ctx.Done():
-		}
-	}
+		return n > 0 && err == nil
+	})
 }
 
 func (w *Worker) trim(ctx context.Context, now time.Time) error {
@@ -135,8 +128,8 @@ func (w *Worker) trim(ctx context.Context, now time.Time) error {
 
 // Round judges some of the runs that are to be judged, and returns how many it found.
 func (w *Worker) Round(ctx context.Context) (int, error) {
-	due, err := w.Store.Judgements(ctx, live.Query{Due: true, Limit: atOnce})
-	if err != nil || len(due) == 0 {
+	rows, err := w.Store.Judgements(ctx, live.Query{Due: true, Limit: atOnce})
+	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
 	inside, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -148,13 +141,13 @@ func (w *Worker) Round(ctx context.Context) (int, error) {
 		case <-inside.Done():
 		}
 	})()
-	errs := make([]error, len(due))
+	errs := make([]error, len(rows))
 	var all sync.WaitGroup
-	for i, j := range due {
+	for i, j := range rows {
 		all.Go(func() { errs[i] = w.take(inside, j) })
 	}
 	all.Wait()
-	return len(due), errors.Join(errs...)
+	return len(rows), errors.Join(errs...)
 }
 
 // take judges a run, unless another process has been faster.
@@ -201,7 +194,7 @@ func (w *Worker) take(ctx context.Context, j *live.Judgement) error {
 	case err != nil && j.Attempts >= attempts:
 		return w.end(last, j, live.Failed, err.Error())
 	case err != nil:
-		j.Status, j.Wait, j.Asked, j.Reason = live.Pending, again<<(j.Attempts-1), false, err.Error()
+		j.Status, j.Wait, j.Asked, j.Reason = live.Pending, due.Backoff(again, trimmed, j.Attempts), false, err.Error()
 		_, err = w.Store.SwapJudgement(last, j)
 		return err
 	}
