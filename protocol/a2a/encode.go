@@ -49,8 +49,22 @@ func (e *Encoder) Encode(f *protocol.Frames, entry *awaken.Entry) error {
 		e.write(update{Task: &Task{ID: e.task.taskID, ContextID: e.task.contextID, Status: e.task.now, Artifacts: e.task.outputs(), History: e.opts.History}})
 		e.opts.History = nil
 	}
+	if _, ok := entry.Event.(*awaken.RunStart); ok {
+		e.restore()
+	}
 	e.frames = nil
 	return e.err
+}
+
+// restore sends the answer again that a client may have lost with the owner of the run, once the next owner has begun. The
+// run may park or end without another text. The frame has no id, because clients that lost nothing do not get it.
+func (e *Encoder) restore() {
+	if !e.task.resend || len(e.task.answer) == 0 {
+		return
+	}
+	e.task.resend = false
+	e.frames.Unnamed()
+	e.text(string(e.task.answer), false, false)
 }
 
 // End implements [protocol.Encoder].

@@ -33,8 +33,9 @@ type projection struct {
 
 	now       Status
 	answer    []byte // text of the artifact response
+	said      uint64 // seq of the entry that last changed the answer
 	fresh     bool   // the next text replaces the answer
-	resend    bool   // the client's answer is not this one
+	resend    bool   // the client's answer may not be this one
 	step      string // message id of the step
 	complete  bool   // the model has finished the step
 	artifacts []Artifact
@@ -59,22 +60,19 @@ func (p *projection) apply(e *awaken.Entry) {
 		p.set(Status{State: Working, Timestamp: timestamp(e.Time)})
 	case *awaken.StepStart:
 		if ev.MessageID == p.step && !p.complete {
-			p.retract() // a new owner begins the step again
+			p.retract(e.Seq) // a new owner begins the step again
 		}
 		p.step, p.fresh, p.complete = ev.MessageID, true, false
 	case *awaken.TextDelta:
-		p.say(ev.Delta)
+		p.say(ev.Delta, e.Seq)
 	case *awaken.ToolCallReady, *awaken.InferenceComplete:
 		p.complete = true
 	case *awaken.StreamReset:
 		if ev.Cursor == "" {
-			p.retract()
-			break
+			p.retract(e.Seq)
+		} else {
+			p.lose(ev.Cursor)
 		}
-		if len(p.answer) > 0 {
-			p.out.text("", false, false)
-		}
-		p.resend = true
 	case *awaken.ActivitySnapshot:
 		p.activity(ev)
 	case *awaken.ActivityDelta:
@@ -97,10 +95,11 @@ func (p *projection) set(s Status) {
 }
 
 // say adds to the answer.
-func (p *projection) say(piece string) {
+func (p *projection) say(piece string, seq uint64) {
 	if piece == "" {
 		return
 	}
+	p.said = seq
 	appends := !p.fresh
 	if p.fresh {
 		p.answer, p.fresh = p.answer[:0], false
@@ -116,12 +115,22 @@ func (p *projection) say(piece string) {
 }
 
 // retract takes back what the step has said.
-func (p *projection) retract() {
+func (p *projection) retract(seq uint64) {
 	if p.fresh {
 		return
 	}
-	p.answer, p.fresh = p.answer[:0], true
+	p.answer, p.fresh, p.said = p.answer[:0], true, seq
 	p.out.text("", false, false)
+}
+
+// lose takes back text after a cursor, which was lost with the owner of the run. The client needs the answer up to there
+// again.
+func (p *projection) lose(cursor string) {
+	kept, err := awaken.ParseCursor(cursor)
+	if len(p.answer) > 0 && (err != nil || p.said > kept.Seq) {
+		p.out.text("", false, false)
+	}
+	p.resend = true
 }
 
 // activity shows an activity of a tool as an artifact. Progress is not an output.
