@@ -181,6 +181,13 @@ func (c *callIDs) begin(id string) string {
 	return c.wire(id)
 }
 
+// forget takes back the latest call with an id, which is void and not in the history.
+func (c *callIDs) forget(id string) {
+	if c.times[id]--; c.times[id] == 0 {
+		c.order = slices.DeleteFunc(c.order, func(other string) bool { return other == id })
+	}
+}
+
 // wire returns the wire id of the latest call with an id.
 func (c *callIDs) wire(id string) string {
 	if n := c.times[id]; n > 1 {

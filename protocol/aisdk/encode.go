@@ -3,6 +3,7 @@ package aisdk
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/awaken-go/awaken"
@@ -18,10 +19,12 @@ type Encoder struct {
 
 	info    awaken.RunInfo
 	message string         // id of the UI message, which is that of the run's first assistant message
-	begun   bool           // the start chunk of this activation was sent
+	begun   bool           // the start chunk was sent
+	ended   bool           // the run has finished or parked since; if it starts again, so does the message
 	early   []awaken.Event // events before the message's id is known
 
-	step      string // id of the step's message, "" between steps
+	step      string // id of the latest step's message
+	inStep    bool   // the step is open
 	parts     int    // number of text and reasoning parts so far
 	shown     uint64 // seq of the entry that showed the step's latest part, or 0
 	answered  bool   // the step's answer is complete
@@ -60,8 +63,8 @@ func (e *Encoder) event(ev awaken.Event) {
 		if ev.Identity != nil {
 			e.info = *ev.Identity
 		}
-		e.begun = false
-		if e.message != "" {
+		e.begun, e.ended = e.begun && !e.ended, false // without an end, another owner continues
+		if !e.begun && e.message != "" {
 			e.begin()
 		}
 		return
@@ -107,15 +110,7 @@ func (e *Encoder) begin() {
 func (e *Encoder) chunks(ev awaken.Event) {
 	switch ev := ev.(type) {
 	case *awaken.StepStart:
-		if e.step == ev.MessageID && e.step != "" { // a new owner continues the step, or begins it again
-			if !e.answered {
-				e.reset(&awaken.StreamReset{Reason: "the step was begun again"})
-			}
-			return
-		}
-		e.endStep()
-		e.step, e.shown, e.answered = ev.MessageID, 0, false
-		e.out.Object("start-step").Close()
+		e.startStep(ev.MessageID)
 	case *awaken.StepEnd:
 		e.endStep()
 	case *awaken.TextDelta:
@@ -163,8 +158,10 @@ func (e *Encoder) chunks(ev awaken.Event) {
 		e.answered = true
 		e.inference(ev)
 	case *awaken.RunFinish:
+		e.ended = true
 		e.finish(ev)
 	case *awaken.Error:
+		e.ended = true
 		e.failed(ev.Message)
 	}
 }
@@ -219,18 +216,34 @@ func (e *Encoder) endReasoning() {
 	}
 }
 
+// startStep opens a step. A new owner continues the step of the one before it, or begins it again.
+func (e *Encoder) startStep(message string) {
+	if e.step == message && e.step != "" {
+		if !e.answered {
+			e.reset(&awaken.StreamReset{Reason: "the step was begun again"})
+		}
+		if e.inStep {
+			return
+		}
+	}
+	e.endStep()
+	e.step, e.inStep, e.shown, e.answered = message, true, 0, false
+	e.out.Object("start-step").Close()
+}
+
 // endStep closes the open parts and the step.
 func (e *Encoder) endStep() {
 	e.endText()
 	e.endReasoning()
-	if e.step != "" {
+	if e.inStep {
 		e.out.Object("finish-step").Close()
-		e.step = ""
+		e.inStep = false
 	}
 }
 
 // reset retracts the output of the step. Clients cannot remove parts, so a data part declares
-// everything since the start of the step void.
+// everything since the start of the step void. If the step goes on, it starts anew for the client, which
+// would otherwise put a call with the ID of a void one into the void part.
 func (e *Encoder) reset(ev *awaken.StreamReset) {
 	kept := uint64(0)
 	if at, err := awaken.ParseCursor(ev.Cursor); err == nil {
@@ -242,12 +255,17 @@ func (e *Encoder) reset(ev *awaken.StreamReset) {
 		return
 	}
 	e.shown = 0
-	for _, id := range e.calls.order {
+	for _, id := range slices.Clone(e.calls.order) {
 		if c := e.open[id]; c != nil && c.started == e.step {
 			e.inputError(id, c.name, "the answer was retracted: "+ev.Reason)
+			e.calls.forget(id)
 		}
 	}
 	e.data("stream-reset", "", false, map[string]string{"reason": ev.Reason})
+	if e.inStep && ev.Cursor == "" { // else the next owner starts the step
+		e.out.Object("finish-step").Close()
+		e.out.Object("start-step").Close()
+	}
 }
 
 // activity shows an activity. Sources and files become parts of their own as well.

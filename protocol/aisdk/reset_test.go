@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,15 +14,17 @@ import (
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
-// shown returns what a page shows, given that a data-stream-reset voids the parts of its step, and that a
-// start voids the message, which begins again.
+// shown returns what a page shows, given that a data-stream-reset voids the parts of its step. A start changes nothing in the
+// ai package; only a client that resumes gets one right after a data-stream-reset, and then all that it has is void.
 func shown(list []chunk) string {
 	var done, step strings.Builder
+	reset := false
 	for _, c := range list {
 		switch c.kind() {
 		case "start":
-			done.Reset()
-			step.Reset()
+			if reset {
+				done.Reset()
+			}
 		case "start-step":
 			done.WriteString(step.String())
 			step.Reset()
@@ -30,6 +33,7 @@ func shown(list []chunk) string {
 		case "text-delta":
 			step.WriteString(c["delta"].(string))
 		}
+		reset = c.kind() == "data-stream-reset"
 	}
 	return done.String() + step.String()
 }
@@ -160,23 +164,93 @@ func TestReset_ClientIsBackBeforeTheNextOwner(t *testing.T) {
 	}
 }
 
+// A run starts again in the middle of a stream for many reasons. Its message starts once for the client, unless the
+// run had parked, and shows each answer once.
+func TestReset_RunStartsAgain(t *testing.T) {
+	start := &awaken.RunStart{ThreadID: "t", RunID: "r"}
+	said := []awaken.Event{&awaken.StepStart{MessageID: "r-0"}, &awaken.TextDelta{Delta: "First. "}, &awaken.InferenceComplete{}, &awaken.StepEnd{}}
+	half := []awaken.Event{&awaken.StepStart{MessageID: "r-1"}, &awaken.TextDelta{Delta: "half an "}} // the answer is long, and stored in part
+	whole := []awaken.Event{&awaken.StepStart{MessageID: "r-1"}, &awaken.TextDelta{Delta: "whole"}, &awaken.InferenceComplete{}, &awaken.StepEnd{}}
+	parked := &awaken.RunFinish{ThreadID: "t", RunID: "r", Termination: awaken.Termination{Type: awaken.Suspended}}
+	end := &awaken.RunFinish{ThreadID: "t", RunID: "r", Termination: awaken.Termination{Type: awaken.NaturalEnd}}
+	for _, test := range []struct {
+		name   string
+		events [][]awaken.Event
+		starts int
+	}{
+		{"before the first step", [][]awaken.Event{{start, start}, said, whole, {end}}, 1},
+		{"in the first step", [][]awaken.Event{{start}, {said[0], said[1], start}, said, whole, {end}}, 1},
+		{"between steps", [][]awaken.Event{{start}, said, {start}, whole, {end}}, 1},
+		{"in a step", [][]awaken.Event{{start}, said, half, {start}, whole, {end}}, 1},
+		{"twice in a step", [][]awaken.Event{{start}, said, half, {start}, half, {start}, whole, {end}}, 1},
+		{"after it parked", [][]awaken.Event{{start}, said, {parked, start}, whole, {end}}, 2},
+		{"after it parked twice without a step", [][]awaken.Event{{start}, said, {parked, start, parked, start}, whole, {end}}, 3},
+		{"after it parked, and once more", [][]awaken.Event{{start}, said, {parked, start, start}, whole, {end}}, 2},
+		{"to be parked in a step", [][]awaken.Event{{start}, said, half, {start, parked, start}, whole, {end}}, 2},
+		{"to end", [][]awaken.Event{{start}, said, {start, end}}, 1},
+		{"after it was cancelled while parked", [][]awaken.Event{{start}, said, {parked, end}}, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			list, text := encodeEvents(t, slices.Concat(test.events...))
+			starts := 0
+			for _, c := range list {
+				if c.kind() == "start" {
+					starts++
+				}
+			}
+			if starts != test.starts {
+				t.Errorf("%d starts, want %d: %s", starts, test.starts, text)
+			}
+			want := "First. whole"
+			if len(test.events[len(test.events)-1]) > 1 {
+				want = "First. "
+			}
+			if got := shown(list); got != want {
+				t.Errorf("the page shows %q, want %q: %s", got, want, text)
+			}
+		})
+	}
+}
+
 // A step may be stored in part when its owner dies: its answer was long. What the next owner
-// streams takes the place of that part.
+// streams takes the place of that part, also if a call has the same ID.
 func TestReset_StepIsBegunAgain(t *testing.T) {
+	call := []awaken.Event{&awaken.ToolCallStart{ID: "call_0", Name: "echo"}, &awaken.ToolCallDelta{ID: "call_0", ArgsDelta: "{}"}}
+	for name, again := range map[string][]awaken.Event{
+		"by another owner": {&awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.StepStart{MessageID: "r-0"}},
+		"by its model":     {&awaken.StreamReset{Reason: "busy"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list, text := encodeEvents(t, slices.Concat(
+				[]awaken.Event{&awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.StepStart{MessageID: "r-0"}, &awaken.TextDelta{Delta: "half an "}}, call,
+				again, []awaken.Event{&awaken.TextDelta{Delta: "whole"}}, call,
+				[]awaken.Event{&awaken.ToolCallReady{ID: "call_0", Name: "echo"}, &awaken.InferenceComplete{}, &awaken.StepEnd{}}))
+			if got := shown(list); got != "whole" {
+				t.Errorf("the page shows %q: %s", got, text)
+			}
+			reset := slices.IndexFunc(list, func(c chunk) bool { return c.kind() == "data-stream-reset" })
+			step := slices.IndexFunc(list[max(reset, 0):], func(c chunk) bool { return c.kind() == "start-step" })
+			ready := find(list, "tool-input-available")
+			if reset < 0 || step < 0 || ready == nil || ready["toolCallId"] != "call_0" {
+				t.Errorf("the call is not in a step of its own, or not as in the history: %s", text)
+			}
+		})
+	}
+}
+
+// encodeEvents returns the chunks of a run that is stored, and their text.
+func encodeEvents(t *testing.T, events []awaken.Event) (list []chunk, text string) {
+	t.Helper()
 	var enc aisdk.Encoder
 	var out protocol.Frames
-	for i, ev := range []awaken.Event{
-		&awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.StepStart{MessageID: "r-0"}, &awaken.TextDelta{Delta: "half an "},
-		&awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.StepStart{MessageID: "r-0"}, &awaken.TextDelta{Delta: "whole"}, &awaken.InferenceComplete{}, &awaken.StepEnd{},
-	} {
+	for i, ev := range events {
 		if err := enc.Encode(&out, &awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: uint64(i + 1)}, Event: ev}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	enc.End(&out, nil)
-	list := chunksOf(t, string(out.Bytes()))
+	text = string(out.Bytes())
+	list = chunksOf(t, text)
 	checkOpen(t, list)
-	if got := shown(list); got != "whole" {
-		t.Errorf("the page shows %q: %s", got, out.Bytes())
-	}
+	return list, text
 }

@@ -136,13 +136,13 @@ function Chat({ messages: before, activeRunId }: History) {
   );
 }
 
-/** The visible parts: a data-stream-reset withdraws the earlier parts of its step. */
+/** The visible parts: a data-stream-reset withdraws the earlier parts of its step, but for data parts with an ID, which are updated in place. */
 function visible(m: UIMessage): Any[] {
   let out: Any[] = [];
   let step = 0;
   for (const p of m.parts as Any[]) {
     if (p.type === "step-start") step = out.length;
-    if (p.type === "data-stream-reset") out = out.slice(0, step);
+    if (p.type === "data-stream-reset") out = out.filter((q, i) => i < step || (q.type.startsWith("data-") && q.id));
     else out.push(p);
   }
   return out;
