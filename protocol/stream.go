@@ -17,7 +17,7 @@ type Stream struct {
 	// its runs.
 	RunID string
 	// After is the position of the last frame that the client has. If that entry was lost with
-	// the owner of the run, the client gets the run from the start.
+	// the owner of the run, the client gets the run from the start; but see Keeps.
 	After Position
 	// Through is how far the log is known to reach. A run_finish before it does not end the
 	// stream if the run only waits, or if the stream is a thread's.
@@ -40,6 +40,9 @@ type Stream struct {
 	// gets the run from the start. It may add frames, which have no ids and precede the first entry, and
 	// make Encoder return encoders for a client that starts over.
 	Lost func(f *Frames) error
+	// Keeps says that clients keep frames of entries that were lost, because later frames only add to them. A
+	// client whose position was lost then gets what the next owner did, instead of the run from the start.
+	Keeps bool
 	// Continues, if not nil, reports that a run that only waits will continue without its client.
 	// The stream does not end there.
 	Continues func(fin *awaken.RunFinish) bool

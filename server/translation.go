@@ -41,7 +41,7 @@ func (s *Streams) translate(req *Request, what *protocol.Stream) error {
 	if what.Opening != nil {
 		err = t.add(func(f *protocol.Frames) error { what.Opening(f); return nil })
 	}
-	if err == nil && lost {
+	if err == nil && lost && !what.Keeps {
 		err = t.startOver()
 	}
 	if err == nil && !what.New {
@@ -241,7 +241,10 @@ func (t *translation) frames(buf []byte, e *awaken.Entry) ([]byte, error) {
 		return buf, t.rebuild(e)
 	}
 	if e.Seq <= t.has.Seq && e.Epoch > t.has.Epoch {
-		return nil, errOutdated
+		if !t.s.Keeps {
+			return nil, errOutdated
+		}
+		t.has = protocol.Position{} // nothing of this owner, nor of later ones
 	}
 	have, all := 0, len(buf)
 	switch {

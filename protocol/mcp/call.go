@@ -193,6 +193,7 @@ func (x *exchange) stream(s *protocol.Stream, opts Options) error {
 	x.Header().Set("X-Run-Id", s.RunID)
 	x.Header().Set("X-Thread-Id", s.ThreadID)
 	opts.ThreadID = s.ThreadID
+	s.Keeps = true // progress increases
 	s.Encoder = func() protocol.Encoder { return NewEncoder(opts) }
 	s.Continues = func(fin *awaken.RunFinish) bool { return continues(fin, opts.Elicits && !opts.Modern) }
 	return x.Stream(s)
@@ -281,19 +282,9 @@ func (x *exchange) resume() error {
 	if at.Epoch > th.End.Epoch {
 		return &protocol.Failure{Status: http.StatusGone, Code: "cursor_expired", Message: fmt.Sprintf("Last-Event-ID %s is not of this log, which ends at %s", at, th.End)}
 	}
-	lost, err := protocol.PositionLost(x.Context(), x.Tenant(), run.ThreadID, at)
-	if err != nil {
-		return err
-	}
-	if lost {
-		at = protocol.Position{}
-	}
 	opts.cfg = x.cfg
 	s := &protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, After: at, Resumed: true}
 	if cmp.Or(x.revision, x.Request().Header.Get("MCP-Protocol-Version")) >= legacy { // clients forget the position of the stream before: one that is cut off at once would begin without any
-		if lost {
-			last = opts.Prefix + startPosition
-		}
 		s.Opening = func(f *protocol.Frames) { prime(f, last) }
 	}
 	return x.stream(s, opts)
