@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,6 +60,7 @@ type file struct {
 	taint    *awaken.Taint // of a run
 	writers  []string      // runs that wrote messages
 	has      map[string]bool
+	doubts   []awaken.CallState // calls in doubt that a person was asked about
 }
 
 // tainted returns what the thread is tainted by, or nil. What a run has read whose record the file does not have is not known,
@@ -82,6 +84,7 @@ func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 	if err != nil && !errors.Is(err, awaken.ErrNotFound) {
 		return err
 	}
+	f.answerDoubts()
 	now := time.Now().UnixMilli()
 	run := awaken.Run{RunID: ids.New(), ThreadID: id, AgentID: f.agent, Origin: "internal",
 		Status: awaken.RunDone, StatusReason: "imported", Termination: awaken.Termination{Type: awaken.NaturalEnd},
@@ -115,6 +118,17 @@ func (f *file) save(ctx context.Context, store awaken.Store, id string) error {
 		}
 	}
 	return nil
+}
+
+// answerDoubts answers the calls in doubt whose question stays with the run that asked it. The store may not have the ledger of
+// that run, so the conversation says that it is not known whether they took effect.
+func (f *file) answerDoubts() {
+	for _, c := range llm.Unanswered(f.messages) {
+		if i := slices.IndexFunc(f.doubts, func(s awaken.CallState) bool { return s.CallID == c.ID }); i >= 0 {
+			f.messages = append(f.messages, &llm.Message{ID: ids.New(), Role: llm.ToolRole, ToolCallID: c.ID,
+				Content: []llm.Block{llm.Text(f.doubts[i].DoubtResult().Plain())}, Metadata: &llm.Metadata{RunID: f.doubts[i].RunID}})
+		}
+	}
 }
 
 // keepFiles stores the files that messages hold inline, and makes the thread hold those that they refer to. A reference to
@@ -261,6 +275,13 @@ func (f *file) addRun(r *awaken.Run) error {
 		f.has = map[string]bool{}
 	}
 	f.has[r.RunID] = true
+	if r.Waiting != nil {
+		for _, t := range r.Waiting.Tickets {
+			if t.InDoubt.Open() {
+				f.doubts = append(f.doubts, awaken.CallState{RunID: r.RunID, CallID: t.ToolCallID, ToolName: t.ToolName, Doubt: t.InDoubt})
+			}
+		}
+	}
 	if r.AgentID != "" {
 		f.agent = r.AgentID
 	}

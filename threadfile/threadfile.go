@@ -14,7 +14,8 @@
 // change the checksum.
 //
 // A file contains the conversation. It does not contain plugin state, the ledger of tool calls or
-// events.
+// events. A call in doubt that a run waits to be decided on gets an answer in the copy, which says that
+// it is not known whether the call took effect.
 package threadfile
 
 import (

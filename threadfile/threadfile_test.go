@@ -200,6 +200,32 @@ func TestImport_SaysWhatIsWrongAndWhere(t *testing.T) {
 	}
 }
 
+// A call in doubt stays in doubt in a store that does not have its ledger. A call that waits for another question is just open.
+func TestImport_KeepsADoubt(t *testing.T) {
+	const (
+		head = `{"format":"awaken.thread","version":1,"thread":{"id":"t1","metadata":{},"message_count":2}}
+{"message":{"thread_id":"t1","seq":1,"message":{"role":"user","content":[{"type":"text","text":"pay"}]}}}
+{"message":{"thread_id":"t1","seq":2,"message":{"role":"assistant","content":[],"tool_calls":[` +
+			`{"id":"c1","name":"pay","arguments":{}},{"id":"c2","name":"ask","arguments":{}}]}}}
+`
+		run = `{"run":{"run_id":"r","thread_id":"t1","agent_id":"a","status":"waiting",` +
+			`"waiting":{"reason":"tool_permission","ticket_ids":["x","y"],"tickets":[` +
+			`{"ticket_id":"x","tool_call_id":"c1","tool_name":"pay","arguments":{},"resume_mode":"replay_tool_call","updated_at":1,` +
+			`"in_doubt":{"since":1,"origin":"intent"}},` +
+			`{"ticket_id":"y","tool_call_id":"c2","tool_name":"ask","arguments":{},"resume_mode":"replay_tool_call","updated_at":1}]},` +
+			`"created_at":1,"updated_at":1,"steps":1,"input_tokens":0,"output_tokens":0}}` + "\n"
+	)
+	store := memory.New()
+	if _, err := threadfile.Import(t.Context(), store, strings.NewReader(sealed(head+run, 2, 1)), ""); err != nil {
+		t.Fatal(err)
+	}
+	log := logOf(t, store, "t1")
+	last := log[len(log)-1]
+	if len(log) != 3 || !strings.Contains(last, `"tool_call_id":"c1"`) || !strings.Contains(last, "whether it took effect is not known") {
+		t.Errorf("the log is %s, want one answer, to the call in doubt", log)
+	}
+}
+
 // sealed puts an end behind a file.
 func sealed(text string, messages, runs int) string {
 	sum := sha256.Sum256([]byte(text))
