@@ -20,8 +20,8 @@ type client interface {
 	shows() any
 }
 
-// assemble returns what a client has put together of frames.
-func assemble(name, text string) (string, error) {
+// assemble returns a client that has put frames together.
+func assemble(name, text string) (client, error) {
 	var c client
 	switch name {
 	case "native":
@@ -58,14 +58,22 @@ func assemble(name, text string) (string, error) {
 		dec := json.NewDecoder(strings.NewReader(data))
 		dec.UseNumber()
 		if err := dec.Decode(&o); err != nil {
-			return "", fmt.Errorf("%w: %s", err, f)
+			return nil, fmt.Errorf("%w: %s", err, f)
 		}
 		if err := c.take(id, event, o); err != nil {
-			return "", fmt.Errorf("%w: %s", err, f)
+			return nil, fmt.Errorf("%w: %s", err, f)
 		}
 	}
+	return c, nil
+}
+
+// shown returns what a client shows, as text.
+func shown(c client) string {
 	out, err := json.MarshalIndent(c.shows(), "", " ")
-	return string(out), err
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
 }
 
 func str(v any) string { s, _ := v.(string); return s }
@@ -106,26 +114,37 @@ func (t *transcript) take(id, event string, data object) error {
 
 func (t *transcript) shows() any { return t.events }
 
-// message is the message of a client of AI SDK. A start begins it again, or continues it after it was finished: the run has
-// waited. data-stream-reset voids the parts of the step or, if a start follows, all.
+// message is the message of a client of AI SDK, put together as the ai package does it: a start changes nothing, parts stay
+// where they are, data parts with an ID are replaced in place, and calls are looked up in the current step first. A page shows
+// what visible leaves of it. Only a client that resumes can see a data-stream-reset before a start: all that it has is void.
 type message struct {
 	parts []object
-	step  int // where the step begins in parts
-	reset bool
+	open  map[string]object // texts and reasoning that are streamed
+	reset bool              // the last chunk is a data-stream-reset
 	meta  object
 }
 
-// part returns a part by its kind and id.
-func (m *message) part(kind, id string, add bool) object {
-	for _, p := range slices.Backward(m.parts) {
-		if p["kind"] == kind && p["id"] == id {
+// find returns the latest part with a value of a key.
+func find(parts []object, key, value string) object {
+	for _, p := range slices.Backward(parts) {
+		if p[key] == value {
 			return p
 		}
 	}
-	if !add {
-		return nil
+	return nil
+}
+
+// step returns the parts of the current step.
+func (m *message) step() []object {
+	for i, p := range slices.Backward(m.parts) {
+		if p["kind"] == "step" {
+			return m.parts[i+1:]
+		}
 	}
-	p := object{"kind": kind, "id": id}
+	return m.parts
+}
+
+func (m *message) add(p object) object {
 	m.parts = append(m.parts, p)
 	return p
 }
@@ -135,47 +154,129 @@ func (m *message) take(_, _ string, data object) error {
 	reset := m.reset
 	m.reset = kind == "data-stream-reset"
 	switch {
-	case data["transient"] == true, kind == "finish-step":
-	case kind == "start" && (reset || m.meta["finish"] == nil):
-		m.parts, m.step, m.meta = nil, 0, object{}
+	case data["transient"] == true:
 	case kind == "start":
-		m.step, m.meta = len(m.parts), object{}
+		if reset {
+			*m = message{meta: object{}}
+		}
 	case kind == "start-step":
-		m.step = len(m.parts)
-		m.parts = append(m.parts, object{"kind": "step"})
-	case kind == "data-stream-reset":
-		m.parts = m.parts[:m.step]
-	case strings.HasPrefix(kind, "data-") && id != "":
-		m.part(kind, id, true)["data"] = data["data"]
-	case strings.HasPrefix(kind, "data-"), kind == "file", strings.HasPrefix(kind, "source-"):
-		m.parts = append(m.parts, object{"kind": kind, "of": data})
+		m.add(object{"kind": "step"})
+	case kind == "finish-step":
+		m.open = nil
+	case strings.HasPrefix(kind, "data-"):
+		p := object(nil)
+		if id != "" {
+			p = find(m.parts, "data", kind+" "+id)
+		}
+		if p == nil {
+			p = m.add(object{"kind": kind})
+		}
+		if p["of"] = data; id != "" {
+			p["data"] = kind + " " + id
+		}
+	case kind == "file", strings.HasPrefix(kind, "source-"):
+		m.add(object{"kind": kind, "of": data})
 	case strings.HasPrefix(kind, "text-"), strings.HasPrefix(kind, "reasoning-"):
-		name, what, _ := strings.Cut(kind, "-")
-		if what == "start" {
-			m.parts = append(m.parts, object{"kind": name, "id": id, "text": ""})
-		}
-		p := m.part(name, id, false)
-		if p == nil {
-			return fmt.Errorf("no part %s %s", name, id)
-		}
-		p["text"] = str(p["text"]) + str(data["delta"])
+		return m.say(kind, id, data)
 	case strings.HasPrefix(kind, "tool-"):
-		p := m.part("tool", str(data["toolCallId"]), kind == "tool-input-start" || kind == "tool-input-available" || kind == "tool-input-error")
-		if p == nil {
-			return fmt.Errorf("no call %v", data["toolCallId"])
-		}
-		if kind == "tool-input-delta" {
-			p["input"] = str(p["input"]) + str(data["inputTextDelta"])
-		} else {
-			p[kind] = data
-		}
+		return m.call(kind, str(data["toolCallId"]), data)
 	default: // finish, message-metadata, error, abort
 		m.meta[kind] = data
 	}
 	return nil
 }
 
-func (m *message) shows() any { return object{"parts": m.parts, "meta": m.meta} }
+// say takes a chunk of a text or of reasoning.
+func (m *message) say(kind, id string, data object) error {
+	name, what, _ := strings.Cut(kind, "-")
+	if m.open == nil {
+		m.open = map[string]object{}
+	}
+	if what == "start" {
+		m.open[name+id] = m.add(object{"kind": name, "text": ""})
+	}
+	p := m.open[name+id]
+	if p == nil {
+		return fmt.Errorf("no part %s %s is open", name, id)
+	}
+	if p["text"] = str(p["text"]) + str(data["delta"]); what == "end" {
+		delete(m.open, name+id)
+	}
+	return nil
+}
+
+// call takes a chunk about a call.
+func (m *message) call(kind, id string, data object) error {
+	p := find(m.step(), "call", id)
+	begins := kind == "tool-input-start" || kind == "tool-input-available" || kind == "tool-input-error"
+	switch {
+	case p == nil && begins:
+		p = m.add(object{"kind": "tool", "call": id})
+	case p == nil && kind != "tool-input-delta":
+		p = find(m.parts, "call", id)
+	}
+	if p == nil {
+		return fmt.Errorf("no call %s", id)
+	}
+	switch kind {
+	case "tool-input-start":
+		p["input"] = ""
+	case "tool-input-delta":
+		p["input"] = str(p["input"]) + str(data["inputTextDelta"])
+	case "tool-input-available", "tool-input-error":
+		p["input"] = data["input"]
+		fallthrough
+	default:
+		delete(data, "input")
+		p["last"] = data
+	}
+	return nil
+}
+
+// visible returns the parts that a page shows: a data-stream-reset voids the parts of its step before it, except for data
+// parts with an ID. Steps that have no parts show nothing.
+func (m *message) visible() (out []object) {
+	step := 0
+	for _, p := range m.parts {
+		switch p["kind"] {
+		case "data-stream-reset":
+			kept := slices.DeleteFunc(slices.Clone(out[step:]), func(p object) bool { return p["data"] == nil })
+			out = append(out[:step], kept...)
+			continue
+		case "step":
+			step = len(out)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// shows returns the parts of each step, and the data parts that have IDs apart: where they are is of no meaning.
+func (m *message) shows() any {
+	data, steps := object{}, [][]object{nil}
+	for _, p := range m.visible() {
+		n := len(steps) - 1
+		switch {
+		case p["data"] != nil:
+			data[str(p["data"])] = p["of"]
+		case p["kind"] != "step":
+			steps[n] = append(steps[n], p)
+		case len(steps[n]) > 0:
+			steps = append(steps, nil)
+		}
+	}
+	return object{"steps": steps, "data": data, "meta": m.meta}
+}
+
+// says returns the text that the page shows.
+func (m *message) says() (text string) {
+	for _, p := range m.visible() {
+		if p["kind"] == "text" {
+			text += str(p["text"])
+		}
+	}
+	return text
+}
 
 // page is what a client of AG-UI has: messages, activities, the state, and how the run ended.
 type page struct {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/awaken-go/awaken/protocol/protocoltest"
@@ -16,10 +17,35 @@ import (
 type reader struct {
 	path     string
 	rnd      *rand.Rand
-	from     string // the position before the first frame; "" if a stream begins there by itself
-	stays    bool   // its protocol cannot resume, so it is never cut off
-	received string // all whole frames
-	begun    chan struct{}
+	from     string        // the position before the first frame; "" if a stream begins there by itself
+	stays    bool          // its protocol cannot resume, so it is never cut off
+	received string        // all whole frames
+	over     chan struct{} // closed when follow returns
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // ends the request
+	back   chan struct{}      // closed, if set, with the next response
+}
+
+func newReader(path string) *reader {
+	return &reader{path: path, over: make(chan struct{}), back: make(chan struct{})}
+}
+
+// interrupt cuts the reader off, and returns a channel that is closed when the server has answered its next request.
+func (r *reader) interrupt() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cancel()
+	r.back = make(chan struct{})
+	return r.back
+}
+
+// await waits until a reader has come back, or has all.
+func (r *reader) await(back <-chan struct{}) {
+	select {
+	case <-back:
+	case <-r.over:
+	}
 }
 
 // frames removes comments, which say what a stream waits for, and frames that only repeat a position.
@@ -35,14 +61,41 @@ func frames(text, id string) string {
 
 var errRefused = errors.New("refused")
 
-// some reads up to n bytes of a stream, or all of it. Ended reports that the stream is complete.
-func (r *reader) some(ctx context.Context, id string, n int) (got string, ended bool, err error) {
+// request asks for the stream.
+func (r *reader) request(ctx context.Context, id string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.path, nil)
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
 	req.Header.Set("Last-Event-ID", id)
 	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.back != nil && ctx.Err() == nil {
+		close(r.back)
+		r.back = nil
+	}
+	return resp, nil
+}
+
+// some reads up to n bytes of a stream, or all of it, unless the reader is interrupted. Ended reports that the stream is
+// complete.
+func (r *reader) some(whole context.Context, id string, n int) (got string, ended bool, err error) {
+	ctx, cancel := context.WithCancel(whole)
+	defer cancel()
+	r.mu.Lock()
+	r.cancel = cancel
+	r.mu.Unlock()
+	var all strings.Builder
+	defer func() {
+		if errors.Is(err, context.Canceled) && whole.Err() == nil {
+			got, err = all.String(), nil
+		}
+	}()
+	resp, err := r.request(ctx, id)
 	if err != nil {
 		return "", false, err
 	}
@@ -54,11 +107,6 @@ func (r *reader) some(ctx context.Context, id string, n int) (got string, ended 
 		got, _ := io.ReadAll(resp.Body)
 		return string(got), false, errors.New(resp.Status)
 	}
-	if r.begun != nil {
-		close(r.begun)
-		r.begun = nil
-	}
-	var all strings.Builder
 	buf := make([]byte, 512)
 	for n < 0 || all.Len() < n {
 		k, err := resp.Body.Read(buf)
@@ -75,15 +123,19 @@ func (r *reader) some(ctx context.Context, id string, n int) (got string, ended 
 
 // follow follows the run until its stream is complete. A stream that breaks off by itself is an error.
 func (r *reader) follow(ctx context.Context) error {
+	defer close(r.over)
 	for id, n := r.from, 0; ; n++ {
 		most := 1 + r.rnd.IntN(6000)
 		if n > 12 || r.stays {
 			most = -1
 		}
 		got, ended, err := r.some(ctx, id, most)
-		if errors.Is(err, errRefused) && ctx.Err() == nil { // the store is away: come back
+		if errors.Is(err, errRefused) && ctx.Err() == nil { // the store is away: come back, sooner than Retry-After asks
 			n--
-			time.Sleep(50 * time.Millisecond)
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
 			continue
 		}
 		if err != nil {

@@ -3,10 +3,12 @@ package streamtest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,12 +30,20 @@ import (
 	"github.com/awaken-go/awaken/timeline"
 )
 
-const thread = "t" // as in the golden runs
-
 // away is a queue whose threads cannot be read while gone is set.
 type away struct {
 	mailbox.Queue
 	gone atomic.Bool
+	back chan struct{} // closed when the queue was away and is back
+}
+
+// leave makes the queue unreachable for a while.
+func (q *away) leave(outage time.Duration) {
+	q.gone.Store(true)
+	time.AfterFunc(outage, func() {
+		q.gone.Store(false)
+		close(q.back)
+	})
 }
 
 func (q *away) Handle(tenant string) mailbox.Handle {
@@ -93,7 +103,12 @@ type stage struct {
 	queue *away
 	box   *mailbox.Mailbox
 	url   string
-	parks int // how often the run that is played parks
+	// thread is that of the run that is played.
+	thread string
+	parks  int  // how often the run parks
+	ends   bool // the run ends, after it has parked or not
+	// readers follow the run, by the protocol.
+	readers map[string]*reader
 }
 
 // encoders returns the encoder of each protocol, for runs that park: a stream of the protocol's own routes ends there.
@@ -104,7 +119,7 @@ func (s *stage) encoders() map[string]func(over bool) protocol.Encoder {
 		"ag-ui": func(over bool) protocol.Encoder {
 			opts := agui.Options{Current: true, Conversation: func() ([]*llm.Message, error) {
 				return protocol.Patiently(s.t.Context(), func() ([]*llm.Message, error) {
-					return protocol.Conversation(s.t.Context(), s.box.Tenant(""), thread)
+					return protocol.Conversation(s.t.Context(), s.box.Tenant(""), s.thread)
 				})
 			}}
 			if over {
@@ -116,7 +131,7 @@ func (s *stage) encoders() map[string]func(over bool) protocol.Encoder {
 		"responses": func(bool) protocol.Encoder { return openai.NewResponseEncoder(openai.Options{}) },
 		"chat":      func(bool) protocol.Encoder { return openai.NewChatEncoder(openai.Options{}) },
 		"mcp": func(bool) protocol.Encoder {
-			return mcp.NewEncoder(mcp.Options{RunID: "run", ThreadID: thread, Request: json.RawMessage("1"), Progress: json.RawMessage("2")})
+			return mcp.NewEncoder(mcp.Options{RunID: "run", ThreadID: s.thread, Request: json.RawMessage("1"), Progress: json.RawMessage("2")})
 		},
 	}
 }
@@ -132,15 +147,15 @@ func (s *stage) paths(runID string, over bool) map[string]string {
 	}
 	out["native"] = "/v1/runs/" + runID + "/events/stream"
 	out["ai-sdk"] = "/v1/ai-sdk/runs/" + runID + "/stream"
-	out["ag-ui"] = "/v1/ag-ui/threads/" + thread + "/stream"
+	out["ag-ui"] = "/v1/ag-ui/threads/" + s.thread + "/stream"
 	out["a2a"] = "/v1/a2a/tasks/" + runID + ":subscribe"
 	out["responses"] = "/openai/v1/responses/resp_" + runID + "?stream=true"
 	return out
 }
 
-func newStage(t *testing.T, queue mailbox.Queue) *stage {
+func newStage(t *testing.T, queue mailbox.Queue, thread string) *stage {
 	t.Helper()
-	s := &stage{t: t, store: queue.Handle(""), queue: &away{Queue: queue}}
+	s := &stage{t: t, thread: thread, store: queue.Handle(""), queue: &away{Queue: queue, back: make(chan struct{})}}
 	tasks, err := a2a.Routes(a2a.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +196,7 @@ func (s *stage) follow(c protocol.Call, name string, encoder func(over bool) pro
 		return err
 	}
 	over := false
-	what := &protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, Resumed: true, Format: name,
+	what := &protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, Resumed: true, Format: name, Keeps: name == "mcp",
 		Encoder: func() protocol.Encoder { return encoder(over) },
 		Lost: func(f *protocol.Frames) error {
 			if over = true; name == "ai-sdk" {
@@ -195,9 +210,46 @@ func (s *stage) follow(c protocol.Call, name string, encoder func(over bool) pro
 	parked := 0
 	what.Continues = func(*awaken.RunFinish) bool {
 		parked++
-		return parked < s.parks
+		return parked < s.parks || s.ends
 	}
 	return c.Stream(what)
+}
+
+// witness follows the log of a run, as streams do.
+type witness struct {
+	mu   sync.Mutex
+	at   awaken.Cursor
+	more chan struct{} // closed when at changes
+}
+
+func (w *witness) follow(ctx context.Context, log *eventlog.Log, run *awaken.Run) {
+	for e, err := range log.Tail(ctx, run.ThreadID, awaken.Cursor{}, eventlog.Follow{RunID: run.RunID}) {
+		if err != nil {
+			return
+		}
+		w.mu.Lock()
+		w.at = e.Cursor
+		close(w.more)
+		w.more = make(chan struct{})
+		w.mu.Unlock()
+	}
+}
+
+// await waits until streams get an entry.
+func (w *witness) await(ctx context.Context, e awaken.Cursor) error {
+	for {
+		w.mu.Lock()
+		at, more := w.at, w.more
+		w.mu.Unlock()
+		if at.Epoch > e.Epoch || at.Epoch == e.Epoch && at.Seq >= e.Seq {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not come after %s: %w", e, at, ctx.Err())
+		}
+	}
 }
 
 // owner is a process that runs the run.
@@ -210,6 +262,7 @@ type owner struct {
 	seq      uint64         // of the last entry that is stored
 	messages []*llm.Message // of the golden run that are not stored yet
 	stored   int            // number of messages that are stored
+	witness  witness
 }
 
 // acquire makes the owner a new one. What the old one has not stored is lost.
@@ -218,38 +271,57 @@ func (o *owner) acquire() {
 	if o.sink != nil {
 		o.sink.Close()
 	}
-	cp, err := o.store.Acquire(o.t.Context(), thread)
+	cp, err := o.store.Acquire(o.t.Context(), o.thread)
 	if err != nil {
 		o.t.Fatal(err)
 	}
 	o.fence, o.number, o.sink = cp.Fence, 0, o.box.Tenant("").Log.Sink(nil)
 }
 
-// say streams events that are not stored yet.
+// afterCommit reports whether an event is streamed only when it is stored.
+func afterCommit(ev awaken.Event) bool {
+	switch ev.(type) {
+	case *awaken.RunStart, *awaken.StepEnd, *awaken.RunFinish:
+		return true
+	}
+	return false
+}
+
+// say streams events that are not stored yet, and returns the entries of all.
 func (o *owner) say(events []awaken.Event) (out []awaken.Entry) {
 	o.t.Helper()
 	for i, ev := range events {
 		e := awaken.Entry{Cursor: awaken.Cursor{Epoch: o.fence, Seq: o.seq + uint64(i) + 1}, RunID: o.run.RunID, Time: 1, Event: ev}
-		out = append(out, e)
-		if err := o.sink.Emit(o.t.Context(), e); err != nil {
-			o.t.Fatal(err)
+		if out = append(out, e); !afterCommit(ev) {
+			o.emit(e)
 		}
 	}
 	return out
 }
 
-// commit stores entries, and the messages that they are about.
+func (o *owner) emit(e awaken.Entry) {
+	o.t.Helper()
+	if err := o.sink.Emit(o.t.Context(), e); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// commit stores entries, and the messages that they are about. The last entry may be one that is streamed afterwards.
 func (o *owner) commit(entries []awaken.Entry) {
 	o.t.Helper()
 	o.number++
-	if fin, ok := entries[len(entries)-1].Event.(*awaken.RunFinish); ok && fin.Termination.Type != awaken.Suspended {
+	last := entries[len(entries)-1]
+	if fin, ok := last.Event.(*awaken.RunFinish); ok && fin.Termination.Type != awaken.Suspended {
 		o.run.Status, o.run.FinishedAt, o.run.Termination = awaken.RunDone, 2, fin.Termination
 	}
-	c := &awaken.Commit{ThreadID: thread, Fence: o.fence, Number: o.number, Time: 1, Run: o.run, Entries: entries, Expect: o.stored, Messages: o.said(entries)}
+	c := &awaken.Commit{ThreadID: o.thread, Fence: o.fence, Number: o.number, Time: 1, Run: o.run, Entries: entries, Expect: o.stored, Messages: o.said(entries)}
 	if err := o.store.Commit(o.t.Context(), c); err != nil {
 		o.t.Fatal(err)
 	}
-	o.seq = entries[len(entries)-1].Seq
+	if afterCommit(last.Event) {
+		o.emit(last)
+	}
+	o.seq = last.Seq
 	o.stored += len(c.Messages)
 }
 
@@ -279,25 +351,52 @@ func (o *owner) said(entries []awaken.Entry) (out []*llm.Message) {
 
 // play plays a run: each part is streamed and then stored. In the middle, the store is away for a while
 // and, if lost is set, the owner dies with half a part that it has streamed and not stored.
-func (o *owner) play(parts [][]awaken.Event, outage time.Duration, lost bool) {
+func (o *owner) play(ctx context.Context, parts [][]awaken.Event, outage time.Duration, lost bool) error {
 	for i, part := range parts {
 		if lost && i == len(parts)/2 {
-			o.say(part[:(len(part)+1)/2])
-			time.Sleep(50 * time.Millisecond) // clients have it, and some come back before the next owner begins
-			o.acquire()
-			time.Sleep(50 * time.Millisecond)
+			if err := o.die(ctx, part[:(len(part)+1)/2]); err != nil {
+				return err
+			}
 			if _, ok := part[0].(*awaken.RunStart); !ok {
-				part = append([]awaken.Event{&awaken.RunStart{ThreadID: thread, RunID: o.run.RunID}}, part...)
+				o.commit(o.say([]awaken.Event{&awaken.RunStart{ThreadID: o.thread, RunID: o.run.RunID}}))
 			}
 		}
 		if i == len(parts)/3 {
-			o.queue.gone.Store(true)
-			time.AfterFunc(outage, func() { o.queue.gone.Store(false) })
+			o.queue.leave(outage)
 		}
-		o.commit(o.say(part))
-		time.Sleep(5 * time.Millisecond)
+		entries := o.say(part)
+		o.commit(entries)
+		if err := o.witness.await(ctx, entries[len(entries)-1].Cursor); err != nil {
+			return err
+		}
 	}
 	o.sink.Close()
+	return nil
+}
+
+// die streams events, which are lost with the owner: another one takes over. Half of the clients are cut off then, and come
+// back before the next owner begins.
+func (o *owner) die(ctx context.Context, events []awaken.Event) error {
+	for _, e := range slices.Backward(o.say(events)) {
+		if afterCommit(e.Event) {
+			continue
+		}
+		if err := o.witness.await(ctx, e.Cursor); err != nil {
+			return err
+		}
+		break
+	}
+	o.acquire()
+	back := map[*reader]<-chan struct{}{}
+	for name, r := range o.readers {
+		if !r.stays && seed(o.t.Name()+name)%2 == 0 {
+			back[r] = r.interrupt()
+		}
+	}
+	for r, back := range back {
+		r.await(back)
+	}
+	return nil
 }
 
 // parts splits the events of a run into what is stored at once: a run_start, a step, or what is before and after the steps.

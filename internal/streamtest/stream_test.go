@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -94,8 +95,8 @@ func TestStreamedIsStored(t *testing.T) {
 					turn <- struct{}{}
 					defer func() { <-turn }()
 					t.Run(name, func(t *testing.T) {
-						s := newStage(t, open[store](t))
-						s.test(r.First(), messages(t, &r), lost)
+						thread := r.First()[0].Event.(*awaken.RunStart).ThreadID
+						newStage(t, open[store](t), thread).test(r.First(), messages(t, &r, thread), lost)
 					})
 				})
 			}
@@ -108,8 +109,8 @@ func TestStreamedIsStored(t *testing.T) {
 	t.Logf("%d plays", played)
 }
 
-// messages returns the messages that a golden run stores.
-func messages(t *testing.T, r *protocoltest.GoldenRun) (out []*llm.Message) {
+// messages returns the messages that a golden run stores on a thread.
+func messages(t *testing.T, r *protocoltest.GoldenRun, thread string) (out []*llm.Message) {
 	t.Helper()
 	for _, f := range r.Archive.Files {
 		if f.Name != "messages" {
@@ -137,21 +138,26 @@ func (s *stage) test(entries []awaken.Entry, messages []*llm.Message, lost bool)
 	t := s.t
 	var events []awaken.Event
 	for _, e := range entries {
-		if fin, ok := e.Event.(*awaken.RunFinish); ok && fin.Termination.Type == awaken.Suspended {
-			s.parks++
+		if fin, ok := e.Event.(*awaken.RunFinish); ok {
+			if s.ends = fin.Termination.Type != awaken.Suspended; !s.ends {
+				s.parks++
+			}
 		}
-		events = append(events, e.Event)
+		if _, ok := e.Event.(*awaken.Error); !ok { // of a request that was refused: it is in no log
+			events = append(events, e.Event)
+		}
 	}
-	o := &owner{stage: s, messages: messages, run: awaken.Run{RunID: entries[0].RunID, ThreadID: thread, AgentID: "default",
+	o := &owner{stage: s, messages: messages, run: awaken.Run{RunID: entries[0].RunID, ThreadID: s.thread, AgentID: "default",
 		Status: awaken.RunRunning, CreatedAt: 1, StartedAt: 1, UpdatedAt: 1}}
 	o.acquire()
 	o.commit(o.say(events[:1]))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, over := events[len(events)-1].(*awaken.RunFinish)
-	readers := map[string]*reader{}
+	s.readers = map[string]*reader{}
 	for name, path := range s.paths(o.run.RunID, over) {
-		r := &reader{path: s.url + path, rnd: rand.New(rand.NewPCG(1, uint64(len(name)))), begun: make(chan struct{}), stays: name == "chat"}
+		r := newReader(s.url + path)
+		r.rnd, r.stays = rand.New(rand.NewPCG(seed(t.Name()), seed(name))), name == "chat"
 		switch name {
 		case "native":
 			r.from = "0-0"
@@ -159,13 +165,18 @@ func (s *stage) test(entries []awaken.Entry, messages []*llm.Message, lost bool)
 		default:
 			r.from = fmt.Sprintf("%d-1.0", o.fence)
 		}
-		readers[name] = r
+		s.readers[name] = r
 	}
-	var all sync.WaitGroup
+	o.witness.more = make(chan struct{})
+	watch, enough := context.WithCancel(ctx)
+	var watching, all sync.WaitGroup
+	watching.Go(func() { o.witness.follow(watch, s.box.Tenant("").Log, &o.run) })
+	defer watching.Wait()
+	defer enough()
 	var mu sync.Mutex
 	errs := map[string]error{}
-	for name, r := range readers {
-		begun := r.begun
+	for name, r := range s.readers {
+		begun := r.back
 		all.Go(func() {
 			err := r.follow(ctx)
 			mu.Lock()
@@ -182,24 +193,31 @@ func (s *stage) test(entries []awaken.Entry, messages []*llm.Message, lost bool)
 	if testenv.Long() {
 		outage = 2 * time.Second
 	}
-	o.play(parts(events[1:]), outage, lost)
-	all.Wait()
-	for s.queue.gone.Load() { // a run that the server itself runs need not be read from the store
-		time.Sleep(10 * time.Millisecond)
+	if err := o.play(ctx, parts(events[1:]), outage, lost); err != nil {
+		t.Error(err)
 	}
-	for name, r := range readers {
+	all.Wait()
+	<-s.queue.back // a run that the server itself runs need not be read from the store
+	for name, r := range s.readers {
 		if errs[name] != nil {
 			t.Errorf("%s: %v after\n%s", name, errs[name], r.received)
 			continue
 		}
-		s.compare(ctx, name, r, lost)
+		s.compare(ctx, o.run.RunID, name, r, lost)
 	}
 }
 
+// seed returns a number for a name.
+func seed(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return h.Sum64()
+}
+
 // compare compares what a reader that followed a run has with what a later reader gets.
-func (s *stage) compare(ctx context.Context, name string, r *reader, lost bool) {
+func (s *stage) compare(ctx context.Context, runID, name string, r *reader, lost bool) {
 	t := s.t
-	later := &reader{path: r.path}
+	later := newReader(r.path)
 	want, ended, err := later.some(ctx, r.from, -1)
 	if err != nil || !ended {
 		t.Errorf("%s: a later reader gets %v after\n%s", name, err, want)
@@ -210,20 +228,61 @@ func (s *stage) compare(ctx context.Context, name string, r *reader, lost bool) 
 		t.Errorf("%s: a client that followed the run has\n%s\na later reader gets\n%s", name, r.received, want)
 		return
 	}
-	has, err := assemble(name, r.received)
+	live, err := assemble(name, r.received)
 	if err != nil {
 		t.Errorf("%s: %v in what a client that followed the run has:\n%s", name, err, r.received)
 		return
 	}
-	gets, err := assemble(name, want)
+	afterwards, err := assemble(name, want)
 	if err != nil {
 		t.Errorf("%s: %v in what a later reader gets:\n%s", name, err, want)
 		return
 	}
+	has, gets := shown(live), shown(afterwards)
 	if name == "chat" && lost && has == retracted { // its clients cannot take text back: it says that the answer begins again
 		return
 	}
 	if has != gets {
 		t.Errorf("%s: a client that followed the run shows\n%s\na later reader\n%s\nafter\n%s\nand\n%s", name, has, gets, r.received, want)
+	}
+	if m, ok := live.(*message); ok {
+		s.compareStored(ctx, runID, m, r.received)
+	}
+}
+
+// compareStored compares the texts of a page that followed the run with those of the stored messages, if the run is over.
+func (s *stage) compareStored(ctx context.Context, runID string, m *message, received string) {
+	run, err := s.store.LoadRun(ctx, runID)
+	if err != nil || run.Status != awaken.RunDone {
+		return
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/v1/ai-sdk/threads/"+s.thread+"/messages", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var page struct {
+		Messages []struct {
+			Role  string
+			Parts []struct{ Type, Text string }
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
+		s.t.Fatal(err)
+	}
+	stored := ""
+	for _, m := range page.Messages {
+		for _, p := range m.Parts {
+			if m.Role == "assistant" && p.Type == "text" {
+				stored += p.Text
+			}
+		}
+	}
+	if says := m.says(); says != stored {
+		s.t.Errorf("a page that followed the run shows %q, after a reload %q:\n%s", says, stored, received)
 	}
 }
