@@ -103,7 +103,7 @@ test("a reload in the middle of an answer loses and doubles nothing", async () =
 
 test("a reload in the middle of a tool, and its progress", async () => {
   const page = await open();
-  await say(page, 'RUN_TOOL progress_demo {"steps":80,"delay_ms":100}');
+  await say(page, 'RUN_TOOL progress_demo {"steps":80,"delay_ms":200}');
   await page.getByText(/step \d+ of 80/).waitFor();
   await page.reload();
   await page.getByText("step 80 of 80").waitFor();
