@@ -107,10 +107,10 @@ func appendChunks(buf []byte, chunks []Chunk) []byte {
 	return buf
 }
 
-// UnmarshalJSON decodes the result of MarshalJSON.
+// UnmarshalJSON decodes the result of MarshalJSON. Unknown fields are ignored; see [UnmarshalEvent].
 func (e *Entry) UnmarshalJSON(data []byte) error {
 	var w entryWire
-	if err := strict.Unmarshal(data, &w); err != nil {
+	if err := strict.UnmarshalKnown(data, &w); err != nil {
 		return fmt.Errorf("entry: %w", err)
 	}
 	ev, err := UnmarshalEvent(w.Event)

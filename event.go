@@ -37,6 +37,8 @@ import (
 //	*StepEnd                  step_end                   the step is stored
 //	*RunFinish                run_finish                 the activation ends
 //	*Error                    error                      the run could not start
+//
+// or, in a log to which a process of a later version wrote, one of another type.
 type Event interface {
 	// Type returns the event's name in JSON.
 	Type() string
@@ -306,9 +308,22 @@ var eventTypes = func() map[string]reflect.Type {
 	return types
 }()
 
+// unknownEvent is an event that a process of a later version wrote to the same log. Readers skip
+// it, as they skip events that do not concern them, and encoding returns it as it was.
+type unknownEvent struct {
+	name string
+	data []byte // compact
+}
+
+func (e *unknownEvent) Type() string { return e.name }
+func (*unknownEvent) event()         {}
+
 // AppendEvent appends ev to buf as JSON, with the type first, as "event_type". After an error
 // it returns buf unchanged.
 func AppendEvent(buf []byte, ev Event) ([]byte, error) {
+	if u, ok := ev.(*unknownEvent); ok {
+		return append(buf, u.data...), nil
+	}
 	out := append(append(append(buf, `{"event_type":"`...), ev.Type()...), '"')
 	out, err := appendEventFields(out, ev)
 	if err != nil {
@@ -396,8 +411,8 @@ func appendEventFields(buf []byte, ev Event) ([]byte, error) {
 	return buf, e.err
 }
 
-// UnmarshalEvent decodes the result of AppendEvent. An unknown type is an error; unknown fields are ignored, because a process of a later
-// version may have written them to the same log.
+// UnmarshalEvent decodes the result of AppendEvent. A process of a later version may have written to the same log: unknown fields are
+// ignored, and an event of an unknown type is one that no reader knows and that AppendEvent encodes as it was.
 func UnmarshalEvent(data []byte) (Event, error) {
 	var fields map[string]json.RawMessage
 	if err := strict.Unmarshal(data, &fields); err != nil {
@@ -412,7 +427,11 @@ func UnmarshalEvent(data []byte) (Event, error) {
 	}
 	t, ok := eventTypes[name]
 	if !ok {
-		return nil, fmt.Errorf("event: unknown event_type %q", name)
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, data); err != nil {
+			return nil, fmt.Errorf("event: %w", err)
+		}
+		return &unknownEvent{name, compact.Bytes()}, nil
 	}
 	delete(fields, "event_type")
 	body, err := json.Marshal(fields)

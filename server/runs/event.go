@@ -227,5 +227,5 @@ func kind(ev awaken.Event) string {
 			special = "ToolCallSuspended"
 		}
 	}
-	return cmp.Or(special, eventKinds[ev.Type()])
+	return cmp.Or(special, eventKinds[ev.Type()], ev.Type()) // the type itself if a later version wrote it
 }
