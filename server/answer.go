@@ -22,8 +22,8 @@ func (s *Server) serve(route *protocol.Route) http.Handler {
 			if f.Status >= 500 && r.Context().Err() == nil {
 				s.cfg.Logger.Error("request failed", "method", r.Method, "route", route.Path, "request", w.Header().Get("X-Request-Id"), "error", err)
 			}
-			if f == errSession {
-				dropCookie(w, r)
+			if f == ErrSession {
+				DropCookie(w, r)
 			}
 			if route.Challenge != nil && f.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", bearer+", "+route.Challenge(r))
@@ -61,7 +61,7 @@ func (s *Server) answer(c *call, ids []string) error {
 		name = ownTenant
 	}
 	req.tenant = s.cfg.Mailbox.Tenant(name)
-	if err := s.tenants.record(req); err != nil {
+	if err := s.visits.record(req); err != nil {
 		return err
 	}
 	req.query = req.r.URL.Query()

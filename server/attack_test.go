@@ -22,6 +22,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -716,7 +717,7 @@ func TestAttack_ErrorsOfRuns(t *testing.T) {
 		t.Run(fmt.Sprint("commit ", after+1), func(t *testing.T) {
 			t.Parallel()
 			db := &failingDB{DB: memory.NewDB(), after: after, err: errors.New("commit failed on 10.0.0.7: " + secret)}
-			g := &rig{t: t, db: db, keys: server.NewKeys(memory.NewProfile())}
+			g := &rig{t: t, db: db, keys: access.NewKeys(memory.NewProfile())}
 			if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 				t.Fatal(err)
 			}
@@ -828,7 +829,7 @@ func TestAttack_Profiles(t *testing.T) {
 			t.Errorf("address %s was accepted without keys", address)
 		}
 		yes := true
-		if _, err := server.New(server.Config{Mailbox: newRig(t).box, Address: address, Keys: server.NewKeys(nil), Open: &yes}); err == nil {
+		if _, err := server.New(server.Config{Mailbox: newRig(t).box, Address: address, Keys: access.NewKeys(nil), Open: &yes}); err == nil {
 			t.Errorf("address %s was accepted with open access", address)
 		}
 	}

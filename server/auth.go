@@ -60,8 +60,8 @@ func (c Caller) checkGlobal() error {
 
 // auth authenticates and authorizes requests.
 type auth struct {
-	keys    *Keys // nil if no client has a key
-	open    bool  // clients without a key may run agents
+	keys    Keys // nil if no client has a key
+	open    bool // clients without a key may run agents
 	hosts   []string
 	origins []string
 	users   Users
@@ -85,7 +85,7 @@ func (a *auth) identify(r *http.Request, need protocol.Access) (Caller, error) {
 	}
 	user, err := a.user(r, key, token)
 	on := a.users.on()
-	c := Caller{Key: key, User: user, users: on, Confined: (on || user != "") && !key.operates()}
+	c := Caller{Key: key, User: user, users: on, Confined: (on || user != "") && !key.Operates()}
 	if token != nil {
 		c.expires = token.Expires
 	}
@@ -97,41 +97,41 @@ func (a *auth) identify(r *http.Request, need protocol.Access) (Caller, error) {
 
 // authenticate returns the key of a request, if that key may use a route of this access.
 func (a *auth) authenticate(r *http.Request, need protocol.Access) (*Key, error) {
-	c, err := credentialOf(r)
-	if c.session && a.keys == nil {
-		c = credential{} // the cookie is another server's
+	c, err := CredentialOf(r)
+	if c.Session && a.keys == nil {
+		c = Credential{} // the cookie is another server's
 	}
 	switch {
 	case err != nil:
 		return nil, err
-	case c.secret == "" && need != protocol.Admins && a.open:
+	case c.Secret == "" && need != protocol.Admins && a.open:
 		return nil, a.checkForwarded(r)
-	case c.secret == "":
+	case c.Secret == "":
 		return nil, Unauthorized("authentication required")
 	case a.keys == nil:
 		return nil, Unauthorized("authentication is not configured")
-	case c.session:
-		if err := checkPage(r); err != nil {
+	case c.Session:
+		if err := CheckPage(r); err != nil {
 			return nil, err
 		}
 	}
-	if !a.keys.recalls(c) { // other clients of the same proxy must not lock out one with a key
+	if !a.keys.Recalls(c) { // other clients of the same proxy must not lock out one with a key
 		if err := a.guesses.check(r); err != nil {
 			return nil, err
 		}
 	}
-	key, err := a.keys.find(r.Context(), c)
+	key, err := a.keys.Find(r.Context(), c)
 	if err != nil {
 		return nil, err
 	}
 	if key == nil {
 		a.guesses.wrong(r)
-		if c.session {
-			return nil, errSession
+		if c.Session {
+			return nil, ErrSession
 		}
 		return nil, Unauthorized("invalid bearer token")
 	}
-	if !key.Kind.allows(need) {
+	if !key.Kind.Allows(need) {
 		return nil, Forbidden("this route needs a key of kind %s, but this key is of kind %s", need, key.Kind)
 	}
 	return key, nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/sqlite"
@@ -212,7 +213,7 @@ func TestFeed_HidesDeletedThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	g := &rig{t: t, db: db, keys: server.NewKeys(memory.NewProfile())}
+	g := &rig{t: t, db: db, keys: access.NewKeys(memory.NewProfile())}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ type Config struct {
 	// none.
 	DebugAddress string
 	// Keys authenticates clients. Nil means that no client has a key.
-	Keys *Keys
+	Keys Keys
 	// Open lets clients without a key use the routes that run agents. Nil means that they may if
 	// Address is reachable from this machine only.
 	Open *bool
@@ -115,7 +115,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("server: address %s can be reached from other machines, so Keys are required and Open must be false", c.Address)
 	}
 	if !local {
-		if err := c.Keys.checkStrength(); err != nil {
+		if err := c.Keys.CheckStrength(); err != nil {
 			return c, fmt.Errorf("server: address %s can be reached from other machines, but %w", c.Address, err)
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/figures"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -176,9 +177,9 @@ func configtestDown(id, why string) configtest.A2A {
 	return configtest.A2A{Down: map[string]string{id: why}}
 }
 
-func adminKeys(t testing.TB) *server.Keys {
+func adminKeys(t testing.TB) *access.Keys {
 	t.Helper()
-	keys := server.NewKeys(memory.NewProfile())
+	keys := access.NewKeys(memory.NewProfile())
 	if err := keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}

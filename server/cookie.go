@@ -8,7 +8,7 @@ import (
 
 // A session's cookie is for pages of the server itself. It is HttpOnly, so no script can read it, and
 // SameSite=Strict, so browsers do not send it with requests of other sites; of origins on the same
-// site, such as another port of the same machine, [checkPage] refuses requests. Over TLS it is Secure
+// site, such as another port of the same machine, [CheckPage] refuses requests. Over TLS it is Secure
 // and has the prefix __Host-, which no other host of the domain can set.
 
 const (
@@ -28,22 +28,22 @@ func cookieFor(r *http.Request) string {
 	return name
 }
 
-// credentialOf returns what a request proves its key with: the secret of its Authorization header or,
+// CredentialOf returns what a request proves its key with: the secret of its Authorization header or,
 // if it has none, the one of a session's cookie.
-func credentialOf(r *http.Request) (credential, error) {
+func CredentialOf(r *http.Request) (Credential, error) {
 	secret, err := secretOf(r)
 	if secret != "" || err != nil {
-		return credential{secret: secret}, err
+		return Credential{Secret: secret}, err
 	}
-	if value := sessionOf(r); value != "" {
-		return credential{secret: value, session: true}, nil
+	if value := SessionOf(r); value != "" {
+		return Credential{Secret: value, Session: true}, nil
 	}
-	return credential{}, nil
+	return Credential{}, nil
 }
 
-// sessionOf returns the secret of a request's session, or "". Over TLS, a cookie that another host of
+// SessionOf returns the secret of a request's session, or "". Over TLS, a cookie that another host of
 // the domain may have set does not count.
-func sessionOf(r *http.Request) string {
+func SessionOf(r *http.Request) string {
 	if len(r.Header["Cookie"]) == 0 {
 		return "" // as most requests, at no cost
 	}
@@ -60,8 +60,8 @@ func sessionOf(r *http.Request) string {
 	return ""
 }
 
-// setCookie gives a browser the cookie of a session, for as long as the session lasts.
-func setCookie(w http.ResponseWriter, r *http.Request, value string, lasts time.Duration) {
+// SetCookie gives a browser the cookie of a session, for as long as the session lasts.
+func SetCookie(w http.ResponseWriter, r *http.Request, value string, lasts time.Duration) {
 	c := &http.Cookie{Name: cookieFor(r), Value: value, Path: "/", MaxAge: max(1, int(lasts.Seconds())), HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if IsSecure(r) || strings.HasPrefix(r.Header.Get("Origin"), "https://") { // a browser's origin is as good as a proxy's word
 		c.Name, c.Secure = securePrefix+c.Name, true
@@ -69,8 +69,8 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string, lasts time.
 	http.SetCookie(w, c)
 }
 
-// dropCookie makes a browser forget its session.
-func dropCookie(w http.ResponseWriter, r *http.Request) {
+// DropCookie makes a browser forget its session.
+func DropCookie(w http.ResponseWriter, r *http.Request) {
 	name := cookieFor(r)
 	for _, c := range []*http.Cookie{{Name: name}, {Name: securePrefix + name, Secure: true}} {
 		if _, err := r.Cookie(c.Name); err == nil {
@@ -80,9 +80,9 @@ func dropCookie(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// checkPage refuses a request with a session that a page of another origin made the browser send. What
+// CheckPage refuses a request with a session that a page of another origin made the browser send. What
 // changes something must name its origin, as browsers do.
-func checkPage(r *http.Request) error {
+func CheckPage(r *http.Request) error {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {

@@ -14,16 +14,17 @@
 // # Access
 //
 // A server that only this machine can reach needs no credentials to run agents. Any other address
-// needs [Keys]: a read key may read, a run key may also run agents, an admin key may do everything.
+// needs [Keys], which package access has: a read key may read, a run key may also run agents, an admin key may do everything.
 // A key belongs to a tenant and sees nothing of other tenants. [Users] keeps the users of a tenant
 // apart.
 //
 // # Wings
 //
-// This package is the kernel of a server, with keys and sessions. Other nouns are wings, packages
-// below this one that a program passes in [Config.Wings]:
+// This package is the kernel of a server. Its nouns are in wings, packages below this one that a program
+// passes in [Config.Wings]:
 //
 //	runs        threads, messages, runs, decisions, events, files, the queue, forks, traces
+//	access      keys, sessions of browsers, tenants
 //	control     config documents, versions, canaries, the audit log, connections
 //	evals       datasets, evaluations, judgements of production runs
 //	automation  schedules, triggers, webhooks
@@ -52,7 +53,7 @@
 //	admit      rate of the key; the body; requests and streams at a time  limits.go, body.go, share.go
 //	bound      time of the request                                        limits.go
 //	scope      whether what the path names is the caller's user's          user.go
-//	Handle     the handler of the noun, in a wing or here                 health.go, keyring.go, …
+//	Handle     the handler of the noun, in a wing or here                 runs/thread.go, …
 //
 // A handler is a method of its noun, such as threads or runs: a type with the dependencies of its
 // handlers and no others, whose method routes lists them. The handler gets a [Request], reads path,
@@ -68,6 +69,6 @@
 // # Files
 //
 // Each noun has a file with its routes, the types of its bodies and its handlers: here health, system,
-// setting, metrics, keyring, tenant and signin. What wings use: wing, request, route, list, errors,
+// setting and metrics. What wings use: wing, request, route, list, errors,
 // stream, submit, decision.
 package server

@@ -11,6 +11,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -71,7 +72,7 @@ func TestThreads_AForkNeedsAPlaceInTheLog(t *testing.T) {
 func payRig(t *testing.T) (*rig, *atomic.Int64) {
 	t.Helper()
 	paid := new(atomic.Int64)
-	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile())}
+	g := &rig{t: t, db: memory.NewDB(), keys: access.NewKeys(memory.NewProfile())}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,7 @@ func TestRuns_AReplayMayHaveOtherResults(t *testing.T) {
 // Results of calls in a fork are those of the record, byte for byte; a fork may also use nothing but fixtures.
 func TestRuns_AReplayKeepsTheBytesOfResults(t *testing.T) {
 	t.Parallel()
-	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile())}
+	g := &rig{t: t, db: memory.NewDB(), keys: access.NewKeys(memory.NewProfile())}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/servertest"
 )
 
@@ -81,7 +82,7 @@ func TestNew_RefusesAnEasyKeyOnAPublicAddress(t *testing.T) {
 		"Rk3vQz8LmT1xWp5c":                 true,
 		"correct horse battery staple":     true,
 	} {
-		keys := server.NewKeys(nil)
+		keys := access.NewKeys(nil)
 		if err := keys.Fix(secret, server.Key{ID: "configured", Kind: server.AdminKey}); err != nil {
 			t.Fatal(err)
 		}

@@ -1,25 +1,12 @@
 package server
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/bus"
-	"github.com/awaken-go/awaken/internal/ids"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
 )
 
@@ -32,8 +19,8 @@ const (
 	AdminKey Kind = "admin" // may do everything
 )
 
-// allows reports whether a key of kind k may use a route of access a.
-func (k Kind) allows(a protocol.Access) bool {
+// Allows reports whether a key of kind k may use a route of access a.
+func (k Kind) Allows(a protocol.Access) bool {
 	switch a {
 	case protocol.Readers:
 		return k == ReadKey || k == RunKey || k == AdminKey
@@ -55,75 +42,11 @@ type Key struct {
 	Fixed     bool   `json:"fixed,omitempty"` // from the configuration; cannot be revoked
 }
 
-// Keys holds the keys of a server: stored keys and fixed ones. It is safe for concurrent use.
-type Keys struct {
-	store profile.Store // may be nil
-	now   func() time.Time
+// Operates reports whether a key acts for all users of its tenant. The key may be nil.
+func (key *Key) Operates() bool { return key != nil && (key.Operator || key.Kind == AdminKey) }
 
-	mu    sync.Mutex
-	fixed []hashed
-	seen  map[string]seen // place of a credential -> result of a lookup, kept for seenFor
-	gone  int             // number of keys revoked
-	news  chan struct{}   // closed when a key is revoked, and replaced
-	bus   *bus.Exchange   // tells other processes; may be nil
-}
-
-type hashed struct {
-	hash string
-	key  Key
-	weak string // why the secret is easy to guess, "" if it is not
-}
-
-type seen struct {
-	key   *Key // nil if there is none
-	until time.Time
-}
-
-// keysNamespace is the profile namespace of stored keys: one entry for each, under its hash.
-const keysNamespace = "server.keys"
-
-// seenFor is how long a key may still work after another process revoked it, if that process cannot
-// tell this one.
-const seenFor = 3 * time.Second
-
-// NewKeys returns the keys in store, which must not be a tenant's. A nil store is for servers with
-// fixed keys only.
-func NewKeys(store profile.Store) *Keys {
-	return &Keys{store: store, now: time.Now, seen: map[string]seen{}, news: make(chan struct{})}
-}
-
-// Fix adds a key that is not stored. Its secret must have at least 8 characters. A server that other
-// machines can reach does not start with one that is easy to guess.
-func (k *Keys) Fix(secret string, key Key) error {
-	if len(secret) < 8 {
-		return errors.New("the key is too short, want at least 8 characters")
-	}
-	if err := key.check(); err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	key.Fixed = true
-	k.fixed = append(k.fixed, hashed{hash(secret), key, weakness(secret)})
-	return nil
-}
-
-// checkStrength fails if a fixed key is easy to guess.
-func (k *Keys) checkStrength() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, h := range k.fixed {
-		if h.weak != "" {
-			return fmt.Errorf("the key %s is easy to guess: %s; generate one, for example with: openssl rand -hex 32", cmp.Or(h.key.Label, h.key.ID), h.weak)
-		}
-	}
-	return nil
-}
-
-// operates reports whether a key acts for all users of its tenant. The key may be nil.
-func (key *Key) operates() bool { return key != nil && (key.Operator || key.Kind == AdminKey) }
-
-func (key *Key) check() error {
+// Check returns an error if a field of the key is not valid.
+func (key *Key) Check() error {
 	if !slices.Contains([]Kind{ReadKey, RunKey, AdminKey}, key.Kind) {
 		return fmt.Errorf("%w: kind is %q, want admin, run or read", awaken.ErrInvalid, key.Kind)
 	}
@@ -139,235 +62,26 @@ func (key *Key) check() error {
 	return nil
 }
 
-// Audit records that a key is created or revoked, before it happens. If it fails, nothing happens.
-// A nil Audit records nothing.
-type Audit func(ctx context.Context, action, resource string) error
-
-func (a Audit) record(ctx context.Context, action, keyID string) error {
-	if a == nil {
-		return nil
-	}
-	if err := a(ctx, action, "keys/"+keyID); err != nil {
-		return fmt.Errorf("audit key %s: %w", keyID, err)
-	}
-	return nil
+// Keys knows which key a credential is for. Package access has an implementation.
+type Keys interface {
+	// Find returns the key that a credential is for, or nil.
+	Find(ctx context.Context, c Credential) (*Key, error)
+	// Recalls reports whether a credential is known to have been right, without asking a store.
+	Recalls(c Credential) bool
+	// Watch calls end if the key or the session of a credential ends before stop is called.
+	Watch(c Credential, end func()) (stop func())
+	// CheckStrength fails if a key is easy to guess.
+	CheckStrength() error
 }
 
-// Make creates and stores a key. It returns the key's secret, which cannot be recovered later.
-func (k *Keys) Make(ctx context.Context, key Key, audit Audit) (*Key, awaken.Secret, error) {
-	if err := key.check(); err != nil {
-		return nil, awaken.Secret{}, err
-	}
-	if k.store == nil {
-		return nil, awaken.Secret{}, fmt.Errorf("%w: this server has no store for keys", awaken.ErrInvalid)
-	}
-	var random [32]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return nil, awaken.Secret{}, err
-	}
-	secret := "ak_" + string(key.Kind) + "_" + base64.RawURLEncoding.EncodeToString(random[:])
-	key.ID, key.CreatedAt, key.Fixed = "key_"+ids.New(), k.now().UnixMilli(), false
-	data, err := json.Marshal(key)
-	if err != nil {
-		return nil, awaken.Secret{}, err
-	}
-	if err := audit.record(ctx, "create", key.ID); err != nil {
-		return nil, awaken.Secret{}, err
-	}
-	if err := k.store.Set(ctx, keysNamespace, hash(secret), data); err != nil {
-		return nil, awaken.Secret{}, err
-	}
-	return &key, awaken.NewSecret(secret), nil
+// Credential is what proves that a request may use a key: the key's secret or that of a session.
+type Credential struct {
+	Secret  string // "" if the request has none
+	Session bool
 }
 
-// List returns all keys in the order of their ids: stored ones oldest first.
-func (k *Keys) List(ctx context.Context) ([]Key, error) {
-	list, err := k.stored(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := []Key{}
-	for _, h := range list {
-		out = append(out, h.key)
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, h := range k.fixed {
-		out = append(out, h.key)
-	}
-	slices.SortStableFunc(out, func(a, b Key) int { return strings.Compare(a.ID, b.ID) })
-	return out, nil
-}
+// ends reports whether the credential, which is for a key, can end before the process does.
+func (c Credential) ends(key *Key) bool { return c.Session || !key.Fixed }
 
-func (k *Keys) stored(ctx context.Context) ([]hashed, error) {
-	if k.store == nil {
-		return nil, nil
-	}
-	entries, err := k.store.List(ctx, keysNamespace)
-	if err != nil {
-		return nil, err
-	}
-	var out []hashed
-	for _, e := range entries {
-		var key Key
-		if err := json.Unmarshal(e.Value, &key); err != nil {
-			return nil, fmt.Errorf("stored key: %w", err)
-		}
-		out = append(out, hashed{hash: e.Key, key: key})
-	}
-	return out, nil
-}
-
-// Revoke deletes a stored key. It stops working here at once, in other processes that share a bus a
-// moment later, and everywhere within five seconds. A fixed key is an ErrConflict.
-func (k *Keys) Revoke(ctx context.Context, id string, audit Audit) error {
-	list, err := k.stored(ctx)
-	if err != nil {
-		return err
-	}
-	for _, h := range list {
-		if h.key.ID == id {
-			if err := audit.record(ctx, "revoke", id); err != nil {
-				return err
-			}
-			if err := k.store.Delete(ctx, keysNamespace, h.hash); err != nil {
-				return err
-			}
-			k.announce(id)
-			k.endSessions(ctx, h.hash)
-			return nil
-		}
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if slices.ContainsFunc(k.fixed, func(h hashed) bool { return h.key.ID == id }) {
-		return fmt.Errorf("key %s: %w: the key comes from the configuration; remove it there", id, awaken.ErrConflict)
-	}
-	return fmt.Errorf("key %s: %w", id, awaken.ErrNotFound)
-}
-
-// keysPart is the name of keys on the bus.
-const keysPart = "keys"
-
-// Share makes keys that are revoked here stop working in the other processes of a bus at once, and
-// the other way round. It must be called before the keys are used.
-func (k *Keys) Share(x *bus.Exchange) {
-	k.bus = x
-	x.Listen(keysPart, func(_, id string) { k.forget(id) })
-}
-
-// announce makes every process look a key up again: it, or one of its sessions, has ended.
-func (k *Keys) announce(id string) {
-	k.forget(id)
-	if k.bus != nil {
-		k.bus.Tell(keysPart, id)
-	}
-}
-
-// forget makes the next lookup of a key, or of all if id is "", ask the store, and open streams look
-// their key up.
-func (k *Keys) forget(id string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for h, s := range k.seen {
-		if id == "" || s.key != nil && s.key.ID == id {
-			delete(k.seen, h)
-		}
-	}
-	k.gone++
-	close(k.news)
-	k.news = make(chan struct{})
-}
-
-// revoked returns a channel that is closed when a key is revoked.
-func (k *Keys) revoked() <-chan struct{} {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.news
-}
-
-// recalls reports whether a credential is known to have been right, without asking the store.
-func (k *Keys) recalls(c credential) bool {
-	h := c.place()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	found := k.seen[h].key != nil
-	for i := range k.fixed {
-		found = subtle.ConstantTimeCompare([]byte(k.fixed[i].hash), []byte(h)) == 1 || found
-	}
-	return found
-}
-
-// find returns the key that a credential is for, or nil.
-func (k *Keys) find(ctx context.Context, c credential) (*Key, error) {
-	if c.session {
-		return k.bySession(ctx, c.secret)
-	}
-	key, _, err := k.byHash(ctx, c.place())
-	return key, err
-}
-
-// byHash returns the key whose secret has a hash, or nil, and until when that is known: the zero time
-// for a fixed key.
-func (k *Keys) byHash(ctx context.Context, h string) (*Key, time.Time, error) {
-	k.mu.Lock()
-	var found *Key
-	for i := range k.fixed { // compare with all, so that timing reveals nothing
-		if subtle.ConstantTimeCompare([]byte(k.fixed[i].hash), []byte(h)) == 1 {
-			found = &k.fixed[i].key
-		}
-	}
-	k.mu.Unlock()
-	if found != nil {
-		return found, time.Time{}, nil
-	}
-	known, gone, ok := k.recall(h)
-	switch {
-	case ok:
-		return known.key, known.until, nil
-	case k.store == nil:
-		return nil, time.Time{}, nil
-	}
-	now := k.now()
-	e, err := k.store.Get(ctx, keysNamespace, h)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	var key *Key
-	if e != nil && subtle.ConstantTimeCompare([]byte(e.Key), []byte(h)) == 1 {
-		if err := json.Unmarshal(e.Value, &key); err != nil {
-			return nil, time.Time{}, fmt.Errorf("stored key: %w", err)
-		}
-	}
-	until := now.Add(seenFor)
-	k.remember(h, seen{key, until}, gone)
-	return key, until, nil
-}
-
-// recall returns what the lookup of a hash found, if that is recent, and how many keys were revoked
-// until now.
-func (k *Keys) recall(h string) (known seen, gone int, ok bool) {
-	now := k.now()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	known, ok = k.seen[h]
-	return known, k.gone, ok && now.Before(known.until)
-}
-
-// remember keeps what a lookup found, unless a key was revoked since gone of them were: it may be that
-// one.
-func (k *Keys) remember(h string, found seen, gone int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.seen) >= 10_000 {
-		clear(k.seen)
-	}
-	if k.gone == gone {
-		k.seen[h] = found
-	}
-}
-
-func hash(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return hex.EncodeToString(sum[:])
-}
+// ErrSession is the failure of a request whose session has ended, or never began.
+var ErrSession = Unauthorized("the session has ended; sign in again")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -32,7 +33,7 @@ func TestKeys_CreatingAndRevokingIsAudited(t *testing.T) {
 func TestKeys_WithoutAuditNothingIsCreatedOrRevoked(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
-	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile()), conf: brokenConfig{memory.NewDB().Config(), &broken, errors.New("disk full")}}
+	g := &rig{t: t, db: memory.NewDB(), keys: access.NewKeys(memory.NewProfile()), conf: brokenConfig{memory.NewDB().Config(), &broken, errors.New("disk full")}}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}

@@ -46,8 +46,6 @@ type Limits struct {
 	Title          int           // bytes of a thread's title; default 4 KiB
 	Metadata       int           // bytes of a thread's custom metadata; default 64 KiB
 	WrongKeys      int           // of a client address before it must wait; default 20
-	SessionTime    time.Duration // of a browser that signed in, until it must renew; default 1 hour
-	SessionMax     time.Duration // of a browser that signed in, however often it renews; default 12 hours
 }
 
 func (l *Limits) setDefaults() {
@@ -73,8 +71,6 @@ func (l *Limits) setDefaults() {
 	l.KeyBurst = cmp.Or(l.KeyBurst, max(1, int(2*l.KeyRate)))
 	l.ShutdownTime = cmp.Or(l.ShutdownTime, 30*time.Second)
 	l.WrongKeys = cmp.Or(l.WrongKeys, 20)
-	l.SessionTime = cmp.Or(l.SessionTime, time.Hour)
-	l.SessionMax = cmp.Or(l.SessionMax, 12*time.Hour)
 	l.MessagesPerRun = cmp.Or(l.MessagesPerRun, 1000)
 	l.ToolsPerRun = cmp.Or(l.ToolsPerRun, 256)
 	l.SchemaBytes = cmp.Or(l.SchemaBytes, 256<<10)

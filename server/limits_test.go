@@ -18,6 +18,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -82,7 +83,7 @@ func TestLimits_ThoseThatWaitKeepNoTurn(t *testing.T) {
 func TestLimits_RequestTime(t *testing.T) {
 	t.Parallel()
 	slow := slowDB{memory.NewDB()}
-	g := &rig{t: t, db: slow, keys: server.NewKeys(nil)}
+	g := &rig{t: t, db: slow, keys: access.NewKeys(nil)}
 	g.start(func(c *servertest.Config) { c.Limits.RequestTime = 5 * time.Second }) // the answer has as long again
 	out := g.want(503, "GET", "/v1/threads", "")
 	if out["code"] != "timeout" {
@@ -306,7 +307,7 @@ func (m *mortal) Settle(ctx context.Context, s ...mailbox.Settlement) ([]error, 
 func newPeer(t *testing.T, db *memory.DB, name string) *peer {
 	t.Helper()
 	p := &peer{queue: &mortal{DB: db}}
-	p.rig = &rig{t: t, db: p.queue, keys: server.NewKeys(memory.NewProfile())}
+	p.rig = &rig{t: t, db: p.queue, keys: access.NewKeys(memory.NewProfile())}
 	var err error
 	if p.box, err = mailbox.New(mailbox.Config{Queue: p.queue, Poll: 10 * time.Millisecond, Lease: time.Second, Drain: 50 * time.Millisecond, Consumer: name}, runtime(t).With); err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ import (
 	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/figures"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -1333,7 +1334,7 @@ func (p brokenProfile) Set(context.Context, string, string, json.RawMessage) err
 func newBrokenRig(t *testing.T, err error, change ...func(*servertest.Config)) *rig {
 	t.Helper()
 	var broken atomic.Bool
-	g := &rig{t: t, db: brokenDB{memory.NewDB(), err}, keys: server.NewKeys(brokenProfile{memory.NewProfile(), err}),
+	g := &rig{t: t, db: brokenDB{memory.NewDB(), err}, keys: access.NewKeys(brokenProfile{memory.NewProfile(), err}),
 		conf: brokenConfig{memory.NewDB().Config(), &broken, err}, endpoints: brokenEndpoints{err}, judged: brokenJudgements{err: err}}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)

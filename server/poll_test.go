@@ -11,7 +11,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -40,7 +40,7 @@ func TestRuns_AWaitingRequestSeldomReadsTheRecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var n atomic.Int64
-			g := &rig{t: t, db: recordReads{memory.NewDB(), &n}, keys: server.NewKeys(memory.NewProfile()), idle: true}
+			g := &rig{t: t, db: recordReads{memory.NewDB(), &n}, keys: access.NewKeys(memory.NewProfile()), idle: true}
 			g.start()
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()

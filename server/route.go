@@ -13,15 +13,10 @@ func (s *Server) table(cfg *Config) ([]protocol.Route, error) {
 	cfg.Metrics.words.use(s.kernel.Registry)
 	all := slices.Concat(
 		(&health{serving: s.serving, logger: cfg.Logger, box: cfg.Mailbox}).routes(),
-		newSignIns(cfg, s.auth).routes(),
 		(&system{version: cfg.Version, started: time.Now(), control: cfg.Control != nil, hidden: cfg.HideConfig, traces: cfg.has("traces"), audit: cfg.Control != nil && !cfg.NoAudit, stats: cfg.has("stats")}).routes(),
 		(&settings{list: cfg.Settings}).routes(),
 		(&figures{metrics: cfg.Metrics, auth: s.auth, public: cfg.PublicMetrics}).routes(),
 	)
-	if cfg.Keys != nil {
-		all = append(all, s.tenants.routes()...)
-		all = append(all, (&keyring{keys: cfg.Keys, mailbox: cfg.Mailbox, control: cfg.Control}).routes()...)
-	}
 	for _, w := range cfg.Wings {
 		routes, err := w.Mount(s.kernel)
 		if err != nil {

@@ -26,7 +26,7 @@ type Server struct {
 	limiter  *limiter
 	streams  *Streams
 	previews *previews
-	tenants  *tenants
+	visits   *visits
 	cert     *certificate // nil without TLS
 	kernel   *Kernel
 
@@ -59,11 +59,11 @@ func New(cfg Config) (*Server, error) {
 		s.limiter.rates.quota = limit.NewQuota(cfg.KeyRates, s.limiter.KeyRate, s.limiter.KeyBurst)
 	}
 	s.limiter.admission.files, s.limiter.admission.unpriced = cfg.Files.Total, cfg.AllowUnpriced
-	s.streams = &Streams{serving: s.serving, write: cfg.Limits.StreamWrite, wait: cfg.Limits.WaitTime, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, collect: max(0, cfg.Limits.StreamCollect), encodings: newEncodings(maxEncoded), watches: &watches{keys: cfg.Keys, open: map[credential]*watch{}}, metrics: &cfg.Metrics.http, logger: cfg.Logger}
-	s.tenants = &tenants{keys: cfg.Keys, control: cfg.Control}
+	s.streams = &Streams{serving: s.serving, write: cfg.Limits.StreamWrite, wait: cfg.Limits.WaitTime, maxFrames: cfg.Limits.StreamFrames, heartbeat: cfg.Limits.Heartbeat, collect: max(0, cfg.Limits.StreamCollect), encodings: newEncodings(maxEncoded), keys: cfg.Keys, metrics: &cfg.Metrics.http, logger: cfg.Logger}
+	s.visits = &visits{control: cfg.Control}
 	s.previews = &previews{control: cfg.Control, assistant: cfg.assistant()}
-	s.kernel = &Kernel{Mailbox: cfg.Mailbox, ManualMailbox: cfg.ManualMailbox, Control: cfg.Control, Streams: s.streams, Serving: s.serving, Logger: cfg.Logger, NewID: cfg.NewID,
-		TrustClients: cfg.TrustClients, BasePath: cfg.BasePath, Files: cfg.Files, HideConfig: cfg.HideConfig, Version: cfg.Version, auth: s.auth, limiter: s.limiter}
+	s.kernel = &Kernel{Mailbox: cfg.Mailbox, ManualMailbox: cfg.ManualMailbox, Keys: cfg.Keys, Control: cfg.Control, Streams: s.streams, Serving: s.serving, Logger: cfg.Logger, NewID: cfg.NewID,
+		TrustClients: cfg.TrustClients, BasePath: cfg.BasePath, Files: cfg.Files, HideConfig: cfg.HideConfig, Version: cfg.Version, Open: *cfg.Open, NoAudit: cfg.NoAudit, has: cfg.has, auth: s.auth, limiter: s.limiter}
 	table, err := s.table(&cfg)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/automation"
 	"github.com/awaken-go/awaken/server/control"
 	"github.com/awaken-go/awaken/server/runs"
@@ -50,7 +51,7 @@ type rig struct {
 	idle   bool // no worker in this process
 	t      testing.TB
 	db     mailbox.Queue
-	keys   *server.Keys
+	keys   *access.Keys
 	box    *mailbox.Mailbox
 	srv    *servertest.Assembly
 	http   *httptest.Server
@@ -146,7 +147,7 @@ func (far) Exchange(context.Context, *registry.Exchange) iter.Seq2[llm.Delta, er
 // newRig returns a running server.
 func newRig(t testing.TB, change ...func(*servertest.Config)) *rig {
 	t.Helper()
-	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile())}
+	g := &rig{t: t, db: memory.NewDB(), keys: access.NewKeys(memory.NewProfile())}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
@@ -592,7 +593,7 @@ func (commitOnlyDB) Settle(context.Context, ...mailbox.Settlement) ([]error, err
 // its dispatch.
 func TestThread_CanBeDeletedOnceItsRunHasEnded(t *testing.T) {
 	t.Parallel()
-	g := &rig{t: t, db: commitOnlyDB{memory.NewDB()}, keys: server.NewKeys(memory.NewProfile())}
+	g := &rig{t: t, db: commitOnlyDB{memory.NewDB()}, keys: access.NewKeys(memory.NewProfile())}
 	g.start()
 	g.want(200, "POST", "/v1/runs", runBody("default", "t", "hello"), "Accept", "application/json")
 	g.want(204, "DELETE", "/v1/threads/t", "")

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/servertest"
 )
 
@@ -282,7 +283,7 @@ func TestSession_WrongCookiesMakeAnAddressWait(t *testing.T) {
 func TestSession_NeedsAStore(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	keys := server.NewKeys(nil)
+	keys := access.NewKeys(nil)
 	if err := keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}

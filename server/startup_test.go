@@ -7,6 +7,7 @@ import (
 
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -22,7 +23,7 @@ func TestRun_FailsWhenStartupRecoveryIsExhausted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Keys: server.NewKeys(memory.NewProfile()), Address: "127.0.0.1:0"})
+	srv, err := server.New(server.Config{Mailbox: box, Keys: access.NewKeys(memory.NewProfile()), Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

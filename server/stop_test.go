@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -183,7 +184,7 @@ func (s lateStore) Entries(ctx context.Context, id string, q awaken.EntryQuery) 
 func TestStop_ASlowStoreIsNoErrorOfAStream(t *testing.T) {
 	t.Parallel()
 	db := lateDB{memory.NewDB(), new(atomic.Bool)}
-	g := &rig{t: t, db: db, keys: server.NewKeys(memory.NewProfile())}
+	g := &rig{t: t, db: db, keys: access.NewKeys(memory.NewProfile())}
 	g.start(func(c *servertest.Config) { c.Routes = aisdk.Routes() })
 	thread, run := g.runs()
 	streams := map[string]*http.Response{}

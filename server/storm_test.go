@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/postgres"
@@ -184,7 +185,7 @@ func TestDecision_OneOfManyAtOnceCounts(t *testing.T) {
 				var rigs []*rig
 				protocols := func(c *servertest.Config) { c.Routes = slices.Concat(aisdk.Routes(), agui.Routes()) }
 				for _, db := range open(t) {
-					g := &rig{t: t, db: db, keys: server.NewKeys(memory.NewProfile()), config: e.code}
+					g := &rig{t: t, db: db, keys: access.NewKeys(memory.NewProfile()), config: e.code}
 					if len(rigs) > 0 {
 						g.conf = rigs[0].conf
 					}

@@ -53,7 +53,7 @@ type Streams struct {
 	heartbeat time.Duration   // interval on an idle stream
 	collect   time.Duration   // how long deltas wait for others
 	encodings *encodings
-	watches   *watches
+	keys      Keys // ends the streams of a key that is revoked; nil if no client has one
 	metrics   *httpMetrics
 	logger    *slog.Logger
 }
@@ -79,8 +79,8 @@ func (s *Streams) WhileServing(req *Request) (context.Context, context.CancelFun
 	ctx, end := context.WithCancelCause(req.r.Context())
 	cancel := func() { end(nil) }
 	stop, unwatch := context.AfterFunc(s.serving, cancel), func() {}
-	if c, err := credentialOf(req.r); err == nil && req.Key != nil && c.ends(req.Key) {
-		unwatch = s.watches.add(c, func() { end(errRevoked) })
+	if c, err := CredentialOf(req.r); err == nil && req.Key != nil && c.ends(req.Key) {
+		unwatch = s.keys.Watch(c, func() { end(errRevoked) })
 	}
 	if req.expires.IsZero() {
 		return ctx, func() { unwatch(); stop(); cancel() }

@@ -2,6 +2,8 @@ package server
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -111,7 +113,7 @@ func Sign(req *Request, s *mailbox.Submission) error {
 	}
 	switch {
 	case key != "":
-		s.IdempotencyKey, s.Digest = key, hash(req.r.Method+" "+req.r.URL.Path+"\n"+string(req.body))
+		s.IdempotencyKey, s.Digest = key, digest(req.r.Method+" "+req.r.URL.Path+"\n"+string(req.body))
 	case s.IdempotencyKey != "": // that of a protocol
 		s.IdempotencyKey = req.ownKey(s.IdempotencyKey)
 	}
@@ -178,3 +180,9 @@ func (req *Request) CheckMessages(n int) error { return req.admission.checkMessa
 
 // CheckThread checks what the client changes in a thread.
 func (req *Request) CheckThread(from, to *awaken.Thread) error { return req.admission.change(from, to) }
+
+// digest returns the SHA-256 of a text in hexadecimal digits.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

@@ -10,8 +10,8 @@ import (
 	"github.com/awaken-go/awaken/server/jwt"
 )
 
-// tokenHeader carries the token of a user beside the key of a program.
-const tokenHeader = "X-Awaken-User-Token"
+// TokenHeader carries the token of a user beside the key of a program.
+const TokenHeader = "X-Awaken-User-Token"
 
 // claims returns what the token of a request says, or nil if it has none: the bearer token, if that
 // is a JWT, or the one beside a key. Alone reports that the request has no key.
@@ -19,20 +19,20 @@ func (a *auth) claims(r *http.Request) (c *jwt.Claims, alone bool, err error) {
 	if a.users.Tokens == nil {
 		return nil, false, nil
 	}
-	have, err := credentialOf(r)
+	have, err := CredentialOf(r)
 	if err != nil {
 		return nil, false, err
 	}
-	beside, bearer := r.Header.Values(tokenHeader), !have.session && isToken(have.secret)
+	beside, bearer := r.Header.Values(TokenHeader), !have.Session && isToken(have.Secret)
 	switch {
 	case len(beside) > 1 || len(beside) == 1 && bearer:
-		return nil, false, protocol.BadRequest("the request has several tokens of users, want one, in the Authorization header or in %s", tokenHeader)
+		return nil, false, protocol.BadRequest("the request has several tokens of users, want one, in the Authorization header or in %s", TokenHeader)
 	case len(beside) == 1:
 		c, err = a.verify(r, beside[0])
 	case bearer:
-		c, err = a.verify(r, have.secret)
+		c, err = a.verify(r, have.Secret)
 	}
-	return c, c != nil && (bearer || have.secret == ""), err
+	return c, c != nil && (bearer || have.Secret == ""), err
 }
 
 // isToken reports whether a secret is a JWT: three parts, of which the first is a JSON object in
@@ -60,10 +60,10 @@ func (a *auth) verify(r *http.Request, token string) (*jwt.Claims, error) {
 // tenant.
 func keyOf(c *jwt.Claims, need protocol.Access) (*Key, error) {
 	key := &Key{ID: "token/" + c.Tenant + "/" + c.User, Kind: RunKey, Tenant: c.Tenant, User: c.User, Fixed: true}
-	if err := key.check(); err != nil {
+	if err := key.Check(); err != nil {
 		return nil, Unauthorized("invalid token: " + Plain(err.Error()))
 	}
-	if !key.Kind.allows(need) {
+	if !key.Kind.Allows(need) {
 		return nil, Forbidden("this route needs a key of kind %s, but the request has only the token of a user", need)
 	}
 	return key, nil

@@ -18,6 +18,7 @@ import (
 	josejwt "github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/jwt"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
@@ -166,7 +167,7 @@ func TestToken_EndsTheStreamWhenItExpires(t *testing.T) {
 func TestToken_AStreamOfAProtocolSaysThatItExpired(t *testing.T) {
 	t.Parallel()
 	is := newIssuer(t)
-	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile()), idle: true}
+	g := &rig{t: t, db: memory.NewDB(), keys: access.NewKeys(memory.NewProfile()), idle: true}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -126,7 +127,7 @@ func TestUser_DecidesForThemselves(t *testing.T) {
 		{`{"remember":["project"]}`, "alice", "project", "202"},
 		{`{"remember":["project"]}`, "alice", "thread", "400 does not fit"},
 	} {
-		g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(nil)}
+		g := &rig{t: t, db: memory.NewDB(), keys: access.NewKeys(nil)}
 		g.config = func(c *registry.Config) {
 			c.Plugins = append(c.Plugins, permission.New(permission.Config{}))
 			c.Agents[0].PluginIDs = []string{permission.Name}

@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -34,7 +35,7 @@ func chatter() awaken.Tool {
 func TestStream_EndsWithinFiveSecondsOfItsKeysRevocation(t *testing.T) {
 	t.Parallel()
 	store := memory.NewProfile()
-	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(store), config: func(c *registry.Config) { c.Tools = append(c.Tools, chatter()) }}
+	g := &rig{t: t, db: memory.NewDB(), keys: access.NewKeys(store), config: func(c *registry.Config) { c.Tools = append(c.Tools, chatter()) }}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestStream_EndsWithinFiveSecondsOfItsKeysRevocation(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	start := time.Now()
-	if err := server.NewKeys(store).Revoke(t.Context(), made["id"].(string), nil); err != nil {
+	if err := access.NewKeys(store).Revoke(t.Context(), made["id"].(string), nil); err != nil {
 		t.Fatal(err)
 	}
 	for range bodies {

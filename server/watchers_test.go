@@ -12,6 +12,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/servertest"
 	"github.com/awaken-go/awaken/store/memory"
 )
@@ -47,7 +48,7 @@ func TestStream_EncodesAnEventOnceForAllWatchers(t *testing.T) {
 			}
 			return c.Stream(&protocol.Stream{ThreadID: run.ThreadID, RunID: run.RunID, Encoder: func() protocol.Encoder { return count }, Format: "counted"})
 		}}
-	g := &rig{t: t, db: memory.NewDB(), keys: server.NewKeys(memory.NewProfile()), idle: true}
+	g := &rig{t: t, db: memory.NewDB(), keys: access.NewKeys(memory.NewProfile()), idle: true}
 	if err := g.keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,7 @@ type Kernel struct {
 	Mailbox *mailbox.Mailbox
 	// ManualMailbox says that another process, or the caller of Serve, works on the mailbox.
 	ManualMailbox bool
+	Keys          Keys            // nil if no client has one
 	Control       *config.Manager // the control plane and its audit log; nil if there is none
 	Streams       *Streams
 	Serving       context.Context // until Stop
@@ -66,9 +67,16 @@ type Kernel struct {
 	HideConfig   bool   // the server shows nothing of the control plane
 	Version      string // of the program
 
+	Open    bool // clients without a key may run agents
+	NoAudit bool // the control plane keeps no audit log
+
+	has     func(feature string) bool
 	auth    *auth
 	limiter *limiter
 }
+
+// Has reports whether a wing of the server has a feature.
+func (k *Kernel) Has(feature string) bool { return k.has(feature) }
 
 // Registry returns the registry that new runs use by default.
 func (k *Kernel) Registry() *registry.Registry { return RuntimeOf(k.Mailbox.Tenant("")).Registry() }
@@ -88,6 +96,12 @@ func (k *Kernel) CheckGuesses(r *http.Request) error { return k.auth.guesses.che
 
 // CountGuess counts a wrong secret.
 func (k *Kernel) CountGuess(r *http.Request) { k.auth.guesses.wrong(r) }
+
+// OpenTo reports whether the client of a request may run agents without a key.
+func (k *Kernel) OpenTo(r *http.Request) bool { return k.Open && k.auth.checkForwarded(r) == nil }
+
+// IsToken reports whether a secret is the token of a user, on a server that accepts such.
+func (k *Kernel) IsToken(secret string) bool { return k.auth.users.Tokens != nil && isToken(secret) }
 
 // Identify authenticates the caller of a request as a route with this access does, for routes that are for everyone.
 func (k *Kernel) Identify(r *http.Request, need protocol.Access) (Caller, error) {

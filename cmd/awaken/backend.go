@@ -22,6 +22,7 @@ import (
 	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/trigger"
 	"github.com/awaken-go/awaken/webhook"
@@ -171,8 +172,8 @@ func databaseName(secret awaken.Secret) string {
 // server listens on a loopback address: the caller should create one. It fails if other
 // machines can reach the server and there is no key at all, or no admin key for the
 // configuration routes.
-func openKeys(ctx context.Context, s *settings.Settings, b *backend) (keys *server.Keys, missing bool, err error) {
-	keys = server.NewKeys(b.keys)
+func openKeys(ctx context.Context, s *settings.Settings, b *backend) (keys *access.Keys, missing bool, err error) {
+	keys = access.NewKeys(b.keys)
 	if token := s.Admin.Token; !token.IsZero() {
 		if err := keys.Fix(token.Expose(), server.Key{ID: "configured", Kind: server.AdminKey, Label: "admin.bearer_token"}); err != nil {
 			return nil, false, configError("admin.bearer_token: %w", err)

@@ -31,6 +31,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/a2a/remote"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	plane "github.com/awaken-go/awaken/server/control"
 	"github.com/awaken-go/awaken/trace"
 )
@@ -189,9 +190,9 @@ func withoutAudit(s config.Store) config.Store {
 }
 
 // audit returns what records changes of keys by an actor.
-func (c *control) audit(by config.Actor) server.Audit { return auditing(c.manager.Audit(), by) }
+func (c *control) audit(by config.Actor) access.Audit { return auditing(c.manager.Audit(), by) }
 
-func auditing(log *config.AuditLog, by config.Actor) server.Audit {
+func auditing(log *config.AuditLog, by config.Actor) access.Audit {
 	return func(ctx context.Context, action, resource string) error {
 		return log.Add(ctx, action, resource, by, nil)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/observe"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/figures"
 	"github.com/awaken-go/awaken/trace/body"
 )
@@ -32,7 +33,7 @@ type core struct {
 
 // openCore opens the documents of a database and a queue that runs them. Keys, if not nil, learn from other
 // processes what was revoked. It prints nothing to the standard output.
-func openCore(ctx context.Context, b *backend, con *console, s *settings.Settings, c *code, keys *server.Keys, log *slog.Logger) (k *core, err error) {
+func openCore(ctx context.Context, b *backend, con *console, s *settings.Settings, c *code, keys *access.Keys, log *slog.Logger) (k *core, err error) {
 	k = &core{metrics: server.NewMetrics(), stats: figures.NewStats(nil)}
 	defer func() {
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 )
 
 const keysHelp = `Create, list and revoke the keys of a server, in its database.
@@ -59,7 +60,7 @@ func makeKeyCommand(con *console) *cobra.Command {
 				return usageError("--%s must have at most 200 bytes and no control characters", flag)
 			}
 		}
-		return with(cmd.Context(), func(keys *server.Keys, audit server.Audit) error {
+		return with(cmd.Context(), func(keys *access.Keys, audit access.Audit) error {
 			key, secret, err := keys.Make(cmd.Context(), server.Key{Kind: server.Kind(kind), Tenant: tenant, User: user, Operator: operator, Label: label}, audit)
 			if err != nil {
 				return err
@@ -78,7 +79,7 @@ func listKeysCommand(con *console) *cobra.Command {
 	with := withKeys(cmd, false)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every key as a line of JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return with(cmd.Context(), func(keys *server.Keys, _ server.Audit) error {
+		return with(cmd.Context(), func(keys *access.Keys, _ access.Audit) error {
 			list, err := keys.List(cmd.Context())
 			if err != nil {
 				return err
@@ -109,7 +110,7 @@ func revokeKeyCommand(con *console) *cobra.Command {
 	cmd := &cobra.Command{Use: "revoke ID", Short: "Revoke a key", Args: cobra.ExactArgs(1)}
 	with := withKeys(cmd, false)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return with(cmd.Context(), func(keys *server.Keys, audit server.Audit) error {
+		return with(cmd.Context(), func(keys *access.Keys, audit access.Audit) error {
 			if err := keys.Revoke(cmd.Context(), args[0], audit); err != nil {
 				return err
 			}
@@ -121,15 +122,15 @@ func revokeKeyCommand(con *console) *cobra.Command {
 }
 
 // withKeys is withBackend for keys.
-func withKeys(cmd *cobra.Command, create bool) func(ctx context.Context, fn func(keys *server.Keys, audit server.Audit) error) error {
+func withKeys(cmd *cobra.Command, create bool) func(ctx context.Context, fn func(keys *access.Keys, audit access.Audit) error) error {
 	with := withBackend(cmd, create)
-	return func(ctx context.Context, fn func(keys *server.Keys, audit server.Audit) error) error {
+	return func(ctx context.Context, fn func(keys *access.Keys, audit access.Audit) error) error {
 		return with(ctx, func(s *settings.Settings, b *backend) error {
-			var audit server.Audit
+			var audit access.Audit
 			if s.Audit.Enabled {
 				audit = auditing(config.NewAuditLog(b.config), config.Actor{ID: commandActor.ID, Label: "awaken keys"})
 			}
-			return fn(server.NewKeys(b.keys), audit)
+			return fn(access.NewKeys(b.keys), audit)
 		})
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/automation"
 	webconsole "github.com/awaken-go/awaken/server/console"
 	"github.com/awaken-go/awaken/server/evals"
@@ -222,7 +223,7 @@ func serveFrom(ctx context.Context, b *backend, con *console, s *settings.Settin
 		w := evals.New(evalConfig(s, b, k))
 		sc.Wings, served.Live, counted.Ended = append(sc.Wings, w), b.judgements, w.Offer
 	}
-	sc.Wings = append(sc.Wings, runs.New(served), figures.New(counted), automation.New(automation.Config{Schedules: b.schedules, Triggers: triggers,
+	sc.Wings = append(sc.Wings, access.New(access.Config{SessionTime: s.Limits.SessionTime, SessionMax: s.Limits.SessionMax}), runs.New(served), figures.New(counted), automation.New(automation.Config{Schedules: b.schedules, Triggers: triggers,
 		Hooks: b.hooks, Webhooks: &automation.WebhookConfig{Router: router, Endpoints: b.endpoints}}))
 	if !s.DatabaseURL.IsZero() { // an SQLite file is one server's
 		sc.KeyRates = b.limits
@@ -274,13 +275,13 @@ func settingsOf(s *settings.Settings) (out []server.Setting) {
 	return out
 }
 
-func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys *server.Keys, metrics *server.Metrics, log *slog.Logger) server.Config {
+func serverConfig(s *settings.Settings, box *mailbox.Mailbox, keys server.Keys, metrics *server.Metrics, log *slog.Logger) server.Config {
 	v, l := &s.Server, &s.Limits
 	cfg := server.Config{Mailbox: box, ManualMailbox: v.Lifecycle == "manual", Address: v.Address, BasePath: v.BasePath, CertFile: v.CertFile, KeyFile: v.KeyFile, NoHTTP2: !v.HTTP2, DebugAddress: v.DebugAddress, Keys: keys,
 		Hosts: v.Hosts, Origins: s.Admin.Origins, Users: server.Users{On: v.Users, Header: v.UserHeader}, TrustClients: v.TrustClients, Metrics: metrics, PublicMetrics: v.PublicMetrics, Routes: slices.Concat(aisdk.Routes(), agui.Routes(), openai.Routes()), Version: moduleVersion(), Logger: log,
 		Limits: server.Limits{Body: int64(l.Body), BodyMemory: int64(l.BodyMemory), BodyRate: l.BodyRate, BodyGrace: l.BodyGrace, Depth: l.Depth, Values: l.Values, HeaderBytes: l.HeaderBytes, Requests: l.Requests, Streams: l.Streams, HTTP2Streams: l.HTTP2Streams, RequestTime: l.RequestTime,
 			WaitTime: l.WaitTime, HeaderTime: l.HeaderTime, IdleTime: l.IdleTime, StreamWrite: l.StreamWrite, StreamFrames: v.SSEBuffer, StreamCollect: l.StreamCollect, Heartbeat: l.Heartbeat,
-			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages, WrongKeys: l.WrongKeys, SessionTime: l.SessionTime, SessionMax: l.SessionMax,
+			KeyRate: l.KeyRate, KeyBurst: l.KeyBurst, ShutdownTime: l.ShutdownTime, MessagesPerRun: l.Messages, WrongKeys: l.WrongKeys,
 			ToolsPerRun: l.Tools, SchemaBytes: l.SchemaBytes, SchemaParts: l.SchemaParts, Title: l.Title, Metadata: l.Metadata},
 		Files: server.FileLimits{Bytes: int64(l.File), Total: int64(l.Files)}}
 	if v.RequireKey {

@@ -29,6 +29,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/control"
 	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/sqlite"
@@ -122,12 +123,12 @@ func run(ctx context.Context, file, secretsKey, adminKey, address string, ready 
 	if err != nil {
 		return err
 	}
-	keys := server.NewKeys(db.Profile("awaken.system"))
+	keys := access.NewKeys(db.Profile("awaken.system"))
 	if err := keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		return err
 	}
 	srv, err := server.New(server.Config{Mailbox: box, Address: address, Keys: keys, Control: manager,
-		Wings: []server.Wing{runs.New(runs.Config{}), control.New(control.Config{Adapters: []string{"house"}})}})
+		Wings: []server.Wing{access.New(access.Config{}), runs.New(runs.Config{}), control.New(control.Config{Adapters: []string{"house"}})}})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
@@ -54,11 +55,11 @@ func run(ctx context.Context, file, adminKey, address string, ready func(address
 	if err != nil {
 		return err
 	}
-	keys := server.NewKeys(db.Profile("awaken.system"))
+	keys := access.NewKeys(db.Profile("awaken.system"))
 	if err := keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		return err
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}, Address: address, Keys: keys, Metrics: metrics, Logger: slog.Default()})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{access.New(access.Config{}), runs.New(runs.Config{})}, Address: address, Keys: keys, Metrics: metrics, Logger: slog.Default()})
 	if err != nil {
 		return err
 	}

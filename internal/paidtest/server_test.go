@@ -19,6 +19,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/evals"
 	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/memory"
@@ -88,11 +89,11 @@ func serve(j job) error {
 	cfg := evals.Config{Lease: j.Lease, Open: func(s runner.Setup) (runner.Runtime, error) {
 		return engine.New(engine.Config{Versions: s.Versions, Executor: s.Executor, Store: memory.New(), Profile: memory.NewProfile()})
 	}}
-	keys := server.NewKeys(db.profile("keys"))
+	keys := access.NewKeys(db.profile("keys"))
 	if err := keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		return err
 	}
-	srv, err := server.New(server.Config{Keys: keys, Mailbox: box, Address: j.Address, Logger: log, Wings: []server.Wing{runs.New(runs.Config{}), evals.New(cfg)}})
+	srv, err := server.New(server.Config{Keys: keys, Mailbox: box, Address: j.Address, Logger: log, Wings: []server.Wing{access.New(access.Config{}), runs.New(runs.Config{}), evals.New(cfg)}})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/store/postgres"
 )
 
@@ -203,13 +204,13 @@ func TestCommands_ARevokedKeyStopsWorkingEverywhere(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
 			url := postgresServer.Database()
-			join := func() *server.Keys {
+			join := func() *access.Keys {
 				db, err := postgres.Open(t.Context(), url, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				t.Cleanup(db.Close)
-				keys, x := server.NewKeys(db.Profile("system")), bus.NewExchange(engine.join(t, db))
+				keys, x := access.NewKeys(db.Profile("system")), bus.NewExchange(engine.join(t, db))
 				keys.Share(x)
 				runExchange(t, x)
 				return keys

@@ -34,6 +34,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/agui"
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/postgres"
@@ -178,7 +179,7 @@ func runExchange(t testing.TB, x *bus.Exchange, parts ...func(ctx context.Contex
 }
 
 // newHandler returns a server that accepts keys, for threads in memory.
-func newHandler(t testing.TB, keys *server.Keys) http.Handler {
+func newHandler(t testing.TB, keys *access.Keys) http.Handler {
 	t.Helper()
 	rt, err := engine.New(engine.Config{})
 	if err != nil {

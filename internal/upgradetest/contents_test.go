@@ -15,6 +15,7 @@ import (
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 )
 
 // contents is everything that the ports of a store return.
@@ -83,7 +84,7 @@ func (db *database) read(ctx context.Context) (_ *contents, err error) {
 			return nil, err
 		}
 	}
-	if c.Keys, err = server.NewKeys(db.profile(systemTenant)).List(ctx); err != nil {
+	if c.Keys, err = access.NewKeys(db.profile(systemTenant)).List(ctx); err != nil {
 		return nil, err
 	}
 	if c.Counts, err = db.queue.Counts(ctx); err != nil {

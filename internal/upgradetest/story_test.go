@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 )
 
 // hangs is the number of runs in flight when the process is killed. It is also the number of
@@ -109,7 +110,7 @@ func (s *story) values() {
 	check(locale.Write(s.ctx, s.db.profile(""), profile.User("alice"), "nb-NO"))
 	check(locale.Write(s.ctx, s.db.profile(""), profile.Global, "en-GB"))
 	check(locale.Write(s.ctx, s.db.profile("acme"), profile.Global, "de-CH"))
-	keys := server.NewKeys(s.db.profile(systemTenant))
+	keys := access.NewKeys(s.db.profile(systemTenant))
 	for _, k := range []server.Key{{Kind: server.AdminKey, Label: "operators"}, {Kind: server.RunKey, Tenant: "acme", User: "alice", Label: "the web site"}} {
 		_, _, err := keys.Make(s.ctx, k, nil)
 		check(err)

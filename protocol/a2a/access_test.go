@@ -14,6 +14,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/a2a"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -23,7 +24,7 @@ func TestAccess_Keys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := server.NewKeys(memory.NewProfile())
+	keys := access.NewKeys(memory.NewProfile())
 	for secret, k := range map[string]server.Key{"read": {ID: "r", Kind: server.ReadKey}, "run": {ID: "w", Kind: server.RunKey}} {
 		if err := keys.Fix("the-key-to-"+secret, k); err != nil {
 			t.Fatal(err)
@@ -141,7 +142,7 @@ func TestAccess_MessagesOfUsersAreDistinctForOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := server.NewKeys(memory.NewProfile())
+	keys := access.NewKeys(memory.NewProfile())
 	if err := keys.Fix("the-key-of-an-operator", server.Key{ID: "op", Kind: server.RunKey, Operator: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/aisdk"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -386,7 +387,7 @@ func TestRoutes_Keys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := server.NewKeys(memory.NewProfile())
+	keys := access.NewKeys(memory.NewProfile())
 	for secret, k := range map[string]server.Key{"read": {ID: "r", Kind: server.ReadKey}, "run": {ID: "w", Kind: server.RunKey}} {
 		if err := keys.Fix("the-key-to-"+secret, k); err != nil {
 			t.Fatal(err)

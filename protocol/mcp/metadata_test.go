@@ -10,6 +10,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/mcp"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -20,7 +21,7 @@ func TestMetadata(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box, Keys: server.NewKeys(memory.NewProfile()), Open: new(false), ManualMailbox: true,
+	srv, err := server.New(server.Config{Mailbox: box, Keys: access.NewKeys(memory.NewProfile()), Open: new(false), ManualMailbox: true,
 		Routes: routes(t, mcp.Config{RequireKey: true, Issuer: "https://login.example", URL: "https://agents.example/"})})
 	if err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ var importRules = []importRule{
 }
 
 // wings are the packages of routes that a program adds to a server.
-var wings = list("./server/automation", "./server/control", "./server/evals", "./server/figures", "./server/runs")
+var wings = list("./server/access", "./server/automation", "./server/control", "./server/evals", "./server/figures", "./server/runs")
 
 // siblingFolders are for siblingRule: packages below different children of one of these folders must
 // not import each other, neither in tests nor elsewhere. Tests may import a sibling that ends in "test",

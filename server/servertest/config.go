@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/automation"
 	"github.com/awaken-go/awaken/server/control"
 	"github.com/awaken-go/awaken/server/evals"
@@ -12,6 +13,7 @@ import (
 // Config configures a server with all its wings.
 type Config struct {
 	server.Config
+	Access     access.Config
 	Runs       runs.Config
 	Evals      *evals.Config // nil means that the server has no evaluations
 	Automation automation.Config
@@ -42,7 +44,7 @@ func (c *Config) Assemble() (*Assembly, error) {
 		served.Live, counted.Ended = c.Evals.Live, a.Evals.Offer
 	}
 	a.Runs, a.Figures = runs.New(served), figures.New(counted)
-	cfg.Wings = append(cfg.Wings, a.Runs, a.Automation, a.Figures, a.Plane)
+	cfg.Wings = append(cfg.Wings, access.New(c.Access), a.Runs, a.Automation, a.Figures, a.Plane)
 	var err error
 	a.Server, err = server.New(cfg)
 	return a, err

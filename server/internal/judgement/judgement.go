@@ -35,7 +35,8 @@ func score(req Request, name string) (*float64, error) {
 
 // Query parses the filters of a list of judgements.
 func Query(req Request) (q live.Query, err error) {
-	q = live.Query{Tenant: req.TenantName(), AgentID: req.Value("agent_id"), Version: req.Value("version"), Limit: req.Number("limit", 50, 1, 200)}
+	q = live.Query{Tenant: req.TenantName(), AgentID: req.Value("agent_id"), Version: req.Value("version"),
+		Limit: req.Number("limit", 50, 1, 200)}
 	if q.MinScore, err = score(req, "min_score"); err != nil {
 		return q, err
 	}
@@ -77,7 +78,8 @@ func Evaluations(j *live.Judgement) (out []trace.Evaluation) {
 		out = append(out, trace.Evaluation{Name: s.Scorer, Score: s.Score, Passed: s.Passed, Explanation: s.Reason, At: j.JudgedAt})
 	}
 	if v := j.Judge; v != nil {
-		out = append(out, trace.Evaluation{Name: "judge", Score: v.Score, Passed: v.Score >= jury.Low, Explanation: v.Reasoning, Model: v.ModelID, Revision: v.Revision, At: j.JudgedAt})
+		out = append(out, trace.Evaluation{Name: "judge", Score: v.Score, Passed: v.Score >= jury.Low, Explanation: v.Reasoning,
+			Model: v.ModelID, Revision: v.Revision, At: j.JudgedAt})
 	}
 	return out
 }

@@ -1,9 +1,11 @@
-package server
+package access
 
 import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/awaken-go/awaken/server"
 )
 
 // recheckEvery is how often the key of an open stream is looked up again. With [seenFor], a stream
@@ -11,13 +13,16 @@ import (
 // process is told.
 const recheckEvery = time.Second
 
+// Watch calls end if the key or the session of a credential ends before stop is called.
+func (k *Keys) Watch(c server.Credential, end func()) (stop func()) { return k.watches.add(c, end) }
+
 // watches ends streams whose key was revoked. However many streams a key has open, it is looked up
 // once per interval. It is safe for concurrent use.
 type watches struct {
 	keys *Keys
 
 	mu   sync.Mutex
-	open map[credential]*watch
+	open map[server.Credential]*watch
 }
 
 // watch has the open streams of one key.
@@ -29,7 +34,7 @@ type watch struct {
 type stream struct{ end func() }
 
 // add calls end if the key or the session of a credential ends before stop is called.
-func (w *watches) add(c credential, end func()) (stop func()) {
+func (w *watches) add(c server.Credential, end func()) (stop func()) {
 	s := &stream{end}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +58,7 @@ func (w *watches) add(c credential, end func()) (stop func()) {
 
 // check looks the key up until it is gone or has no stream. A lookup that fails says nothing about
 // the key: the next one decides.
-func (w *watches) check(c credential, k *watch, news <-chan struct{}) {
+func (w *watches) check(c server.Credential, k *watch, news <-chan struct{}) {
 	tick := time.NewTicker(recheckEvery)
 	defer tick.Stop()
 	for {
@@ -65,7 +70,7 @@ func (w *watches) check(c credential, k *watch, news <-chan struct{}) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), recheckEvery)
-		key, err := w.keys.find(ctx, c)
+		key, err := w.keys.Find(ctx, c)
 		cancel()
 		if key != nil || err != nil {
 			continue

@@ -1,4 +1,4 @@
-package server
+package access
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
 	"github.com/awaken-go/awaken/internal/bubbletest"
+	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -17,7 +18,7 @@ func TestSessions_LastWhileTheyAreRenewed(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
 		const lasts, most = time.Hour, 3 * time.Hour
 		k := NewKeys(memory.NewProfile())
-		_, secret, err := k.Make(t.Context(), Key{Kind: RunKey}, nil)
+		_, secret, err := k.Make(t.Context(), server.Key{Kind: server.RunKey}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +28,7 @@ func TestSessions_LastWhileTheyAreRenewed(t *testing.T) {
 		}
 		works := func(want bool) {
 			t.Helper()
-			key, err := k.find(t.Context(), credential{value, true})
+			key, err := k.Find(t.Context(), server.Credential{Secret: value, Session: true})
 			if err != nil || (key != nil) != want {
 				t.Fatalf("the session works: %t, %v, want %t", key != nil, err, want)
 			}
@@ -48,8 +49,8 @@ func TestSessions_LastWhileTheyAreRenewed(t *testing.T) {
 				t.Errorf("after %s it ends at %s, want %s", time.Since(began), time.UnixMilli(s.Expires).Sub(began), want)
 			}
 		}
-		if _, err := k.renew(t.Context(), value, lasts, most); err != errSession {
-			t.Errorf("the renewal of an ended session: %v, want %v", err, errSession)
+		if _, err := k.renew(t.Context(), value, lasts, most); err != server.ErrSession {
+			t.Errorf("the renewal of an ended session: %v, want %v", err, server.ErrSession)
 		}
 	})
 }
@@ -71,7 +72,7 @@ func TestSessions_EndInEveryProcess(t *testing.T) {
 				here, there := join(), join()
 				synctest.Wait()
 				m.Cut(cut)
-				key, secret, err := here.Make(ctx, Key{Kind: RunKey}, nil)
+				key, secret, err := here.Make(ctx, server.Key{Kind: server.RunKey}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -79,18 +80,18 @@ func TestSessions_EndInEveryProcess(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := credential{value, true}
+				c := server.Credential{Secret: value, Session: true}
 				for _, k := range []*Keys{here, there} {
-					if found, err := k.find(ctx, c); err != nil || found == nil || found.ID != key.ID {
+					if found, err := k.Find(ctx, c); err != nil || found == nil || found.ID != key.ID {
 						t.Fatalf("the session is not known: %v, %v", found, err)
 					}
 				}
 				time.Sleep(2 * time.Second) // what the other process knows of the session and of the key is of different ages
-				if _, err := there.find(ctx, credential{secret: secret.Expose()}); err != nil {
+				if _, err := there.Find(ctx, server.Credential{Secret: secret.Expose()}); err != nil {
 					t.Fatal(err)
 				}
 				var ended time.Time
-				stop := (&watches{keys: there, open: map[credential]*watch{}}).add(c, func() { ended = time.Now() })
+				stop := there.Watch(c, func() { ended = time.Now() })
 				from := time.Now()
 				if how == "signed out" {
 					err = here.signOut(ctx, value)
@@ -100,11 +101,11 @@ func TestSessions_EndInEveryProcess(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if found, err := here.find(ctx, c); found != nil || err != nil {
+				if found, err := here.Find(ctx, c); found != nil || err != nil {
 					t.Errorf("%s: the session works where it ended: %v", how, err)
 				}
 				time.Sleep(time.Millisecond)
-				if found, err := there.find(ctx, c); err != nil || (found != nil) != cut {
+				if found, err := there.Find(ctx, c); err != nil || (found != nil) != cut {
 					t.Errorf("%s, bus cut: %t: the session works a moment later: %t, %v", how, cut, found != nil, err)
 				}
 				time.Sleep(5 * time.Second)
@@ -112,7 +113,7 @@ func TestSessions_EndInEveryProcess(t *testing.T) {
 				if took := ended.Sub(from); ended.IsZero() || !cut && took > time.Millisecond {
 					t.Errorf("%s, bus cut: %t: the stream ended after %s", how, cut, took)
 				}
-				if found, err := there.find(ctx, c); found != nil || err != nil {
+				if found, err := there.Find(ctx, c); found != nil || err != nil {
 					t.Errorf("%s: the session works after five seconds: %v", how, err)
 				}
 				if list, err := store.List(ctx, sessionsNamespace+placeOf(hash(secret.Expose()))); len(list) != 0 || err != nil {
@@ -131,7 +132,7 @@ func TestSessions_AreBoundedByKey(t *testing.T) {
 	bubbletest.Test(t, func(t *testing.T) {
 		k := NewKeys(memory.NewProfile())
 		const secret = "the-secret-of-a-fixed-key"
-		if err := k.Fix(secret, Key{ID: "fixed", Kind: ReadKey}); err != nil {
+		if err := k.Fix(secret, server.Key{ID: "fixed", Kind: server.ReadKey}); err != nil {
 			t.Fatal(err)
 		}
 		var values []string
@@ -144,7 +145,7 @@ func TestSessions_AreBoundedByKey(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		for i, want := range map[int]bool{0: false, 1: false, 2: true, len(values) - 1: true} {
-			if key, err := k.find(t.Context(), credential{values[i], true}); err != nil || (key != nil) != want {
+			if key, err := k.Find(t.Context(), server.Credential{Secret: values[i], Session: true}); err != nil || (key != nil) != want {
 				t.Errorf("session %d works: %t, %v, want %t", i, key != nil, err, want)
 			}
 		}
@@ -162,7 +163,7 @@ func TestSessions_AreBoundedByKey(t *testing.T) {
 func TestSessions_AreNotKeys(t *testing.T) {
 	t.Parallel()
 	k := NewKeys(memory.NewProfile())
-	_, secret, err := k.Make(t.Context(), Key{Kind: RunKey}, nil)
+	_, secret, err := k.Make(t.Context(), server.Key{Kind: server.RunKey}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,15 +171,17 @@ func TestSessions_AreNotKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	right, wrong := []credential{{secret.Expose(), false}, {value, true}}, []credential{{secret.Expose(), true}, {value, false}, {"", true}, {".", true}, {value + "x", true}, {"x" + value, true}}
+	right := []server.Credential{{Secret: secret.Expose()}, {Secret: value, Session: true}}
+	wrong := []server.Credential{{Secret: secret.Expose(), Session: true}, {Secret: value}, {Session: true}, {Secret: ".", Session: true},
+		{Secret: value + "x", Session: true}, {Secret: "x" + value, Session: true}}
 	for range 2 { // what is looked up is remembered for a while
 		for _, c := range wrong {
-			if key, err := k.find(t.Context(), c); key != nil || err != nil || k.recalls(c) {
+			if key, err := k.Find(t.Context(), c); key != nil || err != nil || k.Recalls(c) {
 				t.Errorf("%v is accepted: %v", c, err)
 			}
 		}
 		for _, c := range right {
-			if key, err := k.find(t.Context(), c); key == nil || err != nil || !k.recalls(c) {
+			if key, err := k.Find(t.Context(), c); key == nil || err != nil || !k.Recalls(c) {
 				t.Errorf("%v is refused: %v", c, err)
 			}
 		}

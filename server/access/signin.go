@@ -1,29 +1,31 @@
-package server
+package access
 
 import (
 	"net/http"
 	"time"
 
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/server"
 )
 
 // signIns has the handlers with which a client learns what it may do here, and a browser signs in.
 type signIns struct {
-	auth     *auth
+	keys     *Keys // nil if no client has a key
+	kernel   *server.Kernel
 	lasts    time.Duration // how long a session lasts without renewal
 	most     time.Duration // how long it lasts at most
 	features features
-	version  string
 	now      func() time.Time
 }
 
 func (h *signIns) routes() []protocol.Route {
 	return []protocol.Route{
-		{Method: "GET", Path: "/v1/session", Handle: Handle(h.get),
-			Summary: "Get what the caller may do, and what this server has", Replies: map[int]any{200: sessionBody{}}, Failures: []int{401, 429, 500, 503}},
-		{Method: "POST", Path: "/v1/session", Access: protocol.Readers, Scope: protocol.Shared, Handle: Handle(h.begin),
+		{Method: "GET", Path: "/v1/session", Handle: server.Handle(h.get),
+			Summary: "Get what the caller may do, and what this server has",
+			Replies: map[int]any{200: sessionBody{}}, Failures: []int{401, 429, 500, 503}},
+		{Method: "POST", Path: "/v1/session", Access: protocol.Readers, Scope: protocol.Shared, Handle: server.Handle(h.begin),
 			Summary: "Sign in with a key and get a cookie for it, or renew the cookie", Replies: map[int]any{200: sessionBody{}}},
-		{Method: "DELETE", Path: "/v1/session", Handle: Handle(h.end),
+		{Method: "DELETE", Path: "/v1/session", Handle: server.Handle(h.end),
 			Summary: "Sign out", Replies: map[int]any{204: nil}, Failures: []int{500, 503}},
 	}
 }
@@ -42,12 +44,12 @@ type sessionBody struct {
 
 // sessionKey is the key of the caller.
 type sessionKey struct {
-	ID       string `json:"id"`
-	Kind     Kind   `json:"kind"`
-	Label    string `json:"label"`
-	Tenant   string `json:"tenant"`
-	User     string `json:"user"`
-	Operator bool   `json:"operator"` // acts for all users of the tenant
+	ID       string      `json:"id"`
+	Kind     server.Kind `json:"kind"`
+	Label    string      `json:"label"`
+	Tenant   string      `json:"tenant"`
+	User     string      `json:"user"`
+	Operator bool        `json:"operator"` // acts for all users of the tenant
 }
 
 // sessionTerms says how long a session lasts.
@@ -78,43 +80,45 @@ type features struct {
 	Assistant bool `json:"assistant"`
 }
 
-func newSignIns(cfg *Config, a *auth) *signIns {
-	config := cfg.Control != nil && !cfg.HideConfig
-	most := cfg.Limits.SessionMax
+func newSignIns(cfg *Config, keys *Keys, k *server.Kernel) *signIns {
+	config := k.Control != nil && !k.HideConfig
+	most := cfg.SessionMax
 	if most <= 0 {
 		most = 10 * 365 * 24 * time.Hour
 	}
-	lasts := min(cfg.Limits.SessionTime, most)
+	lasts := min(cfg.SessionTime, most)
 	if lasts <= 0 {
 		lasts = most
 	}
-	return &signIns{auth: a, lasts: lasts, most: most, version: cfg.Version, now: time.Now,
-		features: features{Config: config, Audit: config && !cfg.NoAudit, Budgets: BudgetOf(cfg.Mailbox.Tenant("")) != nil, Evals: cfg.has("evals"), Schedules: cfg.has("schedules"), Webhooks: cfg.has("webhooks"), Triggers: cfg.has("triggers"), Traces: cfg.has("traces"), Assistant: config && cfg.has("assistant")}}
+	return &signIns{keys: keys, kernel: k, lasts: lasts, most: most, now: time.Now,
+		features: features{Config: config, Audit: config && !k.NoAudit, Budgets: server.BudgetOf(k.Mailbox.Tenant("")) != nil,
+			Evals: k.Has("evals"), Schedules: k.Has("schedules"), Webhooks: k.Has("webhooks"), Triggers: k.Has("triggers"),
+			Traces: k.Has("traces"), Assistant: config && k.Has("assistant")}}
 }
 
 // get replies to every client. Only one that sends a wrong key or token, or asks from a page of another
 // origin, is refused; a session that has ended is no key.
-func (h *signIns) get(req *Request) error {
-	c, err := credentialOf(req.HTTP())
+func (h *signIns) get(req *server.Request) error {
+	c, err := server.CredentialOf(req.HTTP())
 	if err != nil {
 		return err
 	}
-	req.Caller, err = h.auth.identify(req.HTTP(), protocol.Readers)
+	req.Caller, err = h.kernel.Identify(req.HTTP(), protocol.Readers)
 	f := &protocol.Failure{}
 	if err != nil {
-		f = FailureOf(err)
+		f = server.FailureOf(err)
 	}
 	switch {
 	case err == nil:
-	case f == errSession:
-		dropCookie(req.Writer(), req.HTTP())
-		c = credential{}
-	case c.secret != "" || req.HTTP().Header.Get(tokenHeader) != "" || f.Status >= 500:
+	case f == server.ErrSession:
+		server.DropCookie(req.Writer(), req.HTTP())
+		c = server.Credential{}
+	case c.Secret != "" || req.HTTP().Header.Get(server.TokenHeader) != "" || f.Status >= 500:
 		return err
 	}
 	var s *session
-	if c.session && req.Key != nil {
-		if _, s, err = h.auth.keys.session(req.Context(), c.secret); err != nil {
+	if c.Session && req.Key != nil {
+		if _, s, err = h.keys.session(req.Context(), c.Secret); err != nil {
 			return err
 		}
 	}
@@ -123,57 +127,59 @@ func (h *signIns) get(req *Request) error {
 
 // begin signs the caller in. With a key it begins a session, with the cookie of one it renews that. A page of another
 // origin, which may have a key of its own, cannot sign a browser in here.
-func (h *signIns) begin(req *Request) error {
-	c, err := credentialOf(req.HTTP())
+func (h *signIns) begin(req *server.Request) error {
+	c, err := server.CredentialOf(req.HTTP())
 	if err != nil {
 		return err
 	}
 	if req.HTTP().Header.Get("Origin") != "" {
-		if err := checkPage(req.HTTP()); err != nil {
+		if err := server.CheckPage(req.HTTP()); err != nil {
 			return err
 		}
 	}
 	var s *session
 	switch {
 	case req.Key == nil:
-		return Unauthorized("there is no key to sign in with; send it in the Authorization header")
-	case !c.session && h.auth.users.Tokens != nil && isToken(c.secret), c.secret == "":
+		return server.Unauthorized("there is no key to sign in with; send it in the Authorization header")
+	case !c.Session && h.kernel.IsToken(c.Secret), c.Secret == "":
 		return protocol.BadRequest("a user's token cannot sign in, want a key; send the token with every request")
-	case c.session:
-		s, err = h.auth.keys.renew(req.Context(), c.secret, h.lasts, h.most)
+	case c.Session:
+		s, err = h.keys.renew(req.Context(), c.Secret, h.lasts, h.most)
 	default:
-		c.secret, s, err = h.auth.keys.signIn(req.Context(), c.secret, h.lasts)
+		c.Secret, s, err = h.keys.signIn(req.Context(), c.Secret, h.lasts)
 	}
 	if err != nil {
 		return err
 	}
-	setCookie(req.Writer(), req.HTTP(), c.secret, time.UnixMilli(s.Expires).Sub(h.now()))
+	server.SetCookie(req.Writer(), req.HTTP(), c.Secret, time.UnixMilli(s.Expires).Sub(h.now()))
 	return h.reply(req, s)
 }
 
 // end signs the caller out. Without a session it does nothing.
-func (h *signIns) end(req *Request) error {
-	value := sessionOf(req.HTTP())
-	if value == "" || h.auth.keys == nil {
+func (h *signIns) end(req *server.Request) error {
+	value := server.SessionOf(req.HTTP())
+	if value == "" || h.keys == nil {
 		return req.Done(nil)
 	}
-	if err := checkPage(req.HTTP()); err != nil {
+	if err := server.CheckPage(req.HTTP()); err != nil {
 		return err
 	}
-	if err := h.auth.keys.signOut(req.Context(), value); err != nil {
+	if err := h.keys.signOut(req.Context(), value); err != nil {
 		return err
 	}
-	dropCookie(req.Writer(), req.HTTP())
+	server.DropCookie(req.Writer(), req.HTTP())
 	return req.Done(nil)
 }
 
 // reply describes the caller, and its session if it has one.
-func (h *signIns) reply(req *Request, s *session) error {
-	out := sessionBody{Open: h.auth.open, User: req.User, Tenant: req.TenantName(), Features: h.features, Version: h.version, NowMS: h.now().UnixMilli()}
+func (h *signIns) reply(req *server.Request, s *session) error {
+	out := sessionBody{Open: h.kernel.Open, User: req.User, Tenant: req.TenantName(), Features: h.features, Version: h.kernel.Version,
+		NowMS: h.now().UnixMilli()}
 	if k := req.Key; k != nil {
-		out.Key = &sessionKey{k.ID, k.Kind, k.Label, k.Tenant, k.User, k.operates()}
-		out.May = abilities{Read: true, Run: k.Kind.allows(protocol.Runners), Admin: k.Kind.allows(protocol.Admins), Config: req.Governs() && h.features.Config}
-	} else if h.auth.open && h.auth.checkForwarded(req.HTTP()) == nil {
+		out.Key = &sessionKey{k.ID, k.Kind, k.Label, k.Tenant, k.User, k.Operates()}
+		out.May = abilities{Read: true, Run: k.Kind.Allows(protocol.Runners), Admin: k.Kind.Allows(protocol.Admins),
+			Config: req.Governs() && h.features.Config}
+	} else if h.kernel.OpenTo(req.HTTP()) {
 		out.May = abilities{Read: true, Run: true}
 	}
 	if s != nil {

@@ -1,4 +1,4 @@
-package server
+package access
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/server"
 )
 
 // session is the sign-in of a browser with a key. Its secret, which is in a cookie, stands for the key
@@ -32,25 +33,13 @@ const (
 	maxSessions = 200
 )
 
-// errSession is the failure of a request whose session has ended, or never began.
-var errSession = Unauthorized("the session has ended; sign in again")
-
-// credential is what proves that a request may use a key: the key's secret or that of a session.
-type credential struct {
-	secret  string // "" if the request has none
-	session bool
-}
-
-// ends reports whether the credential, which is for a key, can end before the process does.
-func (c credential) ends(key *Key) bool { return c.session || !key.Fixed }
-
 // place returns the name under which what is known of a credential is kept in memory. That of a session's secret is
 // never the one of a key's, so neither passes for the other.
-func (c credential) place() string {
-	if c.session {
-		return "session " + hash(c.secret)
+func place(c server.Credential) string {
+	if c.Session {
+		return "session " + hash(c.Secret)
 	}
-	return hash(c.secret)
+	return hash(c.Secret)
 }
 
 // placeOf returns the name under which the sessions of a key are stored. It reveals nothing of the key.
@@ -60,7 +49,7 @@ func placeOf(keyHash string) string { return hash(keyHash)[:32] }
 // unless it is renewed or its key is revoked before.
 func (k *Keys) signIn(ctx context.Context, secret string, lasts time.Duration) (value string, s *session, err error) {
 	if k.store == nil {
-		return "", nil, Unavailable("this server has no store for sessions")
+		return "", nil, server.Unavailable("this server has no store for sessions")
 	}
 	now := k.now()
 	s = &session{KeyHash: hash(secret), Created: now.UnixMilli(), Expires: now.Add(lasts).UnixMilli()}
@@ -121,7 +110,7 @@ func (k *Keys) renew(ctx context.Context, value string, lasts, most time.Duratio
 		}
 		now := k.now()
 		if s == nil || now.UnixMilli() >= s.Expires {
-			return nil, errSession
+			return nil, server.ErrSession
 		}
 		s.Expires = max(s.Expires, min(now.Add(lasts).UnixMilli(), s.Created+most.Milliseconds()))
 		data, err := json.Marshal(s)
@@ -178,8 +167,8 @@ func (k *Keys) session(ctx context.Context, value string) (*profile.Entry, *sess
 }
 
 // bySession returns the key of a session, or nil if either has ended.
-func (k *Keys) bySession(ctx context.Context, value string) (*Key, error) {
-	h := credential{value, true}.place()
+func (k *Keys) bySession(ctx context.Context, value string) (*server.Key, error) {
+	h := place(server.Credential{Secret: value, Session: true})
 	known, gone, ok := k.recall(h)
 	if ok {
 		return known.key, nil

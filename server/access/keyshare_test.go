@@ -1,4 +1,4 @@
-package server
+package access
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
 	"github.com/awaken-go/awaken/internal/bubbletest"
+	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/store/memory"
 )
 
@@ -28,21 +29,21 @@ func TestKeys_ARevocationReachesOtherProcesses(t *testing.T) {
 			here, there := join(), join()
 			synctest.Wait()
 			m.Cut(cut)
-			key, secret, err := here.Make(ctx, Key{Kind: RunKey}, nil)
+			key, secret, err := here.Make(ctx, server.Key{Kind: server.RunKey}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found, err := there.find(ctx, credential{secret: secret.Expose()}); found == nil || err != nil {
+			if found, err := there.Find(ctx, server.Credential{Secret: secret.Expose()}); found == nil || err != nil {
 				t.Fatalf("the key is not found: %v", err)
 			}
 			var ended time.Time
-			stop := (&watches{keys: there, open: map[credential]*watch{}}).add(credential{secret: secret.Expose()}, func() { ended = time.Now() })
+			stop := there.Watch(server.Credential{Secret: secret.Expose()}, func() { ended = time.Now() })
 			from := time.Now()
 			if err := here.Revoke(ctx, key.ID, nil); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Millisecond)
-			found, err := there.find(ctx, credential{secret: secret.Expose()})
+			found, err := there.Find(ctx, server.Credential{Secret: secret.Expose()})
 			if err != nil || (found != nil) != cut {
 				t.Errorf("bus cut: %t: the key is found a moment after its revocation: %t, %v", cut, found != nil, err)
 			}

@@ -2,9 +2,7 @@ package server
 
 import (
 	"encoding/json"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +28,7 @@ func actingFor(r *http.Request, c *Caller) (string, error) {
 		return "", Forbidden("%s is %.80q, but only an admin key that belongs to no tenant may act for one", tenantHeader, values[0])
 	}
 	name := values[0]
-	if err := (&Key{Kind: AdminKey, Tenant: name}).check(); err != nil || name == "" || strings.ContainsFunc(name, unicode.IsControl) {
+	if err := (&Key{Kind: AdminKey, Tenant: name}).Check(); err != nil || name == "" || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", protocol.BadRequest("%s is %.80q, want the name of a tenant, with at most 200 bytes", tenantHeader, name)
 	}
 	return name, nil
@@ -39,50 +37,17 @@ func actingFor(r *http.Request, c *Caller) (string, error) {
 // readsEvery is how often it is recorded that an admin reads a tenant's data.
 const readsEvery = 10 * time.Minute
 
-// tenants has the handler of the list of tenants, and records what admins of the server do for them.
-type tenants struct {
-	keys    *Keys           // may be nil
+// visits records what admins of the server do for tenants.
+type visits struct {
 	control *config.Manager // has the audit log; may be nil
 
 	mu    sync.Mutex
 	reads map[[2]string]time.Time // key and tenant -> when a read was recorded
 }
 
-func (h *tenants) routes() []protocol.Route {
-	return ForGlobalAdmins([]protocol.Route{
-		{Method: "GET", Path: "/v1/tenants", Handle: Handle(h.list),
-			Summary: "List the tenants that have keys, and the default tenant", Replies: map[int]any{200: tenantList{}}},
-	})
-}
-
-type tenantList struct {
-	Items []tenantItem `json:"items"`
-}
-
-type tenantItem struct {
-	Tenant string `json:"tenant"` // "" is the default tenant
-	Keys   int    `json:"keys"`
-}
-
-func (h *tenants) list(req *Request) error {
-	keys, err := h.keys.List(req.Context())
-	if err != nil {
-		return err
-	}
-	count := map[string]int{"": 0}
-	for _, k := range keys {
-		count[k.Tenant]++
-	}
-	out := tenantList{Items: []tenantItem{}}
-	for _, name := range slices.Sorted(maps.Keys(count)) {
-		out.Items = append(out.Items, tenantItem{name, count[name]})
-	}
-	return req.Reply(200, out)
-}
-
 // record writes to the audit log that an admin acts for a tenant: every request that may change
 // something, before it does, and reads now and then. What cannot be recorded does not happen.
-func (h *tenants) record(req *Request) error {
+func (h *visits) record(req *Request) error {
 	if req.Acting == "" || h.control == nil {
 		return nil
 	}
