@@ -107,13 +107,38 @@ func (p Param) Values() []string {
 	return strings.Split(p.Kind, "|")
 }
 
-// Call is one request to a route. The server implements it.
+// Call is one request to a route. The server implements it. A protocol that needs more of the server than others declares an
+// interface of its own, and asserts that a call has it: a server's does.
 type Call interface {
+	Exchange
+	View
+	Work
+}
+
+// Exchange is a request of a client, and the response.
+type Exchange interface {
 	// Context is done when the client disconnects or the request times out.
 	Context() context.Context
 	Request() *http.Request
 	// Header returns the headers of the response.
 	Header() http.Header
+	// Decode decodes the body, which is JSON, into v. Unknown fields are refused, unless v has an
+	// UnmarshalJSON of its own.
+	Decode(v any) error
+	// Reply sends a response with body as JSON. A nil body sends none.
+	Reply(status int, body any) error
+	// Failure returns what the client sees of an error.
+	Failure(err error) *Failure
+	// Release gives back what the request holds while it is worked on: its body, and its turn among
+	// others. A handler that waits calls it first; Stream and Wait do so themselves.
+	Release()
+	// Reserve takes memory for the response, of what all requests share, until the response was sent. It reports
+	// whether there was enough.
+	Reserve(bytes int64) bool
+}
+
+// View is what the client of a call sees.
+type View interface {
 	// Tenant returns the client's tenant: its threads, runs and queue.
 	Tenant() *mailbox.Tenant
 	// Recent returns the end of a thread, with its last messages, or nil if the thread does not exist.
@@ -123,15 +148,17 @@ type Call interface {
 	Agents() []*awaken.AgentSpec
 	// Tools returns the tools that the catalogue of an agent offers, by id, or nil if there is no such agent.
 	Tools(agentID string) []awaken.ToolSpec
-	// Decode decodes the body, which is JSON, into v. Unknown fields are refused, unless v has an
-	// UnmarshalJSON of its own.
-	Decode(v any) error
-	// Reply sends a response with body as JSON. A nil body sends none.
-	Reply(status int, body any) error
 	// Admit fails with status 404 if a thread or a run with one of the ids belongs to another user.
 	// An id that names nothing is admitted. A handler calls it for the ids in a body, before it
 	// looks at what they name. The server calls it for the ids in the path.
 	Admit(ids ...string) error
+	// Owner returns whose things a list shows: those of the user that it points to, which is ""
+	// for a caller without one, or everything of the tenant if it is nil.
+	Owner() (*string, error)
+}
+
+// Work is what the client of a call has agents do.
+type Work interface {
 	// IdempotencyKey returns the key of the request's header, as submissions of the caller's user
 	// have it, or "".
 	IdempotencyKey() (string, error)
@@ -139,24 +166,6 @@ type Call interface {
 	// submission has: the user, the request's id and the idempotency key. One that s has is the
 	// user's, as that of the request's header is, which replaces it.
 	Submit(s *mailbox.Submission) (*mailbox.Receipt, error)
-	// Preview makes a version with an agent that is not saved, for runs that name the version.
-	// Assistant makes one with the admin assistant.
-	Preview(agent []byte) (agentID, resolutionID string, err error)
-	Assistant() (agentID, resolutionID string, err error)
-	// Bearer fails with status 401 unless the request has the secret, or a key of the server that may read, as its bearer
-	// token. Wrong ones count as wrong keys.
-	Bearer(secret awaken.Secret) error
-	// Release gives back what the request holds while it is worked on: its body, and its turn among
-	// others. A handler that waits calls it first; Stream and Wait do so themselves.
-	Release()
-	// Reserve takes memory for the response, of what all requests share, until the response was sent. It reports
-	// whether there was enough.
-	Reserve(bytes int64) bool
-	// Failure returns what the client sees of an error.
-	Failure(err error) *Failure
-	// Owner returns whose things a list shows: those of the user that it points to, which is ""
-	// for a caller without one, or everything of the tenant if it is nil.
-	Owner() (*string, error)
 	// Stream replies with a stream, until it is over or the client disconnects.
 	Stream(s *Stream) error
 	// Wait returns the run that takes a submission once it has ended or waits. It fails if the run

@@ -158,6 +158,13 @@ func (x *exchange) publicCard() error {
 	return x.sendCard(x.cfg.card(x.cfg.base(x.Request()), a, x.agent), "public")
 }
 
+// bearer is a call to a server that counts wrong secrets.
+type bearer interface {
+	// Bearer fails with status 401 unless the request has the secret, or a key of the server that may read, as its bearer
+	// token. Wrong ones count as wrong keys.
+	Bearer(secret awaken.Secret) error
+}
+
 // extendedCard replies with a card that has all exposed agents, to clients with its token or with a key of the server: a
 // request has one header for either.
 func (x *exchange) extendedCard() error {
@@ -167,7 +174,11 @@ func (x *exchange) extendedCard() error {
 	if x.cfg.RequireKey && (x.rpc != nil || x.agent != "") { // these routes have checked the key
 		return x.sendExtended()
 	}
-	if err := x.Bearer(x.cfg.ExtendedCardToken); err != nil {
+	b, ok := x.Call.(bearer)
+	if !ok {
+		return unsupported("this server cannot check the token of the extended agent card")
+	}
+	if err := b.Bearer(x.cfg.ExtendedCardToken); err != nil {
 		return err
 	}
 	return x.sendExtended()

@@ -83,21 +83,6 @@ func byAgentID(c protocol.Call, req *chatRequest) (to chosen, err error) {
 	return to, nil
 }
 
-// byPreview chooses the agent in the body.
-func byPreview(c protocol.Call, req *chatRequest) (to chosen, err error) {
-	if len(req.Agent) == 0 {
-		return to, protocol.BadRequest("agent is missing, want the whole agent to preview")
-	}
-	to.agentID, to.resolutionID, err = c.Preview(req.Agent)
-	return to, err
-}
-
-// byAssistant chooses the server's own agent.
-func byAssistant(c protocol.Call, _ *chatRequest) (to chosen, err error) {
-	to.agentID, to.resolutionID, err = c.Assistant()
-	return to, err
-}
-
 // postChat returns the handler of chats with the agent that choose returns.
 func postChat(choose func(protocol.Call, *chatRequest) (chosen, error)) func(c protocol.Call) error {
 	return func(c protocol.Call) error {

@@ -59,7 +59,6 @@ var exceptions = []exception{
 	{interfaceRule, "config.Store", 13, "records, versions, audit and pins in one; to be divided by noun"},
 	{interfaceRule, "mailbox.Queue", 12, "the queue of all tenants, with the presence of processes; to be divided by noun"},
 	{interfaceRule, "mailbox.Store", 12, "the queue of a tenant, with its threads; to be divided by noun"},
-	{interfaceRule, "protocol.Call", 21, "a request as protocols see it; to be divided by caller"},
 	{fieldsRule, "plugin/mcp.Server", 23, "how to reach and trust a server, read from a document: configuration in all but its name"},
 }
 
