@@ -192,7 +192,9 @@ func TestSpans_LinkToTheRequestThatDecided(t *testing.T) {
 	g := newTracedRig(t)
 	for _, route := range []string{"/v1/threads/{thread_id}/decision", "/v1/runs/{run_id}/decision", "/v1/approvals/{run_id}/{ticket_id}", "/v1/approvals"} {
 		for _, headers := range [][]string{{"traceparent", clientParent}, nil} {
+			g.spans.Reset()
 			thread, run, ticket := g.waits(admin...)
+			g.span("invoke_agent default") // it ends after the run is stored
 			g.spans.Reset()
 			path := strings.NewReplacer("{thread_id}", thread, "{run_id}", run, "{ticket_id}", ticket).Replace(route)
 			body := fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, ticket)
