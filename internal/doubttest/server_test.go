@@ -32,6 +32,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/mcp"
 	"github.com/awaken-go/awaken/protocol/openai"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/access"
 	"github.com/awaken-go/awaken/server/automation"
 	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/server/telemetry"
@@ -101,7 +102,7 @@ func serve(j job) error {
 	if err := serveEditors(ctx, j.Editors, rt, box, log); err != nil {
 		return err
 	}
-	keys := server.NewKeys(nil)
+	keys := access.NewKeys(nil)
 	if err := keys.Fix(adminKey, server.Key{ID: "admin", Kind: server.AdminKey}); err != nil {
 		return err
 	}
