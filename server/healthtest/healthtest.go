@@ -16,6 +16,7 @@ import (
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/server/runs"
 )
 
 // Server is a server on a store, with no worker.
@@ -42,7 +43,7 @@ func Serve(t *testing.T, queue mailbox.Queue) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Config{Mailbox: box})
+	srv, err := server.New(server.Config{Mailbox: box, Wings: []server.Wing{runs.New(runs.Config{})}})
 	if err != nil {
 		t.Fatal(err)
 	}
