@@ -211,10 +211,13 @@ func (e *Encoder) closeStep() {
 	}
 }
 
-// stepEnd ends a step, which is stored by now.
+// stepEnd ends a step, which is stored by now. One without an answer has no message: its ID is used by the step that is
+// made instead, once the run goes on.
 func (e *Encoder) stepEnd() {
 	e.content.close(&e.out)
-	e.has(e.content.id)
+	if e.answered || e.content.shown != (awaken.Cursor{}) {
+		e.has(e.content.id)
+	}
 	if e.retracted {
 		e.retract(false)
 	}

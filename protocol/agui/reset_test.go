@@ -204,3 +204,26 @@ func TestReset_KeepsWhatTheClientHas(t *testing.T) {
 		t.Errorf("the client keeps %s: %s", got, out.Bytes())
 	}
 }
+
+// A step that ended without an answer, for want of money, is made again under its ID when the run goes on. A client that loses
+// the beginning of that is not shown its answer before it is streamed, even if that is stored by then.
+func TestReset_AfterAStepWithoutAnAnswer(t *testing.T) {
+	all := []*llm.Message{{ID: "m", Role: llm.User, Content: []llm.Block{llm.Text("go")}},
+		{ID: "r-0", Role: llm.Assistant, Content: []llm.Block{llm.Text("Done.")}, Metadata: &llm.Metadata{RunID: "r"}}}
+	enc := agui.NewEncoder(agui.Options{Conversation: func() ([]*llm.Message, error) { return all, nil }})
+	start, step := &awaken.RunStart{ThreadID: "t", RunID: "r"}, &awaken.StepStart{MessageID: "r-0"}
+	var out protocol.Frames
+	for i, ev := range []awaken.Event{
+		start, step, &awaken.StepEnd{}, &awaken.RunFinish{ThreadID: "t", RunID: "r", Termination: awaken.Termination{Type: awaken.Suspended}},
+		start, step, &awaken.StreamReset{Cursor: "1-5"}, step, &awaken.TextDelta{Delta: "Done."}, &awaken.InferenceComplete{}, &awaken.StepEnd{},
+	} {
+		if err := enc.Encode(&out, &awaken.Entry{Cursor: awaken.Cursor{Epoch: 1, Seq: uint64(i + 1)}, Event: ev}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &page{text: map[string]string{}}
+	p.apply(eventsIn(t, string(out.Bytes())))
+	if got := fmt.Sprint(p.shows()); got != "[Done.]" {
+		t.Errorf("the page shows %q: %s", got, out.Bytes())
+	}
+}
