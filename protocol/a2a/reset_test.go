@@ -2,11 +2,13 @@ package a2a_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/a2a"
+	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
 // A run that another worker takes over, and that parks without another text, keeps its stored answer.
@@ -35,6 +37,37 @@ func TestReset_KeepsTheStoredAnswer(t *testing.T) {
 				t.Errorf("the client has %q after\n%s", got, live.Bytes())
 			}
 		})
+	}
+}
+
+// A client whose position was lost with the owner of the run gets the task, also after the run is over.
+func TestSubscribe_PositionIsLost(t *testing.T) {
+	slow := make(chan struct{})
+	g := newRigWith(t, a2a.Config{}, slow)
+	task := g.task("SendMessage", body(message("go"), config{"returnImmediately": true}, "slow"))
+	cut := g.request(g.URL, "SubscribeToTask", map[string]any{"id": task.ID})
+	received, has, lost := "", "", ""
+	for texts := 0; texts < protocoltest.FirstPieces; texts = strings.Count(received, `"append":true`) + 1 {
+		received += readSome(cut.Body, 1, false)
+		has, lost = protocoltest.Whole(received)
+	}
+	cut.Body.Close()
+	if _, err := g.DB.Handle("").Acquire(t.Context(), task.ContextID); err != nil { // another owner takes over
+		t.Fatal(err)
+	}
+	close(slow)
+	early := g.request(g.URL, "SubscribeToTask", map[string]any{"id": task.ID}, "Last-Event-ID", lost)
+	first := has + protocoltest.ReadAll(early)
+	late := protocoltest.ReadAll(g.request(g.URL, "SubscribeToTask", map[string]any{"id": task.ID}, "Last-Event-ID", lost))
+	for name, stream := range map[string]string{"before the run is over": first, "after": late} {
+		list := events(t, stream)
+		if len(list) == 0 || list[0].Task == nil {
+			t.Errorf("%s: %s", name, stream)
+			continue
+		}
+		if end := seen(t, list); end.Status.State != a2a.Completed || text(end, "response") != protocoltest.SlowText {
+			t.Errorf("%s: %+v", name, end)
+		}
 	}
 }
 

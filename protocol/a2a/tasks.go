@@ -176,7 +176,7 @@ func (x *exchange) ended(run *awaken.Run) (*awaken.Run, error) {
 }
 
 // subscribe streams a task: the whole of it first, then what changes. A client that says which event it has last gets
-// only what follows.
+// only what follows or, if that event was lost with the owner of the run, the whole task, even if it is over.
 func (x *exchange) subscribe(id string) error {
 	run, err := x.run(id)
 	if err != nil {
@@ -205,7 +205,7 @@ func (x *exchange) subscribe(id string) error {
 			s.Through = s.After.Cursor
 		}
 		return x.stream(s, Options{})
-	case run.Status == awaken.RunDone:
+	case run.Status == awaken.RunDone && x.Request().Header.Get("Last-Event-ID") == "":
 		return unsupported("task %s is over (%s); get it instead", id, stateOf(run))
 	case run.Status == awaken.RunCreated:
 		now, err := x.Tenant().Store.LoadRun(x.Context(), id)
