@@ -42,8 +42,13 @@ for (const [version, ai] of Object.entries(packages)) {
   test(`golden runs can be followed by ai ${version}`, async () => {
     for (const file of readdirSync(folder).filter((f) => f.endsWith(".sse"))) {
       const messages = new Map<string, any>(); // what a page has
-      for (const response of readFileSync(join(folder, file), "utf8").split("---\n\n")) {
-        const list = frames(response).filter((f) => f !== "[DONE]").map((f) => JSON.parse(f));
+      const responses: any[][] = [];
+      for (const part of readFileSync(join(folder, file), "utf8").split("---\n\n")) {
+        const list = frames(part).filter((f) => f !== "[DONE]").map((f) => JSON.parse(f));
+        if (list.some((c) => c.type === "start") || responses.length === 0) responses.push(list);
+        else responses.at(-1)!.push(...list); // the next owner of a run continues the response
+      }
+      for (const list of responses) {
         const start = list.find((c) => c.type === "start");
         const failed = list.filter((c) => c.type === "error");
         const errors: unknown[] = [];

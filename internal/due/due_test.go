@@ -4,14 +4,14 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/internal/due"
 )
 
 func TestLoop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		l, began := due.NewLoop(10*time.Second), time.Now()
 		var at []time.Duration
@@ -47,7 +47,7 @@ func TestLoop_DoesNotLookAfterTheEnd(t *testing.T) {
 }
 
 func TestClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		store := time.Date(2030, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("there", 3600))
 		c := due.ClockAt(store)
 		time.Sleep(time.Hour)
@@ -58,7 +58,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestChore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubbletest.Test(t, func(t *testing.T) {
 		var c due.Chore
 		var got []bool
 		for range 4 {
