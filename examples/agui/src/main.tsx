@@ -142,14 +142,14 @@ const progress = {
 
 /** State that the page and the agent share and both change. */
 function Shared() {
-  const { agent } = useAgent({ agentId });
+  const { agent, isReady } = useAgent({ agentId }); // until it is, the agent is a placeholder, which loses messages
   const say = useSay();
   const counter = Number(agent.state?.counter ?? 0);
   return (
     <aside>
       <h3>Shared state</h3>
       <pre id="state">{JSON.stringify(agent.state ?? {})}</pre>
-      <button id="count" onClick={() => agent.setState({ ...agent.state, counter: counter + 10 })}>Count on</button>
+      <button id="count" disabled={!isReady} onClick={() => agent.setState({ ...agent.state, counter: counter + 10 })}>Count on</button>
       <h3>Agent</h3>
       <select id="agent" value={agentId} aria-label="Agent" onChange={(e) => (location.search = `agent=${e.target.value}`)}>
         {["scenario", ...Object.keys(samples)].map((a) => <option key={a}>{a}</option>)}
@@ -157,7 +157,7 @@ function Shared() {
       <h3>Try</h3>
       <p>
         {samples[agentId]?.map(([label, text]) => (
-          <button key={label} type="button" className="sample" disabled={agent.isRunning} onClick={() => say(text)}>{label}</button>
+          <button key={label} type="button" className="sample" disabled={!isReady || agent.isRunning} onClick={() => say(text)}>{label}</button>
         ))}
       </p>
       {!samples[agentId] && <p>scenario:text, scenario:tool, scenario:approval, scenario:approvals, scenario:state, scenario:slow, scenario:frontend-tool</p>}
