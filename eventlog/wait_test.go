@@ -269,7 +269,7 @@ func TestTail_AnotherReaderPollsWhileTheFirstIsBusy(t *testing.T) {
 }
 
 // A delta's way from the sink to a reader that waits for it allocates nothing.
-func TestTail_AllocatesNothingForADelta(t *testing.T) {
+func TestBudget_TailAllocatesNothingForADelta(t *testing.T) {
 	if testenv.Race {
 		t.Skip("the race detector allocates")
 	}

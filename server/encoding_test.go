@@ -303,7 +303,7 @@ func TestEncodings_OnlyTheSameIsShared(t *testing.T) {
 }
 
 // The way of a chunk from the log into a stream's buffer allocates nothing.
-func TestEncodings_AllocateNothingForAChunk(t *testing.T) {
+func TestBudget_EncodingsAllocateNothingForAChunk(t *testing.T) {
 	if testenv.Race {
 		t.Skip("the race detector allocates")
 	}
@@ -339,7 +339,7 @@ func (c *connection) SetWriteDeadline(time.Time) error { return nil }
 func (c *connection) Flush()                           { c.flushed <- struct{}{} }
 
 // Nor does the whole way, from the run's sink to the client's connection.
-func TestFeed_AllocatesNothingForAChunk(t *testing.T) {
+func TestBudget_FeedAllocatesNothingForAChunk(t *testing.T) {
 	if testenv.Race {
 		t.Skip("the race detector allocates")
 	}

@@ -103,7 +103,7 @@ type stage struct {
 	queue *away
 	box   *mailbox.Mailbox
 	url   string
-	// thread is that of the run that is played.
+	// thread is the thread of the played run.
 	thread string
 	parks  int  // how often the run parks
 	ends   bool // the run ends, after it has parked or not

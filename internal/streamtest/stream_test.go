@@ -250,7 +250,7 @@ func (s *stage) compare(ctx context.Context, runID, name string, r *reader, lost
 	}
 }
 
-// compareStored compares the texts of a page that followed the run with those of the stored messages, if the run is over.
+// compareStored compares the texts on a page that followed the run with the stored messages, if the run is over.
 func (s *stage) compareStored(ctx context.Context, runID string, m *message, received string) {
 	run, err := s.store.LoadRun(ctx, runID)
 	if err != nil || run.Status != awaken.RunDone {

@@ -42,7 +42,7 @@ func goldenEntries(t *testing.T, path string) (out []awaken.Entry) {
 }
 
 // Encoding a chunk allocates nothing.
-func TestCanonicalFrames_AllocateNothing(t *testing.T) {
+func TestBudget_CanonicalFramesAllocateNothing(t *testing.T) {
 	if testenv.Race {
 		t.Skip("the race detector allocates")
 	}
