@@ -57,7 +57,7 @@ reported as unknown yet. awaken config diff checks documents against a database.
 // checkDocuments applies documents to a new server in memory, and prints the warnings about them.
 func checkDocuments(ctx context.Context, con *console, s settings.Settings, paths []string) error {
 	docs, err := readDocuments(con, paths)
-	if err != nil || len(docs) == 0 {
+	if err != nil || len(docs) == 0 && s.AgentsFile == "" {
 		return err
 	}
 	s.Secrets.Key, s.Secrets.KeyFile = awaken.NewSecret(config.NewKey()), "" // which encrypts nothing that lasts
@@ -67,7 +67,8 @@ func checkDocuments(ctx context.Context, con *console, s settings.Settings, path
 		return err
 	}
 	defer m.Close()
-	if err := seedManager(ctx, m, &s); err != nil {
+	s.ConfigDir = "" // the documents in question
+	if err := (&control{manager: m}).fill(ctx, con, &s); err != nil {
 		return err
 	}
 	applied, err := m.Apply(ctx, bare(docs), false, true, commandActor)
@@ -75,7 +76,9 @@ func checkDocuments(ctx context.Context, con *console, s settings.Settings, path
 		return withStatus(located(docs, err))
 	}
 	printWarnings(con, docs, applied.Warnings)
-	fmt.Fprintf(con.err, "checked %s\n", count(len(docs), "document"))
+	if len(docs) > 0 {
+		fmt.Fprintf(con.err, "checked %s\n", count(len(docs), "document"))
+	}
 	return nil
 }
 
