@@ -3,7 +3,7 @@ package awaken
 import (
 	"errors"
 
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 )
 
 // AgentBudget limits the spending of an agent, in US dollars. A nil field sets no limit.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
 )
 
 // Delegator is a tool whose calls start child runs in the same store, or wait for one. The

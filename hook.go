@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Phase is a point in a run at which hooks are called.

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/awaken-go/awaken/internal/check"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
 )
 
 // Prices are the prices of a model, in US dollars per million tokens. A model without a price

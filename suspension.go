@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/internal/strict"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 )
 
 // ResumeMode says how a decision resumes a suspended call.

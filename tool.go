@@ -11,8 +11,8 @@ import (
 
 	"github.com/awaken-go/awaken/internal/schema"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Tool is a function that a model can call. Implementations are safe for concurrent use.

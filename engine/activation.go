@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/internal/clientdata"
 	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/internal/tracecontext"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state"
 )

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // children handles the runs that calls have started.

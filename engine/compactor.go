@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/ownership"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // compactor keeps long conversations summarised.

@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/state/builtin"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // composed returns what a run noted about the request of a step, without estimates, and what is doubted about it.

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/builtin"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Config configures a Runtime. Agents, Models and Providers are required to run anything; every

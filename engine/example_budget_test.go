@@ -6,9 +6,9 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/memory"
 )
 

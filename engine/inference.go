@@ -7,10 +7,10 @@ import (
 	"hash/fnv"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // inference calls the model.

@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // call is one tool call of the current step. Its flags are together, because it is allocated with its record:

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // run is one activation of a run: from its start, or its resumption, until it finishes or

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // marks is the taint of a run as its tools and hooks see it, and what they have read that tainted runs wrote. It is safe for

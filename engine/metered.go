@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
 )
 
 // metered is a model that is used concurrently with a run and paid from the run's budgets. It

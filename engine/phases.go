@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // phases runs hooks, gates and scheduled actions.

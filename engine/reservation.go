@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/state"
 )
 

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Runtime runs agents. It is safe for concurrent use.

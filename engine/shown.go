@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/state/builtin"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // Shown returns what the model was shown in a step of a run that it has answered, or in which the run failed. It returns ErrNotFound if

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/state/builtin"
 	"github.com/awaken-go/awaken/store/memory"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // pagedStore counts the queries of entries, and those that have no limit.

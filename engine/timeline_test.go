@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/store/memory"
-	"github.com/awaken-go/awaken/timeline"
-	"github.com/awaken-go/awaken/timeline/timelinetest"
+	"github.com/awaken-go/awaken/trace/timeline"
+	"github.com/awaken-go/awaken/trace/timeline/timelinetest"
 )
 
 // watchedStore is a store whose commits have a witness.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // wallet handles the budgets of a run.

@@ -1,4 +1,4 @@
-// Package eval says whether agents do what is expected of them.
+// Package eval checks whether agents do what is expected of them.
 //
 // A [Dataset] is a list of cases. A [Fixture] is one: what the user says, what a scripted model answers, and an
 // [Expectation] of the run. What a run did is an [Observation]; [NewReport] compares the two. [Diff] compares the reports of a run

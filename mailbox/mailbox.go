@@ -15,7 +15,7 @@ import (
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/eventlog"
 	"github.com/awaken-go/awaken/internal/ids"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Config configures a Mailbox. Only Queue is required; every other field has a useful zero

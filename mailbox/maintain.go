@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/blob"
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 )
 
 // recoverLost reclaims the dispatches of lost workers before this worker starts. It returns nil

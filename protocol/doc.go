@@ -1,4 +1,4 @@
-// Package protocol is what the adapters of client protocols share. AI SDK, AG-UI and others each have
+// Package protocol contains what the adapters of client protocols share. AI SDK, AG-UI and others each have
 // a package below this one. An adapter has three parts.
 //
 // Routes. A [Route] is one entry of the server's table: its access, what it takes and returns, and a

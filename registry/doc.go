@@ -19,7 +19,7 @@
 //		"log"
 //
 //		"github.com/awaken-go/awaken"
-//		"github.com/awaken-go/awaken/builtin"
+//		"github.com/awaken-go/awaken/state/builtin"
 //		"github.com/awaken-go/awaken/llm"
 //		"github.com/awaken-go/awaken/llm/llmtest"
 //		"github.com/awaken-go/awaken/registry"

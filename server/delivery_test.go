@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/awaken-go/awaken/webhook"
+	"github.com/awaken-go/awaken/automate/webhook"
 )
 
 // notified stores a hook of which the last delivery has failed.

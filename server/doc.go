@@ -30,6 +30,12 @@
 //	automation  schedules, triggers, webhooks
 //	figures     usage, series, budgets, activity, replicas
 //
+// Other packages below this one serve parts that are no routes of a noun:
+//
+//	console     the files of the web console
+//	jwt         tokens of the users of an identity provider
+//	telemetry   spans and metrics, sent to a collector
+//
 // A [Wing] returns its routes for a [Kernel], which is what the server lends it. Its handlers get a
 // [Request]. No wing imports another one.
 //

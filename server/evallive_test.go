@@ -17,7 +17,7 @@ import (
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/registry"
-	"github.com/awaken-go/awaken/rollup"
+	"github.com/awaken-go/awaken/trace/rollup"
 )
 
 // judges offers the runs that have ended, and judges them, as the server does in the background.

@@ -14,11 +14,11 @@ import (
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/evals"
 	"github.com/awaken-go/awaken/server/servertest"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 const (

@@ -3,8 +3,8 @@ package server
 import (
 	"context"
 
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
 )
 

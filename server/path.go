@@ -6,9 +6,9 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/state/profile"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // ThreadStore is what the routes of threads and runs need of a store beyond what a mailbox needs.

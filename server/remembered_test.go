@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/plugin/permission"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // recall stores a memory of a user, as the plugin does.

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/state/profile"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // Runtime is what the server needs of a mailbox's runtimes beyond what the mailbox needs. New

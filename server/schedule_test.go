@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/schedule"
+	"github.com/awaken-go/awaken/automate/schedule"
 	"github.com/awaken-go/awaken/server/servertest"
 )
 

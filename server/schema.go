@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/schedule"
+	"github.com/awaken-go/awaken/automate/webhook"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/limit"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
-	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/state"
-	"github.com/awaken-go/awaken/webhook"
 )
 
 // object is a JSON object of the OpenAPI document.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/servertest"
+	"github.com/awaken-go/awaken/trace/rollup"
 )
 
 // roll counts the runs that have ended.

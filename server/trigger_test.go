@@ -18,10 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/trigger"
+	"github.com/awaken-go/awaken/automate/webhook"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/server/servertest"
-	"github.com/awaken-go/awaken/trigger"
-	"github.com/awaken-go/awaken/webhook"
 )
 
 const triggered = `"run":{"agent_id":"default","messages":[{"role":"user","content":"Look at this."}]}`

@@ -10,22 +10,22 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/schedule"
+	"github.com/awaken-go/awaken/automate/trigger"
+	"github.com/awaken-go/awaken/automate/webhook"
 	"github.com/awaken-go/awaken/bus"
-	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval/live"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/internal/fault"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/profile"
-	"github.com/awaken-go/awaken/rollup"
-	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/access"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/store/postgres"
-	"github.com/awaken-go/awaken/trigger"
-	"github.com/awaken-go/awaken/webhook"
+	"github.com/awaken-go/awaken/trace/rollup"
 )
 
 // systemTenant is the tenant whose profile holds the server's keys. No key can belong to it.

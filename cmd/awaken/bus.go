@@ -11,7 +11,7 @@ import (
 	"github.com/awaken-go/awaken/bus/nats"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/internal/ids"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // openBus returns the bus between the processes that use a database, or nil if there is none.

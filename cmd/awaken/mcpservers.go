@@ -23,7 +23,7 @@ import (
 	"github.com/awaken-go/awaken/llm/provider"
 	"github.com/awaken-go/awaken/plugin/mcp"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // mcpServers connects to the MCP servers of documents.

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/schedule"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/profile"
-	"github.com/awaken-go/awaken/schedule"
 	"github.com/awaken-go/awaken/server/figures"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // The mark of a restored database is a value in it, in the profile of the system tenant.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/webhook/deliver"
 	"github.com/awaken-go/awaken/cmd/awaken/internal/settings"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/engine"
@@ -33,7 +34,6 @@ import (
 	"github.com/awaken-go/awaken/server/figures"
 	"github.com/awaken-go/awaken/server/jwt"
 	"github.com/awaken-go/awaken/server/runs"
-	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 const serveHelp = `Serve agents over HTTP.

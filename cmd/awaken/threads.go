@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog/threadfile"
 	"github.com/awaken-go/awaken/internal/ids"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/sqlite"
-	"github.com/awaken-go/awaken/threadfile"
 )
 
 // threadTool is shared by the commands about threads.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 )
 
 // State is a configuration. It is not safe for concurrent use.

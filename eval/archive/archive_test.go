@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/eval/archive/archivetest"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/store/memory"
 )
 

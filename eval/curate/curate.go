@@ -1,4 +1,4 @@
-// Package curate makes cases of recorded runs.
+// Package curate turns recorded runs into the cases of a dataset.
 //
 //	rec, err := trace.Record(ctx, store, runID)
 //	fixture, err := curate.Fixture(rec, curate.Options{})

@@ -16,7 +16,7 @@ import (
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/eval/runner"
 	"github.com/awaken-go/awaken/internal/due"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/trace"
 )
 

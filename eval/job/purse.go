@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 )
 
 // Purse pays for the evaluations of a tenant from its budget.

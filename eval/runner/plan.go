@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state/builtin"
 	"github.com/awaken-go/awaken/trace"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/awaken-go/awaken/store/file"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // store is what a crash test needs of a backend.

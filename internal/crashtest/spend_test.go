@@ -14,8 +14,8 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/testenv"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/trace/replay/replaytest"
 )
 

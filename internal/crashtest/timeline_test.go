@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/timeline"
-	"github.com/awaken-go/awaken/timeline/timelinetest"
+	"github.com/awaken-go/awaken/trace/timeline"
+	"github.com/awaken-go/awaken/trace/timeline/timelinetest"
 )
 
 // witnessed is a store whose commits are noted in a file, which outlives the process.

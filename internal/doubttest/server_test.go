@@ -17,14 +17,15 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/automate/webhook"
+	"github.com/awaken-go/awaken/automate/webhook/deliver"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/plugin/handoff"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 	"github.com/awaken-go/awaken/plugin/observe"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol/a2a"
 	"github.com/awaken-go/awaken/protocol/acp"
 	"github.com/awaken-go/awaken/protocol/agui"
@@ -36,10 +37,9 @@ import (
 	"github.com/awaken-go/awaken/server/automation"
 	"github.com/awaken-go/awaken/server/runs"
 	"github.com/awaken-go/awaken/server/telemetry"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/store/postgres"
 	"github.com/awaken-go/awaken/store/sqlite"
-	"github.com/awaken-go/awaken/webhook"
-	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 // job is the configuration of a server, in its environment.

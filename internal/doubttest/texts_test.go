@@ -19,8 +19,8 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog/threadfile"
 	"github.com/awaken-go/awaken/internal/claimtest"
-	"github.com/awaken-go/awaken/threadfile"
 )
 
 // eventFolder is the folder of the files in which a server writes the events of runs.

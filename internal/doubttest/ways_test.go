@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/threadfile"
+	"github.com/awaken-go/awaken/eventlog/threadfile"
 )
 
 // way is a way out of a doubt.

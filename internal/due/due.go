@@ -1,4 +1,4 @@
-// Package due has what workers share that serve stored rows which are due: schedules, webhook endpoints and deliveries, judgements,
+// Package due runs the workers of stored rows that become due: schedules, webhook endpoints and deliveries, judgements,
 // evaluations.
 //
 // Such a row has a revision and a time. A worker reads rows whose time has come, and takes one by storing it, with the revision that

@@ -25,9 +25,9 @@ func TestClients_AreServedByAlternatingReplicas(t *testing.T) {
 	t.Cleanup(func() { _ = p.Stop() })
 	root := testenv.ModuleRoot(t)
 	for _, suite := range []struct{ folder, file, core string }{
-		{"e2e", "chat.test.js", "text streams|an approval is given$|a reload in the middle of a text|stop stops the run|another answer$"},
-		{"e2e", "openai.test.js", "text and a conversation|a tool of the client|cut off and read again|cancelled and deleted"},
-		{"e2e/agui", "agui.test.js", "text comes in pieces|a call that a person approves|state is shared|stopped from elsewhere|two tabs see"},
+		{"internal/e2e", "chat.test.js", "text streams|an approval is given$|a reload in the middle of a text|stop stops the run|another answer$"},
+		{"internal/e2e", "openai.test.js", "text and a conversation|a tool of the client|cut off and read again|cancelled and deleted"},
+		{"internal/e2e/agui", "agui.test.js", "text comes in pieces|a call that a person approves|state is shared|stopped from elsewhere|two tabs see"},
 	} {
 		t.Run(suite.file, func(t *testing.T) {
 			var databases []string

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/awaken-go/awaken/automate/webhook"
 	"github.com/awaken-go/awaken/internal/testenv"
-	"github.com/awaken-go/awaken/webhook"
 )
 
 // told is a receiver of webhooks, which checks every message, and refuses some.

@@ -27,7 +27,7 @@ import (
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/runs"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // away is a queue whose threads cannot be read while gone is set.

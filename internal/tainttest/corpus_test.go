@@ -19,6 +19,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
+	"github.com/awaken-go/awaken/eventlog/threadfile"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/background"
@@ -31,11 +32,10 @@ import (
 	"github.com/awaken-go/awaken/plugin/permission"
 	"github.com/awaken-go/awaken/plugin/web"
 	"github.com/awaken-go/awaken/plugin/workspace"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol/a2a/remote"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state/profile"
 	memstore "github.com/awaken-go/awaken/store/memory"
-	"github.com/awaken-go/awaken/threadfile"
 )
 
 // secret is what must not arrive.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/access"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // contents is everything that the ports of a store return.

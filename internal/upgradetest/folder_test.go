@@ -19,7 +19,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/store/file"
 )
 

@@ -11,12 +11,12 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
 	"github.com/awaken-go/awaken/server/access"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // hangs is the number of runs in flight when the process is killed. It is also the number of

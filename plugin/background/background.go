@@ -33,9 +33,9 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // PluginID is the name of the plugin and of its section.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // What the model reads about tools whose targets it has to write.

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/builtin"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Actions that other plugins and tools can schedule.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // agentPriors is the frequency of use of an agent's tools, learned over its runs.

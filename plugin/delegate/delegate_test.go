@@ -13,16 +13,16 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/internal/sectiontest"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/plugin/delegate"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 func wantEnds(t *testing.T, c *crew, want map[string]string) {

@@ -1,5 +1,4 @@
-// Package fork says what becomes of the tool calls of a run that is forked from another one: what they returned then is used again, they
-// are refused, or a person is asked.
+// Package fork decides the tool calls of a forked run: each gets its recorded result, is refused, or waits for a person.
 //
 // A fork takes up the conversation of a run before one of its steps, on a thread of its own. Calls before that step are history, and
 // never made again. Of the calls that follow, the section "fork" of the agent decides:

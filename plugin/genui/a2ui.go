@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // The catalogues of the A2UI project. A surface of another catalogue may have components of any type.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/plugin/genui"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 var limits = genui.Limits{Components: 50, Depth: 8, Bytes: 64 << 10}

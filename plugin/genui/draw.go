@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/plugin/internal/childrun"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // The ids of the tools that draw with JSON Render and OpenUI.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // Name is the name of the plugin and of its section.

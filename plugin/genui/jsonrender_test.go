@@ -10,11 +10,11 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/genui"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // orderLines builds a form, as a sub-agent writes it: with words, fences and every kind of operation.

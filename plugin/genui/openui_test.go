@@ -8,9 +8,9 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/genui"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 const orderCode = `root = Card([header, form])

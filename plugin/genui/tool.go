@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // a2uiTool draws with A2UI. Nothing happens outside the run: the page draws what it sees of the call.

@@ -30,8 +30,8 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // PluginID is the name of the plugin and of its section.

@@ -9,13 +9,13 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/awakentest"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/internal/sectiontest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
 	"github.com/awaken-go/awaken/plugin/handoff"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 func agent(id, section string) *awaken.AgentSpec {

@@ -18,7 +18,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // authorization is how a connection to a server that has to be authorized gets tokens. A server that each user authorizes

@@ -19,7 +19,7 @@ import (
 	"github.com/awaken-go/awaken/plugin/mcp"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth/oauthtest"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/store/memory"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/egress"
 	"github.com/awaken-go/awaken/internal/toolname"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // reach is where a call of a tainted run carries data to. It is nil for a call that rules about tainted runs are not

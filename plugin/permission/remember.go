@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/pattern"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/builtin"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Remembered approvals. Rules of a section are never copied here, so that removing a rule from

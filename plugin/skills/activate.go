@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // The tools of agents that have skills.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // command activates the skill that a person asks for with a message that begins with /name. Other

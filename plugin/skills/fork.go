@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/plugin/internal/childrun"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // maxForks is how deep forked skills may be below the root run.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/toolname"
 	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // Options say where skills come from and what they may do.

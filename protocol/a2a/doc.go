@@ -13,6 +13,6 @@
 // that waits for people has the state INPUT_REQUIRED or AUTH_REQUIRED, with its questions as data; the answer is a
 // message with the id of the task.
 //
-// Clients that do not stay connected are told by push notifications: each configuration is a hook (package webhook/deliver), whose receiver
+// Clients that do not stay connected are told by push notifications: each configuration is a hook (package automate/webhook/deliver), whose receiver
 // gets every new state of the task and, with the states in which the task waits or is over, the artifacts.
 package a2a

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/webhook"
+	"github.com/awaken-go/awaken/automate/webhook/deliver"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/protocol/a2a"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
-	"github.com/awaken-go/awaken/webhook"
-	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 // pushed is a notification.

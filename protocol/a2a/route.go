@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/webhook/deliver"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 // Config configures the protocol. The zero Config exposes every agent.

@@ -51,7 +51,7 @@ func (c *collected) take(e sdk.Event) {
 }
 
 // The client of a2a-go says the words of the scenario agent that A2A has words for, in both bindings; is cut off and subscribes again; and does so on
-// another replica. (A process that is killed is the matter of the tests in e2e.)
+// another replica. (A process that is killed is the matter of the tests in internal/e2e.)
 func TestSDK(t *testing.T) {
 	for _, binding := range []sdk.TransportProtocol{sdk.TransportProtocolHTTPJSON, sdk.TransportProtocolJSONRPC} {
 		t.Run(string(binding), func(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/eventlog/threadfile"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
 	"github.com/awaken-go/awaken/protocol/acp"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
-	"github.com/awaken-go/awaken/threadfile"
 )
 
 type listed struct {

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // version is the AG-UI version that current clients speak.

@@ -17,7 +17,7 @@ import (
 // TestGolden encodes the events of every run of the golden corpus and compares the bytes with
 // testdata/runs. Each section of events there has a section of frames here, and another one
 // with the frames that differ for a client older than version 1.0. The real client packages
-// check all of them too, in e2e/agui.
+// check all of them too, in internal/e2e/agui.
 func TestGolden(t *testing.T) {
 	protocoltest.Golden(t, ".txtar", func(t *testing.T, r *protocoltest.GoldenRun) []byte {
 		got := &txtar.Archive{}

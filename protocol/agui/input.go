@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/internal/clientdata"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // input is the body of a run request, RunAgentInput. Unknown fields are ignored, because

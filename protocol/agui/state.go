@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/protocol"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // sharedState is the state that the client and the run share, as the client has it.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/internal/strict"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Levels keeps the log levels that sessions of the older era have set. A [profile.Store] is one.

@@ -34,19 +34,19 @@ const (
 var importRules = []importRule{
 	{
 		name:  onlyStdRule,
-		of:    list("./state", "./llm", "./profile"),
+		of:    list("./state", "./llm", "./state/profile"),
 		allow: list("std", "./internal/strict", "./internal/appendjson", "./internal/rope"),
 	},
 	{
 		name:  moneyRule,
-		of:    list("./money"),
+		of:    list("./limit/money"),
 		allow: list("std", "./internal/*"),
 	},
 	{
 		name:   pluginRule,
 		of:     list("./plugin/*"),
 		forbid: list("./..."),
-		allow:  list(".", "./builtin", "./state", "./llm", "./profile", "./trace", "./plugin/*", "./internal/*"),
+		allow:  list(".", "./state/builtin", "./state", "./llm", "./state/profile", "./trace", "./plugin/*", "./internal/*"),
 	},
 	{
 		name:   internalRule,
@@ -58,7 +58,7 @@ var importRules = []importRule{
 		name:   rootRule,
 		of:     list("."),
 		forbid: list("./..."),
-		allow:  list("./state", "./llm", "./money", "./profile", "./internal/*"),
+		allow:  list("./state", "./llm", "./limit/money", "./state/profile", "./internal/*"),
 	},
 	{
 		name:   engineRule,
@@ -74,7 +74,7 @@ var importRules = []importRule{
 	{
 		name: httpRule,
 		of:   list("./..."),
-		except: list("./llm/*", "./protocol", "./protocol/*", "./server", "./server/*", "./console", "./plugin/mcp", "./plugin/mcp/oauth", "./plugin/mcp/oauth/oauthtest", "./plugin/web", "./webhook/deliver",
+		except: list("./llm/*", "./protocol", "./protocol/*", "./server", "./server/*", "./console", "./plugin/mcp", "./plugin/mcp/oauth", "./plugin/mcp/oauth/oauthtest", "./plugin/web", "./automate/webhook/deliver",
 			"./internal/sse", "./internal/httpguard", "./internal/httpguard/guardtest", "./internal/otlptest", "./examples/*", "./cmd/awaken", "./scripts/conformance"),
 		forbid: list("net/http", "net/http/*"),
 	},

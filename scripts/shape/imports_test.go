@@ -123,17 +123,17 @@ func TestImportsCheckerFindsViolations(t *testing.T) {
 		},
 		{
 			name: "money and plugins import what they may",
-			pkgs: []pkg{our("./money", "./internal/strict"), our("./plugin/stop", ".", "./builtin", "./state", "./internal/glob")},
+			pkgs: []pkg{our("./limit/money", "./internal/strict"), our("./plugin/stop", ".", "./state/builtin", "./state", "./internal/glob")},
 		},
 		{
 			name: "money imports the root, a plugin imports the registry",
-			pkgs: []pkg{our("./money", "."), our("./plugin/stop", "./registry")},
-			want: []violation{{moneyRule, "./money", "."}, {pluginRule, "./plugin/stop", "./registry"}},
+			pkgs: []pkg{our("./limit/money", "."), our("./plugin/stop", "./registry")},
+			want: []violation{{moneyRule, "./limit/money", "."}, {pluginRule, "./plugin/stop", "./registry"}},
 		},
 		{
 			name: "profile imports the root",
-			pkgs: []pkg{our("./profile", ".")},
-			want: []violation{{onlyStdRule, "./profile", "."}},
+			pkgs: []pkg{our("./state/profile", ".")},
+			want: []violation{{onlyStdRule, "./state/profile", "."}},
 		},
 		{name: "llm adapters import llm and their SDK", pkgs: []pkg{our("./llm/openai", "./llm", "github.com/openai/openai-go/v3")}},
 		{
@@ -148,7 +148,7 @@ func TestImportsCheckerFindsViolations(t *testing.T) {
 			want: []violation{{internalRule, "./internal/sse", "."}, {internalRule, "./internal/sse", "./state"}},
 		},
 
-		{name: "root imports what it may", pkgs: []pkg{our(".", "./state", "./llm", "./profile", "./internal/ids")}},
+		{name: "root imports what it may", pkgs: []pkg{our(".", "./state", "./llm", "./state/profile", "./internal/ids")}},
 		{
 			name: "root imports a plugin and an llm adapter",
 			pkgs: []pkg{our(".", "./plugin/stop", "./llm/openai")},

@@ -3,6 +3,7 @@
 //	go run ./scripts/shape            print the figures
 //	go run ./scripts/shape -check     print violations; exit status 1 if there are any
 //	go run ./scripts/shape -imports   print the table of imports, for imports.txt
+//	go run ./scripts/shape -map       write the map of packages in docs/design.md
 //
 // Code is of three kinds. A kit is a package that only tests import: its name ends in "test", or it
 // is internal/testenv. Examples and scripts are programs beside the product: they are left out of the
@@ -36,18 +37,19 @@ import (
 func main() {
 	check := flag.Bool("check", false, "check the limits instead of printing the figures")
 	imports := flag.Bool("imports", false, "print the table of imports instead of the figures")
+	chart := flag.Bool("map", false, "write the map of packages in docs/design.md instead of printing the figures")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "shape: unexpected argument:", flag.Arg(0))
 		os.Exit(2)
 	}
-	if err := run(os.Stdout, *check, *imports); err != nil {
+	if err := run(os.Stdout, *check, *imports, *chart); err != nil {
 		fmt.Fprintln(os.Stderr, "shape:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, check, imports bool) error {
+func run(out io.Writer, check, imports, chart bool) error {
 	root, err := moduleRoot()
 	if err != nil {
 		return err
@@ -68,6 +70,8 @@ func run(out io.Writer, check, imports bool) error {
 		return nil
 	case imports:
 		return t.writeImports(out)
+	case chart:
+		return t.updateMap(filepath.Join(root, mapFile))
 	default:
 		return t.print(out)
 	}

@@ -240,7 +240,7 @@ func TestLimitsFindViolations(t *testing.T) {
 func TestTableFindsViolations(t *testing.T) {
 	const table = "# a comment\n\n.\n\t./llm\n\t./state\n\n./gone\n\n./llm\n\n./state\n"
 	listed := []pkg{
-		{ImportPath: module, Imports: []string{"fmt", absolute("./llm"), absolute("./profile")}},
+		{ImportPath: module, Imports: []string{"fmt", absolute("./llm"), absolute("./state/profile")}},
 		{ImportPath: absolute("./llm")},
 		{ImportPath: absolute("./new")},
 		{ImportPath: absolute("./state")},
@@ -248,7 +248,7 @@ func TestTableFindsViolations(t *testing.T) {
 		{ImportPath: "fmt", Standard: true},
 	}
 	want := []violation{
-		{tableRule, ".", "imports ./profile"},
+		{tableRule, ".", "imports ./state/profile"},
 		{tableRule, ".", "does not import ./state"},
 		{tableRule, "./new", "is not in the table"},
 		{tableRule, "./gone", "does not exist"},

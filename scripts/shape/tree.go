@@ -19,6 +19,7 @@ const module = "github.com/awaken-go/awaken"
 // pkg is the part of the output of go list that the program needs.
 type pkg struct {
 	ImportPath     string
+	Doc            string // the first sentence of its documentation
 	Standard       bool
 	Module         *struct{ Path string }
 	GoFiles        []string
@@ -102,7 +103,7 @@ func readTree(listed []pkg, module fs.FS) (*tree, error) {
 // goList lists the packages of the module in root and all of their dependencies.
 func goList(root string) ([]pkg, error) {
 	cmd := exec.Command("go", "list", "-deps",
-		"-json=ImportPath,Standard,Module,GoFiles,CgoFiles,IgnoredGoFiles,Imports,TestImports,XTestImports,Deps", "./...")
+		"-json=ImportPath,Doc,Standard,Module,GoFiles,CgoFiles,IgnoredGoFiles,Imports,TestImports,XTestImports,Deps", "./...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
 )

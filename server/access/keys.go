@@ -19,8 +19,8 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/internal/ids"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Keys holds the keys of a server: stored keys and fixed ones. It is safe for concurrent use.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // session is the sign-in of a browser with a key. Its secret, which is in a cookie, stands for the key

@@ -1,4 +1,4 @@
-// Package access serves who may use a server: its keys, the sessions of browsers that sign in with one, and the tenants that have
+// Package access controls who may use a server: its keys, the sessions of browsers that sign in with one, and the tenants that have
 // keys. [Keys] holds the keys, and is how the server authenticates requests.
 package access
 

@@ -3,9 +3,9 @@ package automation
 import (
 	"time"
 
+	"github.com/awaken-go/awaken/automate/webhook"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
-	"github.com/awaken-go/awaken/webhook"
 )
 
 // deliveries has the handler of what was sent to the receivers of hooks.

@@ -16,11 +16,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/trigger"
+	"github.com/awaken-go/awaken/automate/webhook"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
-	"github.com/awaken-go/awaken/trigger"
-	"github.com/awaken-go/awaken/webhook"
 )
 
 // door returns the route at which other systems start runs. Its callers have no key: each request is authentic by its URL or its own signature.

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/schedule"
+	"github.com/awaken-go/awaken/automate/schedule/fire"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/schedule"
-	"github.com/awaken-go/awaken/schedule/fire"
 	"github.com/awaken-go/awaken/server"
 )
 

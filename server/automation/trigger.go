@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/trigger"
+	"github.com/awaken-go/awaken/automate/webhook"
+	"github.com/awaken-go/awaken/automate/webhook/deliver"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/internal/failpoint"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
-	"github.com/awaken-go/awaken/trigger"
-	"github.com/awaken-go/awaken/webhook"
-	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 // TriggerConfig configures triggers, with which other systems start runs of tenants.

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/automate/webhook"
+	"github.com/awaken-go/awaken/automate/webhook/deliver"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
-	"github.com/awaken-go/awaken/webhook"
-	"github.com/awaken-go/awaken/webhook/deliver"
 )
 
 // webhooks has the handlers of the endpoints that are told about the runs of a tenant.

@@ -5,11 +5,11 @@ package automation
 import (
 	"context"
 
+	"github.com/awaken-go/awaken/automate/schedule"
+	"github.com/awaken-go/awaken/automate/schedule/fire"
+	"github.com/awaken-go/awaken/automate/webhook"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/schedule"
-	"github.com/awaken-go/awaken/schedule/fire"
 	"github.com/awaken-go/awaken/server"
-	"github.com/awaken-go/awaken/webhook"
 )
 
 // Config configures a Wing. The routes of a field that is nil are not registered.

@@ -9,10 +9,10 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/pattern"
 	"github.com/awaken-go/awaken/plugin/permission"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 const (

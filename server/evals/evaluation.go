@@ -16,10 +16,10 @@ import (
 	"github.com/awaken-go/awaken/eval/archive"
 	"github.com/awaken-go/awaken/eval/job"
 	"github.com/awaken-go/awaken/eval/runner"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Limits bounds evaluations. A field that is 0 has its default, except for Revisions.

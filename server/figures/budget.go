@@ -1,8 +1,8 @@
 package figures
 
 import (
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/server"

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 const (

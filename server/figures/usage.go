@@ -2,11 +2,11 @@ package figures
 
 import (
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/trace/rollup"
 )
 
 // usage has the handler of the token usage and cost of runs.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/protocol"
-	"github.com/awaken-go/awaken/rollup"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/trace/rollup"
 )
 
 // Config configures a Wing.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/eventlog"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/internal/sse"
 	"github.com/awaken-go/awaken/internal/strict"
 	"github.com/awaken-go/awaken/protocol"

@@ -7,9 +7,9 @@ import (
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/plugin/memory"
 	"github.com/awaken-go/awaken/plugin/permission"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // remembered has the handlers of what plugins keep in the profile of a tenant: approvals, of agents and users, and

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
 )
 
 const now = 1_000_000

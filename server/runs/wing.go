@@ -5,8 +5,8 @@ package runs
 import (
 	"slices"
 
-	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/eval/live"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/protocol"
 	"github.com/awaken-go/awaken/server"
 )

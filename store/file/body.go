@@ -6,7 +6,7 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/store/internal/threads"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // body is the content of a thread. table.mu guards it; elements of its slices are

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog/changelogtest"
+	"github.com/awaken-go/awaken/eventlog/changelog/changelogtest"
 )
 
 func TestChanges(t *testing.T) {

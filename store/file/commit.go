@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/state"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )

@@ -48,9 +48,9 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/internal/failpoint"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // ErrLocked is returned by Open when another process, or another Store of this process,

@@ -11,8 +11,8 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/eventlog/eventlogtest"
 	"github.com/awaken-go/awaken/internal/testenv"
-	"github.com/awaken-go/awaken/profile"
-	"github.com/awaken-go/awaken/profile/profiletest"
+	"github.com/awaken-go/awaken/state/profile"
+	"github.com/awaken-go/awaken/state/profile/profiletest"
 	"github.com/awaken-go/awaken/store/file"
 	"github.com/awaken-go/awaken/store/storetest"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 )
 
 // inbox implements [awaken.Inbox].

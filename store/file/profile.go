@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/internal/ids"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 const profilesDir = "profiles"

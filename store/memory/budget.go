@@ -5,7 +5,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 )
 
 // budget implements [money.Budget].

@@ -2,7 +2,7 @@ package memory
 
 import (
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/mailbox"
 )
 

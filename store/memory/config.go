@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/config/configstate"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 )
 
 // newConfig returns the configuration of a DB.

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/internal/ids"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
 	"github.com/awaken-go/awaken/trace/body"
 )

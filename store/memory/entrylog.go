@@ -3,7 +3,7 @@ package memory
 import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/store/internal/threads"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // entryLog is the event log of a thread. It grows by blocks, so that appending copies nothing, and

@@ -5,7 +5,7 @@ import (
 	"container/heap"
 	"slices"
 
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/mailbox"
 )
 

@@ -8,12 +8,12 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/blob"
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
-	"github.com/awaken-go/awaken/timeline"
 	"github.com/awaken-go/awaken/trace/body"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // Store is the store of one tenant of a DB. It implements [awaken.Store], [awaken.EventLog],

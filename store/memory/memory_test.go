@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/profile"
-	"github.com/awaken-go/awaken/profile/profiletest"
+	"github.com/awaken-go/awaken/state/profile"
+	"github.com/awaken-go/awaken/state/profile/profiletest"
 	"github.com/awaken-go/awaken/store/memory"
 	"github.com/awaken-go/awaken/store/storetest"
 )

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Profile implements [profile.Store].

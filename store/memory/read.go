@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // reader implements [awaken.ThreadStore], [awaken.RunStore], [awaken.EventLog], [timeline.Log] and

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/rollup"
+	"github.com/awaken-go/awaken/trace/rollup"
 )
 
 // rollups implements [rollup.Store].

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/rollup/rolluptest"
 	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/trace/rollup/rolluptest"
 )
 
 func TestRollups(t *testing.T) {

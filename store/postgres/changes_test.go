@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
-	"github.com/awaken-go/awaken/changelog/changelogtest"
+	"github.com/awaken-go/awaken/eventlog/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog/changelogtest"
 	"github.com/awaken-go/awaken/store/postgres"
 )
 

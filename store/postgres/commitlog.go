@@ -10,7 +10,7 @@ import (
 	"github.com/awaken-go/awaken/eventlog/entryrow"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
 	"github.com/awaken-go/awaken/store/internal/threads"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // Commits returns commits of a run.

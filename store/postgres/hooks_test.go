@@ -3,9 +3,9 @@ package postgres_test
 import (
 	"testing"
 
+	"github.com/awaken-go/awaken/automate/webhook"
+	"github.com/awaken-go/awaken/automate/webhook/webhooktest"
 	"github.com/awaken-go/awaken/store/postgres"
-	"github.com/awaken-go/awaken/webhook"
-	"github.com/awaken-go/awaken/webhook/webhooktest"
 )
 
 func TestHooks(t *testing.T) {

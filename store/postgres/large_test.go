@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/automate/webhook"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/store/postgres"
-	"github.com/awaken-go/awaken/webhook"
 )
 
 // large are positions beyond which numbers of 32 bits, of JavaScript, and of the log itself end.

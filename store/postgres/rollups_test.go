@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/rollup/rolluptest"
 	"github.com/awaken-go/awaken/store/postgres"
+	"github.com/awaken-go/awaken/trace/rollup/rolluptest"
 )
 
 func TestRollups(t *testing.T) {

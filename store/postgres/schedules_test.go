@@ -3,8 +3,8 @@ package postgres_test
 import (
 	"testing"
 
-	"github.com/awaken-go/awaken/schedule"
-	"github.com/awaken-go/awaken/schedule/scheduletest"
+	"github.com/awaken-go/awaken/automate/schedule"
+	"github.com/awaken-go/awaken/automate/schedule/scheduletest"
 	"github.com/awaken-go/awaken/store/postgres"
 )
 

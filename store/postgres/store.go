@@ -3,11 +3,11 @@ package postgres
 import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/blob"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
-	"github.com/awaken-go/awaken/timeline"
 	"github.com/awaken-go/awaken/trace/body"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 // Store is the store of one tenant. It implements [awaken.Store],

@@ -3,9 +3,9 @@ package postgres_test
 import (
 	"testing"
 
+	"github.com/awaken-go/awaken/automate/trigger"
+	"github.com/awaken-go/awaken/automate/trigger/triggertest"
 	"github.com/awaken-go/awaken/store/postgres"
-	"github.com/awaken-go/awaken/trigger"
-	"github.com/awaken-go/awaken/trigger/triggertest"
 )
 
 func TestTriggers(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken/eval/archive/archivetest"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 func TestArchive(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
-	"github.com/awaken-go/awaken/changelog/changelogtest"
+	"github.com/awaken-go/awaken/eventlog/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog/changelogtest"
 	"github.com/awaken-go/awaken/store/sqlite"
 )
 

@@ -29,18 +29,18 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
+	"github.com/awaken-go/awaken/automate/schedule"
+	"github.com/awaken-go/awaken/automate/trigger"
+	"github.com/awaken-go/awaken/automate/webhook"
 	"github.com/awaken-go/awaken/blob"
-	"github.com/awaken-go/awaken/changelog"
 	"github.com/awaken-go/awaken/config"
 	"github.com/awaken-go/awaken/eval/live"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 	"github.com/awaken-go/awaken/limit"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/profile"
-	"github.com/awaken-go/awaken/rollup"
-	"github.com/awaken-go/awaken/schedule"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/store/internal/sqlstore"
-	"github.com/awaken-go/awaken/trigger"
-	"github.com/awaken-go/awaken/webhook"
+	"github.com/awaken-go/awaken/trace/rollup"
 )
 
 // Options configures a DB. The zero Options, or nil, is ready for use.

@@ -3,8 +3,8 @@ package sqlite_test
 import (
 	"testing"
 
-	"github.com/awaken-go/awaken/webhook"
-	"github.com/awaken-go/awaken/webhook/webhooktest"
+	"github.com/awaken-go/awaken/automate/webhook"
+	"github.com/awaken-go/awaken/automate/webhook/webhooktest"
 )
 
 func TestHooks(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 )
 
 // The log of changes goes on beyond numbers of 32 bits and of JavaScript, up to the last.

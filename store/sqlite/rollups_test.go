@@ -9,9 +9,9 @@ import (
 
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/rollup"
-	"github.com/awaken-go/awaken/rollup/rolluptest"
 	"github.com/awaken-go/awaken/store/sqlite"
+	"github.com/awaken-go/awaken/trace/rollup"
+	"github.com/awaken-go/awaken/trace/rollup/rolluptest"
 )
 
 func TestRollups(t *testing.T) {

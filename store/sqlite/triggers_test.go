@@ -3,8 +3,8 @@ package sqlite_test
 import (
 	"testing"
 
-	"github.com/awaken-go/awaken/trigger"
-	"github.com/awaken-go/awaken/trigger/triggertest"
+	"github.com/awaken-go/awaken/automate/trigger"
+	"github.com/awaken-go/awaken/automate/trigger/triggertest"
 )
 
 func TestTriggers(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
 )
 
 func budget(t *testing.T, s awaken.Store) money.Budget {

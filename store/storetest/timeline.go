@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/timeline"
+	"github.com/awaken-go/awaken/trace/timeline"
 )
 
 func commitLog(t *testing.T, s awaken.Store) timeline.Log {

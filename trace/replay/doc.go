@@ -1,4 +1,4 @@
-// Package replay plays a recorded run again, offline, and says where it parts from the record.
+// Package replay runs a recorded run again, offline, and reports where it differs from the record.
 //
 // The real engine runs the agent of the run's version on a store of its own. What came from outside comes from the record: models answer
 // what they answered, in the same pieces; tools return what they returned, in the same order; people decide what they decided; messages,

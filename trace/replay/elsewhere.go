@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 )
 
 // elsewhere is a store that takes what runs send to threads that the record does not have, and keeps nothing of it. Such a thread is there unless the record

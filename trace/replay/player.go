@@ -14,9 +14,9 @@ import (
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/internal/ownership"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
 	"github.com/awaken-go/awaken/state"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/trace"
 )
 

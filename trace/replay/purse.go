@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 )
 
 // UpdateBudget updates budgets. What other runs have spent is not in the record of a run, but that it found too little money: when its model has said all that it said, the

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
 )
 
 // request returns the request that began an activation.

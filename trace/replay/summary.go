@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/llm"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/state/builtin"
 )
 
 // summaries is what the record has of summarising the conversation of a thread. It has no requests for summaries; it has the state of summarising in its

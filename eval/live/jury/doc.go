@@ -1,4 +1,4 @@
-// Package jury judges a share of the runs of users, by the policies of their agents.
+// Package jury judges sampled production runs by the policies of their agents.
 //
 //	w := &jury.Worker{Store: db.Judgements(), Budgets: profile, Runs: runs, Registry: registry, Ask: ask}
 //	roller := &rollup.Roller{Store: db.Rollups(), Runs: …, Ended: w.Offer}

@@ -13,8 +13,8 @@ import (
 	"github.com/awaken-go/awaken/eval"
 	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/internal/due"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/trace"
 )
 

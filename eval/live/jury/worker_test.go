@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/builtin"
 	"github.com/awaken-go/awaken/engine"
 	"github.com/awaken-go/awaken/eval/live"
 	"github.com/awaken-go/awaken/eval/live/jury"
@@ -21,8 +20,9 @@ import (
 	"github.com/awaken-go/awaken/internal/bubbletest"
 	"github.com/awaken-go/awaken/llm"
 	"github.com/awaken-go/awaken/llm/llmtest"
-	"github.com/awaken-go/awaken/profile"
 	"github.com/awaken-go/awaken/registry"
+	"github.com/awaken-go/awaken/state/builtin"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/store/memory"
 )
 

@@ -1,5 +1,5 @@
-// Package guardtest tests that those who send requests to addresses of others reach the public internet only: it gives them a client whose
-// names and connections are its own, and lets them try a corpus of addresses.
+// Package guardtest tests that a sender of requests to configured addresses reaches only the public internet: it gives the sender a client
+// with names and connections of its own, and a corpus of addresses to try.
 package guardtest
 
 import (

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken/internal/httpguard"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Sealer encrypts what a broker keeps. The name says what a value is and where it belongs: a value must not open

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 	"github.com/awaken-go/awaken/store/memory"
 )
 

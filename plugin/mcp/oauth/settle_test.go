@@ -13,7 +13,7 @@ import (
 
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth/oauthtest"
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // dying is the profile of a process that is lost after some writes.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 )
 
 // Budget implements [money.Budget] for one tenant.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/changelog"
+	"github.com/awaken-go/awaken/eventlog/changelog"
 )
 
 // Changes implements [changelog.Store], except for the horizon, which engines have in their own way. The triggers of the

@@ -12,7 +12,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 )
 
 // Config implements [config.Store]. Every change first locks the row of the head, so

@@ -10,7 +10,7 @@ import (
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/config"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 )
 
 // write calls f in a transaction that has locked the head. The context does not cancel a

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/awaken-go/awaken/webhook"
+	"github.com/awaken-go/awaken/automate/webhook"
 )
 
 // Endpoints implements [webhook.EndpointStore] for all tenants.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/awaken-go/awaken/webhook"
+	"github.com/awaken-go/awaken/automate/webhook"
 )
 
 // Hooks implements [webhook.Store] for all tenants.

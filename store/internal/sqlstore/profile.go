@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/awaken-go/awaken/profile"
+	"github.com/awaken-go/awaken/state/profile"
 )
 
 // Profile implements [profile.Store] for one tenant.

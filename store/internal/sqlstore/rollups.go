@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/awaken-go/awaken/rollup"
+	"github.com/awaken-go/awaken/trace/rollup"
 )
 
 // Rollups implements [rollup.Store]. The runs that it counts are those whose ends are in the log of changes.

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/mailbox"
-	"github.com/awaken-go/awaken/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 

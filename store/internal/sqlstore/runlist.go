@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/money"
+	"github.com/awaken-go/awaken/limit/money"
 	"github.com/awaken-go/awaken/store/internal/threads"
 )
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/awaken-go/awaken/schedule"
+	"github.com/awaken-go/awaken/automate/schedule"
 )
 
 // Schedules implements [schedule.Store] for all tenants.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/awaken-go/awaken"
-	"github.com/awaken-go/awaken/trigger"
+	"github.com/awaken-go/awaken/automate/trigger"
 )
 
 // Triggers implements [trigger.Store] for all tenants.
