@@ -12,14 +12,8 @@ import (
 // for the model, questions to people, and what protocols, exports and traces repeat of them. None
 // says that a call was made or not made unless its record says so; see [CallState.Outcome].
 
-const (
-	// unknownText says that a call is in doubt.
-	unknownText = "whether it took effect is not known"
-	// InterruptedPrefix begins the result of a call that the end of its run interrupted, and
-	// NotMadeText is part of it if the call had not begun.
-	InterruptedPrefix = "[Tool execution was interrupted]"
-	NotMadeText       = "the call was not made"
-)
+// unknownText says that a call is in doubt.
+const unknownText = "whether it took effect is not known"
 
 // unknown returns the clause about a call in doubt.
 func (s *CallState) unknown() string {
@@ -101,11 +95,12 @@ func (s *CallState) RefusalResult(reason string) *ToolResult {
 
 // InterruptionResult returns the result of a call that was open when its run ended. Why says how.
 func (s *CallState) InterruptionResult(why string) *ToolResult {
-	unmade := ""
+	how, unmade := abandoned, ""
 	if !s.Begun() {
-		unmade = NotMadeText + ", "
+		how, unmade = notMade, "the call was not made, "
 	}
-	r := ErrorResult("", fmt.Sprintf("%s %sthe run ended: %s", InterruptedPrefix, unmade, why))
+	r := ErrorResult("", fmt.Sprintf("[Tool execution was interrupted] %sthe run ended: %s", unmade, why))
+	r.Replaces = &Replacement{Interrupted: how}
 	if s.Doubt.Open() {
 		r.Message += "; " + s.unknown()
 		r.MarkInDoubt()

@@ -164,6 +164,7 @@ func (r *ToolResult) appendField(dst []byte) ([]byte, error) {
 	if len(r.Content) > 0 {
 		buf = e.keep(appendjson.List(buf, `,"content":`, r.Content, (*llm.Block).AppendJSON))
 	}
+	buf = e.valueIf(r.Replaces != nil, buf, `,"replaces":`, r.Replaces)
 	return e.close(dst, buf)
 }
 
@@ -217,5 +218,7 @@ func (t *Termination) append(buf []byte) []byte {
 	case Blocked, Failed:
 		buf = appendjson.Text(buf, `,"value":`, t.Message)
 	}
+	buf = appendjson.TextIf(buf, `,"point":`, t.Point)
+	buf = appendjson.TextIf(buf, `,"call_id":`, t.CallID)
 	return append(buf, '}')
 }

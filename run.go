@@ -42,6 +42,10 @@ type Termination struct {
 	Code    string // stopped: the condition that was met
 	Detail  string // stopped: details for people
 	Message string // blocked: the reason; error: the error
+	// Point and CallID say what a guard blocked: content at that point and, at [ResultPoint], of that call. The content is not stored.
+	// They are "" if a gate or a person refused, because what they refused is.
+	Point  GuardPoint
+	CallID string
 }
 
 type stoppedWire struct {
@@ -52,9 +56,11 @@ type stoppedWire struct {
 // MarshalJSON encodes the termination as {"type": …, "value": …}.
 func (t Termination) MarshalJSON() ([]byte, error) {
 	w := struct {
-		Type  TerminationType `json:"type"`
-		Value any             `json:"value,omitempty"`
-	}{Type: t.Type}
+		Type   TerminationType `json:"type"`
+		Value  any             `json:"value,omitempty"`
+		Point  GuardPoint      `json:"point,omitempty"`
+		CallID string          `json:"call_id,omitempty"`
+	}{Type: t.Type, Point: t.Point, CallID: t.CallID}
 	switch t.Type {
 	case Stopped:
 		w.Value = stoppedWire{t.Code, t.Detail}
@@ -65,16 +71,18 @@ func (t Termination) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON decodes the result of MarshalJSON. It also accepts plugin_requested, an older
-// name of behavior_requested.
+// name of behavior_requested. Unknown fields are ignored; see [UnmarshalEvent].
 func (t *Termination) UnmarshalJSON(data []byte) error {
 	var w struct {
-		Type  TerminationType `json:"type"`
-		Value json.RawMessage `json:"value"`
+		Type   TerminationType `json:"type"`
+		Value  json.RawMessage `json:"value"`
+		Point  GuardPoint      `json:"point"`
+		CallID string          `json:"call_id"`
 	}
-	if err := strict.Unmarshal(data, &w); err != nil {
+	if err := strict.UnmarshalKnown(data, &w); err != nil {
 		return fmt.Errorf("termination: %w", err)
 	}
-	out := Termination{Type: w.Type}
+	out := Termination{Type: w.Type, Point: w.Point, CallID: w.CallID}
 	var err error
 	switch w.Type {
 	case NaturalEnd, BehaviorRequested, Cancelled, Suspended:

@@ -32,7 +32,27 @@ type ToolResult struct {
 	Metadata   map[string]any  `json:"metadata,omitempty"`   // not shown to models
 	// Content is shown to the model instead of Message and Data: text, images, documents.
 	Content []llm.Block `json:"content,omitempty"`
+	// Replaces records what the result stands for, if the runtime made it in place of the tool's. Tools do not set it.
+	Replaces *Replacement `json:"replaces,omitempty"`
 }
+
+// Replacement records why the result of a call is the runtime's, and what cannot be known from the result.
+type Replacement struct {
+	// Size is the number of bytes of a result that was too large, and Begins how many of them end the message.
+	Size   int `json:"size,omitempty"`
+	Begins int `json:"begins,omitempty"`
+	// Fatal is the error with which the tool ended the run; see [Fatal].
+	Fatal string `json:"fatal,omitempty"`
+	// Interrupted says what the call had come to when its run ended: not_made, stopped if its tool returned when it was told to, or
+	// abandoned if it did not.
+	Interrupted string `json:"interrupted,omitempty"`
+}
+
+// The values of [Replacement.Interrupted].
+const (
+	notMade   = "not_made"
+	abandoned = "abandoned"
+)
 
 // TextResult returns a successful result with that text.
 func TextResult(text string) *ToolResult {
@@ -173,7 +193,7 @@ func ResultOf(tool string, r *ToolResult, err error) (*ToolResult, error) {
 	if r != nil {
 		*res = *r
 	}
-	res.ToolName = tool
+	res.ToolName, res.Replaces = tool, nil
 	if res.Status == "" {
 		res.Status = ToolSuccess
 		if res.Suspension != nil {

@@ -517,11 +517,12 @@ func (w *crew) finish(ctx context.Context, o outcome) *end {
 	res, err := resultOf(c.state.ToolName, o.res, o.err)
 	if err != nil { // fatal
 		e := w.fail(err)
-		if done := w.outcomes.complete(ctx, c, awaken.ErrorResult("fatal", err.Error()), nil); done != nil && done.lost {
+		if done := w.outcomes.complete(ctx, c, fatalResult(err, o.err), nil); done != nil && done.lost {
 			return done
 		}
 		return e
 	}
+	w.noteStop(&o, res)
 	cmd := &o.tc.Command
 	if abandoned || stopped {
 		cmd = nil // the tool may still be writing to it, or will record it again

@@ -92,7 +92,7 @@ func (oc *outcomes) passResult(ctx context.Context, c *call, res *awaken.ToolRes
 	case v.Blocked():
 		res := awaken.ErrorResult("", fmt.Sprintf("the result of tool %q was blocked: %s", c.state.ToolName, v.Reason()))
 		res.Metadata = map[string]any{"rejected": true}
-		return res, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason()}}
+		return res, &end{Termination: awaken.Termination{Type: awaken.Blocked, Message: v.Reason(), Point: awaken.ResultPoint, CallID: c.state.CallID}}
 	case v.Suspended():
 		oc.ledger.edit(c).HeldResult = oc.detachResult(ctx, p.Result)
 		t := v.Ticket()
@@ -116,10 +116,11 @@ func (oc *outcomes) capped(c *call, res *awaken.ToolResult) *awaken.ToolResult {
 	if limit < 0 || size <= limit {
 		return res
 	}
-	preview := []rune(res.Plain())
-	preview = preview[:min(len(preview), 1000, limit)]
-	out := awaken.ErrorResult("result_too_large", fmt.Sprintf("the result of tool %q is %d bytes long, the limit is %d. It begins: %s", c.state.ToolName, size, limit, string(preview)))
-	out.ToolName = res.ToolName
+	runes := []rune(res.Plain())
+	begins := string(runes[:min(len(runes), 1000, limit)])
+	out := awaken.ErrorResult("result_too_large", fmt.Sprintf("the result of tool %q is %d bytes long, the limit is %d. It begins: %s",
+		c.state.ToolName, size, limit, begins))
+	out.ToolName, out.Replaces = res.ToolName, &awaken.Replacement{Size: size, Begins: len(begins)}
 	return out
 }
 
@@ -338,6 +339,20 @@ func resultOf(tool string, r *awaken.ToolResult, err error) (*awaken.ToolResult,
 		res.MarkInDoubt()
 	}
 	return res, fatal
+}
+
+// fatalResult returns the result of a call whose tool ended the run with said.
+func fatalResult(err, said error) *awaken.ToolResult {
+	res := awaken.ErrorResult("fatal", err.Error())
+	res.Replaces = &awaken.Replacement{Fatal: said.Error()}
+	return res
+}
+
+// noteStop records that a call ended because its run did: its tool returned the cancellation, or its child was cancelled with it.
+func (w *crew) noteStop(o *outcome, res *awaken.ToolResult) {
+	if o.res == nil && errors.Is(o.err, awaken.ErrCancelled) || w.aborting && o.c.state.Child != "" && res.Status == awaken.ToolError {
+		res.Replaces = &awaken.Replacement{Interrupted: "stopped"}
+	}
 }
 
 // resultSize is the number of bytes that count against the limit on results, without files.

@@ -21,48 +21,28 @@ type block struct {
 	callID string // whose result it was
 }
 
-// placeBlock finds what a guard blocked. Of the input it is a message of a request, if the run ended before a step, or else one that arrived during the last
-// step; of the output it is an answer that no event shows; a result has been replaced by an error that says so.
+// placeBlock places what a guard blocked: at the input, a message of a request, if the run ended before a step, or else one that arrived during
+// the last step.
 func (p *part) placeBlock() {
 	last := len(p.acts) - 1
 	a := &p.acts[last]
 	t := a.finish.Termination
-	p.block.act = -1
-	if t.Type != awaken.Blocked || strings.HasPrefix(t.Message, "handoff to ") {
+	p.block = block{t.Point, t.Message, -1, t.CallID}
+	if t.Point != awaken.InputPoint {
 		return
 	}
-	step, answered, decided := false, false, false
-	for _, e := range p.events[a.from:a.to] {
-		switch ev := e.Event.(type) {
-		case *awaken.StepStart:
-			step, answered = true, false
-		case *awaken.InferenceComplete:
-			answered = true
-		case *awaken.ToolCallResumed:
-			decided = decided || ev.Decision != nil
-		case *awaken.ToolCallDone:
-			if r := ev.Result; r != nil && r.Metadata["rejected"] == true && strings.HasSuffix(r.Message, " was blocked: "+t.Message) {
-				if strings.HasPrefix(r.Message, "the result of tool ") {
-					p.block = block{awaken.ResultPoint, t.Message, -1, ev.ID}
-				}
-				return // by a gate, which is asked again
-			}
-		}
+	if !slices.ContainsFunc(p.events[a.from:a.to], func(e awaken.Entry) bool { _, ok := e.Event.(*awaken.StepStart); return ok }) {
+		p.block.act = last
+		return
 	}
-	switch {
-	case step && !answered:
-		p.block = block{awaken.OutputPoint, t.Message, -1, ""}
-	case decided: // a person refused it, or the guard refused what the person changed
-	case !step:
-		p.block = block{awaken.InputPoint, t.Message, last, ""}
-	case p.root:
-		p.block = block{awaken.InputPoint, t.Message, -1, ""}
-		at := p.answerAt(p.rec.Turns[len(p.rec.Turns)-1].MessageID)
-		if end := p.lastMade(at); end > 0 {
-			p.heard[end] = append(p.heard[end], p.unseen())
-		} else {
-			p.posts[at] = append(p.posts[at], p.unseen())
-		}
+	if !p.root {
+		return
+	}
+	at := p.answerAt(p.rec.Turns[len(p.rec.Turns)-1].MessageID)
+	if end := p.lastMade(at); end > 0 {
+		p.heard[end] = append(p.heard[end], p.unseen())
+	} else {
+		p.posts[at] = append(p.posts[at], p.unseen())
 	}
 }
 

@@ -472,11 +472,11 @@ func (p *part) placeCancel(sequential bool) {
 
 // interrupted reports whether the runtime ended the call because the run ended.
 func interrupted(r *awaken.ToolResult) bool {
-	return r != nil && r.Status == awaken.ToolError && (strings.HasPrefix(r.Message, awaken.InterruptedPrefix) || strings.HasSuffix(r.Message, awaken.ErrCancelled.Error()))
+	return r != nil && r.Replaces != nil && r.Replaces.Interrupted != ""
 }
 
 // notMade reports whether a call that was interrupted had not begun.
-func notMade(r *awaken.ToolResult) bool { return strings.Contains(r.Message, awaken.NotMadeText) }
+func notMade(r *awaken.ToolResult) bool { return r.Replaces.Interrupted == "not_made" }
 
 // endsAtOnce reports whether an activation does nothing but end a waiting run.
 func (p *past) endsAtOnce(i int) bool {

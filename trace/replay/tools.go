@@ -2,12 +2,9 @@ package replay
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -47,7 +44,7 @@ func (s *stage) Execute(ctx context.Context, tool awaken.Tool, call *awaken.Tool
 		s.await(ctx, p, p.cut.at+1)
 		s.begun(p, call.ID)
 		<-ctx.Done()
-		if strings.HasPrefix(o.result.Message, awaken.InterruptedPrefix) { // it did not stop, and was abandoned
+		if o.result.Replaces.Interrupted == "abandoned" { // it did not stop
 			<-s.ctx.Done()
 		}
 		return nil, ctx.Err()
@@ -188,31 +185,18 @@ func (s *stage) answer(o outcome, p *part, call *awaken.ToolCall) (*awaken.ToolR
 		res.Suspension = &t
 		return &res, nil
 	}
-	if p.rec.Run.Termination.Type == awaken.Failed {
-		var data struct {
-			Error struct{ Code, Message string }
-		}
-		if json.Unmarshal(res.Data, &data) == nil && data.Error.Code == "fatal" {
-			return nil, awaken.Fatal(errors.New(strings.TrimPrefix(data.Error.Message, fmt.Sprintf("tool %q: ", call.Tool))))
-		}
+	switch r := res.Replaces; {
+	case r == nil:
+	case r.Fatal != "":
+		return nil, awaken.Fatal(errors.New(r.Fatal))
+	case r.Size > 0 && r.Size <= largest && r.Begins <= min(r.Size, len(res.Message)):
+		return awaken.TextResult(res.Message[len(res.Message)-r.Begins:] + strings.Repeat(".", r.Size-r.Begins)), nil // as large, with the same beginning
 	}
-	return enlarged(&res), nil
+	return &res, nil
 }
 
-var tooLarge = regexp.MustCompile(`(?s)^\[result_too_large\] the result of tool ".*" is (\d+) bytes long, the limit is \d+\. It begins: (.*)$`)
-
-// enlarged returns a result that is as large as one that was too large, and begins like it: what the record has is the error that took its place.
-func enlarged(r *awaken.ToolResult) *awaken.ToolResult {
-	m := tooLarge.FindStringSubmatch(r.Message)
-	if m == nil {
-		return r
-	}
-	size, err := strconv.Atoi(m[1])
-	if err != nil || size > 64<<20 || size < len(m[2]) {
-		return r
-	}
-	return awaken.TextResult(m[2] + strings.Repeat(".", size-len(m[2])))
-}
+// largest bounds the results that a replay makes as large as they were.
+const largest = 64 << 20
 
 // forward shows what a call that runs again shows, in the order of the record.
 func (s *stage) forward(ctx context.Context, p *part, call *awaken.ToolCall, ev awaken.Event) {
