@@ -218,6 +218,8 @@ type InferenceComplete struct {
 	FinishReason llm.FinishReason `json:"finish_reason,omitempty"`
 	// Composition says what the request was made of. It is nil if nothing was added, left out or changed.
 	Composition *llm.Composition `json:"composition,omitempty"`
+	// Request has the digests of the first request of the step, as it was before the budget limited it. It is nil if no model was asked.
+	Request *llm.RequestDigest `json:"request,omitempty"`
 }
 
 // StateSnapshot is the state of the run and the thread. In the process of the run, keys can
@@ -380,6 +382,12 @@ func appendEventFields(buf []byte, ev Event) ([]byte, error) {
 				return nil, err
 			}
 			buf = append(append(buf, `,"composition":`...), body...)
+		}
+		if d := ev.Request; d != nil {
+			buf = appendjson.Text(buf, `,"request":{"prompt":`, d.Prompt)
+			buf = appendjson.Text(buf, `,"tools":`, d.Tools)
+			buf = appendjson.Text(buf, `,"parameters":`, d.Parameters)
+			buf = append(appendjson.Text(buf, `,"messages":`, d.Messages), '}')
 		}
 	case *StateSnapshot:
 		buf = e.keep(ev.Snapshot.AppendJSON(append(buf, `,"snapshot":`...)))

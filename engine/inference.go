@@ -86,6 +86,7 @@ func (inf *inference) compose(ctx context.Context) *end {
 	}
 	atInference.Hit()
 	inf.stream.reset(inf, ctx)
+	inf.stream.asked = inf.request.Digest(nil)
 	return nil
 }
 
@@ -112,11 +113,15 @@ func (inf *inference) completed(s *stream) *awaken.InferenceComplete {
 	done := &struct {
 		awaken.InferenceComplete
 		usage llm.Usage
-	}{usage: s.usage}
+		asked llm.RequestDigest
+	}{usage: s.usage, asked: s.asked}
 	done.Model, done.DurationMS, done.CostUSD = s.answeredBy(), inf.rt.cfg.Now().Sub(s.began).Milliseconds(), s.cost.USD()
 	done.FinishReason, done.Composition = s.got.Finish(), inf.composed(s)
 	if s.usage != (llm.Usage{}) {
 		done.Usage = &done.usage
+	}
+	if s.asked != (llm.RequestDigest{}) {
+		done.Request = &done.asked
 	}
 	return &done.InferenceComplete
 }

@@ -99,7 +99,7 @@ func goldenReplay(t *testing.T, a *txtar.Archive, recs ...*trace.Recording) (*re
 		id := tool.Spec().ID
 		return replay.ActsOnRun(tool) || slices.Contains(actsOnRun, id)
 	}, Open: func(s replay.Setup) (replay.Runtime, error) {
-		return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID, Limits: cfg.Limits})
+		return engine.New(engine.Config{Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID, Tap: s.Tap, Limits: cfg.Limits})
 	}}
 	return player.Play(t.Context(), recs...)
 }

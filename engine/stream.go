@@ -27,13 +27,14 @@ type stream struct {
 	began   time.Time
 
 	tried     tries
-	pass      llm.Pass         // of the current request, through the model's breaker
-	lost      []string         // tools whose calls broke off with the stream
-	usage     llm.Usage        // of all pieces
-	cost      money.Amount     // of all pieces
-	allowance allowance        // of the current piece
-	member    string           // the member of a pool that answers
-	made      *llm.Composition // of the request, or nil
+	pass      llm.Pass          // of the current request, through the model's breaker
+	lost      []string          // tools whose calls broke off with the stream
+	usage     llm.Usage         // of all pieces
+	cost      money.Amount      // of all pieces
+	allowance allowance         // of the current piece
+	member    string            // the member of a pool that answers
+	made      *llm.Composition  // of the request, or nil
+	asked     llm.RequestDigest // of the first request; zero if the answer is another's
 	err       error
 }
 

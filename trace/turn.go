@@ -24,6 +24,8 @@ type Turn struct {
 	Finish llm.FinishReason
 	// Answered says that the model has finished its answer.
 	Answered bool
+	// Request has the digests of what the model was asked, or is nil.
+	Request *llm.RequestDigest
 	// Error says why the model did not answer.
 	Error string
 
@@ -211,7 +213,7 @@ func (t *turnReader) complete(e *awaken.Entry, ev *awaken.InferenceComplete) {
 		return
 	}
 	s.Model, s.Usage, s.CostUSD, s.DurationMS, s.Finish, s.EndedAt = ev.Model, ev.Usage, ev.CostUSD, ev.DurationMS, ev.FinishReason, e.Time
-	s.Answered = ev.FinishReason != ""
+	s.Answered, s.Request = ev.FinishReason != "", ev.Request
 	if ev.Composition != nil {
 		s.Member = ev.Composition.Member
 	}

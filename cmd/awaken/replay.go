@@ -124,7 +124,7 @@ func sourceOf(b *backend, tenant string) (records, error) {
 
 func openReplay(s replay.Setup) (replay.Runtime, error) {
 	limits := engine.Limits{BudgetWait: 1} // a run that found no money finds none again
-	return engine.New(engine.Config{Limits: limits, Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID})
+	return engine.New(engine.Config{Limits: limits, Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID, Tap: s.Tap})
 }
 
 // replayRegistry returns the version of a run: that of its documents, or of a file.

@@ -108,14 +108,18 @@ func (s *stage) rename(text string) string {
 // advance compares an event with the next one of the record. It returns the run and the number of the event in the record, or -1 if it has none, and no
 // run if the event is not one of the record's.
 func (s *stage) advance(e *awaken.Entry) (p *part, i int, err error) {
-	data, err := awaken.AppendEvent(nil, e.Event)
-	if err != nil {
-		return nil, 0, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.moved.Broadcast()
 	p = s.find(e)
+	ev := e.Event
+	if done, ok := ev.(*awaken.InferenceComplete); ok && p != nil {
+		ev = p.sameRequest(s, done, p.recordedRequest())
+	}
+	data, err := awaken.AppendEvent(nil, ev)
+	if err != nil {
+		return nil, 0, err
+	}
 	switch {
 	case p == nil && e.RunID == "":
 		s.depart(&Difference{RunID: s.order[0].rec.Run.RunID, Where: "before it starts", Got: string(data)})

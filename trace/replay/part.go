@@ -52,6 +52,7 @@ type progress struct {
 	spoke    int            // streams begun so far
 	rest     []llm.Delta    // of the last stream, if the run cut it off
 	asked    string         // the message that the model is asked for
+	inquiry  inquiry        // the last one to the model
 	answered int            // times it has answered so far
 }
 

@@ -49,6 +49,12 @@ type Setup struct {
 	Budgets  bool
 	Now      func() time.Time
 	NewID    func() string
+	Tap      Tap
+}
+
+// Tap sees the requests to models. It is an engine.Tap.
+type Tap interface {
+	Inferred(step int, x *llm.Exchange)
 }
 
 // Store is what a replay needs of its store.
@@ -122,7 +128,7 @@ func (p *Player) Play(ctx context.Context, recs ...*trace.Recording) (*Result, e
 	s.inbox = store
 	s.version = &single{reg: reg}
 	rt, err := p.Open(Setup{Versions: s.version, Store: store, Profile: p.Profile, Executor: s, Detached: func(string) awaken.Sink { return s }, Budgets: budgeted(s.order),
-		Now: s.now, NewID: s.draw})
+		Now: s.now, NewID: s.draw, Tap: tap{s}})
 	if err != nil {
 		return nil, err
 	}

@@ -4384,6 +4384,7 @@ export interface components {
             event_type: "inference_complete";
             finish_reason?: string;
             model: string;
+            request?: components["schemas"]["RequestDigest"];
             usage?: components["schemas"]["Usage"];
         };
         InferenceOverride: {
@@ -5301,6 +5302,12 @@ export interface components {
             items: components["schemas"]["RememberedApproval"][];
             next_cursor?: string;
         };
+        Replacement: {
+            begins?: number;
+            fatal?: string;
+            interrupted?: string;
+            size?: number;
+        };
         ReplayAccepted: {
             agent_id: string;
             forked_from: components["schemas"]["ForkedFrom"];
@@ -5345,6 +5352,12 @@ export interface components {
         RequestBody: {
             content_type?: string;
             payload?: string;
+        };
+        RequestDigest: {
+            messages: string;
+            parameters: string;
+            prompt: string;
+            tools: string;
         };
         Reset: {
             at: number;
@@ -6195,6 +6208,7 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
+            replaces?: components["schemas"]["Replacement"];
             /** @enum {string} */
             status: "success" | "pending" | "error";
             suspension?: components["schemas"]["Ticket"];

@@ -15,7 +15,7 @@ import (
 // Open makes the runtime of a replay.
 func Open(s replay.Setup) (replay.Runtime, error) {
 	limits := engine.Limits{BudgetWait: 1} // a run that found no money finds none again
-	return engine.New(engine.Config{Limits: limits, Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID})
+	return engine.New(engine.Config{Limits: limits, Versions: s.Versions, Store: s.Store, Profile: s.Profile, Executor: s.Executor, Detached: s.Detached, Budgets: s.Budgets, Now: s.Now, NewID: s.NewID, Tap: s.Tap})
 }
 
 // Play replays a run that a runtime with the configuration made, with the runs that it started. An error is also what parts the replay from the record.

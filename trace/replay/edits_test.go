@@ -1,0 +1,130 @@
+package replay_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/awakentest"
+	"github.com/awaken-go/awaken/llm"
+	"github.com/awaken-go/awaken/llm/llmtest"
+	"github.com/awaken-go/awaken/store/memory"
+	"github.com/awaken-go/awaken/trace"
+)
+
+// edited is a source with texts replaced in the JSON of what is read from it.
+type edited struct {
+	trace.Source
+	old, new                      string
+	entries, messages, calls, run bool
+}
+
+func replaced[T any](e *edited, on bool, v T, err error) (T, error) {
+	if !on || err != nil {
+		return v, err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return v, err
+	}
+	var out T
+	return out, json.Unmarshal([]byte(strings.ReplaceAll(string(data), e.old, e.new)), &out)
+}
+
+func (e *edited) Entries(ctx context.Context, threadID string, q awaken.EntryQuery) ([]awaken.Entry, error) {
+	v, err := e.Source.Entries(ctx, threadID, q)
+	return replaced(e, e.entries, v, err)
+}
+
+func (e *edited) Messages(ctx context.Context, threadID string, q awaken.MessageQuery) ([]awaken.MessageRecord, error) {
+	v, err := e.Source.Messages(ctx, threadID, q)
+	return replaced(e, e.messages, v, err)
+}
+
+func (e *edited) Calls(ctx context.Context, runID string) ([]*awaken.CallState, error) {
+	v, err := e.Source.Calls(ctx, runID)
+	return replaced(e, e.calls, v, err)
+}
+
+func (e *edited) LoadRun(ctx context.Context, id string) (*awaken.Run, error) {
+	v, err := e.Source.LoadRun(ctx, id)
+	return replaced(e, e.run, v, err)
+}
+
+// returning is a shop whose second run is about to be edited.
+func returning() *shop {
+	sh := newShop(func(s *awaken.AgentSpec) { s.SystemPrompt = "You sell books." })
+	sh.config.Providers["p"] = llmtest.NewScript(llmtest.Say("Hi."),
+		llmtest.Turn{Text: llmtest.Text{"I ", "pay."}, ToolCalls: []llmtest.Call{{Name: "pay", Arguments: json.RawMessage(`{"usd":5}`)}}, Usage: &llm.Usage{PromptTokens: 7}},
+		llmtest.Say("Paid."))
+	return sh
+}
+
+// TestPlay_FindsEveryEdit changes one thing of what a run was made of, or of its record, and replays it: the difference names the place.
+func TestPlay_FindsEveryEdit(t *testing.T) {
+	t.Parallel()
+	agent := func(change func(*awaken.AgentSpec)) func(*shop) {
+		return func(sh *shop) { change(sh.config.Agents[0]) }
+	}
+	tool := func(change func(*awaken.ToolSpec)) func(*shop) {
+		return func(sh *shop) {
+			spec := sh.config.Tools[0].Spec()
+			change(&spec)
+			sh.config.Tools[0] = awaken.NewTool(spec, func(context.Context, *awaken.ToolCall, json.RawMessage) (*awaken.ToolResult, error) { return nil, nil })
+		}
+	}
+	for name, tt := range map[string]struct {
+		version func(*shop)
+		record  edited
+		where   string
+	}{
+		"the prompt":               {version: agent(func(s *awaken.AgentSpec) { s.SystemPrompt = "You sell bread." }), where: "the prompt of the request"},
+		"no prompt":                {version: agent(func(s *awaken.AgentSpec) { s.SystemPrompt = "" }), where: "the prompt of the request"},
+		"a space in the prompt":    {version: agent(func(s *awaken.AgentSpec) { s.SystemPrompt += " " }), where: "the prompt of the request"},
+		"a tool's description":     {version: tool(func(s *awaken.ToolSpec) { s.Description = "pays back" }), where: "the tools of the request"},
+		"a tool's parameters":      {version: tool(func(s *awaken.ToolSpec) { s.Parameters = json.RawMessage(`{"type":"object"}`) }), where: "the tools of the request"},
+		"a tool that is missing":   {version: agent(func(s *awaken.AgentSpec) { s.ExcludedTools = []string{"pay"} }), where: "the tools of the request"},
+		"a tool more":              {version: func(sh *shop) { sh.config.Tools = append(sh.config.Tools, newShop(nil).renamed("refund")) }, where: "the tools of the request"},
+		"the model":                {version: func(sh *shop) { sh.config.Models[0].UpstreamModel = "m-2" }, where: "the parameters of the request"},
+		"the model's output limit": {version: func(sh *shop) { sh.config.Models[0].MaxOutputTokens = 100 }, where: "the parameters of the request"},
+		"the effort":               {version: agent(func(s *awaken.AgentSpec) { s.ReasoningEffort = &llm.Effort{Level: "high"} }), where: "the parameters of the request"},
+		"the output schema":        {version: agent(func(s *awaken.AgentSpec) { s.OutputSchema = json.RawMessage(`{"type":"string"}`) }), where: "of the request"},
+		"a parameter of the run":   {record: edited{old: `"temperature":0.5`, new: `"temperature":0.6`, run: true}, where: "the parameters of the request"},
+		"the rounds":               {version: agent(func(s *awaken.AgentSpec) { s.MaxRounds = new(1) }), where: "event"},
+		"the user's message":       {record: edited{old: "Buy it", new: "Buy me", messages: true}, where: "the messages of the request"},
+		"a message before the run": {record: edited{old: "Hello", new: "Hallo", messages: true}, where: "the messages of the request"},
+		"an answer before the run": {record: edited{old: "Hi.", new: "Ho.", messages: true}, where: "the messages of the request"},
+		"the answer":               {record: edited{old: "pay.", new: "buy.", entries: true}, where: "the messages of the request"},
+		"the answer in the log":    {record: edited{old: "Paid.", new: "Done.", messages: true}, where: "message"},
+		"the arguments":            {record: edited{old: `\"usd\":5`, new: `\"usd\":6`, entries: true}, where: "event"},
+		"a call's result":          {record: edited{old: "receipt 7", new: "receipt 8", entries: true, calls: true}, where: "the messages of the request"},
+		"a result in the log":      {record: edited{old: "receipt 7", new: "receipt 8", messages: true}, where: "message"},
+		"a result in the ledger":   {record: edited{old: "receipt 7", new: "receipt 8", calls: true}, where: "call"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := awakentest.New(t, returning().config)
+			h.Run(awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{llm.UserText("Hello")}})
+			id := h.Run(awaken.RunRequest{ThreadID: "t", Messages: []*llm.Message{llm.UserText("Buy it")},
+				Overrides: &awaken.InferenceOverride{Temperature: new(0.5)}}).Result.RunID
+			from := tt.record
+			from.Source = h.Store.(*memory.Store)
+			rec, err := (&trace.Recorder{Source: &from, Before: true}).Record(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sh := returning()
+			if tt.version != nil {
+				tt.version(sh)
+			}
+			switch d := sh.replay(t, rec).Difference; {
+			case d == nil:
+				t.Error("the replay is as recorded")
+			case !strings.Contains(d.Where, tt.where):
+				t.Errorf("the difference is %s; want one at %q", d, tt.where)
+			}
+		})
+	}
+}
