@@ -6,7 +6,8 @@
 // only those run that act on nothing but the run itself, such as a delegate's, whose run is then replayed too.
 //
 // Everything else happens again: hooks, gates, guards, state, context windows, stop conditions, costs. What a guard blocked is not recorded, but that it did: the replay takes
-// its verdict. Every event is compared with the record's as it is published, so a [Difference] names the first one that is another. Ids that the runtime draws are renamed to those
+// its verdict. Every event is compared with the record's as it is published, so a [Difference] names the first one that is another. What models are
+// asked is compared by the digests that events have of it, part by part: prompt, tools, parameters and messages. Ids that the runtime draws are renamed to those
 // of the record. Times come from the record where it has them; those that it has only to some milliseconds are not compared.
 // Of a run that was taken over by another process the events are not those of one owner, so messages, calls and results are compared
 // instead. Messages to threads that the record does not have are taken and kept nowhere.
