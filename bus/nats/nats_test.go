@@ -3,32 +3,29 @@ package nats_test
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
 	"github.com/awaken-go/awaken/bus/nats"
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
-// start starts a server. Port -1 is any.
-func start(t *testing.T, opts server.Options) *server.Server {
+// start starts a server with flags of nats-server. Port -1 is any.
+func start(t *testing.T, port string, flags ...string) *testenv.Program {
 	t.Helper()
-	opts.Host, opts.NoLog, opts.NoSigs = "127.0.0.1", true, true
-	s, err := server.NewServer(&opts)
-	if err != nil {
+	return testenv.Run(t, "nats", append([]string{"-p", port}, flags...)...)
+}
+
+// stop ends a server, and returns the port that it had.
+func stop(t *testing.T, s *testenv.Program) (port string) {
+	t.Helper()
+	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	s.Start()
-	if !s.ReadyForConnections(30 * time.Second) {
-		t.Fatal("the NATS server does not start")
-	}
-	t.Cleanup(s.Shutdown)
-	return s
+	return s.Address[strings.LastIndexByte(s.Address, ':')+1:]
 }
 
 func open(t *testing.T, url, subject string, opts *nats.Options) *nats.Bus {
@@ -42,32 +39,23 @@ func open(t *testing.T, url, subject string, opts *nats.Options) *nats.Bus {
 }
 
 func TestBus(t *testing.T) {
-	url := start(t, server.Options{Port: -1}).ClientURL()
+	url := "nats://" + start(t, "-1").Address
 	bustest.Test(t, func(t *testing.T) bus.Bus { return open(t, url, "awaken.test", nil) })
 }
 
 func TestBus_ReconnectsAfterTheServerRestarted(t *testing.T) {
-	s := start(t, server.Options{Port: -1})
-	url, port := s.ClientURL(), s.Addr().String()
-	port = port[strings.LastIndexByte(port, ':')+1:]
-	bustest.Reconnects(t, func(t *testing.T) bus.Bus { return open(t, url, "awaken.test", nil) }, func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-		start(t, server.Options{Port: atoi(t, port)})
-	})
+	s := start(t, "-1")
+	bustest.Reconnects(t, func(t *testing.T) bus.Bus { return open(t, "nats://"+s.Address, "awaken.test", nil) }, func() { start(t, stop(t, s)) })
 }
 
 func TestBus_ConnectsToAServerThatStartsLater(t *testing.T) {
-	s := start(t, server.Options{Port: -1})
-	url, port := s.ClientURL(), s.Addr().String()
-	port = port[strings.LastIndexByte(port, ':')+1:]
-	s.Shutdown()
-	s.WaitForShutdown()
-	b := open(t, url, "awaken.test", nil)
+	s := start(t, "-1")
+	port := stop(t, s)
+	b := open(t, "nats://"+s.Address, "awaken.test", nil)
 	if err := b.Publish(t.Context(), bus.Message{To: "p", Text: "lost"}); err == nil {
 		t.Error("a message was published without a server")
 	}
-	start(t, server.Options{Port: atoi(t, port)})
+	start(t, port)
 	in := bustest.Listen(t, b, "p")
 	if err := b.Publish(t.Context(), bus.Message{To: "p", Text: "found"}); err != nil {
 		t.Fatal(err)
@@ -81,17 +69,17 @@ func TestBus_ConnectsToAServerThatStartsLater(t *testing.T) {
 // A connection whose other end has gone without a word is noticed by its silence.
 
 func TestBus_NoticesThatNothingArrives(t *testing.T) {
-	s := start(t, server.Options{Port: -1})
-	p := bustest.NewProxy(t, "tcp", s.Addr().String())
+	s := start(t, "-1")
+	p := bustest.NewProxy(t, "tcp", s.Address)
 	bustest.NoticesSilence(t, p,
 		func(t *testing.T) bus.Bus {
 			return open(t, "nats://"+p.Address(), "awaken.test", &nats.Options{Ping: 300 * time.Millisecond})
 		},
-		func(t *testing.T) bus.Bus { return open(t, s.ClientURL(), "awaken.test", nil) })
+		func(t *testing.T) bus.Bus { return open(t, "nats://"+s.Address, "awaken.test", nil) })
 }
 
 func TestBus_ReachesNoOtherSubject(t *testing.T) {
-	url := start(t, server.Options{Port: -1}).ClientURL()
+	url := "nats://" + start(t, "-1").Address
 	a, b := open(t, url, "awaken.a", nil), open(t, url, "awaken.b", nil)
 	mine, other := bustest.Listen(t, a, "p"), bustest.Listen(t, b, "p")
 	for _, to := range []string{"p", ""} {
@@ -110,8 +98,8 @@ func TestBus_ReachesNoOtherSubject(t *testing.T) {
 }
 
 func TestOpen_UsesThePasswordAndRefusesWhatItCannotUse(t *testing.T) {
-	s := start(t, server.Options{Port: -1, Username: "u", Password: "p"})
-	b := open(t, strings.Replace(s.ClientURL(), "nats://", "nats://u:p@", 1), "awaken", nil)
+	s := start(t, "-1", "--user", "u", "--pass", "p")
+	b := open(t, "nats://u:p@"+s.Address, "awaken", nil)
 	in := bustest.Listen(t, b, "p")
 	if err := b.Publish(t.Context(), bus.Message{To: "p", Text: "with a password"}); err != nil {
 		t.Fatal(err)
@@ -128,7 +116,7 @@ func TestOpen_UsesThePasswordAndRefusesWhatItCannotUse(t *testing.T) {
 		{"a certificate without its key", "awaken", `KeyFile is ""`, nats.Options{CertFile: os.DevNull}},
 		{"a key without its certificate", "awaken", `CertFile is ""`, nats.Options{KeyFile: os.DevNull}},
 	} {
-		b, err := nats.Open(s.ClientURL(), test.subject, &test.opts)
+		b, err := nats.Open("nats://"+s.Address, test.subject, &test.opts)
 		if err == nil {
 			b.Close()
 		}
@@ -146,13 +134,4 @@ func TestOpen_RefusesMissingCredentialsEvenIfTheServerIsAway(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("the error is %v", err)
 	}
-}
-
-func atoi(t *testing.T, s string) int {
-	t.Helper()
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }

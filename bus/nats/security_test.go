@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -14,10 +13,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/nats-io/jwt/v2"
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nkeys"
 
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
@@ -97,15 +92,8 @@ func TestOpen_ChecksTheServersCertificateAndShowsItsOwn(t *testing.T) {
 	_, _, serverCert, serverKey := ours.issue("server", ours)
 	_, _, cert, key := ours.issue("process", ours)
 	_, _, strangerCert, strangerKey := theirs.issue("stranger", theirs)
-	pair, err := tls.LoadX509KeyPair(serverCert, serverKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(ours.cert)
-	s := start(t, server.Options{Port: -1, TLS: true, TLSVerify: true, TLSTimeout: 30,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}})
-	url := "tls://" + s.Addr().String()
+	s := start(t, "-1", "--tls", "--tlsverify", "--tlscert", serverCert, "--tlskey", serverKey, "--tlscacert", ours.file)
+	url := "tls://" + s.Address
 	if !connects(t, url, nats.Options{CAFile: ours.file, CertFile: cert, KeyFile: key}) {
 		t.Error("a process with the right certificate cannot connect")
 	}
@@ -126,67 +114,20 @@ func TestOpen_ChecksTheServersCertificateAndShowsItsOwn(t *testing.T) {
 
 func TestOpen_ShowsItsCredentials(t *testing.T) {
 	t.Parallel()
-	operator, account := pair(t, nkeys.CreateOperator), pair(t, nkeys.CreateAccount)
-	claims := jwt.NewAccountClaims(public(t, account))
-	signed, err := claims.Encode(operator)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resolver := &server.MemAccResolver{}
-	if err := resolver.Store(public(t, account), signed); err != nil {
-		t.Fatal(err)
-	}
-	s := start(t, server.Options{Port: -1, TrustedKeys: []string{public(t, operator)}, AccountResolver: resolver})
-	credentials := func(signer nkeys.KeyPair, name string) string {
-		user := pair(t, nkeys.CreateUser)
-		token, err := jwt.NewUserClaims(public(t, user)).Encode(signer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed, err := user.Seed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := jwt.FormatUserConfig(token, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	if !connects(t, s.ClientURL(), nats.Options{Credentials: credentials(account, "user.creds")}) {
+	dir := t.TempDir()
+	url := "nats://" + start(t, "-1", "-credentials", dir).Address
+	if !connects(t, url, nats.Options{Credentials: filepath.Join(dir, "user.creds")}) {
 		t.Error("a user of the account cannot connect")
 	}
 	for name, opts := range map[string]nats.Options{
-		"a user of an unknown account": {Credentials: credentials(pair(t, nkeys.CreateAccount), "stranger.creds")},
+		"a user of an unknown account": {Credentials: filepath.Join(dir, "stranger.creds")},
 		"without credentials":          {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if connects(t, s.ClientURL(), opts) {
+			if connects(t, url, opts) {
 				t.Error("it connects")
 			}
 		})
 	}
-}
-
-func pair(t *testing.T, create func() (nkeys.KeyPair, error)) nkeys.KeyPair {
-	t.Helper()
-	k, err := create()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
-func public(t *testing.T, k nkeys.KeyPair) string {
-	t.Helper()
-	s, err := k.PublicKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }

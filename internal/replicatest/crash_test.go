@@ -9,75 +9,70 @@ import (
 	"testing"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/awaken-go/awaken/protocol/a2a"
+	"github.com/awaken-go/awaken/protocol/a2a/a2atest"
 )
 
 // The client of a2a-go says the words of the scenario agent by both bindings, while every replica is killed: the task
 // that was begun ends, one that waits is answered, and the same message again is the same task.
 func TestPrograms_A2ATasksSurviveThatEveryReplicaIsKilled(t *testing.T) {
-	p := startPrograms(t)
-	for _, binding := range []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON} {
-		t.Run(string(binding), func(t *testing.T) {
+	p, peer := startPrograms(t), a2atest.Start(t)
+	for _, binding := range []string{a2atest.JSONRPC, a2atest.HTTPJSON} {
+		t.Run(binding, func(t *testing.T) {
 			crashAll, p := p.crash, p.with(t) // the new replicas outlive the subtest
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			c, err := a2aclient.NewFromEndpoints(ctx, []*a2a.AgentInterface{{URL: p.url + "/v1/a2a", ProtocolBinding: binding, ProtocolVersion: "1.0"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			get := func(id a2a.TaskID) (task *a2a.Task) {
+			c := peer.Client(a2atest.At{URL: p.url + "/v1/a2a", Binding: binding})
+			get := func(id string) (task *a2a.Task) {
 				t.Helper()
 				p.eventually("over", func() bool {
 					var err error
-					task, err = c.GetTask(ctx, &a2a.GetTaskRequest{Tenant: "scenario", ID: id})
-					return err == nil && task.Status.State != a2a.TaskStateWorking && task.Status.State != a2a.TaskStateSubmitted
+					task, err = c.GetTask(ctx, a2atest.ID{Tenant: "scenario", ID: id})
+					return err == nil && task.Status.State != a2a.Working && task.Status.State != a2a.Submitted
 				})
 				return task
 			}
 			for word, want := range map[string]string{"text": "This is a short text", "reasoning": "", "tool": "21", "tool-error": "", "data": "", "activity": ""} {
-				r, err := c.SendMessage(ctx, scenario("scenario:"+word, nil))
-				task, ok := r.(*a2a.Task)
-				if err != nil || !ok || task.Status.State != a2a.TaskStateCompleted || !strings.Contains(textOf(task), want) {
-					t.Errorf("scenario:%s: %+v, %v", word, r, err)
+				task, err := c.SendMessage(ctx, scenario("scenario:"+word))
+				if err != nil || task.Status.State != a2a.Completed || !strings.Contains(textOf(task), want) {
+					t.Errorf("scenario:%s: %+v, %v", word, task, err)
 				}
 			}
-			if r, err := c.SendMessage(ctx, scenario("scenario:error", nil)); err != nil || r.(*a2a.Task).Status.State != a2a.TaskStateFailed {
+			if r, err := c.SendMessage(ctx, scenario("scenario:error")); err != nil || r.Status.State != a2a.Failed {
 				t.Errorf("scenario:error: %+v, %v", r, err)
 			}
 
-			slow := scenario("scenario:slow", nil)
-			var id a2a.TaskID
+			slow := scenario("scenario:slow")
+			id := ""
 			for e, err := range c.SendStreamingMessage(ctx, slow) {
 				if err != nil {
 					break // the connection is gone with the replicas
 				}
-				if task, ok := e.(*a2a.Task); ok {
-					id = task.ID
+				if e.Task != nil {
+					id = e.Task.ID
 				}
-				if piece, ok := e.(*a2a.TaskArtifactUpdateEvent); ok && strings.Contains(answer(piece.Artifact), "tick3") {
+				if piece := e.ArtifactUpdate; piece != nil && strings.Contains(a2atest.TextOf(piece.Artifact), "tick3") {
 					crashAll()
 				}
 			}
-			if task := get(id); task.Status.State != a2a.TaskStateCompleted || textOf(task) != ticks {
+			if task := get(id); task.Status.State != a2a.Completed || textOf(task) != ticks {
 				t.Errorf("after the crash the task is %s and says %q", task.Status.State, textOf(task))
 			}
-			if r, err := c.SendMessage(ctx, slow); err != nil || r.(*a2a.Task).ID != id {
+			if r, err := c.SendMessage(ctx, slow); err != nil || r.ID != id {
 				t.Errorf("the same message again: %+v, %v, want the task %s", r, err, id)
 			}
 
-			r, err := c.SendMessage(ctx, scenario("scenario:approval", nil))
-			if err != nil || r.(*a2a.Task).Status.State != a2a.TaskStateInputRequired {
-				t.Fatalf("scenario:approval: %+v, %v", r, err)
+			asks, err := c.SendMessage(ctx, scenario("scenario:approval"))
+			if err != nil || asks.Status.State != a2a.InputRequired {
+				t.Fatalf("scenario:approval: %+v, %v", asks, err)
 			}
-			asks := r.(*a2a.Task)
 			crashAll()
-			approval := &a2a.SendMessageRequest{Tenant: "scenario", Message: a2a.NewMessageForTask(a2a.MessageRoleUser, asks, a2a.NewDataPart(map[string]any{"approved": true}))}
-			if _, err := c.SendMessage(ctx, approval); err != nil {
+			if _, err := c.SendMessage(ctx, approve(asks)); err != nil {
 				t.Fatal(err)
 			}
-			if task := get(asks.ID); task.Status.State != a2a.TaskStateCompleted || !strings.Contains(textOf(task), "deleted") {
+			if task := get(asks.ID); task.Status.State != a2a.Completed || !strings.Contains(textOf(task), "deleted") {
 				t.Errorf("approved after the crash: %s %q", task.Status.State, textOf(task))
 			}
 		})

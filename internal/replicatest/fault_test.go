@@ -3,7 +3,6 @@ package replicatest
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"runtime"
@@ -11,8 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	natsd "github.com/nats-io/nats-server/v2/server"
 
 	"github.com/awaken-go/awaken/bus"
 	"github.com/awaken-go/awaken/bus/bustest"
@@ -89,37 +86,21 @@ func together(t *testing.T) {
 
 // natsProcess is a NATS server of a test, which can be restarted.
 type natsProcess struct {
-	t      testing.TB
-	server *natsd.Server
-}
-
-func (p *natsProcess) start(port int) {
-	p.t.Helper()
-	s, err := natsd.NewServer(&natsd.Options{Host: "127.0.0.1", Port: port, NoLog: true, NoSigs: true})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(patience) {
-		p.t.Fatal("the NATS server does not start")
-	}
-	p.server = s
-}
-
-func (p *natsProcess) restart() {
-	port := p.server.Addr().(*net.TCPAddr).Port
-	p.server.Shutdown()
-	p.server.WaitForShutdown()
-	time.Sleep(200 * time.Millisecond)
-	p.start(port)
+	t testing.TB
+	*testenv.Program
 }
 
 // newNATS starts a NATS server.
-func newNATS(t testing.TB) *natsProcess {
-	p := &natsProcess{t: t}
-	p.start(-1)
-	t.Cleanup(func() { p.server.Shutdown() })
-	return p
+func newNATS(t testing.TB) *natsProcess { return &natsProcess{t, testenv.Run(t, "nats", "-p", "-1")} }
+
+// restart ends the server, and starts another at its address. Clients find none there for a moment.
+func (p *natsProcess) restart() {
+	p.t.Helper()
+	if err := p.Stop(); err != nil {
+		p.t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	p.Program = testenv.Run(p.t, "nats", "-p", p.Address[strings.LastIndexByte(p.Address, ':')+1:])
 }
 
 // natsAt returns how replicas join the bus of a server.
@@ -177,7 +158,7 @@ func TestFaults_OfTheNetworkBetweenReplicas(t *testing.T) {
 	faults := bustest.Faults{Seed: 1, Lose: 20, Repeat: 50, Delay: 50}
 	t.Run("nats", func(t *testing.T) {
 		together(t)
-		p := bustest.NewProxy(t, "tcp", newNATS(t).server.Addr().String())
+		p := bustest.NewProxy(t, "tcp", newNATS(t).Address)
 		l, join := faultLoad(), natsAt(p.Address())
 		f := newFleet(t, 3, l.model(), func(t testing.TB, db *postgres.DB) bus.Bus { return bustest.Faulty(join(t, db), faults) })
 		l.bear(t, f, harms(p))
@@ -202,7 +183,7 @@ func TestFaults_ServersAreRestarted(t *testing.T) {
 		together(t)
 		n := newNATS(t)
 		l := faultLoad()
-		f := newFleet(t, 3, l.model(), natsAt(n.server.Addr().String()))
+		f := newFleet(t, 3, l.model(), natsAt(n.Address))
 		l.bear(t, f, func(int) {
 			time.Sleep(1500 * time.Millisecond)
 			n.restart()
@@ -233,7 +214,7 @@ func TestFaults_ServersAreRestarted(t *testing.T) {
 // A bus whose connections have died without a word delays clients until that is noticed, and nothing
 // else.
 func TestFaults_ADeadBusIsReplaced(t *testing.T) {
-	p := bustest.NewProxy(t, "tcp", newNATS(t).server.Addr().String())
+	p := bustest.NewProxy(t, "tcp", newNATS(t).Address)
 	model := newGated()
 	f := newFleet(t, 2, model, natsAt(p.Address()))
 	first := f.open(1, "/v1/runs", say)

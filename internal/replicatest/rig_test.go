@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -18,8 +17,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	natsd "github.com/nats-io/nats-server/v2/server"
 
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/bus"
@@ -74,24 +71,14 @@ var engines = []struct {
 // natsServer returns the URL of a NATS server that lasts as long as the tests.
 func natsServer(t testing.TB) string {
 	t.Helper()
-	url, err := startNATS()
+	p, err := startNATS()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return url
+	return "nats://" + p.Address
 }
 
-var startNATS = sync.OnceValues(func() (string, error) {
-	s, err := natsd.NewServer(&natsd.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true})
-	if err != nil {
-		return "", err
-	}
-	s.Start()
-	if !s.ReadyForConnections(patience) {
-		return "", errors.New("the NATS server does not start")
-	}
-	return s.ClientURL(), nil
-})
+var startNATS = sync.OnceValues(func() (*testenv.Program, error) { return testenv.StartProgram("nats", "-p", "-1") })
 
 // natsFleet returns the subject of the replicas of a test.
 func natsFleet(t testing.TB) string {

@@ -1,8 +1,9 @@
-// Package testenv provides the environment of tests: a PostgreSQL server, the length of the
-// tests, and the folder of the module. Only tests import it.
+// Package testenv provides the environment of tests: a PostgreSQL server, programs of
+// other projects, the length of the tests, and the folder of the module. Only tests import it.
 package testenv
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,16 +32,24 @@ func Times(short, long int) int {
 // ModuleRoot returns the nearest folder with a go.mod, at or above that of the running test.
 func ModuleRoot(tb testing.TB) string {
 	tb.Helper()
-	start, err := os.Getwd()
+	dir, err := moduleRoot()
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return dir
+}
+
+func moduleRoot() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
 	for dir := start; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
+			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			tb.Fatalf("no go.mod at or above %s", start)
+			return "", fmt.Errorf("no go.mod at or above %s", start)
 		}
 	}
 }

@@ -5,99 +5,83 @@ import (
 	"strings"
 	"testing"
 
-	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2aclient"
-
 	"github.com/awaken-go/awaken/protocol/a2a"
+	"github.com/awaken-go/awaken/protocol/a2a/a2atest"
 	"github.com/awaken-go/awaken/protocol/protocoltest"
 )
 
-// sdkClient returns a client of a2a-go for an agent.
-func sdkClient(t *testing.T, url, agent string, binding sdk.TransportProtocol) *a2aclient.Client {
-	t.Helper()
-	c, err := a2aclient.NewFromEndpoints(t.Context(), []*sdk.AgentInterface{{URL: url + "/v1/a2a", ProtocolBinding: binding, ProtocolVersion: "1.0", Tenant: agent}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // collected is a task as the events of a stream tell it.
 type collected struct {
-	id    sdk.TaskID
-	state sdk.TaskState
+	id    string
+	state a2a.State
 	text  string
 }
 
-func (c *collected) take(e sdk.Event) {
-	switch e := e.(type) {
-	case *sdk.Task:
-		c.id, c.state, c.text = e.ID, e.Status.State, ""
-		for _, a := range e.Artifacts {
-			for _, p := range a.Parts {
-				c.text += p.Text()
-			}
-		}
-	case *sdk.TaskStatusUpdateEvent:
-		c.state = e.Status.State
-	case *sdk.TaskArtifactUpdateEvent:
-		if !e.Append {
+func (c *collected) take(e a2atest.Event) {
+	switch {
+	case e.Task != nil:
+		c.id, c.state, c.text = e.Task.ID, e.Task.Status.State, a2atest.TextOf(e.Task.Artifacts...)
+	case e.StatusUpdate != nil:
+		c.state = e.StatusUpdate.Status.State
+	case e.ArtifactUpdate != nil:
+		if !e.ArtifactUpdate.Append {
 			c.text = ""
 		}
-		for _, p := range e.Artifact.Parts {
-			c.text += p.Text()
-		}
+		c.text += a2atest.TextOf(e.ArtifactUpdate.Artifact)
 	}
 }
 
 // The client of a2a-go says the words of the scenario agent that A2A has words for, in both bindings; is cut off and subscribes again; and does so on
 // another replica. (A process that is killed is the matter of the tests in internal/e2e.)
 func TestSDK(t *testing.T) {
-	for _, binding := range []sdk.TransportProtocol{sdk.TransportProtocolHTTPJSON, sdk.TransportProtocolJSONRPC} {
-		t.Run(string(binding), func(t *testing.T) {
+	peer := a2atest.Start(t)
+	for _, binding := range []string{a2atest.HTTPJSON, a2atest.JSONRPC} {
+		t.Run(binding, func(t *testing.T) {
 			release := make(chan struct{})
 			g := newRigWith(t, a2a.Config{}, release)
-			client := sdkClient(t, g.URL, "default", binding)
-			send := func(m *sdk.Message) *sdk.Task {
+			sdk := func(url, agent string) *a2atest.Client {
+				return peer.Client(a2atest.At{URL: url + "/v1/a2a", Binding: binding, Tenant: agent})
+			}
+			client := sdk(g.URL, "default")
+			send := func(m a2a.Message) *a2a.Task {
 				t.Helper()
-				r, err := client.SendMessage(t.Context(), &sdk.SendMessageRequest{Message: m})
+				task, err := client.SendMessage(t.Context(), a2atest.Send{Message: m})
 				if err != nil {
 					t.Fatal(err)
 				}
-				return r.(*sdk.Task)
+				return task
 			}
-			say := func(text string) *sdk.Task {
+			say := func(text string) *a2a.Task {
 				t.Helper()
-				return send(sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart(text)))
+				return send(a2atest.Text(text))
 			}
-			whole := func(task *sdk.Task) *collected {
+			whole := func(task *a2a.Task) *collected {
 				c := new(collected)
-				c.take(task)
+				c.take(a2atest.Event{Task: task})
 				return c
 			}
-			if got := whole(say("scenario:text")); got.state != sdk.TaskStateCompleted || got.text == "" {
+			if got := whole(say("scenario:text")); got.state != a2a.Completed || got.text == "" {
 				t.Errorf("%+v", got)
 			}
-			if got := whole(say("scenario:error")); got.state != sdk.TaskStateFailed {
+			if got := whole(say("scenario:error")); got.state != a2a.Failed {
 				t.Errorf("%+v", got)
 			}
 			asks := say("RUN_TOOL ask")
-			if asks.Status.State != sdk.TaskStateInputRequired {
+			if asks.Status.State != a2a.InputRequired {
 				t.Fatalf("%+v", asks.Status)
 			}
-			answer := sdk.NewMessageForTask(sdk.MessageRoleUser, asks, sdk.NewTextPart("approve"), sdk.NewDataPart(map[string]any{"approved": true}))
-			if done := send(answer); done.ID != asks.ID || done.Status.State != sdk.TaskStateCompleted {
+			if done := send(a2atest.Answer(asks, `{"approved":true}`, "approve")); done.ID != asks.ID || done.Status.State != a2a.Completed {
 				t.Errorf("%+v", done)
 			}
-			if _, err := client.GetTask(t.Context(), &sdk.GetTaskRequest{ID: "none"}); err == nil || !strings.Contains(err.Error(), "not found") {
+			if _, err := client.GetTask(t.Context(), a2atest.ID{ID: "none"}); err == nil || !strings.Contains(err.Error(), "not found") {
 				t.Errorf("an unknown task: %v", err)
 			}
 
 			_, other := g.Start(true)
-			slow := sdkClient(t, g.URL, "slow", binding)
+			slow := sdk(g.URL, "slow")
 			seen := new(collected)
 			cut, cancel := context.WithCancel(t.Context())
-			for e, err := range slow.SendStreamingMessage(cut, &sdk.SendMessageRequest{Message: sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("go"))}) {
+			for e, err := range slow.SendStreamingMessage(cut, a2atest.Send{Message: a2atest.Text("go")}) {
 				if err != nil {
 					break
 				}
@@ -108,20 +92,20 @@ func TestSDK(t *testing.T) {
 			cancel()
 			close(release)
 			for _, url := range []string{g.URL, other} {
-				task, err := sdkClient(t, url, "slow", binding).GetTask(t.Context(), &sdk.GetTaskRequest{ID: seen.id})
+				task, err := sdk(url, "slow").GetTask(t.Context(), a2atest.ID{ID: seen.id})
 				for err == nil && !task.Status.State.Terminal() {
-					for e, err := range sdkClient(t, url, "slow", binding).SubscribeToTask(t.Context(), &sdk.SubscribeToTaskRequest{ID: seen.id}) {
+					for e, err := range sdk(url, "slow").SubscribeToTask(t.Context(), a2atest.ID{ID: seen.id}) {
 						if err != nil {
 							break // it is over
 						}
 						seen.take(e)
 					}
-					task, err = sdkClient(t, url, "slow", binding).GetTask(t.Context(), &sdk.GetTaskRequest{ID: seen.id})
+					task, err = sdk(url, "slow").GetTask(t.Context(), a2atest.ID{ID: seen.id})
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := whole(task); got.text != protocoltest.SlowText || got.state != sdk.TaskStateCompleted {
+				if got := whole(task); got.text != protocoltest.SlowText || got.state != a2a.Completed {
 					t.Errorf("%s: %+v", url, got)
 				}
 			}

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/luikyv/go-oidc/pkg/goidc"
-
 	"github.com/awaken-go/awaken"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth"
 	"github.com/awaken-go/awaken/plugin/mcp/oauth/oauthtest"
@@ -106,7 +104,7 @@ func TestToken_CallsDoNotQueueForAServerThatDoesNotAnswer(t *testing.T) {
 
 func TestToken_SurvivesAWrongClientSecret(t *testing.T) {
 	const right = "the-secret-of-mine-0123456789abcd"
-	g := newRig(t, oauthtest.Options{Clients: []*goidc.Client{oauthtest.NewClient("mine", right, redirect)}})
+	g := newRig(t, oauthtest.Options{Clients: []oauthtest.Client{{ID: "mine", Secret: right, Redirect: redirect}}})
 	b, s := g.process(), g.server(func(s *oauth.Server) { s.Client.ID, s.Secret = "mine", awaken.NewSecret(right) })
 	g.authorize(b, s, alice(), "alice@idp")
 	g.advance(10 * time.Minute)

@@ -2,81 +2,19 @@ package remote_test
 
 import (
 	"context"
-	"iter"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 
-	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
-
 	"github.com/awaken-go/awaken"
+	"github.com/awaken-go/awaken/protocol/a2a/a2atest"
 )
 
-// clerk is an agent on a2a-go's server. It answers in three pieces, asks if it is told to, and waits if it is told to.
-type clerk struct{ resume chan struct{} }
-
-func (c *clerk) Execute(ctx context.Context, x *a2asrv.ExecutorContext) iter.Seq2[sdk.Event, error] {
-	return func(yield func(sdk.Event, error) bool) {
-		if x.StoredTask == nil && !yield(sdk.NewSubmittedTask(x, x.Message), nil) {
-			return
-		}
-		said := ""
-		for _, p := range x.Message.Parts {
-			said += p.Text()
-		}
-		if !yield(sdk.NewStatusUpdateEvent(x, sdk.TaskStateWorking, nil), nil) {
-			return
-		}
-		if strings.HasPrefix(said, "ask") {
-			yield(sdk.NewStatusUpdateEvent(x, sdk.TaskStateInputRequired, sdk.NewMessageForTask(sdk.MessageRoleAgent, x, sdk.NewTextPart("Which one?"))), nil)
-			return
-		}
-		first := sdk.NewArtifactEvent(x, sdk.NewTextPart("you said "))
-		if !yield(first, nil) {
-			return
-		}
-		if strings.HasPrefix(said, "wait") {
-			select {
-			case <-c.resume:
-			case <-ctx.Done():
-				return
-			}
-		}
-		for _, piece := range []string{said, "."} {
-			if !yield(sdk.NewArtifactUpdateEvent(x, first.Artifact.ID, sdk.NewTextPart(piece)), nil) {
-				return
-			}
-		}
-		yield(sdk.NewStatusUpdateEvent(x, sdk.TaskStateCompleted, nil), nil)
-	}
-}
-
-func (c *clerk) Cancel(_ context.Context, x *a2asrv.ExecutorContext) iter.Seq2[sdk.Event, error] {
-	return func(yield func(sdk.Event, error) bool) {
-		yield(sdk.NewStatusUpdateEvent(x, sdk.TaskStateCanceled, nil), nil)
-	}
-}
-
-// newSDK starts a2a-go's server, behind a front.
-func newSDK(t testing.TB) (*front, *clerk) {
+// newSDK starts an agent on a2a-go's server, behind a front.
+func newSDK(t testing.TB) (*front, *a2atest.Peer) {
 	t.Helper()
-	c := &clerk{resume: make(chan struct{})}
-	h := a2asrv.NewHandler(c)
-	mux := http.NewServeMux()
-	mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(h))
-	mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(h)))
-	ts := httptest.NewServer(mux)
-	t.Cleanup(func() {
-		ts.CloseClientConnections()
-		ts.Close()
-	})
-	f := newFront(t, ts.URL)
-	mux.Handle("/.well-known/agent-card.json", a2asrv.NewStaticAgentCardHandler(&sdk.AgentCard{Name: "clerk", Capabilities: sdk.AgentCapabilities{Streaming: true},
-		SupportedInterfaces: []*sdk.AgentInterface{sdk.NewAgentInterface(f.URL+"/rest", sdk.TransportProtocolHTTPJSON), sdk.NewAgentInterface(f.URL+"/rpc", sdk.TransportProtocolJSONRPC)}}))
-	return f, c
+	p := a2atest.Start(t)
+	return newFront(t, p.URL), p
 }
 
 func TestSDK_StreamsAsksAndIsAnswered(t *testing.T) {
@@ -102,7 +40,7 @@ func TestSDK_StreamsAsksAndIsAnswered(t *testing.T) {
 
 func TestSDK_TakenOverAndCancelled(t *testing.T) {
 	both(t, func(t *testing.T, options string) {
-		f, c := newSDK(t)
+		f, peer := newSDK(t)
 		s := newSide(t)
 		s.far("far", f.URL, "", options)
 		ctx, lose := lost(t)
@@ -119,7 +57,9 @@ func TestSDK_TakenOverAndCancelled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		close(c.resume)
+		if err := peer.Continue(); err != nil {
+			t.Fatal(err)
+		}
 		res, err := s.runtime().Run(t.Context(), awaken.RunRequest{Continue: th.OpenRunID}, nil)
 		if err != nil || res.Response != "you said wait for it." {
 			t.Fatalf("got %+v, %v", res, err)
@@ -132,8 +72,7 @@ func TestSDK_TakenOverAndCancelled(t *testing.T) {
 
 func TestSDK_IsCancelledAsADelegate(t *testing.T) {
 	both(t, func(t *testing.T, options string) {
-		f, c := newSDK(t)
-		defer close(c.resume)
+		f, _ := newSDK(t)
 		var mu sync.Mutex
 		var asked []string
 		f.on = func(_ *http.Request, method string) bool {

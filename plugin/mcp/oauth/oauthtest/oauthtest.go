@@ -1,7 +1,7 @@
 // Package oauthtest has an authorization server and an MCP server that it protects, for tests.
 //
-// The authorization server is github.com/luikyv/go-oidc: it requires PKCE, rotates refresh tokens, revokes
-// tokens and registers clients. The MCP server accepts tokens that it has issued for it.
+// The authorization server is github.com/luikyv/go-oidc in a process of its own: it requires PKCE, rotates refresh tokens,
+// revokes tokens and registers clients. The MCP server accepts tokens that it has issued for it.
 //
 //	srv := oauthtest.New(t, oauthtest.Options{})
 //	…
@@ -9,15 +9,14 @@
 package oauthtest
 
 import (
+	"cmp"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"slices"
 	"strings"
@@ -25,12 +24,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
-	"github.com/luikyv/go-oidc/pkg/goidc"
-	"github.com/luikyv/go-oidc/pkg/provider"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/awaken-go/awaken/internal/testenv"
 )
 
 // Options configures a Server.
@@ -38,7 +36,7 @@ type Options struct {
 	// Lifetime of access tokens, in seconds. 0 means 600.
 	Lifetime int
 	// Clients that are registered beforehand, beside the bot.
-	Clients []*goidc.Client
+	Clients []Client
 	// Scopes that the MCP server requires. Nil requires mcp.read.
 	Scopes []string
 	// Metadata changes the metadata of the authorization server before they are served.
@@ -51,6 +49,13 @@ type Options struct {
 	Stateless bool
 }
 
+// Client is a client of the authorization server. One with a secret may act for itself.
+type Client struct {
+	ID       string `json:"id"`
+	Secret   string `json:"secret"`
+	Redirect string `json:"redirect"`
+}
+
 // Server is an authorization server and an MCP server. All methods may be called concurrently.
 type Server struct {
 	Issuer string
@@ -58,8 +63,9 @@ type Server struct {
 
 	t testing.TB
 
-	issuing sync.Mutex // held while op answers, which shares what it keeps, and until its answer is recorded
-	op      *provider.Provider
+	issuing sync.Mutex   // held while op answers, and until its answer is recorded
+	op      http.Handler // passes requests on to the authorization server
+	process string       // its URL
 
 	mu       sync.Mutex
 	requests []url.Values // to the token endpoint
@@ -91,43 +97,19 @@ func New(t testing.TB, o Options) *Server {
 	t.Cleanup(mcpServer.Close)
 	s.URL = mcpServer.URL + "/mcp"
 
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	settings := map[string]any{"issuer": s.Issuer, "resource": s.URL, "lifetime": cmp.Or(o.Lifetime, 600), "scopes": Scopes,
+		"clients": append([]Client{{BotID, BotSecret, "http://127.0.0.1/unused"}}, o.Clients...)}
+	text, err := json.Marshal(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clients := append([]*goidc.Client{NewClient(BotID, BotSecret, "http://127.0.0.1/unused")}, o.Clients...)
-	keys := goidc.JSONWebKeySet{Keys: []goidc.JSONWebKey{{KeyID: "k", Key: key, Algorithm: string(jose.ES256), Use: "sig"}}}
-	lifetime := o.Lifetime
-	if lifetime == 0 {
-		lifetime = 600
-	}
-	scopes := []goidc.Scope{goidc.ScopeOpenID, goidc.ScopeOfflineAccess}
-	for _, name := range Scopes {
-		scopes = append(scopes, goidc.NewScope(name))
-	}
-	s.op, err = provider.New(provider.Config{Issuer: s.Issuer, IDTokenAlgs: []goidc.SignatureAlgorithm{goidc.SigAlgES256},
-		JWKS: func(context.Context) (goidc.JSONWebKeySet, error) { return keys, nil }},
-		provider.WithScopes(scopes...), provider.WithNoneAuthn(), provider.WithSecretBasicAuthn(), provider.WithSecretPostAuthn(),
-		provider.WithAuthCodeGrant(provider.AuthCodeGrantConfig{ResponseTypes: []goidc.ResponseType{goidc.ResponseTypeCode}},
-			provider.WithPKCE([]goidc.CodeChallengeMethod{goidc.CodeChallengeMethodSHA256}, provider.WithPKCERequired()),
-			provider.WithIssuerResponseParameter(), provider.WithAuthPolicies(s.policy())),
-		provider.WithRefreshTokenGrant(nil, provider.WithRefreshTokenRotation(), provider.WithRefreshTokenShouldIssue(func(context.Context, *goidc.Client, *goidc.Grant) bool { return true })),
-		provider.WithClientCredentialsGrant(),
-		provider.WithTokenOptions(func(context.Context, *goidc.Grant, *goidc.Client) goidc.TokenOptions {
-			return goidc.NewOpaqueTokenOptions(lifetime)
-		}, provider.WithOpaqueTokens(nil)),
-		provider.WithTokenRevocation(func(context.Context, *goidc.Client) bool { return true }),
-		provider.WithTokenIntrospection(func(context.Context, *goidc.Client, goidc.TokenInfo) bool { return true }),
-		provider.WithResourceIndicators([]goidc.ResourceIndicator{s.URL}, provider.WithResourceIndicatorsRequired()),
-		provider.WithDCR(nil, provider.WithDCRClientHandler(func(_ context.Context, _ string, m *goidc.ClientMeta) error {
-			m.ScopeIDs = strings.Join(append([]string{"openid", "offline_access"}, Scopes...), " ")
-			return nil
-		})),
-		provider.WithLocalhostRedirectURIs(), provider.WithJTIConsumer(func(context.Context, string) error { return nil }), provider.WithStaticClients(clients...))
+	s.process = testenv.Run(t, "oidc", string(text)).Address
+	target, err := url.Parse(s.process)
 	if err != nil {
 		t.Fatal(err)
 	}
-	idp.Handle("/", s.record(s.op.Handler()))
+	s.op = httputil.NewSingleHostReverseProxy(target)
+	idp.Handle("/", s.record(s.op))
 	for _, path := range []string{"/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"} {
 		idp.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.metadata(w, r, o.Metadata) })
 	}
@@ -151,15 +133,15 @@ func (s *Server) protect(mux *http.ServeMux, o Options) {
 	}
 	verify := func(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 		s.issuing.Lock()
-		info, user, err := s.introspect(ctx, token)
+		k, err := s.introspect(ctx, token)
 		s.issuing.Unlock()
-		if err != nil || !info.IsActive || !slices.Contains(info.ResourceAudiences, s.URL) {
+		if err != nil || !k.Active || !slices.Contains(k.Audiences, s.URL) {
 			return nil, fmt.Errorf("%w: it is not active here (%v)", auth.ErrInvalidToken, err)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.calls = append(s.calls, user)
-		return &auth.TokenInfo{UserID: user, Scopes: strings.Fields(info.Scopes), Expiration: time.Unix(int64(info.ExpiresAt), 0)}, nil
+		s.calls = append(s.calls, k.User)
+		return &auth.TokenInfo{UserID: k.User, Scopes: k.Scopes, Expiration: time.Unix(k.Expires, 0)}, nil
 	}
 	meta := &oauthex.ProtectedResourceMetadata{Resource: s.URL, AuthorizationServers: []string{s.Issuer}, ScopesSupported: required}
 	if o.Resource != nil {
@@ -171,27 +153,13 @@ func (s *Server) protect(mux *http.ServeMux, o Options) {
 		sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, &sdk.StreamableHTTPOptions{Stateless: o.Stateless})))
 }
 
-// policy signs users in: the parameter user of an authorization request names the user, and that of a request which
-// the user refuses is "".
-func (s *Server) policy() goidc.AuthnPolicy {
-	return goidc.NewPolicy("test", func(*http.Request, *goidc.AuthnSession, *goidc.Client) bool { return true },
-		func(_ http.ResponseWriter, r *http.Request, as *goidc.AuthnSession, _ *goidc.Client) (goidc.Status, error) {
-			user := r.URL.Query().Get("user")
-			if user == "" {
-				return goidc.StatusFailure, goidc.NewError(goidc.ErrorCodeAccessDenied, "the user refuses")
-			}
-			as.Subject, as.GrantedScopes, as.GrantedResources = user, as.Scopes, as.Resources
-			return goidc.StatusSuccess, nil
-		})
-}
-
 // metadata serves the metadata of the authorization server.
 func (s *Server) metadata(w http.ResponseWriter, r *http.Request, change func(map[string]any)) {
 	rec := httptest.NewRecorder()
 	r = r.Clone(r.Context())
 	r.URL.Path = "/.well-known/openid-configuration"
 	s.issuing.Lock()
-	s.op.Handler().ServeHTTP(rec, r)
+	s.op.ServeHTTP(rec, r)
 	s.issuing.Unlock()
 	var m map[string]any
 	if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil {
@@ -317,20 +285,47 @@ func (s *Server) Secrets() []string {
 func (s *Server) User(token string) string {
 	s.issuing.Lock()
 	defer s.issuing.Unlock()
-	_, user, _ := s.introspect(context.Background(), token)
-	return user
+	k, err := s.introspect(context.Background(), token)
+	if err != nil {
+		s.t.Error(err)
+	}
+	return k.User
 }
 
-// introspect returns what is known of a token, and its user, "" if it is not valid. It requires s.issuing.
-func (s *Server) introspect(ctx context.Context, token string) (goidc.TokenInfo, string, error) {
-	info, grant, err := s.op.Introspect(ctx, token)
-	switch {
-	case err != nil || !info.IsActive:
-		return info, "", err
-	case grant != nil && grant.Subject != "":
-		return info, grant.Subject, nil
+// known is what the authorization server knows about a token, nothing if it is not valid.
+type known struct {
+	Active            bool
+	User              string
+	Scopes, Audiences []string
+	Expires           int64 // Unix seconds
+}
+
+// introspect returns what the authorization server knows about a token. It requires s.issuing.
+func (s *Server) introspect(ctx context.Context, token string) (k known, err error) {
+	data, err := s.ask(ctx, "introspect", token)
+	if err != nil {
+		return known{}, err
 	}
-	return info, info.Subject, nil
+	return k, json.Unmarshal(data, &k)
+}
+
+// ask has the authorization server do something with a token that only its test may ask for. It requires s.issuing.
+func (s *Server) ask(ctx context.Context, what, token string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.process+"/test/"+what, strings.NewReader(url.Values{"token": {token}}.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %s", what, resp.Status, data)
+	}
+	return data, err
 }
 
 // Revoke ends everything that a user has granted, as the user can at the authorization server. No client gets a token
@@ -341,10 +336,14 @@ func (s *Server) Revoke(user string) {
 	defer s.issuing.Unlock()
 	n := 0
 	for _, secret := range s.Secrets() {
-		if _, of, _ := s.introspect(context.Background(), secret); of != user {
+		k, err := s.introspect(context.Background(), secret)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if k.User != user {
 			continue
 		}
-		if err := s.op.RevokeToken(context.Background(), secret); err != nil {
+		if _, err := s.ask(context.Background(), "revoke", secret); err != nil {
 			s.t.Fatal(err)
 		}
 		n++
@@ -352,16 +351,4 @@ func (s *Server) Revoke(user string) {
 	if n == 0 {
 		s.t.Fatalf("user %s has granted nothing", user)
 	}
-}
-
-// NewClient returns a client that can be registered beforehand.
-func NewClient(id, secret, redirect string) *goidc.Client {
-	c := &goidc.Client{ID: id, ClientMeta: goidc.ClientMeta{ScopeIDs: strings.Join(append([]string{"openid", "offline_access"}, Scopes...), " "), TokenAuthnMethod: goidc.AuthnMethodNone,
-		GrantTypes:    []goidc.GrantType{goidc.GrantAuthorizationCode, goidc.GrantRefreshToken},
-		ResponseTypes: []goidc.ResponseType{goidc.ResponseTypeCode}, RedirectURIs: []string{redirect}}}
-	if secret != "" {
-		c.Secret, c.TokenAuthnMethod = secret, goidc.AuthnMethodSecretBasic
-		c.GrantTypes = append(c.GrantTypes, goidc.GrantClientCredentials)
-	}
-	return c
 }

@@ -1,0 +1,126 @@
+//go:build unix
+
+package testenv
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// Program is a running program of internal/thirdparty. It ends when the test process ends, however it ends.
+type Program struct {
+	// Address is where the program listens, as it printed it.
+	Address string
+
+	stdin io.Closer // closing it ends the program
+	cmd   *exec.Cmd
+	stop  func() error // closes stdin and waits
+}
+
+// Run starts a program of internal/thirdparty until the end of the test.
+func Run(tb testing.TB, name string, args ...string) *Program {
+	tb.Helper()
+	p, err := StartProgram(name, args...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return p
+}
+
+// StartProgram starts a program of internal/thirdparty and returns when it listens. What it writes to standard error appears where the tests
+// write theirs.
+func StartProgram(name string, args ...string) (*Program, error) {
+	path, err := build(name)
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{cmd: exec.Command(path, args...)}
+	p.cmd.Stderr = os.Stderr
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal must only reach the tests
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	p.stop = sync.OnceValue(func() error { return errors.Join(p.stdin.Close(), p.cmd.Wait()) })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s does not say where it listens: %w", name, err), p.Stop())
+	}
+	p.Address = strings.TrimSpace(line)
+	return p, nil
+}
+
+// Stop ends the program and waits until it has ended.
+func (p *Program) Stop() error { return p.stop() }
+
+// build returns the path of a program of internal/thirdparty. The processes of all tests share what one of them has built: each has the go
+// command look whether the program is that of the sources, one process at a time.
+func build(name string) (string, error) {
+	built.Lock()
+	defer built.Unlock()
+	if path := built.paths[name]; path != "" {
+		return path, nil
+	}
+	if root.err != nil {
+		return "", root.err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "awaken-tests", strings.ReplaceAll(strings.TrimPrefix(root.dir, "/"), "/", "-"))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, name+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close() // which unlocks it
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	path := filepath.Join(dir, name)
+	cmd := exec.Command("go", "build", "-C", filepath.Join(root.dir, "internal", "thirdparty"), "-o", path, "./"+name)
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off") // those of the tests are for another module
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+	}
+	built.paths[name] = path
+	return path, nil
+}
+
+// built is the programs that this process may start.
+var built = struct {
+	sync.Mutex
+	paths map[string]string
+}{paths: map[string]string{}}
+
+// root is the folder of the module. A test may change its working folder later.
+var root = func() (r struct {
+	dir string
+	err error
+}) {
+	r.dir, r.err = moduleRoot()
+	return r
+}()
