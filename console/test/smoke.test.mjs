@@ -38,6 +38,25 @@ async function open(t, path, options = {}) {
   return v.page;
 }
 
+/** late lets the requests of a page for an address arrive at the server when its session has just ended, before the page knows. */
+async function late(page, address) {
+  const ended = [];
+  let over;
+  const signedOut = new Promise((resolve) => (over = resolve));
+  await page.route(address, async (route) => {
+    ended.push(route.request().response());
+    await signedOut;
+    await route.continue().catch(() => {}); // the page has given it up
+  });
+  await page.route("**/v1/session", async (route) => {
+    if (route.request().method() !== "DELETE") return route.continue();
+    const response = await route.fetch();
+    over();
+    await Promise.all(ended);
+    await route.fulfill({ response });
+  });
+}
+
 test("the console opens at /, and a key signs in and out", async (t) => {
   const page = await open(t, "/", { key: undefined });
   await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -45,6 +64,7 @@ test("the console opens at /, and a key signs in and out", async (t) => {
   t.diagnostic(`first paint after ${painted} ms`);
   if (process.env.AWAKEN_QUIET === "1") assert.ok(painted < 1000, `first paint after ${painted} ms`);
   await page.getByRole("link", { name: "Sign in" }).click();
+  await late(page, "**/v1/tenants");
   await page.getByLabel("Key", { exact: true }).fill(server.key);
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Sign out" }).waitFor();

@@ -49,7 +49,9 @@ export async function signIn(client: QueryClient, key: string) {
   become(client, await post(key));
 }
 
+/** signOut ends the session. What the pages still wait for is given up first: without the session the server would refuse it. */
 export async function signOut(client: QueryClient) {
+  await client.cancelQueries();
   await api.DELETE("/v1/session");
   become(client, await ask(api.GET("/v1/session")));
 }

@@ -3,9 +3,10 @@ import type { Meta } from "../api/config";
 import type { Warning } from "../api/warnings";
 import { useLanguage } from "../app/i18n/i18n";
 
-/** Warnings says what is doubtful about a document that is stored: what its metadata has, or else what the response to the last write said. */
+/** Warnings says what is doubtful about a document that is stored: what its metadata has, or else what the response to the last write said. The
+ * server says it in English; other languages may have a text for the code. */
 export function Warnings({ meta, written = [] }: { meta?: Meta; written?: Warning[] }) {
-  const { t } = useLanguage();
+  const { t, word, locale } = useLanguage();
   const list: (Warning & { severity?: string })[] = meta?.diagnostics ?? written;
   if (list.length === 0) return null;
   return (
@@ -17,7 +18,7 @@ export function Warnings({ meta, written = [] }: { meta?: Meta; written?: Warnin
       <ul tabIndex={0} aria-label={t("edit.warningsTitle")} className="flex max-h-40 flex-col gap-0.5 overflow-auto pl-5.5">
         {list.map((w, i) => (
           <li key={i} className={`[overflow-wrap:anywhere] ${w.severity === "error" ? "text-fail" : ""}`}>
-            {w.message} {w.code && <span className="mono text-muted">{w.code}</span>}
+            {locale !== "en" && word(`warning.${w.code}`)} {w.message} {w.code && <span className="mono text-muted">{w.code}</span>}
           </li>
         ))}
       </ul>
